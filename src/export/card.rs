@@ -1,4 +1,4 @@
-//! The data card: what a person wants to know first, in blocks, and these as Markdown with the front matter that hubs read.
+//! The data card: a summary of the dataset in blocks, and its Markdown form with the front matter that hubs read.
 
 use serde_json::Value as Json;
 
@@ -9,13 +9,13 @@ use crate::error::Result;
 use crate::jobs::JobContext;
 use crate::model::{PitSchema, SampleKind, Value, dtype_name};
 
-/// Ids of a pattern that are shown; the rest is counted.
+/// Maximum number of ids of a pattern that are listed.
 const TREE_IDS: usize = 12;
 
-/// One block of the card.
+/// A block of the card.
 pub(super) enum Block {
     Heading(usize, String),
-    /// Text as the dataset has it, which may be Markdown.
+    /// Text of the dataset, possibly Markdown.
     Text(String),
     List(Vec<String>),
     Table(Vec<Vec<String>>),
@@ -131,7 +131,8 @@ pub(super) fn blocks(described: &Described<'_>, ctx: &JobContext) -> Result<Vec<
     Ok(blocks)
 }
 
-/// Lines of Python for the official reader. That of 2.0 refuses the first generation, whose own gives a table.
+/// Python code for the official reader. The reader of 2.0 does not support the first generation, for which the older one is
+/// named.
 fn how_to_read(described: &Described<'_>) -> String {
     let names: Vec<String> = described.datasets().iter().map(|one| format!("\"{}\"", described.address(one, ""))).collect();
     let given = if names.len() == 1 { names.concat() } else { format!("[{}]", names.join(", ")) };
@@ -144,7 +145,7 @@ fn how_to_read(described: &Described<'_>) -> String {
     }
 }
 
-/// The files of a dataset in parts: name, box, time.
+/// The parts of a dataset: name, bounding box, time.
 fn files(described: &Described<'_>) -> Vec<Vec<String>> {
     let extents = described.fields.get("taco:sources").and_then(|sources| sources.get("extents")?.as_array());
     let line = |extent: &Json| {
@@ -156,7 +157,7 @@ fn files(described: &Described<'_>) -> Vec<Vec<String>> {
     extents.into_iter().flatten().map(line).collect()
 }
 
-/// The pattern of the tree: a table with the counts, and its shape.
+/// The tree pattern: a table of counts, and the pattern itself.
 fn structure(described: &Described<'_>, blocks: &mut Vec<Block>) {
     blocks.push(Block::Heading(2, "Structure".into()));
     let Some(pit) = PitSchema::of(&described.assembly.tree) else { return };
@@ -192,9 +193,9 @@ fn structure(described: &Described<'_>, blocks: &mut Vec<Block>) {
     blocks.push(Block::Code(tree_text(&pit)));
 }
 
-/// The pattern as a tree of lines.
+/// The pattern as an indented tree.
 fn tree_text(pit: &PitSchema) -> String {
-    /// Draws the children of the next FOLDER of a level; patterns stand in tree order.
+    /// Appends the children of the next FOLDER of a level; patterns are in tree order.
     fn below(pit: &PitSchema, level: usize, taken: &mut Vec<usize>, indent: &str, text: &mut String) {
         let Some(patterns) = pit.hierarchy.get(&level.to_string()) else { return };
         if taken.len() < level {
@@ -222,7 +223,7 @@ fn tree_text(pit: &PitSchema) -> String {
     text.trim_end().to_owned()
 }
 
-/// Fields of a level as the collection describes them, in the order of the table; those that the writer made come last.
+/// Fields of a level with their descriptions, in table order; `internal:*` fields last.
 fn fields_of(described: &Described<'_>, level: usize) -> Vec<[String; 3]> {
     let said = described.fields.get("taco:field_schema").and_then(|schema| schema.get(format!("level{level}"))?.as_array());
     let text = |entry: &Json, at: usize| entry.get(at).and_then(Json::as_str).unwrap_or_default().to_owned();
@@ -251,7 +252,7 @@ fn or_dash(text: &str) -> &str {
     if text.is_empty() { "–" } else { text }
 }
 
-/// Samples of level 0 for each value of `split`.
+/// Number of level-0 samples by value of `split`.
 fn splits(described: &Described<'_>) -> Option<Vec<Vec<String>>> {
     let level = described.assembly.levels.first()?;
     let column = level.batch.column_by_name("split")?;
@@ -268,7 +269,10 @@ fn splits(described: &Described<'_>) -> Option<Vec<Vec<String>>> {
     Some(rows)
 }
 
-/// Markdown; what comes from the dataset can't become markup.
+/// The card as Markdown. Text of the dataset is escaped.
+///
+/// # Errors
+/// When the map cannot be drawn, or the job is cancelled.
 pub fn markdown(described: &Described<'_>, ctx: &JobContext) -> Result<String> {
     let quoted = |text: &str| serde_json::Value::from(text).to_string();
     let list = |name: &str, items: &[&str]| -> String {
@@ -287,7 +291,7 @@ pub fn markdown(described: &Described<'_>, ctx: &JobContext) -> Result<String> {
             Block::Text(body) => text.push_str(&format!("{}\n", body.lines().map(plain).collect::<Vec<_>>().join("\n"))),
             Block::List(items) => items.iter().for_each(|item| text.push_str(&format!("- {}\n", plain(item)))),
             Block::Code(code) => text.push_str(&format!("```\n{}\n```\n", code.replace("```", "'''"))),
-            // Hubs draw a map of this.
+            // Hubs render this as a map.
             Block::Map(map) => text.push_str(&format!("{}\n\n```geojson\n{}\n```\n", plain(&map.caption), map.geojson)),
             Block::Table(rows) => {
                 for (at, row) in rows.iter().enumerate() {
@@ -303,7 +307,7 @@ pub fn markdown(described: &Described<'_>, ctx: &JobContext) -> Result<String> {
     Ok(text)
 }
 
-/// One line without markup of its own.
+/// Text on one line, with markup escaped.
 fn plain(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for letter in text.chars() {

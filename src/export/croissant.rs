@@ -1,4 +1,4 @@
-//! Croissant 1.0: the archive or folder as files, level tables as record sets, RAI fields and the coverage in space and time.
+//! Croissant 1.0: archive or folder as file objects, level tables as record sets, RAI fields, and coverage in space and time.
 
 use arrow::datatypes::DataType;
 use serde_json::{Map, Value as Json, json};
@@ -51,7 +51,7 @@ pub fn document(described: &Described<'_>) -> Json {
     }
     out.insert("citeAs".into(), json!(citation(described)));
     if let Some([west, south, east, north]) = described.bbox {
-        // schema.org wants latitude first.
+        // schema.org boxes start with latitude.
         let shape = json!({ "@type": "sc:GeoShape", "box": format!("{south} {west} {north} {east}") });
         out.insert("spatialCoverage".into(), json!({ "@type": "sc:Place", "geo": shape }));
     }
@@ -67,7 +67,7 @@ pub fn document(described: &Described<'_>) -> Json {
     Json::Object(out)
 }
 
-/// The context of the standard, with the geo vocabulary beside it.
+/// The JSON-LD context of the standard, extended by the geo vocabulary.
 fn context() -> Json {
     json!({
         "@language": "en", "@vocab": "https://schema.org/", "citeAs": "cr:citeAs", "column": "cr:column",
@@ -84,7 +84,7 @@ fn context() -> Json {
     })
 }
 
-/// MAJOR.MINOR.PATCH, as the standard asks for; what does not have three numbers gets zeros.
+/// Normalizes to MAJOR.MINOR.PATCH, as the standard requires; missing numbers become 0.
 fn semantic(version: &str) -> String {
     let plain = version.trim().trim_start_matches('v');
     let mut numbers: Vec<&str> = plain.split('.').collect();
@@ -109,7 +109,7 @@ fn person(contact: &super::Contact) -> Json {
     Json::Object(out)
 }
 
-/// The dataset's reference, or one made of what it says.
+/// The dataset's citation, or one composed of its metadata.
 pub fn citation(described: &Described<'_>) -> String {
     if let Some(text) = described.publications().into_iter().find_map(|one| one.citation) {
         return text;
@@ -125,26 +125,26 @@ pub fn citation(described: &Described<'_>) -> String {
     )
 }
 
-/// A table of a level that is a file of its own.
+/// A level table that is a separate file.
 struct Table {
     level: usize,
-    /// What its record set is called.
+    /// Name of its record set.
     set: String,
-    /// The file's name in the description.
+    /// Id of the file object.
     file: String,
 }
 
-/// The name that the reference reader knows Parquet by.
+/// The media type of Parquet that the reference reader recognizes.
 const PARQUET: &str = "application/x-parquet";
 
-/// Files, and the tables of levels among them.
+/// The file objects, including level tables.
 fn distribution(described: &Described<'_>) -> (Vec<Json>, Vec<Table>) {
     let levels = described.assembly.levels.len();
     let (mut files, mut tables) = (Vec::new(), Vec::new());
     let datasets = described.datasets();
     for dataset in datasets {
         let own_name = described.file_name(dataset);
-        // Several that are described as one keep what they hold apart by their names.
+        // When several datasets are described as one, ids are prefixed with the dataset's name.
         let (archive_id, before, what) = match datasets.len() {
             1 => ("archive".to_owned(), String::new(), "The whole dataset."),
             _ => (own_name.clone(), format!("{own_name}/"), "One of the datasets."),
@@ -179,7 +179,7 @@ fn distribution(described: &Described<'_>) -> (Vec<Json>, Vec<Table>) {
     (files, tables)
 }
 
-/// A dataset that is one file.
+/// The file object of a dataset that is a single file.
 fn archive(described: &Described<'_>, dataset: &Facts, id: &str, description: &str) -> Json {
     let mut file = json!({
         "@type": "cr:FileObject", "@id": id, "name": described.file_name(dataset), "description": description,
@@ -221,7 +221,7 @@ fn record_sets(described: &Described<'_>, tables: &[Table]) -> Vec<Json> {
     tables.iter().filter_map(set).collect()
 }
 
-/// What `taco:field_schema` says, else the name.
+/// The description from `taco:field_schema`, else one derived from the name.
 pub fn described_field(described: &Described<'_>, level: usize, name: &str) -> String {
     let columns = described.fields.get("taco:field_schema").and_then(|schema| schema.get(format!("level{level}"))?.as_array());
     let found = columns.and_then(|columns| columns.iter().find(|column| column.get(0).and_then(Json::as_str) == Some(name)));
@@ -234,7 +234,7 @@ pub fn described_field(described: &Described<'_>, level: usize, name: &str) -> S
     }
 }
 
-/// The type in Croissant, and whether there are several values; nothing for bytes and structures.
+/// The Croissant type and whether it is a list; `None` for binary and struct columns.
 fn data_type(dtype: &DataType) -> Option<(&'static str, bool)> {
     Some(match dtype {
         DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => ("sc:Text", false),

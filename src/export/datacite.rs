@@ -28,7 +28,7 @@ pub fn document(described: &Described<'_>) -> Json {
     let publisher = providers.iter().find(|contact| contact.roles.iter().any(|role| role == "host")).or(providers.first());
     let publisher = publisher.map_or(described.title(), |contact| contact.organization.as_deref().unwrap_or(&contact.name));
     out.insert("publisher".into(), json!({ "name": publisher }));
-    // The schema demands a year.
+    // The schema requires a year.
     let year = described.year().unwrap_or_else(|| chrono::Utc::now().format("%Y").to_string());
     out.insert("publicationYear".into(), json!(year));
     let subjects: Vec<Json> =
@@ -96,7 +96,7 @@ fn creator(contact: &Contact) -> Json {
             out["affiliation"] = json!([{ "name": organization }]);
         }
         (Some(_), true) => out["nameType"] = json!("Organizational"),
-        // A bare name may be either.
+        // A name without a type may be a person or an organization.
         (None, _) => {}
     }
     out

@@ -1,5 +1,5 @@
-//! Where samples are: footprints from `istac:geometry` or from system, transformation and shape, else centroids; and when. All in
-//! longitude and latitude.
+//! Locations of samples in longitude and latitude: footprints from `istac:geometry` or from CRS, geotransform and shape, else
+//! centroids; and their times.
 
 use std::collections::HashMap;
 
@@ -14,20 +14,20 @@ use crate::jobs::JobContext;
 use crate::raster;
 use crate::table::wkb_point;
 
-/// A sample's place and time.
+/// Location and time of a sample.
 #[derive(Clone, Debug, Default)]
 pub struct Place {
-    /// Its footprint or centroid.
+    /// Footprint or centroid in degrees.
     pub geometry: Option<Geometry<f64>>,
-    /// West, south, east, north; west is greater than east where it crosses the antimeridian.
+    /// `[west, south, east, north]` in degrees; west > east across the antimeridian.
     pub bbox: Option<[f64; 4]>,
-    /// Microseconds since 1970.
+    /// Start in microseconds since 1970.
     pub start: Option<i64>,
-    /// Microseconds since 1970.
+    /// End in microseconds since 1970.
     pub end: Option<i64>,
 }
 
-/// The level that was asked for; else the first that says where its samples are, and level 0 when none does.
+/// The requested level; otherwise the first level with locations, or 0 when there is none.
 pub fn level_with_places(assembly: &Assembly, wanted: Option<usize>) -> usize {
     let says = |batch: &RecordBatch| {
         ["istac:geometry", "stac:centroid", "istac:centroid"].iter().any(|n| batch.column_by_name(n).is_some())
@@ -36,7 +36,10 @@ pub fn level_with_places(assembly: &Assembly, wanted: Option<usize>) -> usize {
     wanted.filter(|level| *level < assembly.levels.len()).or(found).unwrap_or(0)
 }
 
-/// The place of every row of a level.
+/// Location and time of every row of a level.
+///
+/// # Errors
+/// When the job is cancelled.
 pub fn places(batch: &RecordBatch, ctx: &JobContext) -> crate::error::Result<Vec<Place>> {
     let rows = batch.num_rows();
     let mut places = vec![Place::default(); rows];
@@ -83,10 +86,10 @@ fn micros(column: &ArrayRef) -> Option<Vec<Option<i64>>> {
     Some(micros.as_primitive::<Int64Type>().iter().collect())
 }
 
-/// A row and the corners of its raster, in its own system.
+/// A row, and the corners of its raster in its CRS.
 type Corners = (usize, [[f64; 2]; 4]);
 
-/// Footprints of rasters by their four corners, where a row has none yet.
+/// Footprints from the four corners of rasters, for rows without one.
 fn footprints(batch: &RecordBatch, places: &mut [Place], ctx: &JobContext) -> crate::error::Result<()> {
     let column = |name: &str| batch.column_by_name(name).cloned();
     let (Some(systems), Some(transforms), Some(shapes)) =
@@ -102,7 +105,7 @@ fn footprints(batch: &RecordBatch, places: &mut [Place], ctx: &JobContext) -> cr
             continue;
         }
         let (Some(transform), Some(shape)) = (numbers_at(&transforms, row), numbers_at(&shapes, row)) else { continue };
-        // The two last numbers of a shape are rows and columns.
+        // The last two values of a shape are rows and columns.
         let (&[x, dx, rx, y, ry, dy], [.., height, width]) = (transform.as_slice(), shape.as_slice()) else { continue };
         let corner = |column: f64, line: f64| [x + column * dx + line * rx, y + column * ry + line * dy];
         let corners = [corner(0.0, 0.0), corner(0.0, *height), corner(*width, *height), corner(*width, 0.0)];
@@ -111,7 +114,7 @@ fn footprints(batch: &RecordBatch, places: &mut [Place], ctx: &JobContext) -> cr
     for (system, rows) in by_system {
         ctx.check()?;
         let points: Vec<[f64; 2]> = rows.iter().flat_map(|(_, corners)| corners).copied().collect();
-        // A system that nobody knows leaves the centroid.
+        // With an unknown CRS, the centroid is used.
         let Ok(there) = raster::to_lonlat_from(system, &points) else { continue };
         for ((row, _), corners) in rows.iter().zip(there.chunks(4)) {
             let corners: Option<Vec<[f64; 2]>> = corners.iter().copied().collect();
@@ -130,7 +133,7 @@ fn numbers_at(array: &ArrayRef, row: usize) -> Option<Vec<f64>> {
     items.as_primitive::<Float64Type>().iter().collect()
 }
 
-/// A ring as a polygon, cut at the antimeridian where it crosses it; counter-clockwise, as GeoJSON wants it.
+/// A ring as polygon in counter-clockwise order as GeoJSON requires, cut at the antimeridian.
 fn around_the_world(corners: &[[f64; 2]]) -> Geometry<f64> {
     let west = corners.iter().map(|corner| corner[0]).fold(f64::INFINITY, f64::min);
     let east = corners.iter().map(|corner| corner[0]).fold(f64::NEG_INFINITY, f64::max);
@@ -177,7 +180,7 @@ fn box_of(geometry: &Geometry<f64>) -> Option<[f64; 4]> {
     if let Geometry::MultiPolygon(parts) = geometry {
         let boxes: Vec<_> = parts.iter().filter_map(|part| part.bounding_rect()).collect();
         let touches = |edge: f64| boxes.iter().any(|b| if edge > 0.0 { b.max().x == edge } else { b.min().x == edge });
-        // Cut at the antimeridian: what lies in the east begins the box.
+        // Cut at the antimeridian: the eastern part is the start of the box.
         if boxes.len() > 1 && touches(180.0) && touches(-180.0) {
             let west = boxes.iter().filter(|b| b.max().x == 180.0).map(|b| b.min().x).fold(f64::INFINITY, f64::min);
             let east = boxes.iter().filter(|b| b.min().x == -180.0).map(|b| b.max().x).fold(f64::NEG_INFINITY, f64::max);
@@ -190,7 +193,7 @@ fn box_of(geometry: &Geometry<f64>) -> Option<[f64; 4]> {
     Some([rect.min().x, rect.min().y, rect.max().x, rect.max().y])
 }
 
-/// The smallest box around several.
+/// The smallest box around several boxes.
 pub fn union(boxes: impl Iterator<Item = [f64; 4]>) -> Option<[f64; 4]> {
     boxes.reduce(|a, b| [a[0].min(b[0]), a[1].min(b[1]), a[2].max(b[2]), a[3].max(b[3])])
 }
@@ -209,7 +212,7 @@ pub fn polygon_of([west, south, east, north]: [f64; 4]) -> Geometry<f64> {
     Geometry::Polygon(ring(corners.to_vec()))
 }
 
-/// A geometry as GeoJSON, to seven digits: a centimetre.
+/// A geometry as GeoJSON with seven decimals (about 1 cm).
 pub fn geojson(geometry: &Geometry<f64>) -> Json {
     let rounded = geometry.map_coords(|c| geo::Coord { x: digits(c.x), y: digits(c.y) });
     let line = |line: &LineString<f64>| -> Json { line.coords().map(|c| json!([c.x, c.y])).collect() };
@@ -235,7 +238,7 @@ pub fn geojson(geometry: &Geometry<f64>) -> Json {
     }
 }
 
-/// To seven digits.
+/// Rounds to seven decimals.
 pub fn digits(value: f64) -> f64 {
     (value * 1e7).round() / 1e7
 }

@@ -20,10 +20,13 @@ use crate::model::is_padding;
 use crate::query::write_wkb;
 use crate::table::{ParquetOptions, ParquetSink};
 
-/// Columns that the geometry column stands for.
+/// Columns replaced by the geometry column.
 const PLACES: [&str; 3] = ["stac:centroid", "istac:centroid", "istac:geometry"];
 
-/// The samples of the first level that has places, or of the one that was asked for.
+/// The samples of the requested level, or of the first with locations, as GeoParquet.
+///
+/// # Errors
+/// [`Kind::Usage`](crate::error::Kind::Usage) when no sample has a location.
 pub fn footer(described: &Described<'_>, ctx: &JobContext) -> Result<Vec<Document>> {
     let level = footprint::level_with_places(described.assembly, described.facts.level);
     let batch = &described.assembly.levels[level].batch;
@@ -40,9 +43,9 @@ pub fn footer(described: &Described<'_>, ctx: &JobContext) -> Result<Vec<Documen
     let mut fields = Vec::new();
     let mut columns: Vec<ArrayRef> = Vec::new();
     for (field, column) in batch.schema().fields().iter().zip(batch.columns()) {
-        // A column of no type is none for most readers.
+        // Most readers cannot read columns of type null.
         if !PLACES.contains(&field.name().as_str()) && *field.data_type() != DataType::Null {
-            // The first two are the id and the type.
+            // The first two columns are id and type.
             let name = if fields.len() < 2 { field.name().clone() } else { free(field.name()) };
             fields.push(Field::new(name, field.data_type().clone(), true));
             columns.push(column.clone());
@@ -58,16 +61,19 @@ pub fn footer(described: &Described<'_>, ctx: &JobContext) -> Result<Vec<Documen
     Ok(vec![Document { name: "samples.parquet".into(), bytes }])
 }
 
-/// Columns that the form itself has.
+/// Columns that the format defines.
 const OWN: [&str; 10] =
     ["type", "stac_version", "stac_extensions", "id", "collection", "links", "assets", "geometry", "bbox", "path"];
 
-/// The name of a dataset's column beside them: readers refuse a table with two columns of one name.
+/// A column name that differs from [`OWN`]: readers refuse tables with duplicate names.
 fn free(name: &str) -> String {
     if OWN.contains(&name) { format!("sample:{name}") } else { name.to_owned() }
 }
 
-/// The Items of level 0.
+/// The Items of level 0 as stac-geoparquet.
+///
+/// # Errors
+/// [`Kind::Invalid`](crate::error::Kind::Invalid) when no sample has a time.
 pub fn items(described: &Described<'_>, ctx: &JobContext) -> Result<Vec<Document>> {
     let items = stac::items(described, ctx)?;
     if items.is_empty() {
@@ -109,10 +115,10 @@ pub fn items(described: &Described<'_>, ctx: &JobContext) -> Result<Vec<Document
     put("datetime", time(&["datetime"]));
     let interval = ["start_datetime", "end_datetime"];
     if interval.iter().any(|key| items.iter().any(|item| item["properties"][*key].is_string())) {
-        // A column is one of all Items, and null is no time there: what has one time only begins and ends then.
+        // A column exists for all Items, and null is not a valid time: an Item with a single time gets an interval of length 0.
         interval.iter().for_each(|key| put(key, time(&[key, "datetime"])));
     }
-    // Every other property with the type that it has in the level: text, numbers and lists go as they are.
+    // Other properties keep the type of their level column.
     let names: BTreeSet<&String> =
         items.iter().filter_map(|item| item["properties"].as_object()).flat_map(|properties| properties.keys()).collect();
     for name in names.into_iter().filter(|name| !["datetime", "start_datetime", "end_datetime"].contains(&name.as_str())) {
@@ -127,7 +133,7 @@ pub fn items(described: &Described<'_>, ctx: &JobContext) -> Result<Vec<Document
     Ok(vec![Document { name: "items.parquet".into(), bytes }])
 }
 
-/// Numbers, texts, booleans and lists of numbers; anything else as JSON text.
+/// Array of numbers, strings, booleans or lists of numbers; anything else as JSON text.
 fn property(values: &[&Json]) -> ArrayRef {
     let is = |test: &dyn Fn(&Json) -> bool| values.iter().all(|value| value.is_null() || test(value));
     if is(&|value| value.is_i64()) {
@@ -171,7 +177,7 @@ fn text_lists<'a>(values: impl Iterator<Item = &'a Json>) -> arrow::array::ListA
     builder.finish()
 }
 
-/// One struct for each link.
+/// A list of structs, one per link.
 fn links(items: &[Json]) -> ArrayRef {
     let all: Vec<&Json> = items.iter().flat_map(|item| item["links"].as_array().into_iter().flatten()).collect();
     let column = |key: &str| Arc::new(all.iter().map(|link| link[key].as_str()).collect::<StringArray>()) as ArrayRef;
@@ -183,7 +189,7 @@ fn links(items: &[Json]) -> ArrayRef {
     Arc::new(arrow::array::ListArray::new(item, offsets, Arc::new(structs), None))
 }
 
-/// A struct of the one asset that every Item has.
+/// A struct with the single asset of every Item.
 fn assets(items: &[Json]) -> ArrayRef {
     let column =
         |key: &str| Arc::new(items.iter().map(|item| item["assets"]["data"][key].as_str()).collect::<StringArray>()) as ArrayRef;
@@ -196,7 +202,7 @@ fn assets(items: &[Json]) -> ArrayRef {
     Arc::new(StructArray::new(field, vec![Arc::new(data)], None))
 }
 
-/// `geometry` as WKB and `bbox` as a struct, the last two columns.
+/// Appends the columns `geometry` (WKB) and `bbox` (struct).
 fn put_places(places: &[Place], fields: &mut Vec<Field>, columns: &mut Vec<ArrayRef>) {
     let wkb: BinaryArray = places.iter().map(|place| place.geometry.as_ref().map(write_wkb)).collect();
     fields.push(Field::new("geometry", DataType::Binary, true));
@@ -212,11 +218,11 @@ fn put_places(places: &[Place], fields: &mut Vec<Field>, columns: &mut Vec<Array
     columns.push(Arc::new(bbox));
 }
 
-/// The text under the key `geo`. Without a CRS it is longitude and latitude.
+/// The value of the metadata key `geo`. Without `crs`, coordinates are longitude and latitude.
 fn geo_key(places: &[Place]) -> String {
     let kinds: BTreeSet<&str> = places.iter().filter_map(|place| place.geometry.as_ref()).map(kind_of).collect();
     let mut column = json!({ "encoding": "WKB", "geometry_types": kinds, "orientation": "counterclockwise" });
-    // A box that crosses the antimeridian can't be joined with others by numbers alone.
+    // A box across the antimeridian cannot be united with others by minimum and maximum.
     let plain: Option<Vec<[f64; 4]>> =
         places.iter().filter_map(|place| place.bbox).map(|bbox| (bbox[0] <= bbox[2]).then_some(bbox)).collect();
     if let Some(bbox) = plain.and_then(|boxes| footprint::union(boxes.into_iter())) {
@@ -240,7 +246,7 @@ fn kind_of(geometry: &Geometry<f64>) -> &'static str {
 }
 
 fn written(fields: Vec<Field>, columns: Vec<ArrayRef>, notes: &[(&str, String)]) -> Result<Vec<u8>> {
-    // In the schema as well as in the footer: readers look at either.
+    // In the Arrow schema as well as in the footer, as readers use either.
     let notes_of_schema: std::collections::HashMap<String, String> =
         notes.iter().map(|(key, text)| ((*key).to_owned(), text.clone())).collect();
     let schema = Schema::new(fields).with_metadata(notes_of_schema);

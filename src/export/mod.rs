@@ -1,5 +1,5 @@
-//! What catalogues ask for: STAC, GeoParquet, stac-geoparquet, Croissant, DataCite, data cards. Each is made from a dataset as
-//! 2.0 lays it out, and is a list of documents; writing them is the caller's. Must not invent what the dataset does not say.
+//! Catalogue metadata: STAC, GeoParquet, stac-geoparquet, Croissant, DataCite, data cards. Each is a list of documents generated
+//! from a dataset in the 2.0 layout; the caller writes them. Contains no information that the dataset does not state.
 
 mod card;
 mod croissant;
@@ -20,28 +20,28 @@ use crate::error::{Error, Result};
 use crate::jobs::JobContext;
 use crate::model::{Address, instant};
 
-/// The forms.
+/// A catalogue format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Catalogue {
-    /// A STAC 1.1 Collection with an Item for each sample that has a time.
+    /// STAC 1.1 Collection, with an Item for each sample that has a time.
     Stac,
-    /// The samples as GeoParquet 1.1 with a bbox column.
+    /// GeoParquet 1.1 of the samples, with a bbox column.
     Geoparquet,
-    /// The Items as one GeoParquet file.
+    /// The STAC Items as one GeoParquet file.
     StacGeoparquet,
     /// Croissant 1.0 with the RAI and geo vocabularies, as JSON-LD.
     Croissant,
     /// DataCite 4.5 as JSON.
     Datacite,
-    /// A data card.
+    /// Data card in Markdown.
     Markdown,
-    /// The data card as a page.
+    /// Data card as an HTML page.
     Html,
 }
 
 impl Catalogue {
-    /// Every form, in the order of menus.
+    /// Every format, in menu order.
     pub const ALL: [Catalogue; 7] = [
         Catalogue::Stac,
         Catalogue::Geoparquet,
@@ -52,7 +52,7 @@ impl Catalogue {
         Catalogue::Html,
     ];
 
-    /// The word in arguments.
+    /// Name in arguments.
     pub fn name(self) -> &'static str {
         match self {
             Catalogue::Stac => "stac",
@@ -65,7 +65,7 @@ impl Catalogue {
         }
     }
 
-    /// The words on menus.
+    /// Title in menus.
     pub fn title(self) -> &'static str {
         match self {
             Catalogue::Stac => mark!("STAC Collection and Items"),
@@ -78,41 +78,41 @@ impl Catalogue {
         }
     }
 
-    /// True for bytes that are nothing for a terminal.
+    /// True for binary formats, which are not printed to a terminal.
     pub fn is_binary(self) -> bool {
         matches!(self, Catalogue::Geoparquet | Catalogue::StacGeoparquet)
     }
 }
 
-/// What is known of the container.
+/// Facts about the container that are not in its metadata.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Facts {
-    /// Where it lies.
+    /// Path or address.
     pub path: PathBuf,
-    /// Its kind.
+    /// Format of the container.
     pub format: Format,
-    /// True for one file, here or elsewhere.
+    /// True for a single file.
     pub single: bool,
-    /// Bytes of the file, or of all files, where somebody counted.
+    /// Size in bytes of the file, or of all files; `None` when unknown.
     pub size_bytes: Option<u64>,
-    /// SHA-256 of the file in lower-case hexadecimal; absent for folders, and for files on another machine.
+    /// SHA-256 of the file in lower-case hexadecimal; `None` for folders and remote files.
     pub sha256: Option<String>,
-    /// Files of METADATA/ with their size and SHA-256, where they lie apart.
+    /// Files in METADATA/ of a folder: name, size in bytes, SHA-256.
     pub tables: Vec<(String, u64, String)>,
-    /// When it was last changed, where that is known.
+    /// Modification time, when known.
     pub modified: Option<DateTime<Utc>>,
-    /// Its address on the web, when somebody said so.
+    /// URL of the dataset, when given by the user.
     pub url: Option<String>,
-    /// The level whose samples are listed; found by where places are when absent.
+    /// The level to list; `None`: the first with locations.
     pub level: Option<usize>,
-    /// Samples on level 0, padding too.
+    /// Number of level-0 samples, including padding.
     pub roots: usize,
-    /// The datasets that are described as one, in the order of their samples; none for a dataset by itself.
+    /// The datasets that are described as one, in sample order; empty for a single dataset.
     pub parts: Vec<Facts>,
 }
 
 impl Facts {
-    /// The name of the file or folder.
+    /// Name of the file or folder.
     fn file_name(&self) -> Option<String> {
         if let Some(address) = Address::of(&self.path) {
             return Some(address.name().to_owned()).filter(|name| !name.is_empty());
@@ -130,16 +130,19 @@ impl Facts {
     }
 }
 
-/// A document: its path below the folder of the export, and its bytes.
+/// A generated document.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Document {
-    /// `collection.json`, `items/a.json`, …
+    /// Path relative to the output folder: `collection.json`, `items/a.json`, ….
     pub name: String,
-    /// What is in it.
+    /// Content.
     pub bytes: Vec<u8>,
 }
 
-/// Makes the documents of one form, the main one first. A dataset without samples is an error.
+/// Generates the documents of one format, the main document first.
+///
+/// # Errors
+/// [`Kind::Invalid`](crate::error::Kind::Invalid) when the dataset has no samples; the errors of the formats.
 pub fn describe(assembly: &Assembly, facts: &Facts, form: Catalogue, ctx: &JobContext) -> Result<Vec<Document>> {
     ctx.stage(tr!("Describing"), None);
     if assembly.tree.total() == 0 {
@@ -166,14 +169,14 @@ fn json_document(name: &str, json: &Json) -> Document {
     Document { name: name.into(), bytes }
 }
 
-/// The dataset as all forms look at it.
+/// The dataset, as input of all formats.
 struct Described<'a> {
     assembly: &'a Assembly,
     facts: &'a Facts,
     fields: &'a Map<String, Json>,
-    /// West, south, east, north; `None` where nobody knows.
+    /// `[west, south, east, north]` in degrees; `None` when unknown.
     bbox: Option<[f64; 4]>,
-    /// First and last time, ISO 8601 in UTC.
+    /// Start and end as ISO 8601 in UTC.
     interval: Option<[String; 2]>,
 }
 
@@ -186,7 +189,7 @@ struct Contact {
     roles: Vec<String>,
 }
 
-/// A reference.
+/// A publication.
 struct Publication {
     doi: Option<String>,
     citation: Option<String>,
@@ -237,7 +240,7 @@ impl<'a> Described<'a> {
         list.into_iter().flatten().filter_map(Json::as_str).filter(|text| !text.trim().is_empty()).collect()
     }
 
-    /// Contacts of either form: name, organization, email, role; or name, roles, url.
+    /// Contacts in either form: name, organization, email, role; or name, roles, url.
     fn contacts(&self, key: &str) -> Vec<Contact> {
         let list = self.fields.get(key).and_then(Json::as_array);
         let contact = |entry: &Json| {
@@ -274,19 +277,19 @@ impl<'a> Described<'a> {
         found
     }
 
-    /// The dataset's address: as given, else by its identifier.
+    /// URL of the dataset: as given, else from its identifier.
     fn url(&self) -> Option<String> {
         let doi = || self.text("sci:doi").map(|doi| format!("https://doi.org/{}", plain_doi(doi.to_owned())));
         let contact = || self.contacts("providers").into_iter().find_map(|contact| contact.url);
         self.facts.url.clone().or_else(doi).or_else(contact)
     }
 
-    /// What lies on the disk: the dataset, or those that are described as one.
+    /// The dataset, or the datasets that are described as one.
     fn datasets(&self) -> &[Facts] {
         if self.facts.parts.is_empty() { std::slice::from_ref(self.facts) } else { &self.facts.parts }
     }
 
-    /// The name of a dataset's file or folder; with the folder above it where two would be called the same.
+    /// Name of a dataset's file or folder, with its parent folder where names are not unique.
     fn file_name(&self, dataset: &Facts) -> String {
         let name = dataset.file_name().unwrap_or_else(|| self.id().to_owned());
         let alike = self.datasets().iter().filter(|other| other.file_name() == dataset.file_name()).count();
@@ -294,7 +297,7 @@ impl<'a> Described<'a> {
         folder.map_or(name.clone(), |folder| format!("{}/{name}", folder.to_string_lossy()))
     }
 
-    /// Where a dataset is found from a document that has `to` before the names of what lies beside it.
+    /// Link to a dataset from a document, with the relative prefix `to`.
     fn address(&self, dataset: &Facts, to: &str) -> String {
         match Address::of(&dataset.path) {
             Some(address) => address.without_secret().0.to_string(),
@@ -302,17 +305,17 @@ impl<'a> Described<'a> {
         }
     }
 
-    /// The day on which the data was last changed, where that is known.
+    /// Date of the last modification, when known.
     fn day(&self) -> Option<String> {
         Some(self.facts.modified?.format("%Y-%m-%d").to_string())
     }
 
-    /// Its year.
+    /// Year of the last modification, when known.
     fn year(&self) -> Option<String> {
         self.day().map(|day| day.chars().take(4).collect())
     }
 
-    /// What a catalogue would print as a fact and that nobody stated, and what it asks for and that is not known.
+    /// Warns about values filled in by a migration, and about missing values that the format requires.
     fn warn_of_gaps(&self, form: Catalogue, ctx: &JobContext) {
         let placeholders = self.assembly.collection.placeholders();
         if !placeholders.is_empty() && form != Catalogue::Geoparquet {
@@ -345,7 +348,7 @@ fn plain_doi(doi: String) -> String {
     plain.map_or(doi.clone(), str::to_owned)
 }
 
-/// A time as people write it, in the one form that catalogues take.
+/// Parses a time and formats it as required by the catalogues.
 fn utc(text: &str) -> Option<String> {
     Some(instant(text)?.and_utc().to_rfc3339_opts(SecondsFormat::AutoSi, true))
 }

@@ -1,5 +1,5 @@
-//! The data card as a page of its own that needs nothing from elsewhere: no script, no font, no tile server. The map is drawn from the land
-//! that the program carries. What comes from the dataset can't become markup.
+//! The data card as a self-contained HTML page without scripts, fonts or tile servers. The map is drawn from the built-in land
+//! polygons. Text of the dataset is escaped.
 
 use arrow::array::{RecordBatch, UInt32Array};
 use geo::{BoundingRect, Geometry};
@@ -11,27 +11,27 @@ use crate::error::{Error, Result};
 use crate::extensions::tortilla::countries::countries;
 use crate::jobs::JobContext;
 
-/// Footprints that a map shows; more would only be one spot.
+/// Maximum number of footprints on a map.
 const SHOWN: usize = 1500;
-/// Of these in the GeoJSON of a README.
+/// Maximum number of footprints in the GeoJSON of a README.
 const LISTED: usize = 100;
 const WIDTH: f64 = 720.0;
 const HEIGHT: f64 = 360.0;
 
-/// Where the dataset lies.
+/// The map of a dataset.
 pub(super) struct Map {
-    /// As a picture.
+    /// SVG image.
     pub svg: String,
-    /// As GeoJSON.
+    /// GeoJSON.
     pub geojson: String,
-    /// What it shows, in a sentence.
+    /// Caption, one sentence.
     pub caption: String,
 }
 
-/// West, south, east, north; east lies beyond 180 where the antimeridian is crossed.
+/// `[west, south, east, north]` in degrees; east > 180 across the antimeridian.
 type Bounds = [f64; 4];
 
-/// The map of footprints and of the files' boxes; `None` for a dataset that says nothing about places.
+/// The map of footprints and of the parts' extents; `None` for a dataset without locations.
 pub(super) fn map_of(described: &Described<'_>, ctx: &JobContext) -> Result<Option<Map>> {
     let files = file_boxes(described);
     let level = footprint::level_with_places(described.assembly, described.facts.level);
@@ -46,7 +46,7 @@ pub(super) fn map_of(described: &Described<'_>, ctx: &JobContext) -> Result<Opti
         described.bbox.map(|[west, south, east, north]| [west, south, if west > east { east + 360.0 } else { east }, north]);
     let all = || footprints.iter().chain(files.iter().map(|(_, bounds)| bounds));
     let Some(bounds) = whole.or_else(|| around(all())) else { return Ok(None) };
-    // What the dataset says of itself may be less than what its samples say.
+    // The stated extent may be smaller than that of the samples.
     let near: Vec<Bounds> = all().map(|one| turned(*one, bounds)).collect();
     let view = view_of(around(near.iter().chain([&bounds])).unwrap_or(bounds));
     let mut svg = format!(
@@ -75,7 +75,7 @@ pub(super) fn map_of(described: &Described<'_>, ctx: &JobContext) -> Result<Opti
     Ok(Some(Map { svg, geojson: geojson(bounds, &files, &footprints), caption }))
 }
 
-/// One row of `step`: of millions a few are enough for a picture, and places take their time.
+/// Every `step`-th row: a few are enough for a map, and footprints are costly.
 fn every(batch: &RecordBatch, step: usize) -> Result<RecordBatch> {
     if step == 1 {
         return Ok(batch.clone());
@@ -84,7 +84,7 @@ fn every(batch: &RecordBatch, step: usize) -> Result<RecordBatch> {
     arrow::compute::take_record_batch(batch, &rows).map_err(|error| Error::internal("rows can't be picked").because(error))
 }
 
-/// The boxes of the parts, with their names.
+/// Extents of the parts, with their names.
 fn file_boxes(described: &Described<'_>) -> Vec<(String, Bounds)> {
     let extents = described.fields.get("taco:sources").and_then(|sources| sources.get("extents")?.as_array());
     let one = |extent: &Json| {
@@ -97,7 +97,7 @@ fn file_boxes(described: &Described<'_>) -> Vec<(String, Bounds)> {
     extents.into_iter().flatten().filter_map(one).collect()
 }
 
-/// The box of a footprint. Parts of one that crosses the antimeridian are put together again.
+/// Bounding box of a footprint. The parts of one cut at the antimeridian are joined.
 fn box_of(geometry: &Geometry<f64>) -> Option<Bounds> {
     let parts: Vec<Bounds> = match geometry {
         Geometry::MultiPolygon(parts) => parts.iter().filter_map(|part| rect(part.bounding_rect()?)).collect(),
@@ -120,7 +120,7 @@ fn around<'a>(boxes: impl Iterator<Item = &'a Bounds>) -> Option<Bounds> {
     boxes.copied().reduce(|a, b| [a[0].min(b[0]), a[1].min(b[1]), a[2].max(b[2]), a[3].max(b[3])])
 }
 
-/// What the map shows: the data with its surroundings, never less than a country and never more than the Earth.
+/// The visible region: the data with a margin, at least the size of a country and at most the Earth.
 fn view_of([west, south, east, north]: Bounds) -> Bounds {
     let ratio = WIDTH / HEIGHT;
     let width = ((east - west) * 1.6).max((north - south) * 1.6 * ratio).clamp(24.0, 360.0);
@@ -135,13 +135,13 @@ fn place_of([west, south, east, north]: Bounds, lon: f64, lat: f64) -> (f64, f64
     ((lon - west) / (east - west) * WIDTH, (north - lat) / (north - south) * HEIGHT)
 }
 
-/// A box on the turn of the Earth that is nearest to another one.
+/// A box shifted by a multiple of 360 degrees to be nearest to another one.
 fn turned([west, south, east, north]: Bounds, to: Bounds) -> Bounds {
     let turn = (((to[0] + to[2]) / 2.0 - (west + east) / 2.0) / 360.0).round() * 360.0;
     [west + turn, south, east + turn, north]
 }
 
-/// A box as a path, never smaller than `least` pixels so that it is seen; turned to where the view is.
+/// A box as an SVG path, at least `least` pixels wide and high, shifted to the visible region.
 fn rect_of(view: Bounds, bounds: Bounds, least: f64) -> String {
     let [west, south, east, north] = turned(bounds, view);
     let ((left, top), (right, bottom)) = (place_of(view, west, north), place_of(view, east, south));
@@ -153,7 +153,7 @@ fn rect_of(view: Bounds, bounds: Bounds, least: f64) -> String {
     format!("M{left:.1} {top:.1}H{right:.1}V{bottom:.1}H{left:.1}Z")
 }
 
-/// The land of the view as one path, without points that are less than a pixel apart.
+/// The land in the visible region as one SVG path, without points less than a pixel apart.
 fn land(view: Bounds, ctx: &JobContext) -> Result<String> {
     let mut path = String::new();
     let pixel = (view[2] - view[0]) / WIDTH;
@@ -172,7 +172,7 @@ fn land(view: Bounds, ctx: &JobContext) -> Result<String> {
                     let mut count = 0;
                     let mut text = String::new();
                     for at in &ring.0 {
-                        // Far outside one point is as good as another.
+                        // Points far outside are clamped.
                         let (x, y) = place_of(view, at.x + turn, at.y);
                         let (x, y) = (x.clamp(-WIDTH, 2.0 * WIDTH), y.clamp(-HEIGHT, 2.0 * HEIGHT));
                         if last.is_none_or(|(a, b)| (a - x).abs().max((b - y).abs()) >= 1.0) {
@@ -192,7 +192,7 @@ fn land(view: Bounds, ctx: &JobContext) -> Result<String> {
     Ok(path)
 }
 
-/// Lines of whole degrees with their numbers.
+/// Lines and labels of whole degrees.
 fn graticule(view: Bounds) -> String {
     let step =
         [1.0, 2.0, 5.0, 10.0, 20.0, 30.0, 45.0, 60.0].into_iter().find(|step| (view[2] - view[0]) / step <= 8.0).unwrap_or(60.0);
@@ -242,7 +242,7 @@ fn geojson(bounds: Bounds, files: &[(String, Bounds)], footprints: &[Bounds]) ->
     json!({ "type": "FeatureCollection", "features": features }).to_string()
 }
 
-/// The page.
+/// The HTML page.
 pub(super) fn html(described: &Described<'_>, ctx: &JobContext) -> Result<String> {
     let mut body = String::new();
     for block in blocks(described, ctx)? {
@@ -288,7 +288,7 @@ fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 
-/// Text with its addresses as links.
+/// Escapes text and turns URLs into links.
 fn linked(text: &str) -> String {
     let is_end = |c: char| c.is_whitespace() || matches!(c, '<' | '>' | '"' | '(' | ')' | ',');
     let mut out = String::new();
@@ -303,7 +303,7 @@ fn linked(text: &str) -> String {
     out + &escaped(rest)
 }
 
-/// A description: paragraphs, headings and lists as Markdown has them; everything else is text.
+/// Converts a description to HTML: paragraphs, headings and lists of Markdown; other markup is escaped.
 fn rich(text: &str) -> String {
     let mut out = String::new();
     let mut paragraph: Vec<&str> = Vec::new();
@@ -344,11 +344,11 @@ fn rich(text: &str) -> String {
     out
 }
 
-/// `**bold**` and `` `code` `` within a line; addresses become links.
+/// `**bold**` and `` `code` `` within a line; URLs become links.
 fn inline(text: &str) -> String {
     let mut out = String::new();
     for (at, part) in text.split('`').enumerate() {
-        // Every second part stands between two marks; the last one may have lost its partner.
+        // Every second part is between two delimiters, unless the last one is unbalanced.
         let closed = at % 2 == 1 && text.split('`').count() > at + 1;
         if closed {
             out.push_str(&format!("<code>{}</code>", escaped(part)));

@@ -1,4 +1,4 @@
-//! STAC 1.1: the Collection, and an Item for each sample of level 0 that has a time.
+//! STAC 1.1: the Collection, and an Item for each level-0 sample with a time.
 
 use std::collections::HashSet;
 
@@ -15,7 +15,7 @@ const VERSION: &str = "1.1.0";
 const SCIENTIFIC: &str = "https://stac-extensions.github.io/scientific/v1.0.0/schema.json";
 const PROJECTION: &str = "https://stac-extensions.github.io/projection/v2.0.0/schema.json";
 
-/// The Collection first, then the Items below `items/`.
+/// The Collection, then the Items in `items/`.
 pub fn documents(described: &Described<'_>, ctx: &JobContext) -> Result<Vec<Document>> {
     let items = items(described, ctx)?;
     let mut documents = vec![json_document("collection.json", &collection(described, &items))];
@@ -23,12 +23,12 @@ pub fn documents(described: &Described<'_>, ctx: &JobContext) -> Result<Vec<Docu
     Ok(documents)
 }
 
-/// Ids may have any letter; names of files may not.
+/// A file name for an id, which may contain characters that file names must not.
 fn file_name(id: &str) -> String {
     id.chars().map(|c| if c.is_alphanumeric() || "-_.".contains(c) { c } else { '_' }).collect()
 }
 
-/// One for each Item, also where file systems do not tell capitals apart.
+/// File names of the Items, unique even on case-insensitive file systems.
 fn file_names(items: &[Json]) -> Vec<String> {
     let mut taken: HashSet<String> = HashSet::with_capacity(items.len());
     let name = |item: &Json| {
@@ -122,7 +122,7 @@ pub fn collection(described: &Described<'_>, items: &[Json]) -> Json {
 }
 
 fn provider(contact: &super::Contact) -> Json {
-    // STAC knows four roles.
+    // The four roles that STAC defines.
     let known = ["licensor", "producer", "processor", "host"];
     let roles: Vec<&String> = contact.roles.iter().filter(|role| known.contains(&role.as_str())).collect();
     let mut out = Map::new();
@@ -139,7 +139,7 @@ fn provider(contact: &super::Contact) -> Json {
     Json::Object(out)
 }
 
-/// The file that holds everything; a folder by its collection.
+/// Asset for the file that contains everything; for a folder, its COLLECTION.json.
 fn data_asset(described: &Described<'_>, dataset: &Facts, to: &str) -> Json {
     let place = described.address(dataset, to);
     let (href, kind) = match dataset.single {
@@ -149,7 +149,7 @@ fn data_asset(described: &Described<'_>, dataset: &Facts, to: &str) -> Json {
     json!({ "href": href, "title": described.title(), "type": kind, "roles": ["data"] })
 }
 
-/// The dataset as `data`; of several that are described as one each by the name of its file.
+/// The dataset as asset `data`; several datasets as one asset each, named after their files.
 fn data_assets(described: &Described<'_>) -> Json {
     let mut assets = Map::new();
     match described.datasets() {
@@ -159,7 +159,7 @@ fn data_assets(described: &Described<'_>) -> Json {
     Json::Object(assets)
 }
 
-/// The dataset that a row of level 0 is in.
+/// The dataset that contains a row of level 0.
 fn dataset_of<'a>(described: &'a Described<'_>, row: usize) -> Option<&'a Facts> {
     let mut first = row;
     described.datasets().iter().find(|dataset| {
@@ -169,8 +169,11 @@ fn dataset_of<'a>(described: &'a Described<'_>, row: usize) -> Option<&'a Facts>
     })
 }
 
-/// An Item for each sample of level 0. A sample without a time of its own has that of the dataset; where there is none either,
-/// no Item is valid and none is made.
+/// An Item for each sample of level 0. A sample without a time gets the dataset's interval; without either there is no Item, as
+/// it would be invalid.
+///
+/// # Errors
+/// When the footprints cannot be computed, or the job is cancelled.
 pub fn items(described: &Described<'_>, ctx: &JobContext) -> Result<Vec<Json>> {
     let rows = roots(described, ctx)?;
     let level = &described.assembly.levels[0];
@@ -194,7 +197,7 @@ pub fn items(described: &Described<'_>, ctx: &JobContext) -> Result<Vec<Json>> {
         let mut extensions: Vec<&str> = Vec::new();
         for (field, column) in schema.fields().iter().zip(level.batch.columns()).skip(2) {
             let value = cell_json(column, row);
-            // STAC has no word for numbers that are none.
+            // STAC cannot represent NaN and infinities.
             let is_number = column.data_type().is_floating();
             if value.is_null() || (is_number && value.is_string()) {
                 continue;
@@ -203,7 +206,7 @@ pub fn items(described: &Described<'_>, ctx: &JobContext) -> Result<Vec<Json>> {
                 "stac:time_start" | "stac:time_end" | "stac:time_middle" | "istac:time_start" | "istac:time_end"
                 | "istac:time_middle" => continue,
                 "stac:centroid" | "istac:centroid" | "istac:geometry" => continue,
-                // Those are the Item's own, in the form that STAC asks for.
+                // The Item has these in the form required by STAC.
                 "datetime" | "start_datetime" | "end_datetime" => continue,
                 "stac:crs" | "istac:crs" => match value.as_str().filter(|crs| is_code(crs)) {
                     Some(_) => "proj:code",
@@ -257,7 +260,7 @@ pub fn items(described: &Described<'_>, ctx: &JobContext) -> Result<Vec<Json>> {
     Ok(items)
 }
 
-/// The places of the roots: their own, or what their descendants cover.
+/// Locations of the level-0 samples: their own, or the union of their descendants'.
 pub fn roots(described: &Described<'_>, ctx: &JobContext) -> Result<Vec<Place>> {
     let level = footprint::level_with_places(described.assembly, None);
     let found = footprint::places(&described.assembly.levels[level].batch, ctx)?;
@@ -285,7 +288,7 @@ pub fn roots(described: &Described<'_>, ctx: &JobContext) -> Result<Vec<Place>> 
     Ok(joined.collect())
 }
 
-/// `datetime`, and both ends where there are two.
+/// `datetime`, or `start_datetime` and `end_datetime` for an interval.
 fn put_times(place: &Place, described: &Described<'_>, properties: &mut Map<String, Json>) -> Option<()> {
     let iso = |micros: i64| super::utc(&chrono::DateTime::from_timestamp_micros(micros)?.to_rfc3339());
     let start = place.start.and_then(iso);
@@ -307,7 +310,7 @@ fn put_times(place: &Place, described: &Described<'_>, properties: &mut Map<Stri
     Some(())
 }
 
-/// `AUTHORITY:CODE`.
+/// True for `AUTHORITY:CODE`.
 fn is_code(crs: &str) -> bool {
     crs.split_once(':').is_some_and(|(authority, code)| {
         let plain = |text: &str| !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-');
@@ -315,7 +318,7 @@ fn is_code(crs: &str) -> bool {
     })
 }
 
-/// GDAL's order → that of the projection extension.
+/// Converts a GDAL geotransform to the order of the projection extension.
 fn affine(value: &Json) -> Option<Json> {
     let numbers: Vec<f64> = value.as_array()?.iter().map(Json::as_f64).collect::<Option<_>>()?;
     let &[x, dx, rx, y, ry, dy] = numbers.as_slice() else { return None };

@@ -1,5 +1,5 @@
-//! Blocks of remote files on this disk, one folder for each version of each file. Every block has its checksum, so that a crash or
-//! somebody's hand gives a new request and never wrong bytes. The folder has a cap; what was used longest ago goes first.
+//! Disk cache for blocks of remote files, one folder per version of a file. Every block has a checksum, so a crash or tampering
+//! leads to a new request, never to wrong bytes. The size is limited; least recently used files are removed first.
 
 use std::collections::{HashMap, HashSet};
 use std::fs::OpenOptions;
@@ -16,42 +16,43 @@ use super::limits::cache_cap;
 use crate::folders::{make_file_private, make_private, private};
 use crate::handles::SharedFile;
 
-/// Bytes of a block.
+/// Block size in bytes.
 pub const BLOCK: u64 = 32 << 10;
-/// The cap is looked at again after so many bytes.
+/// Bytes written between two checks of the size limit.
 const LOOK: u64 = 64 << 20;
 
-/// Folders that this process uses: never removed by it.
+/// Folders in use by this process, which does not remove them.
 static IN_USE: Mutex<Option<HashSet<PathBuf>>> = Mutex::new(None);
-/// Bytes written since the cap was looked at.
+/// Bytes written since the last check of the size limit.
 static WRITTEN: AtomicU64 = AtomicU64::new(0);
 
-/// What lies in the cache.
+/// State of the cache.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct CacheState {
-    /// Where; none when there is no cache.
+    /// Folder; `None` when there is no cache.
     pub folder: Option<PathBuf>,
-    /// Bytes on the disk.
+    /// Size on disk in bytes.
     pub bytes: u64,
-    /// Bytes that it may have.
+    /// Size limit in bytes.
     pub cap_bytes: u64,
-    /// Versions of files.
+    /// Number of cached file versions.
     pub files: u64,
 }
 
-/// The blocks of one version of one file.
+/// Cached blocks of one version of a file.
 pub struct Blocks {
     folder: PathBuf,
     data: Arc<SharedFile>,
     index: Arc<SharedFile>,
-    /// Checksums of the blocks that are there.
+    /// CRC-32 of the existing blocks, by block number.
     known: HashMap<u32, u32>,
     size: u64,
     full: bool,
 }
 
 impl Blocks {
-    /// The blocks of this version of the file at `address`; `None` without a cache, or when versions can't be told apart.
+    /// The cached blocks of this version of the file at `address`; `None` without a cache, or when the server gives nothing to
+    /// identify versions by.
     pub fn open(address: &str, identity: &Identity) -> Option<Self> {
         if !identity.is_known() || identity.size / BLOCK >= u64::from(u32::MAX) {
             return None;
@@ -85,7 +86,7 @@ impl Blocks {
         let folder = root.join(name);
         make_private(&folder)?;
         IN_USE.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_default().insert(folder.clone());
-        // What somebody may read on a server is not for everybody on this machine.
+        // Readable by the owner only, as the files may need credentials on the server.
         let open = |name: &str, options: &mut OpenOptions| -> std::io::Result<Arc<SharedFile>> {
             let file = SharedFile::open_to_write(&folder.join(name), private(options.clone()))?;
             make_file_private(&*file.handle()?)?;
@@ -95,7 +96,7 @@ impl Blocks {
         let index = open("index", OpenOptions::new().read(true).append(true).create(true))?;
         let mut records = Vec::new();
         (&*index.handle()?).read_to_end(&mut records)?;
-        // What a crash left half written at the end belongs to no block.
+        // An incomplete record at the end, left by a crash, is ignored.
         let known = records
             .chunks_exact(8)
             .filter_map(|record| {
@@ -105,12 +106,12 @@ impl Blocks {
         if records.len() % 8 != 0 {
             index.handle()?.set_len((records.len() / 8 * 8) as u64)?;
         }
-        // The time of the last use, by which the oldest are found.
+        // The modification time records the last use.
         let _ = data.handle()?.set_modified(SystemTime::now());
         Ok(Self { folder, data, index, known, size: identity.size, full: false })
     }
 
-    /// The block, when it is there and whole.
+    /// The block, if it exists and its checksum matches.
     pub fn get(&mut self, block: u32) -> Option<Vec<u8>> {
         let checksum = *self.known.get(&block)?;
         let start = u64::from(block) * BLOCK;
@@ -122,13 +123,14 @@ impl Blocks {
         Some(bytes)
     }
 
-    /// True when the block may be there.
+    /// True when the block exists; its checksum may be wrong.
     #[cfg(test)]
     pub fn has(&self, block: u32) -> bool {
         self.known.contains_key(&block)
     }
 
-    /// Keeps whole blocks out of `bytes`, which begin at `start`. What can't be written is not kept, and that is no error.
+    /// Stores the whole blocks contained in `bytes`, which begin at offset `start`. A failed write is not an error: the blocks
+    /// are not stored.
     pub fn put(&mut self, start: u64, bytes: &[u8]) {
         if self.full {
             return;
@@ -155,7 +157,7 @@ impl Blocks {
             }
             block += 1;
         }
-        // After the data: a block that the index names was written.
+        // The index is written after the data, so an indexed block was written.
         if self.index.handle().and_then(|index| (&*index).write_all(&records)).is_err() {
             self.full = true;
         }
@@ -164,7 +166,7 @@ impl Blocks {
             && let Some(root) = self.folder.parent()
         {
             WRITTEN.store(0, Ordering::Relaxed);
-            // Files in use stay: when they alone fill the cache, nothing more is kept of this one.
+            // Files in use are not removed: when they alone reach the limit, no more blocks of this file are stored.
             self.full = trim(root, cache_cap()) > cache_cap();
         }
     }
@@ -182,20 +184,20 @@ fn root() -> Option<PathBuf> {
     Some(crate::folders::cache_dir()?.join("remote"))
 }
 
-/// Each version's folder with its bytes on the disk and the time of its last use.
+/// Folder of each version, its size on disk in bytes, and the time of its last use.
 fn contents(root: &Path) -> Vec<(PathBuf, u64, SystemTime)> {
     let Ok(entries) = std::fs::read_dir(root) else { return Vec::new() };
     let version = |entry: std::fs::DirEntry| {
         let folder = entry.path();
         let data = folder.join("data").metadata().ok()?;
         let index = folder.join("index").metadata().ok()?;
-        // The data file has holes: the index knows how much of it is there.
+        // The data file is sparse: the index gives the number of blocks.
         Some((folder, (index.len() / 8).saturating_mul(BLOCK).min(data.len()) + index.len(), data.modified().ok()?))
     };
     entries.flatten().filter_map(version).collect()
 }
 
-/// Removes what was used longest ago until the cap holds; gives the bytes that are left.
+/// Removes the least recently used files until the limit holds; returns the remaining size in bytes.
 fn trim(root: &Path, cap: u64) -> u64 {
     let mut versions = contents(root);
     let mut total: u64 = versions.iter().map(|(_, bytes, _)| bytes).sum();
@@ -215,7 +217,7 @@ fn trim(root: &Path, cap: u64) -> u64 {
     total
 }
 
-/// What lies in the cache. Reads folders: not for the interface thread.
+/// State of the cache. Reads folders, so not for the interface thread.
 pub fn cache_state() -> CacheState {
     let Some(folder) = root() else { return CacheState::default() };
     let versions = contents(&folder);
@@ -227,7 +229,7 @@ pub fn cache_state() -> CacheState {
     }
 }
 
-/// Removes everything from the cache that this process does not use.
+/// Clears the cache, except for files in use by this process.
 pub fn clear_cache() -> CacheState {
     if let Some(root) = root() {
         let used = IN_USE.lock().unwrap_or_else(PoisonError::into_inner).clone().unwrap_or_default();
@@ -251,7 +253,7 @@ mod tests {
         let root = tempfile::tempdir().expect("a folder");
         let bytes: Vec<u8> = (0..identity("a").size).map(|i| (i % 251) as u8).collect();
         let mut blocks = Blocks::open_in(root.path(), "https://h/a", &identity("a")).expect("opens");
-        // The half of the first block at the beginning is no block; the short one at the end of the file is.
+        // The incomplete first block is not stored; the short last block of the file is.
         blocks.put(100, &bytes[100..]);
         assert!(!blocks.has(0));
         let folder = blocks.folder.clone();

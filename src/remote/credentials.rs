@@ -1,6 +1,5 @@
-//! The one place that knows who may read what: settings of this run, the environment, profiles, tokens and signed links become
-//! clients of object stores. GDAL reads through the same clients, so it needs none of this. Nothing here is ever printed or
-//! written down.
+//! Credentials: settings of this run, environment, profiles, tokens and signed links are turned into object store clients here
+//! and nowhere else. GDAL reads through the same clients and gets no credentials. Nothing in this module is printed or stored.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -31,43 +30,43 @@ impl fmt::Debug for Secret {
     }
 }
 
-/// How to reach other machines in this run, where the environment does not say it or is to be overruled.
+/// Connection settings of this run; they override the environment.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(default)]
 pub struct Access {
-    /// The servers and buckets that these settings are for, as [`Address::origin`] spells them; all of them when empty. A token is
-    /// for named servers only.
+    /// Servers and buckets that the settings apply to, as [`Address::origin`] spells them; all when empty. A token requires
+    /// servers.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub hosts: Vec<String>,
-    /// The server to ask instead of the provider's own: `http://localhost:9000`.
+    /// Endpoint instead of the provider's own: `http://localhost:9000`.
     pub endpoint: Option<String>,
     /// Region of the bucket.
     pub region: Option<String>,
     /// Profile of the AWS command line.
     pub profile: Option<String>,
-    /// Account of Azure.
+    /// Azure storage account.
     pub account: Option<String>,
     /// Send no credentials.
     pub anonymous: bool,
-    /// Bearer token for the servers in `hosts`, sent over `https://` and within this machine only.
+    /// Bearer token for the servers in `hosts`; only sent over `https://`, or to this machine.
     #[serde(skip_serializing)]
     pub token: Option<Secret>,
-    /// Requests at one time; what the user set when absent.
+    /// Maximum number of parallel requests; `None`: the user's setting.
     pub connections: Option<usize>,
 }
 
-/// Scheme, authority, and the query of a signed link.
+/// Scheme, authority, and query of a signed link.
 type Place = (Scheme, Box<str>, Option<Box<str>>);
 
 #[derive(Default)]
 struct Known {
-    /// For every server that `of_hosts` does not name.
+    /// Settings of all servers not in `of_hosts`.
     access: Access,
-    /// By server or bucket.
+    /// Settings by server or bucket.
     of_hosts: HashMap<String, Access>,
-    /// What was set last.
+    /// The most recent settings.
     last: Access,
-    /// Queries of signed links by their address.
+    /// Queries of signed links, by address.
     links: Vec<(String, Box<str>)>,
     stores: HashMap<Place, Arc<dyn ObjectStore>>,
 }
@@ -78,11 +77,11 @@ fn known() -> MutexGuard<'static, Option<Known>> {
     KNOWN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Uses these settings from now on for the servers that they name, or for all others where they name none. A token that a server
-/// has stays its own until another one comes, or none is to be sent.
+/// Sets the connection settings of the named servers, or of all others when none is named. A server keeps its token until another
+/// one is set or `anonymous` is.
 ///
 /// # Errors
-/// [`Kind::Usage`](crate::error::Kind::Usage) for a token without a server, and for one that would be sent without encryption.
+/// [`Kind::Usage`](crate::error::Kind::Usage) for a token without servers, or for a server without encryption.
 pub fn set_access(access: Access) -> Result<()> {
     let hosts: Vec<String> = access.hosts.iter().map(|host| Address::parse(host).map_or(host.clone(), |it| it.origin())).collect();
     if access.token.is_some() {
@@ -99,7 +98,7 @@ pub fn set_access(access: Access) -> Result<()> {
     let mut known = known();
     let known = known.get_or_insert_default();
     known.last = Access { token: None, hosts: Vec::new(), ..access.clone() };
-    // The number of requests is nobody's secret, and one for all.
+    // The number of parallel requests is global.
     known.access.connections = access.connections;
     if hosts.is_empty() {
         known.access = access;
@@ -114,7 +113,7 @@ pub fn set_access(access: Access) -> Result<()> {
     Ok(())
 }
 
-/// What was set last, without the token and the servers that it was for: where a form begins.
+/// The most recent settings without token and servers: the initial values of a form.
 pub fn access() -> Access {
     known().as_ref().map(|known| known.last.clone()).unwrap_or_default()
 }
@@ -130,21 +129,20 @@ pub(super) fn access_for(address: &Address) -> Access {
     known().as_ref().map(|known| known.access_for(address).clone()).unwrap_or_default()
 }
 
-/// Requests at one time.
+/// Maximum number of parallel requests.
 pub(super) fn connections() -> usize {
     let set = known().as_ref().and_then(|known| known.access.connections);
     set.map_or_else(super::limits::connections, |set| set.clamp(1, 64))
 }
 
-/// Takes in what somebody typed, pasted or gave as an argument: an address comes back in its plain spelling, without a query that
-/// lets its bearer in. That is remembered for this run and sent with requests for the address and what is below it. Everything
-/// else comes back as it is.
+/// Normalizes text entered by the user: an address is returned in canonical form without a query that may contain a secret, which
+/// is remembered for this run and sent with requests to the address and paths below it. Other text is returned unchanged.
 pub fn admit(text: &str) -> String {
     let Some(address) = Address::parse(text.trim()) else { return text.to_owned() };
     cleaned(address).to_string()
 }
 
-/// [`admit`] for an address.
+/// [`admit`] for a parsed address.
 pub(super) fn cleaned(address: Address) -> Address {
     let (clean, secret) = address.without_secret();
     if let Some(secret) = secret {
@@ -157,7 +155,7 @@ pub(super) fn cleaned(address: Address) -> Address {
     clean
 }
 
-/// The client for an address, and the object's name in it.
+/// The client for an address, and the object's key.
 pub(super) fn store_for(address: &Address) -> Result<(Arc<dyn ObjectStore>, Key)> {
     let bad = |error: object_store::path::Error| Error::usage("this address can't be read").at(address).because(error.to_string());
     let key = match address.is_web() {
@@ -183,7 +181,7 @@ pub(super) fn store_for(address: &Address) -> Result<(Arc<dyn ObjectStore>, Key)
             .because(root_cause(&error))
             .hint("set the variables that its provider's own tools use, or try it without credentials (--anonymous)"),
     })?;
-    // Settings may have changed meanwhile. And of several threads all get the same client: by it open files are told apart.
+    // The settings may have changed meanwhile. All threads must get the same client, as it identifies open files.
     let mut known = known();
     let known = known.get_or_insert_default();
     let is_current = *known.access_for(address) == access;
@@ -204,7 +202,7 @@ impl From<object_store::Error> for Fault {
 
 type Built = std::result::Result<Arc<dyn ObjectStore>, Fault>;
 
-/// The query of the signed link that an address belongs to: its own, or that of a folder above it.
+/// The query of the signed link that applies to an address: its own, or that of a parent folder.
 fn link_of(address: &Address) -> Option<Box<str>> {
     let text = address.to_string();
     let known = known();
@@ -221,7 +219,7 @@ fn is_yes(text: Option<String>) -> bool {
     text.is_some_and(|text| ["yes", "true", "1", "on"].contains(&text.trim().to_ascii_lowercase().as_str()))
 }
 
-/// The rest is said where the client is made ([`Connector`]).
+/// Other options are set where the client is created ([`Connector`]).
 fn options() -> ClientOptions {
     ClientOptions::new().with_allow_http(true)
 }
@@ -230,15 +228,15 @@ fn no_retry() -> RetryConfig {
     RetryConfig { max_retries: 0, ..RetryConfig::default() }
 }
 
-/// The servers that get the token in `HF_TOKEN`, and no others.
+/// The servers that receive the token in `HF_TOKEN`.
 const HUB: [&str; 2] = ["https://huggingface.co", "https://hf.co"];
 
-/// True for an address of the servers that get the token in `HF_TOKEN`.
+/// True for a server that receives the token in `HF_TOKEN`.
 pub(super) fn is_hub(address: &Address) -> bool {
     HUB.contains(&address.origin().as_str())
 }
 
-/// True where nobody on the way can read a token: with encryption, or within this machine.
+/// True when a token may be sent: encrypted, or to this machine.
 fn may_carry_token(address: &Address) -> bool {
     match address.scheme {
         Scheme::Https => true,
@@ -247,12 +245,12 @@ fn may_carry_token(address: &Address) -> bool {
     }
 }
 
-/// True for a server of this machine that is asked without encryption.
+/// True for unencrypted requests to this machine.
 fn is_within_machine(address: &Address) -> bool {
     address.scheme == Scheme::Http && is_loopback(&address.authority)
 }
 
-/// The connector for requests that the keys of a provider sign.
+/// The connector for requests signed with a provider's keys.
 fn signing(endpoint: &str) -> Connector {
     Connector { direct: Address::parse(endpoint).is_some_and(|address| is_within_machine(&address)), ..Connector::default() }
 }
@@ -265,8 +263,8 @@ fn is_loopback(authority: &str) -> bool {
     host.eq_ignore_ascii_case("localhost") || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
 }
 
-/// True when the list, of hosts with or without port or scheme and with commas between them, names the server. A host without a
-/// scheme is one with encryption, or of this machine.
+/// True when the list contains the server. Entries are separated by commas, with optional scheme and port; an entry without
+/// scheme means `https`, or a server on this machine.
 fn is_listed(address: &Address, list: &str) -> bool {
     let origin = address.origin();
     list.split(',').map(str::trim).filter(|entry| !entry.is_empty()).any(|entry| match entry.contains("://") {
@@ -277,8 +275,8 @@ fn is_listed(address: &Address, list: &str) -> bool {
     })
 }
 
-/// The token for a web server: the one that was typed for it, that of the environment where the environment says that it is for this
-/// server, or that of the hub.
+/// The token for a web server: the one set for it, the one of the environment when the environment names this server, or that of
+/// the hub.
 fn token_for(address: &Address, access: &Access) -> Option<String> {
     if access.anonymous || !may_carry_token(address) {
         return None;
@@ -290,8 +288,7 @@ fn token_for(address: &Address, access: &Access) -> Option<String> {
     typed.or_else(stated).or_else(hub).map(|token| token.trim().to_owned())
 }
 
-/// Refuses to sign requests to a server that is asked without encryption: what a session's keys are known by could be read on the
-/// way. `allowed` are the variables that say that this is wanted.
+/// Refuses to sign unencrypted requests, which would reveal session keys. `allowed` lists the variables that permit it.
 fn refuse_open(endpoint: Option<&str>, signs: bool, allowed: &[&str]) -> std::result::Result<(), Fault> {
     let Some(address) = endpoint.and_then(Address::parse).filter(|address| address.scheme == Scheme::Http && signs) else {
         return Ok(());
@@ -351,7 +348,7 @@ fn s3(address: &Address, access: &Access) -> Built {
     if access.anonymous || is_yes(variable(&["AWS_NO_SIGN_REQUEST"])) {
         (builder, signs) = (builder.with_skip_signature(true), false);
     } else if given || (elsewhere.is_some() && access.profile.is_none()) {
-        // `from_env` has taken them.
+        // `from_env` has read them.
     } else if let (Some(id), Some(secret)) = (own("aws_access_key_id"), own("aws_secret_access_key")) {
         builder = builder.with_access_key_id(id).with_secret_access_key(secret);
         if let Some(token) = own("aws_session_token") {
@@ -361,18 +358,18 @@ fn s3(address: &Address, access: &Access) -> Built {
         let error = Error::unsupported(format!("the AWS profile {name} has no access key of its own"));
         return Err(Fault::Own(error.hint("export the keys of a session with `aws configure export-credentials --format env`")));
     } else {
-        // Nothing says who asks: a public bucket answers, others say 403.
+        // Without credentials: public buckets respond, others with status 403.
         (builder, signs) = (builder.with_skip_signature(true), false);
     }
-    // GDAL's spelling of an endpoint says in words that there is no encryption.
+    // GDAL's endpoint setting states explicitly that encryption is off.
     let said = access.endpoint.is_none() && endpoint.is_some() && endpoint == gdal_endpoint();
-    // What the libraries read of the environment counts as well.
+    // The endpoint from the environment, as read by the library, counts too.
     let endpoint = endpoint.or_else(|| builder.get_config_value(&AmazonS3ConfigKey::Endpoint)).filter(|_| !said);
     refuse_open(endpoint.as_deref(), signs, &["AWS_ALLOW_HTTP"])?;
     Ok(Arc::new(builder.build()?))
 }
 
-/// GDAL's spelling: a host without scheme, and `AWS_HTTPS=NO` for those that have no certificate.
+/// GDAL's settings: a host without scheme in `AWS_S3_ENDPOINT`, and `AWS_HTTPS=NO` for servers without a certificate.
 fn gdal_endpoint() -> Option<String> {
     let host = variable(&["AWS_S3_ENDPOINT"])?;
     if host.contains("://") {
@@ -425,14 +422,14 @@ fn azure(container: &str, access: &Access) -> Built {
     Ok(Arc::new(builder.build()?))
 }
 
-/// The last reason of a chain. Those above it repeat the whole address, with what a signed link carries.
+/// The innermost error of a chain. Outer ones repeat the address with the secrets of a signed link.
 pub(super) fn root_cause(error: &(dyn std::error::Error + 'static)) -> String {
     let mut last = error;
     while let Some(below) = last.source() {
         last = below;
     }
     let text = last.to_string();
-    // Messages of servers may be long and hold the address again.
+    // Server messages may be long and repeat the address.
     let words = text.split_whitespace().map(|word| match (word.contains("://"), word.find('?')) {
         (true, Some(query)) => &word[..query],
         _ => word,
@@ -476,7 +473,7 @@ mod tests {
         {
             assert_eq!(sent(other), None, "{other}");
         }
-        // Other settings for a server leave its token, and none is sent where that is asked for.
+        // Other settings for a server keep its token, unless `anonymous` is set.
         set_access(typed(&["https://one.example"], None)).expect("is taken");
         assert_eq!(sent("https://one.example/b").as_deref(), Some("one"));
         set_access(Access { anonymous: true, ..typed(&["https://one.example"], None) }).expect("is taken");

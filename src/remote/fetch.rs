@@ -1,5 +1,5 @@
-//! One range of one file: asked for, waited for no longer than makes sense, repeated where that helps, and compared with what was
-//! asked for and with the version of the file that was opened. What the server did wrong becomes a sentence and a next step.
+//! Fetches one range of a file: with timeouts, retries, and checks of the response against the requested range and the opened
+//! version. Failures become errors with a suggestion.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -17,59 +17,59 @@ use super::meter::{Purpose, RequestLine};
 use crate::error::{Cause, Error, Kind};
 use crate::model::{Address, Scheme};
 
-/// Waiting before the second, third and fourth try.
+/// Pauses before the second, third and fourth attempt.
 const PAUSES: [Duration; 3] = [Duration::from_millis(300), Duration::from_millis(1000), Duration::from_millis(3000)];
-/// A server that says how long to wait is believed up to this.
+/// Maximum pause that a server may request.
 const PAUSE_MAX: Duration = Duration::from_secs(20);
 
-/// Bytes of the largest file that is believed in; no store has larger ones.
+/// Maximum plausible file size in bytes; no store has larger files.
 const SIZE_MAX: u64 = 1 << 50;
-/// Bytes that have to come in each second, over as long as a server may be silent. Slower is as good as silent.
+/// Minimum rate in bytes per second, averaged over the timeout. Slower transfers are aborted.
 const RATE_MIN: f64 = 1024.0;
-/// The pace of an answer is looked at over this time at the least.
+/// Minimum time over which the rate is averaged.
 const PACE_MIN: Duration = Duration::from_secs(1);
-/// Room that is made for an answer before anything of it came.
+/// Bytes allocated for a response before any data arrives.
 const ROOM: u64 = 1 << 20;
 
-/// Which version of a file it is.
+/// Identifies a version of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Identity {
-    /// The server's mark of the version.
+    /// ETag.
     pub etag: Option<String>,
-    /// Time of the last change, in milliseconds since 1970; 0 where the server does not say.
+    /// Modification time in milliseconds since 1970; 0 when unknown.
     pub modified_ms: i64,
-    /// Bytes of the whole file.
+    /// Length of the file in bytes.
     pub size: u64,
 }
 
 impl Identity {
-    /// True when both may be the same version: nothing that both servers' answers state differs.
+    /// True when both may be the same version: no property stated by both responses differs.
     fn agrees(&self, other: &Identity) -> bool {
         let etags = match (&self.etag, &other.etag) {
-            // A weak mark says that the content is the same in meaning; for bytes its text still has to be the same.
+            // A weak ETag only promises equivalent content; the tags are compared without the prefix.
             (Some(own), Some(other)) => own.trim_start_matches("W/") == other.trim_start_matches("W/"),
             _ => self.modified_ms == 0 || other.modified_ms == 0 || self.modified_ms == other.modified_ms,
         };
         etags && self.size == other.size
     }
 
-    /// True when the server gives something to tell versions apart by.
+    /// True when the server gives a property that identifies versions.
     pub fn is_known(&self) -> bool {
         self.etag.is_some() || self.modified_ms != 0
     }
 }
 
-/// What came.
+/// Result of a fetch.
 pub struct Fetched {
-    /// The version that the bytes are of.
+    /// Version of the file.
     pub identity: Identity,
-    /// First byte.
+    /// Offset of the bytes.
     pub start: u64,
     /// The bytes.
     pub bytes: Bytes,
 }
 
-/// What went wrong with one request.
+/// Failure of one request.
 #[derive(Clone, Debug)]
 enum Fault {
     Status(u16, Option<String>),
@@ -85,7 +85,7 @@ enum Fault {
 }
 
 impl Fault {
-    /// Whether the next try may go better, and how many there are.
+    /// Maximum number of attempts for this failure.
     fn tries(&self) -> usize {
         match self {
             Fault::Status(408 | 425 | 429 | 500 | 502 | 503 | 504, _) | Fault::Cut(_) => PAUSES.len() + 1,
@@ -96,7 +96,7 @@ impl Fault {
     }
 }
 
-/// A file at an address, ready to be asked.
+/// A file at an address, with its client.
 #[derive(Clone)]
 pub struct Target {
     pub address: Arc<Address>,
@@ -105,12 +105,12 @@ pub struct Target {
     pub key: Key,
 }
 
-/// Which bytes are asked for.
+/// A part of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Part {
-    /// From one byte to before another.
+    /// A byte range.
     Range(Range<u64>),
-    /// The last ones, at the most so many.
+    /// The last bytes, at most this many.
     Tail(u64),
 }
 
@@ -122,7 +122,7 @@ impl Part {
         }
     }
 
-    /// The bytes of a file of this size that it means.
+    /// The byte range in a file of this size.
     fn within(&self, size: u64) -> Range<u64> {
         match self {
             Part::Range(range) => range.start..range.end.min(size).max(range.start),
@@ -131,7 +131,7 @@ impl Part {
     }
 }
 
-/// The bytes of `part`, fewer only at the end of the file. With `expected` they are of that version.
+/// Fetches `part`; the result is shorter only at the end of the file. With `expected`, it is of that version.
 pub async fn fetch(target: Target, part: Part, expected: Option<Identity>, purpose: Purpose) -> Result<Fetched, Error> {
     let mut attempt_number = 1;
     loop {
@@ -208,7 +208,7 @@ async fn once(
                 if *received > wanted {
                     return Err(Fault::Cut(format!("the server sent more than the {wanted} bytes that it announced")));
                 }
-                // Room for all of it once there is reason to believe that it comes.
+                // The buffer is enlarged to the full length once half of the initial buffer has arrived.
                 if bytes.len() as u64 >= ROOM.min(wanted) / 2 {
                     bytes.reserve((wanted - bytes.len() as u64) as usize);
                 }
@@ -223,7 +223,7 @@ async fn once(
     Ok(Fetched { identity, start, bytes: bytes.freeze() })
 }
 
-/// Watches that an answer comes fast enough to end.
+/// Monitors the transfer rate.
 struct Pace {
     since: Instant,
     received: u64,
@@ -234,7 +234,7 @@ impl Pace {
         Self { since: Instant::now(), received: 0 }
     }
 
-    /// False when fewer bytes came than have to, within the time that a server may be silent.
+    /// False when the rate was too low for the duration of the timeout.
     fn holds(&mut self, received: u64) -> bool {
         let (window, elapsed) = (patience().max(PACE_MIN), self.since.elapsed());
         if elapsed < window {
@@ -356,12 +356,13 @@ fn error(address: &Address, fault: &Fault, tries: u32) -> Error {
     }
 }
 
-/// True for an error after which the address may still be that of a folder: servers say many things of one, and some send a page.
+/// True for an error after which the address may still be a folder: servers respond to folder requests in various ways, some with
+/// an HTML page.
 pub fn may_be_folder(error: &Error) -> bool {
     means_absent(error) || error.is_caused_by(Cause::NoRanges)
 }
 
-/// True for an error that says that there is nothing at the address, or that one may not know: 401, 403, 404, 405 and 410.
+/// True for an error that means that the file does not exist or must not be accessed: 401, 403, 404, 405 and 410.
 pub fn means_absent(error: &Error) -> bool {
     error.causes().any(|cause| matches!(cause, Cause::HttpStatus(401 | 403 | 404 | 405 | 410)))
 }
@@ -400,7 +401,7 @@ mod tests {
         let absent = |status| means_absent(&error(&address, &Fault::Status(status, Some("NoSuchKey".into())), 1));
         assert!(absent(404) && absent(403) && !absent(416) && !absent(500));
         assert!(!means_absent(&error(&address, &Fault::Timeout, 2)));
-        // Also below the words of who asked.
+        // Also inside another error.
         let below = Error::format("the part is missing").because(error(&address, &Fault::Status(404, None), 1));
         assert!(means_absent(&below));
     }

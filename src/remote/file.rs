@@ -1,5 +1,5 @@
-//! One file of another machine, read by ranges: from memory, from the disk cache, and only then with requests, near ones merged
-//! and all at once. The version is that of the first answer; bytes of another one are an error.
+//! A remote file read by byte ranges: from memory, from the disk cache, otherwise by coalesced parallel requests. The first
+//! response determines the version; responses of another version are errors.
 
 use std::collections::{HashMap, VecDeque};
 use std::ops::Range;
@@ -21,29 +21,28 @@ use super::runtime;
 use crate::error::{Error, Result};
 use crate::model::{Address, Scheme};
 
-/// Bytes of the first request for a dataset: its header and, of small ones, everything.
+/// Size in bytes of the first request for a dataset: its header, or all of a small file.
 pub const FIRST_OF_DATASET: u64 = 64 << 10;
-/// Bytes of the first request for a sample that is a file of its own: small ones come whole.
+/// Size in bytes of the first request for a sample stored as a separate file: small ones are fetched whole.
 pub const FIRST_OF_SAMPLE: u64 = 512 << 10;
-/// Ranges with less than this between them are one request.
+/// Ranges with a smaller gap in bytes are merged into one request.
 const GAP: u64 = 128 << 10;
-/// A longer range is several requests, so that a cut costs no more than one of them, and requests that run side by side hold
-/// little memory.
+/// Maximum bytes per request: a failure costs at most this, and parallel requests need little memory.
 const PIECE: u64 = 16 << 20;
-/// What is fetched at once and is longer than this is not kept: it is a stream that nobody reads twice.
+/// Longer ranges fetched at once are not cached, as streamed data is not read again.
 const KEEP_MAX: u64 = 40 << 20;
-/// Bytes that are read at one time. What needs more is read in parts.
+/// Maximum bytes per read; larger reads must be split.
 const READ_MAX: u64 = 384 << 20;
-/// Reading on behind what was asked for, when it is read from front to back.
+/// Minimum and maximum read-ahead in bytes for sequential reads.
 const AHEAD: Range<u64> = 128 << 10..4 << 20;
-/// Files whose first answers are waited for together: each answer is in memory until the last one came.
+/// Maximum number of files opened in parallel; each first response is kept in memory until the last one arrives.
 const OPENED_AT_ONCE: usize = 128;
-/// Within this time an opened file is not asked again whether it is still the same.
+/// An open file is not revalidated within this time.
 const FRESH: Duration = Duration::from_secs(2);
-/// Files that are kept while nobody reads them.
+/// Maximum number of unused files kept open.
 const IDLE: usize = 64;
 
-/// An open file of another machine. Calls block and may come from several threads.
+/// An open remote file. Calls block, and may be made from several threads.
 pub struct RemoteFile {
     target: Target,
     identity: Identity,
@@ -54,7 +53,7 @@ pub struct RemoteFile {
 struct State {
     memory: Kept,
     blocks: Option<Blocks>,
-    /// Where the last read ended, and how far was read on.
+    /// End of the last read, and of the data read ahead.
     ahead: (u64, u64),
     checked: Option<Instant>,
 }
@@ -67,7 +66,7 @@ struct Open {
 
 static OPEN: Mutex<Option<Open>> = Mutex::new(None);
 
-/// The file that is open already, if it is read by the same client: after a new sign-in another one asks, maybe another server.
+/// The open file for `target` if it uses the same client: new credentials mean a new client, possibly of another server.
 fn known(target: &Target) -> Option<Arc<RemoteFile>> {
     let found = OPEN.lock().unwrap_or_else(PoisonError::into_inner).as_ref()?.files.get(&*target.text)?.upgrade();
     found.filter(|file| Arc::ptr_eq(&file.target.store, &target.store))
@@ -84,11 +83,11 @@ fn remember(file: &Arc<RemoteFile>) {
     drop(surplus);
 }
 
-/// Lets go of the open files below a folder, so that they are asked again when they are wanted next. Whoever holds one goes on
-/// with it. Nothing happens for folders of this machine.
+/// Closes the files below a remote folder, so that they are revalidated on next use. Users of an open file keep it. Does nothing
+/// for local folders.
 pub fn forget_below(path: &Path) {
     let Some(address) = Address::of(path) else { return };
-    // A query stands at the end of the text, behind what tells the folder.
+    // The query follows the path, so it is removed for the comparison.
     let above = Address { query: None, ..address }.to_string();
     let above = format!("{}/", above.trim_end_matches('/'));
     let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
@@ -97,30 +96,36 @@ pub fn forget_below(path: &Path) {
     let all = std::mem::take(&mut kept.idle);
     let (gone, stay): (VecDeque<_>, VecDeque<_>) = all.into_iter().partition(|file| file.text().starts_with(above.as_str()));
     kept.idle = stay;
-    // Closing files may take a moment.
+    // Dropped outside the lock, as closing files may take time.
     drop(open);
     drop(gone);
 }
 
 fn target_of(path: &Path) -> Result<Target> {
     let address = Address::of(path).ok_or_else(|| Error::usage("this is no address of another machine").at_path(path))?;
-    // Wherever the address comes from: from here on it may be shown.
+    // Secrets in the query are removed here, as the address may be shown.
     let address = cleaned(address);
     let (store, key) = store_for(&address)?;
     Ok(Target { text: address.to_string().into(), address: Arc::new(address), store, key })
 }
 
 impl RemoteFile {
-    /// Opens the file and asks the server for its first `first` bytes, by which its length and version are known. A file that was
-    /// open before and is the same goes on with what it has.
+    /// Opens the file by requesting its first `first` bytes, which returns its length and version. A file that is already open in
+    /// the same version keeps its cache.
+    ///
+    /// # Errors
+    /// When the request fails, or the server does not support range requests.
     pub fn open(path: &Path, first: u64) -> Result<Arc<Self>> {
         let mut opened = Self::open_parts(&[path], Part::Range(0..first.max(1)))?;
         opened.pop().unwrap_or_else(|| Err(Error::internal("a file was not opened")))
     }
 
-    /// Opens files, all at once, and asks for the last `last` bytes of each: where Parquet keeps what it needs first.
+    /// Opens several files in parallel by requesting the last `last` bytes of each, where Parquet has its footer.
+    ///
+    /// # Errors
+    /// When the job is cancelled; other errors are in the results.
     pub fn open_tails(paths: &[&Path], last: u64) -> Result<Vec<Result<Arc<Self>>>> {
-        // Azure does not know the end of a file by its distance.
+        // Azure does not support suffix ranges.
         let part = match paths.first().and_then(|path| Address::of(path)) {
             Some(address) if address.scheme == Scheme::Az => Part::Range(0..last),
             _ => Part::Tail(last),
@@ -128,7 +133,10 @@ impl RemoteFile {
         Self::open_parts(paths, part)
     }
 
-    /// [`RemoteFile::open`] for several files at once.
+    /// As [`RemoteFile::open`] for several files in parallel.
+    ///
+    /// # Errors
+    /// When the job is cancelled; other errors are in the results.
     pub fn open_all(paths: &[&Path], first: u64) -> Result<Vec<Result<Arc<Self>>>> {
         Self::open_parts(paths, Part::Range(0..first.max(1)))
     }
@@ -160,11 +168,11 @@ impl RemoteFile {
         Ok(opened.into_iter().flatten().collect())
     }
 
-    /// The open file of this version: the one that was open before, or a new one.
+    /// The open file of the response's version: the existing one or a new one.
     fn of_answer(target: Target, fetched: Fetched) -> Arc<Self> {
         let Fetched { identity, start, bytes } = fetched;
         let file = known(&target).filter(|file| file.identity == identity).unwrap_or_else(|| {
-            // The same bucket name on another server is another file.
+            // The same bucket name at another endpoint is a different file.
             let endpoint = access_for(&target.address).endpoint.unwrap_or_default();
             let blocks = Blocks::open(&format!("{endpoint} {}", target.text), &identity);
             Arc::new(Self { target, identity, state: Mutex::new(State { blocks, ..State::default() }) })
@@ -177,8 +185,11 @@ impl RemoteFile {
         file
     }
 
-    /// The file as it was opened before; opened now when it was not, with the `first` bytes at `offset`, which are wanted next.
-    /// For samples of a dataset, which are to be of the version that was opened.
+    /// The file in the version that was opened before, or opened now with the `first` bytes at `offset`. For samples, which must
+    /// be of the version that their dataset was opened in.
+    ///
+    /// # Errors
+    /// As [`RemoteFile::open`].
     pub fn shared(path: &Path, offset: u64, first: u64) -> Result<Arc<Self>> {
         if let Some(file) = known(&target_of(path)?) {
             return Ok(file);
@@ -188,7 +199,10 @@ impl RemoteFile {
         opened.pop().unwrap_or_else(|| Err(Error::internal("a file was not opened")))
     }
 
-    /// [`RemoteFile::open`], with `None` when the server has nothing there or does not tell.
+    /// As [`RemoteFile::open`]; `None` when the server reports that the file does not exist or must not be accessed.
+    ///
+    /// # Errors
+    /// Any other failure.
     pub fn open_if_there(path: &Path, first: u64) -> Result<Option<Arc<Self>>> {
         match Self::open(path, first) {
             Ok(file) => Ok(Some(file)),
@@ -197,12 +211,12 @@ impl RemoteFile {
         }
     }
 
-    /// The address, as it may be shown.
+    /// The address without secrets.
     pub fn text(&self) -> &str {
         &self.target.text
     }
 
-    /// Bytes of the whole file.
+    /// Length in bytes.
     pub fn size_bytes(&self) -> u64 {
         self.identity.size
     }
@@ -212,7 +226,11 @@ impl RemoteFile {
         &self.identity
     }
 
-    /// The bytes of a range that lies inside the file. Reading from front to back reads on ahead.
+    /// Reads `size` bytes at `offset`; sequential reads read ahead.
+    ///
+    /// # Errors
+    /// [`Kind::Format`](crate::error::Kind::Format) when the range lies outside the file,
+    /// [`Kind::Changed`](crate::error::Kind::Changed) when the file on the server changed, or a failed request.
     pub fn read(&self, offset: u64, size: u64) -> Result<Bytes> {
         let mut range = self.inside(offset, size)?;
         let mut state = self.lock();
@@ -229,13 +247,19 @@ impl RemoteFile {
         pieces.pop().ok_or_else(|| Error::internal("a read gave nothing"))
     }
 
-    /// The bytes of several ranges, offset and length each, in their order, with as few requests as their places allow.
+    /// Reads several `(offset, length)` ranges, in their order, with as few requests as possible.
+    ///
+    /// # Errors
+    /// As [`RemoteFile::read`].
     pub fn read_ranges(&self, ranges: &[(u64, u64)]) -> Result<Vec<Bytes>> {
         let ranges: Vec<Range<u64>> = ranges.iter().map(|&(offset, size)| self.inside(offset, size)).collect::<Result<_>>()?;
         self.fill(&ranges, None)
     }
 
-    /// Has ranges at hand for the reads that follow: as many of them, in their order, as half of the memory for remote files holds.
+    /// Fetches ranges for later reads: as many, in order, as fit into half of the memory for remote files.
+    ///
+    /// # Errors
+    /// When a request fails.
     pub fn prefetch(&self, ranges: &[(u64, u64)]) -> Result<()> {
         let mut room = (memory_cap() / 2).min(READ_MAX);
         let fits = |(_, size): &(u64, u64)| {
@@ -262,7 +286,7 @@ impl RemoteFile {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Every range as bytes. `with` is asked for in place of the ranges when any of them is not here.
+    /// The bytes of every range. If any range is not cached, `with` is requested instead of the ranges.
     fn fill(&self, ranges: &[Range<u64>], with: Option<Range<u64>>) -> Result<Vec<Bytes>> {
         let purpose = Purpose::of_thread();
         let total = ranges.iter().map(|range| range.end - range.start).fold(0, u64::saturating_add);
@@ -299,7 +323,7 @@ impl RemoteFile {
         let mut filled = Vec::with_capacity(ranges.len());
         for range in ranges {
             let (bytes, is_whole) = here.cut(range).ok_or_else(lost)?;
-            // What stood in the disk cache in blocks is one piece from now on; a part of a piece is kept with the piece.
+            // Blocks from the disk cache become one piece in memory; slices of a piece share its memory.
             if is_whole && bytes.len() as u64 <= KEEP_MAX {
                 state.memory.hold(range.start, bytes.clone());
             }
@@ -325,7 +349,7 @@ impl RemoteFile {
 }
 
 impl State {
-    /// Adds what is here of `range` to `here` and what is not, in whole blocks, to `missing`.
+    /// Adds the cached parts of `range` to `here`, and the others, as whole blocks, to `missing`.
     fn gather(&mut self, range: &Range<u64>, size: u64, here: &mut Pieces, missing: &mut Vec<Range<u64>>) {
         if range.is_empty() {
             return;
@@ -348,7 +372,7 @@ impl State {
         }
     }
 
-    /// Keeps what a request brought, in memory and on the disk.
+    /// Stores the result of a request in memory and on disk.
     fn keep(&mut self, start: u64, bytes: Bytes) {
         if bytes.len() as u64 > KEEP_MAX {
             return;
@@ -360,7 +384,7 @@ impl State {
     }
 }
 
-/// Pieces of a file, by their place.
+/// Pieces of a file, by offset.
 #[derive(Default)]
 struct Pieces {
     pieces: std::collections::BTreeMap<u64, Bytes>,
@@ -374,7 +398,7 @@ impl Pieces {
         }
     }
 
-    /// The bytes of a range: without copying where one piece holds it. True when they are no part of a larger piece.
+    /// The bytes of a range, without copying if one piece contains it, and whether they are a whole piece.
     fn cut(&self, range: &Range<u64>) -> Option<(Bytes, bool)> {
         if range.is_empty() {
             return Some((Bytes::new(), true));
@@ -382,7 +406,7 @@ impl Pieces {
         let mut position = range.start;
         let mut joined: Vec<u8> = Vec::new();
         while position < range.end {
-            // Pieces may overlap: the one that reaches furthest from here.
+            // Pieces may overlap: the one that extends furthest is used.
             let candidates = self.pieces.range(..=position);
             let (start, bytes) = candidates.max_by_key(|(start, bytes)| **start + bytes.len() as u64)?;
             let from = (position - start) as usize;
@@ -400,7 +424,7 @@ impl Pieces {
     }
 }
 
-/// Ranges in order, near ones as one, long ones as several.
+/// Sorts ranges, merges neighbouring ones and splits long ones.
 fn merged(mut ranges: Vec<Range<u64>>) -> Vec<Range<u64>> {
     ranges.sort_by_key(|range| range.start);
     let mut joined: Vec<Range<u64>> = Vec::new();
@@ -425,7 +449,7 @@ mod tests {
     use super::*;
     use crate::remote::admit;
 
-    /// A file as if a server had answered.
+    /// A file as after a server's response.
     fn opened(target: &Target) -> Arc<RemoteFile> {
         let identity = Identity { etag: None, modified_ms: 0, size: 1 };
         let file = Arc::new(RemoteFile { target: target.clone(), identity, state: Mutex::default() });
@@ -485,7 +509,7 @@ mod tests {
     fn what_is_wanted_next_is_brought_up_to_the_memory_that_there_is() {
         let target = target_of(Path::new("https://prefetched.example/a")).expect("is an address");
         let file = opened(&target);
-        // More than the memory holds: nothing is asked for, and it is no error.
+        // More than the memory limit: nothing is requested, and this is not an error.
         file.prefetch(&[(0, 1 << 40)]).expect("is left to the reads");
     }
 

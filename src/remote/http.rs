@@ -1,5 +1,5 @@
-//! The client under `object_store`: counts what is really sent, keeps the server's status for the message of an error, follows
-//! servers that send on without telling the next one who asks, and reads no more of an answer than it can be.
+//! HTTP client for `object_store`: counts requests, records the status for error messages, follows redirects without forwarding
+//! credentials, and limits the size of responses.
 
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, AtomicU16, AtomicU64, Ordering};
@@ -15,14 +15,14 @@ use reqwest::{Method, StatusCode, Url};
 
 use super::meter::Purpose;
 
-/// Times that a request may be sent on.
+/// Maximum number of redirects.
 const HOPS: usize = 10;
-/// Bytes that are read of an answer that is no part of a file: the reason for an error, or a token.
+/// Maximum bytes read of a response other than a part of a file: an error message or a token.
 const SAYS_MAX: usize = 1 << 20;
-/// Headers that say what is asked for, and nothing of who asks. Only these go to another server than the one that was meant.
+/// Headers that are forwarded to another server: they describe the request, and contain no credentials.
 const HARMLESS: [HeaderName; 2] = [ACCEPT, RANGE];
 
-/// What is known of one request, shared between who waits for it and who sends it.
+/// State of one request, shared by its sender and the waiting thread.
 pub struct Attempt {
     pub purpose: Purpose,
     status: AtomicU16,
@@ -37,58 +37,58 @@ impl Attempt {
         Self { purpose, status, retry_after_s, sent_on, code: OnceLock::new() }
     }
 
-    /// The error code in the body of the answer, as S3 and servers like it send: `InvalidAccessKeyId`.
+    /// The error code in the body of an S3-style response, such as `InvalidAccessKeyId`.
     pub fn code(&self) -> Option<String> {
         self.code.get().cloned()
     }
 
-    /// The server's answer, when there was one.
+    /// The status, if there was a response.
     pub fn status(&self) -> Option<u16> {
         Some(self.status.load(Ordering::Relaxed)).filter(|status| *status != 0)
     }
 
-    /// How long the server asks to wait before the next try.
+    /// Seconds to wait before a retry, as requested by the server.
     pub fn retry_after_s(&self) -> u64 {
         self.retry_after_s.load(Ordering::Relaxed)
     }
 
-    /// True when the request was sent on more often than makes sense.
+    /// True when there were too many redirects.
     pub fn was_sent_on_too_often(&self) -> bool {
         self.sent_on.load(Ordering::Relaxed)
     }
 }
 
-/// Makes clients that count. They send `headers` with every request to the server that was meant, and never name the page that
-/// they come from: where a server sends us on to another, the key of a signed link would go there with the address.
+/// Creates counting clients. They send `headers` with every request to the original server, and never a `Referer`, which would
+/// reveal the key of a signed link after a redirect.
 #[derive(Default)]
 pub struct Connector {
     pub headers: HeaderMap,
-    /// Past the proxies of the environment: what is sent without encryption within this machine must not leave it.
+    /// Bypass the proxies of the environment: unencrypted requests to this machine must not leave it.
     pub direct: bool,
 }
 
 impl std::fmt::Debug for Connector {
-    /// Without the headers: a token is among them.
+    /// Without the headers, which may contain a token.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("Connector")
     }
 }
 
 impl HttpConnector for Connector {
-    /// What the options say is not taken: they do not tell, and cannot switch that off.
+    /// The options are ignored: they cannot be read, and this behaviour must not be disabled.
     fn connect(&self, _: &ClientOptions) -> object_store::Result<HttpClient> {
         let client = reqwest::Client::builder();
         let client = if self.direct { client.no_proxy() } else { client };
         let client = client
             .referer(false)
-            // Followed here, where it is decided what the next server gets.
+            // Redirects are followed below, where forwarded headers are selected.
             .redirect(reqwest::redirect::Policy::none())
             .user_agent(concat!("taco-studio/", env!("CARGO_PKG_VERSION")))
-            // Repeating is done by us, where it is counted and can be cancelled; and so are time-outs, of which a slow but steady
-            // transfer knows none.
+            // Retries are done in `fetch`, where they are counted and can be cancelled; so are timeouts, which must not end a
+            // slow but steady transfer.
             .connect_timeout(super::limits::patience().min(Duration::from_secs(10)))
             .http1_only()
-            // Ranges and lengths are those of the file.
+            // Ranges and lengths refer to the file, not to a compressed body.
             .no_gzip()
             .no_brotli()
             .no_zstd()
@@ -121,7 +121,7 @@ impl Counting {
         while let Some(request) = next.take() {
             match &attempt {
                 Some(attempt) => attempt.purpose.sent(),
-                // What the libraries ask for on their own: tokens.
+                // Requests of the library itself, for tokens.
                 None => Purpose::of_thread().sent(),
             }
             let asked = Asked::of(&request);
@@ -141,7 +141,7 @@ impl Counting {
             let wait = response.headers().get(RETRY_AFTER).and_then(|value| value.to_str().ok()?.trim().parse().ok());
             attempt.retry_after_s.store(wait.unwrap_or_default(), Ordering::Relaxed);
         }
-        // A part of a file is read by who asked for it, who knows how long it may be.
+        // A part of a file is read by the caller, who knows its maximum length.
         if attempt.is_some() && response.status() == StatusCode::PARTIAL_CONTENT {
             return check(response);
         }
@@ -152,7 +152,7 @@ impl Counting {
     }
 }
 
-/// What is needed of a request to ask the next server the same.
+/// The parts of a request needed to follow a redirect.
 struct Asked {
     method: Method,
     url: Option<Url>,
@@ -164,8 +164,8 @@ impl Asked {
         Self { method: request.method().clone(), url: request.uri().to_string().parse().ok(), headers: request.headers().clone() }
     }
 
-    /// The request for the place that the answer names. To the same scheme, host and port everything goes along; to another one
-    /// nothing that tells who asks: no token, no signature, no cookie, and the query only that the answer itself states.
+    /// The request for the redirect target. To the same scheme, host and port everything is forwarded; to another server no
+    /// token, signature or cookie, and only the query in the redirect itself.
     fn sent_on(&self, answer: &HttpResponse) -> Option<HttpRequest> {
         let moved = matches!(answer.status().as_u16(), 301 | 302 | 303 | 307 | 308);
         if !moved || !(self.method == Method::GET || self.method == Method::HEAD) {
@@ -184,7 +184,7 @@ impl Asked {
         let kept = |name: &HeaderName| same || HARMLESS.contains(name);
         *request.headers_mut() =
             self.headers.iter().filter(|(name, _)| kept(name)).map(|(name, value)| (name.clone(), value.clone())).collect();
-        // A name and password in the address would be sent as a header.
+        // User name and password in the address would be sent as a header.
         let mut plain = there;
         let _ = plain.set_username("").and_then(|()| plain.set_password(None));
         plain.set_fragment(None);
@@ -193,7 +193,7 @@ impl Asked {
     }
 }
 
-/// Refuses a part of a file that the libraries below would stumble over, or that is not what lies on the server.
+/// Refuses a partial response that the library cannot handle, or that is not the file's content.
 fn check(response: HttpResponse) -> Result<HttpResponse, HttpError> {
     let text = |name: HeaderName| response.headers().get(name).and_then(|value| value.to_str().ok());
     let coded = text(CONTENT_ENCODING).is_some_and(|coding| !["", "identity", "aws-chunked"].contains(&coding.trim()));
@@ -214,13 +214,13 @@ fn check(response: HttpResponse) -> Result<HttpResponse, HttpError> {
     Ok(response)
 }
 
-/// The response with the beginning of its body: libraries read it whole, and a server may send one without end.
+/// The response with a truncated body: the library reads it completely, and its length is not limited.
 async fn shortened(response: HttpResponse, attempt: Option<&Attempt>) -> Result<HttpResponse, HttpError> {
     let (parts, body) = response.into_parts();
     let mut stream = body.bytes_stream();
     let mut says = BytesMut::new();
     while let Some(chunk) = stream.next().await {
-        // What came is enough to tell the reason.
+        // The part received so far is enough for a message.
         let Ok(chunk) = chunk else { break };
         let room = SAYS_MAX - says.len();
         says.extend_from_slice(chunk.get(..room).unwrap_or(&chunk));
@@ -234,7 +234,7 @@ async fn shortened(response: HttpResponse, attempt: Option<&Attempt>) -> Result<
     Ok(HttpResponse::from_parts(parts, says.freeze().into()))
 }
 
-/// The error code of an XML body: `<Code>InvalidAccessKeyId</Code>`.
+/// The error code in an XML body: `<Code>InvalidAccessKeyId</Code>`.
 fn code_in(body: &[u8]) -> Option<String> {
     let text = String::from_utf8_lossy(body);
     let (code, _) = text.split_once("<Code>")?.1.split_once("</Code>")?;
@@ -242,7 +242,7 @@ fn code_in(body: &[u8]) -> Option<String> {
     plain.then(|| code.to_owned())
 }
 
-/// Why an answer is not taken.
+/// Why a response is refused.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 struct Refused(&'static str);
@@ -251,7 +251,7 @@ fn refused(why: &'static str) -> HttpError {
     HttpError::new(HttpErrorKind::Decode, Refused(why))
 }
 
-/// The trait is written with `async_trait`; this is what it makes of an asynchronous function.
+/// Expanded form of an asynchronous function of an `async_trait`.
 impl HttpService for Counting {
     fn call<'life0, 'async_trait>(
         &'life0 self,

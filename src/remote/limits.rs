@@ -1,17 +1,17 @@
-//! How much of the network and of the disk reading from other machines may take: what the environment says, else what the user set.
+//! Limits for remote access: from the environment, otherwise from the user's settings.
 
 use std::sync::{LazyLock, Mutex, PoisonError};
 use std::time::Duration;
 
-/// What reading from other machines may take.
+/// Limits for remote access.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 #[serde(default)]
 pub struct Limits {
-    /// Requests at one time, 1 to 64. `--connections` and the dialog of an address go before it.
+    /// Maximum number of parallel requests, 1 to 64. Overridden by `--connections` and the dialog for addresses.
     pub connections: usize,
-    /// Seconds without a byte after which a request is given up, 0.1 to 3600. `TACO_STUDIO_HTTP_TIMEOUT` goes before it.
+    /// Seconds without data after which a request is aborted, 0.1 to 3600. Overridden by `TACO_STUDIO_HTTP_TIMEOUT`.
     pub silence_s: f64,
-    /// Size of the cache on the disk in MB; 0 for none. `TACO_STUDIO_CACHE_MB` goes before it.
+    /// Size of the disk cache in MB; 0 disables it. Overridden by `TACO_STUDIO_CACHE_MB`.
     pub cache_mb: u64,
 }
 
@@ -22,19 +22,19 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// The same, brought back to what can work: a remembered number may have been edited by hand.
+    /// Clamps the values, as stored settings may have been edited by hand.
     fn sane(self) -> Self {
         let silence_s = if self.silence_s.is_finite() { self.silence_s.clamp(0.1, 3600.0) } else { Self::default().silence_s };
         Self { connections: self.connections.clamp(1, 64), silence_s, ..self }
     }
 }
 
-/// Size of the memory for remote files in MB. `TACO_STUDIO_REMOTE_MEMORY_MB` goes before it.
+/// Default size of the memory cache for remote files in MB. Overridden by `TACO_STUDIO_REMOTE_MEMORY_MB`.
 const MEMORY_MB: u64 = 256;
 
 static SET: Mutex<Option<Limits>> = Mutex::new(None);
 
-/// Uses these from now on, where the environment says nothing else.
+/// Sets the user's limits.
 pub fn set_limits(limits: Limits) {
     *SET.lock().unwrap_or_else(PoisonError::into_inner) = Some(limits.sane());
 }
@@ -43,24 +43,24 @@ fn set() -> Limits {
     SET.lock().unwrap_or_else(PoisonError::into_inner).unwrap_or_default()
 }
 
-/// Requests at one time.
+/// Maximum number of parallel requests.
 pub(super) fn connections() -> usize {
     set().connections
 }
 
-/// Time without a byte after which a request is given up.
+/// Time without data after which a request is aborted.
 pub(super) fn patience() -> Duration {
     static STATED: LazyLock<Option<f64>> = LazyLock::new(|| stated("TACO_STUDIO_HTTP_TIMEOUT"));
     Duration::from_secs_f64(STATED.filter(|seconds| (0.1..=3600.0).contains(seconds)).unwrap_or(set().silence_s))
 }
 
-/// Bytes that the cache may have.
+/// Size limit of the disk cache in bytes.
 pub(super) fn cache_cap() -> u64 {
     static STATED: LazyLock<Option<u64>> = LazyLock::new(|| stated("TACO_STUDIO_CACHE_MB"));
     STATED.unwrap_or(set().cache_mb).saturating_mul(1 << 20)
 }
 
-/// Bytes of all remote files together that are kept in memory.
+/// Size limit of the memory cache for all remote files in bytes.
 pub(super) fn memory_cap() -> u64 {
     static STATED: LazyLock<Option<u64>> = LazyLock::new(|| stated("TACO_STUDIO_REMOTE_MEMORY_MB"));
     STATED.unwrap_or(MEMORY_MB).clamp(1, 1 << 20).saturating_mul(1 << 20)

@@ -1,5 +1,4 @@
-//! Bytes of remote files in memory, under one cap for all files together. What was used longest ago goes first, whichever file it is
-//! of.
+//! Memory cache of remote files with a common size limit; least recently used pieces are evicted first, across files.
 
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
@@ -10,19 +9,19 @@ use bytes::Bytes;
 
 use super::limits::memory_cap;
 
-/// A piece of a file.
+/// A contiguous piece of a file.
 struct Piece {
     bytes: Bytes,
-    /// Its place in the order of use.
+    /// Position in the order of use.
     used: u64,
 }
 
 /// All pieces of all files.
 #[derive(Default)]
 struct Memory {
-    /// By file and first byte. No piece of a file lies within another, so that their ends are in order too.
+    /// By file and offset. No piece contains another of the same file, so their ends are sorted too.
     files: HashMap<u64, BTreeMap<u64, Piece>>,
-    /// File and first byte of each piece, the last used one at the end.
+    /// File and offset of each piece by order of use, least recent first.
     order: BTreeMap<u64, (u64, u64)>,
     total: u64,
     clock: u64,
@@ -37,7 +36,7 @@ fn with<T>(work: impl FnOnce(&mut Memory) -> T) -> T {
 }
 
 impl Memory {
-    /// The piece that holds all of `range`; it counts as used.
+    /// The piece that contains `range`, which is marked as used.
     fn covering(&mut self, file: u64, range: &Range<u64>) -> Option<(u64, Bytes)> {
         let (start, piece) = self.files.get_mut(&file)?.range_mut(..=range.start).next_back()?;
         if range.end > start + piece.bytes.len() as u64 {
@@ -83,7 +82,7 @@ impl Memory {
     }
 }
 
-/// The part of the memory that belongs to one version of one file; it goes with this.
+/// The cached pieces of one version of a file; evicted on drop.
 pub struct Kept {
     file: u64,
 }
@@ -95,12 +94,12 @@ impl Default for Kept {
 }
 
 impl Kept {
-    /// A piece that holds all of `range`, with its first byte.
+    /// A piece that contains `range`, with its offset.
     pub fn covering(&self, range: &Range<u64>) -> Option<(u64, Bytes)> {
         with(|memory| memory.covering(self.file, range))
     }
 
-    /// Keeps a piece, which must not be a small part of a larger buffer: that would stay with it.
+    /// Stores a piece, which must not be a small slice of a larger buffer, as the whole buffer would stay allocated.
     pub fn hold(&self, start: u64, bytes: Bytes) {
         with(|memory| memory.hold(self.file, start, bytes, memory_cap()));
     }
@@ -136,7 +135,7 @@ mod tests {
         }
         assert_eq!((memory.total, memory.order.len()), (1000, 10), "the last two files");
         assert!(memory.covering(7, &(0..1)).is_none());
-        // What is used stays, though it came first.
+        // The used piece stays although it is the oldest.
         assert!(memory.covering(8, &(0..100)).is_some());
         for part in 0..9 {
             memory.hold(20, part * 100, piece(100), 1000);

@@ -1,5 +1,5 @@
-//! What was asked of other machines: for each action the requests, bytes, waiting and what the cache gave, and the last requests
-//! one by one. Addresses come here without the part of them that lets somebody in.
+//! Statistics of remote access: requests, bytes, latency and cache use by action, and the most recent requests. Addresses have no
+//! secrets here.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -7,37 +7,37 @@ use std::time::{Duration, Instant, SystemTime};
 
 use crate::jobs::{self, JobId};
 
-/// Actions that are kept.
+/// Maximum number of actions.
 const ACTIONS: usize = 100;
-/// Requests that are kept.
+/// Maximum number of stored requests.
 const LINES: usize = 1000;
-/// Threads without a job of their own count for the action before them when that is no older than this.
+/// Requests of threads without a job count for the last action if that is not older than this.
 const RECENT: Duration = Duration::from_secs(5);
 
-/// What one action asked for.
+/// Statistics of one action.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
 pub struct ActionTraffic {
-    /// The action, as the list of jobs names it.
+    /// Label of the action, as in the list of jobs.
     pub label: Arc<str>,
-    /// When it made its first request or read.
+    /// Time of its first request or read.
     #[serde(skip)]
     pub started: Option<SystemTime>,
-    /// Requests sent, repeated ones and those for credentials among them.
+    /// Number of requests, including retries and requests for credentials.
     pub requests: u64,
-    /// Requests that brought nothing.
+    /// Number of failed requests.
     pub failed: u64,
     /// Bytes received.
     pub bytes: u64,
-    /// Time from sending to the last byte, added over the requests.
+    /// Total time in milliseconds from sending a request to its last byte.
     pub waited_ms: f64,
-    /// Reads that needed no request.
+    /// Number of reads served from a cache.
     pub cache_reads: u64,
-    /// Bytes that these reads gave.
+    /// Bytes read from a cache.
     pub cache_bytes: u64,
 }
 
 impl ActionTraffic {
-    /// Mean time of a request.
+    /// Mean time of a request in milliseconds.
     pub fn latency_ms(&self) -> Option<f64> {
         (self.requests > 0).then(|| self.waited_ms / self.requests as f64)
     }
@@ -46,32 +46,32 @@ impl ActionTraffic {
 /// One request.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct RequestLine {
-    /// The action that it was made for.
+    /// Label of its action.
     pub action: Arc<str>,
-    /// The address.
+    /// Address without secrets.
     pub address: Arc<str>,
-    /// First byte and number of bytes that were asked for.
+    /// Requested `(offset, length)` in bytes.
     pub range: Option<(u64, u64)>,
-    /// The server's answer; none when there was none.
+    /// HTTP status; `None` without a response.
     pub status: Option<u16>,
     /// Bytes received.
     pub bytes: u64,
-    /// From sending to the last byte.
+    /// Milliseconds from sending to the last byte.
     pub elapsed_ms: f64,
-    /// 1 for the first try.
+    /// Number of the attempt, from 1.
     pub attempt: u32,
-    /// What went wrong.
+    /// The failure, if any.
     pub fault: Option<String>,
 }
 
-/// A copy of the meter.
+/// A snapshot of the statistics.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
 pub struct Traffic {
-    /// Everything since the start.
+    /// Totals since the start.
     pub total: ActionTraffic,
     /// By action, newest last.
     pub actions: Vec<ActionTraffic>,
-    /// The last requests, newest last.
+    /// Most recent requests, newest last.
     pub requests: Vec<RequestLine>,
 }
 
@@ -84,7 +84,7 @@ struct Meter {
 
 static METER: Mutex<Option<Meter>> = Mutex::new(None);
 
-/// Which action a request is made for: taken on the thread that waits, handed to the one that sends.
+/// The action of a request: determined on the waiting thread and passed to the sending thread.
 #[derive(Clone)]
 pub(super) struct Purpose {
     job: Option<JobId>,
@@ -110,7 +110,7 @@ impl Purpose {
         self.count(|action| action.requests += 1);
     }
 
-    /// Counts a read that needed no request.
+    /// Counts a read served from a cache.
     pub fn cached(&self, bytes: u64) {
         self.count(|action| {
             action.cache_reads += 1;
@@ -118,7 +118,7 @@ impl Purpose {
         });
     }
 
-    /// Notes how a request ended.
+    /// Records the end of a request.
     pub fn ended(&self, mut line: RequestLine) {
         self.count(|action| {
             action.bytes += line.bytes;
@@ -158,7 +158,7 @@ fn lock() -> MutexGuard<'static, Option<Meter>> {
     METER.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What was asked of other machines since the start.
+/// Statistics since the start.
 pub fn traffic() -> Traffic {
     let meter = lock();
     let Some(meter) = meter.as_ref() else { return Traffic::default() };

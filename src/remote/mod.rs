@@ -1,9 +1,9 @@
-//! Bytes of other machines: who may read what ([`Access`]), ranges of files over HTTP, S3, Google Cloud Storage and Azure
-//! ([`RemoteFile`]) with few requests, repeated where that helps, kept on the disk while they are the server's own, and a meter
-//! of it all ([`traffic`]). Must never log or keep a credential, and never mix bytes of two versions of a file.
+//! Remote files: credentials ([`Access`]), byte ranges over HTTP, S3, Google Cloud Storage and Azure ([`RemoteFile`]) with few
+//! requests, retries, a disk cache, and traffic statistics ([`traffic`]). Credentials are never logged or stored, and bytes of
+//! two versions of a file are never mixed.
 //!
-//! Everything here blocks the thread that calls and is not for the interface thread; the requests themselves run on one
-//! runtime of their own. A cancelled job stops waiting at once.
+//! All functions block and must not be called on the interface thread; requests run on a separate runtime. Cancelling a job ends
+//! its waits immediately.
 
 mod cache;
 mod credentials;

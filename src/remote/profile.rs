@@ -1,12 +1,12 @@
-//! Profiles of the AWS command line: `~/.aws/credentials` and `~/.aws/config`. Read each time they are needed, never kept.
+//! Profiles of the AWS command line in `~/.aws/credentials` and `~/.aws/config`. Read on every use, never cached.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
 
-/// What a profile says; keys as in the files, `endpoint_url`, `region` and the three of credentials among them.
+/// Settings of a profile with the keys of the files: `endpoint_url`, `region`, and the three keys of credentials among others.
 pub type Profile = HashMap<String, String>;
 
-/// The profile called `name`, from both files; the credentials file wins. `None` when neither has it.
+/// The profile `name`, merged from both files with precedence for the credentials file. `None` when neither has it.
 pub fn load(name: &str) -> Option<Profile> {
     let read = |variable: &str, file: &str| {
         let named = std::env::var_os(variable).map(PathBuf::from);
@@ -25,7 +25,7 @@ pub fn load(name: &str) -> Option<Profile> {
     }
 }
 
-/// One section of an INI file. In the configuration file all but the default one are called `profile NAME`.
+/// A section of an INI file. With `prefixed`, all sections but the default are named `profile NAME`.
 fn section(text: &str, name: &str, prefixed: bool) -> Option<Profile> {
     let mut found: Option<Profile> = None;
     let mut inside = false;
@@ -43,7 +43,7 @@ fn section(text: &str, name: &str, prefixed: bool) -> Option<Profile> {
             }
             continue;
         }
-        // Lines that are moved in belong to a nested setting.
+        // Indented lines belong to a nested setting.
         if inside
             && !line.starts_with([' ', '\t'])
             && let (Some(profile), Some((key, value))) = (found.as_mut(), trimmed.split_once('='))

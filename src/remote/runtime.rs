@@ -1,4 +1,4 @@
-//! One thread that runs all requests, and how a blocking thread waits for one.
+//! The thread that runs all requests, and blocking waits for its results.
 
 use std::sync::OnceLock;
 use std::sync::mpsc::{RecvTimeoutError, sync_channel};
@@ -9,7 +9,7 @@ use tokio::runtime::{Builder, Handle};
 use crate::error::{Error, Result};
 use crate::jobs;
 
-/// How often somebody who waits looks whether the job was cancelled.
+/// Interval at which a waiting thread checks for cancellation.
 const LOOK: Duration = Duration::from_millis(25);
 
 static RUNTIME: OnceLock<Handle> = OnceLock::new();
@@ -33,13 +33,17 @@ fn handle() -> Result<&'static Handle> {
     if let Some(handle) = RUNTIME.get() {
         return Ok(handle);
     }
-    // Where no thread could be made, the next request tries again. Of two that begin at once, one thread waits for nothing.
+    // If the thread could not be created, the next request tries again. When two threads start it at once, one of them waits
+    // unnecessarily.
     let made: Result<Handle, String> = start();
     let made = made.map_err(|reason| Error::internal("requests to other machines can't be made").because(reason))?;
     Ok(RUNTIME.get_or_init(|| made))
 }
 
-/// Runs `future` on the thread of the requests and waits for it. A cancelled job stops it and gets the error for that.
+/// Runs `future` on the request thread and waits for its result.
+///
+/// # Errors
+/// [`Kind::Cancelled`](crate::error::Kind::Cancelled) when the job is cancelled, which also aborts the request.
 pub fn wait<T: Send + 'static>(future: impl Future<Output = T> + Send + 'static) -> Result<T> {
     let (sender, receiver) = sync_channel(1);
     let task = handle()?.spawn(async move {

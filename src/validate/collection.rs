@@ -1,18 +1,18 @@
-//! COLLECTION.json (§5.5.2): required fields, types, contacts, licences, tasks, extent. Both shapes of contacts pass: the
-//! specification's (name, organization, email, role) and that of today's tools (name, roles, url, links).
+//! Checks COLLECTION.json (TACO 2.0, section 5.5.2): required fields, types, contacts, licences, tasks, extent. Both forms of
+//! contacts are accepted: the specification's (name, organization, email, role) and the current tools' (name, roles, url, links).
 
 use serde_json::Value as Json;
 
 use crate::model::{Collection, Location, Report, Rule, TASKS, check_dataset_id, instant};
 
-/// Longest title, in characters.
+/// Maximum length of a title, in characters.
 pub const TITLE_MAX: usize = 250;
 
 fn at(field: impl Into<String>) -> Location {
     Location::Collection(field.into())
 }
 
-/// Every check of the descriptive fields.
+/// Checks all descriptive fields.
 pub fn check_collection(collection: &Collection, report: &mut Report) {
     check_id(collection, report);
     for key in ["dataset_version", "description", "taco_version"] {
@@ -159,7 +159,7 @@ fn check_known_words(collection: &Collection, report: &mut Report) {
     }
 }
 
-/// The version that the text gives (§5.5.2).
+/// The version stated in the specification (section 5.5.2).
 const TACO_VERSION: &str = "2.0.0";
 
 fn check_version(collection: &Collection, report: &mut Report) {

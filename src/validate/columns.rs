@@ -1,4 +1,5 @@
-//! Columns that every level needs (§8.3), and what `taco:pit_schema`, `taco:field_schema` and the extent say about the levels.
+//! Checks required columns of every level (TACO 2.0, section 8.3), and compares `taco:pit_schema`, `taco:field_schema` and the
+//! extent with the levels.
 
 use arrow::datatypes::DataType;
 use serde_json::Value as Json;
@@ -11,7 +12,7 @@ use crate::model::{
 };
 use crate::table::{cell_text, wkb_point};
 
-/// Columns by name and type. False when the tree can't be read for want of one.
+/// Checks names and types of columns. Returns false when the tree cannot be built.
 pub fn check(reader: &dyn ContainerReader, report: &mut Report) -> bool {
     let count = reader.levels().count();
     let mut readable = true;
@@ -42,7 +43,7 @@ pub fn check(reader: &dyn ContainerReader, report: &mut Report) -> bool {
             needed.push("internal:relative_path");
         }
         for name in needed {
-            // Readers never use the parent of level 0, and the path only in a FOLDER.
+            // Readers do not use the parent of level 0, nor the path in an archive.
             let unused = (name == "internal:parent_id" && level == 0) || (name.ends_with("path") && archive);
             match find(name) {
                 None => {
@@ -74,7 +75,7 @@ pub fn check(reader: &dyn ContainerReader, report: &mut Report) -> bool {
     readable
 }
 
-/// Name and type of one column, for those that are not the format's own.
+/// Checks name and type of a column that the format does not define.
 fn check_field(field: &FieldSpec, at: Location, format: Format, report: &mut Report) {
     if field.name == "internal:gdal_vsi" {
         if matches!(format, Format::Joined | Format::Tacollection) {
@@ -103,7 +104,10 @@ fn is_text(dtype: &DataType) -> bool {
     }
 }
 
-/// The declared schemas and extent against the levels.
+/// Compares the declared schemas and extent with the levels.
+///
+/// # Errors
+/// When a level table cannot be read, or the job is cancelled.
 pub fn check_declared(reader: &dyn ContainerReader, tree: &Skeleton, report: &mut Report, ctx: &JobContext) -> Result<()> {
     if report.has(Rule::CollectionRead) {
         return Ok(());
@@ -232,7 +236,7 @@ fn check_fields(reader: &dyn ContainerReader, report: &mut Report) {
             report.add(Rule::FieldSchema, place(), tr!("{key} has entries that are not [name, type, description].", key));
         }
         let fields = reader.levels().fields(level);
-        // An index has the row numbers and the paths also where the first part, whose schema it has, lacks them.
+        // An index has row numbers and paths even when the first part, whose schema it copies, has none.
         let added = |name: &str| {
             let made = joins && matches!(name, "internal:current_id" | "internal:parent_id" | "internal:relative_path");
             NOT_DECLARED.contains(&name) || (made && !said.iter().any(|(said, _)| said == name))
@@ -256,7 +260,7 @@ fn check_fields(reader: &dyn ContainerReader, report: &mut Report) {
         let order = |names: Vec<&str>| -> Vec<String> { names.into_iter().map(str::to_owned).collect() };
         let listed = order(said.iter().map(|(name, _)| name.as_str()).filter(|name| !NOT_DECLARED.contains(name)).collect());
         let stored = order(found.iter().map(|field| field.name.as_str()).collect());
-        // An index has its columns by name, its schema those of the first part in their order: so the tools write it.
+        // An index has its columns sorted by name, but the schema of the first part in its own order, as the tools write it.
         if !joins && listed != stored && sorted(&listed) == sorted(&stored) {
             let message = tr!("taco:field_schema lists the columns of {key} in another order than the table has them.", key);
             report.add(Rule::FieldOrder, place(), message);
@@ -275,10 +279,10 @@ fn sorted(names: &[String]) -> Vec<&String> {
     sorted
 }
 
-/// Type names as they compare: Parquet's names of list elements, and the types that it can't store, made alike.
+/// Normalizes a type name for comparison: names of list elements, and types that Parquet cannot store.
 pub(super) fn comparable(name: &str) -> String {
     let name = name.to_lowercase().replace("<element: ", "<item: ").replace(" ('item')", "").replace(" ('element')", "");
-    // Maps are written with the names of their parts by newer Arrow versions.
+    // Newer Arrow versions include field names of maps.
     let name = name.replace("timestamp[s", "timestamp[ms").replace("time32[s]", "time32[ms]").replace("date64[ms]", "date32[day]");
     name.replace("float16", "halffloat").replace("_view", "").replace("large_list", "list")
 }
@@ -309,7 +313,7 @@ fn check_extent(reader: &dyn ContainerReader, report: &mut Report, ctx: &JobCont
                     if west <= east { (west - SLACK..=east + SLACK).contains(&x) } else { x >= west - SLACK || x <= east + SLACK };
                 if !(lon && (south - SLACK..=north + SLACK).contains(&y)) {
                     outside += 1;
-                    // On the side of longitude 0 that the extent has nothing of.
+                    // On the side of longitude 0 that the extent does not cover.
                     let other_side = (west >= 0.0 && x < 0.0) || (east <= 0.0 && x > 0.0);
                     beyond_zero += usize::from(west <= east && other_side && (south - SLACK..=north + SLACK).contains(&y));
                     if outside == 1 {

@@ -1,4 +1,4 @@
-//! The files of a FOLDER against its levels (§6.4).
+//! Checks the files of a FOLDER against its levels (TACO 2.0, section 6.4).
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -10,10 +10,13 @@ use crate::jobs::JobContext;
 use crate::model::{Location, META_NAME, Report, Rule, is_remote, place_below, safe_relative};
 use crate::remote::RemoteFile;
 
-/// Files of a server that are asked for at one time.
+/// Number of files requested from a server in parallel.
 const ASKED: usize = 32;
 
-/// Samples on disk, and files that no level names.
+/// Checks for missing samples, and for files that no level names.
+///
+/// # Errors
+/// When a folder cannot be listed, or the job is cancelled.
 pub fn check(folder: &FolderReader, deep: bool, report: &mut Report, ctx: &JobContext) -> Result<()> {
     ctx.stage(tr!("Checking the files"), None);
     let tree = folder.levels().skeleton(ctx)?;
@@ -61,25 +64,26 @@ pub fn check(folder: &FolderReader, deep: bool, report: &mut Report, ctx: &JobCo
         walk(&data, "", &named, &mut stray, ctx)?;
     }
     let above = if stray.iter().any(|(_, link)| *link) { folders_of(&named) } else { HashSet::new() };
-    // A link in the place of a folder was looked at with the samples below it.
+    // A symbolic link in place of a folder is reported with the samples below it.
     for (name, _) in stray.into_iter().filter(|(name, link)| !(*link && above.contains(name.as_str()))) {
         report.add(Rule::FolderStray, Location::Member(format!("DATA/{name}")), tr!("No level names this file."));
     }
     Ok(())
 }
 
-/// The message about a member that is, or lies behind, a link to somewhere else.
+/// The message for a member that is, or is below, a symbolic link to outside.
 pub(super) fn leads_out(name: &str, target: &Path) -> String {
     let (name, target) = (name.escape_debug(), target.display().to_string());
     tr!("DATA/{name} is a link that leads out of the dataset, to {target}.", name, target = target.escape_debug())
 }
 
-/// The folders that these files lie in, and those above.
+/// All parent folders of these files.
 pub(super) fn folders_of(files: &HashSet<String>) -> HashSet<&str> {
     files.iter().flat_map(|file| file.match_indices('/').map(move |(at, _)| &file[..at])).collect()
 }
 
-/// Asks a server for every file: only the deep form may take so many requests. What no level names can't be asked for.
+/// Requests every remote file, which only a deep check does. Files that no level names cannot be found, as servers list no
+/// folders.
 fn ask(files: &[(PathBuf, String, Location)], report: &mut Report, ctx: &JobContext) -> Result<()> {
     ctx.stage(tr!("Asking for the files"), Some(files.len() as u64));
     for some in files.chunks(ASKED) {
@@ -101,7 +105,7 @@ fn walk(folder: &Path, prefix: &str, named: &HashSet<String>, stray: &mut Vec<(S
     for entry in std::fs::read_dir(folder).io_at("read the folder", folder)? {
         let entry = entry.io_at("read the folder", folder)?;
         let name = format!("{prefix}{}", entry.file_name().to_string_lossy());
-        // Links are not followed: a loop would have no end.
+        // Symbolic links are not followed, as they may form a loop.
         let kind = entry.file_type().io_at("read the folder", folder)?;
         if kind.is_dir() {
             walk(&entry.path(), &format!("{name}/"), named, stray, ctx)?;

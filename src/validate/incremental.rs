@@ -1,5 +1,5 @@
-//! The check while editing: the same findings as the whole check of a draft, but only roots that changed are looked at. The
-//! rules themselves are those of the other files here, run on one root beside its model.
+//! Incremental validation of a draft while editing: gives the same findings as the full check, but examines only roots that
+//! changed. The rules are those of the other files, applied to one root at a time.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -12,46 +12,52 @@ use crate::model::{
     Skeleton, Tortilla, check_portable_name, check_sample_id,
 };
 
-/// What the last check knew; one for each draft.
+/// State of the last check; one per draft.
 #[derive(Default)]
 pub struct LiveCheck {
     shapes: RootShapes,
-    /// Roots by id, for twins.
+    /// Roots by id, for duplicates.
     ids: HashMap<Arc<str>, u32>,
-    /// Ids that more than one root has.
+    /// Number of ids that occur more than once among the roots.
     twins: usize,
-    /// Findings of roots, rows counted from the root's first row of each level. `None`: not looked at.
+    /// Findings by root, with rows relative to the root's first row on each level. `None`: not checked.
     found: Vec<Option<Arc<[Finding]>>>,
-    /// The roots that `found` was computed against.
+    /// The reference that `found` was computed against.
     against: Option<Against>,
-    /// Whether a shape conforms to the model, by its number.
+    /// Whether a shape conforms to the model, by shape number.
     conforming: Vec<Option<bool>>,
-    /// Whether schemas are those of the levels, by their number.
+    /// Whether a list of schemas equals those of the levels, by number.
     uniform: Vec<Option<bool>>,
-    /// Roots whose own id breaks the id rules.
+    /// True for roots with an invalid id.
     bad_ids: Vec<bool>,
 }
 
 #[derive(PartialEq)]
 struct Against {
     model: ShapeId,
-    /// The root that was chosen to give it.
+    /// The root chosen by the user as the pattern.
     chosen: Option<usize>,
-    /// For each level below the first, the root whose first tortilla has the level's schema, and that schema's number.
+    /// For each level below 0: the root with the level's reference schema, and the schema's number.
     schemas: Vec<(usize, u32)>,
     root_schema: crate::model::Schema,
-    /// What the findings are written in.
+    /// Language of the findings.
     language: crate::text::Language,
 }
 
 impl LiveCheck {
-    /// Findings of a draft; equal to those of [`super::dataset`], except that more than a thousand roots with findings are
-    /// counted as roots.
+    /// Checks a draft. The findings equal those of [`super::dataset`], except that beyond a thousand roots with findings, roots
+    /// are counted instead of findings.
+    ///
+    /// # Errors
+    /// When the job is cancelled.
     pub fn check(&mut self, dataset: &Dataset, ctx: &JobContext) -> Result<Report> {
         self.check_beside(dataset, None, ctx)
     }
 
-    /// [`LiveCheck::check`] beside the root with the id `pattern` while there is one; equal to [`super::dataset_beside`].
+    /// As [`LiveCheck::check`], with the root of id `pattern`, if it exists, as the pattern; equal to [`super::dataset_beside`].
+    ///
+    /// # Errors
+    /// When the job is cancelled.
     pub fn check_beside(&mut self, dataset: &Dataset, pattern: Option<&str>, ctx: &JobContext) -> Result<Report> {
         self.update(dataset);
         ctx.check()?;
@@ -124,7 +130,7 @@ impl LiveCheck {
         }
     }
 
-    /// The first root with FOLDERs at each level, and the schema of its first tortilla there: what the level is held against.
+    /// For each level, the first root with FOLDERs and the schema of its first tortilla, which is the level's reference.
     fn reference_schemas(&self) -> Vec<(usize, u32)> {
         let mut levels: Vec<(usize, u32)> = Vec::new();
         let mut seen = HashSet::new();
@@ -136,11 +142,11 @@ impl LiveCheck {
             for &(level, schema) in self.shapes.shapes().fields(root.fields) {
                 let place = level as usize - 1;
                 if place == levels.len() {
-                    // Several schemas in one root: the root is looked at anyway, whichever of them stands here.
+                    // A root with several schemas is examined in any case, so either may be recorded.
                     levels.push((index, schema));
                 }
             }
-            // Nothing new comes after all lists of schemas, or all levels that a dataset may have.
+            // Stops when all lists of schemas, or all levels, are covered.
             if seen.len() == kinds || levels.len() >= MAX_LEVELS * 2 {
                 break;
             }
@@ -148,7 +154,7 @@ impl LiveCheck {
         levels
     }
 
-    /// What concerns level 0 as a whole: twins, mixed types, depth.
+    /// Checks level 0 as a whole: duplicate ids, mixed types, depth.
     fn check_roots(&self, dataset: &Dataset, report: &mut Report) {
         let samples = &dataset.root.samples;
         if self.twins > 0 {
@@ -163,7 +169,7 @@ impl LiveCheck {
         let shapes = self.shapes.shapes();
         let deepest = self.shapes.held().map(|(shape, _)| shapes.counts(shape).len() + 1).max().unwrap_or(0);
         if deepest > MAX_LEVELS {
-            // The tree stops at twice the limit.
+            // The tree is limited to twice the maximum depth.
             let levels = deepest.min(MAX_LEVELS * 2);
             let message = tr!("The dataset is {levels} levels deep; {limit} is the limit.", levels, limit = MAX_LEVELS);
             report.add(Rule::PitDepth, Location::Dataset, message);
@@ -171,7 +177,7 @@ impl LiveCheck {
         let held = self.shapes.held().filter(|(shape, _)| shapes.is_folder(*shape));
         let folders: usize = held.map(|(_, count)| count as usize).sum();
         if folders != 0 && folders != samples.len() {
-            // The rule is told on the types of level 0 alone.
+            // This rule depends on the types of level 0 only.
             let bare = samples.iter().map(|sample| match sample.children() {
                 Some(_) => Sample::folder(&sample.id, Tortilla::default()),
                 None => {
@@ -185,14 +191,14 @@ impl LiveCheck {
         }
     }
 
-    /// Everything else, root by root.
+    /// All other checks, root by root.
     fn check_below(&mut self, dataset: &Dataset, model: usize, report: &mut Report, ctx: &JobContext) -> Result<()> {
         let Some(against) = &self.against else { return Ok(()) };
         let shapes = self.shapes.shapes();
         let folder = shapes.is_folder(against.model);
         field_names(dataset, &against.schemas).into_iter().for_each(|finding| report.push(finding));
         let mut starts = vec![0u32; MAX_LEVELS * 2 + 1];
-        // Where no shape, no schema and no id is wrong, no root is.
+        // When no shape, schema and id in use is invalid, no root is.
         let sound = self.bad_ids.iter().all(|bad| !bad)
             && self.shapes.held().all(|(shape, _)| {
                 let conforms = || shapes.is_folder(shape) != folder || shapes.conforms(against.model, shape);
@@ -239,7 +245,7 @@ impl LiveCheck {
     }
 }
 
-/// True when a root has the schemas of the levels.
+/// True when a root has the reference schemas of the levels.
 fn are_uniform(fields: &[(u8, u32)], levels: &[(usize, u32)]) -> bool {
     fields.iter().all(|&(level, schema)| levels.get(level as usize - 1).is_some_and(|known| known.1 == schema))
 }
@@ -260,9 +266,9 @@ fn at_root(sample: &Sample, row: usize) -> Location {
     Location::Sample { level: 0, row: row as u32, path: SamplePath(vec![sample.id.clone()]) }
 }
 
-/// The findings of one root: its ids, empty FOLDERs, how it differs from the model, its schemas.
+/// The findings of one root: ids, empty FOLDERs, differences from the model, schemas.
 fn look(dataset: &Dataset, sample: &Sample, model: Option<&Sample>, schemas: &[(usize, u32)], counts: &[u32]) -> Vec<Finding> {
-    // The root stands last, so that its rows are the last of every level.
+    // The root is placed last, so that its rows are the last of every level.
     let mut samples: Vec<Sample> = schemas.iter().filter_map(|&(index, _)| dataset.root.samples.get(index).cloned()).collect();
     samples.dedup_by(|a, b| a.id == b.id);
     samples.extend(model.cloned());
@@ -288,7 +294,7 @@ fn look(dataset: &Dataset, sample: &Sample, model: Option<&Sample>, schemas: &[(
             *row = row.saturating_sub(first);
             mine && !(finding.rule == Rule::IdUnique && *level == 0)
         }
-        // Field names are told once for the level.
+        // Field names are reported once per level.
         _ => false,
     });
     report.findings
@@ -307,7 +313,7 @@ fn field_names(dataset: &Dataset, schemas: &[(usize, u32)]) -> Vec<Finding> {
     report.findings
 }
 
-/// The finding with its row in the whole level.
+/// The finding with its row number in the whole level.
 fn placed(finding: &Finding, starts: &[u32]) -> Finding {
     let mut finding = finding.clone();
     if let Location::Sample { level, row, .. } = &mut finding.at {

@@ -1,5 +1,5 @@
-//! A TACOLLECTION.json against the datasets that it lists (§6.6), and datasets that were opened together; the deep form checks
-//! each of them as a whole.
+//! Checks a TACOLLECTION.json against the datasets it lists (TACO 2.0, section 6.6), and datasets opened together; a deep check
+//! includes each dataset.
 
 use serde_json::Value as Json;
 
@@ -9,7 +9,10 @@ use crate::error::Result;
 use crate::jobs::JobContext;
 use crate::model::{Location, Profile, Report, Rule};
 
-/// What the list says of each part; with `deep` the parts themselves.
+/// Compares the list with each part; with `deep` checks the parts too.
+///
+/// # Errors
+/// When a part cannot be read, or the job is cancelled.
 pub fn check(joined: &JoinedReader, profile: Profile, deep: bool, report: &mut Report, ctx: &JobContext) -> Result<()> {
     if let (Some(listed), Some(sources)) = (joined.listed(), joined.collection().get("taco:sources")) {
         check_list(listed, sources, report);

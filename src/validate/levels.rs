@@ -1,4 +1,4 @@
-//! The `internal:*` columns that link the levels (§8.3), and the words in `type`.
+//! Checks the `internal:*` columns that link the levels (TACO 2.0, section 8.3), and the values of `type`.
 
 use std::collections::HashMap;
 
@@ -9,7 +9,10 @@ use crate::error::Result;
 use crate::jobs::JobContext;
 use crate::model::{Location, Report, Rule, Skeleton};
 
-/// Row numbers, parents, paths and types of every level.
+/// Checks row numbers, parents, paths and types of every level.
+///
+/// # Errors
+/// When a level table cannot be read, or the job is cancelled.
 pub fn check(reader: &dyn ContainerReader, tree: &Skeleton, report: &mut Report, ctx: &JobContext) -> Result<()> {
     for (depth, level) in tree.levels.iter().enumerate() {
         ctx.check()?;
@@ -66,7 +69,7 @@ pub fn check(reader: &dyn ContainerReader, tree: &Skeleton, report: &mut Report,
     Ok(())
 }
 
-/// The number of each row: counted from 0, in an index of parts within each part.
+/// Expected `internal:current_id` of each row: numbered from 0, in an index within each part.
 fn row_numbers(reader: &dyn ContainerReader, level: usize, rows: usize, ctx: &JobContext) -> Result<Vec<i64>> {
     if !reader.levels().is_by_part() {
         return Ok((0..rows as i64).collect());

@@ -1,4 +1,4 @@
-//! The `__meta__` of every FOLDER against the level table (§6.2).
+//! Checks the `__meta__` of every FOLDER against the level table (TACO 2.0, section 6.2).
 
 use arrow::array::{Array, Int64Array};
 use arrow::datatypes::DataType;
@@ -11,13 +11,16 @@ use crate::table::LevelTable;
 
 use super::columns::comparable;
 
-/// FOLDERs that a check that is not deep looks into.
+/// Maximum number of FOLDERs examined unless the check is deep.
 const SHALLOW: usize = 1000;
 
-/// Children, and in a deep check their values.
+/// Compares children, and with `deep` their values.
+///
+/// # Errors
+/// When a table cannot be read, or the job is cancelled.
 pub fn check(reader: &dyn ContainerReader, tree: &Skeleton, deep: bool, report: &mut Report, ctx: &JobContext) -> Result<()> {
     let folders: usize = tree.levels.iter().map(|level| level.folder.iter().filter(|&&folder| folder).count()).sum();
-    // Each is a request where the dataset is on another machine.
+    // For a remote dataset, each `__meta__` takes a request.
     let limit = match (deep, is_remote(&reader.info().path)) {
         (true, _) => usize::MAX,
         (false, true) => 0,
@@ -53,7 +56,7 @@ fn check_folder(
         Ok(local) => local,
         Err(error) if error.is_cancelled() => return Err(error),
         Err(error) => {
-            // A member that is not there at all is reported by the container's own check.
+            // A missing member is reported by the check of the container.
             if error.kind() != Kind::Io && !error.is_caused_by(Cause::MissingMember) {
                 report.add(Rule::LocalMeta, at(), format!("{} {}", tr!("Its __meta__ can't be read."), error.sentence()));
             }
@@ -116,7 +119,7 @@ fn check_folder(
     Ok(())
 }
 
-/// Readers that walk from FOLDER to FOLDER take the bytes from here: in an archive the positions have to be there, and right.
+/// Checks offsets and sizes in the `__meta__` of an archive, which readers use that descend from FOLDER to FOLDER.
 fn check_places(
     reader: &dyn ContainerReader,
     tree: &Skeleton,
@@ -138,7 +141,7 @@ fn check_places(
         let fits = match stated {
             Some(stated) => match reader.asset(depth + 1, child) {
                 Ok((AssetPath::Range { offset, size, .. }, _)) => stated == (offset, size),
-                // What can't be found is a finding of its own.
+                // A missing member is a separate finding.
                 _ => true,
             },
             None => false,
@@ -153,8 +156,8 @@ fn check_places(
     Ok(())
 }
 
-/// PIT-2: the fields of a FOLDER's children have the types of the level. Fields that are missing here are null there, and a
-/// field without any value may have no type.
+/// PIT-2: the fields of a `__meta__` have the types of the level. A missing field is null, and a field without values may have
+/// type null.
 fn check_types(reader: &dyn ContainerReader, depth: usize, local: &LevelTable, at: &dyn Fn() -> Location, report: &mut Report) {
     let fields = reader.levels().fields(depth + 1);
     for field in local.fields().iter().filter(|field| !field.name.starts_with("internal:")) {

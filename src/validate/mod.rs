@@ -1,5 +1,5 @@
-//! Checks of drafts and of opened datasets: every finding at once, each with its rule, place and message. A bad dataset is a
-//! report with findings, never an error; errors are for disks and for cancel. Must not change anything.
+//! Validation of drafts and opened datasets: returns all findings, each with rule, location and message. An invalid dataset gives
+//! a report, not an error; errors are IO failures and cancellation. Changes nothing.
 
 mod collection;
 mod columns;
@@ -36,18 +36,26 @@ use crate::error::{Cause, Error, Kind, Result};
 use crate::jobs::JobContext;
 use crate::model::{Dataset, Finding, Location, Profile, Report, Rule, Skeleton, is_remote};
 
-/// Checks a draft as the tools' readers would: ids, tree, schemas, collection. The files behind it are for [`sources`], which
-/// asks the disk.
+/// Checks a draft with the profile of the tools: ids, tree, schemas, collection. [`sources`] checks the files behind it.
+///
+/// # Errors
+/// When the job is cancelled.
 pub fn dataset(dataset: &Dataset, ctx: &JobContext) -> Result<Report> {
     dataset_as(dataset, Profile::default(), ctx)
 }
 
-/// Checks a draft against one profile.
+/// Checks a draft with one profile.
+///
+/// # Errors
+/// When the job is cancelled.
 pub fn dataset_as(dataset: &Dataset, profile: Profile, ctx: &JobContext) -> Result<Report> {
     dataset_beside(dataset, None, profile, ctx)
 }
 
-/// [`dataset_as`] with the root of the id `pattern` as the pattern, while there is one, in place of the most common shape.
+/// As [`dataset_as`], with the root of id `pattern`, if it exists, as the pattern instead of the most frequent shape.
+///
+/// # Errors
+/// When the job is cancelled.
 pub fn dataset_beside(dataset: &Dataset, pattern: Option<&str>, profile: Profile, ctx: &JobContext) -> Result<Report> {
     let mut report = Report::default();
     let tree = Skeleton::of(dataset);
@@ -65,18 +73,27 @@ pub fn dataset_beside(dataset: &Dataset, pattern: Option<&str>, profile: Profile
     Ok(finished(report, profile))
 }
 
-/// Checks the dataset at `path` as the tools' readers would. A dataset that can't be opened because of its bytes is a report
-/// with the reason; what is no dataset, can't be read at all, or is of a kind that this version does not know, is an error.
+/// Checks the dataset at `path` with the profile of the tools. A dataset that cannot be opened because of invalid content gives a
+/// report with the reason.
+///
+/// # Errors
+/// When `path` is no dataset, cannot be read, or has an unsupported format; or when the job is cancelled.
 pub fn path(path: &Path, deep: bool, ctx: &JobContext) -> Result<Report> {
     path_as(path, Profile::default(), deep, ctx)
 }
 
-/// Checks the dataset at `path` against one profile; else as [`path`].
+/// Checks the dataset at `path` with one profile.
+///
+/// # Errors
+/// As [`path`].
 pub fn path_as(path: &Path, profile: Profile, deep: bool, ctx: &JobContext) -> Result<Report> {
     path_with(path, &OpenOptions::default(), profile, deep, ctx)
 }
 
-/// [`path_as`], opened with these options.
+/// As [`path_as`], opened with options.
+///
+/// # Errors
+/// As [`path`].
 pub fn path_with(path: &Path, options: &OpenOptions, profile: Profile, deep: bool, ctx: &JobContext) -> Result<Report> {
     container::detect(path)?;
     match container::open_with(path, options, ctx) {
@@ -90,7 +107,7 @@ pub fn path_with(path: &Path, options: &OpenOptions, profile: Profile, deep: boo
     }
 }
 
-/// The name of the part that the error is about.
+/// The name of the part that the error concerns.
 fn damaged_part(error: &Error) -> Option<String> {
     let name = Path::new(error.place()?).file_name()?.to_str()?;
     container::part_name(name).map(|_| name.escape_debug().to_string())
@@ -100,19 +117,25 @@ fn unreadable(error: &Error) -> Finding {
     let (rule, at) = match error.level() {
         Some(level) => (Rule::LevelReadable, Location::Level(level)),
         None if error.is_caused_by(Cause::ZipDirectory) => (Rule::ZipStructure, Location::Dataset),
-        // Of several files it matters which one it is.
+        // With several files, the finding names the part.
         _ => (Rule::Unreadable, damaged_part(error).map_or(Location::Dataset, Location::Member)),
     };
     Finding::new(rule, at, error.sentence())
 }
 
-/// Checks an opened dataset as the tools' readers would. Deep reads every member and compares its CRC, every `__meta__` value,
-/// and statistics and places with a part of the rasters.
+/// Checks an opened dataset with the profile of the tools. With `deep`, reads every member and compares its CRC-32, compares
+/// every value in `__meta__`, and compares statistics and locations with a sample of the rasters.
+///
+/// # Errors
+/// On IO failures, or when the job is cancelled.
 pub fn container(reader: &dyn ContainerReader, deep: bool, ctx: &JobContext) -> Result<Report> {
     container_as(reader, Profile::default(), deep, ctx)
 }
 
-/// Checks an opened dataset against one profile; else as [`container`].
+/// Checks an opened dataset with one profile.
+///
+/// # Errors
+/// As [`container`].
 pub fn container_as(reader: &dyn ContainerReader, profile: Profile, deep: bool, ctx: &JobContext) -> Result<Report> {
     let mut report = Report { findings: reader.notes().to_vec(), ..Report::default() };
     let structure = match reader.physical() {
@@ -120,11 +143,11 @@ pub fn container_as(reader: &dyn ContainerReader, profile: Profile, deep: bool, 
         Physical::Folder(folder) => folder::check(folder, deep, &mut report, ctx),
         Physical::Tacocat(index) => tacocat::check(index, deep, &mut report, ctx),
         Physical::Joined(joined) => joined::check(joined, profile, deep, &mut report, ctx),
-        // Other generations have rules of their own, and only those.
+        // Other generations have separate rules.
         Physical::Tortilla(tortilla) => {
             absorb(tortilla::check(tortilla, &mut report, ctx), &mut report)?;
             absorb(references::check(reader, deep, &mut report, ctx), &mut report)?;
-            // Whoever reads chunk by chunk relies on their form; an older GDAL can't tell.
+            // Readers of single chunks rely on the TOG layout; an old GDAL cannot check it.
             if deep && tortilla.chunks().is_some() && crate::raster::tog_support().is_ok() {
                 absorb(togs(reader, &mut report, ctx), &mut report)?;
             }
@@ -150,7 +173,7 @@ fn check_path(path: &Path, report: &mut Report) {
     if is_remote(path) {
         return;
     }
-    // The reader asks for the path as it was given, but makes it absolute for the samples' paths.
+    // The reader uses the path as given, but makes it absolute for the samples' paths.
     if std::path::absolute(path).unwrap_or_else(|_| path.to_owned()).to_string_lossy().contains('\'') {
         let message = tr!("The path has an apostrophe, which ends the text in the statements that the Python reader makes of it.");
         report.add(Rule::PathQuote, Location::Dataset, message);
@@ -184,11 +207,11 @@ fn check_levels(reader: &dyn ContainerReader, deep: bool, report: &mut Report, c
     local_meta::check(reader, &tree, deep, report, ctx)
 }
 
-/// A part of the dataset that can't be read is a finding; disks that fail and cancel are errors.
+/// Turns an unreadable part of the dataset into a finding; IO failures and cancellation remain errors.
 fn absorb(outcome: Result<()>, report: &mut Report) -> Result<()> {
     match outcome {
         Err(error) if matches!(error.kind(), Kind::Format | Kind::Invalid | Kind::Usage) => {
-            // Several checks stumble over the same table: it is said once.
+            // Several checks may fail on the same table: it is reported once.
             let finding = unreadable(&error);
             if !report.findings.contains(&finding) {
                 report.push(finding);
@@ -199,7 +222,7 @@ fn absorb(outcome: Result<()>, report: &mut Report) -> Result<()> {
     }
 }
 
-/// The report for one profile, with what is too much of one kind counted.
+/// Finishes the report for one profile, with counts for excess findings of one rule.
 fn finished(mut report: Report, profile: Profile) -> Report {
     report.keep(profile);
     report.fold();

@@ -1,4 +1,4 @@
-//! Ids and the position-invariant tree (§5.4), at every depth and for every root.
+//! Checks ids and the position-invariant tree (TACO 2.0, section 5.4), on all levels and for every root.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -10,8 +10,8 @@ fn at(tree: &Skeleton, level: usize, row: u32) -> Location {
     Location::Sample { level, row, path: tree.path(level, row) }
 }
 
-/// Characters of ids, and ids among siblings. Where several datasets are joined, `part` tells whose a root is: two of them may
-/// use the same ids.
+/// Checks ids, and their uniqueness among siblings. For joined datasets, `part` returns the dataset of a root, as different
+/// datasets may use equal ids.
 pub fn check_ids(tree: &Skeleton, part: Option<&dyn Fn(u32) -> usize>, report: &mut Report) {
     for (depth, level) in tree.levels.iter().enumerate() {
         for row in 0..level.len() as u32 {
@@ -41,10 +41,10 @@ pub fn check_ids(tree: &Skeleton, part: Option<&dyn Fn(u32) -> usize>, report: &
     }
 }
 
-/// Siblings of a written dataset that are one file where names have no case. Roots of several datasets are not compared.
+/// Finds siblings whose names differ only in case. Roots are compared only with `roots`, not those of several datasets.
 pub fn check_case(tree: &Skeleton, roots: bool, report: &mut Report) {
     for (depth, level) in tree.levels.iter().enumerate() {
-        // Most ids are in one case: two of those can't differ in nothing else.
+        // Most ids are in lower case; two of these cannot differ only in case.
         let cased = |row: u32| level.id(row).bytes().any(|byte| byte.is_ascii_uppercase() || !byte.is_ascii());
         let rows = level.len() as u32;
         if !(0..rows).any(cased) || (depth == 0 && !roots) {
@@ -71,7 +71,7 @@ pub fn check_case(tree: &Skeleton, roots: bool, report: &mut Report) {
 }
 
 fn check_siblings(tree: &Skeleton, depth: usize, rows: &[u32], report: &mut Report) {
-    // A draft without samples has no level at all.
+    // A draft without samples has no levels.
     let Some(level) = tree.levels.get(depth) else { return };
     let mut seen = std::collections::HashSet::with_capacity(rows.len());
     for &row in rows {
@@ -82,12 +82,12 @@ fn check_siblings(tree: &Skeleton, depth: usize, rows: &[u32], report: &mut Repo
     }
 }
 
-/// PIT-1 at every depth, types of level 0, empty FOLDERs, depth.
+/// Checks PIT-1 on all levels, types of level 0, empty FOLDERs and depth.
 pub fn check_tree(tree: &Skeleton, report: &mut Report) {
     check_tree_beside(tree, None, report);
 }
 
-/// [`check_tree`] with the root in row `chosen` as the pattern.
+/// As [`check_tree`], with the root in row `chosen` as the pattern.
 pub(super) fn check_tree_beside(tree: &Skeleton, chosen: Option<u32>, report: &mut Report) {
     let Some(top) = tree.levels.first().filter(|level| !level.is_empty()) else { return };
     if tree.levels.len() > MAX_LEVELS {
@@ -116,8 +116,8 @@ pub(super) fn check_tree_beside(tree: &Skeleton, chosen: Option<u32>, report: &m
     if counts.len() < 2 {
         return;
     }
-    // The pattern is the most common shape; of equals the one with most samples, then the first, so that the answer is always
-    // the same and a root that lacks something is not the model for those that lack nothing.
+    // The pattern is the most frequent shape; among equally frequent ones the one with most samples, then the first. This is
+    // deterministic, and an incomplete root is not the model of complete ones.
     let most = |&(count, first): &(usize, u32)| (count, size_below(tree, 0, first), std::cmp::Reverse(first));
     let common = || counts.values().copied().max_by_key(most).map(|(_, model)| model);
     let Some(model) = chosen.or_else(common) else { return };
@@ -128,7 +128,7 @@ pub(super) fn check_tree_beside(tree: &Skeleton, chosen: Option<u32>, report: &m
     }
 }
 
-/// PIT-5.
+/// Checks PIT-5.
 pub(super) fn check_empty(tree: &Skeleton, report: &mut Report) {
     for (depth, level) in tree.levels.iter().enumerate() {
         for row in 0..level.len() as u32 {
@@ -141,12 +141,12 @@ pub(super) fn check_empty(tree: &Skeleton, report: &mut Report) {
     }
 }
 
-/// Number of samples below a FOLDER.
+/// Number of descendants of a FOLDER.
 fn size_below(tree: &Skeleton, depth: usize, row: u32) -> u64 {
     tree.levels[depth].children(row).iter().map(|&child| 1 + size_below(tree, depth + 1, child)).sum()
 }
 
-/// One number for each root: equal where the subtrees have the same ids and types by position.
+/// A number for each root: equal for subtrees with equal ids and types by position.
 fn shapes(tree: &Skeleton) -> Vec<u64> {
     let mut below: Vec<u64> = Vec::new();
     for (depth, level) in tree.levels.iter().enumerate().rev() {
@@ -167,7 +167,7 @@ fn shapes(tree: &Skeleton) -> Vec<u64> {
     below
 }
 
-/// Reports how the FOLDER in `row` differs from the one in `model`, at the deepest place that differs.
+/// Reports how the FOLDER in `row` differs from the one in `model`, at the deepest level that differs.
 pub(super) fn compare(tree: &Skeleton, depth: usize, model: u32, row: u32, report: &mut Report) {
     let (level, next) = (&tree.levels[depth], tree.levels.get(depth + 1));
     let Some(next) = next else { return };

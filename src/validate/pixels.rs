@@ -1,8 +1,8 @@
-//! What rasters themselves say, against what the metadata say of them: statistics (§7.2) and places (§7.1.1). Only deep checks and
-//! `repair` come here, because pixels are decoded. Must not change anything.
+//! Compares statistics (TACO 2.0, section 7.2) and locations (section 7.1.1) in the metadata with the rasters. Only for deep
+//! checks and `repair`, as pixels are read. Changes nothing.
 //!
-//! The columns do not say how a statistic was made: which classes the shares are of, whether values were scaled. So every usual way
-//! is tried, and only what fits none of them is a finding.
+//! The columns do not state how a statistic was computed: the classes of shares, or whether values were scaled. All usual ways
+//! are tried, and only statistics that match none of them are findings.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,43 +15,43 @@ use crate::model::{Value, is_padding};
 use crate::raster::{self, RasterInfo, RasterSource, Tally};
 use crate::table::{LevelTable, wkb_point};
 
-/// The column of statistics.
+/// The column with statistics.
 pub const STATS: &str = "geotiff:stats";
-/// In the order of the column.
+/// Percentiles in the order of the column.
 const PERCENTS: [f64; 4] = [25.0, 50.0, 75.0, 95.0];
 const CONTINUOUS: usize = 9;
-/// Distinct values of a raster of classes.
+/// Maximum number of distinct values of a categorical raster.
 const CLASSES_MOST: usize = 4096;
-/// Shares are rounded, and of large rasters the tools look at some blocks only.
+/// Tolerance of class shares: they are rounded, and the tools sample large rasters.
 const SAME_SHARE: f64 = 2e-3;
 const NEAR_SHARE: f64 = 2e-2;
-/// Differences that are told, as a part of the band's range.
+/// Tolerance of other statistics, as a fraction of the band's range.
 const SAME_VALUE: f64 = 1e-2;
 const SAME_PERCENTILE: f64 = 2e-2;
 
-/// What pixels say of one row's statistics.
+/// Result of comparing one row's statistics with the pixels.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Verdict {
-    /// They are right.
+    /// The statistics are correct.
     Right,
-    /// The highest class was left out; these are the shares.
+    /// The highest class was omitted; with the correct shares.
     ClassLost(Vec<Vec<f64>>),
-    /// They are not those of the pixels; these are.
+    /// The statistics are wrong; with the correct ones.
     Wrong(Vec<Vec<f64>>),
-    /// The pixels can't tell: no raster, or statistics of a kind that is not known.
+    /// Not comparable: no raster, or an unknown kind of statistics.
     Unknown,
 }
 
-/// Verdicts on the rows of one level that were looked at.
+/// Results for the examined rows of one level.
 #[derive(Debug, Default)]
 pub struct Audit {
-    /// Row and verdict, in row order.
+    /// Row and result, in row order.
     pub rows: Vec<(u32, Verdict)>,
-    /// Rows with statistics.
+    /// Number of rows with statistics.
     pub of: usize,
 }
 
-/// One row with what was read of it.
+/// Data read for one row.
 struct Read {
     row: u32,
     id: String,
@@ -60,15 +60,18 @@ struct Read {
     scales: Vec<Vec<(f64, f64)>>,
 }
 
-/// What is kept of a raster's pixels.
+/// Pixel statistics of a raster.
 enum Pixels {
-    /// For each band how often each value occurs.
+    /// By band, the number of pixels of each value.
     Classes(Vec<BTreeMap<i64, u64>>),
-    /// For each band the nine numbers without scaling; `None` without data.
+    /// By band, the nine statistics of unscaled values; `None` without valid pixels.
     Numbers(Vec<Option<Vec<f64>>>),
 }
 
-/// Compares the statistics of at most `limit` rows of a level with the pixels, spread evenly over the level.
+/// Compares the statistics of at most `limit` evenly spaced rows of a level with the pixels.
+///
+/// # Errors
+/// When the level table cannot be read, or the job is cancelled.
 pub fn audit(reader: &dyn ContainerReader, level: usize, limit: usize, ctx: &JobContext) -> Result<Audit> {
     let fields = reader.levels().fields(level);
     if !fields.iter().any(|field| field.name == STATS) {
@@ -98,7 +101,7 @@ pub fn audit(reader: &dyn ContainerReader, level: usize, limit: usize, ctx: &Job
         .collect();
     let mut groups: BTreeMap<&str, Vec<&Read>> = BTreeMap::new();
     for one in &read {
-        // Children at one position have one kind of statistics; at level 0 all have.
+        // Children at one position have the same kind of statistics, and so do all samples of level 0.
         groups.entry(if level == 0 { "" } else { &one.id }).or_default().push(one);
     }
     let lists: BTreeMap<&str, Option<Vec<i64>>> = groups.iter().map(|(id, group)| (*id, class_list(group))).collect();
@@ -149,7 +152,7 @@ fn classes_of(tally: &Tally, ctx: &JobContext) -> Result<Option<Vec<BTreeMap<i64
     Ok(Some(bands))
 }
 
-/// Factor and offset of each band, in every way that statistics are usually scaled.
+/// Scale factor and offset of each band, for every usual way of scaling.
 fn scales(info: &RasterInfo, factor: &Value, offset: &Value, bands: usize) -> Vec<Vec<(f64, f64)>> {
     let of = |value: &Value, band: usize, default: f64| match value {
         Value::List(items) => items.get(band).and_then(number).unwrap_or(default),
@@ -163,7 +166,7 @@ fn scales(info: &RasterInfo, factor: &Value, offset: &Value, bands: usize) -> Ve
     all
 }
 
-/// The classes that the shares of a group are of: those in the pixels, or the whole numbers from 0 or from 1, whichever explains most.
+/// The classes of a group's shares: the pixel values, or consecutive integers from 0 or from 1, whichever matches best.
 fn class_list(group: &[&Read]) -> Option<Vec<i64>> {
     let shares =
         || group.iter().flat_map(|one| one.stored.iter().map(move |band| (one, band))).filter(|(_, band)| are_shares(band));
@@ -198,7 +201,7 @@ fn class_list(group: &[&Read]) -> Option<Vec<i64>> {
     (best.0 <= NEAR_SHARE * 2.5).then_some(best.1)
 }
 
-/// The shares of the classes, and what is left of them when the highest class counts nothing. `None` without any of them.
+/// The shares of the classes, and the shares when the highest class is omitted. `None` when no pixel belongs to a class.
 fn shares_of(counts: &BTreeMap<i64, u64>, classes: &[i64]) -> Option<(Vec<f64>, Vec<f64>)> {
     let of = |class: &i64| counts.get(class).copied().unwrap_or(0) as f64;
     let total: f64 = classes.iter().map(of).sum();
@@ -208,7 +211,7 @@ fn shares_of(counts: &BTreeMap<i64, u64>, classes: &[i64]) -> Option<(Vec<f64>, 
     let right: Vec<f64> = classes.iter().map(|class| of(class) / total).collect();
     let highest = classes.iter().max()?;
     let rest = total - of(highest);
-    // A raster of one class alone is counted another way by the tools, and rightly.
+    // The tools treat a raster of a single class differently, and correctly.
     let lost = match rest > 0.0 {
         true => classes.iter().map(|class| if class == highest { 0.0 } else { of(class) / rest }).collect(),
         false => right.clone(),
@@ -280,7 +283,7 @@ fn judge_numbers(stored: &[Vec<f64>], bands: &[Option<Vec<f64>>], scales: &[Vec<
     }
 }
 
-/// Minimum, maximum, mean, deviation, valid percent, percentiles. A negative factor turns the order round.
+/// Minimum, maximum, mean, standard deviation, valid percent, percentiles. A negative factor reverses the order.
 fn scaled(band: &[f64], factor: f64, offset: f64) -> Vec<f64> {
     let mut all: Vec<f64> = band.iter().map(|value| value * factor + offset).collect();
     if let ([low, high, _, std, valid, ..], [_, _, _, raw_std, raw_valid, ..]) = (all.as_mut_slice(), band) {
@@ -293,7 +296,7 @@ fn scaled(band: &[f64], factor: f64, offset: f64) -> Vec<f64> {
     all
 }
 
-/// 1 is the most that is let pass.
+/// Deviation in units of the tolerance: up to 1 is accepted.
 fn misfit(stored: &[f64], right: &[f64]) -> f64 {
     let ([low, high, ..], [_, _, _, _, valid, ..], [_, _, _, _, right_valid, ..]) = (right, stored, right) else {
         return f64::INFINITY;
@@ -309,10 +312,10 @@ fn misfit(stored: &[f64], right: &[f64]) -> f64 {
     values.max(percentiles).max((valid - right_valid).abs())
 }
 
-/// Shares of classes lie between 0 and 1 and sum to 1; minimum, maximum, mean and the like do not.
+/// True for class shares, which are in [0, 1] and sum to 1, unlike other statistics.
 pub fn are_shares(numbers: &[f64]) -> bool {
     let sum: f64 = numbers.iter().sum();
-    // Shares are stored as floats, each rounded.
+    // Shares are stored as rounded floats.
     numbers.len() >= 2 && numbers.iter().all(|share| (0.0..=1.0).contains(share)) && (sum - 1.0).abs() <= 1e-3
 }
 
@@ -330,10 +333,10 @@ fn numbers(value: &Value) -> Vec<f64> {
     items.iter().map(|item| number(item).unwrap_or(f64::NAN)).collect()
 }
 
-/// Columns of places that are compared with the rasters' headers.
+/// Columns that are compared with the rasters' headers.
 pub const PLACES: [&str; 3] = ["stac:tensor_shape", "stac:geotransform", "stac:centroid"];
 
-/// Rows whose shape, geotransform or centroid are not those of the raster, with what is wrong, and how many were looked at.
+/// Rows whose shape, geotransform or centroid differ from the raster, with a message, and the number of examined rows.
 pub fn misplaced(
     reader: &dyn ContainerReader,
     level: usize,

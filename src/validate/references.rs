@@ -1,5 +1,5 @@
-//! Samples that are no data but say where some is: virtual rasters, web services, pipelines. A reader of the dataset finds nothing
-//! there, or follows a name into somebody else's files. Must not follow any name itself.
+//! Finds samples that are references to other data: virtual rasters, web services, pipelines. Readers of the dataset cannot
+//! resolve them, or would follow them to files outside. References are not followed here.
 
 use rayon::prelude::*;
 
@@ -9,11 +9,11 @@ use crate::jobs::JobContext;
 use crate::model::{Location, Report, Rule, is_padding, is_remote};
 use crate::raster::{References, references_of};
 
-/// FILEs of a level that are looked at unless the check is deep.
+/// Maximum number of FILEs per level that are examined unless the check is deep.
 const LOOKED_AT: usize = 20_000;
 
-/// Looks at the first bytes of every FILE; of many, and where the check is not deep, of some, spread evenly. Members of other machines
-/// are looked at by a deep check only: each is a request.
+/// Examines the first bytes of every FILE; unless `deep`, of an evenly spaced sample. Remote samples are examined by a deep check
+/// only, as each takes a request.
 pub(super) fn check(reader: &dyn ContainerReader, deep: bool, report: &mut Report, ctx: &JobContext) -> Result<()> {
     if !deep && is_remote(&reader.info().path) {
         return Ok(());
@@ -21,7 +21,7 @@ pub(super) fn check(reader: &dyn ContainerReader, deep: bool, report: &mut Repor
     let tree = match reader.levels().skeleton(ctx) {
         Ok(tree) => tree,
         Err(error) if error.is_cancelled() => return Err(error),
-        // Levels that can't be read are found by the check of the levels.
+        // Unreadable levels are reported by the level checks.
         Err(_) => return Ok(()),
     };
     for (depth, level) in tree.levels.iter().enumerate() {
@@ -33,7 +33,7 @@ pub(super) fn check(reader: &dyn ContainerReader, deep: bool, report: &mut Repor
             .par_iter()
             .map(|&row| {
                 ctx.check()?;
-                // Bytes that can't be had are another rule's finding.
+                // Unreadable data is reported by another rule.
                 let named = reader.asset(depth, row).and_then(|(asset, _)| references_of(&asset));
                 match named {
                     Err(error) if error.is_cancelled() => Err(error),
@@ -51,7 +51,7 @@ pub(super) fn check(reader: &dyn ContainerReader, deep: bool, report: &mut Repor
     Ok(())
 }
 
-/// What a finding says.
+/// Message of the finding.
 pub(super) fn message(named: &References) -> String {
     match named.names.is_empty() {
         true => tr!("This is no data but a description of other data ({kind}).", kind = named.kind),

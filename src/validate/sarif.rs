@@ -1,4 +1,4 @@
-//! Reports as SARIF 2.1.0, which code hosts and editors show beside the files. Must not lose a finding.
+//! Reports as SARIF 2.1.0, for code hosts and editors. Contains every finding.
 
 use std::path::Path;
 
@@ -8,8 +8,8 @@ use crate::model::{Finding, Location, Report, Rule};
 
 const SCHEMA: &str = "https://json.schemastore.org/sarif-2.1.0.json";
 
-/// One run with the whole table of rules and the findings of every report. `complete` is false when some dataset could not be
-/// checked at all.
+/// A SARIF log with one run: the table of rules and the findings of every report. `complete` is false when a dataset could not be
+/// checked.
 pub fn sarif(reports: &[(&Path, &Report)], complete: bool) -> Json {
     let rules: Vec<Json> = Rule::ALL.iter().copied().map(rule_json).collect();
     let results: Vec<Json> =
@@ -61,7 +61,7 @@ fn kind(at: &Location) -> &'static str {
     }
 }
 
-/// The path as a relative or file URI: bytes outside the unreserved set are percent-encoded.
+/// The path as relative or file URI, percent-encoded.
 fn uri(path: &Path) -> String {
     let text = path.to_string_lossy().replace('\\', "/");
     let mut uri = String::with_capacity(text.len() + 8);

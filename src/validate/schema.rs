@@ -1,10 +1,10 @@
-//! PIT-2 in drafts: one schema for each level.
+//! Checks PIT-2 in drafts: one schema per level.
 
 use arrow::datatypes::DataType;
 
 use crate::model::{Dataset, Location, Report, Rule, Sample, Skeleton, Tortilla, check_field_name, dtype_name};
 
-/// Compares the schemas of all tortillas of a level with the most common one.
+/// Compares the schemas of all tortillas of a level with the most frequent one.
 pub fn check_draft(dataset: &Dataset, tree: &Skeleton, report: &mut Report) {
     let mut tortillas: Vec<&Tortilla> = vec![&dataset.root];
     for depth in 0..tree.levels.len() {

@@ -1,5 +1,5 @@
-//! The files behind the samples of a draft (§7.1.1): there, as long as when they were added, and holding data. Looks at sizes, and
-//! reads only files that are called as descriptions of other data.
+//! Checks the files behind the samples of a draft (TACO 2.0, section 7.1.1): they must exist with the recorded size, and contain
+//! data themselves. Reads metadata, and the content only of files whose extension suggests a reference.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -15,7 +15,10 @@ use crate::model::{
 };
 use crate::raster::references_of;
 
-/// Looks for every file that a draft points at. Writing relies on the sizes, so one that has changed is a finding as well.
+/// Checks every file that a draft refers to. Writing relies on the recorded sizes, so a changed file is a finding.
+///
+/// # Errors
+/// When the job is cancelled.
 pub fn sources(dataset: &Dataset, ctx: &JobContext) -> Result<Report> {
     let mut report = Report::default();
     let mut tree: Option<Skeleton> = None;
@@ -45,10 +48,10 @@ pub fn sources(dataset: &Dataset, ctx: &JobContext) -> Result<Report> {
     Ok(report)
 }
 
-/// A container, and the version of it in which ranges were found.
+/// A container, and the version in which ranges were found.
 type Container<'a> = (&'a Path, Option<&'a Stamp>);
 
-/// Sizes of the containers that samples are ranges of: each is looked at once, however many samples it holds.
+/// Sizes in bytes of the containers; each is examined once, independent of its number of samples.
 fn containers<'a>(samples: &[&'a Sample]) -> HashMap<Container<'a>, Result<u64, String>> {
     let mut sizes = HashMap::new();
     for sample in samples {
@@ -57,7 +60,7 @@ fn containers<'a>(samples: &[&'a Sample]) -> HashMap<Container<'a>, Result<u64, 
         {
             sizes.entry((&**container, stamp.as_deref())).or_insert_with(|| {
                 let size = looked_at(container)?.len();
-                // It is the same version, or the error says what it is.
+                // Opening compares the version; the error describes a difference.
                 ByteSource::open_for(path).map(|_| size).map_err(|error| format!("{}: {}", container.display(), error.sentence()))
             });
         }
@@ -77,7 +80,7 @@ fn looked_at(path: &Path) -> Result<std::fs::Metadata, String> {
     }
 }
 
-/// What is wrong with data that is called as padding is: every reader would hide it, and exports leave it out.
+/// A message for data with a padding id, which readers would hide and exports omit.
 fn hidden(sample: &Sample) -> Option<String> {
     let bytes = if is_padding(&sample.id) { bytes_of(sample) } else { 0 };
     (bytes > 0).then(|| {
@@ -90,7 +93,7 @@ fn hidden(sample: &Sample) -> Option<String> {
     })
 }
 
-/// Bytes of a sample and of all below it.
+/// Size in bytes of the data of a sample and its descendants.
 fn bytes_of(sample: &Sample) -> u64 {
     match &sample.payload {
         Payload::Asset { size, .. } => *size,
@@ -130,16 +133,16 @@ fn fault(sample: &Sample, containers: &HashMap<Container<'_>, Result<u64, String
             )),
             outcome => outcome.clone().err(),
         },
-        // What is not on this machine can't be looked at without asking for it.
+        // Other GDAL paths cannot be checked without opening them.
         AssetPath::Vsi(_) => None,
     }
 }
 
-/// Endings of files that describe other data.
+/// Extensions of files that may be references.
 const DESCRIBES: &[&str] = &["vrt", "gti", "mrf", "xml", "json", "wms"];
 
-/// What a file of the draft names in place of holding it. Only files called as such are opened: the others are left to the check of
-/// the dataset that is written.
+/// A message for a file that refers to other data. Only files with such an extension are opened; the check of the written dataset
+/// covers the others.
 fn described(sample: &Sample) -> Option<String> {
     let Payload::Asset { path: path @ AssetPath::File(file), .. } = &sample.payload else { return None };
     let ending = file.extension()?.to_str()?.to_ascii_lowercase();

@@ -1,4 +1,5 @@
-//! Statistics in the metadata (§7.2) and places (§7.1.1): by themselves, and in a deep check against the rasters.
+//! Checks statistics (TACO 2.0, section 7.2) and locations (section 7.1.1) in the metadata for consistency, and in a deep check
+//! against the rasters.
 
 use super::pixels::{Verdict, are_shares, audit, misplaced};
 use crate::container::ContainerReader;
@@ -7,12 +8,15 @@ use crate::jobs::JobContext;
 use crate::model::{Location, Report, Rule, Skeleton, Value};
 
 const COLUMN: &str = "geotiff:stats";
-/// Rasters of a level whose pixels a deep check decodes.
+/// Maximum number of rasters per level whose pixels are read by a deep check.
 const AUDITED: usize = 200;
-/// Rasters of a level whose headers a deep check reads.
+/// Maximum number of rasters per level whose headers are read by a deep check.
 const PLACED: usize = 2000;
 
-/// Looks for class shares without the highest class, and in a deep check for statistics and places that are not the rasters'.
+/// Finds class shares without the highest class, and in a deep check statistics and locations that differ from the rasters.
+///
+/// # Errors
+/// When a level table cannot be read, or the job is cancelled.
 pub fn check(reader: &dyn ContainerReader, tree: &Skeleton, deep: bool, report: &mut Report, ctx: &JobContext) -> Result<()> {
     for level in 0..tree.levels.len() {
         ctx.check()?;
@@ -29,7 +33,7 @@ pub fn check(reader: &dyn ContainerReader, tree: &Skeleton, deep: bool, report: 
     Ok(())
 }
 
-/// Against the pixels. False when they could not tell.
+/// Compares statistics with pixels. False when no comparison was possible.
 fn check_pixels(
     reader: &dyn ContainerReader,
     tree: &Skeleton,
@@ -71,7 +75,7 @@ fn check_pixels(
         );
         report.add(Rule::StatisticsValues, at(), message);
     }
-    // Where pixels can't tell of anything, the shares alone are looked at.
+    // When no comparison was possible, only the shares are checked.
     Ok(known > 0)
 }
 

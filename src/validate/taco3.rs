@@ -1,4 +1,4 @@
-//! TACO 3: files against levels, and levels against the contract that the collection declares.
+//! Checks TACO 3 datasets: files against levels, and levels against `taco:structure`.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
@@ -11,7 +11,10 @@ use crate::files::{Outside, Root};
 use crate::jobs::JobContext;
 use crate::model::{AssetPath, Location, Report, Rule};
 
-/// Files that are missing, misplaced or too many; samples that lack a file of `taco:structure`.
+/// Finds missing, misplaced and extra files, and samples that lack a file of `taco:structure`.
+///
+/// # Errors
+/// When a table cannot be read, or the job is cancelled.
 pub fn check(dataset: &Taco3Reader, report: &mut Report, ctx: &JobContext) -> Result<()> {
     ctx.stage(tr!("Checking the files"), None);
     let tree = dataset.levels().skeleton(ctx)?;
@@ -59,14 +62,14 @@ pub fn check(dataset: &Taco3Reader, report: &mut Report, ctx: &JobContext) -> Re
         }
     }
     let strays: Vec<String> = dataset.data_files()?.into_iter().flatten().filter(|file| !named.contains(file)).collect();
-    // A link in the place of a folder was looked at with the files below it.
+    // A symbolic link in place of a folder is reported with the files below it.
     let above = if strays.is_empty() { HashSet::new() } else { folders_of(&named) };
     for stray in strays.iter().filter(|stray| !above.contains(stray.as_str())) {
         let at = Location::Member(format!("DATA/{}", stray.escape_debug()));
         report.add(Rule::Taco3Files, at, tr!("No level names this file."));
     }
     if let Some(structure) = dataset.collection().get("taco:structure").and_then(Json::as_array) {
-        // Names with a star stand for a sequence of files.
+        // Names with `*` are patterns for a sequence of files.
         let fixed: Vec<&str> = structure.iter().filter_map(Json::as_str).filter(|name| !name.contains('*')).collect();
         for row in 0..tree.levels.first().map_or(0, |level| level.len()) as u32 {
             let here = found.get(&row);

@@ -1,5 +1,5 @@
-//! A TACOCAT against its parts (§6.5): that each is there, that the index holds their rows, and points at their bytes. The
-//! deep form reads every byte of every part.
+//! Checks a TACOCAT against its parts (TACO 2.0, section 6.5): every part exists, and the index has its rows and byte ranges. A
+//! deep check reads every part completely.
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
@@ -9,14 +9,16 @@ use crate::error::Result;
 use crate::jobs::JobContext;
 use crate::model::{Finding, Location, Report, Rule, is_remote};
 
-/// List of parts, rows and positions; with `deep` the parts themselves.
+/// Checks the list of parts, rows and byte ranges; with `deep` the parts too.
+///
+/// # Errors
+/// When a level table cannot be read, or the job is cancelled.
 pub fn check(index: &TacocatReader, deep: bool, report: &mut Report, ctx: &JobContext) -> Result<()> {
     let parts = index.part_names(ctx)?;
     ctx.stage(tr!("Checking the parts"), Some(parts.len() as u64));
     check_list(index, &parts, report);
     let rows = rows_by_part(index, &parts, report, ctx)?;
-    // Opening the parts takes requests: of a remote index that is for the deep form. That its positions can be right shows by
-    // themselves.
+    // Opening remote parts takes requests, so only a deep check does it. Otherwise the ranges are checked for tiling the data.
     if is_remote(index.parts_folder()) && !deep {
         if !index.all_tile(ctx)? {
             let message = tr!("internal:offset and internal:size leave gaps or overlap, so some are not those of their samples.");
@@ -37,7 +39,7 @@ fn at(part: &str) -> Location {
     Location::Member(part.escape_debug().to_string())
 }
 
-/// The list in the collection, in the form of either tool, against the parts that the rows name.
+/// Compares the list in the collection, in either tool's form, with the parts that rows refer to.
 fn check_list(index: &TacocatReader, parts: &[Arc<str>], report: &mut Report) {
     let collection = index.collection();
     let list = |key: &str, list: &str| Some((format!("{key}/{list}"), collection.get(key)?.get(list)?.as_array()?.clone()));
@@ -57,7 +59,7 @@ fn check_list(index: &TacocatReader, parts: &[Arc<str>], report: &mut Report) {
     }
 }
 
-/// For every level, for each part, the rows that come from it.
+/// By level and part, the rows of the part.
 fn rows_by_part(index: &TacocatReader, parts: &[Arc<str>], report: &mut Report, ctx: &JobContext) -> Result<Vec<Vec<Vec<u32>>>> {
     let levels = index.levels().count();
     let mut rows = Vec::with_capacity(levels);
@@ -104,7 +106,7 @@ fn check_part(index: &TacocatReader, name: &str, rows: &[&[u32]], deep: bool, re
         take_over(name, inner, report);
     }
     let tree = index.levels().skeleton(ctx)?;
-    // A part that can't be read is the deep form's to explain.
+    // The reason for an unreadable part is reported by the deep check.
     let Ok(own) = part.levels().skeleton(ctx) else {
         let message = tr!("The levels of the part can't be read, so the index can't be compared with it.");
         report.add(Rule::PartStale, at(name), message);
@@ -158,7 +160,7 @@ fn check_part(index: &TacocatReader, name: &str, rows: &[&[u32]], deep: bool, re
     Ok(())
 }
 
-/// One finding for all rows of a level that point at other bytes: an index over a part with wrong positions has them all.
+/// A single finding for all rows of a level with wrong ranges, as an index over a part with wrong ranges has them in every row.
 fn wrong_positions(
     index: &TacocatReader,
     part: &ZipReader,
@@ -170,7 +172,7 @@ fn wrong_positions(
     let Some((_, first, _)) = wrong.first() else { return Ok(None) };
     let positions = index.levels().positions(level, ctx)?;
     let own: HashSet<(u64, u64)> = wrong.iter().filter_map(|(_, _, member)| part.member_range(member).ok()).collect();
-    // The positions of the part's own samples, given to others of them.
+    // The ranges belong to other samples of the part.
     let swapped = level > 0 && wrong.iter().all(|(_, row, _)| positions.range(*row).is_some_and(|range| own.contains(&range)));
     let rule = if swapped { Rule::ZipOffsetOther } else { Rule::ZipOffset };
     let path = index.levels().skeleton(ctx)?.path(level, *first);
@@ -186,7 +188,7 @@ fn wrong_positions(
     Ok(Some(Finding::new(rule, at(name), message)))
 }
 
-/// The findings of a part, as those of the whole; one of each rule about positions.
+/// Adds the findings of a part to the report, with one finding for each rule about ranges.
 pub fn take_over(part: &str, inner: Report, report: &mut Report) {
     let mut positions: BTreeMap<Rule, (usize, Finding)> = BTreeMap::new();
     for finding in inner.findings {
@@ -205,7 +207,7 @@ pub fn take_over(part: &str, inner: Report, report: &mut Report) {
     }
 }
 
-/// A finding of a part, as one of the whole.
+/// Converts a finding of a part to one of the index.
 fn within(part: &str, finding: Finding) -> Finding {
     Finding { at: Location::Member(format!("{} / {}", part.escape_debug(), finding.at)), ..finding }
 }

@@ -1,5 +1,5 @@
-//! Rasters against what TACO 0.2 asks of a TACO Optimized GeoTIFF: with the reason for each miss. Only for who asks: nothing in 2.0
-//! wants its rasters so, but streamable datasets do. Must not change anything.
+//! Checks rasters against TACO 0.2, "TACO Optimized GeoTIFF (TOG) data object", with the reason for each violation. Only on
+//! request: 2.0 has no such requirement, but streamable datasets do.
 
 use std::path::Path;
 
@@ -11,10 +11,13 @@ use crate::jobs::JobContext;
 use crate::model::{AssetPath, Location, Report, Rule, is_padding, is_remote};
 use crate::raster::{self, RasterSource};
 
-/// Folders below folders that are looked into.
+/// Maximum depth of folders.
 const DEEPEST: usize = 32;
 
-/// Looks at every FILE of a dataset that is a raster.
+/// Checks every FILE of a dataset that is a raster.
+///
+/// # Errors
+/// When GDAL lacks the needed driver, or the job is cancelled.
 pub fn togs(reader: &dyn ContainerReader, report: &mut Report, ctx: &JobContext) -> Result<()> {
     raster::tog_support()?;
     let tree = reader.levels().skeleton(ctx)?;
@@ -25,7 +28,7 @@ pub fn togs(reader: &dyn ContainerReader, report: &mut Report, ctx: &JobContext)
         let found: Vec<(u32, Vec<String>)> = rows
             .par_iter()
             .map(|&row| {
-                // Bytes that can't be had are another rule's finding.
+                // Unreadable data is reported by another rule.
                 let faults = match reader.asset(depth, row) {
                     Ok((asset, _)) => faults_of(&RasterSource::member(asset), ctx)?,
                     Err(_) => Vec::new(),
@@ -42,7 +45,10 @@ pub fn togs(reader: &dyn ContainerReader, report: &mut Report, ctx: &JobContext)
     Ok(())
 }
 
-/// Looks at a raster, or at all rasters below a folder. A file that is named and is no raster is an error.
+/// Checks a raster, or all rasters below a folder.
+///
+/// # Errors
+/// When `path` is a file that is no raster or cannot be read, or the job is cancelled.
 pub fn togs_below(path: &Path, ctx: &JobContext) -> Result<Report> {
     raster::tog_support()?;
     let mut report = Report::default();
@@ -67,7 +73,7 @@ pub fn togs_below(path: &Path, ctx: &JobContext) -> Result<Report> {
     Ok(report)
 }
 
-/// The misses of a raster; none for what is no raster.
+/// The violations of a raster; empty for other files.
 fn faults_of(source: &RasterSource, ctx: &JobContext) -> Result<Vec<String>> {
     match raster::tog_faults(source, ctx) {
         Ok(faults) => Ok(faults),
@@ -76,8 +82,11 @@ fn faults_of(source: &RasterSource, ctx: &JobContext) -> Result<Vec<String>> {
     }
 }
 
-/// Every file below a folder by its path with `/`, in order. Links to folders are not followed; names that begin with a dot are
-/// left out.
+/// The relative paths, with `/`, of all files below a folder, sorted. Symbolic links to folders are not followed; hidden files
+/// are omitted.
+///
+/// # Errors
+/// When a folder cannot be listed, or a name is not UTF-8.
 pub fn files_below(folder: &Path, ctx: &JobContext) -> Result<Vec<String>> {
     let mut found = Vec::new();
     let mut waiting = vec![(folder.to_owned(), String::new(), 0)];

@@ -1,5 +1,5 @@
-//! TORTILLA 0.5 and TACO 0.2 against their texts: places of samples, ids, words, parts, the classes stac-tortilla and
-//! rai-tortilla. What stopped a footer from being read is among the reader's notes.
+//! Checks TORTILLA 0.5 and TACO 0.2 datasets against their specifications: sample ranges, ids, enumerations, parts, and the
+//! classes stac-tortilla and rai-tortilla. Unreadable footers are among the reader's notes.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::Path;
@@ -10,17 +10,20 @@ use crate::jobs::JobContext;
 use crate::model::{Location, Report, Rule, Skeleton};
 use crate::raster;
 
-/// Columns that make a stac-tortilla; the shape has another name in TACO 0.2.
+/// Columns of a stac-tortilla; the shape has another name in TACO 0.2.
 const STAC: [&str; 5] = ["stac:crs", "stac:geotransform", "stac:raster_shape", "stac:time_start", "stac:time_end"];
-/// Columns that make a rai-tortilla.
+/// Columns of a rai-tortilla.
 const RAI: [&str; 9] =
     ["rai:elevation", "rai:cisi", "rai:gdp", "rai:hdi", "rai:gmi", "rai:pop", "rai:admin0", "rai:admin1", "rai:admin2"];
-/// Names of those columns in TACO 0.2 and in the tools.
+/// Alternative names of these columns in TACO 0.2 and in the Python tools.
 const OTHER_NAMES: [(&str, &str); 2] = [("stac:raster_shape", "stac:tensor_shape"), ("rai:elevation", "rai:ele")];
-/// What TACO 0.2 asks of a collection.
+/// Required fields of a TACO 0.2 collection.
 const CORE: [&str; 8] = ["id", "taco_version", "dataset_version", "description", "licenses", "extent", "providers", "curators"];
 
-/// Everything that the text of the generation asks for.
+/// All checks of the first generation.
+///
+/// # Errors
+/// When a table cannot be read, or the job is cancelled.
 pub fn check(tortilla: &TortillaReader, report: &mut Report, ctx: &JobContext) -> Result<()> {
     ctx.stage(tr!("Checking the tortillas"), None);
     check_headers(tortilla, report)?;
@@ -57,7 +60,7 @@ pub fn check(tortilla: &TortillaReader, report: &mut Report, ctx: &JobContext) -
     Ok(())
 }
 
-/// A chain has rows for what is inside every nested tortilla: readers of streamable datasets look nowhere else.
+/// The linked list must have rows for the contents of every nested tortilla, as readers of streamable datasets use nothing else.
 fn check_chain(tortilla: &TortillaReader, tree: &Skeleton, report: &mut Report, ctx: &JobContext) -> Result<()> {
     for (level, table) in tree.levels.iter().enumerate() {
         let below = tree.levels.get(level + 1);
@@ -65,7 +68,7 @@ fn check_chain(tortilla: &TortillaReader, tree: &Skeleton, report: &mut Report, 
         let childless = (0..table.len() as u32).filter(|row| table.folder[*row as usize] && !parents.contains(row));
         for row in childless {
             ctx.check()?;
-            // A nested tortilla may really be empty.
+            // A nested tortilla may be empty.
             if tortilla.local_meta(level, row).is_ok_and(|inside| inside.rows() == 0) {
                 continue;
             }
@@ -76,7 +79,7 @@ fn check_chain(tortilla: &TortillaReader, tree: &Skeleton, report: &mut Report, 
     Ok(())
 }
 
-/// What a tortilla is called by the columns that it has: `stac-tortilla`, `rai-tortilla`, both or neither.
+/// The classes of a tortilla with these columns: `stac-tortilla`, `rai-tortilla`, both or neither.
 pub fn classes(names: &HashSet<&str>) -> Vec<&'static str> {
     let whole = |wanted: &[&str]| wanted.iter().all(|name| has(names, name));
     [("stac-tortilla", whole(&STAC)), ("rai-tortilla", whole(&RAI))]
@@ -92,7 +95,7 @@ fn has(names: &HashSet<&str>, name: &str) -> bool {
 
 fn check_class(names: &HashSet<&str>, level: usize, namespace: &str, wanted: &[&str], report: &mut Report) {
     let missing: Vec<&str> = wanted.iter().copied().filter(|name| !has(names, name)).collect();
-    // A column of the namespace that is not one of these says nothing about the class.
+    // Other columns of the namespace do not indicate the class.
     if !missing.is_empty() && missing.len() < wanted.len() {
         let message = tr!("This is no {namespace}-tortilla: {columns} is missing.", namespace, columns = missing.join(", "));
         report.add(Rule::TortillaClass, Location::Level(level), message);
@@ -115,7 +118,7 @@ fn check_headers(tortilla: &TortillaReader, report: &mut Report) -> Result<()> {
     Ok(())
 }
 
-/// Parts that were opened together announce one number, which is theirs.
+/// Checks that parts opened together agree on the number of parts.
 fn check_numbers(tortilla: &TortillaReader, report: &mut Report) {
     let counts: BTreeSet<u64> = tortilla.roots().iter().map(|root| root.header.partitions).collect();
     let files = tortilla.files().len() as u64;
@@ -130,7 +133,7 @@ fn check_numbers(tortilla: &TortillaReader, report: &mut Report) {
         let message = tr!("The parts say that there are {count}; {files} lie here.", count, files);
         report.add(Rule::TortillaParts, Location::Dataset, message);
     }
-    // A part under another name has no siblings to look for.
+    // The other parts cannot be found for a file without a part number in its name.
     if let ([file], [root]) = (tortilla.files(), tortilla.roots())
         && root.header.partitions > 1
         && crate::container::part_name(&name_of(file.path())).is_none()
@@ -186,7 +189,7 @@ fn check_words(tortilla: &TortillaReader, tree: &Skeleton, level: usize, report:
     Ok(())
 }
 
-/// Samples of one tortilla have bytes of their own.
+/// Checks that samples of one tortilla do not overlap.
 fn check_overlap(tortilla: &TortillaReader, tree: &Skeleton, level: usize, report: &mut Report, ctx: &JobContext) -> Result<()> {
     let positions = tortilla.levels().positions(level, ctx)?;
     let sources = if tortilla.files().len() > 1 { Some(tortilla.levels().sources(level, ctx)?) } else { None };

@@ -1,4 +1,5 @@
-//! The archive's own integrity (§6.3): header, directory, members, positions; the deep form reads every byte.
+//! Checks the integrity of an archive (TACO 2.0, section 6.3): header, directory, members, byte ranges; a deep check reads every
+//! byte.
 
 use std::collections::{HashMap, HashSet};
 
@@ -9,12 +10,15 @@ use crate::error::{Error, Result};
 use crate::jobs::JobContext;
 use crate::model::{Location, META_NAME, Report, Rule, safe_relative};
 
-/// Bytes read at a time for a CRC.
+/// Bytes per read when computing a CRC-32.
 const CHUNK: u64 = 1 << 20;
-/// The byte of TACO_HEADER that counts its entries: local header of 30 bytes, name of 11.
+/// Offset of the entry count in TACO_HEADER: after the 30-byte local header and the 11-byte name.
 const COUNT_AT: u64 = 41;
 
-/// Header, directory, members; with `deep` every CRC.
+/// Checks header, directory and members; with `deep` every CRC-32.
+///
+/// # Errors
+/// On IO failures, or when the job is cancelled.
 pub fn check(zip: &ZipReader, deep: bool, report: &mut Report, ctx: &JobContext) -> Result<()> {
     ctx.stage(tr!("Checking the archive"), None);
     name_empty_header(zip, report);
@@ -25,7 +29,7 @@ pub fn check(zip: &ZipReader, deep: bool, report: &mut Report, ctx: &JobContext)
             return Ok(());
         }
     };
-    // A request for each member of a remote archive is for the deep form; what the directory says by itself is free.
+    // For a remote archive, a request per member is left to a deep check; the directory is already read.
     let looks = deep || !zip.file().is_remote();
     let header_of = |entry: &Entry| match looks {
         true => LocalHeader::read(zip.file(), entry.local).ok(),
@@ -41,7 +45,7 @@ pub fn check(zip: &ZipReader, deep: bool, report: &mut Report, ctx: &JobContext)
     check_positions(zip, directory, &headers, report, ctx)
 }
 
-/// A header that lists nothing has a rule of its own: the official reader of headers takes it for a good one.
+/// A header without entries has a separate rule, as the official header reader accepts it.
 fn name_empty_header(zip: &ZipReader, report: &mut Report) {
     let count = zip.file().read(COUNT_AT, 1).ok().and_then(|bytes| bytes.first().copied());
     if zip.header().is_none() && count == Some(0) {
@@ -112,7 +116,7 @@ fn check_members(zip: &ZipReader, directory: &Directory, headers: &[Option<Local
 }
 
 fn check_header(zip: &ZipReader, directory: &Directory, headers: &[Option<LocalHeader>], report: &mut Report) {
-    // A header of no use was noted when the archive was opened.
+    // An unusable header was noted on opening.
     let Some(header) = zip.header() else { return };
     let at = || Location::Member("TACO_HEADER".into());
     if !header.clean {
@@ -193,7 +197,7 @@ fn check_crc(
     Ok(())
 }
 
-/// Every row's position against the member that its ids name.
+/// Compares every row's byte range with the member named by its ids.
 fn check_positions(
     zip: &ZipReader,
     directory: &Directory,
@@ -235,7 +239,7 @@ fn check_positions(
                 own.insert((header.data, entry.size));
             }
             match positions.range(row) {
-                // Whether these are another sample's bytes shows when all of the level are known.
+                // Whether a wrong range belongs to another sample is known after the whole level.
                 Some(range) if range != (header.data, entry.size) => wrong.push((row, range, index)),
                 None => report.add(Rule::ZipOffset, at, tr!("internal:offset or internal:size is missing or negative.")),
                 Some(_) => {}
