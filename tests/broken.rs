@@ -1,12 +1,12 @@
-//! Damaged input, one fault each: always an answer with a reason, quickly, and never a panic. `TACO_STUDIO_BROKEN` names another
-//! folder of damaged datasets to go through instead.
+//! Damaged input with one fault per file: every command ends quickly with a reason, never with a panic. `TACO_STUDIO_BROKEN`
+//! selects another folder of damaged datasets.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::support::{Ran, Workspace, entries, fixtures};
 
-/// The paths of one case to give together: its parts, a folder dataset, or the folder itself when it has a table of parts.
+/// Input paths of one case: its parts, a folder dataset, or the folder itself when it has an index.
 fn inputs(case: &Path) -> Vec<PathBuf> {
     let mut inputs = entries(case);
     let parts_table = |path: &PathBuf| [".tacocat", "__TACOCAT__", "TACOLLECTION.json"].iter().any(|name| path.ends_with(name));
@@ -102,7 +102,7 @@ fn what_is_no_dataset_at_all_is_refused_with_the_path() {
     let workspace = Workspace::new();
     std::fs::create_dir(workspace.path("empty")).expect("a folder");
     for path in [workspace.path("missing.tacozip"), workspace.path("empty"), workspace.write("text.tacozip", "not a dataset")] {
-        // A check of it is a check with a finding; anything else can't begin.
+        // `validate` reports a finding; other commands fail.
         for (verb, codes) in [("inspect", &[2][..]), ("read", &[2]), ("validate", &[1, 2])] {
             let ran = expect_answer(workspace.studio([verb.as_ref(), path.as_os_str()]), codes);
             let name = path.file_name().expect("a name").to_string_lossy();

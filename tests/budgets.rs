@@ -1,5 +1,5 @@
-//! Small files that claim, or unfold to, far more than they are: each ends with an error that says why, in little memory. The
-//! program runs as a child whose memory is watched and capped, so that a test that fails does not take the machine with it.
+//! Small files that claim, or expand to, far more than their size: each ends with an error that states the reason, in little
+//! memory. The program runs as a child process with limited memory, so that a failing test does not exhaust the machine.
 
 use std::fs::{self, File};
 use std::io::{Seek, SeekFrom, Write};
@@ -18,18 +18,18 @@ use parquet::file::properties::{WriterProperties, WriterPropertiesBuilder};
 
 use crate::support::Workspace;
 
-/// Resident memory of the whole program.
+/// Maximum resident memory of the process, in bytes.
 const MEMORY_MAX: u64 = 500 << 20;
-/// Addresses of the whole program, so that a fault here ends the child and nothing else.
+/// Maximum address space of the process, so that a bug ends only the child.
 const ADDRESSES_MAX_KB: u64 = 8 << 20;
-/// A program that is still running then hangs; builds with debug assertions are slow.
+/// A program that runs longer is considered hanging; debug builds are slow.
 const PATIENCE: Duration = Duration::from_secs(100);
 
 struct Watched {
     code: Option<i32>,
     out: PathBuf,
     err: String,
-    /// Most resident memory at any time, in bytes.
+    /// Peak resident memory in bytes.
     peak: u64,
     elapsed: Duration,
     shown: String,
@@ -53,7 +53,7 @@ impl Watched {
     }
 }
 
-/// Runs the program with its memory watched.
+/// Runs the program and measures its memory.
 fn watched(workspace: &Workspace, arguments: &[&str]) -> Watched {
     let (out, err) = (workspace.path("stdout"), workspace.path("stderr"));
     let mut command = Command::new("sh");
@@ -103,7 +103,7 @@ fn properties() -> WriterPropertiesBuilder {
         .set_max_row_group_row_count(Some(1 << 22))
 }
 
-/// The same text in every row; a page of numbers and one text as Parquet has it.
+/// The same string in every row: in Parquet one string and a page of dictionary keys.
 fn repeated(text: &str, rows: usize) -> ArrayRef {
     let values = StringArray::from(vec![text]);
     Arc::new(DictionaryArray::<Int32Type>::try_new(Int32Array::from(vec![0; rows]), Arc::new(values)).expect("a dictionary"))
@@ -113,11 +113,11 @@ fn repeated(text: &str, rows: usize) -> ArrayRef {
 fn level_with(name: &str, column: ArrayRef) -> RecordBatch {
     let rows = column.len();
     let columns = [("id", repeated("a", rows)), ("type", repeated("FILE", rows)), (name, column)];
-    // Without the writer's note of the schema the texts are texts to the reader.
+    // Without the Arrow schema in the metadata, the reader returns plain strings.
     RecordBatch::try_from_iter_with_nullable(columns.map(|(name, column)| (name, column, true))).expect("a batch")
 }
 
-/// A FOLDER with this level table and nothing else; gives its path.
+/// Creates a FOLDER with this level table only; returns its path.
 fn folder(workspace: &Workspace, name: &str, level: &[u8]) -> String {
     workspace.write(&format!("{name}/COLLECTION.json"), r#"{"id": "hostile"}"#);
     workspace.write(&format!("{name}/METADATA/level0.parquet"), level);
@@ -125,7 +125,7 @@ fn folder(workspace: &Workspace, name: &str, level: &[u8]) -> String {
     workspace.path(name).display().to_string()
 }
 
-/// A query for every column is refused, with the reason; verbs that read less end in little memory all the same.
+/// A query for every column is refused with the reason; commands that read less end in little memory.
 #[track_caller]
 fn refused_by_all(workspace: &Workspace, dataset: &str, says: &str) {
     watched(workspace, &["query", dataset, "--sql", "SELECT * FROM data"]).expect(2).says(says);
@@ -205,7 +205,7 @@ fn pages_that_unpack_to_much_more_than_they_are_are_refused() {
     }
 }
 
-/// A Parquet file that is nothing but a footer of these columns, each with so many members.
+/// A Parquet file that consists of a footer with schema elements of these numbers of children.
 fn bare_footer(children: impl Iterator<Item = u64>) -> Vec<u8> {
     let varint = |out: &mut Vec<u8>, mut number: u64| {
         while number >= 0x80 {
@@ -215,7 +215,7 @@ fn bare_footer(children: impl Iterator<Item = u64>) -> Vec<u8> {
         out.push(number as u8);
     };
     let children: Vec<u64> = children.collect();
-    // Version 1; a list of elements: repetition, name, members; no rows; no row groups.
+    // Version 1; schema list (repetition, name, number of children); no rows; no row groups.
     let mut footer = vec![0x15, 2, 0x19, 0xFC];
     varint(&mut footer, children.len() as u64);
     for members in &children {
@@ -263,7 +263,7 @@ fn tables_of_two_thousand_columns_are_read_by_every_verb() {
     watched(&workspace, &["query", &dataset, "--sql", "SELECT sum(c1999) FROM data WHERE c7 > 1"]).expect(0);
 }
 
-/// A file of the first generation: header, what lies behind it, footer.
+/// A file of the first generation: header, data, footer.
 fn tortilla(between: &[u8], footer: &[u8]) -> Vec<u8> {
     let mut bytes = vec![0; 200];
     bytes[..2].copy_from_slice(b"#y");
@@ -304,7 +304,7 @@ fn nested_tortillas_that_share_one_footer_are_counted_before_they_are_decoded() 
     let workspace = Workspace::new();
     let shared = footer_of("GTiff", &vec![(200, 0); 100_000]);
     let count = 500usize;
-    // Headers one behind the other, each of which leads to the footer behind them all.
+    // Consecutive headers that all refer to the same footer at the end.
     let mut inner = Vec::new();
     for number in 0..count {
         let mut header = tortilla(&[], &[]);
@@ -319,7 +319,7 @@ fn nested_tortillas_that_share_one_footer_are_counted_before_they_are_decoded() 
     watched(&workspace, &["inspect", &path]).expect(2).says("more rows");
 }
 
-/// A sparse file: `head` at its beginning, `tail` at its end, a hole between them.
+/// A sparse file: `head` at its beginning, `tail` at its end, a hole between.
 fn sparse(path: &Path, size: u64, head: &[u8], tail: &[u8]) -> String {
     fs::create_dir_all(path.parent().expect("a folder")).expect("folders");
     let mut file = File::create(path).expect("a file");
@@ -341,7 +341,7 @@ fn a_terabyte_of_nothing_is_not_read_whatever_it_is_given_as() {
         zip.extend(number.to_le_bytes());
     }
     zip.resize(157, 0);
-    // The end of a directory that claims nearly all of it.
+    // The end record of a directory that claims most of the file.
     let mut end = b"PK\x06\x06".to_vec();
     end.extend(44u64.to_le_bytes());
     end.extend([0; 12]);
@@ -398,7 +398,7 @@ fn a_terabyte_of_nothing_is_not_read_whatever_it_is_given_as() {
     watched(&workspace, &["replay", &sparse(&workspace.path("script.json"), SIZE, b"[", &[])]).expect(2);
 }
 
-/// A dataset with one sample of `size` bytes of nothing, and the path of its source.
+/// Creates a dataset with one sparse sample of `size` bytes; returns its path and that of the source.
 fn large_sample(workspace: &Workspace, size: u64) -> (String, String) {
     let source = sparse(&workspace.path("data/large.bin"), size, b"first", b"last");
     workspace.write("collection.json", crate::support::COLLECTION);

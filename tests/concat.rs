@@ -1,5 +1,5 @@
-//! Several datasets opened as one: by hand in every mode, held against the official reader, and those that a TACOLLECTION.json
-//! lists.
+//! Several datasets opened as one: given by the user, in every join mode, compared with the official reader; and listed by a
+//! TACOLLECTION.json.
 
 use std::ffi::{OsStr, OsString};
 use std::fs;
@@ -25,7 +25,7 @@ fn run(workspace: &Workspace, verb: &str, paths: &[&Path], more: &[&str]) -> Ran
     workspace.studio(arguments)
 }
 
-/// Every level of the joined datasets as Parquet, held against the official reader's.
+/// Writes every level of the joined datasets as Parquet, and compares it with the official reader's.
 fn compare(workspace: &Workspace, mode: &str, levels: usize, paths: &[&Path]) {
     let rows = workspace.path(&format!("rows_{mode}_{}", paths.len()));
     fs::create_dir_all(&rows).expect("a folder");
@@ -40,7 +40,7 @@ fn compare(workspace: &Workspace, mode: &str, levels: usize, paths: &[&Path]) {
     super::interop::expect_ok(workspace.python("concat.py", arguments));
 }
 
-/// A copy of a part with one column more on level 1.
+/// A copy of a part with an additional column on level 1.
 fn extended(workspace: &Workspace) -> PathBuf {
     let out = workspace.path("extended.tacozip");
     let arguments = ["-o", out.to_str().expect("a name"), "--with", "content_hash", "--level", "1"];
@@ -57,7 +57,7 @@ fn joined_rows_are_the_official_readers() {
     for mode in ["intersection", "fill_missing"] {
         compare(&workspace, mode, 2, &[&one, &more]);
     }
-    // Folders, and three levels.
+    // FOLDERs with three levels.
     let folder = golden("04_nested2_folder").join("change");
     let other = workspace.path("other");
     let ids = ["-o", other.to_str().expect("a name"), "--ids", "scene_02,scene_03"];
@@ -87,7 +87,7 @@ fn each_mode_names_what_it_drops_or_fills_and_from_where() {
 #[test]
 fn joined_datasets_are_written_as_one() {
     let workspace = Workspace::new();
-    // A ZIP, a FOLDER and an index together.
+    // A ZIP, a FOLDER and an index.
     let folder = workspace.path("second");
     run(&workspace, "convert", &[&part(2), &folder], &[]).expect_code(0);
     let index = workspace.path("index");
@@ -111,7 +111,7 @@ fn joined_datasets_are_written_as_one() {
         }
     }
     assert_eq!(seen, 18);
-    // The flat views join rows of one dataset with their own parents.
+    // Flat views join rows with parents of the same dataset.
     let sql = "SELECT count(*) AS n FROM l1 WHERE starts_with(\"l1:internal:relative_path\", \"l0:id\")";
     let ran = run(&workspace, "query", &[&part(1), &folder, &index], &["--csv", "--sql", sql]).expect_code(0);
     assert_eq!(ran.stdout, "n\n18\n", "{ran}");
@@ -153,7 +153,7 @@ fn a_tacollection_opens_as_its_parts() {
     assert_eq!(count(&[&set], &[]), "n\n24\n", "by its folder");
     let inspected = run(&workspace, "inspect", &[&file], &["--json"]).expect_code(0).json();
     assert_eq!((&inspected["format"], &inspected["levels"][0]["rows"]), (&"tacollection".into(), &6.into()));
-    // Elsewhere, under another name.
+    // In another folder, under another name.
     let named = workspace.path("elsewhere/joint.json");
     fs::create_dir(named.parent().expect("a folder")).expect("a folder");
     fs::rename(&file, &named).expect("moves");
@@ -173,7 +173,7 @@ fn ids_that_several_datasets_share_are_told_or_prefixed() {
     let workspace = Workspace::new();
     let (one, other) = (part(1), workspace.path("b_side.tacozip"));
     fs::copy(&one, &other).expect("copies");
-    // Read together they stand side by side, as the official reader has them.
+    // Opened together, their rows are concatenated, as in the official reader.
     let sql = ["--csv", "--sql", "SELECT count(*) AS n, count(DISTINCT id) AS ids FROM data"];
     assert_eq!(run(&workspace, "query", &[&one, &other], &sql).expect_code(0).stdout, "n,ids\n4,2\n");
     let out = workspace.path("all.tacozip");

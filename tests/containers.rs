@@ -1,5 +1,5 @@
-//! Every container that the studio writes of every golden dataset, held against the specification by a script that knows neither
-//! the studio nor the official reader. `TACO_STUDIO_CHECKER` names a further checker, called with each path and `--strict`.
+//! Every container format written from every golden dataset, checked against the specification by a script that is independent of
+//! the studio and the official reader. `TACO_STUDIO_CHECKER` names an additional checker, called with each path and `--strict`.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::support::{Workspace, entries, fixtures, python};
 
-/// ZIP and FOLDER datasets of the golden sets: a name for files, and the path.
+/// (name, path) of the golden ZIP and FOLDER datasets.
 fn datasets() -> Vec<(String, PathBuf)> {
     let mut found = Vec::new();
     for folder in fixtures("golden", "TACO_STUDIO_GOLDEN") {
@@ -32,7 +32,7 @@ fn text(path: &Path) -> &str {
     path.to_str().expect("text")
 }
 
-/// All that the studio makes of one dataset.
+/// Every output written from one dataset.
 fn written(workspace: &Workspace, name: &str, dataset: &Path) -> Vec<PathBuf> {
     let input = text(dataset);
     let mut made = Vec::new();
@@ -71,7 +71,7 @@ fn written(workspace: &Workspace, name: &str, dataset: &Path) -> Vec<PathBuf> {
     run(workspace, &[&["convert", input, text(&target)][..], &joined].concat());
     let mut beside = entries(&parts);
     beside.sort();
-    // Padding weighs nothing: all of it is in one part.
+    // Padding has size 0, so all of it is in one part.
     let all = workspace.studio(["query", input, "--json", "--sql", "SELECT id FROM level0"]).expect_code(0);
     let padded = usize::from(all.stdout.contains("__TACOPAD"));
     assert_eq!(beside.len(), ids.len() + padded + 3, "{name}: a part for each sample, and three indexes: {beside:?}");

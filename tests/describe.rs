@@ -1,4 +1,4 @@
-//! Descriptions for catalogues: every golden dataset of every generation in every form, held against the published schemas and
+//! Catalogue metadata: every golden dataset of every generation in every format, validated with the published schemas and
 //! validators.
 
 use std::fs;
@@ -25,19 +25,19 @@ fn describe(workspace: &Workspace, dataset: &Path, form: &str, output: &Path) ->
     workspace.studio([&arguments[..], &["--overwrite".as_ref(), "--url".as_ref(), "https://example.org/data".as_ref()]].concat())
 }
 
-/// Makes one form of every dataset, and has it checked.
+/// Generates one format for every dataset and validates it.
 fn every_dataset_as(form: &str, name: &str) {
     let workspace = Workspace::new();
     let mut wrong = String::new();
     for (number, dataset) in datasets().into_iter().enumerate() {
-        // Contents are named relative to the description.
+        // File names in the metadata are relative to the document.
         let folder = workspace.path(&format!("set{number}"));
         fs::create_dir(&folder).expect("a folder");
         let near = folder.join(dataset.file_name().expect("a name"));
-        // With what lies beside it: the parts of an index.
+        // Including the parts of an index.
         for beside in crate::support::entries(dataset.parent().expect("a folder")) {
             let near = folder.join(beside.file_name().expect("a name"));
-            // A part that is a link out of the folder is refused.
+            // A part that is a symbolic link out of the folder is refused.
             match beside.is_dir() {
                 true => std::os::unix::fs::symlink(&beside, near).expect("a link"),
                 false => fs::copy(&beside, near).map(drop).expect("a copy"),
@@ -90,7 +90,7 @@ fn pages_are_valid() {
     every_dataset_as("html", "card.html");
 }
 
-/// Several datasets that are opened as one are described as one: every file, every sample with the file that holds it.
+/// Several datasets opened as one are described as one: with every file, and every sample's file.
 #[test]
 fn several_datasets_are_described_as_one() {
     let workspace = Workspace::new();
@@ -143,18 +143,18 @@ fn several_datasets_are_described_as_one() {
     assert!(card.contains("parts_part0003.tacozip"), "how to read names every file");
 }
 
-/// Everything that the page of the official tool shows of a dataset is on ours.
+/// Everything that the official tool shows of a dataset is also in the studio's card.
 #[test]
 fn the_card_shows_what_the_official_one_does() {
     let workspace = Workspace::new();
     let mut compared = 0;
     let mut wrong = String::new();
     for dataset in datasets() {
-        // The tool takes a COLLECTION of 2.0 or a TACOLLECTION.
+        // The tool reads the COLLECTION of a 2.0 dataset or a TACOLLECTION.
         let given = if dataset.is_dir() { dataset.join("COLLECTION.json") } else { dataset.clone() };
         let zip = given.extension().is_some_and(|ending| ending == "tacozip");
         let list = given.file_name().is_some_and(|name| name == "TACOLLECTION.json");
-        // The exporter of these wrote the counts of the whole dataset into a part of it, and its card shows them.
+        // The exporter of these datasets copied the counts of the whole dataset, and the tool's card shows them.
         if dataset.components().any(|part| part.as_os_str().to_string_lossy().contains("bridge_export")) {
             continue;
         }
@@ -205,7 +205,7 @@ fn a_catalogue_has_the_facts_of_the_dataset() {
     assert!(inside, "{bbox:?}");
 }
 
-/// A golden part with more columns.
+/// A golden part with additional columns.
 fn with_columns(workspace: &Workspace, table: &str) -> PathBuf {
     let dataset = datasets().into_iter().find(|path| path.ends_with("44_v1_parts/parts.0000.part.tortilla")).expect("a golden set");
     let copy = workspace.path("one.tortilla");
@@ -253,7 +253,7 @@ fn json_of(path: &Path) -> Json {
     serde_json::from_slice(&fs::read(path).expect("reads")).expect("JSON")
 }
 
-/// Parts are files with sizes and dates, by folder, by pattern, and on another machine.
+/// Parts have sizes and dates, whether opened by folder, by pattern or remotely.
 #[test]
 fn parts_are_files_with_sizes_and_dates() {
     let workspace = Workspace::new();
@@ -280,7 +280,7 @@ fn parts_are_files_with_sizes_and_dates() {
         assert_eq!(told["sizes"][0], format!("{total} bytes"));
         let year: i32 = told["publicationYear"].as_str().expect("a year").parse().expect("a number");
         assert!(year > 2000, "{told}");
-        // A server that does not say when leaves no date, and the year is owned up to.
+        // Without a modification time from the server there is no date, and the year is reported as assumed.
         let dated = told["dates"].as_array().into_iter().flatten().any(|date| date["dateType"] == "Updated");
         assert_eq!(dated, !ran.stderr.contains("the year of publication is the present one"), "{ran}");
         assert!(count == 1 || dated, "{ran}");
@@ -315,7 +315,7 @@ fn a_catalogue_appears_whole_or_not_at_all() {
     assert!(files.len() == 6 && !files.contains(&"items/gone.json".to_owned()), "{files:?}");
 }
 
-/// The official reader of the first generation runs what the card says.
+/// The code in the card runs with the official reader of the first generation.
 #[test]
 fn a_card_of_the_first_generation_says_what_its_reader_does() {
     let workspace = Workspace::new();

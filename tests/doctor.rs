@@ -1,4 +1,4 @@
-//! `doctor` on machines with something amiss, each made for real: it names what is wrong and says what to do.
+//! `doctor` on deliberately broken environments: it names the problem and what to do.
 
 use std::process::Command;
 
@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::support::Workspace;
 
-/// Runs `doctor --json` with these variables; the exit code and the checks.
+/// Runs `doctor --json` with these environment variables; returns the exit code and the checks.
 fn doctor(workspace: &Workspace, variables: &[(&str, &str)]) -> (i32, Value) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_taco-studio"));
     workspace.house(&mut command).args(["doctor", "--json"]);
@@ -43,7 +43,7 @@ fn proj_data_of_another_version_is_named_and_passed_over() {
     let workspace = Workspace::new();
     let foreign = workspace.path("conda/share/proj");
     std::fs::create_dir_all(&foreign).expect("a folder");
-    // A database whose layout is from years ago, as an old Python environment leaves it in PROJ_DATA.
+    // A PROJ database with an old layout, as an old Python environment sets in PROJ_DATA.
     let script = "import sqlite3, sys; base = sqlite3.connect(sys.argv[1]); base.executescript(\"create table metadata(key text, value text); \
                   insert into metadata values('DATABASE.LAYOUT.VERSION.MAJOR', '1'), ('DATABASE.LAYOUT.VERSION.MINOR', '0')\")";
     let made = Command::new("python3").args(["-c", script]).arg(foreign.join("proj.db")).status().expect("python3 starts");
@@ -59,7 +59,7 @@ fn proj_data_of_another_version_is_named_and_passed_over() {
 #[test]
 fn folders_that_refuse_are_errors_with_their_consequence() {
     let workspace = Workspace::new();
-    // Nobody writes into /proc, root neither.
+    // Not even root can write into /proc.
     let (code, report) =
         doctor(&workspace, &[("TACO_STUDIO_DATA_DIR", "/proc/taco-studio"), ("TACO_STUDIO_CONFIG_DIR", "/proc/x")]);
     assert_eq!(code, 1);

@@ -1,5 +1,5 @@
-//! Drafts from outside: what unplaced files, projects and autosave do through the program. A draft that a killed process held is
-//! found again, with the last edit missing at most.
+//! Drafts through the program: unplaced files, projects and autosave. After the process is killed, its draft is found again with
+//! at most the last edit missing.
 
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -13,7 +13,7 @@ use taco_studio::studio::{self as core, Studio};
 use crate::interop::expect_ok;
 use crate::support::{Workspace, nested_scenes, sha256_of};
 
-/// Runs lines through the library and gives the draft afterwards.
+/// Runs commands through the library and returns the resulting draft.
 fn state_after(lines: &[Json]) -> core::Project {
     let mut studio = Studio::new(Jobs::quiet());
     studio.set_live_check(false);
@@ -31,7 +31,7 @@ fn project_of(studio: &Studio) -> core::Project {
     }
 }
 
-/// Twenty-odd edits of every kind, with steps back and forth among them.
+/// More than twenty edits of every kind, with undo and redo steps.
 fn script(workspace: &Workspace) -> Vec<Json> {
     let scenes = workspace.path("scenes");
     let loose = workspace.path("loose");
@@ -73,7 +73,7 @@ fn a_killed_process_loses_the_last_edit_at_most() {
         workspace.house(&mut command).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut child = command.spawn().expect("starts");
         let mut told = BufReader::new(child.stdout.take().expect("stdout")).lines();
-        // After a line that differs from round to round, and somewhat later.
+        // Kills the process after a varying command, with a varying delay.
         let wanted = 1 + (round as usize * 7) % (lines.len() - 1);
         let mut done = 0;
         while done < wanted {
@@ -83,20 +83,20 @@ fn a_killed_process_loses_the_last_edit_at_most() {
         std::thread::sleep(std::time::Duration::from_micros(round * 733 % 4000));
         child.kill().expect("is killed");
         child.wait().expect("has ended");
-        // What it said before the end arrived is done too.
+        // Output that arrived before the end counts as done.
         for line in told.map_while(Result::ok) {
             if let Some(number) = line.strip_prefix("line ").and_then(|text| text.parse().ok()) {
                 done = number;
             }
         }
         let found = core::recoverable(&folder);
-        // It ended by itself, or there was only one edit to lose.
+        // The process ended normally, or there was only one edit to lose.
         if found.is_empty() && (done == lines.len() || done < 2) {
             continue;
         }
         assert_eq!(found.len(), 1, "round {round}, {done} done");
         let restored = state_after(&[json!({"command": "restore", "path": found[0].journal})]);
-        // The edit after the last told may have been made; the last told may be missing.
+        // The edit after the last reported one may have been saved; the last reported one may be missing.
         let possible = done.saturating_sub(2)..(done + 1).min(states.len());
         let which = states[possible.clone()].iter().position(|state| state.content == restored.content);
         assert!(which.is_some(), "round {round}: none of the states {possible:?}");
@@ -110,7 +110,7 @@ fn a_killed_process_loses_the_last_edit_at_most() {
             core::open_project(&project.path(), &taco_studio::jobs::JobContext::default()).expect("is whole");
         }
     }
-    // The moments are random and the machine may be busy: enough of them differ to mean something.
+    // The times are random and the machine may be busy: enough distinct states are needed for a meaningful test.
     assert!(seen.len() > 4, "{seen:?}");
 }
 
@@ -135,7 +135,7 @@ fn a_restored_draft_is_kept_on_and_can_be_undone() {
     run(&mut first, title("two"));
     assert!(core::recoverable(&auto).is_empty(), "an open draft is nobody else's");
     let kept = project_of(&first);
-    // As a killed process leaves it, the last edit on the disk.
+    // As left by a killed process, with the last edit on disk.
     std::thread::sleep(std::time::Duration::from_millis(300));
     std::mem::forget(first);
     let copy = workspace.path("copy");
@@ -156,7 +156,7 @@ fn a_restored_draft_is_kept_on_and_can_be_undone() {
     let now = project_of(&second);
     assert_eq!(now.content.dataset.collection.text("title"), "one");
     std::mem::forget(second);
-    // The lock is held by this very process, so the journal is looked for by hand.
+    // This process holds the lock, so the journal is located manually.
     let journals: Vec<_> = fs::read_dir(&copy)
         .expect("a folder")
         .flatten()
@@ -200,7 +200,7 @@ fn a_project_builds_to_the_same_bytes_and_follows_its_sources() {
     build(&project, "c.tacozip", &["--recipe"]).expect_code(0);
     let ran = workspace.studio(["inspect".as_ref(), workspace.path("c.tacozip").as_os_str(), "--json".as_ref()]).expect_code(0);
     assert!(ran.stdout.contains("geotiff:stats"), "{ran}");
-    // Project and sources move together.
+    // Project and sources are moved together.
     let away = workspace.path("away");
     fs::create_dir(&away).expect("a folder");
     for name in ["p", "scenes"] {
@@ -209,7 +209,7 @@ fn a_project_builds_to_the_same_bytes_and_follows_its_sources() {
     let project = away.join("p/scenes.tacostudio");
     build(&project, "d.tacozip", &[]).expect_code(0);
     assert_eq!(first, sha256_of(&workspace.path("d.tacozip")));
-    // Sources alone move.
+    // Only the sources are moved.
     fs::rename(away.join("scenes"), workspace.path("elsewhere")).expect("moved");
     let ran = build(&project, "e.tacozip", &[]).expect_code(2);
     assert!(ran.stderr.contains("can't be read"), "{ran}");
@@ -247,13 +247,13 @@ fn fields_that_differ_within_a_level_are_refused_or_aligned() {
     let sql = r#"SELECT "own:n" AS n, "own:text" AS t FROM level1"#;
     let rows = workspace.studio(["query", out.as_str(), "--csv", "--sql", sql]).expect_code(0).stdout;
     assert_eq!(rows, "n,t\n1.0,\n2.0,\n3.0,\n4.0,\n5.5,\n,\n,a\n,b\n,c\n");
-    // Nothing to align is fine as well.
+    // Aligned datasets are accepted too.
     let alike = place("alike.tacostudio");
     state_after(&[lines[0].clone(), lines[1].clone(), json!({"command": "save_project", "path": alike})]);
     workspace.studio(["build", alike.as_str(), "-o", place("alike").as_str(), "--schema", "align"]).expect_code(0);
 }
 
-/// The draft of a studio that does one line after the other.
+/// The draft of a studio that runs these commands.
 fn studio_after(lines: &[Json]) -> Studio {
     let mut studio = Studio::new(Jobs::quiet());
     studio.set_live_check(false);
@@ -284,7 +284,7 @@ fn a_project_that_another_program_changed_is_replaced_only_when_that_is_asked_fo
     for line in [&open, &title("mine")] {
         run_line(&mut mine, line).expect("works");
     }
-    // The same length: the title alone differs.
+    // The same length: only the title differs.
     drop(studio_after(&[open.clone(), title("them"), save.clone()]));
     for line in [&save, &json!({"command": "save_project"}), &json!({"command": "save_project", "path": path, "overwrite": false})]
     {
@@ -292,7 +292,7 @@ fn a_project_that_another_program_changed_is_replaced_only_when_that_is_asked_fo
         assert_eq!(error.kind(), taco_studio::error::Kind::Changed, "{error}");
         assert_eq!(title_there(), "them");
     }
-    // A draft that autosave kept knows the file as it was, too.
+    // An autosaved draft also knows the former version of the file.
     drop(mine);
     let found = core::recoverable(&auto);
     assert_eq!(found.len(), 1);
@@ -300,7 +300,7 @@ fn a_project_that_another_program_changed_is_replaced_only_when_that_is_asked_fo
     assert_eq!(run_line(&mut restored, &save).expect_err("is refused").kind(), taco_studio::error::Kind::Changed);
     run_line(&mut restored, &json!({"command": "save_project", "overwrite": true})).expect("was asked for");
     assert_eq!(title_there(), "mine");
-    // What it wrote is its own; a file that is gone takes nothing away; another name is free.
+    // A saved file is the draft's own; a deleted file loses nothing; another name is free.
     run_line(&mut restored, &title("more")).expect("works");
     run_line(&mut restored, &save).expect("saves");
     fs::remove_file(&path).expect("removed");
@@ -310,7 +310,7 @@ fn a_project_that_another_program_changed_is_replaced_only_when_that_is_asked_fo
     let error =
         run_line(&mut restored, &json!({"command": "save_project", "path": path, "overwrite": false})).expect_err("is there");
     assert_eq!(error.kind(), taco_studio::error::Kind::Changed);
-    // Two savings at once follow each other.
+    // Two simultaneous saves are serialized.
     let started = [1, 2].map(|number| {
         run_line(&mut restored, &title(&format!("number {number}"))).expect("works");
         match restored.run(serde_json::from_value(json!({"command": "save_project"})).expect("a command")).expect("starts") {

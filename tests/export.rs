@@ -1,4 +1,4 @@
-//! Parts of datasets: valid by the deep check, the right samples, every byte the same, and a refusal where children would differ.
+//! Subsets of datasets: valid by a deep check, with the right samples and unchanged bytes; refused where children would differ.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -31,7 +31,7 @@ fn column(workspace: &Workspace, dataset: &Path, sql: &str) -> Vec<String> {
     workspace.studio(arguments).expect_code(0).stdout.lines().skip(1).map(str::to_owned).collect()
 }
 
-/// Every file of the part has the bytes that it had in the whole.
+/// Every file of the subset has the same bytes as in the whole dataset.
 fn check_bytes(workspace: &Workspace, whole: &Path, part: &Path, count: usize) {
     let text = std::fs::read_to_string(whole.parent().expect("a folder").join("expected.json")).expect("expected.json");
     let all: Value = serde_json::from_str(&text).expect("JSON");

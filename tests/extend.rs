@@ -1,4 +1,4 @@
-//! `extend` from outside: columns at a level, failures that stay one sample's, runs that end half-way and leave nothing.
+//! `extend`: columns of a level, failures of single samples, and interrupted runs that leave nothing behind.
 
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -98,7 +98,7 @@ fn a_level_of_folders_alone_names_the_one_with_files() {
     assert!(ran.stderr.contains("ids at this level are scene_8"), "{ran}");
 }
 
-/// Flat scenes, of which `bad` hold no raster, as a FOLDER.
+/// A FOLDER of flat scenes; the scenes in `bad` contain no raster.
 fn damaged(workspace: &Workspace, count: u16, bad: &[u16]) {
     flat_scenes(workspace, 1);
     let good = std::fs::read(workspace.path("scenes/tile_0.tif")).expect("a raster");
@@ -142,7 +142,7 @@ fn a_killed_run_leaves_nothing_under_the_final_name() {
         child.kill().expect("ends it");
         let status = child.wait().expect("its state");
         let out = workspace.path("out.tacozip");
-        // It may have been done before the end came; then what stands there is whole.
+        // It may have finished before the signal; then the output is complete.
         if out.exists() {
             workspace.studio(["validate".as_ref(), out.as_os_str(), "--deep".as_ref()]).expect_code(0);
             std::fs::remove_file(&out).expect("removed");
@@ -173,7 +173,7 @@ fn statistics_of_the_golden_imagery_are_the_exact_ones() {
     let workspace = Workspace::new();
     let input = tests_folder().join("fixtures/golden/01_flat_zip/flat.tacozip");
     let input = input.to_str().expect("text");
-    // Some of them carry scaling columns, by which statistics are scaled otherwise.
+    // Some have scaling columns, which would change the statistics.
     let stored = ["--with", "stats", "--replace", "--options", r#"{"scaling": "none"}"#];
     extend(&workspace, input, "out.tacozip", &stored).expect_code(0);
     let mut compared = 0;
@@ -304,7 +304,7 @@ fn a_program_ends_with_all_that_it_started() {
     let workspace = Workspace::new();
     flat_scenes(&workspace, 1);
     create(&workspace, "in.tacozip", "zip");
-    // The shell's child holds the pipe open and would go on for a minute.
+    // The shell's child process keeps the pipe open and would run for a minute.
     let marker = workspace.path("alive");
     let script = format!("(sleep 3; echo alive > '{}') & sleep 60", marker.display());
     let options =
@@ -342,7 +342,7 @@ fn columns_come_from_a_table_and_what_does_not_match_is_told() {
 fn leaks_of_a_split_are_told_as_data() {
     let workspace = Workspace::new();
     flat_scenes(&workspace, 6);
-    // The same picture under another name.
+    // The same image under another name.
     std::fs::copy(workspace.path("scenes/tile_0.tif"), workspace.path("scenes/tile_9.tif")).expect("copied");
     create(&workspace, "in.tacozip", "zip");
     let parts: Vec<String> =
@@ -353,7 +353,7 @@ fn leaks_of_a_split_are_told_as_data() {
     extend(&workspace, "in.tacozip", "split.tacozip", &arguments).expect_code(0);
     let path = workspace.path("split.tacozip");
     let found = workspace.studio(["leakage".as_ref(), path.as_os_str(), "--json".as_ref()]).expect_code(1).json();
-    // Each tile is 320 m wide, and a kilometre from the next.
+    // Each tile is 320 m wide, with 1 km between tiles.
     for kind in ["footprints", "times", "content"] {
         let leak = &found[kind][0];
         let pair = (&leak["parts"], &leak["pairs"], &leak["examples"][0]["one"], &leak["examples"][0]["other"]);
@@ -374,7 +374,7 @@ fn leaks_of_a_split_are_told_as_data() {
     assert!(ran.stderr.contains("no level has column split"), "{ran}");
 }
 
-/// The first generation calls the parts otherwise, and counts seconds.
+/// The first generation uses another column for the parts, and times in seconds.
 #[test]
 fn leaks_of_the_first_generation_need_no_column() {
     let workspace = Workspace::new();
@@ -412,7 +412,7 @@ mod studio_runs {
         studio.document().and_then(|document| document.draft()).expect("a draft").dataset().clone()
     }
 
-    /// The level that holds the FILEs: a folder that was added is a FOLDER.
+    /// The level of the FILEs: an added folder is a FOLDER.
     fn level(dataset: &Dataset) -> usize {
         dataset.depth() - 1
     }
@@ -483,7 +483,7 @@ fn footprints_come_from_a_column() {
     std::fs::remove_file(workspace.path("scenes/tile_0.tif")).expect("removed");
     workspace.write("metadata.csv", "path,n\na.bin,1\n");
     create(&workspace, "in.tacozip", "zip");
-    // UTM 33 N: a square of a kilometre around 500 km east, 5000 km north.
+    // UTM zone 33 N: a square of 1 km at 500 km east, 5000 km north.
     let square = |east: f64| {
         let (west, south) = (east - 500.0, 4_999_500.0);
         polygon_wkb(&[[west, south], [west + 1e3, south], [west + 1e3, south + 1e3], [west, south + 1e3], [west, south]])
@@ -534,13 +534,13 @@ fn headers_of_tacotiffs_are_those_that_their_directories_give() {
     extend(&workspace, "in", "out", &["--with", "tacotiff", "--format", "folder"]).expect_code(0);
     let out = workspace.path("out");
     expect_ok(workspace.python("tacotiff.py", [out.as_os_str()]));
-    // The official package has to be installed for that: see tests/interop/tacotiff.py.
+    // Needs the official package: see tests/interop/tacotiff.py.
     if std::env::var_os("TACO_STUDIO_TACOTIFF").is_some() {
         expect_ok(workspace.python("tacotiff.py", [out.as_os_str(), "--tool".as_ref()]));
     }
 }
 
-/// A raster that would not fit, of which hardly anything is stored: read block by block, the rest of it in no memory.
+/// A raster too large for memory, mostly sparse: read block by block in bounded memory.
 #[cfg(target_os = "linux")]
 #[test]
 fn statistics_of_a_large_sparse_raster_take_bounded_memory() {

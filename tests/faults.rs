@@ -1,7 +1,7 @@
-//! Every system call of a writing command fails once, and the command is killed at each: the target is the old or the new one,
-//! whole; an error leaves nothing beside it; after a kill the next start puts everything right. `strace` makes the calls fail, so
-//! that the product has no seam for it. A run takes a few points of each operation; with `TACO_STUDIO_ALL_FAULTS=1` all of them,
-//! and prints a table.
+//! Fault injection into commands that write: every system call fails once, and the process is killed at each. The target is then
+//! either the old or the new output, complete; an error leaves nothing beside it; after a kill the next start cleans up. `strace`
+//! injects the faults, so the product needs no test hooks. By default a few points of each operation are tried;
+//! `TACO_STUDIO_ALL_FAULTS=1` tries all and prints a table.
 
 pub mod operations;
 mod trace;
@@ -18,10 +18,10 @@ use trace::{Fault, Point, points};
 
 use crate::support::{Workspace, entries, nested_scenes, sha256_of};
 
-/// Points of each kind that an ordinary run tries for an operation.
+/// Number of points of each kind tried by default for an operation.
 const FEW: usize = 3;
 
-/// The files below a folder with their checksums. Hidden files and folders, which are no part of an output, by their names alone.
+/// The files below a folder with their checksums, and the names of hidden entries, which belong to no output.
 pub fn state(folder: &Path) -> (BTreeMap<String, String>, Vec<String>) {
     let (mut shown, mut hidden) = (BTreeMap::new(), Vec::new());
     if !folder.is_dir() {
@@ -55,13 +55,13 @@ pub fn copy_tree(from: &Path, to: &Path) {
     }
 }
 
-/// An operation made ready: what was there before, and what is there after it.
+/// A prepared operation, with the states before and after it.
 struct Ready {
     workspace: Workspace,
     operation: Operation,
     old: BTreeMap<String, String>,
     new: BTreeMap<String, String>,
-    /// The same input gives the same bytes. Without that the new one is told by its names, and by being valid.
+    /// Equal input gives equal bytes. Otherwise the new output is identified by its file names and its validity.
     stable: bool,
 }
 
@@ -84,7 +84,7 @@ impl Ready {
         Self { new, stable, ..ready }
     }
 
-    /// Whether this is the new one, whole.
+    /// True when the state is the complete new output.
     fn is_new(&self, found: &BTreeMap<String, String>) -> bool {
         if self.stable || *found == self.old || !found.keys().eq(self.new.keys()) {
             return *found == self.new;
@@ -92,7 +92,7 @@ impl Ready {
         self.is_valid(found)
     }
 
-    /// Whether every output is a valid dataset, or one of the names alone where it is none.
+    /// True when every output is a valid dataset; for other operations, when the file names match.
     fn is_valid(&self, found: &BTreeMap<String, String>) -> bool {
         if !self.operation.is_dataset {
             return found.keys().eq(self.new.keys());
@@ -114,7 +114,7 @@ impl Ready {
         self.workspace.studio_with(&[("RAYON_NUM_THREADS", "1")], (self.operation.arguments)(&self.workspace))
     }
 
-    /// Runs it with a fault and looks at what is left. Gives what became of it.
+    /// Runs the operation with a fault and checks the result; returns its classification.
     fn try_point(&self, point: &Point) -> &'static str {
         self.restore();
         let out = self.workspace.path("out");
@@ -130,9 +130,9 @@ impl Ready {
         }
         if !killed {
             let new = self.is_new(&found);
-            // Of many rasters those that can't be written stay as they are, and are listed.
+            // Rasters that cannot be written are kept unchanged and listed.
             let listed = ran.ended() == Some(1) && ran.stderr.contains("failed: ");
-            // After a failed write GDAL may write elsewhere in the file: other bytes, with pixels that the program has compared.
+            // After a failed write GDAL may continue at another offset: other bytes, with pixels that the program has verified.
             let rewritten = ran.ended() == Some(0) && !new && self.operation.name.starts_with("optimise");
             if (listed || rewritten) && found != self.old {
                 assert!(self.is_valid(&found) && hidden.is_empty(), "{}\n{found:#?}", what());
@@ -143,7 +143,7 @@ impl Ready {
             assert!(hidden.is_empty(), "something is left behind: {}", what());
             return if new { "new" } else { "old" };
         }
-        // Where two names can't be exchanged, the old one may lie aside.
+        // Without atomic exchange, the old output may have been moved aside.
         let new = self.is_new(&found);
         let exchanged = found == self.old || new;
         assert!(exchanged || hidden.iter().any(|name| name.ends_with(".old")), "{}\n{found:#?}", what());
@@ -159,7 +159,7 @@ impl Ready {
     }
 }
 
-/// Tries the points of an operation, all or a few; gives what became of them by kind of fault.
+/// Tries the points of an operation, all or a few; returns the number of results by kind of fault.
 fn try_operation(operation: Operation, all: bool) -> BTreeMap<(Fault, &'static str), usize> {
     let ready = Ready::of(operation);
     ready.restore();
@@ -169,7 +169,7 @@ fn try_operation(operation: Operation, all: bool) -> BTreeMap<(Fault, &'static s
         let of_kind: Vec<&Point> = found.iter().filter(|point| point.fault == fault).collect();
         assert!(fault == Fault::ReadError || !of_kind.is_empty(), "{} has no point for {fault:?}", ready.operation.name);
         let step = if all { 1 } else { of_kind.len().div_ceil(FEW).max(1) };
-        // The last ones are those where names change hands.
+        // Renames are among the last points.
         for point in of_kind.iter().rev().step_by(step) {
             *outcomes.entry((fault, ready.try_point(point))).or_default() += 1;
         }
@@ -191,7 +191,7 @@ fn every_failing_call_and_every_kill_leaves_the_old_or_the_new_whole() {
         "| operation | errors: old / new | read errors: old / new | kills: old / new / aside | some rasters kept, or laid out otherwise |\n|---|---|---|---|---|\n",
     );
     for operation in operations() {
-        // A name in place of the 1 tries that operation alone.
+        // A name instead of 1 selects an operation.
         if only.len() > 1 && !operation.name.contains(&only) {
             continue;
         }
@@ -215,13 +215,13 @@ fn every_failing_call_and_every_kill_leaves_the_old_or_the_new_whole() {
     }
 }
 
-/// Steps of the draft that a script had told of when it ended.
+/// Number of draft steps reported by a script before it ended.
 fn told(stdout: &str) -> usize {
     let steps = |line: &str| line.rsplit_once(": ")?.1.strip_suffix(" steps")?.parse().ok();
     stdout.lines().rev().find_map(steps).unwrap_or_default()
 }
 
-/// Runs edits with autosave and a fault; gives what became of the draft.
+/// Runs edits with autosave and a fault; returns what happened to the draft.
 fn try_autosave(workspace: &Workspace, lines: usize, arguments: &[std::ffi::OsString], point: &Point) -> &'static str {
     let auto = workspace.path("auto");
     let _ = fs::remove_dir_all(&auto);
@@ -233,7 +233,7 @@ fn try_autosave(workspace: &Workspace, lines: usize, arguments: &[std::ffi::OsSt
     let found = core::recoverable(&auto);
     assert!(point.fault == Fault::Kill || ran.ended().is_some(), "ended by a signal: {point}: {ran}");
     if ran.ended().is_some() {
-        // The edits are done, whatever became of autosave, and nobody wants them when the script is over.
+        // The edits succeed independent of autosave, and the draft is discarded at the end of the script.
         assert_eq!(ran.ended(), Some(0), "{point}: {ran}");
         assert!(found.is_empty(), "{point}: {found:?} {ran}");
         let left = if auto.is_dir() { entries(&auto) } else { Vec::new() };
@@ -241,7 +241,7 @@ fn try_autosave(workspace: &Workspace, lines: usize, arguments: &[std::ffi::OsSt
         return "old";
     }
     let steps = told(&ran.stdout);
-    // At the end of the script the draft is thrown away.
+    // The draft is discarded at the end of the script.
     let over = ran.stdout.lines().count() == lines;
     assert!(found.len() == 1 || steps < 2 || over, "{point}: {steps} steps were done, {found:?} can be restored: {ran}");
     let Some(draft) = found.first() else { return "old" };
@@ -266,7 +266,7 @@ fn a_draft_survives_every_failing_call_and_every_kill_of_autosave() {
     let title = |text: String| json!({"command": "edit", "edit": "set_collection", "key": "title", "value": text});
     let mut lines = vec![json!({"command": "import", "paths": ["scenes"]})];
     lines.extend((0..5).map(|number| title(format!("title {number}"))));
-    // So long that the journal begins again.
+    // Long enough to make the journal start over.
     lines.push(title("x".repeat(9 << 20)));
     lines.extend([json!({"command": "undo"}), title("last".into())]);
     let script = workspace.write("script.json", json!(lines).to_string());

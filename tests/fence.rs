@@ -1,5 +1,5 @@
-//! Rasters of a stranger's dataset, through every verb that reads pixels: nothing that they name is read, and nothing that they claim
-//! is allocated.
+//! Rasters in an untrusted dataset, with every command that reads pixels: files that they refer to are not read, and memory is
+//! not allocated for sizes that they claim.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -8,12 +8,12 @@ use std::time::{Duration, Instant};
 use crate::interop::create;
 use crate::support::{Workspace, flat_scenes};
 
-/// Most memory that a verb may take, whatever a raster claims.
+/// Maximum memory of a command in MiB.
 const LIMIT_MIB: u64 = 500;
-/// A program that is still running then scans what is not there.
+/// A program that runs longer is scanning missing data.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// The start of a TIFF with these entries, each a number of 32 bits, and `more` bytes after them.
+/// The beginning of a TIFF with these 32-bit IFD entries, followed by `more` bytes.
 fn tiff(entries: &[(u16, u32)], more: usize) -> Vec<u8> {
     let mut bytes = b"II*\0\x08\0\0\0".to_vec();
     bytes.extend((entries.len() as u16).to_le_bytes());
@@ -28,7 +28,7 @@ fn tiff(entries: &[(u16, u32)], more: usize) -> Vec<u8> {
     bytes
 }
 
-/// Files that claim far more pixels than they hold.
+/// Files that claim far more pixels than they contain.
 fn hostile(workspace: &Workspace) -> Vec<(&'static str, Vec<u8>)> {
     let strips = |width: u32, height: u32, bits: u32, compression: u32, rows: u32| {
         let entries = [
@@ -60,7 +60,7 @@ fn hostile(workspace: &Workspace) -> Vec<(&'static str, Vec<u8>)> {
     bmp.extend(b"\x01\0\x18\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0");
     let grid = "ncols 1000000000\nnrows 1000000000\nxllcorner 0\nyllcorner 0\ncellsize 1\n1 2 3\n";
     let vrt = "<VRTDataset rasterXSize=\"1000000000\" rasterYSize=\"1000000000\"><VRTRasterBand dataType=\"Float64\" band=\"1\"/></VRTDataset>";
-    // Sparse as a writer makes it: every tile is listed and missing.
+    // A sparse TIFF: every tile is listed with length 0.
     let sparse = workspace.path("sparse.tif");
     let driver = gdal::DriverManager::get_driver_by_name("GTiff").expect("is there");
     let options =
@@ -84,7 +84,7 @@ fn hostile(workspace: &Workspace) -> Vec<(&'static str, Vec<u8>)> {
     ]
 }
 
-/// Runs the program and gives its exit code, its standard error, and its peak memory in MiB.
+/// Runs the program; returns exit code, standard error, and peak memory in MiB.
 fn measured(workspace: &Workspace, arguments: &[&std::ffi::OsStr]) -> (Option<i32>, String, u64) {
     let said = workspace.path("stderr");
     let mut command = Command::new(env!("CARGO_BIN_EXE_taco-studio"));
@@ -110,7 +110,7 @@ fn measured(workspace: &Workspace, arguments: &[&std::ffi::OsStr]) -> (Option<i3
     (status.code(), std::fs::read_to_string(&said).expect("reads"), peak_kib / 1024)
 }
 
-/// The archive with one of its samples being other bytes.
+/// The archive with the data of one sample replaced.
 fn dataset_with(workspace: &Workspace, bytes: &[u8]) -> PathBuf {
     flat_scenes(workspace, 2);
     std::fs::write(workspace.path("scenes/tile_1.tif"), bytes).expect("writes");
@@ -156,7 +156,7 @@ fn rasters_that_claim_a_billion_by_a_billion_pixels_cost_nothing() {
     }
 }
 
-/// The figure that a sample's bytes are shown by must not come from the file that it names.
+/// The preview of a sample must not be read from the file that it refers to.
 #[test]
 fn no_verb_reads_what_a_virtual_raster_of_a_dataset_names() {
     let workspace = Workspace::new();
@@ -191,7 +191,7 @@ fn no_verb_reads_what_a_virtual_raster_of_a_dataset_names() {
     }
 }
 
-/// Exported pixels would be another file's.
+/// Exported pixels would come from another file.
 #[test]
 fn optimise_keeps_a_virtual_raster_of_a_dataset_as_it_is() {
     let workspace = Workspace::new();
@@ -210,7 +210,7 @@ fn optimise_keeps_a_virtual_raster_of_a_dataset_as_it_is() {
     assert_eq!(std::fs::read_to_string(&bytes).expect("is text"), text);
 }
 
-/// As the sample of a dataset in every way in which one is written.
+/// As a sample of a dataset in every container format.
 #[test]
 fn sidecars_in_a_folder_dataset_are_not_read() {
     let workspace = Workspace::new();

@@ -1,5 +1,5 @@
-//! Writing on a disk that is full, and on one that can't be written: a small file system of its own, mounted in a name space of its
-//! own, so that nothing of the machine changes. Where such a mount is not allowed, the tests say so and end.
+//! Writing to a full disk and to a read-only one: a small file system mounted in a separate mount namespace. Where mounting is
+//! not permitted, the tests say so and end.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -10,8 +10,8 @@ use crate::faults::operations::{Operation, operations};
 use crate::faults::{copy_tree, state};
 use crate::support::{Ran, Workspace, entries, files_below};
 
-/// Mounts a disk of `$1` bytes on `$2`, puts `$3` on it, makes it as `$4` says (`rw` or `ro`), runs the rest, and copies what is on
-/// the disk then to `$5`.
+/// Mounts a file system of `$1` bytes on `$2`, copies `$3` to it, remounts it with the mode `$4` (`rw` or `ro`), runs the
+/// command, and copies the resulting files to `$5`.
 const ON_A_DISK: &str = r#"
 size=$1 disk=$2 before=$3 mode=$4 after=$5
 shift 5
@@ -22,7 +22,7 @@ cp -a "$disk"/. "$after"/ || exit 98
 exit $code
 "#;
 
-/// Whether a disk can be mounted here, and if not, why.
+/// Whether a file system can be mounted here, and otherwise the reason.
 fn can_mount() -> Result<(), String> {
     let script = "mount -t tmpfs -o size=1m none /mnt && mount -o remount,ro /mnt";
     let output = Command::new("unshare").args(["-rm", "sh", "-c", script]).stdin(Stdio::null()).output();
@@ -33,7 +33,7 @@ fn can_mount() -> Result<(), String> {
     }
 }
 
-/// Bytes that the files of a folder take on a disk that gives out whole pages.
+/// Size of a folder's files on a file system with whole pages, in bytes.
 fn pages(folder: &std::path::Path) -> u64 {
     let size = |name: String| fs::metadata(folder.join(name)).expect("a file").len().div_ceil(4096) * 4096;
     files_below(folder).into_iter().map(size).sum()
@@ -45,7 +45,7 @@ struct Disk<'a> {
 }
 
 impl Disk<'_> {
-    /// Runs the operation on a disk of its own; gives what it said and what is there then.
+    /// Runs the operation on a separate file system; returns its output and the resulting files.
     fn run(&self, bytes: u64, mode: &str) -> (Ran, BTreeMap<String, String>, Vec<String>) {
         let place = |name: &str| self.workspace.path(name);
         let after = place("after");
@@ -106,7 +106,7 @@ fn a_full_disk_and_one_that_can_not_be_written_leave_the_old_whole_and_say_why()
     }
 }
 
-/// The sources that an operation reads, and not what it replaces.
+/// The sources of an operation, without the output that it replaces.
 fn sources(workspace: &Workspace) -> Vec<std::path::PathBuf> {
     let known = ["out", "before", "home", "after"];
     let is_source = |path: &std::path::PathBuf| known.iter().all(|name| path.file_name().is_some_and(|found| found != *name));
@@ -124,7 +124,7 @@ fn sources_that_are_gone_leave_the_old_whole() {
         for source in sources(&workspace).into_iter().filter(|path| path.extension().is_none_or(|end| end != "json")) {
             fs::rename(&source, gone.join(source.file_name().expect("a name"))).expect("moved");
         }
-        // An index, and a project that is saved, need nothing but what lies beside them.
+        // An index, or a saved project, needs only the files beside it.
         if ["tacocat", "save a project"].contains(&operation.name) {
             continue;
         }

@@ -1,5 +1,5 @@
-//! Datasets written by the official tools: what the program says of them and the bytes it gives must be those that an independent
-//! reader wrote down in `expected.json`. `TACO_STUDIO_GOLDEN` names another folder of such datasets to go through instead.
+//! Datasets written by the official tools: the studio must report what an independent reader recorded in `expected.json`, and
+//! return the same bytes. `TACO_STUDIO_GOLDEN` selects another folder of such datasets.
 
 use std::fs;
 use std::path::Path;
@@ -14,7 +14,7 @@ pub fn each_dataset(check: impl FnMut(&Path, &Value, &str)) {
     assert!(seen >= 10, "only {seen} datasets with an expectation");
 }
 
-/// The same for containers of these kinds; gives how many there were.
+/// The same for containers of these kinds; returns their number.
 fn each_of_kind(kinds: &[&str], mut check: impl FnMut(&Path, &Value, &str)) -> usize {
     let mut seen = 0;
     for folder in fixtures("golden", "TACO_STUDIO_GOLDEN") {
@@ -90,7 +90,7 @@ fn is_about_offsets(finding: &Value) -> bool {
     rule.starts_with("ZIP") && (message.contains("offset") || message.contains("point"))
 }
 
-/// The defects that the official tools left in the datasets that they wrote, by folder; a set that is not here has none.
+/// Known defects of the golden datasets, by folder; datasets that are not listed have none.
 const KNOWN_DEFECTS: [(&str, &[&str]); 24] = [
     ("01_flat_zip", &["COL-11", "STAT-2"]),
     ("02_flat_folder", &["COL-11", "STAT-2"]),
@@ -125,7 +125,7 @@ fn a_deep_check_finds_the_known_defects_and_nothing_else() {
         let arguments = ["validate".as_ref(), dataset.as_os_str(), "--deep".as_ref(), "--json".as_ref()];
         let report = workspace.studio(arguments).expect_no_panic().json();
         let codes = report["findings"].as_array().expect("findings").iter().map(|f| f["rule"].as_str().expect("a rule").to_owned());
-        // Most of these datasets have no keywords, which is no defect of a tool.
+        // Most of these datasets have no keywords, which is not a defect of a tool.
         let codes: std::collections::BTreeSet<String> = codes.filter(|code| code != "COL-9").collect();
         let known = KNOWN_DEFECTS.iter().find(|(name, _)| fixture == *name || fixture.split('/').next() == Some(*name));
         let known: &[&str] = known.map_or(&[], |(_, codes)| codes);

@@ -1,5 +1,5 @@
-//! Extensions over many samples and of the collection, from outside: held against the columns that the official tool wrote into a
-//! golden dataset, and against its own classes run on ours.
+//! Tortilla and collection extensions through the program: compared with the columns that the official tool wrote into a golden
+//! dataset, and with its classes run on the studio's datasets.
 
 use std::path::PathBuf;
 
@@ -12,7 +12,7 @@ fn golden() -> PathBuf {
     tests_folder().join("fixtures/golden/04_nested2_folder/change")
 }
 
-/// `extend` of the golden dataset with these calls.
+/// Runs `extend` on the golden dataset with these calls.
 fn extend(workspace: &Workspace, output: &str, calls: &Json) -> Ran {
     let (input, output, calls) = (golden(), workspace.path(output), calls.to_string());
     workspace.studio([
@@ -33,7 +33,7 @@ fn rows(workspace: &Workspace, dataset: &str, sql: &str) -> Vec<Json> {
     ran.stdout.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()
 }
 
-/// Longitude and latitude from little-endian WKB in hexadecimal.
+/// Longitude and latitude from little-endian WKB in hexadecimal digits.
 fn place(hex: &str) -> [f64; 2] {
     let bytes: Vec<u8> =
         (0..hex.len() / 2).map(|at| u8::from_str_radix(&hex[2 * at..2 * at + 2], 16).expect("hexadecimal")).collect();

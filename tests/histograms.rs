@@ -1,5 +1,5 @@
-//! Histograms in a tortilla: percentiles of samples, selections and whole datasets from them alone, within one bin of the exact ones;
-//! the official reader of that generation opens them.
+//! Histograms in a tortilla: percentiles of samples, selections and whole datasets computed from them, within one bin of the
+//! exact values; the official reader of that generation opens them.
 
 use std::path::{Path, PathBuf};
 
@@ -23,7 +23,7 @@ fn percentiles(workspace: &Workspace, tortilla: &Path, more: &[&str]) -> Json {
     workspace.studio(arguments).expect_code(0).json()
 }
 
-/// All values of one band of some rasters, in order.
+/// All values of one band of several rasters, sorted.
 fn values(files: &[PathBuf], band: usize) -> Vec<f64> {
     let mut all = Vec::new();
     for file in files {
@@ -49,7 +49,7 @@ fn exact(sorted: &[f64], percent: f64) -> f64 {
     below + (above - below) * place.fract()
 }
 
-/// Holds one line of the answer against the pixels.
+/// Compares one line of the output with the pixels.
 #[track_caller]
 fn check(line: &Json, percents: &[f64], files: &[PathBuf]) {
     assert_eq!(line["rasters"], files.len(), "{line}");
@@ -123,7 +123,7 @@ fn histograms_are_stripped_geotiffs_that_the_official_reader_finds() {
     for sample in samples {
         let columns = &sample["columns"];
         assert_eq!(columns["tortilla:file_format"], "GTiff");
-        // One scale for all of the dataset.
+        // The whole dataset has one scale.
         assert_eq!(columns["histogram:minimum"], samples[0]["columns"]["histogram:minimum"]);
         let lowest = columns["histogram:minimum"].as_array().expect("a list");
         assert!(lowest.len() == 3 && lowest.iter().all(|low| low == &lowest[0]), "{columns}");
@@ -144,7 +144,7 @@ fn histograms_are_stripped_geotiffs_that_the_official_reader_finds() {
         assert_eq!((0..100).map(|bin| band.samples.get(bin)).sum::<f64>(), 32.0 * 32.0);
     }
     workspace.studio(["validate".as_ref(), tortilla.as_os_str()]).expect_code(0);
-    // A file that is no tortilla of histograms says what to do; a wrong name is refused before anything is counted.
+    // For a file without histograms the error says what to do; an invalid name is refused before counting.
     let ran = workspace.studio(["percentiles".as_ref(), input.as_os_str()]).expect_code(2);
     assert!(ran.stderr.contains("taco-studio histograms"), "{ran}");
     workspace.studio(["histograms".as_ref(), input.as_os_str(), "-o".as_ref(), "h.tacozip".as_ref()]).expect_code(2);

@@ -1,5 +1,5 @@
-//! Extension values on the golden imagery: the exact statistics that numpy gives, and the places that the official tool wrote.
-//! `TACO_STUDIO_GOLDEN` names another folder of datasets to go through.
+//! Extension values on the golden imagery: statistics as computed by numpy, and locations as written by the official tool.
+//! `TACO_STUDIO_GOLDEN` selects another folder of datasets.
 
 use std::path::{Path, PathBuf};
 
@@ -69,7 +69,7 @@ fn statistics_of_nested_imagery_are_the_exact_ones() {
     assert!(compared >= 12 * 3 + 16, "only {compared} bands compared");
 }
 
-/// Longitude and latitude from little-endian WKB in hexadecimal.
+/// Longitude and latitude from little-endian WKB in hexadecimal digits.
 fn place(hex: &str) -> [f64; 2] {
     let byte = |at: usize| u8::from_str_radix(&hex[2 * at..2 * at + 2], 16).expect("hexadecimal");
     [5, 13].map(|start| f64::from_le_bytes(std::array::from_fn(|at| byte(start + at))))
@@ -92,7 +92,7 @@ fn places_are_those_that_the_official_tool_wrote() {
         for wanted in &theirs {
             let found = ours.iter().find(|row| row["id"] == wanted["id"]).unwrap_or_else(|| panic!("no {}", wanted["id"]));
             assert_eq!(found["crs"], wanted["crs"], "{}", wanted["id"]);
-            // The tool is told the shape: it may leave out that there is one band.
+            // The tool is given the shape, which may omit a single band.
             let [shape, stored] = [found, wanted].map(|row| numbers(&row["shape"]));
             assert!(shape.ends_with(&stored), "{}: {shape:?} and {stored:?}", wanted["id"]);
             for (found, wanted) in numbers(&found["grid"]).iter().zip(numbers(&wanted["grid"])) {

@@ -1,5 +1,5 @@
-//! What the studio writes, read back by the official reader in its own Python: opened, walked, queried, every byte and every
-//! metadata value held against the sources. A missing Python is a failure.
+//! Output of the studio read by the official reader in its own Python: opened, traversed and queried; every byte and metadata
+//! value is compared with the sources. A missing Python is a failure.
 
 use std::path::{Path, PathBuf};
 
@@ -31,7 +31,7 @@ pub fn create(workspace: &Workspace, name: &str, format: &str) -> PathBuf {
     out
 }
 
-/// Fails with what the script found.
+/// Fails with the script's output.
 #[track_caller]
 pub fn expect_ok(ran: Ran) {
     let ran = ran.expect_code(0);
@@ -42,7 +42,7 @@ fn check_with_reader(workspace: &Workspace, dataset: &Path) {
     let (sources, metadata) = (workspace.path("scenes"), workspace.path("metadata.csv"));
     let arguments = ["reader".as_ref(), dataset.as_os_str(), sources.as_os_str(), "--metadata".as_ref(), metadata.as_os_str()];
     expect_ok(workspace.python("check.py", arguments));
-    // And by the program itself, file by file.
+    // Also by the program itself, file by file.
     let out = workspace.path("bytes");
     for file in files_below(&sources) {
         let arguments = ["read".as_ref(), dataset.as_os_str(), file.as_ref(), "--out".as_ref(), out.as_os_str()];

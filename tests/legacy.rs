@@ -1,5 +1,5 @@
-//! The other generations: TORTILLA 0.5, TACO 0.2 and TACO 3 read as an independent reader wrote down, alone and in parts;
-//! damaged ones give reasons. Moving, editing and writing them is in the modules beside this one.
+//! Other generations: TORTILLA 0.5, TACO 0.2 and TACO 3 are read as recorded by an independent reader, single files and parts;
+//! damaged files give reasons. Migration, editing and writing are in the submodules.
 
 mod damage;
 mod incomplete;
@@ -16,7 +16,7 @@ use crate::support::{Workspace, fixtures, sha256_of};
 
 pub use damage::rules;
 
-/// The path of `name` in the golden set called `set`.
+/// Path of `name` in the golden set `set`.
 pub fn golden(set: &str, name: &str) -> PathBuf {
     let folders = fixtures("golden", "TACO_STUDIO_GOLDEN");
     folders.iter().find(|folder| folder.ends_with(set)).unwrap_or_else(|| panic!("no golden set {set}")).join(name)
@@ -38,7 +38,7 @@ pub fn each(kind: &str, mut check: impl FnMut(&Path, &Json, &str)) {
     assert!(seen >= 2, "only {seen} datasets of kind {kind}");
 }
 
-/// Every FILE of an expectation: its ids from the root, and its entry.
+/// (ids from the root, entry) of every FILE of an expectation.
 pub fn files_of(expected: &Json) -> Vec<(String, Json)> {
     fn walk(tortilla: &Json, prefix: &str, found: &mut Vec<(String, Json)>) {
         for item in tortilla["items"].as_array().expect("items") {
@@ -58,7 +58,7 @@ fn inspect(workspace: &Workspace, dataset: &Path) -> Json {
     workspace.studio(["inspect".as_ref(), dataset.as_os_str(), "--json".as_ref()]).expect_code(0).json()
 }
 
-/// The rows of a statement, as a list.
+/// The rows returned by a statement.
 pub fn query(workspace: &Workspace, dataset: &Path, sql: &str) -> Json {
     rows_of(workspace.studio(["query".as_ref(), dataset.as_os_str(), "--sql".as_ref(), sql.as_ref(), "--json".as_ref()]))
 }
@@ -95,7 +95,7 @@ fn headers_and_columns_are_those_that_an_independent_reader_saw() {
             let name = column["name"].as_str().expect("a name");
             !matches!(name, "id" | "type") && !name.starts_with("internal:")
         });
-        // Text has two sizes in these files; which one, is nobody's business.
+        // These files contain both Arrow string types, which are treated as equal.
         let plain = |dtype: &Json| dtype.as_str().expect("a type").replace("large_string", "string");
         let own: Vec<(String, String)> =
             own.map(|column| (column["name"].as_str().expect("a name").into(), plain(&column["type"]))).collect();
@@ -152,7 +152,7 @@ fn what_the_official_tools_wrote_is_valid() {
     each("v1", |dataset, _, fixture| {
         let report = workspace.studio(["validate".as_ref(), dataset.as_os_str(), "--json".as_ref()]).expect_code(0).json();
         let codes: Vec<&Json> = report["findings"].as_array().expect("findings").iter().map(|finding| &finding["rule"]).collect();
-        // The tool of TACO 0.2 leaves curators empty; that of TORTILLA 0.5 leaves null columns without a type.
+        // The tool of TACO 0.2 leaves curators empty; that of TORTILLA 0.5 writes columns of type null.
         assert!(codes.iter().all(|code| **code == "TOR-10"), "{fixture}: {report}");
     });
 }
@@ -181,7 +181,7 @@ fn parts_open_alone_and_together() {
         assert_eq!(sha256_of(&out), item["sha256"]);
         workspace.studio(["validate".as_ref(), whole.as_os_str()]).expect_code(0);
     }
-    // One part alone is readable, but not complete.
+    // A single part is readable but incomplete.
     let lone = workspace.path("parts.0001.part.tortilla");
     fs::copy(folder.join("parts.0001.part.tortilla"), &lone).expect("copies");
     assert_eq!(inspect(&workspace, &lone)["levels"][0]["rows"], 2);
@@ -207,7 +207,7 @@ fn boxes_and_times_filter_the_old_columns() {
             .map(|row| row["id"].as_str().expect("an id").to_owned())
             .collect::<Vec<_>>()
     };
-    // Text as POINT (-77.852045 24.600445), and seconds since 1970.
+    // Points as text, POINT (-77.852045 24.600445), and times in seconds.
     assert_eq!(found(&["--bbox=-78,24,-77,25"]), ["bahamas_rgb"]);
     assert_eq!(found(&["--datetime", "2001-09-10/2001-09-11"]), ["florida_nir", "michigan_tmax"]);
 }

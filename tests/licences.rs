@@ -1,5 +1,5 @@
-//! Licences of everything that is compiled into the program: each has to be one of those that are accepted here, and
-//! `docs/LICENCES.md`, which installers bring along, lists them all. `TACO_STUDIO_WRITE_LICENCES=1` writes that file anew.
+//! Licences of everything compiled into the program: each must be in the accepted list, and `docs/LICENCES.md`, which the
+//! installers include, must be current. `TACO_STUDIO_WRITE_LICENCES=1` updates it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -8,8 +8,7 @@ use std::process::Command;
 use serde_json::Value as Json;
 use spdx::{Expression, Licensee, ParseMode};
 
-/// What may be compiled in: licences that ask for no more than that they are named, and MPL-2.0, which asks for the source of its
-/// own files alone.
+/// Accepted licences: those that require attribution only, and MPL-2.0, which requires the source of its own files.
 const ACCEPTED: [&str; 13] = [
     "MIT",
     "MIT-0",
@@ -26,14 +25,14 @@ const ACCEPTED: [&str; 13] = [
     "MPL-2.0",
 ];
 
-/// Packages that give a file instead of an expression: what it is, and words of it that have to be there.
+/// Packages with a licence file instead of an SPDX expression: name, licence, and text that the file must contain.
 const BY_FILE: [(&str, &str, &str); 3] = [
     ("gdal-src", "MIT", "Permission is hereby granted, free of charge"),
     ("hdf5-metno-src", "BSD-3-Clause", "Redistribution and use in source and binary forms"),
     ("netcdf-src", "BSD-3-Clause", "Redistribution and use in source and binary forms"),
 ];
 
-/// What is compiled or built in besides packages of Cargo, with the place that says more.
+/// Other compiled or bundled components, with a reference.
 const OTHERS: [(&str, &str, &str); 10] = [
     ("libwebp", "BSD-3-Clause", "linked from the system where it is built"),
     ("OpenJPEG", "BSD-2-Clause", "linked from the system where it is built"),
@@ -61,7 +60,7 @@ fn cargo(arguments: &[&str]) -> String {
     String::from_utf8(out.stdout).expect("text")
 }
 
-/// The system that the tests run on: packages of others need not be there.
+/// The target triple of this machine; packages for other systems may be missing.
 fn host() -> String {
     let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
     let out = Command::new(rustc).arg("-vV").output().expect("rustc runs");
@@ -69,7 +68,7 @@ fn host() -> String {
     said.lines().find_map(|line| line.strip_prefix("host: ")).expect("a host").to_owned()
 }
 
-/// Everything that the program is made of, and what makes it; not what only tests it.
+/// All runtime and build dependencies, without test dependencies.
 fn packages() -> Vec<Package> {
     let host = host();
     let said = cargo(&["metadata", "--offline", "--locked", "--format-version", "1", "--filter-platform", &host]);
@@ -121,7 +120,7 @@ fn licence_of_file(name: &str, package: &Json) -> String {
 }
 
 fn expression(licence: &str) -> Expression {
-    // Some write a slash where they mean OR.
+    // Some packages write a slash for OR.
     Expression::parse_mode(licence, ParseMode::LAX).unwrap_or_else(|error| panic!("{licence}: {error}"))
 }
 
@@ -154,7 +153,7 @@ fn expressions_are_weighed_and_not_searched() {
     }
 }
 
-/// The list as it should be.
+/// The expected document.
 fn list() -> String {
     let packages = packages();
     let mut text = String::from(

@@ -1,5 +1,5 @@
-//! What a run may take of the machine: open files, and the memory that answers of servers fill. Servers here are hostile: they
-//! claim sizes that no file has, send without end, or hardly at all.
+//! Resource limits of a run: open files, and memory for server responses. Servers are hostile here: they claim impossible sizes,
+//! or send endlessly or hardly at all.
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::{TcpListener, TcpStream};
@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use crate::support::{COLLECTION, Workspace, sha256_of};
 
-/// How a program ended, what it said, and the most memory that it had.
+/// Exit status, output and peak memory of a process.
 struct Measured {
     code: Option<i32>,
     stderr: String,
@@ -45,7 +45,7 @@ fn studio() -> Command {
     Command::new(env!("CARGO_BIN_EXE_taco-studio"))
 }
 
-/// A server that answers each request with what `answer` writes; the path and the range are those that were asked for.
+/// A server that responds with `answer`, which gets the path and range of the request.
 fn serving(answer: impl Fn(&str, (u64, u64), &mut TcpStream) -> std::io::Result<()> + Send + Sync + 'static) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").expect("listens");
     let host = listener.local_addr().expect("has an address").to_string();
@@ -70,7 +70,7 @@ fn serving(answer: impl Fn(&str, (u64, u64), &mut TcpStream) -> std::io::Result<
     host
 }
 
-/// The head of an answer with a part of a file of `size` bytes.
+/// The header of a partial response for a file of `size` bytes.
 fn part((start, end): (u64, u64), size: u64) -> String {
     let length = end - start + 1;
     format!(
@@ -79,7 +79,7 @@ fn part((start, end): (u64, u64), size: u64) -> String {
     )
 }
 
-/// Zeros until the other side has enough, or `length` of them.
+/// Writes `length` zeros, or until the client closes the connection.
 fn zeros(stream: &mut TcpStream, length: u64) -> std::io::Result<()> {
     let some = [b' '; 1 << 16];
     let mut left = length;
@@ -93,7 +93,7 @@ fn zeros(stream: &mut TcpStream, length: u64) -> std::io::Result<()> {
 
 type Answer = fn(&str, (u64, u64), &mut TcpStream) -> std::io::Result<()>;
 
-/// What servers do, with what the program says of it.
+/// Server behaviours, with the expected error message.
 const HOSTILE: &[(&str, Answer, &str)] = &[
     (
         "claims 2^50 bytes",
@@ -200,7 +200,7 @@ fn hostile_servers_end_in_an_error_soon_and_without_filling_the_memory() {
     for (what, answer, said) in HOSTILE {
         let host = serving(answer);
         let places = ["set.tacozip", "folder/", "folder/.tacocat", "set/__TACOCAT__", "set.0000.part.tortilla"];
-        // What is claimed is used otherwise by each container; the network is the same for all.
+        // A claimed size affects each container differently; network behaviour is the same for all.
         let few = if what.starts_with("claims") { places.len() } else { 2 };
         for place in &places[..few] {
             let workspace = Workspace::new();
@@ -219,7 +219,7 @@ fn hostile_servers_end_in_an_error_soon_and_without_filling_the_memory() {
     }
 }
 
-/// A dataset of `count` parts under an index, each part with one sample.
+/// A dataset of `count` parts with an index, each part with one sample.
 fn parts(workspace: &Workspace, count: usize) -> PathBuf {
     let mut table = String::from("path,part\n");
     for number in 0..count {
@@ -248,7 +248,7 @@ fn parts(workspace: &Workspace, count: usize) -> PathBuf {
     workspace.path("parts")
 }
 
-/// Runs the program where it may have 256 files open.
+/// Runs the program with a limit of 256 open files.
 #[track_caller]
 fn with_few_handles(workspace: &Workspace, arguments: &[&str]) {
     let mut command = Command::new("sh");

@@ -1,5 +1,4 @@
-//! Every test that drives the studio from outside, as one program: the command line, the files it reads and writes, the rules
-//! of the source itself. Tests of one function live beside it in `src`.
+//! Integration tests as one binary: the command line, files read and written, rules of the source code. Unit tests are in `src`.
 
 #![allow(clippy::expect_used, clippy::unwrap_used, missing_docs, reason = "a test says what went wrong by ending")]
 

@@ -1,6 +1,6 @@
-//! Small good datasets with random damage: whatever the bytes, opening, checking and reading end soon, with an answer or an
-//! error; never with a panic, and never outside the dataset. `TACO_STUDIO_MUTANTS=N` tries more, `TACO_STUDIO_SEED` others;
-//! `TACO_STUDIO_PATIENCE` is the seconds that one may take, for a machine that has other work.
+//! Small valid datasets with random damage: opening, checking and reading end quickly with a result or an error, never with a
+//! panic, and never read outside the dataset. `TACO_STUDIO_MUTANTS=N` tries more, `TACO_STUDIO_SEED` others;
+//! `TACO_STUDIO_PATIENCE` sets the time limit in seconds, for a busy machine.
 
 mod generations;
 
@@ -17,12 +17,12 @@ use taco_studio::{ops, query, validate};
 use crate::rules::{Files, Good};
 use crate::support::files_below;
 
-/// Mutants of each container in an ordinary run.
+/// Number of mutants of each container by default.
 const MUTANTS: u64 = 150;
-/// Seconds that a mutant may take; a good dataset takes some milliseconds.
+/// Maximum time for a mutant in seconds; a valid dataset takes some milliseconds.
 const PATIENCE: u64 = 5;
 
-/// Random numbers that are the same everywhere (SplitMix64).
+/// Deterministic random numbers (SplitMix64).
 struct Random(u64);
 
 impl Random {
@@ -33,21 +33,21 @@ impl Random {
         mixed ^ (mixed >> 31)
     }
 
-    /// A number below `limit`; 0 when there is none.
+    /// A number below `limit`; 0 when `limit` is 0.
     fn below(&mut self, limit: usize) -> usize {
         if limit == 0 { 0 } else { (self.next() % limit as u64) as usize }
     }
 
-    /// A place in `range`.
+    /// A number in `range`.
     fn within(&mut self, range: &std::ops::Range<usize>) -> usize {
         range.start + self.below(range.len())
     }
 }
 
-/// Numbers that readers stumble over.
+/// Numbers that are difficult for readers.
 const ODD: [u64; 10] = [0, 1, 0x7F, 0xFF, 0x7FFF, 0xFFFF, 0x7FFF_FFFF, 0xFFFF_FFFF, 0x7FFF_FFFF_FFFF_FFFF, u64::MAX];
 
-/// Damages `bytes` inside `range` once.
+/// Damages `bytes` inside `range` once; returns a description.
 fn damage(bytes: &mut Vec<u8>, range: &std::ops::Range<usize>, random: &mut Random) -> String {
     let at = random.within(range);
     if at >= bytes.len() {
@@ -94,7 +94,7 @@ fn damage(bytes: &mut Vec<u8>, range: &std::ops::Range<usize>, random: &mut Rand
     }
 }
 
-/// A value of a JSON text: cut, doubled, of another type.
+/// Damages a value of a JSON text: truncated, duplicated, or of another type.
 fn damage_json(bytes: &mut Vec<u8>, random: &mut Random) -> String {
     let text = String::from_utf8_lossy(bytes).into_owned();
     let places: Vec<usize> = text.match_indices([':', ',']).map(|(at, _)| at + 1).collect();
@@ -105,7 +105,7 @@ fn damage_json(bytes: &mut Vec<u8>, random: &mut Random) -> String {
     format!("{value} at {at} of the JSON")
 }
 
-/// Everything that a person could do with it. Errors are fine; what is checked is that every place lies inside.
+/// Uses the dataset in every way. Errors are accepted; every byte range must be inside the dataset.
 fn use_it(path: &Path) {
     let ctx = JobContext::default();
     let _ = validate::path(path, true, &ctx);
@@ -129,7 +129,7 @@ fn use_it(path: &Path) {
                     let fits = offset.checked_add(*range).is_some_and(|end| end <= length);
                     assert!(beside && *range == size && fits, "{asset} is outside");
                 }
-                // Several datasets as one: bytes come out of the parts that lie beside the list.
+                // Several datasets as one: data is read from the parts beside the list.
                 (AssetPath::Range { container, offset, size: range, .. }, Physical::Joined(_)) => {
                     let plain = container.components().all(|part| part != std::path::Component::ParentDir);
                     let beside = plain && container.parent() == path.parent();
@@ -176,7 +176,7 @@ fn use_it(path: &Path) {
     }
 }
 
-/// Uses the dataset on a thread of its own; says what went wrong.
+/// Uses the dataset on a separate thread; returns what went wrong.
 fn outcome(path: PathBuf) -> Result<(), String> {
     let (sender, receiver) = channel();
     std::thread::spawn(move || {
@@ -198,13 +198,13 @@ fn number(variable: &str, default: u64) -> u64 {
     std::env::var(variable).map_or(default, |text| text.parse().unwrap_or_else(|_| panic!("{variable} is no number")))
 }
 
-/// Makes mutants with `mutate` until there are enough; a failure says which, and keeps the file for another look.
+/// Generates and tries mutants; a failure names the mutant and keeps its file.
 fn try_mutants(kind: &str, make: impl Fn(&mut Random, &Path) -> (PathBuf, String)) {
     let first = number("TACO_STUDIO_SEED", 1);
     let mut failed = Vec::new();
     for seed in first..first + number("TACO_STUDIO_MUTANTS", MUTANTS) {
         let folder = tempfile::tempdir().expect("a temporary folder");
-        // Neighbouring seeds have to give unlike mutants.
+        // Neighbouring seeds must give different mutants.
         let (path, what) = make(&mut Random(seed.wrapping_mul(0xD134_2543_DE82_EF95)), folder.path());
         if let Err(fault) = outcome(path) {
             failed.push(format!("{kind} with TACO_STUDIO_SEED={seed} ({what}): {fault}; kept in {}", folder.keep().display()));
@@ -241,7 +241,7 @@ fn damaged_archives_are_survived() {
 #[test]
 fn damaged_members_are_survived() {
     let good = Good::new();
-    // Members that hold what they should but for one: the header and the directory are right, so that readers get far.
+    // All members but one are valid, and header and directory are correct, so that readers get far.
     let names: Vec<String> = files_below(&good.folder).into_iter().filter(|name| !name.ends_with(".bin")).collect();
     try_mutants("ZIP with one bad member", |random, folder| {
         let name = &names[random.below(names.len())];
@@ -271,7 +271,7 @@ fn damaged_folders_are_survived() {
     });
 }
 
-/// A golden set of parts with its index, in a folder of its own.
+/// A golden set of parts with its index, copied to its own folder.
 fn set_of_parts(name: &str, folder: &Path) -> PathBuf {
     let golden = crate::support::fixtures("golden", "TACO_STUDIO_GOLDEN");
     let from = golden.iter().find(|folder| folder.ends_with(name)).unwrap_or_else(|| panic!("no golden set {name}"));
@@ -293,12 +293,12 @@ fn damaged_indexes_over_parts_are_survived() {
     ] {
         try_mutants(opened, |random, folder| {
             let set = set_of_parts(name, folder);
-            // Mostly the index; now and then a part that it leads to.
+            // Usually damages the index, sometimes one of its parts.
             let part = format!("parts_part000{}.tacozip", 1 + random.below(3));
             let file = if random.below(6) == 0 { part.as_str() } else { files[random.below(files.len())] };
             let path = set.join(file);
             let mut bytes = std::fs::read(&path).expect("a file");
-            // The single file begins with its table of sections.
+            // The single-file index begins with its table of sections.
             let what = match file == "__TACOCAT__" && random.below(2) == 0 {
                 true => damage(&mut bytes, &(8..128), random),
                 false => damage_file(file, &mut bytes, random),
@@ -343,7 +343,7 @@ fn damage_file(name: &str, bytes: &mut Vec<u8>, random: &mut Random) -> String {
         bytes.truncate(random.below(bytes.len()));
         return format!("cut to {}", bytes.len());
     }
-    // The footer is what readers trust most: every other time the damage is there.
+    // Half of the damage is in the footer, which readers rely on most.
     let start = if random.below(2) == 0 { bytes.len().saturating_sub(700) } else { 0 };
     let range = start..bytes.len();
     (0..1 + random.below(2)).map(|_| damage(bytes, &range, random)).collect::<Vec<_>>().join(", ")

@@ -1,5 +1,5 @@
-//! Padding from outside: what `create` pads is valid, hidden from whoever reads samples, opens in the official reader, and is
-//! described by real ids; the studio's commands for fixes.
+//! Padding: the padding that `create` adds is valid, hidden from readers of samples, accepted by the official reader, and
+//! described by real ids; also the commands for fixes.
 
 use serde_json::json;
 

@@ -1,5 +1,5 @@
-//! Datasets written in parts: names as the official tools make them, each part whole, the indexes over them right, and nothing
-//! left behind when one of them can't be written.
+//! Datasets written in parts: named like those of the official tools, each part complete, with correct indexes, and nothing left
+//! behind on failure.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -117,7 +117,7 @@ fn all_parts_appear_or_none() {
     let out = workspace.path("out");
     fs::create_dir(&out).expect("a folder");
     let split = ["--split-size", "40KB", "--consolidate", "tacocat"];
-    // The last name is taken: the first ones don't appear either.
+    // The last name exists: none of the outputs is written.
     fs::create_dir(out.join(".tacocat")).expect("a folder");
     let target = out.join("parts.tacozip");
     let arguments = ["convert".as_ref(), whole.as_os_str(), target.as_os_str()];
@@ -131,7 +131,7 @@ fn all_parts_appear_or_none() {
     convert(&workspace, &whole, "out/parts.tacozip", &[&split[..], &["--overwrite"]].concat());
     assert_eq!(names(&out), before, "replaced, with nothing beside it");
     workspace.studio(["validate".as_ref(), out.join(".tacocat").as_os_str()]).expect_code(0);
-    // A FOLDER has no place in an index.
+    // A FOLDER cannot be part of an index.
     let folders = ["convert", "--split-size", "40KB", "--consolidate", "tacocat", "--format", "folder"];
     let last = [whole.as_os_str(), workspace.path("folders").as_os_str()].map(std::ffi::OsStr::to_owned);
     let ran = workspace.studio(folders.iter().map(Into::into).chain(last)).expect_code(2);

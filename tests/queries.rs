@@ -1,5 +1,5 @@
-//! Filters, cascades and views through the command line: on datasets of the official tools the answers must be the correct ones
-//! that an independent script wrote down in `queries.json`. `TACO_STUDIO_GOLDEN` names another folder to go through instead.
+//! Filters, cascades and views through the command line: on datasets of the official tools the results must equal those that an
+//! independent script recorded in `queries.json`. `TACO_STUDIO_GOLDEN` selects another folder.
 
 use std::fs;
 use std::path::Path;
@@ -15,7 +15,7 @@ fn each_dataset(mut check: impl FnMut(&Path, &Value, &str)) {
         let Ok(text) = fs::read_to_string(folder.join("queries.json")) else { continue };
         let answers: Value = serde_json::from_str(&text).expect("queries.json");
         for (name, answers) in answers.as_object().expect("an object of datasets") {
-            // Datasets that the reader of today can't open have no format here, but answers all the same.
+            // Datasets that the current reader cannot open have answers without a format.
             let known = matches!(answers["format"].as_str(), Some("zip" | "folder" | "tacocat") | None);
             if known && folder.join(name).exists() {
                 check(&folder.join(name), answers, &format!("{}/{name}", folder.file_name().expect("a name").to_string_lossy()));
@@ -125,8 +125,7 @@ fn flat_views_lead_to_every_file() {
             Value::from(ids.join("/"))
         };
         assert_eq!(sorted(found.iter().map(path).collect()), sorted(correct.clone()), "{fixture}");
-        // Where the answers have GDAL's paths, they are of samples in the order of the paths, but for sets of the other writer, where
-        // the reader's order is another.
+        // Where answers contain GDAL paths, they are sorted by path, except for sets of the other writer.
         let places: Vec<&str> = answers["flatten"]["gdal_vsi"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
         let range = |text: &str| text.split(',').next().map(str::to_owned);
         let in_archive = |place: &&str| place.starts_with("/vsisubfile/");
@@ -160,7 +159,7 @@ fn an_index_answers_as_its_parts_do() {
             answers.as_object().expect("datasets").iter().filter(|(name, _)| name.ends_with(".tacozip")).collect();
         for (kind, key) in [("bbox", "bbox"), ("datetime", "range")] {
             for case in parts.first().and_then(|(_, first)| first[kind].as_array()).into_iter().flatten() {
-                // The same question of every part, where each has its answer.
+                // The same query on every part that has answers.
                 let same = |(_, part): &(&String, &Value)| {
                     let cases = part[kind].as_array()?;
                     let case = cases.iter().find(|other| other[key] == case[key] && other["level"] == case["level"])?;
@@ -204,7 +203,7 @@ fn statements_follow_one_another_and_errors_tell_their_place() {
     );
     let alone = rows(&workspace, &dataset, &chain(&["SELECT count(quality) AS n FROM data"]));
     assert_eq!(whole[0]["n"], alone[0]["n"]);
-    // The other tables stay as they are.
+    // The other tables are unchanged.
     let joined = chain(&[first, "SELECT data.id, level0.type FROM data JOIN level0 ON data.id = level0.id"]);
     assert_eq!(Value::from(rows(&workspace, &dataset, &joined).len()), alone[0]["n"]);
     let described = rows(&workspace, &dataset, &chain(&[first, "DESCRIBE data"]));
@@ -224,7 +223,7 @@ fn statements_follow_one_another_and_errors_tell_their_place() {
 fn samples_are_read_by_position() {
     let workspace = Workspace::new();
     each_dataset(|dataset, answers, fixture| {
-        // Rows of the views are in the order of the samples; positions count what is seen.
+        // Rows of views are in sample order; positions count visible samples.
         let Some(ids) = answers["ids"].as_array().filter(|ids| !ids.is_empty()) else { return };
         let last = format!("#{}", ids.len() - 1);
         let by_id = ["read".as_ref(), dataset.as_os_str(), std::ffi::OsStr::new(ids[ids.len() - 1].as_str().expect("an id"))];

@@ -1,6 +1,6 @@
-//! The official reader and the studio asked the same: the reader must answer on what the studio wrote as it does on what the
-//! tools wrote, and the studio must find the samples that the reader finds. One call of the reader's Python answers everything
-//! for one set.
+//! The official reader and the studio with the same questions: the reader must give equal answers on output of the studio and of
+//! the tools, and the studio must find the samples that the reader finds. One call of the reader's Python answers all questions
+//! about one set.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::support::{Workspace, entries, fixtures};
 
-/// What to ask of a dataset: its own questions of `queries.json`, a few of each kind and level.
+/// Questions about a dataset: a few of each kind and level from `queries.json`.
 fn questions(answers: &Value) -> Vec<Value> {
     let mut asked = vec![json!({"ask": "load"}), json!({"ask": "read"})];
     for (kind, key) in [("bbox", "bbox"), ("datetime", "range")] {
@@ -25,7 +25,7 @@ fn questions(answers: &Value) -> Vec<Value> {
         vec!["SELECT id, type FROM data".to_owned(), "SELECT type, count(*) AS n FROM data GROUP BY type".to_owned()];
     for level in 0..=deepest {
         statements.push(format!("SELECT id, type FROM level{level} WHERE NOT starts_with(id, '__TACOPAD')"));
-        // The reader joins an index without its parts, which multiplies rows.
+        // The reader's joins over an index ignore the part, which multiplies rows.
         if is_flat_right && level > 0 {
             statements.push(format!(
                 "SELECT \"l{level}:id\", \"l0:id\", \"l{level}:type\" FROM l{level} WHERE NOT starts_with(\"l{level}:id\", '__TACOPAD')"
@@ -36,7 +36,7 @@ fn questions(answers: &Value) -> Vec<Value> {
     asked
 }
 
-/// What the official reader says to each question of each dataset; several paths are joined.
+/// The official reader's answers for each dataset; several paths are opened together.
 fn reader(workspace: &Workspace, asked: &[(Vec<PathBuf>, Vec<Value>)]) -> Vec<Vec<Value>> {
     let one = |paths: &[PathBuf]| if let [path] = paths { json!(path) } else { json!(paths) };
     let list: Vec<Value> = asked.iter().map(|(paths, questions)| json!({"path": one(paths), "questions": questions})).collect();
@@ -57,8 +57,8 @@ fn sorted(mut values: Vec<Value>) -> Vec<Value> {
     values
 }
 
-/// The studio's answer in a form in which the reader's can be had as well; nothing for what only the reader is asked.
-/// With padding on level 0 the reader's SQL shows it in `data`, which otherwise hides it; in the studio only `level0` has it.
+/// The studio's answer in a form comparable to the reader's; `None` for questions to the reader only. With padding on level 0,
+/// the reader's SQL includes it in `data`, and the studio only in `level0`.
 fn ours(workspace: &Workspace, datasets: &[PathBuf], question: &Value, padded: bool) -> Option<Vec<Value>> {
     let ids = |arguments: &[String]| {
         rows(workspace, datasets, arguments).into_iter().map(|row| row["id"].clone()).collect::<Vec<Value>>()
@@ -92,13 +92,13 @@ fn theirs(question: &Value, answer: &Value) -> Vec<Value> {
     })
 }
 
-/// Holds the studio's answers on `datasets` against those that the reader gave; gives how many there were.
+/// Compares the studio's answers on `datasets` with the reader's; returns the number of compared answers.
 fn compare(workspace: &Workspace, name: &str, datasets: &[PathBuf], questions: &[Value], answers: &[Value]) -> usize {
     let mut compared = 0;
     let ids = rows(workspace, datasets, &["--sql".into(), "SELECT id FROM level0".into()]);
     let padded = ids.iter().any(|row| row["id"].as_str().is_some_and(|id| id.starts_with("__TACOPAD")));
     for (question, answer) in questions.iter().zip(answers) {
-        // A defect of the reader is no answer.
+        // An error is a defect of the reader.
         if answer.get("error").is_some() {
             continue;
         }
@@ -110,7 +110,7 @@ fn compare(workspace: &Workspace, name: &str, datasets: &[PathBuf], questions: &
     compared
 }
 
-/// Sets with answers that the reader of today can open, with the dataset to ask about.
+/// Sets with answers that the current reader can open: name, dataset, answers.
 fn sets() -> Vec<(String, PathBuf, Value)> {
     let mut found = Vec::new();
     for folder in fixtures("golden", "TACO_STUDIO_GOLDEN") {
@@ -140,7 +140,7 @@ fn the_studio_finds_what_the_official_reader_finds() {
     assert!(compared > 100, "only {compared} answers");
 }
 
-/// Everything that the studio makes of a dataset without changing what it says.
+/// Every lossless output of the studio for a dataset.
 fn rewritten(workspace: &Workspace, name: &str, dataset: &Path) -> Vec<PathBuf> {
     let stem = name.replace(['/', '.'], "_");
     let mut made = Vec::new();
@@ -172,7 +172,7 @@ fn the_official_reader_answers_on_ours_as_on_the_tools_own() {
         let found = reader(&workspace, &asked);
         for ((made, _), answers) in asked.iter().zip(&found).skip(1) {
             for ((question, original), answer) in questions.iter().zip(&found[0]).zip(answers) {
-                // Bytes by wrong offsets are what the studio puts right.
+                // The studio corrects wrong offsets.
                 let mended = name.contains("refbug") && question["ask"] == "read";
                 if original.get("error").is_some() || mended {
                     continue;
@@ -185,7 +185,7 @@ fn the_official_reader_answers_on_ours_as_on_the_tools_own() {
     assert!(compared > 200, "only {compared} answers");
 }
 
-/// The ZIPs of a golden set, copied.
+/// Copies the ZIPs of a golden set.
 fn copied_zips(set: &Path, folder: &Path) -> Vec<PathBuf> {
     fs::create_dir(folder).expect("a folder");
     let mut copies = Vec::new();
@@ -226,11 +226,11 @@ fn the_official_reader_answers_on_our_index_as_on_the_tools_own() {
                 compared += 1;
             }
         }
-        // No published reader opens the other two forms; the studio's answers on all of them are those on the index.
+        // No published reader opens the other two forms; the studio's answers must equal those on the index.
         for form in [path.clone(), folder.join(".tacocat"), folder.join("__TACOCAT__"), list] {
             compared += compare(&workspace, &form.display().to_string(), &[form], &questions, &found[0]);
         }
-        // What is joined by hand, here and there; the reader's filters of joined datasets below level 0 find wrong parents.
+        // Local and remote datasets joined by the user; the reader's filters below level 0 of joined datasets find wrong parents.
         let plain: Vec<Value> = questions.iter().filter(|question| question["level"].as_u64().unwrap_or(0) == 0).cloned().collect();
         let joined: Vec<Value> = questions
             .iter()
@@ -248,7 +248,7 @@ fn the_official_reader_answers_on_parts_of_ours_as_on_the_whole() {
     let workspace = Workspace::new();
     let mut compared = 0;
     for (name, path, answers) in sets().into_iter().filter(|(_, _, answers)| answers["format"] != "tacocat") {
-        // Pieces of a padded dataset have other numbers of placeholders, and of one sample there are no parts.
+        // Parts of a padded dataset have other numbers of padding samples, and a single sample cannot be split.
         let roots = answers["ids"].as_array().map_or(0, Vec::len);
         if roots < 2 || name.contains("pad") {
             continue;
@@ -268,7 +268,7 @@ fn the_official_reader_answers_on_parts_of_ours_as_on_the_whole() {
         parts.sort();
         assert_eq!(parts.len(), roots, "{name}: a part for each sample");
         let index = folder.join(".tacocat");
-        // Flat views over an index multiply rows in the reader.
+        // The reader's flat views over an index multiply rows.
         let questions: Vec<Value> = questions(&answers)
             .into_iter()
             .filter(|question| !question["sql"].as_str().is_some_and(|sql| sql.contains("\"l0:id\"")))
@@ -277,7 +277,7 @@ fn the_official_reader_answers_on_parts_of_ours_as_on_the_whole() {
         let found = reader(&workspace, &asked);
         for ((question, original), (indexed, joined)) in questions.iter().zip(&found[0]).zip(found[1].iter().zip(&found[2])) {
             let mended = name.contains("refbug") && question["ask"] == "read";
-            // A filter below level 0 loses its way between parts.
+            // The reader's filter below level 0 mixes up parts.
             let deep = question["level"].as_u64().unwrap_or(0) > 0;
             if original.get("error").is_some() || mended || deep {
                 continue;

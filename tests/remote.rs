@@ -1,5 +1,4 @@
-//! Datasets on another machine, which is this one under another name: they open, read, filter and export as they do from the disk,
-//! with few requests.
+//! Remote datasets, served from this machine: they open, read, filter and export as from disk, with few requests.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -26,7 +25,7 @@ fn golden(set: &str) -> PathBuf {
     all.into_iter().find(|folder| folder.ends_with(set)).unwrap_or_else(|| panic!("no golden set {set}"))
 }
 
-/// The dataset's file below the folder of all golden sets; the only archive where no name is given.
+/// Path of the dataset below the folder of all golden sets; without a name, its only archive.
 fn below(set: &str, name: &str) -> String {
     if !name.is_empty() {
         return format!("{set}/{name}");
@@ -92,7 +91,7 @@ fn filters_give_the_rows_that_they_give_on_the_disk() {
             };
             let (here, there) = (rows(local(&path).as_os_str()), rows(server.url(&path).as_ref()));
             assert_eq!(here.0, there.0, "{path}: {sql}");
-            // Only where the samples lie differs.
+            // Only the samples' location differs.
             let prefix = local("").canonicalize().expect("a folder");
             let remote = there.1.replace(&format!("/vsicurl/{}", server.url("")), "@");
             let on_disk = here.1.replace(&format!("{}/", prefix.display()), "@").replace(&format!("{}/", local("").display()), "@");
@@ -175,14 +174,14 @@ fn a_part_of_a_remote_dataset_is_written_with_the_same_bytes() {
     }
 }
 
-/// Files that lie apart are asked for side by side, as many at a time as was said, and each of them once for its size and bytes.
+/// Files of a remote folder are requested in parallel, up to the limit, and each once for size and data.
 #[test]
 fn the_files_of_a_remote_folder_are_asked_for_side_by_side() {
     let server = server();
     for (set, name) in FOLDERS {
         let path = below(set, name);
         let files = crate::support::files_below(&local(&path)).len();
-        // An answer takes long enough for the others to be asked for meanwhile, on a busy machine too.
+        // Responses are delayed so that others can be requested meanwhile, even on a busy machine.
         for (limit, least, answer_ms) in [("1", 1, 15), ("6", 4, 250)] {
             server.forget();
             server.slow(std::time::Duration::from_millis(answer_ms));
@@ -194,7 +193,7 @@ fn the_files_of_a_remote_folder_are_asked_for_side_by_side() {
             run(&workspace, fixed);
             let at_once = server.most_at_once();
             assert!(at_once >= least && at_once <= limit.parse().expect("a number"), "{path}: {at_once} at once of {limit}");
-            // Looking for the tables and the collection takes a few.
+            // Finding the tables and the collection takes a few requests.
             assert!(server.asked().len() <= 2 * files + 8, "{path}: {} requests for {files} files", server.asked().len());
         }
         server.slow(std::time::Duration::ZERO);
@@ -217,7 +216,7 @@ fn older_generations_and_several_addresses_open_with_few_requests() {
         assert_eq!(rows(server.url(path).as_ref()), rows(local(path).as_os_str()), "{path}");
     }
     let sql = "SELECT id FROM data";
-    // What only names its files elsewhere, or would be found on the disk by looking into a folder.
+    // Datasets that refer to files elsewhere, or that would be found on disk by listing a folder.
     for (path, most) in
         [("44_v1_parts/parts.*.part.tortilla", 6), ("61_v3_folder/change", 12), ("27_v018_parts_tacocat/TACOLLECTION.json", 12)]
     {
@@ -250,7 +249,7 @@ fn older_generations_and_several_addresses_open_with_few_requests() {
     assert!(there.lines().count() > 3 && asked <= 3 * parts.len(), "{asked} requests for {} datasets", parts.len());
 }
 
-/// Checksums of every sample's bytes, by name.
+/// SHA-256 of every sample's data, by name.
 fn payload(dataset: &Path) -> Vec<(String, String)> {
     if dataset.is_dir() {
         let files = crate::support::files_below(&dataset.join("DATA"));

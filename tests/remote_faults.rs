@@ -1,5 +1,5 @@
-//! Servers that do wrong: a clear message with the host, the status and a next step, another try where that helps, no hang, and
-//! never bytes that are stale, mixed or of another place.
+//! Misbehaving servers: a clear message with host, status and suggestion, retries where useful, no hang, and never stale, mixed
+//! or misplaced bytes.
 
 use std::fs;
 use std::path::PathBuf;
@@ -7,8 +7,7 @@ use std::time::Duration;
 
 use crate::support::{Fault, Ran, Server, Workspace, fixtures};
 
-/// Long enough that a waiting program would be seen, short against the patience of the tests: the program is told to give up
-/// after one second.
+/// Maximum run time: long enough to notice hanging, as the program is configured with a timeout of one second.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 fn flat() -> PathBuf {
@@ -26,7 +25,7 @@ fn inspect(workspace: &Workspace, server: &Server) -> Ran {
     workspace.studio_with(&[("TACO_STUDIO_HTTP_TIMEOUT", "1")], ["inspect", &server.url("flat.tacozip")])
 }
 
-/// Fails with exit code 2, quickly, and says all of `said`.
+/// Expects exit code 2, quickly, and all texts of `said`.
 fn expect_message(ran: Ran, said: &[&str]) {
     let ran = ran.expect_code(2);
     assert!(ran.elapsed < PATIENCE, "{ran}");
@@ -115,7 +114,7 @@ fn the_cache_gives_nothing_of_an_older_version() {
         bytes
     };
     let first = read();
-    // The same place and length, other bytes.
+    // The same offset and length, other bytes.
     let mut bytes = fs::read(&zip).expect("reads");
     let at = bytes.windows(first.len()).position(|window| window == first).expect("the sample lies in the archive");
     bytes[at + 100] ^= 0xFF;
@@ -123,7 +122,7 @@ fn the_cache_gives_nothing_of_an_older_version() {
     crate::rules::patch_both(&mut bytes, &format!("DATA/{id}"), 10, &crc.to_le_bytes());
     workspace.write("served/flat.tacozip", &bytes);
     assert_eq!(read(), bytes[at..at + first.len()], "the new version");
-    // What lies in the cache and was damaged there is fetched again.
+    // A damaged cache entry is fetched again.
     for data in crate::support::files_below(&workspace.path("home/.cache")).iter().filter(|name| name.ends_with("/data")) {
         let path = workspace.path("home/.cache").join(data);
         let length = fs::metadata(&path).expect("is there").len() as usize;
@@ -155,7 +154,7 @@ fn exporting_from_a_server_that_fails_leaves_nothing_behind() {
     }
 }
 
-/// A server that gives every request the same answer, and what it was asked.
+/// A server that gives every request the same response, and records the request.
 fn answering(answer: String) -> (String, std::sync::Arc<std::sync::Mutex<String>>) {
     use std::io::{BufRead, BufReader, Write};
     let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("listens");
@@ -187,7 +186,7 @@ fn the_key_of_a_link_does_not_go_where_a_server_sends_us_on_to() {
     assert!(asked.contains("/x.tacozip") && !asked.contains("SECRET"), "{asked}");
 }
 
-/// A folder of another machine with all files of a golden set.
+/// A server with all files of a golden set.
 fn served(workspace: &Workspace, set: &str) -> Server {
     let all = fixtures("golden", "TACO_STUDIO_GOLDEN");
     let source = all.into_iter().find(|folder| folder.ends_with(set)).expect("a golden set");
@@ -197,10 +196,10 @@ fn served(workspace: &Workspace, set: &str) -> Server {
     Server::of(&workspace.path("served"))
 }
 
-/// Times that the program asks a server that fails.
+/// Number of attempts on a failing server.
 const TRIES: usize = 4;
 
-/// What `inspect --json` says of an address.
+/// Output of `inspect --json` for an address.
 fn seen(workspace: &Workspace, url: &str) -> serde_json::Value {
     workspace.studio(["inspect", url, "--json"]).expect_code(0).json()
 }
@@ -211,7 +210,7 @@ fn a_fault_while_a_folder_is_first_looked_at_does_not_make_it_another_dataset() 
     let server = served(&workspace, "09_split_tacocat");
     let url = server.url("");
     let good = seen(&workspace, &url);
-    // Beside the index lies what would be a dataset of its own.
+    // Next to the index there is what would be a dataset of its own.
     workspace.write("served/COLLECTION.json", "{}");
     for part in [".tacocat/COLLECTION.json", ".tacocat/level0.parquet"] {
         server.forget();
@@ -239,7 +238,7 @@ fn a_fault_while_the_collection_is_first_read_is_not_kept_as_its_answer() {
         let url = server.url(place.strip_prefix(workspace.path("served")).expect("is below").to_str().expect("text"));
         let good = seen(&workspace, &url);
         server.forget();
-        // The cache of the workspace would answer.
+        // The cache of the workspace would answer instead.
         let fresh = Workspace::new();
         server.fail(part, Fault::Status(500), 0, TRIES);
         fresh.studio(["inspect", &url, "--json"]).expect_code(2);
@@ -252,7 +251,7 @@ fn a_fault_while_a_directory_is_first_read_is_asked_again() {
     use taco_studio::container::{self, Physical};
     use taco_studio::jobs::JobContext;
     let workspace = Workspace::new();
-    // A directory of its own request: far from the tables, and too long to come along with them.
+    // The directory takes a separate request: it is far from the tables and too long to be prefetched.
     let mut rows = String::from("path\n");
     for number in 0..2500 {
         let name = format!("{number:05}-a-long-name-so-that-the-directory-is-long-as-well.bin");
@@ -303,7 +302,7 @@ fn a_fault_while_an_image_is_read_leaves_nothing_of_it_out_afterwards() {
     };
     let mut failed = 0;
     for good in 0..5 {
-        // Another name each time: nothing of it is known.
+        // A new name each time, so nothing is cached.
         let name = format!("image-{good}.tif");
         fs::copy(&image, workspace.path("served").join(&name)).expect("copies");
         let url = server.url(&name);

@@ -1,5 +1,5 @@
-//! Real servers on this machine: nginx with range requests and an S3-compatible server. Datasets open, filter, preview and export
-//! from them, and the requests are counted by the servers' own logs or by the program's meter.
+//! Real servers on this machine: nginx with range requests and an S3-compatible server. Datasets open, filter, preview and
+//! export; requests are counted from the servers' logs or the program's statistics.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
@@ -16,7 +16,7 @@ fn golden() -> PathBuf {
     all.first().and_then(|folder| folder.parent()).expect("a folder of sets").to_owned()
 }
 
-/// nginx with the files below a folder; ends with this.
+/// nginx serving the files below a folder; stopped on drop.
 struct Nginx {
     child: Child,
     port: u16,
@@ -73,7 +73,7 @@ impl Nginx {
         format!("http://127.0.0.1:{}/{path}", self.port)
     }
 
-    /// The lines of the log since the last call.
+    /// Log lines since the last call.
     fn asked(&self) -> Vec<String> {
         std::thread::sleep(Duration::from_millis(100));
         let text = fs::read_to_string(&self.log).unwrap_or_default();
@@ -84,7 +84,7 @@ impl Nginx {
 
 impl Drop for Nginx {
     fn drop(&mut self) {
-        // Told to end, it takes its worker along; killed, it would leave it behind.
+        // SIGTERM also ends its worker, which SIGKILL would leave running.
         let told = Command::new("kill").arg(self.child.id().to_string()).stderr(Stdio::null()).status();
         if !told.is_ok_and(|status| status.success()) {
             let _ = self.child.kill();
@@ -93,7 +93,7 @@ impl Drop for Nginx {
     }
 }
 
-/// The S3 server with the files below a folder in the bucket `data`; ends with this.
+/// The S3 server with the files below a folder in the bucket `data`; stopped on drop.
 struct S3 {
     child: Child,
     endpoint: String,
@@ -129,7 +129,7 @@ impl Drop for S3 {
     }
 }
 
-/// The meter that a program printed with `--traffic`.
+/// The statistics that a program printed with `--traffic`.
 fn traffic(ran: &Ran) -> Value {
     let start = ran.stderr.find('{').unwrap_or_else(|| panic!("no meter: {ran}"));
     serde_json::from_str(&ran.stderr[start..]).unwrap_or_else(|error| panic!("the meter is not JSON ({error}): {ran}"))
@@ -197,7 +197,7 @@ fn a_preview_of_a_large_image_takes_few_requests() {
     workspace.studio(arguments.into_iter().chain(rest)).expect_code(0);
     fs::rename(&image, workspace.path("served/image.tif")).expect("moves");
     let nginx = Nginx::of(&workspace, &workspace.path("served"));
-    // As a file of its own, and inside the archive that was opened before.
+    // As a separate file, and inside the archive that was opened before.
     let inside = workspace.studio(["read", &nginx.url("large.tacozip"), "large/image.tif"]).expect_code(0).stdout;
     let (range, _) = inside.trim().strip_prefix("/vsisubfile/").and_then(|rest| rest.split_once(',')).expect("a range");
     let (offset, size) = range.split_once('_').expect("offset and size");

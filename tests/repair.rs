@@ -1,4 +1,4 @@
-//! `repair` mends what needs no judgement, keeps every byte of data, and says what it did; what it must not touch it refuses.
+//! `repair` fixes what needs no judgement, keeps every byte of data, reports its changes, and refuses what it must not touch.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -13,7 +13,7 @@ fn repair(good: &Good, from: &Path, to: &Path) -> Ran {
     good.workspace.studio([OsStr::new("repair"), from.as_os_str(), OsStr::new("-o"), to.as_os_str(), OsStr::new("--json")])
 }
 
-/// The hash of every FILE, read through the program.
+/// SHA-256 of every FILE, read through the program.
 fn hashes(good: &Good, path: &Path) -> BTreeMap<String, String> {
     let out = good.workspace.path("payload.bin");
     let mut hashes = BTreeMap::new();
@@ -34,7 +34,7 @@ fn codes(list: &Json) -> Vec<String> {
     codes
 }
 
-/// Faults of tools that ZIP and FOLDER have alike.
+/// Defects of tools that occur in ZIP and FOLDER alike.
 fn spoil(files: &mut Files) {
     files.drop_column("METADATA/level0.parquet", "internal:current_id");
     files.json(|collection| {

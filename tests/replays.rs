@@ -1,5 +1,5 @@
-//! Command files through the program: `tests/replays/*.json` say what to do and what has to come of it. Each runs beside freshly
-//! made scenes, in a folder of its own. A new file is run without being named here.
+//! Scripts run by the program: `tests/replays/*.json` contain commands and expected results. Each runs next to newly created
+//! scenes, in its own folder. New files are picked up automatically.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -27,7 +27,7 @@ fn every_command_file_does_what_it_says() {
         let name = file.file_name().expect("a name").to_string_lossy().into_owned();
         let text = fs::read_to_string(&file).expect("a command file");
         let commands: Vec<serde_json::Value> = serde_json::from_str(&text).expect("a list of commands");
-        // In a folder below, so that paths count from the file and not from where the program runs.
+        // In a subfolder: paths are relative to the script, not to the working directory.
         let scenes = workspace.path("scenes");
         let place = workspace.path("work");
         fs::create_dir(&place).expect("a folder");
@@ -49,7 +49,7 @@ fn every_command_file_does_what_it_says() {
     }
 }
 
-/// Six scenes for `tests/scripts/build.json`: one file lost, one elsewhere, one under another name.
+/// Six scenes for `tests/scripts/build.json`: one file missing, one in another folder, one misnamed.
 pub fn faulty_scenes(workspace: &Workspace) -> std::path::PathBuf {
     nested_scenes(workspace, 6);
     let place = workspace.path("work");
@@ -132,10 +132,10 @@ fn every_panel_comes_in_both_themes() {
     assert!(ran.stdout.contains("lines did what they should"), "{ran}");
 }
 
-/// What the application told before it was killed: lines that were done, and steps of the draft.
+/// What the application reported before it was killed: completed commands, and draft steps.
 type Told = Arc<Mutex<(usize, usize)>>;
 
-/// The application with the script of [`faulty_scenes`], telling each line.
+/// The application running the script of [`faulty_scenes`], reporting each command.
 fn started(workspace: &Workspace) -> (Child, Told, JoinHandle<()>) {
     let script = faulty_scenes(workspace);
     let mut command = Command::new(env!("CARGO_BIN_EXE_taco-studio"));
@@ -166,21 +166,21 @@ fn an_application_killed_at_any_moment_gives_its_draft_back() {
     listener.join().expect("listens");
     let whole = began.elapsed();
     let lines = told.lock().expect("told").0;
-    // The last lines open what was written: no draft is open then.
+    // The last commands open the written datasets, without a draft.
     let reopening = lines - 5;
     let mut moments = BTreeSet::new();
     let (mut restored_drafts, mut outputs) = (0, 0);
     for round in 0..20u32 {
         let workspace = Workspace::new();
         let (mut child, told, listener) = started(&workspace);
-        // Spread over the run, in an order that looks like none.
+        // Spread over the run in a scattered order.
         std::thread::sleep(whole.mul_f64(f64::from(round * 13 % 20) / 20.0 + 0.02));
         let _ = child.kill();
         child.wait().expect("has ended");
         listener.join().expect("listens");
         let (done, steps) = *told.lock().expect("told");
         moments.insert(done);
-        // What stands under a final name is whole.
+        // Files with a final name are complete.
         let out = workspace.path("work/out");
         let written = if out.exists() { entries(&out) } else { Vec::new() };
         let hidden = |path: &&std::path::PathBuf| [".partial", ".old"].iter().any(|end| path.to_string_lossy().ends_with(end));

@@ -1,4 +1,4 @@
-//! Results on standard output arrive whole, or the exit code says that they did not.
+//! Results on standard output are complete, or the exit code reports a failure.
 
 #![cfg(target_os = "linux")]
 

@@ -1,4 +1,4 @@
-//! Datasets through several containers: whatever the way, the bytes, the metadata and the collection stay what they were.
+//! Conversions through several containers keep bytes, metadata and the collection.
 
 use std::fs;
 use std::path::Path;
@@ -56,7 +56,7 @@ fn official_datasets_survive_a_round_trip() {
         let [first, second, third] = if dataset.is_dir() { [1, 2, 3] } else { [0, 1, 2] }.map(|at: usize| &paths[at]);
         println!("{fixture}");
         convert(&workspace, dataset, first);
-        // What the first conversion may change is what a writer computes: older and faulty tables come out right.
+        // The first conversion may only change what a writer computes: tables of older tools are corrected.
         expect_ok(workspace.python("check.py", ["same".as_ref(), "--values".as_ref(), dataset.as_os_str(), first.as_os_str()]));
         convert(&workspace, first, second);
         expect_same(&workspace, first, second);
@@ -76,7 +76,7 @@ fn nothing_half_written_is_left_and_nothing_is_overwritten_silently() {
     assert_eq!(ran.code(), 2, "an existing file needs to be asked about: {ran}");
     assert_eq!(fs::read(&other).expect("the file"), b"something of the user's");
 
-    // A source that is not there any more: named, and no trace of the attempt.
+    // A missing source is named, and nothing is left behind.
     fs::create_dir(workspace.path("out")).expect("a folder");
     let folder = workspace.path("folder");
     convert(&workspace, &dataset, &folder);

@@ -1,5 +1,5 @@
-//! Every rule of the table has a broken dataset that shows it, with the place and a message that helps; a good dataset shows
-//! none. Damage is done in process, to copies of a small dataset of our own.
+//! Every rule has a broken dataset that violates it, with location and a helpful message; a valid dataset has no findings. Copies
+//! of a small dataset are damaged in process.
 
 mod cases;
 mod damage;
@@ -20,7 +20,7 @@ use cases::{Case, Damage};
 pub use damage::{Files, patch_both};
 pub use good::{FILES, Good, ROOTS, options};
 
-/// The profile that makes a rule: that of today's tools where it does.
+/// A profile that contains the rule; preferably that of the tools.
 fn profile_of(rule: Rule) -> Profile {
     if rule.applies_to(Profile::Tools) { Profile::Tools } else { Profile::Spec }
 }
@@ -41,7 +41,7 @@ fn listed(report: &Report) -> String {
     report.findings.iter().map(line).collect()
 }
 
-/// The reports on the case's broken dataset; two where ZIP and FOLDER are damaged alike.
+/// The reports on the broken datasets of a case; two when ZIP and FOLDER are damaged alike.
 fn reports(good: &Good, case: &Case) -> Vec<(&'static str, Report)> {
     let folder = tempfile::tempdir_in(good.workspace.path("")).expect("a folder");
     let zip = folder.path().join("broken.tacozip");
@@ -102,7 +102,7 @@ fn the_good_dataset_has_no_finding() {
     assert_eq!(listed(&check_draft(&good.dataset, Profile::Tools)), "");
     assert_eq!(listed(&check_path(&good.zip)), "");
     assert_eq!(listed(&check_path(&good.folder)), "");
-    // The archive that the cases make is as good as the writer's, so what is found in it was put there.
+    // The archive built by the test code is as valid as the writer's, so findings come from the damage.
     let again = good.workspace.write("again.tacozip", Files::of_zip(&good.zip).to_zip());
     assert_eq!(listed(&check_path(&again)), "");
 }
@@ -151,7 +151,7 @@ fn every_rule_has_a_dataset_that_breaks_nothing_else() {
             with.entry(case.rule).or_default().insert(others);
         }
     }
-    // No dataset can break one of these alone: what else comes with it is its other face.
+    // These cannot be violated alone; the other findings are consequences.
     let never_alone = [(Rule::ZipOverlap, "ZIP-7"), (Rule::ZipName, "ZIP-9"), (Rule::FolderPath, "DIR-2 ID-1 META-6 META-7")];
     let mut wrong = String::new();
     for (rule, others) in &with {

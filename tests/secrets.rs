@@ -1,5 +1,5 @@
-//! Who gets to know a token, a key or a signed link: the server that it is for, over encryption or within this machine, and nobody
-//! that this server sends on to.
+//! Tokens, keys and signed links are sent only to the server they are for, encrypted or within this machine, and not to servers
+//! that it redirects to.
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpListener;
@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 
 use crate::support::{Server, Workspace, fixtures};
 
-/// A server that gives every request the same answer, and what it was told.
+/// A server that gives every request the same response, and records the request.
 fn answering(answer: String) -> (String, Arc<Mutex<String>>) {
     let listener = TcpListener::bind("127.0.0.1:0").expect("listens");
     let host = listener.local_addr().expect("has an address").to_string();
@@ -28,7 +28,7 @@ fn missing() -> String {
     "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\nConnection: close\r\n\r\n".into()
 }
 
-/// A server that sends on to `there` with `status`.
+/// A server that redirects to `there` with `status`.
 fn sending_on(status: u16, there: &str) -> (String, Arc<Mutex<String>>) {
     answering(format!("HTTP/1.1 {status} Moved\r\nLocation: {there}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"))
 }

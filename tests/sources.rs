@@ -1,5 +1,5 @@
-//! What is copied is what was meant: places in an archive count for the version in which they were found, and bytes that do not
-//! have the checksum that their archive states are not given a new one in silence.
+//! Copies contain the intended data: byte ranges apply only to the version of an archive in which they were found, and data with
+//! a wrong CRC-32 is not silently given a new one.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -16,7 +16,7 @@ use taco_studio::studio::{Command, Event, Studio, open_project, save_project};
 use crate::rules::options;
 use crate::support::{Ran, Workspace, fixtures, sha256_of};
 
-/// Roots whose files have one size, so that those of one lie where those of another lay.
+/// Roots whose files have equal sizes, so that ranges of different files coincide.
 fn scenes(workspace: &Workspace, ids: &[&str]) -> Dataset {
     let roots = ids.iter().map(|id| {
         let files = ["a.bin", "b.bin"].map(|name| {
@@ -68,7 +68,7 @@ fn write_draft(studio: &mut Studio, target: &Path) -> Result<Event, Error> {
     studio.run_to_end(Command::Write { options }, &mut |_| {})
 }
 
-/// The archive holds these roots, each with its own bytes, and is valid.
+/// The archive contains these roots, each with its own data, and is valid.
 fn expect_roots(workspace: &Workspace, path: &Path, ids: &[&str]) {
     let ctx = JobContext::default();
     let reader = container::open(path, &ctx).expect("opens");
@@ -118,7 +118,7 @@ fn a_folder_and_parts_with_the_draft_s_own_files_are_not_written_over() {
     let target = BuildOptions { overwrite: true, ..options(&folder, Format::Folder) };
     let refused = studio.run_to_end(Command::Write { options: target }, &mut |_| {}).expect_err("is refused");
     assert_eq!(refused.kind(), Kind::Usage);
-    // One part has the plain name.
+    // A single part has the plain name.
     let mut studio = forked(&part);
     let parts = Some(container::Parts { size_bytes: Some(1 << 30), ..Default::default() });
     let target = BuildOptions { overwrite: true, parts, ..options(&part, Format::Zip) };
@@ -126,7 +126,7 @@ fn a_folder_and_parts_with_the_draft_s_own_files_are_not_written_over() {
     assert_eq!(refused.kind(), Kind::Usage);
 }
 
-/// Puts an archive with the roots in another order in the place of `path`: as long, changed at the same time, no other name.
+/// Replaces the archive at `path` by one with the roots in another order, with equal size and modification time.
 fn put_another(workspace: &Workspace, path: &Path) {
     let mut turned = IDS;
     turned.reverse();
@@ -157,13 +157,13 @@ fn an_archive_that_was_rewritten_since_is_refused_by_draft_and_project() {
     assert_eq!(refused.kind(), Kind::Changed, "{}", refused.report());
     assert!(refused.report().contains("s0 / a.bin"), "{}", refused.report());
     assert!(build(2).stderr.contains("s0 / a.bin") && !b.exists());
-    // The same archive, copied there again: its time is another one.
+    // A copy of the same archive, with another modification time.
     fs::write(&a, &whole).expect("writes");
     write_draft(&mut studio, &b).expect("is the archive that was opened");
     expect_roots(&workspace, &b, &IDS);
     build(0);
     expect_roots(&workspace, &b, &IDS);
-    // And in another folder, with the project beside it.
+    // In another folder, with the project next to it.
     let moved = workspace.write("moved/a.tacozip", &whole);
     fs::remove_file(&a).expect("removes");
     fs::copy(&project, workspace.path("moved/p.tacostudio")).expect("copies");
@@ -174,7 +174,7 @@ fn an_archive_that_was_rewritten_since_is_refused_by_draft_and_project() {
     expect_roots(&workspace, &b, &IDS);
 }
 
-/// The dataset with ranges of which nobody knows the version, as older projects have them.
+/// The dataset with ranges of unknown version, as in older projects.
 fn without_stamps(tortilla: &Tortilla) -> Tortilla {
     let samples = tortilla.samples.iter().map(|sample| {
         let payload = match &sample.payload {
@@ -207,7 +207,7 @@ fn ranges_of_older_projects_must_be_members_of_their_archive() {
     let old = open_project(&file, &ctx).expect("opens").content.dataset;
     write(&old, &b, true).expect("the archive is as it was");
     expect_roots(&workspace, &b, &IDS);
-    // Another archive, with longer names: no member lies where one lay.
+    // Another archive with longer names: no member has the offset of a former one.
     let longer = ["scene0", "scene1", "scene2", "scene3", "scene4", "scene5", "scene6", "scene7"];
     write(&scenes(&workspace, &longer), &a, true).expect("writes");
     let refused = write(&old, &b, true).expect_err("is another archive");
@@ -247,7 +247,7 @@ fn a_file_rewritten_since_it_was_added_is_not_taken_for_the_one_that_was_meant()
     fs::File::options().write(true).open(&path).and_then(|file| file.set_modified(later)).expect("sets the time");
     let refused = write(&dataset, &target, false).expect_err("is another file").report();
     assert!(refused.contains("s3 / a.bin") && refused.contains("Add it again"), "{refused}");
-    // The writers look themselves as well: validation is some time ago.
+    // The writers check too, as the validation may be outdated.
     for (format, name) in [(Format::Zip, "c.tacozip"), (Format::Folder, "c")] {
         let assembly = Assembly::of_dataset(&dataset, &ctx).expect("lays out");
         let refused = container::write(&assembly, &options(&workspace.path(name), format), &ctx).expect_err("is another file");
@@ -258,7 +258,7 @@ fn a_file_rewritten_since_it_was_added_is_not_taken_for_the_one_that_was_meant()
     write(&dataset, &target, false).expect("the file as it is now was added");
 }
 
-/// A copy of an archive in which one byte of a member is another.
+/// A copy of an archive with one byte of a member changed.
 fn damaged(workspace: &Workspace, archive: &Path, member: &str, name: &str) -> PathBuf {
     let mut bytes = fs::read(archive).expect("reads");
     let at = bytes.windows(member.len()).position(|window| window == member.as_bytes()).expect("has the member");
@@ -322,7 +322,7 @@ fn no_copy_gives_damaged_bytes_a_new_checksum() {
     }
     let read: [&OsStr; 5] = ["read".as_ref(), bad_text, "s2/b.bin".as_ref(), "--out".as_ref(), "-".as_ref()];
     run(&workspace, &read).expect_code(2);
-    // What does not hold the damaged sample is written, and a sound archive ends with 0 as ever.
+    // A subset without the damaged sample is written, and a valid archive gives exit code 0.
     let part = workspace.path("sound.tacozip");
     run(&workspace, &["export".as_ref(), bad_text, "--ids".as_ref(), "s4".as_ref(), "-o".as_ref(), part.as_os_str()])
         .expect_code(0);

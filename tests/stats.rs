@@ -1,5 +1,5 @@
-//! `stats` on golden datasets: pooled from the metadata against the same arithmetic done here over a query's rows, and recomputed
-//! from pixels against what the metadata say.
+//! `stats` on golden datasets: pooled from the metadata, compared with the same computation on a query's rows; and computed from
+//! pixels, compared with the metadata.
 
 use std::path::{Path, PathBuf};
 
@@ -34,7 +34,7 @@ fn pooled_statistics_are_weighted_by_pixels() {
     assert_eq!(pooled["samples"], rows.len());
     assert_eq!(pooled["weighted"], true);
     for band in 0..3 {
-        // Sums of the values and of their squares: another way to the same numbers.
+        // Sums of the values and of their squares: an independent computation.
         let (mut count, mut sum, mut squares) = (0.0, 0.0, 0.0);
         for row in &rows {
             let own = &row["s"][band];
@@ -51,7 +51,7 @@ fn pooled_statistics_are_weighted_by_pixels() {
     }
 }
 
-/// Mean, standard deviation, min and max of the three bands over all twelve pictures, from numpy's values of each of them.
+/// Mean, standard deviation, minimum and maximum of the three bands over all twelve images, computed with numpy.
 const EXACT: [[f64; 4]; 3] = [
     [70.956_145_109_953_71, 32.473_303_185_466_634, 3.0, 255.0],
     [63.892_397_280_092_6, 19.796_247_077_712_57, 10.0, 205.0],
@@ -70,7 +70,7 @@ fn pixels_give_the_exact_values_and_the_metadata_are_near() {
         assert_eq!(number(&exact["count"]), 12.0 * 96.0 * 96.0);
         for (key, expected) in ["mean", "std", "min", "max"].into_iter().zip(expected) {
             assert!((number(&exact[key]) - expected).abs() < 1e-9 * expected, "band {band} {key}: {exact}");
-            // The official tools look at some blocks only: their means are near, their extremes need not be.
+            // The official tools sample blocks: their means are close, their extremes may not be.
             let near = if key == "mean" || key == "std" { 0.05 } else { 0.5 };
             assert!((number(&ours[key]) - expected).abs() < near * number(&exact["max"]), "band {band} {key}: {ours}");
         }
@@ -117,7 +117,7 @@ fn hints_name_the_arguments() {
     hints("04_nested2_folder/change", &["--exact"], &["--positions", "--level", "--where"]);
 }
 
-/// Levels that are made in memory have no Parquet file: a dataset of another generation has the statistics of what it becomes.
+/// Levels built in memory have no Parquet file: a dataset of another generation has the statistics of its migrated form.
 #[test]
 fn other_generations_are_pooled_as_what_they_become() {
     let workspace = Workspace::new();
@@ -137,7 +137,7 @@ fn other_generations_are_pooled_as_what_they_become() {
         let (ours, becomes) = (stats(&workspace, &old, &options), stats(&workspace, &new, &options));
         assert!(ours["samples"].as_u64().is_some_and(|count| count > 0), "{ours}");
         assert_eq!(ours, becomes, "{}", old.display());
-        // Without pixels it is no longer a fault of the program.
+        // Without pixels it is not an internal error.
         let ran = workspace.studio(["stats".as_ref(), old.as_os_str()]);
         assert!(!ran.stderr.contains("no table"), "{ran}");
     }

@@ -1,5 +1,5 @@
-//! What strangers send: links out of a dataset, pipes and devices as files, projects and scripts that would start something, names
-//! that a terminal or another system would take for something else. Nothing of it does what its maker hoped.
+//! Hostile input: links out of a dataset, pipes and devices as files, projects and scripts that start programs, names that
+//! terminals or other systems interpret. None of it has the intended effect.
 #![cfg(unix)]
 
 use std::os::unix::fs::symlink;
@@ -18,7 +18,7 @@ use crate::support::{COLLECTION, Workspace, files_below, nested_scenes};
 
 const SECRET: &str = "-----BEGIN PRIVATE KEY----- not for you";
 
-/// A FOLDER of nested scenes, `set`, and a key beside it.
+/// A FOLDER of nested scenes, `set`, with a private key beside it.
 fn workspace() -> (Workspace, PathBuf) {
     let workspace = Workspace::new();
     nested_scenes(&workspace, 3);
@@ -29,7 +29,7 @@ fn workspace() -> (Workspace, PathBuf) {
     (workspace, secret)
 }
 
-/// Puts a link to `target` in the place of a file.
+/// Replaces a file by a symbolic link to `target`.
 fn replace(path: &Path, target: &Path) {
     if path.is_dir() {
         std::fs::remove_dir_all(path).expect("removes");
@@ -67,7 +67,7 @@ fn a_label_that_is_a_link_to_a_secret_file_is_never_packed_nor_shown() {
     assert!(!ran.stdout.contains("PRIVATE"), "{ran}");
     workspace.studio(["read", "set", "scene_9/after.tif", "--out", "copy"]).expect_code(2);
     assert!(!workspace.path("copy").exists());
-    // What a preview is made from is the reader's asset.
+    // The preview reads the reader's asset.
     let reader = open(&workspace.path("set"), &JobContext::default()).expect("opens");
     let tree = reader.levels().skeleton(&JobContext::default()).expect("a tree");
     let (level, row) = tree.find(&taco_studio::model::SamplePath::parse("scene_9/after.tif")).expect("is there");
@@ -80,14 +80,14 @@ fn a_label_that_is_a_link_to_a_secret_file_is_never_packed_nor_shown() {
 #[test]
 fn links_of_folders_and_tables_that_lead_out_are_refused_and_links_within_are_followed() {
     let (workspace, secret) = workspace();
-    // Within: the file of another scene, a whole scene, and the dataset itself behind a link.
+    // Links inside the dataset: a file of another scene, a whole scene, and the dataset itself behind a link.
     replace(&workspace.path("set/DATA/scene_9/after.tif"), Path::new("before.tif"));
     std::fs::rename(workspace.path("set/DATA/scene_10"), workspace.path("set/DATA/kept")).expect("moves");
     symlink("kept", workspace.path("set/DATA/scene_10")).expect("links");
     symlink(workspace.path("set"), workspace.path("named")).expect("links");
     workspace.studio(["convert", "named", "within.tacozip"]).expect_code(0);
     workspace.studio(["validate", "within.tacozip", "--deep"]).expect_code(0);
-    // Out, by way of the folder above, and by a link to a link.
+    // Links to outside: via a parent folder, and via another link.
     std::fs::rename(workspace.path("set/DATA/kept"), workspace.path("private/scene")).expect("moves");
     symlink(workspace.path("private/scene"), workspace.path("set/DATA/kept")).expect("links");
     let ran = workspace.studio(["convert", "set", "out.tacozip"]).expect_code(2);
@@ -186,7 +186,7 @@ fn pipes_and_devices_are_named_at_once_by_every_verb() {
     assert!(ran.stdout.contains("named pipe"), "{ran}");
 }
 
-/// A project with a recipe that writes a file, and the calls of that recipe.
+/// A project whose recipe writes a file, and the calls of that recipe.
 fn project_with_program(workspace: &Workspace) -> PathBuf {
     let calls = calls(&workspace.path("started"));
     let mut studio = Studio::new(Jobs::quiet());
@@ -247,7 +247,7 @@ fn a_script_starts_no_program_and_chooses_no_server_that_was_not_allowed() {
         assert!(workspace.path("started").exists(), "{name}");
         std::fs::remove_file(workspace.path("started")).expect("removes");
     }
-    // A file of calls is somebody's as well; what stands in the arguments is the user's.
+    // A file with calls is untrusted too; command-line arguments are the user's.
     let file = workspace.write("calls.json", calls(&workspace.path("started")).to_string());
     let args = ["extend", "set", "-o", "ext.tacozip", "--calls"];
     workspace.studio(args.into_iter().chain([file.to_str().expect("text")])).expect_code(2);
@@ -342,7 +342,7 @@ fn what_a_terminal_would_obey_is_escaped_wherever_text_is_printed() {
     for run in runs {
         let ran = workspace.studio(run.iter().copied());
         for text in [&ran.stdout, &ran.stderr] {
-            // The query's rows as JSON are data: whoever prints those without a terminal gets them as they are.
+            // A query's rows as JSON are data: without a terminal they are printed unescaped.
             let data = run.contains(&"query") && run.contains(&"--json");
             let bad = |c: char| (c.is_control() && c != '\n' && c != '\t') || (c == '\u{202e}' && !data);
             assert!(!text.contains(bad), "{run:?}: {:?}", text.chars().filter(|c| bad(*c)).collect::<String>());
@@ -366,7 +366,7 @@ fn names_that_another_system_would_take_for_something_else_are_not_written_as_fi
         let ran = workspace.studio(["validate", "set.tacozip"]).expect_code(0);
         assert!(ran.stdout.contains("ID-5"), "{name}: {ran}");
         for ran in [create("set"), workspace.studio(["convert", "set.tacozip", "folder"])] {
-            // Official datasets have FOLDERs called aux: away from Windows those are written, and not without a word.
+            // Official datasets contain FOLDERs called aux: except on Windows they are written, with a warning.
             let device = name == "CON";
             assert_eq!(ran.code(), if device { 0 } else { 2 }, "{name}: {ran}");
             assert!(device || ran.stderr.contains("not every system"), "{name}: {ran}");

@@ -1,4 +1,4 @@
-//! Datasets in several archives: an index over them reads to the bytes of its parts, wherever the parts lie.
+//! Datasets in several archives: an index over them gives access to the data of its parts, wherever the parts are.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -105,7 +105,7 @@ fn damaged_indexes_are_errors() {
     }
 }
 
-/// The ZIPs of a golden set, copied, with an index of ours over them.
+/// Copies the ZIPs of a golden set, and writes an index over them.
 fn indexed(workspace: &Workspace, set: &str, more: &[&str]) -> PathBuf {
     let folder = workspace.path("ours");
     fs::create_dir_all(&folder).expect("a folder");
@@ -211,7 +211,7 @@ fn parts_that_differ_are_refused_and_nothing_is_left() {
     assert!(ran.stderr.contains("parts_part0002.tacozip has no column stac:time_end in level0"), "{ran}");
     assert!(ran.stderr.contains("timestamp[us]"), "{ran}");
     assert!(!out.join(".tacocat").exists());
-    // An index that is there stays as it is.
+    // An existing index is not changed.
     let folder = indexed(&workspace, "09_split_tacocat", &[]);
     let before = fs::read(folder.join(".tacocat/level0.parquet")).expect("reads");
     let part = folder.join("parts_part0001.tacozip");

@@ -1,7 +1,7 @@
-//! The texts of the interface in one place: `assets/text/studio.pot` has the texts of the source, the catalogues beside it have their
-//! translations, with the same placeholders for values. `TACO_STUDIO_WRITE_TEXTS=1` writes the template again, and the catalogues in
-//! its order with empty translations for new texts. A missing translation is listed; it fails the test only for a release
-//! (`TACO_STUDIO_RELEASE=1`), so that a change does not need somebody who speaks the language.
+//! Texts of the interface: `assets/text/studio.pot` contains the texts of the source, the catalogues beside it their translations
+//! with the same placeholders. `TACO_STUDIO_WRITE_TEXTS=1` updates the template, and the catalogues with empty translations for
+//! new texts. A missing translation is listed; it fails the test only for a release (`TACO_STUDIO_RELEASE=1`), so that a change
+//! does not require a speaker of the language.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -11,7 +11,7 @@ use taco_studio::text::{Entry, Language, entries};
 
 use crate::support::files_below;
 
-/// Context, English for one, English for many.
+/// Context, English singular, English plural.
 type Key = (String, String, Option<String>);
 
 const TEMPLATE_HEAD: &str = "# The texts of Taco Studio. Made from the source; translations stand beside this file.\nmsgid \"\"\nmsgstr \"\"\n\
@@ -22,7 +22,7 @@ fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("assets/text")
 }
 
-/// A string literal at the beginning of `text`, and what follows it.
+/// A string literal at the beginning of `text`, and the rest.
 fn literal(text: &str) -> Option<(String, &str)> {
     let mut rest = text.trim_start().strip_prefix('"')?;
     let mut out = String::new();
@@ -48,7 +48,7 @@ fn literal(text: &str) -> Option<(String, &str)> {
     }
 }
 
-/// What follows the first argument of a call.
+/// The text after the first argument of a call.
 fn after_argument(text: &str) -> Option<&str> {
     let mut depth = 0;
     for (at, byte) in text.bytes().enumerate() {
@@ -74,7 +74,7 @@ fn texts_of(name: &str, source: &str) -> Vec<Key> {
         let Some(arguments) = after.strip_prefix('(') else { continue };
         match word {
             "tr" | "mark" => {
-                // `mark!($what:literal)` is a pattern of a macro.
+                // `mark!($what:literal)` is a macro pattern.
                 let Some((english, rest)) = literal(arguments) else {
                     assert!(arguments.starts_with('$'), "{name}: {}", &arguments[..arguments.len().min(60)]);
                     continue;
@@ -94,7 +94,7 @@ fn texts_of(name: &str, source: &str) -> Vec<Key> {
     found
 }
 
-/// Every text of the source, in the order of the files, with the files that say it.
+/// Every text of the source in file order, with the files that contain it.
 fn of_source() -> Vec<(Key, BTreeSet<String>)> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
     let mut places: BTreeMap<Key, usize> = BTreeMap::new();
@@ -118,7 +118,7 @@ fn quoted(text: &str) -> String {
     format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n").replace('\t', "\\t"))
 }
 
-/// A catalogue of these texts.
+/// A catalogue with these texts.
 fn catalogue(head: &str, texts: &[(Key, BTreeSet<String>)], translated: &BTreeMap<Key, Vec<String>>) -> String {
     let mut out = head.to_owned();
     for (key, files) in texts {
@@ -144,7 +144,7 @@ fn key(entry: &Entry) -> Key {
     (entry.context.clone(), entry.english.clone(), entry.many.clone())
 }
 
-/// `{name}` of a text, each once.
+/// The distinct placeholders `{name}` of a text.
 fn places(text: &str) -> BTreeSet<String> {
     let plain = text.replace("{{", "").replace("}}", "");
     let parts = plain.split('{').skip(1).filter_map(|part| part.split_once('}').map(|(name, _)| name.to_owned()));

@@ -1,12 +1,12 @@
-//! The rules of the source that no compiler keeps: which module may import which, a `//!` sentence at the head of every file,
-//! nothing unfinished, nothing of one machine.
+//! Rules of the source code that the compiler does not check: imports between modules, a `//!` sentence at the head of every
+//! file, nothing unfinished, nothing specific to one machine.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::support::files_below;
 
-/// The modules of the library, lowest first: each may import only those before it. `src/lib.rs` says what each owns.
+/// The modules of the library, lowest first: each may import only earlier ones. `src/lib.rs` describes them.
 const MODULES: [&str; 21] = [
     "text",
     "error",
@@ -142,7 +142,7 @@ fn every_file_says_what_it_is_for() {
 
 #[test]
 fn nothing_unfinished_is_left() {
-    // Put together here, so that this file does not find itself.
+    // Composed here, so that this file does not match itself.
     let marks =
         [concat!("to", "do!"), concat!("unimpl", "emented!"), concat!("db", "g!("), concat!("FIX", "ME"), concat!("TO", "DO")];
     let mut found = Vec::new();
@@ -173,7 +173,7 @@ fn no_code_is_commented_out() {
     expect_none("commented-out code", &found);
 }
 
-/// Whether the text of a comment reads like Rust rather than like a sentence.
+/// Whether a comment looks like Rust code.
 fn is_code(comment: &str) -> bool {
     let opens = ["let ", "use ", "pub ", "fn ", "impl ", "struct ", "mod ", "#["];
     let statement = comment.ends_with(';') && ['(', '=', ':'].iter().any(|sign| comment.contains(*sign));
@@ -187,8 +187,7 @@ fn the_comment_rule_tells_code_from_sentences() {
     assert!(!is_code("Use the first one; the rest follows.") && !is_code("a list: one, two;three"));
 }
 
-/// Where the source does something that goes through one place alone, tests inside a file left out: what is looked for, and the
-/// files that may have it.
+/// Lines outside of test modules that contain one of `marks` and are not in an `allowed` file.
 fn found_outside(marks: &[&str], allowed: &[&str]) -> Vec<String> {
     let mut found = Vec::new();
     for (name, text) in rust_files().into_iter().filter(|(name, _)| name.starts_with("src/") && !name.contains("tests")) {
@@ -209,7 +208,7 @@ fn found_outside(marks: &[&str], allowed: &[&str]) -> Vec<String> {
 #[test]
 fn files_are_opened_for_reading_in_one_place_which_waits_for_no_pipe() {
     let marks = [" File::open(", "fs::File::open(", "(File::open(", "fs::read(", "fs::read_to_string("];
-    // Its own files, in folders of the user that the studio makes; and folders, which are opened to bring them to the disk.
+    // Files in the user's folders that the studio creates itself; and folders, which are opened for syncing.
     let own = [
         "src/files.rs",
         "src/cli/bench.rs",
@@ -230,7 +229,7 @@ fn files_are_opened_for_reading_in_one_place_which_waits_for_no_pipe() {
 
 #[test]
 fn programs_start_where_the_user_is_asked_and_nowhere_else() {
-    // The second starts the studio itself again, with another way to draw.
+    // The second restarts the studio itself with another renderer.
     let allowed = ["src/extensions/sample/command.rs", "src/gui/run.rs"];
     expect_none("programs that start unasked", &found_outside(&["Command::new(", "process::Command"], &allowed));
 }
@@ -266,7 +265,7 @@ fn nothing_names_one_machine_or_a_registry() {
     expect_none("paths of one machine, or hosts of a registry", &found);
 }
 
-/// Whether `line` has a path that begins in `folder`; the middle of a longer path does not count.
+/// Whether `line` contains a path that begins with `folder`; a match inside a longer path does not count.
 fn begins_in(line: &str, folder: &str) -> bool {
     line.match_indices(folder)
         .any(|(at, _)| !line[..at].ends_with(|before: char| before.is_alphanumeric() || "_-}.".contains(before)))

@@ -1,5 +1,5 @@
-//! TACO Optimized GeoTIFFs: rasters, folders and datasets are optimised with every value as it is, pass the rules of the official
-//! validator, and what is none gets its reasons.
+//! TACO Optimized GeoTIFFs: rasters, folders and datasets are optimised without changing a value, pass the official validator's
+//! rules, and violations are reported with reasons.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use taco_studio::raster::{self, RasterSource, ReadRequest, Resampling, Window};
 use crate::interop::create;
 use crate::support::{Ran, Workspace, files_below, nested_scenes, sha256_of};
 
-/// The rule that is shown here.
+/// The rules covered by this file.
 pub fn rules() -> Vec<Rule> {
     vec![Rule::TogForm]
 }
@@ -35,7 +35,7 @@ fn pixels(asset: &AssetPath) -> raster::Pixels {
     raster::read_window(source, &request, &Default::default()).expect("reads")
 }
 
-/// What the script is told of a file.
+/// Facts about a file, as input of the script.
 fn fact(file: &Path, source: &Path, tog: bool) -> Json {
     let info = raster::describe(&RasterSource::typed(AssetPath::file(file))).expect("a raster");
     let overviews = info.bands.first().map_or(0, |band| band.overviews.len());
@@ -105,7 +105,7 @@ fn one_raster_is_written_or_refused() {
     assert_eq!(findings(&validate(&workspace, &target).expect_code(0)), []);
     let faults = findings(&validate(&workspace, &source).expect_code(0));
     assert!(faults.len() >= 4 && faults.iter().all(|(at, _)| at == "dataset"), "{faults:?}");
-    // Nothing is overwritten, and what is no raster is no output.
+    // Nothing is overwritten, and a file that is no raster gives no output.
     let before = sha256_of(&target);
     let ran = optimise(&workspace, &source, &target, &["--effort", "1"]).expect_code(2);
     assert!(ran.stderr.contains("exists") && sha256_of(&target) == before, "{ran}");
@@ -167,7 +167,7 @@ fn a_dataset_keeps_its_metadata_and_values_and_says_what_its_bytes_are_now() {
         };
         let sql = "SELECT id, region, cloud_cover, quality FROM level0";
         assert_eq!(text(&hashed, sql), text(&out, sql));
-        // The hashes are those of the new bytes, and the headers lead to the new tiles.
+        // The hashes are those of the new bytes, and the headers locate the new tiles.
         let sql =
             r#"SELECT id, "content:sha256" AS hash, "taco:header" IS NULL AS headless FROM level1 WHERE "internal:parent_id" = 0"#;
         let ran = workspace.studio(["query".as_ref(), out.as_os_str(), "--json".as_ref(), "--sql".as_ref(), sql.as_ref()]);
@@ -182,7 +182,7 @@ fn a_dataset_keeps_its_metadata_and_values_and_says_what_its_bytes_are_now() {
             assert_eq!((&row["hash"], &row["headless"]), (&sha256_of(&copy).into(), &id.ends_with(".txt").into()), "{row}");
             fs::remove_file(&copy).expect("the file just written");
         }
-        // Again: everything is as it should be, byte for byte.
+        // A second run finds nothing to change and gives equal bytes.
         let again = workspace.path(&format!("again-{name}"));
         let done = optimise(&workspace, &out, &again, &["--block-size", "16"]).expect_code(0).json();
         assert_eq!((&done["written"], &done["already"]), (&json!(0), &json!(9)), "{done}");
@@ -194,7 +194,7 @@ fn a_dataset_keeps_its_metadata_and_values_and_says_what_its_bytes_are_now() {
     raster::close_idle();
 }
 
-/// The golden dataset's extent misses samples, as its tool left it; whatever rewrites it says where they are.
+/// The golden dataset's extent misses samples; every command that rewrites the dataset corrects it.
 #[test]
 fn an_extent_that_misses_samples_is_not_written_again() {
     let workspace = Workspace::new();
@@ -235,7 +235,7 @@ fn a_streamable_dataset_is_made_of_togs_and_a_deep_check_says_when_not() {
             assert_eq!(pixels(&asset_of(&workspace, &plain, &id)), pixels(&asset_of(&workspace, &out, &id)), "{id}");
         }
     }
-    // A tile of one band is a chunk.
+    // A chunk is a tile of one band.
     let chunk = workspace.studio(["read".as_ref(), out.as_os_str(), "scene_8/before.tif::5".as_ref()]).expect_code(0);
     assert!(chunk.stdout.contains("from (1, "), "{chunk}");
     let refused = optimise(&workspace, &raw, &workspace.path("x.tacozip"), &[]).expect_code(2);
@@ -259,7 +259,7 @@ fn nothing_is_left_beside_the_output() {
     assert_eq!(names, [place.join("a.tacozip"), place.join("b")]);
 }
 
-/// An archive keeps the time of each member, and each run writes its rasters anew.
+/// Archives contain modification times, and each run rewrites the rasters.
 #[test]
 fn the_same_input_is_optimised_to_the_same_bytes() {
     let workspace = Workspace::new();
@@ -267,7 +267,7 @@ fn the_same_input_is_optimised_to_the_same_bytes() {
     let input = PathBuf::from(made.stdout.lines().last().expect("the path of the dataset"));
     let (first, second) = (workspace.path("first.tacozip"), workspace.path("second.tacozip"));
     optimise(&workspace, &input, &first, &["--again"]).expect_code(0);
-    // Times in archives have steps of two seconds.
+    // Modification times in archives have a resolution of two seconds.
     std::thread::sleep(std::time::Duration::from_millis(2100));
     let again = optimise(&workspace, &input, &second, &["--again"]).expect_code(0);
     assert!(again.json()["written"].as_u64().is_some_and(|written| written > 0), "{}", again.stdout);

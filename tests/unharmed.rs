@@ -1,4 +1,4 @@
-//! What is on the disk is not harmed: by signals in the middle of a write, and by outputs of the same name.
+//! Existing files survive signals during a write, and outputs of the same name.
 
 #![cfg(unix)]
 
@@ -11,7 +11,7 @@ use crate::support::Workspace;
 const SIZE: usize = 24 << 20;
 const FILES: usize = 16;
 
-/// A dataset of a few hundred MB, hard links of one file: long enough to be stopped in.
+/// A dataset of a few hundred MB, hard links of one file: large enough to be interrupted.
 fn sources(workspace: &Workspace) {
     let folder = workspace.path("scenes");
     fs::create_dir(&folder).expect("a folder");
@@ -38,7 +38,7 @@ fn a_signal_ends_a_write_and_leaves_nothing() {
         command.args(["create", "scenes", "--collection", "collection.json", "--format", format, "-o"]);
         command.arg(workspace.path("out").join(target));
         let mut child = workspace.house(&mut command).stdin(Stdio::null()).stderr(Stdio::piped()).spawn().expect("starts");
-        // Once it writes, and before it is done.
+        // While it is writing.
         let began = Instant::now();
         while partials(&workspace).is_empty() && began.elapsed() < Duration::from_secs(20) {
             std::thread::sleep(Duration::from_millis(1));
@@ -46,7 +46,7 @@ fn a_signal_ends_a_write_and_leaves_nothing() {
         let sent = Command::new("kill").args(["-s", signal, &child.id().to_string()]).status().expect("kill runs");
         assert!(sent.success());
         let ended = child.wait().expect("ends");
-        // It may have been done before the signal came.
+        // It may have finished before the signal.
         if ended.success() {
             continue;
         }
@@ -57,7 +57,7 @@ fn a_signal_ends_a_write_and_leaves_nothing() {
     assert!(stopped > 0, "no write was stopped");
 }
 
-/// What is read is never replaced, and what is there only where that was asked for.
+/// Sources are never replaced, and existing files only on request.
 #[test]
 fn rows_and_samples_replace_nothing_unasked() {
     let workspace = Workspace::new();

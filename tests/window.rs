@@ -1,6 +1,6 @@
-//! The real window on a real display: the built program on an X server of its own, driven with mouse and keyboard from the welcome
-//! screen to a dataset written and opened again. Only what no harness can show belongs here; panels are tested in `gui`. For Linux:
-//! an X server draws, and `/proc` tells what the program costs.
+//! The window on a real display: the built program on a separate X server, driven with mouse and keyboard from the welcome screen
+//! to a dataset that is written and opened again. Only for what the harness cannot test; panels are tested in `gui`. Linux only:
+//! it needs an X server, and `/proc` for CPU times.
 
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -13,12 +13,12 @@ use serde_json::Value;
 use crate::interop::expect_ok;
 use crate::support::{Workspace, nested_scenes};
 
-/// For anything that should happen within a moment; a debug build, drawn in software on a loaded machine, is slow.
+/// Timeout for quick actions; a debug build with software rendering on a busy machine is slow.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// The clock of `/proc/PID/stat`: 100 ticks a second on every Linux.
+/// Clock of `/proc/PID/stat`: 100 ticks per second on every Linux.
 const TICK_MS: u64 = 10;
 
-/// A program of the test, ended with it.
+/// A child process, ended on drop.
 struct Running(Child);
 
 impl Drop for Running {
@@ -64,7 +64,7 @@ impl Screen {
 struct Window<'a> {
     screen: &'a Screen,
     program: Running,
-    /// What it says on standard error.
+    /// Log of its standard error.
     log: PathBuf,
     settings: PathBuf,
     id: String,
@@ -74,7 +74,7 @@ impl<'a> Window<'a> {
     fn open(workspace: &Workspace, screen: &'a Screen) -> Self {
         let (log, settings) = (workspace.path("window.log"), workspace.path("settings"));
         let mut command = screen.command(env!("CARGO_BIN_EXE_taco-studio"));
-        // `-v` also logs every command that runs: the test waits for those.
+        // `-v` also logs every command, which the test waits for.
         workspace
             .house(command.arg("-v"))
             .env("TACO_STUDIO_CONFIG_DIR", &settings)
@@ -95,7 +95,7 @@ impl<'a> Window<'a> {
         window
     }
 
-    /// Runs xdotool; nothing when it finds nothing.
+    /// Runs xdotool; `None` when it finds nothing.
     fn xdotool(&self, arguments: &[&str]) -> Option<String> {
         let output = self.screen.command("xdotool").args(arguments).output();
         let output =
@@ -103,12 +103,13 @@ impl<'a> Window<'a> {
         output.status.success().then(|| String::from_utf8_lossy(&output.stdout).trim().to_owned())
     }
 
-    /// Presses keys and waits until the window has dealt with them.
+    /// Presses keys and waits until the window has handled them.
     fn key(&self, keys: &str) {
         self.keys(keys, 1);
     }
 
-    /// Presses the same keys several times, each time from rest: a key that moves the focus does so in the frame after.
+    /// Presses the same keys several times, waiting for idle before each: a key that moves the focus takes effect in the next
+    /// frame.
     fn keys(&self, keys: &str, times: usize) {
         for _ in 0..times {
             self.xdotool(&["key", "--clearmodifiers", keys]).unwrap_or_else(|| panic!("{keys} could not be pressed"));
@@ -140,34 +141,34 @@ impl<'a> Window<'a> {
         self.wait(&format!("the title {wanted:?}"), |window| (window.title() == wanted).then_some(()));
     }
 
-    /// Waits for a command of the studio, as the log has it.
+    /// Waits for a command of the studio to appear in the log.
     fn expect_command(&mut self, part: &str) {
         self.wait(&format!("the command {part}"), |window| {
             window.log().lines().any(|line| line.contains("run command=") && line.contains(part)).then_some(())
         });
     }
 
-    /// Nanoseconds that the interface thread has worked, where the kernel counts them, and otherwise what `ticks` says.
+    /// CPU time of the interface thread in nanoseconds where the kernel provides it, otherwise from `ticks`.
     fn work_done(&self) -> u64 {
         let id = self.program.0.id();
         let text = fs::read_to_string(format!("/proc/{id}/task/{id}/schedstat")).unwrap_or_default();
         text.split(' ').next().and_then(|number| number.parse().ok()).unwrap_or_else(|| self.ticks())
     }
 
-    /// Processor time of the whole program, in ticks of `/proc/PID/stat`.
+    /// CPU time of the whole process, in ticks of `/proc/PID/stat`.
     fn ticks(&self) -> u64 {
         let text = fs::read_to_string(format!("/proc/{}/stat", self.program.0.id())).expect("the program runs");
-        // The name in the second column may hold blanks; user and system time are the 12th and 13th after it.
+        // The name in the second column may contain spaces; user and system time are the 12th and 13th column after it.
         let after: Vec<&str> = text.rsplit(')').next().expect("columns").split_whitespace().collect();
         after[11].parse::<u64>().expect("a number") + after[12].parse::<u64>().expect("a number")
     }
 
-    /// Waits until the interface thread sleeps: it has drawn what came of the last input.
+    /// Waits until the interface thread is idle, after drawing the result of the last input.
     fn rest(&self) {
         let end = Instant::now() + PATIENCE;
         let mut before = None;
         let mut calm = 0;
-        // Longer than the pause between two looks at a running job.
+        // Longer than the polling interval of a running job.
         while calm < 4 && Instant::now() < end {
             std::thread::sleep(Duration::from_millis(35));
             let id = self.program.0.id();
@@ -179,7 +180,7 @@ impl<'a> Window<'a> {
         }
     }
 
-    /// Looks again and again until `look` has something.
+    /// Repeats `look` until it returns a value.
     fn wait<T>(&mut self, what: &str, look: impl Fn(&Self) -> Option<T>) -> T {
         let end = Instant::now() + PATIENCE;
         loop {
@@ -239,7 +240,7 @@ fn fill_in_collection(window: &mut Window) {
     window.key("Tab");
     window.key("ctrl+a");
     window.type_text("1.2.3");
-    // Past the version of the specification, which can be read and copied only.
+    // Past the specification's version, which is read-only.
     window.keys("Tab", 2);
     window.expect_command(r#"key: "dataset_version", value: Some(String("1.2.3"))"#);
     window.type_text("Scenes from a clipboard");
@@ -256,13 +257,13 @@ fn fill_in_collection(window: &mut Window) {
     window.key("Return");
     window.expect_command(r#"key: "tasks", value: Some(Array [String("classification")])"#);
     window.key("Tab");
-    // "Add provider" puts the focus into the new name.
+    // "Add provider" moves the focus to the new name.
     window.key("Return");
     window.expect_command(r#"key: "providers""#);
     window.rest();
     window.type_text("Tests");
     window.expect_command(r#"String("Tests")"#);
-    // To the one problem that is left.
+    // To the remaining problem.
     window.rest();
     window.key("F8");
     window.type_text("floods");
@@ -270,7 +271,7 @@ fn fill_in_collection(window: &mut Window) {
     window.expect_command(r#"key: "keywords", value: Some(Array [String("floods")])"#);
 }
 
-/// Writes a ZIP from the dialog, and opens it by the dialog's offer.
+/// Writes a ZIP from the dialog, and opens it with the dialog's offer.
 fn write_and_reopen(window: &mut Window, out: &Path) {
     window.key("ctrl+e");
     // Close, ZIP, ZIP parts, FOLDER, then the destination.
@@ -312,7 +313,7 @@ fn a_folder_pasted_into_the_window_becomes_a_dataset() {
     fill_in_collection(&mut window);
     write_and_reopen(&mut window, &out);
 
-    // Nothing moves, so nothing is drawn.
+    // Idle: nothing is drawn.
     window.rest();
     std::thread::sleep(Duration::from_secs(5));
     let before = window.ticks();
@@ -320,7 +321,7 @@ fn a_folder_pasted_into_the_window_becomes_a_dataset() {
     let worked_ms = (window.ticks() - before) * TICK_MS;
     assert!(worked_ms < 100, "an idle window worked {worked_ms} ms in 5 s; its log:\n{}", window.log());
 
-    // A later start, as by a double click on a file, ends and leaves the file to this window.
+    // A second start, as by a double click on a file, passes the file to this window and ends.
     let other = workspace.path("double-clicked.tacozip");
     fs::copy(&out, &other).expect("a copy");
     let mut later = screen.command(env!("CARGO_BIN_EXE_taco-studio"));

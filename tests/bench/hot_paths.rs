@@ -22,7 +22,7 @@ const ROOTS: u32 = 2_000;
 const CHILDREN: u32 = 5;
 const FILE_BYTES: usize = 4096;
 
-/// FOLDERs with five FILEs each and three columns a level.
+/// A dataset of FOLDERs with five FILEs each, and three columns per level.
 fn dataset() -> Dataset {
     let schema: Schema = [("split", DataType::Utf8), ("cloud_cover", DataType::Float64), ("row", DataType::Int64)]
         .into_iter()

@@ -1,4 +1,4 @@
-//! The operations that faults are tried on: each writes below `out`, where something older is replaced.
+//! The operations for fault injection: each writes below `out` and replaces an older output.
 
 use std::ffi::OsString;
 use std::fs;
@@ -10,14 +10,14 @@ use crate::support::{Workspace, flat_scenes, nested_scenes, tests_folder};
 /// One operation.
 pub struct Operation {
     pub name: &'static str,
-    /// Makes its sources, and what it replaces below `out`.
+    /// Creates its sources, and the older output below `out`.
     pub prepare: fn(&Workspace),
     pub arguments: fn(&Workspace) -> Vec<OsString>,
-    /// It writes a dataset, which can be checked.
+    /// The output is a dataset, which can be validated.
     pub is_dataset: bool,
 }
 
-/// Arguments; `@` in front of one stands for the workspace.
+/// Arguments; a leading `@` stands for the workspace.
 fn with(workspace: &Workspace, arguments: &[&str]) -> Vec<OsString> {
     let whole = |text: &&str| text.strip_prefix('@').map_or_else(|| (*text).into(), |path| workspace.path(path).into());
     arguments.iter().map(whole).collect()
@@ -27,7 +27,7 @@ fn done(workspace: &Workspace, arguments: &[&str]) {
     workspace.studio(with(workspace, arguments)).expect_code(0);
 }
 
-/// Three scenes, a dataset of them, and in `out` what an older and smaller source gave by the same operation.
+/// Three scenes and a dataset of them; `out` has the output of the same operation for an older, smaller source.
 fn scenes(workspace: &Workspace, older: &[&str]) {
     nested_scenes(workspace, 3);
     done(workspace, &["create", "@scenes", "--collection", "@collection.json", "-o", "@in.tacozip"]);
@@ -68,7 +68,7 @@ fn script(workspace: &Workspace, name: &str, lines: &serde_json::Value) {
     workspace.write(name, lines.to_string());
 }
 
-/// A project in `out` with fewer edits than the script `save.json` leaves.
+/// A project in `out` with fewer edits than the script `save.json` makes.
 fn project(workspace: &Workspace) {
     nested_scenes(workspace, 3);
     let import = [
@@ -84,7 +84,7 @@ fn project(workspace: &Workspace) {
     script(workspace, "save.json", &json!([open, rename, save]));
 }
 
-/// A project and what was built of it before it was edited.
+/// A project, and the dataset built from it before later edits.
 fn built(workspace: &Workspace) {
     nested_scenes(workspace, 3);
     fs::create_dir(workspace.path("out")).expect("a folder");
@@ -229,7 +229,7 @@ pub fn operations() -> Vec<Operation> {
     ]
 }
 
-/// A dataset of other scenes under the name that the operation replaces.
+/// A dataset of other scenes at the path that the operation replaces.
 fn scenes_into(workspace: &Workspace, target: &str) {
     nested_scenes(workspace, 2);
     done(workspace, &["create", "@scenes", "--collection", "@collection.json", "-o", target]);

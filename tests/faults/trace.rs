@@ -1,4 +1,5 @@
-//! `strace` as a layer of faults: which calls of a run touch the output or the sources, and runs in which one of them fails or kills.
+//! Fault injection with `strace`: lists the system calls of a run that access the output or the sources, and runs with a failure
+//! or a kill at one of them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
@@ -8,7 +9,7 @@ use std::process::{Command, Stdio};
 
 use crate::support::{Ran, Workspace};
 
-/// Calls that change the file system, with the error that they fail with.
+/// System calls that modify the file system, with the injected error.
 const WRITING: [(&str, &str); 22] = [
     ("openat", "ENOSPC"),
     ("write", "ENOSPC"),
@@ -33,17 +34,17 @@ const WRITING: [(&str, &str); 22] = [
     ("rmdir", "EIO"),
     ("symlink", "EIO"),
 ];
-/// Calls that read.
+/// System calls that read.
 const READING: [&str; 3] = ["read", "pread64", "readv"];
 
-/// What happens at a point.
+/// The injected fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Fault {
-    /// A call that changes something fails.
+    /// A modifying call fails.
     Error,
     /// A read of a source fails.
     ReadError,
-    /// The program is killed as it makes a call that changes something.
+    /// The process is killed at a modifying call.
     Kill,
 }
 
@@ -51,7 +52,7 @@ impl Fault {
     pub const ALL: [Fault; 3] = [Fault::Error, Fault::ReadError, Fault::Kill];
 }
 
-/// The n-th call of one name in a thread.
+/// The n-th call of one name within a thread.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Point {
     pub fault: Fault,
@@ -79,7 +80,7 @@ impl Point {
     }
 }
 
-/// Whether programs can be traced here, and if not, why.
+/// Whether processes can be traced here, and otherwise the reason.
 pub fn works() -> Result<(), String> {
     let output = Command::new("strace").args(["-f", "-o", "/dev/null", "true"]).stdin(Stdio::null()).output();
     match output {
@@ -105,8 +106,8 @@ pub fn run(workspace: &Workspace, arguments: Vec<OsString>, point: Option<&Point
     run_with_log(workspace, arguments, point, "/dev/null".into())
 }
 
-/// Runs the program with a call that fails; also says whether that call touched the folder `written`. Counts of calls are those of a
-/// thread, so that the fault may reach another thread first: one that writes to standard output, for example.
+/// Runs the program with a failing call; also returns whether that call accessed the folder `written`. Calls are counted per
+/// thread, so the fault may hit another thread first, for example one that writes to standard output.
 pub fn run_and_look(workspace: &Workspace, arguments: Vec<OsString>, point: &Point, written: &str) -> (Ran, bool) {
     let log = workspace.path("fault.log");
     let ran = run_with_log(workspace, arguments, Some(point), log.clone().into());
@@ -120,15 +121,15 @@ pub fn run_and_look(workspace: &Workspace, arguments: Vec<OsString>, point: &Poi
 fn run_with_log(workspace: &Workspace, arguments: Vec<OsString>, point: Option<&Point>, log: OsString) -> Ran {
     let mut options: Vec<OsString> = vec!["-y".into(), "-s".into(), "0".into(), "-o".into(), log];
     if let Some(point) = point {
-        // Faster, but signals do not arrive with it.
+        // Faster, but signals are not delivered with it.
         options.extend((point.fault != Fault::Kill).then(|| "--seccomp-bpf".into()));
         options.extend(["-e".into(), format!("trace={}", point.call).into(), "-e".into(), point.inject().into()]);
     }
     strace(workspace, &options, arguments)
 }
 
-/// The points at which a run can fail or be killed: calls that touch the folder `written`, and reads of anything else in the
-/// workspace. Counts of calls are those of a thread; one that another thread reaches before is left out, as the fault would hit there.
+/// The points at which a run can fail or be killed: calls that access the folder `written`, and reads of other files in the
+/// workspace. Calls are counted per thread; points that another thread reaches first are omitted, as the fault would hit there.
 pub fn points(workspace: &Workspace, arguments: Vec<OsString>, written: &str) -> Vec<Point> {
     let log = workspace.path("trace.log");
     let trace = format!("trace={}", calls().collect::<Vec<_>>().join(","));
@@ -150,7 +151,7 @@ pub fn points(workspace: &Workspace, arguments: Vec<OsString>, written: &str) ->
         }
         let count = counts.entry((thread.to_owned(), call.to_owned())).or_default();
         *count += 1;
-        // Whoever comes first is hit.
+        // The first thread that reaches the count is hit.
         if !reached.insert((call.to_owned(), *count)) {
             continue;
         }

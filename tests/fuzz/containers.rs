@@ -1,5 +1,5 @@
-//! Datasets: opened as the studio opens them, then looked at as the inspector, the checks, queries and migration do. Rasters are
-//! left out: their bytes are GDAL's.
+//! Targets for datasets: opened as the studio does, then read as by the inspector, the checks, queries and migration. Rasters are
+//! not read: parsing them is up to GDAL.
 
 use std::path::Path;
 
@@ -17,7 +17,7 @@ use taco_studio::validate;
 use crate::place;
 use crate::targets::expected;
 
-/// Rows of a level, members of an archive and cells that are looked at: others are read in the same way.
+/// Maximum number of rows of a level, members and cells that are read.
 const ROWS: usize = 24;
 
 /// TACO_HEADER, the central directory, local headers, level tables and COLLECTION.json of an archive.
@@ -60,12 +60,12 @@ pub fn tortilla(bytes: &[u8]) {
     dataset(&path);
 }
 
-/// The chain of tables in the footer of a streamable TACO 0.2, and its chunks.
+/// The linked list of tables in the footer of a streamable TACO 0.2, and its chunks.
 pub fn chain(bytes: &[u8]) {
     dataset(&place::file("x.taco", bytes));
 }
 
-/// The index in a single file. Its parts are not there.
+/// The single-file index. Its parts do not exist.
 pub fn tacocat(bytes: &[u8]) {
     let path = place::file("__TACOCAT__", bytes);
     if let Some(file) = expected(ByteSource::open(&path))
@@ -76,7 +76,7 @@ pub fn tacocat(bytes: &[u8]) {
     dataset(&path);
 }
 
-/// A level table, from its footer to its cells, and as a table of a query.
+/// A level table: footer, cells, and a query on it.
 pub fn table(bytes: &[u8]) {
     let ctx = JobContext::default();
     let Some(head) = expected(TableHead::read(ParquetSlice::from_bytes(bytes.to_vec().into()))) else { return };
@@ -97,7 +97,7 @@ pub fn table(bytes: &[u8]) {
     expected(run_sql(&tables, &statement, Some(ROWS), &ctx));
 }
 
-/// Opens the dataset, and looks at it from every side that does not read rasters.
+/// Opens the dataset and reads everything except rasters.
 fn dataset(path: &Path) {
     let ctx = JobContext::default();
     let Some(reader) = expected(container::open(path, &ctx)) else { return };
@@ -134,7 +134,7 @@ fn dataset(path: &Path) {
     expected(run_sql(&tables, &format!("SELECT * FROM l{deepest}"), Some(ROWS), &ctx));
 }
 
-/// Cells as the table and the inspector show them.
+/// Formats cells as in the table and the inspector.
 fn show(table: &LevelTable) {
     let _ = table.fields();
     for column in 0..table.schema().fields().len() {

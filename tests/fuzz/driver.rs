@@ -1,10 +1,10 @@
-//! libFuzzer, called as a library: it takes its own options from the command line, and this program's targets and mutations.
+//! Calls libFuzzer as a library: it reads its options from the command line, and uses this program's targets and mutations.
 
 use std::ffi::{CString, c_char, c_int, c_uint};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::OnceLock;
 
-// The library itself; nothing of the crate's Rust is used.
+// For linking the library only; the crate's Rust API is not used.
 use libfuzzer_sys as _;
 
 use crate::memory;
@@ -22,36 +22,36 @@ unsafe extern "C" {
 
 static TARGET: OnceLock<Target> = OnceLock::new();
 
-/// Hands the program over to libFuzzer; gives its exit code.
+/// Runs libFuzzer with a target; returns its exit code.
 pub fn run(target: Target) -> i32 {
     let _ = TARGET.set(target);
     let name = std::env::args().next().unwrap_or_default();
     let longest = format!("-max_len={}", target.longest);
     let words = [name, longest].into_iter().chain(std::env::args().skip(1));
-    // libFuzzer keeps what it is given, so that is never freed.
+    // libFuzzer keeps the pointers, so the strings are leaked.
     let words = words.map(|word| CString::new(word).expect("an argument without a zero").into_raw());
     let mut words: Vec<*mut c_char> = words.chain([std::ptr::null_mut()]).collect();
     let mut count = words.len() as c_int - 1;
     let mut arguments = words.as_mut_ptr();
-    // SAFETY: `count` texts that end in zero, then a null, as the arguments of a program; all of it outlives the call.
+    // SAFETY: `count` NUL-terminated strings followed by a null pointer, as for `main`; all outlive the call.
     let code = unsafe { LLVMFuzzerRunDriver(&mut count, &mut arguments, read) };
     drop(words);
     code
 }
 
 extern "C" fn read(data: *const u8, size: usize) -> c_int {
-    // SAFETY: libFuzzer hands over `size` bytes that it does not touch during the call; without any the pointer may be anything.
+    // SAFETY: libFuzzer passes `size` bytes that stay valid during the call; for size 0 the pointer may be invalid.
     let bytes = if size == 0 { &[] } else { unsafe { std::slice::from_raw_parts(data, size) } };
     let Some(target) = TARGET.get() else { return -1 };
     let outcome = catch_unwind(AssertUnwindSafe(|| memory::capped(|| (target.run)(bytes))));
-    // What went wrong was printed when it did. libFuzzer keeps the input of a program that aborts.
+    // The panic was printed already. libFuzzer stores the input when the process aborts.
     if outcome.is_err() {
         std::process::abort();
     }
     0
 }
 
-/// Found by libFuzzer through its name.
+/// libFuzzer finds this function by its name.
 #[unsafe(no_mangle)]
 extern "C" fn LLVMFuzzerCustomMutator(data: *mut u8, size: usize, longest: usize, seed: c_uint) -> usize {
     let Some(target) = TARGET.get() else { return size };

@@ -1,9 +1,9 @@
-//! Coverage-guided fuzzing of everything that reads bytes of strangers: containers, tables, geometries, collections, projects,
-//! journals, scripts and SQL. As a plain test it replays the inputs that are kept in `tests/fuzz/corpus`; `packaging/fuzz` builds
-//! it with instrumentation and has libFuzzer look for new ones.
+//! Coverage-guided fuzzing of everything that parses untrusted bytes: containers, tables, geometries, collections, projects,
+//! journals, scripts and SQL. As a plain test it replays the inputs in `tests/fuzz/corpus`; `packaging/fuzz` builds it with
+//! instrumentation and searches for new inputs with libFuzzer.
 //!
-//! A target must end in a moment and within [`memory::CAP_BYTES`], without a panic that gets out and without an error of
-//! [`taco_studio::error::Kind::Internal`], whatever its input is.
+//! For every input, a target must end quickly within [`memory::CAP_BYTES`], without an uncaught panic and without an error of
+//! [`taco_studio::error::Kind::Internal`].
 
 #![allow(clippy::expect_used, clippy::unwrap_used, missing_docs, reason = "a test says what went wrong by ending")]
 
@@ -20,7 +20,7 @@ mod texts;
 #[global_allocator]
 static MEMORY: memory::Counted = memory::Counted;
 
-/// The variable that names the target which libFuzzer is to run; its options are then the arguments.
+/// Environment variable with the target for libFuzzer, whose options are then the arguments.
 #[cfg(target_os = "linux")]
 const TARGET: &str = "TACO_STUDIO_FUZZ";
 

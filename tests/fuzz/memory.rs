@@ -1,26 +1,25 @@
-//! The memory that the program holds, counted in its allocator: an input whose reading takes more than the cap ends the program
-//! with a message, before the machine suffers from it.
+//! Counts allocated memory in the global allocator: an input that needs more than the limit ends the process with a message.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-/// Bytes that an input may have the program hold at once, beyond what it held before.
+/// Maximum bytes that an input may allocate at a time, in addition to those allocated before.
 pub const CAP_BYTES: usize = 500 << 20;
 
 static HELD: AtomicUsize = AtomicUsize::new(0);
 static MOST: AtomicUsize = AtomicUsize::new(0);
-/// What may be held; none outside an input.
+/// Current limit; unlimited outside of an input.
 static LIMIT: AtomicUsize = AtomicUsize::new(usize::MAX);
 static OVER: AtomicBool = AtomicBool::new(false);
 
-/// The system's allocator, with a count.
+/// The system's allocator with a counter.
 pub struct Counted;
 
 fn take(bytes: usize) {
     let held = HELD.fetch_add(bytes, Ordering::Relaxed).saturating_add(bytes);
     MOST.fetch_max(held, Ordering::Relaxed);
     let limit = LIMIT.load(Ordering::Relaxed);
-    // The message takes memory itself, and is given once.
+    // Printing allocates too, so the message is printed once.
     if held > limit && !OVER.swap(true, Ordering::Relaxed) {
         let trace = std::backtrace::Backtrace::force_capture();
         eprintln!("over the memory cap: {bytes} more bytes make {held}, {limit} may be held\n{trace}");
@@ -28,11 +27,11 @@ fn take(bytes: usize) {
     }
 }
 
-// SAFETY: every call goes to the system's allocator as it came; the counting touches no memory of the caller.
+// SAFETY: every call is forwarded unchanged to the system's allocator; the counter touches no memory of the caller.
 unsafe impl GlobalAlloc for Counted {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         take(layout.size());
-        // SAFETY: the caller keeps the contract of `alloc`, which is this one's.
+        // SAFETY: the caller upholds the contract of `alloc`, which is the same.
         unsafe { System.alloc(layout) }
     }
 
@@ -60,7 +59,7 @@ unsafe impl GlobalAlloc for Counted {
     }
 }
 
-/// Runs `work` under the cap; gives the most bytes that were held beyond those before it.
+/// Runs `work` with the limit; returns the peak of bytes allocated in addition to those before.
 pub fn capped(work: impl FnOnce()) -> usize {
     let before = HELD.load(Ordering::Relaxed);
     MOST.store(before, Ordering::Relaxed);

@@ -1,5 +1,5 @@
-//! New inputs out of old ones. Where lengths and checksums stand guard, a change of bytes alone would be refused at the door: the
-//! change is made to what lies behind, and the guards are made right again.
+//! Structure-aware mutations. Where lengths and checksums would reject a changed input, the change is made to the protected data,
+//! and lengths and checksums are updated.
 
 mod json;
 mod sql;
@@ -8,13 +8,13 @@ pub use sql::sql;
 
 use serde_json::Value as Json;
 
-/// Changes an input of at most so many bytes. The last argument is libFuzzer's own way to change bytes.
+/// Mutates an input of at most the given length. The last argument is libFuzzer's own mutation.
 pub type Mutation = fn(&mut Vec<u8>, usize, &mut Random, Engine<'_>);
 
-/// Changes bytes, which are then at most so many.
+/// Mutates bytes up to a maximum length.
 pub type Engine<'a> = &'a mut dyn FnMut(&mut Vec<u8>, usize);
 
-/// Numbers that follow from a seed.
+/// Deterministic random numbers from a seed.
 pub struct Random(u64);
 
 impl Random {
@@ -29,29 +29,29 @@ impl Random {
         self.0.wrapping_mul(0x2545_F491_4F6C_DD1D) >> 16
     }
 
-    /// A number below `bound`; 0 where the bound is.
+    /// A number below `bound`; 0 when `bound` is 0.
     pub fn below(&mut self, bound: usize) -> usize {
         if bound == 0 { 0 } else { (self.next() % bound as u64) as usize }
     }
 
-    /// True once in so many times.
+    /// True with probability 1/`times`.
     pub fn one_in(&mut self, times: usize) -> bool {
         self.below(times) == 0
     }
 }
 
-/// As libFuzzer does it.
+/// libFuzzer's own mutation.
 pub fn plain(bytes: &mut Vec<u8>, longest: usize, _: &mut Random, engine: Engine<'_>) {
     engine(bytes, longest);
 }
 
-/// Mostly without moving what lies behind, so that places that are stated elsewhere hold.
+/// Usually keeps the length, so that offsets stored elsewhere stay valid.
 pub fn in_place(bytes: &mut Vec<u8>, longest: usize, random: &mut Random, engine: Engine<'_>) {
     if bytes.is_empty() || random.one_in(8) {
         return engine(bytes, longest);
     }
     for _ in 0..=random.below(3) {
-        // The ends are where headers and footers are.
+        // Headers and footers are at the ends.
         let start = match random.below(4) {
             0 => random.below(bytes.len().min(256)),
             1 => bytes.len() - 1 - random.below(bytes.len().min(1024)),
@@ -64,7 +64,7 @@ pub fn in_place(bytes: &mut Vec<u8>, longest: usize, random: &mut Random, engine
     }
 }
 
-/// A Parquet file: its pages in place, its footer with the length right again.
+/// A Parquet file: mutates pages in place, or the footer with its length updated.
 pub fn parquet(bytes: &mut Vec<u8>, longest: usize, random: &mut Random, engine: Engine<'_>) {
     const MAGIC: &[u8] = b"PAR1";
     let body = bytes.strip_suffix(MAGIC).and_then(|rest| rest.split_last_chunk::<4>());
@@ -80,7 +80,7 @@ pub fn parquet(bytes: &mut Vec<u8>, longest: usize, random: &mut Random, engine:
     bytes.extend_from_slice(MAGIC);
 }
 
-/// A JSON document, mostly as a document.
+/// A JSON document, usually mutated as a document.
 pub fn json(bytes: &mut Vec<u8>, longest: usize, random: &mut Random, engine: Engine<'_>) {
     match serde_json::from_slice::<Json>(bytes) {
         Ok(mut document) if !random.one_in(4) => {
@@ -92,7 +92,7 @@ pub fn json(bytes: &mut Vec<u8>, longest: usize, random: &mut Random, engine: En
     }
 }
 
-/// A journal: the text of one line, and its checksum.
+/// A journal: mutates the text of one line and updates its checksum.
 pub fn journal(bytes: &mut Vec<u8>, longest: usize, random: &mut Random, engine: Engine<'_>) {
     if random.one_in(8) {
         return engine(bytes, longest);
@@ -127,7 +127,7 @@ pub fn journal(bytes: &mut Vec<u8>, longest: usize, random: &mut Random, engine:
     bytes.truncate(longest);
 }
 
-/// A project: its first line, or one of the tables behind it, with lengths and checksums right again.
+/// A project: mutates its first line or one of the tables after it, and updates lengths and checksums.
 pub fn project(bytes: &mut Vec<u8>, longest: usize, random: &mut Random, engine: Engine<'_>) {
     if random.one_in(8) || changed_project(bytes, longest, random, engine).is_none() {
         engine(bytes, longest);
@@ -151,7 +151,7 @@ fn changed_project(bytes: &mut Vec<u8>, longest: usize, random: &mut Random, eng
         None => {
             let listed = head.get("tables").cloned();
             json::change(&mut head, random, engine);
-            // What is said of the tables stays, so that they are found.
+            // The list of tables is kept, so that they are found.
             if let (Some(fields), Some(listed)) = (head.as_object_mut(), listed) {
                 fields.insert("tables".into(), listed);
             }

@@ -1,9 +1,9 @@
-//! A folder of this process, in memory where the system has one, for readers that take paths and not bytes.
+//! A temporary folder of this process, in memory where available, for readers that take paths.
 
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-/// The folder. It stays when the program is ended by a signal; `packaging/fuzz` names one that it removes.
+/// The folder. It remains when the process is killed by a signal; `packaging/fuzz` sets a folder that it removes.
 pub fn folder() -> &'static Path {
     static FOLDER: OnceLock<PathBuf> = OnceLock::new();
     FOLDER.get_or_init(|| {
@@ -19,7 +19,7 @@ pub fn folder() -> &'static Path {
     })
 }
 
-/// Writes the bytes of an input under this name, and gives the path.
+/// Writes an input to a file of this name, and returns the path.
 pub fn file(name: &str, bytes: &[u8]) -> PathBuf {
     let path = folder().join(name);
     std::fs::write(&path, bytes).unwrap_or_else(|error| panic!("{}: {error}", path.display()));

@@ -1,4 +1,4 @@
-//! Replays the corpus: every input of every target once, without libFuzzer. Says in the end what test runners say.
+//! Replays the corpus: every input of every target once, without libFuzzer. Prints a summary like other test runners.
 
 use std::io::Write;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -9,13 +9,13 @@ use std::time::{Duration, Instant};
 use crate::targets::{self, Target};
 use crate::{memory, place};
 
-/// A single input may take this long on a busy machine, in a build without optimisation.
+/// Maximum time for one input on a busy machine, in a debug build.
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// What is read now, for the watch.
+/// The current input and its start, for the watchdog.
 static NOW: Mutex<Option<(PathBuf, Instant)>> = Mutex::new(None);
 
-/// Arguments are parts of names, as test runners take them: of targets, or of files for one input.
+/// Arguments are parts of names, as for other test runners: of targets, or of files for single inputs.
 pub fn run(arguments: impl Iterator<Item = String>) -> i32 {
     let arguments: Vec<String> = arguments.collect();
     let listing = arguments.iter().any(|argument| argument == "--list");
@@ -46,7 +46,7 @@ pub fn run(arguments: impl Iterator<Item = String>) -> i32 {
     i32::from(!failed.is_empty())
 }
 
-/// The arguments that are no options and no values of options; none of the options matters here.
+/// The arguments other than options and their values; options are ignored.
 fn names(arguments: &[String]) -> Vec<&String> {
     const WITH_VALUE: [&str; 7] = ["--test-threads", "--skip", "--format", "--color", "--logfile", "--shuffle-seed", "-Z"];
     let before = [None].into_iter().chain(arguments.iter().map(|argument| Some(argument.as_str())));
@@ -54,7 +54,7 @@ fn names(arguments: &[String]) -> Vec<&String> {
     arguments.iter().zip(before).filter(|(own, before)| !own.starts_with('-') && !is_value(*before)).map(|(own, _)| own).collect()
 }
 
-/// The inputs that are kept for a target, in the order of their names.
+/// The stored inputs of a target, sorted by name.
 fn inputs(target: Target) -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fuzz/corpus").join(target.name);
     let listed = std::fs::read_dir(&folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
@@ -82,7 +82,7 @@ fn is_read(target: Target, path: &Path) -> bool {
     outcome.is_ok()
 }
 
-/// Ends the program when an input takes too long: nothing can stop it from inside.
+/// Ends the process when an input takes too long, as it cannot be stopped from inside.
 fn watch() {
     loop {
         std::thread::sleep(Duration::from_secs(1));

@@ -1,4 +1,4 @@
-//! The table of targets: what each reads, how long its inputs may be, how they are changed.
+//! The table of targets: reader, maximum input length, mutation.
 
 use std::sync::OnceLock;
 
@@ -7,16 +7,16 @@ use taco_studio::error::{Kind, Result};
 use crate::mutate::{self, Mutation};
 use crate::{containers, texts};
 
-/// One reader, or a family of readers, with its inputs.
+/// One target.
 #[derive(Clone, Copy)]
 pub struct Target {
-    /// Its name: that of its folder in the corpus, and of its dictionary.
+    /// Name of the target, its corpus folder and its dictionary.
     pub name: &'static str,
-    /// Bytes of the longest input.
+    /// Maximum length of an input in bytes.
     pub longest: usize,
     /// Reads an input.
     pub run: fn(&[u8]),
-    /// Makes a new input out of one.
+    /// Mutates an input.
     pub mutate: Mutation,
 }
 
@@ -39,7 +39,7 @@ pub fn all() -> Vec<Target> {
     ]
 }
 
-/// The value, where there is one. An error is what bad input should give; that the studio itself is at fault is a finding.
+/// The value, if any. An error is the expected result for invalid input, but an internal error is a finding.
 #[track_caller]
 pub fn expected<T>(outcome: Result<T>) -> Option<T> {
     match outcome {
@@ -54,7 +54,7 @@ pub fn expected<T>(outcome: Result<T>) -> Option<T> {
     }
 }
 
-/// Whether errors are to be seen: of seeds, which should have none.
+/// Whether errors are printed: for seeds, which should have none.
 fn is_telling() -> bool {
     static TELLING: OnceLock<bool> = OnceLock::new();
     *TELLING.get_or_init(|| std::env::var_os("TACO_STUDIO_FUZZ_ERRORS").is_some())

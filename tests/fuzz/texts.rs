@@ -1,4 +1,4 @@
-//! What is text, or a value of its own: geometries, collections, projects, journals, scripts, SQL.
+//! Targets for texts and single values: geometries, collections, projects, journals, scripts, SQL.
 
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
@@ -21,7 +21,7 @@ use taco_studio::validate;
 use crate::place;
 use crate::targets::expected;
 
-/// A geometry: both readers of it, what is written of it, and its outline.
+/// A geometry: both readers, writing, and its outline.
 pub fn wkb(bytes: &[u8]) {
     let bounds = wkb_bounds(bytes);
     let _ = (outline(bytes), wkb_point(bytes));
@@ -33,7 +33,7 @@ pub fn wkb(bytes: &[u8]) {
     assert_eq!(wkb_bounds(&written), bounds, "the bounds stay");
 }
 
-/// COLLECTION.json: the checks, what is written of it, and the catalogues that are made of it.
+/// COLLECTION.json: checks, writing, and catalogue exports.
 pub fn collection(bytes: &[u8]) {
     let ctx = JobContext::default();
     let Some(collection) = expected(parse_collection(bytes)) else { return };
@@ -89,7 +89,7 @@ pub fn project(bytes: &[u8]) {
     }
 }
 
-/// A journal of autosave: listed, then followed.
+/// An autosave journal: listed, then replayed.
 pub fn journal(bytes: &[u8]) {
     let folder = place::folder().join("autosave");
     std::fs::create_dir_all(&folder).expect("a folder");
@@ -105,7 +105,7 @@ pub fn journal(bytes: &[u8]) {
     }
 }
 
-/// A command file: its lines, written and read again. Nothing of it is run.
+/// A script: its commands are parsed, serialized and parsed again, not executed.
 pub fn script(bytes: &[u8]) {
     let path = place::file("x.json", bytes);
     for line in expected(read_script(&path)).unwrap_or_default() {
@@ -118,7 +118,7 @@ pub fn script(bytes: &[u8]) {
     }
 }
 
-/// A statement over two small levels.
+/// A statement on two small levels.
 pub fn sql(bytes: &[u8]) {
     static TABLES: OnceLock<Tables> = OnceLock::new();
     let tables = TABLES.get_or_init(levels);

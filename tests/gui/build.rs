@@ -1,4 +1,4 @@
-//! Building a dataset by hand: files come in, the collection is filled, edits are undone, the result is written and opened again.
+//! Building a dataset: files are added, the collection is filled in, edits are undone, the result is written and opened again.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -142,7 +142,7 @@ fn columns_of_a_level_change_in_one_step() {
     click(&mut harness, "Change column");
     let names = |harness: &Window| -> Vec<String> { document(harness).fields(0).into_iter().map(|field| field.name).collect() };
     assert_eq!(names(&harness), ["tile_code"]);
-    // The head of the column leads to what can be done with it.
+    // The column's header opens its actions.
     click(&mut harness, "Column tile_code");
     click(&mut harness, "Split");
     fill(&mut harness, "New fields", "zone, square");

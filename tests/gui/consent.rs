@@ -1,4 +1,4 @@
-//! What a project asks for begins only when the user agrees: folders that it watches, programs of its recipe.
+//! Watched folders and programs of a project start only after the user agrees.
 
 use egui_kittest::kittest::Queryable;
 use serde_json::json;
@@ -17,7 +17,7 @@ fn the_folders_that_a_project_watches_are_asked_about_first() {
     run(Command::Import { paths: scenes().into_iter().take(2).collect(), into: Default::default(), metadata: None });
     let view = json!({ "level": 0, "watched": [watched] });
     run(Command::SaveProject { path: Some(project.clone()), view: Some(view), overwrite: None });
-    // Without a window nothing is watched.
+    // Without a window, no folder is watched.
     run(Command::OpenProject { path: project.clone() });
     assert_eq!(studio.watched().len(), 0);
 
@@ -55,7 +55,7 @@ fn the_programs_of_a_recipe_are_listed_and_start_with_a_click() {
     assert!(!started.exists());
     click(&mut window, "Start it");
     assert!(started.exists());
-    // What was agreed to is not asked again.
+    // The user is not asked again.
     std::fs::remove_file(&started).expect("removes");
     window.state_mut().command(Command::RunRecipe);
     settle(&mut window);

@@ -1,4 +1,4 @@
-//! Looking into a dataset: one selection in every panel, filters, the picture, rows by SQL, what is wrong.
+//! Exploring a dataset: a common selection in every panel, filters, the preview, SQL rows, findings.
 
 use egui::{Key, Modifiers};
 use egui_kittest::kittest::{NodeT, Queryable};
@@ -19,7 +19,7 @@ fn the_selection_is_one_in_tree_table_inspector_and_picture() {
     let item = harness.get_by_role_and_label(egui::accesskit::Role::TreeItem, &second);
     assert_eq!(item.accesskit_node().is_selected(), Some(true));
     assert!(harness.query_by_label("2 of 24").is_some(), "the inspector tells its place");
-    // Right unfolds, down goes to the first child.
+    // Right expands a node, Down selects its first child.
     harness.get_by_role_and_label(egui::accesskit::Role::TreeItem, &second).click();
     settle(&mut harness);
     for key in [Key::ArrowRight, Key::ArrowDown] {
@@ -31,7 +31,7 @@ fn the_selection_is_one_in_tree_table_inspector_and_picture() {
     let path = document(&harness).path(RowRef { level: 1, row: 3 }).expect("a child").to_string();
     assert!(harness.query_by_label(&format!("Picture of {path}")).is_some());
     assert!(harness.query_by_label_contains("Driver: GTiff").is_some());
-    // The picture holds the pixel that the pointer is on.
+    // The preview keeps the pixel under the pointer in place.
     let canvas = harness.get_by_label_contains("Picture of").rect();
     harness.hover_at(canvas.center());
     settle(&mut harness);
@@ -127,7 +127,7 @@ fn one_filter_is_in_every_view_and_can_be_written_into_the_statement() {
     harness.state_mut().command(Command::Filter { filters });
     settle(&mut harness);
     assert!(harness.query_by_label_contains("4 of 24 rows of level 0").is_some(), "the table says what is left");
-    // A header row may be among them; the samples are what counts.
+    // The count may include a header row.
     let rows = harness.query_all_by_role(egui::accesskit::Role::Row).count();
     assert_eq!(rows, 4, "the table shows them");
     let items = harness.query_all_by_role(egui::accesskit::Role::TreeItem).count();

@@ -10,9 +10,9 @@ use taco_studio::gui::{App, Pane};
 use taco_studio::jobs::Jobs;
 use taco_studio::studio::{Command, RowRef, Studio};
 
-/// What a frame may take.
+/// Maximum time of a frame.
 const LIMIT: Duration = Duration::from_millis(8);
-/// What a step on the interface thread may take.
+/// Maximum time of a step on the interface thread.
 const STEP: Duration = Duration::from_millis(5);
 
 struct Window {
@@ -30,7 +30,7 @@ impl Window {
         Self { ctx, app, frame, time: 0.0 }
     }
 
-    /// One frame as the window makes it, without the display; the time of layout and tessellation.
+    /// Runs one frame without a display; returns the time for layout and tessellation.
     fn frame(&mut self, events: Vec<Event>) -> Duration {
         self.time += 1.0 / 60.0;
         let screen = Rect::from_min_size(Pos2::ZERO, vec2(1440.0, 900.0));
@@ -61,7 +61,7 @@ impl Window {
         }
     }
 
-    /// Many frames with the wheel over the middle; the 99th percentile.
+    /// Runs many frames while scrolling in the middle; returns the 99th percentile.
     fn scrolled(&mut self, delta: Vec2, frames: usize) -> (Duration, Duration) {
         self.scrolled_at(pos2(640.0, 300.0), delta, frames)
     }
@@ -104,7 +104,7 @@ impl Window {
     }
 }
 
-/// Prints times, and remembers what was slow.
+/// Prints times, and records slow ones.
 #[derive(Default)]
 struct Notes(Vec<String>);
 
@@ -170,7 +170,7 @@ fn frames_of_a_large_draft_are_quick() {
     let rows = [rows(0), rows(1)];
     println!("{} rows on level 0, {} on level 1", rows[0], rows[1]);
     let mut notes = Notes::default();
-    // The tree is beside every panel.
+    // The tree is next to every panel.
     let tree = pos2(140.0, 400.0);
     for (pane, name) in [(Pane::Table, "table"), (Pane::Structure, "matrix")] {
         window.app.show_pane(pane);

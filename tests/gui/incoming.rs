@@ -1,4 +1,4 @@
-//! What comes to a draft from beside it: a table whose columns are joined, and files that appear in a watched folder.
+//! Incoming data of a draft: a metadata table whose columns are joined, and files that appear in a watched folder.
 
 use std::time::{Duration, Instant};
 

@@ -1,4 +1,4 @@
-//! The whole way from the welcome screen to a dataset written and opened again, without a pointer.
+//! From the welcome screen to a dataset that is written and opened again, with the keyboard only.
 
 use egui::accesskit::Role;
 use egui::{Key, Modifiers};
@@ -16,13 +16,13 @@ fn type_text(harness: &mut Window, text: &str) {
     settle(harness);
 }
 
-/// The name of what has the keyboard.
+/// Label of the focused widget.
 fn focused(harness: &Window) -> Option<String> {
     let node = harness.query_all_by(|node| node.is_focused()).next()?;
     node.accesskit_node().label()
 }
 
-/// Presses Tab until this has the keyboard.
+/// Presses Tab until the widget with this label has the focus.
 fn tab_to(harness: &mut Window, label: &str) {
     let mut seen = Vec::new();
     for _ in 0..400 {
@@ -36,7 +36,7 @@ fn tab_to(harness: &mut Window, label: &str) {
     panic!("Tab does not reach {label}: {seen:?}");
 }
 
-/// Replaces what stands in the field that has the keyboard.
+/// Replaces the text of the focused field.
 fn replace(harness: &mut Window, text: &str) {
     press(harness, Modifiers::COMMAND, Key::A);
     type_text(harness, text);
@@ -70,7 +70,7 @@ fn everything_can_be_done_without_a_pointer() {
     };
     assert_eq!(broken(&harness), 3);
 
-    // One problem by its best fix, the others together.
+    // One problem with its first fix, the others together.
     while harness.query_by_label("Missing child").is_none() && harness.query_by_label("Wrong id").is_none() {
         press(&mut harness, Modifiers::NONE, Key::F8);
     }
@@ -91,7 +91,7 @@ fn everything_can_be_done_without_a_pointer() {
     for (field, text) in
         [("id", "by-keyboard"), ("description", "Made without a pointer"), ("licenses", "CC-BY-4.0"), ("tasks", "segm")]
     {
-        // The next problem leads into the field that lacks something.
+        // The next problem focuses the incomplete field.
         let mut steps = 0;
         while focused(&harness).is_none_or(|name| name != field) {
             press(&mut harness, Modifiers::NONE, Key::F8);

@@ -1,4 +1,4 @@
-//! What the keyboard does in dialogs and in the form of the collection: where it begins, what it takes, what it takes back.
+//! Keyboard input in dialogs and in the collection form: initial focus, confirmation, undo.
 
 use egui::accesskit::Role;
 use egui::{Key, Modifiers};
@@ -16,7 +16,7 @@ fn press(harness: &mut Window, modifiers: Modifiers, key: Key) {
     settle(harness);
 }
 
-/// The name of what has the keyboard.
+/// Label of the focused widget.
 fn focused(harness: &Window) -> Option<String> {
     harness.query_all_by(|node| node.is_focused()).next()?.accesskit_node().label()
 }
@@ -60,7 +60,7 @@ fn a_word_is_taken_when_the_focus_leaves_and_the_arrows_choose() {
     picture(&mut harness, "tags-marked");
     press(&mut harness, Modifiers::NONE, Key::Enter);
     assert_eq!(list(&harness, "licenses"), ["CC-BY-4.0"]);
-    // A task is one of the list, whole.
+    // Only tasks of the list are accepted.
     fill(&mut harness, "tasks", "segm");
     press(&mut harness, Modifiers::NONE, Key::Tab);
     assert!(list(&harness, "tasks").iter().all(|task| task.contains("segm") && task != "segm"));
@@ -79,7 +79,7 @@ fn undo_takes_back_the_last_edit_wherever_the_focus_is() {
     assert_eq!(text(&harness, "title"), "", "a second one goes on");
     press(&mut harness, Modifiers::COMMAND | Modifiers::SHIFT, Key::Z);
     assert_eq!((text(&harness, "title"), text(&harness, "description")), ("Rivers".into(), String::new()));
-    // What was typed a moment ago is taken back as a whole.
+    // Recent typing is undone as a whole.
     harness.get_by_role_and_label(Role::TextInput, "title").type_text("x");
     harness.step();
     press(&mut harness, Modifiers::COMMAND, Key::Z);
@@ -112,7 +112,7 @@ fn dialogs_begin_with_what_they_are_about() {
         harness.state_mut().act(action);
         settle(&mut harness);
         assert_eq!(focused(&harness).as_deref(), Some(name));
-        // Once around: everything but the cross, for which there is Esc.
+        // Tab visits every widget except the close button, for which there is Esc.
         for _ in 0..30 {
             press(&mut harness, Modifiers::NONE, Key::Tab);
             assert_ne!(focused(&harness).as_deref(), Some("Close dialog"));
@@ -132,7 +132,7 @@ fn dialogs_begin_with_what_they_are_about() {
     settle(&mut harness);
     assert_eq!(focused(&harness).as_deref(), Some("Save first"));
     press(&mut harness, Modifiers::NONE, Key::Escape);
-    // Where something goes, Enter keeps it.
+    // For closing with loss, Enter means to keep.
     let at = taco_studio::studio::RowRef { level: 0, row: 0 };
     harness.state_mut().select(Some(at));
     harness.state_mut().act(Action::Remove);

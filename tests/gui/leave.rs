@@ -1,4 +1,4 @@
-//! Leaving with something, and looking whether it can be trusted: descriptions for catalogues, moving to 2.0, leaks between splits.
+//! Exporting and checking: catalogue metadata, migration to 2.0, leakage between splits.
 
 use std::path::{Path, PathBuf};
 
@@ -44,14 +44,14 @@ fn every_description_is_written_from_the_export_menu() {
     assert!(folder.path().join("stac/collection.json").is_file());
     let page = std::fs::read_to_string(folder.path().join("card.html")).expect("is written");
     assert!(page.contains("<svg") && page.contains("bahamas_rgb"), "it has a map and ids");
-    // A second time nothing is lost without being asked for.
+    // A second export asks before overwriting.
     harness.state_mut().act(Action::Describe);
     settle(&mut harness);
     let card = folder.path().join("card.html");
     std::fs::write(&card, "old").expect("writes");
     fill(&mut harness, "Destination of the description", &card.display().to_string());
     assert!(harness.get_by_label("Write description").accesskit_node().is_disabled(), "something lies there");
-    // What goes wrong is told in the dialog, which keeps what was typed.
+    // Errors are shown in the dialog, which keeps its input.
     let below = card.join("below.html");
     fill(&mut harness, "Destination of the description", &below.display().to_string());
     click(&mut harness, "Write description");
@@ -74,7 +74,7 @@ fn a_dataset_of_the_first_generation_moves_to_2_0() {
     harness.state_mut().act(Action::Migrate);
     settle(&mut harness);
     picture(&mut harness, "migrate-dark");
-    // A column gets another name, another one is left out: the plan follows.
+    // Renaming a column and omitting another one updates the plan.
     let named = |harness: &super::support::Window| -> Vec<String> {
         let fields = harness.query_all_by_role(Role::TextInput).filter_map(|node| node.accesskit_node().label());
         fields.filter(|label| label.starts_with("New name of ")).collect()
@@ -101,7 +101,7 @@ fn a_dataset_of_the_first_generation_moves_to_2_0() {
     let levels = document(&harness).tree().levels.len();
     let names: Vec<String> = (0..levels).flat_map(|level| document(&harness).fields(level)).map(|field| field.name).collect();
     assert!(names.iter().any(|name| name == "my:renamed"), "{names:?}");
-    // There is nothing to move any more.
+    // There is nothing left to migrate.
     harness.state_mut().act(Action::Migrate);
     settle(&mut harness);
     assert!(harness.query_by_label("Write the new dataset").is_none());
@@ -144,7 +144,7 @@ fn leaks_are_shown_and_lead_to_the_samples() {
     assert!(kept > 0 && kept < document(&harness).rows(0));
 }
 
-/// The script gives the rows that the panel shows, under the same filters.
+/// The copied script returns the rows that the panel shows, with the same filters.
 #[test]
 fn the_copied_script_gives_the_same_rows() {
     let dataset = golden("01_flat_zip/flat.tacozip");
@@ -173,7 +173,7 @@ fn the_copied_script_gives_the_same_rows() {
     }
     let script = script.expect("the script is on the clipboard");
     let workspace = crate::support::Workspace::new();
-    // The reader's engine gets its functions of places from a package here, and not from the web.
+    // The reader's engine loads its spatial functions from an installed package instead of the network.
     let before = "import duckdb_extensions; duckdb_extensions.import_extension('spatial')";
     let after = "column = (rows.data if hasattr(rows, 'data') else rows)['id']\n\
                  print(','.join(sorted(column.to_pylist() if hasattr(column, 'to_pylist') else list(column))))";
@@ -182,7 +182,7 @@ fn the_copied_script_gives_the_same_rows() {
     assert_eq!(ran.stdout.trim().lines().last().unwrap_or_default(), wanted.join(","), "{script}");
 }
 
-/// Several datasets that are open as one are exported as one; what can't be written is told where it can be mended.
+/// Several datasets opened together are exported as one; errors are shown in the dialog where they can be corrected.
 #[test]
 fn a_subset_of_several_datasets_is_written_and_a_fault_stays_in_its_dialog() {
     let folder = tempfile::tempdir().expect("a temporary folder");
@@ -216,7 +216,7 @@ fn a_subset_of_several_datasets_is_written_and_a_fault_stays_in_its_dialog() {
     assert_eq!(document(&harness).rows(0), roots);
 }
 
-/// What is written without a dialog of its own leaves the one that is open alone.
+/// Writing without a dialog keeps another open dialog open.
 #[test]
 fn a_dataset_written_meanwhile_leaves_another_dialog_open() {
     let folder = tempfile::tempdir().expect("a temporary folder");
@@ -258,7 +258,7 @@ fn made_up_values_of_a_moved_collection_are_told_at_once() {
     assert!(text.contains("licenses") && text.contains("providers") && !text.contains("taco_version"), "{text}");
 }
 
-/// A part may be looked at, and a plan made of it; what is written of it asks first.
+/// A part can be opened and its migration planned; writing asks first.
 #[test]
 fn nothing_is_written_of_an_incomplete_set_unasked() {
     let folder = tempfile::tempdir().expect("a temporary folder");

@@ -1,4 +1,4 @@
-//! The window, driven by labels without a display: what a person clicks and types, and what the studio then holds.
+//! The window, driven by labels without a display: user input and the resulting state of the studio.
 
 mod build;
 mod consent;

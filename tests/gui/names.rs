@@ -1,4 +1,4 @@
-//! Every control of every panel has a name: what a screen reader says, and what scripts click.
+//! Every control of every panel has an accessible name, for screen readers and scripts.
 
 use egui::accesskit::Role;
 use egui_kittest::kittest::{NodeT, Queryable};
@@ -22,7 +22,7 @@ const CONTROLS: [Role; 12] = [
     Role::TreeItem,
 ];
 
-/// The controls without a name, and how many have one.
+/// Collects the controls without a name; returns the number of controls with one.
 fn nameless(harness: &Window, place: &str, found: &mut Vec<String>) -> usize {
     let mut named = 0;
     for role in CONTROLS {

@@ -8,7 +8,7 @@ use taco_studio::studio::RowRef;
 
 use super::support::{Window, app, choose, click, picture, sample, settle, take};
 
-/// The controls above the picture, with their names, and the room that they have.
+/// Labels and rectangles of the controls above the image, and the rectangle of the toolbar.
 fn toolbar(harness: &Window) -> (Vec<(String, Rect)>, Rect) {
     use egui::accesskit::Role;
     let canvas = harness.get_by_label_contains("Picture of").rect();
@@ -18,7 +18,7 @@ fn toolbar(harness: &Window) -> (Vec<(String, Rect)>, Rect) {
     let mut found = Vec::new();
     for role in [Role::Button, Role::ComboBox, Role::RadioButton, Role::Label] {
         for node in harness.query_all_by_role(role) {
-            // What reaches over the edge has its beginning inside all the same.
+            // A control that extends beyond the edge has its left end inside.
             if room.contains(node.rect().left_center() + vec2(1.0, 0.0)) {
                 let name = node.accesskit_node().label().or_else(|| node.accesskit_node().value());
                 found.push((name.unwrap_or_default(), node.rect()));
@@ -79,13 +79,13 @@ fn what_a_panel_had_begun_ends_when_it_is_hidden() {
     harness.state_mut().act(Action::ShowPreview);
     settle(&mut harness);
     harness.state_mut().select(Some(RowRef { level: 1, row: 0 }));
-    // The strip below the picture begins its first small picture in this frame; in the next one it is gone.
+    // The strip below the image requests its first thumbnail in this frame and disappears in the next one.
     harness.step();
     harness.step();
     assert!(harness.state().is_busy());
     harness.state_mut().show_pane(Pane::Table);
     settle(&mut harness);
-    // The hierarchy's filter begins, and is taken off before it is done.
+    // The tree's filter starts, and is removed before it finishes.
     use egui::accesskit::Role;
     harness.get_by_role_and_label(Role::TextInput, "Filter ids").focus();
     harness.step();
@@ -108,7 +108,7 @@ fn siblings_are_linked_under_one_view() {
     assert_eq!(others, 2, "the two other files of the scene");
     let zoom = |harness: &Window| harness.get_by_label("One to one").rect();
     let before = zoom(&harness);
-    // The wheel over one of the others moves all of them.
+    // Scrolling over a linked image moves all of them.
     let cell = harness.query_all_by_label_contains("Linked picture of ").next().expect("is there").rect();
     harness.hover_at(cell.center());
     harness.step();
@@ -151,7 +151,7 @@ fn the_chunks_of_a_streamable_dataset_are_read_one_by_one() {
     };
     harness.state_mut().command(Command::WriteTortilla { options });
     settle(&mut harness);
-    // The dialog with the report of the writing.
+    // Closes the dialog with the report of the write.
     harness.key_press(egui::Key::Escape);
     settle(&mut harness);
     harness.state_mut().command(Command::Open { path: target });

@@ -1,4 +1,4 @@
-//! Nothing is lost: drafts are saved and opened again, kept while they are changed, restored after a crash, and asked about once.
+//! Drafts are not lost: saved and opened again, autosaved, restored after a crash, with one confirmation before discarding.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -13,7 +13,7 @@ use taco_studio::studio::{Command, Studio};
 
 use super::support::{Window, app, click, dataset, document, fill, sample, scenes, settle, take};
 
-/// Without a file dialog on the desktop the window asks for the path; it takes a moment to find that out.
+/// Without a file dialog on the desktop, the window asks for the path; detecting this takes a moment.
 fn type_path(harness: &mut Window, path: &Path) {
     let end = Instant::now() + Duration::from_secs(30);
     while harness.query_by_role_and_label(Role::MultilineTextInput, "Path").is_none()
@@ -48,7 +48,7 @@ fn a_draft_is_saved_and_opened_again_as_it_was() {
     harness.state_mut().act(Action::Save);
     settle(&mut harness);
     let as_saved = dataset(&harness).clone();
-    // Saved, so nobody asks.
+    // Saved, so there is no question.
     harness.state_mut().act(Action::Close);
     settle(&mut harness);
     assert!(harness.state().studio().document().is_none());
@@ -86,14 +86,14 @@ fn what_a_killed_window_held_is_offered_again() {
         harness.state_mut().act(Action::MoveUp);
         settle(&mut harness);
         let held = dataset(&harness).clone();
-        // Every change is on the disk when the next one comes; the last one takes a moment.
+        // Every change is on disk when the next one arrives; the last one takes a moment.
         let journal = harness.state().studio().journal().expect("is kept");
         let end = std::time::Instant::now() + std::time::Duration::from_secs(20);
         while std::fs::read_to_string(&journal).expect("reads").lines().count() < 3 {
             assert!(std::time::Instant::now() < end, "the last change gets to the disk");
             std::thread::sleep(std::time::Duration::from_millis(10));
         }
-        // The window goes without anybody having closed it.
+        // The window disappears without being closed.
         held
     };
     let mut harness = app(egui::Theme::Dark);
@@ -146,7 +146,7 @@ fn a_kept_draft_can_be_forgotten() {
     assert_eq!(std::fs::read_dir(folder.path()).expect("a folder").count(), 0);
 }
 
-/// Saves another draft there, as another window does.
+/// Saves another draft to this path, as another window would.
 fn save_elsewhere(path: &Path, title: &str) {
     let mut studio = Studio::new(Jobs::quiet());
     let edit = Edit::SetCollection { key: "title".into(), value: Some(title.into()) };
@@ -185,12 +185,12 @@ fn a_project_that_another_window_saved_is_asked_about() {
     }
     assert_eq!(title_in(&path), "mine");
     assert!(!document(&harness).draft().expect("a draft").is_dirty());
-    // What it wrote itself is its own again.
+    // A file saved by this window is not reported as changed.
     harness.state_mut().command(edit("mine again"));
     harness.state_mut().act(Action::Save);
     settle(&mut harness);
     assert_eq!(title_in(&path), "mine again");
-    // What waited for the saving goes on once the file is replaced, and not when nothing is.
+    // The action that waited for saving continues after replacing the file, and not after cancelling.
     harness.state_mut().command(edit("last"));
     settle(&mut harness);
     save_elsewhere(&path, "theirs");

@@ -1,4 +1,5 @@
-//! The main screens in both themes: they draw, every control has a name, and TACO_STUDIO_SHEETS keeps pictures of them.
+//! The main screens in both themes: they render, and every control has a name. TACO_STUDIO_SHEETS selects a folder for
+//! screenshots.
 
 use egui_kittest::kittest::{NodeT, Queryable};
 use taco_studio::draft::Edit;
@@ -103,7 +104,7 @@ fn problems_are_fixed_by_buttons() {
     }
     assert_eq!(broken(&harness), 2);
     picture(&mut harness, "fixes-dark");
-    // The button of one finding mends that one.
+    // The button of a finding fixes only that finding.
     let button = |harness: &super::support::Window| {
         let buttons = harness.query_all_by_role(egui::accesskit::Role::Button);
         let labels = buttons.filter_map(|node| node.accesskit_node().label()).filter(|label| label.contains(" in danube_0003"));
@@ -112,7 +113,7 @@ fn problems_are_fixed_by_buttons() {
     let rename = button(&harness).into_iter().find(|label| label.starts_with("Rename")).expect("a button that renames");
     click(&mut harness, &rename);
     assert_eq!(broken(&harness), 1);
-    // The rest goes by one button, and comes back by one undo.
+    // One button fixes the rest, and one undo reverts it.
     click(&mut harness, "Fix all safe");
     assert_eq!(broken(&harness), 0);
     assert!(harness.query_by_label("Fix all safe").is_none());

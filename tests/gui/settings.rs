@@ -1,4 +1,4 @@
-//! The settings: what is chosen holds at once.
+//! Settings take effect immediately.
 
 use egui::accesskit::Role;
 use egui_kittest::kittest::{NodeT, Queryable};

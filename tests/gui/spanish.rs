@@ -1,5 +1,5 @@
-//! The interface in another language: everything that is painted or told to a screen reader in English is so in Spanish, but for
-//! names, data, formats, and what reports say.
+//! The interface in Spanish: every text that is painted or announced in English is translated, except for names, data, formats
+//! and reports.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,7 +12,7 @@ use taco_studio::text::{self, Language, entries};
 
 use super::support::{Window, app, choose, fork_with_faults, picture, sample, settle, take};
 
-/// Tests that follow on this thread speak English again.
+/// Restores English for later tests on this thread.
 struct Speaking;
 
 impl Drop for Speaking {
@@ -29,13 +29,13 @@ fn painted(shape: &Shape, texts: &mut BTreeSet<String>) {
     }
 }
 
-/// What is painted now, and what a screen reader is told.
+/// Collects the painted texts and those for screen readers.
 fn look(harness: &mut Window, place: &str, seen: &mut BTreeMap<String, String>) {
     let mut texts = BTreeSet::new();
     harness.output().shapes.iter().for_each(|clipped| painted(&clipped.shape, &mut texts));
     let mut nodes = vec![harness.root().accesskit_node()];
     while let Some(node) = nodes.pop() {
-        // What is typed or chosen is the user's.
+        // Typed or selected text belongs to the user.
         texts.extend(node.label());
         nodes.extend(node.children());
     }
@@ -45,7 +45,7 @@ fn look(harness: &mut Window, place: &str, seen: &mut BTreeMap<String, String>) 
     picture(harness, &format!("{}-{place}", text::spoken().tag()));
 }
 
-/// Every panel and most dialogs, over nothing, a dataset and a draft with faults.
+/// Visits every panel and most dialogs: without a document, with a dataset, and with an invalid draft.
 fn walk(language: Language) -> BTreeMap<String, String> {
     let _speaking = Speaking;
     let mut seen = BTreeMap::new();
@@ -105,13 +105,13 @@ fn walk(language: Language) -> BTreeMap<String, String> {
     seen
 }
 
-/// Words that English prose can't do without, and Spanish has not.
+/// Common English words that do not exist in Spanish.
 const ENGLISH: [&str; 32] = [
     "the", "of", "is", "are", "and", "or", "to", "with", "this", "that", "it", "its", "not", "for", "by", "from", "which", "has",
     "have", "every", "all", "nothing", "what", "when", "where", "here", "there", "was", "be", "on", "at", "into",
 ];
 
-/// Names of fields that are words as well.
+/// Field names that are also English words.
 const KEYS: [&str; 2] = ["description", "name"];
 
 #[test]
@@ -131,7 +131,7 @@ fn everything_is_said_in_spanish() {
         let known = translated.get(said.as_str()).is_some_and(|other| other != said) && !own.contains(said.as_str());
         let words =
             said.split(|c: char| !c.is_alphanumeric()).filter(|word| ENGLISH.contains(&word.to_lowercase().as_str())).count();
-        // The log is English as reports are, the dataset's own words are nobody's to translate, `doctor` says the same on a terminal.
+        // Not translated: the log, the dataset's own text, and the output of `doctor`.
         let theirs = ["-Log", "-About", "-Query", "-Collection", "-JSON"].iter().any(|end| place.ends_with(end));
         if known && !KEYS.contains(&said.as_str()) || words > 0 && !theirs {
             left.push(format!("{place}: {said}"));

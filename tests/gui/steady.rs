@@ -1,4 +1,4 @@
-//! What is selected, typed and asked stays with the sample and the document that were meant, whatever happens around it.
+//! Selection, input and questions stay with their sample and document while other changes happen.
 
 use egui::accesskit::Role;
 use egui::{Key, Modifiers};
@@ -29,7 +29,7 @@ fn a_filtered_hierarchy_outlives_roots_that_go() {
     draft(&mut harness, 6);
     fill(&mut harness, "Filter ids", "_");
     for at in (0..6).rev() {
-        // The filter runs again behind the frames that draw what it found before.
+        // The filter runs in the background while frames show its previous result.
         edit(&mut harness, Edit::Remove { parent: NodePath::root(), at, count: 1 });
     }
     assert_eq!(dataset(&harness).root.samples.len(), 0);
@@ -70,12 +70,12 @@ fn a_shortcut_takes_what_stands_in_a_field() {
     settle(&mut harness);
     assert_eq!(&*dataset(&harness).root.samples[1].id, "typed_and_saved");
     assert!(!document(&harness).draft().expect("a draft").is_dirty(), "the file has it too");
-    // What comes into the draft meanwhile leaves the field alone.
+    // Changes of the draft keep the text being typed.
     fill(&mut harness, "Sample id", "half_typed");
     edit(&mut harness, Edit::SetCollection { key: "title".into(), value: Some("Elsewhere".into()) });
     let field = harness.get_by_role_and_label(Role::TextInput, "Sample id");
     assert_eq!(field.value().as_deref(), Some("half_typed"));
-    // Leaving with what was just typed is asked about.
+    // Closing asks about text that was just typed.
     harness.key_press_modifiers(Modifiers::COMMAND, Key::W);
     settle(&mut harness);
     assert_eq!(&*dataset(&harness).root.samples[1].id, "half_typed");
@@ -90,7 +90,7 @@ fn a_problem_that_is_mended_is_not_mended_again() {
     let roots = dataset(&harness).root.samples.len();
     harness.state_mut().act(Action::NextProblem);
     settle(&mut harness);
-    // As fast as a key repeats: the check of the first edit has not ended.
+    // At the rate of key repeat: the check of the first edit has not finished.
     for _ in 0..4 {
         harness.key_press_modifiers(Modifiers::COMMAND, Key::Period);
         harness.step();

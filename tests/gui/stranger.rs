@@ -1,5 +1,5 @@
-//! A curious stranger's hour: every fixture is opened, every panel looked into, rasters selected, in both themes. Nothing panics, no panel
-//! is blank without a reason, and the interface thread never waits.
+//! Opens every fixture in every panel, selects rasters, in both themes. Nothing panics, every panel shows a text, and the
+//! interface thread does not block.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -15,11 +15,11 @@ use taco_studio::studio::{Command, RowRef};
 
 use super::support::{Window, app, picture, settle, take};
 
-/// What a step on the interface thread may take. A program without optimisation, beside others on a busy machine, is slower by far; what
-/// waits for a disk or computes over a dataset is slower still.
+/// Maximum time of a step on the interface thread. Debug builds on a busy machine are far slower; blocking IO or computation over
+/// a dataset is slower still.
 const STEP: Duration = if cfg!(debug_assertions) { Duration::from_millis(150) } else { Duration::from_millis(5) };
 
-/// Another limit, to look for what is slow: `TACO_STUDIO_STEP_MS=20`.
+/// Overrides the limit, to find slow steps: `TACO_STUDIO_STEP_MS=20`.
 fn step_limit() -> Duration {
     let given = std::env::var("TACO_STUDIO_STEP_MS").ok().and_then(|text| text.parse().ok());
     given.map_or(STEP, Duration::from_millis)
@@ -29,7 +29,7 @@ const LEFT: [Pane; 2] = [Pane::Hierarchy, Pane::Columns];
 const RIGHT: [Pane; 2] = [Pane::Sample, Pane::Collection];
 const BOTTOM: [Pane; 6] = [Pane::Problems, Pane::Jobs, Pane::Log, Pane::Source, Pane::Statistics, Pane::Bytes];
 
-/// Where the panel is drawn.
+/// Rectangle of the panel.
 fn room_of(harness: &Window, pane: Pane) -> Rect {
     let tab = |pane: Pane| harness.query_by_role_and_label(Role::Tab, pane.title()).map(|node| node.rect());
     let own = tab(pane).unwrap_or_else(|| panic!("{} has no tab", pane.title()));
@@ -45,7 +45,7 @@ fn room_of(harness: &Window, pane: Pane) -> Rect {
     Rect::from_min_max(pos2(x.start, own.bottom()), pos2(x.end, floor))
 }
 
-/// Words that the panel shows or says.
+/// Number of words painted in, or announced by, the panel.
 fn words_in(harness: &Window, room: Rect) -> usize {
     const SPEAKING: [Role; 14] = [
         Role::Label,
@@ -74,7 +74,7 @@ fn words_in(harness: &Window, room: Rect) -> usize {
     SPEAKING.iter().map(speaks).sum()
 }
 
-/// Every dataset of the fixtures: sound ones and broken ones.
+/// Every dataset of the fixtures, valid and broken.
 fn fixtures() -> Vec<PathBuf> {
     let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures");
     let mut found = Vec::new();
@@ -89,21 +89,21 @@ fn fixtures() -> Vec<PathBuf> {
     found
 }
 
-/// What a look into a dataset gave.
+/// Result of visiting a dataset.
 #[derive(Default)]
 struct Visit {
-    /// Files that were selected; nothing when it did not open.
+    /// Number of selected files; `None` when the dataset could not be opened.
     files: Option<usize>,
-    /// Panels without a word.
+    /// Panels without text.
     blank: Vec<String>,
-    /// Steps on the interface thread that took too long, by what they were.
+    /// Slow steps on the interface thread, by description.
     slow: BTreeMap<String, Duration>,
 }
 
-/// Opens `part`, looks into every panel and selects files from the first to the last.
+/// Opens `part`, visits every panel and selects files from first to last.
 fn visit(harness: &mut Window, part: &Path, name: &str) -> Visit {
     harness.state_mut().command(Command::Close);
-    // One after the other in each theme.
+    // Alternately in each theme.
     harness.state_mut().act(Action::ToggleTheme);
     settle(harness);
     let before = harness.state().studio().log_lines().len();
@@ -142,7 +142,7 @@ fn visit(harness: &mut Window, part: &Path, name: &str) -> Visit {
 #[test]
 fn every_fixture_opens_or_says_why_not() {
     let mut harness = app(Theme::Dark);
-    // Ids in Japanese: the window gets such fonts from the system, a harness has none.
+    // Ids in Japanese: the window uses system fonts, which the harness does not have.
     harness.ctx.set_missing_glyph_policy(egui::MissingGlyphPolicy::Tofu);
     let (mut opened, mut rasters, mut blank, mut slow) = (0, 0, Vec::new(), Vec::new());
     for part in fixtures() {
@@ -154,7 +154,7 @@ fn every_fixture_opens_or_says_why_not() {
         if name.contains("05_nested3_zip") {
             picture(&mut harness, "stranger");
         }
-        // On a busy machine a step is now and then put aside by the system; one that waits for something waits every time.
+        // On a busy machine a step may be preempted once; a blocking step is slow every time.
         for _ in 0..3 {
             if found.slow.is_empty() {
                 break;

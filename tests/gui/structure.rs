@@ -1,4 +1,4 @@
-//! The structure lens and the extension runner: faults are seen, mended by buttons with the difference first, columns computed.
+//! The structure view and the extension runner: faults are shown, fixed by buttons with a preview, and columns computed.
 
 use egui::accesskit::Role;
 use egui_kittest::kittest::{NodeT, Queryable};
@@ -56,7 +56,7 @@ fn the_lens_shows_every_fault_and_mends_it() {
         picture(&mut harness, &format!("structure-{word}"));
         assert!(harness.query_by_label("Missing child").is_some(), "the cell says what is wrong");
         assert!(harness.query_by_label_contains("Fix: Pad ").is_some());
-        // The same for all alike, after a look at the difference.
+        // Applies the same fix to all roots of the shape, after a preview.
         click(&mut harness, "Apply to all like this");
         picture(&mut harness, &format!("structure-alike-{word}"));
         click(&mut harness, "Apply the fixes");
@@ -64,7 +64,7 @@ fn the_lens_shows_every_fault_and_mends_it() {
         harness.state_mut().act(Action::Undo);
         settle(&mut harness);
         assert_eq!(broken(&harness), 4, "one step");
-        // One root by its own button.
+        // Fixes one root by its own button.
         let wrong = label_with(&harness, Role::Cell, "has the id mask.tif");
         click(&mut harness, &wrong);
         let apply = label_with(&harness, Role::Button, "Apply: Rename");
@@ -130,7 +130,7 @@ fn nothing_is_called_safe_that_needs_a_choice() {
     for button in ["Fix safe", "Fix all safe", "Preview fixes"] {
         assert!(harness.get_by_label(button).accesskit_node().is_disabled(), "{button}");
     }
-    // The way out is there to be chosen, and the card of it stays inside the panel.
+    // The fix is offered, and its card is inside the panel.
     let wrong = label_with(&harness, Role::Cell, "has the id photo.tif");
     click(&mut harness, &wrong);
     let apply = label_with(&harness, Role::Button, "Apply: Rename");
@@ -156,7 +156,7 @@ fn a_small_window_hides_nothing_behind_something_else() {
         assert!(!combo.intersects(rect(button)), "{button}");
     }
     assert!(!rect("Unplaced files").intersects(rect("Match by pattern")), "the tray's head");
-    // The tab in front is in sight: left of the panel beside it.
+    // The active tab is visible: left of the neighbouring panel.
     harness.state_mut().show_pane(Pane::Pattern);
     settle(&mut harness);
     picture(&mut harness, "tabs-small");
@@ -165,7 +165,7 @@ fn a_small_window_hides_nothing_behind_something_else() {
         tabs.map(|node| node.rect()).next().unwrap_or_else(|| panic!("no tab {name}"))
     };
     assert!(tab("Pattern").right() <= tab("Sample").left(), "the tab in front is scrolled into sight");
-    // All parts of the collection are there.
+    // The collection form shows all sections.
     harness.state_mut().show_pane(Pane::Collection);
     settle(&mut harness);
     let part = harness.get_by_role_and_label(Role::RadioButton, "JSON").rect();

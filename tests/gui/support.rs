@@ -1,4 +1,4 @@
-//! The application in a harness, and the waiting that its jobs need.
+//! The application in a test harness, with waits for its jobs.
 
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
@@ -13,7 +13,7 @@ use taco_studio::jobs::{JobContext, Jobs};
 use taco_studio::model::{Dataset, NodePath};
 use taco_studio::studio::{Command, Document, Studio};
 
-/// Longer than anything here takes on a busy machine.
+/// Longer than any step on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 /// The window in a test.
@@ -27,7 +27,7 @@ pub fn app(theme: egui::Theme) -> Window {
         .with_max_steps(64)
         .build_eframe(|creation| App::for_test(&creation.egui_ctx, Studio::new(Jobs::quiet())));
     settle(&mut harness);
-    // With nothing remembered the theme is the desktop's, and a harness has none: dark.
+    // Without a stored setting the theme is the desktop's; a harness has none, which means dark.
     if theme == egui::Theme::Light {
         harness.state_mut().act(Action::ToggleTheme);
         settle(&mut harness);
@@ -35,11 +35,11 @@ pub fn app(theme: egui::Theme) -> Window {
     harness
 }
 
-/// Draws until no work is left.
+/// Runs frames until no work is pending.
 pub fn settle(harness: &mut Window) {
     let end = Instant::now() + PATIENCE;
     let mut calm = 0;
-    // A frame may open a dialog with nothing left to compute, and the first frame of a dialog is only measured.
+    // A frame may open a dialog without pending work, and the first frame of a dialog only measures it.
     while calm < 5 {
         assert!(Instant::now() < end, "the studio did not come to rest");
         harness.step();
@@ -52,7 +52,7 @@ pub fn settle(harness: &mut Window) {
     }
 }
 
-/// Clicks what has this label, and waits for what comes of it.
+/// Clicks the widget with this label, and waits for the result.
 pub fn click(harness: &mut Window, label: &str) {
     harness.get_by_label(label).scroll_to_me();
     harness.run_steps(8);
@@ -60,7 +60,7 @@ pub fn click(harness: &mut Window, label: &str) {
     settle(harness);
 }
 
-/// Chooses an option: one of a row, or of the list with this name where the row is narrow.
+/// Selects an option: a button in a row, or an entry of the drop-down with this name where space is limited.
 pub fn choose(harness: &mut Window, name: &str, option: &str) {
     use egui::accesskit::Role;
     if harness.query_by_role_and_label(Role::ComboBox, name).is_some() {
@@ -73,7 +73,7 @@ pub fn choose(harness: &mut Window, name: &str, option: &str) {
     settle(harness);
 }
 
-/// Types into the field with this label, in place of what stands there.
+/// Replaces the text of the field with this label.
 pub fn fill(harness: &mut Window, label: &str, text: &str) {
     use egui::{Key, Modifiers, accesskit::Role};
     let field = |harness: &Window| harness.query_by_role_and_label(Role::TextInput, label).is_some();
@@ -94,7 +94,7 @@ pub fn take(harness: &mut Window, paths: Vec<PathBuf>) {
     settle(harness);
 }
 
-/// Makes a draft of the opened dataset, and two faults in it.
+/// Makes a draft of the opened dataset, with two faults.
 pub fn fork_with_faults(harness: &mut Window) {
     harness.state_mut().act(Action::EditCopy);
     settle(harness);
@@ -108,7 +108,7 @@ pub fn fork_with_faults(harness: &mut Window) {
     }
 }
 
-/// The document that is open.
+/// The open document.
 pub fn document(harness: &Window) -> &Document {
     harness.state().studio().document().expect("a document is open")
 }
@@ -118,7 +118,7 @@ pub fn dataset(harness: &Window) -> &Dataset {
     document(harness).draft().expect("a draft is open").dataset()
 }
 
-/// The sample dataset, made once.
+/// The sample dataset, created once.
 pub fn sample() -> PathBuf {
     static MADE: OnceLock<(tempfile::TempDir, PathBuf)> = OnceLock::new();
     let make = || {
@@ -129,7 +129,7 @@ pub fn sample() -> PathBuf {
     MADE.get_or_init(make).1.clone()
 }
 
-/// The scene folders that the sample dataset was made from.
+/// The scene folders of the sample dataset.
 pub fn scenes() -> Vec<PathBuf> {
     let folder = sample().parent().expect("a folder").join("scenes");
     let mut scenes: Vec<PathBuf> = std::fs::read_dir(folder).expect("scenes").map(|entry| entry.expect("a scene").path()).collect();
@@ -138,7 +138,7 @@ pub fn scenes() -> Vec<PathBuf> {
     scenes
 }
 
-/// Keeps a picture of the window in the folder that TACO_STUDIO_SHEETS names; without it nothing is rendered.
+/// Saves a screenshot in the folder TACO_STUDIO_SHEETS; without it nothing is rendered.
 pub fn picture(harness: &mut Window, name: &str) {
     let Some(folder) = std::env::var_os("TACO_STUDIO_SHEETS") else { return };
     let image = harness.render().expect("a software adapter renders");

@@ -1,4 +1,4 @@
-//! The tour: every step does what it says, by its button or by hand.
+//! The tour: every step completes by its button or by the user's own action.
 
 use egui_kittest::kittest::Queryable;
 use taco_studio::gui::action::Action;
@@ -10,7 +10,7 @@ fn the_tour_ends_at_the_write_dialog_of_a_draft() {
     let mut window = app(egui::Theme::Dark);
     click(&mut window, "Take the tour");
     window.get_by_label("1 of 8");
-    // By hand, as a drop: the step is done all the same.
+    // A drop completes the step too.
     take(&mut window, vec![sample()]);
     click(&mut window, "Next step");
     assert!(window.query_by_label("Walk the hierarchy").is_some());

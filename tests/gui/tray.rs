@@ -1,5 +1,5 @@
-//! Files without a place: they wait in the tray, are dragged into slots and folders, placed by the keyboard, and by a pattern that
-//! two of them show. Samples are dragged between folders.
+//! Unplaced files: dragged from the tray into positions and folders, placed with the keyboard, and by a pattern derived from two
+//! examples. Samples are dragged between folders.
 
 use std::path::{Path, PathBuf};
 
@@ -12,7 +12,7 @@ use taco_studio::studio::{Command, RowRef};
 
 use super::support::{Window, app, click, dataset, document, fill, picture, scenes, settle, take};
 
-/// Four scenes, the second of which lacks `after.tif`; that file lies elsewhere under a name of its own.
+/// Four scenes; the second lacks `after.tif`, which is in another folder under another name.
 fn broken_scenes(folder: &Path) -> (PathBuf, PathBuf) {
     let target = folder.join("scenes");
     for scene in scenes().into_iter().take(4) {
@@ -41,7 +41,7 @@ fn tray(harness: &Window) -> usize {
     document(harness).draft().expect("a draft").tray().len()
 }
 
-/// Which position of which root is missing.
+/// Root and position of the missing sample.
 fn missing(harness: &Window) -> (u32, u32) {
     let structure = document(harness).structure().expect("a draft has one");
     let root = structure.next_fault(None).expect("a fault");
@@ -106,7 +106,7 @@ fn a_file_is_dragged_onto_the_matrix_and_a_folder() {
     assert_eq!(ids(&harness, root as usize), ids(&harness, 0));
     harness.state_mut().act(Action::Undo);
     settle(&mut harness);
-    // Esc lets go without a trace.
+    // Esc cancels the drag.
     let file = harness.get_by_role_and_label(Role::ListItem, "late.tif").rect().center();
     let name = dataset(&harness).root.samples[2].id.to_string();
     let row = harness.get_by_role_and_label(Role::TreeItem, &name).rect().center();
@@ -130,7 +130,7 @@ fn the_keyboard_places_as_well() {
     let row = document(&harness).tree().levels[0].children(root)[0];
     harness.state_mut().select(Some(RowRef { level: 1, row }));
     settle(&mut harness);
-    // Down the tree as far as the slot.
+    // Down the tree to the empty position.
     harness.get_by_role_and_label(Role::Tree, "Samples").focus();
     settle(&mut harness);
     for _ in 0..position {
@@ -245,7 +245,7 @@ fn samples_are_dragged_between_folders_and_moved_by_keys() {
     take(&mut harness, vec![scenes]);
     let names: Vec<String> = dataset(&harness).root.samples.iter().map(|sample| sample.id.to_string()).collect();
     let middle = |harness: &Window, name: &str| harness.get_by_role_and_label(Role::TreeItem, name).rect().center();
-    // The first behind the third: a line between two rows.
+    // The first sample after the third: a line between two rows.
     let (from, third) = (middle(&harness, &names[0]), middle(&harness, &names[2]));
     let below = third + egui::vec2(0.0, 10.0);
     drag(&mut harness, from, below);
@@ -254,7 +254,7 @@ fn samples_are_dragged_between_folders_and_moved_by_keys() {
     settle(&mut harness);
     let order = |harness: &Window| dataset(harness).root.samples.iter().map(|s| s.id.to_string()).collect::<Vec<_>>();
     assert_eq!(order(&harness), [&*names[1], &*names[2], &*names[0], &*names[3]]);
-    // Two at once into the last one.
+    // Two samples into the last folder.
     harness.get_by_role_and_label(Role::TreeItem, &names[1]).click();
     settle(&mut harness);
     harness.get_by_role_and_label(Role::TreeItem, &names[2]).click_modifiers(Modifiers::COMMAND);
@@ -269,7 +269,7 @@ fn samples_are_dragged_between_folders_and_moved_by_keys() {
     harness.state_mut().act(Action::Undo);
     settle(&mut harness);
     assert_eq!(order(&harness).len(), 4, "one step");
-    // The same from the keyboard, and back.
+    // The same with the keyboard, and undo.
     harness.get_by_role_and_label(Role::TreeItem, &names[2]).click();
     settle(&mut harness);
     harness.key_press_modifiers(Modifiers::ALT, Key::ArrowRight);

@@ -1,4 +1,4 @@
-//! The views of exploring: map, range of time, gallery, comparison of pictures, statistics, bytes. Each follows the one filter.
+//! Views for exploring: map, time range, gallery, comparison of images, statistics, byte map. Each applies the common filter.
 
 use std::path::{Path, PathBuf};
 
@@ -45,7 +45,7 @@ fn a_box_on_the_map_and_a_range_of_time_are_filters() {
     let left = harness.state().studio().kept().and_then(|kept| kept.rows(0)).map(<[u32]>::len).expect("is applied");
     assert!(left <= rows);
     picture(&mut harness, "map-box-dark");
-    // A corner of the box can be moved.
+    // A corner of the box can be dragged.
     let chip = harness.state().studio().filters().to_vec();
     harness.get_by_label("Map of level 0").focus();
     harness.key_press(Key::Escape);
@@ -156,11 +156,11 @@ fn statistics_are_pooled_and_bytes_are_mapped() {
     take(&mut harness, vec![golden("01_flat_zip/flat.tacozip")]);
     harness.state_mut().show_pane(Pane::Statistics);
     settle(&mut harness);
-    // Rasters of unlike bands are not pooled; the panel says which.
+    // Rasters with different bands are not pooled; the panel says which.
     assert!(harness.query_by_label_contains("bahamas_rgb has 3 bands").is_some());
     assert!(harness.query_by_label("Splits").is_some());
     picture(&mut harness, "statistics-dark");
-    // Those that the filter leaves are.
+    // The rasters that match the filter are pooled.
     harness.state_mut().command(Command::Filter { filters: vec![Filter::condition("id = 'greenland'")] });
     settle(&mut harness);
     assert!(harness.query_by_label_contains("bahamas_rgb has 3 bands").is_none());

@@ -1,5 +1,5 @@
-//! One damaged file of another generation for every rule about them: what is found, and where. Damage is done to copies of golden
-//! files, or to small tortillas made here byte by byte.
+//! A damaged file of another generation for every rule about them: the finding and its location. Copies of golden files are
+//! damaged, or small tortillas are generated.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use taco_studio::validate;
 use super::golden;
 use crate::support::Workspace;
 
-/// A row of a made tortilla: id, format, bytes; places that are not the true ones.
+/// A row of a generated tortilla: id, format, data, and optionally wrong ranges.
 pub struct Row {
     id: &'static str,
     format: &'static str,
@@ -26,12 +26,12 @@ pub fn row(id: &'static str, bytes: &[u8]) -> Row {
     Row { id, format: "BYTES", bytes: bytes.to_vec(), place: None }
 }
 
-/// A whole tortilla with these rows and further columns.
+/// A complete tortilla with these rows and additional columns.
 pub fn tortilla(rows: Vec<Row>, more: Vec<(&str, ArrayRef)>) -> Vec<u8> {
     pointing(rows, more, None)
 }
 
-/// The same with a pointer in its footer, as streamable datasets have one.
+/// The same with a `pointer` in its footer, as in streamable datasets.
 fn pointing(rows: Vec<Row>, more: Vec<(&str, ArrayRef)>, pointer: Option<&str>) -> Vec<u8> {
     let mut data = Vec::new();
     let (mut offsets, mut lengths) = (Vec::new(), Vec::new());
@@ -63,7 +63,7 @@ pub fn text(values: &[&str]) -> ArrayRef {
     Arc::new(StringArray::from_iter_values(values))
 }
 
-/// What is made in the folder, and which path of it is checked.
+/// Rule, location, text of the message, and a function that creates the damaged file.
 type Fault = (Rule, &'static str, &'static str, fn(&Path) -> PathBuf);
 
 fn file(folder: &Path, bytes: Vec<u8>) -> PathBuf {
@@ -98,7 +98,7 @@ const FAULTS: [Fault; 26] = [
         let bad = Row { place: Some((201, 2)), ..row("b", b"yy") };
         file(folder, tortilla(vec![row("a", b"xx"), bad], Vec::new()))
     }),
-    // A tortilla that holds itself, and two samples that are one nested tortilla, would never end.
+    // A tortilla that contains itself, and two samples with the same nested tortilla, could recurse forever.
     (Rule::TortillaRange, "a", "tortilla:offset is 0", |folder| {
         let bad = Row { format: "TORTILLA", place: Some((0, 900)), ..row("a", b"x") };
         file(folder, tortilla(vec![bad], Vec::new()))
@@ -142,7 +142,7 @@ const FAULTS: [Fault; 26] = [
     (Rule::TortillaChain, "footer", "inside object 0", |folder| {
         file(folder, pointing(vec![row("a", b"x")], Vec::new(), Some("OFFSETLENGTH(210, 8)")))
     }),
-    // A chain that stops at the samples, although one of them is a tortilla.
+    // A linked list that ends after level 0, although a sample is a tortilla.
     (Rule::TortillaChain, "a", "no row for what is inside", |folder| {
         let inner = tortilla(vec![row("x", b"1")], Vec::new());
         let target = folder.join("bad.tortilla");
@@ -200,7 +200,7 @@ const FAULTS: [Fault; 26] = [
     }),
     (Rule::Taco3Files, "scene_02 / after.tif", "say otherwise", |folder| {
         copied("60_v3_zip", "change.zip", folder, |bytes| {
-            // The member's local header gets an extra field of four bytes, taken from its data: the levels do not know.
+            // The member's local header gets an extra field of four bytes, taken from its data, without changing the levels.
             let name = b"DATA/1/after.tif";
             let at = bytes.windows(name.len()).position(|window| window == name).expect("the member") - 30;
             bytes[at + 28] = 4;
@@ -215,7 +215,7 @@ const FAULTS: [Fault; 26] = [
     }),
 ];
 
-/// The rules that these faults show.
+/// The rules covered by these cases.
 pub fn rules() -> impl Iterator<Item = Rule> {
     FAULTS.iter().map(|fault| fault.0)
 }
@@ -262,13 +262,13 @@ fn any_single_changed_byte_gives_an_answer() {
     let good = tortilla(vec![Row { format: "TORTILLA", ..row("a", &inner) }, row("b", b"xyz")], Vec::new());
     let path = workspace.path("bad.tortilla");
     let mut opened = 0;
-    // Every byte of both headers, and every third of the rest.
+    // Every byte of both headers, and every third byte of the rest.
     for at in (0..good.len()).filter(|at| *at < 420 || at % 3 == 0) {
         for change in [0x01u8, 0x80, 0xFF] {
             let mut bytes = good.clone();
             bytes[at] ^= change;
             std::fs::write(&path, bytes).expect("writes");
-            // Another magic is no dataset, and says so.
+            // With another magic number the file is no dataset.
             if let Ok(report) = validate::path(&path, true, &JobContext::default()) {
                 opened += usize::from(report.is_valid());
             }

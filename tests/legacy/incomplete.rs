@@ -1,4 +1,4 @@
-//! Parts without the others: they may be looked at, but nothing that would be called whole is made of them unasked.
+//! Single parts: readable, but they are not written as a complete dataset without confirmation.
 
 use std::fs;
 use std::path::Path;
@@ -35,7 +35,7 @@ fn nothing_is_made_of_an_incomplete_set_unasked() {
             assert!(output.exists());
         }
     }
-    // The report of a migration tells what it went on without.
+    // The report of the migration lists the missing parts.
     let output = workspace.path("told.tacozip");
     let told = write_from(&workspace, "migrate", &lone, &output, &["--allow-missing-parts", "--json"]).expect_code(0).json();
     assert!(told["findings"].to_string().contains("parts.0000.part.tortilla"), "{told}");

@@ -1,5 +1,5 @@
-//! Moving to 2.0: every golden dataset of another generation arrives with every byte, every field is accounted for, and the
-//! official reader of 2.0 opens it. Trees that 2.0 can't hold are findings, and nothing is written.
+//! Migration to 2.0: every golden dataset of another generation keeps every byte, every field is reported, and the official
+//! reader of 2.0 opens the result. Trees that 2.0 cannot represent are findings, and nothing is written.
 
 use std::path::Path;
 
@@ -16,7 +16,7 @@ fn migrate(workspace: &Workspace, input: &Path, output: &Path, more: &[&str]) ->
     workspace.studio(arguments)
 }
 
-/// New ids by path of old ones: a child's path begins with its parent's old one.
+/// The new path of a sample, from the old and new ids in the report; a child's path starts with its parent's.
 fn new_path(report: &Json, old: &str) -> String {
     let steps: Vec<&str> = old.split('/').collect();
     let renamed = report["renamed"].as_array().expect("a list");
@@ -36,7 +36,7 @@ fn every_dataset_of_another_generation_arrives_whole() {
         let output = workspace.path(&format!("out{seen}.tacozip"));
         let sources = workspace.path(&format!("sources{seen}"));
         seen += 1;
-        // A lone part is no whole dataset: that has to be asked for.
+        // A single part is incomplete, which must be accepted explicitly.
         let part = dataset.to_string_lossy().contains(".part.");
         let more: &[&str] = if part { &["--allow-missing-parts"] } else { &[] };
         let report = migrate(&workspace, dataset, &output, more).expect_code(0).json();
@@ -50,7 +50,7 @@ fn every_dataset_of_another_generation_arrives_whole() {
         let checked = workspace.studio(["validate".as_ref(), output.as_os_str(), "--deep".as_ref(), "--json".as_ref()]);
         checked.expect_code(0);
         workspace.python("check.py", ["reader".as_ref(), output.as_os_str(), sources.as_os_str()]).expect_code(0);
-        // Every column of the footer and every field of the collection has its line.
+        // Every column of the footer and every field of the collection is in the report.
         for column in expected["footer"]["columns"].as_array().expect("columns") {
             let named =
                 report["fields"].as_array().expect("fields").iter().any(|line| line["level"] == 0 && line["from"] == column[0]);
@@ -135,7 +135,7 @@ fn choices_for_columns_and_levels_that_are_not_there_are_refused() {
 fn trees_of_different_shape_are_findings() {
     let workspace = Workspace::new();
     let output = workspace.path("out.tacozip");
-    // Only ids differ: they are aligned, unless they have to stay.
+    // Only ids differ: they are aligned unless told otherwise.
     let nested = golden("43_v1_nested3", "nested3.tortilla");
     let report = migrate(&workspace, &nested, &output, &["--keep-ids"]).expect_code(1).json();
     assert_eq!((&report["possible"], &report["built"]), (&Json::Bool(false), &Json::Null));
@@ -196,7 +196,7 @@ fn own_columns_called_id_or_type_arrive_and_compile_keeps_them() {
         assert!(lines.iter().any(|line| line["from"] == from && line["to"] == to), "{from}: {report}");
     }
     assert_eq!(query(&workspace, &output, sql), wanted);
-    // Compiled they have the names that they had.
+    // Compiled back, the original names are restored.
     let compiled = workspace.path("compiled.tortilla");
     workspace.studio(["compile".as_ref(), input.as_os_str(), "-o".as_ref(), compiled.as_os_str()]).expect_code(0);
     let seen = workspace.old_python("first_generation.py", [&compiled]).expect_code(0).json();

@@ -1,4 +1,5 @@
-//! Streamable datasets of TACO 0.2: a chain of tables instead of a footer for each nested tortilla, and chunks that are read alone.
+//! Streamable datasets of TACO 0.2: a linked list of tables instead of a footer per nested tortilla, and chunks that are read
+//! separately.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -44,10 +45,10 @@ fn a_streamable_dataset_reads_by_its_chain_and_by_the_official_reader() {
         let rows = query(&workspace, &dataset, "SELECT id, \"tortilla:root\" AS root FROM level1");
         let per_root = scenes(&workspace).len() / 4;
         assert_eq!(rows[per_root]["root"], 1, "{rows}");
-        // The footer that the header knows is one of the first generation.
+        // The footer that the header locates is one of the first generation.
         let seen: Json = workspace.old_python("first_generation.py", [&dataset]).expect_code(0).json();
         assert_eq!(seen["samples"].as_array().map(Vec::len), Some(4));
-        // Another collection leaves the chain as it is; other columns can't.
+        // Another collection keeps the linked list; other columns cannot be written.
         if name.ends_with("taco") {
             for round in 0..3 {
                 let title = format!("title=\"Round {round}\"");
@@ -114,7 +115,7 @@ fn a_thousand_nested_samples_open_with_few_requests_and_a_chunk_is_one() {
     assert_eq!((&seen["levels"][0]["rows"], &seen["levels"][1]["rows"]), (&json!(1000), &json!(3000)), "{seen}");
     let asked = server.asked();
     assert!(asked.len() <= nesting + 3, "opening took {} requests: {asked:#?}", asked.len());
-    // From the middle of the file, where no other request has been.
+    // A chunk in the middle of the file, which no other request covers.
     let open = json!({ "command": "open", "path": url });
     let chunk = |sample: &str| json!({ "command": "read_chunk", "input": url, "chunk": format!("{sample}::0") });
     let (one, two) = (chunk("tile_0500/before.tif"), chunk("tile_0800/after.tif"));
@@ -127,7 +128,7 @@ fn a_thousand_nested_samples_open_with_few_requests_and_a_chunk_is_one() {
         counts.push(server.asked().len());
     }
     assert!(counts[0] <= nesting + 3 && counts[1] == counts[0] + 1 && counts[2] == counts[1] + 1, "{counts:?}");
-    // The values are those of the file.
+    // The values equal those of the file.
     let out = workspace.path("there.npy");
     let remote = [
         "read".as_ref(),
@@ -163,7 +164,7 @@ fn nested_tortillas_are_in_the_chain_of_a_compiled_file() {
             arguments.extend(stream.then_some(std::ffi::OsStr::new("--stream")));
             workspace.studio(arguments).expect_code(0);
             workspace.studio(["validate".as_ref(), to.as_os_str()]).expect_code(0);
-            // The rows of a chain are no metadata of the samples: a new chain has its own, another footer none.
+            // Columns of the linked list are not metadata of the samples: a new list has its own, other footers have none.
             for level in [0, leaf_level] {
                 let roots = names_of(to, level).iter().filter(|name| *name == "tortilla:root").count();
                 assert_eq!(roots, usize::from(stream), "level {level} of {}", to.display());

@@ -1,5 +1,5 @@
-//! Files of the first generation that are made here: the official readers of that time open them with equal ids, columns and
-//! bytes. Edits leave the samples alone, and a program that is killed leaves the old file or the new one.
+//! Writing files of the first generation: the official readers of that time open them with equal ids, columns and bytes. Edits do
+//! not change the samples, and a killed process leaves the old or the new file.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use serde_json::{Value as Json, json};
 use super::{files_of, golden, query};
 use crate::support::{Workspace, flat_scenes, nested_scenes, sha256_of};
 
-/// Holds a file against the official reader: it prints every sample with its columns and the SHA-256 of its bytes.
+/// Compares a file with the official reader, which prints every sample with its columns and SHA-256.
 fn official(workspace: &Workspace, paths: &[&Path]) -> Json {
     workspace.old_python("first_generation.py", paths).expect_code(0).json()
 }
@@ -145,7 +145,7 @@ fn a_compiled_part_has_the_columns_and_bytes_of_the_whole() {
             assert_eq!(sample["columns"][name], *value, "{name}");
         }
     }
-    // By a condition, as a TACO with the collection of the input.
+    // With a condition, as a TACO with the collection of the input.
     let (input, output) = (golden("46_v1_taco_nested", "nested.taco"), workspace.path("part.taco"));
     let arguments =
         ["compile".as_ref(), input.as_os_str(), "-o".as_ref(), output.as_os_str(), "--where".as_ref(), "elev > 2".as_ref()];
@@ -181,7 +181,7 @@ fn what_was_migrated_comes_back() {
     }
 }
 
-/// What is asked for by a name or a verb of another generation is refused, and says what does it.
+/// Names and commands of another generation are refused with the correct alternative.
 #[test]
 fn names_and_verbs_of_another_generation_lead_on() {
     let workspace = Workspace::new();
@@ -237,7 +237,7 @@ fn an_edit_changes_columns_and_collection_and_nothing_else() {
     }
     let data = wanted["footer_offset"].as_u64().expect("a number") as usize;
     assert_eq!(fs::read(&path).expect("reads")[200..data], before[200..data]);
-    // Again and again the file stays small: dead tables are used again.
+    // Repeated edits do not grow the file: unused space is reused.
     for round in 0..6 {
         let title = format!("title=\"Round {round}\"");
         workspace.studio(["edit".as_ref(), path.as_os_str(), "--set".as_ref(), title.as_ref()]).expect_code(0);
@@ -245,7 +245,7 @@ fn an_edit_changes_columns_and_collection_and_nothing_else() {
     let grown = fs::metadata(&path).expect("is there").len() as i64 - before.len() as i64;
     assert!(grown < 30_000, "the file grew by {grown} bytes");
     assert_eq!(official(&workspace, &[&path])["collection"]["title"], "Round 5");
-    // A column that says where bytes are is nobody's to change, and a value is not lost by a table that lacks a row.
+    // The columns of byte ranges cannot be changed, and a table that lacks a row does not delete a value.
     let table = workspace.write("bad.csv", "id,elev\nscene_1,1\n");
     let ran = workspace.studio(["edit".as_ref(), path.as_os_str(), "--metadata".as_ref(), table.as_os_str()]).expect_code(2);
     assert!(ran.stderr.contains("scene_2"), "{ran}");
@@ -274,7 +274,7 @@ fn tacos_and_tortillas_become_each_other() {
     assert_eq!(fs::read(&taco).expect("reads"), fs::read(&path).expect("reads"), "there and back is the same file");
 }
 
-/// Starts the program, ends it the hard way after `delay`, and says whether it was still running.
+/// Starts the program, kills it after `delay`, and returns whether it was still running.
 fn killed(workspace: &Workspace, arguments: &[&std::ffi::OsStr], delay: Duration) -> bool {
     let mut command = Command::new(env!("CARGO_BIN_EXE_taco-studio"));
     workspace.house(command.args(arguments)).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
@@ -297,7 +297,7 @@ fn a_killed_edit_or_compile_leaves_a_whole_file() {
     let part = workspace.path("part.tortilla");
     let (mut stopped, rounds) = (0, 40u64);
     for round in 0..rounds {
-        // Spread over the time that one run takes, and beyond.
+        // Spread over the duration of a run, and beyond.
         let delay = Duration::from_micros(3_000 * round);
         let title = format!("title=\"Round {round} {}\"", "x".repeat((round as usize * 997) % 5000));
         stopped += usize::from(killed(&workspace, &["edit".as_ref(), path.as_os_str(), "--set".as_ref(), title.as_ref()], delay));
@@ -345,7 +345,7 @@ fn tables_change_values_but_neither_types_nor_structure() {
         assert!(ran.stderr.contains(says), "{ran}");
         assert_eq!(fs::read(&path).expect("reads"), before, "{table}");
     }
-    // Whole numbers in a column of others, digits in a column of text; what a reader makes is left out.
+    // Integers in a float column, digits in a string column; columns that a reader generates are ignored.
     edit("id,type,tortilla:data_split,elev,tortilla:root\nscene_1,FOLDER,007,1,0\nscene_2,FOLDER,08,2,1\nscene_3,FOLDER,9,3,2\n")
         .expect_code(0);
     let seen = workspace.studio(["inspect".as_ref(), path.as_os_str(), "--json".as_ref()]).expect_code(0).json();

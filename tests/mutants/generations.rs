@@ -1,5 +1,5 @@
-//! Mutants of the other generations: TORTILLA 0.5, TACO 0.2, nested, in parts and streamable, and TACO 3. Bytes are damaged as in every
-//! container; and because most such footers are no Parquet any more, footers are written anew with odd places, words and pointers too.
+//! Mutants of other generations: TORTILLA 0.5, TACO 0.2 (nested, in parts, streamable) and TACO 3. Bytes are damaged as in every
+//! container; as most damaged footers are no longer Parquet, valid footers with wrong offsets, strings and links are written too.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -17,10 +17,10 @@ use crate::legacy::golden;
 use crate::support::{Workspace, files_below, nested_scenes};
 
 const HEADER: usize = 200;
-/// Chunks of a mutant that are decoded.
+/// Number of chunks of a mutant that are decoded.
 const CHUNKS: usize = 12;
 
-/// What else a person could do with a dataset of another generation.
+/// Uses of a dataset specific to another generation.
 pub fn use_it(reader: &dyn ContainerReader, ctx: &JobContext) {
     let path = &reader.info().path;
     if let Physical::Tortilla(tortilla) = reader.physical() {
@@ -61,7 +61,7 @@ pub fn use_it(reader: &dyn ContainerReader, ctx: &JobContext) {
     }
 }
 
-/// A file with the parts that are worth damaging.
+/// A file with the ranges that are worth damaging.
 struct Source {
     name: &'static str,
     bytes: Vec<u8>,
@@ -84,7 +84,7 @@ impl Source {
     }
 }
 
-/// A streamable dataset of ours: no official tool writes one.
+/// A streamable dataset written by the studio, as no official tool writes one.
 fn streamable(workspace: &Workspace) -> Source {
     nested_scenes(workspace, 2);
     let (scenes, out) = (workspace.path("scenes"), workspace.path("scenes.taco"));
@@ -92,7 +92,7 @@ fn streamable(workspace: &Workspace) -> Source {
     let arguments = ["create".as_ref(), scenes.as_os_str(), "-o".as_ref(), out.as_os_str(), "--stream".as_ref()];
     workspace.studio(arguments.into_iter().chain(["--collection".as_ref(), collection.as_os_str()])).expect_code(0);
     let mut source = Source::of("scenes.taco", std::fs::read(&out).expect("a file"));
-    // The chain lies before the footer that the header knows.
+    // The linked list is before the footer that the header locates.
     let header = TortillaHeader::parse(&source.bytes).expect("a header");
     let chain = source.bytes.windows(4).position(|magic| magic == b"PAR1").expect("a table");
     source.regions.push(chain..header.footer.0 as usize);
@@ -132,7 +132,7 @@ fn damaged_files_of_the_first_generation_are_survived() {
     });
 }
 
-/// A number that a footer should not have, or that is another one's.
+/// A number that is invalid in a footer, or belongs to another row.
 fn odd_number(random: &mut Random, length: usize, others: &Int64Array) -> i64 {
     match random.below(5) {
         0 => ODD[random.below(ODD.len())] as i64,
@@ -147,7 +147,7 @@ fn column(batch: &RecordBatch, name: &str, dtype: &DataType) -> ArrayRef {
     cast(batch.column_by_name(name).expect("a column"), dtype).expect("a plain type")
 }
 
-/// The file with other values in its outermost footer.
+/// The file with changed values in its outermost footer.
 fn tampered(source: &Source, table: &RecordBatch, random: &mut Random) -> (Vec<u8>, String) {
     let header = TortillaHeader::parse(&source.bytes).expect("a header");
     let footer = header.footer.0 as usize;
@@ -220,7 +220,7 @@ fn footers_with_odd_places_and_words_are_survived() {
 fn chains_with_odd_pointers_are_survived() {
     let workspace = Workspace::new();
     let source = streamable(&workspace);
-    // A pointer is text in the Parquet of each object: as long as its length stays, the object can be read.
+    // The link is text in the Parquet metadata of each object: with its length unchanged, the object stays readable.
     let start = b"OFFSETLENGTH(";
     let places: Vec<usize> = (0..source.bytes.len() - start.len()).filter(|&at| source.bytes[at..].starts_with(start)).collect();
     assert!(places.len() >= 2, "{places:?}");
@@ -237,7 +237,7 @@ fn chains_with_odd_pointers_are_survived() {
         let place = places[at] + start.len()..places[at] + start.len() + numbers[at].len();
         let mut text = numbers[at].to_vec();
         let what = match random.below(3) {
-            // Another object's place, or this one's own: a chain that goes round.
+            // The offset of another object or of this one, which makes the list circular.
             0 => {
                 let header = TortillaHeader::parse(&bytes).expect("a header").footer;
                 let other = [format!("{}, {}", header.0, header.1).into_bytes(), numbers[random.below(numbers.len())].to_vec()];

@@ -1,4 +1,4 @@
-//! One broken dataset for every rule, or several: what is damaged, and what the finding has to say.
+//! One or more broken datasets for every rule: the damage, and the text that the finding must contain.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -10,29 +10,29 @@ use taco_studio::model::{AssetPath, Dataset, FieldSpec, Payload, Rule, Sample, T
 
 use super::damage::{Files, HEADER, patch_both, records, rename};
 
-/// Where the damage is done.
+/// What is damaged.
 pub enum Damage {
-    /// To a draft.
+    /// A draft.
     Draft(fn(&mut Dataset)),
-    /// To files that ZIP and FOLDER have alike; both have to say the same.
+    /// Files common to ZIP and FOLDER; both must give the same finding.
     Both(fn(&mut Files)),
-    /// To the members of a ZIP; header and directory are made anew.
+    /// The members of a ZIP; header and directory are rebuilt.
     Members(fn(&mut Files)),
-    /// To the bytes of a ZIP.
+    /// The bytes of a ZIP.
     Bytes(fn(&mut Vec<u8>)),
-    /// To the files of a FOLDER.
+    /// The files of a FOLDER.
     Folder(fn(&mut Files)),
-    /// To a FOLDER on the disk; a folder beside it is called `elsewhere`.
+    /// A FOLDER on disk; next to it is a folder `elsewhere`.
     Disk(fn(&Path)),
-    /// None, but it lies in a folder of this name.
+    /// Nothing, but the dataset is in a folder of this name.
     Place(&'static str),
 }
 
 pub struct Case {
     pub rule: Rule,
-    /// Where the finding is, as people read it.
+    /// Location of the finding, as text.
     pub at: &'static str,
-    /// What its message has in it.
+    /// Text that the message contains.
     pub says: &'static str,
     pub damage: Damage,
 }
@@ -47,7 +47,7 @@ fn root(dataset: &mut Dataset) -> &mut Tortilla {
     Arc::make_mut(&mut dataset.root)
 }
 
-/// Puts what stands at `path` beside the dataset, and a link to it in its place.
+/// Moves the file at `path` out of the dataset, and replaces it by a symbolic link.
 #[cfg(unix)]
 fn lead_out(path: &Path, name: &str) {
     let dataset = path.ancestors().find(|above| above.join("COLLECTION.json").exists()).expect("a dataset");
@@ -73,7 +73,7 @@ fn add_field(tortilla: &mut Tortilla, field: FieldSpec) {
     tortilla.schema = tortilla.schema.iter().cloned().chain([field]).collect();
 }
 
-/// Moves every root one FOLDER deeper, `levels` times.
+/// Wraps every root in `levels` FOLDERs.
 fn bury(dataset: &mut Dataset, levels: usize) {
     for _ in 0..levels {
         for sample in &mut root(dataset).samples {
@@ -90,13 +90,13 @@ fn reverse(columns: &mut [(String, ArrayRef)]) {
     }
 }
 
-/// Turns one bit at the place that `at` finds.
+/// Flips one bit at the offset returned by `at`.
 fn flip(bytes: &mut [u8], at: impl FnOnce(&[u8]) -> usize) {
     let at = at(bytes);
     bytes[at] ^= 0x40;
 }
 
-/// The first data byte of a member.
+/// Offset of a member's data.
 fn data(bytes: &[u8], name: &str) -> usize {
     records(bytes, name).0 + 30 + name.len()
 }
@@ -109,13 +109,13 @@ fn copy_column(files: &mut Files, table: &str, from: &str, to: &str) {
     });
 }
 
-/// Gives a column another type.
+/// Casts a column.
 fn cast(columns: &mut [(String, ArrayRef)], name: &str, dtype: &DataType) {
     let (_, array) = columns.iter_mut().find(|(known, _)| known == name).expect("the column");
     *array = arrow::compute::cast(array, dtype).expect("a cast");
 }
 
-/// Exchanges the first two rows of a column.
+/// Swaps the first two values of a column.
 fn swap_rows(columns: &mut [(String, ArrayRef)], name: &str) {
     let (_, array) = columns.iter_mut().find(|(known, _)| known == name).expect("the column");
     let mut order: Vec<u32> = (0..array.len() as u32).collect();
@@ -128,13 +128,13 @@ fn declare(files: &mut Files, level: &str, name: &str, dtype: &str) {
     files.json(|c| c["taco:field_schema"][level].as_array_mut().expect("a list").push(json!([name, dtype, ""])));
 }
 
-/// Gives TACO_HEADER the CRC of what it holds now.
+/// Updates the CRC-32 of TACO_HEADER.
 fn seal(bytes: &mut [u8]) {
     let crc = crc32fast::hash(&bytes[HEADER..HEADER + 116]).to_le_bytes();
     patch_both(bytes, "TACO_HEADER", 10, &crc);
 }
 
-/// Puts padding where every root has its last FILE, and counts it like a sample, as older tools do.
+/// Replaces the last FILE of every root by padding, and counts it as a sample, as older tools do.
 fn pad(files: &mut Files) {
     const PADDING: &str = "__TACOPAD__0";
     for (place, root) in super::ROOTS.iter().enumerate() {
@@ -148,7 +148,7 @@ fn pad(files: &mut Files) {
     files.json(|c| c["taco:pit_schema"]["hierarchy"]["1"][0]["id"][2] = json!(PADDING));
 }
 
-/// Statistics of one band with three classes, the last of which got nothing.
+/// Statistics of one band with three classes, the last of which has the share 0.
 fn class_shares(columns: &mut Vec<(String, ArrayRef)>) {
     use arrow::array::{Float64Builder, ListBuilder};
     let rows = columns[0].1.len();
@@ -512,7 +512,7 @@ pub fn all() -> Vec<Case> {
     cases
 }
 
-/// The descriptive fields; they are checked alike in drafts and in opened datasets.
+/// The descriptive fields, which are checked alike in drafts and opened datasets.
 fn collection() -> Vec<Case> {
     use Damage::{Both, Draft};
     vec![

@@ -1,4 +1,4 @@
-//! Ways to damage a dataset on disk: its files by name, its tables by column, its JSON by key, an archive by byte.
+//! Ways to damage a dataset on disk: files by name, tables by column, JSON by key, archives by byte.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -12,10 +12,10 @@ use taco_studio::table::{ParquetOptions, ParquetSlice, TableHead, write_parquet}
 
 use crate::support::files_below;
 
-/// First byte of TACO_HEADER's data.
+/// Offset of TACO_HEADER's data.
 pub const HEADER: usize = 41;
 
-/// The files of a FOLDER, or the members of an archive in their order without TACO_HEADER.
+/// The files of a FOLDER, or the members of an archive in order, without TACO_HEADER.
 pub struct Files(Vec<(String, Vec<u8>)>);
 
 impl Files {
@@ -65,7 +65,7 @@ impl Files {
         *bytes = serde_json::to_vec_pretty(&value).expect("JSON");
     }
 
-    /// Rewrites a table with the columns that `change` gives.
+    /// Rewrites a table with its columns modified by `change`.
     pub fn table(&mut self, name: &str, change: impl FnOnce(&mut Vec<(String, ArrayRef)>)) {
         let bytes = self.bytes(name);
         let head = TableHead::read(ParquetSlice::from_bytes(bytes.clone().into())).expect("a footer");
@@ -86,7 +86,7 @@ impl Files {
         self.table(table, |columns| columns.retain(|(name, _)| name != column));
     }
 
-    /// Sets one cell of an integer column.
+    /// Changes one value of an integer column.
     pub fn set_integer(&mut self, table: &str, column: &str, row: usize, change: impl Fn(i64) -> i64) {
         self.table(table, |columns| {
             let (_, array) = columns.iter_mut().find(|(name, _)| name == column).expect("the column");
@@ -96,7 +96,7 @@ impl Files {
         });
     }
 
-    /// Sets one cell of a text column.
+    /// Sets one value of a string column.
     pub fn set_text(&mut self, table: &str, column: &str, row: usize, text: &str) {
         self.table(table, |columns| {
             let (_, array) = columns.iter_mut().find(|(name, _)| name == column).expect("the column");
@@ -114,7 +114,7 @@ impl Files {
         }
     }
 
-    /// The members as an archive, with a TACO_HEADER that points at what the names say.
+    /// Builds an archive of the members, with a matching TACO_HEADER.
     pub fn to_zip(&self) -> Vec<u8> {
         let mut out = Vec::new();
         let mut directory = Vec::new();
@@ -170,7 +170,7 @@ fn u32_at(bytes: &[u8], at: usize) -> usize {
     u32::from_le_bytes(bytes[at..at + 4].try_into().expect("four bytes")) as usize
 }
 
-/// First bytes of a member's local header and of its entry in the central directory.
+/// Offsets of a member's local header and of its directory entry.
 pub fn records(bytes: &[u8], name: &str) -> (usize, usize) {
     let mut at = u32_at(bytes, bytes.len() - 22 + 16);
     while bytes[at..].starts_with(b"PK\x01\x02") {
@@ -183,14 +183,14 @@ pub fn records(bytes: &[u8], name: &str) -> (usize, usize) {
     panic!("the archive has no {name}");
 }
 
-/// Writes a number at a place of both records; places are counted from the version needed, where the two are alike.
+/// Writes bytes at an offset of both records, counted from the field "version needed", from which the two have the same layout.
 pub fn patch_both(bytes: &mut [u8], name: &str, place: usize, number: &[u8]) {
     let (local, central) = records(bytes, name);
     bytes[local + 4 + place..][..number.len()].copy_from_slice(number);
     bytes[central + 6 + place..][..number.len()].copy_from_slice(number);
 }
 
-/// Gives a member another name of the same length, in both records.
+/// Renames a member to a name of the same length, in both records.
 pub fn rename(bytes: &mut [u8], name: &str, other: &str) {
     assert_eq!(name.len(), other.len(), "names of one length");
     let (local, central) = records(bytes, name);

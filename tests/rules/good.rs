@@ -1,4 +1,4 @@
-//! A small nested dataset with nothing wrong in it, as a draft, a ZIP and a FOLDER: what the cases damage a copy of.
+//! A small valid nested dataset as draft, ZIP and FOLDER, copies of which the cases damage.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

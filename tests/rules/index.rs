@@ -1,4 +1,4 @@
-//! Damage to an index of parts: to copies of the golden TACOCAT of both forms.
+//! Damage to an index over parts: copies of the golden TACOCAT in both forms.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use taco_studio::model::Rule;
 
 use crate::support::{Workspace, fixtures};
 
-/// What is done to the folder with the index and its parts, and what is found.
+/// Rule, location, text of the message, and the damage to the folder with index and parts.
 type Fault = (Rule, &'static str, &'static str, fn(&Path));
 
 const FAULTS: [Fault; 6] = [
@@ -46,7 +46,7 @@ fn change(set: &Path, edit: impl FnOnce(&mut Json)) {
     std::fs::write(path, collection.to_string()).expect("writes");
 }
 
-/// What is done to the list of a TACOLLECTION.json, and what is found.
+/// Rule, location, text of the message, and the damage to a TACOLLECTION.json.
 type ListFault = (Rule, &'static str, &'static str, fn(&mut Json));
 
 const LIST_FAULTS: [ListFault; 5] = [
@@ -66,7 +66,7 @@ const LIST_FAULTS: [ListFault; 5] = [
     }),
 ];
 
-/// The rules that these faults show.
+/// The rules covered by these cases.
 pub fn rules() -> impl Iterator<Item = Rule> {
     FAULTS.iter().map(|fault| fault.0).chain(LIST_FAULTS.iter().map(|fault| fault.0))
 }
@@ -93,7 +93,7 @@ fn a_tacollection_is_held_against_its_parts() {
     }
 }
 
-/// A part with wrong positions gives one finding of them, not one for each sample; and two parts may use the same ids.
+/// Wrong ranges in a part give one finding, not one per sample; and two parts may use equal ids.
 #[test]
 fn wrong_positions_of_parts_are_told_once_for_each() {
     let workspace = Workspace::new();
@@ -134,7 +134,7 @@ fn an_index_is_held_against_its_parts() {
     }
 }
 
-/// The tools keep the first part's shape, and the older one its extent. That they sort the columns but not the schema is custom.
+/// The tools copy the first part's shape, and the older one its extent. Sorted columns with an unsorted schema are expected.
 #[test]
 fn the_tools_indexes_have_their_known_defects_and_no_other() {
     let golden = fixtures("golden", "TACO_STUDIO_GOLDEN");

@@ -1,4 +1,4 @@
-//! Metadata that the rasters contradict: found by a deep check, and statistics mended by `repair`.
+//! Metadata that contradicts the rasters: found by a deep check; statistics are fixed by `repair`.
 
 use std::sync::Arc;
 
@@ -11,12 +11,12 @@ use super::Files;
 use crate::interop::create;
 use crate::support::{Workspace, flat_scenes};
 
-/// The rules that this file shows.
+/// The rules covered by this file.
 pub fn rules() -> [Rule; 2] {
     [Rule::StatisticsValues, Rule::PlaceValues]
 }
 
-/// The numbers of a column, however deep in lists, each `by` more.
+/// The numbers of a column, in lists of any depth, increased by `by`.
 fn shifted(array: &ArrayRef, by: f64) -> ArrayRef {
     match array.data_type() {
         DataType::List(item) => {

@@ -1,5 +1,5 @@
-//! What the tests lean on: a workspace with its own home, a runner for the program and for the readers' Python, small GeoTIFFs
-//! and checksums. Holds no test, and knows nothing of the library's inside.
+//! Test support: a workspace with its own home, runners for the program and the readers' Python, small GeoTIFFs and checksums.
+//! Contains no test, and uses nothing internal of the library.
 
 mod scenes;
 mod server;
@@ -15,10 +15,10 @@ use sha2::{Digest, Sha256};
 pub use scenes::{COLLECTION, flat_scenes, nested_scenes};
 pub use server::{Fault, Server};
 
-/// Longer than anything a test does; a program that is still running then hangs.
+/// A program that runs longer is considered hanging; longer than any test takes.
 const LIMIT: Duration = Duration::from_secs(120);
 
-/// A folder for one test, gone with it. `home/` inside is the program's home, so no test sees or touches the user's settings.
+/// A temporary folder for one test. `home/` is the program's home, so tests do not use the user's settings.
 pub struct Workspace {
     folder: tempfile::TempDir,
 }
@@ -34,7 +34,7 @@ impl Workspace {
         self.folder.path().join(relative)
     }
 
-    /// Writes a file and the folders above it.
+    /// Writes a file, creating its parent folders.
     pub fn write(&self, relative: &str, bytes: impl AsRef<[u8]>) -> PathBuf {
         let path = self.path(relative);
         fs::create_dir_all(path.parent().expect("a parent")).expect("folders");
@@ -42,7 +42,7 @@ impl Workspace {
         path
     }
 
-    /// Reads the bytes of a sample into `out`, which may be there already.
+    /// Reads the data of a sample into `out`, which may exist.
     #[track_caller]
     pub fn read_into(&self, dataset: impl AsRef<Path>, sample: impl AsRef<str>, out: &Path) {
         let (dataset, sample) = (dataset.as_ref(), sample.as_ref());
@@ -58,7 +58,7 @@ impl Workspace {
         self.run(command)
     }
 
-    /// Runs `taco-studio` with these variables.
+    /// Runs `taco-studio` with these environment variables.
     pub fn studio_with<S: AsRef<std::ffi::OsStr>>(
         &self,
         variables: &[(&str, &str)],
@@ -91,7 +91,7 @@ impl Workspace {
         self.run(command)
     }
 
-    /// Gives a program the workspace as its home, its settings and its working directory.
+    /// Sets the workspace as home, settings and working directory of a program.
     pub fn house<'a>(&self, command: &'a mut Command) -> &'a mut Command {
         let home = self.path("home");
         command
@@ -104,14 +104,14 @@ impl Workspace {
             .env("NO_COLOR", "1")
             .env("RUST_BACKTRACE", "1")
             .env_remove("RUST_LOG")
-            // What the tests serve on this machine is not for a proxy.
+            // Servers of the tests on this machine must not be accessed through a proxy.
             .env("NO_PROXY", "127.0.0.1,localhost")
             .env_remove("TACO_STUDIO_CACHE_DIR")
     }
 
     /// Runs any program in this workspace.
     pub fn run(&self, mut command: Command) -> Ran {
-        // Files, not pipes: a program that prints much can't block, and a killed one leaves what it said.
+        // Files instead of pipes: a program with much output cannot block, and output of a killed program is kept.
         let outputs = tempfile::tempdir_in(self.folder.path()).expect("a folder for the output");
         let (out, err) = (outputs.path().join("stdout"), outputs.path().join("stderr"));
         self.house(&mut command)
@@ -137,7 +137,7 @@ impl Workspace {
     }
 }
 
-/// How a program ended and what it said.
+/// Exit status and output of a program.
 pub struct Ran {
     status: ExitStatus,
     pub stdout: String,
@@ -147,18 +147,18 @@ pub struct Ran {
 }
 
 impl Ran {
-    /// The exit code; a program ended by a signal fails the test.
+    /// The exit code; fails for a program ended by a signal.
     #[track_caller]
     pub fn code(&self) -> i32 {
         self.status.code().unwrap_or_else(|| panic!("ended by a signal: {self}"))
     }
 
-    /// The exit code; none of a program ended by a signal.
+    /// The exit code; `None` for a program ended by a signal.
     pub fn ended(&self) -> Option<i32> {
         self.status.code()
     }
 
-    /// Fails unless it ended with `code` and without a panic.
+    /// Fails unless the program ended with `code` and without a panic.
     #[track_caller]
     pub fn expect_code(self, code: i32) -> Self {
         assert!(self.code() == code, "expected exit code {code}: {self}");
@@ -185,12 +185,12 @@ impl std::fmt::Display for Ran {
     }
 }
 
-/// The Python with the official readers. Absent is a failure with advice, never a silent skip.
+/// The Python with the official readers. A missing one is a failure with advice, never a silent skip.
 pub fn python() -> PathBuf {
     other_python("TACO_STUDIO_PYTHON", "venv")
 }
 
-/// The Python that the variable names, or that of an environment in the cache.
+/// The Python in the environment variable, or that of an environment in the cache.
 fn other_python(variable: &str, environment: &str) -> PathBuf {
     let named = std::env::var_os(variable).map(PathBuf::from);
     let path = named.unwrap_or_else(|| {
@@ -206,7 +206,7 @@ pub fn tests_folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests")
 }
 
-/// The folders under `tests/fixtures/<kind>`, or under the folder that the variable names, by name.
+/// The folders in `tests/fixtures/<kind>`, or in the folder named by the environment variable, sorted by name.
 pub fn fixtures(kind: &str, variable: &str) -> Vec<PathBuf> {
     let root = std::env::var_os(variable).map_or_else(|| tests_folder().join("fixtures").join(kind), PathBuf::from);
     let mut folders: Vec<PathBuf> = entries(&root).into_iter().filter(|path| path.is_dir()).collect();
@@ -215,13 +215,13 @@ pub fn fixtures(kind: &str, variable: &str) -> Vec<PathBuf> {
     folders
 }
 
-/// What a folder holds.
+/// The entries of a folder.
 pub fn entries(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
     entries.map(|entry| entry.expect("an entry").path()).collect()
 }
 
-/// Every file under a folder as its relative path with `/`, sorted.
+/// Relative paths, with `/`, of every file below a folder, sorted.
 pub fn files_below(folder: &Path) -> Vec<String> {
     let mut found = Vec::new();
     let mut waiting = vec![folder.to_path_buf()];
@@ -239,7 +239,7 @@ pub fn files_below(folder: &Path) -> Vec<String> {
     found
 }
 
-/// Lower-case hexadecimal SHA-256.
+/// SHA-256 in lower-case hexadecimal.
 pub fn sha256(bytes: &[u8]) -> String {
     Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }

@@ -1,4 +1,4 @@
-//! Small directories of scenes to build datasets from: real GeoTIFFs with a place on Earth, made in process.
+//! Small folders of scenes as input: georeferenced GeoTIFFs generated in process.
 
 use std::path::Path;
 
@@ -24,10 +24,10 @@ fn geotiff(path: &Path, bands: usize, side: usize, seed: u8) {
     dataset.close().expect("a closed file");
 }
 
-/// `count` scene folders, each with `before.tif`, `after.tif` and `label.tif`, and a `metadata.csv` for them beside the folder.
+/// Creates `count` scene folders, each with `before.tif`, `after.tif` and `label.tif`, and a `metadata.csv` beside the folder.
 pub fn nested_scenes(workspace: &Workspace, count: u8) {
     let mut table = String::from("path,region,cloud_cover,quality\n");
-    // Folder names that sort otherwise as text than as numbers: readers that mix the orders up are found out.
+    // The order of the folder names as text differs from the numeric order, to detect readers that mix them up.
     for scene in 0..count {
         let name = format!("scene_{}", scene + 8);
         for (part, bands) in [("before.tif", 3), ("after.tif", 3), ("label.tif", 1)] {
@@ -39,7 +39,7 @@ pub fn nested_scenes(workspace: &Workspace, count: u8) {
     workspace.write("collection.json", COLLECTION);
 }
 
-/// `count` GeoTIFFs in one folder, and a `metadata.csv`.
+/// Creates `count` GeoTIFFs in one folder, and a `metadata.csv`.
 pub fn flat_scenes(workspace: &Workspace, count: u8) {
     let mut table = String::from("path,region,cloud_cover,quality\n");
     for scene in 0..count {

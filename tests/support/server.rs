@@ -1,5 +1,4 @@
-//! A server of files on 127.0.0.1 that counts what it is asked for, and does wrong what it is told to. Ranges, ETags, keep-alive:
-//! enough of HTTP for the program, and nothing that hides what the program asks.
+//! A file server on 127.0.0.1 that records requests and injects faults. Supports ranges, ETags and keep-alive.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
@@ -9,24 +8,24 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-/// What goes wrong with an answer.
+/// Fault of a response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
     /// This status, without the file.
     Status(u16),
-    /// Not a byte, as long as the program waits.
+    /// No response while the program waits.
     Silent,
-    /// Half of the bytes, then not another one.
+    /// Half of the bytes, then none.
     Stalls,
-    /// Half of the bytes, then the end of the connection.
+    /// Half of the bytes, then the connection is closed.
     Cut,
-    /// Half of the bytes, said to be all of them.
+    /// Half of the bytes, with a matching Content-Length.
     Short,
-    /// Another version of the file: other bytes of the same length under another ETag.
+    /// Another version of the file: other bytes of the same length with another ETag.
     Replaced,
-    /// Bytes of another place than were asked for, and said so.
+    /// Bytes of another range than requested, with the actual range in the header.
     Elsewhere,
-    /// The whole file, whatever was asked for.
+    /// The whole file instead of a range.
     Whole,
 }
 
@@ -43,14 +42,14 @@ struct Shared {
     asked: Mutex<Vec<Asked>>,
     faults: Mutex<Vec<(String, Fault, usize, usize)>>,
     ends: AtomicBool,
-    /// Waited before each answer.
+    /// Delay before each response.
     delay: Mutex<Duration>,
-    /// Answers that are being made, and the most at one time.
+    /// Number of concurrent requests, and its maximum.
     now: AtomicUsize,
     most: AtomicUsize,
 }
 
-/// The running server; it ends with this.
+/// The running server; stopped on drop.
 pub struct Server {
     shared: Arc<Shared>,
     port: u16,
@@ -94,24 +93,24 @@ impl Server {
         self.shared.asked.lock().expect("a lock").clone()
     }
 
-    /// Begins to count anew, and does everything right again.
+    /// Clears the requests and faults.
     pub fn forget(&self) {
         self.shared.asked.lock().expect("a lock").clear();
         self.shared.faults.lock().expect("a lock").clear();
         self.shared.most.store(0, Ordering::Relaxed);
     }
 
-    /// Takes this long for each answer from now on.
+    /// Sets the delay of each response.
     pub fn slow(&self, each: Duration) {
         *self.shared.delay.lock().expect("a lock") = each;
     }
 
-    /// The most requests that waited for their answers at one time.
+    /// Maximum number of concurrent requests.
     pub fn most_at_once(&self) -> usize {
         self.shared.most.load(Ordering::Relaxed)
     }
 
-    /// Does this wrong with answers about paths that hold `part`: after `good` right ones, `times` times.
+    /// Injects a fault into responses for paths that contain `part`: after `good` correct ones, `times` times.
     pub fn fail(&self, part: &str, fault: Fault, good: usize, times: usize) {
         self.shared.faults.lock().expect("a lock").push((part.to_owned(), fault, good, times));
     }
@@ -163,7 +162,7 @@ impl Shared {
             self.most.fetch_max(self.now.fetch_add(1, Ordering::Relaxed) + 1, Ordering::Relaxed);
             let delay = *self.delay.lock().expect("a lock");
             std::thread::sleep(delay);
-            // Before the answer: a client that has it may ask again while this thread still waits for its turn.
+            // Before the response: a client that has received it may send a request while this thread is not scheduled.
             self.now.fetch_sub(1, Ordering::Relaxed);
             if !self.answer(&stream, &path, range.as_deref())? {
                 return Ok(());
@@ -171,7 +170,7 @@ impl Shared {
         }
     }
 
-    /// Answers; false when the connection is to end.
+    /// Sends a response; false when the connection is to be closed.
     fn answer(&self, mut stream: &TcpStream, path: &str, range: Option<&str>) -> std::io::Result<bool> {
         let plain = |stream: &mut &TcpStream, status: u16| {
             write!(stream, "HTTP/1.1 {status} Said\r\nContent-Length: 5\r\n\r\nsorry").map(|()| true)
@@ -217,7 +216,7 @@ impl Shared {
     }
 }
 
-/// First byte and the one behind the last of a `Range` header.
+/// Start and end (exclusive) of a `Range` header.
 fn within(range: &str, total: usize) -> Option<(usize, usize)> {
     let (start, end) = range.strip_prefix("bytes=")?.split_once('-')?;
     if start.is_empty() {

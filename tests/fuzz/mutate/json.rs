@@ -1,10 +1,10 @@
-//! Changes of JSON documents: one value becomes another, goes, comes twice, or changes places.
+//! Mutations of JSON documents: a value is replaced, removed, duplicated or moved.
 
 use serde_json::{Value as Json, json};
 
 use super::{Engine, Random};
 
-/// Values that readers of JSON stumble over.
+/// Values that are difficult for JSON readers.
 fn odd(random: &mut Random) -> Json {
     let odd = [
         Json::Null,
@@ -84,7 +84,7 @@ pub fn change(document: &mut Json, random: &mut Random, engine: Engine<'_>) {
     }
 }
 
-/// A value somewhere in the document.
+/// A random value in the document.
 fn pick<'a>(document: &'a mut Json, random: &mut Random) -> &'a mut Json {
     let mut place = document;
     while !random.one_in(5) {

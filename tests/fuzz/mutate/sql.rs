@@ -1,8 +1,8 @@
-//! Changes of SQL word by word.
+//! Mutations of SQL by tokens.
 
 use super::{Engine, Random};
 
-/// What a statement over the levels of a dataset consists of.
+/// Tokens of statements on the levels of a dataset.
 const WORDS: &[&str] = &[
     "SELECT",
     "FROM",
@@ -149,7 +149,7 @@ const WORDS: &[&str] = &[
     "x",
 ];
 
-/// A statement, mostly by its words.
+/// A statement, usually mutated by tokens.
 pub fn sql(bytes: &mut Vec<u8>, longest: usize, random: &mut Random, engine: Engine<'_>) {
     if random.one_in(4) {
         return engine(bytes, longest);
@@ -185,7 +185,7 @@ pub fn sql(bytes: &mut Vec<u8>, longest: usize, random: &mut Random, engine: Eng
     bytes.truncate(longest);
 }
 
-/// Words, numbers and quoted texts whole; everything else sign by sign.
+/// Splits a statement: words, numbers and quoted strings as a whole, everything else by character.
 fn words(text: &str) -> Vec<&str> {
     let mut words = Vec::new();
     let mut rest = text.trim_start();
