@@ -1,4 +1,4 @@
-//! When an action can't be done, and why.
+//! Decides whether an action is enabled, and why not.
 
 use super::action::Action;
 use super::panel_context::PanelContext;
@@ -11,7 +11,7 @@ const NO_DRAFT: &str = mark!("This dataset is read-only; edit it as a draft firs
 const NOT_WRITTEN: &str = mark!("A draft has to be written first; then open what was written");
 const NO_SAMPLE: &str = mark!("No sample is selected");
 
-/// Why `action` can't be done now; `None` when it can.
+/// Why `action` is disabled; `None` when it is enabled.
 pub fn blocked(action: Action, cx: &PanelContext<'_>) -> Option<String> {
     let document = cx.document();
     let draft = document.and_then(|document| document.draft());

@@ -1,4 +1,4 @@
-//! Menu, icon, shortcut and words of every action.
+//! Menu, icon, shortcut and texts of every action.
 
 use egui::{Key, KeyboardShortcut, Modifiers};
 

@@ -1,5 +1,5 @@
-//! Questions before something begins that a file asks for and not the user: a program of a recipe, a folder that a project watches, a
-//! server that a project reads from. What is agreed to holds for this session.
+//! Consent to what a file requests instead of the user: programs of a recipe, folders that a project watches, servers that a project
+//! reads from. Consent holds for this session.
 
 use std::path::PathBuf;
 
@@ -13,17 +13,17 @@ use crate::studio::{Command, Server};
 /// What the user agrees to.
 #[derive(Clone)]
 pub enum Agreement {
-    /// These programs start, each with exactly these arguments.
+    /// Start these programs with exactly these arguments.
     Programs(Vec<Vec<String>>),
-    /// These servers are asked for files of projects.
+    /// Read files of projects from these servers.
     Servers(Vec<String>),
-    /// These folders are watched.
+    /// Watch these folders.
     Watching(Vec<PathBuf>),
 }
 
 impl App {
-    /// Asks before programs start; true when the command has to wait for the answer. A script can't answer: there the studio refuses
-    /// what `--allow-commands` did not allow.
+    /// Asks before programs start; true when the command waits for the answer. Scripts can't answer: for them the studio refuses
+    /// programs that `--allow-commands` does not allow.
     pub(super) fn asks_for_programs(&mut self, command: &Command) -> bool {
         if self.driver.is_some() {
             return false;
@@ -38,7 +38,7 @@ impl App {
         true
     }
 
-    /// Asks before a project is shown whose files lie on other servers.
+    /// Asks before a project with files on other servers is opened.
     pub(super) fn ask_for_servers(&mut self, path: PathBuf, servers: &[Server]) {
         let line = |server: &Server| format!("{}: {}", server.host.escape_debug(), server.files_text());
         let hosts = servers.iter().map(|server| server.host.clone()).collect();
@@ -46,7 +46,7 @@ impl App {
         self.dialogs.open(Dialog::servers(servers.iter().map(line).collect(), then));
     }
 
-    /// Asks before folders are watched that a project names. Where a script runs nobody can answer, and nothing is watched.
+    /// Asks before folders named by a project are watched. While a script runs, nothing is watched.
     pub(super) fn ask_to_watch(&mut self, folders: Vec<PathBuf>) {
         if self.driver.is_some() {
             return;
@@ -56,7 +56,7 @@ impl App {
         self.requests.extend(known.into_iter().map(|folder| Request::Run(Command::Watch { folder })));
         let Some(first) = new.first().cloned() else { return };
         let lines = new.iter().map(|folder| dropped_paths::display_path(folder).escape_debug().to_string()).collect();
-        // The first is the command that goes on; the others are agreed to with it.
+        // The request carries the first folder; the others follow after consent.
         let then = Request::Agreed(Agreement::Watching(new), Box::new(Request::Run(Command::Watch { folder: first })));
         self.dialogs.open(Dialog::watching(lines, then));
     }
@@ -67,7 +67,7 @@ impl App {
         self.requests.extend(folders.into_iter().map(|folder| Request::Run(Command::Watch { folder })));
     }
 
-    /// Takes the answer and goes on.
+    /// Records consent and handles the request.
     pub(super) fn agreed(&mut self, agreement: Agreement, then: Request) {
         match agreement {
             Agreement::Programs(programs) => programs.iter().for_each(|program| consent::allow_program(program)),

@@ -1,4 +1,4 @@
-//! Edits that menus and shortcuts ask for: what is selected in the hierarchy and in the tray is moved, grouped, placed, taken out.
+//! Edits by menus and shortcuts: move, group, place and remove the selected samples and tray files.
 
 use super::App;
 use super::action::Action;
@@ -11,24 +11,24 @@ use crate::draft::{Edit, PositionState};
 use crate::model::{NodePath, SampleKind};
 use crate::studio::{Command, Document, RowRef};
 
-/// The id of a FOLDER that is made of selected samples, until it gets another one.
+/// Initial id of a FOLDER made of the selected samples.
 const GROUPED: &str = "group";
 
 impl App {
-    /// The addresses of all selected samples, without those below another.
+    /// Addresses of the selected samples, without descendants of others.
     fn chosen(&self) -> Vec<NodePath> {
         let Some(document) = self.studio.document() else { return Vec::new() };
         let chosen = self.session.tree.chosen(self.session.selected);
         drag::topmost(chosen.into_iter().filter_map(|at| document.node(at)).collect())
     }
 
-    /// True for a draft that has FOLDERs at level 0.
+    /// True for a draft with FOLDERs at level 0.
     pub(super) fn has_folders(&self) -> bool {
         let draft = self.studio.document().and_then(Document::draft);
         draft.is_some_and(|draft| draft.dataset().root.samples.iter().take(100).any(|sample| sample.children().is_some()))
     }
 
-    /// Runs an edit and selects what stands at `then` afterwards.
+    /// Runs an edit, then selects the sample at `then`.
     fn edit_and_select(&mut self, edit: Edit, then: Option<NodePath>) {
         self.session.tree.clear_marks();
         self.requests.push(Request::Run(Command::Edit { edit }));
@@ -53,7 +53,7 @@ impl App {
         let (Some((parent, position)), Some(at)) = (node.parent(), document.row_of(node)) else { return };
         let children = document.tree().levels[at.level].children(at.row).len();
         let remove = Request::Run(Command::Edit { edit: Edit::Remove { parent, at: position, count: 1 } });
-        // A file goes at once and undo brings it back; a folder with contents asks.
+        // A FILE is removed at once, as undo restores it; a FOLDER with children asks.
         if children > 0 {
             let path = document.path(at).map(|path| path.to_string()).unwrap_or_default();
             self.dialogs.open(Dialog::remove(&path, children as u64, remove));
@@ -71,7 +71,7 @@ impl App {
         self.edit_and_select(Edit::Move { sample: node, to: parent, at: to }, Some(moved));
     }
 
-    /// Into the FOLDER above the first of them.
+    /// Moves the selected samples into the FOLDER above the first of them.
     pub(super) fn nest(&mut self) {
         let samples = self.chosen();
         let Some(draft) = self.studio.document().and_then(Document::draft) else { return };
@@ -86,12 +86,12 @@ impl App {
         }
     }
 
-    /// Out of their FOLDER, behind it.
+    /// Moves the selected samples out of their FOLDER, behind it.
     pub(super) fn unnest(&mut self) {
         let samples = self.chosen();
         let outer = samples.first().and_then(NodePath::parent).and_then(|(folder, _)| folder.parent());
         if let Some((to, folder)) = outer {
-            // Of samples of several FOLDERs each goes out of the first one's.
+            // Samples of several FOLDERs all move behind the first one's FOLDER.
             let leaving = samples.iter().filter_map(NodePath::parent).filter(|(parent, at)| *parent == to && *at <= folder);
             let at = (folder + 1).saturating_sub(leaving.count() as u32);
             let stands = drag::after_move(&to, &samples).child(at);
@@ -99,7 +99,7 @@ impl App {
         }
     }
 
-    /// A FOLDER of them, where the first one stands.
+    /// Groups the selected samples into a FOLDER at the first one's position.
     pub(super) fn group(&mut self) {
         let samples = self.chosen();
         let Some((parent, first)) = samples.first().and_then(NodePath::parent) else { return };
@@ -121,19 +121,19 @@ impl App {
         self.requests.push(Request::Do(Action::Rename));
     }
 
-    /// What the selected FOLDER holds takes its place.
+    /// Replaces the selected FOLDER by its children.
     pub(super) fn dissolve(&mut self) {
         if let Some(folder) = self.chosen().into_iter().next() {
             self.edit_and_select(Edit::Unnest { folder: folder.clone() }, Some(folder));
         }
     }
 
-    /// The selected FOLDER, or the one that holds the selected FILE.
+    /// The selected FOLDER, or the parent of the selected FILE.
     pub(super) fn folder_of_selection(&self) -> NodePath {
         self.folder_of(self.session.selected)
     }
 
-    /// The FOLDER of a sample: itself or the one around it. The root without a sample.
+    /// A sample if it is a FOLDER, else its parent; the root without a sample.
     pub(super) fn folder_of(&self, at: Option<RowRef>) -> NodePath {
         let Some((document, at)) = self.studio.document().zip(at) else { return NodePath::root() };
         let Some(node) = document.node(at).filter(|_| document.draft().is_some()) else { return NodePath::root() };
@@ -143,13 +143,13 @@ impl App {
         }
     }
 
-    /// The sample that a file dialog was opened for, wherever it stands by now. The window stays usable behind it.
+    /// The sample that the file dialog was opened for, which may have moved since.
     pub(super) fn picked_sample(&self) -> Option<RowRef> {
         let (level, row) = self.studio.document()?.tree().find(self.session.picked_for.as_ref()?)?;
         Some(RowRef { level, row })
     }
 
-    /// Another document is open: what was asked about the one before is not meant for it.
+    /// Closes questions about the previous document.
     pub(super) fn forget_questions(&mut self) {
         self.dialogs.forget_document();
         self.after_save = None;
@@ -159,7 +159,7 @@ impl App {
             .filter(|dialog| matches!(dialog.request(), FileRequest::Open | FileRequest::OpenFolder | FileRequest::Target));
     }
 
-    /// The best way out of the selected problem.
+    /// Applies the best fix of the selected problem.
     pub(super) fn fix_problem(&mut self) {
         let report = self.studio.report().clone();
         let Some(finding) = self.session.problems.selected.and_then(|index| report.findings.get(index)) else { return };
@@ -169,7 +169,7 @@ impl App {
         }
     }
 
-    /// The selected files of the tray into the selected slot, or else into the selected FOLDER.
+    /// Places the selected tray files in the selected slot, or else in the selected FOLDER.
     pub(super) fn place(&mut self) {
         let files = self.session.tray.chosen();
         let slot = self.session.structure.cell.filter(|&(root, position)| {
@@ -184,7 +184,7 @@ impl App {
         self.with_document(|cx, document| drag::let_go(cx, document, &Dragged::Files(files), &target));
     }
 
-    /// Behind the selected FILE, or at the end of the selected FOLDER.
+    /// The target behind the selected FILE, or at the end of the selected FOLDER.
     fn behind_selection(&self) -> Target {
         let Some((document, at)) = self.studio.document().zip(self.session.selected) else {
             return Target::Into(NodePath::root());

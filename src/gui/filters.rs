@@ -1,4 +1,4 @@
-//! The one filter as chips: what each says, how it reads as SQL, and how it is changed. Every view that shows rows shows the chips.
+//! The dataset's filter as chips: text, SQL and changes of each. Every panel that shows rows shows the chips.
 
 use egui::{Role, Sense, Stroke, StrokeKind, Ui, WidgetInfo, pos2, vec2};
 
@@ -10,12 +10,12 @@ use super::widgets::paint;
 use crate::query::Filter;
 use crate::studio::{Command, Document};
 
-/// Columns that hold places, best first.
+/// Geometry columns, preferred first.
 pub const GEOMETRIES: [&str; 3] = ["istac:geometry", "stac:centroid", "istac:centroid"];
-/// Columns that hold times, best first.
+/// Time columns, preferred first.
 pub const TIMES: [&str; 2] = ["istac:time_start", "stac:time_start"];
 
-/// Icon and words of a chip.
+/// Icon and text of a chip.
 pub fn chip_text(filter: &Filter) -> (&'static str, String) {
     let placed = |text: String| match filter.level {
         0 => text,
@@ -38,14 +38,14 @@ pub fn chip_text(filter: &Filter) -> (&'static str, String) {
     (icons::FUNNEL, placed(filter.condition.clone().unwrap_or_else(|| tr!("everything").to_owned())))
 }
 
-/// The column that was asked for, else the first of the usual ones that the level has; as SQL needs it.
+/// The requested column, else the first usual one of the level, quoted for SQL.
 fn column_of(document: &Document, level: usize, asked: &Option<String>, usual: &[&str]) -> Option<String> {
     let fields = document.fields(level);
     let known = || usual.iter().find(|name| fields.iter().any(|field| field.name == **name)).map(|name| (*name).to_owned());
     asked.clone().or_else(known).map(|name| sql::name(&name))
 }
 
-/// The filter as a condition in the SQL of DuckDB, which the Python reader hands statements to; `None` when it lacks its column.
+/// The filter as a DuckDB condition for the Python reader; `None` without the column that it needs.
 pub fn as_duckdb(filter: &Filter, document: &Document) -> Option<String> {
     let mut parts = Vec::new();
     if let Some([west, south, east, north]) = filter.bbox {
@@ -53,7 +53,7 @@ pub fn as_duckdb(filter: &Filter, document: &Document) -> Option<String> {
         let inside = |west: f64, east: f64| {
             format!("ST_Intersects(ST_GeomFromWKB({place}), ST_MakeEnvelope({west}, {south}, {east}, {north}))")
         };
-        // Over the antimeridian there are two boxes.
+        // A box across the antimeridian becomes two boxes.
         parts.push(match west > east {
             true => format!("({} OR {})", inside(west, 180.0), inside(-180.0, east)),
             false => inside(west, east),
@@ -74,14 +74,14 @@ pub fn as_duckdb(filter: &Filter, document: &Document) -> Option<String> {
     (!parts.is_empty()).then(|| parts.join("\n  AND "))
 }
 
-/// The filter as a condition for the statement's WHERE; `None` when it lacks the column that it needs.
+/// The filter as a WHERE condition; `None` without the column that it needs.
 pub fn as_sql(filter: &Filter, document: &Document) -> Option<String> {
     let column = |asked: &Option<String>, usual: &[&str]| column_of(document, filter.level, asked, usual);
     let mut parts = Vec::new();
     if let Some([west, south, east, north]) = filter.bbox {
         let place = column(&filter.geometry_column, &GEOMETRIES)?;
         let (left, right) = (format!("ST_XMax({place}) >= {west}"), format!("ST_XMin({place}) <= {east}"));
-        // Over the antimeridian one of the two is enough.
+        // Across the antimeridian one of the two boxes has to match.
         let across = if west > east { format!("({left} OR {right})") } else { format!("{left} AND {right}") };
         parts.push(format!("{across} AND ST_YMax({place}) >= {south} AND ST_YMin({place}) <= {north}"));
     }
@@ -102,7 +102,7 @@ pub fn as_sql(filter: &Filter, document: &Document) -> Option<String> {
     (!parts.is_empty()).then(|| parts.join("\n  AND "))
 }
 
-/// Which chips one takes the place of.
+/// Identifies the chip that a new filter replaces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FilterKey<'a> {
     /// The box.
@@ -113,7 +113,7 @@ pub enum FilterKey<'a> {
     Column(&'a str),
 }
 
-/// The filters with `new` in the place of what stood in `slot`; `None` takes it out.
+/// The filters with the one of `slot` replaced by `new`, or removed.
 pub fn replaced(filters: &[Filter], slot: FilterKey<'_>, new: Option<Filter>) -> Vec<Filter> {
     let same = |filter: &Filter| match slot {
         FilterKey::Box => filter.bbox.is_some(),
@@ -125,7 +125,7 @@ pub fn replaced(filters: &[Filter], slot: FilterKey<'_>, new: Option<Filter>) ->
     list
 }
 
-/// Asks for another filter in a slot.
+/// Requests a filter for a key, in place of the present one.
 pub fn set(cx: &mut PanelContext<'_>, slot: FilterKey<'_>, new: Option<Filter>) {
     let filters = replaced(cx.studio.filters(), slot, new);
     if filters != cx.studio.filters() {
@@ -133,7 +133,7 @@ pub fn set(cx: &mut PanelContext<'_>, slot: FilterKey<'_>, new: Option<Filter>) 
     }
 }
 
-/// Draws the chips, with what they leave. Nothing without a filter. Returns true when there are some.
+/// Draws the chips and the number of matching rows. Returns false without a filter.
 pub fn chips_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) -> bool {
     let filters = cx.studio.filters().to_vec();
     let mut remove = None;
@@ -151,7 +151,7 @@ pub fn chips_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) -> bool {
     !filters.is_empty()
 }
 
-/// A line that tells how many rows of a level stay.
+/// Text with the number of matching rows of a level.
 pub fn tally_text(cx: &PanelContext<'_>, document: &Document, level: usize) -> String {
     let all = paint::grouped(document.rows(level) as u64);
     match () {
@@ -164,7 +164,7 @@ pub fn tally_text(cx: &PanelContext<'_>, document: &Document, level: usize) -> S
     }
 }
 
-/// A bar with the chips below a panel's tools; nothing without a filter.
+/// Draws a bar with the chips; nothing without a filter.
 pub fn bar_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, level: usize) {
     if cx.studio.filters().is_empty() {
         return;
@@ -186,7 +186,7 @@ pub fn bar_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, level
     ui.painter().hline(rect.x_range(), rect.bottom() - 0.5, Stroke::new(1.0, t.line));
 }
 
-/// A chip of the filter. True when its cross was clicked.
+/// Draws a chip. True when its cross was clicked.
 fn chip(ui: &mut Ui, icon: &str, text: &str) -> bool {
     let t = theme::tokens(ui);
     let shown: String = if text.chars().count() > 48 { text.chars().take(47).chain(['…']).collect() } else { text.to_owned() };

@@ -1,16 +1,16 @@
-//! A watchdog over the interface thread: which steps of a frame took longer than they may. Off unless a test turns it on.
+//! Records steps of the interface thread that exceed a time limit. Off unless a test turns it on.
 
 use std::time::{Duration, Instant};
 
-/// Steps that are remembered.
+/// Most recorded steps.
 const KEPT: usize = 1000;
 
 /// One step that took too long.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SlowStep {
-    /// The step: a panel's name, or what was done.
+    /// The step: the name of a panel or phase.
     pub what: String,
-    /// How long it took.
+    /// Its duration.
     pub took: Duration,
 }
 
@@ -22,7 +22,7 @@ pub struct FrameWatchdog {
 }
 
 impl FrameWatchdog {
-    /// Watches from now on.
+    /// Starts recording steps that exceed `limit`.
     pub fn start(&mut self, limit: Duration) {
         (self.limit, self.slow) = (Some(limit), Vec::new());
     }
@@ -41,7 +41,7 @@ impl FrameWatchdog {
         }
     }
 
-    /// What took too long, in the order in which it happened.
+    /// The recorded steps in order.
     pub fn slow(&self) -> &[SlowStep] {
         &self.slow
     }

@@ -1,5 +1,5 @@
-//! The real application without a display: frames are laid out one after the other, and painted only when a script takes a
-//! picture. For scripts in checks and on machines without a screen.
+//! Runs the application without a display: frames are laid out one after the other, and rendered only for a screenshot. For scripts
+//! in tests and on machines without a screen.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, mpsc};
@@ -15,18 +15,20 @@ use crate::error::{Error, Result};
 use crate::jobs::Jobs;
 use crate::studio::{Document, Studio, read_script};
 
-/// Size of the window that nobody sees.
+/// Size of the virtual window, in points.
 const SIZE: Vec2 = vec2(1440.0, 900.0);
-/// Between two frames, so that the jobs get the processor.
+/// Pause between two frames, which leaves the processor to jobs.
 const PAUSE: Duration = Duration::from_millis(3);
-/// A picture that takes longer will not come.
+/// Timeout of a screenshot.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Runs a script in the application without a display; gives the number of lines that did what they should. Pictures are painted
-/// by a software adapter where there is one. `autosave` keeps the draft there. `tell` hears how many lines are done, and how many
-/// steps of the open draft could be undone then.
+/// Runs a script in the application without a display and returns the number of lines that succeeded. Screenshots are rendered by a
+/// software adapter if there is one. `autosave` is the folder for autosave. `tell` gets the number of lines done and of undoable
+/// steps of the open draft.
 ///
-/// Errors: the first line that does not do what it should.
+/// # Errors
+///
+/// The first line that fails.
 pub fn replay_headless(
     file: &Path,
     pictures: Option<PathBuf>,
@@ -42,13 +44,13 @@ pub fn replay_headless(
     let verdict = app.drive(&ctx, &file.display().to_string(), lines, pictures);
     let mut textures = TexturesDelta::default();
     let outcome = run_frames(&ctx, &mut app, &verdict, &mut textures, tell);
-    // Textures that were never painted are not needed; egui asserts that somebody decided so.
+    // Texture updates are dropped explicitly, because egui asserts that they are handled.
     textures.clear();
     app.forget_kept();
     outcome
 }
 
-/// Runs frames until the script has a verdict.
+/// Runs frames until the script has ended.
 fn run_frames(
     ctx: &Context,
     app: &mut App,
@@ -103,7 +105,7 @@ fn run_frames(
     }
 }
 
-/// Paints a frame into memory.
+/// Renders a frame into memory.
 struct Painter {
     state: RenderState,
 }
@@ -111,7 +113,7 @@ struct Painter {
 impl Painter {
     fn new() -> Result<Self> {
         let mut setup = egui_wgpu::WgpuSetupCreateNew::without_display_handle();
-        // The same pixels everywhere: the processor's, where it can.
+        // Prefer a software adapter: it renders the same pixels on every machine.
         setup.native_adapter_selector = Some(Arc::new(|adapters, _| {
             let software = |adapter: &&wgpu::Adapter| adapter.get_info().device_type == wgpu::DeviceType::Cpu;
             let found = adapters.iter().find(software).or(adapters.first());
@@ -170,7 +172,7 @@ impl Painter {
             let mut pass = encoder.begin_render_pass(&descriptor).forget_lifetime();
             renderer.render(&mut pass, &shapes, &screen);
         }
-        // Rows in a buffer begin at round addresses.
+        // Rows of a buffer are aligned.
         let row = (4 * width).next_multiple_of(wgpu::COPY_BYTES_PER_ROW_ALIGNMENT);
         let buffer = device.create_buffer(&wgpu::BufferDescriptor {
             label: Some("picture"),

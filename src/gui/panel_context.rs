@@ -67,7 +67,7 @@ pub enum Request {
 pub struct PanelContext<'a> {
     /// The studio, read-only.
     pub studio: &'a Studio,
-    /// The window's own state.
+    /// State of the window.
     pub session: &'a mut Session,
     /// State remembered between starts, read-only.
     pub remembered: &'a Remembered,

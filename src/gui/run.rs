@@ -1,5 +1,5 @@
-//! Opens the window, on whatever can draw: OpenGL, then Vulkan (or what the system has), then a software adapter. A renderer that fails
-//! is left by starting the program again with the next one; the one that worked is remembered.
+//! Opens the window with the first renderer that works: OpenGL, Vulkan (or the system's API), software. When a renderer fails, the
+//! program restarts itself with the next one; the one that worked is remembered.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -18,10 +18,10 @@ use crate::folders;
 use crate::jobs::Jobs;
 use crate::studio::{Studio, crash, read_script};
 
-/// Names the renderers that failed, from one start to the next.
+/// Environment variable with the renderers that failed in this start.
 const TRIED: &str = "TACO_STUDIO_RENDERERS_TRIED";
 
-/// What draws the window.
+/// A renderer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Renderer {
@@ -37,7 +37,7 @@ impl Renderer {
     /// In the order in which they are tried.
     pub const ALL: [Renderer; 3] = [Renderer::Glow, Renderer::Wgpu, Renderer::Software];
 
-    /// The word for `--renderer`.
+    /// Its name for `--renderer`.
     pub fn name(self) -> &'static str {
         match self {
             Renderer::Glow => "glow",
@@ -61,47 +61,47 @@ impl std::str::FromStr for Renderer {
 /// How to open the window.
 #[derive(Clone, Debug, Default)]
 pub struct WindowOptions {
-    /// Start with this one.
+    /// Try this renderer first.
     pub renderer: Option<Renderer>,
     /// This theme instead of the remembered one.
     pub theme: Option<Theme>,
-    /// Start without what is remembered, drawing in software; remember nothing of this start.
+    /// Safe mode: ignore remembered state, render in software, store nothing.
     pub safe_mode: bool,
-    /// Open a window even where one is open.
+    /// Open another window even if one is open.
     pub new_window: bool,
 }
 
-/// How long the end of the program waits for jobs to clean up.
+/// Time that the exit waits for jobs to clean up.
 const JOBS_PATIENCE: Duration = Duration::from_secs(5);
-/// How long it waits for everything: jobs, and the last changes of a draft.
+/// Time that the exit waits in total, for jobs and autosave.
 const PATIENCE: Duration = Duration::from_secs(12);
 
-/// What a closed window leaves to be done: jobs end, and autosave writes the last changes. On a thread of its own, with a deadline:
-/// a disk may have stopped to answer.
+/// Work left after the window is closed: jobs end and autosave writes the last changes. Runs on its own thread with a deadline,
+/// because a disk may not answer.
 pub(super) struct Ending(Receiver<()>);
 
 impl Ending {
-    /// Begins to end the studio.
+    /// Starts ending the studio.
     pub(super) fn of(mut studio: Studio) -> Self {
         let (sender, receiver) = channel();
         let end = move || {
-            // What jobs were writing under temporary names goes with them.
+            // Cancelled jobs remove their temporary files.
             studio.stop_jobs(JOBS_PATIENCE);
             drop(studio);
             let _ = sender.send(());
         };
-        // Without a thread the studio ended with the attempt to make one.
+        // If no thread can be started, dropping the closure ends the studio.
         let _ = std::thread::Builder::new().name("ending".into()).spawn(end);
         Self(receiver)
     }
 
-    /// Waits until everything has ended; not longer than `patience`. False when it has not.
+    /// Waits up to `patience`. False when work remains.
     fn wait(self, patience: Duration) -> bool {
         !matches!(self.0.recv_timeout(patience), Err(RecvTimeoutError::Timeout))
     }
 }
 
-/// Waits for what a closed window has left to be done.
+/// Waits for the work left by a closed window.
 fn end(ending: &Mutex<Option<Ending>>) {
     let ending = ending.lock().unwrap_or_else(PoisonError::into_inner).take();
     if ending.is_some_and(|ending| !ending.wait(PATIENCE)) {
@@ -109,9 +109,9 @@ fn end(ending: &Mutex<Option<Ending>>) {
     }
 }
 
-/// Opens the window on `paths` and returns when it is closed. Where a window is open on this desktop, that one takes the paths.
+/// Opens the window on `paths` and returns when it is closed. If a window is open on this desktop, sends it the paths instead.
 ///
-/// Errors: [`crate::error::Kind::Unsupported`] with advice when there is no display or nothing can draw.
+/// # Errors: [`crate::error::Kind::Unsupported`] with advice, without a display or renderer.
 pub fn run(paths: Vec<PathBuf>, options: WindowOptions) -> Result<()> {
     check_display()?;
     let data = folders::data_dir();
@@ -137,7 +137,7 @@ pub fn run(paths: Vec<PathBuf>, options: WindowOptions) -> Result<()> {
     state.settings.start_threads();
     state.starting = Some(renderer);
     if !options.safe_mode {
-        // Settings that can't be written are no reason not to open a window.
+        // Failing to write settings does not prevent the window.
         let _ = state.save();
     }
     tracing::debug!("drawing with {}", renderer.name());
@@ -150,7 +150,7 @@ pub fn run(paths: Vec<PathBuf>, options: WindowOptions) -> Result<()> {
         Ok(Err(error)) => error.to_string(),
         Err(panic) => {
             let error = crate::jobs::panic_error("the window", panic.as_ref());
-            // The first frame takes this mark away: what failed after it is no fault of the renderer.
+            // The first frame clears this mark: later failures are not the renderer's.
             if ViewState::load().starting.is_none() {
                 return Err(error);
             }
@@ -161,9 +161,11 @@ pub fn run(paths: Vec<PathBuf>, options: WindowOptions) -> Result<()> {
     restart(renderer, tried, &reason)
 }
 
-/// Runs a script in a window and closes it; gives the number of lines that did what they should.
+/// Runs a script in a window and closes it; returns the number of lines that succeeded.
 ///
-/// Errors: the first line that does not do what it should; [`crate::error::Kind::Unsupported`] when nothing can draw.
+/// # Errors
+///
+/// The first line that fails; [`crate::error::Kind::Unsupported`] without a renderer.
 pub fn replay(file: &Path, pictures: Option<PathBuf>, autosave: Option<PathBuf>, options: WindowOptions) -> Result<usize> {
     check_display()?;
     let lines = read_script(file)?;
@@ -178,7 +180,7 @@ pub fn replay(file: &Path, pictures: Option<PathBuf>, autosave: Option<PathBuf>,
         "Taco Studio",
         native(&ViewState::default(), renderer, x11),
         Box::new(move |creation| {
-            // Nothing is remembered of it.
+            // Stores no state.
             let ctx = &creation.egui_ctx;
             let waker = ctx.clone();
             let jobs = Jobs::new(move || waker.request_repaint());
@@ -264,7 +266,7 @@ fn native(state: &ViewState, renderer: Renderer, x11: bool) -> eframe::NativeOpt
     native
 }
 
-/// File drops do not arrive under Wayland with this version of the toolkit; where X11 is there as well, the window uses that.
+/// This version of winit gets no file drops under Wayland; the window uses X11 if it is available.
 fn prefers_x11() -> bool {
     cfg!(target_os = "linux") && is_set("WAYLAND_DISPLAY") && is_set("DISPLAY")
 }
@@ -291,7 +293,7 @@ fn tried() -> Vec<Renderer> {
     names.split(',').filter_map(|name| name.parse().ok()).collect()
 }
 
-/// What was asked for, else what worked, else the first; never one that failed in this start or crashed in the last one.
+/// The requested renderer, else the remembered one, else the first; never one that failed in this start or crashed in the last.
 fn choose(asked: Option<Renderer>, crashed: Option<Renderer>, worked: Option<Renderer>, tried: &[Renderer]) -> Option<Renderer> {
     let open = |renderer: &Renderer| !tried.contains(renderer);
     let calm = |renderer: &Renderer| open(renderer) && crashed != Some(*renderer);
@@ -314,7 +316,7 @@ fn restart(failed: Renderer, mut tried: Vec<Renderer>, reason: &str) -> Result<(
         .map_err(|error| nothing_draws().because(error))?;
     match status.code() {
         Some(0) => Ok(()),
-        // The next start has told what it tried; nothing to add.
+        // The restarted process has reported the failure.
         Some(code) => std::process::exit(code),
         None => Err(nothing_draws().because(format!("{} ended by a signal", next.name()))),
     }

@@ -1,4 +1,4 @@
-//! The status marks of samples and the counts of the Problems tab, made from a report. A parent shows the worst state below it.
+//! Status marks of samples and counts of the Problems tab, computed from a report. A parent shows the worst state below it.
 
 use std::collections::HashMap;
 
@@ -11,7 +11,7 @@ use crate::studio::RowRef;
 #[derive(Clone, Debug, Default)]
 pub struct SampleStatus {
     own: HashMap<RowRef, Mark>,
-    /// The worst at and below a sample.
+    /// Worst mark at and below a sample.
     below: HashMap<RowRef, Mark>,
     root: Mark,
     /// Errors of the report.
@@ -22,7 +22,7 @@ pub struct SampleStatus {
 }
 
 impl SampleStatus {
-    /// The marks of `report` on `tree`.
+    /// Computes the marks of `report` on `tree`.
     pub fn new(report: &Report, tree: &Skeleton, checked: bool) -> Self {
         let mut marks = Self { checked, errors: report.errors() as u64, warnings: report.warnings() as u64, ..Self::default() };
         for finding in &report.findings {
@@ -41,7 +41,7 @@ impl SampleStatus {
         marks
     }
 
-    /// The worst at and below a sample; a tick where nothing was found.
+    /// The worst mark at and below a sample; a tick if a check found nothing.
     pub fn worst(&self, at: Option<RowRef>) -> Mark {
         let found = match at {
             Some(at) => self.below.get(&at).copied().unwrap_or_default(),
@@ -50,7 +50,7 @@ impl SampleStatus {
         if found == Mark::None && self.checked { Mark::Ok } else { found }
     }
 
-    /// What was found at a sample itself.
+    /// The mark of the sample itself.
     pub fn own(&self, at: RowRef) -> Mark {
         self.own.get(&at).copied().unwrap_or_default()
     }
@@ -60,7 +60,7 @@ impl SampleStatus {
         self.own.keys().copied()
     }
 
-    /// True when a check has looked.
+    /// True after a check.
     pub fn checked(&self) -> bool {
         self.checked
     }
@@ -76,7 +76,7 @@ fn raise(marks: &mut HashMap<RowRef, Mark>, at: RowRef, mark: Mark) {
     *entry = (*entry).max(mark);
 }
 
-/// The sample that a finding is about, if it is about one.
+/// The sample of a finding, if any.
 pub fn finding_sample(finding: &Finding) -> Option<RowRef> {
     match finding.at {
         Location::Sample { level, row, .. } => Some(RowRef { level, row }),

@@ -1,4 +1,4 @@
-//! The window's state for what is open now: selection, filters, marks, half-typed text. Forgotten when another dataset is opened.
+//! The window's state for the open document: selection, filters, marks, uncommitted text. Reset when another document opens.
 
 use std::collections::{BTreeSet, HashSet};
 use std::path::PathBuf;
@@ -17,42 +17,42 @@ use crate::model::{Sample, SamplePath};
 use crate::raster::RasterInfo;
 use crate::studio::{Command, Document, Recoverable, RowRef, Studio};
 
-/// Names a state of the document: which one, and which revision of it.
+/// Identifies a state of the document: (serial of the document, revision).
 pub type Key = (u64, u64);
 
-/// Sums over a whole dataset.
+/// Totals of a dataset.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Totals {
     /// Bytes of data, where known.
     pub bytes: Option<u64>,
-    /// Placeholders.
+    /// Number of padding samples.
     pub padded: u64,
 }
 
-/// The window's own state.
+/// State of the window.
 #[derive(Default)]
 pub struct Session {
-    /// Grows with every document.
+    /// Serial of the document, increased whenever another one opens.
     pub serial: u64,
     /// The selected sample; `None` for the root.
     pub selected: Option<RowRef>,
-    /// The level that the table shows.
+    /// Level shown in the table.
     pub level: usize,
     /// Marks from the newest report.
     pub marks: Arc<SampleStatus>,
     marking: AsyncValue<(Key, usize, bool), Arc<SampleStatus>>,
-    /// A check has looked at this document.
+    /// True after a check of this document.
     pub checked: bool,
     totals: AsyncValue<Key, Totals>,
-    /// Which of the recent datasets are still there, asked once for each showing of the welcome screen.
+    /// Which of the recent datasets exist, checked once each time the welcome screen opens.
     pub recent_there: AsyncValue<Vec<PathBuf>, Vec<bool>>,
-    /// Levels whose table was asked for.
+    /// Levels whose table was requested.
     pub levels_asked: BTreeSet<usize>,
-    /// Drops do not reach this window.
+    /// True when the platform delivers no drops to this window.
     pub drops_blocked: bool,
     /// Hierarchy.
     pub tree: TreePanelState,
-    /// What GDAL says of the one file that hangs on the pointer.
+    /// Raster header of the single file being dragged.
     pub carried: AsyncValue<PathBuf, Arc<RasterInfo>>,
     /// Unplaced files.
     pub tray: TrayState,
@@ -76,31 +76,31 @@ pub struct Session {
     pub map: MapState,
     /// Gallery.
     pub gallery: GalleryState,
-    /// Where drafts are kept while they are changed.
+    /// Folder for autosave.
     pub autosave: Option<PathBuf>,
-    /// When the draft was changed last, in seconds since 1970.
+    /// Last edit of the draft, in seconds since 1970.
     pub edited_s: Option<u64>,
-    /// Drafts that were never saved, looked for once for each showing of the welcome screen.
+    /// Drafts found by autosave, searched each time the welcome screen opens.
     pub recoverable: AsyncValue<u64, Vec<Recoverable>>,
-    /// Folders that the user chose, or agreed, to watch.
+    /// Folders that the user chose or agreed to watch.
     pub watch_agreed: HashSet<PathBuf>,
-    /// Grows when one of them is forgotten.
+    /// Increased when an autosaved draft is deleted.
     pub forgotten: u64,
-    /// Where small pictures are kept; none in tests.
+    /// Folder of the thumbnail cache; `None` in tests.
     pub cache_dir: Option<PathBuf>,
     /// Statistics.
     pub statistics: StatisticsState,
     /// Bytes.
     pub bytes: ByteMapState,
-    /// Looks out for slow steps.
+    /// Records slow steps.
     pub watch: FrameWatchdog,
     /// Columns.
     pub columns: ColumnsState,
-    /// The query whose rows wait for the name of a file.
+    /// The query whose rows are saved once a file is chosen.
     pub rows_to_save: Option<crate::query::Query>,
-    /// The selected sample by its ids, and the state in which it stood in that row: an edit may move it.
+    /// The selected sample's path and row in a state of the document; an edit may move it.
     anchor: Option<(Key, RowRef, SamplePath)>,
-    /// The sample that was selected when a file dialog was opened.
+    /// The sample that was selected when the file dialog opened.
     pub picked_for: Option<SamplePath>,
     /// Structure.
     pub structure: StructureState,
@@ -111,7 +111,7 @@ pub struct Session {
 }
 
 impl Session {
-    /// The state for the next document. What belongs to the window, not to the document, stays.
+    /// Resets the state for another document; keeps what belongs to the window.
     pub fn next_document(&mut self) {
         *self = Self {
             serial: self.serial + 1,
@@ -126,14 +126,14 @@ impl Session {
         };
     }
 
-    /// Brings what is computed from the document up to date.
+    /// Updates what is computed from the document.
     pub fn refresh(&mut self, studio: &Studio, jobs: &Jobs) {
         let Some(document) = studio.document() else {
             self.marks = Arc::default();
             return;
         };
         let key = (self.serial, revision(studio));
-        // The report's address tells one from the next.
+        // The pointer identifies the report.
         let of = (key, Arc::as_ptr(studio.report()) as usize, self.checked);
         let (report, tree, checked) = (studio.report().clone(), document.tree().clone(), self.checked);
         self.marking.update(jobs, of, tr!("Marks"), move |_| Ok(Arc::new(SampleStatus::new(&report, &tree, checked))));
@@ -149,7 +149,7 @@ impl Session {
         });
         if let Some((was, at, path)) = &self.anchor
             && (was.0 == key.0 && was.1 != key.1 && self.selected == Some(*at))
-            // Most edits move nothing, and to look through a million roots takes a moment.
+            // Most edits move nothing, and searching a million roots is slow.
             && document.path(*at).as_ref() != Some(path)
             && let Some((level, row)) = document.tree().find(path)
         {
@@ -161,7 +161,7 @@ impl Session {
         }
     }
 
-    /// Who has to know the job of this command: a panel takes only the answer that it waits for.
+    /// The panel that tracks the job of this command, so that it takes only the answer of its newest job.
     pub fn follower(command: &Command) -> Option<fn(&mut Session, JobId)> {
         match command {
             Command::Query { path: None, .. } => Some(|session, job| session.query.started(job)),
@@ -171,12 +171,12 @@ impl Session {
         }
     }
 
-    /// Sums, as far as they are known.
+    /// The totals, as far as known.
     pub fn totals(&self) -> Totals {
         self.totals.latest().copied().unwrap_or_default()
     }
 
-    /// After an edit the selected row may be gone.
+    /// Clears a selection that an edit has removed.
     fn clamp(&mut self, document: &Document) {
         if self.selected.is_some_and(|at| document.id(at).is_none()) {
             self.selected = None;

@@ -1,5 +1,5 @@
-//! What the user sets for every start, beside the theme: size of everything, stillness, threads, network and cache. What the
-//! environment says goes before the network's and the cache's.
+//! Settings besides the theme: zoom, reduced motion, threads, network and cache. Environment variables take precedence for network
+//! and cache.
 
 use egui::Context;
 use egui::style::ScrollAnimation;
@@ -8,20 +8,20 @@ use super::theme;
 use crate::remote::{Limits, set_limits};
 use crate::text::{self, Language};
 
-/// The sizes that can be chosen, in parts of the usual one.
+/// Zoom factors to choose from.
 pub const SCALES: [f32; 6] = [0.8, 0.9, 1.0, 1.25, 1.5, 2.0];
 
 /// Settings of the user.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 #[serde(default)]
 pub struct Settings {
-    /// The language of the interface; the system's when absent.
+    /// Language of the interface; `None` for the system's.
     pub language: Option<Language>,
-    /// Size of everything, in parts of the usual one: 0.5 to 3. Comes on top of the display's own.
+    /// Zoom factor, 0.5 to 3, multiplied with the display's scale.
     pub scale: f32,
-    /// Nothing slides, fades or spins.
+    /// Reduced motion: no animations.
     pub still: bool,
-    /// Threads for work off the window; 0 for as many as the machine has. From the next start.
+    /// Threads of the worker pool; 0 for one a processor. Takes effect at the next start.
     pub threads: usize,
     /// Network and cache.
     pub remote: Limits,
@@ -34,7 +34,7 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// Makes them so, but for the threads.
+    /// Applies the settings except threads.
     pub fn apply(&self, ctx: &Context) {
         text::choose(self.language);
         let scale = if self.scale.is_finite() { self.scale.clamp(0.5, 3.0) } else { 1.0 };
@@ -46,7 +46,7 @@ impl Settings {
         set_limits(self.remote);
     }
 
-    /// Starts as many threads as are set, once, before the first work.
+    /// Starts the worker pool, once, before the first work.
     pub fn start_threads(&self) {
         if self.threads > 0
             && let Err(error) = rayon::ThreadPoolBuilder::new().num_threads(self.threads).build_global()

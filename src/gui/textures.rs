@@ -4,7 +4,7 @@ use egui::{ColorImage, Context, TextureFilter, TextureHandle, TextureOptions};
 
 use crate::raster::Rgba;
 
-/// Puts another image into a texture.
+/// Replaces the image of a texture.
 pub fn replace(texture: &mut TextureHandle, image: &Rgba) {
     let size = [image.width, image.height];
     if image.data.len() == image.width * image.height * 4 {
@@ -12,7 +12,7 @@ pub fn replace(texture: &mut TextureHandle, image: &Rgba) {
     }
 }
 
-/// Pixels as the graphics card takes them. Most pictures are opaque with holes: then there is nothing to compute.
+/// Premultiplies pixels. Fully opaque or transparent pixels need no arithmetic.
 fn colours(size: [usize; 2], data: &[u8]) -> ColorImage {
     let plain = data.as_chunks::<4>().0.iter().all(|pixel| pixel[3] == 255 || *pixel == [0; 4]);
     if plain { ColorImage::from_rgba_premultiplied(size, data) } else { ColorImage::from_rgba_unmultiplied(size, data) }
@@ -33,7 +33,7 @@ pub fn upload(ctx: &Context, name: &str, image: &Rgba) -> TextureHandle {
     ctx.load_texture(name, pixels, sampling())
 }
 
-/// Every n-th pixel: only for machines whose textures are smaller than what was asked for.
+/// Subsamples an image that exceeds the machine's largest texture.
 fn shrunk(image: &Rgba, most: usize) -> ColorImage {
     let step = image.width.max(image.height).div_ceil(most.max(1)).max(1);
     let (width, height) = (image.width.div_ceil(step), image.height.div_ceil(step));
@@ -64,7 +64,7 @@ mod tests {
         let image = Rgba { width: 5, height: 3, data: (0..60).collect() };
         let small = shrunk(&image, 2);
         assert_eq!(small.size, [2, 1]);
-        // A header that promises more pixels than there are gives transparent ones, not a panic.
+        // Missing pixels are transparent and do not panic.
         assert_eq!(shrunk(&Rgba { width: 4, height: 4, data: vec![] }, 2).size, [2, 2]);
     }
 }

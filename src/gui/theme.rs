@@ -191,10 +191,10 @@ pub fn of(dark: bool) -> &'static Tokens {
     if dark { &DARK } else { &LIGHT }
 }
 
-/// Seconds that a fade takes, where motion is wanted.
+/// Duration of fades in seconds, unless motion is reduced.
 pub const ANIMATION_S: f32 = 0.08;
 
-/// Which theme the person chose.
+/// The chosen theme.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Theme {
@@ -202,7 +202,7 @@ pub enum Theme {
     Dark,
     /// Light.
     Light,
-    /// What the desktop says; dark where it says nothing.
+    /// The desktop's theme; dark if unknown.
     #[default]
     System,
 }
@@ -281,7 +281,7 @@ fn fonts() -> FontDefinitions {
     for (name, bytes) in FILES {
         fonts.font_data.insert(name.to_owned(), Arc::new(FontData::from_static(bytes)));
     }
-    // Every family falls back to the other scripts and signs that we carry; egui asks the system for what is still missing.
+    // Every family falls back to the embedded fonts of other scripts and symbols, then to system fonts.
     let mut family = |family: FontFamily, stack: &[&str]| {
         fonts.families.insert(family, stack.iter().map(|&name| name.to_owned()).collect());
     };

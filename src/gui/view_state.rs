@@ -1,5 +1,5 @@
-//! What the window remembers between starts: layout, theme, recent datasets, window size, the renderer that worked. One JSON file in
-//! the configuration folder; a file that can't be read is a fresh start, never an error.
+//! State remembered between starts: layout, theme, recent datasets, window size, renderer. One JSON file in the configuration folder;
+//! an unreadable file resets the state and is not an error.
 
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -10,17 +10,17 @@ use super::settings::Settings;
 use super::theme::Theme;
 use crate::folders::config_dir;
 
-/// More recent datasets than this are forgotten.
+/// Most recent datasets kept.
 const RECENT: usize = 12;
-/// More queries than these are forgotten.
+/// Most recent and most named queries kept.
 const HISTORY: usize = 50;
 
 /// One dataset or draft that was open before.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Recent {
-    /// Where.
+    /// Path or address.
     pub path: PathBuf,
-    /// Its id, or the file's name where it has none.
+    /// Its id, or the file name without one.
     pub title: String,
     /// `Draft`, `ZIP`, `FOLDER`.
     pub badge: String,
@@ -28,11 +28,11 @@ pub struct Recent {
     pub roots: u64,
     /// Bytes, where known.
     pub size_bytes: Option<u64>,
-    /// When, in seconds since 1970.
+    /// Last opened, in seconds since 1970.
     pub opened_s: u64,
 }
 
-/// A query that was given a name.
+/// A named query.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct SavedQuery {
     /// Its name.
@@ -41,7 +41,7 @@ pub struct SavedQuery {
     pub sql: String,
 }
 
-/// Queries that were run or saved.
+/// Recent and named queries.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(default)]
 pub struct QueryBook {
@@ -52,14 +52,14 @@ pub struct QueryBook {
 }
 
 impl QueryBook {
-    /// Puts a statement that was run on top.
+    /// Adds a statement to the recent queries.
     pub fn ran(&mut self, sql: &str) {
         self.history.retain(|other| other != sql);
         self.history.insert(0, sql.to_owned());
         self.history.truncate(HISTORY);
     }
 
-    /// Keeps a statement under a name, in the place of one of the same name.
+    /// Saves a statement under a name, replacing one of that name.
     pub fn save(&mut self, name: &str, sql: &str) {
         self.saved.retain(|other| other.name != name);
         self.saved.push(SavedQuery { name: name.to_owned(), sql: sql.to_owned() });
@@ -67,25 +67,25 @@ impl QueryBook {
     }
 }
 
-/// Everything that is remembered.
+/// The remembered state.
 #[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
 #[serde(default)]
 pub struct ViewState {
-    /// Dark, light, or what the desktop says.
+    /// Theme.
     pub theme: Theme,
-    /// What the user sets beside the theme.
+    /// Settings besides the theme.
     pub settings: Settings,
-    /// Panels and where they are.
+    /// Layout of the panels.
     pub dock: Dock,
     /// Newest first.
     pub recent: Vec<Recent>,
-    /// The renderer that showed a window last time.
+    /// The renderer that worked last.
     pub renderer: Option<Renderer>,
-    /// The renderer of a start that has not shown a window yet: it crashed there if this is still set at the next start.
+    /// The renderer of a start without a first frame yet; still set at the next start if it crashed.
     pub starting: Option<Renderer>,
     /// Width and height of the window, in points.
     pub window: Option<[f32; 2]>,
-    /// The folder of the last dataset that was written.
+    /// Folder of the dataset written last.
     pub target: Option<PathBuf>,
     /// Queries of every dataset.
     pub queries: QueryBook,
@@ -104,7 +104,7 @@ impl ViewState {
         }
     }
 
-    /// Writes the state: a temporary file, then a rename, so that a crash leaves the old one.
+    /// Writes the state atomically: a temporary file, then a rename.
     pub fn save(&self) -> std::io::Result<()> {
         let Some(path) = file() else { return Ok(()) };
         let folder = path.parent().unwrap_or(Path::new("."));
@@ -115,7 +115,7 @@ impl ViewState {
         Ok(())
     }
 
-    /// Puts a dataset on top of the recent list.
+    /// Adds a dataset to the top of the recent list.
     pub fn remember(&mut self, recent: Recent) {
         self.recent.retain(|other| other.path != recent.path);
         self.recent.insert(0, recent);

@@ -1,4 +1,4 @@
-//! The list of shortcuts, and what this program is.
+//! The list of shortcuts, and the About dialog.
 
 use egui::{Frame, Margin, RichText, ScrollArea, Sense, Ui, vec2};
 

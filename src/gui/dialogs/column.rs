@@ -1,5 +1,5 @@
-//! One field of a whole level: added, renamed, given another type, filled, split, described, taken out. PIT-2 keeps one schema for
-//! each level, so every change is made in all of its samples, as one step.
+//! Edits a field of a level: add, rename, cast, fill, split, describe, remove. PIT-2 requires one schema a level, so every change
+//! applies to all samples of the level, as one edit.
 
 use arrow::datatypes::DataType;
 use egui::{Frame, Margin, RichText, Ui};
@@ -14,7 +14,7 @@ use crate::gui::widgets::{self, Button, Note, Segment, TextField, paint};
 use crate::model::{FieldSpec, Value, dtype_name};
 use crate::studio::Command;
 
-/// Types to choose from, as Arrow writes them, and as people read them.
+/// Types to choose from: Arrow's name and display name.
 const TYPES: [(&str, &str); 6] = [
     ("Utf8", mark!("text")),
     ("Float64", mark!("number")),
@@ -38,7 +38,7 @@ enum Verb {
 /// The dialog.
 pub struct ColumnDialog {
     level: usize,
-    /// The field as it is; none for a new one.
+    /// The present field; `None` for a new one.
     field: Option<FieldSpec>,
     verb: Verb,
     name: String,
@@ -74,7 +74,7 @@ impl ColumnDialog {
         }
     }
 
-    /// The change as typed, or what is missing for it.
+    /// The change, or why the input is incomplete.
     fn change(&self, taken: &[String]) -> Result<ColumnChange, String> {
         let typed = self.name.trim().to_owned();
         let free = |name: &str| match () {

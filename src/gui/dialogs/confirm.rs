@@ -1,4 +1,4 @@
-//! A question before something is lost. Says what is kept.
+//! The confirmation dialog: what is lost and what is kept.
 
 use egui::{Frame, Margin, RichText, Ui};
 
@@ -10,17 +10,17 @@ use crate::gui::widgets::Button;
 
 /// The question.
 pub struct Confirm {
-    /// What is about to happen.
+    /// Title.
     pub title: String,
-    /// What is lost, and what stays.
+    /// What is lost and what is kept.
     pub what: String,
-    /// The verb that does it; empty where there is only the better way.
+    /// Text of the confirming button; empty if only the alternative is offered.
     pub button: String,
-    /// What to do then.
+    /// The request when confirmed.
     pub then: Option<Request>,
-    /// The better way, with its verb.
+    /// The alternative: text and request.
     pub instead: Option<(String, Request)>,
-    /// The word for doing nothing.
+    /// Text of the cancel button.
     pub stay: &'static str,
 }
 

@@ -1,4 +1,4 @@
-//! A question before something begins that a file asks for and not the user. Lists all of it, in words that can't pass for others.
+//! The consent dialog for what a file requests. Lists every item, escaped so that it can't imitate other text.
 
 use egui::{Frame, Label, Margin, RichText, ScrollArea, Ui};
 
@@ -11,13 +11,13 @@ use crate::gui::widgets::Button;
 /// The question.
 pub struct Consent {
     title: String,
-    /// What it is about.
+    /// Explanation.
     what: String,
-    /// What would begin, one line each.
+    /// Items, one a line.
     lines: Vec<String>,
-    /// The verb that lets it begin.
+    /// Text of the accepting button.
     button: String,
-    /// The verb that does not.
+    /// Text of the refusing button.
     stay: String,
     then: Option<Request>,
 }
@@ -61,7 +61,7 @@ impl Dialog {
 }
 
 impl Consent {
-    /// Draws the dialog. The keyboard begins at the answer that starts nothing.
+    /// Draws the dialog. The refusing button has the initial focus.
     pub fn ui(&mut self, ui: &mut Ui) -> Next {
         let t = theme::tokens(ui);
         ui.set_width(520.0);

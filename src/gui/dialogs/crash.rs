@@ -1,4 +1,4 @@
-//! Offered at the start after a crash: what happened, and where the report of it lies. Nothing is sent.
+//! The dialog after a crash: what happened, and the path of the report. Nothing is sent.
 
 use std::path::Path;
 
@@ -17,7 +17,7 @@ pub struct CrashReport {
 }
 
 impl CrashReport {
-    /// Reads the report; `None` when it can't be read any more.
+    /// Reads the report; `None` if it can't be read.
     pub fn read(path: &Path) -> Option<Self> {
         let text = std::fs::read_to_string(path).ok()?;
         Some(Self { path: path.display().to_string(), text })

@@ -1,4 +1,4 @@
-//! Where to put a description of the dataset, and in which form: STAC, GeoParquet, Croissant, DataCite, a data card.
+//! Writes a catalogue description of the dataset: STAC, GeoParquet, Croissant, DataCite or a data card.
 
 use std::path::{Path, PathBuf};
 
@@ -28,15 +28,15 @@ pub struct Describe {
     url: String,
     level: Option<usize>,
     replace: bool,
-    /// Whether something lies at the destination.
+    /// True when the destination exists.
     there: AsyncValue<(PathBuf, bool), bool>,
-    /// It was asked for, and the job that does it once it has begun.
+    /// Set while requested; the id of the job once started.
     asked: bool,
     job: Option<JobId>,
     failed: Option<String>,
 }
 
-/// What a form is for.
+/// Purpose of a format.
 fn purpose(form: Catalogue) -> &'static str {
     match form {
         Catalogue::Stac => tr!("A folder with collection.json and an Item for each sample that has a time"),
@@ -49,7 +49,7 @@ fn purpose(form: Catalogue) -> &'static str {
     }
 }
 
-/// The name of what a form makes.
+/// File name of a format.
 fn name_of(form: Catalogue, id: &str) -> String {
     match form {
         Catalogue::Stac => format!("{id}-stac"),
@@ -85,24 +85,24 @@ impl Describe {
         }
     }
 
-    /// True while it writes.
+    /// True while the job runs.
     pub fn is_running(&self) -> bool {
         self.asked
     }
 
-    /// Its job has begun.
+    /// Records the dialog's job.
     pub fn started(&mut self, job: JobId) {
         self.job = Some(job);
     }
 
-    /// True when what was saved is what this dialog waits for.
+    /// True when this dialog waits for the saved path.
     pub fn is_done(&self, saved: &Path) -> bool {
         self.asked && saved.starts_with(dropped_paths::parse_path(&self.target))
     }
 
-    /// The job ended without a description. True when it was this dialog's.
+    /// Records that the job failed. True when it is this dialog's job.
     pub fn failed(&mut self, job: JobId, error: &Error) -> bool {
-        // A job that could not begin has no number of its own.
+        // A job that failed to start has no id.
         let own = self.asked && self.job.unwrap_or(JobId(u64::MAX)) == job;
         if own {
             (self.asked, self.job, self.failed) = (false, None, Some(error.report()));
@@ -110,7 +110,7 @@ impl Describe {
         own
     }
 
-    /// The job was stopped.
+    /// Records that the job was cancelled.
     pub fn cancelled(&mut self, job: JobId) {
         if self.job == Some(job) {
             (self.asked, self.job) = (false, None);
@@ -118,7 +118,7 @@ impl Describe {
         }
     }
 
-    /// True when something lies where a document would come.
+    /// True when the destination exists.
     fn look(&mut self, cx: &PanelContext<'_>) -> bool {
         let key = (dropped_paths::parse_path(&self.target), self.form == Catalogue::Stac);
         if !self.is_running() {
@@ -126,7 +126,7 @@ impl Describe {
             self.there.update(cx.jobs, key.clone(), tr!("Look at the destination"), move |_| {
                 Ok(match folder {
                     true => place.join("collection.json").exists() || place.join("items").exists(),
-                    // Without an ending it is a folder, in which the document gets its own name.
+                    // A path without extension is a folder; the document gets its default name in it.
                     false => place.exists() && place.extension().is_some(),
                 })
             });
@@ -138,7 +138,7 @@ impl Describe {
         if self.form == form {
             return;
         }
-        // A name that was typed stays in its folder; the rest follows the form.
+        // A typed folder is kept; the name follows the format.
         let folder = dropped_paths::parse_path(&self.target).parent().map_or_else(|| self.folder.clone(), Path::to_owned);
         self.form = form;
         self.target = folder.join(name_of(form, &self.id)).display().to_string();

@@ -1,4 +1,4 @@
-//! Writing what the filter and the statement leave as a dataset of its own: container, destination, what comes along.
+//! Exports the rows of the filter and the statement as a dataset: container, destination, options.
 
 use std::path::{Path, PathBuf};
 
@@ -29,20 +29,20 @@ pub struct ExportSubset {
     keep_padding: bool,
     keep_siblings: bool,
     replace: bool,
-    /// Goes on without the parts that are not there.
+    /// Continue without missing parts.
     allow_missing_parts: bool,
-    /// Whether something lies at the destination.
+    /// True when the destination exists.
     there: AsyncValue<PathBuf, bool>,
-    /// It was asked for, and the job that does it once it has begun.
+    /// Set while requested; the id of the job once started.
     asked: bool,
     job: Option<JobId>,
     failed: Option<String>,
-    /// What was written.
+    /// The dataset that was written.
     done: Option<Built>,
 }
 
 impl ExportSubset {
-    /// Proposes a name beside that of the dataset, which was opened in this way.
+    /// Proposes a name beside the dataset, which was opened with `open`.
     pub fn new(input: PathBuf, open: OpenOptions, folder: &Path, id: &str, sql: Option<String>) -> Self {
         let name = if id.is_empty() { "dataset" } else { id };
         let target = folder.join(format!("{name}-subset.tacozip")).display().to_string();
@@ -66,21 +66,21 @@ impl ExportSubset {
         }
     }
 
-    /// True while it writes.
+    /// True while the job runs.
     pub fn is_running(&self) -> bool {
         self.asked
     }
 
-    /// Its job has begun.
+    /// Records the dialog's job.
     pub fn started(&mut self, job: JobId) {
         if self.asked {
             (self.job, self.failed) = (Some(job), None);
         }
     }
 
-    /// The job ended without a dataset. True when it was this dialog's.
+    /// Records that the job failed. True when it is this dialog's job.
     pub fn failed(&mut self, job: JobId, error: &Error) -> bool {
-        // A job that could not begin has no number of its own.
+        // A job that failed to start has no id.
         let own = self.asked && self.job.unwrap_or(JobId(u64::MAX)) == job;
         if own {
             (self.asked, self.job, self.failed) = (false, None, Some(error.report()));
@@ -88,12 +88,12 @@ impl ExportSubset {
         own
     }
 
-    /// It is written. There is nothing to compare it with: it is a part of the dataset, not the whole.
+    /// Records the written dataset. It is not compared, because it is a subset.
     pub fn done(&mut self, built: Built) {
         (self.asked, self.job, self.done) = (false, None, Some(built));
     }
 
-    /// The job was stopped.
+    /// Records that the job was cancelled.
     pub fn cancelled(&mut self, job: JobId) {
         if self.job == Some(job) {
             (self.asked, self.job) = (false, None);
@@ -227,7 +227,7 @@ impl ExportSubset {
     }
 }
 
-/// What was written, and the way to it.
+/// Draws the written dataset with a button to open it.
 fn done_ui(ui: &mut Ui, built: &Built, close: bool) -> Next {
     let t = theme::tokens(ui);
     Frame::NONE.inner_margin(Margin::same(16)).show(ui, |ui| {

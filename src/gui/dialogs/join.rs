@@ -1,5 +1,5 @@
-//! A table beside the data, before its columns are joined: what names the samples, which of them get a row, what the columns will
-//! hold. Nothing is changed until the button is pressed, and then by one step that undo takes back.
+//! Preview of a table join: key of the samples, matched rows, columns to add. Nothing changes until the button is pressed; the join
+//! is one undoable edit.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -19,27 +19,27 @@ use crate::studio::Command;
 
 const WIDTH: f32 = 700.0;
 const ROW: f32 = 24.0;
-/// Names that a note says.
+/// Most names in a note.
 const NAMED: usize = 5;
 
 /// The dialog.
 pub struct JoinDialog {
     request: JoinRequest,
     preview: AsyncValue<(Key, JoinRequest), Arc<JoinPreview>>,
-    /// Columns that are not wanted, by level and name.
+    /// Excluded columns, by level and name.
     left_out: BTreeSet<(usize, String)>,
-    /// What takes the file in when it is no table of metadata after all; none when a table was asked for.
+    /// The command that imports the file instead; `None` when the user asked for a table.
     otherwise: Option<Command>,
 }
 
-/// True for files that may be tables of metadata.
+/// True for extensions of metadata tables.
 pub fn is_table(path: &Path) -> bool {
     let ending = path.extension().and_then(|ending| ending.to_str()).map(str::to_lowercase);
     matches!(ending.as_deref(), Some("csv" | "tsv" | "json" | "jsonl" | "ndjson" | "parquet"))
 }
 
 impl JoinDialog {
-    /// Looks at a table; a dropped one may be added as a file instead.
+    /// Opens the dialog for a table; `otherwise` imports a dropped file instead.
     pub fn new(table: PathBuf, otherwise: Option<Command>) -> Self {
         let request = JoinRequest { table, ..JoinRequest::default() };
         Self { request, preview: AsyncValue::default(), left_out: BTreeSet::new(), otherwise }
@@ -66,7 +66,7 @@ impl JoinDialog {
             ui.spacing_mut().item_spacing = vec2(8.0, 8.0);
             match &found {
                 Ok(Some(preview)) => self.preview_ui(ui, preview),
-                // The last one stays until the next is there, so that nothing jumps.
+                // The previous preview stays until the next is ready.
                 Ok(None) => match self.preview.latest().cloned() {
                     Some(last) => self.preview_ui(ui, &last),
                     None => drop(ui.label(RichText::new(tr!("Looking at the table…")).color(theme::tokens(ui).tx2))),
@@ -192,7 +192,7 @@ impl JoinDialog {
     }
 }
 
-/// The first rows with the samples that they find.
+/// Draws the first rows with the samples they match.
 fn head_rows_ui(ui: &mut Ui, t: &Tokens, preview: &JoinPreview) {
     let rows = paint::grouped(preview.rows as u64);
     ui.label(RichText::new(tr!("The first of {rows} rows", rows)).font(font::semibold(12.0)).color(t.tx2));

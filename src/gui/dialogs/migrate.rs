@@ -1,5 +1,5 @@
-//! Moving a dataset of another generation to 2.0: what becomes of every column and every field of the collection, with names that can be
-//! changed, before anything is written; and the report of it. The moving itself is the studio's.
+//! Migration of a dataset to 2.0: the plan for every column and collection field, with editable names, before anything is written; then
+//! the report. The migration itself runs in the studio.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -21,10 +21,10 @@ use crate::ops::{Action as Change, CollectionMapping, FieldChoice, FieldMapping,
 use crate::studio::Command;
 use crate::table::ParquetOptions;
 
-/// Lines of each kind that are shown; the report has all of them.
+/// Most lines a kind; the report has all.
 const SHOWN: usize = 200;
 
-/// What is looked at.
+/// Tabs of the plan.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Part {
     /// Columns of the samples.
@@ -32,7 +32,7 @@ enum Part {
     Fields,
     /// Fields of the collection.
     Collection,
-    /// What stands in the way, samples with another id, lost values.
+    /// Obstacles, samples with another id, lost values.
     Report,
 }
 
@@ -41,20 +41,20 @@ pub struct Migrate {
     input: PathBuf,
     part: Part,
     plan: Option<Box<Migrated>>,
-    /// What was asked for last, so that the plan is made again when something was changed.
+    /// The newest request; the plan is computed again when it changes.
     asked: Option<MigrateRequest>,
     job: Option<JobId>,
     failed: Option<String>,
-    /// New names by level and old name, where a person gave one; empty leaves the column out.
+    /// Typed names by level and old name; an empty name drops the column.
     names: BTreeMap<(usize, String), String>,
-    /// Values of the collection that a person gave.
+    /// Typed values of the collection.
     values: BTreeMap<String, String>,
     fill_missing: bool,
     keep_ids: bool,
     format: Format,
     target: String,
     replace: bool,
-    /// Goes on without the parts that are not there.
+    /// Continue without missing parts.
     allow_missing_parts: bool,
 }
 
@@ -87,12 +87,12 @@ impl Migrate {
         self.job.is_some() && self.asked.as_ref().is_some_and(|asked| asked.options.is_some())
     }
 
-    /// Its job has begun.
+    /// Records the dialog's job.
     pub fn started(&mut self, job: JobId) {
         (self.job, self.failed) = (Some(job), None);
     }
 
-    /// What came of it.
+    /// Takes the result.
     pub fn done(&mut self, migrated: Migrated) {
         self.job = None;
         if !migrated.is_possible() && self.asked.as_ref().is_some_and(|asked| asked.options.is_some()) {
@@ -101,9 +101,9 @@ impl Migrate {
         self.plan = Some(Box::new(migrated));
     }
 
-    /// The job ended without a result. True when it was this dialog's.
+    /// Records that the job failed. True when it is this dialog's job.
     pub fn failed(&mut self, job: JobId, error: &Error) -> bool {
-        // A job that could not begin has no number of its own.
+        // A job that failed to start has no id.
         let own = self.job == Some(job) || (self.job.is_none() && job == JobId(u64::MAX));
         if own {
             (self.job, self.failed) = (None, Some(error.report()));
@@ -111,7 +111,7 @@ impl Migrate {
         own
     }
 
-    /// The job was stopped.
+    /// Records that the job was cancelled.
     pub fn cancelled(&mut self, job: JobId) {
         if self.job == Some(job) {
             self.job = None;
@@ -140,12 +140,12 @@ impl Migrate {
             collection: self.values.iter().map(value).collect::<Map<String, Json>>(),
             fill_missing: self.fill_missing,
             keep_ids: self.keep_ids,
-            // A plan of a part harms nobody.
+            // A plan may ignore missing parts.
             allow_missing_parts: self.allow_missing_parts || !write,
         }
     }
 
-    /// The command that makes the plan anew, when something was changed and nobody types.
+    /// The command that computes the plan, if the input has changed and no field has the focus.
     fn wanted(&mut self, typing: bool) -> Option<Command> {
         let wanted = self.request(false);
         let same = self
@@ -159,7 +159,7 @@ impl Migrate {
         Some(Command::Migrate { request: Box::new(wanted) })
     }
 
-    /// The fields of the collection whose values are made up, and that nobody gave. Those of extensions are counted.
+    /// Collection fields with placeholder values that the user has not given, including those of extensions.
     fn made_up(&self) -> Vec<String> {
         let lines = self.plan.iter().flat_map(|plan| &plan.collection).filter(|line| line.action == Change::Filled);
         let keys = lines.filter_map(|line| line.to.clone());
@@ -278,7 +278,7 @@ impl Migrate {
         }
     }
 
-    /// One column: its old name and type, the new name to be changed, the new type, what is said about it.
+    /// Draws a column: old name and type, editable new name, new type, note.
     fn field_ui(&mut self, ui: &mut Ui, line: &FieldMapping) {
         let t = theme::tokens(ui);
         let (rect, inner) = row(ui, 34.0);
@@ -319,7 +319,7 @@ impl Migrate {
         rule(ui, rect);
     }
 
-    /// One field of the collection. What had to be made up can be given.
+    /// Draws a collection field; placeholder values can be edited.
     fn collection_ui(&mut self, ui: &mut Ui, line: &CollectionMapping) {
         let t = theme::tokens(ui);
         let (rect, inner) = row(ui, 34.0);
@@ -436,7 +436,7 @@ impl Migrate {
     }
 }
 
-/// What a person typed for a field of the collection: JSON where it is some, else text.
+/// Parses a typed collection value: JSON if valid, else a string.
 fn value_of(text: &str) -> Json {
     serde_json::from_str(text.trim()).unwrap_or_else(|_| Json::String(text.trim().to_owned()))
 }

@@ -55,23 +55,23 @@ use write::WriteDialog;
 
 /// One dialog.
 pub enum Dialog {
-    /// Where and how to write.
+    /// Writing the draft.
     Write(Box<WriteDialog>),
-    /// Where to write a part of what is open.
+    /// Export of a subset.
     Subset(Box<ExportSubset>),
-    /// Where to put a description, and in which form.
+    /// Catalogue description.
     Describe(Box<Describe>),
-    /// What moving to 2.0 does, and where to.
+    /// Migration to 2.0.
     Migrate(Box<Migrate>),
     /// A typed path.
     Path(OpenPath),
-    /// A question before something is lost.
+    /// Confirmation.
     Confirm(Box<Confirm>),
-    /// A question before something begins that a file asks for.
+    /// Consent to what a file requests.
     Consent(Box<Consent>),
-    /// Where sources lie now.
+    /// Relocation of sources.
     Relocate(Relocate),
-    /// A table whose columns are joined.
+    /// Join of a table.
     Join(Box<JoinDialog>),
     /// One field of a level.
     Column(Box<ColumnDialog>),
@@ -83,14 +83,14 @@ pub enum Dialog {
     Shortcuts,
     /// Settings of the user.
     Settings(Box<SettingsDialog>),
-    /// Version, licences and what this machine has.
+    /// Version, licences and checks of this machine.
     About(Box<About>),
     /// The report of a crash.
     Crash(CrashReport),
 }
 
 impl Dialog {
-    /// Asks before unsaved changes are lost.
+    /// Asks before unsaved changes are discarded.
     pub fn discard(then: Request) -> Self {
         Dialog::Confirm(Box::new(Confirm {
             title: tr!("The draft has changes that are not saved").into(),
@@ -102,7 +102,7 @@ impl Dialog {
         }))
     }
 
-    /// Asks before a project file is replaced that another program has written.
+    /// Asks before replacing a project file that another program has changed.
     pub fn replace(path: &str, then: Request) -> Self {
         Dialog::Confirm(Box::new(Confirm {
             title: tr!("Another program wrote this project").into(),
@@ -114,7 +114,7 @@ impl Dialog {
         }))
     }
 
-    /// Offers what lies aside since a program was stopped that replaced it.
+    /// Offers to restore the old contents that an interrupted write left aside.
     pub fn aside(path: PathBuf) -> Self {
         Dialog::Confirm(Box::new(Confirm {
             title: tr!("A write was interrupted").into(),
@@ -141,7 +141,7 @@ impl Dialog {
         }))
     }
 
-    /// Asks before a folder with contents is taken out.
+    /// Asks before removing a FOLDER with contents.
     pub fn remove(path: &str, children: u64, then: Request) -> Self {
         let n = widgets::paint::grouped(children);
         Dialog::Confirm(Box::new(Confirm {
@@ -159,7 +159,7 @@ impl Dialog {
         }))
     }
 
-    /// Asks before several samples are taken out.
+    /// Asks before removing several samples.
     pub fn remove_many(count: u64, then: Request) -> Self {
         let n = widgets::paint::grouped(count);
         Dialog::Confirm(Box::new(Confirm {
@@ -172,7 +172,7 @@ impl Dialog {
         }))
     }
 
-    /// What this program is and what it found on this machine.
+    /// The About dialog.
     pub fn about() -> Self {
         Dialog::About(Box::default())
     }
@@ -187,32 +187,32 @@ impl Dialog {
         Dialog::Path(OpenPath::new(request, false))
     }
 
-    /// Asks where to write what a filter leaves.
+    /// The export dialog.
     pub fn export_subset(input: PathBuf, open: OpenOptions, folder: &std::path::Path, id: &str, sql: Option<String>) -> Self {
         Dialog::Subset(Box::new(ExportSubset::new(input, open, folder, id, sql)))
     }
 
-    /// Asks where to put a description.
+    /// The description dialog.
     pub fn describe(input: PathBuf, open: OpenOptions, folder: &std::path::Path, id: &str, form: Catalogue) -> Self {
         Dialog::Describe(Box::new(Describe::new(input, open, folder, id, form)))
     }
 
-    /// Shows what moving to 2.0 would do.
+    /// The migration dialog.
     pub fn migrate(input: PathBuf, folder: &std::path::Path) -> Self {
         Dialog::Migrate(Box::new(Migrate::new(input, folder)))
     }
 
-    /// Shows what a fix of many roots changes, for this revision of the draft.
+    /// The plan of a fix over many roots, for this revision of the draft.
     pub fn plan(plan: Arc<Plan>, revision: u64) -> Self {
         Dialog::Plan(PlanDialog::new(plan, revision))
     }
 
-    /// Asks where the sources of a draft lie now.
+    /// The relocation dialog.
     pub fn relocate(draft: &crate::draft::Draft) -> Self {
         Dialog::Relocate(Relocate::new(draft))
     }
 
-    /// Shows what joining a table would do. A dropped one may be a file of the dataset instead: what that takes.
+    /// The join dialog; `otherwise` imports a dropped table as a file instead.
     pub fn join(table: PathBuf, otherwise: Option<Command>) -> Self {
         Dialog::Join(Box::new(JoinDialog::new(table, otherwise)))
     }
@@ -222,7 +222,7 @@ impl Dialog {
         Dialog::Column(Box::new(ColumnDialog::new(level, field)))
     }
 
-    /// Asks where to write; `own` are places that the draft reads from.
+    /// The write dialog; `own` are the paths that the draft reads from.
     pub fn write(folder: PathBuf, id: &str, own: HashSet<PathBuf>) -> Self {
         Dialog::Write(Box::new(WriteDialog::new(folder, id, own)))
     }
@@ -232,26 +232,26 @@ impl Dialog {
 #[derive(Default)]
 pub struct Dialogs {
     current: Option<Dialog>,
-    /// The dialog was not drawn yet, or has just come to an end of its work: the keyboard goes to what is next.
+    /// Set when a dialog opens or its job ends: the focus moves to the next control.
     fresh: bool,
     was_running: bool,
 }
 
-/// What a dialog wants after a frame.
+/// Outcome of a frame of a dialog.
 pub enum Next {
     /// Stay.
     Stay,
     /// Close.
     Close,
-    /// Close and do this.
+    /// Close and handle this request.
     Do(Request),
-    /// Stay and do this.
+    /// Stay and handle this request.
     Also(Request),
-    /// Stay, and use and remember these.
+    /// Stay, apply and store these settings.
     Settings(Theme, Settings),
-    /// Close, use these settings for other machines, and open these addresses.
+    /// Close, apply these remote settings, and open these addresses.
     Addresses(Access, Vec<PathBuf>),
-    /// Close, and take these paths for a request.
+    /// Close, and use these paths for a file request.
     Paths(FileRequest, Vec<PathBuf>),
 }
 
@@ -267,13 +267,13 @@ impl Dialogs {
         self.current.is_some()
     }
 
-    /// True for a command whose job a dialog follows.
+    /// True for a command whose job a dialog shows.
     pub fn waits_for(command: &Command) -> bool {
         use Command::{Describe, Export, Migrate, Verify, Write};
         matches!(command, Write { .. } | Verify { .. } | Migrate { .. } | Export { .. } | Describe { .. })
     }
 
-    /// The dialog's job has begun.
+    /// Passes the job to the dialog.
     pub fn writing(&mut self, job: JobId) {
         match &mut self.current {
             Some(Dialog::Write(dialog)) => dialog.started(job),
@@ -284,7 +284,7 @@ impl Dialogs {
         }
     }
 
-    /// A migration ended; it is given back when no dialog waits for it.
+    /// Passes a finished migration to its dialog; returned when no dialog waits for it.
     pub fn migrated(&mut self, migrated: Migrated) -> Option<Migrated> {
         match &mut self.current {
             Some(Dialog::Migrate(dialog)) => {
@@ -295,8 +295,8 @@ impl Dialogs {
         }
     }
 
-    /// A dataset is written; it is given back when another dialog is open, which has to stay. Only what a draft made can be
-    /// compared with it.
+    /// Passes a written dataset to its dialog; returned when another dialog is open. Only a dataset written from a draft can be
+    /// compared.
     pub fn written(&mut self, built: Built, drafted: bool) -> Option<Built> {
         match &mut self.current {
             Some(Dialog::Write(dialog)) => dialog.done(built),
@@ -312,14 +312,14 @@ impl Dialogs {
         None
     }
 
-    /// A file was saved; the dialog that asked for it has nothing more to do.
+    /// Closes the dialog that waits for this file.
     pub fn saved(&mut self, path: &Path) {
         if matches!(&self.current, Some(Dialog::Describe(dialog)) if dialog.is_done(path)) {
             self.current = None;
         }
     }
 
-    /// True when the failure is shown by a dialog.
+    /// Passes a failure to the dialog. True when it shows it.
     pub fn failed(&mut self, job: JobId, error: &Error) -> bool {
         match &mut self.current {
             Some(Dialog::Write(dialog)) => dialog.failed(job, error),
@@ -330,7 +330,7 @@ impl Dialogs {
         }
     }
 
-    /// The write job was stopped.
+    /// Passes a cancelled job to the dialog.
     pub fn cancelled(&mut self, job: JobId) {
         match &mut self.current {
             Some(Dialog::Write(dialog)) => dialog.cancelled(job),
@@ -341,28 +341,28 @@ impl Dialogs {
         }
     }
 
-    /// What was written was compared.
+    /// Passes the result of a comparison to the write dialog.
     pub fn verified(&mut self, job: Option<JobId>, found: Arc<Verified>) {
         if let Some(Dialog::Write(dialog)) = &mut self.current {
             dialog.verified(job, found);
         }
     }
 
-    /// A folder was chosen for the write dialog.
+    /// Passes the chosen folder to the write dialog.
     pub fn target_picked(&mut self, folder: PathBuf) {
         if let Some(Dialog::Write(dialog)) = &mut self.current {
             dialog.set_folder(folder);
         }
     }
 
-    /// The desktop's file dialog does not show: offer to type the path.
+    /// Offers to type the path, as the desktop's file dialog does not appear.
     pub fn slow_file_dialog(&mut self, request: FileRequest) {
         if self.current.is_none() {
             self.open(Dialog::Path(OpenPath::new(request, true)));
         }
     }
 
-    /// The desktop's file dialog is closed: what was offered in its place goes as well, unless something was typed.
+    /// Closes the typed-path dialog that stood in for the desktop's, unless text was typed.
     pub fn picker_closed(&mut self) {
         if let Some(Dialog::Path(dialog)) = &self.current
             && dialog.is_stand_in()
@@ -373,12 +373,12 @@ impl Dialogs {
 }
 
 impl Dialogs {
-    /// Closes what asks about a document that is not open any more.
+    /// Closes dialogs about a document that is no longer open.
     pub fn forget_document(&mut self) {
         let gone = match &mut self.current {
             Some(Dialog::Confirm(_) | Dialog::Column(_) | Dialog::Join(_) | Dialog::Relocate(_) | Dialog::Plan(_)) => true,
             Some(Dialog::Write(write)) => {
-                // What is being written can't be compared with another draft.
+                // The result can't be compared with another draft.
                 write.choices.verify = false;
                 !write.is_running()
             }
@@ -445,7 +445,7 @@ impl App {
             }
             Next::Also(ask) => self.requests.push(ask),
             Next::Settings(theme, settings) => {
-                // What was found is said anew.
+                // The check runs again.
                 if settings.language != self.view.settings.language && self.studio.document().is_some() {
                     self.requests.push(Request::Run(Command::Validate { deep: false, profile: crate::model::Profile::Tools }));
                 }
@@ -458,7 +458,7 @@ impl App {
                 self.file_dialog = None;
                 keep = false;
                 let known = access == crate::remote::access();
-                // A script types into the dialog as a person does, but whom to trust is the person's to say.
+                // Scripts can use the dialog, but only the user can grant access to servers.
                 if !known && self.driver.is_some() && !crate::consent::allows_connect() {
                     self.studio.log(LogLevel::Error, "a script may not say how to reach other machines without --allow-connect");
                 } else {
@@ -480,7 +480,7 @@ impl App {
     }
 }
 
-/// The head of a dialog: icon, title, close. True when it should close.
+/// Draws the header of a dialog: icon, title, close button. True when it was closed.
 fn head_ui(ui: &mut Ui, icon: &str, title: &str, detail: &str) -> bool {
     let t = theme::tokens(ui);
     let mut close = false;
@@ -494,7 +494,7 @@ fn head_ui(ui: &mut Ui, icon: &str, title: &str, detail: &str) -> bool {
                 ui.label(RichText::new(title).font(font::semibold(15.0)).color(t.tx));
                 ui.label(RichText::new(detail).font(font::mono(12.0)).color(t.tx2));
                 ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
-                    // Esc does the same: Tab begins with what the dialog is about.
+                    // Esc closes too, so the close button is not in the Tab order.
                     close = ui.add(Button::icon_only(icons::X, tr!("Close dialog")).by_pointer()).clicked();
                     widgets::key_cap(ui, "Esc");
                 });
@@ -505,7 +505,7 @@ fn head_ui(ui: &mut Ui, icon: &str, title: &str, detail: &str) -> bool {
     close
 }
 
-/// Which parts of the dataset are not there, and whether to go on without them.
+/// Draws the list of missing parts and the choice to continue without them.
 fn lacking_ui(ui: &mut Ui, lacking: &Lacking, allow: &mut bool) {
     let (opened, count) = (lacking.opened, lacking.count);
     let text = match lacking.named() {
@@ -516,7 +516,7 @@ fn lacking_ui(ui: &mut Ui, lacking: &Lacking, allow: &mut bool) {
     widgets::checkbox(ui, allow, tr!("Go on with what is there"));
 }
 
-/// The foot of a dialog, filled from the right.
+/// Draws the footer of a dialog, filled from the right.
 fn foot_ui<R>(ui: &mut Ui, add: impl FnOnce(&mut Ui) -> R) -> R {
     let t = theme::tokens(ui);
     let frame = Frame::NONE
@@ -530,7 +530,7 @@ fn foot_ui<R>(ui: &mut Ui, add: impl FnOnce(&mut Ui) -> R) -> R {
             ui.allocate_ui_with_layout(size, egui::Layout::right_to_left(egui::Align::Center), add).inner
         })
         .inner;
-    // A button that waits for a check gets the keyboard when it can be pressed, unless it is somewhere by then.
+    // A button that waits for a check gets the focus once enabled, unless another control has it.
     if ui.data(|data| data.get_temp(wants_focus())).unwrap_or(false) {
         let focused = ui.memory(|memory| memory.focused());
         let first = widgets::take_first(ui).filter(|_| focused.is_none());
@@ -542,7 +542,7 @@ fn foot_ui<R>(ui: &mut Ui, add: impl FnOnce(&mut Ui) -> R) -> R {
     inner
 }
 
-/// Where it is kept that nothing in the open dialog had the keyboard yet.
+/// Key of the flag that no control of the dialog has had the focus yet.
 fn wants_focus() -> Id {
     Id::unique("dialog-wants-focus")
 }

@@ -1,4 +1,4 @@
-//! A typed or pasted path or address with the way to reach it, and the list of recent datasets.
+//! The dialog for a typed path or address with access settings, and the list of recent datasets.
 
 use std::path::PathBuf;
 
@@ -18,12 +18,12 @@ use crate::remote::{Access, Secret, access};
 pub struct OpenPath {
     request: FileRequest,
     text: String,
-    /// Shown because the desktop's own dialog does not come.
+    /// True when it replaces a desktop dialog that does not appear.
     stand_in: bool,
     access: AccessForm,
 }
 
-/// How to reach an address, as typed.
+/// Typed access settings.
 #[derive(Default)]
 struct AccessForm {
     endpoint: String,
@@ -35,7 +35,7 @@ struct AccessForm {
 }
 
 impl AccessForm {
-    /// What is in use now. A token does not come back into the form.
+    /// The settings in use, without the token.
     fn current() -> Self {
         let Access { endpoint, region, profile, account, anonymous, .. } = access();
         let text = Option::unwrap_or_default;
@@ -49,7 +49,7 @@ impl AccessForm {
         }
     }
 
-    /// The settings as typed, for the servers and buckets of these addresses and for no others.
+    /// The typed settings, limited to the servers and buckets of these addresses.
     fn access(&self, paths: &[PathBuf]) -> Access {
         let text = |text: &String| Some(text.trim().to_owned()).filter(|text| !text.is_empty());
         Access {
@@ -64,7 +64,7 @@ impl AccessForm {
         }
     }
 
-    /// The fields that mean something for these addresses.
+    /// Draws the fields that apply to these addresses.
     fn ui(&mut self, ui: &mut Ui, schemes: &[Scheme]) {
         let t = theme::tokens(ui);
         let web = schemes.iter().any(|scheme| matches!(scheme, Scheme::Http | Scheme::Https));
@@ -95,12 +95,12 @@ impl AccessForm {
 }
 
 impl OpenPath {
-    /// Asks for what `request` is about.
+    /// The dialog for a file request.
     pub fn new(request: FileRequest, stand_in: bool) -> Self {
         Self { request, text: String::new(), stand_in, access: AccessForm::current() }
     }
 
-    /// True when nothing was typed and the desktop's dialog was what was wanted.
+    /// True when nothing was typed and it stands in for the desktop's dialog.
     pub fn is_stand_in(&self) -> bool {
         self.stand_in && self.text.is_empty()
     }
@@ -148,7 +148,7 @@ impl OpenPath {
                 false => tr!("/data/scenes, one path a line"),
             };
             let response = field.hint(hint).note(note).show(ui);
-            // The fields below take the focus when they are clicked; at first it is here.
+            // The path field has the initial focus.
             if ui.memory(|memory| memory.focused().is_none()) && !entered {
                 response.request_focus();
             }

@@ -1,4 +1,4 @@
-//! The difference before many roots are changed at once: how often each thing is done, and the roots one by one.
+//! The preview of a fix over many roots: number of changes by kind, and the changes a root.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use crate::studio::Command;
 /// The dialog.
 pub struct PlanDialog {
     plan: Arc<Plan>,
-    /// The draft's revision that it was made for.
+    /// Revision of the draft.
     revision: u64,
     scroll: RowScroll,
 }

@@ -1,4 +1,4 @@
-//! Sources that have moved: every file at or below one folder is looked for at or below another, as one step.
+//! Relocates sources: files below one folder are searched below another, as one edit.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! The settings: appearance, work, other machines. A change holds at once and is remembered; there is nothing to confirm.
+//! The settings dialog: appearance, work, remote access. Changes apply at once and are stored.
 
 use egui::{Frame, Margin, RichText, Ui, vec2};
 
@@ -16,7 +16,7 @@ const THREADS: [usize; 6] = [0, 1, 2, 4, 8, 16];
 const REQUESTS: [usize; 6] = [1, 4, 8, 16, 32, 64];
 const SILENCE_S: [f64; 5] = [5.0, 10.0, 20.0, 60.0, 300.0];
 const CACHE_MB: [u64; 6] = [0, 512, 2048, 5120, 10_240, 51_200];
-/// Width of the words before a choice, and of a choice.
+/// Width of the label and of the choice, in points.
 const WORDS: f32 = 220.0;
 const CHOICE: f32 = 190.0;
 
@@ -25,12 +25,12 @@ pub struct SettingsDialog {
     theme: Theme,
     settings: Settings,
     cache: AsyncValue<u32, CacheState>,
-    /// How often the cache was emptied.
+    /// Number of times the cache was emptied.
     emptied: u32,
 }
 
 impl SettingsDialog {
-    /// Shows what is set now.
+    /// The dialog with the present settings.
     pub fn new(theme: Theme, settings: Settings) -> Self {
         Self { theme, settings, cache: AsyncValue::default(), emptied: 0 }
     }
@@ -126,7 +126,7 @@ fn row_ui(ui: &mut Ui, words: &str, add: impl FnOnce(&mut Ui)) {
     });
 }
 
-/// One of `values`; what is set otherwise, by hand or by a variable, is shown as it is until something is chosen.
+/// Draws a choice among `values`; another present value is shown until one is chosen.
 fn choice_ui<T: PartialEq + Copy>(ui: &mut Ui, words: &str, value: &mut T, values: &[T], text: impl Fn(T) -> String) {
     row_ui(ui, words, |ui| {
         let options: Vec<String> = values.iter().map(|&value| text(value)).collect();

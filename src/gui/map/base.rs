@@ -1,5 +1,5 @@
-//! The base map: land as triangles and its outlines, from the countries that the program carries, thinned out for a scale. Made in jobs,
-//! once for each doubling of the scale.
+//! The base map: land as triangles with outlines, from the embedded country polygons, simplified for a scale. Computed in jobs, once
+//! for each doubling of the scale.
 
 use geo::{Coord, LineString, MultiPolygon, Polygon, TriangulateEarcut};
 
@@ -8,12 +8,12 @@ use crate::error::Result;
 use crate::extensions::tortilla::countries::countries;
 use crate::jobs::JobContext;
 
-/// Points of the screen within which a coast may be off.
+/// Tolerance of the simplification, in points.
 const TOLERANCE: f64 = 0.8;
-/// The scale from which the asset shows all that it has.
+/// Scale from which the asset is not simplified.
 const FINEST: u32 = 17;
 
-/// Land in pieces that are drawn or left out whole.
+/// Land in pieces for culling.
 #[derive(Clone, Debug, Default)]
 pub struct Base {
     /// The pieces.
@@ -27,13 +27,13 @@ pub struct Piece {
     pub bounds: [f64; 4],
     /// Corners of the triangles, on the plane relative to the left top of `bounds`.
     pub vertices: Vec<[f32; 2]>,
-    /// Three for each triangle.
+    /// Indices, three a triangle.
     pub indices: Vec<u32>,
     /// Outlines in the same coordinates, closed.
     pub rings: Vec<Vec<[f32; 2]>>,
 }
 
-/// The step of scale for which a base map is made.
+/// The scale step of a base map.
 pub fn bucket_of(scale: f64) -> u32 {
     (scale.max(1.0).log2().ceil() as u32).clamp(8, FINEST)
 }
@@ -71,7 +71,7 @@ fn piece(polygon: &Polygon<f64>, tolerance: f64) -> Option<Piece> {
     Some(Piece { bounds, vertices, indices, rings })
 }
 
-/// A ring on the plane without the points that lie within the tolerance of the one before; `None` when less than a triangle is left.
+/// A ring without points closer to the previous one than the tolerance; `None` when less than a triangle remains.
 fn thinned(ring: &LineString<f64>, tolerance: f64) -> Option<LineString<f64>> {
     let mut points: Vec<Coord<f64>> = Vec::with_capacity(ring.0.len());
     for at in &ring.0 {

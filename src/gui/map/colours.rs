@@ -1,4 +1,4 @@
-//! Rows as few classes of colour: the values of a column of words, or steps of a column of numbers.
+//! Colour classes of rows: values of a text column, or steps of a numeric column.
 
 use std::collections::HashMap;
 
@@ -12,7 +12,7 @@ use crate::jobs::JobContext;
 use crate::ops::{as_numbers, bar_text};
 use crate::raster::ColourMap;
 
-/// Values that get a colour of their own; the rest share one.
+/// Most values with their own colour; the rest share one.
 const NAMED: usize = 7;
 /// Steps of a column of numbers.
 const STEPS: usize = 8;
@@ -24,11 +24,11 @@ pub const OTHER: u8 = 255;
 pub struct Classes {
     /// In row order; [`OTHER`] for null and for the rest.
     pub of: Vec<u8>,
-    /// What the classes mean.
+    /// Legend of the classes.
     pub legend: Legend,
 }
 
-/// What classes mean.
+/// Legend of colour classes.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Legend {
     /// One value each, most frequent first.
@@ -38,7 +38,7 @@ pub enum Legend {
 }
 
 impl Legend {
-    /// How many classes there are.
+    /// Number of classes.
     pub fn len(&self) -> usize {
         match self {
             Legend::Values(values) => values.len(),
@@ -59,7 +59,7 @@ impl Legend {
     }
 }
 
-/// Classes by a column of a level. For jobs.
+/// Computes classes by a column of a level. Run it in a job.
 pub fn classes_of(reader: &dyn ContainerReader, level: usize, column: &str, ctx: &JobContext) -> Result<Classes> {
     let table = match reader.levels().decoded(level) {
         Some(table) => table.as_ref().clone(),

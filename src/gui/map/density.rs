@@ -1,5 +1,5 @@
-//! How many samples lie where: cells of a fixed grid on the plane, coloured by the logarithm of their count. The grid doubles with the
-//! scale and does not move with the view, so that cells stay where they are while the map is dragged.
+//! Sample density: cells of a fixed grid on the plane, coloured by the logarithm of their count. The grid doubles with the scale and
+//! does not move with the view, so that cells are stable while the map is dragged.
 
 use std::collections::HashMap;
 
@@ -28,7 +28,7 @@ pub fn colour_of(count: u32, most: u32) -> Color32 {
     Color32::from_rgba_unmultiplied(r, g, b, 215)
 }
 
-/// Makes the cells. Cancel is asked for every few thousand rows.
+/// Computes the cells. Checks for cancellation every few thousand rows.
 pub fn density_of(request: &SceneRequest, ctx: &JobContext) -> Result<Scene> {
     let mut scene = Scene { view: Some(request.view), ..Scene::default() };
     let side = side_of(request.view.scale);

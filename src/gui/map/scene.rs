@@ -1,5 +1,5 @@
-//! Footprints as one mesh for a view: outlines where they are large enough to be seen, marks that stand for all rows of a small cell
-//! where they are not. Made in jobs; the interface thread moves and scales the finished mesh until the next one is there.
+//! Footprints as one mesh for a view: outlines where they are large enough, otherwise one mark for all rows of a small cell. Computed
+//! in jobs; the interface thread moves and scales the last mesh until the next one is ready.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -12,15 +12,15 @@ use crate::error::Result;
 use crate::jobs::JobContext;
 use crate::ops::{Footprints, Kept};
 
-/// Points of the screen from which an outline is drawn instead of a mark.
+/// Size in points from which an outline replaces the mark.
 const OUTLINED_FROM: f32 = 5.0;
-/// Outlines that are drawn at the most.
+/// Most outlines.
 const OUTLINES: usize = 12_000;
-/// Marks that are drawn at the most.
+/// Most marks.
 const MARKS: usize = 24_000;
 /// The smallest cell, in points.
 const CELL: f32 = 5.0;
-/// Part of the view that is made on every side of it, so that dragging shows something.
+/// Margin on every side, as a fraction of the view, for dragging.
 pub(super) const MARGIN: f32 = 0.25;
 
 /// Colours of a scene.
@@ -40,20 +40,20 @@ impl Ink {
     }
 }
 
-/// What a scene is made of.
+/// Input of a scene.
 #[derive(Clone)]
 pub struct SceneRequest {
-    /// Where the rows lie.
+    /// Footprints of the rows, in degrees.
     pub footprints: Arc<Footprints>,
-    /// The same on the plane.
+    /// The same in plane coordinates.
     pub projected: Arc<Projected>,
-    /// What the filter leaves.
+    /// Rows that match the filter.
     pub kept: Option<Arc<Kept>>,
     /// Classes of colour.
     pub classes: Option<Arc<Classes>>,
-    /// Show how many lie where, in place of each.
+    /// Draw density instead of footprints.
     pub density: bool,
-    /// Where the map looks.
+    /// View of the map.
     pub view: MapView,
     /// The size of the map in points.
     pub size: Vec2,
@@ -61,36 +61,36 @@ pub struct SceneRequest {
     pub ink: Ink,
 }
 
-/// One thing that can be pointed at.
+/// An outline or mark under the pointer.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Spot {
-    /// The row; the first of those that it stands for.
+    /// Its row; the first row of a mark.
     pub row: u32,
-    /// How many rows it stands for.
+    /// Number of rows it represents.
     pub count: u32,
-    /// Where it is, in points from the middle of the view.
+    /// Position in points from the centre of the view.
     pub rect: Rect,
 }
 
 /// Footprints of a view.
 #[derive(Clone, Default)]
 pub struct Scene {
-    /// The view that it was made for.
+    /// The view that it was computed for.
     pub view: Option<MapView>,
     /// Points from the middle of the view.
     pub mesh: Mesh,
-    /// What can be pointed at: outlines first, marks after them.
+    /// Hover targets: outlines, then marks.
     pub spots: Vec<Spot>,
     /// Rows of the level that match and have a place.
     pub matching: u64,
     /// Rows with a place that the filter hides.
     pub hidden: u64,
-    /// Of cells of density, the largest count.
+    /// Largest count of a density cell.
     pub densest: u32,
 }
 
 impl Scene {
-    /// The spot under a place, in points from the middle of the scene's own view; the smallest one.
+    /// The smallest target at a position, in points from the centre of the scene's own view.
     pub fn at(&self, place: Pos2, reach: f32) -> Option<&Spot> {
         let hit = self.spots.iter().filter(|spot| spot.rect.expand(reach).contains(place));
         hit.min_by(|a, b| a.rect.area().total_cmp(&b.rect.area()))
@@ -105,20 +105,20 @@ struct Cell {
     at: [f32; 2],
 }
 
-/// A row with a place, as the view sees it.
+/// A row with a footprint, relative to the view.
 pub(super) struct NamedNode {
     pub row: u32,
-    /// The filter leaves it.
+    /// True when it matches the filter.
     pub matches: bool,
-    /// Turns of the Earth that bring it next to the view.
+    /// Whole turns that bring it next to the view.
     pub turn: f64,
-    /// Its middle on the plane, so turned.
+    /// Its centre in plane coordinates, after these turns.
     pub plane: [f64; 2],
-    /// The same in points from the middle of the view.
+    /// The same in points from the centre of the view.
     pub at: [f32; 2],
 }
 
-/// Shows every row with a place to `see`, near the view or not, and counts them. Cancel is asked for every few thousand rows.
+/// Calls `see` for every row with a footprint, and counts them. Checks for cancellation every few thousand rows.
 pub(super) fn each_place(
     request: &SceneRequest,
     scene: &mut Scene,
@@ -145,7 +145,7 @@ pub(super) fn each_place(
     Ok(())
 }
 
-/// Tells of one row after the other, in order, whether the filter leaves it.
+/// Iterates over the rows that match the filter, in order.
 fn shows(request: &SceneRequest) -> impl FnMut(u32) -> bool + '_ {
     let kept = request.kept.as_ref().and_then(|kept| kept.rows(request.footprints.level));
     let mut stays = kept.map(|rows| rows.iter().copied().peekable());
@@ -158,7 +158,7 @@ fn shows(request: &SceneRequest) -> impl FnMut(u32) -> bool + '_ {
     }
 }
 
-/// Makes the scene. Cancel is asked for every few thousand rows.
+/// Computes the scene. Checks for cancellation every few thousand rows.
 pub fn scene_of(request: &SceneRequest, ctx: &JobContext) -> Result<Scene> {
     if request.density {
         return super::density_of(request, ctx);
@@ -176,7 +176,7 @@ pub fn scene_of(request: &SceneRequest, ctx: &JobContext) -> Result<Scene> {
             return;
         }
         if matches && 2.0 * reach >= OUTLINED_FROM && outlined.len() < OUTLINES {
-            // How far the row was turned: its outline is turned as well.
+            // The outline gets the same turns as the row.
             outlined.push((row, turn as f32));
             return;
         }
@@ -188,7 +188,7 @@ pub fn scene_of(request: &SceneRequest, ctx: &JobContext) -> Result<Scene> {
         let class = request.classes.as_ref().map_or(0, |classes| classes.of.get(row as usize).copied().unwrap_or(OTHER));
         cells.entry(key).and_modify(|cell| cell.count += 1).or_insert(Cell { row, count: 1, class, at: [x, y] });
         if cells.len() > MARKS {
-            // Too many cells: larger ones, with what was found so far.
+            // Too many cells: merge them into larger ones.
             cell *= 1.5;
             let mut larger: HashMap<(i32, i32), Cell> = HashMap::with_capacity(cells.len() / 2);
             for one in std::mem::take(&mut cells).into_values() {
@@ -210,7 +210,7 @@ pub fn scene_of(request: &SceneRequest, ctx: &JobContext) -> Result<Scene> {
         outline(&mut scene, request, row, turn);
     }
     let mut marks: Vec<Cell> = cells.into_values().collect();
-    // Always in the same order, so that marks don't flicker from one scene to the next.
+    // A fixed order, so that marks do not flicker between scenes.
     marks.sort_unstable_by_key(|mark| mark.row);
     for mark in marks {
         let color = request.ink.of(mark.class);
@@ -263,7 +263,7 @@ fn outline(scene: &mut Scene, request: &SceneRequest, row: u32, turn: f32) {
     closed_line(&mut scene.mesh, &ring, color);
 }
 
-/// A thin closed line: two corners of the mesh for each of the ring, so that thousands of outlines stay small.
+/// A thin closed line with two vertices per ring vertex, which keeps thousands of outlines small.
 fn closed_line(mesh: &mut Mesh, ring: &[Pos2], color: Color32) {
     let count = ring.len();
     let first = mesh.vertices.len() as u32;
@@ -272,7 +272,7 @@ fn closed_line(mesh: &mut Mesh, ring: &[Pos2], color: Color32) {
         let (before, after) = (ring[(index + count - 1) % count], ring[(index + 1) % count]);
         let (one, other) = (normal(before, at), normal(at, after));
         let both = one + other;
-        // At sharp corners the line would reach out far: there it is cut.
+        // Limit the miter at sharp corners.
         let reach = 0.7 / (both.length_sq() / 4.0).max(0.25);
         let across = both / 2.0 * reach;
         mesh.colored_vertex(at + across, color);

@@ -1,11 +1,11 @@
-//! Times of rows as bars: all of them, and those that the filter leaves.
+//! Histogram of the times of rows: all rows, and those that match the filter.
 
 use chrono::{DateTime, Datelike, NaiveDate};
 
 use crate::jobs::JobContext;
 use crate::ops::Kept;
 
-/// Bars at the most.
+/// Most bars.
 const BARS: usize = 120;
 const DAY: i64 = 86_400_000_000;
 
@@ -16,9 +16,9 @@ pub struct TimeBars {
     pub first: i64,
     /// Days of a bar.
     pub step: i64,
-    /// Rows in each bar.
+    /// Rows a bar.
     pub all: Vec<u64>,
-    /// Of them those that the filter leaves, the range of time itself not counted.
+    /// Rows a bar that match the filter without its time range.
     pub matching: Vec<u64>,
 }
 
@@ -34,12 +34,12 @@ pub fn day_of(micros: i64) -> i64 {
     micros.div_euclid(DAY)
 }
 
-/// The day as people write it.
+/// Formats a day.
 pub fn text_of(day: i64) -> String {
     date(day).map_or_else(|| day.to_string(), |date| date.format("%Y-%m-%d").to_string())
 }
 
-/// The day that is written so.
+/// Parses a day.
 pub fn parse(text: &str) -> Option<i64> {
     let date = NaiveDate::parse_from_str(text.trim().get(..10)?, "%Y-%m-%d").ok()?;
     Some(date.and_hms_opt(0, 0, 0)?.and_utc().timestamp().div_euclid(86_400))
@@ -49,7 +49,7 @@ fn date(day: i64) -> Option<NaiveDate> {
     DateTime::from_timestamp(day.checked_mul(86_400)?, 0).map(|time| time.date_naive())
 }
 
-/// Days at which a scale of the bars carries words: firsts of months or years, not more than `most`.
+/// Days of axis labels: firsts of months or years, at most `most`.
 pub fn days_between(first: i64, end: i64, most: usize) -> Vec<(i64, String)> {
     let Some((from, to)) = date(first).zip(date(end)) else { return Vec::new() };
     let months = (to.year() - from.year()) * 12 + to.month() as i32 - from.month() as i32 + 1;
@@ -96,7 +96,7 @@ fn month_name(number: u32) -> &'static str {
     }
 }
 
-/// Counts rows; `None` when no row has a time.
+/// Counts rows by day; `None` when no row has a time.
 pub fn bars_of(
     level: usize,
     times: &[Option<i64>],

@@ -1,5 +1,5 @@
-//! Degrees, the map's own plane and the screen. The plane is Web Mercator's: x from 0 at 180 W to 1 at 180 E, y from 0 in the north to 1
-//! in the south, cut at about 85 degrees.
+//! Conversions between degrees, the plane and the screen. The plane is Web Mercator: x from 0 at 180° W to 1 at 180° E, y from 0 in
+//! the north to 1 in the south, cut at about 85°.
 
 use std::f64::consts::PI;
 
@@ -10,43 +10,43 @@ use crate::ops::Footprints;
 /// The latitude at which the plane ends.
 const EDGE: f64 = 85.051_128;
 
-/// Place on the plane of a longitude; beyond 180 degrees it goes on.
+/// Plane x of a longitude in degrees; continues beyond ±180.
 pub fn x_of(lon: f64) -> f64 {
     lon / 360.0 + 0.5
 }
 
-/// Place on the plane of a latitude.
+/// Plane y of a latitude in degrees.
 pub fn y_of(lat: f64) -> f64 {
     let lat = lat.clamp(-EDGE, EDGE).to_radians();
     0.5 - (PI / 4.0 + lat / 2.0).tan().ln() / (2.0 * PI)
 }
 
-/// Longitude of a place on the plane, not wrapped.
+/// Longitude in degrees of a plane x, not wrapped.
 pub fn lon_of(x: f64) -> f64 {
     (x - 0.5) * 360.0
 }
 
-/// Latitude of a place on the plane.
+/// Latitude in degrees of a plane y.
 pub fn lat_of(y: f64) -> f64 {
     (2.0 * ((0.5 - y) * 2.0 * PI).exp().atan() - PI / 2.0).to_degrees()
 }
 
-/// A longitude within ±180.
+/// Wraps a longitude to ±180°.
 pub fn wrapped(lon: f64) -> f64 {
     if (-180.0..=180.0).contains(&lon) { lon } else { (lon + 180.0).rem_euclid(360.0) - 180.0 }
 }
 
-/// What the map shows: the middle on the plane, and points of the screen to the plane's width.
+/// View of the map: centre in plane coordinates, and scale.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MapView {
-    /// Middle on the plane.
+    /// Centre in plane coordinates.
     pub middle: [f64; 2],
-    /// Points of the screen that the whole plane would take.
+    /// Scale: points per width of the plane.
     pub scale: f64,
 }
 
 impl MapView {
-    /// Nearer than this shows nothing more.
+    /// Largest scale.
     pub const NEAREST: f64 = 3.0e7;
 
     /// All of the Earth.
@@ -61,31 +61,31 @@ impl MapView {
         Self { middle: [(left + right) / 2.0, (top + bottom) / 2.0], scale: scale.clamp(f64::from(size.x) * 0.6, 6.0e5) }
     }
 
-    /// A place on the plane from the screen.
+    /// Plane coordinates of a screen position.
     pub fn plane(&self, rect: Rect, at: Pos2) -> [f64; 2] {
         let from = at - rect.center();
         [self.middle[0] + f64::from(from.x) / self.scale, self.middle[1] + f64::from(from.y) / self.scale]
     }
 
-    /// The place on the screen.
+    /// Screen position of plane coordinates.
     pub fn screen(&self, rect: Rect, [x, y]: [f64; 2]) -> Pos2 {
         rect.center() + vec2(((x - self.middle[0]) * self.scale) as f32, ((y - self.middle[1]) * self.scale) as f32)
     }
 
-    /// The part of the plane that shows: left, top, right, bottom.
+    /// Visible part of the plane: left, top, right, bottom.
     pub fn shown(&self, size: Vec2) -> [f64; 4] {
         let (across, down) = (f64::from(size.x) / self.scale / 2.0, f64::from(size.y) / self.scale / 2.0);
         [self.middle[0] - across, self.middle[1] - down, self.middle[0] + across, self.middle[1] + down]
     }
 
-    /// Keeps the middle on the Earth and the scale within reason.
+    /// Clamps centre and scale.
     pub fn clamp(&mut self, size: Vec2) {
         self.scale = self.scale.clamp(f64::from(size.x) * 0.6, Self::NEAREST);
         self.middle[0] = self.middle[0].rem_euclid(1.0);
         self.middle[1] = self.middle[1].clamp(0.0, 1.0);
     }
 
-    /// Whole turns by which things at `left..right` of the plane are to be moved to show, at most a few.
+    /// Whole turns by which `left..right` of the plane has to be shifted to be visible, at most a few.
     pub fn turns(&self, size: Vec2, left: f64, right: f64) -> impl Iterator<Item = f64> + use<> {
         let [from, _, to, _] = self.shown(size);
         let first = (from - right).ceil() as i64;
@@ -94,19 +94,19 @@ impl MapView {
     }
 }
 
-/// Footprints on the plane: for each row the middle and half of the larger extent; no place is NaN.
+/// Footprints in plane coordinates: centre and half of the larger extent by row; NaN without a footprint.
 #[derive(Clone, Debug, Default)]
 pub struct Projected {
     /// Middles.
     pub middles: Vec<[f32; 2]>,
     /// Half extents.
     pub halves: Vec<f32>,
-    /// Left, top, right, bottom of all of them, as far as they have a place.
+    /// Bounds of all footprints: left, top, right, bottom.
     pub bounds: Option<[f64; 4]>,
 }
 
 impl Projected {
-    /// Projects every row. A million of them take a moment: for jobs.
+    /// Projects every row. Slow for a million rows: run it in a job.
     pub fn new(footprints: &Footprints) -> Self {
         let mut made =
             Self { middles: Vec::with_capacity(footprints.rows()), halves: Vec::with_capacity(footprints.rows()), bounds: None };

@@ -20,7 +20,7 @@ use crate::studio::{Document, RowRef};
 const CELL: f32 = 8.0;
 const GAP: f32 = 1.0;
 
-/// What the panel keeps.
+/// State of the panel.
 #[derive(Default)]
 pub struct ByteMapState {
     made_for: Option<Key>,

@@ -1,4 +1,4 @@
-//! The column explorer: every column of every level, what the chosen one holds under the filter, and how to filter by it.
+//! The column explorer: columns of all levels, a summary of the chosen one over the filtered rows, and filters by its values.
 
 use egui::{Frame, Id, Margin, Rect, RichText, Role, Sense, Ui, UiBuilder, WidgetInfo, pos2, vec2};
 
@@ -23,10 +23,10 @@ enum Row {
     Column(usize, String, String),
 }
 
-/// Which summary: document, column, and the filter by its address.
+/// Key of a summary: document, column, pointer of the filter.
 type Wanted = (Key, SummaryRequest, usize);
 
-/// What the panel keeps.
+/// State of the panel.
 #[derive(Default)]
 pub struct ColumnsState {
     filter: String,
@@ -82,7 +82,7 @@ fn refresh(cx: &mut PanelContext<'_>, document: &Document) {
     state.made_for = Some((key, filter));
 }
 
-/// The glyph for a type.
+/// The icon of a column type.
 fn type_icon(name: &str, kind: &str) -> &'static str {
     match () {
         () if name.ends_with("geometry") => icons::POLYGON,
@@ -142,7 +142,7 @@ fn list_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
     }
 }
 
-/// Lists within lists are long.
+/// Shortens the names of nested types.
 fn short(kind: &str) -> &str {
     if kind.len() > 18 { kind.split(['<', '[', '(']).next().unwrap_or(kind) } else { kind }
 }
@@ -276,7 +276,7 @@ fn contents_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, request: &SummaryRequest,
     });
 }
 
-/// A range of a column as a filter: times by days, numbers by a condition.
+/// A value range of a column as a filter: days for times, a condition for numbers.
 fn range_filter<'a>(request: &'a SummaryRequest, from: &str, to: &str, time: bool) -> (FilterKey<'a>, Filter) {
     let open = |text: &str| if text.is_empty() { "..".to_owned() } else { text.to_owned() };
     if time {

@@ -1,4 +1,4 @@
-//! The selected sample: what it is, where its bytes are, its fields. In a draft the id and plain fields can be changed.
+//! The inspector: type, storage and fields of the selected sample. In a draft the id and scalar fields can be edited.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -20,42 +20,42 @@ use crate::model::{FieldSpec, IdFault, Payload, SampleKind, Value, check_sample_
 use crate::raster::{RasterInfo, RasterSource, describe};
 use crate::studio::{Command, Document, RowRef};
 
-/// The bytes of a sample, and what GDAL says of them.
+/// Storage and raster header of a sample.
 pub struct Asset {
-    /// Where the bytes are.
+    /// Location of the bytes.
     pub source: RasterSource,
-    /// How many.
+    /// Size in bytes.
     pub size: u64,
-    /// What the raster is, or why it can't be read.
+    /// Raster header, or the error of reading it.
     pub raster: Result<Arc<RasterInfo>>,
 }
 
-/// What the panel keeps.
+/// State of the panel.
 #[derive(Default)]
 pub struct SampleState {
     asset: AsyncValue<(DocumentKey, RowRef), Asset>,
     typed: HashMap<String, String>,
     typed_for: Option<(DocumentKey, Option<RowRef>)>,
-    /// The field that somebody types into.
+    /// The field being edited.
     focused: Option<String>,
-    /// Set to put the focus into the id.
+    /// Set to focus the id field.
     pub rename: bool,
 }
 
 impl SampleState {
-    /// The selected sample's bytes, once known.
+    /// Storage of the selected sample, once known.
     pub fn asset(&self, key: DocumentKey, at: RowRef) -> Option<&Result<Asset>> {
         self.asset.get(&(key, at))
     }
 }
 
-/// Starts to look at the selected FILE; both this panel and the preview need it.
+/// Starts reading the header of the selected FILE, for this panel and the preview.
 pub fn refresh(cx: &mut PanelContext<'_>) {
     let Some(document) = cx.document() else { return };
     let key = (cx.session.serial, revision(cx.studio));
     let state = &mut cx.session.sample;
     if state.typed_for != Some((key, cx.session.selected)) {
-        // A change elsewhere in the draft takes nothing out of the field that somebody types into.
+        // Edits elsewhere in the draft keep the text of the field being edited.
         let same = state.typed_for.is_some_and(|((serial, _), at)| serial == key.0 && at == cx.session.selected);
         state.typed.retain(|name, _| same && state.focused.as_ref() == Some(name));
         state.typed_for = Some((key, cx.session.selected));
@@ -233,7 +233,7 @@ fn buttons_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, at: R
     });
 }
 
-/// Each sample has fields of its own: what is undone in one was typed there.
+/// Each sample has its own text fields, so that undo history is not shared.
 fn field_id(serial: u64, at: RowRef, name: &str) -> Id {
     Id::unique("sample-field").with((serial, at.level, at.row, name))
 }
@@ -270,7 +270,7 @@ fn rename_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, at: Ro
     }
 }
 
-/// The sentence that says why an id can't be used.
+/// Why an id is invalid.
 fn id_fault_text(fault: IdFault) -> String {
     match fault {
         IdFault::Empty => tr!("The id is empty; an id needs at least one character.").to_owned(),
@@ -283,7 +283,7 @@ fn id_fault_text(fault: IdFault) -> String {
         IdFault::PathStep => tr!("The id is a path step (\".\" or \"..\"); give it a name.").to_owned(),
         IdFault::Reserved => tr!("The id starts with \"__\", which is reserved for padding; drop the underscores.").to_owned(),
         IdFault::TooLong(length) => tr!("The id is {length} bytes long; file systems allow 255.", length),
-        // Faults of other ids than those of samples.
+        // Errors that only concern other kinds of ids.
         fault => tr!("The id {fault}.", fault),
     }
 }
@@ -301,7 +301,7 @@ fn fields_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, at: Ro
     if fields.is_empty() {
         return;
     }
-    // Fields of one namespace stand together under its name, plain ones first.
+    // Fields are grouped by namespace; those without one come first.
     let mut groups: Vec<(String, Vec<FieldSpec>)> = Vec::new();
     for field in fields {
         let group = field.name.split_once(':').map_or("Fields", |(namespace, _)| namespace).to_owned();
@@ -370,7 +370,7 @@ fn field_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, at: Row
     }
 }
 
-/// The value that typed text means for a type; the word for what is wanted where it means none.
+/// Parses typed text as a value of a type; `Err` names what the type takes.
 pub fn parse(text: &str, dtype: &DataType) -> std::result::Result<Value, &'static str> {
     let text = text.trim();
     if text.is_empty() {

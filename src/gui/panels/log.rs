@@ -1,4 +1,4 @@
-//! What happened, newest last.
+//! The log panel, newest line last.
 
 use egui::{Rect, Role, Ui, WidgetInfo, pos2};
 

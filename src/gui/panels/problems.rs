@@ -17,7 +17,7 @@ use crate::gui::widgets::{self, Button, EmptyState, RowScroll, Tone, VirtualRows
 use crate::model::{Finding, Location, Report, Rule, Severity};
 use crate::studio::{Command, Document};
 
-/// What the panel keeps.
+/// State of the panel.
 #[derive(Default)]
 pub struct ProblemsState {
     scroll: RowScroll,

@@ -24,7 +24,7 @@ use crate::model::{SampleKind, dtype_name, is_padding};
 use crate::studio::{Document, RowRef};
 use crate::text::{Language, spoken};
 
-/// Cells of a pattern that are drawn at the most.
+/// Most pattern cells drawn.
 const PATTERN_SHOWN: usize = 32;
 
 #[derive(Clone, Debug, PartialEq)]
@@ -36,21 +36,21 @@ enum Kind {
     Size,
 }
 
-/// How a field's values are written.
+/// Number format of a field.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Shown {
     Words,
     Mono,
-    /// Fractions with this many decimals at the least, so that the points of a column stand below each other.
+    /// Decimals, padded with zeros to this many, so that decimal points align.
     Decimals(usize),
 }
 
-/// Rows that the decimals of a column are told from.
+/// Rows sampled to determine the decimals of a column.
 const DECIMALS_FROM: usize = 200;
-/// More than these are cut off nowhere, but other rows are not filled up to them.
+/// Most decimals that other rows are padded to; longer values are not truncated.
 const MOST_DECIMALS: usize = 6;
 
-/// What the panel keeps.
+/// State of the panel.
 #[derive(Default)]
 pub struct TablePanelState {
     table: TableState,
@@ -66,7 +66,7 @@ pub struct TablePanelState {
 }
 
 impl TablePanelState {
-    /// Scrolls to a sample when its level shows.
+    /// Scrolls to a sample if its level is shown.
     pub fn show(&mut self, at: RowRef) {
         self.reveal = Some(at);
     }
@@ -138,7 +138,7 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     if picked.is_some() {
         cx.request(Request::Select(picked));
     }
-    // In a draft the head of a field leads to what can be done with it.
+    // In a draft a click on a column header opens the column dialog.
     if let Some(Kind::Field(name, _)) = out.header_clicked.and_then(|index| cx.session.table.kinds.get(index))
         && document.draft().is_some()
         && let Some(field) = document.fields(level).into_iter().find(|field| field.name == *name)
@@ -169,7 +169,7 @@ fn empty_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
     }
 }
 
-/// Where a row of the level stands among those that show, from 0.
+/// Index of a row of the level among the visible rows, from 0.
 fn place_of(shown: Option<&[u32]>, row: u32) -> Option<u64> {
     match shown {
         Some(rows) => rows.binary_search(&row).ok().map(|place| place as u64),
@@ -177,14 +177,14 @@ fn place_of(shown: Option<&[u32]>, row: u32) -> Option<u64> {
     }
 }
 
-/// The place that a number typed by a person means, who counts from 1: the last one where there are fewer. `None` for no rows.
+/// The index for a typed row number (from 1), clamped to the last row. `None` without rows.
 fn place_typed(text: &str, rows: u64) -> Option<u64> {
     let digits: String = text.chars().filter(char::is_ascii_digit).collect();
     let number = digits.parse::<u64>().ok()?;
     Some(number.saturating_sub(1).min(rows.checked_sub(1)?))
 }
 
-/// The row of `at` or of the sample above it that stands in `level`.
+/// The row in `level` of `at` or of its ancestor.
 fn row_at_level(document: &Document, at: RowRef, level: usize) -> Option<u32> {
     if at.level == level {
         return Some(at.row);
@@ -373,7 +373,7 @@ struct Level<'a> {
     kinds: &'a [Kind],
     columns: &'a [Column],
     marks: &'a SampleStatus,
-    /// The rows that the filter leaves.
+    /// The rows that match the filter.
     shown: Option<&'a [u32]>,
     lens: &'a Lens,
 }
@@ -439,7 +439,7 @@ impl TableSource for Level<'_> {
 }
 
 impl Level<'_> {
-    /// The positions of the pattern as they are in one root, the missing ones among them.
+    /// The pattern positions of one root, including missing ones.
     fn beside_pattern(&self, root: u32) -> Option<Vec<PitMark>> {
         let structure = self.document.structure()?;
         let states = structure.states(root as usize);
@@ -473,7 +473,7 @@ impl Level<'_> {
     }
 }
 
-/// The samples below a row, depth first: what its pattern cells stand for. Few more than can be drawn are listed.
+/// The samples below a row in depth-first order, for its pattern cells; truncated after what can be drawn.
 fn pattern_of(document: &Document, level: usize, row: u32) -> Vec<RowRef> {
     let tree = document.tree();
     let mut found = Vec::new();

@@ -30,7 +30,7 @@ const BESIDE_TITLE: f32 = 106.0;
 /// The filter field appears from this number of files.
 const FILTER_FROM: usize = 8;
 
-/// What the panel keeps.
+/// State of the panel.
 #[derive(Default)]
 pub struct TrayState {
     scroll: RowScroll,

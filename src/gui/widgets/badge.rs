@@ -6,18 +6,18 @@ use super::paint;
 use crate::gui::icons;
 use crate::gui::theme::{self, Tokens, font};
 
-/// What a badge says by its colour; an icon or a word always says it too.
+/// Meaning of a badge's colour; icon or text repeat it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tone {
     /// Kinds of containers, counts, rules.
     Neutral,
     /// A draft.
     Accent,
-    /// Fine.
+    /// Success.
     Ok,
-    /// Worth a look.
+    /// Warning.
     Warning,
-    /// Broken.
+    /// Error.
     Error,
     /// Remote or read-only.
     Info,
@@ -43,7 +43,7 @@ pub fn badge_width(ui: &Ui, icon: Option<&str>, text: &str) -> f32 {
     (galley.size().x + 12.0 + if icon.is_some() { 16.0 } else { 0.0 }).round()
 }
 
-/// A tinted word, 18 points high.
+/// A tinted badge, 18 points high.
 pub fn badge(ui: &mut Ui, tone: Tone, icon: Option<&'static str>, text: &str) -> Response {
     let t = theme::tokens(ui);
     let (color, fill, border) = tone.colors(t);

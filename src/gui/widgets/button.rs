@@ -1,4 +1,4 @@
-//! Buttons: primary (one a panel), secondary, ghost, danger, icon only. A disabled one always says why.
+//! Buttons: primary (one a panel), secondary, ghost, danger, icon only. A disabled one shows the reason.
 
 use std::borrow::Cow;
 
@@ -34,12 +34,12 @@ pub struct Button<'a> {
     by_pointer: bool,
 }
 
-/// Where a button that a dialog begins with leaves its id.
+/// Key under which the initially focused button of a dialog stores its id.
 fn first_id() -> Id {
     Id::unique("first-button")
 }
 
-/// The button drawn since the last call that a dialog begins with.
+/// The button drawn since the last call that gets the initial focus of a dialog.
 pub fn take_first(ui: &Ui) -> Option<Id> {
     ui.data_mut(|data| std::mem::take(data.get_temp_mut_or_default::<Option<Id>>(first_id())))
 }
@@ -62,17 +62,17 @@ impl<'a> Button<'a> {
         }
     }
 
-    /// The one thing to do here.
+    /// The primary action.
     pub fn primary(text: impl Into<Cow<'a, str>>) -> Self {
         Self::new(Look::Primary, text)
     }
 
-    /// An ordinary button.
+    /// A secondary button.
     pub fn secondary(text: impl Into<Cow<'a, str>>) -> Self {
         Self::new(Look::Secondary, text)
     }
 
-    /// Without a fill, for lesser things.
+    /// Without a fill, for minor actions.
     pub fn ghost(text: impl Into<Cow<'a, str>>) -> Self {
         Self::new(Look::Ghost, text)
     }
@@ -82,7 +82,7 @@ impl<'a> Button<'a> {
         Self::new(Look::Danger, text)
     }
 
-    /// Red text without a fill: removes, and asks first.
+    /// Red text without a fill: removes after a question.
     pub fn danger_ghost(text: impl Into<Cow<'a, str>>) -> Self {
         Self::new(Look::DangerGhost, text)
     }
@@ -127,25 +127,25 @@ impl<'a> Button<'a> {
         self
     }
 
-    /// A dialog without a primary button begins with this one.
+    /// Gets the initial focus of a dialog without a primary button.
     pub fn first(mut self) -> Self {
         self.first = true;
         self
     }
 
-    /// Without the keyboard, where a key does the same.
+    /// Not in the Tab order, as a key does the same.
     pub fn by_pointer(mut self) -> Self {
         self.by_pointer = true;
         self
     }
 
-    /// Shows the button as pressed in.
+    /// Draws the button as pressed.
     pub fn selected(mut self, selected: bool) -> Self {
         self.selected = selected;
         self
     }
 
-    /// The accessible name, where the text does not say enough.
+    /// Accessible name, when the text is not enough.
     pub fn name(mut self, name: impl Into<Cow<'a, str>>) -> Self {
         self.name = Some(name.into());
         self
@@ -248,7 +248,7 @@ impl Widget for Button<'_> {
     }
 }
 
-/// Text that acts when clicked, in the colour of links.
+/// A link.
 pub fn link(ui: &mut Ui, text: &str) -> Response {
     let t = theme::tokens(ui);
     let galley = ui.painter().layout_no_wrap(text.to_owned(), font::regular(12.0), t.info);

@@ -6,7 +6,7 @@ use super::paint;
 use crate::gui::icons;
 use crate::gui::theme::{self, font};
 
-/// A box to tick.
+/// A check box.
 pub fn checkbox(ui: &mut Ui, on: &mut bool, text: &str) -> Response {
     let (rect, mut response) = mark_and_text(ui, text);
     if response.clicked() {
@@ -26,7 +26,7 @@ pub fn checkbox(ui: &mut Ui, on: &mut bool, text: &str) -> Response {
     response
 }
 
-/// One of several choices. True in `chosen` when it is the current one.
+/// A radio button; `chosen` when it is the current choice.
 pub fn radio(ui: &mut Ui, chosen: bool, text: &str) -> Response {
     let (rect, response) = mark_and_text(ui, text);
     let enabled = ui.is_enabled();

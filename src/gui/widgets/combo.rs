@@ -6,7 +6,7 @@ use super::paint;
 use crate::gui::icons;
 use crate::gui::theme::{self, font};
 
-/// Shows `current` and, when clicked, the options. Returns the number of the option that was picked.
+/// Shows `current` and, when clicked, the options. Returns the index of the chosen option.
 pub fn combo<S: AsRef<str>>(ui: &mut Ui, name: &str, current: &str, width: f32, mono: bool, options: &[S]) -> Option<usize> {
     let t = theme::tokens(ui);
     let (rect, response) = ui.allocate_exact_size(vec2(width, 26.0), Sense::click());

@@ -1,23 +1,23 @@
-//! What a view shows when it has nothing to show: what is missing, why, what to do.
+//! The empty state of a panel: what is missing, why, what to do.
 
 use egui::{Align, Layout, RichText, Ui, vec2};
 
 use super::{Button, paint};
 use crate::gui::theme::{self, font, text_style};
 
-/// The words of an empty view.
+/// Texts of an empty state.
 pub struct EmptyState<'a> {
     /// Icon, 24 points.
     pub icon: &'static str,
     /// What is missing.
     pub title: &'a str,
-    /// Why, or what would fill it.
+    /// Why, or what fills it.
     pub why: &'a str,
-    /// One or two things to do; the first is the more likely one.
+    /// One or two actions, the more likely one first.
     pub actions: &'a [&'a str],
 }
 
-/// Draws it in the middle of what is available. Returns the number of the action that was clicked.
+/// Draws it in the centre of the available space. Returns the index of the clicked action.
 pub fn empty_state(ui: &mut Ui, state: &EmptyState<'_>) -> Option<usize> {
     let t = theme::tokens(ui);
     let mut clicked = None;
@@ -36,7 +36,7 @@ pub fn empty_state(ui: &mut Ui, state: &EmptyState<'_>) -> Option<usize> {
             return;
         }
         ui.add_space(4.0);
-        // Two buttons side by side in the middle: their width has to be known before they are placed.
+        // Centring two buttons needs their width in advance.
         let widths: f32 = state
             .actions
             .iter()

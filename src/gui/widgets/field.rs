@@ -6,7 +6,7 @@ use super::paint;
 use crate::gui::icons;
 use crate::gui::theme::{self, Tokens, font, text_style};
 
-/// What a field says about its value.
+/// Note of a field about its value.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Note {
     /// Nothing.
@@ -14,11 +14,11 @@ pub enum Note {
     None,
     /// Valid: a small check in the field.
     Ok,
-    /// Breaks a rule: what, and what to do.
+    /// Error: what is wrong, and what to do.
     Error(String),
-    /// Worth a look.
+    /// Warning.
     Warning(String),
-    /// Good to know.
+    /// Information.
     Info(String),
 }
 
@@ -89,7 +89,7 @@ impl<'a> TextField<'a> {
         }
     }
 
-    /// Names the field for the focus memory; by default it is made from the label.
+    /// Id of the field; derived from the label by default.
     pub fn id(mut self, id: Id) -> Self {
         self.id = Some(id);
         self
@@ -125,13 +125,13 @@ impl<'a> TextField<'a> {
         self
     }
 
-    /// This wide instead of all that there is.
+    /// Width in points; the available width by default.
     pub fn width(mut self, width: f32) -> Self {
         self.width = Some(width);
         self
     }
 
-    /// What to say about the value.
+    /// Note about the value.
     pub fn note(mut self, note: Note) -> Self {
         self.note = note;
         self
@@ -149,13 +149,13 @@ impl<'a> TextField<'a> {
         self
     }
 
-    /// Keeps the label for accessibility only.
+    /// Hides the label, which remains the accessible name.
     pub fn hide_label(mut self) -> Self {
         self.hide_label = true;
         self
     }
 
-    /// The accessible name, where several fields carry the same label: `email of provider 1`.
+    /// Accessible name, when several fields have the same label: `email of provider 1`.
     pub fn name(mut self, name: &'a str) -> Self {
         self.name = Some(name);
         self
@@ -167,7 +167,7 @@ impl<'a> TextField<'a> {
         self
     }
 
-    /// Shows dots in place of what is typed.
+    /// Masks the text.
     pub fn secret(mut self) -> Self {
         self.secret = true;
         self
@@ -263,7 +263,7 @@ impl<'a> TextField<'a> {
         }
         let mut child = ui.new_child(UiBuilder::new().max_rect(rect).layout(egui::Layout::left_to_right(egui::Align::Center)));
         child.set_clip_rect(ui.clip_rect().intersect(rect.expand(2.0)));
-        // An editor is otherwise at least as high as a button, and hangs below the frame.
+        // Otherwise the editor is at least as high as a button and exceeds the frame.
         child.spacing_mut().interact_size.y = 0.0;
         child.add(edit)
     }

@@ -12,7 +12,7 @@ pub fn section_header(ui: &mut Ui, title: &str, right: impl FnOnce(&mut Ui)) {
     header(ui, title, None, right);
 }
 
-/// A heading that folds what is below. Returns whether it is open.
+/// A collapsing heading. Returns true when open.
 pub fn collapsing_header(ui: &mut Ui, id: Id, title: &str, start_open: bool, right: impl FnOnce(&mut Ui)) -> bool {
     let mut open = ui.data_mut(|data| *data.get_persisted_mut_or(id, start_open));
     if header(ui, title, Some(open), right).clicked() {

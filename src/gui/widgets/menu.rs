@@ -1,11 +1,11 @@
-//! One entry of a menu: icon, words, shortcut at the right.
+//! A menu entry: icon, text, shortcut at the right.
 
 use egui::{Rect, Response, Role, Sense, Ui, WidgetInfo, pos2, vec2};
 
 use super::paint;
 use crate::gui::theme::{self, font};
 
-/// Draws an entry; `blocked` greys it out and says why.
+/// Draws an entry; `blocked` disables it and gives the reason.
 pub fn menu_entry(ui: &mut Ui, icon: &str, text: &str, keys: &str, blocked: Option<&str>) -> Response {
     let t = theme::tokens(ui);
     let width = |text: &str, font| ui.painter().layout_no_wrap(text.to_owned(), font, t.tx).size().x;

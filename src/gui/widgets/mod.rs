@@ -1,5 +1,5 @@
-//! The controls of the studio, as the design draws them. They know tokens and egui, and nothing of datasets; each custom-painted one
-//! tells its role and name to accessibility, so that screen readers and tests find it.
+//! The controls of the studio. They depend on the theme and egui only, not on datasets; each custom-painted one reports role and name
+//! to accessibility, for screen readers and tests.
 
 mod badge;
 mod button;

@@ -1,4 +1,4 @@
-//! Small painting helpers that the controls share: text that is cut with an ellipsis, icons, focus ring, dashed frames.
+//! Painting helpers of the controls: truncated text, icons, focus ring, dashed frames.
 
 use std::sync::Arc;
 
@@ -45,7 +45,7 @@ pub fn icon(painter: &Painter, center: Pos2, icon: &str, size: f32, color: Color
     painter.galley(snap(painter, center - galley.size() / 2.0), galley, color);
 }
 
-/// Moves a corner onto the pixel grid, so that text and one-pixel lines stay sharp.
+/// Snaps a corner to the pixel grid, so that text and one-pixel lines are sharp.
 pub fn snap(painter: &Painter, at: Pos2) -> Pos2 {
     let scale = painter.pixels_per_point();
     pos2((at.x * scale).round() / scale, (at.y * scale).round() / scale)

@@ -1,4 +1,4 @@
-//! The command palette: type a part of what you want, Enter does it.
+//! The command palette: search actions by text, Enter runs one.
 
 use egui::{Align2, Area, Context, Id, Key, Modal, Modifiers, Order, RichText, ScrollArea, Sense, Stroke, TextEdit, Ui, vec2};
 use egui::{Role, WidgetInfo, pos2};
@@ -10,7 +10,7 @@ use crate::gui::theme::{self, font};
 const WIDTH: f32 = 560.0;
 const SHOWN: usize = 200;
 
-/// One thing that can be chosen.
+/// An entry.
 #[derive(Clone, Debug)]
 pub struct PaletteEntry {
     /// Icon before the words.
@@ -19,7 +19,7 @@ pub struct PaletteEntry {
     pub text: String,
     /// Shortcut or count, at the right.
     pub right: String,
-    /// Why it can't be chosen now.
+    /// Why it is disabled.
     pub blocked: Option<String>,
 }
 
@@ -127,7 +127,7 @@ fn entry_ui(ui: &mut Ui, entry: &PaletteEntry, current: bool) -> egui::Response 
     response
 }
 
-/// The numbers of the entries that hold every word of the query, best first; all of them for an empty query.
+/// Indices of the entries that contain every word of the query, best first; all for an empty query.
 fn ranked(query: &str, entries: &[PaletteEntry]) -> Vec<usize> {
     let query = query.to_lowercase();
     let words: Vec<&str> = query.split_whitespace().collect();

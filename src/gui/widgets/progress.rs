@@ -1,4 +1,4 @@
-//! Progress bar and the mark of something that runs.
+//! Progress bar and spinner.
 
 use egui::{Rect, Response, Role, Sense, Ui, WidgetInfo, vec2};
 
@@ -6,7 +6,7 @@ use super::paint;
 use crate::gui::icons;
 use crate::gui::theme;
 
-/// A bar of `height` points that jumps to `fraction` (0 to 1). `name` says what is running.
+/// A progress bar of `width` × `height` points at `fraction` (0 to 1), without animation. `name` is its accessible name.
 pub fn progress_bar(ui: &mut Ui, name: &str, fraction: f32, width: f32, height: f32) -> Response {
     let t = theme::tokens(ui);
     let fraction = if fraction.is_finite() { fraction.clamp(0.0, 1.0) } else { 0.0 };
@@ -25,7 +25,7 @@ pub fn progress_bar(ui: &mut Ui, name: &str, fraction: f32, width: f32, height: 
     response
 }
 
-/// A turning circle. The caller asks for repaints while work runs; this does not, so an idle window stays idle.
+/// A spinner. It requests no repaints itself: the window repaints while work runs.
 pub fn spinner(ui: &mut Ui, size: f32) -> Response {
     let t = theme::tokens(ui);
     let (rect, response) = ui.allocate_exact_size(vec2(size, size), Sense::hover());

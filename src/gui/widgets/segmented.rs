@@ -1,4 +1,4 @@
-//! A row of choices of which one is on: levels, filters, compare modes.
+//! A segmented control: a row of choices of which one is selected.
 
 use egui::{Rect, Response, Role, Sense, Stroke, StrokeKind, Ui, WidgetInfo, pos2, vec2};
 
@@ -7,11 +7,11 @@ use crate::gui::theme::{self, font};
 
 /// One choice.
 pub struct Segment<'a, T> {
-    /// What is chosen.
+    /// Value of the choice.
     pub value: T,
     /// An icon before the text, with its own colour where that means something.
     pub icon: Option<(&'static str, Option<egui::Color32>)>,
-    /// The word.
+    /// Text.
     pub text: &'a str,
     /// A count after it; empty for none.
     pub count: String,
@@ -38,7 +38,7 @@ impl<'a, T> Segment<'a, T> {
     }
 }
 
-/// The width of each choice, and of its text.
+/// Widths of a choice and of its text.
 fn widths_of<T>(ui: &Ui, segments: &[Segment<'_, T>]) -> Vec<(f32, f32)> {
     let t = theme::tokens(ui);
     let width = |segment: &Segment<'_, T>| {

@@ -9,7 +9,7 @@ use crate::gui::theme::{self, font};
 
 const VALUE: f32 = 40.0;
 
-/// Changes `value` within `range` by drag, click and the left and right keys; a double click gives `default`.
+/// Changes `value` within `range` by drag, click and arrow keys; a double click sets `default`.
 pub fn slider(ui: &mut Ui, name: &str, value: &mut f32, range: RangeInclusive<f32>, default: f32, width: f32) -> Response {
     let t = theme::tokens(ui);
     let (from, to) = (*range.start(), *range.end());
@@ -48,7 +48,7 @@ pub fn slider(ui: &mut Ui, name: &str, value: &mut f32, range: RangeInclusive<f3
     response
 }
 
-/// A value as text: as fine as the range makes sense of.
+/// Formats a value with decimals suited to the range.
 fn shown(value: f32, span: f32) -> String {
     if span >= 20.0 { format!("{value:.0}") } else { format!("{value:.2}") }
 }

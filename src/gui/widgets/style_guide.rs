@@ -1,4 +1,4 @@
-//! Every control in both themes on one sheet, to be looked at. Set TACO_STUDIO_SHEETS to a folder to get it as PNG.
+//! The style guide: every control in both themes on one image. Set TACO_STUDIO_SHEETS to a folder to write it as PNG.
 
 use egui::{Rect, RichText, Ui, UiBuilder, pos2, vec2};
 use egui_kittest::Harness;

@@ -1,5 +1,5 @@
-//! A table over any number of rows: two-line header, first columns sticky, columns that can be resized and sorted. The cells come from
-//! a [`TableSource`], which is asked for visible rows and columns only.
+//! A virtual table: two-line header, sticky first columns, resizable and sortable columns. A [`TableSource`] provides the visible
+//! cells.
 
 use std::borrow::Cow;
 
@@ -15,17 +15,17 @@ const GUTTER: f32 = 28.0;
 const PAD: f32 = 8.0;
 const NARROWEST: f32 = 40.0;
 
-/// The status of a row or a sample; four different outlines, so that colour is never alone.
+/// Status of a row or a sample, by shape as well as colour.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Mark {
-    /// Not known, or not worth a mark.
+    /// Unknown, or nothing to mark.
     #[default]
     None,
     /// Checked, fine.
     Ok,
     /// A placeholder.
     Padded,
-    /// Worth a look.
+    /// Warning.
     Warning,
     /// Breaks a rule.
     Error,
@@ -56,9 +56,9 @@ pub enum PitMark {
     Padded,
     /// Of the wrong type, or with a finding of its own.
     Wrong,
-    /// Another id, or at another place.
+    /// Another id, or another position.
     Odd,
-    /// Nothing stands there: a slot.
+    /// Missing: a slot.
     Missing,
 }
 
@@ -104,11 +104,11 @@ pub trait TableSource {
     fn mark(&self, _row: u64) -> Mark {
         Mark::None
     }
-    /// Height of what stands below the two lines of the header; 0 for nothing.
+    /// Height of the area below the two header lines; 0 for none.
     fn head_extra(&self) -> f32 {
         0.0
     }
-    /// Paints it for a visible column.
+    /// Paints that area for a visible column.
     fn head_extra_ui(&self, _painter: &Painter, _t: &Tokens, _rect: Rect, _column: usize) {}
     /// The row's accessible name, by default the first cell.
     fn name(&self, row: u64) -> String {
@@ -119,7 +119,7 @@ pub trait TableSource {
     }
 }
 
-/// Where a table stands, and how wide its columns are.
+/// Scroll position and column widths of a table.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct TableState {
     /// Vertical position.
@@ -130,7 +130,7 @@ pub struct TableState {
     names: Vec<String>,
 }
 
-/// What happened to the table in this frame.
+/// Interactions of this frame.
 #[derive(Default)]
 pub struct TableOutput {
     /// The row to select.
@@ -139,7 +139,7 @@ pub struct TableOutput {
     pub activated: Option<u64>,
     /// The head of this column was clicked.
     pub header_clicked: Option<usize>,
-    /// The row that something is being dragged over.
+    /// The row under a drag.
     pub under: Option<(u64, Response)>,
 }
 
@@ -172,7 +172,7 @@ impl<'a> Table<'a> {
         self
     }
 
-    /// How many columns stay when the others scroll sideways.
+    /// Number of columns that do not scroll sideways.
     pub fn sticky(mut self, columns: usize) -> Self {
         self.sticky = columns;
         self
@@ -184,7 +184,7 @@ impl<'a> Table<'a> {
         self
     }
 
-    /// Fills what is available. `menu` fills the context menu of a row.
+    /// Fills the available space. `menu` fills the context menu of a row.
     pub fn show(self, ui: &mut Ui, state: &mut TableState, mut menu: impl FnMut(&mut Ui, u64)) -> TableOutput {
         let t = theme::tokens(ui);
         let columns = self.source.columns();
@@ -216,7 +216,7 @@ impl<'a> Table<'a> {
         output
     }
 
-    /// Takes the widths over when the columns change: a column keeps its width by name.
+    /// Keeps column widths by name when the columns change.
     fn adopt(&self, state: &mut TableState, columns: &[Column]) {
         let same = state.names.len() == columns.len() && state.names.iter().zip(columns).all(|(name, column)| *name == column.name);
         if same && state.widths.len() == columns.len() {

@@ -1,4 +1,4 @@
-//! A list of words as removable chips, with suggestions while typing.
+//! A tag input: removable chips, with suggestions while typing.
 
 use egui::{
     Id, Key, Modifiers, Popup, PopupCloseBehavior, Rect, RichText, Sense, Shape, Stroke, StrokeKind, TextEdit, Ui, UiBuilder, pos2,
@@ -16,9 +16,9 @@ pub fn tag_input_id(ui: &Ui, name: &str) -> Id {
     ui.make_persistent_id(("tags", name)).with("edit")
 }
 
-/// Edits `tags`; `name` is the accessible name of the input, `suggestions` what is offered. True when the list changed.
-/// With `strict`, only suggestions can be added; otherwise Enter, a comma or going elsewhere takes what is typed. Down and Up go
-/// through the suggestions; Escape throws away what is typed.
+/// Edits `tags`; `name` is the accessible name of the input. True when the list changed.
+/// With `strict`, only suggestions can be added; otherwise Enter, a comma or losing the focus adds the typed text. Down and Up
+/// select suggestions; Escape discards the typed text.
 pub fn tag_input<S: AsRef<str>>(
     ui: &mut Ui,
     name: &str,
@@ -50,7 +50,7 @@ pub fn tag_input<S: AsRef<str>>(
     }
     let room = (child.available_size_before_wrap().x - 4.0).max(80.0);
     let edit_id = tag_input_id(ui, name);
-    // Read before the editor runs, because it takes the focus away on Enter.
+    // Read before the editor, which releases the focus on Enter.
     let (enter, comma) = child.input(|input| (input.key_pressed(Key::Enter), typed.contains(',')));
     let (marks, lists) = (id.with("mark"), id.with("list"));
     let mut mark: Option<usize> = ui.data(|data| data.get_temp(marks)).unwrap_or_default();
@@ -103,7 +103,7 @@ pub fn tag_input<S: AsRef<str>>(
     };
     let mut added = None;
     let popup = id.with("popup");
-    // Once something was taken the list stays away until the next letter, or it would hide what comes below.
+    // After a tag was added the list stays closed until the next key, so that it does not cover the content below.
     let rest = id.with("rest");
     let resting = ui.data(|data| data.get_temp(rest)).unwrap_or(false) && wanted.is_empty() && response.has_focus();
     let open = response.has_focus() && !offered.is_empty() && !resting && (strict || !wanted.is_empty());
@@ -123,7 +123,7 @@ pub fn tag_input<S: AsRef<str>>(
                 }
             }
         });
-    // Keeps the list for the frame in which the press on it takes the focus away, so that the click arrives.
+    // Keep the list for the frame in which a press on it takes the focus, so that the click arrives.
     let hovered = shown.is_some_and(|shown| shown.response.contains_pointer());
     ui.data_mut(|data| data.insert_temp::<bool>(popup, hovered && !offered.is_empty()));
 
@@ -136,7 +136,7 @@ pub fn tag_input<S: AsRef<str>>(
     } else if response.lost_focus() && ui.input(|input| input.key_pressed(Key::Escape)) {
         typed.clear();
     } else if stays && !hovered && added.is_none() {
-        // Who goes elsewhere means what was typed. Of suggestions alone, only a whole one or the only one is meant.
+        // Losing the focus adds the typed text; with `strict`, only an exact or the only suggestion.
         let only = offered.first().filter(|_| strict && offered.len() == 1);
         added = exact.or(only).map(|text| (*text).to_owned()).or_else(raw);
     }

@@ -13,23 +13,23 @@ const SHOWN_S: f64 = 6.0;
 /// A message with an optional action.
 #[derive(Clone, Debug)]
 pub struct Toast {
-    /// True for good news, false for a neutral note.
+    /// True for success, false for a neutral note.
     pub good: bool,
     /// What has happened.
     pub text: String,
-    /// A thing to do, with its shortcut: `("Undo", "Ctrl Z")`.
+    /// An action with its shortcut: `("Undo", "Ctrl Z")`.
     pub action: Option<(&'static str, &'static str)>,
     since_s: Option<f64>,
 }
 
-/// What became of the toast in this frame.
+/// Outcome of a frame of the toast.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ToastEvent {
     /// Still there.
     Shown,
     /// Its action was clicked.
     Acted,
-    /// Its time is over.
+    /// It has timed out.
     Over,
 }
 

@@ -1,4 +1,4 @@
-//! A tree as flat virtual rows: indent guides, glyph, id, count or size, status mark. The source decides what is unfolded.
+//! A tree as flat virtual rows: indent guides, icon, id, count or size, status mark. The source decides what is unfolded.
 
 use egui::{Rect, Response, Role, Sense, Stroke, Ui, WidgetInfo, pos2, vec2};
 
@@ -31,15 +31,15 @@ pub struct TreeRow {
     pub right_bad: bool,
     /// Status.
     pub mark: Mark,
-    /// A child that is missing: what would fill it. Drawn as a dashed slot.
+    /// Text of a missing child, drawn as a dashed slot.
     pub slot: Option<String>,
-    /// The slot waits for what is being dragged.
+    /// True when the slot accepts what is being dragged.
     pub wanted: bool,
     /// One of several that are selected.
     pub chosen: bool,
 }
 
-/// What happened to the tree in this frame.
+/// Interactions of this frame.
 #[derive(Default)]
 pub struct TreeOutput {
     /// The row to select.
@@ -52,7 +52,7 @@ pub struct TreeOutput {
     pub activated: Option<u64>,
 }
 
-/// Draws the rows; `row` gives one by its number, `touch` adds what else a row reacts to: its menu, drag and drop.
+/// Draws the rows; `row` gives a row by its index, `touch` adds interactions: context menu, drag and drop.
 pub fn tree(
     ui: &mut Ui,
     name: &str,
@@ -99,7 +99,7 @@ pub fn tree(
     output
 }
 
-/// Paints a row; gives the rectangle of its caret, if it has one.
+/// Paints a row; returns the rectangle of its caret, if any.
 pub(super) fn row_ui(ui: &Ui, rect: Rect, item: &TreeRow, selected: bool, hovered: bool) -> Option<Rect> {
     let t = theme::tokens(ui);
     let painter = ui.painter();

@@ -1,5 +1,5 @@
-//! Rows of one height, of which only the visible ones are made. A position is a row number and an offset inside that row: a single
-//! 32-bit distance from the top would lose the pixel near row one million.
+//! Virtual rows of equal height: only visible ones are drawn. A scroll position is a row number and an offset inside that row, because
+//! a 32-bit distance from the top would lose pixels near row one million.
 
 use std::ops::Range;
 
@@ -9,10 +9,10 @@ use crate::gui::theme;
 
 const BAR: f32 = 6.0;
 const HANDLE_MIN: f64 = 28.0;
-/// How near to the edge something that is dragged scrolls.
+/// Distance from the edge at which a drag scrolls, in points.
 const EDGE: f32 = 20.0;
 
-/// Where a list of rows stands. Survives between frames; may be saved.
+/// Scroll position of a list; kept between frames, may be saved.
 #[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct RowScroll {
     first: u64,
@@ -29,12 +29,12 @@ impl RowScroll {
         self.first
     }
 
-    /// Puts `row` at the top.
+    /// Scrolls `row` to the top.
     pub fn go_to(&mut self, row: u64) {
         (self.first, self.offset, self.reveal) = (row, 0.0, None);
     }
 
-    /// Scrolls as little as needed to show `row` whole.
+    /// Scrolls as little as needed to show the whole of `row`.
     pub fn reveal(&mut self, row: u64) {
         self.reveal = Some(row);
     }
@@ -71,20 +71,20 @@ impl RowScroll {
         if row < self.first || (row == self.first && self.offset > 0.0) {
             (self.first, self.offset) = (row, 0.0);
         } else if row >= self.first + whole || ((row - self.first + 1) as f32 * height - self.offset) > view {
-            // The row's lower edge goes to the lower edge of the view.
+            // Align the row with the lower edge of the view.
             let top = (row + 1) as f64 * f64::from(height) - f64::from(view);
             self.set_position(top.max(0.0), height);
         }
     }
 }
 
-/// What happened to the rows in this frame.
+/// Interactions of this frame.
 pub struct RowsOutput {
     /// The whole list, which holds the keyboard focus.
     pub response: Response,
     /// The rows that were drawn.
     pub visible: Range<u64>,
-    /// The keyboard asks to move the cursor here. It is already being scrolled to.
+    /// Row that the keyboard cursor moves to, already scrolled into view.
     pub moved_to: Option<u64>,
     /// A row was clicked with the first button.
     pub clicked: Option<u64>,
@@ -119,7 +119,7 @@ impl<'a> VirtualRows<'a> {
         self
     }
 
-    /// The selected row, from where the keyboard moves on.
+    /// The selected row, where keyboard navigation starts.
     pub fn cursor(mut self, cursor: Option<u64>) -> Self {
         self.cursor = cursor;
         self
@@ -131,13 +131,13 @@ impl<'a> VirtualRows<'a> {
         self
     }
 
-    /// What rows react to.
+    /// Interactions that rows sense.
     pub fn sense(mut self, sense: Sense) -> Self {
         self.sense = sense;
         self
     }
 
-    /// Fills what is available. `add_row` draws one row into its rectangle and describes its response to accessibility.
+    /// Fills the available space. `add_row` draws a row into its rectangle and sets its accessibility info.
     pub fn show(self, ui: &mut Ui, scroll: &mut RowScroll, mut add_row: impl FnMut(&mut Ui, u64, Rect, &Response)) -> RowsOutput {
         let view = ui.available_rect_before_wrap();
         let id = ui.make_persistent_id(("rows", self.name));
@@ -188,7 +188,7 @@ impl<'a> VirtualRows<'a> {
                 output.double_clicked = Some(row);
             }
         }
-        // The bar lies over the rows, so that it gets the pointer first.
+        // The bar is above the rows, so that it gets the pointer first.
         self.paint_bar(ui, id, view, scroll);
         if output.clicked.is_some() {
             output.response.request_focus();
@@ -228,7 +228,7 @@ impl<'a> VirtualRows<'a> {
         keys
     }
 
-    /// The track's rectangle and the handle's length, if there is more than fits.
+    /// Track rectangle and handle length, if the rows do not fit.
     fn bar_geometry(&self, view: Rect) -> Option<(Rect, f64)> {
         let content = self.rows as f64 * f64::from(self.height);
         let shown = f64::from(view.height());
@@ -251,7 +251,7 @@ impl<'a> VirtualRows<'a> {
     }
 
     fn bar(&self, ui: &Ui, id: Id, view: Rect, scroll: &mut RowScroll) {
-        // The response of the frame before: rows are drawn first, so that the bar can lie on top of them.
+        // The response of the last frame: rows are drawn first and the bar above them.
         let Some((track, handle, points_each)) = self.handle(view, scroll) else { return };
         let Some(response) = ui.ctx().read_response(id.with("bar")) else { return };
         let Some(pointer) = response.interact_pointer_pos() else {
@@ -260,7 +260,7 @@ impl<'a> VirtualRows<'a> {
         };
         if response.drag_started() {
             let inside = pointer.y - handle.top();
-            // A press beside the handle brings the handle's middle to the pointer.
+            // A press beside the handle centres the handle on the pointer.
             let on_handle = (0.0..=handle.height()).contains(&inside);
             scroll.grabbed = Some(if on_handle { inside } else { handle.height() / 2.0 });
         }
@@ -280,7 +280,7 @@ impl<'a> VirtualRows<'a> {
     }
 }
 
-/// Something that is dragged to the upper or lower edge scrolls the rows.
+/// A drag at the upper or lower edge scrolls the rows.
 fn drag_scroll(ui: &Ui, view: Rect, scroll: &mut RowScroll, height: f32) {
     if !DragAndDrop::has_any_payload(ui.ctx()) || !ui.rect_contains_pointer(view) {
         return;

@@ -1,5 +1,5 @@
-//! The middle column of the write dialog: how much will be written, and everything that has to hold before. A check that blocks says
-//! why and leads to the place. What takes more than a moment is looked at in jobs.
+//! The middle column of the write dialog: the estimate and the preconditions. A check that blocks gives the reason and a link; slow
+//! checks run in jobs.
 
 use std::path::PathBuf;
 
@@ -20,15 +20,15 @@ use crate::model::{Dataset, Finding, Location, Report, Rule, Sample, Severity};
 use crate::studio::Document;
 use crate::validate;
 
-/// What a check says.
+/// A line of the checks.
 pub struct Line {
-    /// `None` while it is looked at.
+    /// `None` while pending.
     state: Option<Tone>,
     title: String,
     detail: String,
-    /// Writing waits for this.
+    /// True when this blocks writing.
     pub blocks: bool,
-    /// Where it leads.
+    /// The finding that it links to.
     jump: Option<Finding>,
 }
 
@@ -41,7 +41,7 @@ impl Line {
         Self { state: None, title: title.into(), detail: String::new(), blocks: true, jump: None }
     }
 
-    /// The reason in the foot of the dialog.
+    /// The reason shown in the footer of the dialog.
     pub fn reason(&self) -> String {
         match self.state {
             None => tr!("still looking").into(),
@@ -50,20 +50,20 @@ impl Line {
     }
 }
 
-/// Why nothing can be written at a destination.
+/// Why a destination is refused.
 #[derive(Clone, Debug)]
 enum Refused {
-    /// What it would lie in is a file.
+    /// Its parent is a file.
     InFile(PathBuf),
-    /// What it would lie in can't be written to.
+    /// Its parent is not writable.
     ReadOnly(PathBuf),
-    /// The path does not say where.
+    /// The path is relative.
     Relative,
-    /// A ZIP under the name of a folder.
+    /// A folder exists where a ZIP is to be written.
     Folder,
-    /// A FOLDER under the name of a file.
+    /// A file exists where a FOLDER is to be written.
     File,
-    /// A folder that holds this, which is no part of a dataset.
+    /// The folder contains this entry, which is not part of a dataset.
     Foreign(String),
 }
 
@@ -83,34 +83,34 @@ impl Refused {
     }
 }
 
-/// What the disk says of a destination.
+/// State of a destination on disk.
 #[derive(Clone, Debug, Default)]
 struct Disk {
     there: bool,
-    /// Why nothing can be written there.
+    /// Why it is refused.
     refused: Option<Refused>,
     free: Option<u64>,
 }
 
-/// What is looked at for the dialog.
+/// State of the checks.
 #[derive(Default)]
 pub struct Checks {
     sources: AsyncValue<Key, Report>,
     disk: AsyncValue<(String, Container), Disk>,
     parts: AsyncValue<(Key, String), Vec<PlannedPart>>,
     sizes: AsyncValue<Key, Vec<(String, u64)>>,
-    /// The key of the parts that are wanted now.
+    /// Key of the newest request for parts.
     parts_wanted: Option<(Key, String)>,
     disk_wanted: Option<(String, Container)>,
     key: Key,
-    /// Wishes that leave the dialog open.
+    /// Requests that keep the dialog open.
     pub requests: Vec<Request>,
     /// A request that closes the dialog.
     pub leave: Option<Request>,
 }
 
 impl Checks {
-    /// Starts what is not known yet.
+    /// Requests missing values.
     pub fn refresh(&mut self, cx: &PanelContext<'_>, choices: &Choices, options: Option<&BuildOptions>) {
         let Some(draft) = cx.document().and_then(Document::draft) else { return };
         self.key = (cx.session.serial, revision(cx.studio));
@@ -141,17 +141,17 @@ impl Checks {
         self.disk.get(self.disk_wanted.as_ref()?)?.as_ref().ok()
     }
 
-    /// True when something lies at the destination.
+    /// True when the destination exists.
     pub fn is_there(&self) -> bool {
         self.disk_now().is_some_and(|disk| disk.there)
     }
 
-    /// The parts as planned now.
+    /// The planned parts.
     pub fn planned(&self) -> Option<&Vec<PlannedPart>> {
         self.parts.get(self.parts_wanted.as_ref()?)?.as_ref().ok()
     }
 
-    /// How many parts.
+    /// Number of parts.
     pub fn part_count(&self) -> Option<usize> {
         self.planned().map(Vec::len)
     }
@@ -249,7 +249,7 @@ impl Checks {
         }
         if let (Some(free), Some(needed)) = (disk.free, cx.session.totals().bytes) {
             let text = tr!("Free space {free}, needs {needed}", free = paint::bytes(free), needed = paint::bytes(needed));
-            // Tables and archive records come on top.
+            // Margin for tables and archive records.
             let enough = free > needed + needed / 50;
             lines.push(Line::new(if enough { Tone::Ok } else { Tone::Error }, text, ""));
         }
@@ -292,7 +292,7 @@ impl Checks {
                         }
                     }
                 }
-                // The check that the problem list knows looks at the sources as well.
+                // The problem list contains the findings about sources.
                 self.leave =
                     Some(Request::Do(if finding.rule == Rule::SourceMissing { Action::Validate } else { Action::ShowProblems }));
             }
@@ -358,7 +358,7 @@ fn group_line(title: String, detail: String, findings: &[&Finding]) -> Line {
     line
 }
 
-/// Draws a check; gives the finding when its link was clicked.
+/// Draws a check; returns the finding when its link was clicked.
 fn line_ui<'a>(ui: &mut Ui, line: &'a Line) -> Option<&'a Finding> {
     let t = theme::tokens(ui);
     let (icon, color) = match line.state {
@@ -398,7 +398,7 @@ fn line_ui<'a>(ui: &mut Ui, line: &'a Line) -> Option<&'a Finding> {
     clicked
 }
 
-/// Bytes of data by position of level 1, the largest first, the small ones together; the words are for what is not a position.
+/// Bytes of data by position of level 1, largest first, small ones merged; `words` label padding, roots and others.
 fn sizes_of(dataset: &Dataset, [padding, roots, others]: [&str; 3]) -> Vec<(String, u64)> {
     let mut sizes: std::collections::HashMap<&str, u64> = std::collections::HashMap::new();
     for root in &dataset.root.samples {
@@ -433,7 +433,7 @@ fn disk_of(path: &std::path::Path, container: Container) -> Disk {
             Some(Refused::ReadOnly(above.to_owned()))
         }
         None if path.is_relative() => Some(Refused::Relative),
-        // What the writer refuses, replacing or not.
+        // Refused by the writer, even with replace.
         _ => match container {
             Container::Zip if path.is_dir() => Some(Refused::Folder),
             Container::Folder if path.is_file() => Some(Refused::File),
@@ -444,7 +444,7 @@ fn disk_of(path: &std::path::Path, container: Container) -> Disk {
     Disk { there, refused, free: free_bytes(path) }
 }
 
-/// The names of what will be written beside the parts.
+/// Names of files written beside the parts.
 pub fn index_names(options: &BuildOptions) -> Vec<&'static str> {
     let formats = options.parts.iter().flat_map(|parts| &parts.consolidate);
     formats
@@ -485,7 +485,7 @@ mod tests {
         assert!(disk(&file).there && disk(folder.path()).there);
         assert!(matches!(disk(&file).refused, Some(Refused::File)));
         assert!(disk(&file.join("below.tacozip")).refused.is_some());
-        // A folder of somebody's own is not replaced; the check names what is in it.
+        // A foreign folder is not replaced; the check names an entry of it.
         let text = disk(folder.path()).refused.expect("is refused").text();
         assert!(text.contains("file"), "{text}");
         assert!(matches!(disk(folder.path()).refused, Some(Refused::Foreign(name)) if name == "file"));

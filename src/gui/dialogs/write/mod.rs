@@ -1,5 +1,5 @@
-//! Writing the draft: what is chosen, the estimate and the checks that can block it, what will be written; then progress, what was
-//! written, and that it was opened again and compared. The parts of the dialog are in the files beside this one.
+//! The write dialog: options, estimate and checks, files to write; then progress, result and comparison. Its columns are in the files
+//! beside this one.
 
 mod checks;
 mod options;
@@ -25,29 +25,29 @@ use crate::studio::Command;
 use crate::table::{Compression, ParquetOptions};
 use checks::{Checks, Line};
 
-/// Where the dialog is.
+/// Stage of the dialog.
 pub enum Stage {
     /// Nothing was written yet.
     Choosing,
     /// The job that writes.
     Running(JobId),
-    /// It failed, and why.
+    /// Failed with this error.
     Failed(String),
-    /// It was stopped.
+    /// Cancelled.
     Cancelled,
-    /// Written; being compared, or compared, or not to be compared.
+    /// Written, with the state of the comparison.
     Done(Built, Proof),
 }
 
-/// What is known of a written dataset beyond that it was written.
+/// State of the comparison of a written dataset.
 pub enum Proof {
-    /// Nobody asked.
+    /// Not requested.
     None,
-    /// The job that compares is to be started, or runs.
+    /// The job is requested, or runs.
     Running(Option<JobId>),
-    /// It could not be compared.
+    /// The comparison failed.
     Failed(String),
-    /// What the comparison found.
+    /// Result of the comparison.
     Found(Arc<Verified>),
 }
 
@@ -73,11 +73,11 @@ pub enum Split {
     None,
 }
 
-/// What is chosen in the dialog, as typed.
+/// Options of the dialog, as typed.
 pub struct Choices {
     /// The container.
     pub container: Container,
-    /// Where to.
+    /// Destination.
     pub target: String,
     /// How parts are made.
     pub split: Split,
@@ -85,24 +85,24 @@ pub struct Choices {
     pub size: String,
     /// The column to split by.
     pub column: String,
-    /// What tables are compressed with.
+    /// Compression of the tables.
     pub compression: Compression,
-    /// Its level; empty for the usual one.
+    /// Compression level; empty for the default.
     pub level: String,
     /// Rows of a row group.
     pub rows: String,
     /// Write TACOLLECTION.json as well.
     pub collection_file: bool,
-    /// Compare afterwards.
+    /// Compare after writing.
     pub verify: bool,
-    /// How much.
+    /// Depth of the comparison.
     pub depth: Depth,
-    /// Replace what is there.
+    /// Replace an existing destination.
     pub replace: bool,
 }
 
 impl Choices {
-    /// The command's options, or what is not right yet.
+    /// The options of the command, or why the input is invalid.
     pub fn options(&self) -> Result<BuildOptions, String> {
         let rows = self.rows.chars().filter(|letter| !letter.is_whitespace()).collect::<String>();
         let level = self.level.trim();
@@ -134,7 +134,7 @@ impl Choices {
         };
         let format = if self.container == Container::Folder { Format::Folder } else { Format::Zip };
         let target = dropped_paths::parse_path(&self.target);
-        // Parts are named after a file in the folder that was chosen.
+        // Parts are named after a file in the chosen folder.
         let target = match self.container {
             Container::Parts => target.join(format!("{}.tacozip", name_of(&target))),
             _ => target,
@@ -143,7 +143,7 @@ impl Choices {
     }
 }
 
-/// The name, with a number behind it where an archive or a folder of that name is one that the draft reads from.
+/// The name, with a number appended if the draft reads from an archive or folder of that name.
 fn free_name(folder: &std::path::Path, name: &str, own: &HashSet<PathBuf>) -> String {
     let is_own = |name: &str| own.contains(&folder.join(name)) || own.contains(&folder.join(format!("{name}.tacozip")));
     let mut names = std::iter::once(name.to_owned()).chain((2..).map(|number| format!("{name}-{number}")));
@@ -160,14 +160,14 @@ pub struct WriteDialog {
     pub(super) stage: Stage,
     pub(super) checks: Checks,
     pub(super) duckdb: bool,
-    /// How long the job took that wrote.
+    /// Duration of the write job.
     pub(super) took: std::time::Duration,
-    /// Places that the draft reads from: none of them is proposed.
+    /// Paths that the draft reads from; never proposed.
     own: HashSet<PathBuf>,
 }
 
 impl WriteDialog {
-    /// Proposes a file named after the dataset's id, but none of the places that the draft reads from.
+    /// Proposes a file named after the dataset's id, excluding paths that the draft reads from.
     pub fn new(folder: PathBuf, id: &str, own: HashSet<PathBuf>) -> Self {
         let name = free_name(&folder, if id.is_empty() { "dataset" } else { id }, &own);
         let choices = Choices {
@@ -187,7 +187,7 @@ impl WriteDialog {
         Self { choices, stage: Stage::Choosing, checks: Checks::default(), duckdb: false, took: Default::default(), own }
     }
 
-    /// A job of this dialog has begun: the one that writes, or the one that compares.
+    /// Records the job that writes or compares.
     pub fn started(&mut self, job: JobId) {
         match &mut self.stage {
             Stage::Done(_, proof) => *proof = Proof::Running(Some(job)),
@@ -195,13 +195,13 @@ impl WriteDialog {
         }
     }
 
-    /// The dataset is written.
+    /// Records the written dataset.
     pub fn done(&mut self, built: Built) {
         let proof = if self.choices.verify { Proof::Running(None) } else { Proof::None };
         self.stage = Stage::Done(built, proof);
     }
 
-    /// It was compared.
+    /// Records the result of the comparison.
     pub fn verified(&mut self, job: Option<JobId>, found: Arc<Verified>) {
         if let Stage::Done(_, proof) = &mut self.stage
             && matches!(&*proof, Proof::Running(running) if *running == job)
@@ -210,7 +210,7 @@ impl WriteDialog {
         }
     }
 
-    /// True when the failed job is this dialog's.
+    /// Records a failed job. True when it is this dialog's job.
     pub fn failed(&mut self, job: JobId, error: &Error) -> bool {
         let hints: String = error.hints().iter().map(|hint| format!("\n{hint}")).collect();
         match &mut self.stage {
@@ -223,7 +223,7 @@ impl WriteDialog {
         true
     }
 
-    /// A job was stopped.
+    /// Records that a job was cancelled.
     pub fn cancelled(&mut self, job: JobId) {
         match &mut self.stage {
             Stage::Running(running) if *running == job => self.stage = Stage::Cancelled,
@@ -232,7 +232,7 @@ impl WriteDialog {
         }
     }
 
-    /// Puts the target into another folder.
+    /// Moves the target into another folder.
     pub fn set_folder(&mut self, folder: PathBuf) {
         let path = PathBuf::from(&self.choices.target);
         let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
@@ -269,7 +269,7 @@ impl WriteDialog {
         let title = cx.document().map(|document| document.title().into_owned()).unwrap_or_default();
         let close = head_ui(ui, icons::EXPORT, tr!("Write dataset"), &title) && !self.is_running();
         if let Stage::Done(built, proof @ Proof::Running(None)) = &mut self.stage {
-            // Started once; the job's number comes back through [`WriteDialog::started`].
+            // Started once; the id of the job arrives in [`WriteDialog::started`].
             *proof = Proof::Running(Some(JobId(u64::MAX)));
             cx.run(Command::Verify { paths: written_paths(built), depth: self.choices.depth });
         }
@@ -380,7 +380,7 @@ impl WriteDialog {
     }
 }
 
-/// A corner, for the files beside this one.
+/// Shorthand for a position.
 pub(super) fn at(x: f32, y: f32) -> egui::Pos2 {
     pos2(x, y)
 }

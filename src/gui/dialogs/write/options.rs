@@ -1,4 +1,4 @@
-//! The left column of the write dialog: container, destination, parts, compression, what else is written.
+//! The left column of the write dialog: container, destination, parts, compression, options.
 
 use egui::{Frame, Margin, Rect, RichText, Role, Sense, Stroke, StrokeKind, Ui, WidgetInfo, vec2};
 
@@ -162,14 +162,14 @@ impl WriteDialog {
     }
 }
 
-/// A title in a column.
+/// Draws the title of a section.
 pub(super) fn heading(ui: &mut Ui, text: &str) {
     Frame::NONE.inner_margin(Margin { top: 4, ..Margin::ZERO }).show(ui, |ui| {
         ui.label(RichText::new(text).font(font::semibold(12.5)));
     });
 }
 
-/// One container to choose. True when it was clicked.
+/// Draws a container choice. True when it was clicked.
 fn card_ui(ui: &mut Ui, chosen: bool, name: &str, ending: &str, what: &str, icon: &str) -> bool {
     let t = theme::tokens(ui);
     let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width(), 48.0), Sense::click());

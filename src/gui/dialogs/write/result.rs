@@ -1,5 +1,4 @@
-//! The right column of the write dialog: the files that will be written; how far writing is; what was written, what comparing it
-//! found, and how to read it from Python.
+//! The right column of the write dialog: files to write, progress, result, comparison, and a Python snippet that reads the dataset.
 
 use egui::{Frame, Margin, Rect, RichText, Role, Sense, Stroke, StrokeKind, Ui, WidgetInfo, vec2};
 
@@ -16,7 +15,7 @@ use crate::gui::widgets::{self, Button, Note, Segment, note_ui, paint};
 use crate::ops::Verified;
 use crate::studio::Command;
 
-/// Files that are listed.
+/// Most files listed.
 const LISTED: usize = 10;
 
 impl WriteDialog {
@@ -268,7 +267,7 @@ fn code_ui(ui: &mut Ui, code: &str) {
     });
 }
 
-/// How the official reader opens it.
+/// Python code that opens it with the official reader.
 fn snippet(built: &Built, sql: bool) -> String {
     let path = built.path.display().to_string().replace('\\', "\\\\").replace('"', "\\\"");
     match sql {

@@ -35,7 +35,7 @@ struct Typed {
     since_s: Option<f64>,
 }
 
-/// What the panel keeps.
+/// State of the panel.
 #[derive(Default)]
 pub struct FormState {
     typed: HashMap<String, Typed>,

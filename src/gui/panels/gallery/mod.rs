@@ -1,5 +1,5 @@
-//! The gallery: a card for each sample of level 0 under the filter, with a small picture of one of its files. Pictures are made in the
-//! background, those that show first, and kept on disk.
+//! The gallery: a card with a thumbnail for each filtered sample of level 0. Thumbnails are computed in the background, visible ones
+//! first, and cached on disk.
 
 mod pictures;
 
@@ -29,10 +29,10 @@ const GAP: f32 = 10.0;
 const SMALLEST: f32 = 84.0;
 const LARGEST: f32 = 300.0;
 
-/// What the panel keeps.
+/// State of the panel.
 pub struct GalleryState {
     made_for: Option<Key>,
-    /// Which file of each sample: positions below level 0.
+    /// The file shown of each sample, as positions below level 0.
     file: Vec<u32>,
     files: Vec<(Vec<u32>, String)>,
     preset: Option<Preset>,
@@ -41,7 +41,7 @@ pub struct GalleryState {
     sort: Option<String>,
     order: AsyncValue<(Key, usize, String), Arc<Vec<u32>>>,
     scroll: RowScroll,
-    /// Columns whose values stand on the picture and below it.
+    /// Columns shown on the thumbnail and below it.
     captions: [Option<String>; 2],
     pictures: Pictures,
 }
@@ -117,7 +117,7 @@ fn refresh(cx: &mut PanelContext<'_>, document: &Document) {
         return;
     }
     let files = files_of(document);
-    // After an edit the choices of the person stay as far as they still make sense.
+    // Choices survive edits while they remain valid.
     if !files.iter().any(|(path, _)| *path == state.file) {
         let raster = files.iter().find(|(_, name)| crate::gui::panels::tree::file_icon(name) == icons::IMAGE).or(files.first());
         state.file = raster.map(|(path, _)| path.clone()).unwrap_or_default();
@@ -134,12 +134,12 @@ fn refresh(cx: &mut PanelContext<'_>, document: &Document) {
     state.made_for = Some(key);
 }
 
-/// The name of a file of each sample as it is shown.
+/// Display name of the chosen file.
 fn shown_name((path, name): &(Vec<u32>, String)) -> &str {
     if path.is_empty() { tr!("the sample itself") } else { name }
 }
 
-/// The FILEs of the first sample that is no placeholder, by their positions and names; a sample that is a FILE has no name in it.
+/// Positions and names of the FILEs of the first sample that is not padding; the name is empty for a sample that is a FILE.
 fn files_of(document: &Document) -> Vec<(Vec<u32>, String)> {
     let tree = document.tree();
     let Some(top) = tree.levels.first() else { return Vec::new() };
@@ -290,7 +290,7 @@ fn grid_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, count: u
             card_ui(ui, document, state, &mut pictures, row, &bands, place, selected, &mut requests);
         }
     });
-    // The screens after this one are made while nobody waits.
+    // Prefetch the thumbnails of the following screens.
     for line in out.visible.end..(out.visible.end + 2 * (out.visible.end - out.visible.start)).min(lines as u64) {
         for index in (line as usize * across..(line as usize + 1) * across).take_while(|&index| index < count) {
             if let Some(at) = file_at(document, row_of(index), &state.file) {
@@ -304,12 +304,12 @@ fn grid_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, count: u
     cx.requests.extend(requests);
 }
 
-/// Which bands a card shows.
+/// Bands of the thumbnails.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Wanted {
-    /// By themselves.
+    /// Chosen automatically.
     Best,
-    /// Those of a preset, where the raster has them.
+    /// Bands of a preset, if the raster has them.
     Preset(Preset),
 }
 

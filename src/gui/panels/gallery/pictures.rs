@@ -1,4 +1,4 @@
-//! The small pictures of the gallery: a queue with those that show in front, few jobs at a time, textures of the newest few hundred.
+//! Thumbnails of the gallery: a queue with visible ones first, few concurrent jobs, an LRU of textures.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::path::PathBuf;
@@ -13,42 +13,42 @@ use crate::ops::{Thumbnail, ThumbnailRequest, thumbnail};
 use crate::raster::{BandChoice, ColourMap, Limits, describe};
 use crate::studio::{Document, RowRef};
 
-/// Columns and rows of a small picture.
+/// Side of a thumbnail, in pixels.
 const SIDE: usize = 192;
-/// Jobs at a time.
+/// Concurrent jobs.
 const AT_ONCE: usize = 2;
-/// Pictures that are kept.
+/// Most thumbnails kept in memory.
 const KEPT: usize = 768;
-/// Pictures that become textures in one frame.
+/// Most texture uploads a frame.
 const UPLOADS: usize = 8;
-/// Pictures that the shared stretch is told from.
+/// Thumbnails that determine the shared stretch.
 const TELL: usize = 24;
 
 type Name = (RowRef, Wanted);
 
 struct Made {
     outcome: Result<Thumbnail, String>,
-    /// A failure that may pass: it is tried again when the card comes back into view.
+    /// True for a transient error: retried when the card becomes visible again.
     passing: bool,
-    /// The card was in view since.
+    /// True when the card has been visible since.
     seen: bool,
     texture: Option<TextureHandle>,
-    /// The stretch that the texture shows.
+    /// Version of the stretch in the texture.
     stretch: u64,
     used: u64,
 }
 
-/// What a card shows.
+/// State of a card's thumbnail.
 pub enum Shown<'a> {
     /// The picture.
     Picture(&'a TextureHandle),
-    /// It is being made.
+    /// Pending.
     Waiting,
-    /// It can't be made, because of this.
+    /// Failed with this message.
     Failed(&'a str),
 }
 
-/// The pictures.
+/// The thumbnails.
 #[derive(Default)]
 pub struct Pictures {
     cache: Option<PathBuf>,
@@ -66,12 +66,12 @@ pub struct Pictures {
 }
 
 impl Pictures {
-    /// No pictures yet; those of earlier starts are in the cache.
+    /// No thumbnails yet; `cache` is the disk cache.
     pub fn new(cache: Option<PathBuf>) -> Self {
         Self { cache, is_shared: true, ..Self::default() }
     }
 
-    /// Begins a frame: takes what is finished.
+    /// Begins a frame: takes finished thumbnails and evicts old ones.
     pub fn begin(&mut self, shared: bool) {
         self.frame += 1;
         self.uploads = 0;
@@ -83,7 +83,7 @@ impl Pictures {
         }
         self.take_finished();
         self.tell_shared();
-        // A network that failed once may work when somebody looks again.
+        // Transient errors are dropped once the card is out of view, and retried when it returns.
         let frame = self.frame;
         self.made.retain(|_, made| !(made.passing && made.seen) || made.used + 1 >= frame);
         if self.made.len() > KEPT {
@@ -108,11 +108,11 @@ impl Pictures {
         self.running = running;
     }
 
-    /// The shared stretch: the middle of the limits of the first pictures. It settles, so that the gallery does not flicker.
+    /// Computes the shared stretch: the median limits of the first thumbnails. It becomes fixed, so that the gallery does not flicker.
     fn tell_shared(&mut self) {
         let ready: Vec<&Thumbnail> =
             self.made.values().filter_map(|made| made.outcome.as_ref().ok()).filter(|thumb| !thumb.limits.is_empty()).collect();
-        // Told anew at the first, then whenever the number has doubled.
+        // Recomputed whenever the number of thumbnails has doubled.
         if ready.is_empty() || self.told_from >= TELL || ready.len() < 2 * self.told_from {
             return;
         }
@@ -132,7 +132,7 @@ impl Pictures {
         self.stretch += 1;
     }
 
-    /// What a file shows; it is put in front of the queue when it is not there yet.
+    /// The thumbnail of a file; queued with priority if missing.
     pub fn get(&mut self, ctx: &Context, file: RowRef, bands: &Wanted) -> Shown<'_> {
         let name = (file, bands.clone());
         if !self.made.contains_key(&name) {
@@ -162,7 +162,7 @@ impl Pictures {
         }
     }
 
-    /// Makes a picture when there is nothing else to do.
+    /// Queues a thumbnail with low priority.
     pub fn later(&mut self, file: RowRef, bands: &Wanted) {
         let name = (file, bands.clone());
         if !self.made.contains_key(&name) {
@@ -170,12 +170,12 @@ impl Pictures {
         }
     }
 
-    /// Makes it again.
+    /// Discards a thumbnail, so that it is computed again.
     pub fn forget(&mut self, file: RowRef, bands: &Wanted) {
         self.made.remove(&(file, bands.clone()));
     }
 
-    /// Starts the next jobs. What was asked for and does not show any more is stopped.
+    /// Starts the next jobs, and cancels those no longer wanted.
     pub fn work(&mut self, jobs: &Jobs, document: &Document) {
         let wanted: HashSet<&Name> = self.now.iter().chain(&self.soon).collect();
         self.running.retain(|(name, _)| wanted.contains(name));
@@ -189,7 +189,7 @@ impl Pictures {
             picture.update(jobs, (), tr!("Small picture"), move |ctx| {
                 let (source, _) = place()?;
                 ctx.check()?;
-                // Only a preset has to know the names of the bands: a cached picture needs no header.
+                // Only a preset needs the header: a cached thumbnail is read without it.
                 let bands = match bands {
                     Wanted::Best => BandChoice::Auto,
                     preset => preset.of(describe(&source)?.as_ref()),

@@ -1,4 +1,4 @@
-//! The map's picture: land, graticule, footprints, the drawn box, the selection; dragging, zooming, pointing.
+//! The map canvas: land, graticule, footprints, filter box, selection; drag, zoom and hover.
 
 use std::sync::Arc;
 
@@ -19,19 +19,19 @@ use crate::gui::widgets::{self, Button, paint};
 use crate::query::Filter;
 use crate::studio::{Document, RowRef};
 
-/// What a scene belongs to: addresses of the footprints, the filter and the classes; the theme; the view and the size.
+/// Key of a scene: pointers of footprints, filter and classes; theme; view; size.
 pub type SceneKey = (usize, usize, usize, bool, [u64; 3], [u32; 2]);
 
-/// Part of the margin of a scene that may be used up before a new one is made.
+/// Share of a scene's margin that may be used before a new scene is requested.
 const SPENT: f64 = 0.2;
 const REACH: f32 = 4.0;
 
-/// A drag on the map.
+/// A drag that edits the filter box.
 #[derive(Clone, Copy, Debug)]
 pub enum Drag {
-    /// A new box, from this corner on the plane to the pointer.
+    /// A new box from this corner (plane coordinates) to the pointer.
     Draw([f64; 2]),
-    /// A side or corner of the box: which of its edges move (left, top, right, bottom), and the box on the plane.
+    /// A side or corner of the box: the edges that move (left, top, right, bottom), and the box in plane coordinates.
     Edge([bool; 4], [f64; 4]),
 }
 
@@ -70,7 +70,7 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, rect: Rec
     paint::focus_ring(ui, &response, 0);
 }
 
-/// Drag, wheel and keys; the view that shows in this frame.
+/// Handles drag, wheel and keys; returns the view of this frame.
 fn navigate(ui: &Ui, cx: &mut PanelContext<'_>, response: &Response, rect: Rect) -> MapView {
     let state = &mut cx.session.map;
     let fitted = || match state.places().and_then(|(_, projected)| projected.bounds) {
@@ -95,12 +95,12 @@ fn navigate(ui: &Ui, cx: &mut PanelContext<'_>, response: &Response, rect: Rect)
         }
     }
     view.clamp(rect.size());
-    // Until the places are known the view is not the person's.
+    // The view is fixed until the footprints are known.
     if known {
         state.view = Some(view);
     }
     if response.has_focus() {
-        // Without this Esc would only take the focus away.
+        // Otherwise Esc would only release the focus.
         let filter = egui::EventFilter { escape: true, ..Default::default() };
         ui.memory_mut(|memory| memory.set_focus_lock_filter(response.id, filter));
         super::keys(ui, cx);
@@ -150,7 +150,7 @@ fn base_ui(painter: &Painter, t: &Tokens, base: &Base, view: &MapView, rect: Rec
     painter.extend(coasts);
 }
 
-/// The parts of a coast that show: of a large country near by, most of it does not.
+/// The visible segments of a coastline.
 fn coast(shapes: &mut Vec<Shape>, points: impl Iterator<Item = Pos2>, rect: Rect, stroke: Stroke) {
     let near = rect.expand(4.0);
     let mut line: Vec<Pos2> = Vec::new();
@@ -170,7 +170,7 @@ fn coast(shapes: &mut Vec<Shape>, points: impl Iterator<Item = Pos2>, rect: Rect
     }
 }
 
-/// Lines of whole degrees, with words at the left and the lower edge.
+/// Draws the graticule, with labels at the left and lower edge.
 fn graticule_ui(painter: &Painter, t: &Tokens, view: &MapView, rect: Rect) {
     let [left, top, right, bottom] = view.shown(rect.size());
     let degrees = lon_of(right) - lon_of(left);
@@ -213,7 +213,7 @@ fn graticule_ui(painter: &Painter, t: &Tokens, view: &MapView, rect: Rect) {
     }
 }
 
-/// Asks for footprints when those that are there do not fit the view any more; one job at a time, the newest view next.
+/// Requests a scene when the present one no longer covers the view; one job at a time.
 fn want_scene(cx: &mut PanelContext<'_>, t: &Tokens, view: &MapView, size: Vec2) {
     let state = &mut cx.session.map;
     let Some((footprints, projected)) = state.places().cloned() else { return };
@@ -224,7 +224,7 @@ fn want_scene(cx: &mut PanelContext<'_>, t: &Tokens, view: &MapView, size: Vec2)
     let of = (
         Arc::as_ptr(&footprints) as usize,
         address(kept.as_ref().map(|kept| Arc::as_ptr(kept) as usize)),
-        // No classes are ever at the address 1.
+        // Address 1 is never that of classes.
         address(classes.as_ref().map(|classes| Arc::as_ptr(classes) as usize)) + usize::from(density),
         t.dark,
     );
@@ -248,7 +248,7 @@ fn want_scene(cx: &mut PanelContext<'_>, t: &Tokens, view: &MapView, size: Vec2)
     state.scene.update(cx.jobs, key, tr!("Footprints"), move |ctx| scene_of(&request, ctx).map(Arc::new));
 }
 
-/// Where the middle of a scene is on the screen, and how much larger it is drawn than it was made.
+/// Screen position of a scene's centre, and the scale from its own view to `view`.
 fn anchor(scene: &Scene, view: &MapView, rect: Rect) -> Option<(Pos2, f32)> {
     let made = scene.view?;
     let apart = made.middle[0] - view.middle[0];
@@ -256,10 +256,10 @@ fn anchor(scene: &Scene, view: &MapView, rect: Rect) -> Option<(Pos2, f32)> {
     Some((view.screen(rect, near), (view.scale / made.scale) as f32))
 }
 
-/// A scene's mesh where it was drawn last: the scene's address, its place and its scale.
+/// A transformed mesh: the scene's pointer, position and scale.
 pub type Placed = (usize, Pos2, f32, Arc<Mesh>);
 
-/// The mesh of the scene where it belongs on the screen. Moved in the memory of the frame before: a million footprints are megabytes.
+/// The scene's mesh in screen coordinates. Reuses the buffers of the last frame: a million footprints take megabytes.
 fn placed(kept: &mut Option<Placed>, scene: &Arc<Scene>, view: &MapView, rect: Rect) -> Arc<Mesh> {
     let address = Arc::as_ptr(scene) as usize;
     let (origin, factor) = anchor(scene, view, rect).unwrap_or((rect.center(), 1.0));
@@ -280,7 +280,7 @@ fn placed(kept: &mut Option<Placed>, scene: &Arc<Scene>, view: &MapView, rect: R
     mesh
 }
 
-/// The row of the map's level that the selection lies in.
+/// The row of the map's level that contains the selection.
 fn row_of(cx: &PanelContext<'_>, document: &Document) -> Option<RowRef> {
     let level = cx.session.map.level;
     let at = cx.session.selected?;
@@ -290,7 +290,7 @@ fn row_of(cx: &PanelContext<'_>, document: &Document) -> Option<RowRef> {
     ancestors(document.tree(), at).into_iter().find(|above| above.level == level)
 }
 
-/// True when the filter leaves this sample.
+/// True when the filter keeps this sample.
 fn is_left(cx: &PanelContext<'_>, at: RowRef) -> bool {
     cx.studio.kept().is_none_or(|kept| kept.contains(at))
 }
@@ -315,7 +315,7 @@ fn selected_ui(
         .map(|&[lon, lat]| view.screen(rect, [x_of(f64::from(lon)) + turn, y_of(f64::from(lat))]))
         .collect();
     let bounds = Rect::from_points(&ring);
-    // Selected it is shown although the filter leaves it out, but not as one that matches.
+    // The selected sample is shown even if it does not match the filter, in another colour.
     let fill = if is_left(cx, at) { t.accfill } else { t.bg1 };
     let line = if is_left(cx, at) { t.accfill } else { t.ctl };
     if bounds.width().max(bounds.height()) > 10.0 {
@@ -328,14 +328,14 @@ fn selected_ui(
     rect.contains(place).then_some((at, place))
 }
 
-/// The box of the filter on the plane: left, top, right, bottom; right lies beyond 1 where it crosses the antimeridian.
+/// The filter box in plane coordinates: left, top, right, bottom; right exceeds 1 when the box crosses the antimeridian.
 fn filter_box(cx: &PanelContext<'_>) -> Option<[f64; 4]> {
     let [west, south, east, north] = cx.studio.filters().iter().find_map(|filter| filter.bbox)?;
     let east = if west > east { east + 360.0 } else { east };
     Some([x_of(west), y_of(north), x_of(east), y_of(south)])
 }
 
-/// A box on the plane as the filter has it. More than a turn is the whole Earth.
+/// A box in plane coordinates as a filter in degrees. A box wider than the plane covers all longitudes.
 pub fn bbox_of([left, top, right, bottom]: [f64; 4]) -> [f64; 4] {
     let round = |degrees: f64| (degrees * 1e4).round() / 1e4;
     let (west, east) = if right - left >= 1.0 { (-180.0, 180.0) } else { (wrapped(lon_of(left)), wrapped(lon_of(right))) };
@@ -344,7 +344,7 @@ pub fn bbox_of([left, top, right, bottom]: [f64; 4]) -> [f64; 4] {
 
 fn box_ui(ui: &Ui, cx: &mut PanelContext<'_>, t: &Tokens, view: &MapView, rect: Rect, response: &Response) {
     let pointer = response.interact_pointer_pos().map(|at| view.plane(rect, at));
-    // A box begins with a drag in its mode, or while Shift is held.
+    // A drag starts a box in draw mode, or while Shift is held.
     let draws = cx.session.map.mode == Mode::Draw || ui.input(|input| input.modifiers.shift);
     let near = filter_box(cx).and_then(|bounds| {
         let at = response.hover_pos().or(response.interact_pointer_pos())?;
@@ -384,7 +384,7 @@ fn box_ui(ui: &Ui, cx: &mut PanelContext<'_>, t: &Tokens, view: &MapView, rect: 
         if let Some(drawn) = drawn {
             let level = cx.session.map.level;
             let source = cx.session.map.places().map(|(footprints, _)| footprints.source.clone());
-            // STAC's outlines are no column: the usual one is looked at.
+            // Footprints derived from STAC fields have no column: use the default one.
             let geometry_column = source.filter(|source| source != "stac:geotransform");
             let filter = Filter { geometry_column, ..Filter::bbox(bbox_of(drawn)) };
             filters::set(cx, FilterKey::Box, Some(filter.at_level(level)));
@@ -432,7 +432,7 @@ fn handles(r: Rect) -> [Pos2; 8] {
     ]
 }
 
-/// The edges of the box that a drag from `at` moves.
+/// The edges of the box that a drag starting at `at` moves.
 fn edges_at(view: &MapView, rect: Rect, bounds: [f64; 4], at: Pos2) -> Option<[bool; 4]> {
     const SIDES: [[bool; 4]; 8] = [
         [true, true, false, false],
@@ -450,7 +450,7 @@ fn edges_at(view: &MapView, rect: Rect, bounds: [f64; 4], at: Pos2) -> Option<[b
     })
 }
 
-/// What lies under the pointer, and the click that selects it.
+/// Handles hover and click on footprints.
 fn point(ui: &Ui, cx: &mut PanelContext<'_>, document: &Document, scene: &Scene, view: &MapView, rect: Rect, response: &Response) {
     let Some(pointer) = response.hover_pos().filter(|_| cx.session.map.drag.is_none()) else { return };
     let t = theme::tokens(ui);
@@ -516,7 +516,7 @@ fn buttons_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, rect: Rect) {
     });
 }
 
-/// The card of the selected sample beside its place.
+/// Draws the card beside the selected sample.
 fn card_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, at: RowRef, place: Pos2, rect: Rect) {
     let t = theme::tokens(ui);
     let size = vec2(206.0, 62.0);

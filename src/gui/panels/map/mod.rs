@@ -1,4 +1,4 @@
-//! The map: where the samples of a level lie, under the one filter; a box drawn here and a range of time are filters like any other.
+//! The map panel: footprints of the filtered samples of a level. A box drawn here and a time range are filters of the dataset.
 
 mod canvas;
 mod time;
@@ -21,66 +21,66 @@ use crate::studio::{Document, RowRef};
 /// Times of rows, in microseconds since 1970.
 pub type RowTimes = Arc<Vec<Option<i64>>>;
 
-/// Footprints with their places on the plane.
+/// Footprints in degrees and in plane coordinates.
 pub type Places = (Arc<Footprints>, Arc<Projected>);
 
-/// What a drag on the map does.
+/// Effect of a drag on the map.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Mode {
-    /// Moves the map.
+    /// Pans the map.
     #[default]
     Pan,
     /// Draws the box of the filter.
     Draw,
 }
 
-/// What the panel keeps.
+/// State of the panel.
 #[derive(Default)]
 pub struct MapState {
     made_for: Option<Key>,
-    /// The level whose samples show.
+    /// The level shown.
     pub level: usize,
     source: Option<String>,
     colour: Option<String>,
-    /// Show how many samples lie where.
+    /// Show sample density instead of footprints.
     pub density: bool,
-    /// What a drag does.
+    /// Effect of a drag.
     pub mode: Mode,
-    /// Where the map looks; `None` fits everything.
+    /// The view; `None` fits all footprints.
     pub view: Option<MapView>,
     places: AsyncValue<(Key, FootprintRequest), Places>,
     classes: AsyncValue<(Key, usize, String), Arc<Classes>>,
-    /// The land.
+    /// The base map.
     pub base: AsyncValue<u32, Arc<Base>>,
     /// The footprints as a mesh.
     pub scene: AsyncValue<canvas::SceneKey, Arc<Scene>>,
-    /// The mesh as it was drawn last.
+    /// The mesh as last drawn.
     pub placed: Option<canvas::Placed>,
-    /// What the newest scene was asked for.
+    /// Key of the newest scene.
     pub scene_key: Option<canvas::SceneKey>,
-    /// A drag that has begun.
+    /// The active drag.
     pub drag: Option<canvas::Drag>,
     /// Times of the level's rows.
     pub times: AsyncValue<(Key, usize, String), RowTimes>,
-    /// Their bars.
+    /// Histogram of the times.
     pub bars: AsyncValue<(Key, usize, String, usize), Option<Arc<TimeBars>>>,
-    /// The column of times.
+    /// The time column.
     pub time_column: Option<String>,
     /// The range that is being dragged, in days.
     pub brush: Option<time::Brush>,
-    /// Typed bounds of the range.
+    /// Text of the range's bounds.
     pub typed: [String; 2],
-    /// When the range moves on by itself.
+    /// Time of the next playback step, in seconds of egui's clock.
     pub next_step_s: Option<f64>,
 }
 
 impl MapState {
-    /// Where the rows lie, once known.
+    /// Footprints of the level, once known.
     pub fn places(&self) -> Option<&Places> {
         self.places.latest().filter(|(footprints, _)| footprints.level == self.level)
     }
 
-    /// The classes of colour, once known.
+    /// Colour classes, once known.
     pub fn classes(&self) -> Option<&Arc<Classes>> {
         self.colour.as_ref()?;
         self.classes.latest()
@@ -283,7 +283,7 @@ fn legend_ui(ui: &mut Ui, cx: &PanelContext<'_>, rect: egui::Rect) {
     response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Status, true, &text));
 }
 
-/// The keys of the map while it has the focus.
+/// Handles keys while the map has the focus.
 pub fn keys(ui: &Ui, cx: &mut PanelContext<'_>) {
     let (draw, clear, zoom, fit) = ui.input_mut(|input| {
         let mut count = |key| input.count_and_consume_key(egui::Modifiers::NONE, key) as i32;
@@ -311,7 +311,7 @@ pub fn keys(ui: &Ui, cx: &mut PanelContext<'_>) {
     }
 }
 
-/// The sample of a row of the map's level.
+/// The sample in a row of the map's level.
 pub fn sample_of(state: &MapState, row: u32) -> RowRef {
     RowRef { level: state.level, row }
 }
@@ -326,7 +326,7 @@ pub fn line_of(document: &Document, state: &MapState, at: RowRef) -> (String, St
     (id, words.join(", "))
 }
 
-/// A label in the style of small texts.
+/// A label in the small text style.
 pub fn small(text: &str, color: egui::Color32) -> RichText {
     RichText::new(text).text_style(text_style("small12")).color(color)
 }

@@ -1,4 +1,4 @@
-//! The times of the samples below the map: bars of all and of matching ones, a brush that is the filter's range of time, playback.
+//! The time histogram below the map: all and matching rows, a brush for the filter's time range, playback.
 
 use std::sync::Arc;
 use std::time::Duration;

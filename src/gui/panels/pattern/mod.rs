@@ -42,7 +42,7 @@ pub enum Listed {
     Left,
 }
 
-/// What the panel keeps.
+/// State of the panel.
 #[derive(Default)]
 pub struct PatternState {
     rows: Vec<Row>,

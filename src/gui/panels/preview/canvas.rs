@@ -1,4 +1,4 @@
-//! The picture itself: pan and zoom, detail when the view rests, the pixel under the pointer, two pictures compared, the scale bar.
+//! The canvas of the preview: pan and zoom, detail when the view rests, pixel under the pointer, comparison, scale bar.
 
 use egui::{Color32, Key, Modifiers, Painter, Pos2, Rect, Sense, Stroke, StrokeKind, Ui, UiBuilder, Vec2, pos2, vec2};
 
@@ -15,25 +15,25 @@ use crate::gui::widgets::{self, paint};
 use crate::jobs::AsyncValue;
 use crate::raster::{PreviewRequest, RasterInfo, Window, difference, probe};
 
-/// A view has to rest this long before it is read.
+/// Time that a view rests before its detail is read, in seconds.
 const REST_S: f64 = 0.15;
-/// Seconds that each picture shows while two are flipped.
+/// Seconds each picture is shown in flicker mode.
 const FLIP_S: f64 = 0.7;
 const EARTH_M: f64 = 6_371_008.8;
 
-/// Where the canvas looks.
+/// View of the canvas.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct View {
-    /// Middle of the view in pixels of the raster, and points a pixel; `None` fits the raster.
+    /// Centre of the view in raster pixels, and points per pixel; `None` fits the raster.
     pub place: Option<([f64; 2], f64)>,
-    /// When it was moved last.
+    /// Time of the last change, in seconds.
     pub moved_s: f64,
-    /// Pixels of the screen to one of the raster, as it was drawn last.
+    /// Screen pixels per raster pixel, as last drawn.
     pub scale: f64,
 }
 
 impl View {
-    /// Shows the whole raster again.
+    /// Fits the raster.
     pub fn fit(&mut self) {
         self.place = None;
     }
@@ -42,22 +42,22 @@ impl View {
 /// Screen ⇄ raster.
 #[derive(Clone, Copy)]
 pub struct Transform {
-    /// The middle of the view on the screen.
+    /// Screen position of the view's centre.
     pub screen: Pos2,
-    /// The pixel that lies there.
+    /// Raster pixel at that position.
     pub middle: [f64; 2],
-    /// Points a pixel.
+    /// Points per pixel.
     pub scale: f64,
 }
 
 impl Transform {
-    /// The pixel under a place of the screen.
+    /// The raster pixel at a screen position.
     pub fn pixel_from_screen(self, at: Pos2) -> [f64; 2] {
         let from = at - self.screen;
         [self.middle[0] + f64::from(from.x) / self.scale, self.middle[1] + f64::from(from.y) / self.scale]
     }
 
-    /// The place of a pixel on the screen.
+    /// The screen position of a raster pixel.
     pub fn screen_from_pixel(self, at: [f64; 2]) -> Pos2 {
         self.screen + vec2(((at[0] - self.middle[0]) * self.scale) as f32, ((at[1] - self.middle[1]) * self.scale) as f32)
     }
@@ -114,18 +114,18 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, rect: Rect) {
     request_closer(ui, cx, rect, transform, &info);
 }
 
-/// Asks for the values of the pixel that is pointed at.
+/// Requests the values of the pixel under the pointer.
 pub fn want_probe(cx: &mut PanelContext<'_>) {
     let state = &mut cx.session.preview;
     let Some(((column, row), asset)) = state.pixel.zip(state.asset.clone()) else { return };
     let file = asset.clone();
-    // The pointer may pass many pixels while one is read.
+    // One request at a time: the pointer may pass many pixels meanwhile.
     if !state.probe.is_pending() {
         state.probe.update(cx.jobs, (asset, column, row), tr!("Preview values"), move |ctx| probe(&file, column, row, ctx));
     }
 }
 
-/// Points a pixel at which a raster of this size fills the canvas.
+/// Points per pixel at which a raster of this size fits the canvas.
 pub fn fit_of(rect: Rect, [width, height]: [f64; 2]) -> f64 {
     (f64::from(rect.width()) / width).min(f64::from(rect.height()) / height) * 0.98
 }
@@ -135,7 +135,7 @@ fn paint_picture(painter: &Painter, picture: &Picture, transform: Transform) {
     painter.image(picture.texture.id(), transform.rect(picture.answer.1.window), all, Color32::WHITE);
 }
 
-/// The picture, and the second one as the comparison wants it.
+/// Draws the picture and, by the comparison mode, the second one.
 fn pictures_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, painter: &Painter, t: &Tokens, transform: Transform, rect: Rect) {
     let mode = cx.session.preview.compare.mode;
     let time = ui.input(|input| input.time);
@@ -163,7 +163,7 @@ fn pictures_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, painter: &Painter, t: &To
     }
 }
 
-/// The second picture at the left of a line that can be dragged.
+/// Draws the second picture left of a draggable line.
 fn swipe_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, t: &Tokens, transform: Transform, rect: Rect) {
     let x = rect.left() + rect.width() * cx.session.preview.compare.swipe;
     let grip = Rect::from_center_size(pos2(x, rect.center().y), vec2(26.0, rect.height()));
@@ -193,7 +193,7 @@ fn swipe_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, t: &Tokens, transform: Trans
     response.on_hover_cursor(egui::CursorIcon::ResizeHorizontal);
 }
 
-/// Makes the picture of the difference, once for each pair. Of pictures of the screen's size that takes a moment only.
+/// Uploads the difference picture, once a pair.
 fn difference_of(ui: &Ui, state: &mut PreviewState) {
     let (Some(whole), Some(other)) = (&state.whole, &state.other) else { return };
     let pair = (std::sync::Arc::as_ptr(&whole.answer) as usize, std::sync::Arc::as_ptr(&other.answer) as usize);
@@ -216,7 +216,7 @@ fn difference_of(ui: &Ui, state: &mut PreviewState) {
     }
 }
 
-/// Drag, wheel and keys. True when the view changed.
+/// Handles drag, wheel and keys. True when the view changed.
 pub fn navigate(ui: &Ui, cx: &mut PanelContext<'_>, response: &egui::Response, transform: &mut Transform, fit: f64) -> bool {
     let mut changed = false;
     if response.clicked() {
@@ -308,13 +308,13 @@ fn request_closer(ui: &Ui, cx: &mut PanelContext<'_>, rect: Rect, transform: Tra
     let Some(window) = window.clip(info.width, info.height) else { return };
     let scale = ui.pixels_per_point();
     let fit = ((rect.width() * scale) as usize, (rect.height() * scale) as usize);
-    // Pixels are joined as in the whole: classes are not averaged in either.
+    // Same resampling as for the whole raster: classes are not averaged.
     let request = PreviewRequest { window: Some(window), fit, ..whole.answer.0.clone() };
     let wanted = super::plain(&request);
     state.closer_read.update(cx.jobs, wanted, tr!("Read the raster"), move |ctx| super::read(request, ctx));
 }
 
-/// Metres on the ground across one pixel, in the middle of the raster's upper edge; `None` without a place.
+/// Ground metres per pixel at the middle of the upper edge; `None` without georeference.
 pub fn metres_of_pixel(info: &RasterInfo) -> Option<f64> {
     let [from, to, ..] = info.corners_lonlat?;
     let [(lon1, lat1), (lon2, lat2)] = [from, to].map(|[lon, lat]| (lon.to_radians(), lat.to_radians()));
@@ -323,7 +323,7 @@ pub fn metres_of_pixel(info: &RasterInfo) -> Option<f64> {
     (distance > 0.0 && info.width > 0).then(|| distance / info.width as f64)
 }
 
-/// The longest of 1, 2 and 5 times a power of ten that fits in `most`.
+/// The largest of 1, 2 and 5 times a power of ten that is at most `most`.
 fn round_length(most: f64) -> f64 {
     let power = 10f64.powf(most.log10().floor());
     [5.0, 2.0, 1.0].into_iter().map(|factor| factor * power).find(|length| *length <= most).unwrap_or(power)
@@ -353,7 +353,7 @@ fn scale_ui(painter: &Painter, t: &Tokens, info: &RasterInfo, scale: f64, rect: 
     paint::text_center(painter, label, &text, font::mono(10.5), t.tx);
 }
 
-/// The line below the picture: row, column, coordinates.
+/// Draws the readout below the picture: row, column, coordinates.
 pub fn readout_ui(ui: &mut Ui, cx: &PanelContext<'_>, rect: Rect) {
     let t = theme::tokens(ui);
     let painter = ui.painter_at(rect);

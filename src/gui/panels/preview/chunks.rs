@@ -1,5 +1,5 @@
-//! The chunks of a sample of a streamable dataset: where each lies in the picture and in the file, and one of them read alone, as a
-//! program would that asks a server for one range of bytes.
+//! The chunks of a sample of a streamable dataset: their position in the raster and in the file, and one chunk read alone by a
+//! range request.
 
 use std::sync::Arc;
 
@@ -21,26 +21,26 @@ use crate::ops::{ChunkArray, ChunkPlace, ChunkRequest, chunks_of, is_streamable}
 use crate::raster::Rgba;
 use crate::studio::{Command, Document, RowRef};
 
-/// Chunks that the list names; the rest is reached by pointing.
+/// Most chunks in the list; others are selected on the picture.
 const LISTED: usize = 4096;
 
-/// A chunk as a picture, with its smallest, largest and middle value.
+/// A chunk as a picture, with minimum, maximum and mean.
 struct NamedNode {
     image: Rgba,
     range: [f64; 3],
 }
 
-/// What is kept of the chunks.
+/// State of the section.
 #[derive(Default)]
 pub struct ChunksState {
     made_for: Option<(DocumentKey, RowRef)>,
     list: AsyncValue<(DocumentKey, RowRef), Arc<Vec<ChunkPlace>>>,
     chosen: u64,
-    /// Draw where they lie.
+    /// Draw the chunk outlines.
     grid: bool,
     job: Option<JobId>,
     failed: Option<String>,
-    /// The number of the chunk that was asked for, and what was read.
+    /// Number and values of the chunk that was read.
     asked: u64,
     read: Option<(u64, Arc<ChunkArray>)>,
     seen: AsyncValue<usize, Arc<NamedNode>>,
@@ -48,12 +48,12 @@ pub struct ChunksState {
 }
 
 impl ChunksState {
-    /// The job that reads a chunk has begun.
+    /// Records the job that reads a chunk.
     pub fn started(&mut self, job: JobId) {
         (self.job, self.failed) = (Some(job), None);
     }
 
-    /// A chunk was read. One that nobody waits for any more is dropped: another sample may be shown by now.
+    /// Takes a chunk, if it is that of the newest job.
     pub fn take(&mut self, job: Option<JobId>, array: ChunkArray) {
         if self.job != job {
             return;
@@ -62,7 +62,7 @@ impl ChunksState {
         self.read = Some((self.asked, Arc::new(array)));
     }
 
-    /// The job ended without a chunk. True when it was the one that is waited for.
+    /// Records that the job failed or was cancelled. True when it is the newest job.
     pub fn ended(&mut self, job: JobId, why: Option<&Error>) -> bool {
         let own = self.job == Some(job);
         if own {
@@ -76,7 +76,7 @@ impl ChunksState {
     }
 }
 
-/// Looks for the chunks of the selected sample.
+/// Requests the chunk list of the selected sample.
 pub fn refresh(cx: &mut PanelContext<'_>, document: &Document, key: DocumentKey, at: RowRef) {
     let Some(open) = document.opened().filter(|open| is_streamable(open.reader.as_ref())) else { return };
     let state = &mut cx.session.preview.chunks;
@@ -100,10 +100,10 @@ fn rows_text(chunk: &ChunkPlace) -> String {
     tr!("rows {rows}, columns {columns}", rows = range(1), columns = range(2))
 }
 
-/// Draws where the chunks lie over the picture.
+/// Draws the chunk outlines over the picture.
 pub fn grid_ui(painter: &Painter, t: &Tokens, state: &ChunksState, transform: Transform, rect: Rect) {
     let Some(places) = state.places().filter(|_| state.grid) else { return };
-    // One plane is enough: the others lie below it.
+    // One plane only: the chunks of other planes have the same outlines.
     for chunk in places.iter().filter(|chunk| chunk.start[0] == 0) {
         let corner = |column: u64, row: u64| transform.screen_from_pixel([column as f64, row as f64]);
         let place = Rect::from_two_pos(
@@ -125,13 +125,13 @@ pub fn grid_ui(painter: &Painter, t: &Tokens, state: &ChunksState, transform: Tr
     }
 }
 
-/// Draws the section beside the picture; nothing for samples without chunks.
+/// Draws the section in the sidebar; nothing for samples without chunks.
 pub fn side_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, at: RowRef) {
     let t = theme::tokens(ui);
     let Some(places) = cx.session.preview.chunks.places().cloned() else { return };
     let pinned = cx.session.preview.side.pinned;
     let state = &mut cx.session.preview.chunks;
-    // A pinned pixel chooses its chunk.
+    // A pinned pixel selects its chunk.
     if let Some(under) = pinned.and_then(|pixel| places.iter().find(|chunk| covers(chunk, pixel)))
         && !places.iter().any(|chunk| chunk.index == state.chosen && pinned.is_some_and(|pixel| covers(chunk, pixel)))
     {
@@ -178,7 +178,7 @@ pub fn side_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, at: 
     }
 }
 
-/// What was read: its shape, its values as a picture and in short.
+/// Draws the chunk that was read: shape, picture, summary.
 fn array_ui(ui: &mut Ui, state: &mut ChunksState, jobs: &crate::jobs::Jobs, index: u64, array: &Arc<ChunkArray>) {
     let t = theme::tokens(ui);
     let [bands, rows, columns] = array.shape;
@@ -207,7 +207,7 @@ fn array_ui(ui: &mut Ui, state: &mut ChunksState, jobs: &crate::jobs::Jobs, inde
     ui.allocate_exact_size(vec2(1.0, 2.0), Sense::hover());
 }
 
-/// The first band from dark to light, or the first three as colours; black and white are the smallest and largest value.
+/// The first band as grey, or the first three as RGB, stretched from minimum to maximum.
 fn seen_of(array: &ChunkArray) -> NamedNode {
     let [bands, rows, columns] = array.shape;
     let shown: Vec<Vec<f64>> = if bands >= 3 { (0..3).map(|band| array.band(band)).collect() } else { vec![array.band(0)] };
@@ -248,7 +248,7 @@ mod tests {
         let seen = seen_of(&array);
         assert_eq!(seen.range, [10.0, 30.0, 20.0]);
         assert_eq!(seen.image.data[..8], [0, 0, 0, 255, 127, 127, 127, 255]);
-        // Nothing that could not be decoded is a panic.
+        // Undecodable chunks must not panic.
         let broken = ChunkArray { bytes: Vec::new(), ..array };
         assert_eq!(seen_of(&broken).range, [0.0; 3]);
     }

@@ -1,4 +1,4 @@
-//! Files that are no rasters: JSON set out, text as it is, anything else as bytes; features of vector files are counted.
+//! Files that are not rasters: formatted JSON, plain text, or a hex dump; vector files with their number of features.
 
 use std::io::Read;
 use std::sync::Arc;
@@ -16,25 +16,25 @@ use crate::jobs::AsyncValue;
 use crate::model::AssetPath;
 use crate::studio::RowRef;
 
-/// Bytes that are looked at.
+/// Bytes that are read.
 const SHOWN: u64 = 256 << 10;
 const PER_LINE: usize = 16;
 
-/// A file's contents for the eye.
+/// Displayed contents of a file.
 pub struct FileView {
     kind: &'static str,
     lines: Vec<String>,
     cut: bool,
 }
 
-/// What the view keeps.
+/// State of the view.
 #[derive(Default)]
 pub struct FileState {
     view: AsyncValue<(DocumentKey, RowRef), Arc<FileView>>,
     scroll: RowScroll,
 }
 
-/// Draws the contents of a file; `why` says why it has no picture.
+/// Draws the contents of a file; `why` is the reason for the missing picture.
 pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, key: DocumentKey, at: RowRef, why: &str) {
     let t = theme::tokens(ui);
     let Some(document) = cx.document() else { return };
@@ -108,7 +108,7 @@ fn view_of(bytes: &[u8], size: u64) -> FileView {
     let cut = size > bytes.len() as u64;
     let text = match std::str::from_utf8(bytes) {
         Ok(text) => Some(text),
-        // A letter may have been cut in two at the end.
+        // The last character may be truncated.
         Err(error) if cut && bytes.len() - error.valid_up_to() < 4 => std::str::from_utf8(&bytes[..error.valid_up_to()]).ok(),
         Err(_) => None,
     };
@@ -145,7 +145,7 @@ mod tests {
         let bytes = view_of(&[0, 1, b'A', 255], 4);
         assert_eq!(bytes.lines, [format!("00000000  {:<48} ..A.", "00 01 41 ff ")]);
         assert_eq!(view_of(b"", 0).lines.len(), 0);
-        // A letter that is cut in two does not make bytes of a text.
+        // A truncated last character does not make the text binary.
         assert_eq!(view_of(&"abcö".as_bytes()[..4], 5).kind, "Text");
     }
 }

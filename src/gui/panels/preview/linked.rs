@@ -1,4 +1,4 @@
-//! Several siblings side by side under one view: what is dragged or zoomed in one moves in all, and each marks the same place.
+//! Linked siblings side by side: pan and zoom apply to all, and each marks the same position.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -17,9 +17,9 @@ use crate::jobs::{AsyncValue, Jobs};
 use crate::raster::{BandChoice, PreviewRequest, describe, preview};
 use crate::studio::{Document, RowRef};
 
-/// Pictures at the most.
+/// Most pictures.
 const MOST: usize = 6;
-/// Pictures that are read at a time.
+/// Pictures read concurrently.
 const AT_ONCE: usize = 2;
 const GAP: f32 = 2.0;
 
@@ -30,17 +30,17 @@ struct One {
     picture: Option<Picture>,
 }
 
-/// What is kept of the pictures beside the selected one.
+/// State of the linked pictures.
 #[derive(Default)]
 pub struct LinkedState {
     made_for: Option<DocumentKey>,
-    /// In order; the selected one among them.
+    /// Rows in order, including the selected one.
     rows: Vec<RowRef>,
     others: BTreeMap<RowRef, One>,
 }
 
 impl LinkedState {
-    /// The pictures to show: those of before while the selected one is among them, so that none jumps when another is chosen.
+    /// Chooses the pictures: keeps the previous ones while the selection is among them, so that the layout is stable.
     fn follow(&mut self, document: &Document, key: DocumentKey, at: RowRef) {
         if self.made_for != Some(key) || !self.rows.contains(&at) {
             self.rows = siblings_of(document, at, MOST);
@@ -91,7 +91,7 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, key: Docu
                 one.picture = Some(Picture::new(&ctx, answer.clone()));
             }
             if let Some(picture) = &mut one.picture {
-                // The same stretch for all, where they have the same bands: else dates could not be compared.
+                // Pictures with the same bands share one stretch, so that dates are comparable.
                 let own = picture.answer.1.bands.clone();
                 let same = own == look.options.bands;
                 let mut shared = Look { limits: same.then(|| limits.clone()), ..look.clone() };
@@ -122,7 +122,7 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, key: Docu
     marks_ui(ui, cx, document, at, &rows, &cells);
 }
 
-/// As many columns as make the cells most like squares.
+/// Number of columns that makes the cells most square.
 fn cells_of(rect: Rect, count: usize) -> Vec<Rect> {
     let shape = |columns: usize| {
         let lines = count.div_ceil(columns);
@@ -143,7 +143,7 @@ fn cells_of(rect: Rect, count: usize) -> Vec<Rect> {
         .collect()
 }
 
-/// The view of the selected picture in another cell; `None` until the picture is there.
+/// The common view in a cell; `None` until its picture is ready.
 fn transform_of(cx: &PanelContext<'_>, cell: Rect) -> Option<(Transform, f64, [f64; 2])> {
     let info = cx.session.preview.info()?;
     let size = [info.width.max(1) as f64, info.height.max(1) as f64];
@@ -152,7 +152,7 @@ fn transform_of(cx: &PanelContext<'_>, cell: Rect) -> Option<(Transform, f64, [f
     Some((Transform { screen: cell.center(), middle, scale }, fit, size))
 }
 
-/// One sibling: its picture under the common view. Gives the pixel of the selected picture under the pointer.
+/// Draws a sibling under the common view. Returns the pixel of the selected picture under the pointer.
 fn cell_ui(
     ui: &mut Ui,
     cx: &mut PanelContext<'_>,
@@ -180,7 +180,7 @@ fn cell_ui(
     let linked = &cx.session.preview.linked;
     match linked.others.get(&row) {
         Some(One { picture: Some(picture), .. }) => {
-            // A sibling of another size shows the same ground: its pixels are as much larger as it has fewer.
+            // A sibling of another size shows the same ground: its pixels are scaled by the ratio of sizes.
             let info = &picture.answer.1.info;
             let window = picture.answer.1.window;
             let (across, down) = (size[0] / info.width.max(1) as f64, size[1] / info.height.max(1) as f64);
@@ -206,7 +206,7 @@ fn cell_ui(
     ((0.0..size[0]).contains(&x) && (0.0..size[1]).contains(&y)).then_some((x as usize, y as usize))
 }
 
-/// The name of each picture, and the common place in each.
+/// Draws the name of a picture, and the common position in it.
 fn marks_ui(ui: &Ui, cx: &PanelContext<'_>, document: &Document, at: RowRef, rows: &[RowRef], cells: &[Rect]) {
     let t = theme::tokens(ui);
     for (&row, &cell) in rows.iter().zip(cells) {

@@ -1,4 +1,4 @@
-//! The selected raster as a picture: pan, zoom, bands, stretch, the values under the pointer, a second picture to compare with.
+//! The preview of the selected raster: pan, zoom, bands, stretch, values under the pointer, comparison with a second picture.
 
 mod canvas;
 mod chunks;
@@ -33,71 +33,71 @@ use picture::{Answer, Look, Picture};
 use sidebar::SideState;
 use tools::{Compare, Mode};
 
-/// Columns and rows of the picture of a whole raster; closer views of larger rasters are read when they are looked at.
+/// Side of the picture of a whole raster, in pixels; detail of larger rasters is read on zoom.
 pub const WHOLE: usize = 1280;
 const SIDE: f32 = 252.0;
 
-/// What the panel keeps.
+/// State of the panel.
 #[derive(Default)]
 pub struct PreviewState {
     shown: Option<(DocumentKey, RowRef)>,
     /// The file.
     pub asset: Option<RasterSource>,
-    /// What is known of the file.
+    /// Header of the file.
     raster: Option<Arc<RasterInfo>>,
-    /// Bands, stretch and gamma; kept from one sample to the next.
+    /// Bands, stretch and gamma; kept across samples.
     pub options: RenderOptions,
-    /// The whole raster.
+    /// Picture of the whole raster.
     pub whole: Option<Picture>,
-    /// The part that shows, where that is more than the whole has.
+    /// Picture of the visible part, at a higher resolution than the whole.
     pub closer: Option<Picture>,
     /// Pixels of the whole raster, by a request without stretch: [`plain`].
     whole_read: AsyncValue<PreviewRequest, Answer>,
     /// Pixels of the part that shows, likewise.
     pub closer_read: AsyncValue<PreviewRequest, Answer>,
     failed: Option<String>,
-    /// Where the canvas looks.
+    /// View of the canvas.
     pub view: View,
     /// The pixel under the pointer.
     pub pixel: Option<(usize, usize)>,
-    /// Values there.
+    /// Values of that pixel.
     pub probe: AsyncValue<(RasterSource, usize, usize), Probe>,
-    /// The strip of small pictures.
+    /// State of the sibling strip.
     pub siblings: siblings::SiblingsState,
-    /// The side's own state.
+    /// State of the sidebar.
     pub side: SideState,
     /// How two pictures are compared.
     pub compare: Compare,
     /// The second picture.
     pub other: Option<Picture>,
     other_asked: AsyncValue<(DocumentKey, RowRef, BandChoice, bool), Answer>,
-    /// Siblings under the same view.
+    /// Siblings linked under one view.
     pub linked: LinkedState,
-    /// Its chunks, where the dataset is streamable.
+    /// Chunks, if the dataset is streamable.
     pub chunks: ChunksState,
-    /// A file that is no raster.
+    /// Contents of a file that is not a raster.
     pub file: FileState,
-    /// When playback goes on to the next sibling.
+    /// Time of the next playback step, in seconds of egui's clock.
     pub next_step_s: Option<f64>,
 }
 
 impl PreviewState {
-    /// The picture's raster.
+    /// Header of the raster shown.
     pub fn info(&self) -> Option<&Arc<RasterInfo>> {
         self.image().map(|image| &image.info)
     }
 
-    /// The newest picture: its bands and histograms.
+    /// The newest picture with bands and histograms.
     pub fn image(&self) -> Option<&PreviewImage> {
         self.whole.as_ref().map(|picture| &picture.answer.1)
     }
 
-    /// True when the picture of the whole is the one that is wanted now.
+    /// True when the picture of the whole raster matches the newest request.
     pub fn has_wanted_whole(&self) -> bool {
         self.whole.as_ref().is_some_and(|whole| self.whole_read.key() == Some(&plain(&whole.answer.0)))
     }
 
-    /// Makes pictures of pixels that were read since the last frame, and notes a failure.
+    /// Uploads pixels read since the last frame, and records an error.
     fn upload(&mut self, ctx: &egui::Context) {
         let reads = [(&self.whole_read, &mut self.whole), (&self.closer_read, &mut self.closer)];
         for (read, picture) in reads {
@@ -113,7 +113,7 @@ impl PreviewState {
     }
 }
 
-/// A request without what does not change the pixels that are read: pictures are made again from these.
+/// A request without the options that are applied after reading, such as the stretch.
 pub fn plain(request: &PreviewRequest) -> PreviewRequest {
     let options = RenderOptions { bands: request.options.bands.clone(), ..RenderOptions::default() };
     PreviewRequest { options, ..request.clone() }
@@ -138,7 +138,7 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     let key = (cx.session.serial, revision(cx.studio));
     if cx.session.preview.shown != Some((key, at)) {
         let state = &mut cx.session.preview;
-        // Siblings of the same size keep the view, so that a place is seen through time.
+        // Siblings of the same size keep the view, to follow a place through time.
         (state.asset, state.failed, state.pixel) = (None, None, None);
         (state.whole_read, state.closer_read, state.closer) = (AsyncValue::default(), AsyncValue::default(), None);
         state.shown = Some((key, at));
@@ -223,7 +223,7 @@ fn first_file(document: &Document, at: Option<RowRef>) -> Option<RowRef> {
     Some(at)
 }
 
-/// How the pictures shall look now.
+/// The current rendering options.
 fn look_of(cx: &PanelContext<'_>, document: &Document) -> Look {
     let state = &cx.session.preview;
     let bands = state.image().map_or_else(|| state.options.bands.clone(), |image| image.bands.clone());
@@ -253,13 +253,13 @@ pub fn read(request: PreviewRequest, ctx: &JobContext) -> Result<Answer> {
     Ok(Arc::new((request, image)))
 }
 
-/// The bands that were chosen, where the raster has them: a mask beside a scene has one band only.
+/// The chosen bands if the raster has them, else automatic ones: a mask beside a scene has one band.
 pub fn within(bands: &BandChoice, count: usize) -> BandChoice {
     let has = *bands == BandChoice::Auto || bands.bands().iter().all(|band| band.get() <= count);
     if has { bands.clone() } else { BandChoice::Auto }
 }
 
-/// How the bands are read. Classes are never averaged: between two of them would appear others that are not there.
+/// Resampling of the bands. Classes are never averaged, which would create other classes.
 pub fn resampling_of(by_class: bool, bands: &BandChoice, info: &RasterInfo) -> Resampling {
     match bands.resolve(info) {
         BandChoice::Rgb(_) => Resampling::Auto,
@@ -268,7 +268,7 @@ pub fn resampling_of(by_class: bool, bands: &BandChoice, info: &RasterInfo) -> R
     }
 }
 
-/// Reads the second picture, while there is something to compare with.
+/// Requests the second picture of the comparison.
 fn request_other(cx: &mut PanelContext<'_>, document: &Document, key: DocumentKey, at: RowRef, by_class: bool) {
     let state = &mut cx.session.preview;
     let Some(other) = tools::other_of(document, at, &state.compare) else {

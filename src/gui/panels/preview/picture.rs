@@ -1,5 +1,5 @@
-//! One picture of the preview: the values that were read, and the texture made of them. Another stretch is made from the values, first
-//! with few pixels, so that it follows the hand, then with all.
+//! A picture of the preview: the values read, and their texture. A new stretch is rendered from the values, first at a low
+//! resolution to follow the pointer, then in full.
 
 use std::sync::Arc;
 
@@ -9,18 +9,18 @@ use crate::gui::textures;
 use crate::jobs::{AsyncValue, Jobs};
 use crate::raster::{Limits, Prepared, PreviewImage, PreviewRequest, RenderOptions, Rgba};
 
-/// Pixels of a picture that is made while something is dragged.
+/// Most pixels rendered during a drag.
 const QUICK: usize = 500_000;
 
-/// A request and what was read for it.
+/// A request with the image read for it.
 pub type Answer = Arc<(PreviewRequest, PreviewImage)>;
 
-/// How values become colours.
+/// Rendering options of a picture.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Look {
     /// Bands, stretch, gamma, nodata.
     pub options: RenderOptions,
-    /// Limits of another picture, in the place of those of the stretch.
+    /// Limits of another picture, instead of those of the stretch.
     pub limits: Option<Vec<Option<Limits>>>,
     /// Colours by value.
     pub classes: Option<Arc<Vec<[u8; 4]>>>,
@@ -30,13 +30,13 @@ type Made = (Look, bool, Rgba, Vec<Option<Limits>>);
 
 /// A picture.
 pub struct Picture {
-    /// What was read.
+    /// The request and its image.
     pub answer: Answer,
-    /// What shows.
+    /// The texture shown.
     pub texture: TextureHandle,
-    /// The limits of what shows.
+    /// Stretch limits of the texture.
     pub limits: Vec<Option<Limits>>,
-    /// To make more textures with.
+    /// Context for further textures.
     pub ctx: Context,
     look: Look,
     whole: bool,
@@ -46,7 +46,7 @@ pub struct Picture {
 }
 
 impl Picture {
-    /// The picture as it came.
+    /// A picture with the rendering it was read with.
     pub fn new(ctx: &Context, answer: Answer) -> Self {
         let texture = textures::upload(ctx, "preview", &answer.1.rgba);
         let options = RenderOptions { bands: answer.1.bands.clone(), ..answer.0.options.clone() };
@@ -65,7 +65,7 @@ impl Picture {
         }
     }
 
-    /// Follows `look`. The texture changes in one of the next frames.
+    /// Requests the rendering of `look`; the texture changes in a later frame.
     pub fn refresh(&mut self, jobs: &Jobs, look: &Look) {
         let pixels = self.answer.1.pixels.clone();
         self.prepared.update(jobs, 0, tr!("Preview values"), move |_| Ok(Arc::new(Prepared::new(pixels))));
@@ -77,7 +77,7 @@ impl Picture {
             (self.look, self.whole, self.limits) = (look.clone(), *whole, limits.clone());
             self.taken = Some(made.clone());
         }
-        // One at a time, the newest next: a hand that drags must not keep every picture from being finished.
+        // One rendering at a time, so that continuous dragging does not cancel every one.
         if self.made.is_pending() || (self.look == *look && self.whole) {
             return;
         }

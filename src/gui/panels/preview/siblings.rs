@@ -1,4 +1,4 @@
-//! The strip below the picture: small pictures of the files beside the selected one. Made one at a time, nearest first, and kept.
+//! The sibling strip below the picture: thumbnails of the files beside the selected one, computed one at a time, nearest first.
 
 use std::collections::HashMap;
 
@@ -19,18 +19,18 @@ use crate::studio::{Document, RowRef};
 pub const HEIGHT: f32 = 104.0;
 const WIDTH: f32 = 72.0;
 const GAP: f32 = 6.0;
-/// Width of the buttons at the right of the head.
+/// Width of the buttons in the header, in points.
 const PLAYBACK: f32 = 76.0;
-/// Pictures kept at the most.
+/// Most thumbnails kept.
 const KEPT: usize = 256;
 
-/// What the strip keeps.
+/// State of the strip.
 #[derive(Default)]
 pub struct SiblingsState {
     made_for: Option<Key>,
     /// `None` for a file that has no picture.
     made: HashMap<RowRef, Option<TextureHandle>>,
-    /// The picture that is being made.
+    /// The thumbnail that is being computed.
     next: AsyncValue<RowRef, Rgba>,
 }
 
@@ -120,7 +120,7 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, at: RowRe
     cx.requests.extend(requests);
 }
 
-/// Fills the frame with the middle of the picture.
+/// Fills the frame with the centre of the picture.
 pub fn picture(painter: &egui::Painter, frame: Rect, texture: &TextureHandle) {
     let size = texture.size_vec2();
     let scale = (frame.width() / size.x).max(frame.height() / size.y);

@@ -1,4 +1,4 @@
-//! What stands beside the picture: stretch and gamma, the histogram with its limits, the values of the pixel under the pointer.
+//! The sidebar of the preview: stretch and gamma, histogram with limits, values of the pixel under the pointer.
 
 use std::sync::Arc;
 
@@ -14,16 +14,16 @@ use crate::model::Value;
 use crate::raster::{BandIndex, BandInfo, Histogram, Limits, PixelValue, PreviewImage, Probe, RasterInfo, Stretch, indices_of};
 use crate::studio::{Document, RowRef};
 
-/// What the side keeps.
+/// State of the sidebar.
 #[derive(Default)]
 pub struct SideState {
-    /// Limits that stay when another sample is shown.
+    /// Limits locked across samples.
     pub locked: Option<Vec<Option<Limits>>>,
-    /// The colours of the collection's classes, for one band.
+    /// Colour a single band by the collection's classes.
     pub by_class: bool,
-    /// A pixel that stays when the pointer goes on.
+    /// The pinned pixel.
     pub pinned: Option<(usize, usize)>,
-    /// Values are shown scaled.
+    /// Show scaled values.
     pub scaled: bool,
     typed: [String; 2],
 }
@@ -37,7 +37,7 @@ pub struct Classes {
     pub colours: Option<Arc<Vec<[u8; 4]>>>,
 }
 
-/// The classes that the collection tells of.
+/// The classes of the collection.
 pub fn classes_of(document: &Document) -> Classes {
     let Some(list) = document.collection().get("labels:classes").and_then(|list| list.as_array()) else {
         return Classes::default();
@@ -60,7 +60,7 @@ pub fn classes_of(document: &Document) -> Classes {
     classes
 }
 
-/// Names of bands that the collection gives, for files that name none.
+/// Band names of the collection, for files without band names.
 pub fn band_names(document: Option<&Document>) -> Vec<String> {
     let list = document.and_then(|document| document.collection().get("optical:bands").and_then(|list| list.as_array()).cloned());
     let name = |band: &serde_json::Value| {
@@ -70,7 +70,7 @@ pub fn band_names(document: Option<&Document>) -> Vec<String> {
     list.unwrap_or_default().iter().map(name).collect()
 }
 
-/// A band's name: its description, what the collection calls it, or its number.
+/// A band's name: its description, its name in the collection, or its number.
 pub fn band_name(band: &BandInfo, known: &[String]) -> String {
     match (band.description.trim(), known.get(band.index.position())) {
         ("", Some(name)) if !name.is_empty() => name.clone(),
@@ -79,12 +79,12 @@ pub fn band_name(band: &BandInfo, known: &[String]) -> String {
     }
 }
 
-/// The name of a band that has none.
+/// The name of a band without one.
 pub fn numbered(band: BandIndex) -> String {
     tr!("Band {number}", number = band)
 }
 
-/// The right part of the panel.
+/// Draws the sidebar.
 pub fn side_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, at: RowRef) {
     let t = theme::tokens(ui);
     let rect = ui.max_rect();
@@ -130,7 +130,7 @@ pub fn side_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, at: 
                 cx.session.preview.side.pinned = if pinned.is_some() { None } else { cx.session.preview.pixel };
             }
         });
-        // The pointer can't be on the picture and on the button.
+        // The button pins, because the pointer can't be on the picture at the same time.
         if !ui.ctx().egui_wants_keyboard_input() && ui.input(|input| input.key_pressed(egui::Key::P)) {
             cx.session.preview.side.pinned = if pinned.is_some() { None } else { cx.session.preview.pixel };
         }
@@ -152,7 +152,7 @@ fn block(ui: &mut Ui, contents: impl FnOnce(&mut Ui)) {
     });
 }
 
-/// The kind of stretch, and its numbers.
+/// Draws the stretch kind and its parameters.
 fn stretch_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     let kinds = [tr!("Percentile"), tr!("Min to max"), tr!("Standard deviations"), tr!("Fixed limits")];
     let now: Vec<Limits> = cx.session.preview.whole.iter().flat_map(|whole| whole.limits.iter().flatten().copied()).collect();
@@ -205,7 +205,7 @@ fn stretch_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     });
 }
 
-/// A small field for a number. True when another number was typed.
+/// A small number field. True when the number has changed.
 fn number_field(ui: &mut Ui, name: &'static str, typed: &mut String, value: &mut f64) -> bool {
     let id = egui::Id::unique(("preview-number", name));
     if !ui.memory(|memory| memory.has_focus(id)) {
@@ -221,7 +221,7 @@ fn number_field(ui: &mut Ui, name: &'static str, typed: &mut String, value: &mut
     }
 }
 
-/// A number that can be read back.
+/// Formats a number so that parsing gives it back.
 fn plain_number(value: f64) -> String {
     if value.fract() == 0.0 && value.abs() < 1e9 {
         format!("{value:.0}")
@@ -374,7 +374,7 @@ fn handles_ui(
     }
 }
 
-/// The value of missing data, and how much there is of it.
+/// Draws the nodata value and its share.
 fn nodata_ui(ui: &mut Ui, image: &PreviewImage) {
     let t = theme::tokens(ui);
     let (missing, total) =
@@ -394,7 +394,7 @@ fn nodata_ui(ui: &mut Ui, image: &PreviewImage) {
     });
 }
 
-/// Factor and offset of a band: those of the file, or those of the sample's fields.
+/// Scale and offset of a band, from the file or from the sample's fields.
 fn scaling_of(document: &Document, at: RowRef, info: &RasterInfo, value: &PixelValue) -> Option<(f64, f64)> {
     let band = info.band(value.band)?;
     if band.scale.is_some() || band.offset.is_some() {
@@ -446,7 +446,7 @@ fn pixel_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, at: Row
     }
     let scaled_shown = with_scale && cx.session.preview.side.scaled;
     let highest = probe.values.iter().filter(|value| !value.missing).map(|value| value.value.abs()).fold(0.0, f64::max);
-    // Room for the longest name, as long as the bars keep half of the width.
+    // The names take what they need, up to half of the width.
     let name_of = |value: &PixelValue| info.band(value.band).map_or(value.band.to_string(), |band| band_name(band, known));
     let longest = probe.values.iter().map(|value| name_of(value).chars().count()).max();
     let names = (longest.unwrap_or(3) as f32 * 6.7 + 6.0).clamp(40.0, ui.available_width() * 0.42);
@@ -486,7 +486,7 @@ fn pixel_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, at: Row
     }
 }
 
-/// A value as people read it: whole numbers grouped, others with four significant places.
+/// Formats a value: integers grouped, others with four significant digits.
 pub fn number(value: f64) -> String {
     if !value.is_finite() {
         return value.to_string();

@@ -1,4 +1,4 @@
-//! The tools above the picture: bands, comparison, zoom; and the way from one sibling to the next.
+//! The tool bar of the preview: bands, comparison, zoom, and stepping through siblings.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ use crate::jobs::{AsyncValue, JobContext, Jobs};
 use crate::raster::{BandChoice, BandIndex, ColourMap, Preset, Rgba};
 use crate::studio::{Document, RowRef};
 
-/// Seconds that a sibling shows while they are played.
+/// Seconds a sibling is shown during playback.
 const PLAY_S: f64 = 0.8;
 
 /// How two pictures are compared.
@@ -23,11 +23,11 @@ pub enum Mode {
     /// One picture.
     #[default]
     Off,
-    /// One after the other, by themselves.
+    /// Alternating.
     Flip,
-    /// Side by side, with a line that can be dragged.
+    /// Split by a line that can be dragged.
     Swipe,
-    /// What differs.
+    /// The difference.
     Difference,
     /// Several siblings side by side under one view.
     Linked,
@@ -45,13 +45,13 @@ impl Mode {
     }
 }
 
-/// What the comparison keeps.
+/// State of the comparison.
 pub struct Compare {
     /// How.
     pub mode: Mode,
-    /// Which sibling, by its place among them; the one before by default.
+    /// Index of the sibling to compare with; the previous one by default.
     pub with: Option<RowRef>,
-    /// Where the line stands, as a part of the width.
+    /// Position of the line, as a fraction of the width.
     pub swipe: f32,
     /// Id of the picture.
     pub own_name: String,
@@ -59,7 +59,7 @@ pub struct Compare {
     pub other_name: String,
     /// The picture of the difference.
     pub difference: AsyncValue<(usize, usize), Rgba>,
-    /// It as a texture, and of which pair.
+    /// Its texture, and the pair it belongs to.
     pub apart: Option<(usize, usize, TextureHandle)>,
     /// Why there is no difference.
     pub failed: Option<String>,
@@ -83,7 +83,7 @@ impl Default for Compare {
 }
 
 impl Compare {
-    /// Makes the difference of a pair.
+    /// Requests the difference of a pair.
     pub fn want_difference(&mut self, pair: (usize, usize), work: impl FnOnce(&JobContext) -> Result<Rgba> + Send + 'static) {
         let jobs = self.jobs.clone();
         self.difference.update(&jobs, pair, tr!("Difference"), work);
@@ -99,7 +99,7 @@ pub fn other_of(document: &Document, at: RowRef, compare: &Compare) -> Option<Ro
     compare.with.filter(|&other| other != at && document.id(other).is_some() && other.level == at.level).or_else(beside)
 }
 
-/// Between two controls.
+/// Gap between controls, in points.
 const GAP: f32 = 6.0;
 const PRESET: f32 = 128.0;
 const COLOURS: f32 = 124.0;
@@ -108,16 +108,16 @@ const WITH: f32 = 100.0;
 const ICON: f32 = 24.0;
 const MODES: [Mode; 5] = [Mode::Off, Mode::Flip, Mode::Swipe, Mode::Difference, Mode::Linked];
 
-/// How much room the choice of a comparison takes.
+/// Form of the comparison choice.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Room {
-    /// Every mode side by side.
+    /// A segmented control.
     Wide,
-    /// The modes in a list.
+    /// A combo box.
     Narrow,
 }
 
-/// Draws the tools in one row where they fit, in several where they do not. `playback` is false where the strip of siblings has it.
+/// Draws the tools in one row, or in several if they do not fit. `playback` is false when the sibling strip has the buttons.
 pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, at: RowRef, playback: bool) {
     let t = theme::tokens(ui);
     cx.session.preview.compare.jobs = cx.jobs.clone();
@@ -126,7 +126,7 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, at: RowRe
     Frame::NONE.inner_margin(Margin::symmetric(8, 5)).show(ui, |ui| {
         ui.spacing_mut().item_spacing = vec2(GAP, 4.0);
         let separators = if alone { 1.0 } else { 2.0 };
-        // Every control with the gap before it: what is promised here is what the rest is drawn with.
+        // Widths of the controls, each with the gap before it.
         let left = bands.as_ref().map_or(60.0, |bands| bands.width(ui, t));
         let right = zoom_width(ui, cx, t) + if playback { 3.0 * (ICON + GAP) } else { 0.0 } + separators * (GAP + 6.0);
         let room = ui.available_width() - left - right;
@@ -167,7 +167,7 @@ fn is_alone(document: &Document, at: RowRef) -> bool {
     sibling(document, at, 1).is_none() && sibling(document, at, -1).is_none()
 }
 
-/// From one sibling to the next, by hand or by itself.
+/// Draws the buttons for the previous and next sibling and for playback.
 pub fn playback_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, at: RowRef) {
     let playing = cx.session.preview.next_step_s.is_some();
     let (icon, name) = if playing { (icons::PAUSE, tr!("Stop playing")) } else { (icons::PLAY, tr!("Play the siblings")) };
@@ -185,7 +185,7 @@ pub fn playback_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, 
     }
 }
 
-/// What can be chosen of the picture's bands.
+/// Choices of bands.
 struct Bands {
     names: Vec<String>,
     shown: BandChoice,
@@ -207,7 +207,7 @@ impl Bands {
         Some(Self { names, shown, presets, has_classes: classes_of(document).colours.is_some() })
     }
 
-    /// In the bar the first word has to do: "B04" of "B04 red".
+    /// The first word of a band name, for the tool bar: "B04" of "B04 red".
     fn short(&self, band: BandIndex) -> String {
         match self.names.get(band.position()) {
             Some(name) if name.chars().count() > 5 && !name.starts_with("Band ") && *name != numbered(band) => {
@@ -218,7 +218,7 @@ impl Bands {
         }
     }
 
-    /// The width of each band's list: its name and the caret.
+    /// Width of each band combo box: name and caret.
     fn band_width(&self, ui: &Ui, t: &Tokens) -> f32 {
         let width = |band: &BandIndex| ui.painter().layout_no_wrap(self.short(*band), font::mono(12.0), t.tx).size().x;
         let widest = self.shown.bands().iter().map(width).fold(0.0, f32::max);
@@ -302,7 +302,7 @@ fn segments() -> [Segment<'static, Mode>; 5] {
     MODES.map(|mode| Segment::new(mode, mode.text()))
 }
 
-/// The width of the comparison with everything that may come with it, so that nothing jumps when a mode is chosen.
+/// Width of the comparison with all its controls, so that the layout does not change with the mode.
 fn compare_width(ui: &Ui, cx: &PanelContext<'_>, t: &Tokens, room: Room) -> f32 {
     let modes = match room {
         Room::Wide => {
@@ -347,7 +347,7 @@ fn compare_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, at: R
     }
 }
 
-/// The words on the button that leads to the scale of one to one.
+/// Text of the 1:1 button.
 fn zoom_text(cx: &PanelContext<'_>) -> String {
     let scale = cx.session.preview.view.scale;
     format!("{:.0} %", if scale > 0.0 { scale } else { 1.0 } * 100.0)
@@ -385,11 +385,11 @@ fn zoom_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     }
 }
 
-/// Goes on to the next sibling when its time has come; past the last one from the first.
+/// Steps to the next sibling when playback is due; wraps around.
 pub fn play(ui: &Ui, cx: &mut PanelContext<'_>, document: &Document, at: RowRef) {
     let Some(next) = cx.session.preview.next_step_s else { return };
     let now = ui.input(|input| input.time);
-    // A picture that is not there yet is waited for.
+    // Playback waits for a picture that is still pending.
     if now >= next && cx.session.preview.whole.is_some() {
         let to = sibling(document, at, 1).or_else(|| siblings_of(document, at, 4096).first().copied());
         cx.request(Request::Select(to));
@@ -398,7 +398,7 @@ pub fn play(ui: &Ui, cx: &mut PanelContext<'_>, document: &Document, at: RowRef)
     ui.ctx().request_repaint_after(Duration::from_millis(100));
 }
 
-/// The rows beside `at`: the whole level for level 0, else the children of its parent; and the place of `at` among them.
+/// The siblings of `at` as rows (all rows for level 0), and the index of `at` among them.
 fn row_beside(document: &Document, at: RowRef) -> Option<(impl Fn(usize) -> Option<u32>, usize)> {
     let tree = document.tree();
     let level = tree.levels.get(at.level)?;
@@ -418,7 +418,7 @@ fn row_beside(document: &Document, at: RowRef) -> Option<(impl Fn(usize) -> Opti
     Some((row, place))
 }
 
-/// The FILE `step` places further among the siblings of `at`.
+/// The FILE `step` positions after `at` among its siblings.
 pub fn sibling(document: &Document, at: RowRef, step: i64) -> Option<RowRef> {
     let (row, place) = row_beside(document, at)?;
     let level = document.tree().levels.get(at.level)?;

@@ -1,4 +1,4 @@
-//! The editor of the query panel: coloured words, line numbers, completion at the cursor, the place of a fault.
+//! The editor of the query panel: highlighting, line numbers, completion at the cursor, the position of an error.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -14,33 +14,33 @@ use crate::gui::sql::{self, Kind};
 use crate::gui::theme::{self, Tokens, font};
 use crate::gui::widgets::paint;
 
-/// Lines that show at the most; more scroll.
+/// Most visible lines; more scroll.
 const LINES: usize = 10;
 const LINE: f32 = 18.0;
 const GUTTER: f32 = 34.0;
-/// Suggestions that are offered.
+/// Most suggestions.
 const OFFERED: usize = 9;
 
-/// A word that can be completed.
+/// A completion.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Word {
-    /// As it is typed, quotes included.
+    /// Text to insert, with quotes.
     pub text: String,
-    /// Without quotes, to match.
+    /// Text to match, without quotes.
     pub plain: String,
-    /// What it is: a type, `table`, `function`.
+    /// Its kind: a column type, `table`, `function`.
     pub kind: String,
 }
 
-/// What the editor keeps.
+/// State of the editor.
 #[derive(Default)]
 pub struct EditorState {
     /// The statement.
     pub sql: String,
     offer: Option<Offer>,
-    /// The word that was closed with Esc; it offers nothing again.
+    /// The word whose suggestions were closed with Esc.
     closed: Option<String>,
-    /// A place to put the cursor at, in characters.
+    /// Requested cursor position, in characters.
     cursor: Option<usize>,
 }
 
@@ -52,18 +52,18 @@ struct Offer {
     at: Rect,
 }
 
-/// The editor's name for the focus.
+/// The editor's id for the focus.
 fn id() -> Id {
     Id::unique("sql")
 }
 
 impl EditorState {
-    /// A statement to begin with.
+    /// The initial statement.
     pub fn new(sql: &str) -> Self {
         Self { sql: sql.to_owned(), ..Self::default() }
     }
 
-    /// Puts a word where the cursor is, in place of what is typed of it.
+    /// Replaces the typed part of a word at the cursor by its completion.
     fn complete(&mut self, typed: Range<usize>, word: &Word) {
         if typed.end > self.sql.len() {
             return;
@@ -73,7 +73,7 @@ impl EditorState {
         self.offer = None;
     }
 
-    /// Puts text at the end, after a blank.
+    /// Appends text after a space.
     pub fn append(&mut self, text: &str) {
         if !self.sql.is_empty() && !self.sql.ends_with(char::is_whitespace) {
             self.sql.push(' ');
@@ -83,11 +83,11 @@ impl EditorState {
     }
 }
 
-/// Draws the editor. True when Ctrl Enter asks to run the statement.
+/// Draws the editor. True when Ctrl Enter was pressed.
 pub fn ui(ui: &mut Ui, state: &mut EditorState, words: &[Word], fault: Option<Range<usize>>) -> bool {
     let t = theme::tokens(ui);
     let focused = ui.memory(|memory| memory.has_focus(id()));
-    // Taken before the editor sees them, which would make new lines of them.
+    // Consumed before the editor, which would insert a new line.
     let run = focused && ui.input_mut(|input| input.consume_key(Modifiers::COMMAND, Key::Enter));
     if focused && state.offer.is_some() {
         offer_keys(ui, state);
@@ -125,7 +125,7 @@ fn text_ui(ui: &mut Ui, t: &'static Tokens, state: &mut EditorState, words: &[Wo
     let area = Rect::from_min_max(pos2(left, top), pos2(view.right() - 8.0, view.bottom()));
     let mut inner = ui.new_child(UiBuilder::new().max_rect(area).layout(egui::Layout::top_down(egui::Align::Min)));
     inner.spacing_mut().interact_size.y = 0.0;
-    // While words are offered Tab takes one and Esc closes the list; otherwise both leave the editor, as in every field.
+    // While suggestions show, Tab accepts one and Esc closes the list; otherwise both leave the editor.
     let open = state.offer.is_some();
     let filter = EventFilter { horizontal_arrows: true, vertical_arrows: true, tab: open, escape: open };
     let edit = TextEdit::multiline(&mut state.sql)
@@ -174,7 +174,7 @@ fn text_ui(ui: &mut Ui, t: &'static Tokens, state: &mut EditorState, words: &[Wo
     state.offer = Some(Offer { typed, words: found, chosen, moved, at });
 }
 
-/// Words that begin with what is typed, then those that hold it.
+/// Words that begin with the typed text, then words that contain it.
 fn matching(words: &[Word], typed: &str) -> Vec<Word> {
     let typed = typed.to_lowercase();
     let begins = |word: &&Word| word.plain.to_lowercase().starts_with(&typed);
@@ -187,7 +187,7 @@ fn offer_keys(ui: &Ui, state: &mut EditorState) {
     let moved = offer.moved;
     let (down, up, tab, enter, escape) = ui.input_mut(|input| {
         let mut took = |key| input.consume_key(Modifiers::NONE, key);
-        // Enter makes a new line until somebody walked into the list.
+        // Enter inserts a new line until the arrow keys select a suggestion.
         (took(Key::ArrowDown), took(Key::ArrowUp), took(Key::Tab), moved && took(Key::Enter), took(Key::Escape))
     });
     let count = offer.words.len();
@@ -247,7 +247,7 @@ fn offer_ui(ui: &Ui, t: &Tokens, state: &mut EditorState) {
     }
 }
 
-/// The statement in colours; `fault` is underlined.
+/// The highlighted statement; `fault` is underlined.
 fn coloured(text: &str, t: &Tokens, fault: Option<Range<usize>>) -> LayoutJob {
     let mut job = LayoutJob { text: text.to_owned(), ..LayoutJob::default() };
     job.wrap.max_width = f32::INFINITY;

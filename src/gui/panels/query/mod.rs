@@ -1,4 +1,4 @@
-//! Rows by SQL, under the one filter: an editor, the rows it gives, and what to do with them.
+//! The query panel: SQL over the filtered dataset, the result rows, and actions on them.
 
 mod editor;
 pub mod rows;
@@ -24,7 +24,7 @@ use crate::studio::{Command, Document};
 use editor::{EditorState, Word};
 use rows::{COPIED_MOST, Copied, RowsState};
 
-/// Choices of how many rows are asked for.
+/// Choices of the row limit.
 const LIMITS: [(&str, Option<usize>); 5] = [
     (mark!("1 000 rows"), Some(1_000)),
     (mark!("100 000 rows"), Some(100_000)),
@@ -33,7 +33,7 @@ const LIMITS: [(&str, Option<usize>); 5] = [
     (mark!("All rows"), None),
 ];
 
-/// What the panel keeps.
+/// State of the panel.
 pub struct QueryState {
     /// The editor.
     pub editor: EditorState,
@@ -42,10 +42,10 @@ pub struct QueryState {
     limit: usize,
     failed: Option<(String, Vec<String>, Option<Range<usize>>)>,
     waiting: Option<Instant>,
-    /// The job of the query that was asked for last.
+    /// The job of the newest query.
     job: Option<JobId>,
     took: Duration,
-    /// What the rows are of.
+    /// Statement and filters of the rows shown.
     ran: Option<(String, Vec<Filter>)>,
     asked: Option<(String, Vec<Filter>)>,
     words: (Option<Key>, Vec<Word>),
@@ -71,7 +71,7 @@ impl Default for QueryState {
 }
 
 impl QueryState {
-    /// A query has begun; only its answer is taken.
+    /// Records the job of the newest query; other answers are ignored.
     pub fn started(&mut self, job: JobId) {
         self.job = Some(job);
     }
@@ -88,7 +88,7 @@ impl QueryState {
         self.ran = self.asked.take();
     }
 
-    /// Takes the failure of a query, or of the attempt to begin one. True when somebody waited for it here.
+    /// Takes the error of a query, or of starting one. True when this panel requested it.
     pub fn fail(&mut self, job: Option<JobId>, error: &Error) -> bool {
         if job.is_some() && self.job != job {
             return false;
@@ -104,7 +104,7 @@ impl QueryState {
         waited
     }
 
-    /// The query was stopped. Rows of an older one stay, but answer nothing that is asked now.
+    /// Records that the query was cancelled. Rows of an older query stay visible.
     pub fn stopped(&mut self, job: JobId) {
         if self.job != Some(job) {
             return;
@@ -113,7 +113,7 @@ impl QueryState {
         (self.waiting, self.asked, self.ran) = (None, None, None);
     }
 
-    /// True while a query that was asked for here runs; its failure shows here.
+    /// True while a query of this panel runs.
     pub fn is_waiting(&self) -> bool {
         self.waiting.is_some()
     }
@@ -146,7 +146,7 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     }
     rule(ui);
     filter_ui(ui, cx, document);
-    // Another filter shows other rows.
+    // Run again when the filter has changed.
     let state = &cx.session.query;
     let stale = state.ran.as_ref().is_some_and(|(_, filters)| filters != cx.studio.filters());
     if (run || stale) && !state.is_waiting() {
@@ -208,7 +208,7 @@ fn refresh_words(cx: &mut PanelContext<'_>, document: &Document) {
     state.words = (Some(key), words);
 }
 
-/// The tool bar. True when the query shall run.
+/// Draws the tool bar. True when the query is to run.
 fn tools_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) -> bool {
     let mut run = false;
     Frame::NONE.inner_margin(Margin::symmetric(8, 6)).show(ui, |ui| {
@@ -321,7 +321,7 @@ fn saved_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     });
 }
 
-/// The chips, and the way to write them into the statement.
+/// Draws the filter chips and the button that writes them into the statement.
 fn filter_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
     if cx.studio.filters().is_empty() {
         return;
@@ -343,11 +343,11 @@ fn filter_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
     rule(ui);
 }
 
-/// Writes the filters that the statement can say into it, and takes them off.
+/// Moves the filters that SQL can express into the statement.
 fn add_to_sql(cx: &mut PanelContext<'_>, document: &Document) {
     let mut left = Vec::new();
     for filter in cx.studio.filters().to_vec() {
-        // The statement reads level 0; a filter below it stays a chip.
+        // The statement reads level 0; filters of deeper levels stay chips.
         match filters::as_sql(&filter, document).filter(|_| filter.level == 0) {
             Some(condition) => {
                 let editor = &mut cx.session.query.editor;
@@ -366,7 +366,7 @@ fn result_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
         Frame::NONE.inner_margin(Margin::symmetric(12, 8)).show(ui, |ui| {
             let line =
                 place.as_ref().map(|place| state.editor.sql.get(..place.start).unwrap_or_default().matches('\n').count() + 1);
-            // The engine may have told the place already.
+            // The engine's message may name the line already.
             let line = line.filter(|_| !why.contains("(line "));
             note_ui(ui, &Note::Error(line.map_or_else(|| why.clone(), |line| tr!("Line {line}: {why}", line, why))));
             for hint in hints {
@@ -389,7 +389,7 @@ fn state_sql<'a>(cx: &'a PanelContext<'_>) -> &'a str {
     cx.session.query.ran.as_ref().map_or("", |(sql, _)| sql.as_str())
 }
 
-/// The level that a statement reads first: what its ids are of.
+/// The first level that a statement reads; its ids belong to that level.
 fn level_of(text: &str, levels: usize) -> usize {
     let pieces = sql::pieces(text);
     let mut words = pieces.iter().map(|(range, _)| &text[range.clone()]);
@@ -452,13 +452,13 @@ fn rows_menu_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, result: &Arc<QueryResult
     }
 }
 
-/// The query as a script for the official reader.
+/// The query as a Python script for the official reader.
 fn python_of(cx: &PanelContext<'_>, text: &str) -> String {
     let path = cx.document().and_then(|document| document.opened()).map(|open| open.reader.info().path.display().to_string());
     let quoted = |text: &str| format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""));
     let mut script = format!("import tacoreader\n\nds = tacoreader.load({})\n", quoted(&path.unwrap_or_default()));
     let mut statement = text.trim().to_owned();
-    // The reader's own filters do not narrow what its SQL sees: they become conditions.
+    // Filters become SQL conditions, because the reader's own filters do not apply to its SQL.
     for filter in cx.studio.filters() {
         match cx.document().and_then(|document| filters::as_duckdb(filter, document)).filter(|_| filter.level == 0) {
             Some(condition) => statement = sql::with_condition(&statement, &condition),

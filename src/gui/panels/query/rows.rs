@@ -1,5 +1,5 @@
-//! The rows of a query: a virtual table that sorts, with a summary in each visible column's head. What is computed over rows is a
-//! job; the interface thread only looks at visible cells.
+//! The rows of a query: a virtual, sortable table with a summary in the header of each visible column. Work over all rows runs in
+//! jobs; the interface thread reads visible cells only.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -20,24 +20,24 @@ use crate::ops::{ColumnSummary, json_lines, summary_of};
 use crate::query::QueryResult;
 use crate::studio::RowRef;
 
-/// Rows that go to the clipboard at the most; more are saved to a file.
+/// Most rows that are copied; more have to be saved to a file.
 pub const COPIED_MOST: usize = 100_000;
-/// Summaries that are computed at the same time.
+/// Summaries computed concurrently.
 const AT_ONCE: usize = 2;
 const EXTRA: f32 = 34.0;
 
-/// How rows go to the clipboard.
+/// Format of copied rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Copied {
     /// Comma-separated values.
     Csv,
     /// JSON objects, one a line.
     Json,
-    /// A table for a text.
+    /// A Markdown table.
     Markdown,
 }
 
-/// What the rows keep.
+/// State of the rows.
 #[derive(Default)]
 pub struct RowsState {
     /// The rows.
@@ -86,7 +86,7 @@ impl RowsState {
         self.selected
     }
 
-    /// Puts the rows on the clipboard, once they are written.
+    /// Starts formatting the rows for the clipboard.
     pub fn copy(&mut self, jobs: &crate::jobs::Jobs, how: Copied) {
         let Some(result) = self.result.clone() else { return };
         self.copied.update(jobs, (self.serial, how), tr!("Copy rows"), move |_| Ok(copied_text(&result, how)));
@@ -143,7 +143,7 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, level: usize) {
     let picked = out.selected.map(|row| (row, source.row(row)));
     state.table = table;
     if let Some(column) = out.header_clicked {
-        // Up, down, as it came.
+        // Clicks cycle: ascending, descending, original order.
         state.sort = match state.sort {
             Some((by, false)) if by == column => Some((column, true)),
             Some((by, true)) if by == column => None,
@@ -158,8 +158,8 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, level: usize) {
     want_summaries(cx, &result);
 }
 
-/// The sample of a row: by its path where the query gave that, else by its id, which below level 0 many roots have. Thousands of
-/// rows may have to be passed.
+/// Starts the search for the sample of a row: by its path if the result has one, else by its id, which is often ambiguous below
+/// level 0.
 fn find_sample(cx: &mut PanelContext<'_>, result: &Arc<QueryResult>, row: usize, level: usize) {
     let Some(document) = cx.document() else { return };
     let Some(column) = result.table.column_index("id") else { return };
@@ -179,7 +179,7 @@ fn find_sample(cx: &mut PanelContext<'_>, result: &Arc<QueryResult>, row: usize,
                 ctx.check()?;
             }
             if table.id(row) == id && found.replace(RowRef { level, row }).is_some() {
-                // Which of them it is, the row does not say.
+                // Ambiguous id: no sample.
                 return Ok(None);
             }
         }
@@ -188,7 +188,7 @@ fn find_sample(cx: &mut PanelContext<'_>, result: &Arc<QueryResult>, row: usize,
     take_answers(cx);
 }
 
-/// Selects the sample that was looked for, and copies the text that was written.
+/// Selects the sample that was found, and copies the text that was formatted.
 fn take_answers(cx: &mut PanelContext<'_>) {
     let state = &mut cx.session.query.rows;
     let found = state.found.take().and_then(Result::ok).flatten();
@@ -201,7 +201,7 @@ fn want_summaries(cx: &mut PanelContext<'_>, result: &Arc<QueryResult>) {
     let state = &mut cx.session.query.rows;
     let seen = std::mem::take(&mut *state.seen.borrow_mut());
     let serial = state.serial;
-    // A column that scrolled away while its summary was made is not waited for.
+    // Cancel summaries of columns that are no longer visible.
     state.summaries.retain(|column, slot| seen.contains(column) || !slot.is_pending());
     let busy = state.summaries.values().filter(|slot| slot.is_pending()).count();
     let missing: Vec<usize> = seen.into_iter().filter(|column| !state.summaries.contains_key(column)).collect();
@@ -216,14 +216,14 @@ fn want_summaries(cx: &mut PanelContext<'_>, result: &Arc<QueryResult>) {
     }
 }
 
-/// The rows in the order of a column; nulls come last.
+/// Row numbers sorted by a column, nulls last.
 fn sorted(result: &QueryResult, column: usize, down: bool, ctx: &JobContext) -> Result<Vec<u32>> {
     let array = result.table.column(column)?;
     ctx.check()?;
     let options = SortOptions { descending: down, nulls_first: false };
     let order: UInt32Array = match sort_to_indices(&array, Some(options), None) {
         Ok(order) => order,
-        // Lists have no order of their own: as they read.
+        // Lists are sorted by their text.
         Err(_) => {
             let texts: Vec<Option<String>> =
                 (0..array.len()).map(|row| array.is_valid(row).then(|| result.table.text(row, column))).collect();
@@ -280,7 +280,7 @@ impl TableSource for Rows<'_> {
     }
 }
 
-/// A small picture of a column: bars or shares, and what they stand for.
+/// Draws a column summary: histogram or shares of values, with a legend.
 pub fn summary_ui(painter: &Painter, t: &Tokens, rect: Rect, summary: &ColumnSummary) {
     let (picture, line) = rect.split_top_bottom_at_y(rect.bottom() - 13.0);
     bars_ui(painter, t, picture, summary);

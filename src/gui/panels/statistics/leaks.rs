@@ -1,4 +1,4 @@
-//! What leaks between the parts of a split: how much, and the way to the samples that do. The looking itself is the studio's.
+//! Leakage between the parts of a split: counts, and links to the samples. The search itself runs in the studio.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -18,36 +18,36 @@ use crate::model::SamplePath;
 use crate::query::Filter;
 use crate::studio::{Command, Document, RowRef};
 
-/// Names that columns of a split have, best first.
+/// Usual names of split columns, most likely first.
 const SPLITS: [&str; 3] = ["split", "ml:split", "split:split"];
 
-/// What is kept of the looking.
+/// State of the section.
 #[derive(Default)]
 pub struct LeaksState {
     column: Option<String>,
     job: Option<JobId>,
     found: Option<Arc<Leakage>>,
     failed: Option<String>,
-    /// Kinds of leaks that are unfolded, by their sentence.
+    /// Unfolded kinds of leaks, by their sentence.
     open: BTreeSet<String>,
-    /// The sample that was clicked: found by its path in a job, as a level may have millions.
+    /// The clicked sample, searched by its path in a job.
     jump: AsyncValue<String, RowRef>,
 }
 
 impl LeaksState {
-    /// The job has begun.
+    /// Records the job.
     pub fn started(&mut self, job: JobId) {
         (self.job, self.failed) = (Some(job), None);
     }
 
-    /// The answer, when it is the one that is waited for.
+    /// Takes the result of the newest job.
     pub fn take(&mut self, job: Option<JobId>, found: Arc<Leakage>) {
         if self.job == job {
             (self.job, self.found) = (None, Some(found));
         }
     }
 
-    /// The job ended without one: why, or nothing when it was stopped. True when it was the one that is waited for.
+    /// Records that the job failed, or was cancelled (`None`). True when it is the newest job.
     pub fn ended(&mut self, job: JobId, why: Option<&Error>) -> bool {
         let own = self.job == Some(job);
         if own {
@@ -57,7 +57,7 @@ impl LeaksState {
     }
 }
 
-/// Columns that may name the parts of a split: text columns, the usual names first.
+/// Candidates for the split column: text columns, usual names first.
 fn columns_of(document: &Document) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
     for level in 0..document.tree().levels.len() {
@@ -123,7 +123,7 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
     jump(cx);
 }
 
-/// Goes to the sample that was clicked, once it is found.
+/// Selects the clicked sample once it is found.
 fn jump(cx: &mut PanelContext<'_>) {
     let state = &mut cx.session.statistics.leaks;
     match state.jump.take() {
@@ -175,7 +175,7 @@ fn found_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, found: 
     }
 }
 
-/// What samples of two parts have in common.
+/// What the samples of two parts share.
 #[derive(Clone, Copy)]
 enum Shared {
     Ground,
@@ -273,7 +273,7 @@ fn leak_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, leak: &L
         }
         let more = leak.pairs.saturating_sub(leak.examples.len() as u64);
         ui.horizontal(|ui| {
-            // A draft has no filter: its tables are not written yet.
+            // A draft can't be filtered: it has no tables yet.
             if document.opened().is_some() {
                 let button = Button::secondary(tr!("Filter to these")).icon(icons::FUNNEL);
                 if ui.add(button.tooltip(tr!("Show only their samples of level 0 in every view"))).clicked() {
@@ -318,7 +318,7 @@ fn pair_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, pair: &L
     });
 }
 
-/// The samples of level 0 that the pairs belong to.
+/// A condition that selects the level 0 samples of these pairs.
 fn condition_of(pairs: &[LeakPair]) -> Filter {
     let root = |path: &String| SamplePath::parse(path).0.first().map(|id| id.to_string());
     let ids: BTreeSet<String> = pairs.iter().flat_map(|pair| [&pair.one, &pair.other]).filter_map(root).collect();

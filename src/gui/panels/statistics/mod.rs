@@ -1,4 +1,4 @@
-//! Statistics under the filter: pooled numbers for each band, shares of classes, sizes of the splits, what leaks between them.
+//! Statistics of the filtered rows: pooled values of each band, shares of classes, sizes of splits, leakage between them.
 
 mod leaks;
 
@@ -19,16 +19,16 @@ use crate::ops::{ColumnSummary, StatsRequest, SummaryRequest, level_summary, poo
 use crate::studio::Document;
 use leaks::LeaksState;
 
-/// What the panel keeps.
+/// State of the panel.
 #[derive(Default)]
 pub struct StatisticsState {
     made_for: Option<Key>,
     level: Option<usize>,
-    /// Read the pixels: asked for with a button, as it takes its time.
+    /// Read pixels too; requested by a button, because it is slow.
     exact: bool,
     pooled: AsyncValue<(Key, StatsRequest, usize), Arc<PooledReport>>,
     splits: AsyncValue<(Key, usize), Option<ColumnSummary>>,
-    /// What leaks between the splits.
+    /// Leakage between the splits.
     pub leaks: LeaksState,
 }
 
@@ -59,7 +59,7 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     let request = StatsRequest { level: Some(level), exact: cx.session.statistics.exact, ..StatsRequest::default() };
     let kept = cx.studio.kept().cloned();
     let state = &mut cx.session.statistics;
-    // An address tells one filter from the next.
+    // The pointer identifies the filter.
     let wanted = (key, request.clone(), kept.as_ref().map_or(0, |kept| Arc::as_ptr(kept) as usize));
     if has(level) || request.exact {
         let reader = open.reader.clone();

@@ -21,7 +21,7 @@ use crate::studio::{Command, Document};
 /// Identifies a fix whose plan covers all similar roots.
 type Wanted = (Key, PatternChoice, u32, FixVerb, Care);
 
-/// What the panel keeps.
+/// State of the panel.
 #[derive(Default)]
 pub struct FixState {
     of: Option<(Key, usize, u32, Option<u32>)>,

@@ -30,7 +30,7 @@ const PATTERN_WIDTH: f32 = 170.0;
 /// Width of the overview strip, in points.
 const STRIP: f32 = 148.0;
 
-/// What the panel keeps.
+/// State of the panel.
 #[derive(Default)]
 pub struct StructureState {
     pub(super) scroll: RowScroll,

@@ -31,7 +31,7 @@ pub enum Show {
     All,
     /// Those with findings.
     Problems,
-    /// Placeholders.
+    /// Number of padding samples.
     Padded,
 }
 
@@ -41,7 +41,7 @@ const MARKED_MAX: u64 = 100_000;
 /// Key of a filtered outline: document, typed filter, choice, marks, the dataset's filter, and the folding where it matters.
 type Wanted = (Key, String, Show, usize, usize, u64);
 
-/// What the panel keeps.
+/// State of the panel.
 pub struct TreePanelState {
     scroll: RowScroll,
     root_open: bool,

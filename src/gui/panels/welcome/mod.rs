@@ -1,4 +1,4 @@
-//! What shows while nothing is open: ways to start, recent datasets, the drop zone.
+//! The welcome screen: ways to start, recent datasets, drop zone.
 
 mod recoverable_drafts;
 
@@ -163,11 +163,11 @@ fn recent_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
         return;
     }
     let shown = recent.len().min(7);
-    // A disk that is gone may take its time to say so.
+    // In a job: a detached disk may answer slowly.
     let paths: Vec<PathBuf> = recent.iter().take(shown).map(|recent| recent.path.clone()).collect();
     let asked = paths.clone();
     cx.session.recent_there.update(cx.jobs, paths.clone(), tr!("Look for recent datasets"), move |_| {
-        // What an interrupted write left aside can be brought back.
+        // Old contents that an interrupted write left aside can be restored.
         let there = |path: &PathBuf| is_remote(path) || path.try_exists().unwrap_or(false) || aside_of(path).is_some();
         Ok(asked.iter().map(there).collect())
     });
@@ -251,7 +251,7 @@ fn recent_row(ui: &mut Ui, rect: Rect, recent: &Recent, gone: bool, rule: bool, 
     });
 }
 
-/// The months, as short as they are written beside a day.
+/// Abbreviated names of the months.
 const MONTHS: [&str; 12] = [
     mark!("Jan"),
     mark!("Feb"),

@@ -1,4 +1,4 @@
-//! Drafts that were open when the program ended without being asked to: on the welcome screen, each with a way back.
+//! Drafts recovered from autosave after the program ended unexpectedly, on the welcome screen.
 
 use egui::{Align, Layout, Rect, RichText, Sense, Stroke, StrokeKind, Ui, UiBuilder, pos2, vec2};
 
@@ -10,10 +10,10 @@ use crate::gui::widgets::{Button, paint};
 use crate::studio::{Command, Recoverable, recoverable};
 
 const ROW: f32 = 53.0;
-/// More of them are not listed.
+/// Most drafts listed.
 const SHOWN: usize = 4;
 
-/// Draws them, where there are any.
+/// Draws the recoverable drafts, if any.
 pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     let Some(folder) = cx.session.autosave.clone() else { return };
     cx.session
