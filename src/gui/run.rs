@@ -111,7 +111,9 @@ fn end(ending: &Mutex<Option<Ending>>) {
 
 /// Opens the window on `paths` and returns when it is closed. If a window is open on this desktop, sends it the paths instead.
 ///
-/// # Errors: [`crate::error::Kind::Unsupported`] with advice, without a display or renderer.
+/// # Errors
+///
+/// [`crate::error::Kind::Unsupported`] with advice, without a display or renderer.
 pub fn run(paths: Vec<PathBuf>, options: WindowOptions) -> Result<()> {
     check_display()?;
     let data = folders::data_dir();

@@ -25,7 +25,7 @@ use crate::studio::{Command, Document, RowRef};
 const LISTED: usize = 4096;
 
 /// A chunk as a picture, with minimum, maximum and mean.
-struct NamedNode {
+struct ChunkPicture {
     image: Rgba,
     range: [f64; 3],
 }
@@ -43,7 +43,7 @@ pub struct ChunksState {
     /// Number and values of the chunk that was read.
     asked: u64,
     read: Option<(u64, Arc<ChunkArray>)>,
-    seen: AsyncValue<usize, Arc<NamedNode>>,
+    seen: AsyncValue<usize, Arc<ChunkPicture>>,
     texture: Option<(usize, TextureHandle)>,
 }
 
@@ -208,7 +208,7 @@ fn array_ui(ui: &mut Ui, state: &mut ChunksState, jobs: &crate::jobs::Jobs, inde
 }
 
 /// The first band as grey, or the first three as RGB, stretched from minimum to maximum.
-fn seen_of(array: &ChunkArray) -> NamedNode {
+fn seen_of(array: &ChunkArray) -> ChunkPicture {
     let [bands, rows, columns] = array.shape;
     let shown: Vec<Vec<f64>> = if bands >= 3 { (0..3).map(|band| array.band(band)).collect() } else { vec![array.band(0)] };
     let range = |values: &[f64]| {
@@ -228,7 +228,7 @@ fn seen_of(array: &ChunkArray) -> NamedNode {
         let colours = if shown.len() == 3 { [level(0, at), level(1, at), level(2, at)] } else { [level(0, at); 3] };
         data.extend([colours[0], colours[1], colours[2], 255]);
     }
-    NamedNode { image: Rgba { width: columns, height: rows, data }, range: ranges[0] }
+    ChunkPicture { image: Rgba { width: columns, height: rows, data }, range: ranges[0] }
 }
 
 #[cfg(test)]
