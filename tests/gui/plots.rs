@@ -24,8 +24,8 @@ fn tooltip(harness: &mut Window, at: egui::Pos2, word: &str) -> String {
     harness.hover_at(at);
     settle(harness);
     let text = |node: egui_kittest::Node<'_>| node.accesskit_node().value().filter(|text| text.contains(word));
-    let found = harness.query_all_by_label_contains(word).filter_map(text);
-    found.last().unwrap_or_else(|| panic!("no tooltip with {word}"))
+    let mut found = harness.query_all_by_label_contains(word).filter_map(text);
+    found.next_back().unwrap_or_else(|| panic!("no tooltip with {word}"))
 }
 
 fn wheel(harness: &mut Window) {
