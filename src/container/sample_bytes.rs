@@ -3,13 +3,14 @@
 
 use std::collections::{BTreeSet, HashMap};
 use std::fs::File;
-use std::io::Read;
+use std::io::{Read, Write};
 use std::ops::Range;
 use std::path::Path;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 use std::time::SystemTime;
 
-use super::source::changed;
+use super::atomic_write::PartialFile;
+use super::source::{asset_size, changed, is_same_file};
 use super::zip::{Checksums, HEADER_ROOM, is_archive, stated_before};
 use super::{Assembly, BuildPlan, ByteSource, Directory, RowSource, TacoHeader};
 use crate::error::{Error, IoContext, Kind, Result, settled};
@@ -495,6 +496,42 @@ pub fn named(error: Error, path: &str) -> Error {
 pub fn wrapped(error: Error, summary: String) -> Error {
     let hints = error.hints().to_vec();
     hints.into_iter().fold(Error::new(error.kind(), summary).because(error), Error::hint)
+}
+
+/// Streams an asset in chunks through `sink`, then verifies its CRC-32 against the container's and that the container is
+/// unchanged. What `sink` received is verified only once this returns `Ok`. Returns the damaged samples, where `on_damage`
+/// permits damage.
+///
+/// # Errors
+/// [`Kind::Changed`] when the container was modified; [`Kind::Damaged`] on a wrong CRC-32 unless `on_damage` permits it.
+pub fn stream_asset(
+    asset: &AssetPath,
+    on_damage: OnDamage,
+    ctx: &JobContext,
+    sink: &mut dyn FnMut(&[u8]) -> Result<()>,
+) -> Result<Vec<String>> {
+    let source = RowSource::asset(asset.clone(), asset_size(asset)?);
+    let sources = Sources::new(on_damage);
+    sources.stream(&source, &|| asset.to_string(), ctx, sink)?;
+    sources.finish()
+}
+
+/// Copies an asset into a new file, which appears complete or not at all. Returns the damaged samples, where `on_damage` permits
+/// damage.
+///
+/// # Errors
+/// As [`stream_asset`]; [`Kind::Usage`] when the target is the file that contains the asset.
+pub fn copy_asset(asset: &AssetPath, target: &Path, overwrite: bool, on_damage: OnDamage, ctx: &JobContext) -> Result<Vec<String>> {
+    if let AssetPath::File(source) | AssetPath::Range { container: source, .. } = asset
+        && is_same_file(source, target)
+    {
+        return Err(Error::usage("the output is the file that the sample is read from").at_path(target));
+    }
+    let output = PartialFile::new(target, overwrite)?;
+    let mut file = output.file();
+    let damaged = stream_asset(asset, on_damage, ctx, &mut |chunk| file.write_all(chunk).io_at("write the sample", target))?;
+    output.finish()?;
+    Ok(damaged)
 }
 
 #[cfg(test)]

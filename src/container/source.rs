@@ -2,18 +2,14 @@
 //! module.
 
 use std::fs::File;
-use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
 
 use bytes::Bytes;
 
-use super::atomic_write::PartialFile;
-use super::sample_bytes::{OnDamage, Sources};
-use super::{Directory, HeaderEntry, RowSource};
+use super::{Directory, HeaderEntry};
 use crate::error::{Error, IoContext, Kind, Result, settled};
 use crate::handles::SharedFile;
-use crate::jobs::JobContext;
 use crate::model::{AssetPath, Modified, Stamp, is_remote};
 use crate::remote::{FIRST_OF_DATASET, FIRST_OF_SAMPLE, Identity, RemoteFile};
 use crate::table::ParquetSlice;
@@ -363,40 +359,4 @@ pub fn asset_size(asset: &AssetPath) -> Result<u64> {
 /// True when both paths name the same existing file.
 pub fn is_same_file(one: &Path, other: &Path) -> bool {
     !is_remote(one) && !is_remote(other) && one.canonicalize().is_ok_and(|one| other.canonicalize().is_ok_and(|other| one == other))
-}
-
-/// Streams an asset in chunks through `sink`, then verifies its CRC-32 against the container's and that the container is
-/// unchanged. What `sink` received is verified only once this returns `Ok`. Returns the damaged samples, where `on_damage`
-/// permits damage.
-///
-/// # Errors
-/// [`Kind::Changed`] when the container was modified; [`Kind::Damaged`] on a wrong CRC-32 unless `on_damage` permits it.
-pub fn stream_asset(
-    asset: &AssetPath,
-    on_damage: OnDamage,
-    ctx: &JobContext,
-    sink: &mut dyn FnMut(&[u8]) -> Result<()>,
-) -> Result<Vec<String>> {
-    let source = RowSource::asset(asset.clone(), asset_size(asset)?);
-    let sources = Sources::new(on_damage);
-    sources.stream(&source, &|| asset.to_string(), ctx, sink)?;
-    sources.finish()
-}
-
-/// Copies an asset into a new file, which appears complete or not at all. Returns the damaged samples, where `on_damage` permits
-/// damage.
-///
-/// # Errors
-/// As [`stream_asset`]; [`Kind::Usage`] when the target is the file that contains the asset.
-pub fn copy_asset(asset: &AssetPath, target: &Path, overwrite: bool, on_damage: OnDamage, ctx: &JobContext) -> Result<Vec<String>> {
-    if let AssetPath::File(source) | AssetPath::Range { container: source, .. } = asset
-        && is_same_file(source, target)
-    {
-        return Err(Error::usage("the output is the file that the sample is read from").at_path(target));
-    }
-    let output = PartialFile::new(target, overwrite)?;
-    let mut file = output.file();
-    let damaged = stream_asset(asset, on_damage, ctx, &mut |chunk| file.write_all(chunk).io_at("write the sample", target))?;
-    output.finish()?;
-    Ok(damaged)
 }

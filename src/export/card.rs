@@ -2,7 +2,7 @@
 
 use serde_json::Value as Json;
 
-use super::page::{self, Map};
+use super::map::{Map, map_of};
 use super::{Described, croissant};
 use crate::container::Format;
 use crate::error::Result;
@@ -50,7 +50,7 @@ pub(super) fn blocks(described: &Described<'_>, ctx: &JobContext) -> Result<Vec<
         facts.push(format!("Keywords: {}", keywords.join(", ")));
     }
     blocks.push(Block::List(facts));
-    if let Some(map) = page::map_of(described, ctx)? {
+    if let Some(map) = map_of(described, ctx)? {
         blocks.push(Block::Heading(2, "Where it lies".into()));
         blocks.push(Block::Map(map));
     }

@@ -6,6 +6,7 @@ mod croissant;
 mod datacite;
 mod footprint;
 mod geoparquet;
+mod map;
 mod page;
 mod stac;
 

@@ -24,8 +24,8 @@ pub use document::{Document, DraftDocument, OpenDataset, Server};
 pub use document_id::DocumentId;
 pub use job_kind::JobKind;
 pub use project::{Project, Recoverable, is_project, open_project, recoverable, save_project};
-pub use replay::{Expect, ReplayLine, check_expectation, replay, run_line};
-pub use script::{ScriptLine, Step, WAIT_SECONDS, read_script};
+pub use replay::{check_expectation, replay, run_line};
+pub use script::{Expect, ReplayLine, ScriptLine, Step, WAIT_SECONDS, read_script};
 pub use verbs::command_for;
 
 use std::collections::VecDeque;

@@ -5,42 +5,11 @@ use std::path::Path;
 
 use serde_json::Value as Json;
 
-use super::script::{ScriptLine, Step, read_script};
-use super::{Command, Event, Studio, command_for};
+use super::script::{Expect, ReplayLine, ScriptLine, Step, read_script};
+use super::{Event, Studio, command_for};
 use crate::error::{Error, Result};
 use crate::jobs::Progress;
 use crate::model::NodePath;
-
-/// One line of a command file: a command, and what should come of it.
-#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
-pub struct ReplayLine {
-    /// What to do.
-    #[serde(flatten)]
-    pub command: Command,
-    /// What has to hold afterwards.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub expect: Option<Expect>,
-}
-
-/// What has to hold after a command. Absent fields are not looked at.
-#[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct Expect {
-    /// The command fails, with this in its message.
-    pub error: Option<String>,
-    /// Samples of each level.
-    pub rows: Option<Vec<usize>>,
-    /// Codes of the rules that the last check found, sorted, each once.
-    pub rules: Option<Vec<String>>,
-    /// Fields of the collection with these values.
-    pub collection: Option<serde_json::Map<String, Json>>,
-    /// Rows of a query.
-    pub result: Option<Vec<Json>>,
-    /// Files in the tray.
-    pub tray: Option<usize>,
-    /// Labels of the fixes of a finding, or of the ways to read names; or their beginnings.
-    pub offers: Option<Vec<String>>,
-}
 
 /// Runs a script without a window; paths in it are relative to its folder. The first line that does not do what it should is the
 /// error. `on_line` is told each line that is done, from 1.

@@ -18,7 +18,6 @@ use serde::Deserialize;
 use serde_json::Value as Json;
 
 use super::Command;
-use super::replay::{Expect, ReplayLine};
 use crate::container::read_json_document;
 use crate::error::{Error, IoContext, Result};
 use crate::extensions;
@@ -31,6 +30,37 @@ const HERE: &str = "{here}";
 
 /// Points that a side of the window may have: no screen has more.
 const SIDE: std::ops::RangeInclusive<f32> = 1.0..=16_384.0;
+
+/// One line of a command file: a command, and what should come of it.
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
+pub struct ReplayLine {
+    /// What to do.
+    #[serde(flatten)]
+    pub command: Command,
+    /// What has to hold afterwards.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expect: Option<Expect>,
+}
+
+/// What has to hold after a command. Absent fields are not looked at.
+#[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Expect {
+    /// The command fails, with this in its message.
+    pub error: Option<String>,
+    /// Samples of each level.
+    pub rows: Option<Vec<usize>>,
+    /// Codes of the rules that the last check found, sorted, each once.
+    pub rules: Option<Vec<String>>,
+    /// Fields of the collection with these values.
+    pub collection: Option<serde_json::Map<String, Json>>,
+    /// Rows of a query.
+    pub result: Option<Vec<Json>>,
+    /// Files in the tray.
+    pub tray: Option<usize>,
+    /// Labels of the fixes of a finding, or of the ways to read names; or their beginnings.
+    pub offers: Option<Vec<String>>,
+}
 
 /// One line of a script.
 #[derive(Clone, Debug, serde::Serialize)]

@@ -5,7 +5,7 @@ use arrow::compute::{SortOptions, sort_limit};
 use arrow::datatypes::DataType;
 use parquet::arrow::arrow_reader::statistics::StatisticsConverter;
 
-use super::parquet_io::guarded;
+use super::parquet_slice::guarded;
 use super::{TableHead, cell_text};
 use crate::error::Result;
 

@@ -11,7 +11,8 @@ use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ParquetRecordBatchReader
 use rayon::prelude::*;
 
 use super::pages::Weight;
-use super::parquet_io::{BATCH_ROWS, damaged, guarded, unreadable};
+use super::parquet_io::BATCH_ROWS;
+use super::parquet_slice::{damaged, guarded, unreadable};
 use super::unfolded::unfolded_bytes;
 use super::views::{respelled, viewed_within};
 use super::{DecodeBudget, LevelTable, TableHead};

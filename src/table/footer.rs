@@ -6,7 +6,7 @@ use parquet::file::metadata::FooterTail;
 
 use super::ParquetSlice;
 use super::budget::size_text;
-use super::parquet_io::damaged;
+use super::parquet_slice::damaged;
 use super::thrift::{Walk, kind};
 use crate::error::{Error, Result};
 

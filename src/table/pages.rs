@@ -13,7 +13,7 @@ use parquet::file::serialized_reader::SerializedPageReader;
 
 use super::budget::{DecodeBudget, size_text};
 use super::deltas::front_coded_bytes;
-use super::parquet_io::damaged;
+use super::parquet_slice::damaged;
 use super::thrift::{Walk, kind};
 use crate::error::{Error, Result};
 

@@ -1,26 +1,23 @@
 //! Reads and writes Parquet. Footers are read without pages; a damaged file gives an error, never a panic.
 
-use std::cell::Cell;
-use std::io::{Read, Write};
-use std::panic::AssertUnwindSafe;
+use std::io::Write;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Once};
 
 use arrow::array::{ArrayRef, RecordBatch, make_array};
 use arrow::datatypes::{DataType, Field, FieldRef, Schema, SchemaRef};
-use bytes::Bytes;
 use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions};
 use parquet::column::page::PageReader;
 use parquet::errors::ParquetError;
 use parquet::file::metadata::{KeyValue, ParquetMetaDataReader};
 use parquet::file::properties::{CdcOptions, EnabledStatistics, WriterProperties, WriterVersion};
-use parquet::file::reader::{ChunkReader, Length};
 use parquet::file::serialized_reader::SerializedPageReader;
 
-use super::{ParquetOptions, footer};
+use super::parquet_slice::{damaged, guarded};
+use super::{ParquetOptions, ParquetSlice, footer};
 use crate::error::{Error, Result};
-use crate::jobs::{JobContext, panic_error};
+use crate::jobs::JobContext;
 
 /// Maximum number of rows: row numbers are 32-bit, and a damaged footer may claim any number.
 const ROWS_MAX: i64 = u32::MAX as i64 - 1;
@@ -30,106 +27,8 @@ const ROWS_FREE: u64 = 1 << 20;
 /// Rows decoded per batch: the writer's row group size.
 pub(super) const BATCH_ROWS: usize = 65_536;
 
-/// Reads `length` bytes at `offset` of a Parquet file.
-type RangeRead = dyn Fn(u64, usize) -> std::io::Result<Bytes> + Send + Sync;
-/// Prefetches `(offset, length)` ranges for later reads.
-type Prefetch = dyn Fn(&[(u64, u64)]) -> std::io::Result<()> + Send + Sync;
-/// Number of bytes of a range `(offset, length)` that are not in holes of a sparse file.
-type Filled = dyn Fn(u64, u64) -> u64 + Send + Sync;
-
 /// Total size of column chunks in bytes from which holes are checked.
 const HOLES_FROM: u64 = 16 << 20;
-
-/// A Parquet file in memory, or at a byte range of a container. Cheap to clone.
-#[derive(Clone)]
-pub struct ParquetSlice {
-    size: u64,
-    read: Arc<RangeRead>,
-    pub(super) prefetch: Option<Arc<Prefetch>>,
-    filled: Option<Arc<Filled>>,
-}
-
-impl ParquetSlice {
-    /// A file of `size` bytes read through `read(offset, length)`.
-    pub fn new(size: u64, read: impl Fn(u64, usize) -> std::io::Result<Bytes> + Send + Sync + 'static) -> Self {
-        Self { size, read: Arc::new(read), prefetch: None, filled: None }
-    }
-
-    /// Adds a function that prefetches several ranges at once, for remote files.
-    #[must_use]
-    pub fn with_prefetch(mut self, prefetch: impl Fn(&[(u64, u64)]) -> std::io::Result<()> + Send + Sync + 'static) -> Self {
-        self.prefetch = Some(Arc::new(prefetch));
-        self
-    }
-
-    /// Adds a function that returns the number of bytes of a range outside holes of a sparse file.
-    #[must_use]
-    pub fn with_filled(mut self, filled: impl Fn(u64, u64) -> u64 + Send + Sync + 'static) -> Self {
-        self.filled = Some(Arc::new(filled));
-        self
-    }
-
-    /// A file in memory.
-    pub fn from_bytes(bytes: Bytes) -> Self {
-        let size = bytes.len() as u64;
-        Self::new(size, move |offset, length| {
-            let start = usize::try_from(offset).ok().filter(|start| start + length <= bytes.len());
-            let start = start.ok_or_else(|| std::io::Error::from(std::io::ErrorKind::UnexpectedEof))?;
-            Ok(bytes.slice(start..start + length))
-        })
-    }
-
-    /// Length in bytes.
-    pub fn size_bytes(&self) -> u64 {
-        self.size
-    }
-
-    pub(super) fn range(&self, start: u64, length: usize) -> parquet::errors::Result<Bytes> {
-        let inside = start.checked_add(length as u64).is_some_and(|end| end <= self.size);
-        if !inside {
-            return Err(ParquetError::EOF(format!("{length} bytes at {start} lie outside the {} bytes of the file", self.size)));
-        }
-        (self.read)(start, length).map_err(|error| ParquetError::External(Box::new(error)))
-    }
-}
-
-impl Length for ParquetSlice {
-    fn len(&self) -> u64 {
-        self.size
-    }
-}
-
-impl ChunkReader for ParquetSlice {
-    type T = SliceReader;
-
-    fn get_read(&self, start: u64) -> parquet::errors::Result<SliceReader> {
-        Ok(SliceReader { slice: self.clone(), position: start })
-    }
-
-    fn get_bytes(&self, start: u64, length: usize) -> parquet::errors::Result<Bytes> {
-        self.range(start, length)
-    }
-}
-
-/// Sequential reading of a [`ParquetSlice`].
-pub struct SliceReader {
-    slice: ParquetSlice,
-    position: u64,
-}
-
-impl Read for SliceReader {
-    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
-        let left = self.slice.size.saturating_sub(self.position);
-        let length = buffer.len().min(usize::try_from(left).unwrap_or(usize::MAX));
-        if length == 0 {
-            return Ok(0);
-        }
-        let bytes = (self.slice.read)(self.position, length)?;
-        buffer[..bytes.len()].copy_from_slice(&bytes);
-        self.position += bytes.len() as u64;
-        Ok(bytes.len())
-    }
-}
 
 /// The footer of a Parquet file.
 #[derive(Clone)]
@@ -164,10 +63,10 @@ impl TableHead {
         if !(0..=ROWS_MAX).contains(&rows) {
             return Err(Error::format(format!("the Parquet footer claims {rows} rows")));
         }
-        if rows as u64 > ROWS_FREE.max(slice.size.saturating_mul(ROWS_PER_BYTE)) {
-            return Err(Error::too_large(format!("the Parquet footer claims {rows} rows in {} bytes", slice.size)));
+        if rows as u64 > ROWS_FREE.max(slice.size_bytes().saturating_mul(ROWS_PER_BYTE)) {
+            return Err(Error::too_large(format!("the Parquet footer claims {rows} rows in {} bytes", slice.size_bytes())));
         }
-        check_chunks(&metadata, slice.size)?;
+        check_chunks(&metadata, slice.size_bytes())?;
         let stored = stored_bytes(&metadata, &slice);
         Ok(Self { slice, metadata, known: Arc::default(), stored })
     }
@@ -283,7 +182,7 @@ fn stored_bytes(metadata: &ArrowReaderMetadata, slice: &ParquetSlice) -> u64 {
     ranges.sort_unstable();
     let mut apart: Vec<(u64, u64)> = Vec::new();
     for (start, length) in ranges {
-        let end = start.saturating_add(length).min(slice.size);
+        let end = start.saturating_add(length).min(slice.size_bytes());
         match apart.last_mut().filter(|(_, last)| start <= *last) {
             Some((_, last)) => *last = end.max(*last),
             None => apart.push((start, end)),
@@ -293,46 +192,6 @@ fn stored_bytes(metadata: &ArrowReaderMetadata, slice: &ParquetSlice) -> u64 {
     match &slice.filled {
         Some(filled) if stored >= HOLES_FROM => apart.iter().map(|(start, end)| filled(*start, end.saturating_sub(*start))).sum(),
         _ => stored,
-    }
-}
-
-thread_local! {
-    /// True while this thread is inside [`guarded`].
-    static GUARDED: Cell<bool> = const { Cell::new(false) };
-}
-
-/// Runs `work` and converts a panic into a format error: damaged files reach code in the decoder that panics. The panic message
-/// is not printed.
-pub(super) fn guarded<T>(what: &str, work: impl FnOnce() -> Result<T>) -> Result<T> {
-    static QUIET: Once = Once::new();
-    QUIET.call_once(|| {
-        let print = std::panic::take_hook();
-        std::panic::set_hook(Box::new(move |panic| match GUARDED.try_with(Cell::get) {
-            Ok(true) => tracing::debug!("caught: {panic}"),
-            _ => print(panic),
-        }));
-    });
-    let outer = GUARDED.replace(true);
-    let outcome = std::panic::catch_unwind(AssertUnwindSafe(work));
-    GUARDED.set(outer);
-    match outcome {
-        Ok(outcome) => outcome,
-        Err(panic) => Err(Error::format("the Parquet data is damaged").because(panic_error(what, panic.as_ref()))),
-    }
-}
-
-pub(super) fn damaged(error: &ParquetError) -> Error {
-    match Error::found_in(error) {
-        Some(own) => own,
-        None => Error::format("this is not readable as Parquet").because(error.to_string()),
-    }
-}
-
-/// The error for an unreadable table; an error of the studio in the chain is kept.
-pub(super) fn unreadable(error: Box<dyn std::error::Error + Send + Sync>) -> Error {
-    match Error::found_in(error.as_ref()) {
-        Some(own) => own,
-        None => Error::new(crate::error::Kind::Io, "the table can't be read").because(error),
     }
 }
 
@@ -479,6 +338,7 @@ mod tests {
     use super::*;
     use arrow::array::{Float64Array, Int64Array, ListArray, StringArray};
     use arrow::datatypes::Float64Type;
+    use bytes::Bytes;
 
     fn sample() -> (Schema, RecordBatch) {
         let lists = ListArray::from_iter_primitive::<Float64Type, _, _>([Some(vec![Some(1.0), None]), None]);

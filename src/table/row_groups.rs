@@ -15,7 +15,7 @@ use parquet::basic::Encoding;
 use parquet::file::reader::{ChunkReader, Length};
 
 use super::pages::Weight;
-use super::parquet_io::{damaged, guarded};
+use super::parquet_slice::{damaged, guarded};
 use super::unfolded::unfolded_bytes;
 use super::views::{in_dictionary, respelled, viewed};
 use super::{DecodeBudget, ParquetSlice, TableHead};

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use arrow::datatypes::{DataType, Field, FieldRef, Schema};
 use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions};
 
-use super::parquet_io::{damaged, guarded};
+use super::parquet_slice::{damaged, guarded};
 
 /// Metadata for reading a file with other column types; `None` when the decoder does not support them.
 pub(super) fn respelled(stored: &ArrowReaderMetadata, of: impl Fn(&FieldRef) -> FieldRef) -> Option<ArrowReaderMetadata> {

@@ -12,7 +12,7 @@ use bytes::Bytes;
 
 use super::header::HEADER_SIZE;
 use super::join::join;
-use super::scan::{Footers, NESTED, ScannedLevel, footer_slice};
+use super::scan::{Footers, NESTED, POINTER, ScannedLevel, footer_slice};
 use super::tiff::ChunkLayout;
 use crate::container::LocalFile;
 use crate::error::{Error, Result};
@@ -20,8 +20,6 @@ use crate::jobs::JobContext;
 use crate::model::MAX_LEVELS;
 use crate::table::{DecodeBudget, LevelTable, ParquetOptions, ParquetSink, TableHead};
 
-/// The Parquet metadata key of the link.
-pub const POINTER: &str = "pointer";
 /// The column with the parent's row.
 pub const ROOT: &str = "tortilla:root";
 /// Maximum number of objects in the list.

@@ -9,7 +9,6 @@ use std::sync::{Mutex, PoisonError};
 use arrow::array::{Array, Int64Array, StringArray};
 use rayon::prelude::*;
 
-use super::chain::POINTER;
 use super::header::{HEADER_SIZE, TortillaHeader};
 use super::join::{Widened, join};
 use crate::container::LocalFile;
@@ -18,6 +17,8 @@ use crate::jobs::JobContext;
 use crate::model::{Finding, Location, MAX_LEVELS, Report, Rule, SamplePath};
 use crate::table::{DecodeBudget, LevelTable, ParquetSlice, TableHead};
 
+/// The Parquet metadata key of the link to the next table of a chain.
+pub const POINTER: &str = "pointer";
 /// Levels below this one are not read; the format does not limit nesting.
 const DEEPEST: usize = MAX_LEVELS * 2;
 /// Maximum rows per byte of file, and of any file.

@@ -1,0 +1,280 @@
+//! The map of a dataset as SVG and GeoJSON: the footprints of samples and the extents of its parts over the built-in land polygons.
+
+use arrow::array::{RecordBatch, UInt32Array};
+use geo::{BoundingRect, Geometry};
+use serde_json::{Value as Json, json};
+
+use super::{Described, footprint};
+use crate::error::{Error, Result};
+use crate::extensions::tortilla::countries::countries;
+use crate::jobs::JobContext;
+
+/// Maximum number of footprints on a map.
+const SHOWN: usize = 1500;
+/// Maximum number of footprints in the GeoJSON of a README.
+const LISTED: usize = 100;
+const WIDTH: f64 = 720.0;
+const HEIGHT: f64 = 360.0;
+
+/// The map of a dataset.
+pub(super) struct Map {
+    /// SVG image.
+    pub svg: String,
+    /// GeoJSON.
+    pub geojson: String,
+    /// Caption, one sentence.
+    pub caption: String,
+}
+
+/// `[west, south, east, north]` in degrees; east > 180 across the antimeridian.
+type Bounds = [f64; 4];
+
+/// The map of footprints and of the parts' extents; `None` for a dataset without locations.
+pub(super) fn map_of(described: &Described<'_>, ctx: &JobContext) -> Result<Option<Map>> {
+    let files = file_boxes(described);
+    let level = footprint::level_with_places(described.assembly, described.facts.level);
+    let rows = described.assembly.levels.get(level).map_or(0, |table| table.batch.num_rows());
+    let step = rows.div_ceil(SHOWN).max(1);
+    let places = match described.assembly.levels.get(level) {
+        Some(table) => footprint::places(&every(&table.batch, step)?, ctx)?,
+        None => Vec::new(),
+    };
+    let footprints: Vec<Bounds> = places.iter().filter_map(|place| box_of(place.geometry.as_ref()?)).collect();
+    let whole =
+        described.bbox.map(|[west, south, east, north]| [west, south, if west > east { east + 360.0 } else { east }, north]);
+    let all = || footprints.iter().chain(files.iter().map(|(_, bounds)| bounds));
+    let Some(bounds) = whole.or_else(|| around(all())) else { return Ok(None) };
+    // The stated extent may be smaller than that of the samples.
+    let near: Vec<Bounds> = all().map(|one| turned(*one, bounds)).collect();
+    let view = view_of(around(near.iter().chain([&bounds])).unwrap_or(bounds));
+    let mut svg = format!(
+        "<svg viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=\"img\" aria-label=\"Map of where the samples lie\">\n\
+         <rect width=\"{WIDTH}\" height=\"{HEIGHT}\" class=\"sea\"/>\n<path class=\"land\" d=\"{}\"/>\n",
+        land(view, ctx)?
+    );
+    svg.push_str(&graticule(view));
+    let mut shapes = String::new();
+    for footprint in &footprints {
+        shapes.push_str(&rect_of(view, *footprint, 3.0));
+    }
+    svg.push_str(&format!("<path class=\"samples\" d=\"{shapes}\"/>\n"));
+    for (name, bounds) in &files {
+        let outline = rect_of(view, *bounds, 6.0);
+        svg.push_str(&format!("<path class=\"file\" d=\"{outline}\"><title>{}</title></path>\n", escaped(name)));
+    }
+    svg.push_str(&format!("<path class=\"whole\" d=\"{}\"/>\n</svg>", rect_of(view, bounds, 8.0)));
+    let count = match (footprints.len(), step) {
+        (0, _) => "the extent of the dataset".to_owned(),
+        (count, 1) => format!("{count} samples of level {level}"),
+        (count, _) => format!("{count} of the {rows} samples of level {level}"),
+    };
+    let files_text = if files.len() > 1 { format!(" in {} files", files.len()) } else { String::new() };
+    let caption = format!("Outlines of {count}{files_text}; land from Natural Earth.");
+    Ok(Some(Map { svg, geojson: geojson(bounds, &files, &footprints), caption }))
+}
+
+/// Every `step`-th row: a few are enough for a map, and footprints are costly.
+fn every(batch: &RecordBatch, step: usize) -> Result<RecordBatch> {
+    if step == 1 {
+        return Ok(batch.clone());
+    }
+    let rows: UInt32Array = (0..batch.num_rows() as u32).step_by(step).collect::<Vec<_>>().into();
+    arrow::compute::take_record_batch(batch, &rows).map_err(|error| Error::internal("rows can't be picked").because(error))
+}
+
+/// Extents of the parts, with their names.
+fn file_boxes(described: &Described<'_>) -> Vec<(String, Bounds)> {
+    let extents = described.fields.get("taco:sources").and_then(|sources| sources.get("extents")?.as_array());
+    let one = |extent: &Json| {
+        let numbers: Option<Vec<f64>> = extent.get("spatial")?.as_array()?.iter().map(Json::as_f64).collect();
+        let [west, south, east, north]: Bounds = numbers?.try_into().ok()?;
+        let east = if west > east { east + 360.0 } else { east };
+        let name = extent.get("file").and_then(Json::as_str).unwrap_or_default().to_owned();
+        [west, south, east, north].iter().all(|number| number.is_finite()).then_some((name, [west, south, east, north]))
+    };
+    extents.into_iter().flatten().filter_map(one).collect()
+}
+
+/// Bounding box of a footprint. The parts of one cut at the antimeridian are joined.
+fn box_of(geometry: &Geometry<f64>) -> Option<Bounds> {
+    let parts: Vec<Bounds> = match geometry {
+        Geometry::MultiPolygon(parts) => parts.iter().filter_map(|part| rect(part.bounding_rect()?)).collect(),
+        other => other.bounding_rect().and_then(rect).into_iter().collect(),
+    };
+    let crosses = parts.iter().any(|part| part[2] > 179.999) && parts.iter().any(|part| part[0] < -179.999);
+    let turned = |[west, south, east, north]: Bounds| {
+        if crosses && east < 0.0 { [west + 360.0, south, east + 360.0, north] } else { [west, south, east, north] }
+    };
+    let parts: Vec<Bounds> = parts.into_iter().map(turned).collect();
+    around(parts.iter())
+}
+
+fn rect(rect: geo::Rect<f64>) -> Option<Bounds> {
+    let bounds = [rect.min().x, rect.min().y, rect.max().x, rect.max().y];
+    bounds.iter().all(|number| number.is_finite()).then_some(bounds)
+}
+
+fn around<'a>(boxes: impl Iterator<Item = &'a Bounds>) -> Option<Bounds> {
+    boxes.copied().reduce(|a, b| [a[0].min(b[0]), a[1].min(b[1]), a[2].max(b[2]), a[3].max(b[3])])
+}
+
+/// The visible region: the data with a margin, at least the size of a country and at most the Earth.
+fn view_of([west, south, east, north]: Bounds) -> Bounds {
+    let ratio = WIDTH / HEIGHT;
+    let width = ((east - west) * 1.6).max((north - south) * 1.6 * ratio).clamp(24.0, 360.0);
+    let height = (width / ratio).min(180.0);
+    let (x, y) = ((west + east) / 2.0, (south + north) / 2.0);
+    let x = if width >= 360.0 { 0.0 } else { x };
+    let y = y.clamp(-90.0 + height / 2.0, 90.0 - height / 2.0);
+    [x - width / 2.0, y - height / 2.0, x + width / 2.0, y + height / 2.0]
+}
+
+fn place_of([west, south, east, north]: Bounds, lon: f64, lat: f64) -> (f64, f64) {
+    ((lon - west) / (east - west) * WIDTH, (north - lat) / (north - south) * HEIGHT)
+}
+
+/// A box shifted by a multiple of 360 degrees to be nearest to another one.
+fn turned([west, south, east, north]: Bounds, to: Bounds) -> Bounds {
+    let turn = (((to[0] + to[2]) / 2.0 - (west + east) / 2.0) / 360.0).round() * 360.0;
+    [west + turn, south, east + turn, north]
+}
+
+/// A box as an SVG path, at least `least` pixels wide and high, shifted to the visible region.
+fn rect_of(view: Bounds, bounds: Bounds, least: f64) -> String {
+    let [west, south, east, north] = turned(bounds, view);
+    let ((left, top), (right, bottom)) = (place_of(view, west, north), place_of(view, east, south));
+    let grow = |low: f64, high: f64| {
+        let more = ((least - (high - low)) / 2.0).max(0.0);
+        (low - more, high + more)
+    };
+    let ((left, right), (top, bottom)) = (grow(left, right), grow(top, bottom));
+    format!("M{left:.1} {top:.1}H{right:.1}V{bottom:.1}H{left:.1}Z")
+}
+
+/// The land in the visible region as one SVG path, without points less than a pixel apart.
+fn land(view: Bounds, ctx: &JobContext) -> Result<String> {
+    let mut path = String::new();
+    let pixel = (view[2] - view[0]) / WIDTH;
+    for country in countries() {
+        ctx.check()?;
+        for polygon in &country.land {
+            let Some(bounds) = polygon.bounding_rect().and_then(rect) else { continue };
+            for turn in [-360.0, 0.0, 360.0] {
+                let outside =
+                    bounds[2] + turn < view[0] || bounds[0] + turn > view[2] || bounds[3] < view[1] || bounds[1] > view[3];
+                if outside || (bounds[2] - bounds[0]).max(bounds[3] - bounds[1]) < pixel {
+                    continue;
+                }
+                for ring in std::iter::once(polygon.exterior()).chain(polygon.interiors()) {
+                    let mut last: Option<(f64, f64)> = None;
+                    let mut count = 0;
+                    let mut text = String::new();
+                    for at in &ring.0 {
+                        // Points far outside are clamped.
+                        let (x, y) = place_of(view, at.x + turn, at.y);
+                        let (x, y) = (x.clamp(-WIDTH, 2.0 * WIDTH), y.clamp(-HEIGHT, 2.0 * HEIGHT));
+                        if last.is_none_or(|(a, b)| (a - x).abs().max((b - y).abs()) >= 1.0) {
+                            text.push_str(&format!("{}{x:.1} {y:.1}", if last.is_none() { 'M' } else { 'L' }));
+                            last = Some((x, y));
+                            count += 1;
+                        }
+                    }
+                    if count > 2 {
+                        path.push_str(&text);
+                        path.push('Z');
+                    }
+                }
+            }
+        }
+    }
+    Ok(path)
+}
+
+/// Lines and labels of whole degrees.
+fn graticule(view: Bounds) -> String {
+    let step =
+        [1.0, 2.0, 5.0, 10.0, 20.0, 30.0, 45.0, 60.0].into_iter().find(|step| (view[2] - view[0]) / step <= 8.0).unwrap_or(60.0);
+    let word = |value: f64, positive: &str, negative: &str| {
+        let side = if value > 0.0 {
+            positive
+        } else if value < 0.0 {
+            negative
+        } else {
+            ""
+        };
+        format!("{}°{side}", value.abs())
+    };
+    let (mut lines, mut words) = (String::new(), String::new());
+    let mut lon = (view[0] / step).ceil() * step;
+    while lon <= view[2] {
+        let (x, _) = place_of(view, lon, 0.0);
+        lines.push_str(&format!("M{x:.1} 0V{HEIGHT}"));
+        let shown = (lon + 180.0).rem_euclid(360.0) - 180.0;
+        words.push_str(&format!("<text x=\"{:.1}\" y=\"{}\">{}</text>\n", x + 3.0, HEIGHT - 4.0, word(shown, "E", "W")));
+        lon += step;
+    }
+    let mut lat = (view[1] / step).ceil() * step;
+    while lat <= view[3] {
+        let (_, y) = place_of(view, 0.0, lat);
+        lines.push_str(&format!("M0 {y:.1}H{WIDTH}"));
+        words.push_str(&format!("<text x=\"3\" y=\"{:.1}\">{}</text>\n", y - 3.0, word(lat, "N", "S")));
+        lat += step;
+    }
+    format!("<path class=\"grid\" d=\"{lines}\"/>\n{words}")
+}
+
+fn geojson(bounds: Bounds, files: &[(String, Bounds)], footprints: &[Bounds]) -> String {
+    let feature = |name: &str, [west, south, east, north]: Bounds| {
+        let ring = [[west, south], [east, south], [east, north], [west, north], [west, south]];
+        let properties = if name.is_empty() { json!({}) } else { json!({ "name": name }) };
+        json!({ "type": "Feature", "properties": properties, "geometry": { "type": "Polygon", "coordinates": [ring] } })
+    };
+    let mut features: Vec<Json> = files.iter().take(LISTED).map(|(name, bounds)| feature(name, *bounds)).collect();
+    if features.is_empty() {
+        let step = footprints.len().div_ceil(LISTED).max(1);
+        features = footprints.iter().step_by(step).map(|bounds| feature("", *bounds)).collect();
+    }
+    if features.is_empty() {
+        features.push(feature("extent", bounds));
+    }
+    json!({ "type": "FeatureCollection", "features": features }).to_string()
+}
+
+pub(super) fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_view_holds_the_data_and_stays_on_earth() {
+        for bounds in
+            [[-35.0, -8.0, -34.9, -7.9], [-180.0, -90.0, 180.0, 90.0], [170.0, -20.0, 195.0, -10.0], [0.0, 80.0, 5.0, 89.0]]
+        {
+            let view = view_of(bounds);
+            assert!(view[0] <= bounds[0] && view[2] >= bounds[2] && view[1] <= bounds[1] && view[3] >= bounds[3], "{view:?}");
+            assert!(view[1] >= -90.0 && view[3] <= 90.0 && view[2] - view[0] <= 360.0, "{view:?}");
+            let path = rect_of(view, bounds, 3.0);
+            assert!(path.starts_with('M') && path.ends_with('Z') && !path.contains("NaN"), "{path}");
+        }
+    }
+
+    #[test]
+    fn of_many_rows_every_nth_is_looked_at() {
+        use arrow::array::{ArrayRef, Int64Array};
+        let column: ArrayRef = std::sync::Arc::new(Int64Array::from_iter_values(0..3001));
+        let batch = RecordBatch::try_from_iter([("row", column)]).expect("a batch");
+        assert_eq!(every(&batch, 1).expect("all").num_rows(), 3001);
+        assert_eq!(every(&batch, 3001usize.div_ceil(SHOWN)).expect("some").num_rows(), 1001);
+    }
+
+    #[test]
+    fn a_box_over_the_antimeridian_is_one() {
+        use geo::{MultiPolygon, Rect, coord};
+        let part = |west: f64, east: f64| Rect::new(coord! { x: west, y: 0.0 }, coord! { x: east, y: 1.0 }).to_polygon();
+        let geometry = Geometry::MultiPolygon(MultiPolygon(vec![part(179.0, 180.0), part(-180.0, -179.5)]));
+        assert_eq!(box_of(&geometry), Some([179.0, 0.0, 180.5, 1.0]));
+    }
+}

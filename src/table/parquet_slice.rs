@@ -1,0 +1,151 @@
+//! The bytes of a Parquet file, read by ranges, and the guard around the decoder: a damaged file gives an error, never a panic.
+
+use std::cell::Cell;
+use std::io::Read;
+use std::panic::AssertUnwindSafe;
+use std::sync::{Arc, Once};
+
+use bytes::Bytes;
+use parquet::errors::ParquetError;
+use parquet::file::reader::{ChunkReader, Length};
+
+use crate::error::{Error, Result};
+use crate::jobs::panic_error;
+
+/// Reads `length` bytes at `offset` of a Parquet file.
+type RangeRead = dyn Fn(u64, usize) -> std::io::Result<Bytes> + Send + Sync;
+/// Prefetches `(offset, length)` ranges for later reads.
+type Prefetch = dyn Fn(&[(u64, u64)]) -> std::io::Result<()> + Send + Sync;
+/// Number of bytes of a range `(offset, length)` that are not in holes of a sparse file.
+type Filled = dyn Fn(u64, u64) -> u64 + Send + Sync;
+
+/// A Parquet file in memory, or at a byte range of a container. Cheap to clone.
+#[derive(Clone)]
+pub struct ParquetSlice {
+    size: u64,
+    read: Arc<RangeRead>,
+    pub(super) prefetch: Option<Arc<Prefetch>>,
+    pub(super) filled: Option<Arc<Filled>>,
+}
+
+impl ParquetSlice {
+    /// A file of `size` bytes read through `read(offset, length)`.
+    pub fn new(size: u64, read: impl Fn(u64, usize) -> std::io::Result<Bytes> + Send + Sync + 'static) -> Self {
+        Self { size, read: Arc::new(read), prefetch: None, filled: None }
+    }
+
+    /// Adds a function that prefetches several ranges at once, for remote files.
+    #[must_use]
+    pub fn with_prefetch(mut self, prefetch: impl Fn(&[(u64, u64)]) -> std::io::Result<()> + Send + Sync + 'static) -> Self {
+        self.prefetch = Some(Arc::new(prefetch));
+        self
+    }
+
+    /// Adds a function that returns the number of bytes of a range outside holes of a sparse file.
+    #[must_use]
+    pub fn with_filled(mut self, filled: impl Fn(u64, u64) -> u64 + Send + Sync + 'static) -> Self {
+        self.filled = Some(Arc::new(filled));
+        self
+    }
+
+    /// A file in memory.
+    pub fn from_bytes(bytes: Bytes) -> Self {
+        let size = bytes.len() as u64;
+        Self::new(size, move |offset, length| {
+            let start = usize::try_from(offset).ok().filter(|start| start + length <= bytes.len());
+            let start = start.ok_or_else(|| std::io::Error::from(std::io::ErrorKind::UnexpectedEof))?;
+            Ok(bytes.slice(start..start + length))
+        })
+    }
+
+    /// Length in bytes.
+    pub fn size_bytes(&self) -> u64 {
+        self.size
+    }
+
+    pub(super) fn range(&self, start: u64, length: usize) -> parquet::errors::Result<Bytes> {
+        let inside = start.checked_add(length as u64).is_some_and(|end| end <= self.size);
+        if !inside {
+            return Err(ParquetError::EOF(format!("{length} bytes at {start} lie outside the {} bytes of the file", self.size)));
+        }
+        (self.read)(start, length).map_err(|error| ParquetError::External(Box::new(error)))
+    }
+}
+
+impl Length for ParquetSlice {
+    fn len(&self) -> u64 {
+        self.size
+    }
+}
+
+impl ChunkReader for ParquetSlice {
+    type T = SliceReader;
+
+    fn get_read(&self, start: u64) -> parquet::errors::Result<SliceReader> {
+        Ok(SliceReader { slice: self.clone(), position: start })
+    }
+
+    fn get_bytes(&self, start: u64, length: usize) -> parquet::errors::Result<Bytes> {
+        self.range(start, length)
+    }
+}
+
+/// Sequential reading of a [`ParquetSlice`].
+pub struct SliceReader {
+    slice: ParquetSlice,
+    position: u64,
+}
+
+impl Read for SliceReader {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        let left = self.slice.size.saturating_sub(self.position);
+        let length = buffer.len().min(usize::try_from(left).unwrap_or(usize::MAX));
+        if length == 0 {
+            return Ok(0);
+        }
+        let bytes = (self.slice.read)(self.position, length)?;
+        buffer[..bytes.len()].copy_from_slice(&bytes);
+        self.position += bytes.len() as u64;
+        Ok(bytes.len())
+    }
+}
+
+thread_local! {
+    /// True while this thread is inside [`guarded`].
+    static GUARDED: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Runs `work` and converts a panic into a format error: damaged files reach code in the decoder that panics. The panic message
+/// is not printed.
+pub(super) fn guarded<T>(what: &str, work: impl FnOnce() -> Result<T>) -> Result<T> {
+    static QUIET: Once = Once::new();
+    QUIET.call_once(|| {
+        let print = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |panic| match GUARDED.try_with(Cell::get) {
+            Ok(true) => tracing::debug!("caught: {panic}"),
+            _ => print(panic),
+        }));
+    });
+    let outer = GUARDED.replace(true);
+    let outcome = std::panic::catch_unwind(AssertUnwindSafe(work));
+    GUARDED.set(outer);
+    match outcome {
+        Ok(outcome) => outcome,
+        Err(panic) => Err(Error::format("the Parquet data is damaged").because(panic_error(what, panic.as_ref()))),
+    }
+}
+
+pub(super) fn damaged(error: &ParquetError) -> Error {
+    match Error::found_in(error) {
+        Some(own) => own,
+        None => Error::format("this is not readable as Parquet").because(error.to_string()),
+    }
+}
+
+/// The error for an unreadable table; an error of the studio in the chain is kept.
+pub(super) fn unreadable(error: Box<dyn std::error::Error + Send + Sync>) -> Error {
+    match Error::found_in(error.as_ref()) {
+        Some(own) => own,
+        None => Error::new(crate::error::Kind::Io, "the table can't be read").because(error),
+    }
+}
