@@ -1,6 +1,6 @@
 //! Texts of the interface in the user's language.
 //!
-//! The source contains the English text inside [`tr!`](crate::tr), [`tr_n!`](crate::tr_n) or [`mark!`](crate::mark). A test
+//! The source contains the English text inside `tr!`, `tr_n!` or `mark!`. A test
 //! extracts all texts to `assets/text/studio.pot` (gettext) and compares the catalogues `assets/text/*.po` with it. Catalogues
 //! are compiled into the program; a missing translation is shown in English. To add a language, translate `studio.pot` to
 //! `assets/text/TAG.po` and add it to [`Language`].
@@ -119,8 +119,7 @@ pub fn spoken() -> Language {
     OF_THREAD.get().unwrap_or_else(of_window)
 }
 
-/// The translation of a text. Prefer [`tr!`](crate::tr); this function is for texts from tables, marked there with
-/// [`mark!`](crate::mark).
+/// The translation of a text. Prefer `tr!`; this function is for texts from tables, marked there with `mark!`.
 pub fn of(english: &'static str) -> &'static str {
     in_context("", english)
 }

@@ -34,7 +34,7 @@ fn is_ours(name: &str) -> bool {
     matches!(name, "id" | "type") || name.starts_with("internal:")
 }
 
-/// The column's name in its file, without the prefix `own:` that [`level_tables`] adds on a name clash.
+/// The column's name in its file, without the prefix `own:` that `level_tables` adds on a name clash.
 pub fn name_in_file(name: &str) -> &str {
     name.strip_prefix("own:").filter(|name| is_ours(name)).unwrap_or(name)
 }

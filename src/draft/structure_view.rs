@@ -130,7 +130,7 @@ pub struct Plan {
     pub edit: Edit,
     /// Number of changed roots.
     pub roots: u64,
-    /// (id of the root, description of the change); at most [`LISTED`] entries.
+    /// (id of the root, description of the change); at most `LISTED` entries.
     pub changes: Vec<(Arc<str>, String)>,
     /// How much attention it needs: the maximum of the individual fixes.
     pub care: Care,

@@ -68,7 +68,7 @@ impl Query {
 
 /// Runs one SELECT (also WITH, FROM first, SHOW TABLES, EXPLAIN, DESCRIBE) and returns at most `limit` rows.
 ///
-/// Cancel returns at once; the engine ends at the next row group, and before the next join ([`bounds`]).
+/// Cancel returns at once; the engine ends at the next row group, and before the next join (`bounds.rs`).
 pub fn run_sql(tables: &Tables, sql: &str, limit: Option<usize>, ctx: &JobContext) -> Result<QueryResult> {
     run(tables, &Query { sql: Some(sql.to_owned()), limit, ..Query::default() }, ctx)
 }

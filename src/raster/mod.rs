@@ -1,7 +1,7 @@
 //! Rasters through GDAL: open, describe, read windows, stretch, render to RGBA, write small files. The only module that names
 //! GDAL. Must never name a window type, and never runs on the interface thread: every call here may wait for a disk or a network.
 //!
-//! [`init`] runs by itself before the first use. Only [`pool`] opens datasets; the other files borrow them from it. What a call opens
+//! [`init`] runs by itself before the first use. Only `pool.rs` opens datasets; the other files borrow them from it. What a call opens
 //! is a [`RasterSource`]: bytes of a dataset are read through a fence, files that the person named are not.
 
 #![allow(clippy::useless_conversion, reason = "`each_type!` writes one expression for every number type, f64 among them")]

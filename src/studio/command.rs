@@ -154,7 +154,7 @@ pub enum Command {
         /// The file.
         path: PathBuf,
     },
-    /// Opens what autosave kept of a draft: [`super::Studio::recoverable`].
+    /// Opens what autosave kept of a draft: [`recoverable`](super::recoverable).
     Restore {
         /// The journal.
         path: PathBuf,

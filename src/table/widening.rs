@@ -19,7 +19,8 @@ pub fn number_type(a: &DataType, b: &DataType) -> Option<DataType> {
     widened(a, b, &numbers)
 }
 
-/// As [`number_type`]; booleans with integers become int64, and any other pair string.
+/// As [`exact_type`]; integers with floats become double, booleans with integers int64, and any other pair text. Integers above 2^53
+/// are not exact in a double: [`is_exact_as`] finds them.
 pub fn any_type(a: &DataType, b: &DataType) -> DataType {
     let otherwise = |a: &DataType, b: &DataType| match (a, b) {
         (DataType::Boolean, other) | (other, DataType::Boolean) if other.is_integer() && *other != DataType::UInt64 => {

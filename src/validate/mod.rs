@@ -135,7 +135,7 @@ pub fn container(reader: &dyn ContainerReader, deep: bool, ctx: &JobContext) -> 
 /// Checks an opened dataset with one profile.
 ///
 /// # Errors
-/// As [`container`].
+/// As [`container()`].
 pub fn container_as(reader: &dyn ContainerReader, profile: Profile, deep: bool, ctx: &JobContext) -> Result<Report> {
     let mut report = Report { findings: reader.notes().to_vec(), ..Report::default() };
     let structure = match reader.physical() {
