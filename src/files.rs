@@ -155,7 +155,7 @@ impl Outside {
                 let summary = format!("{} is a link that leads out of the dataset, to {}", path.display(), target.display());
                 let error = Error::new(Kind::Format, summary).at_path(path);
                 error
-                    .hint("put the file itself there if it belongs to the dataset; links that stay within the dataset are followed")
+                    .hint("replace the link by the file itself if it belongs to the dataset; links that stay within the dataset are followed")
             }
             Self::NotFile(what) => Error::new(Kind::Format, format!("this is {what}, not a file")).at_path(path),
             Self::Io(error) => Error::io(doing, path, error),

@@ -134,9 +134,9 @@ impl SharedFile {
         let written = self.mark.content.is_none();
         if Mark::of(&file.metadata()?, written) != self.mark {
             return Err(io::Error::other(
-                Error::new(Kind::Changed, "the file is another one than when it was opened, or was changed since")
+                Error::new(Kind::Changed, "the file was replaced or modified after it was opened")
                     .at_path(&self.path)
-                    .hint("open the dataset again, and let nothing write to its files meanwhile"),
+                    .hint("open the dataset again, and do not write to its files while it is open"),
             ));
         }
         let mut place = self.handle.write().unwrap_or_else(PoisonError::into_inner);
@@ -303,7 +303,7 @@ mod tests {
         std::fs::write(folder.path().join("b"), "two").expect("writes");
         std::fs::rename(folder.path().join("b"), &path).expect("replaces");
         let error = file.read_exact_at(0, &mut bytes).expect_err("another file");
-        assert!(error.to_string().contains("another one than when it was opened"), "{error}");
+        assert!(error.to_string().contains("replaced or modified after it was opened"), "{error}");
         std::fs::remove_file(&path).expect("removes");
         assert_eq!(file.read_exact_at(0, &mut bytes).expect_err("is gone").kind(), io::ErrorKind::NotFound);
     }

@@ -137,7 +137,7 @@ fn a_list_that_lists_itself_is_refused() {
     json["taco:sources"]["files"] = serde_json::json!(["TACOLLECTION.json", "TACOLLECTION.json"]);
     fs::write(&file, json.to_string()).expect("writes");
     let ran = run(&workspace, "inspect", &[&file], &[]).expect_code(2);
-    assert!(ran.stderr.contains("list of datasets can't be a part"), "{ran}");
+    assert!(ran.stderr.contains("list of datasets can't be part of"), "{ran}");
 }
 
 #[test]

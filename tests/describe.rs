@@ -48,7 +48,7 @@ fn every_dataset_as(form: &str, name: &str) {
         if form == "stac-geoparquet" && ran.code() == 2 && ran.stderr.contains("no sample has a time") {
             continue;
         }
-        if form == "geoparquet" && ran.code() == 2 && ran.stderr.contains("no sample has a place") {
+        if form == "geoparquet" && ran.code() == 2 && ran.stderr.contains("no sample has a location") {
             continue;
         }
         ran.expect_code(0);
@@ -118,7 +118,7 @@ fn several_datasets_are_described_as_one() {
         arguments.extend(parts.iter().map(|part| part.as_os_str()));
         arguments.extend(["--as".as_ref(), form.as_ref(), "-o".as_ref(), output.as_os_str()]);
         let ran = workspace.studio(arguments);
-        if ran.code() == 2 && (ran.stderr.contains("no sample has a time") || ran.stderr.contains("no sample has a place")) {
+        if ran.code() == 2 && (ran.stderr.contains("no sample has a time") || ran.stderr.contains("no sample has a location")) {
             continue;
         }
         ran.expect_code(0);
@@ -181,12 +181,12 @@ fn cards_tell_what_there_is() {
             workspace.studio(["describe".as_ref(), dataset.as_os_str(), "--as".as_ref(), "markdown".as_ref()]).expect_code(0);
         assert!(card.stdout.starts_with("---\npretty_name: \""), "{card}");
         assert!(card.stdout.contains("## Structure") && card.stdout.contains("## Fields"), "{card}");
-        assert_eq!(card.stdout.contains("## Where it lies"), card.stdout.contains("```geojson"), "{card}");
+        assert_eq!(card.stdout.contains("## Location"), card.stdout.contains("```geojson"), "{card}");
         let page = workspace.studio(["describe".as_ref(), dataset.as_os_str(), "--as".as_ref(), "html".as_ref()]).expect_code(0);
         let open = page.stdout.matches("<td>").count();
         assert!(open > 4 && open == page.stdout.matches("</td>").count(), "{page}");
         assert!(!page.stdout.contains("<script"), "{page}");
-        assert_eq!(page.stdout.contains("Where it lies"), page.stdout.contains("<svg"), "{page}");
+        assert_eq!(page.stdout.contains("Location"), page.stdout.contains("<svg"), "{page}");
     }
 }
 
@@ -282,7 +282,7 @@ fn parts_are_files_with_sizes_and_dates() {
         assert!(year > 2000, "{told}");
         // Without a modification time from the server there is no date, and the year is reported as assumed.
         let dated = told["dates"].as_array().into_iter().flatten().any(|date| date["dateType"] == "Updated");
-        assert_eq!(dated, !ran.stderr.contains("the year of publication is the present one"), "{ran}");
+        assert_eq!(dated, !ran.stderr.contains("the current year is used as the year of publication"), "{ran}");
         assert!(count == 1 || dated, "{ran}");
         assert!(!fs::read_to_string(&croissant).expect("reads").contains("1970"));
     }

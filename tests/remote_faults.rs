@@ -48,7 +48,7 @@ fn a_server_that_always_fails_is_named_with_its_reason() {
         (Fault::Cut, ["the connection ended after", "after 4 tries"], 20),
         (Fault::Short, ["ended after", "after 4 tries"], 20),
         (Fault::Elsewhere, ["127.0.0.1", "try"], 20),
-        (Fault::Whole, ["does not send parts of files", "download the file"], 6),
+        (Fault::Whole, ["does not support range requests", "download the file"], 6),
     ] {
         let workspace = Workspace::new();
         server.forget();
@@ -91,7 +91,7 @@ fn a_file_that_is_replaced_meanwhile_is_never_mixed_with_the_one_that_was_opened
         }
         let ran = ran.expect_code(2);
         assert!(
-            ran.stderr.contains("another one than when it was opened") && ran.stderr.contains("open the dataset again"),
+            ran.stderr.contains("changed since it was opened") && ran.stderr.contains("open the dataset again"),
             "{ran}"
         );
         assert!(!out.exists(), "bytes of the other version were written");

@@ -92,8 +92,8 @@ pub fn foreign_in(target: &Path) -> Result<Option<String>> {
     }
     let ours = |name: &str| OURS.contains(&name) || (name.starts_with("level") && name.ends_with(".parquet"));
     let mut names = Vec::new();
-    for entry in std::fs::read_dir(target).io_at("look into the folder that is to be replaced", target)? {
-        let entry = entry.io_at("look into the folder that is to be replaced", target)?;
+    for entry in std::fs::read_dir(target).io_at("list the folder to be replaced", target)? {
+        let entry = entry.io_at("list the folder to be replaced", target)?;
         names.push(entry.file_name().to_string_lossy().into_owned());
     }
     names.sort();
@@ -105,7 +105,7 @@ pub fn foreign_in(target: &Path) -> Result<Option<String>> {
 fn refuse_foreign(target: &Path) -> Result<()> {
     match foreign_in(target)? {
         None => Ok(()),
-        Some(foreign) => Err(Error::usage(format!("the folder holds {}, which is no part of a dataset", foreign.escape_debug()))
+        Some(foreign) => Err(Error::usage(format!("the folder contains {}, which is no part of a dataset", foreign.escape_debug()))
             .at_path(target)
             .hint("only a dataset or an empty folder is replaced: choose another name, or empty the folder yourself")),
     }
@@ -113,15 +113,15 @@ fn refuse_foreign(target: &Path) -> Result<()> {
 
 /// Refuses to replace the folder `target` when it has a file that `new` lacks.
 fn refuse_losing(target: &Path, new: &Path) -> Result<()> {
-    for entry in std::fs::read_dir(target).io_at("look into the folder that is to be replaced", target)? {
-        let entry = entry.io_at("look into the folder that is to be replaced", target)?;
+    for entry in std::fs::read_dir(target).io_at("list the folder to be replaced", target)? {
+        let entry = entry.io_at("list the folder to be replaced", target)?;
         let (old, new) = (entry.path(), new.join(entry.file_name()));
-        if entry.file_type().io_at("look into the folder that is to be replaced", &old)?.is_dir() {
+        if entry.file_type().io_at("list the folder to be replaced", &old)?.is_dir() {
             refuse_losing(&old, &new)?;
         } else if new.symlink_metadata().is_err() {
-            return Err(Error::usage("this file would be lost: the new folder has none of that name")
+            return Err(Error::usage("this file would be lost: the new folder has no file of this name")
                 .at_path(&old)
-                .hint("choose another name for the output, or take the file away yourself"));
+                .hint("choose another name for the output, or move the file away"));
         }
     }
     Ok(())
@@ -156,10 +156,10 @@ impl PartialFile {
     /// # Errors
     /// When syncing or renaming fails; the target is then unchanged.
     pub fn finish(mut self) -> Result<()> {
-        self.temporary.as_file().sync_all().io_at("bring the output to the disk", &self.target)?;
+        self.temporary.as_file().sync_all().io_at("sync the output to disk", &self.target)?;
         let outcome =
             if self.overwrite { self.temporary.persist(&self.target) } else { self.temporary.persist_noclobber(&self.target) };
-        outcome.map_err(|error| Error::io("give the output its name", &self.target, error.error))?;
+        outcome.map_err(|error| Error::io("rename the output", &self.target, error.error))?;
         swap::sync_folder(&parent_of(&self.target)?)?;
         self.made.settle()
     }
@@ -337,7 +337,7 @@ fn refuse_strangers(folder: &Path) -> Result<()> {
     for entry in std::fs::read_dir(folder).io_at("read the folder", folder)? {
         let path = entry.io_at("read the folder", folder)?.path();
         if path.is_dir() || path.extension().is_none_or(|ending| ending != "json") {
-            let error = Error::usage("the folder for the documents holds something else, which would be lost").at_path(&path);
+            let error = Error::usage("the folder for the documents contains other files, which would be lost").at_path(&path);
             return Err(error.hint("choose another folder"));
         }
     }
@@ -353,7 +353,7 @@ fn make_parent(path: &Path) -> Result<()> {
 #[cfg(target_os = "linux")]
 fn sync_tree(folder: &Path) -> Result<()> {
     let handle = File::open(folder).io_at("open the output", folder)?;
-    rustix::fs::syncfs(&handle).map_err(|error| Error::io("bring the output to the disk", folder, error.into()))
+    rustix::fs::syncfs(&handle).map_err(|error| Error::io("sync the output to disk", folder, error.into()))
 }
 
 #[cfg(not(target_os = "linux"))]
@@ -363,7 +363,7 @@ fn sync_tree(folder: &Path) -> Result<()> {
         if path.is_dir() {
             sync_tree(&path)?;
         } else {
-            File::options().write(true).open(&path).and_then(|f| f.sync_all()).io_at("bring the output to the disk", &path)?;
+            File::options().write(true).open(&path).and_then(|f| f.sync_all()).io_at("sync the output to disk", &path)?;
         }
     }
     Ok(())

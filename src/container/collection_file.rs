@@ -23,7 +23,7 @@ const VALUES_MAX: usize = 1_000_000;
 /// the bytes are not a JSON object.
 pub fn read_collection(file: &ByteSource, offset: u64, size: u64) -> Result<Collection> {
     if size > BYTES_MAX {
-        return Err(beyond(&format!("claims {size} bytes; {BYTES_MAX} are the most")));
+        return Err(beyond(&format!("has {size} bytes; the limit is {BYTES_MAX}")));
     }
     parse_collection(&file.read(offset, size)?)
 }
@@ -38,7 +38,7 @@ pub fn read_collection_file(path: &Path) -> Result<Collection> {
 }
 
 fn beyond(what: &str) -> Error {
-    Error::too_large(format!("COLLECTION.json {what}")).hint("the file is damaged, or made to fill the memory: do not trust it")
+    Error::too_large(format!("COLLECTION.json {what}")).hint("the file is damaged or malicious: do not trust it")
 }
 
 /// Reads a JSON document of untrusted origin: a script, a recipe or a mapping.
@@ -62,7 +62,7 @@ pub fn check_json(bytes: &[u8]) -> Result<()> {
     let values = values_in(bytes);
     if bytes.len() as u64 > BYTES_MAX || values > VALUES_MAX {
         let summary = format!("the document has {} bytes or more and {values} values", bytes.len());
-        return Err(Error::too_large(format!("{summary}; {BYTES_MAX} and {VALUES_MAX} are the most")));
+        return Err(Error::too_large(format!("{summary}; the limits are {BYTES_MAX} and {VALUES_MAX}")));
     }
     Ok(())
 }
@@ -91,7 +91,7 @@ pub fn parse_collection(bytes: &[u8]) -> Result<Collection> {
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     let values = values_in(bytes);
     if values > VALUES_MAX {
-        return Err(beyond(&format!("has {values} values; {VALUES_MAX} are the most")));
+        return Err(beyond(&format!("has {values} values; the limit is {VALUES_MAX}")));
     }
     match serde_json::from_slice(bytes) {
         Ok(Json::Object(fields)) => Ok(Collection { fields }),

@@ -57,7 +57,7 @@ pub fn consolidate(options: &ConsolidateOptions, ctx: &JobContext) -> Result<Bui
         Format::Tacocat => write_folder(&gathered, options, ctx),
         Format::TacocatFile => write_file(&gathered, options, ctx),
         Format::Tacollection => write_collection_file(&gathered, options),
-        other => Err(Error::usage(format!("{} is no index over other datasets", other.described()))),
+        other => Err(Error::usage(format!("{} is not an index over other datasets", other.described()))),
     }
 }
 
@@ -101,7 +101,7 @@ impl Gathered {
         let mut names = HashSet::new();
         for path in inputs {
             if !names.insert(name_of(path)?) {
-                let message = format!("two datasets have the file name {}; rows name their part by it", name_of(path)?);
+                let message = format!("two datasets have the same file name {}, by which rows refer to their part", name_of(path)?);
                 return Err(Error::usage(message).at_path(path).hint("rename one of them"));
             }
         }

@@ -41,7 +41,7 @@ impl Assembly {
         let extent = self.collection.fields.get_mut("extent").and_then(Json::as_object_mut);
         if let (Some(spatial), Some(extent)) = (wider, extent) {
             extent.insert("spatial".into(), spatial);
-            ctx.warn(tr!("the extent missed some samples: it was computed anew from their places"));
+            ctx.warn(tr!("the extent missed some samples: it was recomputed from their locations"));
         }
     }
 }

@@ -169,8 +169,8 @@ fn refuse_old_name(target: &Path) -> Result<()> {
     if !["tortilla", "taco"].contains(&ending.as_str()) {
         return Ok(());
     }
-    let error = Error::usage(format!("names that end in .{ending} are those of the first generation, and this writes 2.0"));
-    let error = error.at_path(target).hint("choose a name that ends in .tacozip, or one without an ending for a folder");
+    let error = Error::usage(format!("the extension .{ending} belongs to the first generation, but this writes TACO 2.0"));
+    let error = error.at_path(target).hint("choose a name with the extension .tacozip, or a folder name without an extension");
     Err(error
         .hint("`compile` writes a .tortilla or .taco out of a dataset, `create --generation tortilla` or `taco` out of a folder"))
 }

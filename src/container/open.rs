@@ -43,7 +43,7 @@ pub fn open_with(path: &Path, options: &OpenOptions, ctx: &JobContext) -> Result
     }
     ctx.stage(tr!("Opening"), None);
     let aside = aside_of(path).map(|copy| {
-        let found = format!("a program was stopped while it replaced this: what was there before is {}", copy.display());
+        let found = format!("a write of this output was interrupted; the previous version is {}", copy.display());
         ctx.warn(format!("{}: {found}", path.display()));
         found
     });
@@ -67,6 +67,6 @@ pub fn open_with(path: &Path, options: &OpenOptions, ctx: &JobContext) -> Result
         },
         Format::Taco3 => Ok(Arc::new(Taco3Reader::open(&detected.path, ctx)?)),
         // Listed one by one, so that a new format without a reader does not compile.
-        Format::Joined => Err(Error::internal("nothing on a disk is several datasets opened as one").at_path(path)),
+        Format::Joined => Err(Error::internal("a joined dataset exists in memory only").at_path(path)),
     }
 }

@@ -42,7 +42,7 @@ pub struct PlannedPart {
 /// # Errors
 /// [`Kind::Usage`](crate::error::Kind::Usage) when `text` is no size.
 pub fn parse_size(text: &str) -> Result<u64> {
-    let wrong = || Error::usage(format!("{text:?} is no size")).hint("write it like 4GB, 512MB, 1024KB or 2048B");
+    let wrong = || Error::usage(format!("{text:?} is not a size")).hint("write it like 4GB, 512MB, 1024KB or 2048B");
     let upper = text.trim().to_uppercase();
     let digits = upper.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(upper.len());
     let (number, unit) = upper.split_at(digits);
@@ -88,11 +88,11 @@ impl Parts {
     /// [`Kind::Usage`](crate::error::Kind::Usage) when a column does not exist, or two groups have the same file name.
     pub fn plan(&self, assembly: &Assembly, target: &Path, format: Format, ctx: &JobContext) -> Result<Vec<PlannedPart>> {
         if self.size_bytes == Some(0) {
-            return Err(Error::usage("a part needs room for at least one byte"));
+            return Err(Error::usage("the size of a part must be at least one byte"));
         }
         let sizes = root_sizes(assembly);
         let name = target.file_name().and_then(|name| name.to_str());
-        let name = name.ok_or_else(|| Error::usage("the output has no name that others can be made of").at_path(target))?;
+        let name = name.ok_or_else(|| Error::usage("the output has no file name from which those of the parts can be derived").at_path(target))?;
         let (stem, ending) = match name.rfind('.') {
             Some(dot) if dot > 0 && format != Format::Folder => name.split_at(dot),
             _ => (name, ""),
@@ -155,7 +155,7 @@ impl Parts {
             groups[place].1.push(row);
         }
         if padding > 0 {
-            ctx.warn(format!("{padding} placeholders of level 0 were left out: they belong to no group"));
+            ctx.warn(format!("{padding} padding samples of level 0 were left out, as they belong to no group"));
         }
         Ok(groups)
     }
@@ -216,7 +216,7 @@ fn texts_of(batch: &RecordBatch, name: &str) -> Result<Vec<String>> {
         .with_null("None")
         .with_timestamp_format(Some("%Y-%m-%d %H:%M:%S%.f"))
         .with_timestamp_tz_format(Some("%Y-%m-%d %H:%M:%S%.f%:z"));
-    let failed = |error| Error::usage(format!("the values of {name} are no names for files")).because(error);
+    let failed = |error| Error::usage(format!("the values of {name} can't be used as file names")).because(error);
     let formatter = ArrayFormatter::try_new(column.as_ref(), &options).map_err(failed)?;
     let text = |row: usize| {
         let text = formatter.value(row).try_to_string().map_err(failed)?;
@@ -235,7 +235,7 @@ pub fn write(assembly: &Assembly, options: &BuildOptions, parts: &Parts, ctx: &J
         return Err(Error::usage("an index joins ZIPs, not FOLDERs").hint("write the parts as ZIP, or leave the index out"));
     }
     if let Some(wrong) = parts.consolidate.iter().find(|format| index_name(**format).is_none()) {
-        return Err(Error::usage(format!("{} is no index over other datasets", wrong.described())));
+        return Err(Error::usage(format!("{} is not an index over other datasets", wrong.described())));
     }
     ctx.stage(tr!("Planning"), None);
     let planned = parts.plan(assembly, &options.target, options.format, ctx)?;

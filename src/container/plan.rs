@@ -142,7 +142,7 @@ impl BuildPlan {
             }
             let name: Box<str> = format!("DATA/{path}").into();
             if name.len() > 0xFFFF {
-                return Err(Error::invalid("the path is longer than a ZIP can hold").at(tree.path(depth, row)));
+                return Err(Error::invalid("the path is too long for a ZIP").at(tree.path(depth, row)));
             }
             let size = assembly.levels[depth].sources[row as usize].size_bytes();
             let local = plan.data_end;

@@ -150,17 +150,17 @@ impl Held {
             (None, Stated::Headers) if !self.file.is_remote() => {
                 let error = Error::new(
                     Kind::Damaged,
-                    "the archive's directory can't be read, so nothing tells whether the bytes are whole",
+                    "the archive's directory can't be read, so the data can't be verified",
                 );
                 Err(take_another(error).at_path(self.file.path()))
             }
             // The range comes from an unknown version, and no member of this one matches it.
             (None, _) if !is_known && self.is_taco()? => {
                 let summary = format!(
-                    "no member of the archive is {size} bytes at {offset}: it is not the one any more in which the sample was found"
+                    "the archive changed since the sample was found in it: no member has {size} bytes at {offset}"
                 );
                 let error = Error::new(Kind::Changed, summary).at_path(self.file.path());
-                Err(error.hint("add the sample again, or bring back the archive as it was"))
+                Err(error.hint("add the sample again, or restore the original archive"))
             }
             (None, _) => Ok(None),
         }
@@ -413,11 +413,11 @@ impl Sources {
 
 fn take_another(error: Error) -> Error {
     let error = error.hint("take the dataset from another copy, or fetch it again");
-    error.hint("copy what is there all the same, with a list of what is damaged (--keep-damaged)")
+    error.hint("copy the damaged data unchanged and list it (--keep-damaged)")
 }
 
 fn not_local(text: &str) -> Error {
-    Error::unsupported("the bytes behind this path are GDAL's alone").at(text)
+    Error::unsupported("only GDAL can read the data at this path").at(text)
 }
 
 fn remote_planned(path: &Path, size: u64) -> Result<ByteSource> {
@@ -435,7 +435,7 @@ fn resized(planned: u64, found: u64) -> Error {
 fn rewritten(what: String) -> Error {
     let summary = format!("the file changed since it was added to the dataset: {what}");
     let error = Error::new(Kind::Changed, summary).hint("wait until nothing writes to it, then write the dataset again");
-    error.hint("add it again, so that what its columns say is of the file as it is now")
+    error.hint("add it again, so that its columns describe the current file")
 }
 
 /// A local file that is read as a whole.
@@ -458,7 +458,7 @@ impl PlannedFile {
             return Err(resized(size, opened.len()).at_path(path));
         }
         if !modified.agrees(Modified::of_file(&opened)) {
-            return Err(rewritten("somebody wrote to it".into()).at_path(path));
+            return Err(rewritten("it was modified".into()).at_path(path));
         }
         Ok(Self { file, opened })
     }
@@ -473,7 +473,7 @@ impl PlannedFile {
             return Err(resized(self.opened.len(), now.len()).at_path(path));
         }
         if Modified::of_file(&now) != Modified::of_file(&self.opened) {
-            return Err(rewritten("somebody writes to it".into()).at_path(path));
+            return Err(rewritten("it is being modified".into()).at_path(path));
         }
         Ok(now.modified().ok())
     }

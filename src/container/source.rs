@@ -64,7 +64,7 @@ impl ByteSource {
                 Self::of_remote(RemoteFile::shared(container, *offset, (*size).min(FIRST_OF_SAMPLE))?, container)
             }
             AssetPath::File(path) | AssetPath::Range { container: path, .. } => Self::open_local(path)?,
-            AssetPath::Vsi(text) => return Err(Error::unsupported("the bytes behind this path are GDAL's alone").at(text)),
+            AssetPath::Vsi(text) => return Err(Error::unsupported("only GDAL can read the data at this path").at(text)),
         };
         if let Some(stamp) = asset.stamp() {
             source.expect(stamp)?;
@@ -323,12 +323,12 @@ pub(super) fn stamp_at(path: &Path) -> Result<Option<Stamp>> {
 /// The error for a file that is not the version in which samples were found.
 pub(super) fn changed(path: &Path, known: &Stamp, found: &Stamp) -> Error {
     let what = match known.size == found.size {
-        true => "somebody wrote to it, or put another one in its place".to_owned(),
+        true => "it was modified or replaced".to_owned(),
         false => format!("it had {} bytes and has {}", known.size, found.size),
     };
-    Error::new(Kind::Changed, format!("the file is not the one any more in which the samples were found: {what}"))
+    Error::new(Kind::Changed, format!("the file changed since the samples were found in it: {what}"))
         .at_path(path)
-        .hint("open it again and begin anew; or bring back the file as it was")
+        .hint("open it again and start over, or restore the original file")
 }
 
 /// Reads all bytes of an asset.

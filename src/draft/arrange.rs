@@ -38,7 +38,7 @@ fn removable(dataset: &Dataset, samples: &[NodePath]) -> Result<Vec<NodePath>> {
         return Err(no_sample(missing));
     }
     if sorted.windows(2).any(|pair| pair[1].0.starts_with(&pair[0].0)) {
-        return Err(Error::usage("a sample is named twice, or lies in a FOLDER that is named too"));
+        return Err(Error::usage("a sample is given twice, or is inside a FOLDER that is given too"));
     }
     sorted.reverse();
     Ok(sorted)
@@ -117,7 +117,7 @@ pub(super) fn reorder(dataset: &mut Dataset, parent: NodePath, order: Vec<u32>) 
     for (now, &before) in order.iter().enumerate() {
         match back.get_mut(before as usize) {
             Some(place) if *place == u32::MAX => *place = now as u32,
-            _ => return Err(Error::usage(format!("position {before} stands twice in the new order, or is not there"))),
+            _ => return Err(Error::usage(format!("position {before} is duplicated in the new order, or does not exist"))),
         }
     }
     if order.len() != count {

@@ -62,7 +62,7 @@ pub fn place_file(dataset: &Dataset, pattern: &[PatternNode], file: &Unplaced, s
             let wanted = pattern.get(*position as usize);
             let wanted = wanted.ok_or_else(|| Error::usage(format!("the pattern has no position {position}")))?;
             if wanted.kind == SampleKind::Folder {
-                return Err(Error::usage(format!("{} is a FOLDER; a file can't stand there", wanted.id)));
+                return Err(Error::usage(format!("{} is a FOLDER; a file can't be placed there", wanted.id)));
             }
             let children = top.children().ok_or_else(|| Error::usage(format!("{} is a FILE; it has no positions", top.id)))?;
             let path = position_path(pattern, *position as usize);
@@ -128,7 +128,7 @@ fn into_position(pattern: &[PatternNode], path: &[usize], found: &Tortilla, at: 
                 Edit::SetPayload { sample: there, payload: sample.payload },
             ],
         }),
-        _ => Err(Error::usage(format!("{} stands there already", present.id)).hint("take it out first, or choose another place")),
+        _ => Err(Error::usage(format!("{} is at this position already", present.id)).hint("take it out first, or choose another place")),
     }
 }
 

@@ -41,7 +41,7 @@ pub(super) fn add_to_tray(tray: &mut Arc<[Unplaced]>, files: Vec<TrayPlace>) -> 
     let total = tray.len() + files.len();
     let ascending = files.windows(2).all(|pair| pair[0].at < pair[1].at);
     if !ascending || files.last().is_some_and(|last| last.at as usize >= total) {
-        return Err(Error::usage(format!("the places are not those of a tray of {}", counted(total, "file"))));
+        return Err(Error::usage(format!("the indices do not match a tray of {}", counted(total, "file"))));
     }
     let places = files.iter().map(|file| file.at).collect();
     let mut incoming = files.into_iter().peekable();
@@ -91,7 +91,7 @@ pub(super) fn relocate_sources(content: &mut Content, from: &Path, to: &Path) ->
         }
     }
     if moving.moved == 0 {
-        return Err(Error::usage("no source of the draft lies in this folder").at_path(from));
+        return Err(Error::usage("the draft has no source in this folder").at_path(from));
     }
     let mut edits = Vec::new();
     if let Some(root) = root {

@@ -35,8 +35,8 @@ pub fn footer(described: &Described<'_>, ctx: &JobContext) -> Result<Vec<Documen
     let all = footprint::places(batch, ctx)?;
     let places: Vec<Place> = keep.iter().map(|&row| all[row as usize].clone()).collect();
     if places.iter().all(|place| place.geometry.is_none()) {
-        return Err(Error::usage("no sample has a place, so there is nothing for a map")
-            .hint("add places with the STAC extension, or describe the dataset in another form"));
+        return Err(Error::usage("no sample has a location, so there is nothing to map")
+            .hint("add locations with the STAC extension, or choose another format"));
     }
     let batch = arrow::compute::take_record_batch(batch, &UInt32Array::from(keep.clone()))
         .map_err(|error| Error::internal("rows can't be chosen").because(error))?;

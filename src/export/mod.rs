@@ -321,17 +321,17 @@ impl<'a> Described<'a> {
         let placeholders = self.assembly.collection.placeholders();
         if !placeholders.is_empty() && form != Catalogue::Geoparquet {
             ctx.warn(tr!(
-                "{fields}: what is there was put in by a migration; write what is true",
+                "{fields}: filled in by a migration; enter the actual values",
                 fields = placeholders.join(", ")
             ));
         }
         if self.day().is_none() {
             match form {
                 Catalogue::Datacite => {
-                    ctx.warn(tr!("nobody knows when the data was last changed: the year of publication is the present one"));
+                    ctx.warn(tr!("the modification date of the data is unknown: the current year is used as the year of publication"));
                 }
                 Catalogue::Croissant => {
-                    ctx.warn(tr!("nobody knows when the data was last changed: the date of publication is left out"));
+                    ctx.warn(tr!("the modification date of the data is unknown: the date of publication is left out"));
                 }
                 _ => {}
             }

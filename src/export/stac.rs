@@ -252,8 +252,8 @@ pub fn items(described: &Described<'_>, ctx: &JobContext) -> Result<Vec<Json>> {
     if timeless > 0 {
         ctx.warn(tr_n!(
             timeless,
-            "{n} sample has no time, nor has the dataset: no Item was made of it",
-            "{n} samples have no time, nor has the dataset: no Items were made of them",
+            "{n} sample has no time, and neither has the dataset: it has no Item",
+            "{n} samples have no time, and neither has the dataset: they have no Items",
             n = timeless
         ));
     }

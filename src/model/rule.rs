@@ -140,8 +140,8 @@ rules! {
         mark!("The type of a sample is FILE or FOLDER.")
         "Write FILE or FOLDER.";
     CollectionRead "COL-1" Error Both "5.5.2"
-        mark!("COLLECTION.json is there and is a JSON object.")
-        "Put the file back, or mend its JSON.";
+        mark!("COLLECTION.json exists and is a JSON object.")
+        "Restore the file, or correct its JSON.";
     CollectionRequired "COL-2" Error Both "5.5.2"
         mark!("Every required field of the collection is filled.")
         "Fill the field.";
@@ -150,10 +150,10 @@ rules! {
         "Write a value of the type that the message names.";
     CollectionContact "COL-4" Error Both "5.5.2"
         mark!("A contact has a name or an organization, and an address that could be one.")
-        "Fill the name, or mend the address.";
+        "Fill in the name, or correct the address.";
     CollectionExtent "COL-5" Error Both "5.5.2"
         mark!("The extent is [west, south, east, north] in degrees and [start, end] in ISO 8601.")
-        "Mend the extent, or leave it out: it is then computed from the samples.";
+        "Correct the extent, or leave it out: it is then computed from the samples.";
     CollectionLicence "COL-6" Warning Both "5.5.2"
         mark!("Licences are SPDX identifiers.")
         "Choose an identifier of the SPDX list, like CC-BY-4.0.";
@@ -207,7 +207,7 @@ rules! {
         "Run `repair`, which adds the column.";
     FieldOrder "META-10" Warning Both "6.2"
         mark!("taco:field_schema lists the columns in the order of the level table: some tools copy the order of the first part.")
-        "Run `repair`, which lists them anew.";
+        "Run `repair`, which lists them again.";
     StoredPath "META-11" Warning Both "8.3"
         mark!("internal:gdal_vsi is made by readers and not stored: a stored one holds paths of another machine.")
         "Run `repair`, which drops the column.";
@@ -254,7 +254,7 @@ rules! {
         mark!("TACO_HEADER lists at least one level and COLLECTION.json: the official header reader lets a count of 0 pass.")
         "Run `repair`, which writes a new header.";
     ZipOffsetOther "ZIP-11" Error Both "6.3"
-        mark!("Below level 0 internal:offset points at the own bytes and not at those of another sample: some tools sort the positions by path.")
+        mark!("Below level 0 internal:offset points at the sample's own bytes and not at those of another one: some tools sort the offsets by path.")
         "Run `repair`, which computes the positions.";
     FolderMissing "DIR-1" Error Both "6.4"
         mark!("Every sample of the levels is on disk.")
@@ -266,10 +266,10 @@ rules! {
         mark!("Paths in the levels stay inside DATA/.")
         "Rename the sample.";
     FolderLink "DIR-4" Error Both "6.4"
-        mark!("What a dataset names in its folder lies there: no member is a link that leads out of the dataset.")
-        "Put the file itself in the place of the link, or drop the sample.";
+        mark!("Members are inside the dataset's folder: none is a link that leads out of the dataset.")
+        "Replace the link by the file itself, or drop the sample.";
     PartMissing "CAT-1" Error Both "6.5"
-        mark!("Every part that an index names lies beside it and can be opened.")
+        mark!("Every part that an index names exists and can be opened.")
         "Put the part there, or name the folder that holds the parts with --base-path.";
     PartStale "CAT-2" Error Both "6.5"
         mark!("The index holds the rows of its parts, part by part.")
@@ -299,7 +299,7 @@ rules! {
         mark!("A sample whose format is TORTILLA is a tortilla that can be read.")
         "Take the file from another copy, or drop the sample with `compile`.";
     TortillaParts "TOR-5" Error Both "TORTILLA 0.5"
-        mark!("All parts that the header counts are there.")
+        mark!("All parts that the header counts exist.")
         "Put the missing part beside the others.";
     TortillaSplit "TOR-6" Warning Both "TORTILLA 0.5"
         mark!("tortilla:data_split is train, test or validation.")
@@ -308,7 +308,7 @@ rules! {
         mark!("A stac-tortilla or rai-tortilla has all columns of its class.")
         "Add the columns that are missing with `edit`.";
     TortillaTypes "TOR-8" Warning Both "TORTILLA 0.5"
-        mark!("The tortillas of one level hold each column with one type.")
+        mark!("A column has one type in all tortillas of a level.")
         "Write them again with one type.";
     TortillaFormat "TOR-9" Warning Both "TORTILLA 0.5"
         mark!("tortilla:file_format is BYTES, TORTILLA or the name of a driver of GDAL.")

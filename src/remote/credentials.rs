@@ -86,13 +86,13 @@ pub fn set_access(access: Access) -> Result<()> {
     let hosts: Vec<String> = access.hosts.iter().map(|host| Address::parse(host).map_or(host.clone(), |it| it.origin())).collect();
     if access.token.is_some() {
         if hosts.is_empty() {
-            let error = Error::usage("the token says no server that it is for");
+            let error = Error::usage("the token names no server");
             return Err(error.hint("name the servers in `hosts`, as https://HOST"));
         }
         let open = |host: &&String| Address::parse(host).is_some_and(|address| address.is_web() && !may_carry_token(&address));
         if let Some(host) = hosts.iter().find(open) {
-            let error = Error::usage("a token is not sent without encryption: everybody on the way could read it").at(host);
-            return Err(error.hint("use the server's https:// address, or leave the token away"));
+            let error = Error::usage("a token is not sent without encryption, as it could be intercepted").at(host);
+            return Err(error.hint("use the server's https:// address, or omit the token"));
         }
     }
     let mut known = known();
@@ -325,7 +325,7 @@ fn s3(address: &Address, access: &Access) -> Built {
     let profile = profile::load(named.as_deref().unwrap_or("default"));
     if let (Some(name), None) = (&named, &profile) {
         let error = Error::usage(format!("there is no AWS profile called {name}"));
-        return Err(Fault::Own(error.hint("list them with `aws configure list-profiles`, or leave the profile away")));
+        return Err(Fault::Own(error.hint("list them with `aws configure list-profiles`, or omit the profile")));
     }
     let profile = profile.unwrap_or_default();
     let own = |key: &str| profile.get(key).cloned();

@@ -190,7 +190,7 @@ async fn once(
         return Err(Fault::Changed);
     }
     if answer.range != part.within(identity.size) {
-        return Err(Fault::Other("the server sent another range than it was asked for".into()));
+        return Err(Fault::Other("the server sent another range than requested".into()));
     }
     let (start, wanted) = (answer.range.start, answer.range.end - answer.range.start);
     let mut stream = answer.into_stream();
@@ -278,17 +278,17 @@ fn sentence(address: &Address, fault: &Fault) -> String {
         Fault::Timeout => format!("{host} sent nothing for {} s", patience().as_secs_f32()),
         Fault::Connect(reason) => format!("{host} can't be reached: {reason}"),
         Fault::Cut(reason) | Fault::Other(reason) => format!("{host}: {reason}"),
-        Fault::NoRanges => format!("{host} does not send parts of files"),
-        Fault::SentOn => format!("{host} sends on to other addresses without end"),
+        Fault::NoRanges => format!("{host} does not support range requests"),
+        Fault::SentOn => format!("{host} redirects endlessly"),
         Fault::Slow => format!("{host} sent less than {RATE_MIN} bytes a second for {} s", patience().max(PACE_MIN).as_secs_f32()),
-        Fault::Size(bytes) => format!("{host} says that the file has {bytes} bytes, which no file has"),
-        Fault::Changed => "the file on the server is another one than when it was opened".into(),
+        Fault::Size(bytes) => format!("{host} reports an implausible file size of {bytes} bytes"),
+        Fault::Changed => "the file on the server changed since it was opened".into(),
     }
 }
 
 fn reason_phrase(status: u16) -> &'static str {
     match status {
-        301 | 302 | 307 | 308 => " (it is somewhere else)",
+        301 | 302 | 307 | 308 => " (redirected)",
         400 => " Bad Request",
         401 => " Unauthorized",
         403 => " Forbidden",
@@ -314,14 +314,14 @@ fn error(address: &Address, fault: &Fault, tries: u32) -> Error {
     let hint = match fault {
         Fault::Status(401 | 403, _) => match address.scheme {
             Scheme::S3 => {
-                "check the credentials (AWS_ACCESS_KEY_ID, --aws-profile), or leave them away for a public bucket (--anonymous); some \
+                "check the credentials (AWS_ACCESS_KEY_ID, --aws-profile), or omit them for a public bucket (--anonymous); some \
                  buckets say 403 for names that they do not have"
             }
             Scheme::Gs => {
-                "check the credentials (GOOGLE_APPLICATION_CREDENTIALS), or leave them away for a public bucket (--anonymous)"
+                "check the credentials (GOOGLE_APPLICATION_CREDENTIALS), or omit them for a public bucket (--anonymous)"
             }
             Scheme::Az => {
-                "check the credentials (AZURE_STORAGE_ACCOUNT_NAME, AZURE_STORAGE_ACCOUNT_KEY), or leave them away (--anonymous)"
+                "check the credentials (AZURE_STORAGE_ACCOUNT_NAME, AZURE_STORAGE_ACCOUNT_KEY), or omit them (--anonymous)"
             }
             Scheme::Http | Scheme::Https if super::credentials::is_hub(address) => {
                 "the address needs a token (HF_TOKEN) or a fresh link"
@@ -337,13 +337,13 @@ fn error(address: &Address, fault: &Fault, tries: u32) -> Error {
         }
         Fault::Status(416, _) => "the file is empty, or shorter than its index says: compare its size with the original",
         Fault::Status(429, _) => "the server wants fewer requests: wait a little, or lower --connections",
-        Fault::Status(500.., _) => "the fault is the server's: try again later",
+        Fault::Status(500.., _) => "this is a problem of the server: try again later",
         Fault::Status(..) | Fault::SentOn | Fault::Size(_) | Fault::Other(_) => "try the address in a browser",
         Fault::Timeout | Fault::Slow => "check the connection, or wait longer with TACO_STUDIO_HTTP_TIMEOUT (seconds)",
         Fault::Connect(_) => "check the name of the host, the connection and the proxy (HTTPS_PROXY, NO_PROXY)",
         Fault::Cut(_) => "check the connection, then try again",
         Fault::NoRanges => "download the file and open it from this disk, or serve it with range requests",
-        Fault::Changed => "open the dataset again: it was replaced meanwhile, and parts of both would not fit together",
+        Fault::Changed => "open the dataset again: it was replaced meanwhile",
     };
     let error = Error::new(Kind::Io, summary).at(address).hint(hint);
     match fault {

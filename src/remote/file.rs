@@ -102,7 +102,7 @@ pub fn forget_below(path: &Path) {
 }
 
 fn target_of(path: &Path) -> Result<Target> {
-    let address = Address::of(path).ok_or_else(|| Error::usage("this is no address of another machine").at_path(path))?;
+    let address = Address::of(path).ok_or_else(|| Error::usage("this is not the address of a remote file").at_path(path))?;
     // Secrets in the query are removed here, as the address may be shown.
     let address = cleaned(address);
     let (store, key) = store_for(&address)?;
@@ -291,7 +291,7 @@ impl RemoteFile {
         let purpose = Purpose::of_thread();
         let total = ranges.iter().map(|range| range.end - range.start).fold(0, u64::saturating_add);
         if total > READ_MAX {
-            let summary = format!("{total} bytes are more than is read of another machine at one time, which is {READ_MAX}");
+            let summary = format!("a remote read of {total} bytes exceeds the limit of {READ_MAX} bytes");
             return Err(Error::format(summary).at(&self.target.text).hint("download the file and open it from this disk"));
         }
         let mut state = self.lock();
@@ -520,7 +520,7 @@ mod tests {
         let file = RemoteFile { target, identity, state: Mutex::default() };
         for error in [file.read(0, 1 << 49).expect_err("is refused"), file.read_ranges(&[(0, READ_MAX), (5, 1)]).expect_err("too")]
         {
-            assert!(error.to_string().contains("more than is read"), "{error}");
+            assert!(error.to_string().contains("exceeds the limit"), "{error}");
         }
     }
 }

@@ -198,7 +198,7 @@ fn check(response: HttpResponse) -> Result<HttpResponse, HttpError> {
     let text = |name: HeaderName| response.headers().get(name).and_then(|value| value.to_str().ok());
     let coded = text(CONTENT_ENCODING).is_some_and(|coding| !["", "identity", "aws-chunked"].contains(&coding.trim()));
     if coded {
-        return Err(refused("the server sends the file compressed, so that parts of it can't be told apart"));
+        return Err(refused("the server compresses the file, so that ranges of it can't be read"));
     }
     if let Some(range) = text(CONTENT_RANGE) {
         let numbers: Vec<Option<u64>> = range
@@ -208,7 +208,7 @@ fn check(response: HttpResponse) -> Result<HttpResponse, HttpError> {
             .unwrap_or_default();
         let fits = matches!(numbers[..], [Some(first), Some(last), Some(size)] if first <= last && last < size);
         if !fits {
-            return Err(refused("the server does not say properly which part of the file it sends"));
+            return Err(refused("the server sent an invalid Content-Range"));
         }
     }
     Ok(response)

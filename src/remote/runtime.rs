@@ -36,7 +36,7 @@ fn handle() -> Result<&'static Handle> {
     // If the thread could not be created, the next request tries again. When two threads start it at once, one of them waits
     // unnecessarily.
     let made: Result<Handle, String> = start();
-    let made = made.map_err(|reason| Error::internal("requests to other machines can't be made").because(reason))?;
+    let made = made.map_err(|reason| Error::internal("the thread for network requests can't be started").because(reason))?;
     Ok(RUNTIME.get_or_init(|| made))
 }
 

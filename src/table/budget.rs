@@ -65,7 +65,7 @@ impl DecodeBudget {
         let stored = self.stored.load(Ordering::Relaxed);
         let summary = format!("{} to {} or more", what(), size_text(bytes));
         let most = format!("{} of tables may unfold to {} at the most", size_text(stored), size_text(limit));
-        Err(Error::too_large(summary).because(most).hint("the file is damaged, or made to fill the memory: do not trust it"))
+        Err(Error::too_large(summary).because(most).hint("the file is damaged or malicious: do not trust it"))
     }
 }
 

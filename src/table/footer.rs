@@ -60,7 +60,7 @@ fn limit(what: &str, found: u64, most: u64) -> Result<()> {
 
 fn beyond(what: &str) -> Error {
     let error = Error::too_large(format!("the Parquet footer has {what}"));
-    error.hint("the file is damaged, or made to fill the memory: do not trust it")
+    error.hint("the file is damaged or malicious: do not trust it")
 }
 
 #[derive(Default)]

@@ -132,12 +132,12 @@ fn headers<R: Chunks>(file: &R, chunk: &ColumnChunkMetaData) -> Result<Pages> {
     while at < end {
         let header = header(file, at, end, &mut window)?;
         let data = at + header.length;
-        at = data.checked_add(header.stored).filter(|next| *next <= end).ok_or_else(|| Error::format("a page leads outside"))?;
+        at = data.checked_add(header.stored).filter(|next| *next <= end).ok_or_else(|| Error::format("a page lies outside its column chunk"))?;
         if header.unpacked > PAGE_MAX {
             let (claimed, most) = (size_text(header.unpacked), size_text(PAGE_MAX));
             let name = chunk.column_path().string();
             let error = Error::too_large(format!("a page of column {name} claims {claimed}; {most} is the most"));
-            return Err(error.hint("the file is damaged, or made to fill the memory: do not trust it"));
+            return Err(error.hint("the file is damaged or malicious: do not trust it"));
         }
         if let Compression::GZIP(_) = chunk.compression() {
             inflates_as_claimed(file, data, &header)?;
@@ -145,7 +145,7 @@ fn headers<R: Chunks>(file: &R, chunk: &ColumnChunkMetaData) -> Result<Pages> {
         pages.unpacked += header.unpacked;
         if header.is_dictionary {
             if !first {
-                return Err(Error::format("a dictionary stands behind other pages"));
+                return Err(Error::format("a dictionary page follows other pages"));
             }
             pages.dictionary = Some(header.unpacked);
         } else {

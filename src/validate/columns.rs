@@ -179,7 +179,7 @@ fn check_pit(declared: Option<&Json>, tree: &Skeleton, report: &mut Report) {
     let mut stale = !declared.shape.is_empty() && declared.shape != found.shape;
     for (level, actual) in &found.hierarchy {
         let Some(said) = declared.hierarchy.get(level) else {
-            report.add(Rule::PitDeclared, at(), tr!("taco:pit_schema says nothing about level {level}.", level));
+            report.add(Rule::PitDeclared, at(), tr!("taco:pit_schema has no entry for level {level}.", level));
             continue;
         };
         let same = |a: &PitPattern, b: &PitPattern| a.ids == b.ids && a.kinds == b.kinds;
@@ -227,7 +227,7 @@ fn check_fields(reader: &dyn ContainerReader, report: &mut Report) {
         let key = format!("level{level}");
         let place = || at(format!("taco:field_schema/{key}"));
         let Some(columns) = declared.get(&key).and_then(Json::as_array) else {
-            report.add(Rule::FieldSchema, place(), tr!("taco:field_schema says nothing about {key}.", key));
+            report.add(Rule::FieldSchema, place(), tr!("taco:field_schema has no entry for {key}.", key));
             continue;
         };
         let text = |column: &Json, index: usize| column.get(index).and_then(Json::as_str).map(str::to_owned);

@@ -45,7 +45,7 @@ pub fn check(folder: &FolderReader, deep: bool, report: &mut Report, ctx: &JobCo
                 match folder.root().file(&format!("DATA/{name}")) {
                     Ok(_) => {}
                     Err(Outside::LeadsOut(target)) => report.add(Rule::FolderLink, at, leads_out(&name, &target)),
-                    Err(why) if why.is_missing() => report.add(Rule::FolderMissing, at, tr!("DATA/{name} is not there.", name)),
+                    Err(why) if why.is_missing() => report.add(Rule::FolderMissing, at, tr!("DATA/{name} does not exist.", name)),
                     Err(why) => {
                         let message = tr!("DATA/{path} can't be read.", path = name.escape_debug());
                         let why = why.into_error("read the sample", &data.join(&name)).sentence();
@@ -91,7 +91,7 @@ fn ask(files: &[(PathBuf, String, Location)], report: &mut Report, ctx: &JobCont
         let paths: Vec<&Path> = some.iter().map(|(path, ..)| path.as_path()).collect();
         for ((_, name, at), answer) in some.iter().zip(RemoteFile::open_all(&paths, 1)?) {
             if let Err(error) = answer {
-                let message = format!("{} {}", tr!("DATA/{name} is not there.", name), error.sentence());
+                let message = format!("{} {}", tr!("DATA/{name} does not exist.", name), error.sentence());
                 report.add(Rule::FolderMissing, at.clone(), message);
             }
         }

@@ -161,7 +161,7 @@ impl LiveCheck {
             let mut seen = HashSet::with_capacity(samples.len());
             for (row, sample) in samples.iter().enumerate() {
                 if !seen.insert(&sample.id) {
-                    let message = tr!("{id} stands twice among its siblings. Rename or drop one of them.", id = sample.id);
+                    let message = tr!("Duplicate id {id} among siblings. Rename or drop one of them.", id = sample.id);
                     report.add(Rule::IdUnique, at_root(sample, row), message);
                 }
             }

@@ -46,7 +46,7 @@ pub fn check(reader: &dyn ContainerReader, tree: &Skeleton, report: &mut Report,
         } else if let Some(parents) = table.integers("internal:parent_id")?
             && let Some(row) = (0..parents.len()).find(|&row| parents.is_null(row) || parents.value(row) != numbers[row])
         {
-            let message = tr!("internal:parent_id of level 0 is the own row; row {row} has another.", row);
+            let message = tr!("On level 0, internal:parent_id must be the number of the row itself; row {row} differs.", row);
             report.add(Rule::ParentLink, at(row), message);
         }
         if depth > 0

@@ -175,7 +175,7 @@ fn check_path(path: &Path, report: &mut Report) {
     }
     // The reader uses the path as given, but makes it absolute for the samples' paths.
     if std::path::absolute(path).unwrap_or_else(|_| path.to_owned()).to_string_lossy().contains('\'') {
-        let message = tr!("The path has an apostrophe, which ends the text in the statements that the Python reader makes of it.");
+        let message = tr!("The path has an apostrophe, which breaks the SQL statements of the Python reader.");
         report.add(Rule::PathQuote, Location::Dataset, message);
     }
 }

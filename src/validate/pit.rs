@@ -76,7 +76,7 @@ fn check_siblings(tree: &Skeleton, depth: usize, rows: &[u32], report: &mut Repo
     let mut seen = std::collections::HashSet::with_capacity(rows.len());
     for &row in rows {
         if !seen.insert(level.id(row)) {
-            let message = tr!("{id} stands twice among its siblings. Rename or drop one of them.", id = level.id(row));
+            let message = tr!("Duplicate id {id} among siblings. Rename or drop one of them.", id = level.id(row));
             report.add(Rule::IdUnique, at(tree, depth, row), message);
         }
     }
@@ -206,7 +206,7 @@ pub(super) fn compare(tree: &Skeleton, depth: usize, model: u32, row: u32, repor
             }
         } else {
             tr!(
-                "{path} holds {count} children; the pattern has {needed}. Found {here}; expected {pattern}. Drop what is too much.",
+                "{path} holds {count} children; the pattern has {needed}. Found {here}; expected {pattern}. Drop the extra ones.",
                 path,
                 count = found.len(),
                 needed = wanted.len(),

@@ -54,9 +54,9 @@ pub(super) fn check(reader: &dyn ContainerReader, deep: bool, report: &mut Repor
 /// Message of the finding.
 pub(super) fn message(named: &References) -> String {
     match named.names.is_empty() {
-        true => tr!("This is no data but a description of other data ({kind}).", kind = named.kind),
+        true => tr!("This is not data but a reference to other data ({kind}).", kind = named.kind),
         false => tr!(
-            "This is no data but a description of other data ({kind}), which names {names}.",
+            "This is not data but a reference to other data ({kind}), which names {names}.",
             kind = named.kind,
             names = named.list()
         ),

@@ -111,21 +111,21 @@ fn fault(sample: &Sample, containers: &HashMap<Container<'_>, Result<u64, String
         AssetPath::File(path) => match looked_at(path) {
             Ok(found) if found.len() != *size => Some(tr_n!(
                 *size,
-                "{path} had {size} byte when it was added and has {found} now. Add it again, or point the sample at it anew.",
-                "{path} had {size} bytes when it was added and has {found} now. Add it again, or point the sample at it anew.",
+                "{path} had {size} byte when it was added and has {found} now. Add it again, or point the sample at it again.",
+                "{path} had {size} bytes when it was added and has {found} now. Add it again, or point the sample at it again.",
                 path = path.display(),
                 size,
                 found = found.len()
             )),
             Ok(found) if !modified.agrees(Modified::of_file(&found)) => Some(tr!(
-                "{path} was written to since it was added. Add it again, or point the sample at it anew.",
+                "{path} was modified since it was added. Add it again, or point the sample at it again.",
                 path = path.display()
             )),
             outcome => outcome.err(),
         },
         AssetPath::Range { container, offset, size, stamp } => match containers.get(&(&**container, stamp.as_deref()))? {
             Ok(found) if offset.checked_add(*size).is_none_or(|end| end > *found) => Some(tr!(
-                "{path} has {found} bytes; the sample is {size} bytes at {offset}. The file was cut short or replaced.",
+                "{path} has {found} bytes; the sample is {size} bytes at {offset}. The file was truncated or replaced.",
                 path = container.display(),
                 found,
                 size,

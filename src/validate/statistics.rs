@@ -113,7 +113,7 @@ fn check_places(reader: &dyn ContainerReader, tree: &Skeleton, level: usize, rep
     let message = match wrong.len() - 1 {
         0 => here,
         others => {
-            format!("{here} {}", tr!("So it is with {others} more of the {seen} rasters that were looked at.", others, seen))
+            format!("{here} {}", tr!("The same applies to {others} more of the {seen} examined rasters.", others, seen))
         }
     };
     report.add(Rule::PlaceValues, at, message);

@@ -201,7 +201,7 @@ pub fn take_over(part: &str, inner: Report, report: &mut Report) {
     for (count, mut finding) in positions.into_values() {
         if count > 1 {
             finding.message.push(' ');
-            finding.message.push_str(&tr!("So it is with {count} samples of this part.", count));
+            finding.message.push_str(&tr!("This applies to {count} samples of this part.", count));
         }
         report.push(within(part, finding));
     }

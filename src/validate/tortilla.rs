@@ -28,7 +28,7 @@ pub fn check(tortilla: &TortillaReader, report: &mut Report, ctx: &JobContext) -
     ctx.stage(tr!("Checking the tortillas"), None);
     check_headers(tortilla, report)?;
     for part in tortilla.missing_parts() {
-        report.add(Rule::TortillaParts, Location::Member(part.escape_debug().to_string()), tr!("This part is not there."));
+        report.add(Rule::TortillaParts, Location::Member(part.escape_debug().to_string()), tr!("This part is missing."));
     }
     check_numbers(tortilla, report);
     let tree = tortilla.levels().skeleton(ctx)?;
@@ -124,13 +124,13 @@ fn check_numbers(tortilla: &TortillaReader, report: &mut Report) {
     let files = tortilla.files().len() as u64;
     if files > 1 && counts.len() > 1 {
         let counts: Vec<String> = counts.iter().map(u64::to_string).collect();
-        let message = tr!("The parts say differently how many there are: {counts}.", counts = counts.join(", "));
+        let message = tr!("The parts state different totals: {counts}.", counts = counts.join(", "));
         report.add(Rule::TortillaParts, Location::Dataset, message);
     } else if let Some(&count) = counts.first()
         && files > 1
         && files > count
     {
-        let message = tr!("The parts say that there are {count}; {files} lie here.", count, files);
+        let message = tr!("The parts state a total of {count}; {files} were found.", count, files);
         report.add(Rule::TortillaParts, Location::Dataset, message);
     }
     // The other parts cannot be found for a file without a part number in its name.

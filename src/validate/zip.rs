@@ -135,7 +135,7 @@ fn check_header(zip: &ZipReader, directory: &Directory, headers: &[Option<LocalH
             None => report.add(Rule::ZipHeader, at(), tr!("{name} is not in the archive.", name)),
             Some(&range) if range != (entry.offset, entry.size) => {
                 let message = tr!(
-                    "{name} is said to be {stated} bytes at {place}; it is {found} bytes at {own}.",
+                    "TACO_HEADER states {stated} bytes at {place} for {name}; it has {found} bytes at {own}.",
                     name,
                     stated = entry.size,
                     place = entry.offset,

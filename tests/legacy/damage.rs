@@ -128,7 +128,7 @@ const FAULTS: [Fault; 26] = [
         file(folder, tortilla(vec![bad], Vec::new()))
     }),
     (Rule::IdUnique, "a", "Two samples", |folder| file(folder, tortilla(vec![row("a", b"x"), row("a", b"y")], Vec::new()))),
-    (Rule::TortillaParts, "parts.0001.part.tortilla", "not there", |folder| {
+    (Rule::TortillaParts, "parts.0001.part.tortilla", "is missing", |folder| {
         copied("44_v1_parts", "parts.0000.part.tortilla", folder, |_| {})
     }),
     (Rule::TortillaParts, "bad.tortilla", "has no number", |folder| {

@@ -361,7 +361,7 @@ pub fn all() -> Vec<Case> {
         case(
             Rule::FieldSchema,
             "COLLECTION.json taco:field_schema/level0",
-            "says nothing",
+            "has no entry",
             Both(|f| {
                 f.json(|c| {
                     c["taco:field_schema"].as_object_mut().expect("an object").remove("level0");
@@ -386,7 +386,7 @@ pub fn all() -> Vec<Case> {
             "not grouped",
             Both(|f| f.set_integer(LEVEL1, "internal:parent_id", 4, |_| 0)),
         ),
-        case(Rule::ParentLink, "scene_c", "own row", Both(|f| f.set_integer(LEVEL0, "internal:parent_id", 2, |_| 0))),
+        case(Rule::ParentLink, "scene_c", "number of the row itself", Both(|f| f.set_integer(LEVEL0, "internal:parent_id", 2, |_| 0))),
         case(Rule::CurrentId, "scene_a / label.bin", "row 2", Both(|f| f.set_integer(LEVEL1, "internal:current_id", 2, |_| 7))),
         case(
             Rule::RelativePath,

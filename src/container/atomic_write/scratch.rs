@@ -94,7 +94,7 @@ impl Scratch {
     pub(super) fn put_aside(&mut self) -> Result<()> {
         let name = self.folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let aside = self.folder.with_file_name(name.strip_suffix(PARTIAL).unwrap_or(&name).to_owned() + ASIDE);
-        swap::rename(&self.folder, &aside).io_at("give the folder of the old output its name", &self.folder)?;
+        swap::rename(&self.folder, &aside).io_at("rename the folder of the old output", &self.folder)?;
         self.folder = aside;
         self.kept = true;
         Ok(())
@@ -163,7 +163,7 @@ pub(super) fn file_beside(target: &Path) -> Result<(NamedTempFile, Made)> {
 }
 
 fn taken(target: &Path) -> Error {
-    Error::new(crate::error::Kind::Io, "another program removes what is being written here").at_path(target)
+    Error::new(crate::error::Kind::Io, "another process removed the temporary file").at_path(target)
 }
 
 fn prefix_of(target: &Path) -> Result<OsString> {
@@ -239,7 +239,7 @@ pub(super) fn tidy_up(target: &Path) {
         if stem(&entry.file_name().to_string_lossy(), PARTIAL).is_some_and(|stem| name == stem)
             && let Some(_lock) = lock_of_leftover(&entry.path())
         {
-            tracing::info!("removes {}, which a program that was stopped left", entry.path().display());
+            tracing::info!("removing {}, left by an interrupted process", entry.path().display());
             discard(&entry.path());
         }
     }
@@ -253,11 +253,11 @@ fn bring_back(aside: &Path, parent: &Path) {
     match outcome {
         Ok(brought) => {
             if brought {
-                tracing::warn!("a program was stopped while it replaced {}: what was there before is back", record.list());
+                tracing::warn!("restored the previous version of {} after an interrupted write", record.list());
             }
             discard(aside);
         }
-        Err(error) => tracing::warn!("{} holds what was there before a program was stopped: {error}", aside.display()),
+        Err(error) => tracing::warn!("{} contains the previous version of an interrupted write: {error}", aside.display()),
     }
 }
 
@@ -287,5 +287,5 @@ pub fn restore_aside(path: &Path) -> Result<()> {
         discard(&aside);
         return Ok(());
     }
-    Err(Error::usage("nothing of this name lies aside").at_path(path))
+    Err(Error::usage("there is no saved copy of this output").at_path(path))
 }

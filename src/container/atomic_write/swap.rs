@@ -77,8 +77,8 @@ impl Name {
         let kept = is_there(old) && (self.new.is_none() || number_of(old) != self.new);
         let placed = !self.goes && self.is_placed(places);
         if kept && !placed && is_there(target) {
-            let error = Error::usage("something else has this name by now").at_path(target);
-            return Err(error.hint(format!("what was there before is {}", old.display())));
+            let error = Error::usage("another file or folder has this name by now").at_path(target);
+            return Err(error.hint(format!("the previous version is {}", old.display())));
         }
         let back = || match (placed, kept) {
             (true, true) if exchange(old, target)? => rename(old, new),
@@ -89,7 +89,7 @@ impl Name {
             (false, true) => rename(old, target),
             (false, false) => Ok(()),
         };
-        back().io_at("bring back what was there before", target)
+        back().io_at("restore the previous version", target)
     }
 }
 
@@ -110,7 +110,7 @@ impl Record {
             file.sync_all()?;
             sync(scratch)
         };
-        write().io_at("write down which outputs are replaced", &path)
+        write().io_at("write the journal of replaced outputs", &path)
     }
 
     /// Reads the journal of a temporary folder, if there is one.
@@ -172,7 +172,7 @@ pub(super) fn place(
     }
     let record = Record::of(names, gone, scratch.path());
     if let Some(missing) = names.iter().find(|name| !is_there(&scratch.path().join(NEW).join(name))) {
-        return Err(Error::internal("an output was announced and not made").at_path(&parent.join(missing)));
+        return Err(Error::internal("a reserved output was not written").at_path(&parent.join(missing)));
     }
     record.write(scratch.path())?;
     scratch.put_aside()?;
@@ -184,8 +184,8 @@ pub(super) fn place(
                 error
             }
             Err(trouble) => error
-                .hint(format!("what was there before is in {}: {trouble}", scratch.path().join(OLD).display()))
-                .hint("write the output again: what was there before is brought back first"),
+                .hint(format!("the previous version is in {}: {trouble}", scratch.path().join(OLD).display()))
+                .hint("write the output again: the previous version is restored first"),
         });
     }
     scratch.release();
@@ -199,17 +199,17 @@ fn place_at_once(scratch: &mut Scratch, places: &Places, check: &dyn Fn(&Path, &
     let replaced = is_there(target);
     if replaced {
         check(new, target)?;
-        if !exchange(new, target).io_at("give the output its name", target)? {
+        if !exchange(new, target).io_at("rename the output", target)? {
             return Ok(false);
         }
     } else {
-        rename(new, target).io_at("give the output its name", target)?;
+        rename(new, target).io_at("rename the output", target)?;
     }
     let Err(error) = sync_folder(parent) else { return Ok(true) };
     let back = if replaced { exchange(new, target).map(drop) } else { rename(target, new) };
     if let Err(trouble) = back {
         scratch.keep();
-        return Err(error.hint(format!("what was there before is {}: {trouble}", new.display())));
+        return Err(error.hint(format!("the previous version is {}: {trouble}", new.display())));
     }
     Err(error)
 }
@@ -217,7 +217,7 @@ fn place_at_once(scratch: &mut Scratch, places: &Places, check: &dyn Fn(&Path, &
 fn place_each(record: &Record, scratch: &Path, parent: &Path, check: &dyn Fn(&Path, &Path) -> Result<()>) -> Result<()> {
     for name in &record.0 {
         let Places { target, new, old } = Places::of(&name.name, scratch, parent);
-        let failed = |result: io::Result<()>| result.io_at("give the output its name", &target);
+        let failed = |result: io::Result<()>| result.io_at("rename the output", &target);
         if !is_there(&target) {
             if !name.goes {
                 failed(rename(&new, &target))?;
@@ -227,7 +227,7 @@ fn place_each(record: &Record, scratch: &Path, parent: &Path, check: &dyn Fn(&Pa
         check(&new, &target)?;
         if name.goes {
             rename(&target, &old).io_at("move the old output aside", &target)?;
-        } else if exchange(&new, &target).io_at("give the output its name", &target)? {
+        } else if exchange(&new, &target).io_at("rename the output", &target)? {
             rename(&new, &old).io_at("move the old output aside", &target)?;
         } else {
             rename(&target, &old).io_at("move the old output aside", &target)?;
@@ -239,7 +239,7 @@ fn place_each(record: &Record, scratch: &Path, parent: &Path, check: &dyn Fn(&Pa
 
 /// Syncs the directory entries of a folder.
 pub(super) fn sync_folder(folder: &Path) -> Result<()> {
-    sync(folder).io_at("bring the output's folder to the disk", folder)
+    sync(folder).io_at("sync the output's folder to disk", folder)
 }
 
 fn sync(folder: &Path) -> io::Result<()> {

@@ -65,7 +65,7 @@ pub fn write(assembly: &Assembly, options: &BuildOptions, ctx: &JobContext) -> R
         put(&root.join(name), &content)?;
     }
     ctx.check()?;
-    ctx.stage(tr!("Bringing it to the disk"), None);
+    ctx.stage(tr!("Syncing to disk"), None);
     output.finish()?;
     let (samples, files) = (assembly.tree.total() as u64, plan.files.len() as u64);
     Ok(Built {

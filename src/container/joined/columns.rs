@@ -46,7 +46,7 @@ impl fmt::Display for ColumnChange {
         let names = names.join(", ") + if lacking.len() > 4 { ", …" } else { "" };
         match dropped {
             true => write!(f, "{column} of level{level} is left out: not in {names}"),
-            false => write!(f, "{column} of level{level} is null for {names}, without it"),
+            false => write!(f, "{column} of level{level} is null for {names}, which lacks it"),
         }
     }
 }
@@ -179,7 +179,7 @@ mod tests {
         assert_eq!(told, ["only_a of level0 is left out: not in b", "only_b of level0 is left out: not in a"]);
         let (levels, changes) = join(&both, JoinMode::FillMissing).expect("joins");
         assert_eq!(names(&levels), ["id", "type", "both", "only_a", "only_b"]);
-        assert!(changes.len() == 2 && changes[0].to_string() == "only_a of level0 is null for b, without it");
+        assert!(changes.len() == 2 && changes[0].to_string() == "only_a of level0 is null for b, which lacks it");
         let error = join(&both, JoinMode::Strict).expect_err("differ").to_string();
         assert!(error.contains("both") && error.contains("int32") && error.contains("int64"), "{error}");
     }

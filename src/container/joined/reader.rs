@@ -64,7 +64,7 @@ impl JoinedReader {
         if let Some(twice) =
             paths.iter().find(|path| !seen.insert(std::fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf())))
         {
-            return Err(Error::usage("this dataset is named twice").at_path(twice));
+            return Err(Error::usage("this dataset is given twice").at_path(twice));
         }
         let sources = Sources::new(paths.to_vec(), options);
         ctx.stage(tr!("Comparing the datasets"), Some(paths.len() as u64));
@@ -121,7 +121,7 @@ impl JoinedReader {
             // A list might contain itself. For a remote part, only a `.json` name is worth a request.
             let by_name = place.extension().is_some_and(|end| end.eq_ignore_ascii_case("json"));
             if (by_name || !is_remote(place)) && detect(place)?.format == Format::Tacollection {
-                return Err(Error::format("a list of datasets can't be a part of one").at_path(place));
+                return Err(Error::format("a list of datasets can't be part of another list").at_path(place));
             }
             look(&all, index, ctx)
         };

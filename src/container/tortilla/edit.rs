@@ -63,7 +63,7 @@ pub fn change_tortilla(path: &Path, data_end: u64, change: &TortillaChange) -> R
         if let Some(collection) = &collection {
             write_at(&file, collection, at + footer.len() as u64).io_at("write COLLECTION", path)?;
         }
-        file.sync_all().io_at("bring the new tables to the disk", path)?;
+        file.sync_all().io_at("sync the new tables to disk", path)?;
         // A single write within one disk sector is atomic.
         write_at(&file, &header.to_bytes(), 0).io_at("write the header", path)
     };
@@ -72,7 +72,7 @@ pub fn change_tortilla(path: &Path, data_end: u64, change: &TortillaChange) -> R
         let _ = write_at(&file, &before, 0).and_then(|()| file.set_len(size));
         return Err(error);
     }
-    file.sync_all().io_at("bring the header to the disk", path)?;
+    file.sync_all().io_at("sync the header to disk", path)?;
     // The bytes after the new tables are unused.
     if end < size {
         file.set_len(end).io_at("cut off the old tables", path)?;

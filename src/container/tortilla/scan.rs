@@ -109,7 +109,7 @@ impl Footers {
         let rows = head.rows() as u64;
         if self.rows.fetch_add(rows, Ordering::Relaxed).saturating_add(rows) > self.rows_max {
             let summary = format!("the footers claim more rows than {}, which is the most for files of this size", self.rows_max);
-            return Err(Error::too_large(summary).hint("the file is damaged, or made to fill the memory: do not trust it"));
+            return Err(Error::too_large(summary).hint("the file is damaged or malicious: do not trust it"));
         }
         // Overlapping tortillas may share a footer, whose bytes count once.
         if self.counted.lock().unwrap_or_else(PoisonError::into_inner).insert(place) {

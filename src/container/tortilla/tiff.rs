@@ -175,7 +175,7 @@ pub fn chunk_layout(read: &dyn Fn(u64, u64) -> Result<Vec<u8>>, size: u64) -> Re
     let [across, down] = layout.across();
     let wanted = across.checked_mul(down).and_then(|plane| plane.checked_mul(bands.div_ceil(layout.chunk_bands)));
     if wanted != Some(layout.places.len() as u64) {
-        return Err(Error::format(format!("the TIFF lists {} chunks; its size asks for {wanted:?}", layout.places.len())));
+        return Err(Error::format(format!("the TIFF lists {} chunks; its dimensions require {wanted:?}", layout.places.len())));
     }
     if layout.places.iter().any(|(offset, length)| offset.checked_add(*length).is_none_or(|end| end > size)) {
         return Err(Error::format("a chunk of the TIFF lies outside the file"));

@@ -51,7 +51,7 @@ impl Whole<'_> {
         out.write_all(self.collection).io_at("write the output", target)?;
         out.flush().io_at("write the output", target)?;
         drop(out);
-        ctx.stage(tr!("Bringing it to the disk"), None);
+        ctx.stage(tr!("Syncing to disk"), None);
         output.finish()?;
         Ok((total, damaged))
     }

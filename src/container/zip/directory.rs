@@ -85,7 +85,7 @@ impl Directory {
             let end64 = u64_at(&tail, end - 20 + 8);
             let record = file.read(end64, 56).map_err(|error| bad("has a ZIP64 record outside the file").because(error))?;
             if !record.starts_with(b"PK\x06\x06") {
-                return Err(bad("has a ZIP64 locator that points at something else"));
+                return Err(bad("has an invalid ZIP64 locator"));
             }
             count = u64_at(&record, 32);
             size = u64_at(&record, 40);
@@ -96,7 +96,7 @@ impl Directory {
         }
         let room = size / ENTRY_MIN as u64;
         if count > room {
-            return Err(bad(&format!("claims {count} members, but has room for {room}")));
+            return Err(bad(&format!("claims {count} members, but its size allows at most {room}")));
         }
         // Read in pieces: a claimed directory may be a sparse hole of any size.
         let mut entries: Vec<Entry> = Vec::new();

@@ -277,7 +277,7 @@ fn misplaced(header: &TacoHeader, levels: &[HeaderEntry], collection: Option<Hea
     };
     match found {
         Some(found) => tr!(
-            "{name} is said to be {stated} bytes at {place}; it is {found} bytes at {own}.",
+            "TACO_HEADER states {stated} bytes at {place} for {name}; it has {found} bytes at {own}.",
             name,
             stated = stated.size,
             place = stated.offset,

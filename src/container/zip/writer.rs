@@ -57,7 +57,7 @@ pub fn write(assembly: &Assembly, options: &BuildOptions, ctx: &JobContext) -> R
     out.flush().map_err(failed)?;
     drop(out);
     ctx.check()?;
-    ctx.stage(tr!("Bringing it to the disk"), None);
+    ctx.stage(tr!("Syncing to disk"), None);
     let size = output.file().metadata().io_at("read the archive", &options.target)?.len();
     debug_assert!(size > directory + directory_size);
     output.finish()?;

@@ -237,7 +237,7 @@ fn misfit(name: &Name, template: &Template, digits: &[Digits]) -> Option<String>
             _ => token.kind.is_wordy() || token.kind == TokenKind::Tile,
         };
         if !same {
-            return Some(tr!("{text} stands where the pattern has a {kind}", text, kind = wanted.as_str()));
+            return Some(tr!("it has {text} where the pattern has a {kind}", text, kind = wanted.as_str()));
         }
         if wanted == TokenKind::Number
             && let Some(column) = column
@@ -255,7 +255,7 @@ fn misfit(name: &Name, template: &Template, digits: &[Digits]) -> Option<String>
         // Tokens that only this shape has must be constant within it, unless they are numeric.
         let own = column.is_none() && !number(wanted);
         if own && text != template.name.token(index) {
-            return Some(tr!("{text} stands where the pattern has {wanted}", text, wanted = template.name.token(index)));
+            return Some(tr!("it has {text} where the pattern has {wanted}", text, wanted = template.name.token(index)));
         }
     }
     None

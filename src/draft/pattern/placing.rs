@@ -116,7 +116,7 @@ impl Order {
         if let Some(found) = tortilla.samples.iter_mut().find(|sample| sample.id == *id) {
             return match &mut found.payload {
                 Payload::Folder(children) if !last => self.put(Arc::make_mut(children), path, depth + 1, sample),
-                _ => Err(Error::usage(format!("{} stands there already", path.join(" / ")))),
+                _ => Err(Error::usage(format!("{} is at this position already", path.join(" / ")))),
             };
         }
         let rank = |id: &Arc<str>| {

@@ -26,14 +26,14 @@ pub(super) type Path = Vec<Arc<str>>;
 /// [`Kind::Usage`](crate::error::Kind::Usage) for fewer than two examples, or examples that repeat a file or a position.
 pub fn find_pattern(content: &Content, examples: &[Example], ctx: &JobContext) -> Result<PatternReport> {
     if examples.len() < 2 {
-        return Err(Error::usage("two files with their places are needed to see a pattern"));
+        return Err(Error::usage("at least two files with their positions are needed to find a pattern"));
     }
     for (index, example) in examples.iter().enumerate() {
         if examples[..index].iter().any(|other| other.file == example.file) {
-            return Err(Error::usage("a file is named twice").at_path(&example.file));
+            return Err(Error::usage("a file is given twice").at_path(&example.file));
         }
         if examples[..index].iter().any(|other| (&other.root, &other.position) == (&example.root, &example.position)) {
-            return Err(Error::usage("two files have the same place").at(&example.root));
+            return Err(Error::usage("two files have the same position").at(&example.root));
         }
     }
     let draft = Known::of(&content.dataset, examples);
@@ -334,7 +334,7 @@ impl Reader<'_> {
                     cohort.classes[class].texts_of(cohort.rows[row].values[class]).next().unwrap_or_default().to_owned()
                 };
                 let (text, wanted) = (text(row), text(*cohort.examples.first()?));
-                out.push((row, tr!("{text} stands where the pattern has {wanted}", text, wanted)));
+                out.push((row, tr!("it has {text} where the pattern has {wanted}", text, wanted)));
                 continue;
             }
             let group = tried.group(row);
@@ -378,13 +378,13 @@ impl Reader<'_> {
             let place = || std::iter::once(&**root).chain(path.iter().map(|id| &**id)).collect::<Vec<_>>().join(" / ");
             let example = self.cohort.examples.iter().position(|&shown| shown == row);
             if counts.get(&(group, position)).is_some_and(|count| *count > 1) && example.is_none() {
-                out.push((row, tr!("more than one file is for {place}", place = place())));
+                out.push((row, tr!("several files match {place}", place = place())));
                 twins += 1;
                 *cell = None;
             } else if self.cohort.rows[row].file.is_some()
                 && self.draft.filled.get(root).is_some_and(|filled| filled.contains(path))
             {
-                out.push((row, tr!("{place} is there already", place = place())));
+                out.push((row, tr!("{place} exists already", place = place())));
                 *cell = None;
             }
         }

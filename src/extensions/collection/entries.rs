@@ -91,7 +91,7 @@ const SCIENTIFIC: Entry = Entry {
 fn scientific_options() -> Vec<OptionSpec> {
     vec![
         OptionSpec::new(mark!("doi"), OptionKind::Text, mark!("the dataset's DOI")),
-        OptionSpec::new(mark!("citation"), OptionKind::Text, mark!("the citation as it stands in a list of references")),
+        OptionSpec::new(mark!("citation"), OptionKind::Text, mark!("the citation as in a list of references")),
         OptionSpec::new(mark!("bibtex"), OptionKind::Text, mark!("one BibTeX entry, for what is not given")),
     ]
 }

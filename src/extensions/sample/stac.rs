@@ -85,7 +85,7 @@ impl SampleExtension for Stac {
         let place = raster::to_lonlat_from(way, &[centre])?.first().copied().flatten();
         let Some(place) = place else {
             return Err(Error::format(format!(
-                "the middle of the raster, {} {}, has no place on Earth in {crs}",
+                "the middle of the raster, {} {}, can't be converted from {crs} to longitude and latitude",
                 centre[0], centre[1]
             )));
         };

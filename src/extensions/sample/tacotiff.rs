@@ -17,7 +17,7 @@ use crate::raster::{TileLayout, tile_layout};
 pub const ENTRY: Entry = Entry {
     name: "tacotiff",
     title: mark!("TACOTIFF header"),
-    summary: mark!("Adds the compact header of a TACOTIFF, which says where its tiles lie."),
+    summary: mark!("Adds the compact header of a TACOTIFF, which locates its tiles."),
     scope: Scope::Sample,
     options,
     make,

@@ -109,7 +109,7 @@ impl Times {
         if let (Some(start), Some(end)) = (start, end)
             && start > end
         {
-            return Err(Error::invalid("the time of the start lies behind that of the end"));
+            return Err(Error::invalid("the start time is after the end time"));
         }
         let middle = start.zip(end).map(|(start, end)| (i128::from(start) + i128::from(end)).div_euclid(2) as i64);
         Ok([start, end, middle])

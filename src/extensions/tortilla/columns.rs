@@ -42,7 +42,7 @@ fn options() -> Vec<OptionSpec> {
             mark!("by"),
             OptionKind::Choice(&["auto", "path", "id"]),
             mark!(
-                "what the key is: the path of ids from the root, as roi_1/before.tif, or the id alone; auto tells by the key's name"
+                "what the key is: the path of ids from the root, as roi_1/before.tif, or the id alone; auto decides by the key's name"
             ),
         )
         .or("auto"),
@@ -210,7 +210,7 @@ fn typed(table: &LevelTable, index: usize, column: &Wanted, keys: &StringArray) 
     let misfit = |row: usize| {
         let key = if keys.is_valid(row) { keys.value(row) } else { "null" };
         let summary = format!("{} of {key} is {}, which is no {}", column.from, cell_text(&array, row), dtype_name(dtype));
-        Error::usage(summary).hint("mend the table, or declare another type")
+        Error::usage(summary).hint("correct the table, or declare another type")
     };
     if matches!(dtype, DataType::List(_)) && array.data_type() == &DataType::Utf8 {
         let texts = array.as_string::<i32>();

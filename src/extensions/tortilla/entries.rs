@@ -53,7 +53,7 @@ fn majortom_options() -> Vec<OptionSpec> {
         OptionSpec::new(mark!("latitude_range"), NUMBERS, mark!("degrees between which there are rows")).or(json!([-85.0, 85.0])),
         OptionSpec::new(mark!("longitude_range"), NUMBERS, mark!("degrees between which there are columns"))
             .or(json!([-180.0, 180.0])),
-        OptionSpec::new(mark!("sep"), OptionKind::Text, mark!("what stands between the parts of a code")).or("_"),
+        OptionSpec::new(mark!("sep"), OptionKind::Text, mark!("the separator between the parts of a code")).or("_"),
     ]
 }
 
@@ -74,7 +74,7 @@ impl TortillaExtension for Grid {
 const SPATIAL_GROUPING: Entry = Entry {
     name: "spatial_grouping",
     title: mark!("Spatial groups"),
-    summary: mark!("Puts samples that lie close together into groups, by number or by size."),
+    summary: mark!("Puts neighbouring samples into groups, by number or by size."),
     scope: Scope::Tortilla,
     options: grouping_options,
     make: |given| {
@@ -108,7 +108,7 @@ impl TortillaExtension for Limits {
         let places = places_in(tortilla)?;
         ctx.check()?;
         if !tortilla.is_empty() && places.iter().all(Option::is_none) {
-            return Err(Error::invalid("no sample has a place, so there is nothing to group"));
+            return Err(Error::invalid("no sample has a location, so there is nothing to group"));
         }
         let sizes: Vec<u64> = tortilla.samples.iter().map(|sample| sample.size_bytes()).collect();
         let name = |group: Option<u64>| group.map_or(Value::Null, |group| Value::text(group_name(group)));
@@ -119,7 +119,7 @@ impl TortillaExtension for Limits {
 const SPLIT_ASSIGNMENT: Entry = Entry {
     name: "split_assignment",
     title: mark!("Assign a split"),
-    summary: mark!("Deals samples out to train, validation and test, and reports what leaks between them."),
+    summary: mark!("Assigns samples to train, validation and test, and reports leakage between them."),
     scope: Scope::Tortilla,
     options: split_options,
     make: |given| Ok(Made::Tortilla(Box::new(parse_split(given)?))),

@@ -16,8 +16,8 @@ use crate::raster::{BandIndex, RasterSource, Sampling, attribute_at, raster_at};
 /// The extension `geo_enrichment`.
 pub const ENTRY: Entry = Entry {
     name: "geo_enrichment",
-    title: mark!("What lies there"),
-    summary: mark!("Samples rasters and polygons that you name at the place of each sample, and tells the country."),
+    title: mark!("Values at the location"),
+    summary: mark!("Samples given rasters and polygons at the centroid of each sample, and adds its country."),
     scope: Scope::Tortilla,
     options,
     make,

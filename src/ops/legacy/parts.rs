@@ -69,7 +69,7 @@ pub fn need_all_parts(reader: &dyn ContainerReader, allow: bool, ctx: &JobContex
     ctx.warn(lacking.sentence());
     let finding = |name: String| {
         let at = Location::Member(name.escape_debug().to_string());
-        Finding { severity: Severity::Warning, ..Finding::new(Rule::TortillaParts, at, tr!("This part is not there.")) }
+        Finding { severity: Severity::Warning, ..Finding::new(Rule::TortillaParts, at, tr!("This part is missing.")) }
     };
     Ok(lacking.names.into_iter().map(finding).collect())
 }
