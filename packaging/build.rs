@@ -1,4 +1,4 @@
-//! Links the codecs that `gdal-toolchain.cmake` switched on in the bundled GDAL. Must find the same files as that file does.
+//! Links the codecs that `gdal-toolchain.cmake` enables in the bundled GDAL. Must find the same files as that file.
 
 use std::path::{Path, PathBuf};
 
@@ -8,11 +8,11 @@ fn main() {
     if std::env::var_os("CARGO_FEATURE_BUNDLED_GDAL").is_none() {
         return;
     }
-    // zstd comes last: where a program uses Parquet, zstd-sys has given the same symbols before, and this archive adds nothing.
+    // zstd is last: in programs that use Parquet, zstd-sys already provides its symbols.
     for (archive, needed_by_others) in [("webp", false), ("sharpyuv", true), ("openjp2", false), ("deflate", false), ("zstd", true)]
     {
         match find(archive) {
-            // An archive's full path, after everything else on the line: GDAL's own archives come first and refer to it.
+            // The archive's full path at the end of the command line, after GDAL's archives, which refer to it.
             Some(path) => println!("cargo:rustc-link-arg={}", path.display()),
             None if needed_by_others => {}
             None => println!(

@@ -1,4 +1,4 @@
-"""Makes assets/countries.bin, the land polygons that the studio carries, from Natural Earth's 1:50m countries.
+"""Generates assets/countries.bin, the built-in land polygons, from Natural Earth's 1:50m countries.
 
 Natural Earth is in the public domain. The geometry comes from the npm package world-atlas (countries-50m.json, TopoJSON), the
 ISO 3166-1 codes from the npm package i18n-iso-countries (codes.json, MIT):
@@ -17,7 +17,7 @@ import json
 import struct
 import sys
 
-# Not in ISO 3166-1, but everybody writes it this way.
+# Not in ISO 3166-1, but the common code.
 IN_COMMON_USE = {"Kosovo": ("XK", "XKX", 0)}
 
 

@@ -1,7 +1,7 @@
-# Read by CMake while the bundled GDAL is configured (`.cargo/config.toml` names it). gdal-src switches every external
-# library off; these cache variables switch on the codecs that EO files need: static archives, or shared libraries where the
-# distribution has no archives (Fedora). `packaging/build.rs` gives the same files to the linker. A codec that is missing
-# stays off.
+# Read by CMake while the bundled GDAL is configured (`.cargo/config.toml` names it). gdal-src disables every
+# external library; these cache variables enable the codecs that EO files need: static archives, or shared libraries where the
+# distribution has no archives (Fedora). `packaging/build.rs` passes the same files to the linker. A missing codec stays
+# disabled.
 file(GLOB taco_multiarch /usr/lib/*-linux-gnu)
 set(taco_libraries $ENV{TACO_STUDIO_CODECS}/lib ${taco_multiarch} /usr/lib64 /usr/lib /opt/homebrew/lib /usr/local/lib)
 set(taco_headers $ENV{TACO_STUDIO_CODECS}/include /usr/include /opt/homebrew/include /usr/local/include)

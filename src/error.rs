@@ -390,7 +390,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_line_says_what_why_and_where() {
+    fn display_contains_summary_source_and_place() {
         let error = Error::io("read the sample", Path::new("/data/a.tif"), std::io::Error::from(std::io::ErrorKind::NotFound));
         assert_eq!(error.to_string(), "could not read the sample: entity not found (/data/a.tif)");
         assert!(error.report().contains("try: check the path"));
@@ -398,7 +398,7 @@ mod tests {
     }
 
     #[test]
-    fn only_errors_that_would_come_again_are_kept() {
+    fn only_permanent_errors_are_cached() {
         use std::io::ErrorKind;
         let of_io = |kind: ErrorKind| Error::io("read", Path::new("a"), kind.into());
         let wrapped = |error: Error| Error::format("level0 can't be read").because(error);
@@ -442,7 +442,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_around_another_says_everything_once_and_keeps_what_to_do() {
+    fn a_wrapped_error_is_reported_once_with_its_suggestions() {
         let full = std::io::Error::from(std::io::ErrorKind::StorageFull);
         let error = Error::new(Kind::Io, "sample a can't be written").because(Error::io("copy", Path::new("/a.tif"), full));
         assert_eq!(error.to_string(), "sample a can't be written: could not copy: no storage space (/a.tif)");

@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn links_that_lead_out_are_told_from_those_that_stay() {
+    fn links_out_of_the_folder_are_distinguished_from_links_inside() {
         let folder = tree();
         let at = |path: &str| folder.path().join(path);
         symlink(at("secret/key"), at("set/DATA/a/out")).expect("links");

@@ -312,7 +312,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_terminal_would_obey_is_escaped_and_letters_stay() {
+    fn control_characters_are_escaped_and_letters_kept() {
         let plain = "γ ñ 雪 مرحبا 👩\u{200d}🚀\n\tb";
         assert!(matches!(printable(plain), Cow::Borrowed(same) if same == plain));
         let shown = printable("a\u{1b}[2Jb\rc\u{9b}d\u{7f}e\u{202e}f\u{2066}g\u{200b}h\0");
@@ -343,7 +343,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_is_said_in_the_language_of_its_thread() {
+    fn texts_are_in_the_language_of_the_thread() {
         speak(Some(Language::Spanish));
         let spanish = (tr!("Undo"), std::thread::spawn(|| tr!("Undo")).join().unwrap());
         speak(None);

@@ -29,7 +29,7 @@ fn expect_answer(ran: Ran, codes: &[i32]) -> Ran {
 }
 
 #[test]
-fn validate_finds_the_fault_or_says_why_not() {
+fn validate_finds_the_fault_or_gives_a_reason() {
     let workspace = Workspace::new();
     for case in fixtures("broken", "TACO_STUDIO_BROKEN") {
         let mut arguments = vec!["validate".into()];
@@ -98,7 +98,7 @@ fn formats_that_are_only_recognised_are_named() {
 }
 
 #[test]
-fn what_is_no_dataset_at_all_is_refused_with_the_path() {
+fn other_files_are_refused_with_the_path() {
     let workspace = Workspace::new();
     std::fs::create_dir(workspace.path("empty")).expect("a folder");
     for path in [workspace.path("missing.tacozip"), workspace.path("empty"), workspace.write("text.tacozip", "not a dataset")] {

@@ -329,7 +329,7 @@ fn sparse(path: &Path, size: u64, head: &[u8], tail: &[u8]) -> String {
 }
 
 #[test]
-fn a_terabyte_of_nothing_is_not_read_whatever_it_is_given_as() {
+fn a_sparse_terabyte_is_not_read_in_any_role() {
     const SIZE: u64 = 1 << 40;
     let workspace = Workspace::new();
     let mut zip = b"PK\x03\x04".to_vec();

@@ -66,7 +66,7 @@ fn joined_rows_are_the_official_readers() {
 }
 
 #[test]
-fn each_mode_names_what_it_drops_or_fills_and_from_where() {
+fn each_mode_reports_dropped_and_filled_columns() {
     let workspace = Workspace::new();
     let (one, more) = (part(1), extended(&workspace));
     let dropped = run(&workspace, "concat", &[&one, &more], &[]).expect_code(0);
@@ -169,7 +169,7 @@ fn a_tacollection_opens_as_its_parts() {
 }
 
 #[test]
-fn ids_that_several_datasets_share_are_told_or_prefixed() {
+fn duplicate_ids_across_datasets_are_reported_or_prefixed() {
     let workspace = Workspace::new();
     let (one, other) = (part(1), workspace.path("b_side.tacozip"));
     fs::copy(&one, &other).expect("copies");

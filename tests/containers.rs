@@ -102,7 +102,7 @@ fn all_that_is_written_is_as_the_specification_asks() {
 }
 
 #[test]
-fn the_checking_script_finds_what_is_wrong() {
+fn the_checking_script_detects_errors() {
     let workspace = Workspace::new();
     let name = |(name, _): &(String, PathBuf)| name.starts_with("13_refbug");
     let (_, unsorted) = datasets().into_iter().find(name).expect("the archive with wrong offsets");

@@ -145,7 +145,7 @@ fn several_datasets_are_described_as_one() {
 
 /// Everything that the official tool shows of a dataset is also in the studio's card.
 #[test]
-fn the_card_shows_what_the_official_one_does() {
+fn the_card_has_everything_that_the_official_one_shows() {
     let workspace = Workspace::new();
     let mut compared = 0;
     let mut wrong = String::new();
@@ -174,7 +174,7 @@ fn the_card_shows_what_the_official_one_does() {
 }
 
 #[test]
-fn cards_tell_what_there_is() {
+fn cards_contain_the_datasets_metadata() {
     let workspace = Workspace::new();
     for dataset in datasets() {
         let card =
@@ -230,7 +230,7 @@ fn items_with_and_without_an_end_are_valid_together() {
 }
 
 #[test]
-fn columns_with_names_of_the_form_stand_beside_it() {
+fn columns_with_reserved_names_are_renamed() {
     let workspace = Workspace::new();
     let rows =
         ["bahamas_rgb", "florida_nir", "michigan_tmax"].map(|id| format!("{id},round,20200101,wide,mine,one,here\n")).concat();
@@ -317,7 +317,7 @@ fn a_catalogue_appears_whole_or_not_at_all() {
 
 /// The code in the card runs with the official reader of the first generation.
 #[test]
-fn a_card_of_the_first_generation_says_what_its_reader_does() {
+fn the_code_in_a_card_of_the_first_generation_runs() {
     let workspace = Workspace::new();
     let dataset = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/golden/46_v1_taco_nested/nested.taco");
     let card = workspace.studio(["describe".as_ref(), dataset.as_os_str(), "--as".as_ref(), "markdown".as_ref()]).expect_code(0);

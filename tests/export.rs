@@ -90,7 +90,7 @@ fn statements_filters_and_limits_choose_and_the_hierarchy_follows() {
 }
 
 #[test]
-fn what_no_reader_would_open_is_refused_and_nothing_is_written() {
+fn exports_that_no_reader_could_open_are_refused() {
     let workspace = Workspace::new();
     let whole = dataset("04_nested2_folder", "change");
     let uneven = r#"id = 'label.tif' OR "internal:parent_id" = 0"#;

@@ -68,7 +68,7 @@ fn folders_take_part_in_a_split_and_replacing_has_to_be_asked_for() {
 }
 
 #[test]
-fn wrong_calls_say_what_is_wrong_and_write_nothing() {
+fn invalid_calls_give_a_reason_and_write_nothing() {
     let workspace = Workspace::new();
     flat_scenes(&workspace, 3);
     create(&workspace, "in.tacozip", "zip");
@@ -88,7 +88,7 @@ fn wrong_calls_say_what_is_wrong_and_write_nothing() {
 }
 
 #[test]
-fn a_level_of_folders_alone_names_the_one_with_files() {
+fn a_level_without_files_suggests_the_level_with_files() {
     let workspace = Workspace::new();
     nested_scenes(&workspace, 2);
     create(&workspace, "in.tacozip", "zip");
@@ -224,7 +224,7 @@ fn classes_have_their_exact_shares() {
 }
 
 #[test]
-fn what_was_computed_opens_in_the_official_reader() {
+fn computed_columns_open_in_the_official_reader() {
     let workspace = Workspace::new();
     nested_scenes(&workspace, 4);
     create(&workspace, "in.tacozip", "zip");
@@ -246,7 +246,7 @@ fn what_was_computed_opens_in_the_official_reader() {
 
 #[cfg(unix)]
 #[test]
-fn a_program_of_ones_own_answers_line_by_line() {
+fn an_external_program_answers_line_by_line() {
     let workspace = Workspace::new();
     flat_scenes(&workspace, 5);
     create(&workspace, "in.tacozip", "zip");
@@ -280,7 +280,7 @@ fn a_program_of_ones_own_answers_line_by_line() {
 
 #[cfg(unix)]
 #[test]
-fn a_program_is_told_plain_values() {
+fn a_program_receives_column_values() {
     let workspace = Workspace::new();
     nested_scenes(&workspace, 2);
     create(&workspace, "in.tacozip", "zip");
@@ -319,7 +319,7 @@ fn a_program_ends_with_all_that_it_started() {
 }
 
 #[test]
-fn columns_come_from_a_table_and_what_does_not_match_is_told() {
+fn columns_are_joined_from_a_table_and_unmatched_rows_reported() {
     let workspace = Workspace::new();
     nested_scenes(&workspace, 3);
     create(&workspace, "in.tacozip", "zip");
@@ -339,7 +339,7 @@ fn columns_come_from_a_table_and_what_does_not_match_is_told() {
 }
 
 #[test]
-fn leaks_of_a_split_are_told_as_data() {
+fn leakage_of_a_split_is_reported_as_json() {
     let workspace = Workspace::new();
     flat_scenes(&workspace, 6);
     // The same image under another name.
@@ -376,7 +376,7 @@ fn leaks_of_a_split_are_told_as_data() {
 
 /// The first generation uses another column for the parts, and times in seconds.
 #[test]
-fn leaks_of_the_first_generation_need_no_column() {
+fn leakage_in_the_first_generation_needs_no_column() {
     let workspace = Workspace::new();
     let path = tests_folder().join("fixtures/golden/46_v1_taco_nested/nested.taco");
     let ran = workspace.studio(["leakage".as_ref(), path.as_os_str(), "--json".as_ref()]);

@@ -158,7 +158,7 @@ fn rasters_that_claim_a_billion_by_a_billion_pixels_cost_nothing() {
 
 /// The preview of a sample must not be read from the file that it refers to.
 #[test]
-fn no_verb_reads_what_a_virtual_raster_of_a_dataset_names() {
+fn no_command_follows_a_virtual_raster_in_a_dataset() {
     let workspace = Workspace::new();
     flat_scenes(&workspace, 1);
     let secret = workspace.path("scenes/tile_0.tif");

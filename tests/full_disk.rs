@@ -95,7 +95,7 @@ fn try_on_full_disks(operation: &Operation) {
 }
 
 #[test]
-fn a_full_disk_and_one_that_can_not_be_written_leave_the_old_whole_and_say_why() {
+fn full_and_read_only_disks_keep_the_old_output_and_give_a_reason() {
     if let Err(reason) = can_mount() {
         eprintln!("skipped: {reason}");
         return;

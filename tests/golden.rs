@@ -32,7 +32,7 @@ fn each_of_kind(kinds: &[&str], mut check: impl FnMut(&Path, &Value, &str)) -> u
 }
 
 #[test]
-fn inspect_says_what_an_independent_reader_saw() {
+fn inspect_equals_an_independent_reader() {
     let workspace = Workspace::new();
     each_of_kind(&["zip", "folder", "tacocat", "tacocat_file"], |dataset, expected, fixture| {
         let seen = workspace.studio(["inspect".as_ref(), dataset.as_os_str(), "--json".as_ref()]).expect_code(0).json();

@@ -61,7 +61,7 @@ fn grids_groups_and_collection_fields_are_those_of_the_official_tool() {
 }
 
 #[test]
-fn splits_hashes_and_what_lies_there() {
+fn splits_hashes_and_geographic_enrichment() {
     let workspace = Workspace::new();
     let cells: Vec<String> =
         (0..10).map(|row| (0..10).map(|column| format!("{}", row * 10 + column)).collect::<Vec<_>>().join(" ")).collect();

@@ -97,7 +97,7 @@ fn percentiles_of_samples_selections_and_the_dataset_are_within_one_bin() {
 }
 
 #[test]
-fn what_can_not_be_told_is_explained_without_a_plan() {
+fn percentiles_that_cannot_be_computed_give_a_reason() {
     let workspace = Workspace::new();
     flat_scenes(&workspace, 2);
     create(&workspace, "in.tacozip", "zip");

@@ -147,7 +147,7 @@ fn every_file_of_the_older_generations_reads_to_its_bytes() {
 }
 
 #[test]
-fn what_the_official_tools_wrote_is_valid() {
+fn outputs_of_the_official_tools_are_valid() {
     let workspace = Workspace::new();
     each("v1", |dataset, _, fixture| {
         let report = workspace.studio(["validate".as_ref(), dataset.as_os_str(), "--json".as_ref()]).expect_code(0).json();

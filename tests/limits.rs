@@ -101,7 +101,7 @@ const HOSTILE: &[(&str, Answer, &str)] = &[
             stream.write_all(part(range, 1 << 50).as_bytes())?;
             zeros(stream, range.1 - range.0 + 1)
         },
-        "which no file has",
+        "an implausible file size",
     ),
     (
         "claims the most bytes that there are",
@@ -109,7 +109,7 @@ const HOSTILE: &[(&str, Answer, &str)] = &[
             stream.write_all(part(range, u64::MAX).as_bytes())?;
             zeros(stream, range.1 - range.0 + 1)
         },
-        "which no file has",
+        "an implausible file size",
     ),
     (
         "claims a size that may be, and sends all that is asked for",
@@ -155,7 +155,7 @@ const HOSTILE: &[(&str, Answer, &str)] = &[
             let answer = format!("HTTP/1.1 302 Found\r\nLocation: {path}x\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
             stream.write_all(answer.as_bytes())
         },
-        "without end",
+        "redirects endlessly",
     ),
     (
         "compresses",
@@ -164,7 +164,7 @@ const HOSTILE: &[(&str, Answer, &str)] = &[
             stream.write_all(head.as_bytes())?;
             zeros(stream, range.1 - range.0 + 1)
         },
-        "compressed",
+        "compresses the file",
     ),
     (
         "sends headers without end",
@@ -181,7 +181,7 @@ const HOSTILE: &[(&str, Answer, &str)] = &[
         |_, _, stream| {
             stream.write_all(b"HTTP/1.1 206 Partial Content\r\nContent-Range: bytes 9-4/100\r\nContent-Length: 5\r\n\r\nsorry")
         },
-        "which part",
+        "invalid Content-Range",
     ),
     (
         "says that the part ends where numbers end",
@@ -191,7 +191,7 @@ const HOSTILE: &[(&str, Answer, &str)] = &[
                 format!("HTTP/1.1 206 Partial Content\r\nContent-Range: {range}\r\nContent-Length: 5\r\n\r\nsorry").as_bytes(),
             )
         },
-        "which part",
+        "invalid Content-Range",
     ),
 ];
 

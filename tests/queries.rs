@@ -189,7 +189,7 @@ fn an_index_answers_as_its_parts_do() {
 }
 
 #[test]
-fn statements_follow_one_another_and_errors_tell_their_place() {
+fn chained_statements_run_in_order_and_errors_have_positions() {
     let workspace = Workspace::new();
     let dataset = crate::support::tests_folder().join("fixtures/golden/01_flat_zip/flat.tacozip");
     let chain = |statements: &[&str]| -> Vec<String> {

@@ -62,7 +62,7 @@ fn the_readme_links_the_references_and_the_overview_names_every_command() {
 }
 
 #[test]
-fn what_the_readme_links_is_there_and_is_installed_beside_it() {
+fn link_targets_of_the_readme_exist_and_are_installed() {
     let top = Path::new(env!("CARGO_MANIFEST_DIR"));
     let read = |name: &str| std::fs::read_to_string(top.join(name)).expect("reads");
     let readme = read("README.md");

@@ -77,7 +77,7 @@ fn one_bad_answer_is_made_good_by_the_next() {
 }
 
 #[test]
-fn a_file_that_is_replaced_meanwhile_is_never_mixed_with_the_one_that_was_opened() {
+fn bytes_of_a_replaced_remote_file_are_never_mixed() {
     let server = Server::of(&flat());
     for good in 1..3 {
         let workspace = Workspace::new();
@@ -90,10 +90,7 @@ fn a_file_that_is_replaced_meanwhile_is_never_mixed_with_the_one_that_was_opened
             continue;
         }
         let ran = ran.expect_code(2);
-        assert!(
-            ran.stderr.contains("changed since it was opened") && ran.stderr.contains("open the dataset again"),
-            "{ran}"
-        );
+        assert!(ran.stderr.contains("changed since it was opened") && ran.stderr.contains("open the dataset again"), "{ran}");
         assert!(!out.exists(), "bytes of the other version were written");
     }
 }
@@ -132,7 +129,7 @@ fn the_cache_gives_nothing_of_an_older_version() {
 }
 
 #[test]
-fn an_address_without_a_server_is_said_to_have_none() {
+fn an_unreachable_server_is_reported() {
     let workspace = Workspace::new();
     let port = std::net::TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).expect("a port").port();
     let ran = workspace.studio(["inspect", &format!("http://127.0.0.1:{port}/a.tacozip")]);

@@ -45,7 +45,7 @@ fn spoil(files: &mut Files) {
 }
 
 #[test]
-fn what_needs_no_judgement_is_mended_and_every_byte_kept() {
+fn repair_fixes_what_needs_no_judgement_and_keeps_every_byte() {
     let good = Good::new();
     let mut archive = Files::of_zip(&good.zip);
     spoil(&mut archive);
@@ -81,7 +81,7 @@ fn sha_of_all(path: &Path) -> Vec<String> {
 }
 
 #[test]
-fn what_needs_a_person_is_listed_as_left() {
+fn findings_that_need_a_decision_are_listed_as_left() {
     let good = Good::new();
     let mut files = Files::of_folder(&good.folder);
     files.json(|collection| collection["licenses"] = json!([]));

@@ -16,7 +16,7 @@ use crate::interop::expect_ok;
 use crate::support::{Workspace, entries, files_below, nested_scenes, tests_folder};
 
 #[test]
-fn every_command_file_does_what_it_says() {
+fn every_script_gives_the_expected_results() {
     let mut files = entries(&tests_folder().join("replays"));
     files.retain(|path| path.extension().is_some_and(|end| end == "json"));
     files.sort();
@@ -88,7 +88,7 @@ fn the_application_builds_a_dataset_from_end_to_end() {
 }
 
 #[test]
-fn what_was_saved_is_the_sample() {
+fn saved_bytes_equal_the_sample() {
     let workspace = Workspace::new();
     nested_scenes(&workspace, 3);
     let file = workspace.path("build.json");

@@ -183,7 +183,7 @@ fn the_other_profile_does_not_make_the_rule() {
 }
 
 #[test]
-fn many_findings_of_one_kind_are_folded() {
+fn many_findings_of_one_rule_are_summarized() {
     let good = Good::new();
     let mut dataset = good.dataset.clone();
     let extra = 1_345;

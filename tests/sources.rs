@@ -234,7 +234,7 @@ fn an_archive_overwritten_while_it_is_read_gives_no_dataset_of_halves() {
 }
 
 #[test]
-fn a_file_rewritten_since_it_was_added_is_not_taken_for_the_one_that_was_meant() {
+fn a_file_modified_after_it_was_added_is_refused() {
     let workspace = Workspace::new();
     let target = workspace.path("b.tacozip");
     let ctx = JobContext::default();

@@ -87,7 +87,7 @@ fn shares_of_classes_are_pooled() {
 }
 
 #[test]
-fn what_can_not_be_pooled_is_explained() {
+fn statistics_that_cannot_be_pooled_give_a_reason() {
     let workspace = Workspace::new();
     let fails = |dataset: &str, options: &[&str], text: &str| {
         let mut arguments = vec!["stats".into(), golden(dataset).into_os_string()];
@@ -119,7 +119,7 @@ fn hints_name_the_arguments() {
 
 /// Levels built in memory have no Parquet file: a dataset of another generation has the statistics of its migrated form.
 #[test]
-fn other_generations_are_pooled_as_what_they_become() {
+fn other_generations_are_pooled_like_their_migrated_form() {
     let workspace = Workspace::new();
     for (number, old) in
         ["42_v1_nested/nested.tortilla", "46_v1_taco_nested/nested.taco", "60_v3_zip/change.zip"].iter().enumerate()

@@ -311,7 +311,7 @@ fn forgetting_removes_drafts_of_autosave_and_nothing_else() {
 }
 
 #[test]
-fn what_a_terminal_would_obey_is_escaped_wherever_text_is_printed() {
+fn control_characters_are_escaped_in_all_output() {
     let workspace = Workspace::new();
     nested_scenes(&workspace, 3);
     let hostile = "\u{1b}[2J\u{9b}31m\u{202e}gnp.\r\u{7}title\nerror: forged";
@@ -355,7 +355,7 @@ fn what_a_terminal_would_obey_is_escaped_wherever_text_is_printed() {
 }
 
 #[test]
-fn names_that_another_system_would_take_for_something_else_are_not_written_as_files() {
+fn names_that_are_not_portable_are_not_written_as_files() {
     for (name, other) in [("CON", "b"), ("x.", "b"), ("what?", "b"), ("Same", "same")] {
         let workspace = Workspace::new();
         nested_scenes(&workspace, 3);

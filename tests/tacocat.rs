@@ -76,7 +76,7 @@ fn flat_views_join_within_a_part() {
 }
 
 #[test]
-fn an_index_without_a_part_still_lists_and_names_what_is_missing() {
+fn an_index_with_a_missing_part_lists_samples_and_names_the_part() {
     let workspace = Workspace::new();
     let set = copied(&workspace, "09_split_tacocat");
     let part = set.join("parts_part0003.tacozip");
@@ -144,7 +144,7 @@ fn an_index_that_would_not_find_its_parts_is_warned_of() {
 }
 
 #[test]
-fn an_index_of_ours_says_what_the_tools_say() {
+fn the_index_equals_that_of_the_official_tools() {
     let workspace = Workspace::new();
     for more in [&[][..], &["--single-file"]] {
         let folder = indexed(&workspace, "09_split_tacocat", more);

@@ -135,7 +135,7 @@ fn the_map_of_the_code_names_every_module() {
 }
 
 #[test]
-fn every_file_says_what_it_is_for() {
+fn every_file_has_a_head_comment() {
     let found: Vec<String> = rust_files().into_iter().filter(|(_, text)| !text.starts_with("//! ")).map(|(name, _)| name).collect();
     expect_none("files that do not start with a //! sentence", &found);
 }
@@ -182,7 +182,7 @@ fn is_code(comment: &str) -> bool {
 }
 
 #[test]
-fn the_comment_rule_tells_code_from_sentences() {
+fn the_comment_rule_distinguishes_code_from_sentences() {
     assert!(is_code("let x = 1;") && is_code("}") && is_code("if a {") && is_code("call(now);"));
     assert!(!is_code("Use the first one; the rest follows.") && !is_code("a list: one, two;three"));
 }
@@ -206,7 +206,7 @@ fn found_outside(marks: &[&str], allowed: &[&str]) -> Vec<String> {
 }
 
 #[test]
-fn files_are_opened_for_reading_in_one_place_which_waits_for_no_pipe() {
+fn files_are_opened_for_reading_in_one_module_which_refuses_pipes() {
     let marks = [" File::open(", "fs::File::open(", "(File::open(", "fs::read(", "fs::read_to_string("];
     // Files in the user's folders that the studio creates itself; and folders, which are opened for syncing.
     let own = [
@@ -241,7 +241,7 @@ fn text_reaches_the_terminal_through_one_writer_which_escapes_it() {
 }
 
 #[test]
-fn nothing_names_one_machine_or_a_registry() {
+fn nothing_refers_to_a_specific_machine_or_registry() {
     let hosts = [
         concat!("crates", ".io"),
         concat!("pypi", ".org"),

@@ -136,7 +136,7 @@ fn asset_of(workspace: &Workspace, dataset: &Path, id: &str) -> AssetPath {
 }
 
 #[test]
-fn a_dataset_keeps_its_metadata_and_values_and_says_what_its_bytes_are_now() {
+fn optimising_keeps_metadata_and_values_and_updates_hashes() {
     let workspace = Workspace::new();
     nested_scenes(&workspace, 3);
     workspace.write("scenes/scene_8/readme.txt", "eight");
@@ -216,7 +216,7 @@ fn an_extent_that_misses_samples_is_not_written_again() {
 }
 
 #[test]
-fn a_streamable_dataset_is_made_of_togs_and_a_deep_check_says_when_not() {
+fn streamable_datasets_contain_togs_and_a_deep_check_reports_others() {
     let workspace = Workspace::new();
     nested_scenes(&workspace, 2);
     create(&workspace, "plain.tacozip", "zip");

@@ -59,7 +59,7 @@ fn a_signal_ends_a_write_and_leaves_nothing() {
 
 /// Sources are never replaced, and existing files only on request.
 #[test]
-fn rows_and_samples_replace_nothing_unasked() {
+fn rows_and_samples_do_not_overwrite_without_request() {
     let workspace = Workspace::new();
     crate::support::flat_scenes(&workspace, 3);
     let dataset = workspace.path("flat.tacozip");

@@ -1,4 +1,4 @@
-; An installer without administrator's rights: into the user's own programs, with a start-menu entry and the file types.
+; Per-user installer without administrator rights, with a start menu entry and file associations.
 ; makensis -DVERSION=… -DPROGRAM=taco-studio.exe -DOUT=setup.exe installer.nsi
 Unicode true
 !include "MUI2.nsh"

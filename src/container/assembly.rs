@@ -131,7 +131,7 @@ impl Assembly {
                     ctx.check()?;
                     let next = &order[at..order.len().min(at + AT_ONCE)];
                     let files: Vec<u32> = next.iter().copied().filter(|&row| !level.folder[row as usize]).collect();
-                    reader.bring_assets(depth, &files)?;
+                    reader.prefetch_assets(depth, &files)?;
                 }
                 check_id(level.id(row), || found.path(depth, row))?;
                 if level.folder[row as usize] {
@@ -212,11 +212,11 @@ fn meta_columns(
     let mut shared: HashMap<Vec<usize>, Arc<[usize]>> = HashMap::new();
     let mut choices = HashMap::new();
     let rows: Vec<u32> = folders.iter().map(|&(_, row)| row).collect();
-    reader.bring_meta(depth, &rows)?;
+    reader.prefetch_meta(depth, &rows)?;
     for (index, &(at, row)) in folders.iter().enumerate() {
         ctx.check()?;
         if index % AT_ONCE == 0 {
-            reader.bring_assets(depth, &rows[index..rows.len().min(index + AT_ONCE)])?;
+            reader.prefetch_assets(depth, &rows[index..rows.len().min(index + AT_ONCE)])?;
         }
         // A FOLDER with an unreadable `__meta__` gets all columns.
         let Ok(table) = reader.local_meta(depth, row) else { continue };

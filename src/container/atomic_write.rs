@@ -105,9 +105,11 @@ pub fn foreign_in(target: &Path) -> Result<Option<String>> {
 fn refuse_foreign(target: &Path) -> Result<()> {
     match foreign_in(target)? {
         None => Ok(()),
-        Some(foreign) => Err(Error::usage(format!("the folder contains {}, which is no part of a dataset", foreign.escape_debug()))
-            .at_path(target)
-            .hint("only a dataset or an empty folder is replaced: choose another name, or empty the folder yourself")),
+        Some(foreign) => {
+            Err(Error::usage(format!("the folder contains {}, which is no part of a dataset", foreign.escape_debug()))
+                .at_path(target)
+                .hint("only a dataset or an empty folder is replaced: choose another name, or empty the folder yourself"))
+        }
     }
 }
 
@@ -470,7 +472,7 @@ mod tests {
     }
 
     #[test]
-    fn documents_appear_together_and_old_ones_go() {
+    fn documents_are_replaced_together() {
         let home = tempfile::tempdir().expect("a folder");
         let write = |documents: &[(&str, &[u8])], overwrite| {
             write_documents(home.path(), documents, &["items"], overwrite, &JobContext::default())
@@ -493,7 +495,7 @@ mod tests {
         assert!(!home.path().join("items/b.json").exists() && home.path().join("items/a.json").exists());
         write(&[("c.json", b"newer")], true).expect("replaces");
         assert!(!home.path().join("items/a.json").exists());
-        // What is none of ours is not taken away.
+        // A folder with other files is not deleted.
         std::fs::write(home.path().join("items/a.tif"), "pixels").expect("written");
         assert!(write(&[("c.json", b"newest"), ("items/a.json", b"new")], true).is_err());
         assert_eq!(std::fs::read(home.path().join("c.json")).expect("reads"), b"newer");

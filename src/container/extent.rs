@@ -36,7 +36,7 @@ pub fn extent_of_samples(levels: &[&RecordBatch]) -> Option<Json> {
 impl Assembly {
     /// Recomputes a spatial extent that misses some samples, with a warning. Every operation that rewrites a dataset calls this,
     /// so a wrong extent of the input is never copied.
-    pub fn mend_extent(&mut self, ctx: &JobContext) {
+    pub fn correct_extent(&mut self, ctx: &JobContext) {
         let wider = self.collection.get("extent").and_then(|extent| wider_spatial(extent, &self.batches()));
         let extent = self.collection.fields.get_mut("extent").and_then(Json::as_object_mut);
         if let (Some(spatial), Some(extent)) = (wider, extent) {
@@ -112,7 +112,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn boxes_cross_what_they_have_to() {
+    fn boxes_cross_the_antimeridian_only_when_shorter() {
         assert_eq!(bounding_box(&[(-10.0, 1.0), (20.0, -2.0)]), Some([-10.0, -2.0, 20.0, 1.0]));
         assert_eq!(bounding_box(&[(179.0, 0.0), (-178.0, 1.0)]), Some([179.0, 0.0, -178.0, 1.0]));
         assert_eq!(bounding_box(&[(5.0, 5.0)]), Some([5.0, 5.0, 5.0, 5.0]));
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn a_box_that_misses_samples_is_made_anew() {
+    fn a_box_that_misses_samples_is_recomputed() {
         let wkb = |x: f64, y: f64| [&[1, 1, 0, 0, 0][..], &x.to_le_bytes(), &y.to_le_bytes()].concat();
         let places: arrow::array::ArrayRef =
             std::sync::Arc::new(arrow::array::BinaryArray::from_iter_values([wkb(-86.0, 24.5), wkb(178.5, 52.0)]));

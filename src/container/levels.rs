@@ -359,7 +359,7 @@ mod tests {
         // Filtered files keep their ids.
         let ids = Int64Array::from(vec![5, 1, 0, 7]);
         assert_eq!(parents_by_part(&wanted, &here, &above, Some(&ids)), [1, 2, none, none, none]);
-        // Rows of the parts in turn.
+        // Rows of the parts alternate.
         let mixed = parts(&["a", "b", "a", "b"]);
         assert_eq!(parents_by_part(&wanted, &here, &mixed, None), [2, 1, 3, none, none]);
     }

@@ -258,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn what_differs_is_spelt_out() {
+    fn the_difference_is_in_the_message() {
         let pit = |ids: [&str; 2]| -> PitSchema {
             serde_json::from_value(json!({
                 "root": {"n": 2, "type": "FOLDER"}, "shape": [2, 2],

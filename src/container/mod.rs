@@ -109,7 +109,7 @@ pub trait ContainerReader: Send + Sync {
     ///
     /// # Errors
     /// When a request fails or is cancelled.
-    fn bring_meta(&self, _level: usize, _rows: &[u32]) -> Result<()> {
+    fn prefetch_meta(&self, _level: usize, _rows: &[u32]) -> Result<()> {
         Ok(())
     }
     /// Prefetches what [`ContainerReader::asset`] and [`ContainerReader::local_meta`] need for up to [`AT_ONCE`] rows of a level,
@@ -117,7 +117,7 @@ pub trait ContainerReader: Send + Sync {
     ///
     /// # Errors
     /// When a request fails or is cancelled.
-    fn bring_assets(&self, _level: usize, _rows: &[u32]) -> Result<()> {
+    fn prefetch_assets(&self, _level: usize, _rows: &[u32]) -> Result<()> {
         Ok(())
     }
     /// Path and length in bytes of the data of the sample at `row` of `level`: the data of a FILE, or the `__meta__` of a FOLDER.

@@ -92,7 +92,9 @@ impl Parts {
         }
         let sizes = root_sizes(assembly);
         let name = target.file_name().and_then(|name| name.to_str());
-        let name = name.ok_or_else(|| Error::usage("the output has no file name from which those of the parts can be derived").at_path(target))?;
+        let name = name.ok_or_else(|| {
+            Error::usage("the output has no file name from which those of the parts can be derived").at_path(target)
+        })?;
         let (stem, ending) = match name.rfind('.') {
             Some(dot) if dot > 0 && format != Format::Folder => name.split_at(dot),
             _ => (name, ""),

@@ -188,7 +188,7 @@ impl BuildPlan {
             add_integers(&mut fields, &mut columns, "internal:size", positions.sizes[depth][range].to_vec());
         }
         let (schema, batch) = joined(fields, columns)?;
-        write_parquet(&schema, &[batch], &options.parquet.beside())
+        write_parquet(&schema, &[batch], &options.parquet.for_local_meta())
     }
 
     /// One level table with its `internal:*` columns as Parquet bytes, and its schema for `taco:field_schema`.

@@ -31,7 +31,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn files_of_a_dataset_are_told_from_the_persons_own() {
+    fn dataset_members_are_distinguished_from_user_files() {
         let folder = tempfile::tempdir().expect("a folder");
         let dataset = folder.path().join("set");
         for below in ["DATA/a/b", "METADATA"] {

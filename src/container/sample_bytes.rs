@@ -148,17 +148,13 @@ impl Held {
         match (stated, way) {
             (Some(crc), _) => Ok(Some(crc)),
             (None, Stated::Headers) if !self.file.is_remote() => {
-                let error = Error::new(
-                    Kind::Damaged,
-                    "the archive's directory can't be read, so the data can't be verified",
-                );
+                let error = Error::new(Kind::Damaged, "the archive's directory can't be read, so the data can't be verified");
                 Err(take_another(error).at_path(self.file.path()))
             }
             // The range comes from an unknown version, and no member of this one matches it.
             (None, _) if !is_known && self.is_taco()? => {
-                let summary = format!(
-                    "the archive changed since the sample was found in it: no member has {size} bytes at {offset}"
-                );
+                let summary =
+                    format!("the archive changed since the sample was found in it: no member has {size} bytes at {offset}");
                 let error = Error::new(Kind::Changed, summary).at_path(self.file.path());
                 Err(error.hint("add the sample again, or restore the original archive"))
             }
@@ -260,7 +256,7 @@ impl Sources {
 
     /// Prefetches the remote files of `next`, and some after them, in few parallel requests. Failures are ignored here: the read
     /// of the sample reports them with its path.
-    pub fn bring(&self, plan: &BuildPlan, assembly: &Assembly, next: &Range<usize>) {
+    pub fn prefetch(&self, plan: &BuildPlan, assembly: &Assembly, next: &Range<usize>) {
         let mut ahead = self.ahead.lock().unwrap_or_else(PoisonError::into_inner);
         if next.end <= *ahead {
             return;
@@ -558,7 +554,7 @@ mod tests {
     }
 
     #[test]
-    fn an_archive_overwritten_between_two_reads_ends_the_copy_with_an_error() {
+    fn an_archive_overwritten_between_two_reads_fails_the_copy() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("a.tacozip");
         std::fs::copy(golden(), &path).expect("copies");

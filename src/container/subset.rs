@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn chosen_rows_are_numbered_anew_under_their_parents() {
+    fn chosen_rows_are_renumbered_under_their_parents() {
         let root = Tortilla::new(vec![scene("p"), scene("q"), scene("r")]);
         let dataset = Dataset { collection: Collection::template(), root: root.into() };
         let ctx = JobContext::default();

@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn casts_refuse_what_they_would_lose() {
+    fn casts_that_lose_values_are_refused() {
         let int = DataType::Int64;
         assert_eq!(cast(&Value::Float(2.0), &DataType::Float64, &int), Some(Value::Int(2)));
         assert_eq!(cast(&Value::Float(2.5), &DataType::Float64, &int), None);

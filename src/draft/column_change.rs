@@ -331,7 +331,7 @@ mod tests {
     }
 
     #[test]
-    fn what_would_lose_a_value_is_refused() {
+    fn changes_that_lose_a_value_are_refused() {
         let refused = [
             ColumnChange::Cast { name: "cloud".into(), dtype: "Int64".into(), lossy: false },
             ColumnChange::Cast { name: "cloud".into(), dtype: "Nonsense".into(), lossy: false },

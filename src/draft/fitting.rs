@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::fix::{Care, FixVerb};
 use super::spelling::near_identical;
 use super::structure::align_samples;
-use super::tray_index::{TrayIndex, split_name, stands_in};
+use super::tray_index::{TrayIndex, contains_word, split_name};
 use super::{PositionState, Structure};
 use crate::model::{Payload, Sample, Tortilla, free_padding_number, padding_like};
 
@@ -129,7 +129,7 @@ impl<'a> Fitting<'a> {
     fn place_in(&self, wanted: &Tortilla, own: &str) -> Option<(Arc<str>, bool)> {
         let files: Vec<&Sample> = wanted.samples.iter().filter(|child| child.children().is_none() && !child.is_padding()).collect();
         let (spoken, _) = split_name(own);
-        let is_named = |file: &Sample| near_identical(own, &file.id) || stands_in(&spoken, &split_name(&file.id).0);
+        let is_named = |file: &Sample| near_identical(own, &file.id) || contains_word(&spoken, &split_name(&file.id).0);
         let named: Vec<&Sample> = files.iter().copied().filter(|file| is_named(file)).collect();
         match (files.as_slice(), named.as_slice()) {
             ([one], _) | (_, [one]) => Some((one.id.clone(), true)),

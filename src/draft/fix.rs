@@ -356,7 +356,7 @@ mod tests {
     }
 
     #[test]
-    fn missing_files_are_placed_when_one_fits_and_padded_else() {
+    fn missing_files_are_placed_when_one_matches_and_padded_otherwise() {
         let mut samples: Vec<Sample> = (0..4).map(|n| scene(&format!("r{n}"))).collect();
         children(&mut samples[2]).remove(0);
         let data = dataset(samples);
@@ -450,7 +450,7 @@ mod tests {
     }
 
     #[test]
-    fn safe_fixes_and_padding_go_in_one_step() {
+    fn safe_fixes_and_padding_are_one_step() {
         let mut samples: Vec<Sample> = (0..6).map(|n| scene(&format!("r{n}"))).collect();
         children(&mut samples[1]).remove(1);
         children(&mut samples[2]).reverse();
@@ -473,7 +473,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_of_another_name_does_not_become_the_one_that_is_missing() {
+    fn a_file_of_another_name_is_not_renamed_without_confirmation() {
         let scene = |id: &str, parts: &[&str]| Sample::folder(id, Tortilla::new(parts.iter().map(|part| file(part)).collect()));
         let whole = ["after.tif", "before.tif"];
         let data = dataset(vec![scene("a", &whole), scene("b", &["after.tif", "label.tif"]), scene("c", &whole)]);
@@ -495,7 +495,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_gets_a_folder_without_asking_only_when_it_is_clear_which_one_it_is() {
+    fn a_file_is_wrapped_without_asking_only_when_unambiguous() {
         let scene = |id: &str, parts: &[&str]| Sample::folder(id, Tortilla::new(parts.iter().map(|part| file(part)).collect()));
         let whole = ["after.tif", "before.tif"];
         let wrapped = |odd: &str, parts: &[&str]| {

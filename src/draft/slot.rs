@@ -128,7 +128,10 @@ fn into_position(pattern: &[PatternNode], path: &[usize], found: &Tortilla, at: 
                 Edit::SetPayload { sample: there, payload: sample.payload },
             ],
         }),
-        _ => Err(Error::usage(format!("{} is at this position already", present.id)).hint("take it out first, or choose another place")),
+        _ => {
+            Err(Error::usage(format!("{} is at this position already", present.id))
+                .hint("take it out first, or choose another place"))
+        }
     }
 }
 

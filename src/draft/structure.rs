@@ -541,7 +541,7 @@ mod tests {
     }
 
     #[test]
-    fn an_edit_of_one_root_changes_that_row_alone() {
+    fn an_edit_of_one_root_changes_only_its_row() {
         let mut roots: Vec<Sample> = (0..20).map(|n| scene(&format!("r{n}"), &["a", "b"])).collect();
         let mut structure = Structure::of(&dataset(roots.clone()));
         roots[7] = scene("r7", &["a"]);

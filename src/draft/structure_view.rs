@@ -282,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn places_say_what_stands_there() {
+    fn places_describe_state_and_sample() {
         let data = dataset();
         let structure = Structure::of(&data);
         for root in 0..data.root.samples.len() {
@@ -315,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn a_plan_is_what_is_done() {
+    fn applying_a_plan_makes_the_listed_changes() {
         let data = dataset();
         let structure = Structure::of(&data);
         let fixes = |finding: &Finding| fixes_of(&data, &structure, finding, &TrayIndex::default());

@@ -18,7 +18,7 @@ fn words(text: &str) -> impl Iterator<Item = &str> {
 }
 
 /// True when `word` occurs in `text` between characters other than letters and digits.
-pub(super) fn stands_in(text: &str, word: &str) -> bool {
+pub(super) fn contains_word(text: &str, word: &str) -> bool {
     let bounded = |c: Option<char>| c.is_none_or(|c| !c.is_alphanumeric());
     let mut found = text.match_indices(word);
     found.any(|(at, _)| bounded(text[..at].chars().next_back()) && bounded(text[at + word.len()..].chars().next()))
@@ -63,7 +63,9 @@ impl TrayIndex {
             let Some(file) = self.files.get(index as usize) else { return false };
             let path = file.path.to_string_lossy().to_lowercase();
             let (name, found) = split_name(&file.path.file_name().unwrap_or_default().to_string_lossy());
-            (end.is_none() || found == end) && stands_in(&name, &wanted) && above.iter().all(|folder| stands_in(&path, folder))
+            (end.is_none() || found == end)
+                && contains_word(&name, &wanted)
+                && above.iter().all(|folder| contains_word(&path, folder))
         };
         let mut fitting = candidates.iter().copied().filter(|&index| !used.contains(&index) && fits(index));
         let first = fitting.next()?;

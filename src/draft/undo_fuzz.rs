@@ -196,7 +196,7 @@ fn any_sequence_of_edits_goes_back_and_forth() {
 }
 
 #[test]
-fn what_stays_is_shared_with_the_draft_before() {
+fn unchanged_parts_are_shared_with_the_previous_draft() {
     let mut dice = Dice(ChaCha8Rng::seed_from_u64(1));
     let roots: Vec<Sample> = (0..50).map(|n| Sample::folder(&format!("r{n}"), dice.tortilla(2))).collect();
     let before = Dataset { root: Tortilla::new(roots).into(), ..Dataset::default() };

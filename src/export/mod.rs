@@ -320,15 +320,14 @@ impl<'a> Described<'a> {
     fn warn_of_gaps(&self, form: Catalogue, ctx: &JobContext) {
         let placeholders = self.assembly.collection.placeholders();
         if !placeholders.is_empty() && form != Catalogue::Geoparquet {
-            ctx.warn(tr!(
-                "{fields}: filled in by a migration; enter the actual values",
-                fields = placeholders.join(", ")
-            ));
+            ctx.warn(tr!("{fields}: filled in by a migration; enter the actual values", fields = placeholders.join(", ")));
         }
         if self.day().is_none() {
             match form {
                 Catalogue::Datacite => {
-                    ctx.warn(tr!("the modification date of the data is unknown: the current year is used as the year of publication"));
+                    ctx.warn(tr!(
+                        "the modification date of the data is unknown: the current year is used as the year of publication"
+                    ));
                 }
                 Catalogue::Croissant => {
                     ctx.warn(tr!("the modification date of the data is unknown: the date of publication is left out"));

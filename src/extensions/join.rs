@@ -300,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn the_key_and_its_kind_are_found_by_what_they_find() {
+    fn key_and_kind_are_chosen_by_the_number_of_matches() {
         let found = look("t.csv", "nr,scene,cloud\n1,two,3\n2,one,\n3,four,5\n", None, JoinBy::Auto).expect("looks");
         assert_eq!((found.key.as_str(), found.by_path, found.rows), ("scene", true, 3));
         let [level] = found.levels.as_slice() else { panic!("{:?}", found.levels) };
@@ -323,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn its_calls_join_what_it_showed() {
+    fn the_calls_join_the_previewed_columns() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let table = folder.path().join("t.csv");
         std::fs::write(&table, "path,split,n\none,train,\ntwo/b.tif,,4\n").expect("writes");

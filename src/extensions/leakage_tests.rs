@@ -63,7 +63,7 @@ fn ground_beyond_the_antimeridian_is_the_same_ground() {
 }
 
 #[test]
-fn time_and_content_are_told_apart() {
+fn leakage_by_time_and_by_content_are_separate() {
     let at = |mut facts: Facts, days: i64, hash: &str| {
         facts.time = Some([days * DAY, days * DAY]);
         facts.hash = (!hash.is_empty()).then(|| Arc::from(hash));

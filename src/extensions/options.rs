@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn errors_name_the_option_and_what_it_takes() {
+    fn errors_name_the_option_and_its_accepted_values() {
         let error = |given: Json| parse_options::<Options>("x", &specs(), &given).expect_err("refuses").report();
         assert!(error(json!({"bin": 3})).contains("no option bin") && error(json!({"bin": 3})).contains("bins, names"));
         assert!(error(json!({"bins": "3"})).contains("bins of x has to be a whole number"));

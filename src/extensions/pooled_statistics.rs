@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_together_is_named() {
+    fn incompatible_samples_are_named() {
         let two = SampleStats { bands: vec![vec![0.0; 9]; 2], pixels: Some(4), name: "two".into() };
         let error = pool([sample("one", &[1.0], 0), Some(two)]).expect_err("differs");
         assert_eq!(error.summary(), "one has 1 bands and two has 2");

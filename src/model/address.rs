@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn both_spellings_are_one_address() {
+    fn both_notations_are_one_address() {
         for (plain, vsi) in [
             ("https://host:8080/a%20b/c.tacozip", "/vsicurl/https://host:8080/a%20b/c.tacozip"),
             ("s3://bucket/a b/c.tacozip", "/vsis3/bucket/a b/c.tacozip"),
@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn queries_that_let_somebody_in_are_taken_off() {
+    fn queries_with_secrets_are_removed() {
         let (clean, secret) = parsed("https://me:pw@h/a.tacozip?sv=1&sig=abc").without_secret();
         assert_eq!((clean.to_string().as_str(), secret.as_deref()), ("https://h/a.tacozip", Some("sv=1&sig=abc")));
         let (clean, secret) = parsed("https://h/a.tacozip?download=1").without_secret();
@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn any_query_that_looks_like_nothing_is_taken_off() {
+    fn queries_that_look_random_are_removed() {
         for query in [
             "h=Zx8kQ2mV0aPq",
             "3fa85f64-5717-4562-b3fc-2c963f66afa6",

@@ -171,7 +171,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn findings_of_one_kind_are_folded() {
+    fn findings_of_one_rule_are_summarized() {
         let mut report = Report::default();
         for row in 0..13_345 {
             report.add(Rule::IdUnique, Location::Level(row % 3), "Twice.");
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn a_profile_drops_what_only_the_other_asks_for() {
+    fn a_profile_drops_rules_of_the_other_profile() {
         let mut report = Report::default();
         for rule in [Rule::NoCurrentId, Rule::TacoVersion, Rule::IdUnique] {
             report.add(rule, Location::Dataset, "Found.");

@@ -201,7 +201,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn faults_are_said_as_errors_say_them() {
+    fn localized_faults_equal_display_in_english() {
         use IdFault::{Control, DatasetAlphabet, Empty, FieldAlphabet, FieldReserved, PathStep, Reserved, Separator, TooLong};
         let of_samples = [Empty, Separator('\\'), Control(10), PathStep, Reserved, TooLong(300)];
         for fault in of_samples.into_iter().chain([DatasetAlphabet, FieldAlphabet, FieldReserved]) {

@@ -326,7 +326,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_with_a_parent_out_of_range_are_nobodys_children() {
+    fn rows_with_an_invalid_parent_have_no_parent() {
         let ids = |ids: &[&str]| StringArray::from_iter_values(ids.iter());
         let tree =
             Skeleton::from_columns(vec![(ids(&["a"]), vec![true], vec![0]), (ids(&["x", "y"]), vec![false, false], vec![9, 0])]);

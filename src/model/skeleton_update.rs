@@ -70,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tree_that_was_spliced_is_the_tree_made_anew() {
+    fn an_updated_tree_equals_a_rebuilt_one() {
         for seed in 0..60 {
             let mut random = ChaCha8Rng::seed_from_u64(seed);
             let mut samples: Vec<Sample> = (0..8).map(|_| scene(&mut random, 0)).collect();

@@ -76,7 +76,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn versions_differ_by_what_both_know() {
+    fn versions_differ_by_properties_known_for_both() {
         let stamp = |size, modified, etag: Option<&str>, directory| Stamp {
             size,
             modified: Modified(modified),

@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn blocks_come_back_and_damaged_ones_do_not() {
+    fn blocks_read_back_and_damaged_ones_are_ignored() {
         let root = tempfile::tempdir().expect("a folder");
         let bytes: Vec<u8> = (0..identity("a").size).map(|i| (i % 251) as u8).collect();
         let mut blocks = Blocks::open_in(root.path(), "https://h/a", &identity("a")).expect("opens");
@@ -269,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn the_cap_holds_and_what_is_in_use_stays() {
+    fn the_size_limit_holds_and_files_in_use_stay() {
         let root = tempfile::tempdir().expect("a folder");
         let fill = |etag: &str| {
             let mut blocks = Blocks::open_in(root.path(), "https://h/a", &identity(etag)).expect("opens");

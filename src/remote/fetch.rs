@@ -317,9 +317,7 @@ fn error(address: &Address, fault: &Fault, tries: u32) -> Error {
                 "check the credentials (AWS_ACCESS_KEY_ID, --aws-profile), or omit them for a public bucket (--anonymous); some \
                  buckets say 403 for names that they do not have"
             }
-            Scheme::Gs => {
-                "check the credentials (GOOGLE_APPLICATION_CREDENTIALS), or omit them for a public bucket (--anonymous)"
-            }
+            Scheme::Gs => "check the credentials (GOOGLE_APPLICATION_CREDENTIALS), or omit them for a public bucket (--anonymous)",
             Scheme::Az => {
                 "check the credentials (AZURE_STORAGE_ACCOUNT_NAME, AZURE_STORAGE_ACCOUNT_KEY), or omit them (--anonymous)"
             }
@@ -372,7 +370,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn versions_are_told_apart_by_what_both_answers_state() {
+    fn versions_differ_by_properties_in_both_responses() {
         let version = |etag: Option<&str>, modified_ms, size| Identity { etag: etag.map(str::to_owned), modified_ms, size };
         let opened = version(Some("\"a\""), 5, 10);
         assert!(opened.agrees(&version(Some("\"a\""), 7, 10)));
@@ -384,7 +382,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_refused_names_the_keys_that_would_be_sent_there() {
+    fn errors_of_refused_requests_name_the_credentials() {
         let said = |address: &str| {
             let address = Address::parse(address).expect("is an address");
             error(&address, &Fault::Status(403, None), 1).report()
@@ -396,7 +394,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_absent_is_told_by_the_status() {
+    fn absence_is_decided_by_the_status() {
         let address = Address::parse("https://h/a").expect("is an address");
         let absent = |status| means_absent(&error(&address, &Fault::Status(status, Some("NoSuchKey".into())), 1));
         assert!(absent(404) && absent(403) && !absent(416) && !absent(500));

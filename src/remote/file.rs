@@ -471,7 +471,7 @@ mod tests {
     }
 
     #[test]
-    fn what_lies_below_a_folder_is_forgotten() {
+    fn files_below_a_folder_are_closed() {
         let names = ["set/DATA/a.tif", "set/DATA/b/c.tif?version=2", "set/DATAS/a.tif", "set/COLLECTION.json"];
         let targets = names.map(|name| target_of(Path::new(&format!("https://forgotten.example/{name}"))).expect("is an address"));
         let held = targets.each_ref().map(opened);
@@ -506,7 +506,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wanted_next_is_brought_up_to_the_memory_that_there_is() {
+    fn prefetching_is_limited_by_the_memory() {
         let target = target_of(Path::new("https://prefetched.example/a")).expect("is an address");
         let file = opened(&target);
         // More than the memory limit: nothing is requested, and this is not an error.
@@ -514,7 +514,7 @@ mod tests {
     }
 
     #[test]
-    fn more_than_is_read_at_one_time_is_refused_before_anything_is_asked_for() {
+    fn reads_above_the_limit_are_refused_without_a_request() {
         let target = target_of(Path::new("https://large.example/a")).expect("is an address");
         let identity = Identity { etag: None, modified_ms: 0, size: 1 << 49 };
         let file = RemoteFile { target, identity, state: Mutex::default() };

@@ -75,7 +75,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn limits_that_can_not_work_are_brought_back_to_what_can() {
+    fn limits_are_clamped_to_valid_values() {
         let limits = |connections, silence_s| Limits { connections, silence_s, cache_mb: 0 };
         assert_eq!(Limits::default().sane(), Limits::default());
         assert_eq!(limits(0, f64::NAN).sane(), limits(1, 20.0));

@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn all_files_together_stay_below_one_cap_and_the_oldest_piece_goes_first() {
+    fn the_limit_covers_all_files_and_the_oldest_piece_is_evicted() {
         let mut memory = Memory::default();
         for file in 0..10 {
             for part in 0..5 {
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn what_belongs_to_a_file_goes_with_it() {
+    fn dropping_a_file_evicts_its_pieces() {
         let kept = Kept::default();
         kept.hold(0, piece(10));
         let file = kept.file;

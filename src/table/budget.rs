@@ -84,7 +84,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_may_be_decoded_grows_with_what_is_stored() {
+    fn the_budget_grows_with_the_stored_bytes() {
         let small = DecodeBudget::of_stored(100);
         assert!(small.take(FREE, || "it unfolds".into()).is_ok());
         let error = small.take(1, || "it unfolds".into()).expect_err("is too much");

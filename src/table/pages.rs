@@ -132,7 +132,10 @@ fn headers<R: Chunks>(file: &R, chunk: &ColumnChunkMetaData) -> Result<Pages> {
     while at < end {
         let header = header(file, at, end, &mut window)?;
         let data = at + header.length;
-        at = data.checked_add(header.stored).filter(|next| *next <= end).ok_or_else(|| Error::format("a page lies outside its column chunk"))?;
+        at = data
+            .checked_add(header.stored)
+            .filter(|next| *next <= end)
+            .ok_or_else(|| Error::format("a page lies outside its column chunk"))?;
         if header.unpacked > PAGE_MAX {
             let (claimed, most) = (size_text(header.unpacked), size_text(PAGE_MAX));
             let name = chunk.column_path().string();

@@ -353,7 +353,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_reads_back() {
+    fn written_values_read_back() {
         let (schema, batch) = sample();
         let bytes = write_parquet(&schema, std::slice::from_ref(&batch), &ParquetOptions::default()).expect("writes");
         let head = TableHead::read(ParquetSlice::from_bytes(bytes.into())).expect("has a footer");

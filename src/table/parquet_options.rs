@@ -72,7 +72,7 @@ impl ParquetOptions {
     }
 
     /// Settings for `__meta__` next to level tables with these settings: the same codec at its lowest level.
-    pub fn beside(&self) -> Self {
+    pub fn for_local_meta(&self) -> Self {
         let level = self.compression.levels().map(|(fastest, _, _)| fastest);
         Self { compression: self.compression, level, ..Self::local() }
     }
@@ -124,7 +124,7 @@ mod tests {
         assert!(with(Compression::Snappy, Some(1)).check().is_err());
         for compression in Compression::ALL {
             assert!(with(compression, None).check().is_ok(), "{}", compression.name());
-            assert!(with(compression, None).beside().check().is_ok(), "{}", compression.name());
+            assert!(with(compression, None).for_local_meta().check().is_ok(), "{}", compression.name());
         }
         assert!(ParquetOptions { row_group_rows: 0, ..ParquetOptions::default() }.check().is_err());
     }

@@ -292,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn members_of_a_struct_lie_one_after_the_other() {
+    fn members_of_a_struct_are_consecutive() {
         let numbers: ArrayRef = Arc::new(Int64Array::from_iter_values(0..3));
         let texts: ArrayRef = Arc::new(StringArray::from(vec!["a", "b", "c"]));
         let fields = [("n", numbers), ("t", texts)]

@@ -368,7 +368,7 @@ mod tests {
     }
 
     #[test]
-    fn it_finds_what_the_whole_check_finds_after_any_edit() {
+    fn the_incremental_check_equals_the_full_check_after_any_edit() {
         let ctx = JobContext::default();
         for seed in 0..40 {
             let mut random = ChaCha8Rng::seed_from_u64(seed);

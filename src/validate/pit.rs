@@ -305,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn order_and_type_are_told_apart() {
+    fn order_and_type_are_separate_findings() {
         let model = || folder("a", vec![file("x"), file("y")]);
         let swapped = folder("b", vec![file("y"), file("x")]);
         let typed = folder("c", vec![file("x"), folder("y", vec![file("z")])]);

@@ -412,7 +412,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn shares_are_told_from_continuous_statistics() {
+    fn shares_are_distinguished_from_continuous_statistics() {
         assert!(are_shares(&[0.24, 0.76, 0.0]));
         assert!(!are_shares(&[0.0, 255.0, 93.4, 12.1, 100.0, 80.0, 93.0, 101.0, 120.0]));
         assert!(!are_shares(&[1.0]) && !are_shares(&[0.2, 0.2]) && !are_shares(&[f64::NAN, 1.0]));
@@ -424,7 +424,7 @@ mod tests {
     }
 
     #[test]
-    fn the_lost_class_is_told_from_one_that_is_not_there() {
+    fn an_omitted_class_is_distinguished_from_an_absent_one() {
         let lost = read(vec![0.25, 0.75, 0.0], &[(0, 8), (1, 24), (2, 64)]);
         let whole = read(vec![0.5, 0.5, 0.0], &[(0, 5), (1, 5)]);
         let one = read(vec![0.0, 0.0, 1.0], &[(2, 96)]);

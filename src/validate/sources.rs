@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn gone_and_changed_files_are_named_and_whole_ones_pass() {
+    fn missing_and_changed_files_are_findings_and_others_pass() {
         let folder = tempfile::tempdir().expect("has a temporary folder");
         let path = folder.path().join("a.bin");
         std::fs::write(&path, b"12345678").expect("writes");

@@ -26,14 +26,14 @@ from queries import bench_query
 from start import bench_start
 
 HERE = pathlib.Path(__file__).resolve().parent
-# name, files, bytes each, how many times faster than the toolbox it has to be
+# name, number of files, bytes per file, required speed-up over the toolbox
 CASES = [("50,000 files of 1 KiB", "small", 50_000, 1024, 20.0), ("20,000 files of 64 KiB", "medium", 20_000, 65_536, 4.0)]
 AGAINST_TAR = 1.5
 PEAK_MIB = 300.0
 OPEN_SECONDS = 1.5
 AGAINST_PARQUET = 2.5
 DRAFT_MIB = 1024.0
-# What the larger case reads, writes and keeps in the page cache, with room.
+# Disk space for reading, writing and caching the larger case, with a margin.
 MEMORY_TOUCHED = 4 << 30
 RASTERS = 500
 AGAINST_READING = 1.0
@@ -54,7 +54,7 @@ def make_files(folder, count, size):
 
 
 def warm(folder):
-    """Every file read once, and what earlier runs wrote brought to the disk, so that no contestant pays for another."""
+    """Reads every file once and syncs earlier output, so that no run pays for another."""
     for entry in os.scandir(folder / "files"):
         with open(entry.path, "rb", buffering=0) as file:
             while file.read(1 << 20):
@@ -74,7 +74,7 @@ def take_memory_back():
 
 
 def timed(command, log):
-    """Seconds and peak MiB of a command and its children; a failing one ends the bench."""
+    """Seconds and peak MiB of a command and its children; a failure ends the benchmark."""
     with log.open("wb") as output:
         started = time.perf_counter()
         process = subprocess.Popen([str(word) for word in command], stdin=subprocess.DEVNULL, stdout=output, stderr=output)
@@ -130,7 +130,7 @@ def make_million(path, rows):
 
 
 def asked(program, *arguments):
-    """What a hidden bench command of the program prints."""
+    """Output of a hidden bench command of the program."""
     ran = subprocess.run([program, *arguments], capture_output=True, text=True, check=False)
     if ran.returncode != 0:
         sys.exit(f"{arguments[0]} ended with {ran.returncode}:\n{ran.stderr}")
@@ -138,7 +138,7 @@ def asked(program, *arguments):
 
 
 def bench_open(program, work, repeats, report):
-    """Opening up to the first row, and the Parquet read alone, measured in one process with the cache warm."""
+    """Time to open up to the first row, and to read the Parquet only, in one process with a warm cache."""
     path = work / "million.tacozip"
     make_million(path, 1_000_000)
     runs = [asked(program, "bench-open", path) for _ in range(repeats)]

@@ -1,4 +1,4 @@
-"""Datasets for timing, put together by hand: offsets can be computed before a byte is written, so a million samples take seconds."""
+"""Generates datasets for benchmarks. Offsets are computed in advance, so a million samples take seconds."""
 
 import json
 import struct
@@ -15,7 +15,7 @@ COLLECTION = {
     "providers": [{"name": "Bench", "roles": ["producer"]}],
     "tasks": ["classification"],
 }
-# Bytes of a sample, and of the header's member before the first of them.
+# Size of a sample, and of the TACO_HEADER member before the first one, in bytes.
 SIZE = 16
 FIRST = 157
 

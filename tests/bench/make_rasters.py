@@ -1,4 +1,4 @@
-"""Makes rasters like Sentinel-2 chips: 13 bands of 512 x 512 uint16 with shapes and noise, tiled, zstd. Arguments: folder, count."""
+"""Generates rasters like Sentinel-2 chips: 13 bands of 512 x 512 uint16 with shapes and noise, tiled, zstd. Arguments: folder, count."""
 
 import concurrent.futures
 import os
@@ -34,7 +34,7 @@ def make(folder, number):
         "blockxsize": 256,
         "blockysize": 256,
         "compress": "zstd",
-        # Both layouts occur; GDAL's own is by pixel.
+        # Both layouts occur; GDAL's default is pixel interleave.
         "interleave": "pixel" if number % 2 == 0 else "band",
     }
     with rasterio.open(pathlib.Path(folder) / f"chip_{number:04d}.tif", "w", **profile) as raster:

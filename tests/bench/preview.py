@@ -1,4 +1,4 @@
-"""The first picture of a Sentinel-2-sized band against the same decimated read by GDAL itself: as a cloud-optimised file, and in strips.
+"""Compares the first preview of a Sentinel-2-sized band with the same decimated read by GDAL: of a COG, and of a striped file.
 
 GDAL is `gdal_translate` where it is on the PATH, else the one of rasterio, which is open in this process already.
 """

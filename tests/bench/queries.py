@@ -51,7 +51,7 @@ CASES = [
 
 
 def make_index(folder, rows):
-    """A `.tacocat` of so many samples without its parts, as the tools lay it out: row groups of 65,536, zstd."""
+    """A `.tacocat` with this number of samples and without parts, with the tools' settings: row groups of 65,536, zstd."""
     tacocat = folder / ".tacocat"
     tacocat.mkdir(parents=True, exist_ok=True)
     path = tacocat / "level0.parquet"
@@ -104,7 +104,7 @@ def make_index(folder, rows):
 
 
 class Studio:
-    """The program, open on a dataset; each line that it is given is a query."""
+    """The program with an open dataset; each input line is a query."""
 
     def __init__(self, program, path):
         self.process = subprocess.Popen(
@@ -125,7 +125,7 @@ class Studio:
 
 
 def first_column(table):
-    """Enough to tell answers apart: the sorted values of the first column."""
+    """The sorted values of the first column, for comparing results."""
     return sorted(str(value) for value in table.column(0).to_pylist())
 
 

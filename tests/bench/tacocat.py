@@ -1,4 +1,4 @@
-"""Times and weighs one index over many ZIPs: the studio and the official toolbox in turn, over the same archives.
+"""Measures time and memory for writing an index over many ZIPs: the studio and the official toolbox, with the same archives.
 
 Called by bench.py; alone: tacocat.py toolbox FOLDER ZIP… makes the toolbox's index and prints the seconds that it took, imports
 not counted.
@@ -42,7 +42,7 @@ def make_zip(path, number, rows):
         "split": [("train", "validation", "test")[row % 3] for row in range(rows)],
     }
     (west, south), (east, north) = (tuple(edge(place[axis] for place in places) for axis in (0, 1)) for edge in (min, max))
-    # The toolbox wants the fields that it writes itself when they have no value.
+    # The toolbox requires the fields that it writes with null values.
     extent = {"spatial": [west, south, east, north], "temporal": None}
     names = [f"part{number:05d}_{row:06d}" for row in range(rows)]
     write_zip(path, names, columns, extent=extent, title=None, curators=None, keywords=None)

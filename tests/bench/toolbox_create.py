@@ -1,4 +1,4 @@
-"""The official toolbox making the bench's dataset: toolbox_create.py FOLDER TABLE.csv COLLECTION.json OUT.tacozip"""
+"""Creates the benchmark's dataset with the official toolbox: toolbox_create.py FOLDER TABLE.csv COLLECTION.json OUT.tacozip"""
 
 import csv
 import json

@@ -10,7 +10,7 @@ use taco_studio::studio::{Command, RowRef};
 use super::support::{app, click, document, fill, sample, settle, take};
 
 #[test]
-fn the_selection_is_one_in_tree_table_inspector_and_picture() {
+fn tree_table_inspector_and_preview_share_the_selection() {
     let mut harness = app(egui::Theme::Dark);
     take(&mut harness, vec![sample()]);
     let second = document(&harness).id(RowRef { level: 0, row: 1 }).expect("a row").to_owned();
@@ -42,7 +42,7 @@ fn the_selection_is_one_in_tree_table_inspector_and_picture() {
 }
 
 #[test]
-fn a_filter_leaves_what_matches() {
+fn a_filter_keeps_matching_samples() {
     let mut harness = app(egui::Theme::Dark);
     take(&mut harness, vec![sample()]);
     harness.key_press_modifiers(Modifiers::COMMAND, Key::F);
@@ -86,7 +86,7 @@ fn go_to_row_takes_a_number() {
 }
 
 #[test]
-fn rows_come_by_sql_and_a_fault_says_what_to_do() {
+fn sql_returns_rows_and_errors_have_suggestions() {
     let mut harness = app(egui::Theme::Dark);
     take(&mut harness, vec![sample()]);
     harness.state_mut().show_pane(Pane::Query);

@@ -10,7 +10,7 @@ use taco_studio::studio::Command;
 use super::support::{app, choose, click, dataset, document, picture, scenes, settle, take};
 
 #[test]
-fn a_dropped_table_shows_what_joining_it_does() {
+fn a_dropped_table_opens_the_preview_of_the_join() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let ids: Vec<String> = scenes().iter().map(|scene| scene.file_name().unwrap().to_string_lossy().into_owned()).collect();
     let table = folder.path().join("clouds.csv");

@@ -105,7 +105,7 @@ fn the_offer_to_undo_goes_with_its_edit() {
 }
 
 #[test]
-fn dialogs_begin_with_what_they_are_about() {
+fn dialogs_focus_their_main_field() {
     let mut harness = app(egui::Theme::Dark);
     take(&mut harness, vec![sample()]);
     for (action, name) in [(Action::Describe, "Write description"), (Action::ExportSubset, "Export now")] {

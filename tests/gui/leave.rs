@@ -218,7 +218,7 @@ fn a_subset_of_several_datasets_is_written_and_a_fault_stays_in_its_dialog() {
 
 /// Writing without a dialog keeps another open dialog open.
 #[test]
-fn a_dataset_written_meanwhile_leaves_another_dialog_open() {
+fn a_finished_write_keeps_another_dialog_open() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let mut harness = app(Theme::Light);
     take(&mut harness, vec![golden("01_flat_zip/flat.tacozip")]);
@@ -245,7 +245,7 @@ fn a_dataset_written_meanwhile_leaves_another_dialog_open() {
 }
 
 #[test]
-fn made_up_values_of_a_moved_collection_are_told_at_once() {
+fn placeholder_values_of_a_migrated_collection_are_reported_immediately() {
     let mut harness = app(Theme::Dark);
     take(&mut harness, vec![golden("42_v1_nested/nested.tortilla")]);
     harness.state_mut().act(Action::Migrate);
@@ -260,7 +260,7 @@ fn made_up_values_of_a_moved_collection_are_told_at_once() {
 
 /// A part can be opened and its migration planned; writing asks first.
 #[test]
-fn nothing_is_written_of_an_incomplete_set_unasked() {
+fn an_incomplete_set_is_written_only_after_asking() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let lone = folder.path().join("parts.0001.part.tortilla");
     std::fs::copy(golden("44_v1_parts/parts.0001.part.tortilla"), &lone).expect("copies");

@@ -29,7 +29,7 @@ fn toolbar(harness: &Window) -> (Vec<(String, Rect)>, Rect) {
 }
 
 #[test]
-fn the_tools_never_lie_on_one_another() {
+fn the_tools_never_overlap() {
     let mut harness = app(Theme::Dark);
     take(&mut harness, vec![sample()]);
     harness.state_mut().act(Action::ShowPreview);
@@ -73,7 +73,7 @@ fn the_tools_never_lie_on_one_another() {
 }
 
 #[test]
-fn what_a_panel_had_begun_ends_when_it_is_hidden() {
+fn hiding_a_panel_cancels_its_jobs() {
     let mut harness = app(Theme::Dark);
     take(&mut harness, vec![sample()]);
     harness.state_mut().act(Action::ShowPreview);

@@ -75,7 +75,7 @@ fn saving_is_offered_before_changes_are_lost() {
 }
 
 #[test]
-fn what_a_killed_window_held_is_offered_again() {
+fn the_draft_of_a_killed_window_can_be_recovered() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let held = {
         let mut harness = app(egui::Theme::Dark);
@@ -207,7 +207,7 @@ fn a_project_that_another_window_saved_is_asked_about() {
 
 #[cfg(unix)]
 #[test]
-fn what_an_interrupted_write_left_aside_is_offered_and_opened() {
+fn the_previous_version_after_an_interrupted_write_can_be_opened() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join("set.tacozip");
     let aside = folder.path().join(".set.tacozip.aB3dE6.old");

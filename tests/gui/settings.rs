@@ -7,7 +7,7 @@ use taco_studio::gui::action::Action;
 use super::support::{app, choose, click, picture, settle};
 
 #[test]
-fn what_is_set_holds_at_once() {
+fn settings_take_effect_immediately() {
     let mut window = app(egui::Theme::Dark);
     window.state_mut().act(Action::Settings);
     settle(&mut window);

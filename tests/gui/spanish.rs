@@ -115,7 +115,7 @@ const ENGLISH: [&str; 32] = [
 const KEYS: [&str; 2] = ["description", "name"];
 
 #[test]
-fn everything_is_said_in_spanish() {
+fn every_text_is_shown_in_spanish() {
     let english = walk(Language::English);
     let spanish = walk(Language::Spanish);
     assert!(english.len() > 500 && spanish.len() > 500, "{} and {} texts", english.len(), spanish.len());

@@ -54,7 +54,7 @@ fn the_selection_stays_on_its_sample() {
 }
 
 #[test]
-fn a_shortcut_takes_what_stands_in_a_field() {
+fn a_shortcut_commits_the_text_of_a_field() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let file = folder.path().join("work.tacostudio");
     let mut harness = app(egui::Theme::Dark);

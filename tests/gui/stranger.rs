@@ -140,7 +140,7 @@ fn visit(harness: &mut Window, part: &Path, name: &str) -> Visit {
 }
 
 #[test]
-fn every_fixture_opens_or_says_why_not() {
+fn every_fixture_opens_or_gives_a_reason() {
     let mut harness = app(Theme::Dark);
     // Ids in Japanese: the window uses system fonts, which the harness does not have.
     harness.ctx.set_missing_glyph_policy(egui::MissingGlyphPolicy::Tofu);

@@ -206,7 +206,7 @@ fn two_examples_place_all_others() {
 }
 
 #[test]
-fn what_the_names_leave_open_is_asked() {
+fn ambiguous_names_give_several_alternatives() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     for site in ["north", "south"] {
         for date in ["20200101", "20200201"] {

@@ -181,7 +181,7 @@ fn statistics_are_pooled_and_bytes_are_mapped() {
 }
 
 #[test]
-fn the_rows_of_the_extensions_stand_below_one_another() {
+fn the_rows_of_the_extensions_are_aligned() {
     let mut window = app(egui::Theme::Dark);
     take(&mut window, vec![sample()]);
     window.state_mut().act(Action::EditCopy);

@@ -1,9 +1,9 @@
-"""What the official reader answers: reads `[{"path": …, "questions": […]}, …]` from a file and prints a list of lists of answers.
+"""Answers of the official reader: reads `[{"path": …, "questions": […]}, …]` from a file and prints a list of lists of answers.
 
-A path may be a list of paths: then the datasets are joined by the reader's `concat`.
+A path may be a list of paths, which are joined by the reader's `concat`.
 
 Questions: {"ask": "load"}, {"ask": "sql", "sql": …}, {"ask": "bbox", "bbox": [W, S, E, N], "level": N},
-{"ask": "datetime", "range": "A/B", "level": N}, {"ask": "read"}. An answer that could not be had is {"error": …}.
+{"ask": "datetime", "range": "A/B", "level": N}, {"ask": "read"}. A failure is {"error": …}.
 """
 
 import hashlib
@@ -17,7 +17,7 @@ from duckdb_extensions import import_extension
 
 
 def digest(vsi):
-    """The bytes that GDAL would read there, as a checksum: places differ between containers, bytes must not."""
+    """SHA-256 of the bytes at a GDAL path: paths differ between containers, bytes must not."""
     if not vsi.startswith("/vsisubfile/"):
         return hashlib.sha256(pathlib.Path(vsi).read_bytes()).hexdigest()
     span, path = vsi.removeprefix("/vsisubfile/").split(",", 1)
@@ -28,7 +28,7 @@ def digest(vsi):
 
 
 def walk(frame, prefix):
-    """Every FILE below a table of samples by the reader's own navigation: its path and its bytes."""
+    """(path, hash of the bytes) of every FILE below a table of samples, by the reader's navigation."""
     found = []
     for position, (name, kind) in enumerate(zip(frame["id"].to_pylist(), frame["type"].to_pylist())):
         if str(name).startswith("__TACOPAD"):
@@ -42,7 +42,7 @@ def walk(frame, prefix):
 
 
 def below(dataset):
-    """What a filter left: ids of the samples, and of their children as the reader navigates to them."""
+    """The result of a filter: ids of the samples, and of their children by the reader's navigation."""
     frame = dataset.data
     ids = sorted(frame["id"].to_pylist())
     children = []
@@ -88,5 +88,5 @@ if __name__ == "__main__":
     import_extension("spatial")
     print(json.dumps([answers(asked) for asked in json.loads(pathlib.Path(sys.argv[1]).read_text(encoding="utf-8"))]))
     sys.stdout.flush()
-    # Not sys.exit: pyarrow's threads sometimes abort the interpreter while it shuts down.
+    # Not sys.exit, as pyarrow's threads sometimes abort the interpreter during shutdown.
     os._exit(0)

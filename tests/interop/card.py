@@ -1,5 +1,5 @@
-"""Holds a data card against the page that the official tool makes of the same collection: whatever that page shows of the dataset has to be
-in ours as well. One line for each text that is not, and exit code 1.
+"""Compares a data card with the page that the official tool generates for the same collection: every text of that page about the
+dataset must be in the card. Prints one line per missing text, with exit code 1.
 
     card.py COLLECTION OURS.html          COLLECTION.json, TACOLLECTION.json, or a ZIP with one
 """
@@ -13,10 +13,10 @@ import tempfile
 import types
 import zipfile
 
-# The tool renders descriptions with it; without it, it has a way of its own, which is enough here.
+# The tool renders descriptions with this package; its fallback is sufficient here.
 sys.modules.setdefault("markdown", types.ModuleType("markdown"))
 
-# What the page says of itself, not of the dataset. There are no readers for R and Julia yet, as the page says.
+# Texts about the page itself, not the dataset. As the page says, there are no readers for R and Julia yet.
 FURNITURE = re.compile(
     r"Back to Catalogue|TACO DATASET DOCUMENTATION|None|—|No description|Dataset Overview|partitions|temporal coverage|Keywords|ML Tasks"
     r"|Click on any region.*|TACO Structure.*|Hierarchy Details|Level|Types|Total Samples|Sample IDs \(preview\)|Root level samples"

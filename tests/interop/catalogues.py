@@ -1,11 +1,11 @@
-"""Holds exports against the published schemas and validators: one line for each fault or avoidable warning, and exit code 1.
+"""Validates exports with the published schemas and validators. Prints one line per error or avoidable warning, with exit code 1.
 
     catalogues.py stac FOLDER             collection.json and items/*.json, with pystac and its schemas
     catalogues.py geoparquet FILE         with geoparquet-validator
     catalogues.py stac-geoparquet FILE    read back to Items with stac-geoparquet, which pystac then validates
     catalogues.py croissant FILE          with mlcroissant; its warnings count
     catalogues.py datacite FILE           with the JSON schema of DataCite 4.5
-    catalogues.py html FILE               with html5lib, which reads as the HTML standard says and counts every fault
+    catalogues.py html FILE               with html5lib, which parses by the HTML standard and reports every error
 """
 
 import io
@@ -21,7 +21,7 @@ problems = []
 
 
 def schemas():
-    """Validates a STAC object by the schemas that pystac brings; those of extensions lie on the web and are left out."""
+    """Validates a STAC object with the schemas bundled with pystac; those of extensions are online and omitted."""
     import pystac
 
     def check(document, where):
@@ -93,7 +93,7 @@ def stac_geoparquet(path):
 
 
 def croissant(path):
-    # It keeps what it unpacked under the archive's name alone, and would read another dataset of that name.
+    # It caches extracted archives by file name only, and would read another dataset of the same name.
     with tempfile.TemporaryDirectory() as kept:
         os.environ["CROISSANT_CACHE"] = kept
         return croissant_alone(path)
@@ -149,7 +149,7 @@ def html(path):
     for name in ("title", "h1", "table", "pre"):
         if page.find(f".//{space}{name}") is None:
             problems.append(f"there is no {name}")
-    # Nothing from elsewhere, and nothing that runs.
+    # No external resources and no scripts.
     for name in ("script", "link", "img", "iframe"):
         if page.find(f".//{space}{name}") is not None:
             problems.append(f"there is a {name}")
@@ -164,7 +164,7 @@ def main():
     if not problems:
         print(f"ok: {seen}")
     sys.stdout.flush()
-    # Without the end of the libraries' threads, which now and then takes the interpreter down with it.
+    # Skips the shutdown of library threads, which sometimes aborts the interpreter.
     os._exit(1 if problems else 0)
 
 

@@ -1,10 +1,10 @@
-"""Holds a dataset against its sources with the official reader, or two datasets against each other without it.
+"""Compares a dataset with its sources, using the official reader, or two datasets with each other, without it.
 
-    check.py reader DATASET SOURCES [--metadata TABLE.csv]   opens, walks, queries; every file equals its source
-    check.py same ONE OTHER                                  same collection, tables and bytes, whatever the container
-    check.py same --values ONE OTHER                         the same but for what a writer computes (internal:*, taco:*)
+    check.py reader DATASET SOURCES [--metadata TABLE.csv]   opens, traverses, queries; every file equals its source
+    check.py same ONE OTHER                                  same collection, tables and bytes in any container
+    check.py same --values ONE OTHER                         the same except for computed values (internal:*, taco:*)
 
-Prints one line for each difference and ends with 1 if there is any; prints `ok: …` and ends with 0 otherwise.
+Prints one line per difference and exits with 1, or prints `ok: …` and exits with 0.
 """
 
 import argparse
@@ -34,7 +34,7 @@ def sha256(data):
 
 
 def bytes_at(vsi):
-    """What GDAL would read there: a plain path, or `/vsisubfile/OFFSET_SIZE,FILE`."""
+    """The bytes at a GDAL path: a plain path, or `/vsisubfile/OFFSET_SIZE,FILE`."""
     if not vsi.startswith("/vsisubfile/"):
         return pathlib.Path(vsi).read_bytes()
     span, path = vsi.removeprefix("/vsisubfile/").split(",", 1)
@@ -45,7 +45,7 @@ def bytes_at(vsi):
 
 
 def walk(frame, prefix, found):
-    """Every FILE below a table of samples, by the reader's own navigation: path -> its GDAL path."""
+    """path -> GDAL path of every FILE below a table of samples, by the reader's navigation."""
     ids, types = frame["id"].to_pylist(), frame["type"].to_pylist()
     for position, (name, kind) in enumerate(zip(ids, types)):
         by_position, by_name = frame.read(position), frame.read(name)
@@ -75,7 +75,7 @@ def check_reader(dataset, sources, metadata):
             with rasterio.open(vsi) as one, rasterio.open(sources / path) as other:
                 differs(f"{path}: pixels", sha256(one.read().tobytes()), sha256(other.read().tobytes()))
 
-    # The same files by the consolidated tables: their rows must point at the same bytes.
+    # The same files from the consolidated tables, whose rows must refer to the same bytes.
     depth = len(taco.collection["taco:pit_schema"]["hierarchy"])
     by_table = []
     for level in range(depth + 1):
@@ -105,7 +105,7 @@ def check_reader(dataset, sources, metadata):
 
 
 def members(dataset):
-    """Name -> bytes of everything in a ZIP or a FOLDER dataset, but the ZIP's own header."""
+    """Name -> bytes of every member of a ZIP or FOLDER dataset, except TACO_HEADER."""
     if dataset.is_dir():
         return {path.relative_to(dataset).as_posix(): path.read_bytes() for path in dataset.rglob("*") if path.is_file()}
     with zipfile.ZipFile(dataset) as archive:
@@ -115,7 +115,7 @@ def members(dataset):
         return {name: archive.read(name) for name in archive.namelist() if name != "TACO_HEADER"}
 
 
-# Where a file lies is the container's own matter.
+# The location of a file depends on the container.
 PLACES = {"internal:offset", "internal:size", "internal:relative_path"}
 
 
@@ -130,7 +130,7 @@ def check_same(one, other, values):
         if name == "COLLECTION.json":
             fields = [json.loads(data) for data in (mine[name], theirs[name])]
             if values:
-                # The extent is computed as well, where it missed samples.
+                # An extent that missed samples is recomputed.
                 fields = [{key: value for key, value in one.items() if not key.startswith("taco:") and key != "extent"} for one in fields]
             for key in sorted(fields[0].keys() | fields[1].keys()):
                 differs(f"{name}: {key}", *(one.get(key, "absent") for one in fields))

@@ -1,6 +1,6 @@
-"""Opens an index over several ZIPs, or one ZIP, with the official reader and holds it against its parts, and against another.
+"""Opens an index over several ZIPs, or one ZIP, with the official reader, and compares it with its parts and optionally with another index.
 
-    check_index.py INDEX|ZIP [OTHER]     every row points at the bytes of its member; OTHER gives the same tables
+    check_index.py INDEX|ZIP [OTHER]     every row refers to the bytes of its member; OTHER has the same tables
 
 Prints `ok: …` and ends with 0, or the first difference and ends with 1.
 """
@@ -22,7 +22,7 @@ def tables(index):
 
 
 def check_bytes(index, levels):
-    """By names, from the root: the members of the archive say what the bytes have to be."""
+    """Compares rows with the archive members by name, from the root."""
     looked_at = 0
     paths = {}
     for depth, rows in enumerate(levels):

@@ -1,5 +1,5 @@
-"""Holds decoded chunks against the raster that they are of: `chunks.py RASTER LIST.json`, where the list names for each chunk
-its .npy file and its first band, row and column. Every pixel has to be in one chunk."""
+"""Compares decoded chunks with their raster: `chunks.py RASTER LIST.json`, where the list has the .npy file and the first band, row
+and column of each chunk. Every pixel must be in one chunk."""
 
 import json
 import sys

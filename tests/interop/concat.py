@@ -1,8 +1,8 @@
-"""Joins datasets with the official reader and holds the rows against tables of ours.
+"""Joins datasets with the official reader and compares the rows with the studio's tables.
 
-    concat.py MODE FOLDER DATASET…     FOLDER/levelN.parquet are our rows of every level
+    concat.py MODE FOLDER DATASET…     FOLDER/levelN.parquet are the studio's rows of every level
 
-The reader numbers rows anew for each dataset, so numbers are not compared, and its paths are those of the bytes, so bytes are.
+The reader restarts row numbers in each dataset, so they are not compared; instead of paths, the bytes are compared.
 Prints `ok: …` and ends with 0, or the first difference and ends with 1.
 """
 

@@ -1,10 +1,10 @@
-"""Holds datasets against the layout that the specification asks for, without the official reader and without the program.
+"""Checks datasets against the layout of the specification, independent of the official reader and the program.
 
     containers.py PATH…     .tacozip, FOLDER, .tacocat, __TACOCAT__, TACOLLECTION.json
 
-Every number is computed anew: members and header of a ZIP, positions of each row, parents, row numbers, paths, `__meta__` against
-the level tables, structure and fields of the collection, counts over parts. Prints one line for each fault and ends with 1 if there
-is any; prints `ok: …` and ends with 0 otherwise.
+Recomputes every number: members and header of a ZIP, byte ranges of each row, parents, row numbers, paths, `__meta__` from the
+level tables, structure and fields of the collection, counts over parts. Prints one line per error and exits with 1, or prints
+`ok: …` and exits with 0.
 """
 
 import io
@@ -41,7 +41,7 @@ def type_name(dtype):
 
 
 class Archive:
-    """A ZIP by its own directory: the place of every member's data, and the tables that its header leads to."""
+    """Reads a ZIP's central directory: the offset of every member's data, and the tables that TACO_HEADER locates."""
 
     def __init__(self, path):
         self.path = path
@@ -78,7 +78,7 @@ class Archive:
 
 
 def tree(path, tables, by_part):
-    """Paths of the rows of every level, level 0 first, from the tables alone; checks what leads from row to row."""
+    """Paths of the rows of every level, level 0 first, from the tables only; checks the links between rows."""
     paths, kinds, sources = [], [], []
     for level, table in enumerate(tables):
         rows = table.to_pydict()
@@ -120,7 +120,7 @@ def tree(path, tables, by_part):
 
 
 def patterns(paths, kinds):
-    """`taco:pit_schema` of a tree whose samples are alike, padding by the ids that stand in its place elsewhere."""
+    """`taco:pit_schema` of an isomorphic tree, with padding replaced by the ids of other samples at the position."""
     def children(level, under):
         found = {}
         for here, kind in zip(paths[level], kinds[level]):
@@ -156,7 +156,7 @@ def check_collection(path, collection, tables, found, sorted_names=False):
             same(path, "taco:pit_schema", stated, patterns(found[0], found[1]))
     extent = collection.get("extent") or {}
     if box := extent.get("spatial"):
-        # It is that of the first level with places: what lies below may have others.
+        # The extent of the first level with locations; deeper levels may differ.
         columns = [table[name].to_pylist() for name in ("stac:centroid", "istac:centroid") for table in tables if name in table.column_names]
         points = next((known for column in columns if (known := [point for point in column if point])), [])
         for x, y in (struct.unpack("<dd", point[5:21]) for point in points):
@@ -167,7 +167,7 @@ def check_collection(path, collection, tables, found, sorted_names=False):
 
 
 def check_meta(path, tables, found, read):
-    """Every FOLDER's `__meta__` says what the level below says of its children."""
+    """Every FOLDER's `__meta__` equals the rows of its children in the level below."""
     for level, (paths, kinds) in enumerate(zip(found[0][:-1], found[1])):
         below = tables[level + 1].to_pylist()
         children = {}
@@ -294,5 +294,5 @@ if __name__ == "__main__":
     rows = sum(check(pathlib.Path(path)) for path in sys.argv[1:])
     print("\n".join(faults) if faults else f"ok: {len(sys.argv) - 1} datasets, {rows} rows")
     sys.stdout.flush()
-    # Not sys.exit: pyarrow's threads sometimes abort the interpreter while it shuts down.
+    # Not sys.exit, as pyarrow's threads sometimes abort the interpreter during shutdown.
     os._exit(1 if faults else 0)

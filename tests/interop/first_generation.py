@@ -1,5 +1,5 @@
-"""What the official reader of TORTILLA 0.5 and TACO 0.2 sees in a file, or in parts of one: every sample with its columns and
-the SHA-256 of its bytes, nested ones below it, and the collection, as one JSON document.
+"""Reads a file, or the parts of one, with the official reader of TORTILLA 0.5 and TACO 0.2. Prints one JSON document with every
+sample (columns, SHA-256 of the data, nested samples) and the collection.
 
     first_generation.py FILE…
 """
@@ -14,7 +14,7 @@ import tacoreader
 
 
 def plain(value):
-    """A cell as JSON: lists for arrays, null for what is not there."""
+    """A cell as JSON: lists for arrays, null for missing values."""
     if isinstance(value, numpy.ndarray):
         return [plain(item) for item in value]
     if isinstance(value, numpy.generic):

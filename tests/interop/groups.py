@@ -1,8 +1,8 @@
-"""Runs the official tool's own extensions on the places and sizes of a FOLDER dataset and compares their values with those in it.
+"""Runs the official tool's extensions on the locations and sizes of a FOLDER dataset and compares the results with its columns.
 
     groups.py DATASET
 
-Prints one line for each difference and ends with 1 if there is any; prints `ok: …` and ends with 0 otherwise.
+Prints one line per difference and exits with 1, or prints `ok: …` and exits with 0.
 """
 
 import json
@@ -25,7 +25,7 @@ class Sized:
 
 
 class Rows:
-    """As much of a tortilla as the extensions look at."""
+    """The attributes of a tortilla that the extensions use."""
 
     def __init__(self, table, root):
         self._metadata_table = table
@@ -66,5 +66,5 @@ def main(path):
 if __name__ == "__main__":
     code = main(sys.argv[1])
     sys.stdout.flush()
-    # Not sys.exit: pyarrow's threads sometimes abort the interpreter while it shuts down.
+    # Not sys.exit, as pyarrow's threads sometimes abort the interpreter during shutdown.
     os._exit(code)

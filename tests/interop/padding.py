@@ -1,4 +1,4 @@
-"""Opens the padded dataset of tests/padding.rs with the official reader: real roots only, every position there, real bytes."""
+"""Opens the padded dataset of tests/padding.rs with the official reader: only real roots, every position present, unchanged bytes."""
 
 import json
 import sys

@@ -1,6 +1,6 @@
-"""Looks with pyarrow at how the tables of a ZIP dataset are written.
+"""Checks with pyarrow the Parquet settings of the tables of a ZIP dataset.
 
-    parquet.py DATASET CODEC ROWS     every table has this codec; no level table has row groups of more rows
+    parquet.py DATASET CODEC ROWS     every table has this codec; no row group of a level table has more rows
 
 Prints `ok: …` and ends with 0, or the first difference and ends with 1.
 """

@@ -1,7 +1,7 @@
-"""Runs a script of this folder and ends at once with its code: run.py SCRIPT ARGUMENTS…
+"""Runs a script of this folder and exits with its code: run.py SCRIPT ARGUMENTS…
 
-Not by the usual way out: pyarrow's threads sometimes abort the interpreter while it shuts down ("terminate called without an active
-exception"), after all is said and done.
+Skips the interpreter's shutdown, during which pyarrow's threads sometimes abort the process ("terminate called without an active
+exception").
 """
 
 import os

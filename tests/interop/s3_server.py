@@ -1,5 +1,5 @@
-"""An S3 server on 127.0.0.1 that holds the files below a folder in the bucket `data`. Prints its address and serves until its
-standard input ends. Needs the moto package; talks to nobody else."""
+"""An S3 server on 127.0.0.1 with the files below a folder in the bucket `data`. Prints its address and serves until its standard
+input is closed. Needs the moto package; makes no network requests."""
 
 import os
 import sys

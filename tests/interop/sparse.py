@@ -1,4 +1,4 @@
-"""Writes a sparse GeoTIFF of doubles, SIZE by SIZE pixels, to PATH: ones in the first block, nothing stored of the rest.
+"""Writes a sparse GeoTIFF of doubles, SIZE by SIZE pixels, to PATH: ones in the first block, all other blocks missing.
 
     sparse.py PATH SIZE
 """

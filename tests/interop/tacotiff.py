@@ -1,8 +1,8 @@
-"""Holds the column `taco:header` of a FOLDER dataset against headers made from the directories of its files.
+"""Compares the column `taco:header` of a FOLDER dataset with headers built from the IFDs of its files.
 
-    tacotiff.py DATASET [--tool]     --tool: against the official package `tacotiff` as well, where it can be imported
+    tacotiff.py DATASET [--tool]     --tool: also with the official package `tacotiff`, if it can be imported
 
-The directory of each BigTIFF is read here, byte by byte; neither GDAL nor the program has a part in it.
+The IFD of each BigTIFF is parsed here, independent of GDAL and the program.
 """
 
 import os
@@ -12,7 +12,7 @@ import sys
 
 import pyarrow.parquet as pq
 
-# Bytes of TIFF's types: byte, text, short, long, signed, …, and the 64-bit ones.
+# Sizes in bytes of the TIFF types: BYTE, ASCII, SHORT, LONG, signed types, …, and the 64-bit types.
 SIZES = {1: 1, 2: 1, 3: 2, 4: 4, 6: 1, 8: 2, 9: 4, 11: 4, 12: 8, 16: 8, 17: 8}
 LETTERS = {1: "B", 3: "H", 4: "I", 16: "Q"}
 
@@ -60,11 +60,11 @@ def main():
         path = root / "DATA" / name
         wanted = {"directory": header(path.read_bytes())}
         if tool:
-            # Not this file, which lies in the first folder that is looked into.
+            # Not this file, which is in the first folder of the search path.
             sys.path[:] = [place for place in sys.path if pathlib.Path(place) != pathlib.Path(__file__).parent]
             import tacotiff
 
-            # The package needs the tag of the predictor, which files without one lack.
+            # The package requires the predictor tag, which files without a predictor do not have.
             if 317 in directory(path.read_bytes()):
                 wanted["tacotiff"] = tacotiff.metadata_from_tiff(str(path))
         for source, bytes_ in wanted.items():
@@ -78,5 +78,5 @@ def main():
 if __name__ == "__main__":
     code = main()
     sys.stdout.flush()
-    # Not sys.exit: pyarrow's threads sometimes abort the interpreter while it shuts down.
+    # Not sys.exit, as pyarrow's threads sometimes abort the interpreter during shutdown.
     os._exit(code)

@@ -1,8 +1,8 @@
-"""Holds TACO Optimized GeoTIFFs against the official validator and their sources: `tog.py LIST.json`, a list of objects with
-`file`, `source`, and what GDAL 3.11 or newer says of the file (`gdal`, `compression`, `interleave`, `overviews`).
+"""Checks TACO Optimized GeoTIFFs with the official validator and compares them with their sources: `tog.py LIST.json`, a list of
+objects with `file`, `source`, and properties reported by GDAL 3.11 or newer (`gdal`, `compression`, `interleave`, `overviews`).
 
-The validator wants the `osgeo` package of that GDAL, which no package index has; it is given one that says what was said. All else
-is read here, by another GDAL."""
+The validator needs the `osgeo` package of that GDAL, which no package index has; a stub returns the given properties. Everything
+else is read here with another GDAL."""
 
 import json
 import pathlib

@@ -13,7 +13,7 @@ fn write_from(workspace: &Workspace, verb: &str, input: &Path, output: &Path, mo
 }
 
 #[test]
-fn nothing_is_made_of_an_incomplete_set_unasked() {
+fn an_incomplete_set_is_not_written_without_request() {
     let workspace = Workspace::new();
     let lone = workspace.path("set/parts.0001.part.tortilla");
     fs::create_dir(workspace.path("set")).expect("a folder");

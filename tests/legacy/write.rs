@@ -40,7 +40,7 @@ fn create(workspace: &Workspace, name: &str, more: &[&str]) -> PathBuf {
 }
 
 #[test]
-fn the_official_readers_open_what_is_created() {
+fn the_official_readers_open_created_files() {
     let workspace = Workspace::new();
     flat_scenes(&workspace, 5);
     let flat = create(&workspace, "flat.tortilla", &[]);
@@ -156,7 +156,7 @@ fn a_compiled_part_has_the_columns_and_bytes_of_the_whole() {
 }
 
 #[test]
-fn what_was_migrated_comes_back() {
+fn migrated_datasets_can_be_compiled_back() {
     let workspace = Workspace::new();
     let (input, moved, back) = (golden("44_v1_parts", ""), workspace.path("moved.tacozip"), workspace.path("back.tortilla"));
     workspace.studio(["migrate".as_ref(), input.as_os_str(), "-o".as_ref(), moved.as_os_str()]).expect_code(0);

@@ -195,7 +195,7 @@ fn tampered(source: &Source, table: &RecordBatch, random: &mut Random) -> (Vec<u
 }
 
 #[test]
-fn footers_with_odd_places_and_words_are_survived() {
+fn footers_with_invalid_ranges_and_strings_are_handled() {
     let workspace = Workspace::new();
     let tables: Vec<(Source, RecordBatch)> = sources(&workspace)
         .into_iter()
@@ -217,7 +217,7 @@ fn footers_with_odd_places_and_words_are_survived() {
 }
 
 #[test]
-fn chains_with_odd_pointers_are_survived() {
+fn invalid_links_between_footer_objects_are_handled() {
     let workspace = Workspace::new();
     let source = streamable(&workspace);
     // The link is text in the Parquet metadata of each object: with its length unchanged, the object stays readable.

@@ -201,8 +201,8 @@ pub fn all() -> Vec<Case> {
         case(Rule::IdCharacters, "a:b", "contains \":\"", Draft(|d| root(d).samples[0].id = "a:b".into())),
         case(Rule::IdPortable, "CON.tif", "device", Draft(|d| root(d).samples[0].id = "CON.tif".into())),
         case(Rule::IdCharacters, "scene_a / __x", "padding", Draft(|d| inside(d, 0).samples[0].id = "__x".into())),
-        case(Rule::IdUnique, "scene_a", "twice", Draft(|d| root(d).samples[2].id = "scene_a".into())),
-        case(Rule::IdUnique, "scene_b / before.bin", "twice", Draft(|d| inside(d, 1).samples[2].id = "before.bin".into())),
+        case(Rule::IdUnique, "scene_a", "Duplicate id", Draft(|d| root(d).samples[2].id = "scene_a".into())),
+        case(Rule::IdUnique, "scene_b / before.bin", "Duplicate id", Draft(|d| inside(d, 1).samples[2].id = "before.bin".into())),
         case(
             Rule::FieldName,
             "level0 cloud cover",
@@ -386,7 +386,12 @@ pub fn all() -> Vec<Case> {
             "not grouped",
             Both(|f| f.set_integer(LEVEL1, "internal:parent_id", 4, |_| 0)),
         ),
-        case(Rule::ParentLink, "scene_c", "number of the row itself", Both(|f| f.set_integer(LEVEL0, "internal:parent_id", 2, |_| 0))),
+        case(
+            Rule::ParentLink,
+            "scene_c",
+            "number of the row itself",
+            Both(|f| f.set_integer(LEVEL0, "internal:parent_id", 2, |_| 0)),
+        ),
         case(Rule::CurrentId, "scene_a / label.bin", "row 2", Both(|f| f.set_integer(LEVEL1, "internal:current_id", 2, |_| 7))),
         case(
             Rule::RelativePath,

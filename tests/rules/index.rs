@@ -95,7 +95,7 @@ fn a_tacollection_is_held_against_its_parts() {
 
 /// Wrong ranges in a part give one finding, not one per sample; and two parts may use equal ids.
 #[test]
-fn wrong_positions_of_parts_are_told_once_for_each() {
+fn wrong_ranges_are_reported_once_per_part() {
     let workspace = Workspace::new();
     let golden = fixtures("golden", "TACO_STUDIO_GOLDEN");
     let set = golden.iter().find(|folder| folder.ends_with("13_refbug_unsorted_ids")).expect("the set");

@@ -38,7 +38,7 @@ fn shifted(array: &ArrayRef, by: f64) -> ArrayRef {
 }
 
 #[test]
-fn what_rasters_contradict_is_found_deep_and_statistics_are_mended() {
+fn a_deep_check_finds_contradictions_to_rasters_and_repair_fixes_statistics() {
     let workspace = Workspace::new();
     flat_scenes(&workspace, 4);
     create(&workspace, "plain.tacozip", "zip");

@@ -111,7 +111,7 @@ fn holds_old(home: &Path, case: &Case) -> bool {
 }
 
 #[test]
-fn one_failure_leaves_the_old_or_the_new_whole_and_nothing_beside_it() {
+fn one_failure_leaves_the_old_or_the_new_output_complete() {
     for (number, case) in CASES.iter().enumerate() {
         for no_exchange in [false, true] {
             for failing in 0.. {
@@ -132,7 +132,7 @@ fn one_failure_leaves_the_old_or_the_new_whole_and_nothing_beside_it() {
 }
 
 #[test]
-fn the_only_copy_stays_when_it_can_not_be_brought_back_and_is_brought_back_by_the_next_write() {
+fn the_only_copy_is_kept_and_restored_by_the_next_write() {
     for (number, case) in CASES.iter().enumerate() {
         for no_exchange in [false, true] {
             let probe = home();
@@ -182,7 +182,7 @@ fn killed_between(home: &Path) {
 }
 
 #[test]
-fn what_lies_aside_after_a_kill_is_found_and_brought_back() {
+fn the_copy_left_by_a_killed_process_is_restored() {
     let home = home();
     killed_between(home.path());
     let target = home.path().join("set");
@@ -195,7 +195,7 @@ fn what_lies_aside_after_a_kill_is_found_and_brought_back() {
 }
 
 #[test]
-fn what_got_the_name_meanwhile_is_not_replaced_by_the_old_copy() {
+fn a_new_file_of_the_same_name_is_not_replaced_by_the_old_copy() {
     let home = home();
     killed_between(home.path());
     put(&home.path().join("set/COLLECTION.json"), "of somebody else");
@@ -207,7 +207,7 @@ fn what_got_the_name_meanwhile_is_not_replaced_by_the_old_copy() {
 
 #[cfg(unix)]
 #[test]
-fn leftovers_of_a_program_that_is_gone_are_removed_and_work_in_progress_is_not() {
+fn leftovers_of_dead_processes_are_removed_and_work_in_progress_kept() {
     let home = home();
     put(&home.path().join(".one.aB3dE6.partial"), "half");
     put(&home.path().join(".set.aB3dE6.partial/new/set/DATA/a"), "half");

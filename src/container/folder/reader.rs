@@ -77,7 +77,7 @@ impl ContainerReader for FolderReader {
         TableHead::read(file.parquet(0, file.size_bytes())?)?.decode(&JobContext::default())
     }
 
-    fn bring_assets(&self, level: usize, rows: &[u32]) -> Result<()> {
+    fn prefetch_assets(&self, level: usize, rows: &[u32]) -> Result<()> {
         if !is_remote(&self.opening.info.path) {
             return Ok(());
         }

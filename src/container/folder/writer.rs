@@ -37,7 +37,7 @@ pub fn write(assembly: &Assembly, options: &BuildOptions, ctx: &JobContext) -> R
     let step = sources.batch(&plan, assembly);
     for first in (0..plan.files.len()).step_by(step) {
         let batch = first..plan.files.len().min(first + step);
-        sources.bring(&plan, assembly, &batch);
+        sources.prefetch(&plan, assembly, &batch);
         try_map(batch, |_, index| {
             ctx.check()?;
             let file = &plan.files[index];

@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn each_mode_says_what_it_does() {
+    fn each_mode_reports_its_changes() {
         let a = source("a", &[("only_a", DataType::Utf8), ("both", DataType::Int32), ("internal:size", DataType::Int64)]);
         let b = source("b", &[("both", DataType::Int64), ("only_b", DataType::Utf8)]);
         let both = [&a, &b];

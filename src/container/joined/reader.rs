@@ -313,7 +313,7 @@ impl ContainerReader for JoinedReader {
         reader.local_meta(level, row)
     }
 
-    fn bring_assets(&self, level: usize, rows: &[u32]) -> Result<()> {
+    fn prefetch_assets(&self, level: usize, rows: &[u32]) -> Result<()> {
         let mut parts: Vec<(Arc<dyn ContainerReader>, Vec<u32>)> = Vec::new();
         for &row in rows {
             let (reader, row) = self.inner(level, row)?;
@@ -322,7 +322,7 @@ impl ContainerReader for JoinedReader {
                 None => parts.push((reader, vec![row])),
             }
         }
-        parts.iter().try_for_each(|(reader, rows)| reader.bring_assets(level, rows))
+        parts.iter().try_for_each(|(reader, rows)| reader.prefetch_assets(level, rows))
     }
 
     fn asset(&self, level: usize, row: u32) -> Result<(AssetPath, u64)> {
@@ -347,7 +347,7 @@ mod tests {
     use arrow::datatypes::DataType;
 
     #[test]
-    fn levels_that_are_not_small_lie_on_the_disk() {
+    fn large_levels_are_stored_on_disk() {
         let schema = Schema::new(vec![Field::new("n", DataType::Int64, true)]);
         let batch = |from: i64| {
             let numbers = Int64Array::from_iter_values(from..from + 1000);

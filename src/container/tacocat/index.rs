@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_reads_back() {
+    fn written_values_read_back() {
         let index = TacocatIndex {
             levels: vec![HeaderEntry { offset: 128, size: 10 }, HeaderEntry { offset: 138, size: 20 }],
             collection: HeaderEntry { offset: 158, size: 2 },

@@ -401,7 +401,7 @@ mod tests {
     }
 
     #[test]
-    fn chains_that_lead_astray_are_errors() {
+    fn invalid_links_between_objects_are_errors() {
         let folder = tempfile::tempdir().expect("has a temporary folder");
         let object = table_of(vec![(ROOT.into(), Arc::new(Int64Array::from(vec![0])) as ArrayRef)]).expect("is a table");
         let (chain, first) = chain_bytes(&[object.clone(), object.clone(), object], 200).expect("writes");

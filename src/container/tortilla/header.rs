@@ -93,7 +93,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_written_reads_back() {
+    fn written_values_read_back() {
         let header = TortillaHeader { footer: (5000, 700), partitions: 3, collection: Some((5700, 20)) };
         let bytes = header.to_bytes();
         assert_eq!(TortillaHeader::parse(&bytes).expect("reads"), header);

@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_common_type_becomes_text() {
+    fn columns_without_a_common_type_become_strings() {
         let one = table(vec![("a", Arc::new(Int64Array::from(vec![Some(1), None])))]);
         let two = table(vec![("a", Arc::new(StringArray::from(vec!["x"])))]);
         let (batch, widened) = join(&[one, two], &DecodeBudget::default()).expect("joins");

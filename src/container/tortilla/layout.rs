@@ -497,7 +497,7 @@ mod tests {
     }
 
     #[test]
-    fn names_have_to_say_what_is_written() {
+    fn the_extension_must_match_the_format() {
         let folder = tempfile::tempdir().expect("has a temporary folder");
         let ctx = JobContext::default();
         let write = |name: &str, collection: bool, part_bytes: Option<u64>| {

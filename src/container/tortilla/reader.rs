@@ -8,7 +8,7 @@ use std::sync::Arc;
 use super::chain::{Chunk, chained_level, find_chunk, read_chain};
 use super::header::{HEADER_SIZE, part_name};
 use super::parts::{PartSet, pattern};
-use super::scan::{Footers, Scan, ScannedLevel, Tortilla, read_level, read_tortilla, said_twice, scan, twice_named};
+use super::scan::{Footers, Scan, ScannedLevel, Tortilla, duplicate_column, duplicate_names, read_level, read_tortilla, scan};
 use crate::container::synthetic_levels::{MadeLevel, level_tables};
 use crate::container::{ContainerInfo, ContainerReader, Format, LevelSet, LocalFile, Opening, Physical, read_collection};
 use crate::error::{Error, Kind, Result, settled};
@@ -205,7 +205,7 @@ fn chained(
         let mut places = vec![last];
         for (place, table) in &objects {
             let above = levels.last().map_or(0, |level| level.ids.len());
-            twice_named(table).into_iter().for_each(|name| notes.push(said_twice(levels.len(), name)));
+            duplicate_names(table).into_iter().for_each(|name| notes.push(duplicate_column(levels.len(), name)));
             levels.push(chained_level(table, above, HEADER_SIZE..file.size_bytes())?);
             places.push(*place);
         }

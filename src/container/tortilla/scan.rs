@@ -246,7 +246,7 @@ pub fn nested_items(file: &LocalFile, (offset, length): (u64, u64), ctx: &JobCon
 }
 
 /// Names that occur more than once among a table's columns. Readers use the first.
-pub fn twice_named(table: &LevelTable) -> Vec<String> {
+pub fn duplicate_names(table: &LevelTable) -> Vec<String> {
     let mut seen = HashSet::new();
     let schema = table.schema();
     let mut found: Vec<String> =
@@ -260,7 +260,7 @@ pub(super) fn read_level(tortillas: &[Tortilla], depth: usize, footers: &Footers
     let mut bad: Vec<(u32, [Option<i64>; 2], u64)> = Vec::new();
     let mut twice: BTreeSet<String> = BTreeSet::new();
     for tortilla in tortillas {
-        twice.extend(twice_named(&tortilla.table));
+        twice.extend(duplicate_names(&tortilla.table));
         let text = |name: &str| -> Result<StringArray> {
             tortilla.table.strings(name)?.ok_or_else(|| Error::format(format!("the footer has no column {name}")))
         };
@@ -296,7 +296,7 @@ pub(super) fn read_level(tortillas: &[Tortilla], depth: usize, footers: &Footers
     let (batch, widened) = join(&tables, &footers.budget)?;
     level.batch = Some(batch);
     level.widened = widened;
-    twice.into_iter().for_each(|name| scan.findings.push(said_twice(depth, name)));
+    twice.into_iter().for_each(|name| scan.findings.push(duplicate_column(depth, name)));
     scan.levels.push(level);
     for (row, [offset, length], end) in bad {
         let shown = |n: Option<i64>| n.map_or("null".to_owned(), |n| n.to_string());
@@ -314,7 +314,7 @@ pub(super) fn read_level(tortillas: &[Tortilla], depth: usize, footers: &Footers
 }
 
 /// The finding for a duplicate column name in a footer.
-pub(super) fn said_twice(level: usize, name: String) -> Finding {
+pub(super) fn duplicate_column(level: usize, name: String) -> Finding {
     let message = tr!("Several columns are called {column}; the first of them is shown.", column = name);
     Finding::new(Rule::TortillaTypes, Location::Column { level, name }, message)
 }

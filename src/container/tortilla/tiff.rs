@@ -268,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_made_reads_back() {
+    fn generated_tiffs_read_back() {
         for (little, bands) in [(true, 1), (false, 1), (true, 2), (false, 2), (true, 3), (false, 5)] {
             let (layout, bytes) = sample(little, bands);
             let found = layout_of(&bytes).expect("is sound").expect("has chunks");

@@ -79,7 +79,7 @@ fn read_run(
     range: Range<usize>,
     mut bytes: Vec<u8>,
 ) -> Result<Piece> {
-    sources.bring(plan, assembly, &range);
+    sources.prefetch(plan, assembly, &range);
     let files = &plan.files[range.clone()];
     let start = files.first().map_or(0, |file| file.local);
     let end = plan.files.get(range.end).map_or(plan.data_end, |file| file.local);

@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn a_header_that_says_nothing_is_refused() {
+    fn a_header_without_entries_is_refused() {
         let mut bytes = archive(&TacoHeader { entries: vec![HeaderEntry::default(); 2], clean: true });
         for count in [0, 1, 8, 255] {
             bytes[HEADER_DATA] = count;

@@ -217,7 +217,7 @@ impl ContainerReader for ZipReader {
         Ok((self.file.range(offset, size), size))
     }
 
-    fn bring_meta(&self, level: usize, rows: &[u32]) -> Result<()> {
+    fn prefetch_meta(&self, level: usize, rows: &[u32]) -> Result<()> {
         if !self.file.is_remote() {
             return Ok(());
         }

@@ -250,7 +250,7 @@ fn before_and_after() {
 }
 
 #[test]
-fn pairs_told_apart_by_their_dates_alone() {
+fn pairs_that_differ_only_by_date() {
     let mut files = Files::new();
     for index in 0..500u32 {
         let root = format!("site{index}");
@@ -273,7 +273,7 @@ fn chips_that_are_roots_themselves() {
 }
 
 #[test]
-fn what_the_names_leave_open_is_asked() {
+fn ambiguous_names_give_several_alternatives() {
     // Site and date are in every name, but the root ids are unrelated: a root may be a site, or a site at a date. Both readings
     // fill all positions.
     let mut files = Files::new();

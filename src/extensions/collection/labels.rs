@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn what_can_not_be_meant_is_refused() {
+    fn invalid_classes_are_refused() {
         let class = |name: &str, category: Json, colour: &str| json!({ "name": name, "category": category, "colour": colour });
         for bad in [
             json!({}),

@@ -133,7 +133,9 @@ impl SampleExtension for Istac {
         let (crs, geometry) = self.footprint(sample)?;
         let middle = centroid(&geometry)?;
         let place = raster::to_lonlat_from(&crs, &[middle])?.first().copied().flatten();
-        let place = place.ok_or_else(|| Error::format(format!("the footprint's middle can't be converted from {crs} to longitude and latitude")))?;
+        let place = place.ok_or_else(|| {
+            Error::format(format!("the footprint's middle can't be converted from {crs} to longitude and latitude"))
+        })?;
         let [start, end, between] = self.times.of(sample)?.map(|time| time.map_or(Value::Null, Value::Int));
         Ok(vec![Value::text(crs), Value::Bytes(geometry.into()), start, end, between, wkb_point(place)])
     }

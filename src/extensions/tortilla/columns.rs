@@ -372,7 +372,7 @@ mod tests {
     }
 
     #[test]
-    fn types_are_declared_or_inferred_and_what_does_not_match_is_said() {
+    fn types_are_declared_or_inferred_and_unmatched_rows_reported() {
         let (_folder, path) = table("t.csv", "path,cloud,code,when\none,1.5,007,2021-05-17\n./two/,2,008,\nfour,9,9,\n");
         let declared = json!({"cloud": "double", "code": {"type": "string", "description": "a code"}, "day": {"from": "when", "type": "timestamp[us]"}});
         let made = run_with(json!({"table": path, "columns": declared}), 0).expect("runs");
@@ -417,7 +417,7 @@ mod tests {
     }
 
     #[test]
-    fn wrong_tables_say_what_is_wrong() {
+    fn invalid_tables_give_a_reason() {
         let (_folder, path) = table("t.csv", "id,n\none,1\ntwo,x\n");
         let said = |options: Json| run_with(options, 0).expect_err("refuses").report();
         assert!(said(json!({"table": path, "columns": {"n": "int64"}})).contains("n of two is x, which is no int64"));

@@ -64,7 +64,7 @@ mod tests {
     const ABC: &str = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
 
     #[test]
-    fn the_same_bytes_have_one_hash_wherever_they_lie() {
+    fn equal_bytes_have_equal_hashes_in_any_location() {
         let folder = tempfile::tempdir().expect("a folder");
         let (whole, part) = (folder.path().join("a"), folder.path().join("b"));
         std::fs::write(&whole, "abc").expect("written");

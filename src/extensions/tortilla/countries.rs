@@ -173,7 +173,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn places_lie_in_their_countries() {
+    fn places_are_assigned_to_their_countries() {
         for (lon, lat, code) in [
             (2.35, 48.85, "FRA"),
             (-77.03, -12.05, "PER"),
