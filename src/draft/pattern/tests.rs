@@ -320,12 +320,12 @@ fn files_join_roots_that_are_there() {
 }
 
 #[test]
-fn examples_that_say_nothing_are_refused() {
+fn uninformative_examples_are_refused() {
     let content = content(&["/d/a_1.tif", "/d/b_1.tif", "/d/zzz.txt"].map(|path| (path.into(), None)).to_vec(), 1);
     let fails =
         |examples: &[Example]| find_pattern(&content, examples, &JobContext::default()).expect_err("is refused").to_string();
     assert!(fails(&[example("/d/a_1.tif", "1", "a")]).contains("two files"));
-    assert!(fails(&[example("/d/a_1.tif", "1", "a"), example("/d/b_1.tif", "1", "a")]).contains("same place"));
+    assert!(fails(&[example("/d/a_1.tif", "1", "a"), example("/d/b_1.tif", "1", "a")]).contains("same position"));
     assert!(fails(&[example("/d/a_1.tif", "1", "a"), example("/d/a_1.tif", "2", "a")]).contains("twice"));
     let report = find(&content, &[example("/d/a_1.tif", "1", "a"), example("/d/zzz.txt", "2", "b")]);
     assert!(report.alternatives.is_empty() && report.trouble.is_some_and(|text| text.contains("one root")));
