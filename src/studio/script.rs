@@ -216,7 +216,7 @@ impl<'de> Deserialize<'de> for ScriptLine {
 /// Why a command of earlier versions is not offered any more; `None` for any other name.
 fn removed(command: &str) -> Option<String> {
     let instead = match command {
-        "summarize" | "footprints" | "thumbnail" | "bytes" => "the window asks for it by itself",
+        "summarize" | "footprints" | "preview" | "thumbnail" | "bytes" => "the window asks for it by itself",
         "check_togs" => "use `taco-studio validate --tog`",
         "pool_statistics" => "use `taco-studio stats`",
         "histograms" | "percentiles" | "optimise" => "use the verb of the command line of this name",
