@@ -31,9 +31,22 @@ pub enum Kind {
     Internal,
 }
 
+/// The part of a statement that an error is about, in bytes of the statement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct SqlSpan {
+    /// The statement among those of the query, from 0.
+    pub statement: usize,
+    /// First byte.
+    pub start: usize,
+    /// One past the last byte.
+    pub end: usize,
+}
+
 /// Machine-readable cause of an error. Messages are for users only; no code matches on them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Cause {
+    /// The fault is in this part of a SQL statement.
+    Sql(SqlSpan),
     /// The server answered with this status.
     HttpStatus(u16),
     /// The server does not answer range requests.
@@ -313,7 +326,7 @@ impl Cause {
     fn is_passing(self) -> Option<bool> {
         match self {
             Cause::HttpStatus(status) => Some(matches!(status, 408 | 425 | 429 | 500..)),
-            Cause::NoRanges => Some(false),
+            Cause::NoRanges | Cause::Sql(_) => Some(false),
             Cause::Passing => Some(true),
             Cause::MissingMember | Cause::ZipDirectory => None,
         }

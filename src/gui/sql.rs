@@ -3,6 +3,9 @@
 
 use std::ops::Range;
 
+use crate::error::{Cause, Error};
+use crate::query::{Lexeme, lexemes};
+
 /// What a piece of a statement is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
@@ -137,59 +140,23 @@ pub const FUNCTIONS: [&str; 44] = [
 /// Clauses that come after WHERE.
 const AFTER_WHERE: [&str; 9] = ["GROUP", "HAVING", "QUALIFY", "WINDOW", "ORDER", "LIMIT", "OFFSET", "UNION", "SAMPLE"];
 
-fn is_word(letter: char) -> bool {
-    letter.is_alphanumeric() || letter == '_'
-}
-
 /// The pieces of a statement in order; blanks are left out. Ranges are in bytes.
 pub fn pieces(sql: &str) -> Vec<(Range<usize>, Kind)> {
-    let mut found = Vec::new();
-    let mut at = 0;
-    while let Some(letter) = sql[at..].chars().next() {
-        let rest = &sql[at..];
-        let (length, kind) = match letter {
-            _ if letter.is_whitespace() => {
-                at += letter.len_utf8();
-                continue;
-            }
-            '-' if rest.starts_with("--") => (rest.find('\n').unwrap_or(rest.len()), Kind::Comment),
-            '/' if rest.starts_with("/*") => (rest.find("*/").map_or(rest.len(), |end| end + 2), Kind::Comment),
-            '\'' => (quoted(rest, '\''), Kind::Text),
-            '"' => (quoted(rest, '"'), Kind::Quoted),
-            _ if letter.is_ascii_digit() => {
-                let end = rest.find(|c: char| !(c.is_alphanumeric() || c == '.')).unwrap_or(rest.len());
-                (end, Kind::Number)
-            }
-            _ if is_word(letter) => {
-                let end = rest.find(|c: char| !is_word(c)).unwrap_or(rest.len());
-                let word = &rest[..end];
-                let called = rest[end..].trim_start().starts_with('(');
-                let kind = match () {
-                    () if KEYWORDS.iter().any(|keyword| keyword.eq_ignore_ascii_case(word)) => Kind::Keyword,
-                    () if called => Kind::Function,
-                    () => Kind::Name,
-                };
-                (end, kind)
-            }
-            _ => (letter.len_utf8(), Kind::Mark),
+    let kind = |(range, lexeme): (Range<usize>, Lexeme)| {
+        let word = &sql[range.clone()];
+        let kind = match lexeme {
+            Lexeme::Word if KEYWORDS.iter().any(|keyword| keyword.eq_ignore_ascii_case(word)) => Kind::Keyword,
+            Lexeme::Word if sql[range.end..].trim_start().starts_with('(') => Kind::Function,
+            Lexeme::Word => Kind::Name,
+            Lexeme::Quoted => Kind::Quoted,
+            Lexeme::Text => Kind::Text,
+            Lexeme::Number => Kind::Number,
+            Lexeme::Comment => Kind::Comment,
+            Lexeme::Mark => Kind::Mark,
         };
-        found.push((at..at + length, kind));
-        at += length;
-    }
-    found
-}
-
-/// Bytes of a quoted piece; a doubled quote is part of it.
-fn quoted(text: &str, quote: char) -> usize {
-    let mut at = 1;
-    while let Some(end) = text[at..].find(quote) {
-        at += end + 1;
-        if !text[at..].starts_with(quote) {
-            return at;
-        }
-        at += 1;
-    }
-    text.len()
+        (range, kind)
+    };
+    lexemes(sql).into_iter().map(kind).collect()
 }
 
 /// The beginning of a name that ends at `cursor` (in bytes), and where it begins; `None` inside texts, numbers and comments.
@@ -285,46 +252,23 @@ pub fn formatted(sql: &str) -> String {
     out
 }
 
-/// Where in the statement the fault lies that an error tells of: the name that it quotes, or its line and column.
-pub fn place_of(error: &str, sql: &str) -> Option<Range<usize>> {
-    if let Some((line, column)) = line_and_column(error) {
-        let start: usize = sql.split_inclusive('\n').take(line.checked_sub(1)?).map(str::len).sum();
-        let offset = sql.get(start..)?.char_indices().nth(column.saturating_sub(1)).map_or(sql.len() - start, |(at, _)| at);
-        let at = start + offset;
-        return pieces(sql).into_iter().map(|(range, _)| range).find(|range| range.end > at).or(Some(at..sql.len()));
+/// The part of the statement that an error is about; an empty part is the word or mark that begins there.
+pub fn fault(error: &Error, sql: &str) -> Option<Range<usize>> {
+    let span = error.causes().find_map(|cause| match cause {
+        Cause::Sql(span) => Some(span),
+        _ => None,
+    })?;
+    if span.start < span.end && sql.get(span.start..span.end).is_some() {
+        return Some(span.start..span.end);
     }
-    // The longest word of the message that the statement holds as a name.
-    let words = error.split(|c: char| c.is_whitespace() || matches!(c, '"' | '\'' | '`' | ',' | '(' | ')' | ';')).map(|word| {
-        let word = word.trim_end_matches(['.', ':']);
-        word.rsplit('.').next().unwrap_or(word)
-    });
-    let mut best: Option<Range<usize>> = None;
-    let named: Vec<_> =
-        pieces(sql).into_iter().filter(|(_, kind)| matches!(kind, Kind::Name | Kind::Quoted | Kind::Function)).collect();
-    for word in words.filter(|word| !word.is_empty()) {
-        let same = |range: &Range<usize>| sql[range.clone()].trim_matches('"').eq_ignore_ascii_case(word);
-        if let Some((range, _)) = named.iter().find(|(range, _)| same(range))
-            && best.as_ref().is_none_or(|best| range.len() > best.len())
-        {
-            best = Some(range.clone());
-        }
-    }
-    best
-}
-
-fn line_and_column(error: &str) -> Option<(usize, usize)> {
-    let lower = error.to_ascii_lowercase();
-    let number_after = |word: &str| -> Option<usize> {
-        let rest = &lower[lower.find(word)? + word.len()..];
-        let digits: String = rest.trim_start_matches([':', ' ']).chars().take_while(char::is_ascii_digit).collect();
-        digits.parse().ok()
-    };
-    Some((number_after("line")?, number_after("column")?))
+    let start = span.start.min(sql.len());
+    pieces(sql).into_iter().map(|(range, _)| range).find(|range| range.end > start).or(Some(sql.len()..sql.len()))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::SqlSpan;
 
     #[test]
     fn pieces_have_their_kinds() {
@@ -379,12 +323,13 @@ mod tests {
     }
 
     #[test]
-    fn faults_are_found_in_the_text() {
+    fn faults_are_the_part_of_the_statement_that_the_cause_names() {
+        let of = |start, end| Error::usage("no").caused_by(Cause::Sql(SqlSpan { statement: 0, start, end }));
         let sql = "SELECT cloudy\nFROM data";
-        assert_eq!(place_of("there is no column cloudy", sql), Some(7..13));
-        assert_eq!(place_of("sql parser error: unexpected at Line: 2, Column: 6", sql), Some(19..23));
-        assert_eq!(place_of("something else", "SELECT 1"), None);
-        assert_eq!(place_of("Line: 9, Column: 9", "SELECT 1"), Some(8..8));
+        assert_eq!(fault(&of(7, 13), sql), Some(7..13));
+        assert_eq!(fault(&of(19, 19), sql), Some(19..23));
+        assert_eq!(fault(&of(30, 40), sql), Some(23..23));
+        assert_eq!(fault(&Error::usage("there is no column cloudy"), sql), None);
     }
 
     #[test]

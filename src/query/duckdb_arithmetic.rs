@@ -1,12 +1,14 @@
 //! Numbers as DuckDB computes them: sums and products that do not fit are errors instead of other numbers, remainders have the sign of
-//! what is divided, fractions are rounded as there, and windows count rows without a value last. Plans of the engine become plans
-//! that mean so.
+//! what is divided, and fractions are rounded as there. Plans of the engine become plans that mean so.
 
 use std::sync::Arc;
 
 use polars::prelude::udf::UserDefinedFunction;
 use polars::prelude::*;
 use polars::sql::FunctionOptions;
+
+use super::scan::fault;
+use crate::error::Error;
 
 /// Digits of the numbers that sums are computed in.
 const DIGITS: usize = 38;
@@ -74,10 +76,8 @@ fn all(expressions: Vec<Expr>, input: &Arc<DslPlan>) -> PolarsResult<Vec<Expr>> 
 fn is_other_here(part: &Expr) -> bool {
     match part {
         Expr::BinaryExpr { op, .. } => arithmetic(*op).is_some(),
-        Expr::Agg(AggExpr::Sum(_) | AggExpr::Max { .. }) | Expr::Cast { .. } | Expr::Over { .. } => true,
-        Expr::Function { function, .. } => {
-            matches!(function, FunctionExpr::Rank { .. } | FunctionExpr::Round { .. })
-        }
+        Expr::Agg(AggExpr::Sum(_) | AggExpr::Max { .. }) | Expr::Cast { .. } => true,
+        Expr::Function { function, .. } => matches!(function, FunctionExpr::Round { .. }),
         _ => false,
     }
 }
@@ -134,7 +134,7 @@ fn one(part: Expr, schema: &Schema) -> PolarsResult<Expr> {
         Expr::Agg(AggExpr::Sum(ref input)) => match dtype(input) {
             whole if whole.is_integer() => {
                 let input = input.as_ref().clone().cast(DataType::Decimal(DIGITS, 0));
-                input.sum().strict_cast(if whole == DataType::UInt64 { whole } else { DataType::Int64 })
+                narrowed(if whole == DataType::UInt64 { whole } else { DataType::Int64 }).call(vec![input.sum()])
             }
             _ => part,
         },
@@ -156,29 +156,33 @@ fn one(part: Expr, schema: &Schema) -> PolarsResult<Expr> {
             Some(input) => input.clone().round(decimals, RoundMode::HalfAwayFromZero),
             None => part,
         },
-        Expr::Function { ref input, function: FunctionExpr::Rank { options, seed } } => match input.first() {
-            Some(key) => last(key, options.descending).rank(options, seed),
-            None => part,
-        },
-        Expr::Over { function, partition_by, order_by: Some((key, options)), mapping } => {
-            let key = last(&key, options.descending);
-            Expr::Over { function, partition_by, order_by: Some((Arc::new(key), options)), mapping }
-        }
         other => other,
     })
 }
 
-/// A key, or a struct of keys, whose parts without a value come last.
-fn last(key: &Expr, descending: bool) -> Expr {
-    let keys = match key {
-        Expr::Function { input, function: FunctionExpr::AsStruct } => input.clone(),
-        key => vec![key.clone()],
+/// A number that does not fit: an error of the statement, with what to write instead.
+pub(super) fn too_large(what: impl std::fmt::Display) -> PolarsError {
+    let error = Error::usage("a number of the query has more than 64 bits").because(what.to_string());
+    fault(&error.hint("compute with fractions: sum(CAST(x AS DOUBLE)), CAST(x AS DOUBLE) * 4"))
+}
+
+/// Sums of whole numbers in `dtype`, or an error where one does not fit.
+fn narrowed(dtype: DataType) -> UserDefinedFunction {
+    let of = dtype.clone();
+    let values = move |columns: &mut [Column]| -> PolarsResult<Column> {
+        let [sums] = columns else { polars_bail!(InvalidOperation: "a sum is one number") };
+        let narrow = sums.cast(&of)?;
+        if narrow.null_count() > sums.null_count() {
+            return Err(too_large(format!("a sum does not fit in {of}")));
+        }
+        Ok(narrow)
     };
-    let flagged = keys.into_iter().enumerate().flat_map(|(at, key)| {
-        let flag = if descending { key.clone().is_not_null() } else { key.clone().is_null() };
-        [flag.alias(format!("__flag{at}")), key.alias(format!("__key{at}"))]
-    });
-    as_struct(flagged.collect())
+    let field = move |_: &Schema, fields: &[Field]| {
+        Ok(Field::new(fields.first().map_or(PlSmallStr::EMPTY, |field| field.name().clone()), dtype.clone()))
+    };
+    let mut function = UserDefinedFunction::new("narrowed".into(), BaseColumnUdf::new(values, field));
+    function.options = FunctionOptions::elementwise();
+    function
 }
 
 /// A function of two columns of `dtype` that gives such a one, or an error where the result is none.
@@ -238,7 +242,7 @@ fn wholes(kind: Arithmetic, left: &Column, right: &Column, dtype: &DataType) -> 
         Arithmetic::Quotient => '/',
         Arithmetic::Remainder => '%',
     };
-    let too_large = |left: i128, right: i128| polars_err!(ComputeError: "{left} {mark} {right} does not fit in {dtype}");
+    let too_large = |left: i128, right: i128| too_large(format!("{left} {mark} {right} does not fit in {dtype}"));
     let (least, most) = match dtype {
         DataType::Int8 => (i128::from(i8::MIN), i128::from(i8::MAX)),
         DataType::Int16 => (i128::from(i16::MIN), i128::from(i16::MAX)),

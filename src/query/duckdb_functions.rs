@@ -1,11 +1,14 @@
 //! Functions of DuckDB that the engine lacks, for times, texts, lists and rows that hold the greatest or smallest value. Named and
 //! meant as there; nulls give nulls.
 
-use chrono::{DateTime, Datelike, NaiveDateTime};
+use chrono::{DateTime, Datelike, NaiveDate, NaiveDateTime};
 use polars::prelude::udf::UserDefinedFunction;
 use polars::prelude::*;
-use polars::sql::FunctionOptions;
+use polars::sql::{FunctionOptions, SQLContext};
 use regex::Regex;
+use sha2::{Digest, Sha256};
+
+use super::spatial_functions;
 
 /// What a function takes and gives.
 #[derive(Clone, Copy)]
@@ -29,6 +32,10 @@ enum Gives {
     Whole,
     Text,
     Truth,
+    Day,
+    Time,
+    /// A list of values of the first argument's type.
+    List,
     /// The sum of a list's numbers: a whole number of whole ones.
     Sum,
 }
@@ -41,7 +48,7 @@ const fn aggregate(name: &'static str, takes: usize, gives: Gives, run: fn(&[Col
     Function { name, takes: (takes, takes), names: 0, gives, aggregates: true, run }
 }
 
-const FUNCTIONS: [Function; 27] = [
+const FUNCTIONS: [Function; 41] = [
     Function { names: 1, ..scalar("date_trunc", (2, 2), Gives::Like(1), date_trunc) },
     Function { names: 1, ..scalar("date_diff", (3, 3), Gives::Whole, date_diff) },
     Function { names: 1, ..scalar("datediff", (3, 3), Gives::Whole, date_diff) },
@@ -56,6 +63,11 @@ const FUNCTIONS: [Function; 27] = [
     scalar("regexp_extract", (2, 3), Gives::Text, regexp_extract),
     scalar("regexp_replace", (3, 4), Gives::Text, regexp_replace),
     scalar("repeat", (2, 2), Gives::Text, repeat),
+    scalar("make_date", (3, 3), Gives::Day, make_date),
+    scalar("make_timestamp", (6, 6), Gives::Time, make_timestamp),
+    scalar("sha256", (1, 1), Gives::Text, sha256),
+    scalar("list_slice", (3, 3), Gives::Like(0), list_slice),
+    scalar("list_value", (1, 100), Gives::List, list_value),
     scalar("isnan", (1, 1), Gives::Truth, |c| truths(c, f64::is_nan)),
     scalar("isinf", (1, 1), Gives::Truth, |c| truths(c, f64::is_infinite)),
     scalar("isfinite", (1, 1), Gives::Truth, |c| truths(c, f64::is_finite)),
@@ -63,6 +75,15 @@ const FUNCTIONS: [Function; 27] = [
     aggregate("countif", 1, Gives::Whole, |c| whole(c, |met| met.iter().flatten().filter(|met| *met).count() as i64)),
     aggregate("bool_and", 1, Gives::Truth, |c| truth(c, |met| met.iter().flatten().all(|met| met))),
     aggregate("bool_or", 1, Gives::Truth, |c| truth(c, |met| met.iter().flatten().any(|met| met))),
+    aggregate("regr_slope", 2, Gives::Number, |c| pairs(c, |p| Pairs::slope(&p))),
+    aggregate("regr_intercept", 2, Gives::Number, |c| pairs(c, |p| Some(p.mean_y - p.slope()? * p.mean_x))),
+    aggregate("regr_r2", 2, Gives::Number, |c| pairs(c, Pairs::determination)),
+    aggregate("regr_avgx", 2, Gives::Number, |c| pairs(c, |p| (p.count > 0.0).then_some(p.mean_x))),
+    aggregate("regr_avgy", 2, Gives::Number, |c| pairs(c, |p| (p.count > 0.0).then_some(p.mean_y))),
+    aggregate("regr_count", 2, Gives::Whole, |c| pairs(c, |p| Some(p.count))?.cast(&DataType::Int64)),
+    aggregate("var_pop", 1, Gives::Number, |c| pairs(&[c[0].clone(), c[0].clone()], Pairs::variance)),
+    aggregate("stddev_pop", 1, Gives::Number, |c| pairs(&[c[0].clone(), c[0].clone()], |p| p.variance().map(f64::sqrt))),
+    aggregate("product", 1, Gives::Number, product),
     aggregate("arg_max", 2, Gives::Like(0), |c| at_extreme(c, true)),
     aggregate("argmax", 2, Gives::Like(0), |c| at_extreme(c, true)),
     aggregate("max_by", 2, Gives::Like(0), |c| at_extreme(c, true)),
@@ -101,6 +122,13 @@ pub(super) fn function(name: &str) -> Option<UserDefinedFunction> {
             Gives::Whole => DataType::Int64,
             Gives::Text => DataType::String,
             Gives::Truth => DataType::Boolean,
+            Gives::Day => DataType::Date,
+            Gives::Time => DataType::Datetime(TimeUnit::Microseconds, None),
+            Gives::List => {
+                let inner =
+                    fields.iter().map(|field| field.dtype().clone().materialize_unknown(true)).collect::<PolarsResult<Vec<_>>>()?;
+                DataType::List(Box::new(common(&inner)?))
+            }
             Gives::Sum => match fields.first().and_then(|field| field.dtype().inner_dtype()) {
                 Some(inner) if inner.is_integer() => DataType::Int64,
                 _ => DataType::Float64,
@@ -330,6 +358,192 @@ fn repeat(columns: &[Column]) -> PolarsResult<Column> {
     let longest = columns[0].str()?.iter().flatten().map(str::len).max().unwrap_or(0);
     polars_ensure!(longest.saturating_mul(count) <= 1 << 20, InvalidOperation: "the text would have more than 1 MiB");
     Ok(columns[0].str()?.iter().map(|text| text.map(|text| text.repeat(count))).collect::<StringChunked>().into_column())
+}
+
+/// A whole number of an argument in this row; one row stands for all.
+fn whole_at(column: &Int64Chunked, row: usize) -> Option<i64> {
+    column.get(if column.len() == 1 { 0 } else { row })
+}
+
+/// The arguments as whole numbers, and the rows that they are for.
+fn all_whole(columns: &[Column]) -> PolarsResult<(Vec<Int64Chunked>, usize)> {
+    let rows = columns.iter().map(Column::len).find(|&length| length != 1).unwrap_or(1);
+    let whole = |column: &Column| Ok(column.cast(&DataType::Int64)?.i64()?.clone());
+    Ok((columns.iter().map(whole).collect::<PolarsResult<_>>()?, rows))
+}
+
+fn day_of(parts: &[Int64Chunked], row: usize) -> PolarsResult<Option<NaiveDate>> {
+    let part = |at: usize| whole_at(&parts[at], row);
+    let (Some(year), Some(month), Some(day)) = (part(0), part(1), part(2)) else { return Ok(None) };
+    let found = i32::try_from(year).ok().zip(u32::try_from(month).ok()).zip(u32::try_from(day).ok());
+    let found = found.and_then(|((year, month), day)| NaiveDate::from_ymd_opt(year, month, day));
+    found.map(Some).ok_or_else(|| polars_err!(InvalidOperation: "{year}-{month}-{day} is no day"))
+}
+
+fn make_date(columns: &[Column]) -> PolarsResult<Column> {
+    let (parts, rows) = all_whole(columns)?;
+    // Days are counted from 1970 on.
+    let day = |row: usize| Ok(day_of(&parts, row)?.map(|day| day.num_days_from_ce() - 719_163));
+    Ok((0..rows).map(day).collect::<PolarsResult<Int32Chunked>>()?.into_series().cast(&DataType::Date)?.into_column())
+}
+
+fn make_timestamp(columns: &[Column]) -> PolarsResult<Column> {
+    let (parts, rows) = all_whole(&columns[..5])?;
+    let seconds = columns[5].cast(&DataType::Float64)?;
+    let (seconds, rows) = (seconds.f64()?, rows.max(columns[5].len()));
+    let time = |row: usize| -> PolarsResult<Option<i64>> {
+        let Some(day) = day_of(&parts, row)? else { return Ok(None) };
+        let (hour, minute) = (whole_at(&parts[3], row), whole_at(&parts[4], row));
+        let second = seconds.get(if seconds.len() == 1 { 0 } else { row });
+        let (Some(hour), Some(minute), Some(second)) = (hour, minute, second) else { return Ok(None) };
+        let possible = (0..24).contains(&hour) && (0..60).contains(&minute) && (0.0..60.0).contains(&second);
+        polars_ensure!(possible, InvalidOperation: "{hour}:{minute}:{second} is no time of a day");
+        let midnight = day.and_time(chrono::NaiveTime::MIN).and_utc().timestamp_micros();
+        Ok(Some(midnight + (hour * 3600 + minute * 60) * 1_000_000 + (second * 1e6).round() as i64))
+    };
+    let times = (0..rows).map(time).collect::<PolarsResult<Int64Chunked>>()?.into_series();
+    Ok(times.cast(&DataType::Datetime(TimeUnit::Microseconds, None))?.into_column())
+}
+
+fn sha256(columns: &[Column]) -> PolarsResult<Column> {
+    let digest = |text: &str| Sha256::digest(text.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+    Ok(columns[0].str()?.iter().map(|text| text.map(digest)).collect::<StringChunked>().into_column())
+}
+
+/// Elements of each list from one place to another, both within, counted from 1, or from the end where they are negative.
+fn list_slice(columns: &[Column]) -> PolarsResult<Column> {
+    let lists = columns[0].list()?;
+    let (bounds, _) = all_whole(&columns[1..])?;
+    let rows = columns.iter().map(Column::len).find(|&length| length != 1).unwrap_or(1);
+    let slice = |row: usize| {
+        let list = lists.get_as_series(if lists.len() == 1 { 0 } else { row })?;
+        let length = list.len() as i64;
+        let place = |bound: i64| if bound < 0 { length + bound + 1 } else { bound };
+        let from = place(whole_at(&bounds[0], row)?).max(1);
+        let to = place(whole_at(&bounds[1], row)?).min(length);
+        Some(list.slice(from - 1, usize::try_from(to - from + 1).unwrap_or(0)))
+    };
+    Ok((0..rows).map(slice).collect::<ListChunked>().into_series().cast(columns[0].dtype())?.into_column())
+}
+
+/// The type that all values can have.
+fn common(types: &[DataType]) -> PolarsResult<DataType> {
+    let known: Vec<&DataType> = types.iter().filter(|dtype| !dtype.is_null()).collect();
+    let Some(first) = known.first() else { return Ok(DataType::Null) };
+    if known.iter().all(|dtype| dtype == first) {
+        return Ok((*first).clone());
+    }
+    polars_ensure!(known.iter().all(|dtype| dtype.is_numeric()), InvalidOperation: "the values of a list have one type");
+    Ok(if known.iter().any(|dtype| dtype.is_float()) { DataType::Float64 } else { DataType::Int64 })
+}
+
+fn list_value(columns: &[Column]) -> PolarsResult<Column> {
+    let types: Vec<DataType> = columns.iter().map(|column| column.dtype().clone()).collect();
+    let dtype = common(&types)?;
+    let values = columns.iter().map(|column| column.cast(&dtype)).collect::<PolarsResult<Vec<_>>>()?;
+    let rows = columns.iter().map(Column::len).find(|&length| length != 1).unwrap_or(1);
+    let list = |row: usize| -> PolarsResult<Option<Series>> {
+        let value = |column: &Column| column.get(if column.len() == 1 { 0 } else { row }).map(AnyValue::into_static);
+        let values = values.iter().map(value).collect::<PolarsResult<Vec<_>>>()?;
+        Series::from_any_values_and_dtype(PlSmallStr::EMPTY, &values, &dtype, false).map(Some)
+    };
+    let lists = (0..rows).map(list).collect::<PolarsResult<Vec<_>>>()?.into_iter().collect::<ListChunked>();
+    Ok(lists.into_series().cast(&DataType::List(Box::new(dtype)))?.into_column())
+}
+
+/// A function of lists that computes `body`, an expression of the engine over the element `x`, for each element; `keeps` has only
+/// those elements stay for which it is true.
+pub(super) fn of_elements(name: &str, body: String, keeps: bool) -> UserDefinedFunction {
+    let computed = move |elements: Series| -> PolarsResult<LazyFrame> {
+        let frame = DataFrame::new(elements.len(), vec![elements.with_name("x".into()).into_column()])?;
+        let mut context = SQLContext::new().with_function_registry(spatial_functions::registry(Vec::new()));
+        context.register("t", frame.lazy());
+        context.execute(&format!("SELECT \"x\", {body} AS \"value\" FROM t"))
+    };
+    let compute = computed.clone();
+    let values = move |columns: &mut [Column]| -> PolarsResult<Column> {
+        let [lists] = columns else { polars_bail!(InvalidOperation: "a lambda is called for one list") };
+        let (name, lists) = (lists.name().clone(), lists.list()?.clone());
+        let rows: Vec<Option<Series>> = (0..lists.len()).map(|row| lists.get_as_series(row)).collect();
+        let mut elements = Series::new_empty(PlSmallStr::EMPTY, lists.inner_dtype());
+        for row in rows.iter().flatten() {
+            elements.append(row)?;
+        }
+        let answers = compute(elements)?.collect()?;
+        let answers = answers.column("value")?.as_materialized_series().clone();
+        let mut start = 0i64;
+        let mut found: Vec<Option<Series>> = Vec::with_capacity(rows.len());
+        for row in rows {
+            let Some(row) = row else {
+                found.push(None);
+                continue;
+            };
+            let part = answers.slice(start, row.len());
+            start += row.len() as i64;
+            found.push(Some(if keeps { row.filter(part.bool()?)? } else { part }));
+        }
+        let inner = if keeps { lists.inner_dtype().clone() } else { answers.dtype().clone() };
+        let lists = found.into_iter().collect::<ListChunked>().into_series();
+        Ok(lists.cast(&DataType::List(Box::new(inner)))?.with_name(name).into_column())
+    };
+    let field = move |_: &Schema, fields: &[Field]| {
+        let Some(list) = fields.first() else { polars_bail!(InvalidOperation: "a lambda is called for one list") };
+        let Some(inner) = list.dtype().inner_dtype() else { polars_bail!(InvalidOperation: "{} is no list", list.name()) };
+        if keeps {
+            return Ok(list.clone());
+        }
+        let schema = computed(Series::new_empty(PlSmallStr::EMPTY, inner))?.collect_schema()?;
+        Ok(Field::new(list.name().clone(), DataType::List(Box::new(schema.try_get("value")?.clone()))))
+    };
+    let mut function = UserDefinedFunction::new(name.into(), BaseColumnUdf::new(values, field));
+    function.options = FunctionOptions::elementwise();
+    function
+}
+
+/// Moments of the pairs of numbers that are both known.
+struct Pairs {
+    count: f64,
+    mean_x: f64,
+    mean_y: f64,
+    xx: f64,
+    yy: f64,
+    xy: f64,
+}
+
+impl Pairs {
+    fn variance(self) -> Option<f64> {
+        (self.count > 0.0).then(|| self.xx / self.count)
+    }
+
+    fn slope(&self) -> Option<f64> {
+        (self.count > 0.0 && self.xx != 0.0).then(|| self.xy / self.xx)
+    }
+
+    fn determination(self) -> Option<f64> {
+        match (self.count > 0.0 && self.xx != 0.0, self.yy == 0.0) {
+            (false, _) => None,
+            (true, true) => Some(1.0),
+            (true, false) => Some(self.xy * self.xy / (self.xx * self.yy)),
+        }
+    }
+}
+
+/// A number of the pairs of `y` and `x`.
+fn pairs(columns: &[Column], of: impl Fn(Pairs) -> Option<f64>) -> PolarsResult<Column> {
+    let (y, x) = (columns[0].cast(&DataType::Float64)?, columns[1].cast(&DataType::Float64)?);
+    let known: Vec<(f64, f64)> = y.f64()?.iter().zip(x.f64()?.iter()).filter_map(|(y, x)| y.zip(x)).collect();
+    let count = known.len() as f64;
+    let (mean_y, mean_x) = (known.iter().map(|(y, _)| y).sum::<f64>() / count, known.iter().map(|(_, x)| x).sum::<f64>() / count);
+    let sum = |of: fn(f64, f64) -> f64| known.iter().map(|(y, x)| of(y - mean_y, x - mean_x)).sum::<f64>();
+    let moments = Pairs { count, mean_x, mean_y, xx: sum(|_, x| x * x), yy: sum(|y, _| y * y), xy: sum(|y, x| y * x) };
+    Ok([of(moments)].into_iter().collect::<Float64Chunked>().into_column())
+}
+
+fn product(columns: &[Column]) -> PolarsResult<Column> {
+    let numbers = columns[0].cast(&DataType::Float64)?;
+    let numbers = numbers.f64()?;
+    let known = numbers.null_count() < numbers.len();
+    Ok([known.then(|| numbers.iter().flatten().product())].into_iter().collect::<Float64Chunked>().into_column())
 }
 
 /// The first argument in the row where the second is greatest or smallest.

@@ -1,361 +1,879 @@
-//! What the engine reads otherwise than DuckDB does becomes what it reads alike; where there is no such spelling, the statement is
-//! refused with one that works. Pure text.
+//! Expressions that the engine reads otherwise than DuckDB does become what it reads alike; where there is no such expression, the
+//! statement is refused with one that works. Names are resolved before: all columns here are those of one frame.
 
-use super::clauses::{Clauses, Edits, NO_NAMES};
-use super::joins::{self, Refusal};
-use super::sql_dialect::{Kind, Rewritten};
+use std::cell::RefCell;
+use std::ops::ControlFlow;
+
+use polars::prelude::udf::UserDefinedFunction;
+use polars::prelude::{DataType, Schema};
+use sqlparser::ast::{
+    AccessExpr, BinaryOperator, DataType as SqlType, DuplicateTreatment, Expr, Function, FunctionArg, FunctionArgExpr,
+    FunctionArgumentClause, FunctionArguments, Ident, Interval, OneOrManyWithParens, OrderByExpr, Spanned, Subscript,
+    TrimWhereField, UnaryOperator, Value, VisitMut, VisitorMut,
+};
+use sqlparser::dialect::GenericDialect;
+use sqlparser::parser::Parser;
+use sqlparser::tokenizer::Span;
+
+use super::source_span::Source;
+use super::sql_dialect::POWER;
+use super::{advice, duckdb_functions, spatial_functions};
+use crate::error::{Error, Result};
 
 /// Functions of all rows of a group.
-const AGGREGATES: [&str; 48] = [
-    "count",
-    "sum",
-    "avg",
-    "mean",
-    "min",
-    "max",
-    "median",
-    "mode",
-    "stddev",
-    "stddev_samp",
-    "stddev_pop",
-    "variance",
-    "var_samp",
-    "var_pop",
-    "first",
-    "last",
+const AGGREGATES: [&str; 56] = [
     "any_value",
+    "approx_count_distinct",
+    "approx_quantile",
     "arbitrary",
-    "list",
+    "arg_max",
+    "arg_min",
+    "argmax",
+    "argmin",
     "array_agg",
-    "string_agg",
+    "avg",
+    "bool_and",
+    "bool_or",
+    "corr",
+    "count",
+    "count_if",
+    "countif",
+    "covar",
+    "covar_pop",
+    "covar_samp",
+    "first",
     "group_concat",
+    "last",
+    "list",
     "listagg",
+    "max",
+    "max_by",
+    "mean",
+    "median",
+    "min",
+    "min_by",
+    "mode",
+    "percentile_cont",
+    "percentile_disc",
+    "product",
     "quantile",
     "quantile_cont",
     "quantile_disc",
-    "approx_quantile",
-    "approx_count_distinct",
-    "count_if",
-    "countif",
-    "bool_and",
-    "bool_or",
-    "arg_max",
-    "argmax",
-    "max_by",
-    "arg_min",
-    "argmin",
-    "min_by",
-    "corr",
-    "covar",
-    "covar_samp",
-    "covar_pop",
-    "bit_and",
-    "bit_or",
+    "regr_count",
+    "regr_intercept",
+    "regr_r2",
+    "regr_slope",
     "std",
+    "stddev",
+    "stddev_pop",
+    "stddev_samp",
     "stdev",
+    "string_agg",
+    "sum",
+    "total",
     "var",
-    "bit_xor",
+    "var_pop",
+    "var_samp",
+    "variance",
+    "stdev_samp",
+    "regr_avgx",
+    "regr_avgy",
 ];
 
-/// The statement in a spelling that the engine reads as DuckDB reads the statement; the statement itself where it is refused.
-pub(super) fn respelled(sql: &str) -> Rewritten {
-    checked(sql).unwrap_or_else(|_| Rewritten { text: sql.to_owned(), pieces: vec![(0, 0)] })
+/// Functions that need OVER.
+const WINDOWS: [&str; 11] = [
+    "cume_dist",
+    "dense_rank",
+    "first_value",
+    "lag",
+    "last_value",
+    "lead",
+    "nth_value",
+    "ntile",
+    "percent_rank",
+    "rank",
+    "row_number",
+];
+
+/// Functions of one row that the engine has under the same name, with the meaning of DuckDB.
+const ENGINE: [&str; 82] = [
+    "abs",
+    "acos",
+    "acosd",
+    "array_contains",
+    "array_get",
+    "array_length",
+    "array_lower",
+    "array_mean",
+    "array_reverse",
+    "array_sum",
+    "array_to_string",
+    "array_unique",
+    "array_upper",
+    "asin",
+    "asind",
+    "atan",
+    "atan2",
+    "atan2d",
+    "atand",
+    "bit_count",
+    "bit_length",
+    "cbrt",
+    "ceil",
+    "ceiling",
+    "char_length",
+    "character_length",
+    "coalesce",
+    "concat",
+    "concat_ws",
+    "cos",
+    "cosd",
+    "cot",
+    "cotd",
+    "date_part",
+    "degrees",
+    "div",
+    "ends_with",
+    "exp",
+    "floor",
+    "greatest",
+    "if",
+    "ifnull",
+    "initcap",
+    "least",
+    "left",
+    "length",
+    "ln",
+    "log10",
+    "log1p",
+    "log2",
+    "lower",
+    "lpad",
+    "ltrim",
+    "mod",
+    "normalize",
+    "nullif",
+    "octet_length",
+    "pi",
+    "power",
+    "pow",
+    "radians",
+    "regexp_like",
+    "replace",
+    "reverse",
+    "right",
+    "round",
+    "rpad",
+    "rtrim",
+    "sign",
+    "sin",
+    "sind",
+    "split_part",
+    "sqrt",
+    "starts_with",
+    "strftime",
+    "string_to_array",
+    "strptime",
+    "substr",
+    "tan",
+    "tand",
+    "trunc",
+    "upper",
+];
+
+/// Functions under another name, as expressions of their arguments `_0`, `_1`, ….
+const SPELLED: &[(&str, &str)] = &[
+    ("date", "CAST(_0 AS DATE)"),
+    ("datetrunc", "date_trunc(_0, _1)"),
+    ("day", "date_part('day', _0)"),
+    ("dayofmonth", "date_part('day', _0)"),
+    ("dayofweek", "date_part('dow', _0)"),
+    ("dayofyear", "date_part('doy', _0)"),
+    ("hour", "date_part('hour', _0)"),
+    ("instr", "text_position(_0, _1)"),
+    ("isodow", "date_part('isodow', _0)"),
+    ("lcase", "lower(_0)"),
+    ("list_avg", "array_mean(_0)"),
+    ("list_contains", "array_contains(_0, _1)"),
+    ("list_distinct", "array_unique(_0)"),
+    ("list_element", "array_get(_0, _1)"),
+    ("list_extract", "array_get(_0, _1)"),
+    ("list_has", "array_contains(_0, _1)"),
+    ("list_max", "array_upper(_0)"),
+    ("list_min", "array_lower(_0)"),
+    ("list_reverse", "array_reverse(_0)"),
+    ("array_slice", "list_slice(_0, _1, _2)"),
+    ("minute", "date_part('minute', _0)"),
+    ("month", "date_part('month', _0)"),
+    ("pow", "pow(CAST(_0 AS DOUBLE), _1)"),
+    ("power", "pow(CAST(_0 AS DOUBLE), _1)"),
+    ("prefix", "starts_with(_0, _1)"),
+    ("quarter", "date_part('quarter', _0)"),
+    ("regexp_matches", "regexp_like(_0, _1)"),
+    ("second", "date_part('second', _0)"),
+    ("str_split", "string_to_array(_0, _1)"),
+    ("string_split", "string_to_array(_0, _1)"),
+    ("strlen", "octet_length(_0)"),
+    ("strpos", "text_position(_0, _1)"),
+    ("suffix", "ends_with(_0, _1)"),
+    ("ucase", "upper(_0)"),
+    ("week", "date_part('week', _0)"),
+    ("weekofyear", "date_part('week', _0)"),
+    ("year", "date_part('year', _0)"),
+];
+
+/// Functions that are handled one by one.
+const OTHERS: [&str; 12] = [
+    "array_transform",
+    "current_date",
+    "current_timestamp",
+    "filter",
+    "get_current_timestamp",
+    "len",
+    "list_filter",
+    "list_transform",
+    "log",
+    "now",
+    "today",
+    "unnest",
+];
+
+/// All functions by name.
+pub(super) fn function_names() -> impl Iterator<Item = &'static str> {
+    let spelled = SPELLED.iter().map(|(name, _)| *name);
+    let ours = spatial_functions::names().chain(duckdb_functions::names());
+    AGGREGATES.into_iter().chain(WINDOWS).chain(ENGINE).chain(OTHERS).chain(spelled).chain(ours)
 }
 
-/// Why a statement can't be run as it is meant.
-pub(super) fn refused(sql: &str) -> Option<Refusal> {
-    checked(sql).err()
+/// The name of a function in lower case.
+pub(super) fn name_of(function: &Function) -> String {
+    function.name.to_string().trim_matches('"').to_lowercase()
 }
 
-type Pass = fn(&Clauses, &mut Edits) -> Result<(), Refusal>;
-
-fn checked(sql: &str) -> Result<Rewritten, Refusal> {
-    let passes: [Pass; 5] = [aggregates, tables, joins::joins, truths, orders];
-    let mut whole = Rewritten { text: sql.to_owned(), pieces: vec![(0, 0)] };
-    for pass in passes {
-        let text = std::mem::take(&mut whole.text);
-        let clauses = Clauses::new(&text);
-        let mut edits = Edits::default();
-        pass(&clauses, &mut edits)?;
-        if edits.is_empty() {
-            whole.text = text;
-            continue;
-        }
-        let changed = edits.applied(&clauses.tokens);
-        let pieces = changed.pieces.iter().map(|(out, middle)| (*out, whole.origin(*middle))).collect();
-        whole = Rewritten { text: changed.text, pieces };
-    }
-    Ok(whole)
+/// True for an aggregation over the rows of a group.
+pub(super) fn is_aggregate(function: &Function) -> bool {
+    function.over.is_none() && is_aggregate_name(&name_of(function))
 }
 
-/// True for the name of an aggregation that is called here.
-pub(super) fn is_aggregate(clauses: &Clauses, at: usize) -> bool {
-    clauses.is(at + 1, "(") && clauses.is_any(at, &AGGREGATES) && !clauses.is(at.wrapping_sub(1), ".")
+/// True for the name of an aggregation, in lower case.
+pub(super) fn is_aggregate_name(name: &str) -> bool {
+    AGGREGATES.contains(&name)
 }
 
-/// True where OVER, or FILTER (…) and OVER, follow the call that closes here.
-fn is_window(clauses: &Clauses, close: usize) -> bool {
-    let after = if clauses.is(close + 1, "filter") { clauses.closing(close + 2).unwrap_or(close) } else { close };
-    clauses.is(after + 1, "over")
+/// The place of a function's name.
+pub(super) fn span_of(function: &Function) -> Span {
+    function.name.span()
 }
 
-/// Refuses aggregations inside of those over windows, and columns beside aggregations without GROUP BY.
-fn aggregates(clauses: &Clauses, _: &mut Edits) -> Result<(), Refusal> {
-    for at in (0..clauses.len()).filter(|at| is_aggregate(clauses, *at)) {
-        let Some(close) = clauses.closing(at + 1) else { continue };
-        let inner = (at + 2..close).find(|inner| is_aggregate(clauses, *inner));
-        let subquery = (at + 2..close).any(|inner| clauses.is(inner, "select"));
-        if let Some(inner) = inner.filter(|_| !subquery) {
-            let summary = format!("{}() can't stand within {}()", clauses.text(inner), clauses.text(at));
-            let hint = "compute the groups in a subquery: SELECT k, s, sum(s) OVER () FROM (SELECT k, sum(x) AS s FROM data GROUP BY k) AS g";
-            return Err((summary, hint.into()));
-        }
-    }
-    for select in (0..clauses.len()).filter(|at| clauses.is(*at, "select")) {
-        ungrouped(clauses, select)?;
-    }
-    Ok(())
+/// A column of the frame.
+pub(super) fn column(name: &str) -> Expr {
+    Expr::Identifier(Ident::with_quote('"', name))
 }
 
-fn ungrouped(clauses: &Clauses, select: usize) -> Result<(), Refusal> {
-    let depth = clauses.depth(select);
-    let sets = |at: usize| clauses.is_any(at, &["union", "intersect", "except"]) && !clauses.is(at + 1, "(");
-    let end = clauses.until(select + 1, depth, sets);
-    let clause = |word: &str| (select..end).find(|at| clauses.depth(*at) == depth && clauses.is(*at, word));
-    let Some(from) = (select..end).find(|at| clauses.depth(*at) == depth && clauses.is_from(*at)) else { return Ok(()) };
-    let grouped = clause("group").is_some();
-    let mut aggregate = None;
-    let mut column = None;
-    let mut window = false;
-    let mut at = select + 1;
-    while at < from {
-        if is_aggregate(clauses, at) {
-            let close = clauses.closing(at + 1).unwrap_or(from);
-            if !is_window(clauses, close) {
-                aggregate = aggregate.or(Some(at));
-                at = close + 1;
-                // A FILTER looks at rows, as the aggregation does.
-                if clauses.is(at, "filter") {
-                    at = clauses.closing(at + 1).unwrap_or(from) + 1;
-                }
-                continue;
+/// A text as a literal.
+pub(super) fn literal(text: &str) -> Expr {
+    Expr::value(Value::SingleQuotedString(text.to_owned()))
+}
+
+/// True for columns that planning made, which have no place in the statement.
+pub(super) fn is_generated(ident: &Ident) -> bool {
+    ident.span == Span::empty()
+}
+
+/// `template` with arguments in the place of `_0`, `_1`, …; brackets keep the arguments whole.
+pub(super) fn expression(template: &str, arguments: Vec<Expr>) -> Expr {
+    struct Fill(Vec<Expr>);
+    impl VisitorMut for Fill {
+        type Break = ();
+        fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
+            if let Expr::Identifier(Ident { value, quote_style: None, .. }) = expr
+                && let Some(argument) =
+                    value.strip_prefix('_').and_then(|digits| digits.parse::<usize>().ok()).and_then(|at| self.0.get(at))
+            {
+                *expr = argument.clone();
             }
+            ControlFlow::Continue(())
         }
-        if clauses.is(at, "over") {
-            let close = clauses.closing(at + 1).unwrap_or(from);
-            window |= clauses.is(at + 1, "(") && (at..close).any(|at| is_aggregate(clauses, at));
-            at = if clauses.is(at + 1, "(") { clauses.closing(at + 1).unwrap_or(from) + 1 } else { at + 2 };
-            continue;
-        }
-        // A subquery has its own.
-        if clauses.is(at, "(") && clauses.is(at + 1, "select") {
-            at = clauses.closing(at).unwrap_or(from) + 1;
-            continue;
-        }
-        // What follows AS is a name or a type.
-        if clauses.is(at, "as") || clauses.is(at, ":") {
-            at += 2;
-            continue;
-        }
-        let plain = clauses.is_name(at)
-            && !clauses.is_any(at, &NO_NAMES)
-            && !clauses.is_any(at, &NO_COLUMNS)
-            && !clauses.is_any(at + 1, &["(", "from"]);
-        let follows = at.checked_sub(1).is_some_and(|before| {
-            before == select
-                || clauses.is_any(
-                    before,
-                    &[",", "(", "+", "-", "*", "/", "%", "|", "=", "<", ">", "distinct", "when", "then", "else", "case"],
-                )
-        });
-        let star = clauses.is(at, "*") && clauses.is_any(at.wrapping_sub(1), &["select", ",", "distinct", "."]);
-        if (plain && follows) || star {
-            column = column.or(Some(at));
-        }
-        at += 1;
     }
-    match (aggregate, column) {
-        (Some(aggregate), Some(column)) if !grouped => {
-            let (name, called) = (clauses.text(column), clauses.text(aggregate));
-            let summary = format!("{name} has a value for every row and {called}() only one for all of them");
-            Err((summary, format!("add GROUP BY {name}, or take any_value({name}), or {called}(…) OVER ()")))
+    let parsed = Parser::new(&GenericDialect).try_with_sql(template).and_then(|mut parser| parser.parse_expr());
+    // Templates are constants of this crate; one that does not parse reaches the engine as it is and is refused there.
+    let mut expr = parsed.unwrap_or_else(|_| Expr::Identifier(Ident::new(template)));
+    let _ = expr.visit(&mut Fill(arguments.into_iter().map(whole).collect()));
+    expr
+}
+
+/// The expression in brackets, unless nothing can come between its parts.
+fn whole(expr: Expr) -> Expr {
+    match expr {
+        Expr::Identifier(_) | Expr::Value(_) | Expr::Nested(_) | Expr::Function(_) | Expr::Cast { .. } | Expr::TypedString(_) => {
+            expr
         }
-        // An aggregation in a window is that of a group, which the engine has not yet computed.
-        _ if window && grouped => {
-            let hint = "compute the groups in a subquery: SELECT *, rank() OVER (ORDER BY n DESC) FROM (SELECT k, count(*) AS n FROM data GROUP BY k) AS g";
-            Err(("a window can't look at an aggregation of the same SELECT".into(), hint.into()))
-        }
-        _ => Ok(()),
+        Expr::CompoundIdentifier(_) | Expr::Array(_) | Expr::Case { .. } => expr,
+        other => Expr::Nested(Box::new(other)),
     }
 }
 
-/// Words in a list of columns that are no columns, beside [`NO_NAMES`].
-const NO_COLUMNS: [&str; 8] = ["all", "on", "try_cast", "filter", "over", "exclude", "current_date", "current_timestamp"];
-
-/// A table of WITH goes before the dataset's table of the same name, but for its own text.
-fn tables(clauses: &Clauses, edits: &mut Edits) -> Result<(), Refusal> {
-    let is_ours = |name: &str| {
-        let level = name.strip_prefix("level").or_else(|| name.strip_prefix('l'));
-        name == "data" || level.is_some_and(|digits| !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit()))
-    };
-    for with in (0..clauses.len()).filter(|at| clauses.is(*at, "with") && clauses.is_name(*at + 1)) {
-        let depth = clauses.depth(with);
-        let end = clauses.until(with + 1, depth, |_| false);
-        let mut at = with + 1 + usize::from(clauses.is(with + 1, "recursive"));
-        let mut named: Vec<(&str, usize)> = Vec::new();
-        loop {
-            let name = at;
-            at += 1;
-            if clauses.is(at, "(") {
-                at = clauses.closing(at).unwrap_or(end) + 1;
-            }
-            let is_table = clauses.is(at, "as");
-            while clauses.is_any(at, &["as", "not", "materialized"]) {
-                at += 1;
-            }
-            let Some(close) = clauses.closing(at).filter(|_| is_table && clauses.is(at, "(")) else { break };
-            let plain = clauses.text(name).trim_matches('"');
-            if is_ours(plain) {
-                edits.replace(clauses, name..name + 1, format!("with_{plain}"));
-                named.push((plain, close + 1));
-            }
-            at = close + 1;
-            if !clauses.is(at, ",") {
-                break;
-            }
-            at += 1;
-        }
-        if let Some((name, _)) = named.first().filter(|_| depth > 0) {
-            let hint = format!("put it at the beginning, under another name: WITH my_{name} AS (…) SELECT * FROM my_{name}");
-            return Err((format!("WITH {name} can't stand in a subquery"), hint));
-        }
-        for (name, start) in named {
-            renamed(clauses, name, start..end, edits)?;
-        }
-    }
-    Ok(())
+/// What a call is given.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Call {
+    pub arguments: Vec<Expr>,
+    pub distinct: bool,
+    pub order: Vec<OrderByExpr>,
+    pub ignores_nulls: bool,
+    /// `count(*)`.
+    pub star: bool,
 }
 
-/// Has `name` mean the table of WITH in these pieces.
-fn renamed(clauses: &Clauses, name: &str, within: std::ops::Range<usize>, edits: &mut Edits) -> Result<(), Refusal> {
-    for at in within {
-        let is_it = clauses.is_name(at) && clauses.text(at).trim_matches('"') == name;
-        if !is_it || clauses.is(at.wrapping_sub(1), ".") {
-            continue;
-        }
-        let after_from = clauses.is_from(at.wrapping_sub(1)) || clauses.is(at.wrapping_sub(1), "join");
-        let depth = clauses.depth(at);
-        let listed = clauses.is(at.wrapping_sub(1), ",") && {
-            let clause = (0..at).rev().find(|before| {
-                clauses.depth(*before) < depth
-                    || (clauses.depth(*before) == depth
-                        && (clauses.is_clause(*before) || clauses.is_any(*before, &["join", "by", "with"])))
-            });
-            clause.is_some_and(|clause| clauses.depth(clause) == depth && (clauses.is_from(clause) || clauses.is(clause, "join")))
-        };
-        let is_alias = clauses.is(at.wrapping_sub(1), "as")
-            || (clauses.is(at + 1, "as") && clauses.is(at + 2, "("))
-            || (clauses.is_name(at.wrapping_sub(1))
-                && !clauses.is_clause(at.wrapping_sub(1))
-                && !after_from
-                && !clauses.is(at + 1, "."));
-        if after_from || listed || clauses.is(at + 1, ".") {
-            edits.replace(clauses, at..at + 1, format!("with_{name}"));
-        } else if is_alias {
-            return Err((
-                format!("{name} is the name of a table of the dataset, of one of WITH, and of something else"),
-                format!("give the table of WITH another name: WITH my_{name} AS (…) SELECT * FROM my_{name}"),
-            ));
+/// The arguments of a call, taken apart.
+///
+/// # Errors
+/// Clauses within the brackets that mean nothing here.
+pub(super) fn call_of(source: &Source, function: &Function) -> Result<Call> {
+    use sqlparser::ast::NullTreatment;
+    let unsupported =
+        |what: String| source.locate(Error::usage(format!("{}() can't have {what}", name_of(function))), span_of(function));
+    let mut call = Call { ignores_nulls: function.null_treatment == Some(NullTreatment::IgnoreNulls), ..Call::default() };
+    let FunctionArguments::List(list) = &function.args else { return Ok(call) };
+    call.distinct = list.duplicate_treatment == Some(DuplicateTreatment::Distinct);
+    for argument in &list.args {
+        match argument {
+            FunctionArg::Unnamed(FunctionArgExpr::Expr(expr)) => call.arguments.push(expr.clone()),
+            FunctionArg::Unnamed(FunctionArgExpr::Wildcard) => call.star = true,
+            other => return Err(unsupported(format!("the argument {other}"))),
         }
     }
-    Ok(())
-}
-
-/// IS [NOT] TRUE, FALSE, UNKNOWN and DISTINCT FROM, numbers that the engine does not read, days as times.
-fn truths(clauses: &Clauses, edits: &mut Edits) -> Result<(), Refusal> {
-    for at in 0..clauses.len() {
-        if clauses.is(at, "is") {
-            let not = usize::from(clauses.is(at + 1, "not"));
-            let value = at + 1 + not;
-            let denied = if not == 1 { " = FALSE" } else { "" };
-            if clauses.is(value, "unknown") {
-                edits.replace(clauses, value..value + 1, "NULL");
-            } else if clauses.is_any(value, &["true", "false"]) {
-                if clauses.is_any(at.wrapping_sub(2), &["like", "ilike"]) {
-                    let hint = format!("write (… {} …) IS {}", clauses.text(at - 2), clauses.text(value));
-                    return Err((format!("{} … IS {} needs brackets", clauses.text(at - 2), clauses.text(value)), hint));
-                }
-                edits.replace(clauses, at..value + 1, format!("<=> {}{denied}", clauses.text(value)));
-            } else if clauses.is(value, "distinct") && clauses.is(value + 1, "from") {
-                // The engine would take all that follows for what is compared.
-                let depth = clauses.depth(at);
-                let end = clauses.until(value + 2, depth, |at| {
-                    clauses.is_any(at, &["and", "or", ",", "as", "asc", "desc", "nulls", "join", "is"]) || clauses.is_clause(at)
-                });
-                edits.replace(clauses, at..value + 2, "<=> (");
-                if let Some(last) = clauses.pieces.get(end.wrapping_sub(1)) {
-                    edits.after(last.at, if not == 1 { ")" } else { ") = FALSE" });
-                }
-            }
-        }
-        let text = clauses.text(at);
-        if clauses.is(at, "timestamp") && clauses.text(at + 1).len() == 12 && clauses.text(at + 1).starts_with('\'') {
-            let day = clauses.text(at + 1).trim_matches('\'');
-            edits.replace(clauses, at + 1..at + 2, format!("'{day} 00:00:00'"));
-        }
-        let is_number =
-            clauses.pieces.get(at).is_some_and(|piece| piece.kind == Kind::Closed && !piece.text.starts_with(['\'', '"', '`']));
-        if is_number && let Some(spelled) = number(text, clauses.is(at.wrapping_sub(1), "-")) {
-            edits.replace(clauses, at..at + 1, spelled);
+    for clause in &list.clauses {
+        match clause {
+            FunctionArgumentClause::OrderBy(keys) => call.order = nulls_last(keys),
+            FunctionArgumentClause::IgnoreOrRespectNulls(NullTreatment::IgnoreNulls) => call.ignores_nulls = true,
+            FunctionArgumentClause::IgnoreOrRespectNulls(_) => {}
+            other => return Err(unsupported(other.to_string())),
         }
     }
-    Ok(())
-}
-
-/// A number as the engine reads it; `None` where it does.
-fn number(text: &str, negative: bool) -> Option<String> {
-    let is_digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    if let Some((whole, power)) = text.split_once(['e', 'E']) {
-        return (is_digits(whole) && (power.is_empty() || is_digits(power))).then(|| format!("{whole}.0e{power}"));
-    }
-    if !is_digits(text) || text.parse::<i64>().is_ok() || (negative && text == "9223372036854775808") {
-        return None;
-    }
-    match text.parse::<u64>() {
-        Ok(_) if !negative => Some(format!("CAST('{text}' AS UBIGINT)")),
-        _ => Some(format!("{text}.0")),
-    }
+    call.star |= call.arguments.is_empty();
+    Ok(call)
 }
 
 /// What has no value comes last in every order that does not say otherwise.
-fn orders(clauses: &Clauses, edits: &mut Edits) -> Result<(), Refusal> {
-    let ends =
-        ["limit", "offset", "rows", "range", "groups", "qualify", "union", "except", "intersect", "fetch", "using", "tablesample"];
-    for order in (0..clauses.len()).filter(|at| clauses.is(*at, "order") && clauses.is(*at + 1, "by")) {
-        let depth = clauses.depth(order);
-        let in_window = (0..order).rev().find(|at| clauses.depth(*at) < depth).is_some_and(|open| {
-            clauses.is(open.wrapping_sub(1), "over")
-                || (clauses.is(open.wrapping_sub(1), "as") && clauses.is_any(open + 1, &["partition", "order"]))
-        });
-        let mut item = order + 2;
-        loop {
-            let end = clauses.until(item, depth, |at| clauses.is(at, ",") || (at > item && clauses.is_any(at, &ends)));
-            let nulls = (item..end).find(|at| clauses.depth(*at) == depth && clauses.is(*at, "nulls"));
-            if let Some(nulls) = nulls.filter(|nulls| in_window && clauses.is(*nulls + 1, "first")) {
-                let key = clauses.typed(item..nulls).trim_end_matches(|c: char| c.is_whitespace()).to_owned();
-                let plain = key.to_lowercase().trim_end_matches(" desc").trim_end_matches(" asc").len();
-                let key = key.get(..plain).unwrap_or(&key);
-                let hint = format!("order by whether there is a value first: ORDER BY {key} IS NOT NULL, {key}");
-                return Err(("OVER can't have NULLS FIRST".into(), hint));
-            }
-            if let Some(last) = clauses.pieces.get(end.wrapping_sub(1)).filter(|_| nulls.is_none() && end > item) {
-                edits.after(last.at, " NULLS LAST");
-            }
-            if !clauses.is(end, ",") || end >= clauses.len() {
-                break;
-            }
-            item = end + 1;
+fn nulls_last(keys: &[OrderByExpr]) -> Vec<OrderByExpr> {
+    let mut keys = keys.to_vec();
+    keys.iter_mut().for_each(|key| key.options.nulls_first = Some(key.options.nulls_first.unwrap_or(false)));
+    keys
+}
+
+/// Functions that exist for one statement: windows and lambdas.
+pub(super) type Extras = RefCell<Vec<(String, UserDefinedFunction)>>;
+
+/// Writes expressions for the engine.
+pub(super) struct Semantics<'a> {
+    pub source: &'a Source<'a>,
+    /// Columns of the frame that the expression is evaluated over.
+    pub schema: &'a Schema,
+    pub extras: &'a Extras,
+}
+
+impl Semantics<'_> {
+    /// The expression as the engine reads it.
+    ///
+    /// # Errors
+    /// Unknown functions, and what has no spelling that the engine reads as DuckDB does.
+    pub fn print(&self, expr: &Expr) -> Result<String> {
+        self.rewritten(expr).map(|expr| expr.to_string())
+    }
+
+    fn rewritten(&self, expr: &Expr) -> Result<Expr> {
+        let mut expr = expr.clone();
+        match expr.visit(&mut Rewrite(self)) {
+            ControlFlow::Break(error) => Err(*error),
+            ControlFlow::Continue(()) => Ok(expr),
         }
     }
-    Ok(())
+
+    /// An aggregation as the engine reads it.
+    ///
+    /// # Errors
+    /// As [`Semantics::print`].
+    pub fn print_aggregate(&self, function: &Function) -> Result<String> {
+        let name = name_of(function);
+        let mut call = call_of(self.source, function)?;
+        let refused = |summary: String, hint: &str| Err(self.source.locate(Error::usage(summary).hint(hint), span_of(function)));
+        let filter = function.filter.as_ref().map(|filter| self.rewritten(filter)).transpose()?;
+        if let Some(key) = function.within_group.first() {
+            let key_expr = key.expr.clone();
+            let descending = key.options.asc == Some(false);
+            if name != "mode" {
+                let part = call.arguments.first().and_then(number);
+                let Some(part) = part.filter(|part| (0.0..=1.0).contains(part)) else {
+                    return refused(
+                        format!("{name}() takes a number from 0 to 1"),
+                        "percentile_cont(0.9) WITHIN GROUP (ORDER BY x)",
+                    );
+                };
+                if descending && name == "percentile_disc" {
+                    return refused(
+                        "percentile_disc() takes an ascending order".into(),
+                        "percentile_cont takes both; or order ascending",
+                    );
+                }
+                let part = if descending { 1.0 - part } else { part };
+                call.arguments = vec![key_expr, Expr::value(Value::Number(format!("{part:?}"), false))];
+            } else {
+                call.arguments = vec![key_expr];
+            }
+        } else if name.starts_with("percentile_") {
+            return refused(format!("{name}() needs WITHIN GROUP"), "percentile_cont(0.9) WITHIN GROUP (ORDER BY x)");
+        }
+        let mut arguments = call.arguments.iter().map(|argument| self.rewritten(argument)).collect::<Result<Vec<_>>>()?;
+        for key in &mut call.order {
+            key.expr = self.rewritten(&key.expr)?;
+        }
+        // What is null does not count for most aggregations: rows that FILTER leaves out are made null.
+        let only_met = |arguments: &mut Vec<Expr>| {
+            if let (Some(filter), Some(first)) = (&filter, arguments.first_mut()) {
+                *first = expression("CASE WHEN _1 THEN _0 END", vec![first.clone(), filter.clone()]);
+            }
+        };
+        let collected = |arguments: Vec<Expr>, met: Option<Expr>, order: Vec<OrderByExpr>| {
+            let template = if call.distinct { "array_agg(DISTINCT _0)" } else { "array_agg(_0)" };
+            let mut expr = expression(template, arguments);
+            if let Expr::Function(function) = &mut expr {
+                function.filter = met.map(Box::new);
+                if let (FunctionArguments::List(list), false) = (&mut function.args, order.is_empty()) {
+                    list.clauses.push(FunctionArgumentClause::OrderBy(order));
+                }
+            }
+            expr
+        };
+        let template = match name.as_str() {
+            "count" if call.star => match filter {
+                Some(filter) => return Ok(expression("count(CASE WHEN _0 THEN 1 END)", vec![filter]).to_string()),
+                None => return Ok("count(*)".into()),
+            },
+            "approx_count_distinct" => "count(DISTINCT _0)",
+            "count" if call.distinct => "count(DISTINCT _0)",
+            "first" | "arbitrary" | "last" | "any_value" => {
+                let met = match (name.as_str(), filter) {
+                    ("any_value", Some(filter)) => Some(expression(
+                        "_0 IS NOT NULL AND _1",
+                        vec![arguments.first().cloned().unwrap_or_else(|| literal("")), filter],
+                    )),
+                    ("any_value", None) => Some(expression("_0 IS NOT NULL", arguments.clone())),
+                    (_, filter) => filter,
+                };
+                if call.order.is_empty() {
+                    let mut expr = expression(if name == "last" { "last(_0)" } else { "first(_0)" }, arguments);
+                    if let Expr::Function(function) = &mut expr {
+                        function.filter = met.map(Box::new);
+                    }
+                    return Ok(expr.to_string());
+                }
+                let place = if name == "last" { "array_get(_0, -1)" } else { "array_get(_0, 1)" };
+                return Ok(expression(place, vec![collected(arguments, met, call.order.clone())]).to_string());
+            }
+            "list" | "array_agg" => return Ok(collected(arguments, filter, call.order.clone()).to_string()),
+            "string_agg" | "listagg" | "group_concat" => {
+                only_met(&mut arguments);
+                let mut expr = expression(
+                    match (call.distinct, arguments.len()) {
+                        (false, 1) => "string_agg(_0)",
+                        (false, _) => "string_agg(_0, _1)",
+                        (true, 1) => "string_agg(DISTINCT _0)",
+                        (true, _) => "string_agg(DISTINCT _0, _1)",
+                    },
+                    arguments,
+                );
+                if let Expr::Function(Function { args: FunctionArguments::List(list), .. }) = &mut expr
+                    && !call.order.is_empty()
+                {
+                    list.clauses.push(FunctionArgumentClause::OrderBy(call.order.clone()));
+                }
+                return Ok(expr.to_string());
+            }
+            "sum" if call.distinct => "list_sum(array_agg(DISTINCT _0))",
+            "avg" | "mean" if call.distinct => "array_mean(array_agg(DISTINCT _0))",
+            "min" | "max" | "bool_and" | "bool_or" if call.distinct => {
+                call.distinct = false;
+                only_met(&mut arguments);
+                return Ok(expression(&format!("{name}(_0)"), arguments).to_string());
+            }
+            _ if call.distinct => {
+                let hint = "take the distinct values in a subquery: SELECT median(x) FROM (SELECT DISTINCT x FROM data) AS t";
+                return refused(format!("{name}() can't have DISTINCT"), hint);
+            }
+            "mean" => "avg(_0)",
+            "var_samp" => "variance(_0)",
+            "stddev_samp" | "std" | "stdev" | "stdev_samp" => "stddev(_0)",
+            "var" => "variance(_0)",
+            "approx_quantile" | "percentile_cont" => "quantile_cont(_0, _1)",
+            "quantile" | "percentile_disc" => "quantile_disc(_0, _1)",
+            _ => "",
+        };
+        only_met(&mut arguments);
+        if template.is_empty() {
+            let places: Vec<String> = (0..arguments.len()).map(|at| format!("_{at}")).collect();
+            return Ok(expression(&format!("{name}({})", places.join(", ")), arguments).to_string());
+        }
+        Ok(expression(template, arguments).to_string())
+    }
+}
+
+/// A number as it is written.
+fn number(expr: &Expr) -> Option<f64> {
+    match expr {
+        Expr::Value(value) => match &value.value {
+            Value::Number(text, _) => text.parse().ok(),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// Visits an expression from its leaves up.
+struct Rewrite<'s, 'a>(&'s Semantics<'a>);
+
+impl Rewrite<'_, '_> {
+    fn refuse(&self, span: Span, summary: impl Into<String>, hint: impl Into<String>) -> Box<Error> {
+        Box::new(self.0.source.locate(Error::usage(summary).hint(hint), span))
+    }
+
+    fn one(&self, expr: &mut Expr) -> Result<(), Box<Error>> {
+        let span = expr.span();
+        let spelled = match expr {
+            Expr::IsTrue(inner) => expression("(_0 <=> TRUE)", vec![*inner.clone()]),
+            Expr::IsNotTrue(inner) => expression("((_0 <=> TRUE) = FALSE)", vec![*inner.clone()]),
+            Expr::IsFalse(inner) => expression("(_0 <=> FALSE)", vec![*inner.clone()]),
+            Expr::IsNotFalse(inner) => expression("((_0 <=> FALSE) = FALSE)", vec![*inner.clone()]),
+            Expr::IsUnknown(inner) => expression("(_0 IS NULL)", vec![*inner.clone()]),
+            Expr::IsNotUnknown(inner) => expression("(_0 IS NOT NULL)", vec![*inner.clone()]),
+            Expr::IsDistinctFrom(left, right) => expression("((_0 <=> _1) = FALSE)", vec![*left.clone(), *right.clone()]),
+            Expr::IsNotDistinctFrom(left, right) => expression("(_0 <=> _1)", vec![*left.clone(), *right.clone()]),
+            Expr::BinaryOp { left, op: BinaryOperator::Custom(op), right } if op == POWER => {
+                expression("pow(CAST(_0 AS DOUBLE), _1)", vec![*left.clone(), *right.clone()])
+            }
+            Expr::SimilarTo { negated, expr, pattern, .. } => {
+                let Expr::Value(value) = pattern.as_ref() else {
+                    return Err(self.refuse(span, "SIMILAR TO takes a text", "write the pattern itself: id SIMILAR TO 's.*'"));
+                };
+                let Value::SingleQuotedString(pattern) = &value.value else {
+                    return Err(self.refuse(span, "SIMILAR TO takes a text", "write the pattern itself: id SIMILAR TO 's.*'"));
+                };
+                // The whole text has to match; % and _ are those of LIKE.
+                let pattern = literal(&format!("^({})$", pattern.replace('%', ".*").replace('_', ".")));
+                expression(if *negated { "(_0 !~ _1)" } else { "(_0 ~ _1)" }, vec![*expr.clone(), pattern])
+            }
+            Expr::InList { expr, list, negated } if !list.iter().all(is_constant) => {
+                let equal = |value: &Expr| match (expr.as_ref(), value) {
+                    (Expr::Tuple(left), Expr::Tuple(right)) if left.len() == right.len() => {
+                        let pairs = left.iter().zip(right).map(|(left, right)| expression("(_0 = _1)", vec![left.clone(), right.clone()]));
+                        pairs.reduce(|all, one| expression("(_0 AND _1)", vec![all, one])).unwrap_or_else(|| literal(""))
+                    }
+                    _ => expression("(_0 = _1)", vec![*expr.clone(), value.clone()]),
+                };
+                let any = list.iter().map(equal).reduce(|all, one| Expr::BinaryOp {
+                    left: Box::new(all),
+                    op: BinaryOperator::Or,
+                    right: Box::new(one),
+                });
+                let Some(any) = any else { return Ok(()) };
+                let any = Expr::Nested(Box::new(any));
+                if *negated { expression("(NOT _0)", vec![any]) } else { any }
+            }
+            Expr::Value(value) => match &value.value {
+                Value::Number(text, _) => match spelled_number(text) {
+                    Some(spelled) => spelled,
+                    None => return Ok(()),
+                },
+                Value::Placeholder(_) => {
+                    return Err(self.refuse(value.span, "there are no placeholders", "write the value itself"));
+                }
+                _ => return Ok(()),
+            },
+            Expr::TypedString(typed) => {
+                if matches!(typed.data_type, SqlType::Timestamp(..) | SqlType::Datetime(_))
+                    && let Value::SingleQuotedString(text) = &mut typed.value.value
+                    && text.len() == 10
+                {
+                    text.push_str(" 00:00:00");
+                }
+                return Ok(());
+            }
+            Expr::Interval(interval) => {
+                let hint = "write the number itself: INTERVAL 3 DAY";
+                let spelled = spelled_interval(interval).ok_or_else(|| self.refuse(span, "an interval is of a number and a unit", hint))?;
+                *interval = spelled;
+                return Ok(());
+            }
+            Expr::Position { expr, r#in } => expression("text_position(_0, _1)", vec![*r#in.clone(), *expr.clone()]),
+            Expr::Trim { trim_where, trim_what, trim_characters, .. } => {
+                if let Some([characters]) = trim_characters.as_deref() {
+                    *trim_what = Some(Box::new(characters.clone()));
+                    *trim_where = Some(trim_where.unwrap_or(TrimWhereField::Both));
+                    *trim_characters = None;
+                }
+                return Ok(());
+            }
+            // What is not a function of list_transform is the field of a struct.
+            Expr::Lambda(lambda) => {
+                let OneOrManyWithParens::One(parameter) = &lambda.params else {
+                    let hint = "list_transform(l, x -> x * 2), list_filter(l, x -> x > 2)";
+                    return Err(self.refuse(span, "a lambda of several parameters can't stand here", hint));
+                };
+                let root = Expr::Identifier(parameter.name.clone());
+                expression("(_0 -> _1)", vec![root, *lambda.body.clone()])
+            }
+            Expr::CompoundFieldAccess { root, access_chain } => {
+                let mut value = *root.clone();
+                for access in access_chain.iter() {
+                    value = self.accessed(value, access, span)?;
+                }
+                value
+            }
+            Expr::Array(array) if !array.elem.iter().all(is_constant) => {
+                let places: Vec<String> = (0..array.elem.len()).map(|at| format!("_{at}")).collect();
+                expression(&format!("list_value({})", places.join(", ")), array.elem.clone())
+            }
+            Expr::Dictionary(_) | Expr::Struct { .. } | Expr::Map(_) => {
+                return Err(self.refuse(span, "a struct can't be written out", advice::STRUCT));
+            }
+            Expr::Rollup(_) | Expr::Cube(_) | Expr::GroupingSets(_) => {
+                return Err(self.refuse(span, "several groupings at once are not supported", advice::GROUPING_SETS));
+            }
+            Expr::Function(function) => match self.called(function)? {
+                Some(spelled) => spelled,
+                None => return Ok(()),
+            },
+            Expr::AllOp { .. }
+            | Expr::AnyOp { .. }
+            | Expr::Array(_)
+            | Expr::Between { .. }
+            | Expr::BinaryOp { .. }
+            | Expr::Case { .. }
+            | Expr::Cast { .. }
+            | Expr::Ceil { .. }
+            | Expr::Extract { .. }
+            | Expr::Floor { .. }
+            | Expr::ILike { .. }
+            | Expr::Identifier(_)
+            | Expr::InList { .. }
+            | Expr::IsNotNull(_)
+            | Expr::IsNull(_)
+            | Expr::Like { .. }
+            | Expr::Nested(_)
+            | Expr::RLike { .. }
+            | Expr::Substring { .. }
+            // The tuples of IN are taken apart with it.
+            | Expr::Tuple(_)
+            | Expr::UnaryOp { .. } => return Ok(()),
+            other => {
+                let hint = "of expressions there are operators, CASE, CAST, IN, LIKE, BETWEEN, functions and subqueries";
+                return Err(self.refuse(span, format!("{other} is not supported"), hint));
+            }
+        };
+        *expr = spelled;
+        Ok(())
+    }
+
+    /// An element, a part of a list, or a field of a struct.
+    fn accessed(&self, value: Expr, access: &AccessExpr, span: Span) -> Result<Expr, Box<Error>> {
+        let one = || Expr::value(Value::Number("1".into(), false));
+        Ok(match access {
+            AccessExpr::Subscript(Subscript::Index { index: Expr::Value(key) })
+                if matches!(key.value, Value::SingleQuotedString(_)) =>
+            {
+                expression("(_0 -> _1)", vec![value, Expr::Value(key.clone())])
+            }
+            AccessExpr::Subscript(Subscript::Index { index }) => expression("array_get(_0, _1)", vec![value, index.clone()]),
+            AccessExpr::Subscript(Subscript::Slice { lower_bound, upper_bound, stride: None }) => {
+                let from = lower_bound.clone().unwrap_or_else(one);
+                let to = upper_bound.clone().unwrap_or_else(|| expression("-1", Vec::new()));
+                expression("list_slice(_0, _1, _2)", vec![value, from, to])
+            }
+            AccessExpr::Subscript(_) => {
+                return Err(self.refuse(span, "a part of a list has no steps", "take a part without steps: l[1:4]"));
+            }
+            AccessExpr::Dot(_) => return Err(self.refuse(span, "this is no field of a struct", "name the field: (column).field")),
+        })
+    }
+
+    /// The engine's spelling of a call; `None` where it is the same.
+    fn called(&self, function: &mut Function) -> Result<Option<Expr>, Box<Error>> {
+        let (name, span) = (name_of(function), span_of(function));
+        let call = call_of(self.0.source, function).map_err(Box::new)?;
+        let time = chrono::Utc::now();
+        let arity = call.arguments.len();
+        let spelled = match name.as_str() {
+            "now" | "current_timestamp" | "get_current_timestamp" if arity == 0 => {
+                expression(&format!("TIMESTAMP '{}'", time.format("%Y-%m-%d %H:%M:%S")), Vec::new())
+            }
+            "today" | "current_date" if arity == 0 => expression(&format!("DATE '{}'", time.format("%Y-%m-%d")), Vec::new()),
+            "len" | "length" if arity == 1 => {
+                let is_list = match &call.arguments[0] {
+                    Expr::Identifier(ident) => self.0.schema.get(&ident.value).map(|dtype| !matches!(dtype, DataType::String)),
+                    Expr::Function(inner) => {
+                        Some(!["upper", "lower", "concat", "substr", "replace"].contains(&name_of(inner).as_str()))
+                    }
+                    Expr::Array(_) => Some(true),
+                    _ => None,
+                };
+                let is_list = is_list.unwrap_or(name == "len");
+                expression(if is_list { "array_length(_0)" } else { "length(_0)" }, call.arguments)
+            }
+            "log" if arity == 1 => expression("log10(_0)", call.arguments),
+            "log" if arity == 2 => expression("(ln(_1) / ln(_0))", call.arguments),
+            "list_transform" | "array_transform" | "list_filter" | "filter" if arity == 2 => {
+                return self.lambda(&name, call.arguments, span).map(Some);
+            }
+            "unnest" => {
+                let hint = "UNNEST stands in FROM: SELECT id, x FROM data CROSS JOIN UNNEST(column) AS t(x)";
+                return Err(self.refuse(span, "UNNEST can't stand within an expression", hint));
+            }
+            _ => {
+                let spelled = SPELLED.iter().find(|(known, template)| *known == name && arity == places(template));
+                match spelled {
+                    Some((_, template)) => expression(template, call.arguments),
+                    None => {
+                        self.check_known(&name, span)?;
+                        return Ok(None);
+                    }
+                }
+            }
+        };
+        Ok(Some(spelled))
+    }
+
+    fn check_known(&self, name: &str, span: Span) -> Result<(), Box<Error>> {
+        let is_extra = self.0.extras.borrow().iter().any(|(extra, _)| extra == name);
+        if is_extra || ENGINE.contains(&name) || spatial_functions::is_known(name) {
+            return Ok(());
+        }
+        let mut error = if is_aggregate_name(name) {
+            let hint = "aggregations stand in SELECT, HAVING, QUALIFY and ORDER BY; compare with one in a subquery: WHERE x > (SELECT avg(x) FROM data)";
+            Error::usage(format!("{name}() can't stand here")).hint(hint)
+        } else if WINDOWS.contains(&name) {
+            Error::usage(format!("{name}() needs OVER")).hint(format!("{name}() OVER (PARTITION BY k ORDER BY x)"))
+        } else if SPELLED.iter().any(|(known, _)| *known == name) || OTHERS.contains(&name) {
+            Error::usage(format!("{name}() does not take these arguments"))
+        } else {
+            Error::usage(format!("there is no function {name}()"))
+        };
+        if error.hints().is_empty() {
+            match advice::of_function(name) {
+                Some(instead) => error = error.hint(instead),
+                None => {
+                    let near = advice::near(name, function_names());
+                    if !near.is_empty() {
+                        error = error.hint(format!("did you mean {}?", near.join(" or ")));
+                    }
+                }
+            }
+        }
+        Err(Box::new(self.0.source.locate(error, span)))
+    }
+
+    /// A function of each element of a list.
+    fn lambda(&self, name: &str, mut arguments: Vec<Expr>, span: Span) -> Result<Expr, Box<Error>> {
+        let hint = "there are lambdas of the element alone: list_transform(l, x -> x * 2); with other columns write SELECT id, x * n FROM data CROSS JOIN UNNEST(list) AS t(x)";
+        let (body, list) = (arguments.pop(), arguments.pop());
+        // The body was visited before: a lambda is `parameter -> body` by now.
+        let parts = match body {
+            Some(Expr::Nested(inner)) => match *inner {
+                Expr::BinaryOp { left, op: BinaryOperator::Arrow, right } => Some((left, right)),
+                _ => None,
+            },
+            _ => None,
+        };
+        let (Some((parameter, body)), Some(list)) = (parts, list) else {
+            return Err(self.refuse(span, "a lambda is missing", hint));
+        };
+        let Expr::Identifier(parameter) = *parameter else { return Err(self.refuse(span, "a lambda is missing", hint)) };
+        let mut foreign = None;
+        let mut body = *body;
+        let _ = sqlparser::ast::visit_expressions_mut(&mut body, |expr| {
+            if let Expr::Identifier(ident) = expr {
+                if ident.value == parameter.value && ident.quote_style != Some('"') {
+                    *ident = Ident::with_quote('"', "x");
+                } else {
+                    foreign = foreign.or(Some(ident.span));
+                }
+            }
+            ControlFlow::<()>::Continue(())
+        });
+        if let Some(foreign) = foreign {
+            return Err(self.refuse(foreign, "a lambda can't look at columns", hint));
+        }
+        let mut extras = self.0.extras.borrow_mut();
+        let called = format!("__lambda{}", extras.len());
+        let keeps = name.ends_with("filter");
+        extras.push((called.clone(), duckdb_functions::of_elements(&called, body.to_string(), keeps)));
+        drop(extras);
+        Ok(expression(&format!("{called}(_0)"), vec![list]))
+    }
+}
+
+impl VisitorMut for Rewrite<'_, '_> {
+    type Break = Box<Error>;
+
+    fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<Box<Error>> {
+        match self.one(expr) {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(error) => ControlFlow::Break(error),
+        }
+    }
+}
+
+/// Arguments that a template takes.
+fn places(template: &str) -> usize {
+    (0..3).filter(|at| template.contains(&format!("_{at}"))).count()
+}
+
+/// True for values that the engine takes in lists.
+fn is_constant(expr: &Expr) -> bool {
+    match expr {
+        Expr::Value(_) | Expr::TypedString(_) => true,
+        Expr::UnaryOp { op: UnaryOperator::Minus | UnaryOperator::Plus, expr } => matches!(expr.as_ref(), Expr::Value(_)),
+        Expr::Cast { expr, .. } => is_constant(expr),
+        Expr::Array(array) => array.elem.iter().all(is_constant),
+        _ => false,
+    }
+}
+
+/// A number as the engine reads it; `None` where it does.
+fn spelled_number(text: &str) -> Option<Expr> {
+    let plain = text.replace('_', "");
+    let number = |text: String| Expr::value(Value::Number(text, false));
+    let is_digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    if !is_digits(&plain) {
+        // The engine takes numbers with a point for fractions, whatever their exponent.
+        let spelled = match plain.split_once(['e', 'E']) {
+            Some((digits, power)) if !digits.contains('.') => format!("{digits}.0e{power}"),
+            _ => plain,
+        };
+        return (spelled != text).then(|| number(spelled));
+    }
+    if plain.parse::<i64>().is_ok() {
+        return (plain != text).then(|| number(plain));
+    }
+    match plain.parse::<u64>() {
+        Ok(_) => Some(expression("CAST(_0 AS UBIGINT)", vec![literal(&plain)])),
+        Err(_) => Some(number(format!("{plain}.0"))),
+    }
+}
+
+/// `INTERVAL 3 DAY` and `INTERVAL '3' DAY` as `INTERVAL '3 DAY'`.
+fn spelled_interval(interval: &Interval) -> Option<Interval> {
+    let value = match interval.value.as_ref() {
+        Expr::Nested(inner) => inner.as_ref(),
+        other => other,
+    };
+    let Expr::Value(value) = value else { return None };
+    let count = match &value.value {
+        Value::Number(text, _) | Value::SingleQuotedString(text) => text.trim(),
+        _ => return None,
+    };
+    let text = match &interval.leading_field {
+        Some(unit) => format!("{} {unit}", count.strip_suffix(".0").unwrap_or(count)),
+        None => count.to_owned(),
+    };
+    let value = Box::new(literal(&text));
+    Some(Interval { value, leading_field: None, leading_precision: None, last_field: None, fractional_seconds_precision: None })
 }

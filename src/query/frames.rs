@@ -4,11 +4,12 @@
 use std::collections::BTreeMap;
 
 use polars::prelude::*;
-use polars::sql::SQLContext;
 
 use super::filter::Filter;
 use super::scan::{LevelScan, Rows};
-use super::spatial_functions;
+use super::select_plan::Planner;
+use super::source_span::Source;
+use super::sql_dialect;
 use super::tables::{Level, TableName, Tables, VSI, VsiBase, is_key};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
@@ -117,14 +118,23 @@ impl<'a> Views<'a> {
 }
 
 /// Rows of `frame` that meet a condition in SQL.
-fn with_condition(frame: LazyFrame, condition: &str) -> Result<LazyFrame> {
-    let mut context = SQLContext::new().with_function_registry(spatial_functions::registry());
-    context.register("data", frame);
-    // The line break ends a comment that the condition may end with.
-    context.execute(&format!("SELECT * FROM data WHERE ({condition}\n)")).map_err(|error| {
-        let text: String = error.to_string().chars().take(400).collect();
-        Error::usage(format!("the condition could not be understood: {}", condition.escape_debug()))
-            .because(text)
+fn with_condition(mut frame: LazyFrame, condition: &str) -> Result<LazyFrame> {
+    let source = Source::alone(condition);
+    let tokens = sql_dialect::tokens(&source)?;
+    let schema = frame.collect_schema().map_err(|error| Planner::engine_error(&error))?;
+    let columns = vec![("data".to_owned(), schema.iter_names().map(|name| name.to_string()).collect::<Vec<_>>())];
+    let condition_of = || {
+        let tree = sql_dialect::condition(&source, &tokens, &|name| schema.contains(name))?;
+        Planner::new(source, &tokens, &|_| Ok(None), &columns).condition(frame, &tree)
+    };
+    // The place in a condition is none in the statement: the cause stays behind.
+    condition_of().map_err(|error| {
+        let summary = Error::usage(format!("the condition could not be understood: {}", condition.escape_debug()));
+        let summary = if error.is_too_large() { Error::too_large(error.summary()) } else { summary.because(error.to_string()) };
+        error
+            .hints()
+            .iter()
+            .fold(summary, |summary, hint| summary.hint(hint))
             .hint("write it as after WHERE: \"eo:cloud_cover\" < 10 AND id LIKE 'T18%'")
     })
 }

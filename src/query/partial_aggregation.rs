@@ -209,6 +209,16 @@ impl Parts {
                 right: Arc::new(self.merged(right, schema)?),
             },
             Expr::Literal(_) => expression.clone(),
+            // A check of what was aggregated.
+            Expr::AnonymousFunction { options, .. } if options.is_elementwise() => {
+                let mut checked = expression.clone();
+                if let Expr::AnonymousFunction { input, .. } = &mut checked {
+                    for part in input {
+                        *part = self.merged(part, schema)?;
+                    }
+                }
+                checked
+            }
             Expr::Ternary { predicate, truthy, falsy } => Expr::Ternary {
                 predicate: Arc::new(self.merged(predicate, schema)?),
                 truthy: Arc::new(self.merged(truthy, schema)?),

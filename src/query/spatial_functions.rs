@@ -61,7 +61,9 @@ const FUNCTIONS: [(&str, Kind); 20] = [
     ("mode", Kind::Mode),
 ];
 
-struct Functions;
+struct Functions {
+    extras: Vec<(String, UserDefinedFunction)>,
+}
 
 impl FunctionRegistry for Functions {
     fn register(&mut self, name: &str, _function: UserDefinedFunction) -> PolarsResult<()> {
@@ -70,11 +72,12 @@ impl FunctionRegistry for Functions {
 
     fn get_udf(&self, name: &str) -> PolarsResult<Option<UserDefinedFunction>> {
         let geometry = FUNCTIONS.iter().find(|(known, _)| *known == name).map(|(name, kind)| function(name, *kind));
-        Ok(geometry.or_else(|| duckdb_functions::function(name)))
+        let extra = || self.extras.iter().find(|(known, _)| known == name).map(|(_, function)| function.clone());
+        Ok(geometry.or_else(|| duckdb_functions::function(name)).or_else(extra))
     }
 
     fn contains(&self, name: &str) -> bool {
-        is_known(name)
+        is_known(name) || self.extras.iter().any(|(known, _)| known == name)
     }
 }
 
@@ -83,64 +86,14 @@ pub(super) fn is_known(name: &str) -> bool {
     FUNCTIONS.iter().any(|(known, _)| *known == name) || duckdb_functions::is_known(name)
 }
 
-/// Functions by name, for those who look for one: ours, and the engine's that are asked for most.
+/// The names of the functions of this module.
 pub(super) fn names() -> impl Iterator<Item = &'static str> {
-    const ENGINE: [&str; 48] = [
-        "abs",
-        "array_agg",
-        "array_contains",
-        "array_length",
-        "array_max",
-        "array_mean",
-        "array_min",
-        "array_sum",
-        "avg",
-        "ceil",
-        "coalesce",
-        "concat",
-        "concat_ws",
-        "corr",
-        "count",
-        "covar_samp",
-        "date_part",
-        "dense_rank",
-        "ends_with",
-        "exp",
-        "first",
-        "floor",
-        "greatest",
-        "ifnull",
-        "lag",
-        "last",
-        "lead",
-        "least",
-        "left",
-        "length",
-        "ln",
-        "lower",
-        "lpad",
-        "max",
-        "median",
-        "min",
-        "nullif",
-        "quantile_cont",
-        "rank",
-        "regexp_like",
-        "replace",
-        "round",
-        "row_number",
-        "split_part",
-        "strftime",
-        "substr",
-        "sum",
-        "upper",
-    ];
-    FUNCTIONS.iter().map(|(name, _)| *name).chain(duckdb_functions::names()).chain(ENGINE)
+    FUNCTIONS.iter().map(|(name, _)| *name)
 }
 
-/// The registry as polars wants it.
-pub(super) fn registry() -> Arc<dyn FunctionRegistry> {
-    Arc::new(Functions)
+/// Functions of this module, of [`duckdb_functions`], and `extras` that exist for one statement.
+pub(super) fn registry(extras: Vec<(String, UserDefinedFunction)>) -> Arc<dyn FunctionRegistry> {
+    Arc::new(Functions { extras })
 }
 
 fn function(name: &'static str, kind: Kind) -> UserDefinedFunction {

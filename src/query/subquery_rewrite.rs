@@ -1,131 +1,168 @@
-//! Clauses that look at what the engine does not let them see: aggregations in ORDER BY, names of SELECT in HAVING, columns that SELECT
-//! does not name in QUALIFY. The statement is put into a subquery that has them as columns. Pure text; asked only after a query failed.
+//! Subqueries in expressions become joins: one row for all rows where the subquery looks at its own tables alone, and a lookup by
+//! key where it is tied to the rows around it by equalities.
 
-use std::ops::Range;
+use polars::prelude::udf::UserDefinedFunction;
+use polars::prelude::*;
+use polars::sql::FunctionOptions;
+use sqlparser::ast::{Expr, GroupByExpr, Query, SelectItem, SetExpr, Spanned, Value};
+use sqlparser::tokenizer::Span;
 
-use super::clauses::{Clauses, Edits};
-use super::duckdb_semantics::is_aggregate;
+use super::duckdb_semantics::{column, expression, is_aggregate, name_of};
+use super::scan::fault;
+use super::scope::Scope;
+use super::select_plan::{Ctes, Planned, Planner};
+use crate::error::{Error, Result};
 
-/// The clauses of one SELECT, from its keyword to the next one's.
-struct Parts {
-    list: Range<usize>,
-    /// FROM, WHERE and GROUP BY, with their keywords.
-    rows: Range<usize>,
-    having: Option<Range<usize>>,
-    qualify: Option<Range<usize>>,
-    order: Option<Range<usize>>,
-    /// LIMIT and all that follows.
-    rest: Range<usize>,
+/// Rows that are joined to a frame before an expression is evaluated.
+#[derive(Clone)]
+pub(super) enum Attached {
+    /// One row for all.
+    One(LazyFrame),
+    /// At most one row for each value of the keys: an expression over the frame, and the column that it equals.
+    ByKey { rows: LazyFrame, keys: Vec<(Expr, String)> },
 }
 
-/// The statement with these clauses outside of a subquery; `None` where it has none of them, or is no plain SELECT.
-pub(super) fn lifted(sql: &str) -> Option<String> {
-    let clauses = Clauses::new(sql);
-    let select = (0..clauses.len()).find(|at| clauses.depth(*at) == 0 && clauses.is(*at, "select"))?;
-    let parts = parts(&clauses, select)?;
-    let before = if select == 0 { String::new() } else { clauses.typed(0..select) };
-    let (list, rows, rest) =
-        (clauses.typed(parts.list.clone()), clauses.typed(parts.rows.clone()), clauses.typed(parts.rest.clone()));
-    if let Some(qualify) = parts.qualify {
-        let condition = with_aliases(&clauses, &parts.list, qualify);
-        let order = parts.order.map_or(String::new(), |order| format!("ORDER BY {}", clauses.typed(order)));
-        return Some(format!(
-            "{before} SELECT * EXCLUDE (\"__met\") FROM (SELECT {list}, ({condition}) AS \"__met\" {rows} {order}) AS \"__lifted\" WHERE \"__met\" {rest}"
-        ));
+impl Attached {
+    /// True where one of these texts looks at the column that was joined.
+    pub fn is_used(&self, column: &str, texts: &[String]) -> bool {
+        texts.iter().any(|text| text.contains(&format!("\"{column}\"")))
     }
-    let grouped = parts.rows.clone().any(|at| clauses.depth(at) == 0 && clauses.is(at, "group"));
-    if !grouped || (parts.having.is_none() && parts.order.is_none()) {
-        return None;
-    }
-    let mut hidden: Vec<String> = Vec::new();
-    let mut outside = |clause: Range<usize>| {
-        let mut edits = Edits::default();
-        let mut at = clause.start;
-        while at < clause.end {
-            let end = if is_aggregate(&clauses, at) { clauses.closing(at + 1) } else { None };
-            let Some(end) = end.filter(|end| *end < clause.end) else {
-                at += 1;
-                continue;
-            };
-            edits.replace(&clauses, at..end + 1, format!("\"__lifted{}\"", hidden.len()));
-            hidden.push(clauses.typed(at..end + 1));
-            at = end + 1;
+}
+
+type Answer = (Vec<(String, Attached)>, Expr);
+
+impl Planner<'_> {
+    /// The value of a subquery of one column and at most one row.
+    ///
+    /// # Errors
+    /// Several columns. Several rows are an error when the query runs.
+    pub fn scalar_subquery(&self, query: &Query, ctes: &Ctes, scope: &Scope) -> Result<Answer> {
+        let planned = self.query(query, ctes, Some(scope))?;
+        let name = self.only_column(&planned, query.span())?;
+        let value = self.unique("__sub");
+        let single = single().call(vec![col(name.as_str())]).alias(value.as_str());
+        if planned.keys.is_empty() {
+            let one = planned.frame.limit(2).select([single]);
+            return Ok((vec![(value.clone(), Attached::One(one))], column(&value)));
         }
-        let (first, last) = (clauses.pieces.get(clause.start)?.at, clauses.pieces.get(clause.end.wrapping_sub(1))?.at);
-        edits.applied_to(&clauses.tokens, first..last + 1)
+        let (keys, names) = (planned.keys, planned.key_names);
+        let rows = planned.frame.group_by(names.iter().map(|name| col(name.as_str())).collect::<Vec<_>>()).agg([single]);
+        // A count over no rows is 0, any other aggregation has no value.
+        let answer = if is_count(query) { expression("coalesce(_0, 0)", vec![column(&value)]) } else { column(&value) };
+        Ok((vec![(value, Attached::ByKey { rows, keys })], answer))
+    }
+
+    /// Whether a subquery has rows.
+    ///
+    /// # Errors
+    /// What the subquery can't be planned for.
+    pub fn exists(&self, query: &Query, negated: bool, ctes: &Ctes, scope: &Scope) -> Result<Answer> {
+        let mut query = query.clone();
+        query.order_by = None;
+        let planned = self.query(&query, ctes, Some(scope))?;
+        let value = self.unique("__sub");
+        let attached = self.found(planned, &value);
+        let answer = expression(if negated { "(_0 IS NULL)" } else { "(_0 IS NOT NULL)" }, vec![column(&value)]);
+        Ok((vec![(value, attached)], answer))
+    }
+
+    /// A column that is true for rows that the subquery has rows for, and null for the others.
+    fn found(&self, planned: Planned, value: &str) -> Attached {
+        if planned.keys.is_empty() {
+            let any = when(len().gt(lit(0))).then(lit(true)).otherwise(lit(NULL).cast(DataType::Boolean));
+            return Attached::One(planned.frame.limit(1).select([any.alias(value)]));
+        }
+        let names: Vec<EngineExpr> = planned.key_names.iter().map(|name| col(name.as_str())).collect();
+        let rows = planned.frame.select(names).unique(None, UniqueKeepStrategy::Any).with_column(lit(true).alias(value));
+        Attached::ByKey { rows, keys: planned.keys }
+    }
+
+    /// Whether a value is among those of a subquery: unknown where it is not, but something is unknown.
+    ///
+    /// # Errors
+    /// A subquery of several columns.
+    pub fn in_subquery(&self, value: Expr, query: &Query, negated: bool, ctes: &Ctes, scope: &Scope) -> Result<Answer> {
+        let planned = self.query(query, ctes, Some(scope))?;
+        let name = self.only_column(&planned, query.span())?;
+        let (member, unknown) = (self.unique("__sub"), self.unique("__sub"));
+        let keys: Vec<EngineExpr> = planned.key_names.iter().map(|name| col(name.as_str())).collect();
+        // One row for each group of keys: whether it has a null.
+        let has_null = col(name.as_str()).is_null().any(true).alias(unknown.as_str());
+        let groups = if keys.is_empty() {
+            let some = when(len().gt(lit(0))).then(has_null).otherwise(lit(NULL).cast(DataType::Boolean));
+            Attached::One(planned.frame.clone().select([some.alias(unknown.as_str())]))
+        } else {
+            let rows = planned.frame.clone().group_by(keys.clone()).agg([has_null]);
+            Attached::ByKey { rows, keys: planned.keys.clone() }
+        };
+        let own = self.unique("__key_in");
+        let mut columns = keys;
+        columns.push(col(name.as_str()).alias(own.as_str()));
+        let members = planned.frame.filter(col(name.as_str()).is_not_null()).select(columns);
+        let rows = members.unique(None, UniqueKeepStrategy::Any).with_column(lit(true).alias(member.as_str()));
+        let mut by = planned.keys;
+        by.push((value.clone(), own));
+        let members = Attached::ByKey { rows, keys: by };
+        let is_in = expression(
+            "CASE WHEN _0 THEN TRUE WHEN _1 IS NULL THEN FALSE WHEN _1 OR _2 IS NULL THEN NULL ELSE FALSE END",
+            vec![column(&member), column(&unknown), value],
+        );
+        let answer = if negated { expression("(NOT _0)", vec![expression("CAST(_0 AS BOOLEAN)", vec![is_in])]) } else { is_in };
+        Ok((vec![(unknown, groups), (member, members)], answer))
+    }
+
+    fn only_column(&self, planned: &Planned, span: Span) -> Result<String> {
+        match planned.names.as_slice() {
+            [only] => Ok(only.clone()),
+            several => {
+                let error = Error::usage(format!("a subquery that stands for a value has {} columns, not one", several.len()));
+                Err(self.source.locate(error.hint("name the one column: (SELECT max(x) FROM data)"), span))
+            }
+        }
+    }
+}
+
+type EngineExpr = polars::prelude::Expr;
+
+/// True for `SELECT count(…) FROM …` without groups.
+fn is_count(query: &Query) -> bool {
+    let SetExpr::Select(select) = query.body.as_ref() else { return false };
+    let ungrouped = matches!(&select.group_by, GroupByExpr::Expressions(keys, _) if keys.is_empty());
+    let [SelectItem::UnnamedExpr(Expr::Function(function)) | SelectItem::ExprWithAlias { expr: Expr::Function(function), .. }] =
+        select.projection.as_slice()
+    else {
+        return false;
     };
-    let having = parts.having.and_then(&mut outside).map_or(String::new(), |having| format!("WHERE {having}"));
-    let order = parts.order.and_then(&mut outside).map_or(String::new(), |order| format!("ORDER BY {order}"));
-    let names: Vec<String> = (0..hidden.len()).map(|at| format!("\"__lifted{at}\"")).collect();
-    let columns: String = hidden.iter().zip(&names).map(|(text, name)| format!(", {text} AS {name}")).collect();
-    let exclude = if names.is_empty() { String::new() } else { format!("EXCLUDE ({})", names.join(", ")) };
-    Some(format!("{before} SELECT * {exclude} FROM (SELECT {list}{columns} {rows}) AS \"__lifted\" {having} {order} {rest}"))
+    ungrouped && is_aggregate(function) && ["count", "count_if", "countif"].contains(&name_of(function).as_str())
 }
 
-fn parts(clauses: &Clauses, select: usize) -> Option<Parts> {
-    let here = |at: &usize| clauses.depth(*at) == 0;
-    let end = clauses.until(select, 0, |at| clauses.is_any(at, &["union", "intersect", "except"]) && !clauses.is(at + 1, "("));
-    // What several SELECTs give together is not for here.
-    let several = end < clauses.len() && !clauses.is(end, ";");
-    if several || clauses.is_any(select + 1, &["distinct", "all"]) {
-        return None;
-    }
-    let find = |word: &str| (select..end).filter(here).find(|at| clauses.is(*at, word));
-    let from = (select..end).filter(here).find(|at| clauses.is_from(*at))?;
-    if find("window").is_some() {
-        return None;
-    }
-    let starts: Vec<(&str, usize)> = [("having", find("having")), ("qualify", find("qualify")), ("order", find("order"))]
-        .into_iter()
-        .chain([("rest", find("limit").or(find("offset")))])
-        .filter_map(|(name, start)| start.map(|start| (name, start)))
-        .collect();
-    let next = |start: usize| starts.iter().map(|(_, at)| *at).filter(|at| *at > start).min().unwrap_or(end);
-    let part =
-        |name: &str, words: usize| starts.iter().find(|(found, _)| *found == name).map(|(_, start)| start + words..next(*start));
-    Some(Parts {
-        list: select + 1..from,
-        rows: from..next(from),
-        having: part("having", 1),
-        qualify: part("qualify", 1),
-        order: part("order", 2),
-        rest: part("rest", 0).map_or(end..end, |rest| rest.start..end),
-    })
+/// The only value of a column; an error where there are several, null where there is none.
+fn single() -> UserDefinedFunction {
+    let values = |columns: &mut [Column]| -> PolarsResult<Column> {
+        let [values] = columns else { polars_bail!(InvalidOperation: "a value is one column") };
+        match values.len() {
+            0 => Ok(Column::full_null(values.name().clone(), 1, values.dtype())),
+            1 => Ok(values.clone()),
+            _ => {
+                let error = Error::usage("a subquery that stands for a value has several rows");
+                Err(fault(&error.hint("take one of them: (SELECT max(x) FROM data), or add LIMIT 1")))
+            }
+        }
+    };
+    let field = |_: &Schema, fields: &[Field]| Ok(fields.first().cloned().unwrap_or(Field::new(PlSmallStr::EMPTY, DataType::Null)));
+    let mut function = UserDefinedFunction::new("single".into(), BaseColumnUdf::new(values, field));
+    function.options = FunctionOptions::aggregation();
+    function
 }
 
-/// A condition with what SELECT computes in the place of its name.
-fn with_aliases(clauses: &Clauses, list: &Range<usize>, condition: Range<usize>) -> String {
-    let mut aliases: Vec<(&str, String)> = Vec::new();
-    let mut start = list.start;
-    while start < list.end {
-        let end = clauses.until(start, 0, |at| clauses.is(at, ",") || at >= list.end).min(list.end);
-        let named = end.checked_sub(2).filter(|before| *before > start && clauses.is(*before, "as") && clauses.is_name(end - 1));
-        if let Some(before) = named {
-            aliases.push((clauses.text(end - 1).trim_matches('"'), clauses.typed(start..before)));
-        }
-        start = end + 1;
-    }
-    let mut edits = Edits::default();
-    for at in condition.clone().filter(|at| clauses.is_name(*at) && !clauses.is(at + 1, "(") && !clauses.is(at + 1, ".")) {
-        let found = aliases.iter().find(|(alias, _)| clauses.text(at).trim_matches('"').eq_ignore_ascii_case(alias));
-        if let Some((_, text)) = found.filter(|_| !clauses.is(at.wrapping_sub(1), ".")) {
-            edits.replace(clauses, at..at + 1, format!("({text})"));
-        }
-    }
-    let ends = clauses.pieces.get(condition.start).zip(clauses.pieces.get(condition.end.wrapping_sub(1)));
-    ends.and_then(|(first, last)| edits.applied_to(&clauses.tokens, first.at..last.at + 1)).unwrap_or_default()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn other_statements_are_left() {
-        for sql in
-            ["SELECT id FROM data", "SELECT a FROM t GROUP BY a", "SELECT 1", "SELECT a FROM t UNION SELECT b FROM t ORDER BY 1"]
-        {
-            assert_eq!(lifted(sql), None, "{sql}");
-        }
+/// The number of a LIMIT or OFFSET.
+pub(super) fn count_of(expr: &Expr) -> Option<u64> {
+    match expr {
+        Expr::Value(value) => match &value.value {
+            Value::Number(text, _) => text.replace('_', "").parse().ok(),
+            _ => None,
+        },
+        Expr::Nested(inner) => count_of(inner),
+        _ => None,
     }
 }

@@ -111,9 +111,9 @@ fn tables_of_with_go_before_those_of_the_dataset() {
         ("WITH level0 AS (SELECT * FROM data WHERE k < 3) SELECT level0.id FROM level0 WHERE level0.k > 1", "c"),
         ("WITH data AS (SELECT * FROM data WHERE k < 3), x AS (SELECT data.k FROM data) SELECT max(k) AS m FROM x", "2"),
         ("WITH data AS (SELECT id FROM data WHERE k < 3) SELECT count(*) AS n FROM l0, data", "24"),
+        ("SELECT * FROM (WITH data AS (SELECT id FROM data WHERE k < 2) SELECT * FROM data) AS t", "a b"),
+        ("WITH data AS (SELECT id FROM data WHERE k < 3) SELECT data.\"l0:id\" FROM l0 AS data WHERE data.\"l0:k\" = 5", "f"),
     ]);
-    assert!(refused("SELECT * FROM (WITH data AS (SELECT id FROM data) SELECT * FROM data) AS t").contains("at the beginning"));
-    assert!(refused("WITH data AS (SELECT id FROM data) SELECT * FROM l0 AS data").contains("another name"));
 }
 
 #[test]
@@ -128,13 +128,14 @@ fn truth_values_are_compared_with_what_is_unknown() {
         ("SELECT count(*) AS n FROM data WHERE s IS DISTINCT FROM 'train' AND k < 4", "3"),
         ("SELECT count(*) AS n FROM data WHERE s IS NOT DISTINCT FROM 'train' AND k < 4", "1"),
     ]);
-    assert!(refused("SELECT id FROM data WHERE s LIKE 't%' IS NOT TRUE").contains("brackets"));
+    all(&[("SELECT id FROM data WHERE s LIKE 't%' IS NOT TRUE ORDER BY id", "a b f g h")]);
     let kept = |condition: &str| {
         let query = Query { filters: vec![Filter::condition(condition)], ..Query::default() };
         super::super::run(&gaps(), &query, &ctx()).map(|result| result.row_count)
     };
     assert_eq!(kept("b IS NOT TRUE").expect("runs"), 4);
-    assert!(kept("s LIKE 't%' IS NOT TRUE").is_err());
+    assert_eq!(kept("s LIKE 't%' IS NOT TRUE").expect("runs"), 5);
+    assert!(kept("s LIKE 't%' IS NOT").is_err());
 }
 
 #[test]
@@ -164,7 +165,10 @@ fn what_has_no_value_comes_last() {
         ("SELECT id FROM data QUALIFY row_number() OVER (PARTITION BY b ORDER BY n DESC) = 1 ORDER BY id", "c g h"),
         ("SELECT array_agg(id ORDER BY n DESC, id) AS x FROM data WHERE k < 4", "\"[\"\"d\"\",\"\"b\"\",\"\"c\"\",\"\"a\"\"]\""),
     ]);
-    assert!(refused("SELECT row_number() OVER (ORDER BY n NULLS FIRST) AS r FROM data").contains("ORDER BY n IS NOT NULL, n"));
+    all(&[(
+        "SELECT id, row_number() OVER (ORDER BY n NULLS FIRST, id) AS r FROM data ORDER BY id",
+        "a,1 b,4 c,3 d,5 e,6 f,2 g,8 h,7",
+    )]);
 }
 
 #[test]
@@ -210,13 +214,12 @@ fn aggregations_stand_beside_groups_alone() {
     for sql in ["SELECT id, count(*) FROM data", "SELECT *, max(k) FROM data", "SELECT k - avg(k) AS x FROM data"] {
         assert!(refused(sql).contains("GROUP BY"), "{sql}: {}", refused(sql));
     }
-    for sql in [
-        "SELECT s, sum(sum(k)) OVER () AS x FROM data GROUP BY s",
-        "SELECT s, rank() OVER (ORDER BY count(*) DESC) AS x FROM data GROUP BY s",
-    ] {
+    for sql in ["SELECT s, max(sum(k)) AS x FROM data GROUP BY s", "SELECT sum(rank() OVER (ORDER BY k)) AS x FROM data"] {
         assert!(refused(sql).contains("in a subquery"), "{sql}: {}", refused(sql));
     }
     all(&[
+        ("SELECT s, sum(sum(k)) OVER () AS x FROM data GROUP BY s ORDER BY s", "\"\",28 test,28 train,28 val,28 ,28"),
+        ("SELECT s, rank() OVER (ORDER BY count(*) DESC) AS x FROM data GROUP BY s ORDER BY s", "\"\",3 test,3 train,2 val,1 ,3"),
         ("SELECT count(*) AS n, 'x' AS kind, max(k) - min(k) AS w, CAST(sum(k) AS INTEGER) AS i FROM data", "8,x,7,28"),
         ("SELECT id, count(*) OVER () AS n, k - avg(k) OVER () AS d FROM data WHERE k = 1", "b,1,0.0"),
         ("SELECT count(*) FILTER (WHERE s = 'val') AS n, any_value(id) AS i FROM data", "3,a"),
@@ -230,4 +233,151 @@ fn values_are_told_apart() {
     let rows: Vec<Json> = result.json_rows().map(Json::Object).collect();
     assert_eq!(rows[1], json!({"f": "NaN", "s": "", "st": {"a": 1}}));
     assert_eq!(rows[0], json!({"f": null, "s": null, "st": {"a": 0}}));
+}
+
+#[test]
+fn frames_choose_the_rows_that_a_window_looks_at() {
+    all(&[
+        (
+            "SELECT sum(k) OVER (ORDER BY k ROWS BETWEEN 1 PRECEDING AND 1 FOLLOWING) AS a FROM data ORDER BY k",
+            "1 3 6 9 12 15 18 13",
+        ),
+        (
+            "SELECT sum(k) OVER (ORDER BY k RANGE BETWEEN 2 PRECEDING AND CURRENT ROW) AS c FROM data ORDER BY k",
+            "0 1 3 6 9 12 15 18",
+        ),
+        ("SELECT avg(k) OVER (ORDER BY k) AS b FROM data ORDER BY k", "0.0 0.5 1.0 1.5 2.0 2.5 3.0 3.5"),
+        // Rows of equal order are in the frame together.
+        ("SELECT id, sum(k) OVER (ORDER BY s) AS x FROM data WHERE k > 1 ORDER BY id", "c,9 d,3 e,9 f,27 g,27 h,27"),
+        ("SELECT count(*) OVER (PARTITION BY s ORDER BY k) AS c FROM data ORDER BY k", "1 1 1 1 2 1 2 3"),
+        (
+            "SELECT id, lag(k, 1, -1) OVER (PARTITION BY s ORDER BY k) AS l FROM data ORDER BY id",
+            "a,-1 b,-1 c,-1 d,-1 e,2 f,-1 g,5 h,6",
+        ),
+        ("SELECT ntile(3) OVER (ORDER BY k) AS t FROM data ORDER BY k", "1 1 1 2 2 2 3 3"),
+        ("SELECT median(k) OVER (PARTITION BY b) AS m FROM data ORDER BY k", "3.0 3.5 3.5 3.5 3.5 3.5 3.0 3.5"),
+        ("SELECT max(s) OVER (ORDER BY k) AS x FROM data WHERE k > 1 ORDER BY k", "train train train val val val"),
+        (
+            "SELECT sum(k) OVER w AS a, count(*) OVER (w ORDER BY k) AS b FROM data WINDOW w AS (PARTITION BY s) ORDER BY k",
+            "0,1 1,1 6,1 3,1 6,2 18,1 18,2 18,3",
+        ),
+        (
+            "SELECT first_value(n IGNORE NULLS) OVER (ORDER BY k ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING) AS x FROM data LIMIT 1",
+            "0",
+        ),
+    ]);
+    assert!(refused("SELECT sum(k) OVER (ORDER BY k GROUPS 1 PRECEDING) AS x FROM data").contains("ROWS BETWEEN"));
+    assert!(
+        refused("SELECT sum(n) OVER () AS x FROM (SELECT n FROM data UNION ALL SELECT n FROM data) AS t")
+            .contains("CAST(x AS DOUBLE)")
+    );
+}
+
+#[test]
+fn subqueries_stand_for_values_and_sets() {
+    all(&[
+        ("SELECT id FROM data WHERE k > (SELECT avg(k) FROM data) ORDER BY id", "e f g h"),
+        (
+            "SELECT id, (SELECT count(*) FROM data AS e WHERE e.s = d.s) AS c FROM data AS d ORDER BY id",
+            "a,0 b,1 c,2 d,1 e,2 f,3 g,3 h,3",
+        ),
+        ("SELECT id FROM data AS d WHERE EXISTS (SELECT 1 FROM data AS e WHERE e.k = d.n) ORDER BY id", "b d e h"),
+        (
+            "SELECT id FROM data AS d WHERE NOT EXISTS (SELECT 1 FROM data AS e WHERE e.k = d.n AND e.k > 3) ORDER BY id",
+            "a b c d e f g",
+        ),
+        ("SELECT id, EXISTS (SELECT 1 FROM data WHERE k > 100) AS x FROM data WHERE k < 2 ORDER BY id", "a,false b,false"),
+        (
+            "SELECT id, n IN (SELECT n FROM data WHERE k IN (1, 3)) AS x, n NOT IN (SELECT n FROM data WHERE k < 4) AS y FROM data ORDER BY id",
+            "a,, b,true,false c,false,false d,true,false e,true,false f,, g,false, h,false,",
+        ),
+        ("SELECT s FROM data GROUP BY s HAVING count(*) > (SELECT 2)", "val"),
+        ("SELECT k FROM data ORDER BY (SELECT max(k) FROM data) - k LIMIT 2", "7 6"),
+    ]);
+    assert!(refused("SELECT id FROM data WHERE k = (SELECT k FROM data)").contains("several rows"));
+    assert!(refused("SELECT id FROM data WHERE k = (SELECT k, id FROM data)").contains("2 columns"));
+    assert!(refused("SELECT id FROM data AS d WHERE EXISTS (SELECT 1 FROM data AS e WHERE e.k > d.k)").contains("equalities"));
+}
+
+#[test]
+fn aggregations_take_orders_parts_and_conditions() {
+    all(&[
+        ("SELECT percentile_cont(0.25) WITHIN GROUP (ORDER BY k) AS a, quantile_cont(k, 0.9) AS c FROM data", "1.75,6.3"),
+        (
+            "SELECT first(id ORDER BY k DESC) AS a, last(id ORDER BY k DESC) AS b, string_agg(id, '-' ORDER BY k DESC) AS d FROM data",
+            "h,a,h-g-f-e-d-c-b-a",
+        ),
+        (
+            "SELECT regr_slope(n, k) AS a, regr_intercept(k, f) AS b, regr_count(n, k) AS d, var_pop(k) AS e FROM data WHERE k NOT IN (1, 4, 6)",
+            "2.0,4.1,3,5.84",
+        ),
+        (
+            "SELECT avg(k) FILTER (WHERE s = 'val') AS a, count(*) FILTER (WHERE k > 5) AS b, count(n) FILTER (WHERE k > 2) AS c FROM data",
+            "6.0,2,4",
+        ),
+        ("SELECT bool_and(k > 3) FILTER (WHERE s = 'val') AS a, count_if(k > 3) FILTER (WHERE k < 6) AS b FROM data", "true,2"),
+        ("SELECT sum(DISTINCT k % 3) AS a, avg(DISTINCT k % 3) AS b, count(DISTINCT s) AS c FROM data", "3,1.0,4"),
+        ("SELECT any_value(n) AS a FROM data", "0"),
+    ]);
+    assert!(refused("SELECT avg(k) FILTER (WHERE s = 'val') AS a, id FROM data").contains("GROUP BY id"));
+}
+
+#[test]
+fn lists_dates_and_powers_are_computed() {
+    all(&[
+        ("SELECT list_transform(l, x -> x * 2) AS a, list_filter(l, x -> x > 1) AS b FROM data WHERE k = 2", "\"[2.0,4.0]\",[2.0]"),
+        ("SELECT l[1:1] AS c, l[2] AS d, l[-1:] AS e FROM data WHERE k = 2", "[1.0],2.0,[2.0]"),
+        (
+            "SELECT make_date(2020, 2, k + 1) AS a, k ** 2 AS c, 2 ^ 3 AS d, -2 ** 2 AS e FROM data WHERE k = 3",
+            "2020-02-04,9.0,8.0,4.0",
+        ),
+        ("SELECT make_timestamp(2020, 1, 31, 12, 30, 1.5) AS t", "2020-01-31T12:30:01.500"),
+        ("SELECT sha256('a') AS b", "ca978112ca1bbdcafac231b39a23dc4da786eff8147c4e72b9807785afee48bb"),
+        ("SELECT (st).a + 1 AS b, st['a'] AS c, st.a AS d FROM data WHERE k = 2", "3,2,2"),
+        ("SELECT k IN (n, 3) AS i FROM data WHERE k IN (3, 4) ORDER BY k", "true false"),
+        ("SELECT id FROM data WHERE (k, s) IN ((2, 'train'), (3, 'train'))", "c"),
+    ]);
+    for (sql, instead) in [
+        ("SELECT md5(s) FROM data", "sha256(x)"),
+        ("SELECT age(TIMESTAMP '2020-01-01')", "date_diff('day'"),
+        ("SELECT list_transform(l, x -> x * k) FROM data", "CROSS JOIN UNNEST"),
+        ("SELECT * FROM data PIVOT (count(*) FOR s IN ('val'))", "FILTER (WHERE"),
+    ] {
+        assert!(refused(sql).contains(instead), "{sql}: {}", refused(sql));
+    }
+}
+
+#[test]
+fn columns_have_the_names_that_duckdb_gives_them() {
+    assert_eq!(
+        told("SELECT count(*), sum(k), k + 1 FROM data GROUP BY k ORDER BY k LIMIT 1").csv(),
+        "count_star(),sum(k),(k + 1)\n1,0,1\n"
+    );
+    let spatial = run("SELECT ST_Area(\"stac:centroid\") FROM data");
+    assert_eq!(spatial.columns()[0].0, "st_area(\"stac:centroid\")");
+    assert_eq!(told("SELECT max(k), max(k) FROM data").csv(), "max(k),max(k)_1\n7,7\n");
+}
+
+#[test]
+fn columns_of_both_tables_are_told_apart() {
+    all(&[
+        ("SELECT a.id, b.id FROM data AS a CROSS JOIN data AS b WHERE a.id = 'a' AND b.k > 6", "a,h"),
+        ("SELECT a.k, b.k FROM data AS a, data AS b WHERE a.k = b.k + 1 AND a.s = b.s ORDER BY 1", "6,5 7,6"),
+        ("SELECT count(*) AS n FROM data AS a FULL JOIN (SELECT k + 4 AS k FROM data) AS b USING (k) WHERE k > 2", "9"),
+    ]);
+    let ambiguous = refused("SELECT a.id FROM data AS a, data AS b WHERE id = 'a'");
+    assert!(ambiguous.contains("line 1, column 45") && ambiguous.contains("a.\"id\" or b.\"id\""), "{ambiguous}");
+    // Columns of a flat view need their level only where several levels have them.
+    assert_eq!(rows("SELECT bands, \"l0:id\" FROM l1 WHERE bands = 'mask'"), [json!(["mask", "bonn"])]);
+    assert!(report("SELECT id FROM l1").contains("\"l1:id\" or \"l0:id\""));
+}
+
+#[test]
+fn names_that_unfold_without_bound_are_refused() {
+    let doubled: Vec<String> = (1..60).map(|n| format!("a{} + a{} AS a{n}", n - 1, n - 1)).collect();
+    let sql = format!("SELECT k AS a0, {} FROM data", doubled.join(", "));
+    let error = run_sql(&gaps(), &sql, None, &ctx()).expect_err("is refused");
+    assert!(error.is_too_large(), "{error}");
+    let stars = format!("SELECT {} FROM data", vec!["*"; 900].join(", "));
+    assert!(run_sql(&gaps(), &stars, None, &ctx()).is_ok());
 }

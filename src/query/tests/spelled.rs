@@ -32,11 +32,7 @@ fn what_has_another_spelling_says_so() {
     for (sql, answer) in [
         ("SELECT id FROM data WHERE id GLOB 'l*'", "LIKE 's%'"),
         ("SELECT printf('%s', id) FROM data", "||"),
-        ("SELECT make_date(2020, 1, 1) FROM data", "DATE '2020-01-31'"),
-        ("SELECT list_transform(\"stac:geotransform\", x -> x * 2) FROM data", "CROSS JOIN UNNEST"),
-        ("SELECT \"stac:geotransform\"[1:2] FROM data", "single elements"),
         ("SELECT type, count(*) FROM data GROUP BY ROLLUP (type)", "UNION ALL"),
-        ("SELECT id FROM data WHERE cloud_cover > (SELECT avg(cloud_cover) FROM data)", "CROSS JOIN m"),
         ("SELECT id FROM data LIMIT 50%", "USING SAMPLE 50%"),
         ("SELECT id FROM data ORDER BY random()", "USING SAMPLE 10"),
         ("SELECT id FROM data WHERE rowid < 3", "internal:current_id"),
@@ -60,5 +56,80 @@ fn errors_name_the_place_of_the_word() {
     ] {
         let error = run_sql(&tables(), sql, None, &ctx()).map(|_| ()).expect_err(sql);
         assert_eq!(error.place(), Some(place), "{sql}: {}", error.report());
+    }
+}
+
+/// Each function at each depth gives what it gives at the top.
+#[test]
+fn functions_are_known_at_every_depth() {
+    const DEPTHS: [&str; 13] = [
+        "WITH c AS (SELECT id, {f} AS x FROM data) SELECT x FROM c ORDER BY id",
+        "WITH c AS (WITH d AS (SELECT id, {f} AS x FROM data) SELECT * FROM d) SELECT x FROM c ORDER BY id",
+        "SELECT x FROM (SELECT id, {f} AS x FROM data) AS t ORDER BY id",
+        "SELECT x FROM (SELECT * FROM (SELECT id, {f} AS x FROM data) AS t) AS u ORDER BY id",
+        "SELECT x FROM (SELECT id, {f} AS x FROM data WHERE id = 'bonn' UNION ALL SELECT id, {f} FROM data WHERE id <> 'bonn') AS t ORDER BY id",
+        "SELECT {f} AS x FROM data WHERE {f} IN (SELECT {f} FROM data) ORDER BY id",
+        "SELECT (SELECT {f} FROM data AS e WHERE e.id = d.id) AS x FROM data AS d ORDER BY id",
+        "SELECT {f} AS x FROM data AS d WHERE EXISTS (SELECT 1 FROM data AS e WHERE {f} IS NOT NULL AND e.id = d.id) ORDER BY id",
+        "SELECT max({f}) AS x FROM data GROUP BY id HAVING max({f}) IS NOT NULL ORDER BY id",
+        "SELECT x FROM (SELECT {f} AS x, id FROM data ORDER BY {f}) AS t ORDER BY id",
+        "SELECT a.x FROM (SELECT id AS key, {f} AS x FROM data) AS a JOIN data ON a.x = {f} AND a.key = data.id ORDER BY a.key",
+        "SELECT max({f}) OVER (PARTITION BY id) AS x FROM data QUALIFY {f} IS NOT NULL AND row_number() OVER (PARTITION BY id ORDER BY {f}) = 1 ORDER BY id",
+        "SELECT CASE WHEN {f} IS NOT NULL THEN {f} END AS x FROM data WHERE {f} IS NOT NULL ORDER BY id",
+    ];
+    for function in [
+        "date_trunc('month', \"stac:time_start\")",
+        "regexp_extract(\"stac:crs\", '[0-9]+')",
+        "ST_X(\"stac:centroid\")",
+        "ST_AsText(ST_Centroid(\"stac:centroid\"))",
+        "coalesce(list_sum(\"stac:geotransform\"), 0.5)",
+        "coalesce(list_sum(list_transform(\"stac:geotransform\", v -> v * 2)), 0.5)",
+        "coalesce(\"stac:geotransform\"[1:1][1], 0.5)",
+        "year(\"stac:time_start\")",
+        "dayname(\"stac:time_start\")",
+        "len(\"stac:crs\")",
+        "sha256(\"stac:crs\")",
+        "cloud_cover ** 2",
+    ] {
+        let wanted = rows(&format!("SELECT {function} AS x FROM data ORDER BY id"));
+        assert_eq!(wanted.len(), 2, "{function}");
+        for depth in DEPTHS {
+            let sql = depth.replace("{f}", function);
+            assert_eq!(rows(&sql), wanted, "{sql}");
+        }
+    }
+}
+
+/// Each aggregation at each depth gives what it gives at the top.
+#[test]
+fn aggregations_are_known_at_every_depth() {
+    const DEPTHS: [&str; 8] = [
+        "WITH c AS (SELECT {f} AS x FROM data) SELECT x FROM c",
+        "SELECT x FROM (SELECT {f} AS x FROM data) AS t",
+        "SELECT {f} AS x FROM data UNION SELECT {f} FROM data",
+        "SELECT (SELECT {f} FROM data) AS x",
+        "SELECT {f} AS x FROM data HAVING {f} IN (SELECT {f} FROM data)",
+        "SELECT {f} AS x FROM data ORDER BY {f}",
+        "SELECT a.x FROM (SELECT {f} AS x FROM data) AS a JOIN (SELECT {f} AS y FROM data) AS b ON a.x = b.y",
+        "SELECT {f} OVER () AS x FROM data LIMIT 1",
+    ];
+    for function in [
+        "count(*)",
+        "avg(cloud_cover)",
+        "count_if(cloud_cover > 0.5)",
+        "arg_max(id, cloud_cover)",
+        "mode(type)",
+        "bool_or(cloud_cover > 0.5)",
+        "regr_slope(cloud_cover, ST_X(\"stac:centroid\"))",
+        "max(date_trunc('month', \"stac:time_start\"))",
+        "string_agg(id, ',' ORDER BY id)",
+        "any_value(type)",
+    ] {
+        let wanted = rows(&format!("SELECT {function} AS x FROM data"));
+        assert_eq!(wanted.len(), 1, "{function}");
+        for depth in DEPTHS {
+            let sql = depth.replace("{f}", function);
+            assert_eq!(rows(&sql), wanted, "{sql}");
+        }
     }
 }

@@ -97,7 +97,7 @@ impl QueryState {
         let waited = self.waiting.take().is_some();
         if waited {
             let text = error.to_string();
-            let place = sql::place_of(&text, &self.editor.sql);
+            let place = sql::fault(error, &self.editor.sql);
             self.failed = Some((text, error.hints().to_vec(), place));
             self.ran = None;
         }

@@ -1,0 +1,508 @@
+//! FROM: tables, subqueries and lists joined into one frame in which every column has its own name. Conditions of outer joins that
+//! look at one side alone filter that side; other conditions of theirs than equalities are refused, since the engine would take the
+//! join for an inner one.
+
+use std::collections::HashSet;
+use std::ops::ControlFlow;
+
+use polars::prelude::*;
+use sqlparser::ast::{
+    BinaryOperator, Expr, FunctionArg, FunctionArgExpr, Ident, JoinConstraint, JoinOperator, ObjectName, Spanned, TableAlias,
+    TableFactor, TableWithJoins, visit_expressions,
+};
+use sqlparser::tokenizer::Span;
+
+use super::advice;
+use super::duckdb_semantics::column;
+use super::name_binding::Binder;
+use super::scope::{Column, Relation, Scope, UniqueNames};
+use super::select_plan::{Ctes, Planner, conjuncts};
+use crate::error::{Error, Result};
+
+/// The tables of a FROM as one frame.
+pub(super) struct Joined {
+    pub frame: LazyFrame,
+    pub relations: Vec<Relation>,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Kind {
+    Inner,
+    Left,
+    Right,
+    Full,
+    Semi,
+    Anti,
+}
+
+impl Joined {
+    pub fn scope<'s>(&self, outer: Option<&'s Scope<'s>>) -> Scope<'s> {
+        Scope::new(self.relations.clone(), outer)
+    }
+
+    fn names(&self) -> HashSet<String> {
+        self.relations.iter().flat_map(|relation| relation.columns.iter().map(|column| column.inner.clone())).collect()
+    }
+}
+
+impl Planner<'_> {
+    /// The rows of a FROM. Equalities of `conditions`, those of WHERE, by which an inner join can be made, are taken out of them.
+    ///
+    /// # Errors
+    /// Unknown tables, joins that the engine can't make.
+    pub fn from(&self, from: &[TableWithJoins], conditions: &mut Vec<Expr>, ctes: &Ctes) -> Result<Joined> {
+        let Some((first, others)) = from.split_first() else {
+            // One row without columns.
+            let one = df!("__one" => [true]).map_err(|error| Planner::engine_error(&error))?;
+            return Ok(Joined { frame: one.lazy(), relations: Vec::new() });
+        };
+        let extends_left = |table: &TableWithJoins| {
+            table.joins.iter().any(|join| matches!(kind_of(&join.join_operator), Some(Kind::Right | Kind::Full)))
+        };
+        // Rows that an outer join adds are not those that WHERE compares.
+        let mut none = Vec::new();
+        let conditions = if from.iter().any(extends_left) { &mut none } else { conditions };
+        let mut joined = self.tables(first, conditions, ctes)?;
+        for table in others {
+            self.join(&mut joined, &table.relation, &JoinOperator::CrossJoin(JoinConstraint::None), conditions, ctes)?;
+            for join in &table.joins {
+                self.join(&mut joined, &join.relation, &join.join_operator, conditions, ctes)?;
+            }
+        }
+        Ok(joined)
+    }
+
+    fn tables(&self, table: &TableWithJoins, conditions: &mut Vec<Expr>, ctes: &Ctes) -> Result<Joined> {
+        let mut joined = match list_of(&table.relation) {
+            Some((alias, list)) => {
+                let mut joined = self.from(&[], conditions, ctes)?;
+                self.unnest(&mut joined, alias, &list, false, ctes)?;
+                joined
+            }
+            None => self.relation(&table.relation, ctes)?,
+        };
+        for join in &table.joins {
+            self.join(&mut joined, &join.relation, &join.join_operator, conditions, ctes)?;
+        }
+        Ok(joined)
+    }
+
+    fn relation(&self, factor: &TableFactor, ctes: &Ctes) -> Result<Joined> {
+        let refused = |summary: String, hint: &str| Err(self.source.locate(Error::usage(summary).hint(hint), factor.span()));
+        match factor {
+            TableFactor::Table { name, alias, args: None, .. } => {
+                let (frame, plain) = self.table_named(name, ctes)?;
+                self.named(frame, alias.as_ref(), &plain)
+            }
+            TableFactor::Derived { lateral: false, subquery, alias, .. } => {
+                let planned = self.query(subquery, ctes, None)?;
+                self.named(planned.frame, alias.as_ref(), "")
+            }
+            TableFactor::NestedJoin { table_with_joins, alias } => {
+                let joined = self.from(std::slice::from_ref(table_with_joins), &mut Vec::new(), ctes)?;
+                match alias {
+                    None => Ok(joined),
+                    Some(alias) => {
+                        let mut names = UniqueNames::default();
+                        let columns =
+                            joined.relations.iter().flat_map(|relation| &relation.columns).filter(|column| !column.qualified_only);
+                        let shown: Vec<_> =
+                            columns.map(|column| col(column.inner.as_str()).alias(names.take(&column.name))).collect();
+                        self.named(joined.frame.select(shown), Some(alias), "")
+                    }
+                }
+            }
+            TableFactor::Table { name, .. } | TableFactor::Function { name, .. } => {
+                let name = name.to_string().to_lowercase();
+                let hint = advice::of_function(&name).unwrap_or("tables are listed by SHOW TABLES");
+                refused(format!("{name}() can't stand in FROM"), hint)
+            }
+            TableFactor::Derived { .. } => {
+                refused("LATERAL is not supported".into(), "use a subquery, or CROSS JOIN UNNEST(column)")
+            }
+            TableFactor::Pivot { .. } | TableFactor::Unpivot { .. } => refused("PIVOT is not supported".into(), advice::PIVOT),
+            _ => refused("this can't stand in FROM".into(), "name a table, or a subquery with a name: (SELECT …) AS t"),
+        }
+    }
+
+    fn table_named(&self, name: &ObjectName, ctes: &Ctes) -> Result<(LazyFrame, String)> {
+        let plain = name.0.last().and_then(|part| part.as_ident()).map_or(String::new(), |ident| ident.value.clone());
+        if let Some(frame) = ctes.find(&plain) {
+            return Ok((frame, plain));
+        }
+        if let Some(frame) = (self.table)(&plain)? {
+            return Ok((frame, plain));
+        }
+        let lower = plain.to_lowercase();
+        if lower != plain
+            && let Some(frame) = (self.table)(&lower)?
+        {
+            return Ok((frame, plain));
+        }
+        let names = || self.columns.iter().map(|(name, _)| name.as_str());
+        let near = advice::near(&plain, names().chain(ctes.names()));
+        let mut error = Error::usage(format!("there is no table {plain}"));
+        if !near.is_empty() {
+            error = error.hint(format!("did you mean {}?", near.join(" or ")));
+        }
+        Err(self.source.locate(error.hint(format!("tables: {}", names().collect::<Vec<_>>().join(", "))), name.span()))
+    }
+
+    /// The table of a name that is not qualified, for `TABLE data`.
+    pub(super) fn plain_table(&self, name: &str, ctes: &Ctes) -> Result<LazyFrame> {
+        self.table_named(&ObjectName::from(Ident::new(name)), ctes).map(|(frame, _)| frame)
+    }
+
+    fn named(&self, mut frame: LazyFrame, alias: Option<&TableAlias>, name: &str) -> Result<Joined> {
+        if let Some(alias) = alias {
+            frame = self.renamed(frame, alias)?;
+        }
+        let schema = frame.collect_schema().map_err(|error| Planner::engine_error(&error))?;
+        let columns = schema.iter_names().map(|name| {
+            let name = name.to_string();
+            Column { inner: name.clone(), name, qualified_only: false }
+        });
+        let alias = alias.map_or(name.to_owned(), |alias| alias.name.value.clone());
+        Ok(Joined { frame, relations: vec![Relation { alias, columns: columns.collect() }] })
+    }
+
+    /// The frame with the names that stand behind an alias, `AS t(a, b)`.
+    pub(super) fn renamed(&self, mut frame: LazyFrame, alias: &TableAlias) -> Result<LazyFrame> {
+        if alias.columns.is_empty() {
+            return Ok(frame);
+        }
+        let schema = frame.collect_schema().map_err(|error| Planner::engine_error(&error))?;
+        if alias.columns.len() > schema.len() {
+            let error = Error::usage(format!("{} has {} columns, not {}", alias.name.value, schema.len(), alias.columns.len()));
+            return Err(self.source.locate(error, alias.name.span));
+        }
+        let names = alias.columns.iter().map(|column| Some(column.name.value.as_str())).chain(std::iter::repeat(None));
+        let shown = schema.iter_names().zip(names).map(|(old, new)| col(old.clone()).alias(new.unwrap_or(old.as_str())));
+        Ok(frame.select(shown.collect::<Vec<_>>()))
+    }
+
+    fn join(
+        &self,
+        joined: &mut Joined,
+        factor: &TableFactor,
+        operator: &JoinOperator,
+        conditions: &mut Vec<Expr>,
+        ctes: &Ctes,
+    ) -> Result<()> {
+        let Some(kind) = kind_of(operator) else {
+            let error = Error::usage("a join of this kind is not supported");
+            let hint = match operator {
+                JoinOperator::AsOf { .. } => "join, then keep the nearest with QUALIFY row_number() OVER (…) = 1",
+                _ => "there are JOIN, LEFT, RIGHT, FULL, SEMI and ANTI JOIN",
+            };
+            return Err(self.source.locate(error.hint(hint), factor.span()));
+        };
+        if let Some((alias, list)) = list_of(factor) {
+            return self.unnest(joined, alias, &list, kind == Kind::Left, ctes);
+        }
+        let mut right = self.relation(factor, ctes)?;
+        self.keep_apart(joined, &mut right);
+        let mut pairs: Vec<(String, String)> = Vec::new();
+        let mut asked: Vec<Expr> = Vec::new();
+        match constraint_of(operator) {
+            Some(JoinConstraint::On(condition)) => conjuncts(condition, &mut asked),
+            Some(JoinConstraint::Using(names)) => {
+                let names: Vec<(String, Span)> = names
+                    .iter()
+                    .filter_map(|name| {
+                        let ident = name.0.last()?.as_ident()?;
+                        Some((ident.value.clone(), ident.span))
+                    })
+                    .collect();
+                pairs = self.shared(joined, &mut right, kind, names)?;
+            }
+            Some(JoinConstraint::Natural) => {
+                let of_left: HashSet<String> = joined
+                    .relations
+                    .iter()
+                    .flat_map(|relation| relation.columns.iter().map(|column| column.name.clone()))
+                    .collect();
+                let names = right.relations.iter().flat_map(|relation| relation.columns.iter().map(|column| column.name.clone()));
+                let names: Vec<(String, Span)> =
+                    names.filter(|name| of_left.contains(name)).map(|name| (name, Span::empty())).collect();
+                pairs = self.shared(joined, &mut right, kind, names)?;
+            }
+            _ => {}
+        }
+        let scope = Scope::new(joined.relations.iter().chain(&right.relations).cloned().collect(), None);
+        let (of_left, of_right) = (joined.names(), right.names());
+        let (mut keys, mut only_left, mut only_right, mut rest) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        for condition in asked {
+            let mut binder = Binder::new(self, &scope, ctes, &[]);
+            let bound = binder.bind(&condition)?;
+            if !binder.attached.is_empty() {
+                let error = Error::usage("ON can't hold a subquery").hint("filter by it in WHERE");
+                return Err(self.source.locate(error, condition.span()));
+            }
+            match equality(&bound, &of_left, &of_right) {
+                Some(key) => keys.push(key),
+                None => match (looks_at(&bound, &of_left), looks_at(&bound, &of_right)) {
+                    (false, true) => only_right.push((bound, condition)),
+                    (true, false) => only_left.push((bound, condition)),
+                    _ => rest.push((bound, condition)),
+                },
+            }
+        }
+        if kind == Kind::Inner {
+            // What WHERE has be equal joins as well.
+            conditions.retain(|condition| {
+                let mut binder = Binder::new(self, &scope, ctes, &[]);
+                let plain = !matches!(condition, Expr::InSubquery { .. } | Expr::Exists { .. });
+                let is_equality = plain && matches!(unwrapped(condition), Expr::BinaryOp { op: BinaryOperator::Eq, .. });
+                let key = match is_equality && !has_subquery(condition) {
+                    true => binder.bind(condition).ok().and_then(|bound| equality(&bound, &of_left, &of_right)),
+                    false => None,
+                };
+                let taken = key.is_some();
+                keys.extend(key);
+                !taken
+            });
+        } else {
+            let refused = |condition: &Expr| {
+                let summary = format!("a join of this kind can't have the condition {condition}");
+                Err(self.source.locate(unequal(summary), condition.span()))
+            };
+            let filters_right = matches!(kind, Kind::Left | Kind::Semi | Kind::Anti);
+            if let Some((_, condition)) = rest.first() {
+                return refused(condition);
+            }
+            if let Some((_, condition)) = only_right.first().filter(|_| !filters_right) {
+                return refused(condition);
+            }
+            if let Some((_, condition)) = only_left.first().filter(|_| kind != Kind::Right) {
+                return refused(condition);
+            }
+            if keys.is_empty() && pairs.is_empty() {
+                let summary = "a join of this kind needs a condition that has a column of each table be equal";
+                return Err(self.source.locate(unequal(summary.into()), factor.span()));
+            }
+        }
+        if kind != Kind::Inner {
+            let one_side = |frame: LazyFrame, conditions: Vec<(Expr, Expr)>| {
+                conditions.into_iter().try_fold(frame, |frame, (bound, _)| self.filtered(frame, &bound))
+            };
+            right.frame = one_side(right.frame, only_right)?;
+            joined.frame = one_side(joined.frame.clone(), only_left)?;
+        } else {
+            rest.extend(only_left);
+            rest.extend(only_right);
+        }
+        let (left_sides, right_sides): (Vec<Expr>, Vec<Expr>) =
+            keys.into_iter().chain(pairs.iter().map(|(left, right)| (column(left), column(right)))).unzip();
+        let (left, left_on) = self.keys(joined.frame.clone(), &left_sides)?;
+        let (right_frame, right_on) = self.keys(right.frame.clone(), &right_sides)?;
+        let how = match kind {
+            Kind::Inner if left_on.is_empty() => JoinType::Cross,
+            Kind::Inner => JoinType::Inner,
+            Kind::Left => JoinType::Left,
+            Kind::Right => JoinType::Right,
+            Kind::Full => JoinType::Full,
+            Kind::Semi => JoinType::Semi,
+            Kind::Anti => JoinType::Anti,
+        };
+        let arguments = JoinArgs { coalesce: JoinCoalesce::KeepColumns, ..JoinArgs::new(how) };
+        joined.frame = left.join(right_frame, left_on, right_on, arguments);
+        if !matches!(kind, Kind::Semi | Kind::Anti) {
+            joined.relations.extend(right.relations);
+        }
+        if kind == Kind::Full {
+            for (left, right) in &pairs {
+                let either = coalesce(&[col(left.as_str()), col(right.as_str())]).alias(left.as_str());
+                joined.frame = joined.frame.clone().with_column(either);
+            }
+        }
+        for (bound, _) in rest {
+            joined.frame = self.filtered(joined.frame.clone(), &bound)?;
+        }
+        Ok(())
+    }
+
+    /// Renames columns of the right that the left has too.
+    fn keep_apart(&self, left: &Joined, right: &mut Joined) {
+        let mut used = left.names();
+        if !right.names().iter().any(|name| used.contains(name)) {
+            return;
+        }
+        let mut shown = Vec::new();
+        for relation in &mut right.relations {
+            for column in &mut relation.columns {
+                let mut inner = column.inner.clone();
+                while used.contains(&inner) {
+                    inner = self.unique(&format!("{}.{}", relation.alias, column.name));
+                }
+                used.insert(inner.clone());
+                shown.push(col(column.inner.as_str()).alias(inner.as_str()));
+                column.inner = inner;
+            }
+        }
+        right.frame = right.frame.clone().select(shown);
+    }
+
+    /// Columns that both sides have, which are found without their table once.
+    fn shared(
+        &self,
+        left: &mut Joined,
+        right: &mut Joined,
+        kind: Kind,
+        names: Vec<(String, Span)>,
+    ) -> Result<Vec<(String, String)>> {
+        let mut pairs = Vec::new();
+        for (name, span) in names {
+            let find = |joined: &mut Joined, hide: bool| {
+                let columns = joined.relations.iter_mut().flat_map(|relation| relation.columns.iter_mut());
+                let mut found = columns.filter(|column| column.name.eq_ignore_ascii_case(&name) && !column.qualified_only);
+                let column = found.next()?;
+                column.qualified_only |= hide;
+                Some(column.inner.clone())
+            };
+            let hide_left = kind == Kind::Right;
+            match (find(left, hide_left), find(right, !hide_left)) {
+                (Some(one), Some(other)) => pairs.push((one, other)),
+                _ => {
+                    let error = Error::usage(format!("{name} is not a column of both tables"));
+                    return Err(self.source.locate(error.hint("join by a condition: ON a.id = b.key"), span));
+                }
+            }
+        }
+        Ok(pairs)
+    }
+
+    /// The frame with its join keys as columns.
+    fn keys(&self, frame: LazyFrame, sides: &[Expr]) -> Result<(LazyFrame, Vec<polars::prelude::Expr>)> {
+        let mut computed = Vec::new();
+        let mut on = Vec::with_capacity(sides.len());
+        for side in sides {
+            match unwrapped(side) {
+                Expr::Identifier(ident) => on.push(col(ident.value.as_str())),
+                other => {
+                    let name = self.unique("__join");
+                    computed.push((other.clone(), name.clone()));
+                    on.push(col(name.as_str()));
+                }
+            }
+        }
+        Ok((self.with(frame, &computed)?, on))
+    }
+
+    /// Takes the lists of a column apart: a row for each element.
+    fn unnest(&self, joined: &mut Joined, alias: Option<&TableAlias>, list: &[Expr], keeps_empty: bool, ctes: &Ctes) -> Result<()> {
+        let [list] = list else {
+            let error = Error::usage("UNNEST takes one list").hint("CROSS JOIN UNNEST(a) AS t(x)");
+            return Err(self.source.locate(error, alias.map_or(Span::empty(), |alias| alias.name.span)));
+        };
+        let scope = joined.scope(None);
+        let bound = Binder::new(self, &scope, ctes, &[]).bind_inside(list)?;
+        let inner = self.unique("__element");
+        let frame = self.with(joined.frame.clone(), &[(bound, inner.clone())])?;
+        joined.frame = exploded(frame, &inner, keeps_empty);
+        let name = match alias {
+            Some(alias) => alias.columns.first().map_or(&alias.name, |column| &column.name).value.clone(),
+            None => "unnest".to_owned(),
+        };
+        let alias = alias.map_or(String::new(), |alias| alias.name.value.clone());
+        joined.relations.push(Relation { alias, columns: vec![Column { name, inner, qualified_only: false }] });
+        Ok(())
+    }
+}
+
+/// A row for each element of a list; without `keeps_empty`, rows whose list is empty or missing go away.
+pub(super) fn exploded(frame: LazyFrame, column: &str, keeps_empty: bool) -> LazyFrame {
+    let frame = match keeps_empty {
+        true => frame,
+        false => frame.filter(col(column).list().len().gt(lit(0))),
+    };
+    let names = Selector::ByName { names: Arc::from(vec![PlSmallStr::from(column)]), strict: true };
+    frame.explode(names, ExplodeOptions { empty_as_null: true, keep_nulls: true })
+}
+
+fn kind_of(operator: &JoinOperator) -> Option<Kind> {
+    Some(match operator {
+        JoinOperator::Join(_) | JoinOperator::Inner(_) | JoinOperator::CrossJoin(_) => Kind::Inner,
+        JoinOperator::Left(_) | JoinOperator::LeftOuter(_) => Kind::Left,
+        JoinOperator::Right(_) | JoinOperator::RightOuter(_) => Kind::Right,
+        JoinOperator::FullOuter(_) => Kind::Full,
+        JoinOperator::Semi(_) | JoinOperator::LeftSemi(_) => Kind::Semi,
+        JoinOperator::Anti(_) | JoinOperator::LeftAnti(_) => Kind::Anti,
+        _ => return None,
+    })
+}
+
+fn constraint_of(operator: &JoinOperator) -> Option<&JoinConstraint> {
+    match operator {
+        JoinOperator::Join(constraint)
+        | JoinOperator::Inner(constraint)
+        | JoinOperator::CrossJoin(constraint)
+        | JoinOperator::Left(constraint)
+        | JoinOperator::LeftOuter(constraint)
+        | JoinOperator::Right(constraint)
+        | JoinOperator::RightOuter(constraint)
+        | JoinOperator::FullOuter(constraint)
+        | JoinOperator::Semi(constraint)
+        | JoinOperator::LeftSemi(constraint)
+        | JoinOperator::Anti(constraint)
+        | JoinOperator::LeftAnti(constraint) => Some(constraint),
+        _ => None,
+    }
+}
+
+/// The list that UNNEST takes apart, and what it is called.
+fn list_of(factor: &TableFactor) -> Option<(Option<&TableAlias>, Vec<Expr>)> {
+    match factor {
+        TableFactor::UNNEST { alias, array_exprs, .. } => Some((alias.as_ref(), array_exprs.clone())),
+        TableFactor::Table { name, alias, args: Some(args), .. } if name.to_string().eq_ignore_ascii_case("unnest") => {
+            let list = args.args.iter().filter_map(|argument| match argument {
+                FunctionArg::Unnamed(FunctionArgExpr::Expr(expr)) => Some(expr.clone()),
+                _ => None,
+            });
+            Some((alias.as_ref(), list.collect()))
+        }
+        _ => None,
+    }
+}
+
+fn unequal(summary: String) -> Error {
+    let hint = "the engine only joins so by columns that are equal; find the pairs in a subquery, and join that: FROM data AS a \
+                LEFT JOIN (SELECT a.id AS key, b.n FROM data AS a JOIN data AS b ON a.k = b.k AND a.n < b.n) AS m ON a.id = m.key";
+    Error::usage(summary).hint(hint)
+}
+
+/// An expression without the brackets around it.
+pub(super) fn unwrapped(expr: &Expr) -> &Expr {
+    match expr {
+        Expr::Nested(inner) => unwrapped(inner),
+        other => other,
+    }
+}
+
+fn has_subquery(expr: &Expr) -> bool {
+    let found = visit_expressions(expr, |part| match part {
+        Expr::Subquery(_) | Expr::Exists { .. } | Expr::InSubquery { .. } => ControlFlow::Break(()),
+        _ => ControlFlow::Continue(()),
+    });
+    found.is_break()
+}
+
+/// True when a bound expression looks at one of these columns.
+fn looks_at(expr: &Expr, columns: &HashSet<String>) -> bool {
+    let found = visit_expressions(expr, |part| match part {
+        Expr::Identifier(ident) if columns.contains(&ident.value) => ControlFlow::Break(()),
+        _ => ControlFlow::Continue(()),
+    });
+    found.is_break()
+}
+
+/// The sides of an equality between the tables, that of the left first.
+fn equality(expr: &Expr, left: &HashSet<String>, right: &HashSet<String>) -> Option<(Expr, Expr)> {
+    let Expr::BinaryOp { left: one, op: BinaryOperator::Eq, right: other } = unwrapped(expr) else { return None };
+    let sides = |expr: &Expr| (looks_at(expr, left), looks_at(expr, right));
+    match (sides(one), sides(other)) {
+        ((true, false), (false, true)) => Some((*one.clone(), *other.clone())),
+        ((false, true), (true, false)) => Some((*other.clone(), *one.clone())),
+        _ => None,
+    }
+}

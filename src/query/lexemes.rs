@@ -1,0 +1,81 @@
+//! The words of a statement that may not be finished, with their bytes, for the editor.
+
+use std::ops::Range;
+
+use sqlparser::tokenizer::{Location, Token, Tokenizer, Whitespace};
+
+use super::sql_dialect::DuckDb;
+
+/// What a piece of a statement is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lexeme {
+    /// A keyword or a name without quotes.
+    Word,
+    /// A name in double quotes.
+    Quoted,
+    /// A text in single quotes.
+    Text,
+    /// A number.
+    Number,
+    /// From `--` to the end of the line, or between `/*` and `*/`.
+    Comment,
+    /// Anything else.
+    Mark,
+}
+
+/// The pieces of a statement in order, as the parser reads them; blanks are left out. Ranges are in bytes. What is not closed goes on
+/// to the end.
+pub fn lexemes(sql: &str) -> Vec<(Range<usize>, Lexeme)> {
+    let dialect = DuckDb::default();
+    let mut tokens = Vec::new();
+    // An error is a quote or a comment that is not closed yet.
+    let _ = Tokenizer::new(&dialect, sql).tokenize_with_location_into_buf(&mut tokens);
+    let mut cursor = Cursor { sql, byte: 0, line: 1, column: 1 };
+    let mut found = Vec::with_capacity(tokens.len());
+    let mut end = 0;
+    for token in &tokens {
+        let start = cursor.advance(token.span.start);
+        end = cursor.advance(token.span.end);
+        let lexeme = match &token.token {
+            Token::Whitespace(Whitespace::SingleLineComment { .. } | Whitespace::MultiLineComment(_)) => Lexeme::Comment,
+            Token::Whitespace(_) => continue,
+            Token::Word(word) if word.quote_style.is_some() => Lexeme::Quoted,
+            Token::Word(_) => Lexeme::Word,
+            Token::Number(..) => Lexeme::Number,
+            _ if sql[start..end].contains('\'') => Lexeme::Text,
+            _ => Lexeme::Mark,
+        };
+        let length = sql[start..end].trim_end_matches('\n').len();
+        found.push((start..start + length, lexeme));
+    }
+    let rest = sql[end..].trim_start();
+    if !rest.is_empty() {
+        let lexeme = match rest.as_bytes() {
+            [b'\'', ..] => Lexeme::Text,
+            [b'"' | b'`', ..] => Lexeme::Quoted,
+            [b'/', b'*', ..] => Lexeme::Comment,
+            _ => Lexeme::Mark,
+        };
+        found.push((sql.len() - rest.len()..sql.len(), lexeme));
+    }
+    found
+}
+
+/// Finds bytes of places that come one after the other.
+struct Cursor<'a> {
+    sql: &'a str,
+    byte: usize,
+    line: u64,
+    column: u64,
+}
+
+impl Cursor<'_> {
+    fn advance(&mut self, to: Location) -> usize {
+        while (self.line, self.column) < (to.line, to.column) {
+            let Some(letter) = self.sql.get(self.byte..).and_then(|rest| rest.chars().next()) else { break };
+            self.byte += letter.len_utf8();
+            (self.line, self.column) = if letter == '\n' { (self.line + 1, 1) } else { (self.line, self.column + 1) };
+        }
+        self.byte
+    }
+}

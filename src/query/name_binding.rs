@@ -1,0 +1,263 @@
+//! Names in an expression become columns of the frame that it is evaluated over; subqueries become columns that are joined to it.
+
+use std::collections::HashMap;
+use std::ops::ControlFlow;
+
+use sqlparser::ast::{
+    AccessExpr, BinaryOperator, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, OneOrManyWithParens,
+    Spanned, Subscript, VisitMut, VisitorMut,
+};
+use sqlparser::tokenizer::Span;
+
+use super::advice;
+use super::duckdb_semantics::{column, expression, is_generated, literal, name_of};
+use super::scope::{Found, Scope};
+use super::select_plan::{Ctes, Planner};
+use super::subquery_rewrite::Attached;
+use crate::error::{Error, Result};
+
+/// Bytes that names of SELECT may unfold to where they stand for what they compute.
+const UNFOLDED_MAX: usize = 1 << 20;
+
+/// Binds expressions of one SELECT.
+pub(super) struct Binder<'b, 'a> {
+    pub planner: &'b Planner<'a>,
+    pub scope: &'b Scope<'b>,
+    pub ctes: &'b Ctes,
+    /// Names of SELECT, and what they compute.
+    pub aliases: &'b [(String, Expr)],
+    /// What subqueries gave; to be joined to the frame before the expressions are evaluated.
+    pub attached: Vec<(String, Attached)>,
+    /// A column of the frame was met.
+    pub looked_inside: bool,
+    /// A column of the SELECT around this one was met.
+    pub looked_outside: Option<Span>,
+    /// Expressions of subqueries, by the column that stands for them until they are visited.
+    answers: HashMap<String, Expr>,
+    /// Parameters of lambdas around the visited expression.
+    parameters: Vec<Option<String>>,
+}
+
+impl<'b, 'a> Binder<'b, 'a> {
+    pub fn new(planner: &'b Planner<'a>, scope: &'b Scope<'b>, ctes: &'b Ctes, aliases: &'b [(String, Expr)]) -> Self {
+        Self {
+            planner,
+            scope,
+            ctes,
+            aliases,
+            attached: Vec::new(),
+            looked_inside: false,
+            looked_outside: None,
+            answers: HashMap::new(),
+            parameters: Vec::new(),
+        }
+    }
+
+    /// The expression over columns of the frame.
+    ///
+    /// # Errors
+    /// Unknown and ambiguous names, with their place and the names that could be meant; subqueries that can't be joined.
+    pub fn bind(&mut self, expr: &Expr) -> Result<Expr> {
+        let mut expr = expr.clone();
+        match expr.visit(self) {
+            ControlFlow::Break(error) => Err(*error),
+            ControlFlow::Continue(()) => Ok(expr),
+        }
+    }
+
+    /// As [`Binder::bind`], for what may only look at this SELECT's own tables.
+    pub fn bind_inside(&mut self, expr: &Expr) -> Result<Expr> {
+        let before = self.looked_outside.take();
+        let bound = self.bind(expr)?;
+        if let Some(span) = self.looked_outside {
+            let hint = "join by an equality: WHERE EXISTS (SELECT 1 FROM level1 WHERE level1.k = data.k AND level1.n > 2)";
+            let error = Error::usage("a subquery looks at the rows around it by equalities alone").hint(hint);
+            return Err(self.planner.source.locate(error, span));
+        }
+        self.looked_outside = before;
+        Ok(bound)
+    }
+
+    fn name(&mut self, parts: &[Ident]) -> Result<Expr> {
+        let span = parts.iter().map(|part| part.span).fold(Span::empty(), |all, span| all.union(&span));
+        if let [only] = parts
+            && self.parameters.iter().flatten().any(|parameter| *parameter == only.value)
+        {
+            return Ok(Expr::Identifier(only.clone()));
+        }
+        match self.scope.find(parts) {
+            Found::Column { inner, parts: used } => {
+                self.looked_inside = true;
+                return Ok(path(inner, &parts[used..], span));
+            }
+            Found::Ambiguous(written) => {
+                let name = parts.iter().map(|part| part.value.as_str()).collect::<Vec<_>>().join(".");
+                let error = Error::usage(format!("{name} is a column of several tables"));
+                return Err(self.planner.source.locate(error.hint(format!("write {}", written.join(" or "))), span));
+            }
+            Found::Nothing => {}
+        }
+        if let [only] = parts
+            && let Some((_, expr)) = self.aliases.iter().find(|(alias, _)| alias.eq_ignore_ascii_case(&only.value))
+        {
+            let expr = expr.clone();
+            self.planner.unfold(expr.to_string().len(), UNFOLDED_MAX)?;
+            return Ok(Expr::Nested(Box::new(self.bind(&expr)?)));
+        }
+        if let Some(Found::Column { inner, parts: used }) = self.scope.outer.map(|outer| outer.find(parts)) {
+            self.looked_outside = Some(span);
+            return Ok(path(inner, &parts[used..], span));
+        }
+        Err(self.unknown(parts, span))
+    }
+
+    fn unknown(&self, parts: &[Ident], span: Span) -> Error {
+        let planner = self.planner;
+        let name = parts.iter().map(|part| part.value.as_str()).collect::<Vec<_>>().join(".");
+        let bare = parts.last().map_or("", |part| part.value.as_str());
+        let all = || planner.columns.iter().flat_map(|(_, columns)| columns.iter().map(String::as_str));
+        let own = self.scope.relations.iter().flat_map(|relation| relation.columns.iter().map(|column| column.name.as_str()));
+        let near = advice::near(bare, all().chain(own));
+        let mut error = Error::usage(format!("there is no column {name}"));
+        if !near.is_empty() {
+            let quoted: Vec<String> = near.iter().map(|name| format!("\"{name}\"")).collect();
+            error = error.hint(format!("did you mean {}?", quoted.join(" or ")));
+        }
+        let holders: Vec<&str> =
+            planner.columns.iter().filter(|(_, c)| c.iter().any(|c| c == bare)).map(|(table, _)| table.as_str()).collect();
+        if !holders.is_empty() {
+            error = error.hint(format!("the column is in {}", holders.join(", ")));
+        }
+        let is_column = |name: &str| all().any(|column| column == name);
+        let error = advice::of_statement(planner.tokens, &is_column).into_iter().fold(error, Error::hint);
+        planner.source.locate(error.hint("DESCRIBE data lists the columns"), span)
+    }
+
+    fn subquery(&mut self, expr: &mut Expr) -> Result<()> {
+        let (attached, answer) = match expr {
+            Expr::Subquery(query) => self.planner.scalar_subquery(query, self.ctes, self.scope)?,
+            Expr::Exists { subquery, negated } => self.planner.exists(subquery, *negated, self.ctes, self.scope)?,
+            Expr::InSubquery { expr: value, subquery, negated } => {
+                let value = self.bind(value)?;
+                self.planner.in_subquery(value, subquery, *negated, self.ctes, self.scope)?
+            }
+            _ => return Ok(()),
+        };
+        self.attached.extend(attached);
+        let name = self.planner.unique("__answer");
+        self.answers.insert(name.clone(), answer);
+        *expr = column(&name);
+        Ok(())
+    }
+
+    fn before(&mut self, expr: &mut Expr) -> Result<()> {
+        match expr {
+            // `x = ANY (SELECT …)` is `x IN (SELECT …)`.
+            Expr::AnyOp { left, compare_op: BinaryOperator::Eq, right, .. } if matches!(right.as_ref(), Expr::Subquery(_)) => {
+                let Expr::Subquery(subquery) = right.as_ref().clone() else { return Ok(()) };
+                *expr = Expr::InSubquery { expr: left.clone(), subquery, negated: false };
+                self.subquery(expr)
+            }
+            Expr::AnyOp { right, .. } | Expr::AllOp { right, .. } if matches!(right.as_ref(), Expr::Subquery(_)) => {
+                let hint = "compare with the extreme: x > (SELECT max(y) FROM level1)";
+                let error = Error::usage("ANY and ALL of a subquery are not supported").hint(hint);
+                Err(self.planner.source.locate(error, right.span()))
+            }
+            Expr::Subquery(_) | Expr::Exists { .. } | Expr::InSubquery { .. } => self.subquery(expr),
+            Expr::Function(function) => {
+                self.parameters.extend(lambda_parameter(function));
+                Ok(())
+            }
+            // A field is no column.
+            Expr::CompoundFieldAccess { access_chain, .. } => {
+                for access in access_chain {
+                    if let AccessExpr::Dot(Expr::Identifier(field)) = access {
+                        *access = AccessExpr::Subscript(Subscript::Index { index: literal(&field.value) });
+                    }
+                }
+                Ok(())
+            }
+            // Only list functions take lambdas: elsewhere the arrow is the field of a struct.
+            Expr::Lambda(lambda) => {
+                if let OneOrManyWithParens::One(parameter) = &lambda.params
+                    && !self.parameters.iter().flatten().any(|known| *known == parameter.name.value)
+                {
+                    let arguments = vec![Expr::Identifier(parameter.name.clone()), lambda.body.as_ref().clone()];
+                    *expr = expression("(_0 -> _1)", arguments);
+                }
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn after(&mut self, expr: &mut Expr) -> Result<()> {
+        match expr {
+            Expr::Identifier(ident) if is_generated(ident) => {
+                match self.answers.get(&ident.value) {
+                    Some(answer) => *expr = answer.clone(),
+                    None => self.looked_inside = true,
+                }
+                Ok(())
+            }
+            Expr::Identifier(ident) => {
+                *expr = self.name(std::slice::from_ref(ident))?;
+                Ok(())
+            }
+            Expr::CompoundIdentifier(parts) => {
+                let parts = parts.clone();
+                *expr = self.name(&parts)?;
+                Ok(())
+            }
+            Expr::Function(function) => {
+                if lambda_parameter(function).is_some() {
+                    self.parameters.pop();
+                }
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// The parameter of the lambda that a list function is called with; `Some(None)` where it is of several.
+fn lambda_parameter(function: &Function) -> Option<Option<String>> {
+    if !["list_transform", "array_transform", "list_filter", "filter"].contains(&name_of(function).as_str()) {
+        return None;
+    }
+    let FunctionArguments::List(list) = &function.args else { return None };
+    match list.args.get(1) {
+        Some(FunctionArg::Unnamed(FunctionArgExpr::Expr(Expr::Lambda(lambda)))) => Some(match &lambda.params {
+            OneOrManyWithParens::One(parameter) => Some(parameter.name.value.clone()),
+            OneOrManyWithParens::Many(parameters) => match parameters.as_slice() {
+                [parameter] => Some(parameter.name.value.clone()),
+                _ => None,
+            },
+        }),
+        _ => None,
+    }
+}
+
+/// A column, or the field of a struct in one.
+fn path(inner: String, fields: &[Ident], span: Span) -> Expr {
+    let column = Expr::Identifier(Ident { value: inner, quote_style: Some('"'), span });
+    fields.iter().fold(column, |value, field| expression("(_0 -> _1)", vec![value, literal(&field.value)]))
+}
+
+impl VisitorMut for Binder<'_, '_> {
+    type Break = Box<Error>;
+
+    fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<Box<Error>> {
+        match self.before(expr) {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(error) => ControlFlow::Break(Box::new(error)),
+        }
+    }
+
+    fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<Box<Error>> {
+        match self.after(expr) {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(error) => ControlFlow::Break(Box::new(error)),
+        }
+    }
+}

@@ -1,0 +1,130 @@
+//! What names mean in one SELECT: the tables of its FROM with their columns.
+
+use std::collections::{HashMap, HashSet};
+
+use sqlparser::ast::Ident;
+
+/// A column of a table in FROM.
+#[derive(Clone, Debug)]
+pub(super) struct Column {
+    /// Its name in the statement.
+    pub name: String,
+    /// Its name in the frame, where no two columns have the same.
+    pub inner: String,
+    /// Found only with its table's name: USING has it once.
+    pub qualified_only: bool,
+}
+
+/// A table in FROM.
+#[derive(Clone, Debug)]
+pub(super) struct Relation {
+    /// The name that its columns may be qualified with.
+    pub alias: String,
+    pub columns: Vec<Column>,
+}
+
+/// The tables that a SELECT reads, inside of the SELECT that it is a part of.
+#[derive(Clone, Debug)]
+pub(super) struct Scope<'a> {
+    pub relations: Vec<Relation>,
+    pub outer: Option<&'a Scope<'a>>,
+    /// Names of columns and where they are; large tables are searched once.
+    by_name: HashMap<String, Vec<(usize, usize)>>,
+}
+
+/// What a name is.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Found {
+    /// A column of the frame, and how many parts of the name are it; the others are fields of a struct.
+    Column {
+        inner: String,
+        parts: usize,
+    },
+    /// Columns of several tables, as they have to be written.
+    Ambiguous(Vec<String>),
+    Nothing,
+}
+
+impl<'a> Scope<'a> {
+    pub fn new(relations: Vec<Relation>, outer: Option<&'a Scope<'a>>) -> Self {
+        let mut by_name: HashMap<String, Vec<(usize, usize)>> = HashMap::new();
+        for (table, relation) in relations.iter().enumerate() {
+            for (at, column) in relation.columns.iter().enumerate().filter(|(_, column)| !column.qualified_only) {
+                by_name.entry(column.name.to_lowercase()).or_default().push((table, at));
+                if let Some(short) = without_level(&column.name) {
+                    by_name.entry(format!("*:{}", short.to_lowercase())).or_default().push((table, at));
+                }
+            }
+        }
+        Self { relations, outer, by_name }
+    }
+
+    /// What a name is that may be qualified: `id`, `data.id`, `st.field`, `data.st.field`. Letters of another case are the same
+    /// where no column has exactly these, and `bands` is `l1:bands` where no other level has such a column.
+    pub fn find(&self, parts: &[Ident]) -> Found {
+        let Some(first) = parts.first() else { return Found::Nothing };
+        if let Some(second) = parts.get(1) {
+            let table = self.relations.iter().find(|relation| relation.alias.eq_ignore_ascii_case(&first.value));
+            if let Some(relation) = table {
+                let exact = relation.columns.iter().find(|column| column.name == second.value);
+                let alike = || relation.columns.iter().find(|column| column.name.eq_ignore_ascii_case(&second.value));
+                let short = || {
+                    let mut found =
+                        relation.columns.iter().filter(|column| without_level(&column.name) == Some(second.value.as_str()));
+                    found.next().filter(|_| found.next().is_none())
+                };
+                if let Some(column) = exact.or_else(alike).or_else(short) {
+                    return Found::Column { inner: column.inner.clone(), parts: 2 };
+                }
+            }
+        }
+        let lower = first.value.to_lowercase();
+        let places = self.by_name.get(&lower).or_else(|| self.by_name.get(&format!("*:{lower}")));
+        let Some(places) = places else { return Found::Nothing };
+        let column = |(table, at): &(usize, usize)| &self.relations[*table].columns[*at];
+        let exact: Vec<&(usize, usize)> = places.iter().filter(|place| column(place).name == first.value).collect();
+        let candidates = if exact.is_empty() { places.iter().collect() } else { exact };
+        match candidates.as_slice() {
+            [only] => Found::Column { inner: column(only).inner.clone(), parts: 1 },
+            several => {
+                let written = |place: &&(usize, usize)| {
+                    let (alias, name) = (&self.relations[place.0].alias, &column(place).name);
+                    if self.relations.len() > 1 { format!("{alias}.\"{name}\"") } else { format!("\"{name}\"") }
+                };
+                Found::Ambiguous(several.iter().map(written).collect())
+            }
+        }
+    }
+
+    /// The relations that an unqualified `*`, or `alias.*`, stands for.
+    pub fn visible(&self, alias: Option<&str>) -> Option<Vec<&Column>> {
+        match alias {
+            None => {
+                Some(self.relations.iter().flat_map(|relation| &relation.columns).filter(|column| !column.qualified_only).collect())
+            }
+            Some(alias) => {
+                let relation = self.relations.iter().find(|relation| relation.alias.eq_ignore_ascii_case(alias))?;
+                Some(relation.columns.iter().collect())
+            }
+        }
+    }
+}
+
+/// `bands` of `l1:bands`.
+fn without_level(name: &str) -> Option<&str> {
+    let (level, rest) = name.strip_prefix('l')?.split_once(':')?;
+    (!level.is_empty() && level.bytes().all(|byte| byte.is_ascii_digit())).then_some(rest)
+}
+
+/// Names that no other has: `id`, then `id_1`.
+#[derive(Default)]
+pub(super) struct UniqueNames(HashSet<String>);
+
+impl UniqueNames {
+    pub fn take(&mut self, name: &str) -> String {
+        let free = std::iter::once(name.to_owned()).chain((1..).map(|number| format!("{name}_{number}")));
+        let free = free.into_iter().find(|name| !self.0.contains(name)).unwrap_or_default();
+        self.0.insert(free.clone());
+        free
+    }
+}

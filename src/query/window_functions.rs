@@ -1,0 +1,513 @@
+//! Window functions with the frames of DuckDB. The engine has no frames but running ones, and takes rows of equal order for
+//! different ones.
+
+use polars::prelude::udf::UserDefinedFunction;
+use polars::prelude::*;
+use polars::sql::{FunctionOptions, SQLContext};
+
+use super::duckdb_arithmetic::{meant, too_large};
+use super::scan::fault;
+use super::spatial_functions;
+use crate::error::Error;
+
+/// Rows of all frames together that aggregations may look at: some seconds of work.
+const FRAME_ROWS_MAX: usize = 1 << 28;
+/// The same where they are copied for the engine: half a GiB of numbers.
+const COPIED_ROWS_MAX: usize = 1 << 26;
+/// Number of a frame among all frames.
+const RANGE: &str = "__range";
+
+/// One end of a frame.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Bound {
+    /// The end of the partition on this side.
+    Unbounded,
+    /// Rows, or units of the order key, after the current one; before it where negative. RANGE takes rows of equal order in.
+    Offset(f64),
+}
+
+/// The rows around the current one that a function looks at.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Frame {
+    /// Offsets are of the order key, not of rows.
+    pub by_range: bool,
+    pub start: Bound,
+    pub end: Bound,
+}
+
+/// What a window function computes.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Function {
+    RowNumber,
+    Rank,
+    DenseRank,
+    PercentRank,
+    CumeDist,
+    Ntile,
+    Lag,
+    Lead,
+    FirstValue,
+    LastValue,
+    NthValue,
+    Count,
+    Sum,
+    Avg,
+    Min,
+    Max,
+    /// Any other aggregation, in the engine's spelling over the columns `a0`, `a1`, ….
+    Engine(String),
+}
+
+/// A call with OVER. Its inputs are the keys of its partitions, then those of its order, its arguments, and any column of the frame.
+#[derive(Clone, Debug)]
+pub(super) struct Window {
+    pub function: Function,
+    pub partition: usize,
+    /// Descending, and null last, of each order key.
+    pub order: Vec<(bool, bool)>,
+    pub frame: Frame,
+    pub ignores_nulls: bool,
+}
+
+/// Rows in the order of the window.
+struct Rows {
+    /// The row at each place.
+    order: Vec<IdxSize>,
+    /// Places of the partition of the row at each place.
+    parts: Vec<(u32, u32)>,
+    /// Places of the rows of equal order.
+    peers: Vec<(u32, u32)>,
+    /// The order key, ascending within each partition; NaN where it is unknown.
+    keys: Vec<f64>,
+}
+
+impl Window {
+    /// The window as a function of the engine.
+    pub fn into_function(self, name: &str) -> UserDefinedFunction {
+        let window = self.clone();
+        let values = move |columns: &mut [Column]| window.column(columns);
+        let field = move |_: &Schema, fields: &[Field]| {
+            let arguments = fields.get(self.partition + self.order.len()..fields.len().saturating_sub(1)).unwrap_or_default();
+            Ok(Field::new("window".into(), self.dtype(arguments)?))
+        };
+        let mut function = UserDefinedFunction::new(name.into(), BaseColumnUdf::new(values, field));
+        function.options = FunctionOptions::groupwise();
+        function
+    }
+
+    fn dtype(&self, arguments: &[Field]) -> PolarsResult<DataType> {
+        let first = || arguments.first().map_or(DataType::Null, |field| field.dtype().clone());
+        Ok(match &self.function {
+            Function::PercentRank | Function::CumeDist | Function::Avg => DataType::Float64,
+            Function::RowNumber | Function::Rank | Function::DenseRank | Function::Ntile | Function::Count => DataType::Int64,
+            Function::Sum if is_whole(&first()) => DataType::Int64,
+            Function::Sum => DataType::Float64,
+            Function::Engine(sql) => {
+                let columns =
+                    arguments.iter().enumerate().map(|(at, field)| Column::new_empty(format!("a{at}").into(), field.dtype()));
+                let frame = DataFrame::new(0, columns.collect())?;
+                let schema = aggregated(frame, sql)?.collect_schema()?;
+                schema.try_get("value")?.clone()
+            }
+            _ => first(),
+        })
+    }
+
+    fn column(&self, columns: &[Column]) -> PolarsResult<Column> {
+        let Some((any, columns)) = columns.split_last() else { polars_bail!(InvalidOperation: "a window has rows") };
+        let count = any.len();
+        let all: Vec<Column> = columns
+            .iter()
+            .map(|column| if column.len() == count { column.clone() } else { column.new_from_index(0, count) })
+            .collect();
+        let (keys, arguments) = all.split_at(self.partition + self.order.len());
+        let rows = self.rows(keys, count)?;
+        let column = match &self.function {
+            Function::Lag | Function::Lead | Function::FirstValue | Function::LastValue | Function::NthValue => {
+                self.taken(&rows, arguments)?
+            }
+            Function::PercentRank | Function::CumeDist => {
+                let value = |at: usize| {
+                    let ((start, end), (first, last)) = (rows.parts[at], rows.peers[at]);
+                    match self.function {
+                        Function::CumeDist => f64::from(last - start) / f64::from(end - start),
+                        _ if end - start == 1 => 0.0,
+                        _ => f64::from(first - start) / f64::from(end - start - 1),
+                    }
+                };
+                scattered(&rows, (0..count).map(|at| Some(value(at)))).collect::<Float64Chunked>().into_column()
+            }
+            Function::RowNumber | Function::Rank | Function::DenseRank | Function::Ntile => self.ranks(&rows, arguments)?,
+            Function::Engine(sql) => self.by_engine(&rows, arguments, sql)?,
+            _ => self.folded(&rows, arguments)?,
+        };
+        Ok(column.with_name("window".into()))
+    }
+
+    fn rows(&self, keys: &[Column], count: usize) -> PolarsResult<Rows> {
+        if keys.is_empty() || count == 0 {
+            let whole = vec![(0, count as u32); count];
+            return Ok(Rows { order: (0..count as IdxSize).collect(), parts: whole.clone(), peers: whole, keys: Vec::new() });
+        }
+        let names: Vec<PlSmallStr> = (0..keys.len()).map(|at| format!("k{at}").into()).collect();
+        let mut columns: Vec<Column> = keys.iter().zip(&names).map(|(key, name)| key.clone().with_name(name.clone())).collect();
+        columns.push(IdxCa::from_vec("row".into(), (0..count as IdxSize).collect()).into_column());
+        let of_order = |of: fn(&(bool, bool)) -> bool, otherwise: bool| -> Vec<bool> {
+            std::iter::repeat_n(otherwise, self.partition).chain(self.order.iter().map(of)).collect()
+        };
+        let options = SortMultipleOptions::default()
+            .with_order_descending_multi(of_order(|(descending, _)| *descending, false))
+            .with_nulls_last_multi(of_order(|(_, last)| *last, true))
+            .with_maintain_order(true);
+        let sorted = DataFrame::new(count, columns)?.sort(names.clone(), options)?;
+        let begins = |names: &[PlSmallStr]| -> PolarsResult<Vec<bool>> {
+            let mut begins = vec![false; count];
+            for name in names {
+                let values = sorted.column(name)?.as_materialized_series();
+                let changed = values.not_equal_missing(&values.shift(1))?;
+                begins.iter_mut().zip(changed.iter()).for_each(|(begins, changed)| *begins |= changed.unwrap_or(true));
+            }
+            begins[0] = true;
+            Ok(begins)
+        };
+        let part_begins = begins(&names[..self.partition])?;
+        let mut peer_begins = begins(&names[self.partition..])?;
+        peer_begins.iter_mut().zip(&part_begins).for_each(|(peer, part)| *peer |= part);
+        let order = sorted.column("row")?.idx()?.iter().flatten().collect();
+        let keys = match self.order.as_slice() {
+            [(descending, _)] if self.frame.by_range && self.has_offsets() => {
+                let key = sorted.column(&names[self.partition])?;
+                let key = match key.dtype() {
+                    dtype if dtype.is_temporal() => {
+                        key.cast(&DataType::Datetime(TimeUnit::Microseconds, None))?.cast(&DataType::Int64)?
+                    }
+                    _ => key.clone(),
+                };
+                let key = key.cast(&DataType::Float64)?;
+                let sign = if *descending { -1.0 } else { 1.0 };
+                key.f64()?.iter().map(|key| key.map_or(f64::NAN, |key| sign * key)).collect()
+            }
+            _ => Vec::new(),
+        };
+        Ok(Rows { order, parts: spans(&part_begins), peers: spans(&peer_begins), keys })
+    }
+
+    fn has_offsets(&self) -> bool {
+        [self.frame.start, self.frame.end].iter().any(|bound| matches!(bound, Bound::Offset(offset) if *offset != 0.0))
+    }
+
+    /// Places of the frame of the row at a place.
+    fn frame(&self, rows: &Rows, at: usize) -> (usize, usize) {
+        let ((start, end), peers) = (rows.parts[at], rows.peers[at]);
+        let (start, end) = (start as usize, end as usize);
+        if self.frame.by_range {
+            let key = rows.keys.get(at).copied().unwrap_or(f64::NAN);
+            let known = || {
+                // Rows without a key are at one end.
+                let part = &rows.keys[start..end];
+                let first = start + part.iter().take_while(|key| key.is_nan()).count();
+                let last = end - part.iter().rev().take_while(|key| key.is_nan()).count();
+                (first, last.max(first))
+            };
+            let place = |bound: Bound, is_start: bool| match bound {
+                Bound::Unbounded => {
+                    if is_start {
+                        start
+                    } else {
+                        end
+                    }
+                }
+                Bound::Offset(offset) if offset == 0.0 || key.is_nan() => {
+                    if is_start {
+                        peers.0 as usize
+                    } else {
+                        peers.1 as usize
+                    }
+                }
+                Bound::Offset(offset) => {
+                    let (first, last) = known();
+                    let found = rows.keys[first..last]
+                        .partition_point(|other| if is_start { *other < key + offset } else { *other <= key + offset });
+                    first + found
+                }
+            };
+            let from = place(self.frame.start, true);
+            return (from, place(self.frame.end, false).max(from));
+        }
+        let place = |bound: Bound, is_start: bool| match bound {
+            Bound::Unbounded => {
+                if is_start {
+                    start
+                } else {
+                    end
+                }
+            }
+            Bound::Offset(offset) => {
+                let place = at as i64 + offset as i64 + i64::from(!is_start);
+                usize::try_from(place).unwrap_or(0).clamp(start, end)
+            }
+        };
+        let from = place(self.frame.start, true);
+        (from, place(self.frame.end, false).max(from))
+    }
+
+    fn ranks(&self, rows: &Rows, arguments: &[Column]) -> PolarsResult<Column> {
+        let buckets = match (&self.function, arguments.first()) {
+            (Function::Ntile, Some(buckets)) => Some(buckets.cast(&DataType::Int64)?.i64()?.clone()),
+            (Function::Ntile, None) => polars_bail!(InvalidOperation: "ntile takes the number of buckets: ntile(4)"),
+            _ => None,
+        };
+        let mut dense = 0i64;
+        let mut ranks = Vec::with_capacity(rows.order.len());
+        for (at, row) in rows.order.iter().enumerate() {
+            let ((start, end), (first, _)) = (rows.parts[at], rows.peers[at]);
+            let (start, end) = (start as usize, end as usize);
+            dense = if at == start { 1 } else { dense + i64::from(first as usize == at) };
+            ranks.push(Some(match &buckets {
+                Some(buckets) => {
+                    let Some(buckets) = buckets.get(*row as usize) else {
+                        ranks.push(None);
+                        continue;
+                    };
+                    polars_ensure!(buckets > 0, InvalidOperation: "ntile takes a number above 0");
+                    // The first buckets have one more where the rows do not divide.
+                    let (count, place, buckets) = ((end - start) as i64, (at - start) as i64, buckets.min((end - start) as i64));
+                    let (size, larger) = (count / buckets, count % buckets);
+                    let in_larger = larger * (size + 1);
+                    1 + if place < in_larger { place / (size + 1) } else { larger + (place - in_larger) / size }
+                }
+                None => match self.function {
+                    Function::RowNumber => (at - start) as i64 + 1,
+                    Function::Rank => i64::from(first) - start as i64 + 1,
+                    _ => dense,
+                },
+            }));
+        }
+        Ok(scattered(rows, ranks.into_iter()).collect::<Int64Chunked>().into_column())
+    }
+
+    /// Values of other rows.
+    fn taken(&self, rows: &Rows, arguments: &[Column]) -> PolarsResult<Column> {
+        let Some(values) = arguments.first() else { polars_bail!(InvalidOperation: "a column is missing") };
+        let known = values.is_not_null();
+        let known: Vec<bool> = known.iter().map(|known| known.unwrap_or(false)).collect();
+        let counts = arguments.get(1).map(|count| count.cast(&DataType::Int64)).transpose()?;
+        let counts = counts.as_ref().map(|counts| counts.i64()).transpose()?;
+        let counted = |at: usize| rows.order[at] as usize;
+        let usable = |at: &usize| !self.ignores_nulls || known[counted(*at)];
+        let mut missed = vec![false; rows.order.len()];
+        let mut looked = 0usize;
+        let mut found: Vec<Option<IdxSize>> = vec![None; rows.order.len()];
+        for at in 0..rows.order.len() {
+            let count = counts.map_or(Some(1), |counts| counts.get(counted(at)));
+            let place = match self.function {
+                Function::Lag | Function::Lead => {
+                    let (start, end) = rows.parts[at];
+                    let (start, end) = (start as usize, end as usize);
+                    let count = count.map(|count| if self.function == Function::Lag { -count } else { count });
+                    let place = count.and_then(|count| match (self.ignores_nulls, count) {
+                        (_, 0) => Some(at),
+                        (false, _) => usize::try_from(at as i64 + count).ok(),
+                        (true, 1..) => (at + 1..end).filter(usable).nth(count as usize - 1),
+                        (true, _) => (start..at).rev().filter(usable).nth(count.unsigned_abs() as usize - 1),
+                    });
+                    let place = place.filter(|place| (start..end).contains(place));
+                    missed[counted(at)] = place.is_none();
+                    place
+                }
+                _ => {
+                    let (start, end) = self.frame(rows, at);
+                    looked += if self.ignores_nulls { end - start } else { 1 };
+                    match self.function {
+                        Function::FirstValue => (start..end).find(usable),
+                        Function::LastValue => (start..end).rev().find(usable),
+                        _ => count
+                            .and_then(|count| usize::try_from(count - 1).ok())
+                            .and_then(|count| (start..end).filter(usable).nth(count)),
+                    }
+                }
+            };
+            if looked > FRAME_ROWS_MAX {
+                return Err(too_many());
+            }
+            found[counted(at)] = place.map(|place| rows.order[place]);
+        }
+        let taken = values.as_materialized_series().take(&IdxCa::from_iter(found))?;
+        match arguments.get(2) {
+            Some(otherwise) if missed.iter().any(|missed| *missed) => {
+                let found: BooleanChunked = missed.iter().map(|missed| Some(!missed)).collect();
+                Ok(taken.zip_with(&found, &otherwise.cast(values.dtype())?.as_materialized_series().clone())?.into_column())
+            }
+            _ => Ok(taken.into_column()),
+        }
+    }
+
+    /// Counts, sums, means and extremes.
+    fn folded(&self, rows: &Rows, arguments: &[Column]) -> PolarsResult<Column> {
+        let values = arguments.first();
+        let known: Vec<bool> = match values {
+            Some(values) => {
+                let known = values.is_not_null();
+                let known: Vec<bool> = known.iter().map(|known| known.unwrap_or(false)).collect();
+                rows.order.iter().map(|row| known[*row as usize]).collect()
+            }
+            None => vec![true; rows.order.len()],
+        };
+        let mut before = vec![0u32; known.len() + 1];
+        for (at, known) in known.iter().enumerate() {
+            before[at + 1] = before[at] + u32::from(*known);
+        }
+        let count = |(start, end): (usize, usize)| before[end] - before[start];
+        let frames: Vec<(usize, usize)> = (0..rows.order.len()).map(|at| self.frame(rows, at)).collect();
+        let Some(values) = values.filter(|_| self.function != Function::Count) else {
+            let counts = frames.iter().map(|frame| Some(i64::from(count(*frame))));
+            return Ok(scattered(rows, counts).collect::<Int64Chunked>().into_column());
+        };
+        if matches!(self.function, Function::Min | Function::Max) {
+            // Texts and times are compared by their places in order.
+            let greatest = self.function == Function::Max;
+            let order = values.as_materialized_series().arg_sort(SortOptions::default().with_maintain_order(true));
+            let mut ranks = vec![0u32; rows.order.len()];
+            order.iter().flatten().enumerate().for_each(|(rank, row)| ranks[row as usize] = rank as u32);
+            let better = |best: Option<usize>, at: usize| {
+                let rank = |at: usize| ranks[rows.order[at] as usize];
+                match best {
+                    _ if !known[at] => best,
+                    Some(best) if (rank(best) > rank(at)) == greatest => Some(best),
+                    _ => Some(at),
+                }
+            };
+            let best = running(&frames, None, better)?;
+            let mut found: Vec<Option<IdxSize>> = vec![None; best.len()];
+            best.into_iter().enumerate().for_each(|(at, best)| found[rows.order[at] as usize] = best.map(|best| rows.order[best]));
+            return Ok(values.as_materialized_series().take(&IdxCa::from_iter(found))?.into_column());
+        }
+        if is_whole(values.dtype()) {
+            let values = values.cast(&DataType::Int64)?;
+            let values = values.i64()?;
+            let number = |at: usize| i128::from(values.get(rows.order[at] as usize).unwrap_or(0));
+            let mut sums = vec![0i128; rows.order.len() + 1];
+            for at in 0..rows.order.len() {
+                sums[at + 1] = sums[at] + number(at);
+            }
+            let sum = |(start, end): &(usize, usize)| sums[*end] - sums[*start];
+            if self.function == Function::Avg {
+                let mean = |frame: &(usize, usize)| (count(*frame) > 0).then(|| sum(frame) as f64 / f64::from(count(*frame)));
+                return Ok(scattered(rows, frames.iter().map(mean)).collect::<Float64Chunked>().into_column());
+            }
+            let whole = |frame: &(usize, usize)| -> PolarsResult<Option<i64>> {
+                if count(*frame) == 0 {
+                    return Ok(None);
+                }
+                i64::try_from(sum(frame)).map(Some).map_err(|_| too_large(format!("{} does not fit in i64", sum(frame))))
+            };
+            let sums = frames.iter().map(whole).collect::<PolarsResult<Vec<_>>>()?;
+            return Ok(scattered(rows, sums.into_iter()).collect::<Int64Chunked>().into_column());
+        }
+        let values = values.cast(&DataType::Float64)?;
+        let values = values.f64()?;
+        let number = |at: usize| values.get(rows.order[at] as usize).unwrap_or(0.0);
+        let sums = running(&frames, 0.0, |sum: f64, at| sum + number(at))?;
+        let value = |(frame, sum): (&(usize, usize), f64)| {
+            let count = count(*frame);
+            (count > 0).then(|| if self.function == Function::Avg { sum / f64::from(count) } else { sum })
+        };
+        Ok(scattered(rows, frames.iter().zip(sums).map(value)).collect::<Float64Chunked>().into_column())
+    }
+
+    /// An aggregation of the engine over each frame; neighbours with the same frame share it.
+    fn by_engine(&self, rows: &Rows, arguments: &[Column], sql: &str) -> PolarsResult<Column> {
+        let frames: Vec<(usize, usize)> = (0..rows.order.len()).map(|at| self.frame(rows, at)).collect();
+        let mut distinct: Vec<(usize, usize)> = Vec::new();
+        let mut of: Vec<usize> = Vec::with_capacity(frames.len());
+        for frame in &frames {
+            if distinct.last() != Some(frame) {
+                distinct.push(*frame);
+            }
+            of.push(distinct.len() - 1);
+        }
+        let total = distinct.iter().fold(0usize, |sum, (start, end)| sum.saturating_add(end - start));
+        if total > COPIED_ROWS_MAX {
+            return Err(too_many());
+        }
+        let (mut places, mut ranges) = (Vec::with_capacity(total), Vec::with_capacity(total));
+        for (range, (start, end)) in distinct.iter().enumerate() {
+            places.extend_from_slice(&rows.order[*start..*end]);
+            ranges.extend(std::iter::repeat_n(range as IdxSize, end - start));
+        }
+        let mut columns: Vec<Column> = Vec::with_capacity(arguments.len() + 1);
+        for (at, argument) in arguments.iter().enumerate() {
+            columns.push(argument.take_slice(&places)?.with_name(format!("a{at}").into()));
+        }
+        columns.push(IdxCa::from_vec(RANGE.into(), ranges).into_column());
+        let answers = meant(aggregated(DataFrame::new(total, columns)?, sql)?)?.collect()?;
+        let mut answer_of: Vec<Option<IdxSize>> = vec![None; distinct.len()];
+        for (row, range) in answers.column(RANGE)?.idx()?.iter().enumerate() {
+            if let Some(slot) = range.and_then(|range| answer_of.get_mut(range as usize)) {
+                *slot = Some(row as IdxSize);
+            }
+        }
+        let mut found: Vec<Option<IdxSize>> = vec![None; of.len()];
+        of.iter().enumerate().for_each(|(at, range)| found[rows.order[at] as usize] = answer_of[*range]);
+        Ok(answers.column("value")?.as_materialized_series().take(&IdxCa::from_iter(found))?.into_column())
+    }
+}
+
+fn is_whole(dtype: &DataType) -> bool {
+    dtype.is_integer() || dtype.is_bool()
+}
+
+fn too_many() -> PolarsError {
+    let error = Error::too_large("the windows of the query have more rows than can be looked at");
+    fault(&error.hint("use a smaller frame: ROWS BETWEEN 10 PRECEDING AND CURRENT ROW"))
+}
+
+/// The aggregation of each range; where the frame has no ranges, its type.
+fn aggregated(mut frame: DataFrame, sql: &str) -> PolarsResult<LazyFrame> {
+    if frame.column(RANGE).is_err() {
+        frame.with_column(IdxCa::from_vec(RANGE.into(), vec![0; frame.height()]).into_column())?;
+    }
+    let mut context = SQLContext::new().with_function_registry(spatial_functions::registry(Vec::new()));
+    context.register("t", frame.lazy());
+    context.execute(&format!("SELECT \"{RANGE}\", {sql} AS \"value\" FROM t GROUP BY \"{RANGE}\""))
+}
+
+/// Begin and end of the stretch that each place is in.
+fn spans(begins: &[bool]) -> Vec<(u32, u32)> {
+    let mut spans = Vec::with_capacity(begins.len());
+    let mut start = 0;
+    for at in 1..=begins.len() {
+        if at == begins.len() || begins[at] {
+            spans.extend(std::iter::repeat_n((start as u32, at as u32), at - start));
+            start = at;
+        }
+    }
+    spans
+}
+
+/// Values in the order of the window as values in the order of the rows.
+fn scattered<T: Clone>(rows: &Rows, values: impl Iterator<Item = Option<T>>) -> impl Iterator<Item = Option<T>> {
+    let mut found: Vec<Option<T>> = vec![None; rows.order.len()];
+    rows.order.iter().zip(values).for_each(|(row, value)| found[*row as usize] = value);
+    found.into_iter()
+}
+
+/// What `join` makes of the rows of each frame, beginning with `start`. Frames that grow at their end go on where the one before
+/// ended.
+fn running<T: Copy>(frames: &[(usize, usize)], start: T, join: impl Fn(T, usize) -> T) -> PolarsResult<Vec<T>> {
+    let mut found = Vec::with_capacity(frames.len());
+    let (mut last, mut value, mut looked) = ((0, 0), start, 0usize);
+    for (from, to) in frames.iter().copied() {
+        if from != last.0 || to < last.1 {
+            (last, value) = ((from, from), start);
+        }
+        looked = looked.saturating_add(to - last.1);
+        if looked > FRAME_ROWS_MAX {
+            return Err(too_many());
+        }
+        value = (last.1..to).fold(value, &join);
+        last = (from, to);
+        found.push(value);
+    }
+    Ok(found)
+}
