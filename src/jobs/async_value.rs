@@ -8,9 +8,9 @@ use std::time::{Duration, Instant};
 use super::{JobContext, Jobs, Running};
 use crate::error::{Error, Result};
 
-/// Time that [`AsyncValue::update`] waits for its work, so that what is quick appears in the frame that requests it.
+/// Time that [`AsyncValue::update`] waits for its work, so that quick results appear in the frame that requests them.
 const WAIT: Duration = Duration::from_millis(1);
-/// Time from one such wait to the next: a frame with many requests waits once.
+/// Minimum time between two such waits, so that a frame with many requests waits once.
 const WAIT_INTERVAL: Duration = Duration::from_millis(12);
 
 thread_local! {
@@ -52,10 +52,10 @@ struct Request<K, T> {
     work: Arc<Work<T>>,
 }
 
-/// What the worker and the interface thread share.
+/// State shared by the worker and the interface thread.
 struct Work<T> {
     outcome: OnceLock<Result<T>>,
-    /// Released when the work ends or nobody wants it any more.
+    /// Released when the work ends or its result is no longer needed.
     running: Mutex<Option<Running>>,
 }
 
@@ -105,7 +105,7 @@ impl<K, T> AsyncValue<K, T> {
         }
     }
 
-    /// True while the newest request is worked on.
+    /// True while the work of the newest request runs.
     pub fn is_pending(&self) -> bool {
         matches!(self.state(), State::Pending)
     }
@@ -121,9 +121,9 @@ impl<K, T> AsyncValue<K, T> {
         self.newest.as_ref().map(|request| &request.key)
     }
 
-    /// Moves the newest outcome out, once it is there; afterwards nothing is requested. For results that are acted upon once.
+    /// Takes the newest outcome, once it is available, and clears the request. For results that are used once.
     pub fn take(&mut self) -> Option<Result<T>> {
-        // Not unique for the moment in which the worker lets go; the window is woken after it.
+        // Shared until the worker drops its reference; the window is woken after that.
         let outcome = Arc::get_mut(&mut self.newest.as_mut()?.work)?.outcome.take()?;
         self.newest = None;
         Some(outcome)
@@ -155,7 +155,7 @@ impl<K: PartialEq, T: Send + Sync + 'static> AsyncValue<K, T> {
         self.newest = Some(Request { key, context, work: shared });
     }
 
-    /// The outcome for exactly this key, when it is that of the newest request or of the value that stands in for it.
+    /// The outcome for this key, from the newest request or the previous value.
     pub fn get(&self, key: &K) -> Option<&Result<T>> {
         [&self.newest, &self.previous].into_iter().flatten().find(|request| request.key == *key)?.outcome()
     }
@@ -165,7 +165,7 @@ impl<K: PartialEq, T: Send + Sync + 'static> AsyncValue<K, T> {
 mod tests {
     use super::*;
 
-    /// Longer than anything here takes on a busy machine.
+    /// Longer than any step of these tests on a busy machine.
     const PATIENCE: Duration = Duration::from_secs(20);
 
     fn endless<T>(ctx: &JobContext) -> Result<T> {

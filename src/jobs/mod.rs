@@ -83,7 +83,7 @@ impl Jobs {
         let label = label.into();
         let (sender, receiver) = sync_channel(1);
         let (id, context, spawned) = self.spawn(&label, work, move |outcome| {
-            // The job was dropped when nobody receives: its result is not wanted.
+            // The receiver is gone when the job was dropped.
             let _ = sender.send(outcome);
         });
         Job { id, label, context, receiver, early: spawned.err().map(Err), started: Instant::now() }
