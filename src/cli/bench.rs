@@ -122,11 +122,10 @@ pub fn preview(path: &Path) -> Result<u8> {
         let image = raster::preview(&raster::PreviewRequest::new(asset.clone(), FIT), &ctx)?;
         first.push(start.elapsed().as_secs_f64());
         size = (image.rgba.width, image.rgba.height);
-        let prepared = raster::Prepared::new(image.pixels);
         let stretch = raster::Stretch::Percentile { low: turn as f64 / 4.0, high: 100.0 - turn as f64 / 3.0 };
         let options = raster::RenderOptions { bands: image.bands, stretch, ..raster::RenderOptions::default() };
         let start = Instant::now();
-        prepared.render(&options, None, None, None);
+        image.prepared.render(&options, None, None, None);
         next.push(start.elapsed().as_secs_f64());
     }
     first.sort_by(f64::total_cmp);

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::container::{self, Chunk, ContainerReader, Physical, asset_size, is_same_file, lone_chunk, read_asset, write_document};
+use crate::container::{self, Chunk, ContainerReader, Physical, asset_size, is_same_file, read_asset, write_document};
 use crate::error::{Error, IoContext, Result};
 use crate::jobs::JobContext;
 use crate::model::{AssetPath, SamplePath, Value};
@@ -211,7 +211,7 @@ fn decode(chunk: &Chunk, place: AssetPath, ctx: &JobContext) -> Result<ChunkArra
         .tempfile()
         .map_err(|error| Error::io("make a temporary file", Path::new("."), error))?;
     let path = file.path().to_owned();
-    file.write_all(&lone_chunk(layout, &stored)).io_at("write the chunk", &path)?;
+    file.write_all(&raster::lone_chunk(layout, &stored)).io_at("write the chunk", &path)?;
     let wanted: Option<Vec<BandIndex>> = (1..=bands).map(|band| BandIndex::new(band as u32)).collect();
     let request = ReadRequest {
         window: raster::Window { x: 0, y: 0, width: columns, height: rows },

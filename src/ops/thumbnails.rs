@@ -4,6 +4,7 @@
 use std::fs;
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::SystemTime;
 
@@ -16,7 +17,8 @@ use crate::error::{Error, Result};
 use crate::jobs::JobContext;
 use crate::model::AssetPath;
 use crate::raster::{
-    BandChoice, ColourMap, Limits, Pixels, RasterSource, ReadRequest, Resampling, Rgba, Window, describe, read_window, render,
+    BandChoice, BandIndex, BandPixels, BandValues, ColourMap, Limits, Pixels, RasterSource, ReadRequest, RenderOptions, Resampling, Rgba,
+    Samples, Stretch, Window, describe, read_window, render, render_with,
 };
 
 /// Bytes that the cache may hold.
@@ -49,15 +51,28 @@ pub struct Thumbnail {
     pub width: usize,
     /// Rows.
     pub height: usize,
-    /// The values between 2 and 98 % of each band: its own stretch. Empty for colours that are shown as they are.
+    /// The 2 and 98 % percentiles of each band: its own stretch. Empty for colours that are shown as they are.
     pub limits: Vec<Limits>,
-    /// Values of step 0 and of the last step, for each band.
+    /// Values of step 0 and of step 65535, for each band.
     range: Vec<Limits>,
-    /// Steps of each band, then 65535 for data and 0 for none; pixel by pixel.
-    steps: Vec<u16>,
+    /// Steps as `U16`, the same pixels valid in every band.
+    steps: Pixels,
 }
 
 impl Thumbnail {
+    fn new(limits: Vec<Limits>, range: Vec<Limits>, (width, height): (usize, usize), steps: Vec<Vec<u16>>, valid: Vec<bool>) -> Self {
+        let valid: Arc<[bool]> = valid.into();
+        let band = |(position, steps)| BandPixels {
+            index: BandIndex::from_position(position),
+            samples: Samples::U16(steps),
+            valid: Some(valid.clone()),
+            palette: None,
+        };
+        let bands = steps.into_iter().enumerate().map(band).collect();
+        let steps = Pixels { width, height, window: Window::full(width, height), bands };
+        Self { width, height, limits, range, steps }
+    }
+
     /// Bands: 1 or 3.
     pub fn bands(&self) -> usize {
         self.range.len()
@@ -65,84 +80,52 @@ impl Thumbnail {
 
     /// As a picture, by these limits for each band, or by its own.
     pub fn rgba(&self, shared: Option<&[Limits]>, map: ColourMap) -> Rgba {
-        let bands = self.bands();
-        let limits = shared.filter(|limits| limits.len() == bands && !self.limits.is_empty()).unwrap_or(&self.limits);
-        // From steps straight to bytes: what step 0 is, and what each step adds. One value everywhere is neither black nor white.
-        let ramps: Vec<(f64, f64)> = self
-            .range
-            .iter()
-            .enumerate()
-            .map(|(band, range)| {
-                let limits = limits.get(band).copied().unwrap_or(*range);
-                let span = limits.high - limits.low;
-                if span == 0.0 {
-                    return (128.0, 0.0);
-                }
-                let per_value = 255.0 / span;
-                ((range.low - limits.low) * per_value, (range.high - range.low) / STEPS * per_value)
-            })
-            .collect();
-        let colours = map.table();
-        let mut data = Vec::with_capacity(self.width * self.height * 4);
-        for pixel in self.steps.chunks_exact(bands + 1) {
-            let alpha = if pixel[bands] > 0 { 255 } else { 0 };
-            // The cast clamps.
-            let byte = |band: usize| (ramps[band].0 + ramps[band].1 * f64::from(pixel[band]) + 0.5) as u8;
-            match bands {
-                3 => data.extend([byte(0), byte(1), byte(2), alpha]),
-                _ => {
-                    let [r, g, b] = colours[usize::from(byte(0))];
-                    data.extend([r, g, b, alpha]);
-                }
-            }
-        }
-        Rgba { width: self.width, height: self.height, data }
+        let fits = |limits: &&[Limits]| limits.len() == self.bands() && !self.limits.is_empty();
+        let limits = match (shared.filter(fits), self.limits.is_empty()) {
+            (Some(shared), _) => shared,
+            (None, true) => &self.range,
+            (None, false) => &self.limits,
+        };
+        // Limits in steps. A band with one value has only step 0, of any size.
+        let in_steps = |(limits, range): (&Limits, &Limits)| {
+            let step = if range.high > range.low { (range.high - range.low) / STEPS } else { 1.0 };
+            Some(Limits { low: (limits.low - range.low) / step, high: (limits.high - range.low) / step })
+        };
+        let limits: Vec<Option<Limits>> = limits.iter().zip(&self.range).map(in_steps).collect();
+        let bands = if self.bands() == 3 { BandChoice::Auto } else { BandChoice::Single { band: BandIndex::FIRST, map } };
+        render_with(&self.steps, &RenderOptions { bands, ..RenderOptions::default() }, &limits, None, None).0
     }
 
     fn of_pixels(pixels: &Pixels) -> Self {
-        let bands = &pixels.bands;
         let count = pixels.width * pixels.height;
-        let mut steps = vec![0u16; count * (bands.len() + 1)];
-        let mut range = Vec::with_capacity(bands.len());
-        let mut limits = Vec::with_capacity(bands.len());
-        for (index, band) in bands.iter().enumerate() {
-            let valid = |at: usize| band.is_valid(at) && band.samples.get(at).is_finite();
-            let mut values: Vec<f64> = (0..count).filter(|&at| valid(at)).map(|at| band.samples.get(at)).collect();
-            values.sort_unstable_by(f64::total_cmp);
-            let low = values.first().copied().unwrap_or(0.0);
-            let high = values.last().copied().unwrap_or(0.0);
-            let at =
-                |part: f64| values.get((part * values.len().saturating_sub(1) as f64).round() as usize).copied().unwrap_or(0.0);
-            let (mut black, mut white) = (at(0.02), at(0.98));
-            if black == white {
-                (black, white) = (low, high);
-            }
-            limits.push(Limits { low: black, high: white });
-            let beyond = BEYOND * (white - black);
-            let (low, high) = (low.max(black - beyond), high.min(white + beyond));
-            range.push(Limits { low, high });
+        let mut any_valid = vec![false; count];
+        let (mut steps, mut range, mut own) = (Vec::new(), Vec::new(), Vec::new());
+        for band in &pixels.bands {
+            let values = BandValues::of(band);
+            let limits = values.as_ref().map_or(Limits { low: 0.0, high: 0.0 }, |values| values.limits(Stretch::default()));
+            let all = values.as_ref().map_or(limits, BandValues::range);
+            let beyond = BEYOND * (limits.high - limits.low);
+            let (low, high) = (all.low.max(limits.low - beyond), all.high.min(limits.high + beyond));
             let scale = if high > low { STEPS / (high - low) } else { 0.0 };
-            for (at, pixel) in steps.chunks_exact_mut(bands.len() + 1).enumerate() {
-                if valid(at) {
-                    pixel[index] = ((band.samples.get(at).clamp(low, high) - low) * scale).round() as u16;
-                    pixel[bands.len()] = u16::MAX;
-                }
-            }
+            let step = |at: usize| match band.samples.get(at) {
+                value if value.is_finite() && band.is_valid(at) => Some(((value.clamp(low, high) - low) * scale).round() as u16),
+                _ => None,
+            };
+            any_valid.iter_mut().enumerate().for_each(|(at, valid)| *valid |= step(at).is_some());
+            steps.push((0..count).map(|at| step(at).unwrap_or(0)).collect());
+            range.push(Limits { low, high });
+            own.push(limits);
         }
-        Self { width: pixels.width, height: pixels.height, limits, range, steps }
+        Self::new(own, range, (pixels.width, pixels.height), steps, any_valid)
     }
 
     /// Colours that are shown as they are, such as those of a colour table.
     fn of_rgba(image: &Rgba) -> Self {
-        let wide = |byte: &u8| u16::from(*byte) * 257;
-        let steps = image.data.iter().map(wide).collect();
-        Self {
-            width: image.width,
-            height: image.height,
-            limits: Vec::new(),
-            range: vec![Limits { low: 0.0, high: 255.0 }; 3],
-            steps,
-        }
+        let pixels = image.data.as_chunks::<4>().0;
+        let channel = |channel: usize| pixels.iter().map(|pixel| u16::from(pixel[channel]) * 257).collect();
+        let valid = pixels.iter().map(|pixel| pixel[3] > 0).collect();
+        let range = vec![Limits { low: 0.0, high: 255.0 }; 3];
+        Self::new(Vec::new(), range, (image.width, image.height), (0..3).map(channel).collect(), valid)
     }
 
     fn to_bytes(&self) -> Option<Vec<u8>> {
@@ -152,7 +135,13 @@ impl Thumbnail {
             out.extend(limits.low.to_le_bytes());
             out.extend(limits.high.to_le_bytes());
         }
-        let bytes: Vec<u8> = self.steps.iter().flat_map(|step| step.to_ne_bytes()).collect();
+        // Pixel by pixel: the steps of each band, then 65535 for data and 0 for none.
+        let bands = &self.steps.bands;
+        let of_pixel = |at: usize| {
+            let alpha = if bands.first().is_some_and(|band| band.is_valid(at)) { u16::MAX } else { 0 };
+            bands.iter().map(move |band| band.samples.get(at) as u16).chain([alpha])
+        };
+        let bytes: Vec<u8> = (0..self.width * self.height).flat_map(of_pixel).flat_map(u16::to_ne_bytes).collect();
         let kind = if self.bands() == 3 { Rgba16 } else { La16 };
         let (width, height) = (u32::try_from(self.width).ok()?, u32::try_from(self.height).ok()?);
         PngEncoder::new(&mut out).write_image(&bytes, width, height, kind).ok()?;
@@ -178,9 +167,11 @@ impl Thumbnail {
         };
         let (range, limits) = (pairs(bands)?, pairs(own)?);
         let picture = image::load_from_memory_with_format(rest, image::ImageFormat::Png).ok()?;
-        let (width, height) = (picture.width() as usize, picture.height() as usize);
-        let steps = if bands == 3 { picture.into_rgba16().into_raw() } else { picture.into_luma_alpha16().into_raw() };
-        Some(Self { width, height, limits, range, steps })
+        let size = (picture.width() as usize, picture.height() as usize);
+        let raw = if bands == 3 { picture.into_rgba16().into_raw() } else { picture.into_luma_alpha16().into_raw() };
+        let channel = |channel: u8| raw.iter().skip(usize::from(channel)).step_by(usize::from(bands) + 1).copied();
+        let valid = channel(bands).map(|alpha| alpha > 0).collect();
+        Some(Self::new(limits, range, size, (0..bands).map(|band| channel(band).collect()).collect(), valid))
     }
 }
 
@@ -211,7 +202,7 @@ fn made_anew(request: &ThumbnailRequest, ctx: &JobContext) -> Result<Thumbnail> 
     let pixels = read_window(&request.source, &read, ctx)?;
     let table = pixels.bands.len() == 1 && pixels.bands.iter().any(|band| band.palette.is_some());
     if table {
-        let options = crate::raster::RenderOptions { bands: choice, ..Default::default() };
+        let options = RenderOptions { bands: choice, ..Default::default() };
         return Ok(Thumbnail::of_rgba(&render(&pixels, &options).0));
     }
     Ok(Thumbnail::of_pixels(&pixels))
@@ -301,7 +292,7 @@ fn clean(folder: &Path, cap: u64) -> std::io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::raster::{BandIndex, BandPixels, NewRaster, Samples, write_geotiff};
+    use crate::raster::{NewRaster, write_geotiff};
 
     fn raster(folder: &Path, shift: u16) -> RasterSource {
         let path = folder.join("a.tif");

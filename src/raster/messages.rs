@@ -62,6 +62,23 @@ pub(super) fn because(error: Error, messages: &[Message], fallback: Option<&gdal
     }
 }
 
+/// The outcome of writing a file. GDAL goes on after some failed writes and returns a dataset all the same, so an error that it
+/// reported (`CE_Failure`) while it wrote or closed the file fails the write as well.
+///
+/// # Errors
+/// What `summary` gives, with GDAL's reason.
+pub(super) fn expect_written(
+    outcome: gdal::errors::Result<()>,
+    messages: &[Message],
+    summary: impl FnOnce() -> Error,
+) -> crate::error::Result<()> {
+    match outcome {
+        Err(error) => Err(because(summary(), messages, Some(&error))),
+        Ok(()) if messages.iter().any(|message| message.failure) => Err(because(summary(), messages, None)),
+        Ok(()) => Ok(()),
+    }
+}
+
 fn plain(error: &gdal::errors::GdalError) -> String {
     use gdal::errors::GdalError;
     match error {

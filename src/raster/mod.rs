@@ -6,7 +6,6 @@
 
 #![allow(clippy::useless_conversion, reason = "`each_type!` writes one expression for every number type, f64 among them")]
 
-mod adjust;
 mod budget;
 mod colour;
 mod counts;
@@ -25,6 +24,7 @@ mod probe;
 mod references;
 mod render;
 mod reproject;
+mod restretch;
 mod scan;
 mod scientific;
 mod source;
@@ -32,11 +32,11 @@ mod statistics;
 mod stretch;
 #[cfg(test)]
 mod tests;
+mod tiff;
 mod tiles;
 mod tog;
 mod write;
 
-pub use adjust::{Prepared, difference};
 pub use colour::ColourMap;
 pub use environment::{DriverInfo, Environment, environment, init};
 pub use info::{BandInfo, LayerInfo, RasterInfo, Subdataset, describe};
@@ -47,12 +47,14 @@ pub use presets::{Index, Preset, Role, band_of, indices_of};
 pub use preview::{PreviewImage, PreviewRequest, preview};
 pub use probe::{PixelValue, Probe, probe, to_lonlat};
 pub use references::{References, of_member as references_of};
-pub use render::{BandChoice, RenderOptions, Rgba, render};
+pub use render::{BandChoice, RenderOptions, Rgba, render, render_with};
 pub use reproject::{is_geographic, to_lonlat_from};
+pub use restretch::{Prepared, difference};
 pub use source::RasterSource;
 pub use statistics::{BandSummary, Tally, read_through, tally};
-pub use stretch::{Histogram, Limits, Stretch, histogram, limits};
-pub use tiles::{TileLayout, tile_layout};
+pub use stretch::{BandValues, Histogram, Limits, Stretch, histogram, limits};
+pub use tiff::{ChunkLayout, chunk_layout, lone_chunk};
+pub use tiles::{TiffStorage, TileLayout, tile_layout};
 pub use tog::{TOG_BLOCK_STEP, TogOptions, tog_faults, tog_support, write_tog};
 pub use write::{NewRaster, write_geotiff, write_raster};
 

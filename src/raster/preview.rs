@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::pixels::{self, ReadRequest, Resampling};
 use super::stretch::{self, Histogram, Limits};
-use super::{BandChoice, BandIndex, Pixels, RasterInfo, RasterSource, RenderOptions, Rgba, Window, pool, render};
+use super::{BandChoice, BandIndex, Prepared, RasterInfo, RasterSource, RenderOptions, Rgba, Window, pool};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
 
@@ -45,8 +45,8 @@ pub struct PreviewImage {
     pub info: Arc<RasterInfo>,
     /// The picture.
     pub rgba: Rgba,
-    /// The values that it was made of.
-    pub pixels: Arc<Pixels>,
+    /// The values that it was rendered from, for other stretches.
+    pub prepared: Arc<Prepared>,
     /// The part that they show, clipped to the raster.
     pub window: Window,
     /// The choice that was made; never [`BandChoice::Auto`].
@@ -80,8 +80,9 @@ pub fn preview(request: &PreviewRequest, ctx: &JobContext) -> Result<PreviewImag
     drop(lease);
     ctx.check()?;
     let options = RenderOptions { bands: bands.clone(), ..request.options.clone() };
-    let (rgba, limits) = render::render(&pixels, &options);
+    let prepared = Arc::new(Prepared::new(Arc::new(pixels)));
+    let (rgba, limits) = prepared.render(&options, None, None, None);
     ctx.check()?;
-    let histograms = stretch::histogram(&pixels, BINS);
-    Ok(PreviewImage { info, rgba, pixels: Arc::new(pixels), window, band_indices: bands.bands(), bands, limits, histograms })
+    let histograms = stretch::histogram(&prepared.pixels, BINS);
+    Ok(PreviewImage { info, rgba, prepared, window, band_indices: bands.bands(), bands, limits, histograms })
 }

@@ -1,4 +1,7 @@
-//! Pixels to RGBA: band choice, limits, gamma, colour tables and maps. Pure arithmetic, no GDAL.
+//! Renders pixels to RGBA: band choice, limits, gamma, colour tables and maps. Every picture of a raster is rendered here. Pure
+//! arithmetic, no GDAL.
+
+use rayon::prelude::*;
 
 use super::pixels::{BandPixels, each_type};
 use super::stretch::{self, Limits, Stretch};
@@ -99,103 +102,99 @@ pub struct Rgba {
     pub data: Vec<u8>,
 }
 
-/// Shows pixels. Also returns the limits used, one per band shown; a band without data, or shown by its colour table, has none.
+/// Renders `pixels` with the stretch of `options`. Also returns the limits of each band shown, see [`render_with`].
 pub fn render(pixels: &Pixels, options: &RenderOptions) -> (Rgba, Vec<Option<Limits>>) {
-    let mut data = vec![0u8; pixels.width * pixels.height * 4];
-    let find = |index: BandIndex| pixels.bands.iter().find(|band| band.index == index);
-    let three: Option<[&BandPixels; 3]> = match &options.bands {
-        BandChoice::Rgb([red, green, blue]) => find(*red).zip(find(*green)).zip(find(*blue)).map(|((r, g), b)| [r, g, b]),
-        BandChoice::Auto => <&[BandPixels; 3]>::try_from(pixels.bands.as_slice()).ok().map(|[r, g, b]| [r, g, b]),
-        BandChoice::Single { .. } => None,
-    };
-    let (one, map) = match &options.bands {
-        BandChoice::Single { band, map } => (find(*band), *map),
-        _ => (pixels.bands.first(), ColourMap::Grey),
-    };
-    let limits = match (three, one) {
-        (Some(bands), _) => {
-            let limits = rgb(bands, options, &mut data);
-            set_alpha(&bands, options.nodata_transparent, false, &mut data);
-            limits
-        }
-        (None, Some(band)) => {
-            let table = band.palette.as_ref().filter(|_| map == ColourMap::Grey);
-            let limits = match table {
-                Some(table) => by_table(band, table, &mut data),
-                None => by_map(band, map, options, &mut data),
-            };
-            set_alpha(&[band], options.nodata_transparent, table.is_some(), &mut data);
-            vec![limits]
-        }
-        (None, None) => Vec::new(),
-    };
-    (Rgba { width: pixels.width, height: pixels.height, data }, limits)
+    let limits: Vec<_> = pixels.bands.par_iter().map(|band| stretch::limits(band, options.stretch)).collect();
+    render_with(pixels, options, &limits, None, None)
 }
 
-fn rgb(bands: [&BandPixels; 3], options: &RenderOptions, data: &mut [u8]) -> Vec<Option<Limits>> {
-    let shown = bands.into_iter().enumerate().map(|(channel, band)| {
-        let limits = stretch::limits(band, options.stretch);
-        let ramp = Ramp::new(limits, options.gamma);
-        each_type!(&band.samples, values => for (pixel, value) in data.chunks_exact_mut(4).zip(values) {
-            pixel[channel] = ramp.byte(f64::from(*value));
-        });
-        limits
-    });
-    shown.collect()
-}
-
-fn by_table(band: &BandPixels, table: &[[u8; 4]], data: &mut [u8]) -> Option<Limits> {
-    let table = ByTable(table);
-    each_type!(&band.samples, values => for (pixel, value) in data.chunks_exact_mut(4).zip(values) {
-        pixel.copy_from_slice(&table.colour(f64::from(*value)));
-    });
-    None
-}
-
-fn by_map(band: &BandPixels, map: ColourMap, options: &RenderOptions, data: &mut [u8]) -> Option<Limits> {
-    let limits = stretch::limits(band, options.stretch);
-    let ramp = Ramp::new(limits, options.gamma);
+/// Renders `pixels`, rows in parallel. `limits` has an entry for each band of `pixels`; a band without limits is mid grey.
+/// `classes` are RGBA by value, in place of the band's colour table; they apply to a single band in grey. With `at_most` the image
+/// has every n-th column and row, so that it has no more pixels than that.
+///
+/// Also returns the limits of the bands shown: three, or one; `None` for a band without data or shown by its colour table.
+pub fn render_with(
+    pixels: &Pixels,
+    options: &RenderOptions,
+    limits: &[Option<Limits>],
+    classes: Option<&[[u8; 4]]>,
+    at_most: Option<usize>,
+) -> (Rgba, Vec<Option<Limits>>) {
+    let step = at_most.map_or(1.0, |most| ((pixels.width * pixels.height) as f64 / most.max(1) as f64).sqrt().ceil().max(1.0)) as usize;
+    let (width, height) = (pixels.width.div_ceil(step), pixels.height.div_ceil(step));
+    let mut data = vec![0u8; width * height * 4];
+    let (shown, map) = shown(pixels, &options.bands);
+    let bands: Vec<&BandPixels> = shown.iter().map(|&at| &pixels.bands[at]).collect();
+    let Some(&first) = bands.first() else { return (Rgba { width, height, data }, Vec::new()) };
+    let rgb = bands.len() == 3;
+    let table = classes.or(first.palette.as_deref().map(Vec::as_slice)).filter(|_| !rgb && map == ColourMap::Grey);
+    let limits: Vec<Option<Limits>> = shown.iter().map(|&at| limits.get(at).copied().flatten()).collect();
+    let ramps: Vec<Ramp> = limits.iter().map(|limits| Ramp::new(*limits, options.gamma)).collect();
     let colours = map.table();
-    each_type!(&band.samples, values => for (pixel, value) in data.chunks_exact_mut(4).zip(values) {
-        pixel[..3].copy_from_slice(&colours[usize::from(ramp.byte(f64::from(*value)))]);
+    let missing = if options.nodata_transparent { [0, 0, 0, 0] } else { [0, 0, 0, 255] };
+    data.par_chunks_mut((width * 4).max(4)).enumerate().for_each(|(row, line)| {
+        let start = row * step * pixels.width;
+        let places = move || (0..width).map(move |column| start + column * step);
+        match table {
+            Some(table) => each_type!(&first.samples, values => for (pixel, at) in line.chunks_exact_mut(4).zip(places()) {
+                pixel.copy_from_slice(&class_colour(table, f64::from(values[at])));
+            }),
+            None if rgb => {
+                for (channel, (band, ramp)) in bands.iter().zip(&ramps).enumerate() {
+                    each_type!(&band.samples, values => for (pixel, at) in line.chunks_exact_mut(4).zip(places()) {
+                        pixel[channel] = ramp.byte(f64::from(values[at]));
+                    });
+                }
+            }
+            None => each_type!(&first.samples, values => for (pixel, at) in line.chunks_exact_mut(4).zip(places()) {
+                pixel[..3].copy_from_slice(&colours[usize::from(ramps[0].byte(f64::from(values[at])))]);
+            }),
+        }
+        // A pixel shows when any of its bands has data there. A colour table has set its own alpha.
+        for (pixel, at) in line.chunks_exact_mut(4).zip(places()) {
+            match bands.iter().any(|band| band.is_valid(at)) {
+                true if table.is_some() => {}
+                true => pixel[3] = 255,
+                false => pixel.copy_from_slice(&missing),
+            }
+        }
     });
-    limits
+    let limits = if table.is_some() { vec![None] } else { limits };
+    (Rgba { width, height, data }, limits)
 }
 
-/// A pixel is shown when any of its bands has data there. A colour table has set its own alpha already.
-fn set_alpha(bands: &[&BandPixels], transparent: bool, has_alpha: bool, data: &mut [u8]) {
-    for (position, pixel) in data.chunks_exact_mut(4).enumerate() {
-        if bands.iter().any(|band| band.is_valid(position)) {
-            if !has_alpha {
-                pixel[3] = 255;
-            }
-        } else {
-            pixel.copy_from_slice(if transparent { &[0, 0, 0, 0] } else { &[0, 0, 0, 255] });
+/// Positions in `pixels` of the bands that a choice shows, red, green and blue or one, and the colours of one. Where the chosen bands
+/// are not those that were read, three bands show as red, green and blue in the order read, or else the first one.
+fn shown(pixels: &Pixels, choice: &BandChoice) -> (Vec<usize>, ColourMap) {
+    let find = |index: BandIndex| pixels.bands.iter().position(|band| band.index == index);
+    let count = pixels.bands.len();
+    let as_read = || (0..if count == 3 { 3 } else { count.min(1) }).collect();
+    match choice {
+        BandChoice::Auto => (as_read(), ColourMap::Grey),
+        BandChoice::Single { band, map } => (find(*band).or((count > 0).then_some(0)).into_iter().collect(), *map),
+        BandChoice::Rgb(bands) => {
+            let found: Option<Vec<usize>> = bands.iter().map(|band| find(*band)).collect();
+            (found.unwrap_or_else(as_read), ColourMap::Grey)
         }
     }
 }
 
-/// Classes to colours.
-pub(super) struct ByTable<'a>(pub &'a [[u8; 4]]);
-
-impl ByTable<'_> {
-    /// A class beyond the table, on either side, shows as mid grey, so that it is seen.
-    pub fn colour(&self, value: f64) -> [u8; 4] {
-        // A cast would take what is below 0 to the first class.
-        let class = (value >= 0.0).then_some(value as usize);
-        class.and_then(|class| self.0.get(class)).copied().unwrap_or([128, 128, 128, 255])
-    }
+/// The colour of a class. A class outside of the table shows mid grey, so that it is seen.
+fn class_colour(table: &[[u8; 4]], value: f64) -> [u8; 4] {
+    // A cast would turn a negative value into class 0.
+    let class = (value >= 0.0).then_some(value as usize);
+    class.and_then(|class| table.get(class)).copied().unwrap_or([128, 128, 128, 255])
 }
 
-/// Values to bytes by limits and gamma.
-pub(super) struct Ramp {
+/// Maps values to bytes by limits and gamma, through a table of [`STEPS`] entries.
+struct Ramp {
     low: f64,
     per_value: f64,
     bytes: Vec<u8>,
 }
 
 impl Ramp {
-    pub fn new(limits: Option<Limits>, gamma: f32) -> Self {
+    fn new(limits: Option<Limits>, gamma: f32) -> Self {
         let Limits { low, high } = limits.unwrap_or(Limits { low: 0.0, high: 0.0 });
         let gamma = if gamma.is_finite() { gamma.clamp(0.05, 20.0) } else { 1.0 };
         let last = (STEPS - 1) as f64;
@@ -207,7 +206,7 @@ impl Ramp {
         Self { low, per_value: last / (high - low), bytes }
     }
 
-    pub fn byte(&self, value: f64) -> u8 {
+    fn byte(&self, value: f64) -> u8 {
         // A cast clamps, and takes NaN to 0.
         let step = ((value - self.low) * self.per_value).round() as usize;
         self.bytes[step.min(STEPS - 1)]

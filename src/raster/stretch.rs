@@ -1,10 +1,11 @@
-//! Which values become black and white: limits and histograms from pixels. Pure arithmetic, no GDAL.
+//! Contrast stretch: the values shown black and white, and histograms. Pure arithmetic, no GDAL.
 
 use super::Pixels;
 use super::pixels::{BandPixels, each_type};
 
-/// More values than this are thinned out evenly before they are sorted.
-const SORTED_AT_MOST: usize = 1 << 20;
+/// Values of a band that percentiles are taken from; more are thinned out evenly. With this many the rank of a percentile is off by
+/// less than 0.1 %.
+const SORTED_AT_MOST: usize = 1 << 17;
 
 /// How the limits of the display are found.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
@@ -72,14 +73,69 @@ impl Histogram {
     }
 }
 
-/// Limits of one band; `None` when no pixel has data. Missing data, NaN and infinities do not count.
-pub fn limits(band: &BandPixels, stretch: Stretch) -> Option<Limits> {
-    match stretch {
-        Stretch::Manual { low, high } => Some(Limits { low, high }),
-        Stretch::MinMax => range(band).map(|(low, high)| Limits { low, high }),
-        Stretch::Percentile { low, high } => percentiles(band, low, high),
-        Stretch::StdDev(factor) => deviation(band, f64::from(factor)),
+/// What every stretch of one band is computed from; one pass over its values. Missing data, NaN and infinities do not count.
+#[derive(Clone, Debug)]
+pub struct BandValues {
+    /// Values in ascending order: all of them, or an evenly thinned part of at most [`SORTED_AT_MOST`].
+    sorted: Vec<f64>,
+    min: f64,
+    max: f64,
+    mean: f64,
+    /// Standard deviation of the population.
+    std: f64,
+}
+
+impl BandValues {
+    /// `None` when no pixel has data.
+    pub fn of(band: &BandPixels) -> Option<Self> {
+        let stride = band.samples.len().div_ceil(SORTED_AT_MOST).max(1);
+        let (mut sorted, mut seen) = (Vec::with_capacity(band.samples.len() / stride + 1), 0usize);
+        let (mut min, mut max, mut mean, mut squares) = (f64::INFINITY, f64::NEG_INFINITY, 0.0, 0.0);
+        for_each(band, |value| {
+            if seen.is_multiple_of(stride) {
+                sorted.push(value);
+            }
+            seen += 1;
+            (min, max) = (min.min(value), max.max(value));
+            let off = value - mean;
+            mean += off / seen as f64;
+            squares += off * (value - mean);
+        });
+        sorted.sort_unstable_by(f64::total_cmp);
+        (seen > 0).then(|| Self { sorted, min, max, mean, std: (squares / seen as f64).sqrt() })
     }
+
+    /// Smallest and largest value.
+    pub fn range(&self) -> Limits {
+        Limits { low: self.min, high: self.max }
+    }
+
+    /// The values shown black and white. Limits of standard deviations stay within the range. Where both percentiles are the same
+    /// value, as in a mask, the limits are the whole range.
+    pub fn limits(&self, stretch: Stretch) -> Limits {
+        match stretch {
+            Stretch::Manual { low, high } => Limits { low, high },
+            Stretch::MinMax => self.range(),
+            Stretch::StdDev(factor) => {
+                let spread = self.std * f64::from(factor).abs();
+                Limits { low: (self.mean - spread).max(self.min), high: (self.mean + spread).min(self.max) }
+            }
+            Stretch::Percentile { low, high } => {
+                let (low, high) = (self.percentile(low.min(high)), self.percentile(low.max(high)));
+                if low == high { self.range() } else { Limits { low, high } }
+            }
+        }
+    }
+
+    fn percentile(&self, percent: f64) -> f64 {
+        let percent = if percent.is_finite() { percent.clamp(0.0, 100.0) } else { 0.0 };
+        self.sorted[(percent / 100.0 * (self.sorted.len() - 1) as f64).round() as usize]
+    }
+}
+
+/// Limits of one band; `None` when no pixel has data.
+pub fn limits(band: &BandPixels, stretch: Stretch) -> Option<Limits> {
+    BandValues::of(band).map(|values| values.limits(stretch))
 }
 
 /// Histograms of every band, in its order.
@@ -118,46 +174,6 @@ fn range(band: &BandPixels) -> Option<(f64, f64)> {
         high = high.max(value);
     });
     (low <= high).then_some((low, high))
-}
-
-fn percentiles(band: &BandPixels, low: f64, high: f64) -> Option<Limits> {
-    let stride = band.samples.len().div_ceil(SORTED_AT_MOST).max(1);
-    let mut values = Vec::with_capacity(band.samples.len() / stride + 1);
-    let mut seen = 0usize;
-    for_each(band, |value| {
-        if seen.is_multiple_of(stride) {
-            values.push(value);
-        }
-        seen += 1;
-    });
-    if values.is_empty() {
-        return None;
-    }
-    let last = (values.len() - 1) as f64;
-    let mut at = |percent: f64| {
-        let percent = if percent.is_finite() { percent.clamp(0.0, 100.0) } else { 0.0 };
-        let position = (percent / 100.0 * last).round() as usize;
-        *values.select_nth_unstable_by(position, f64::total_cmp).1
-    };
-    let (low, high) = (at(low.min(high)), at(low.max(high)));
-    if low == high {
-        // Most pixels are alike, as in a mask: the whole range shows the rest.
-        return range(band).map(|(low, high)| Limits { low, high });
-    }
-    Some(Limits { low, high })
-}
-
-fn deviation(band: &BandPixels, factor: f64) -> Option<Limits> {
-    let (min, max) = range(band)?;
-    let (mut count, mut mean, mut squares) = (0.0, 0.0, 0.0);
-    for_each(band, |value| {
-        count += 1.0;
-        let off = value - mean;
-        mean += off / count;
-        squares += off * (value - mean);
-    });
-    let spread = (squares / count).sqrt() * factor.abs();
-    Some(Limits { low: (mean - spread).max(min), high: (mean + spread).min(max) })
 }
 
 #[cfg(test)]

@@ -1,111 +1,164 @@
-//! Where a GeoTIFF's tiles lie in its file, as its directory says. Reads no pixels.
+//! How a GeoTIFF is stored: what GDAL says of it, and the offsets of its tiles. Reads no pixels.
 
-use gdal::Metadata;
+use std::ffi::{CString, c_int};
+
+use gdal::{Dataset, Metadata};
 
 use super::pool::Lease;
-use super::{BandInfo, RasterSource, pool};
+use super::tiff::{ChunkLayout, chunk_layout};
+use super::{RasterSource, mount, pool};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
 use crate::model::AssetPath;
 
-/// Tiles that a layout may list; more is a lie, or nothing for a column of metadata.
-const TILES_LIMIT: usize = 1 << 22;
-
-/// The tiles of the full-resolution image of a GeoTIFF.
+/// The storage of a GeoTIFF as GDAL describes it (domain `IMAGE_STRUCTURE`).
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TileLayout {
-    /// Columns and rows of the image.
-    pub size: (usize, usize),
-    /// Columns and rows of a tile; a strip is as wide as the image.
-    pub tile: (usize, usize),
-    /// Bands.
-    pub bands: usize,
-    /// Bits of one value.
-    pub bits: u8,
-    /// As TIFF counts them: 1 unsigned, 2 signed, 3 floating point, 5 and 6 complex.
-    pub sample_format: u8,
-    /// TIFF's predictor: 1 none, 2 differences, 3 for floating point.
+pub struct TiffStorage {
+    /// Columns and rows of a block: a tile, or a strip, which is as wide as the image.
+    pub block: (usize, usize),
+    /// TIFF's predictor: 1 none, 2 horizontal differences, 3 floating-point differences.
     pub predictor: u8,
-    /// As GDAL names it: `ZSTD`, `DEFLATE`, …; empty without.
+    /// Name of the compression: `ZSTD`, `DEFLATE`, …; empty without one.
     pub compression: String,
     /// `TILE`, `BAND` or `PIXEL`.
     pub interleave: String,
     /// `COG` where the file says so.
     pub layout: String,
-    /// Overviews of the first band.
+    /// Number of overviews of the first band.
     pub overviews: usize,
-    /// First byte and number of bytes of each tile, in the order in which they lie in the file. Tiles without bytes are
-    /// `(0, 0)` and come first.
-    pub tiles: Vec<(u64, u64)>,
 }
 
-/// Reads the layout from the file's directory. An error for anything but a GeoTIFF.
+/// The storage and the tiles of the full-resolution image of a GeoTIFF.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TileLayout {
+    /// What GDAL says.
+    pub storage: TiffStorage,
+    /// What the file's first IFD says.
+    pub chunks: ChunkLayout,
+}
+
+/// Reads storage and tiles from the file's directory.
+///
+/// # Errors
+/// [`Kind::Unsupported`](crate::error::Kind::Unsupported) for anything but a GeoTIFF,
+/// [`Kind::Format`](crate::error::Kind::Format) for a damaged directory.
 pub fn tile_layout(source: &RasterSource, ctx: &JobContext) -> Result<TileLayout> {
     let lease = pool::lease(source)?;
     let asset = source.asset();
-    let mut layout = layout_without_tiles(&lease, asset)?;
-    let (tile_width, tile_height) = layout.tile;
-    let grid = (layout.size.0.div_ceil(tile_width.max(1)), layout.size.1.div_ceil(tile_height.max(1)));
-    // By pixel one tile holds all bands.
-    let planes = if layout.interleave == "PIXEL" { 1 } else { layout.bands };
-    let count = grid.0.checked_mul(grid.1).and_then(|tiles| tiles.checked_mul(planes)).filter(|count| *count <= TILES_LIMIT);
-    let count = count.ok_or_else(|| Error::unsupported(format!("more than {TILES_LIMIT} tiles")).at(asset))?;
-    let mut tiles = Vec::with_capacity(count);
-    for plane in 1..=planes {
-        let band = lease.dataset.rasterband(plane).map_err(|error| unreadable(error, asset))?;
-        let number = |key: String| band.metadata_item(&key, "TIFF").and_then(|text| text.parse().ok()).unwrap_or(0u64);
-        for row in 0..grid.1 {
-            ctx.check()?;
-            for column in 0..grid.0 {
-                tiles.push((number(format!("BLOCK_OFFSET_{column}_{row}")), number(format!("BLOCK_SIZE_{column}_{row}"))));
-            }
-        }
-    }
-    tiles.sort_unstable();
-    layout.tiles = tiles;
-    Ok(layout)
+    let storage = tiff_storage(&lease, asset)?;
+    ctx.check()?;
+    let file = StoredFile::open(&lease.dataset).ok_or_else(|| Error::format("the raster can't be read as a file").at(asset))?;
+    let chunks = chunk_layout(&|at, length| file.read(at, length), file.size()?).map_err(|error| error.at(asset))?;
+    let chunks = chunks.ok_or_else(|| Error::unsupported("this TIFF has no regular tiles").at(asset))?;
+    Ok(TileLayout { storage, chunks })
 }
 
-fn unreadable(error: gdal::errors::GdalError, asset: &AssetPath) -> Error {
-    Error::format("a band could not be read").because(error).at(asset)
-}
-
-/// The layout but for the places of the tiles, which are as many as there are tiles.
-pub(super) fn layout_without_tiles(lease: &Lease, asset: &AssetPath) -> Result<TileLayout> {
+/// The storage of an open GeoTIFF.
+///
+/// # Errors
+/// [`Kind::Unsupported`](crate::error::Kind::Unsupported) for anything but a GeoTIFF, and without bands.
+pub(super) fn tiff_storage(lease: &Lease, asset: &AssetPath) -> Result<TiffStorage> {
     let info = &lease.info;
     let first = info.bands.first().ok_or_else(|| Error::unsupported("this file has no bands").at(asset))?;
     if info.driver != "GTiff" && info.driver != "COG" {
         return Err(Error::unsupported(format!("this is no GeoTIFF but {}", info.driver)).at(asset));
     }
     let item = |key: &str| lease.dataset.metadata_item(key, "IMAGE_STRUCTURE").unwrap_or_default();
-    let band = lease.dataset.rasterband(1).map_err(|error| unreadable(error, asset))?;
-    let (whole, sample_format) = kind(first);
-    let bits = band.metadata_item("NBITS", "IMAGE_STRUCTURE").and_then(|bits| bits.parse().ok()).unwrap_or(whole);
-    Ok(TileLayout {
-        size: (info.width, info.height),
-        tile: first.block,
-        bands: info.band_count,
-        bits,
-        sample_format,
+    Ok(TiffStorage {
+        block: first.block,
         predictor: item("PREDICTOR").parse().unwrap_or(1),
         compression: item("COMPRESSION"),
         interleave: item("INTERLEAVE"),
         layout: item("LAYOUT"),
         overviews: first.overviews.len(),
-        tiles: Vec::new(),
     })
 }
 
-/// Bits and TIFF's sample format of a band's type.
-fn kind(band: &BandInfo) -> (u8, u8) {
-    let name = band.dtype.as_str();
-    let digits: String = name.chars().filter(char::is_ascii_digit).collect();
-    let bits: u8 = digits.parse().unwrap_or(8);
-    match name {
-        _ if name.starts_with("CInt") => (bits.saturating_mul(2), 5),
-        _ if name.starts_with("CFloat") => (bits.saturating_mul(2), 6),
-        _ if name.starts_with("Float") => (bits, 3),
-        _ if name.starts_with("Int") => (bits, 2),
-        _ => (bits, 1),
+/// The bytes of the file behind a dataset, read through GDAL's virtual file system.
+pub(super) struct StoredFile(*mut gdal_sys::VSILFILE);
+
+impl StoredFile {
+    /// `None` for a dataset that is no single file.
+    pub fn open(dataset: &Dataset) -> Option<Self> {
+        let name = CString::new(dataset.description().ok()?).ok()?;
+        // Safety: C strings that live during the call.
+        let file = unsafe { gdal_sys::VSIFOpenL(name.as_ptr(), c"rb".as_ptr()) };
+        (!file.is_null()).then_some(Self(file))
+    }
+
+    /// Seeks to `at` bytes from the start (`SEEK_SET`, 0) or the end (`SEEK_END`, 2); gives the position.
+    fn seek(&self, at: u64, whence: c_int) -> Result<u64> {
+        // Safety: the handle is open.
+        let found = unsafe { (gdal_sys::VSIFSeekL(self.0, at, whence) == 0).then(|| gdal_sys::VSIFTellL(self.0)) };
+        found.ok_or_else(unreadable)
+    }
+
+    /// Bytes of the file.
+    ///
+    /// # Errors
+    /// Where the end can't be found.
+    pub fn size(&self) -> Result<u64> {
+        self.seek(0, 2)
+    }
+
+    /// `length` bytes at `at`.
+    ///
+    /// # Errors
+    /// For a file that ends before, and for failed reads.
+    pub fn read(&self, at: u64, length: u64) -> Result<Vec<u8>> {
+        self.seek(at, 0)?;
+        let mut bytes = vec![0u8; usize::try_from(length).unwrap_or(usize::MAX)];
+        // Safety: the handle is open and the buffer has the length given.
+        let read = unsafe { gdal_sys::VSIFReadL(bytes.as_mut_ptr().cast(), 1, bytes.len() as _, self.0) };
+        if read as usize == bytes.len() { Ok(bytes) } else { Err(unreadable()) }
+    }
+}
+
+impl Drop for StoredFile {
+    fn drop(&mut self) {
+        // Safety: opened by `open`, closed once.
+        unsafe { gdal_sys::VSIFCloseL(self.0) };
+    }
+}
+
+fn unreadable() -> Error {
+    mount::take_fault().unwrap_or_else(|| Error::format("the file ends early or could not be read"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::raster::{NewRaster, Samples, write_raster};
+
+    #[test]
+    fn the_directory_gives_the_tiles_that_gdal_reads() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let noise = |band: u32| Samples::I16((0..300 * 200u32).map(|i| (i.wrapping_mul(2_654_435_761 + band) >> 20) as i16).collect());
+        for (name, driver, options) in [
+            ("strips.tif", "GTiff", vec![]),
+            ("planes.tif", "GTiff", vec![("INTERLEAVE", "BAND"), ("TILED", "YES"), ("BLOCKXSIZE", "64"), ("BLOCKYSIZE", "32")]),
+            ("pixels.tif", "GTiff", vec![("TILED", "YES"), ("COMPRESS", "DEFLATE"), ("PREDICTOR", "2"), ("ENDIANNESS", "BIG")]),
+            ("cog.tif", "COG", vec![("COMPRESS", "ZSTD"), ("INTERLEAVE", "TILE"), ("BIGTIFF", "YES"), ("BLOCKSIZE", "128")]),
+        ] {
+            let path = folder.path().join(name);
+            let bands = (0..3).map(noise).collect();
+            let raster = NewRaster { width: 300, height: 200, bands, options, ..Default::default() };
+            write_raster(&path, driver, &raster).expect("is written");
+            let source = RasterSource::typed(AssetPath::file(path));
+            let TileLayout { storage, chunks } = tile_layout(&source, &JobContext::default()).expect("a layout");
+            assert_eq!((chunks.size, chunks.bands, chunks.bits, chunks.sample_format), ([300, 200], 3, 16, 2), "{name}");
+            assert_eq!((chunks.chunk.map(|n| n as usize), chunks.predictor), (storage.block.into(), storage.predictor.into()), "{name}");
+            let lease = pool::lease(&source).expect("opens");
+            let [across, down] = [300usize.div_ceil(storage.block.0), 200usize.div_ceil(storage.block.1)];
+            let mut told = Vec::new();
+            for plane in 1..=3 / chunks.chunk_bands as usize {
+                let band = lease.dataset.rasterband(plane).expect("a band");
+                let number = |key: String| band.metadata_item(&key, "TIFF").and_then(|text| text.parse().ok()).expect("a number");
+                for (row, column) in (0..down).flat_map(|row| (0..across).map(move |column| (row, column))) {
+                    told.push((number(format!("BLOCK_OFFSET_{column}_{row}")), number(format!("BLOCK_SIZE_{column}_{row}"))));
+                }
+            }
+            assert_eq!(chunks.places, told, "{name}");
+        }
     }
 }

@@ -7,7 +7,7 @@ use std::path::Path;
 use gdal::raster::{RasterBand, RasterCreationOptions};
 use gdal::{Dataset, DriverManager, Metadata};
 
-use super::tiles::{TileLayout, layout_without_tiles};
+use super::tiles::{StoredFile, TiffStorage, tiff_storage};
 use super::write::whole_file;
 use super::{RasterInfo, RasterSource, budget, environment, messages, pool};
 use crate::error::{Error, Kind, Result};
@@ -104,9 +104,8 @@ pub fn write_tog(source: &RasterSource, target: &Path, options: &TogOptions, ctx
     whole_file(target, |file| {
         let (written, said) = messages::listen(|| create_copy(&lease.dataset, "COG", file, &creation, ctx));
         ctx.check()?;
-        written.map_err(|error| {
-            let summary = Error::new(Kind::Io, "GDAL could not write the raster as a TACO Optimized GeoTIFF").at(asset);
-            messages::because(summary, &said, Some(&error))
+        messages::expect_written(written, &said, || {
+            Error::new(Kind::Io, "GDAL could not write the raster as a TACO Optimized GeoTIFF").at(asset)
         })?;
         // Of values with fewer bits than their type, GDAL wrote others without a word. What is promised is looked at.
         same_values(&lease.dataset, file, ctx).map_err(|error| if error.is_cancelled() { error } else { error.at(asset) })
@@ -244,60 +243,45 @@ pub fn tog_faults(source: &RasterSource, ctx: &JobContext) -> Result<Vec<String>
     if info.driver != "GTiff" && info.driver != "COG" {
         return Ok(vec![tr!("It is no GeoTIFF but {driver}.", driver = info.driver)]);
     }
-    let layout = layout_without_tiles(&lease, asset)?;
-    let mut faults = faults_of(&layout);
-    if first_bytes(&lease.dataset).is_some_and(|head| matches!(&head, b"II*\0" | b"MM\0*")) {
+    let storage = tiff_storage(&lease, asset)?;
+    let mut faults = faults_of(&storage);
+    // GDAL does not tell classic TIFFs from big ones.
+    let head = StoredFile::open(&lease.dataset).and_then(|file| file.read(0, 4).ok());
+    if head.is_some_and(|head| matches!(head.as_slice(), b"II*\0" | b"MM\0*")) {
         faults.push(tr!("It is a classic TIFF, which ends at 4 GiB, and no BigTIFF.").into());
     }
     let name = info.bands.first().map(|band| band.dtype.as_str()).unwrap_or_default();
-    if layout.predictor == 1 && has_predictor(name, bits_of(&lease.dataset)) {
+    if storage.predictor == 1 && has_predictor(name, bits_of(&lease.dataset)) {
         faults.push(tr!("It has no predictor.").into());
     }
     Ok(faults)
 }
 
-fn faults_of(layout: &TileLayout) -> Vec<String> {
+fn faults_of(storage: &TiffStorage) -> Vec<String> {
     let mut faults = Vec::new();
-    if layout.layout != "COG" {
+    if storage.layout != "COG" {
         faults.push(tr!("It was not written as a Cloud Optimized GeoTIFF.").into());
     }
-    if layout.compression != "ZSTD" {
-        faults.push(match layout.compression.as_str() {
+    if storage.compression != "ZSTD" {
+        faults.push(match storage.compression.as_str() {
             "" => tr!("Its compression is none, not ZSTD.").to_owned(),
             found => tr!("Its compression is {found}, not ZSTD.", found),
         });
     }
-    if layout.interleave != "TILE" {
-        faults.push(match layout.interleave.to_lowercase().as_str() {
+    if storage.interleave != "TILE" {
+        faults.push(match storage.interleave.to_lowercase().as_str() {
             "" => tr!("Its bands are interleaved by none, not by tile.").to_owned(),
             found => tr!("Its bands are interleaved by {found}, not by tile.", found),
         });
     }
-    if !layout.tile.0.is_multiple_of(16) || !layout.tile.1.is_multiple_of(16) {
-        let (columns, rows) = layout.tile;
+    if !storage.block.0.is_multiple_of(16) || !storage.block.1.is_multiple_of(16) {
+        let (columns, rows) = storage.block;
         faults.push(tr!("Its blocks have {columns} × {rows} pixels; both have to be multiples of 16.", columns, rows));
     }
-    if layout.overviews > 0 {
-        faults.push(tr_n!(layout.overviews, "It has an overview.", "It has {count} overviews.", count = layout.overviews));
+    if storage.overviews > 0 {
+        faults.push(tr_n!(storage.overviews, "It has an overview.", "It has {count} overviews.", count = storage.overviews));
     }
     faults
-}
-
-/// The beginning of the file behind a dataset. GDAL does not tell classic TIFFs from big ones.
-fn first_bytes(dataset: &Dataset) -> Option<[u8; 4]> {
-    let name = CString::new(dataset.description().ok()?).ok()?;
-    let mut head = [0u8; 4];
-    // Safety: C strings, a buffer of the length said, and a handle that is closed once.
-    let read = unsafe {
-        let file = gdal_sys::VSIFOpenL(name.as_ptr(), c"rb".as_ptr());
-        if file.is_null() {
-            return None;
-        }
-        let read = gdal_sys::VSIFReadL(head.as_mut_ptr().cast(), 1, head.len(), file);
-        gdal_sys::VSIFCloseL(file);
-        read
-    };
-    (read == head.len()).then_some(head)
 }
 
 #[cfg(test)]

@@ -51,9 +51,8 @@ pub fn write_raster(path: &Path, driver: &str, raster: &NewRaster) -> Result<()>
     let turn = scientific::turn_for_driver(driver);
     let outcome = whole_file(path, |file| {
         let (written, said) = messages::listen(|| write_to(file, driver, raster));
-        written.map_err(|error| {
-            let summary = Error::new(crate::error::Kind::Io, format!("GDAL could not write the raster as {driver}")).at_path(path);
-            messages::because(summary, &said, Some(&error))
+        messages::expect_written(written, &said, || {
+            Error::new(crate::error::Kind::Io, format!("GDAL could not write the raster as {driver}")).at_path(path)
         })
     });
     drop(turn);

@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use taco_studio::container::{
-    self, Assembly, ByteSource, Directory, LocalHeader, Physical, TacoHeader, TacocatIndex, TortillaHeader, lone_chunk,
+    self, Assembly, ByteSource, Directory, LocalHeader, Physical, TacoHeader, TacocatIndex, TortillaHeader,
     nested_items,
 };
 use taco_studio::jobs::JobContext;
@@ -118,7 +118,7 @@ fn dataset(path: &Path) {
             }
             expected(reader.local_meta(level, row)).inspect(show);
             if let Physical::Tortilla(tortilla) = reader.physical() {
-                expected(tortilla.chunk(level, row, 0)).inspect(|(chunk, _)| drop(lone_chunk(&chunk.layout, &[0; 16])));
+                expected(tortilla.chunk(level, row, 0)).inspect(|(chunk, _)| drop(taco_studio::raster::lone_chunk(&chunk.layout, &[0; 16])));
             }
         }
     }

@@ -13,11 +13,11 @@ use bytes::Bytes;
 use super::header::HEADER_SIZE;
 use super::join::join;
 use super::scan::{Footers, NESTED, POINTER, ScannedLevel, footer_slice};
-use super::tiff::ChunkLayout;
 use crate::container::LocalFile;
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
 use crate::model::MAX_LEVELS;
+use crate::raster::ChunkLayout;
 use crate::table::{DecodeBudget, LevelTable, ParquetOptions, ParquetSink, TableHead};
 
 /// The column with the parent's row.

@@ -11,13 +11,13 @@ use bytes::Bytes;
 
 use super::chain::{ROOT, SampleChunks, chain_bytes, chunk_table, level_object};
 use super::header::{HEADER_SIZE, part_name};
-use super::tiff::{ChunkLayout, chunk_layout};
 use super::writing::Whole;
 use crate::container::atomic_write::Staging;
 use crate::container::{Built, Format, LocalFile, OnDamage, RowSource};
 use crate::error::{Error, IoContext, Result};
 use crate::jobs::{JobContext, try_map};
 use crate::model::AssetPath;
+use crate::raster::{ChunkLayout, chunk_layout};
 use crate::table::{ParquetOptions, write_parquet};
 
 /// The columns that the layout adds.
@@ -377,11 +377,15 @@ fn streamed(root: &Planned, ctx: &JobContext) -> Result<(Bytes, (u64, u64))> {
     chain_bytes(&objects, root.footer_at)
 }
 
-/// The chunks of a sample; `None` for files other than TIFF, and for damaged TIFFs, which are then plain bytes.
+/// The chunks of a sample that decode independently; `None` for files other than TIFF, and for damaged TIFFs, which are then plain
+/// bytes.
 fn layout_of(source: &RowSource) -> Result<Option<ChunkLayout>> {
+    let chunks = |read: &dyn Fn(u64, u64) -> Result<Vec<u8>>, size: u64| {
+        chunk_layout(read, size).unwrap_or_default().filter(ChunkLayout::decodes_alone)
+    };
     let local = |path: &AssetPath, start: u64, size: u64| -> Result<Option<ChunkLayout>> {
         let file = LocalFile::open_for(path)?;
-        Ok(chunk_layout(&|at, length| Ok(file.read(start + at, length)?.to_vec()), size).unwrap_or_default())
+        Ok(chunks(&|at, length| Ok(file.read(start + at, length)?.to_vec()), size))
     };
     match source {
         RowSource::Asset { path: path @ AssetPath::File(_), size, .. } => local(path, 0, *size),
@@ -391,7 +395,7 @@ fn layout_of(source: &RowSource) -> Result<Option<ChunkLayout>> {
                 let range = usize::try_from(at).ok().zip(usize::try_from(length).ok()).and_then(|(at, n)| bytes.get(at..at + n));
                 range.map(<[u8]>::to_vec).ok_or_else(|| Error::format("a TIFF in memory ends early"))
             };
-            Ok(chunk_layout(&read, bytes.len() as u64).unwrap_or_default())
+            Ok(chunks(&read, bytes.len() as u64))
         }
         RowSource::Asset { path: AssetPath::Vsi(_), .. } | RowSource::Folder => Ok(None),
     }
@@ -535,7 +539,7 @@ mod tests {
             predictor: 1,
             places: Vec::new(),
         };
-        let tiff = super::super::tiff::lone_chunk(&layout, &[1, 2, 3, 4]);
+        let tiff = crate::raster::lone_chunk(&layout, &[1, 2, 3, 4]);
         let ids: ArrayRef = Arc::new(arrow::array::LargeStringArray::from(vec!["img"]));
         let formats: ArrayRef = Arc::new(StringArray::from(vec!["GTiff"]));
         let footer =

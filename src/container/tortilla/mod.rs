@@ -8,7 +8,6 @@ mod layout;
 mod parts;
 mod reader;
 mod scan;
-mod tiff;
 mod writing;
 
 pub use chain::{Chunk, ROOT as CHAIN_ROOT};
@@ -19,4 +18,3 @@ pub use layout::{Item, TortillaDraft, TortillaOptions, footer_bytes, is_part_of,
 pub use parts::{PartSet, pattern, patterns_in};
 pub use reader::TortillaReader;
 pub use scan::{NestedItem, Tortilla, nested_items};
-pub use tiff::{ChunkLayout, lone_chunk};

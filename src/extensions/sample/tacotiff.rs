@@ -61,13 +61,13 @@ impl SampleExtension for Tacotiff {
 }
 
 /// Checks that a GeoTIFF is a TACOTIFF.
-fn check(layout: &TileLayout) -> Result<()> {
-    let fault = if layout.compression != "ZSTD" {
-        Some(format!("its compression is {}", if layout.compression.is_empty() { "none" } else { &layout.compression }))
-    } else if layout.interleave != "TILE" && layout.bands > 1 {
-        Some(format!("its bands are interleaved by {}", layout.interleave.to_lowercase()))
-    } else if layout.overviews > 0 {
-        Some(format!("it has {} overviews", layout.overviews))
+fn check(TileLayout { storage, chunks }: &TileLayout) -> Result<()> {
+    let fault = if storage.compression != "ZSTD" {
+        Some(format!("its compression is {}", if storage.compression.is_empty() { "none" } else { &storage.compression }))
+    } else if storage.interleave != "TILE" && chunks.bands > 1 {
+        Some(format!("its bands are interleaved by {}", storage.interleave.to_lowercase()))
+    } else if storage.overviews > 0 {
+        Some(format!("it has {} overviews", storage.overviews))
     } else {
         None
     };
@@ -85,32 +85,38 @@ fn refused(fault: &str) -> Error {
 /// # Errors
 /// [`Kind::Unsupported`](crate::error::Kind::Unsupported) when the tiles' layout or a value cannot be represented.
 fn header(layout: &TileLayout) -> Result<Vec<u8>> {
-    fn fitting<T: TryFrom<usize>>(number: usize, what: &str) -> Result<T> {
+    fn fitting<T: TryFrom<u64>>(number: u64, what: &str) -> Result<T> {
         T::try_from(number).map_err(|_| Error::unsupported(format!("{number} {what} are more than the header can say")))
     }
-    if layout.tile.0 == layout.size.0 && layout.interleave != "TILE" && !layout.tile.0.is_multiple_of(16) {
+    let chunks = &layout.chunks;
+    if chunks.stripped {
         return Err(refused("it is made of strips, not of tiles"));
     }
-    let Some(&(first, _)) = layout.tiles.first() else { return Err(refused("it has no tiles")) };
-    if layout.tiles.iter().any(|(_, size)| *size == 0) {
+    // In the order of the file.
+    let mut tiles = chunks.places.clone();
+    tiles.sort_unstable();
+    let Some(&(first, _)) = tiles.first() else { return Err(refused("it has no tiles")) };
+    if tiles.iter().any(|(_, size)| *size == 0) {
         return Err(refused("it has tiles without bytes"));
     }
     let apart = |pair: &[(u64, u64)]| matches!(pair, [(at, size), (next, _)] if at + size + BETWEEN_TILES != *next);
-    if layout.tiles.windows(2).any(apart) {
+    if tiles.windows(2).any(apart) {
         return Err(refused("its tiles do not lie one after the other with eight bytes between them"));
     }
-    let mut bytes = Vec::with_capacity(35 + 4 * layout.tiles.len());
+    let mut bytes = Vec::with_capacity(35 + 4 * tiles.len());
     bytes.extend(MAGIC.to_le_bytes());
     bytes.extend(VERSION.to_le_bytes());
-    bytes.extend(fitting::<u32>(layout.size.0, "columns")?.to_le_bytes());
-    bytes.extend(fitting::<u32>(layout.size.1, "rows")?.to_le_bytes());
-    bytes.extend(fitting::<u16>(layout.tile.0, "columns of a tile")?.to_le_bytes());
-    bytes.extend(fitting::<u16>(layout.tile.1, "rows of a tile")?.to_le_bytes());
-    bytes.extend(fitting::<u16>(layout.bands, "bands")?.to_le_bytes());
-    bytes.extend([layout.bits, layout.sample_format, layout.predictor]);
+    bytes.extend(fitting::<u32>(chunks.size[0], "columns")?.to_le_bytes());
+    bytes.extend(fitting::<u32>(chunks.size[1], "rows")?.to_le_bytes());
+    bytes.extend(fitting::<u16>(chunks.chunk[0], "columns of a tile")?.to_le_bytes());
+    bytes.extend(fitting::<u16>(chunks.chunk[1], "rows of a tile")?.to_le_bytes());
+    bytes.extend(fitting::<u16>(chunks.bands, "bands")?.to_le_bytes());
+    for (number, what) in [(chunks.bits, "bits"), (chunks.sample_format, "as a format"), (chunks.predictor, "as a predictor")] {
+        bytes.push(fitting::<u8>(number, what)?);
+    }
     bytes.extend(first.to_le_bytes());
-    bytes.extend(fitting::<u32>(layout.tiles.len(), "tiles")?.to_le_bytes());
-    for (_, size) in &layout.tiles {
+    bytes.extend(fitting::<u32>(tiles.len() as u64, "tiles")?.to_le_bytes());
+    for (_, size) in &tiles {
         let size = u32::try_from(*size).map_err(|_| Error::unsupported("a tile has more than 4 GiB"))?;
         bytes.extend(size.to_le_bytes());
     }

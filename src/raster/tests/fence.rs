@@ -89,7 +89,7 @@ fn what_lies_beside_a_member_changes_nothing() {
     let info = describe(&member).expect("describes");
     assert_eq!(serde_json::to_value(&*info).expect("json"), serde_json::to_value(&*alone).expect("json"));
     let image = preview(&PreviewRequest::new(member.clone(), (16, 16)), &ctx()).expect("shows");
-    assert_eq!(image.pixels.bands[0].samples.get(0), 9.0, "neither overview nor mask");
+    assert_eq!(image.prepared.pixels.bands[0].samples.get(0), 9.0, "neither overview nor mask");
     assert_eq!(tally(&member, &ctx()).expect("reads").summary(0, &[], &ctx()).expect("sums").expect("data").count, 64 * 64);
 }
 

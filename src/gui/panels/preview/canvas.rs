@@ -200,7 +200,7 @@ fn difference_of(ui: &Ui, state: &mut PreviewState) {
     if state.compare.apart.as_ref().is_some_and(|(first, second, _)| (*first, *second) == pair) {
         return;
     }
-    let (a, b) = (whole.answer.1.pixels.clone(), other.answer.1.pixels.clone());
+    let (a, b) = (whole.answer.1.prepared.pixels.clone(), other.answer.1.prepared.pixels.clone());
     let options = whole.answer.0.options.clone();
     state.compare.want_difference(pair, move |_| match difference(&a, &b) {
         Some(apart) => Ok(crate::raster::render(&apart, &options).0),

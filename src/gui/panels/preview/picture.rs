@@ -7,7 +7,7 @@ use egui::{Context, TextureHandle};
 
 use crate::gui::textures;
 use crate::jobs::{AsyncValue, Jobs};
-use crate::raster::{Limits, Prepared, PreviewImage, PreviewRequest, RenderOptions, Rgba};
+use crate::raster::{Limits, PreviewImage, PreviewRequest, RenderOptions, Rgba};
 
 /// Most pixels rendered during a drag.
 const QUICK: usize = 500_000;
@@ -40,7 +40,6 @@ pub struct Picture {
     pub ctx: Context,
     look: Look,
     whole: bool,
-    prepared: AsyncValue<usize, Arc<Prepared>>,
     made: AsyncValue<(Look, bool), Arc<Made>>,
     taken: Option<Arc<Made>>,
 }
@@ -59,7 +58,6 @@ impl Picture {
             ctx: ctx.clone(),
             look,
             whole: true,
-            prepared: AsyncValue::default(),
             made: AsyncValue::default(),
             taken: None,
         }
@@ -67,8 +65,6 @@ impl Picture {
 
     /// Requests the rendering of `look`; the texture changes in a later frame.
     pub fn refresh(&mut self, jobs: &Jobs, look: &Look) {
-        let pixels = self.answer.1.pixels.clone();
-        self.prepared.update(jobs, 0, tr!("Preview values"), move |_| Ok(Arc::new(Prepared::new(pixels))));
         if let Some(made) = self.made.latest()
             && self.taken.as_ref().is_none_or(|taken| !Arc::ptr_eq(taken, made))
         {
@@ -81,7 +77,7 @@ impl Picture {
         if self.made.is_pending() || (self.look == *look && self.whole) {
             return;
         }
-        let Some(prepared) = self.prepared.latest().cloned() else { return };
+        let prepared = self.answer.1.prepared.clone();
         let many = prepared.pixels.width * prepared.pixels.height > QUICK;
         let whole = !many || self.look == *look;
         let wanted = look.clone();

@@ -1,6 +1,7 @@
 //! The sibling strip below the picture: thumbnails of the files beside the selected one, computed one at a time, nearest first.
 
 use std::collections::HashMap;
+use std::path::PathBuf;
 
 use egui::{Rect, Role, Sense, Stroke, StrokeKind, TextureHandle, Ui, UiBuilder, WidgetInfo, pos2, vec2};
 
@@ -12,7 +13,8 @@ use crate::gui::textures;
 use crate::gui::theme::{self, font};
 use crate::gui::widgets::paint;
 use crate::jobs::{AsyncValue, Jobs};
-use crate::raster::{PreviewRequest, Rgba, preview};
+use crate::ops::{ThumbnailRequest, thumbnail};
+use crate::raster::{BandChoice, ColourMap, Rgba};
 use crate::studio::{Document, RowRef};
 
 /// Height of the strip.
@@ -43,12 +45,12 @@ impl SiblingsState {
         self.made.insert(at, image.ok().map(|image| textures::upload(ctx, "sibling", &image)));
     }
 
-    fn start(&mut self, jobs: &Jobs, document: &Document, at: RowRef) {
+    fn start(&mut self, jobs: &Jobs, cache: Option<PathBuf>, document: &Document, at: RowRef) {
         let place = document.raster_later(at);
         self.next.update(jobs, at, tr!("Small picture"), move |ctx| {
-            let (asset, _) = place()?;
-            let side = 2 * WIDTH as usize;
-            Ok(preview(&PreviewRequest::new(asset, (side, side)), ctx)?.rgba)
+            let (source, _) = place()?;
+            let request = ThumbnailRequest { source, side: 2 * WIDTH as usize, bands: BandChoice::Auto };
+            Ok(thumbnail(&request, cache.as_deref(), ctx)?.rgba(None, ColourMap::Grey))
         });
     }
 }
@@ -74,7 +76,7 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, at: RowRe
     if state.next.key().is_none()
         && let Some(&next) = order.iter().find(|&&index| !state.made.contains_key(&shown[index]))
     {
-        state.start(cx.jobs, document, shown[next]);
+        state.start(cx.jobs, cx.session.cache_dir.clone(), document, shown[next]);
     }
     let head = Rect::from_min_size(rect.min + vec2(10.0, 3.0), vec2(rect.width() - 18.0, 24.0));
     let named = paint::text_left(&painter, head, tr!("Siblings"), font::semibold(12.0), t.tx);

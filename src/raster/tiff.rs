@@ -53,6 +53,11 @@ impl ChunkLayout {
         known.then(|| format!("{order}{kind}{bytes}"))
     }
 
+    /// True when each chunk can be decoded without the rest of the file, to values of a NumPy type.
+    pub fn decodes_alone(&self) -> bool {
+        ALONE.contains(&self.compression) && self.dtype().is_some()
+    }
+
     fn across(&self) -> [u64; 2] {
         [self.size[0].div_ceil(self.chunk[0]), self.size[1].div_ceil(self.chunk[1])]
     }
@@ -116,8 +121,8 @@ impl Source<'_> {
     }
 }
 
-/// The chunks of a file of `size` bytes, read through `read(offset, length)`. `None` for a file that is no TIFF, or whose chunks
-/// cannot be decoded independently.
+/// The chunks of a file of `size` bytes, read through `read(offset, length)`. `None` for a file that is no TIFF, or whose bands have
+/// different numbers of bits.
 ///
 /// # Errors
 /// [`Kind::Format`](crate::error::Kind::Format) for a damaged TIFF, or the errors of `read`.
@@ -155,7 +160,7 @@ pub fn chunk_layout(read: &dyn Fn(u64, u64) -> Result<Vec<u8>>, size: u64) -> Re
     let (offsets, lengths) = if tiled { (tag(324)?, tag(325)?) } else { (tag(273)?, tag(279)?) };
     let chunk = if tiled { [one(322, 0)?, one(323, 0)?] } else { [width, one(278, u64::from(u32::MAX))?.min(height)] };
     let (Some(offsets), Some(lengths)) = (offsets, lengths) else { return Ok(None) };
-    let plain = bits.iter().all(|one| Some(one) == bits.first()) && ALONE.contains(&compression);
+    let plain = bits.iter().all(|one| Some(one) == bits.first());
     if !plain || [width, height, bands, chunk[0], chunk[1]].iter().any(|n| *n == 0 || *n > u64::from(u32::MAX)) || bands > 65_535 {
         return Ok(None);
     }
@@ -180,7 +185,7 @@ pub fn chunk_layout(read: &dyn Fn(u64, u64) -> Result<Vec<u8>>, size: u64) -> Re
     if layout.places.iter().any(|(offset, length)| offset.checked_add(*length).is_none_or(|end| end > size)) {
         return Err(Error::format("a chunk of the TIFF lies outside the file"));
     }
-    Ok(layout.dtype().is_some().then_some(layout))
+    Ok(Some(layout))
 }
 
 /// A TIFF with a single strip that contains one chunk, for decoding by GDAL. `chunk` is `[columns, rows]`, `bands` the number of
