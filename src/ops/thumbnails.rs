@@ -17,8 +17,8 @@ use crate::error::{Error, Result};
 use crate::jobs::JobContext;
 use crate::model::AssetPath;
 use crate::raster::{
-    BandChoice, BandIndex, BandPixels, BandValues, ColourMap, Limits, Pixels, RasterSource, ReadRequest, RenderOptions, Resampling, Rgba,
-    Samples, Stretch, Window, describe, read_window, render, render_with,
+    BandChoice, BandIndex, BandPixels, BandValues, ColourMap, Limits, Pixels, RasterSource, ReadRequest, RenderOptions, Resampling,
+    Rgba, Samples, Stretch, Window, describe, read_window, render, render_with,
 };
 
 /// Bytes that the cache may hold.
@@ -60,7 +60,13 @@ pub struct Thumbnail {
 }
 
 impl Thumbnail {
-    fn new(limits: Vec<Limits>, range: Vec<Limits>, (width, height): (usize, usize), steps: Vec<Vec<u16>>, valid: Vec<bool>) -> Self {
+    fn new(
+        limits: Vec<Limits>,
+        range: Vec<Limits>,
+        (width, height): (usize, usize),
+        steps: Vec<Vec<u16>>,
+        valid: Vec<bool>,
+    ) -> Self {
         let valid: Arc<[bool]> = valid.into();
         let band = |(position, steps)| BandPixels {
             index: BandIndex::from_position(position),

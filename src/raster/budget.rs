@@ -1,5 +1,5 @@
-//! What reading a raster may cost, told from its header before anything is allocated: a file of a kilobyte can claim any size. Must
-//! never refuse a raster whose bytes could hold what it claims.
+//! Limits of memory and work for reading a raster, checked on its header before anything is allocated: a file of 1 kB can claim any
+//! size. A raster whose bytes could hold what its header claims is never refused.
 
 use super::{BandIndex, RasterInfo, RasterSource};
 use crate::error::{Error, Result};

@@ -1,5 +1,5 @@
-//! One-time set-up of GDAL, and what this build of it can do. Must never override what the person set in the environment, but for the
-//! switches by which a file that is merely read could run code.
+//! One-time initialisation of GDAL, and the capabilities of this build. The user's environment variables take precedence, except for
+//! the options with which a file that is only read could run code.
 
 use std::ffi::{CStr, CString};
 use std::path::Path;
@@ -8,7 +8,7 @@ use std::sync::OnceLock;
 use gdal::spatial_ref::SpatialRef;
 use gdal::{DriverManager, Metadata};
 
-use super::{messages, mount};
+use super::{gdal_errors, vsi_plugin};
 
 /// Drivers that Earth-observation data comes in.
 const WANTED: &[&str] = &[
@@ -129,7 +129,7 @@ static READY: OnceLock<Ready> = OnceLock::new();
 /// off the first file. Safe from several threads.
 pub fn init() {
     READY.get_or_init(|| {
-        messages::install();
+        gdal_errors::install();
         for (key, value) in NEUTRALISED.iter().chain(PLUGINS) {
             if let Err(error) = gdal::config::set_config_option(key, value) {
                 tracing::warn!("could not set {key}: {error}");
@@ -148,7 +148,7 @@ pub fn init() {
             set_default("CURL_CA_BUNDLE", bundle);
         }
         DriverManager::register_all();
-        mount::install();
+        vsi_plugin::install();
         // Listing the folder of a remote file costs a request or hundreds; beside a local file it finds overviews and world files.
         for prefix in ["/vsicurl/", "/vsis3/", "/vsigs/", "/vsiaz/", "/vsiadls/", "/vsioss/", "/vsiswift/"] {
             set_for_paths(prefix, "GDAL_DISABLE_READDIR_ON_OPEN", "EMPTY_DIR");
@@ -213,7 +213,7 @@ fn check_proj() -> Ready {
 }
 
 fn resolves() -> Result<(), String> {
-    let (found, said) = messages::listen(|| SpatialRef::from_epsg(4326).and_then(|srs| srs.to_wkt()));
+    let (found, said) = gdal_errors::listen(|| SpatialRef::from_epsg(4326).and_then(|srs| srs.to_wkt()));
     match found {
         Ok(wkt) if wkt.contains("WGS 84") => Ok(()),
         Ok(_) => Err("EPSG:4326 gave an unknown coordinate system".into()),

@@ -1,21 +1,22 @@
-//! How bytes of a dataset are opened: only by drivers that find every pixel in these bytes, under a path that nothing lies beside,
-//! and without requests of GDAL's own. Must never hand GDAL a name that a dataset states.
+//! Opens samples of a dataset, which are untrusted: only with drivers that read every pixel from the sample itself, under a path
+//! without siblings, and without network requests by GDAL. A name stated in a dataset is never passed to GDAL.
 
 use std::ffi::{c_char, c_int, c_void};
 use std::marker::PhantomData;
+use std::path::PathBuf;
 
 use gdal::{Dataset, DatasetOptions, GdalOpenFlags, Metadata};
+use tempfile::{TempDir, TempPath};
 
-use super::info::Subdataset;
-use super::mount::{self, Mounted};
-use super::pool::{Copy, subdatasets};
-use super::{hdf5_links, references, scientific};
+use super::info::{Subdataset, subdatasets};
+use super::vsi_plugin::{self, Mounted};
+use super::{gdal_errors, hdf5_links, hdf5_lock, references};
 use crate::error::{Error, Result};
 use crate::model::AssetPath;
 
-/// Drivers of rasters whose files name no other file, or name them only relative to themselves (HFA), where nothing is. Left out is
-/// what reads pixels from elsewhere: VRT, GTI, DERIVED, WMS, GDALG, STACTA and their like, formats of a header and a data file (ENVI,
-/// EHdr, ISCE, RRASTER, GenBin, SNODAS, NDF) and products of many files (SAFE, SENTINEL2).
+/// Raster drivers whose files refer to no other file, or only relative to themselves (HFA), where none exists. Not included are drivers
+/// that read pixels from elsewhere (VRT, GTI, DERIVED, WMS, GDALG, STACTA), formats of a header and a data file (ENVI, EHdr, ISCE,
+/// RRASTER, GenBin, SNODAS, NDF) and products of many files (SAFE, SENTINEL2).
 const RASTERS: &[&str] = &[
     "GTiff",
     "PNG",
@@ -37,7 +38,7 @@ const RASTERS: &[&str] = &[
     "DOQ1",
     "DOQ2",
 ];
-/// HDF5 names other files in three ways, so that it is opened only after [`hdf5_links::check`].
+/// Drivers of HDF5, which can refer to other files in three ways: used only after [`hdf5_links::check`].
 const HDF5: &[&str] = &["BAG", "S102", "S104", "S111", "HDF5"];
 const HDF5_SUBDATASET: &[&str] = &["HDF5Image"];
 /// Drivers of vector files that hold all features themselves. Shapefiles are several files; SQLite other than GeoPackage can hold
@@ -77,7 +78,7 @@ pub(super) fn name_for(asset: &AssetPath) -> String {
 /// Opens a mounted member. The caller holds the turn of HDF5 where the bytes ask for it.
 pub(super) fn open(asset: &AssetPath, mounted: &Mounted) -> Result<Opened> {
     let head = mounted.read(0, HEAD)?;
-    let direct = match scientific::is_hdf5(|at, magic| mounted.read(at, magic.len() as u64).is_ok_and(|bytes| bytes == magic)) {
+    let direct = match hdf5_lock::is_hdf5(|at, magic| mounted.read(at, magic.len() as u64).is_ok_and(|bytes| bytes == magic)) {
         true => {
             hdf5_links::check(mounted, asset)?;
             open_with(&mounted.path(), HDF5, GdalOpenFlags::GDAL_OF_RASTER, asset)
@@ -108,7 +109,7 @@ pub(super) fn open(asset: &AssetPath, mounted: &Mounted) -> Result<Opened> {
 fn open_plain(asset: &AssetPath, mounted: &Mounted, head: &[u8]) -> Result<Dataset> {
     let direct = open_with(&mounted.path(), RASTERS, GdalOpenFlags::GDAL_OF_RASTER, asset);
     let Err(error) = direct else { return direct };
-    if mount::has_fault() || error.is_cancelled() {
+    if vsi_plugin::has_fault() || error.is_cancelled() {
         return Err(error);
     }
     if let Some(named) = references::of(head) {
@@ -157,7 +158,7 @@ fn with_pixels(
 fn open_with(path: &str, drivers: &[&str], flags: GdalOpenFlags, asset: &AssetPath) -> Result<Dataset> {
     let open_flags = GdalOpenFlags::GDAL_OF_READONLY | GdalOpenFlags::GDAL_OF_VERBOSE_ERROR | flags;
     let options = DatasetOptions { open_flags, allowed_drivers: Some(drivers), sibling_files: Some(&[]), ..Default::default() };
-    super::pool::told_open(asset, path, || Dataset::open_ex(path, options))
+    gdal_errors::open(asset, path, || Dataset::open_ex(path, options))
 }
 
 /// The netCDF library reads only whole files of the system. GDAL's HDF5 driver, which knows no coordinates, opens the newer ones;
@@ -166,7 +167,7 @@ fn as_netcdf(asset: &AssetPath, mounted: &Mounted, head: &[u8], direct: &Result<
     let by_hdf5 = direct.as_ref().is_ok_and(|dataset| dataset.driver().short_name().starts_with("HDF5"));
     // A later superblock would be one that was not looked at.
     let classic = head.starts_with(b"CDF") && head.get(3).is_some_and(|version| matches!(version, 1 | 2 | 5));
-    let newer = scientific::is_hdf5(|at, magic| at == 0 && head.starts_with(magic));
+    let newer = hdf5_lock::is_hdf5(|at, magic| at == 0 && head.starts_with(magic));
     if !(classic || newer) || !(by_hdf5 || direct.is_err()) {
         return None;
     }
@@ -195,7 +196,24 @@ fn linked(_: &AssetPath) -> Option<Copy> {
 }
 
 /// The name of a link in its folder.
-pub(super) const LINK: &str = "sample.nc";
+const LINK: &str = "sample.nc";
+
+/// A file of this program that a library opens in place of a sample.
+pub enum Copy {
+    /// A copy of the bytes, removed on drop.
+    File(TempPath),
+    /// A link to the sample's file in a folder that is removed on drop.
+    Link(TempDir),
+}
+
+impl Copy {
+    pub fn path(&self) -> PathBuf {
+        match self {
+            Copy::File(path) => path.to_path_buf(),
+            Copy::Link(folder) => folder.path().join(LINK),
+        }
+    }
+}
 
 fn copied(mounted: &Mounted) -> Option<Copy> {
     use std::io::Write;

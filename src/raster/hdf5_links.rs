@@ -1,8 +1,8 @@
-//! Whether an HDF5 file holds all of its data itself. The library follows links to objects of other files, reads raw data out of
-//! lists of other files, and puts datasets together from other files, all by any path, and it can't be told not to. So every link and
-//! every dataset of a sample is looked at before a driver sees it. Must never open a second file.
+//! Checks that an HDF5 file contains all of its data. The library follows external links, external storage lists and virtual datasets
+//! to any path, and this can't be switched off. So every link and dataset of a sample is checked before a driver opens it. Never opens
+//! a second file.
 
-use super::mount::Mounted;
+use super::vsi_plugin::Mounted;
 use crate::error::{Error, Result};
 use crate::model::AssetPath;
 

@@ -1,4 +1,4 @@
-//! What a raster is: driver, size, bands, coordinate system, place. Reads headers only, never pixels.
+//! Description of a raster: driver, size, bands, coordinate system, corners. Reads headers only, never pixels.
 
 use std::ffi::{CStr, c_char};
 use std::sync::Arc;
@@ -8,14 +8,13 @@ use gdal::spatial_ref::SpatialRef;
 use gdal::vector::LayerAccess;
 use gdal::{Dataset, Metadata};
 
-use super::{BandIndex, RasterSource, pool, probe};
-use crate::error::Result;
+use super::{BandIndex, reproject};
 
-/// A header can promise thousands of bands; the rest is counted, not listed.
+/// Bands and layers that are listed at most; all are counted.
 const BANDS_LISTED: usize = 1024;
 const LAYERS_LISTED: usize = 256;
 
-/// Everything that headers say about a raster.
+/// The headers of a raster.
 #[derive(Clone, Debug, serde::Serialize)]
 pub struct RasterInfo {
     /// GDAL's short driver name, for example `GTiff`.
@@ -52,7 +51,7 @@ pub struct RasterInfo {
     pub layers: Vec<LayerInfo>,
 }
 
-/// What the header says about one band.
+/// The header of one band.
 #[derive(Clone, Debug, serde::Serialize)]
 pub struct BandInfo {
     /// Number, from 1.
@@ -117,11 +116,6 @@ impl BandInfo {
     }
 }
 
-/// Describes `source` from its headers. An error says GDAL's reason.
-pub fn describe(source: &RasterSource) -> Result<Arc<RasterInfo>> {
-    Ok(pool::lease(source)?.info.clone())
-}
-
 pub(super) fn collect(
     dataset: &Dataset,
     size_bytes: Option<u64>,
@@ -136,7 +130,7 @@ pub(super) fn collect(
     let geotransform = dataset.geo_transform().ok().filter(|transform| transform.iter().all(|number| number.is_finite()));
     let crs_wkt = srs.as_ref().and_then(|srs| srs.to_wkt().ok()).filter(|wkt| !wkt.is_empty());
     let corners_lonlat = match (&crs_wkt, geotransform) {
-        (Some(wkt), Some(transform)) if band_count > 0 => probe::corners(wkt, transform, width, height),
+        (Some(wkt), Some(transform)) if band_count > 0 => reproject::corners(wkt, transform, width, height),
         _ => None,
     };
     RasterInfo {
@@ -157,6 +151,18 @@ pub(super) fn collect(
         interleave: dataset.metadata_item("INTERLEAVE", "IMAGE_STRUCTURE"),
         layers: layers(dataset),
     }
+}
+
+/// The rasters that a dataset lists, in the order of its metadata.
+pub(super) fn subdatasets(dataset: &Dataset) -> Vec<Subdataset> {
+    let entries = dataset.metadata_domain("SUBDATASETS").unwrap_or_default();
+    let value = |key: String| entries.iter().find_map(|entry| entry.strip_prefix(&key)?.strip_prefix('=').map(str::to_owned));
+    (1..)
+        .map_while(|number| {
+            let name = value(format!("SUBDATASET_{number}_NAME"))?;
+            Some(Subdataset { name, description: value(format!("SUBDATASET_{number}_DESC")).unwrap_or_default() })
+        })
+        .collect()
 }
 
 fn layers(dataset: &Dataset) -> Vec<LayerInfo> {

@@ -1,20 +1,22 @@
-//! Rasters through GDAL: open, describe, read windows, stretch, render to RGBA, write small files. The only module that names
-//! GDAL. Must never name a window type, and never runs on the interface thread: every call here may wait for a disk or a network.
+//! Rasters: open, describe, read windows, stretch, render to RGBA, write. The only module that uses GDAL. It has no window types and
+//! never runs on the interface thread: every call may wait for a disk or a network.
 //!
-//! [`init`] runs by itself before the first use. Only `pool.rs` opens datasets; the other files borrow them from it. What a call opens
-//! is a [`RasterSource`]: bytes of a dataset are read through a fence, files that the person named are not.
+//! [`init`] runs before the first use. Only [`pool`] opens datasets, samples through [`fence`]; the other files borrow them from the
+//! pool. A [`RasterSource`] says whether a raster is an untrusted member of a dataset or a file that the user named.
+//!
+//! From file to picture: [`preview`] leases a dataset from the pool, reads a window ([`pixels`]), computes the values of each band that
+//! stretches need ([`stretch`]), renders ([`render`]), and keeps the values for other stretches ([`restretch`]).
 
 #![allow(clippy::useless_conversion, reason = "`each_type!` writes one expression for every number type, f64 among them")]
 
 mod budget;
 mod colour;
-mod counts;
 mod environment;
 mod fence;
+mod gdal_errors;
 mod hdf5_links;
+mod hdf5_lock;
 mod info;
-mod messages;
-mod mount;
 mod pixels;
 mod places;
 mod pool;
@@ -26,7 +28,6 @@ mod render;
 mod reproject;
 mod restretch;
 mod scan;
-mod scientific;
 mod source;
 mod statistics;
 mod stretch;
@@ -35,20 +36,22 @@ mod tests;
 mod tiff;
 mod tiles;
 mod tog;
+mod value_counts;
+mod vsi_plugin;
 mod write;
 
 pub use colour::ColourMap;
 pub use environment::{DriverInfo, Environment, environment, init};
-pub use info::{BandInfo, LayerInfo, RasterInfo, Subdataset, describe};
+pub use info::{BandInfo, LayerInfo, RasterInfo, Subdataset};
 pub use pixels::{BandPixels, Pixels, ReadRequest, Resampling, Samples, read_window};
 pub use places::{Sampling, attribute_at, raster_at};
-pub use pool::close_idle;
+pub use pool::{close_idle, describe};
 pub use presets::{Index, Preset, Role, band_of, indices_of};
 pub use preview::{PreviewImage, PreviewRequest, preview};
-pub use probe::{PixelValue, Probe, probe, to_lonlat};
+pub use probe::{PixelValue, Probe, probe};
 pub use references::{References, of_member as references_of};
 pub use render::{BandChoice, RenderOptions, Rgba, render, render_with};
-pub use reproject::{is_geographic, to_lonlat_from};
+pub use reproject::{is_geographic, to_lonlat, to_lonlat_from};
 pub use restretch::{Prepared, difference};
 pub use source::RasterSource;
 pub use statistics::{BandSummary, Tally, read_through, tally};

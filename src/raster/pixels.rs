@@ -1,5 +1,5 @@
-//! Windows of pixels, decimated on the way and kept in the type that they are stored in. Must know a read's size before it
-//! allocates: headers lie.
+//! Reads windows of pixels, decimated while reading, in the stored data type. The size of a read is checked before memory is
+//! allocated: headers are untrusted.
 
 use std::ffi::{c_char, c_int, c_void};
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use gdal::raster::{GdalType, RasterBand, ResampleAlg};
 
 use super::budget::{self, value_bytes};
 use super::pool::{self, Opened};
-use super::{BandIndex, RasterInfo, RasterSource, Window, messages};
+use super::{BandIndex, RasterInfo, RasterSource, Window, gdal_errors};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
 use crate::model::AssetPath;
@@ -133,7 +133,10 @@ impl BandPixels {
     }
 }
 
-/// Reads a window of some bands. The result has `request.out` pixels, whatever the window's size. Refuses sizes over 1 GiB.
+/// Reads a window of some bands, resampled to `request.out` columns and rows.
+///
+/// # Errors
+/// [`Kind::TooLarge`](crate::error::Kind::TooLarge) for more than 1 GiB; GDAL's errors of opening and reading.
 pub fn read_window(source: &RasterSource, request: &ReadRequest, ctx: &JobContext) -> Result<Pixels> {
     let lease = pool::lease(source)?;
     read(&lease, source, request, ctx)
@@ -201,7 +204,7 @@ fn read_band(
     let Some(info) = opened.info.band(index) else {
         return Err(Error::internal(format!("band {index} is not described")).at(asset));
     };
-    let (result, said) = messages::listen(|| {
+    let (result, said) = gdal_errors::listen(|| {
         let band = opened.dataset.rasterband(index.get()).map_err(ReadFault::Gdal)?;
         let job = Read { band: &band, window, out: request.out, alg: algorithm(request, window, info), ctx };
         let samples = job.samples(&info.dtype)?;
@@ -213,7 +216,7 @@ fn read_band(
         ReadFault::Memory => Error::new(crate::error::Kind::Io, "there is not enough memory for these pixels").at(asset),
         ReadFault::Gdal(error) => {
             let summary = Error::format(format!("band {index} could not be read")).at(asset);
-            messages::because(summary, &said, Some(&error))
+            gdal_errors::because(summary, &said, Some(&error))
                 .hint("the file may be damaged: check it with `taco-studio validate --deep`")
         }
     })

@@ -1,11 +1,11 @@
-//! Values of a raster, or attributes of polygons, at places on Earth: what extensions sample. Places are longitude and latitude
-//! (EPSG:4326); each file is asked in its own coordinate system.
+//! Samples rasters, or attributes of polygons, at points for the extensions. Points are longitude and latitude in degrees (EPSG:4326)
+//! and are transformed to the coordinate system of each file.
 
 use gdal::spatial_ref::{AxisMappingStrategy, CoordTransform, SpatialRef};
 use gdal::vector::LayerAccess;
 
 use super::pixels::read;
-use super::{BandIndex, RasterInfo, RasterSource, ReadRequest, Resampling, Window, messages, pool};
+use super::{BandIndex, RasterInfo, RasterSource, ReadRequest, Resampling, Window, gdal_errors, pool};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
 
@@ -41,7 +41,7 @@ pub fn raster_at(
     }
     let inverse = info.geotransform.and_then(inverted).ok_or_else(|| Error::usage("the raster has no place on Earth").at(asset))?;
     let wkt = info.crs_wkt.as_deref().ok_or_else(|| Error::usage("the raster has no coordinate system").at(asset))?;
-    let (values, _said) = messages::listen(|| -> Result<Vec<Option<f64>>> {
+    let (values, _said) = gdal_errors::listen(|| -> Result<Vec<Option<f64>>> {
         let way = from_lonlat(wkt).ok_or_else(|| Error::unsupported("the coordinate system can't be reached").at(asset))?;
         let mut values = Vec::with_capacity(places.len());
         for place in places {
@@ -79,7 +79,7 @@ pub fn attribute_at(
 ) -> Result<Vec<Option<String>>> {
     let lease = pool::lease(source)?;
     let asset = source.asset();
-    let (values, said) = messages::listen(|| -> Result<Vec<Option<String>>, gdal::errors::GdalError> {
+    let (values, said) = gdal_errors::listen(|| -> Result<Vec<Option<String>>, gdal::errors::GdalError> {
         let mut layer = match layer {
             Some(name) => lease.dataset.layer_by_name(name)?,
             None => lease.dataset.layer(0)?,
@@ -121,7 +121,7 @@ pub fn attribute_at(
     ctx.check()?;
     values.map_err(|error| {
         let summary = Error::usage("the polygons can't be asked").at(asset);
-        messages::because(summary, &said, Some(&error)).hint("check the names of the layer and the field")
+        gdal_errors::because(summary, &said, Some(&error)).hint("check the names of the layer and the field")
     })
 }
 

@@ -1,58 +1,40 @@
-//! The only place, with [`super::fence`] for bytes of a dataset, that opens datasets. A dataset is used by one thread at a time (it is `Send`, not `Sync`), so a thread takes
-//! it out of the pool and gives it back; the pool keeps the ones used last. Must never hold its lock while GDAL works.
+//! Opens GDAL datasets, members of a dataset through [`super::fence`], and keeps the ones used last. A GDAL dataset is `Send` but not
+//! `Sync`: a thread takes it out of the pool and returns it. The pool's lock is never held while GDAL works.
 
 use std::ops::Deref;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
 use gdal::{Dataset, DatasetOptions, GdalOpenFlags, Metadata};
-use tempfile::{TempDir, TempPath};
 
 use super::fence::{self, Fence};
+use super::hdf5_lock::{self, Turn};
 use super::info::{self, RasterInfo, Subdataset};
-use super::mount::{self, Mounted, Place};
-use super::scientific::{self, Turn};
-use super::{RasterSource, environment, messages};
+use super::vsi_plugin::{self, Mounted, Place};
+use super::{RasterSource, environment, gdal_errors};
 use crate::error::{Error, IoContext, Kind, Result};
 use crate::model::{AssetPath, Modified, Stamp as Version};
 use crate::remote::Identity;
 
-/// A subdataset is opened when its parent has no pixels of its own; deeper nesting is somebody's loop.
+/// Subdatasets that are tried when their parent has no bands.
 const SUBDATASETS_TRIED: usize = 4;
 
-/// Datasets kept open while nobody uses them. Each may hold a file handle and a few blocks of pixels.
+/// Idle datasets kept open. Each may hold a file handle and a few blocks of pixels.
 const IDLE_KEPT: usize = 12;
 
 /// An open dataset with its description.
 pub(super) struct Opened {
     pub dataset: Dataset,
     pub info: Arc<RasterInfo>,
-    /// The file behind the dataset, where that is another than the sample's. Fields are dropped in order, so it goes after the dataset.
-    _copy: Option<Copy>,
-    /// The bytes behind it, likewise.
+    /// The file behind the dataset where it is not the sample's. Fields drop in order: after the dataset.
+    _copy: Option<fence::Copy>,
+    /// The virtual file behind the dataset; dropped after it.
     mounted: Option<Mounted>,
 }
 
-/// A file of this program's own that a library opens in place of a sample.
-pub(super) enum Copy {
-    /// The bytes, in a file that goes with this.
-    File(TempPath),
-    /// A link to the sample's file, in a folder that goes with this.
-    Link(TempDir),
-}
-
-impl Copy {
-    pub(super) fn path(&self) -> PathBuf {
-        match self {
-            Copy::File(path) => path.to_path_buf(),
-            Copy::Link(folder) => folder.path().join(fence::LINK),
-        }
-    }
-}
-
 impl Opened {
-    /// False when the file was opened anew since, with other credentials for example.
+    /// False when the remote file was reopened since, for example with other credentials.
     fn reads(&self, place: Option<&Place>) -> bool {
         match (&self.mounted, place) {
             (Some(mounted), Some(place)) => mounted.reads(&place.file),
@@ -63,10 +45,10 @@ impl Opened {
     }
 }
 
-/// What tells whether a file changed since it was opened.
+/// State of a file by which a later change is detected.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Stamp {
-    /// Nothing to tell by.
+    /// Changes can't be detected.
     None,
     /// Length and time of the last change of a local file.
     Local(u64, Option<SystemTime>),
@@ -83,14 +65,14 @@ struct Idle {
 /// Last used at the end.
 static IDLE: Mutex<Vec<Idle>> = Mutex::new(Vec::new());
 
-/// A dataset for this thread alone; goes back to the pool when dropped.
+/// Exclusive use of a dataset; returns it to the pool on drop.
 pub(super) struct Lease {
     source: RasterSource,
     stamp: Stamp,
     opened: Option<Opened>,
-    /// For HDF5 and netCDF. Dropped late: closing is using, too.
+    /// The lock of HDF5 and netCDF, held until the dataset is closed.
     turn: Option<Turn>,
-    /// For members: reading can ask for a coordinate system as opening can.
+    /// For members: reading can look up coordinate systems, as opening can.
     _fence: Option<Fence>,
 }
 
@@ -118,7 +100,7 @@ impl Drop for Lease {
     }
 }
 
-/// Closes every dataset that nobody uses, so that its file can be replaced or deleted.
+/// Closes every idle dataset, so that its file can be replaced or deleted.
 pub fn close_idle() {
     let closed = std::mem::take(&mut *idle());
     drop(closed);
@@ -128,18 +110,21 @@ fn idle() -> MutexGuard<'static, Vec<Idle>> {
     IDLE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// An open dataset for `source`: from the pool when the file has not changed meanwhile.
+/// An open dataset for `source`, from the pool when the file has not changed since.
+///
+/// # Errors
+/// For a missing, changed or empty file, a range outside of its file, and with GDAL's reason for one that it can't open.
 pub(super) fn lease(source: &RasterSource) -> Result<Lease> {
     environment::init();
-    mount::take_fault();
+    vsi_plugin::take_fault();
     let asset = source.asset();
-    let place = mount::place_of(asset)?;
+    let place = vsi_plugin::place_of(asset)?;
     let stamp = match &place {
         Some(place) => check_remote(asset, place)?,
         None => check(source)?,
     };
     let fence = source.is_fenced().then(Fence::up);
-    let turn = scientific::turn_for(source);
+    let turn = hdf5_lock::turn_for(source);
     let known = {
         let mut idle = idle();
         let position = idle.iter().rposition(|entry| entry.source == *source);
@@ -158,9 +143,17 @@ pub(super) fn lease(source: &RasterSource) -> Result<Lease> {
     Ok(Lease { source: source.clone(), stamp, opened: Some(opened), turn, _fence: fence })
 }
 
+/// Describes `source` from its headers.
+///
+/// # Errors
+/// Those of opening it, with GDAL's reason.
+pub fn describe(source: &RasterSource) -> Result<Arc<RasterInfo>> {
+    Ok(lease(source)?.info.clone())
+}
+
 /// The first `most` bytes of an asset; `None` for what only GDAL can find.
 pub(super) fn head(asset: &AssetPath, most: u64) -> Result<Option<Vec<u8>>> {
-    let place = mount::place_of(asset)?;
+    let place = vsi_plugin::place_of(asset)?;
     let stamp = match &place {
         Some(place) => check_remote(asset, place)?,
         None if asset.local_file().is_none() => return Ok(None),
@@ -169,7 +162,7 @@ pub(super) fn head(asset: &AssetPath, most: u64) -> Result<Option<Vec<u8>>> {
     Ok(Some(mount(asset, &stamp, place)?.read(0, most)?))
 }
 
-/// Refuses early what GDAL would only call "not recognized": a missing file, a folder without a format, a range outside its file.
+/// Checks for faults that GDAL reports only as "not recognized": a missing file, a folder, a range outside of its file.
 fn check(source: &RasterSource) -> Result<Stamp> {
     let asset = source.asset();
     let Some(path) = asset.local_file() else {
@@ -199,8 +192,8 @@ fn check_remote(asset: &AssetPath, place: &Place) -> Result<Stamp> {
     Ok(Stamp::Remote(place.file.identity().clone()))
 }
 
-/// Refuses a range of a container that was rewritten since the range was found: it would show another sample's pixels. Where the
-/// directory of the archive is known, a copy of it has another time; only its length is compared here.
+/// Refuses a range of a container that changed since the range was found: it would show another sample's pixels. Where the archive's
+/// directory is known, only the length is compared: a copy has another modification time.
 fn check_version(asset: &AssetPath, metadata: &std::fs::Metadata) -> Result<()> {
     let Some(known) = asset.stamp() else { return Ok(()) };
     let found = Version { size: metadata.len(), modified: Modified::of_file(metadata), etag: None, directory: None };
@@ -259,8 +252,8 @@ fn open_member(asset: &AssetPath, stamp: &Stamp, place: Option<Place>) -> Result
     Ok(Opened { dataset, info: Arc::new(info), _copy: copy, mounted: Some(mounted) })
 }
 
-/// What the person named, with every driver and sidecar. Gives the turn of HDF5 back, which is taken when the file turns out to name
-/// others.
+/// Opens a file that the user named, with every driver and sidecar. Returns the HDF5 lock, which is taken when the file turns out to
+/// refer to others.
 fn open_own(asset: &AssetPath, stamp: &Stamp, place: Option<Place>, turn: Option<Turn>) -> Result<(Opened, Option<Turn>)> {
     let mounted = match &place {
         // Some drivers look at the name.
@@ -274,13 +267,13 @@ fn open_own(asset: &AssetPath, stamp: &Stamp, place: Option<Place>, turn: Option
     let mut turn = turn;
     let mut dataset = open_vsi(&vsi, asset)?;
     if turn.is_none()
-        && (dataset.metadata_item("OVERVIEW_FILE", "OVERVIEWS").is_some() || scientific::is_driver(&driver_of(&dataset)))
+        && (dataset.metadata_item("OVERVIEW_FILE", "OVERVIEWS").is_some() || hdf5_lock::is_driver(&driver_of(&dataset)))
     {
         drop(dataset);
-        turn = Some(scientific::turn());
+        turn = Some(hdf5_lock::turn());
         dataset = open_vsi(&vsi, asset)?;
     }
-    let subdatasets = subdatasets(&dataset);
+    let subdatasets = info::subdatasets(&dataset);
     let (dataset, shown) = with_pixels(dataset, &subdatasets, asset);
     let info = info::collect(&dataset, size_of(asset, stamp), subdatasets, shown);
     Ok((Opened { dataset, info: Arc::new(info), _copy: None, mounted }, turn))
@@ -310,30 +303,7 @@ fn open_vsi(vsi: &str, asset: &AssetPath) -> Result<Dataset> {
         | GdalOpenFlags::GDAL_OF_VECTOR
         | GdalOpenFlags::GDAL_OF_VERBOSE_ERROR;
     let _cache = RemoteCache::on_for(vsi);
-    told_open(asset, vsi, || Dataset::open_ex(vsi, DatasetOptions { open_flags, ..Default::default() }))
-}
-
-/// Opens with GDAL's own reason in the error.
-pub(super) fn told_open(asset: &AssetPath, vsi: &str, open: impl FnOnce() -> gdal::errors::Result<Dataset>) -> Result<Dataset> {
-    let (opened, said) = messages::listen(open);
-    opened.map_err(|error| {
-        let faulty = mount::has_fault();
-        let summary = Error::format("GDAL could not open the raster").at(asset);
-        let told = messages::because(summary, &said, Some(&error));
-        if faulty { told } else { told.hint(hint_for(vsi)) }
-    })
-}
-
-fn hint_for(vsi: &str) -> &'static str {
-    if is_remote(vsi) {
-        "check the address and the credentials; the log has what the server said"
-    } else {
-        "the file may be damaged, not a raster, or of a format that `taco-studio --version` does not list"
-    }
-}
-
-fn is_remote(vsi: &str) -> bool {
-    ["/vsicurl", "/vsis3", "/vsigs", "/vsiaz", "/vsiadls", "/vsioss", "/vsiswift"].iter().any(|prefix| vsi.contains(prefix))
+    gdal_errors::open(asset, vsi, || Dataset::open_ex(vsi, DatasetOptions { open_flags, ..Default::default() }))
 }
 
 /// Keeps GDAL's read cache on while a remote file is being opened. For local files it would only cost memory.
@@ -341,7 +311,7 @@ struct RemoteCache(bool);
 
 impl RemoteCache {
     fn on_for(vsi: &str) -> Self {
-        let wanted = is_remote(vsi) && std::env::var_os("VSI_CACHE").is_none();
+        let wanted = gdal_errors::is_remote(vsi) && std::env::var_os("VSI_CACHE").is_none();
         Self(wanted && gdal::config::set_thread_local_config_option("VSI_CACHE", "TRUE").is_ok())
     }
 }
@@ -352,15 +322,4 @@ impl Drop for RemoteCache {
             let _ = gdal::config::clear_thread_local_config_option("VSI_CACHE");
         }
     }
-}
-
-pub(super) fn subdatasets(dataset: &Dataset) -> Vec<Subdataset> {
-    let entries = dataset.metadata_domain("SUBDATASETS").unwrap_or_default();
-    let value = |key: String| entries.iter().find_map(|entry| entry.strip_prefix(&key)?.strip_prefix('=').map(str::to_owned));
-    (1..)
-        .map_while(|number| {
-            let name = value(format!("SUBDATASET_{number}_NAME"))?;
-            Some(Subdataset { name, description: value(format!("SUBDATASET_{number}_DESC")).unwrap_or_default() })
-        })
-        .collect()
 }

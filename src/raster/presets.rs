@@ -1,5 +1,5 @@
-//! Combinations of bands by what they are called: natural colour, false colours, indices. Names come from the file, or from whoever
-//! knows them where the file says nothing.
+//! Band combinations by band names: natural colour, false colour, indices. Names come from the file, or from the caller where the
+//! file has none.
 
 use super::{BandChoice, BandIndex, ColourMap, RasterInfo};
 

@@ -1,5 +1,5 @@
-//! One call from a file to an image: open, choose bands, read a window at the size of the screen, stretch, render, count.
-//! The request is plain data, so that it can be logged, compared and repeated.
+//! Renders a raster file in one call: open, choose bands, read a window at screen resolution, stretch, render, histogram. The request
+//! is plain data that can be logged, compared and repeated.
 
 use std::sync::Arc;
 
@@ -26,7 +26,7 @@ pub struct PreviewRequest {
     /// Bands, limits, gamma.
     #[serde(default)]
     pub options: RenderOptions,
-    /// How pixels are joined.
+    /// Resampling of the window to the size of the image.
     #[serde(default)]
     pub resampling: Resampling,
 }
@@ -59,7 +59,10 @@ pub struct PreviewImage {
     pub histograms: Vec<Histogram>,
 }
 
-/// Makes the image. Cancel is asked for between steps and inside long reads.
+/// Renders the image. Checks for cancellation between steps and inside long reads.
+///
+/// # Errors
+/// For a file that can't be opened or has no bands, a window outside of the raster, failed reads, and cancellation.
 pub fn preview(request: &PreviewRequest, ctx: &JobContext) -> Result<PreviewImage> {
     ctx.check()?;
     let lease = pool::lease(&request.source)?;

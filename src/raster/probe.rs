@@ -1,11 +1,10 @@
-//! Single pixels and places: values of every band at one pixel, its coordinates, and the way to longitude and latitude.
+//! Values of every band at one pixel, and its coordinates.
 
 use std::ffi::c_void;
 
-use gdal::spatial_ref::{AxisMappingStrategy, CoordTransform, SpatialRef};
-
-use super::messages;
-use super::{BandIndex, RasterInfo, RasterSource, budget, pool};
+use super::gdal_errors;
+use super::reproject::{apply, to_lonlat};
+use super::{BandIndex, RasterSource, budget, pool};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
 
@@ -41,7 +40,10 @@ pub struct PixelValue {
     pub missing: bool,
 }
 
-/// Values and place of the pixel at (`column`, `row`) of the full-resolution raster.
+/// Values and coordinates of the pixel at (`column`, `row`) of the full-resolution raster.
+///
+/// # Errors
+/// [`Kind::Usage`](crate::error::Kind::Usage) for a pixel outside of the raster; those of opening and reading.
 pub fn probe(source: &RasterSource, column: usize, row: usize, ctx: &JobContext) -> Result<Probe> {
     let lease = pool::lease(source)?;
     let asset = source.asset();
@@ -55,7 +57,7 @@ pub fn probe(source: &RasterSource, column: usize, row: usize, ctx: &JobContext)
     for band in info.bands.iter().take(BANDS_PROBED) {
         ctx.check()?;
         let mut pair = [0f64; 2];
-        let (status, said) = messages::listen(|| {
+        let (status, said) = gdal_errors::listen(|| {
             let raster_band = lease.dataset.rasterband(band.index.get())?;
             // Safety: one complex value of two doubles fits `pair`; column and row lie inside and so fit an int.
             let status = unsafe {
@@ -78,7 +80,7 @@ pub fn probe(source: &RasterSource, column: usize, row: usize, ctx: &JobContext)
         });
         if !matches!(status, Ok(gdal_sys::CPLErr::CE_None)) {
             let error = Error::format(format!("band {} could not be read at column {column}, row {row}", band.index)).at(asset);
-            return Err(messages::because(error, &said, status.as_ref().err()));
+            return Err(gdal_errors::because(error, &said, status.as_ref().err()));
         }
         let value = pair[0];
         let single = band.dtype == "Float32";
@@ -89,40 +91,4 @@ pub fn probe(source: &RasterSource, column: usize, row: usize, ctx: &JobContext)
     let xy = info.geotransform.map(|transform| apply(transform, column as f64 + 0.5, row as f64 + 0.5));
     let lonlat = xy.and_then(|xy| to_lonlat(&info, &[xy])).and_then(|points| points.first().copied().flatten());
     Ok(Probe { column, row, xy, lonlat, values })
-}
-
-/// Points of the raster's coordinate system as longitude and latitude (EPSG:4326, in this order). `None` as a whole when the
-/// raster has no coordinate system, `None` for a point that has no place on Earth.
-pub fn to_lonlat(info: &RasterInfo, points: &[[f64; 2]]) -> Option<Vec<Option<[f64; 2]>>> {
-    transform(info.crs_wkt.as_deref()?, points)
-}
-
-/// Longitude and latitude of the four corners, when all have one.
-pub(super) fn corners(wkt: &str, geotransform: [f64; 6], width: usize, height: usize) -> Option<[[f64; 2]; 4]> {
-    let (width, height) = (width as f64, height as f64);
-    let corners = [(0.0, 0.0), (width, 0.0), (width, height), (0.0, height)].map(|(column, row)| apply(geotransform, column, row));
-    let places = transform(wkt, &corners)?;
-    let places: Vec<[f64; 2]> = places.into_iter().collect::<Option<_>>()?;
-    places.try_into().ok()
-}
-
-fn apply(t: [f64; 6], column: f64, row: f64) -> [f64; 2] {
-    [t[0] + column * t[1] + row * t[2], t[3] + column * t[4] + row * t[5]]
-}
-
-fn transform(wkt: &str, points: &[[f64; 2]]) -> Option<Vec<Option<[f64; 2]>>> {
-    let (transformed, _said) = messages::listen(|| {
-        let mut from = SpatialRef::from_wkt(wkt).ok()?;
-        let mut to = SpatialRef::from_epsg(4326).ok()?;
-        from.set_axis_mapping_strategy(AxisMappingStrategy::TraditionalGisOrder);
-        to.set_axis_mapping_strategy(AxisMappingStrategy::TraditionalGisOrder);
-        let way = CoordTransform::new(&from, &to).ok()?;
-        let one = |point: &[f64; 2]| {
-            let (mut x, mut y) = ([point[0]], [point[1]]);
-            way.transform_coords(&mut x, &mut y, &mut []).ok()?;
-            (x[0].is_finite() && y[0].is_finite()).then_some([x[0], y[0]])
-        };
-        Some(points.iter().map(one).collect())
-    });
-    transformed
 }

@@ -1,5 +1,5 @@
-//! Files that hold no pixels but name where some are: GDAL's virtual rasters and layers, descriptions of web services, pipelines. Read
-//! as text, never followed.
+//! Files without pixels that refer to others: GDAL's virtual rasters and layers, web services, pipelines. Parsed as text, never
+//! followed.
 
 use crate::error::{Error, Result};
 use crate::model::AssetPath;

@@ -120,7 +120,8 @@ pub fn render_with(
     classes: Option<&[[u8; 4]]>,
     at_most: Option<usize>,
 ) -> (Rgba, Vec<Option<Limits>>) {
-    let step = at_most.map_or(1.0, |most| ((pixels.width * pixels.height) as f64 / most.max(1) as f64).sqrt().ceil().max(1.0)) as usize;
+    let step =
+        at_most.map_or(1.0, |most| ((pixels.width * pixels.height) as f64 / most.max(1) as f64).sqrt().ceil().max(1.0)) as usize;
     let (width, height) = (pixels.width.div_ceil(step), pixels.height.div_ceil(step));
     let mut data = vec![0u8; width * height * 4];
     let (shown, map) = shown(pixels, &options.bands);

@@ -1,17 +1,17 @@
-//! Points of any coordinate system as longitude and latitude. The system is named as people name it: a code, WKT or PROJ.
+//! Transforms points to longitude and latitude in degrees (EPSG:4326). Coordinate systems are given as code, WKT or PROJ.
 
 use std::ffi::CString;
 
 use gdal::spatial_ref::{AxisMappingStrategy, CoordTransform, SpatialRef};
 
-use super::{environment, messages};
+use super::{RasterInfo, environment, gdal_errors};
 use crate::error::{Error, Result};
 
 /// Points of `crs` (`EPSG:32718`, WKT, PROJ) as longitude and latitude in degrees (EPSG:4326, in this order), longitudes within
 /// ±180. `None` for a point that has no place on Earth; an error for an unknown system.
 pub fn to_lonlat_from(crs: &str, points: &[[f64; 2]]) -> Result<Vec<Option<[f64; 2]>>> {
     environment::init();
-    let (transformed, said) = messages::listen(|| {
+    let (transformed, said) = gdal_errors::listen(|| {
         let mut from = from_definition(crs)?;
         let mut to = SpatialRef::from_epsg(4326)?;
         from.set_axis_mapping_strategy(AxisMappingStrategy::TraditionalGisOrder);
@@ -28,7 +28,7 @@ pub fn to_lonlat_from(crs: &str, points: &[[f64; 2]]) -> Result<Vec<Option<[f64;
     });
     transformed.map_err(|error: gdal::errors::GdalError| {
         let summary = Error::usage(format!("the coordinate system {} is not known", shortened(crs)));
-        messages::because(summary, &said, Some(&error)).hint("write it as EPSG:4326, WKT or PROJ")
+        gdal_errors::because(summary, &said, Some(&error)).hint("write it as EPSG:4326, WKT or PROJ")
     })
 }
 
@@ -50,7 +50,7 @@ fn from_definition(crs: &str) -> gdal::errors::Result<SpatialRef> {
 /// True for systems that count in degrees, however they are named (`OGC:CRS84`, `EPSG:4258`); false for one that nobody knows.
 pub fn is_geographic(crs: &str) -> bool {
     environment::init();
-    let (known, _said) = messages::listen(|| from_definition(crs));
+    let (known, _said) = gdal_errors::listen(|| from_definition(crs));
     known.is_ok_and(|known| known.is_geographic())
 }
 
@@ -61,6 +61,43 @@ fn around(longitude: f64) -> f64 {
 
 fn shortened(crs: &str) -> String {
     if crs.chars().count() <= 60 { crs.to_owned() } else { crs.chars().take(60).chain(['…']).collect() }
+}
+
+/// Points of the raster's coordinate system as longitude and latitude (EPSG:4326, in this order). `None` as a whole when the
+/// raster has no coordinate system, `None` for a point that has no place on Earth.
+pub fn to_lonlat(info: &RasterInfo, points: &[[f64; 2]]) -> Option<Vec<Option<[f64; 2]>>> {
+    transform(info.crs_wkt.as_deref()?, points)
+}
+
+/// Longitude and latitude of the four corners, when all have one.
+pub(super) fn corners(wkt: &str, geotransform: [f64; 6], width: usize, height: usize) -> Option<[[f64; 2]; 4]> {
+    let (width, height) = (width as f64, height as f64);
+    let corners = [(0.0, 0.0), (width, 0.0), (width, height), (0.0, height)].map(|(column, row)| apply(geotransform, column, row));
+    let places = transform(wkt, &corners)?;
+    let places: Vec<[f64; 2]> = places.into_iter().collect::<Option<_>>()?;
+    places.try_into().ok()
+}
+
+/// Where a column and row are, by a geotransform in GDAL's order.
+pub(super) fn apply(t: [f64; 6], column: f64, row: f64) -> [f64; 2] {
+    [t[0] + column * t[1] + row * t[2], t[3] + column * t[4] + row * t[5]]
+}
+
+fn transform(wkt: &str, points: &[[f64; 2]]) -> Option<Vec<Option<[f64; 2]>>> {
+    let (transformed, _said) = gdal_errors::listen(|| {
+        let mut from = SpatialRef::from_wkt(wkt).ok()?;
+        let mut to = SpatialRef::from_epsg(4326).ok()?;
+        from.set_axis_mapping_strategy(AxisMappingStrategy::TraditionalGisOrder);
+        to.set_axis_mapping_strategy(AxisMappingStrategy::TraditionalGisOrder);
+        let way = CoordTransform::new(&from, &to).ok()?;
+        let one = |point: &[f64; 2]| {
+            let (mut x, mut y) = ([point[0]], [point[1]]);
+            way.transform_coords(&mut x, &mut y, &mut []).ok()?;
+            (x[0].is_finite() && y[0].is_finite()).then_some([x[0], y[0]])
+        };
+        Some(points.iter().map(one).collect())
+    });
+    transformed
 }
 
 #[cfg(test)]

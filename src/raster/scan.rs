@@ -1,5 +1,5 @@
-//! Every pixel of some bands, window by window: whole blocks, all bands of one type in one call, so that no block is decoded
-//! twice and memory stays bounded. What the pixels are for is the caller's.
+//! Reads every pixel of some bands window by window: whole blocks, all bands of one type in one call, so that no block is decoded
+//! twice and memory is bounded.
 
 use std::cell::Cell;
 use std::ffi::{c_int, c_void};
@@ -7,7 +7,7 @@ use std::ffi::{c_int, c_void};
 use gdal::raster::GdalType;
 
 use super::pool::Opened;
-use super::{BandInfo, Window, messages};
+use super::{BandInfo, Window, gdal_errors};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
 use crate::model::AssetPath;
@@ -241,7 +241,7 @@ impl Scan<'_> {
 
     /// One band after the other in the buffer.
     fn read<T: GdalType>(&self, window: Window, bands: &[c_int], buffer: &mut [T]) -> Result<()> {
-        let (status, said) = messages::listen(|| {
+        let (status, said) = gdal_errors::listen(|| {
             // Safety: the buffer has room for every band's window of this type; the numbers lie inside the raster, whose size
             // fits an int.
             unsafe {
@@ -269,7 +269,7 @@ impl Scan<'_> {
     }
 
     fn read_mask(&self, window: Window, position: usize, buffer: &mut [u8]) -> Result<()> {
-        let (status, said) = messages::listen(|| {
+        let (status, said) = gdal_errors::listen(|| {
             let band = self.opened.dataset.rasterband(position + 1)?;
             let mask = band.open_mask_band()?;
             // Safety: the buffer has room for the window; the numbers lie inside the raster.
@@ -294,12 +294,12 @@ impl Scan<'_> {
         self.told(status.unwrap_or(gdal_sys::CPLErr::CE_Failure), &said)
     }
 
-    fn told(&self, status: gdal_sys::CPLErr::Type, said: &[messages::Message]) -> Result<()> {
+    fn told(&self, status: gdal_sys::CPLErr::Type, said: &[gdal_errors::Message]) -> Result<()> {
         if status == gdal_sys::CPLErr::CE_None {
             return Ok(());
         }
         let error = Error::format("the pixels could not be read").at(self.asset);
-        Err(messages::because(error, said, None).hint("the file may be damaged: check it with `taco-studio validate --deep`"))
+        Err(gdal_errors::because(error, said, None).hint("the file may be damaged: check it with `taco-studio validate --deep`"))
     }
 }
 

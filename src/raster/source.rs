@@ -1,5 +1,5 @@
-//! By whose word a raster is opened: bytes of a dataset, which anybody may have written, or a file that the person named. The two
-//! are different values of one type, so that no caller can forget to say which it means.
+//! Trust of a raster: a member of a dataset, which is untrusted, or a file that the user named. The two are variants of one type, so
+//! every caller states which it opens.
 
 use std::fmt;
 

@@ -6,9 +6,9 @@
 
 use std::collections::BTreeMap;
 
-use super::counts::{Counts, Sums};
 use super::pool::{self, Opened};
 use super::scan::{Chunk, Stored, Values, scan};
+use super::value_counts::{Counts, Sums};
 use super::{BandInfo, RasterInfo, RasterSource, budget};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;

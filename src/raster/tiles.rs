@@ -1,4 +1,4 @@
-//! How a GeoTIFF is stored: what GDAL says of it, and the offsets of its tiles. Reads no pixels.
+//! Storage of a GeoTIFF: GDAL's description of it, and the offsets of its tiles. Reads no pixels.
 
 use std::ffi::{CString, c_int};
 
@@ -6,7 +6,7 @@ use gdal::{Dataset, Metadata};
 
 use super::pool::Lease;
 use super::tiff::{ChunkLayout, chunk_layout};
-use super::{RasterSource, mount, pool};
+use super::{RasterSource, pool, vsi_plugin};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
 use crate::model::AssetPath;
@@ -31,9 +31,9 @@ pub struct TiffStorage {
 /// The storage and the tiles of the full-resolution image of a GeoTIFF.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TileLayout {
-    /// What GDAL says.
+    /// GDAL's description.
     pub storage: TiffStorage,
-    /// What the file's first IFD says.
+    /// The file's first IFD.
     pub chunks: ChunkLayout,
 }
 
@@ -122,7 +122,7 @@ impl Drop for StoredFile {
 }
 
 fn unreadable() -> Error {
-    mount::take_fault().unwrap_or_else(|| Error::format("the file ends early or could not be read"))
+    vsi_plugin::take_fault().unwrap_or_else(|| Error::format("the file ends early or could not be read"))
 }
 
 #[cfg(test)]
@@ -133,7 +133,8 @@ mod tests {
     #[test]
     fn the_directory_gives_the_tiles_that_gdal_reads() {
         let folder = tempfile::tempdir().expect("a folder");
-        let noise = |band: u32| Samples::I16((0..300 * 200u32).map(|i| (i.wrapping_mul(2_654_435_761 + band) >> 20) as i16).collect());
+        let noise =
+            |band: u32| Samples::I16((0..300 * 200u32).map(|i| (i.wrapping_mul(2_654_435_761 + band) >> 20) as i16).collect());
         for (name, driver, options) in [
             ("strips.tif", "GTiff", vec![]),
             ("planes.tif", "GTiff", vec![("INTERLEAVE", "BAND"), ("TILED", "YES"), ("BLOCKXSIZE", "64"), ("BLOCKYSIZE", "32")]),
@@ -147,7 +148,11 @@ mod tests {
             let source = RasterSource::typed(AssetPath::file(path));
             let TileLayout { storage, chunks } = tile_layout(&source, &JobContext::default()).expect("a layout");
             assert_eq!((chunks.size, chunks.bands, chunks.bits, chunks.sample_format), ([300, 200], 3, 16, 2), "{name}");
-            assert_eq!((chunks.chunk.map(|n| n as usize), chunks.predictor), (storage.block.into(), storage.predictor.into()), "{name}");
+            assert_eq!(
+                (chunks.chunk.map(|n| n as usize), chunks.predictor),
+                (storage.block.into(), storage.predictor.into()),
+                "{name}"
+            );
             let lease = pool::lease(&source).expect("opens");
             let [across, down] = [300usize.div_ceil(storage.block.0), 200usize.div_ceil(storage.block.1)];
             let mut told = Vec::new();

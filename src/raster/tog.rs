@@ -1,5 +1,5 @@
-//! TACO Optimized GeoTIFFs (TOG, also called TACOTIFF; TACO 0.2, "TACO Optimized GeoTIFF"): makes one of any raster, with every
-//! value as it is, and says why a file is none. Must never leave a half-written file under the wanted name.
+//! TACO Optimized GeoTIFFs (TOG, also called TACOTIFF; TACO 0.2, "TACO Optimized GeoTIFF"): converts any raster losslessly
+//! and lists why a file is no TOG. A partial file never appears under the target's name.
 
 use std::ffi::{CString, c_char, c_int, c_void};
 use std::path::Path;
@@ -9,7 +9,7 @@ use gdal::{Dataset, DriverManager, Metadata};
 
 use super::tiles::{StoredFile, TiffStorage, tiff_storage};
 use super::write::whole_file;
-use super::{RasterInfo, RasterSource, budget, environment, messages, pool};
+use super::{RasterInfo, RasterSource, budget, environment, gdal_errors, pool};
 use crate::error::{Error, Kind, Result};
 use crate::jobs::JobContext;
 
@@ -18,7 +18,7 @@ const GDAL_NEEDED: (u32, u32) = (3, 11);
 /// Sides of tiles are multiples of this.
 pub const TOG_BLOCK_STEP: u32 = 16;
 
-/// What the specification leaves open.
+/// Parameters that the specification leaves open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct TogOptions {
     /// Columns and rows of a tile: a multiple of 16, up to 4096.
@@ -102,9 +102,9 @@ pub fn write_tog(source: &RasterSource, target: &Path, options: &TogOptions, ctx
     budget::check_whole(info, source)?;
     let creation = creation_options(info, &lease.dataset, options);
     whole_file(target, |file| {
-        let (written, said) = messages::listen(|| create_copy(&lease.dataset, "COG", file, &creation, ctx));
+        let (written, said) = gdal_errors::listen(|| create_copy(&lease.dataset, "COG", file, &creation, ctx));
         ctx.check()?;
-        messages::expect_written(written, &said, || {
+        gdal_errors::expect_written(written, &said, || {
             Error::new(Kind::Io, "GDAL could not write the raster as a TACO Optimized GeoTIFF").at(asset)
         })?;
         // Of values with fewer bits than their type, GDAL wrote others without a word. What is promised is looked at.
@@ -230,7 +230,10 @@ unsafe extern "C" fn on_progress(_done: f64, _message: *const c_char, data: *mut
     c_int::from(goes_on.unwrap_or(false))
 }
 
-/// Why a file is no TOG, a sentence for each miss; none for a TOG. An error for what GDAL can't open, or what has no bands.
+/// Why a file is no TOG, a sentence for each fault; none for a TOG.
+///
+/// # Errors
+/// For files that GDAL can't open, and files without bands.
 pub fn tog_faults(source: &RasterSource, ctx: &JobContext) -> Result<Vec<String>> {
     tog_support()?;
     ctx.check()?;

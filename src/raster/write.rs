@@ -1,5 +1,5 @@
-//! Small rasters from memory to disk: the sample dataset and tests. Not for scenes: everything is held in memory twice. Must
-//! never leave a half-written file under the wanted name.
+//! Writes small rasters from memory: the sample dataset, histograms, tests. Everything is held in memory twice. A partial file never
+//! appears under the target's name.
 
 use std::ffi::{CString, c_int, c_void};
 use std::path::Path;
@@ -8,7 +8,7 @@ use gdal::raster::{ColorEntry, ColorInterpretation, ColorTable, GdalType, Palett
 use gdal::spatial_ref::SpatialRef;
 use gdal::{Dataset, DriverManager, Metadata};
 
-use super::{Samples, environment, messages, scientific};
+use super::{Samples, environment, gdal_errors, hdf5_lock};
 use crate::error::{Error, IoContext, Result};
 
 /// A raster to be written. Every band has `width` × `height` values, row by row from the top left, and all have one type.
@@ -48,10 +48,10 @@ pub fn write_raster(path: &Path, driver: &str, raster: &NewRaster) -> Result<()>
         let summary = format!("every band needs {} × {} values, and there has to be one", raster.width, raster.height);
         return Err(Error::usage(summary).at_path(path));
     }
-    let turn = scientific::turn_for_driver(driver);
+    let turn = hdf5_lock::turn_for_driver(driver);
     let outcome = whole_file(path, |file| {
-        let (written, said) = messages::listen(|| write_to(file, driver, raster));
-        messages::expect_written(written, &said, || {
+        let (written, said) = gdal_errors::listen(|| write_to(file, driver, raster));
+        gdal_errors::expect_written(written, &said, || {
             Error::new(crate::error::Kind::Io, format!("GDAL could not write the raster as {driver}")).at_path(path)
         })
     });

@@ -4,8 +4,7 @@
 use std::path::Path;
 
 use taco_studio::container::{
-    self, Assembly, ByteSource, Directory, LocalHeader, Physical, TacoHeader, TacocatIndex, TortillaHeader,
-    nested_items,
+    self, Assembly, ByteSource, Directory, LocalHeader, Physical, TacoHeader, TacocatIndex, TortillaHeader, nested_items,
 };
 use taco_studio::jobs::JobContext;
 use taco_studio::model::AssetPath;
@@ -118,7 +117,8 @@ fn dataset(path: &Path) {
             }
             expected(reader.local_meta(level, row)).inspect(show);
             if let Physical::Tortilla(tortilla) = reader.physical() {
-                expected(tortilla.chunk(level, row, 0)).inspect(|(chunk, _)| drop(taco_studio::raster::lone_chunk(&chunk.layout, &[0; 16])));
+                expected(tortilla.chunk(level, row, 0))
+                    .inspect(|(chunk, _)| drop(taco_studio::raster::lone_chunk(&chunk.layout, &[0; 16])));
             }
         }
     }

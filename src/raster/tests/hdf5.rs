@@ -3,7 +3,7 @@
 use std::ffi::{CString, c_char, c_int, c_void};
 
 use super::*;
-use crate::raster::scientific;
+use crate::raster::hdf5_lock;
 
 type Id = i64;
 
@@ -41,7 +41,7 @@ fn text(path: &Path) -> CString {
 }
 
 fn hdf5(path: &Path, kept: &Kept) {
-    let _turn = scientific::turn();
+    let _turn = hdf5_lock::turn();
     let (name, dataset) = (text(path), c"data".as_ptr());
     // Safety: the library is used by one thread, ids are checked by the reading that follows, texts and lists live during the calls.
     unsafe {
@@ -140,12 +140,12 @@ fn a_wrapper_round_an_hdf5_file_waits_for_its_turn() {
         AssetPath::file(format!("HDF5:\"{}\"://data", path.display())),
         AssetPath::Vsi(format!("/vsisubfile/0_0,{}", path.display()).into()),
     ] {
-        assert!(scientific::turn_for(&RasterSource::typed(asset.clone())).is_some(), "{asset}");
+        assert!(hdf5_lock::turn_for(&RasterSource::typed(asset.clone())).is_some(), "{asset}");
     }
     let plain = written(folder.path(), "plain.tif", &scene(8, 8));
-    assert!(scientific::turn_for(&own(&plain)).is_none(), "a plain GeoTIFF waits for nobody");
+    assert!(hdf5_lock::turn_for(&own(&plain)).is_none(), "a plain GeoTIFF waits for nobody");
     std::fs::copy(&wrapper, folder.path().join("plain.tif.ovr")).expect("copies");
-    assert!(scientific::turn_for(&own(&plain)).is_some(), "its overviews may be anything");
+    assert!(hdf5_lock::turn_for(&own(&plain)).is_some(), "its overviews may be anything");
     std::thread::scope(|scope| {
         for thread in 0..4 {
             let (wrapper, path) = (&wrapper, &path);

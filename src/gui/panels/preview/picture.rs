@@ -51,16 +51,7 @@ impl Picture {
         let options = RenderOptions { bands: answer.1.bands.clone(), ..answer.0.options.clone() };
         let look = Look { options, limits: None, classes: None };
         let limits = answer.1.limits.clone();
-        Self {
-            answer,
-            texture,
-            limits,
-            ctx: ctx.clone(),
-            look,
-            whole: true,
-            made: AsyncValue::default(),
-            taken: None,
-        }
+        Self { answer, texture, limits, ctx: ctx.clone(), look, whole: true, made: AsyncValue::default(), taken: None }
     }
 
     /// Requests the rendering of `look`; the texture changes in a later frame.

@@ -1,26 +1,25 @@
-//! HDF5 and netCDF files, one at a time. GDAL's drivers for the two guard themselves with a lock each, but share one HDF5
-//! library that is not safe to use from two threads: together they crash. Whoever opens, uses or closes such a file holds
-//! the lock here meanwhile.
+//! One lock for HDF5 and netCDF files. GDAL's drivers for the two have a lock each, but share an HDF5 library that is not
+//! thread-safe: used at once they crash. Hold [`Turn`] while such a file is opened, used or closed.
 
 use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use super::{RasterSource, mount};
+use super::{RasterSource, vsi_plugin};
 use crate::model::AssetPath;
 
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
-/// How an HDF5 superblock begins.
+/// Signature of an HDF5 superblock.
 const HDF5: &[u8] = b"\x89HDF\r\n\x1a\n";
-/// Where it may begin.
+/// Offsets at which a superblock may begin.
 const SUPERBLOCKS: [u64; 4] = [0, 512, 1024, 2048];
 
 /// Held as long as the file is in use.
 pub type Turn = MutexGuard<'static, ()>;
 
-/// Waits for the turn where `source` is such a file or, being a file that may name others, may lead to one. Told by its first bytes;
-/// what can't be looked at counts as one.
+/// Takes the lock if `source` is an HDF5 file, or may refer to one, judged by its first bytes. A file that can't be read counts as
+/// one.
 pub fn turn_for(source: &RasterSource) -> Option<Turn> {
     let asset = source.asset();
     let needed = match head_of(asset) {
@@ -39,10 +38,10 @@ pub fn turn_for(source: &RasterSource) -> Option<Turn> {
 
 type ReadHead = Box<dyn FnMut(u64, usize) -> Option<Vec<u8>>>;
 
-/// Reads so many bytes at a place of the asset; `None` where there are no bytes to look at.
+/// Reads bytes at an offset of the asset; `None` for assets without bytes.
 fn head_of(asset: &AssetPath) -> Option<ReadHead> {
     if asset.remote_file().is_some() {
-        let place = mount::place_of(asset).ok().flatten()?;
+        let place = vsi_plugin::place_of(asset).ok().flatten()?;
         return Some(Box::new(move |at, length| {
             let inside = at + length as u64 <= place.size;
             inside.then(|| place.file.read(place.start + at, length as u64).ok())?.map(|bytes| bytes.to_vec())
@@ -62,8 +61,8 @@ fn head_of(asset: &AssetPath) -> Option<ReadHead> {
     }))
 }
 
-/// How files begin whose drivers keep every pixel in the file itself. `GIF8`, `BM` and their like are left out: they are small, and a
-/// turn costs them nothing.
+/// Signatures of formats that keep every pixel in the file itself. Formats of small files (`GIF8`, `BM`) are left out: the lock costs
+/// them nothing.
 const OWN_PIXELS: &[&[u8]] = &[
     b"II*\0",
     b"MM\0*",
@@ -83,7 +82,7 @@ fn holds_own_pixels(head: &[u8]) -> bool {
     OWN_PIXELS.iter().any(|magic| head.starts_with(magic))
 }
 
-/// True when something lies beside the file that GDAL opens with it, with whichever driver.
+/// True when the file has a sidecar that GDAL opens with it.
 fn has_sidecar(path: &Path) -> bool {
     let text = path.as_os_str();
     [".ovr", ".msk", ".aux.xml", ".OVR", ".MSK"].iter().any(|ending| {
@@ -93,7 +92,7 @@ fn has_sidecar(path: &Path) -> bool {
     })
 }
 
-/// True for an HDF5 file; `begins_with` tells whether bytes stand at a place.
+/// True for an HDF5 file; `begins_with` compares bytes at an offset.
 pub fn is_hdf5(mut begins_with: impl FnMut(u64, &[u8]) -> bool) -> bool {
     SUPERBLOCKS.iter().any(|&at| begins_with(at, HDF5))
 }
@@ -102,7 +101,7 @@ fn is_scientific(mut begins_with: impl FnMut(u64, &[u8]) -> bool) -> bool {
     begins_with(0, b"CDF") || is_hdf5(begins_with)
 }
 
-/// Waits for the turn where a GDAL driver of this name writes such files.
+/// Takes the lock if the GDAL driver of this name writes such files.
 pub fn turn_for_driver(name: &str) -> Option<Turn> {
     is_driver(name).then(turn)
 }
@@ -112,7 +111,7 @@ pub fn is_driver(name: &str) -> bool {
     matches!(name, "netCDF" | "HDF5" | "HDF5Image" | "BAG" | "S102" | "S104" | "S111" | "KEA")
 }
 
-/// Waits for the turn.
+/// Waits for the lock.
 pub fn turn() -> Turn {
     ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner)
 }

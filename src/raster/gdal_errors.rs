@@ -1,13 +1,16 @@
-//! What GDAL says while it works: every message goes to `tracing`, and to whoever listens on the same thread, so that an error
-//! can give GDAL's own reason. Must never let a panic or a credential out.
+//! GDAL's error handler. Each message is logged with `tracing` and collected by a listener on the same thread, so that an [`Error`]
+//! carries GDAL's reason. No panic crosses into C, and no credential reaches the log.
 
 use std::cell::RefCell;
 use std::ffi::{CStr, c_char, c_int};
 
-use super::mount;
-use crate::error::Error;
+use gdal::Dataset;
 
-/// How many messages one listener keeps: a damaged file can give thousands.
+use super::vsi_plugin;
+use crate::error::{Error, Result};
+use crate::model::AssetPath;
+
+/// Messages that a listener keeps at most: a damaged file can cause thousands.
 const KEPT: usize = 64;
 
 #[derive(Clone, Debug)]
@@ -26,7 +29,7 @@ pub(super) fn install() {
     unsafe { gdal_sys::CPLSetErrorHandlerEx(Some(on_message), std::ptr::null_mut()) };
 }
 
-/// Runs `work` and returns what GDAL said on this thread meanwhile. Listeners may nest; the inner one hears.
+/// Runs `work` and returns the messages of GDAL on this thread meanwhile. Listeners nest; the innermost one collects.
 pub(super) fn listen<T>(work: impl FnOnce() -> T) -> (T, Vec<Message>) {
     let outer = HEARD.with(|heard| heard.replace(Some(Vec::new())));
     let result = work();
@@ -34,10 +37,10 @@ pub(super) fn listen<T>(work: impl FnOnce() -> T) -> (T, Vec<Message>) {
     (result, messages)
 }
 
-/// GDAL's reason as the source of an [`Error`]: the failures, or else the warnings, that it gave.
-/// Where reading from another machine failed, that is the reason, and all else follows from it.
+/// Adds GDAL's reason to `error` as its source: the failures, or the warnings when there is no failure, or else `fallback`. A failed
+/// read of a file of this program's plugin ([`vsi_plugin::take_fault`]) takes precedence, since the other messages follow from it.
 pub(super) fn because(error: Error, messages: &[Message], fallback: Option<&gdal::errors::GdalError>) -> Error {
-    if let Some(fault) = mount::take_fault() {
+    if let Some(fault) = vsi_plugin::take_fault() {
         if fault.is_cancelled() {
             return fault;
         }
@@ -71,7 +74,7 @@ pub(super) fn expect_written(
     outcome: gdal::errors::Result<()>,
     messages: &[Message],
     summary: impl FnOnce() -> Error,
-) -> crate::error::Result<()> {
+) -> Result<()> {
     match outcome {
         Err(error) => Err(because(summary(), messages, Some(&error))),
         Ok(()) if messages.iter().any(|message| message.failure) => Err(because(summary(), messages, None)),
@@ -79,11 +82,37 @@ pub(super) fn expect_written(
     }
 }
 
+/// Opens a dataset with `open`; GDAL's reason is in the error.
+///
+/// # Errors
+/// Those of `open`, at `asset`.
+pub(super) fn open(asset: &AssetPath, vsi: &str, work: impl FnOnce() -> gdal::errors::Result<Dataset>) -> Result<Dataset> {
+    let (opened, said) = listen(work);
+    opened.map_err(|error| {
+        let faulty = vsi_plugin::has_fault();
+        let summary = Error::format("GDAL could not open the raster").at(asset);
+        let told = because(summary, &said, Some(&error));
+        if faulty { told } else { told.hint(hint_for(vsi)) }
+    })
+}
+
+fn hint_for(vsi: &str) -> &'static str {
+    if is_remote(vsi) {
+        "check the address and the credentials; the log has what the server said"
+    } else {
+        "the file may be damaged, not a raster, or of a format that `taco-studio --version` does not list"
+    }
+}
+
+pub(super) fn is_remote(vsi: &str) -> bool {
+    ["/vsicurl", "/vsis3", "/vsigs", "/vsiaz", "/vsiadls", "/vsioss", "/vsiswift"].iter().any(|prefix| vsi.contains(prefix))
+}
+
 fn plain(error: &gdal::errors::GdalError) -> String {
     use gdal::errors::GdalError;
     match error {
         GdalError::CplError { msg, .. } | GdalError::NullPointer { msg, .. } if !msg.is_empty() => {
-            mount::without_paths(&without_secrets(msg))
+            vsi_plugin::without_paths(&without_secrets(msg))
         }
         GdalError::NullPointer { method_name, .. } => format!("GDAL gave no reason ({method_name})"),
         GdalError::FfiNulError(_) => "the path holds a NUL character".into(),
@@ -91,7 +120,7 @@ fn plain(error: &gdal::errors::GdalError) -> String {
     }
 }
 
-/// Cuts the query off every address: signed links carry their key there.
+/// Removes the query of every URL: signed URLs carry their key there.
 fn without_secrets(text: &str) -> String {
     let words = text.split(' ').map(|word| match (word.contains("://"), word.find('?')) {
         (true, Some(query)) => &word[..query],
@@ -112,7 +141,7 @@ unsafe extern "C" fn on_message(class: gdal_sys::CPLErr::Type, number: c_int, te
 
 fn heard(class: gdal_sys::CPLErr::Type, number: c_int, text: &str) {
     use gdal_sys::CPLErr;
-    let text = mount::without_paths(&without_secrets(text.trim()));
+    let text = vsi_plugin::without_paths(&without_secrets(text.trim()));
     match class {
         CPLErr::CE_None | CPLErr::CE_Debug => {
             tracing::trace!(target: "gdal", "{text}");

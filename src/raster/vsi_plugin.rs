@@ -1,7 +1,7 @@
-//! Samples as GDAL sees them: `/vsitaco/NUMBER/NAME` is one file, or a range of one, and there is nothing beside it. Remote bytes come
-//! through [`RemoteFile`], with the same credentials, retries, cache and meter as everything else, in few requests, and without
-//! listing, probing or HEAD. Must never let a panic out, never serves a name but the one of its own part, and never reads what GDAL
-//! did not ask for but a little ahead.
+//! A virtual file system of GDAL (VSI plugin) that serves samples: `/vsitaco/NUMBER/NAME` is a file, or a byte range of one, without
+//! siblings. Remote bytes are read through [`RemoteFile`], with the credentials, retries, cache and meter of all other reads, in few
+//! requests and without listing or HEAD. No panic crosses into C; only the exact name of a mounted part can be opened; reads ahead
+//! are bounded.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -16,41 +16,41 @@ use crate::error::{Error, IoContext, Result};
 use crate::model::AssetPath;
 use crate::remote::{FIRST_OF_SAMPLE, RemoteFile};
 
-/// What GDAL's paths to these files begin with, where a driver asks for a path that begins with a slash (SQLite does).
+/// Prefix of absolute paths, for drivers that need a leading slash (SQLite).
 const PREFIX: &str = "/vsitaco/";
-/// The same for GDAL, which keeps the pointer and not the text.
+/// The same as a static C string: GDAL keeps the pointer.
 const PREFIX_KEPT: &CStr = c"/vsitaco/";
-/// The same files as relative paths: GDAL resolves `../` of a name inside a file against an absolute path, also beyond the prefix,
-/// and leaves it as it is behind a relative one. Nothing that a file names can then lead out of here.
+/// Prefix of relative paths. GDAL resolves `../` in a name that a file contains against an absolute path, even above the prefix,
+/// but not against a relative path, so no file can refer to one outside of this file system.
 const RELATIVE: &str = "taco~sample/";
 const RELATIVE_KEPT: &CStr = c"taco~sample/";
-/// Samples up to this size come whole with the first request.
+/// Bytes of a sample up to which the first request reads all of it.
 const WHOLE: u64 = 1 << 20;
-/// Of larger ones, the beginning: headers and the directories of tiles.
+/// Bytes that the first request reads of a larger sample: header and tile directory.
 const HEADER: u64 = 128 << 10;
-/// Local bytes are read in pieces of at least this much: some drivers ask for a few bytes at a time.
+/// Minimum bytes of a local read: some drivers read a few bytes at a time.
 const PIECE: usize = 16 << 10;
 
-/// A range of a file.
+/// A byte range of a file.
 #[derive(Clone)]
 struct Part {
     bytes: Bytes,
     start: u64,
     size: u64,
-    /// A read failed: what GDAL then took for absent (overviews, tiles) may be there.
+    /// True after a failed read: overviews and tiles that GDAL then took for absent may exist.
     failed: Arc<AtomicBool>,
-    /// The only name under which it is there.
+    /// The only name that opens.
     name: Arc<str>,
 }
 
-/// Where the bytes of a part are read from.
+/// Source of the bytes of a part.
 #[derive(Clone)]
 enum Bytes {
     Remote(Arc<RemoteFile>),
     Local(Arc<LocalFile>),
 }
 
-/// A file of this machine that was opened once and is read at positions.
+/// A local file, opened once and read at positions.
 struct LocalFile {
     file: File,
     path: Arc<Path>,
@@ -89,7 +89,7 @@ static PARTS: Mutex<Option<HashMap<u64, Part>>> = Mutex::new(None);
 static NEXT: AtomicU64 = AtomicU64::new(1);
 
 thread_local! {
-    /// What the last read of this thread failed with. Until it is taken, GDAL's further tries fail at once: each would wait again.
+    /// Error of the last failed read of this thread. Until it is taken, further reads fail at once instead of waiting again.
     static FAULT: RefCell<Option<Error>> = const { RefCell::new(None) };
 }
 
@@ -97,7 +97,7 @@ fn parts() -> MutexGuard<'static, Option<HashMap<u64, Part>>> {
     PARTS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The error that made GDAL fail on this thread, once.
+/// Takes the error of the last failed read of this thread.
 pub fn take_fault() -> Option<Error> {
     FAULT.try_with(|fault| fault.take()).ok().flatten()
 }
@@ -106,12 +106,12 @@ fn note(error: Error) {
     let _ = FAULT.try_with(|fault| fault.replace(Some(error)));
 }
 
-/// True while there is such an error.
+/// True while such an error is pending.
 pub fn has_fault() -> bool {
     FAULT.try_with(|fault| fault.borrow().is_some()).unwrap_or(false)
 }
 
-/// Where the bytes of a remote asset are: its file as it was opened with the dataset, first byte, length.
+/// Location of a remote asset: the file as opened with the dataset, and a byte range.
 pub struct Place {
     /// The file.
     pub file: Arc<RemoteFile>,
@@ -121,7 +121,10 @@ pub struct Place {
     pub size: u64,
 }
 
-/// The place of a remote asset; `None` for assets of this machine. A range outside its file is an error.
+/// Location of a remote asset; `None` for a local one.
+///
+/// # Errors
+/// Those of opening the remote file.
 pub fn place_of(asset: &AssetPath) -> Result<Option<Place>> {
     let Some(path) = asset.remote_file() else { return Ok(None) };
     let (file, start, size) = match asset {
@@ -139,20 +142,26 @@ fn first_of(size: u64) -> u64 {
     if size <= WHOLE { size } else { HEADER }
 }
 
-/// A file, or a range of one, under a path of GDAL, for as long as this is alive. Nothing else is there beside it.
+/// A file or byte range that GDAL can open by path until this is dropped.
 pub struct Mounted {
     number: u64,
     part: Part,
 }
 
 impl Mounted {
-    /// Gives a remote place a path; its beginning, or all of a small one, is brought first. Some drivers look at `name`.
+    /// Mounts a remote range after reading its header, or all of a small one. Some drivers depend on `name`.
+    ///
+    /// # Errors
+    /// Those of the first read.
     pub fn remote(place: &Place, name: &str) -> Result<Self> {
         place.file.read_ranges(&[(place.start, first_of(place.size))])?;
         Ok(Self::new(Bytes::Remote(place.file.clone()), place.start, place.size, name))
     }
 
-    /// Gives `size` bytes from `start` of a file of this machine a path.
+    /// Mounts `size` bytes from `start` of a local file.
+    ///
+    /// # Errors
+    /// Those of opening the file.
     pub fn local(path: &Path, start: u64, size: u64, name: &str) -> Result<Self> {
         let file = crate::files::open(path).io_at("open the raster", path)?;
         Ok(Self::new(Bytes::Local(Arc::new(LocalFile { file, path: path.into() })), start, size, name))
@@ -165,22 +174,25 @@ impl Mounted {
         Self { number, part }
     }
 
-    /// The path for GDAL, relative: what a file names beside itself is looked for behind the prefix alone.
+    /// The relative path for GDAL: files that the sample names are looked up below the prefix only.
     pub fn path(&self) -> String {
         format!("{RELATIVE}{}/{}", self.number, self.part.name)
     }
 
-    /// The same file by an absolute path, for drivers that know no other.
+    /// The absolute path, for drivers that need one.
     pub fn absolute_path(&self) -> String {
         format!("{PREFIX}{}/{}", self.number, self.part.name)
     }
 
-    /// Bytes of the part.
+    /// Size in bytes.
     pub fn size(&self) -> u64 {
         self.part.size
     }
 
-    /// The bytes from `at`, at most `length` of them: fewer at the end of the part.
+    /// At most `length` bytes from `at`; fewer at the end of the part.
+    ///
+    /// # Errors
+    /// Those of the read.
     pub fn read(&self, at: u64, length: u64) -> Result<Vec<u8>> {
         let length = length.min(self.part.size.saturating_sub(at));
         match &self.part.bytes {
@@ -193,7 +205,7 @@ impl Mounted {
         }
     }
 
-    /// True when the bytes come from this open file, not from an earlier one of the same address, and all of them came so far.
+    /// True when the bytes are read from this open file, not an earlier one of the same address, and no read failed.
     pub fn reads(&self, file: &Arc<RemoteFile>) -> bool {
         matches!(&self.part.bytes, Bytes::Remote(own) if Arc::ptr_eq(own, file)) && !self.part.failed.load(Ordering::Relaxed)
     }
@@ -207,7 +219,7 @@ impl Drop for Mounted {
     }
 }
 
-/// Cuts the paths of this file off a text of GDAL: they tell nobody anything.
+/// Removes the prefixes of this file system from a message of GDAL.
 pub fn without_paths(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
@@ -219,7 +231,7 @@ pub fn without_paths(text: &str) -> String {
     out + rest
 }
 
-/// Tells GDAL of the prefix. Once per process.
+/// Registers the file system with GDAL. Call once per process.
 pub fn install() {
     // Safety: the structure is GDAL's own, filled with plain functions and copied by the call; then it is freed.
     unsafe {
@@ -252,7 +264,7 @@ struct Handle {
     position: u64,
     ended: bool,
     failed: bool,
-    /// Local bytes that were read last, and where they begin in the part.
+    /// Offset in the part and bytes of the last local read.
     piece: (u64, Vec<u8>),
 }
 
@@ -292,7 +304,7 @@ impl Handle {
         }
     }
 
-    /// Short reads come from a piece that is kept.
+    /// Serves short reads from the last piece read.
     fn read_local(&mut self, file: &LocalFile, buffer: &mut [u8]) -> Result<()> {
         let (position, length) = (self.position, buffer.len() as u64);
         let (begins, piece) = &mut self.piece;
@@ -315,7 +327,7 @@ impl Handle {
         Ok(())
     }
 
-    /// The bytes of several ranges of the part, each into its buffer. False when any lies outside or can't be read.
+    /// Reads several ranges of the part, each into its buffer. False when one is outside of the part or can't be read.
     fn read_ranges(&mut self, ranges: &[(u64, u64)], buffers: &mut [&mut [u8]]) -> bool {
         if has_fault() {
             self.fail(None);
@@ -340,7 +352,7 @@ impl Handle {
     }
 }
 
-/// The part that a path behind the prefix names, exactly: what drivers try beside it is not there.
+/// The part with exactly this path below the prefix; other names that drivers try do not exist.
 fn part_at(name: *const c_char) -> Option<Part> {
     if name.is_null() {
         return None;

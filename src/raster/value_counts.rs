@@ -1,24 +1,24 @@
-//! How often each value of an 8- or 16-bit band occurs: exact in whole numbers, a quarter of a megabyte for a band. Must stay
-//! fast: statistics of large archives wait for the disk and the decoder, not for this.
+//! Exact counts of each value of an 8- or 16-bit band, 256 kB for a band of 16 bits. Statistics of large archives are bound by disk and
+//! decoder; counting must stay faster than both.
 
-/// Counters for every value that the type can have.
+/// A counter for every value of the type.
 pub(super) struct Counts {
     low: i64,
-    /// Since the last spill; 32 bits, so that a band's counters stay in the processor's cache.
+    /// Counts since the last spill, in 32 bits so that they fit in the processor's cache.
     counts: Vec<u32>,
     /// Pixels counted since the last spill.
     since: u64,
-    /// What would not fit in 32 bits; empty for all but the largest rasters.
+    /// Counts before the last spill, in 64 bits; empty up to 2^32 pixels.
     spilled: Vec<u64>,
 }
 
-/// A type with few enough values to count each.
+/// A type of at most 16 bits.
 pub(super) trait Countable: Copy {
-    /// How many values there are.
+    /// Number of values of the type.
     const VALUES: usize;
     /// The smallest one.
     const LOW: i64;
-    /// The value's place from the smallest one.
+    /// Index of the value, counted from the smallest.
     fn place(self) -> usize;
 }
 
@@ -105,7 +105,7 @@ impl Counts {
         }
     }
 
-    /// Forgets how often `value` occurs, where the type has it.
+    /// Sets the count of `value` to 0, if the type has it.
     pub fn forget(&mut self, value: i64) {
         let Some(place) = value.checked_sub(self.low).and_then(|place| usize::try_from(place).ok()) else { return };
         if let Some(count) = self.counts.get_mut(place) {
@@ -116,7 +116,7 @@ impl Counts {
         }
     }
 
-    /// Values that occur, ascending, and how often each does.
+    /// Values that occur and their counts, ascending.
     pub fn iter(&self) -> impl Iterator<Item = (i64, u64)> {
         let total = |(place, count): (usize, &u32)| {
             let spilled = self.spilled.get(place).copied().unwrap_or(0);
@@ -125,7 +125,7 @@ impl Counts {
         self.counts.iter().enumerate().map(total).filter(|(_, count)| *count > 0)
     }
 
-    /// Count, range and moments. In whole numbers nothing is lost.
+    /// Count, range and moments, summed in integers without rounding.
     pub fn sums(&self) -> Sums {
         // Distances from the lowest value that the type has: a product of them fits 32 bits.
         let (mut count, mut sum, mut squares) = (0u64, 0u128, 0u128);
