@@ -194,8 +194,7 @@ fn found_outside(marks: &[&str], allowed: &[&str]) -> Vec<String> {
         if allowed.iter().any(|place| name == *place || (place.ends_with('/') && name.starts_with(place))) {
             continue;
         }
-        let code = text.split("#[cfg(test)]\nmod ").next().unwrap_or(&text);
-        for (number, line) in code.lines().enumerate() {
+        for (number, line) in without_tests(&text).lines().enumerate() {
             let line = line.trim();
             if !line.starts_with("//") && marks.iter().any(|mark| line.contains(mark)) {
                 found.push(format!("{name}:{}: {line}", number + 1));
@@ -203,6 +202,107 @@ fn found_outside(marks: &[&str], allowed: &[&str]) -> Vec<String> {
         }
     }
     found
+}
+
+/// Texts for people: reports of errors, lines of the log, labels of jobs, messages of findings.
+const TEXTS: [&str; 9] = [
+    ".summary()",
+    ".report()",
+    ".sentence()",
+    ".label()",
+    ".message",
+    ".label",
+    "line.text",
+    "error.to_string()",
+    "err.to_string()",
+];
+
+/// Calls and operators that compare a text with another.
+const COMPARISONS: [&str; 9] =
+    [".contains(", ".starts_with(", ".ends_with(", ".find(", ".split_once(", ".strip_prefix(", ".strip_suffix(", " == ", " != "];
+
+/// The code of a file without its tests.
+fn without_tests(text: &str) -> &str {
+    let is_module = |at: usize| {
+        let below = text[at..].lines().skip(1).find(|line| !line.starts_with("#["));
+        below.is_some_and(|line| line.starts_with("mod ") && line.ends_with('{'))
+    };
+    let start = text.match_indices("#[cfg(test)]\n").map(|(at, _)| at).find(|&at| is_module(at));
+    &text[..start.unwrap_or(text.len())]
+}
+
+/// Where one file compares a text for people, or a variable that holds one, with wording of the code: a literal, a constant, a
+/// translated text. What a script says that it expects is data and no wording of the code.
+fn branches_on_texts(text: &str) -> Vec<String> {
+    let is_wording = |argument: &str| {
+        let argument = argument.trim_start_matches(['&', '(', '*']);
+        let constant = argument.chars().take_while(|c| c.is_ascii_uppercase() || *c == '_').count() > 2;
+        let begins = ["\"", "'", "r\"", "tr!", "tr_n!", "format!", "concat!", "crate::text", "text::of", "['", "[\"", "|"];
+        constant || begins.iter().any(|begin| argument.starts_with(begin))
+    };
+    let lines = without_tests(text).lines().map(str::trim).filter(|line| !line.starts_with("//"));
+    // A chain of calls may go over several lines.
+    let joined = lines.collect::<Vec<_>>().join("\n").replace("\n.", ".");
+    let (mut found, mut held): (Vec<String>, Vec<String>) = (Vec::new(), Vec::new());
+    for line in joined.lines() {
+        if line.starts_with("fn ") || line.starts_with("pub") {
+            held.clear();
+        }
+        let of = |text: &str| {
+            COMPARISONS.iter().any(|call| {
+                let mark = format!("{text}{call}");
+                let own = |at: usize| {
+                    text.starts_with('.') || !line[..at].ends_with(|c: char| c.is_alphanumeric() || c == '_' || c == '.')
+                };
+                line.match_indices(&mark).any(|(at, mark)| own(at) && is_wording(&line[at + mark.len()..]))
+            })
+        };
+        if TEXTS.iter().copied().chain(held.iter().map(String::as_str)).any(of) {
+            found.push(line.to_owned());
+        }
+        let binding = line.strip_prefix("let ").and_then(|rest| rest.split_once(" = "));
+        if let Some((name, value)) = binding {
+            let name = name.trim_start_matches("mut ").split(':').next().unwrap_or(name).to_owned();
+            held.retain(|known| *known != name);
+            if TEXTS.iter().any(|text| value.trim_end_matches(';').ends_with(text)) {
+                held.push(name);
+            }
+        }
+    }
+    found
+}
+
+#[test]
+fn behaviour_depends_on_typed_causes_and_never_on_the_wording_of_a_text() {
+    let mut found = Vec::new();
+    for (name, text) in rust_files().into_iter().filter(|(name, _)| name.starts_with("src/") && !name.contains("tests")) {
+        found.extend(branches_on_texts(&text).into_iter().map(|line| format!("{name}: {line}")));
+    }
+    expect_none("branches on the text of an error, a log line or a label: match a Cause, a level or a kind", &found);
+}
+
+#[test]
+fn the_wording_rule_sees_branches_and_leaves_data_alone() {
+    for branch in [
+        r#"if error.to_string().contains("central directory") {"#,
+        "if error.summary()\n    .contains(\"not in the archive\") {",
+        r#"let quiet = lines.filter(|line| !line.text.contains(" took "));"#,
+        "job.label.starts_with(crate::text::of(READ_RASTER))",
+        r#"if job.label() == tr!("Read the raster") {"#,
+        "if finding.message.ends_with(ABSENT) {",
+        "let said = error.report();\nif said.contains(\"404\") {",
+    ] {
+        assert_eq!(branches_on_texts(branch).len(), 1, "{branch}");
+    }
+    for other in [
+        "(Err(error), Some(part)) if error.report().contains(part.as_str()) => return Ok(()),",
+        r#"// error.to_string().contains("x")"#,
+        r#"name.starts_with("internal:")"#,
+        "let text = error.to_string();\nfn other() {\nif text.contains(\"a\") {",
+        "#[cfg(test)]\n#[allow(dead_code)]\nmod tests {\nassert!(error.report().contains(\"x\"))\n}",
+    ] {
+        assert!(branches_on_texts(other).is_empty(), "{other}");
+    }
 }
 
 #[test]

@@ -291,12 +291,12 @@ fn edit_times(dataset: &Dataset) -> Result<((f64, f64), (f64, f64))> {
     Ok(((structure_first, structure_edit), (live_first, live_edit)))
 }
 
-/// Bytes in memory now, where the system tells.
+/// Resident memory in bytes, where the system reports it.
 fn resident_bytes() -> Option<u64> {
     status_bytes("VmRSS:")
 }
 
-/// Most bytes that were in memory so far, where the system tells.
+/// Peak resident memory in bytes, where the system reports it.
 fn peak_bytes() -> Option<u64> {
     status_bytes("VmHWM:")
 }

@@ -38,7 +38,7 @@ pub fn reference() -> String {
     text.trim_end().to_owned()
 }
 
-/// A list of a command's arguments: what stands in place first.
+/// A list of a command's arguments, positional ones first.
 fn arguments(command: &Command, text: &mut String, wanted: impl Fn(&Arg) -> bool) {
     let listed = |argument: &&Arg| !argument.is_hide_set() && !matches!(argument.get_id().as_str(), "help" | "version");
     let (placed, named): (Vec<&Arg>, Vec<&Arg>) =

@@ -60,7 +60,7 @@ pub struct ExtendArguments {
 
 pub fn extend(arguments: ExtendArguments, terminal: &Terminal) -> Result<u8> {
     let calls = calls_of(&arguments)?;
-    // What stands in the arguments is the user's own; a file may be anybody's.
+    // Arguments were typed by the user; a file may come from anywhere.
     let typed = |text: &Option<String>| text.as_deref().is_none_or(is_inline);
     if arguments.allow_commands || (typed(&arguments.options) && typed(&arguments.calls)) {
         programs_in(&calls).iter().for_each(|program| consent::allow_program(program));

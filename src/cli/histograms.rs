@@ -1,4 +1,4 @@
-//! `histograms` and `percentiles`: precomputed histograms of a dataset, and what they tell.
+//! `histograms` and `percentiles`: precomputed histograms of a dataset, and percentiles from them.
 
 use std::path::PathBuf;
 

@@ -61,7 +61,7 @@ const LOGS_KEPT: usize = 3;
 /// Logs go to stderr, and to `taco-studio.log` in `folder` where one is given: warnings by default, `RUST_LOG` decides where it is set.
 pub fn set_up_logging(verbose: u8, folder: Option<&Path>) {
     let default = match verbose {
-        // The window library tells of every oddity of a display server, and of windows that were closed already.
+        // The window library logs every oddity of a display server, and windows that were closed already.
         0 => "warn,winit=off",
         1 => "info,taco_studio=debug",
         _ => "debug,taco_studio=trace",

@@ -12,7 +12,7 @@ use crate::ops::{read_chunk, save_chunk, split_chunk};
 
 /// Where the bytes go.
 pub struct Out {
-    /// The file, `-` for stdout; without it only where they lie is told.
+    /// The file, `-` for stdout; without it only the GDAL path is printed.
     pub file: Option<PathBuf>,
     /// Replace what is there.
     pub overwrite: bool,

@@ -73,7 +73,7 @@ fn write_index(options: ConsolidateOptions, json: bool, terminal: &Terminal) -> 
     print_built(&built, json)
 }
 
-/// What to say when ZIPs do not lie where readers of the index look for them.
+/// A warning when ZIPs are not in the folder where readers of the index look for them.
 fn elsewhere(options: &ConsolidateOptions) -> Option<String> {
     let folder = match options.format {
         Format::Tacollection => options.target.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new(".")),

@@ -307,8 +307,6 @@ impl App {
         };
         self.view.remember(recent);
         self.save();
-        // Check every opened dataset at once.
-        self.requests.push(Request::Run(Command::Validate { deep: false, profile: Profile::Tools }));
     }
 
     fn make_sample(&mut self) {

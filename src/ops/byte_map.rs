@@ -1,4 +1,4 @@
-//! How the bytes of an archive are laid out: header, data, tables, directory, and what lies between them.
+//! How the bytes of an archive are laid out: header, data, tables, directory, and the gaps between them.
 
 use crate::container::{ContainerReader, Directory, Physical};
 use crate::error::{Error, Result};
@@ -146,7 +146,7 @@ fn layout_of(directory: &Directory, size_bytes: u64, file: String, ctx: &JobCont
         // Extra fields and descriptors belong to their member; only what is larger is a gap.
         let to = if next.saturating_sub(least) <= SLACK { next } else { least.min(next) };
         let to = to.min(size_bytes).max(from);
-        // What lies between header and data is known where the member fills its place.
+        // The gap between header and data is known where the member fills its range.
         if to == next && next.saturating_sub(entry.stored).is_multiple_of(64) {
             made.aligned += 1;
         }

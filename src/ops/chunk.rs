@@ -32,7 +32,7 @@ pub struct ChunkArray {
     pub dtype: String,
     /// The values, band by band, row by row, lowest byte first.
     pub bytes: Vec<u8>,
-    /// Where the stored chunk lies.
+    /// Byte range of the stored chunk.
     pub place: AssetPath,
 }
 

@@ -73,7 +73,7 @@ pub fn describe_to(request: &DescribeRequest, ctx: &JobContext) -> Result<PathBu
     Ok(request.output.join(&main.name))
 }
 
-/// Facts of what was opened, without the tables and parts that lie apart.
+/// Facts of the opened dataset, without separate tables and parts.
 fn facts_of_info(reader: &dyn ContainerReader) -> Facts {
     let info = reader.info();
     let single = match (info.format, reader.physical()) {
@@ -144,7 +144,7 @@ fn facts_of_folder(reader: &dyn ContainerReader, mut facts: Facts, with_sums: bo
         }
         let file = match LocalFile::open(&path) {
             Ok(file) => file,
-            // Names are tried: which of them a folder elsewhere has, nobody lists.
+            // A remote folder can't be listed, so the known names are tried.
             Err(_) if remote => continue,
             Err(error) => return Err(error),
         };

@@ -78,7 +78,7 @@ fn source_names(reader: &dyn ContainerReader, rows: &[u32], ctx: &JobContext) ->
     Ok(Some(rows.iter().map(|row| parts.of(*row).map_or(String::new(), |name| name.to_string())).collect()))
 }
 
-/// What stands in front of ids, by the name of the dataset: its file name without what ids may not have, and a number where two
+/// Prefix of ids, from the name of the dataset: its file name without what ids may not have, and a number where two
 /// would be the same.
 fn prefixes(names: &[String]) -> HashMap<&str, String> {
     let mut made: HashMap<&str, String> = HashMap::new();

@@ -18,7 +18,7 @@ use crate::model::{Collection, Report, Severity, Skeleton, is_padding};
 use crate::query::{self, Filter, Query, Tables};
 use crate::validate;
 
-/// Keys that tell of the container that was read, not of the part that is written.
+/// Keys that describe the container that was read and not the subset that is written.
 const STALE: [&str; 2] = ["taco:sources", "_tacocat"];
 
 /// Which samples of level 0. Plain data.

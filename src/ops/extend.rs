@@ -53,7 +53,7 @@ pub fn extend_draft(dataset: &Dataset, calls: &[ExtensionCall], replace: bool, c
             return Err(error.hint("replace them (--replace), or remove them first"));
         }
     }
-    // Threads of their own, so that a paused run holds nobody else up.
+    // A pool of its own, so that a paused run does not block other work.
     ctx.allow_pause();
     let pool = rayon::ThreadPoolBuilder::new().build();
     let pool = pool.map_err(|error| Error::internal("could not start threads for the extensions").because(error))?;

@@ -1,4 +1,4 @@
-//! Where the samples of a level lie, for drawing: outlines from geometries, from STAC's geotransforms, or only centres.
+//! Footprints of the samples of a level, for drawing: outlines from geometries or STAC geotransforms, or centres alone.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -33,7 +33,7 @@ pub struct FootprintRequest {
     pub source: Option<String>,
 }
 
-/// Where the rows of a level lie, in degrees. Rows without a place have an empty outline.
+/// Footprints of the rows of a level, longitude and latitude in degrees. Rows without a location have an empty outline.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Footprints {
     /// The level.
@@ -97,7 +97,10 @@ pub fn footprint_sources(columns: &[String]) -> Vec<String> {
     usual.chain(stac).chain(centres).chain(others.cloned()).collect()
 }
 
-/// Where the rows of a level lie. An error says that it has no column of places.
+/// Footprints of the rows of a level.
+///
+/// # Errors
+/// When the level has no column of locations, or its table can't be read.
 pub fn footprints(reader: &dyn ContainerReader, request: &FootprintRequest, ctx: &JobContext) -> Result<Footprints> {
     let level = request.level;
     let columns: Vec<String> = reader.levels().fields(level).into_iter().map(|field| field.name).collect();
@@ -213,7 +216,7 @@ fn stac(table: &LevelTable, made: &mut Footprints, ctx: &JobContext) -> Result<(
         for rows in rows.chunks(STRIDE) {
             ctx.check()?;
             let points: Vec<[f64; 2]> = rows.iter().flat_map(|&row| rings[row as usize].unwrap_or_default()).collect();
-            // A system that nobody knows leaves its rows without a place.
+            // Rows of an unknown coordinate system stay without a location.
             let places = to_lonlat_from(&code, &points).unwrap_or_else(|_| vec![None; points.len()]);
             for (&row, ring) in rows.iter().zip(places.chunks_exact(4)) {
                 rings[row as usize] = match ring {

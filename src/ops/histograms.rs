@@ -1,7 +1,7 @@
 //! Precomputed histograms (TACO 0.2, "Precomputed Histogram information"): a tortilla of the dataset's own shape that holds, in the
 //! place of each raster, a GeoTIFF in strips: 100 columns, one row, one band for each band of the raster; a pixel is the number of
 //! values in a bin. Values are scaled linearly from the lowest and highest of the dataset to 0–255, and the bins divide that evenly.
-//! The scale stands in the columns `histogram:minimum` and `histogram:maximum`, so that [`super::percentiles`] needs no raster.
+//! The scale is in the columns `histogram:minimum` and `histogram:maximum`, so that [`super::percentiles`] needs no raster.
 //!
 //! Must not round what is scaled: the text would allow it, and it would only cost precision.
 

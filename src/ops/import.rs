@@ -86,7 +86,7 @@ fn is_document(name: &str) -> bool {
 pub fn import_scenes(folder: &Path, ctx: &JobContext) -> Result<(Vec<Sample>, Vec<Unplaced>, Imported)> {
     let (samples, mut report) = import_folder(folder, ctx)?;
     let (scenes, loose): (Vec<Sample>, Vec<Sample>) = samples.into_iter().partition(|sample| sample.children().is_some());
-    // Only empty folders: then the files are what is meant.
+    // Only empty folders: the files become the roots.
     if scenes.is_empty() {
         return Ok((loose, Vec::new(), report));
     }
@@ -116,7 +116,7 @@ pub fn import_folder(folder: &Path, ctx: &JobContext) -> Result<(Vec<Sample>, Im
 /// what they lead to is packed with the rest, so that is said.
 struct Links {
     folder: PathBuf,
-    /// The same without links; none where the system can't tell.
+    /// The canonical path; none where the system can't resolve it.
     real: Option<PathBuf>,
     /// How many lead out.
     out: u64,
@@ -211,7 +211,7 @@ fn children(folder: &Path, depth: usize, links: &mut Links, report: &mut Importe
     Ok(samples)
 }
 
-/// False for what lies beside data: hidden files, `__meta__`, GDAL's `.aux.xml`, what file managers leave.
+/// False for files that are not data: hidden files, `__meta__`, GDAL's `.aux.xml`, what file managers leave.
 pub fn is_data(name: &str) -> bool {
     let lower = name.to_lowercase();
     let junk = name.starts_with('.') || name == META_NAME || matches!(lower.as_str(), "thumbs.db" | "desktop.ini");

@@ -26,7 +26,7 @@ use crate::validate::files_below;
 /// all the same.
 const MORE_THAN_PIXELS: [&str; 12] =
     ["netCDF", "HDF5", "HDF5Image", "GRIB", "BAG", "S102", "SENTINEL2", "SAFE", "VRT", "DERIVED", "GPKG", "SQLite"];
-/// What lies beside a raster and becomes part of its TOG, or is dropped with its overviews.
+/// Sidecar files of a raster that become part of its TOG, or are dropped with its overviews.
 const BESIDE: [&str; 2] = [".ovr", ".msk"];
 /// What the columns of a level say about bytes, and the extension that says it.
 const OF_BYTES: [(&str, &str); 2] = [("taco:header", "tacotiff"), (HASH_COLUMN, "content_hash")];
@@ -161,7 +161,7 @@ pub fn optimise(request: &OptimiseRequest, ctx: &JobContext) -> Result<Optimised
     let is_folder = !is_remote(input) && input.is_dir();
     match container::detect(input) {
         Ok(_) => dataset(request, ctx),
-        // Whatever else is wrong with it is told by who opens it as a raster.
+        // Other faults are reported when it is opened as a raster.
         Err(_) if is_folder => folder(request, ctx),
         Err(_) => one(request, ctx),
     }
@@ -360,7 +360,7 @@ fn rewrite(assembly: &mut Assembly, staging: &Path, request: &OptimiseRequest, c
         if let Done::Written { place, size } = done {
             assembly.levels[depth].sources[row] = RowSource::asset(AssetPath::file(&**place), *size);
             tiffs[depth].insert(row);
-            // The others are told by the copy.
+            // Other failures are reported by the copy.
             let path = assembly.tree.path(depth, row as u32).to_string();
             optimised.damaged.extend(Some(path).filter(|path| damaged.contains(path)));
         }

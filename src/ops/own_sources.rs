@@ -13,7 +13,7 @@ struct Outputs {
     folders: Vec<PathBuf>,
     /// Whether a container is one of the files.
     containers: HashMap<Arc<Path>, bool>,
-    /// Whether a folder lies in one of the folders.
+    /// Whether a folder is inside one of the output folders.
     below: HashMap<PathBuf, bool>,
 }
 
@@ -110,7 +110,7 @@ pub fn places_of(dataset: &Dataset) -> HashSet<PathBuf> {
             let Some(path) = asset.local_file() else { continue };
             let first = match asset {
                 AssetPath::Range { .. } => containers.insert(path).then_some(path),
-                // Siblings mostly lie in one folder.
+                // Siblings are mostly in one folder.
                 _ => path.parent().filter(|parent| last.replace(*parent) != Some(*parent)),
             };
             let Some(first) = first.and_then(|first| std::path::absolute(first).ok()) else { continue };

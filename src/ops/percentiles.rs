@@ -79,7 +79,7 @@ impl Counts {
         self.bins.iter().sum()
     }
 
-    /// Where the value of `rank` (from 0) lies: the values of a bin are taken to be spread evenly over it.
+    /// The value of `rank`, from 0. Values are assumed to be spread evenly over their bin.
     fn value_at(&self, rank: u64) -> f64 {
         let width = (self.high - self.low) / BINS as f64;
         let mut before = 0;
@@ -102,7 +102,7 @@ impl Counts {
     }
 }
 
-/// Reads the histograms of the chosen samples and tells the percentiles.
+/// Computes percentiles from the histograms of the chosen samples.
 pub fn percentiles(request: &PercentileRequest, ctx: &JobContext) -> Result<Percentiles> {
     if let Some(wrong) = request.percents.iter().find(|percent| !(0.0..=100.0).contains(*percent)) {
         return Err(Error::usage(format!("{wrong} is no percentage")).hint("percentiles are from 0 to 100"));

@@ -54,7 +54,7 @@ type ReadColumns<'a> = Box<dyn Fn(usize, &[&str]) -> Result<LevelTable> + 'a>;
 /// Where the bytes of a level's row are.
 type FindRaster<'a> = Box<dyn Fn(usize, u32) -> Result<RasterSource> + 'a>;
 
-/// The levels of whatever is open.
+/// The levels of a dataset or draft.
 struct Source<'a> {
     tables: Tables,
     fields: Vec<Vec<FieldSpec>>,
@@ -71,7 +71,7 @@ pub fn pooled_statistics(
     ctx: &JobContext,
 ) -> Result<PooledReport> {
     let levels = reader.levels();
-    // Where bytes lie is asked of the reader; the tables only choose rows.
+    // Byte ranges come from the reader; the tables only choose rows.
     let mut tables = Tables::new(VsiBase::folder(&reader.info().path));
     for level in 0..levels.count() {
         match levels.head(level) {
@@ -143,7 +143,7 @@ fn pooled(source: &Source, request: &StatsRequest, among: Option<&[u32]>, ctx: &
         let error = Error::invalid(summary).hint("--exact reads the pixels instead; --level and --positions choose which");
         return Err(error.hint("the statistics extension puts the column into a draft"));
     }
-    // Places and times may stand on another level: on the own one, else the nearest above, else the first below.
+    // Locations and times come from this level, else from the nearest above, else from the first below.
     let nearest = |names: &[&str]| {
         let known = |level: &usize| names.iter().any(|name| has(*level, name));
         (0..=level).rev().chain(level + 1..count).find(known).unwrap_or(level)
@@ -191,7 +191,7 @@ fn pooled(source: &Source, request: &StatsRequest, among: Option<&[u32]>, ctx: &
         let assets = files.map(|(row, id)| Ok((id, (source.asset)(level, row)?))).collect::<Result<Vec<_>>>()?;
         return exact(&assets, ctx);
     }
-    // Below level 0 ids repeat; the row tells them apart.
+    // Below level 0 ids repeat; the row identifies a sample.
     let name = |row: u32, id: String| if level > 0 { format!("{id} (row {row})") } else { id };
     pool(chosen.into_iter().map(|(row, id)| stats_of(&table, row, name(row, id))))
 }
@@ -218,7 +218,7 @@ fn stats_of(rows: &LevelTable, row: u32, name: String) -> Option<SampleStats> {
             (0..count).map(|band| vec![min[band], max[band], mean[band], std[band], 100.0, 0.0, 0.0, 0.0, 0.0]).collect()
         }
     };
-    // The last two of the shape are rows and columns, whatever stands before them.
+    // The last two numbers of the shape are rows and columns.
     let shape = match cell(rows, row, SHAPE) {
         Value::Null => cell(rows, row, OLD_SHAPE),
         shape => shape,

@@ -15,7 +15,7 @@ use crate::table::{cell_text, value_text, wkb_point};
 
 /// Bars of a histogram.
 pub const BARS: usize = 24;
-/// Different texts that are told apart; more are "many".
+/// Distinct texts that are counted; beyond that a column has "many".
 const DISTINCT_MOST: usize = 4096;
 /// Frequent values that are listed.
 const TOP: usize = 12;
@@ -42,7 +42,7 @@ pub struct ColumnSummary {
     pub rows: u64,
     /// Of them without a value.
     pub nulls: u64,
-    /// Different values; `None` when there are more than are told apart.
+    /// Distinct values; `None` above the limit that is counted.
     pub distinct: Option<u64>,
     /// Smallest and largest value as text.
     pub range: Option<(String, String)>,

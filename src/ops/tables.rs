@@ -16,7 +16,7 @@ use crate::table::LevelTable;
 /// Rows of a level whose positions are compared with the parts before the level is trusted.
 const PROBES: usize = 64;
 
-/// Parquet as it lies in the container, where its positions hold; else rows with the true ones.
+/// The levels as query tables: Parquet as stored where its offsets and sizes are right, else rows with the right ones.
 pub fn tables_of(reader: &dyn ContainerReader, ctx: &JobContext) -> Result<Tables> {
     let mut tables = Tables::new(base_of(reader));
     for level in 0..reader.levels().count() {
@@ -87,7 +87,7 @@ fn wrong(reader: &dyn ContainerReader, level: usize, ctx: &JobContext) -> Result
 }
 
 /// The index copies the positions of its parts, with their mistakes: a look at the first FOLDERs or FILEs of every part.
-/// Parts that are missing can't be asked; what the index says then stands.
+/// Missing parts can't be checked: the index is believed.
 fn parts_hold(index: &TacocatReader, level: usize, ctx: &JobContext) -> Result<bool> {
     // A look would be a request for each part and probe.
     if is_remote(index.parts_folder()) {

@@ -23,7 +23,7 @@ use crate::raster::{
 
 /// Bytes that the cache may hold.
 const CAP_BYTES: u64 = 512 << 20;
-/// Files up to this size are told apart by all of their bytes, larger ones by pieces of them.
+/// Files up to this size are identified by a hash of all bytes, larger ones by a hash of pieces.
 const WHOLE_BYTES: u64 = 2 << 20;
 const PIECE: usize = 64 << 10;
 const MAGIC: &[u8; 8] = b"TSTHUMB3";
@@ -224,7 +224,7 @@ fn content_key(request: &ThumbnailRequest) -> Option<String> {
     };
     let mut file = crate::files::open(path).ok()?;
     let mut hash = Sha256::new();
-    // The same bytes with and without what lies beside them are two pictures.
+    // The same bytes with and without sidecar files give two pictures.
     hash.update(format!("{size} {} {:?} {}", request.side, request.bands, request.source.is_fenced()));
     let mut piece = |at: u64, length: usize| -> Option<()> {
         let mut bytes = vec![0; length];
@@ -236,7 +236,7 @@ fn content_key(request: &ThumbnailRequest) -> Option<String> {
     if size <= WHOLE_BYTES {
         piece(0, size as usize)?;
     } else {
-        // Pieces of a large file; that it was written over in between is told by its time.
+        // Pieces of a large file; changes between them are detected by its modification time.
         let step = (size - PIECE as u64) / 15;
         for n in 0..16 {
             piece(n * step, PIECE)?;

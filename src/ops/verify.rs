@@ -107,7 +107,7 @@ pub fn verify(dataset: &Dataset, paths: &[PathBuf], depth: Depth, ctx: &JobConte
     if let Some(&(part, level, row)) = files.first()
         && let Some((reader, _)) = opened.get(part)
     {
-        // Whether it can be read is told below.
+        // Whether it can be read is checked below.
         let _ = reader.asset(level, row).and_then(|(asset, size)| Side::of_asset(&asset, size)?.piece(0, PIECE.min(size as usize)));
         found.first_read = started.elapsed();
     }

@@ -14,7 +14,7 @@ use crate::model::{NodePath, Profile};
 use crate::ops;
 use crate::query::{Filter, Query, QueryResult};
 
-/// Everything that can be asked of the studio.
+/// What changes the open document or writes a file. Scripts and logs hold commands as JSON.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 #[serde(tag = "command", rename_all = "snake_case")]
 pub enum Command {
@@ -29,16 +29,16 @@ pub enum Command {
     OpenWith {
         /// File or folder; the first, when the options name more.
         path: PathBuf,
-        /// Where parts lie, what is opened along, and how columns are joined.
+        /// Folder of the parts, datasets to join, and how their columns are joined.
         #[serde(default)]
         options: Box<OpenOptions>,
     },
-    /// Says how to reach other machines from now on. A token in it is used, and never logged or written.
+    /// Sets endpoints, regions and credentials for other machines. A token is used, and never logged or written.
     Connect {
         /// How.
         access: crate::remote::Access,
     },
-    /// Looks what lies in the cache of remote files, or empties it.
+    /// Measures the cache of remote files, or empties it.
     RemoteCache {
         /// Remove what is in it.
         clear: bool,
@@ -117,12 +117,12 @@ pub enum Command {
         #[serde(default)]
         alternative: Option<usize>,
     },
-    /// Looks for the ways out of a finding of the last check: [`Event::FixesFound`].
+    /// Finds the fixes of a finding of the last check: [`Event::FixesFound`].
     FindFixes {
         /// Its number in the report.
         finding: usize,
     },
-    /// Takes a way out of a finding of the last check.
+    /// Applies a fix of a finding of the last check.
     ApplyFix {
         /// Its number in the report.
         finding: usize,
@@ -144,8 +144,8 @@ pub enum Command {
         /// What the window wants to find again; kept as it was when absent.
         #[serde(default)]
         view: Option<Json>,
-        /// Whether a file that is there is replaced, whoever wrote it. When absent, it is, unless it is the draft's own and was
-        /// changed by another program.
+        /// Whether an existing file is replaced. When absent, it is replaced unless it is the draft's own file and another program
+        /// changed it.
         #[serde(default)]
         overwrite: Option<bool>,
     },
@@ -154,12 +154,12 @@ pub enum Command {
         /// The file.
         path: PathBuf,
     },
-    /// Opens what autosave kept of a draft: [`recoverable`](super::recoverable).
+    /// Opens a draft that autosave kept: [`super::Studio::recoverable`].
     Restore {
         /// The journal.
         path: PathBuf,
     },
-    /// Throws away what autosave kept of a draft.
+    /// Deletes a draft that autosave kept.
     Forget {
         /// The journal.
         path: PathBuf,
@@ -171,7 +171,7 @@ pub enum Command {
         /// The calls, in order.
         recipe: Vec<ExtensionCall>,
     },
-    /// Mends every root that can be mended without removing anything, in one step.
+    /// Applies every fix that removes nothing, in one edit.
     FixSafe,
     /// Chooses the root that gives the pattern.
     ChoosePattern {
@@ -219,7 +219,7 @@ pub enum Command {
         /// The file; its name ends with csv, json or parquet.
         target: PathBuf,
     },
-    /// Looks for what leaks between the parts of the document's split.
+    /// Looks for leakage between the partitions of the document's split.
     Leakage {
         /// Which column, and what counts.
         #[serde(default)]
@@ -227,7 +227,7 @@ pub enum Command {
     },
     /// Checks the draft and writes it.
     Write {
-        /// Where and how.
+        /// Target and options.
         options: BuildOptions,
     },
     /// Opens what was written of the draft and compares it with the draft.
@@ -240,17 +240,17 @@ pub enum Command {
     },
     /// Writes the dataset at `input` in another container.
     Convert {
-        /// What to read.
+        /// The dataset.
         input: PathBuf,
         /// How to open it.
         #[serde(default)]
         open: Box<OpenOptions>,
-        /// Where and how.
+        /// Target and options.
         options: BuildOptions,
     },
     /// Checks nothing and writes the draft as TORTILLA 0.5, or as TACO 0.2 when the target is called so.
     WriteTortilla {
-        /// Where and how.
+        /// Target and options.
         options: TortillaOptions,
     },
     /// Writes chosen samples of a dataset as TORTILLA 0.5 or TACO 0.2.
@@ -277,7 +277,7 @@ pub enum Command {
         #[serde(flatten)]
         request: Box<ops::DescribeRequest>,
     },
-    /// Moves a dataset of another generation to 2.0, or tells what that would do.
+    /// Moves a dataset of another generation to 2.0, or reports what that would do.
     Migrate {
         /// What, where to, and names.
         #[serde(flatten)]
@@ -285,12 +285,12 @@ pub enum Command {
     },
     /// Writes the dataset at `input` anew without the faults that need no judgement.
     Repair {
-        /// What to read.
+        /// The dataset.
         input: PathBuf,
         /// How to open it.
         #[serde(default)]
         open: Box<OpenOptions>,
-        /// Where and how.
+        /// Target and options.
         options: BuildOptions,
     },
     /// Writes one index over many ZIPs: TACOCAT or TACOLLECTION.
@@ -313,7 +313,7 @@ pub enum Command {
         /// The file to make.
         target: PathBuf,
     },
-    /// Makes a job wait, or go on.
+    /// Pauses or resumes a job.
     Pause {
         /// Which.
         job: JobId,
@@ -327,19 +327,19 @@ pub enum Command {
     },
 }
 
-/// What became of a command at once.
+/// Immediate result of a command.
 #[derive(Debug)]
 pub enum Outcome {
-    /// It is done; this came of it.
+    /// It is done, with this event.
     Done(Event),
-    /// It goes on as a job.
+    /// It runs as a job.
     Started(JobId),
 }
 
 /// What happened.
 #[derive(Debug)]
 pub enum Event {
-    /// Nothing that anybody has to react to.
+    /// Nothing to react to.
     None,
     /// Another document is open, or none.
     DocumentChanged,
@@ -374,7 +374,7 @@ pub enum Event {
     },
     /// What the name pattern of the examples leads to.
     PatternFound(Arc<PatternReport>),
-    /// The ways out of a finding.
+    /// The fixes of a finding.
     FixesFound {
         /// Its number in the report.
         finding: usize,
@@ -383,7 +383,7 @@ pub enum Event {
     },
     /// The draft was saved as a project.
     ProjectSaved(PathBuf),
-    /// A project was read and not shown: its files lie on servers that nobody has agreed to.
+    /// A project was read and not shown: its files are on servers that the user has not agreed to.
     ProjectAsks {
         /// The project.
         path: PathBuf,
@@ -392,7 +392,7 @@ pub enum Event {
     },
     /// A level's table can be read without waiting.
     LevelReady(usize),
-    /// What lies in the cache of remote files.
+    /// Contents of the cache of remote files.
     RemoteCache(crate::remote::CacheState),
     /// There are new findings: [`super::Studio::report`].
     Validated,
@@ -400,11 +400,11 @@ pub enum Event {
     Queried(Arc<QueryResult>),
     /// The filter of the opened dataset is another one: [`super::Studio::kept`].
     Filtered,
-    /// What leaks between the parts of a split.
+    /// Leakage between the partitions of a split.
     Leakage(Arc<Leakage>),
     /// A dataset was written.
     Written(Built),
-    /// What was written was held against the draft.
+    /// The written dataset was compared with the draft.
     Verified(Arc<ops::Verified>),
     /// A dataset was repaired.
     Repaired(Box<ops::Repaired>),
@@ -418,7 +418,7 @@ pub enum Event {
     Failed {
         /// The job.
         job: JobId,
-        /// What it did.
+        /// Its label.
         label: String,
         /// Why.
         error: Arc<Error>,
@@ -427,7 +427,7 @@ pub enum Event {
     Cancelled {
         /// The job.
         job: JobId,
-        /// What it did.
+        /// Its label.
         label: String,
     },
 }

@@ -1,4 +1,4 @@
-//! The paths in a command, for scripts: what they name is meant from the folder of the script, not from where the program runs.
+//! Relative paths in the commands of a script are resolved against the script's folder, not the working directory.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -16,7 +16,7 @@ impl Command {
     /// Joins every relative path in the command to `base`. Addresses of other machines stay as they are.
     pub(super) fn resolve(&mut self, base: &Path) {
         let base = &Base(base);
-        // Every command stands here: one that is new does not compile until somebody has thought of its paths.
+        // Exhaustive, so that a new command does not compile before its paths are listed.
         match self {
             Self::Open { path }
             | Self::ImportCollection { path }
@@ -93,7 +93,7 @@ impl Command {
     }
 }
 
-/// The folder that relative paths are meant from.
+/// The folder against which relative paths are resolved.
 struct Base<'a>(&'a Path);
 
 impl Base<'_> {
@@ -149,7 +149,7 @@ impl Base<'_> {
     /// Paths among the options of an extension, as it declares them.
     fn call(&self, call: &mut ExtensionCall) {
         let registry = extensions::builtin();
-        // One that is not known is told of when it is to run.
+        // An unknown extension is reported when it runs.
         let Ok(entry) = registry.get(&call.extension) else { return };
         let Json::Object(given) = &mut call.options else { return };
         for spec in (entry.options)().iter().filter(|spec| spec.kind == OptionKind::Path) {

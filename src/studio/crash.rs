@@ -13,7 +13,7 @@ use super::Command;
 const COMMANDS: usize = 30;
 /// Reports that are kept.
 const REPORTS: usize = 5;
-/// A report that nobody has seen yet.
+/// Prefix of reports not shown yet.
 const NEW: &str = "crash-";
 /// A report that was offered, or that the program survived.
 const SEEN: &str = "seen-crash-";
@@ -107,7 +107,7 @@ fn write(folder: &Path, text: &str) -> std::io::Result<()> {
     Ok(())
 }
 
-/// The newest report that nobody has seen, if there is one; all are marked as seen, and old ones removed.
+/// The newest report not shown yet, if any. Marks all as shown and removes old ones.
 pub fn take_unseen(folder: &Path) -> Option<PathBuf> {
     let mut new = listed(folder, NEW);
     let seen: Vec<PathBuf> = new.drain(..).filter_map(|path| mark_seen(&path)).collect();

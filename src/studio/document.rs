@@ -60,7 +60,7 @@ pub struct DraftDocument {
     pub draft: Draft,
     derived: OnceLock<Derived>,
     structure: Mutex<Lens>,
-    /// The tray by words, as it was when somebody asked last.
+    /// Word index of the tray, as of the last call.
     tray: Mutex<Arc<TrayIndex>>,
     /// The project file that it was opened from or saved to.
     pub(super) file: Option<ProjectFile>,
@@ -75,12 +75,12 @@ pub struct DraftDocument {
     pub(super) keep: Option<Keep>,
 }
 
-/// Another machine that files of a project lie on.
+/// A server that holds files of a project.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Server {
     /// Scheme and host, or scheme and bucket.
     pub host: String,
-    /// How many samples lie there.
+    /// Number of samples on it.
     pub files: u64,
 }
 
@@ -148,7 +148,7 @@ impl DraftDocument {
         }
     }
 
-    /// The servers that the files of its project lay on when it was opened, for whoever shows where data come from.
+    /// Servers of the project's files at the time it was opened.
     pub fn servers(&self) -> &[Server] {
         &self.servers
     }
@@ -260,7 +260,7 @@ impl Document {
         }
     }
 
-    /// The dataset's id, or what stands in for one.
+    /// The dataset's id; without one the file name, or a placeholder text.
     pub fn title(&self) -> Cow<'_, str> {
         let id = self.collection().id();
         match self {

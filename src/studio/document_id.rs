@@ -47,7 +47,7 @@ impl Studio {
         Err(error.hint("open the document again, and do it once more"))
     }
 
-    /// Another document is open from now on, or none: whoever asks about the one before waits for nothing any more.
+    /// Closes the document: its id ends, and jobs about it are cancelled.
     pub(super) fn leave(&mut self) {
         if let Some(Document::Draft(mut document)) = self.document.take() {
             self.left.retain(|left| !left.is_done());
@@ -59,7 +59,7 @@ impl Studio {
         late.for_each(|running| running.job.cancel());
     }
 
-    /// For a command that puts something else in the place of what is open.
+    /// Document and revision at the time of a command that replaces the document.
     pub(super) fn leaving(&self) -> Leaving {
         Leaving { document: self.document_id, revision: self.revision() }
     }
@@ -68,7 +68,7 @@ impl Studio {
         self.document.as_ref().and_then(Document::draft).map(Draft::revision)
     }
 
-    /// An error when a draft was changed since it was left, and nobody decided to lose that.
+    /// An error when the draft has unsaved changes for which discarding was not confirmed.
     pub(super) fn may_leave(&self, leaving: &Leaving) -> Result<()> {
         let unsaved = self.document.as_ref().and_then(Document::draft).is_some_and(Draft::has_unsaved);
         if !unsaved || (self.document_id == leaving.document && self.revision() == leaving.revision) {
@@ -77,7 +77,7 @@ impl Studio {
         Err(Error::usage("the draft was changed meanwhile, so it stays open").hint("save it, and open the other again"))
     }
 
-    /// The draft is not wanted any more: what autosave kept of it goes. Without this it can be restored.
+    /// Deletes what autosave kept of the draft. Without this it can be restored.
     pub fn forget_kept(&mut self) {
         if let Some(Document::Draft(document)) = &mut self.document {
             document.keep.iter_mut().for_each(Keep::forget);
@@ -195,7 +195,7 @@ mod tests {
                 }
                 assert!(matches!(ended, Some(super::super::Event::Cancelled { .. })), "{what}: {ended:?}");
                 assert!(studio.kept().is_none() && studio.filters().is_empty() && studio.report().findings.is_empty(), "{what}");
-                // Whoever waits for it is told.
+                // A caller that waits gets the error.
                 done(&mut studio, Command::Open { path: first.clone() });
                 let job = start(&mut studio, command);
                 done(&mut studio, next.clone());

@@ -13,7 +13,7 @@ impl Studio {
         if calls.is_empty() {
             return Err(Error::usage("no extension was named"));
         }
-        // Wrong names and options are told at once, not by the job.
+        // Wrong names and options fail at once, not in the job.
         let registry = builtin();
         for call in &calls {
             registry.make(&call.extension, &call.options)?;

@@ -73,7 +73,7 @@ impl Studio {
         self.filter.failed.as_deref().filter(|_| self.filter_is_current())
     }
 
-    /// True for the job of the filter: its failure stands beside the chips.
+    /// True while the filter is applied. Its failure shows beside the filter chips.
     pub fn is_filtering(&self) -> bool {
         self.filter.job.is_some_and(|id| self.running_job(id).is_ok())
     }

@@ -40,7 +40,7 @@ pub enum JobKind {
         /// True for a draft.
         draft: bool,
     },
-    /// Checks the document because somebody asked.
+    /// Checks the document on request.
     Validate {
         /// Every byte.
         deep: bool,

@@ -12,7 +12,7 @@ use crate::jobs::Progress;
 use crate::model::NodePath;
 
 /// Runs a script without a window; paths in it are relative to its folder. The first line that does not do what it should is the
-/// error. `on_line` is told each line that is done, from 1.
+/// error. `on_line` is called with the number of each finished line, from 1.
 pub fn replay(
     file: &Path,
     studio: &mut Studio,

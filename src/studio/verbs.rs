@@ -58,7 +58,6 @@ impl Studio {
             Ok(Box::new(move |studio: &mut Studio| {
                 studio.need_document(document)?;
                 studio.show(Document::Draft(Box::new(DraftDocument::new(Draft::of(dataset)))));
-                studio.check_live();
                 Ok(Event::DocumentChanged)
             }) as Finish)
         }))
@@ -84,7 +83,7 @@ impl Studio {
             }
             Ok(Box::new(move |studio: &mut Studio| {
                 studio.need_document(document)?;
-                // It may stand elsewhere by now, or another in its place.
+                // The FOLDER may have moved meanwhile, or another is at its position.
                 let dataset = studio.need_draft()?.dataset();
                 let stays = dataset.ids(&into).is_some_and(|ids| ids == folder);
                 let found = if stays { Some(into) } else { dataset.find(&folder) };

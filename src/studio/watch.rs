@@ -1,5 +1,5 @@
-//! Watched folders: files that appear in them come into the tray by themselves, once whoever writes them is done with them. The
-//! system tells of changes; where it can't, as on some network disks, the folder is looked at every few seconds.
+//! Watched folders: files that appear in them come into the tray by themselves, once they are complete. The
+//! system reports changes; where it can't, as on some network disks, the folder is listed every few seconds.
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -21,7 +21,7 @@ use crate::ops::is_data;
 const QUIET: Duration = Duration::from_millis(1200);
 /// How often files that are not complete are looked at.
 const LOOK: Duration = Duration::from_millis(300);
-/// How often a folder is looked at of whose changes nobody tells.
+/// Interval between listings of a folder whose changes the system does not report.
 const POLL: Duration = Duration::from_secs(5);
 
 /// One watched folder.
@@ -174,7 +174,7 @@ fn begin(given: PathBuf, folder: &Path, jobs: Jobs) -> Result<Watched> {
     Ok(Watched { given, folder: folder.to_owned(), arrived, _watcher: watcher })
 }
 
-/// A file that somebody may still be writing.
+/// A file that may be incomplete.
 struct Growing {
     mark: (u64, Option<SystemTime>),
     since: Instant,

@@ -30,7 +30,7 @@ pub fn footer_of(tortilla: &Tortilla, rows: &[usize], formats: &[&'static str]) 
             name => more.push((name.into(), array)),
         }
     }
-    // A nested tortilla is one, whatever was said.
+    // A nested tortilla has this format, whatever the column states.
     for (word, sample) in words.iter_mut().zip(&samples) {
         if sample.children().is_some() {
             *word = "TORTILLA".into();

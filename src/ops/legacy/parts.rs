@@ -16,7 +16,7 @@ pub struct Lacking {
     pub opened: u64,
     /// Parts that the headers announce.
     pub count: u64,
-    /// Names of those that do not lie beside the others. Empty when the others lie there and were left out, or can't be found.
+    /// Names of the parts that are not in the folder of the others. Empty when they are there and were left out, or can't be listed.
     pub names: Vec<String>,
     /// The opened part has a number in its name, by which the others are found.
     numbered: bool,

@@ -318,7 +318,7 @@ fn put_extent(mapped: &mut Mapped, old: &Json) {
     let ends: Vec<&Json> =
         ranges.iter().flat_map(|range| range.as_array().map_or(std::slice::from_ref(*range), Vec::as_slice)).collect();
     let times: Vec<chrono::DateTime<chrono::Utc>> = ends.iter().filter_map(|end| time_of(end)).collect();
-    // A range around those that can be read would be one that nobody wrote.
+    // A range computed from the readable values alone would be invented.
     let times = if times.len() == ends.len() { times } else { Vec::new() };
     if times.is_empty() && !ends.is_empty() && spatial.is_some() {
         let old = old.get("temporal").cloned().unwrap_or_default();

@@ -81,7 +81,7 @@ pub struct Migrated {
     pub renamed: Vec<RenamedSample>,
     /// Roots that were padded.
     pub padded: u64,
-    /// What stands in the way, and warnings.
+    /// Errors that prevent the migration, and warnings.
     #[serde(skip)]
     pub findings: Vec<Finding>,
     /// Parts of the source that are not there.
@@ -90,7 +90,7 @@ pub struct Migrated {
 }
 
 impl Migrated {
-    /// True when nothing stands in the way.
+    /// True when no finding prevents the migration.
     pub fn is_possible(&self) -> bool {
         self.findings.iter().all(|finding| finding.severity != Severity::Error)
     }
@@ -112,7 +112,7 @@ pub fn is_other_generation(reader: &dyn ContainerReader) -> bool {
     matches!(reader.physical(), Physical::Tortilla(_) | Physical::Taco3(_))
 }
 
-/// The layout of an opened dataset in 2.0, whatever its generation.
+/// The assembly of an opened dataset of any generation, as one of 2.0.
 pub(super) fn assembly_of(reader: &dyn ContainerReader, ctx: &JobContext) -> Result<Assembly> {
     if is_other_generation(reader) { Ok(lay_out(reader, &[], ctx)?.0) } else { Assembly::of_reader(reader, ctx) }
 }

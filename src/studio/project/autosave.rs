@@ -20,7 +20,7 @@ const WEIGHT_MAX: u64 = 20_000;
 const LOOK: Duration = Duration::from_millis(500);
 /// How long a change waits for the one before to be on the disk, and the end of a draft for the last one.
 const PATIENCE: Duration = if cfg!(test) { Duration::from_secs(1) } else { Duration::from_secs(5) };
-/// A disk that does not take a change for this long is told of.
+/// A change that is not on the disk after this time is reported.
 const SLOW: Duration = Duration::from_secs(10);
 
 /// Where a draft comes from.
@@ -35,12 +35,12 @@ pub(in crate::studio) enum Origin {
     Other,
 }
 
-/// What tells whether a file is still the one that was read or written.
+/// Identifies the version of a file that was read or written.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub(in crate::studio) struct FileMark {
     bytes: u64,
     modified: std::time::SystemTime,
-    /// Its number in its file system, where there are such numbers: a file that takes the place of another has a new one.
+    /// Its number in its file system, where the system has inode numbers: a replaced file gets a new one.
     number: Option<u64>,
 }
 
@@ -163,7 +163,7 @@ impl Keep {
         true
     }
 
-    /// Another document takes the place of this one: what is noted is written on, and nobody waits for it.
+    /// The document is closed: pending changes are still written, in the background.
     pub fn leave(mut self) -> Left {
         Left(self.thread.take())
     }
@@ -184,7 +184,7 @@ impl Keep {
         }
     }
 
-    /// What went wrong since the last time that somebody asked.
+    /// The failure since the last call.
     pub fn take_trouble(&self) -> Option<String> {
         let mut state = self.shared.0.lock().unwrap_or_else(PoisonError::into_inner);
         let slow = state.since.is_some_and(|since| since.elapsed() > SLOW);
@@ -292,7 +292,7 @@ fn write_whole(folder: &Path, journal: &mut Option<Journal>, note: Note) -> Resu
         }
         None => journal.insert(Journal::begin(folder, note.project, &Start::Draft(&note.after), &ctx)?),
     };
-    // Without an entry nobody would look for a draft here.
+    // A journal without an entry is never offered for recovery.
     open.add(&Entry::Recipe(note.after.recipe))?;
     Ok(())
 }
@@ -335,7 +335,7 @@ fn write(folder: &Path, journal: &mut Option<Journal>, note: Note) -> Result<()>
     }
     if !written || open.is_long() {
         open.compact(&note.after, &ctx)?;
-        // Without an edit nobody would look for a draft here.
+        // A journal without an edit is never offered for recovery.
         open.add(&Entry::Recipe(note.after.recipe))?;
     }
     Ok(())

@@ -38,7 +38,7 @@ impl Studio {
         }
     }
 
-    /// What autosave could not do since the last time that somebody asked.
+    /// The failure of autosave since the last call.
     pub fn autosave_trouble(&self) -> Option<String> {
         match &self.document {
             Some(Document::Draft(document)) => document.keep.as_ref()?.take_trouble(),
@@ -96,7 +96,7 @@ impl Studio {
         }))
     }
 
-    /// Whether a project whose files lie on servers that nobody has agreed to is shown only after a question
+    /// Whether a project with files on servers that the user has not agreed to is shown only after a question
     /// ([`Event::ProjectAsks`]). The command line says it instead.
     pub fn set_asks_for_servers(&mut self, on: bool) {
         self.asks_for_servers = on;
@@ -148,7 +148,7 @@ impl Studio {
                 {
                     let (recipe, before) = (document.recipe.clone(), document.as_project());
                     document.note(Change::Recipe(recipe), Some(before));
-                    // A journal that lies elsewhere is somebody's file: it stays.
+                    // A journal in another folder is a file of the user: it stays.
                     if whole && let Ok(journal) = own_journal(studio.autosave.as_deref(), &path) {
                         document.keep.iter().for_each(|keep| keep.supersede(journal.clone()));
                     }
@@ -198,7 +198,7 @@ impl Studio {
     }
 }
 
-/// The servers that files of a dataset lie on, those with the most files first.
+/// The servers that hold files of a dataset, those with the most files first.
 fn servers_of(dataset: &Dataset) -> Vec<Server> {
     fn count(tortilla: &Tortilla, found: &mut HashMap<String, u64>) {
         let mut last: Option<(&str, String)> = None;

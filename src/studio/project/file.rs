@@ -101,7 +101,7 @@ impl Base {
         let text = |path: &Path| path.to_str().map(str::to_owned);
         let wrong = || Error::usage("the path of a source is not Unicode, so it can't be saved").at_path(path);
         if is_remote(path) {
-            // A project may be given to others: what lets somebody in is asked for again.
+            // Projects are shared: credentials are left out and asked for again.
             return text(path).map(|text| admit(&text)).ok_or_else(wrong);
         }
         // What is relative is so to the folder that the program runs in, which is another one the next time.
@@ -144,7 +144,7 @@ impl Base {
     }
 }
 
-/// Where a file really lies: behind links, absolute. What is not there yet, only absolute.
+/// The canonical path of a file; the absolute path where it does not exist yet.
 pub(super) fn real_path(file: &Path) -> PathBuf {
     let beside = || {
         let folder = file.parent().map(|folder| if folder.as_os_str().is_empty() { Path::new(".") } else { folder })?;

@@ -169,7 +169,7 @@ pub(super) fn lock(journal: &Path) -> Result<Option<File>> {
     match file.try_lock() {
         Ok(()) => Ok(Some(file)),
         Err(std::fs::TryLockError::WouldBlock) => Ok(None),
-        // File systems without locks: nobody else is expected there.
+        // File systems without locks: no other process is expected.
         Err(std::fs::TryLockError::Error(_)) => Ok(Some(file)),
     }
 }
@@ -177,7 +177,7 @@ pub(super) fn lock(journal: &Path) -> Result<Option<File>> {
 impl Journal {
     /// Begins a journal in `folder`.
     pub fn begin(folder: &Path, project: Option<ProjectFile>, start: &Start<'_>, ctx: &JobContext) -> Result<Self> {
-        // What nobody saved is nobody else's to read.
+        // Unsaved drafts are readable by their owner alone.
         make_private(folder).io_at("make the folder for autosave", folder)?;
         let time = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
         let mut number = time.as_millis();
@@ -220,7 +220,7 @@ impl Journal {
         Ok(Self { path, file, head, bytes, generation: 0, told, _lock: lock })
     }
 
-    /// Where it lies.
+    /// Its path.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -316,7 +316,7 @@ pub(super) fn own_journal(folder: Option<&Path>, path: &Path) -> Result<PathBuf>
     if numbered && here && plain { Ok(journal) } else { Err(refused()) }
 }
 
-/// Lets nobody but its owner read a base that was written here.
+/// Makes a base file readable by its owner alone.
 fn hide(base: &Path) -> Result<()> {
     File::open(base).and_then(|file| make_file_private(&file)).io_at("write the journal", base)
 }
@@ -371,7 +371,7 @@ fn entries(mut reader: BufReader<File>) -> impl Iterator<Item = Entry> {
     std::iter::from_fn(next).map_while(whole)
 }
 
-/// A draft as its journal tells it.
+/// A draft restored from its journal.
 pub(super) struct Restored {
     pub draft: Draft,
     pub recipe: Vec<ExtensionCall>,

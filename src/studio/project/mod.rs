@@ -1,4 +1,4 @@
-//! Projects: drafts as files, and what autosave keeps of a draft that nobody saved.
+//! Projects: drafts as files, and autosave of unsaved drafts.
 
 mod autosave;
 mod commands;

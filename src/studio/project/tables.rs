@@ -20,7 +20,7 @@ use crate::table::{LevelTable, ParquetOptions, array_of, value_at, write_parquet
 
 /// FOLDERs in FOLDERs; far deeper than any dataset may be.
 const DEEPEST: usize = 64;
-/// Texts that come again are held once; beyond so many different ones nobody looks any more.
+/// Repeated texts are stored once, up to this many distinct ones.
 const SHARED_MAX: usize = 4096;
 /// Columns whose values did not all fit their type are JSON, under a name with this in front.
 const JSON_MARK: &str = "json:";
@@ -182,7 +182,7 @@ fn samples_table(flat: &Flat<'_>, base: &Base, stamps: &mut Stamps) -> Result<Re
 
 fn values_table(schema: &Schema, rows: &[&Sample]) -> Result<RecordBatch> {
     let column = |(index, field): (usize, &FieldSpec)| -> Result<(String, ArrayRef)> {
-        // Names may stand twice, or clash with the mark: numbers do not.
+        // Names may repeat or clash with the marker; numbers do not.
         let name = index.to_string();
         if let Ok(array) = array_of(field, rows.iter().map(|row| row.value(index)))
             && rows.iter().enumerate().all(|(row, sample)| comes_back(&array, row, sample.value(index)))
