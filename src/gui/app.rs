@@ -26,7 +26,7 @@ use super::view_state::ViewState;
 use super::widgets::{Palette, PaletteEntry, Toast, ToastEvent, Tone};
 use crate::draft::Draft;
 use crate::jobs::{AsyncValue, JobId, Jobs};
-use crate::studio::{Command, LogLevel, RowRef, Studio};
+use crate::studio::{Command, DocumentId, LogLevel, RowRef, Studio};
 
 /// Longest time that an edit waits for autosave.
 const EDIT_PATIENCE: Duration = Duration::from_millis(50);
@@ -45,7 +45,7 @@ pub struct App {
     /// Receives the paths of later starts.
     instance: Option<SingleInstance>,
     /// What to do with the paths opened last, by the serial of the document and the time of the request.
-    pub(super) path_action: AsyncValue<(u64, Instant), PathAction>,
+    pub(super) path_action: AsyncValue<(DocumentId, Instant), PathAction>,
     /// The sample dataset that is being made.
     pub(super) sample_dataset: AsyncValue<(), PathBuf>,
     pub(super) requests: Vec<Request>,

@@ -281,7 +281,7 @@ impl App {
     }
 
     fn document_changed(&mut self, job: Option<JobId>) {
-        self.session.next_document();
+        self.session.next_document(self.studio.document_id());
         self.forget_questions();
         // Keep the path of a job that still opens another dataset.
         let opened = self.opening.take_if(|(opening, _)| Some(*opening) == job).map(|(_, path)| path);

@@ -6,7 +6,6 @@ use super::dialogs::Dialog;
 use super::drag::{self, Dragged, Target};
 use super::file_dialog::FileRequest;
 use super::panel_context::Request;
-use super::widgets::Toast;
 use crate::draft::{Edit, PositionState};
 use crate::model::{NodePath, SampleKind};
 use crate::studio::{Command, Document, RowRef};
@@ -162,11 +161,8 @@ impl App {
     /// Applies the best fix of the selected problem.
     pub(super) fn fix_problem(&mut self) {
         let report = self.studio.report().clone();
-        let Some(finding) = self.session.problems.selected.and_then(|index| report.findings.get(index)) else { return };
-        match self.studio.fixes(finding).into_iter().next() {
-            Some(fix) => self.edit_and_select(fix.edit, None),
-            None => self.toast = Some(Toast::new(false, tr!("There is no way out of this problem by a button"))),
-        }
+        let Some(finding) = self.session.problems.selected.filter(|index| *index < report.findings.len()) else { return };
+        self.requests.push(Request::Run(Command::ApplyFix { finding, fix: 0 }));
     }
 
     /// Places the selected tray files in the selected slot, or else in the selected FOLDER.

@@ -15,10 +15,10 @@ use super::sample_status::SampleStatus;
 use crate::jobs::{AsyncValue, JobId, Jobs};
 use crate::model::{Sample, SamplePath};
 use crate::raster::RasterInfo;
-use crate::studio::{Command, Document, Recoverable, RowRef, Studio};
+use crate::studio::{Command, Document, DocumentId, Recoverable, RowRef, Studio};
 
-/// Identifies a state of the document: (serial of the document, revision).
-pub type Key = (u64, u64);
+/// Identifies a state of the document: (document id, revision).
+pub type Key = (DocumentId, u64);
 
 /// Totals of a dataset.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -32,8 +32,8 @@ pub struct Totals {
 /// State of the window.
 #[derive(Default)]
 pub struct Session {
-    /// Serial of the document, increased whenever another one opens.
-    pub serial: u64,
+    /// Id of the open document.
+    pub serial: DocumentId,
     /// The selected sample; `None` for the root.
     pub selected: Option<RowRef>,
     /// Level shown in the table.
@@ -112,9 +112,9 @@ pub struct Session {
 
 impl Session {
     /// Resets the state for another document; keeps what belongs to the window.
-    pub fn next_document(&mut self) {
+    pub fn next_document(&mut self, id: DocumentId) {
         *self = Self {
-            serial: self.serial + 1,
+            serial: id,
             drops_blocked: self.drops_blocked,
             cache_dir: self.cache_dir.take(),
             autosave: self.autosave.take(),

@@ -96,7 +96,10 @@ impl ByteLayout {
     }
 }
 
-/// The layout of the archive, or of one part of a TACOCAT (the first when not named). A FOLDER has none.
+/// The byte map of the archive, or of one part of a TACOCAT (the first when not named).
+///
+/// # Errors
+/// For a FOLDER, which has no archive, for an unknown part, and when the central directory can't be read.
 pub fn byte_layout(reader: &dyn ContainerReader, part: Option<&str>, ctx: &JobContext) -> Result<ByteLayout> {
     match reader.physical() {
         Physical::Zip(zip) => layout_of(zip.directory()?, zip.file().size_bytes(), reader.info().path.display().to_string(), ctx),

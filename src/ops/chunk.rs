@@ -101,6 +101,9 @@ pub fn is_streamable(reader: &dyn ContainerReader) -> bool {
 }
 
 /// The chunks of the sample in `row` of `level`, in order; none where the dataset is not streamable or the sample has none.
+///
+/// # Errors
+/// When the footer or the tables can't be read.
 pub fn chunks_of(reader: &dyn ContainerReader, level: usize, row: u32, ctx: &JobContext) -> Result<Vec<ChunkPlace>> {
     let Physical::Tortilla(tortilla) = reader.physical() else { return Ok(Vec::new()) };
     let Some(table) = tortilla.chunks() else { return Ok(Vec::new()) };
@@ -166,7 +169,10 @@ pub fn read_requested_chunk(
     read_chunk(reader.as_ref(), &request.chunk, ctx)
 }
 
-/// Reads and decodes one chunk.
+/// Reads and decodes one chunk, named by ids from the root and its number: `img1/lrf::2`.
+///
+/// # Errors
+/// For a dataset that is not streamable, an unknown sample or chunk, and bytes that can't be decoded.
 pub fn read_chunk(reader: &dyn ContainerReader, chunk: &str, ctx: &JobContext) -> Result<ChunkArray> {
     let (sample, number) =
         split_chunk(chunk).ok_or_else(|| Error::usage(format!("{chunk} names no chunk")).hint("write it as img1/lrf::2"))?;
@@ -250,6 +256,9 @@ fn put_values(samples: &Samples, width: usize, out: &mut Vec<u8>) {
 }
 
 /// Writes a chunk as `.npy`, or as its bare values under any other name.
+///
+/// # Errors
+/// When the file exists without `overwrite`, or can't be written.
 pub fn save_chunk(array: &ChunkArray, target: &Path, overwrite: bool) -> Result<()> {
     if let AssetPath::File(source) | AssetPath::Range { container: source, .. } = &array.place
         && is_same_file(source, target)

@@ -39,6 +39,9 @@ pub struct DescribeRequest {
 }
 
 /// The documents of a form, the main one first.
+///
+/// # Errors
+/// For a dataset that can't be opened, an unknown level, and a form that the dataset has no data for.
 pub fn describe_dataset(
     input: &Path,
     open: &OpenOptions,
@@ -58,7 +61,10 @@ pub fn describe_dataset(
     describe(&assembly, &facts, form, ctx)
 }
 
-/// Writes the documents, all or none; gives the path of the main one.
+/// Writes the documents, all or none, and gives the path of the main one.
+///
+/// # Errors
+/// Those of [`describe_dataset`], and when an output exists without `overwrite` or can't be written.
 pub fn describe_to(request: &DescribeRequest, ctx: &JobContext) -> Result<PathBuf> {
     let documents = describe_dataset(&request.input, &request.open, request.form, request.url.clone(), request.level, ctx)?;
     let Some((main, rest)) = documents.split_first() else { return Err(Error::internal("a description without documents")) };

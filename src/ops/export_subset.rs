@@ -74,8 +74,11 @@ pub struct ExportRequest {
     pub allow_missing_parts: bool,
 }
 
-/// Writes the part that was asked for. A part without samples, or one that breaks the position-invariant tree, is an error
-/// that says what to do; then nothing is written.
+/// Writes the selected samples as a dataset of its own.
+///
+/// # Errors
+/// For a selection without samples, one that breaks the position-invariant tree (§4), duplicate ids, missing parts, and files
+/// that can't be read or written. Then nothing is written.
 pub fn export_subset(request: &ExportRequest, ctx: &JobContext) -> Result<Built> {
     let reader = container::open_with(&request.input, &request.open, ctx)?;
     need_all_parts(reader.as_ref(), request.allow_missing_parts, ctx)?;

@@ -76,8 +76,11 @@ struct Leaf {
 /// The lowest and the highest value of each band; `None` where a band has no data.
 type Ranges = Vec<Option<(f64, f64)>>;
 
-/// Counts the values of every raster and writes the tortilla. What is no raster of real numbers is left out and warned of; a dataset
-/// without any is an error.
+/// Counts the values of every raster and writes the tortilla of histograms. Files that are no rasters of real numbers are left out
+/// with a warning.
+///
+/// # Errors
+/// For a dataset without such rasters, a target that does not end in `.tortilla`, and files that can't be read or written.
 pub fn histograms(request: &HistogramRequest, ctx: &JobContext) -> Result<Built> {
     if !request.output.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("tortilla")) {
         return Err(Error::usage("histograms are kept in a file that ends in .tortilla").at_path(&request.output));

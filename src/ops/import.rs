@@ -34,6 +34,9 @@ pub struct Imported {
 
 /// Turns paths into samples: folders become FOLDERs with everything below them, files FILEs. Siblings are in byte order of
 /// their names. Hidden files, `__meta__` and GDAL's `.aux.xml` are left out and listed; links to folders above are not followed.
+///
+/// # Errors
+/// When a path can't be read or has no name, and when folders are nested too deep.
 pub fn import_paths(paths: &[PathBuf], ctx: &JobContext) -> Result<(Vec<Sample>, Imported)> {
     ctx.stage(tr!("Looking at the files"), None);
     let mut report = Imported::default();
@@ -82,7 +85,10 @@ fn is_document(name: &str) -> bool {
     }
 }
 
-/// The folders inside `folder` as the samples of a root tortilla, and the files beside them, which have no place yet.
+/// The folders inside `folder` as the samples of a root tortilla, and the loose files beside them, which get no position.
+///
+/// # Errors
+/// When the folder can't be read.
 pub fn import_scenes(folder: &Path, ctx: &JobContext) -> Result<(Vec<Sample>, Vec<Unplaced>, Imported)> {
     let (samples, mut report) = import_folder(folder, ctx)?;
     let (scenes, loose): (Vec<Sample>, Vec<Sample>) = samples.into_iter().partition(|sample| sample.children().is_some());
@@ -103,6 +109,9 @@ pub fn import_scenes(folder: &Path, ctx: &JobContext) -> Result<(Vec<Sample>, Ve
 }
 
 /// Everything inside `folder` as the samples of a root tortilla.
+///
+/// # Errors
+/// When the folder can't be read.
 pub fn import_folder(folder: &Path, ctx: &JobContext) -> Result<(Vec<Sample>, Imported)> {
     ctx.stage(tr!("Looking at the files"), None);
     let mut report = Imported::default();
@@ -232,6 +241,9 @@ fn text_name(name: &std::ffi::OsStr, path: &Path, report: &mut Imported) -> Opti
 
 /// Joins a table to a dataset by relative path (`roi_0007/s2/t02.tif`; FOLDERs with or without a slash at the end). Each level
 /// gets the columns that say something about it. Gives a warning for rows that match nothing and samples that no row names.
+///
+/// # Errors
+/// For a table without a column of paths, rows that name a sample twice or match none, and names that fields can't have.
 pub fn join_metadata(dataset: &mut Dataset, table: &LevelTable, ctx: &JobContext) -> Result<()> {
     ctx.stage(tr!("Joining the metadata"), None);
     let key = PATH_COLUMNS.iter().find(|name| table.column_index(name).is_some());

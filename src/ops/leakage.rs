@@ -62,7 +62,10 @@ impl Levels {
     }
 }
 
-/// What leaks in an opened dataset.
+/// Leakage between the partitions of an opened dataset's split.
+///
+/// # Errors
+/// When no level has the split column, or a table can't be read.
 pub fn leakage_of_container(reader: &dyn ContainerReader, request: &LeakageRequest, ctx: &JobContext) -> Result<Leakage> {
     let store = reader.levels();
     let has = |level: usize, name: &str| store.fields(level).iter().any(|field| field.name == name);
@@ -103,7 +106,10 @@ pub fn leakage_of_container(reader: &dyn ContainerReader, request: &LeakageReque
     leakage(&samples, request, levels.parts, ctx)
 }
 
-/// What leaks in a draft.
+/// Leakage between the partitions of a draft's split.
+///
+/// # Errors
+/// When no level has the split column.
 pub fn leakage_of_draft(dataset: &Dataset, request: &LeakageRequest, ctx: &JobContext) -> Result<Leakage> {
     let depth = dataset.depth();
     let mut known: Vec<Vec<String>> = vec![Vec::new(); depth];

@@ -143,8 +143,10 @@ enum Done {
     Kept { reason: String, failed: bool },
 }
 
-/// Optimises a raster, a folder or a dataset. A raster that can't be read or written stops only what is named itself; of many it is
-/// copied as it is and listed.
+/// Optimises a raster, a folder or a dataset. Of several rasters one that can't be read or written is copied as it is and listed.
+///
+/// # Errors
+/// When GDAL lacks what TOGs need, when the only raster fails, and for outputs that exist or can't be written.
 pub fn optimise(request: &OptimiseRequest, ctx: &JobContext) -> Result<Optimised> {
     raster::tog_support()?;
     request.tog.check()?;

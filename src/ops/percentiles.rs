@@ -103,6 +103,9 @@ impl Counts {
 }
 
 /// Computes percentiles from the histograms of the chosen samples.
+///
+/// # Errors
+/// For a tortilla without histograms, a selection without samples, scales that differ, and percentages beyond 0 to 100.
 pub fn percentiles(request: &PercentileRequest, ctx: &JobContext) -> Result<Percentiles> {
     if let Some(wrong) = request.percents.iter().find(|percent| !(0.0..=100.0).contains(*percent)) {
         return Err(Error::usage(format!("{wrong} is no percentage")).hint("percentiles are from 0 to 100"));

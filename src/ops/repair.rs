@@ -36,6 +36,9 @@ impl Repaired {
 /// `taco:field_schema` are made from the tree; the spatial extent from the centroids where it missed some; `geotiff:stats` from the pixels where
 /// it is not theirs. A dataset whose data
 /// is damaged, or whose tree can't be laid out, is an error and nothing is written.
+///
+/// # Errors
+/// For damaged data, a tree that can't be laid out, other generations, and files that can't be written. Then nothing is written.
 pub fn repair(input: &Path, open: &OpenOptions, options: &BuildOptions, ctx: &JobContext) -> Result<Repaired> {
     refuse_same(input, &options.target)?;
     let reader = container::open_with(input, open, ctx)?;

@@ -31,8 +31,11 @@ const RIVERS: [(&str, u32, f64, f64); 6] = [
     ("vistula", 32634, 350_800.0, 6_010_300.0),
 ];
 
-/// Writes the scenes below `folder/scenes`, the tables beside them and `folder/sample.tacozip`; gives the archive's path.
-/// What is there already is kept.
+/// Writes the scenes below `folder/scenes`, the tables beside them and `folder/sample.tacozip`, and gives the archive's path.
+/// Existing files are kept.
+///
+/// # Errors
+/// When a file can't be written.
 pub fn make_sample_dataset(folder: &Path, ctx: &JobContext) -> Result<PathBuf> {
     let target = folder.join("sample.tacozip");
     if target.exists() {

@@ -62,8 +62,11 @@ struct Source<'a> {
     asset: FindRaster<'a>,
 }
 
-/// The statistics of the rows that `request` selects; of these only those in `among`, ascending, where it is given. Padding never
-/// counts. Errors name a level or column that is not there.
+/// Pools the statistics of the rows that `request` selects, and of these only those in `among`, ascending, where given. Padding
+/// never counts.
+///
+/// # Errors
+/// For an unknown level or column, a selection without samples, and rasters or tables that can't be read.
 pub fn pooled_statistics(
     reader: &dyn ContainerReader,
     request: &StatsRequest,
@@ -89,7 +92,10 @@ pub fn pooled_statistics(
     pooled(&source, request, among, ctx)
 }
 
-/// The same for a draft, which has to be sound enough to be laid out.
+/// [`pooled_statistics`] of a draft.
+///
+/// # Errors
+/// Those of [`pooled_statistics`], and when the draft can't be laid out.
 pub fn pooled_statistics_of_draft(dataset: &Dataset, request: &StatsRequest, ctx: &JobContext) -> Result<PooledReport> {
     let assembly = Assembly::of_dataset(dataset, ctx)?;
     let mut tables = Tables::new(VsiBase::folder(Path::new("/")));

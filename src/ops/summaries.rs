@@ -63,7 +63,10 @@ pub struct Bars {
     pub counts: Vec<u64>,
 }
 
-/// Summarizes a column of a level; `rows` are those that count, all of them when absent.
+/// Summarizes a column of a level, over `rows` or over all rows.
+///
+/// # Errors
+/// For an unknown column, and a table that can't be read.
 pub fn level_summary(
     reader: &dyn ContainerReader,
     request: &SummaryRequest,
@@ -89,6 +92,9 @@ pub fn level_summary(
 }
 
 /// Summarizes an array.
+///
+/// # Errors
+/// When the values can't be converted, and when the work is cancelled.
 pub fn summary_of(name: &str, array: &ArrayRef, ctx: &JobContext) -> Result<ColumnSummary> {
     let (rows, nulls) = (array.len() as u64, array.logical_null_count() as u64);
     let mut summary = ColumnSummary {
@@ -109,7 +115,10 @@ pub fn summary_of(name: &str, array: &ArrayRef, ctx: &JobContext) -> Result<Colu
     Ok(summary)
 }
 
-/// Numbers as they are, times as microseconds since 1970; `None` for what is neither.
+/// Numbers as they are, times as microseconds since 1970; `None` for other types.
+///
+/// # Errors
+/// When the values can't be converted.
 pub fn as_numbers(array: &ArrayRef) -> Result<Option<arrow::array::Float64Array>> {
     let plain = match array.data_type() {
         dtype if dtype.is_numeric() => array.clone(),

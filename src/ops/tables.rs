@@ -17,6 +17,9 @@ use crate::table::LevelTable;
 const PROBES: usize = 64;
 
 /// The levels as query tables: Parquet as stored where its offsets and sizes are right, else rows with the right ones.
+///
+/// # Errors
+/// When a table can't be read.
 pub fn tables_of(reader: &dyn ContainerReader, ctx: &JobContext) -> Result<Tables> {
     let mut tables = Tables::new(base_of(reader));
     for level in 0..reader.levels().count() {

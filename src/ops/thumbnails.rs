@@ -181,7 +181,10 @@ impl Thumbnail {
     }
 }
 
-/// Makes a small picture, or takes it from the cache below `cache`. A cache that can't be used is none.
+/// Renders a thumbnail, or takes it from the cache below `cache`. A cache that can't be used is ignored.
+///
+/// # Errors
+/// When the raster can't be read.
 pub fn thumbnail(request: &ThumbnailRequest, cache: Option<&Path>, ctx: &JobContext) -> Result<Thumbnail> {
     ctx.check()?;
     let place = cache.and_then(|cache| Some(cache.join("thumbnails").join(content_key(request)?)));

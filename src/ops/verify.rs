@@ -67,7 +67,10 @@ impl Verified {
     }
 }
 
-/// Opens the datasets at `paths`, which together are the draft, and compares. A draft padded on level 0 may have lost that padding.
+/// Opens the datasets at `paths`, which together are the draft, and compares them with it. Padding of level 0 may be missing.
+///
+/// # Errors
+/// When a dataset can't be opened. Differences are listed in the result.
 pub fn verify(dataset: &Dataset, paths: &[PathBuf], depth: Depth, ctx: &JobContext) -> Result<Verified> {
     let mut found = Verified::default();
     let started = Instant::now();

@@ -10,7 +10,11 @@ use crate::jobs::JobContext;
 use crate::model::{AssetPath, Dataset, Severity};
 use crate::validate;
 
-/// Checks a draft and writes it. Errors of the check stop it, with the first of them in the message.
+/// Checks a draft and writes it.
+///
+/// # Errors
+/// For rules that the draft breaks, the first of them as hints; a target that a sample is read from; and files that can't be read
+/// or written. Then nothing is written.
 pub fn checked_build(dataset: &Dataset, options: &BuildOptions, ctx: &JobContext) -> Result<Built> {
     ctx.stage(tr!("Checking"), None);
     container::expect_containers(dataset)?;
@@ -31,6 +35,9 @@ pub fn checked_build(dataset: &Dataset, options: &BuildOptions, ctx: &JobContext
 }
 
 /// Writes an opened dataset in another container: every byte of data and every metadata value as it is.
+///
+/// # Errors
+/// For other generations, which [`super::migrate`] handles, and files that can't be read or written.
 pub fn convert(input: &Path, open: &OpenOptions, options: &BuildOptions, ctx: &JobContext) -> Result<Built> {
     let reader = container::open_with(input, open, ctx)?;
     if is_other_generation(reader.as_ref()) {
@@ -43,6 +50,9 @@ pub fn convert(input: &Path, open: &OpenOptions, options: &BuildOptions, ctx: &J
 }
 
 /// Copies a sample's bytes into a new file.
+///
+/// # Errors
+/// When the bytes can't be read, their checksum is wrong, or the file can't be written.
 pub fn export_asset(asset: &AssetPath, target: &Path, ctx: &JobContext) -> Result<()> {
     container::copy_asset(asset, target, true, OnDamage::Stop, ctx).map(drop)
 }

@@ -7,7 +7,8 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use arrow::datatypes::DataType;
 use serde_json::Value as Json;
 
-use super::project::{Change, Keep, Origin, Project, ProjectFile};
+use super::fix::FixFinder;
+use super::project::{Autosave, Change, Origin, Project, ProjectFile};
 use crate::container::{ContainerReader, Format, OpenOptions, raster_source};
 use crate::draft::{Draft, PatternChoice, Structure, TrayIndex};
 use crate::error::{Error, Result};
@@ -62,6 +63,8 @@ pub struct DraftDocument {
     structure: Mutex<Lens>,
     /// Word index of the tray, as of the last call.
     tray: Mutex<Arc<TrayIndex>>,
+    /// The finder of fixes that was asked for last.
+    fix_finder: Mutex<Option<Arc<FixFinder>>>,
     /// The project file that it was opened from or saved to.
     pub(super) file: Option<ProjectFile>,
     /// What saving wrote last. Held while a project is written, so that two that save follow each other.
@@ -72,7 +75,7 @@ pub struct DraftDocument {
     pub view: Json,
     pub(super) servers: Vec<Server>,
     pub(super) origin: Origin,
-    pub(super) keep: Option<Keep>,
+    pub(super) autosave: Option<Autosave>,
 }
 
 /// A server that holds files of a project.
@@ -138,13 +141,14 @@ impl DraftDocument {
             derived: OnceLock::new(),
             structure: Mutex::default(),
             tray: Mutex::default(),
+            fix_finder: Mutex::default(),
             file: None,
             written: Arc::default(),
             recipe: Vec::new(),
             servers: Vec::new(),
             view: Json::Null,
             origin: Origin::Other,
-            keep: None,
+            autosave: None,
         }
     }
 
@@ -165,10 +169,10 @@ impl DraftDocument {
 
     /// Changes the draft, and has autosave keep the change. Waits only if the change before is not on the disk yet.
     pub(super) fn change<T>(&mut self, change: impl FnOnce(&mut Draft) -> Result<(T, Change)>) -> Result<T> {
-        let before = match &self.keep {
-            Some(keep) => {
-                keep.settle();
-                (!keep.has_begun()).then(|| self.as_project())
+        let before = match &self.autosave {
+            Some(autosave) => {
+                autosave.settle();
+                (!autosave.has_begun()).then(|| self.as_project())
             }
             None => None,
         };
@@ -180,8 +184,8 @@ impl DraftDocument {
     /// Has autosave keep a change that was made.
     pub(super) fn note(&mut self, change: Change, before: Option<Project>) {
         let after = self.as_project();
-        if let Some(keep) = &mut self.keep {
-            keep.note(change, before, after, &self.origin, self.file.clone());
+        if let Some(autosave) = &mut self.autosave {
+            autosave.note(change, before, after, &self.origin, self.file.clone());
         }
     }
 
@@ -213,6 +217,16 @@ impl DraftDocument {
             *index = Arc::new(TrayIndex::of(self.draft.tray().clone()));
         }
         index.clone()
+    }
+
+    /// Finds fixes of this revision off the interface thread.
+    pub(super) fn fix_finder(&self) -> Arc<FixFinder> {
+        let (revision, choice) = (self.draft.revision(), self.structure().choice().clone());
+        let mut known = self.fix_finder.lock().unwrap_or_else(PoisonError::into_inner);
+        match known.as_ref().filter(|finder| finder.is_of(revision, &choice)) {
+            Some(finder) => finder.clone(),
+            None => known.insert(Arc::new(FixFinder::new(self.draft.content().clone(), revision, choice))).clone(),
+        }
     }
 
     fn derived(&self) -> &Derived {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::document::Document;
-use super::project::Keep;
+use super::project::Autosave;
 use super::{Command, Studio};
 use crate::draft::Draft;
 use crate::error::{Error, Result};
@@ -23,11 +23,11 @@ pub(super) struct Leaving {
 
 /// True for a command whose result is about the open document alone.
 pub(super) fn is_about_document(command: &Command) -> bool {
-    use Command::{Filter, FindFixes, FindPattern, Leakage, LoadLevel, Query, ReadChunk, Validate};
+    use Command::{Filter, FindFixes, FindPattern, Leakage, LoadLevel, Preview, Query, ReadChunk, Validate};
     match command {
         Query { path, .. } => path.is_none(),
         FindFixes { .. } | FindPattern { .. } | LoadLevel { .. } | Filter { .. } => true,
-        Leakage { .. } | ReadChunk { .. } | Validate { .. } => true,
+        Leakage { .. } | Preview { .. } | ReadChunk { .. } | Validate { .. } => true,
         _ => false,
     }
 }
@@ -50,8 +50,8 @@ impl Studio {
     /// Closes the document: its id ends, and jobs about it are cancelled.
     pub(super) fn leave(&mut self) {
         if let Some(Document::Draft(mut document)) = self.document.take() {
-            self.left.retain(|left| !left.is_done());
-            self.left.extend(document.keep.take().map(Keep::leave));
+            self.pending_writes.retain(|writes| !writes.is_done());
+            self.pending_writes.extend(document.autosave.take().map(Autosave::leave));
         }
         self.live = Arc::default();
         self.document_id = DocumentId(self.document_id.0 + 1);
@@ -80,7 +80,7 @@ impl Studio {
     /// Deletes what autosave kept of the draft. Without this it can be restored.
     pub fn forget_kept(&mut self) {
         if let Some(Document::Draft(document)) = &mut self.document {
-            document.keep.iter_mut().for_each(Keep::forget);
+            document.autosave.iter_mut().for_each(Autosave::forget);
         }
     }
 

@@ -1,18 +1,64 @@
-//! Fixes as commands: padding, and the ways out of findings, each one undoable edit, found and applied as a job.
+//! Fixes of findings: found off the interface thread by a [`FixFinder`], each applied as one undoable edit.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
-use super::{Event, Finish, JobKind, Outcome, Studio};
-use crate::draft::{self, Content, Fix, PatternChoice, Structure, TrayIndex};
+use super::{Event, JobKind, Outcome, Studio};
+use crate::draft::{self, Content, Edit, Fix, PatternChoice, Structure, TrayIndex};
 use crate::error::{Error, Result};
 use crate::model::Finding;
 
+/// A revision of the draft with the choice of its pattern, to find fixes on any thread. Cheap to make: samples are shared.
+pub struct FixFinder {
+    content: Content,
+    revision: u64,
+    choice: PatternChoice,
+    structure: OnceLock<Structure>,
+    tray: OnceLock<TrayIndex>,
+}
+
+impl FixFinder {
+    pub(super) fn new(content: Content, revision: u64, choice: PatternChoice) -> Self {
+        Self { content, revision, choice, structure: OnceLock::new(), tray: OnceLock::new() }
+    }
+
+    /// True for the finder of this revision and choice.
+    pub(super) fn is_of(&self, revision: u64, choice: &PatternChoice) -> bool {
+        self.revision == revision && self.choice == *choice
+    }
+
+    /// The fixes of a finding, best first. The first call looks at the whole draft.
+    pub fn fixes(&self, finding: &Finding) -> Vec<Fix> {
+        draft::fixes_of(&self.content.dataset, self.structure(), finding, self.tray())
+    }
+
+    /// One edit with every fix that removes nothing; `None` when there is none.
+    fn safe(&self) -> Option<Edit> {
+        draft::fix_safe(&self.content.dataset, self.structure(), self.tray()).map(|(edit, _)| edit)
+    }
+
+    fn structure(&self) -> &Structure {
+        self.structure.get_or_init(|| {
+            let mut structure = Structure::of(&self.content.dataset);
+            structure.choose(self.choice.clone());
+            structure
+        })
+    }
+
+    fn tray(&self) -> &TrayIndex {
+        self.tray.get_or_init(|| TrayIndex::of(self.content.tray.clone()))
+    }
+}
+
 impl Studio {
+    /// Finds fixes of the open draft as it is now; `None` without a draft.
+    pub fn fix_finder(&self) -> Option<Arc<FixFinder>> {
+        self.draft_document().ok().map(|document| document.fix_finder())
+    }
+
     pub(super) fn fix_safe(&mut self) -> Result<Outcome> {
-        let choice = self.choice()?;
-        self.edit_later(tr!("Fix what is safe"), move |content, _| {
-            let fix = draft::fix_safe(&content.dataset, &structure(content, choice), &TrayIndex::of(content.tray.clone()));
-            Ok(fix.ok_or_else(nothing)?.0)
+        let finder = self.draft_document()?.fix_finder();
+        self.edit_later(tr!("Fix what is safe"), move |_, _| {
+            finder.safe().ok_or_else(|| Error::usage("there is nothing that can be fixed without a choice"))
         })
     }
 
@@ -23,35 +69,24 @@ impl Studio {
         Ok(Outcome::Done(Event::None))
     }
 
-    /// The ways out of a finding of the open draft, best first. May look at the whole draft: for a large one see
-    /// [`super::Command::FindFixes`].
-    pub fn fixes(&self, finding: &Finding) -> Vec<Fix> {
-        match self.draft_document() {
-            Ok(document) => {
-                let tray = document.tray_index();
-                draft::fixes_of(document.draft.dataset(), &document.structure(), finding, &tray)
-            }
-            Err(_) => Vec::new(),
-        }
-    }
-
     pub(super) fn find_fixes(&mut self, finding: usize) -> Result<Outcome> {
-        let (choice, found) = (self.choice()?, self.finding(finding)?);
-        let content = self.need_draft()?.content().clone();
-        Ok(self.start(JobKind::FindFixes, move |_| {
-            let fixes = Arc::new(fixes(&content, choice, &found));
-            Ok(Box::new(move |_: &mut Studio| Ok(Event::FixesFound { finding, fixes })) as Finish)
-        }))
+        let (finder, found) = (self.draft_document()?.fix_finder(), self.finding(finding)?);
+        self.operate(
+            JobKind::FindFixes,
+            |(finding, fixes)| Event::FixesFound { finding, fixes: Arc::new(fixes) },
+            move |_| Ok((finding, finder.fixes(&found))),
+        )
     }
 
     pub(super) fn apply_fix(&mut self, finding: usize, fix: usize) -> Result<Outcome> {
-        let (choice, found) = (self.choice()?, self.finding(finding)?);
-        self.edit_later(tr!("Fix"), move |content, _| {
-            let mut fixes = fixes(content, choice, &found);
-            if fix >= fixes.len() {
-                return Err(Error::usage(format!("there is no fix {fix}; this finding has {}", fixes.len())));
+        let (finder, found) = (self.draft_document()?.fix_finder(), self.finding(finding)?);
+        self.edit_later(tr!("Fix"), move |_, _| {
+            let mut fixes = finder.fixes(&found);
+            match fixes.len() {
+                0 => Err(Error::usage("this finding has no fix").hint("change the samples that it names")),
+                count if fix >= count => Err(Error::usage(format!("there is no fix {fix}; this finding has {count}"))),
+                _ => Ok(fixes.swap_remove(fix).edit),
             }
-            Ok(fixes.swap_remove(fix).edit)
         })
     }
 
@@ -63,23 +98,4 @@ impl Studio {
         let found = self.report.findings.get(finding).cloned();
         found.ok_or_else(|| Error::usage(format!("there is no finding {finding}")).hint("check the draft first"))
     }
-
-    fn choice(&self) -> Result<PatternChoice> {
-        Ok(self.draft_document()?.structure().choice().clone())
-    }
-}
-
-fn structure(content: &Content, choice: PatternChoice) -> Structure {
-    let mut structure = Structure::of(&content.dataset);
-    structure.choose(choice);
-    structure
-}
-
-fn fixes(content: &Content, choice: PatternChoice, finding: &Finding) -> Vec<Fix> {
-    let tray = TrayIndex::of(content.tray.clone());
-    draft::fixes_of(&content.dataset, &structure(content, choice), finding, &tray)
-}
-
-fn nothing() -> Error {
-    Error::usage("there is nothing that can be fixed without a choice")
 }

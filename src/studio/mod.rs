@@ -22,6 +22,7 @@ pub use crate::model::RowRef;
 pub use command::{Command, Event, Outcome};
 pub use document::{Document, DraftDocument, OpenDataset, Server};
 pub use document_id::DocumentId;
+pub use fix::FixFinder;
 pub use job_kind::JobKind;
 pub use project::{Project, Recoverable, is_project, open_project, recoverable, save_project};
 pub use replay::{check_expectation, replay, run_line};
@@ -38,6 +39,7 @@ use crate::error::{Error, Result};
 use crate::jobs::{Job, JobContext, JobId, Jobs, Latest, Progress};
 use crate::model::Report;
 use crate::ops;
+use crate::raster;
 use crate::remote::{self, Traffic};
 use crate::validate::LiveCheck;
 
@@ -105,10 +107,10 @@ pub struct Studio {
     live: Arc<Mutex<LiveCheck>>,
     checks_by_itself: bool,
     /// Where drafts are kept while they are changed.
-    autosave: Option<PathBuf>,
+    autosave_folder: Option<PathBuf>,
     autosave_patience: Option<Duration>,
     /// What autosave still writes of drafts that are not open any more.
-    left: Vec<project::Left>,
+    pending_writes: Vec<project::PendingWrites>,
     log: VecDeque<LogLine>,
     pending: Vec<Event>,
     filter: filter::FilterState,
@@ -130,9 +132,9 @@ impl Studio {
             live_check: Latest::new(),
             live: Arc::default(),
             checks_by_itself: true,
-            autosave: None,
+            autosave_folder: None,
             autosave_patience: None,
-            left: Vec::new(),
+            pending_writes: Vec::new(),
             log: VecDeque::new(),
             pending: Vec::new(),
             filter: filter::FilterState::default(),
@@ -201,6 +203,9 @@ impl Studio {
             Command::Filter { filters } => self.filter(filters),
             Command::SaveRows { query, target } => self.save_rows(query, target),
             Command::Leakage { request } => self.leakage(request),
+            Command::Preview { request } => {
+                self.operate(JobKind::Preview, |_| Event::None, move |ctx| raster::preview(&request, ctx))
+            }
             Command::Write { options } => self.write(options),
             Command::WriteTortilla { options } => self.write_tortilla(options),
             Command::Verify { paths, depth } => self.verify(paths, depth),

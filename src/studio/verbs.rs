@@ -283,7 +283,7 @@ impl Studio {
 
     pub(super) fn show(&mut self, mut document: Document) {
         if let Document::Draft(draft) = &mut document {
-            draft.keep = self.keeper();
+            draft.autosave = self.new_autosave();
         }
         self.forget_kept();
         self.live_check.cancel();

@@ -18,7 +18,7 @@ use crate::gui::widgets::{self, Button, EmptyState, Mark, Note, TextField, Tone,
 use crate::jobs::AsyncValue;
 use crate::model::{FieldSpec, IdFault, Payload, SampleKind, Value, check_sample_id, dtype_name, is_padding};
 use crate::raster::{RasterInfo, RasterSource, describe};
-use crate::studio::{Command, Document, RowRef};
+use crate::studio::{Command, Document, DocumentId, RowRef};
 
 /// Storage and raster header of a sample.
 pub struct Asset {
@@ -234,7 +234,7 @@ fn buttons_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, at: R
 }
 
 /// Each sample has its own text fields, so that undo history is not shared.
-fn field_id(serial: u64, at: RowRef, name: &str) -> Id {
+fn field_id(serial: DocumentId, at: RowRef, name: &str) -> Id {
     Id::unique("sample-field").with((serial, at.level, at.row, name))
 }
 

@@ -10,10 +10,10 @@ use crate::draft::{Care, Fix};
 use crate::gui::icons;
 use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::sample_status::finding_sample;
-use crate::gui::session::revision;
+use crate::gui::session::{Key, revision};
 use crate::gui::theme::{self, Tokens, font};
 use crate::gui::widgets::{self, Button, EmptyState, RowScroll, Tone, VirtualRows, paint};
-
+use crate::jobs::AsyncValue;
 use crate::model::{Finding, Location, Report, Rule, Severity};
 use crate::studio::{Command, Document};
 
@@ -27,8 +27,10 @@ pub struct ProblemsState {
     rows: Vec<Line>,
     made_for: Option<(Arc<Report>, usize)>,
     changes: usize,
-    /// Fixes of findings that were visible.
+    /// Fixes of findings that were visible, by index.
     fixes: HashMap<usize, Vec<Fix>>,
+    /// Fixes that are being found: by the state of the draft and by visible findings.
+    finding: AsyncValue<(Key, Vec<usize>), HashMap<usize, Vec<Fix>>>,
 }
 
 /// Largest number of fix buttons a line; tooltips show what they change.
@@ -45,6 +47,21 @@ enum Line {
 }
 
 impl ProblemsState {
+    /// Finds the fixes of these findings off the interface thread. They are kept until the report changes.
+    fn find_fixes(&mut self, cx: &PanelContext<'_>, report: &Arc<Report>, visible: Vec<usize>) {
+        let key = ((cx.session.serial, revision(cx.studio)), visible);
+        if let Some(Ok(found)) = self.finding.get(&key) {
+            self.fixes.extend(found.clone());
+            return;
+        }
+        let Some(finder) = cx.studio.fix_finder() else { return };
+        let (report, visible) = (report.clone(), key.1.clone());
+        self.finding.update(cx.jobs, key, tr!("Look for fixes"), move |ctx| {
+            let one = |index: usize| ctx.check().map(|()| (index, finder.fixes(&report.findings[index])));
+            visible.into_iter().map(one).collect()
+        });
+    }
+
     fn refresh(&mut self, report: &Arc<Report>) {
         let same = self.made_for.as_ref().is_some_and(|(known, _)| Arc::ptr_eq(known, report));
         if same && self.made_for.as_ref().is_some_and(|(_, changes)| *changes == self.changes) {
@@ -53,6 +70,7 @@ impl ProblemsState {
         if !same {
             self.selected = self.selected.filter(|&selected| selected < report.findings.len());
             self.fixes.clear();
+            self.finding = AsyncValue::default();
         }
         self.made_for = Some((report.clone(), self.changes));
         let mut groups: BTreeMap<(Severity, Rule), Vec<usize>> = BTreeMap::new();
@@ -139,8 +157,8 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     let (mut scroll, rows) = (state.scroll, &state.rows);
     // Findings of an older revision must not change the draft.
     let fixable = cx.document().is_some_and(|document| document.draft().is_some()) && !cx.studio.is_checking();
-    let (fixes, studio) = (&mut state.fixes, cx.studio);
-    let mut chosen_fix = None;
+    let fixes = &state.fixes;
+    let (mut wanted, mut chosen_fix) = (Vec::new(), None);
     let out = list.show(ui, &mut scroll, |ui, row, rect, response| {
         let line = rows[row as usize];
         let (Line::Group(index, ..) | Line::Child(index) | Line::Single(index)) = line;
@@ -155,8 +173,10 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
         });
         let mut room = rect;
         if fixable && !matches!(line, Line::Group(..)) {
-            let fixes = fixes.entry(index).or_insert_with(|| studio.fixes(finding));
-            room.max.x = fixes_width(ui, rect, fixes);
+            match fixes.get(&index) {
+                Some(fixes) => room.max.x = fixes_width(ui, rect, fixes),
+                None => wanted.push(index),
+            }
         }
         line_ui(ui, rect, room.right(), line, finding, chosen, response.hovered());
         if let Some(fixes) = fixes.get(&index).filter(|_| room.right() < rect.right())
@@ -168,6 +188,9 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
         response.clone().on_hover_text(format!("{} ({rule}, §{})", finding.message, finding.rule.section()));
     });
     state.scroll = scroll;
+    if !wanted.is_empty() {
+        state.find_fixes(cx, &report, wanted);
+    }
     if let Some(edit) = chosen_fix {
         cx.session.problems = state;
         return cx.run(Command::Edit { edit });

@@ -63,7 +63,10 @@ pub struct EditRequest {
     pub become_generation: Option<Generation>,
 }
 
-/// Changes a file, or every part; gives the path of what was changed.
+/// Changes footer and collection of a file, or of every part, and gives the path of what was changed.
+///
+/// # Errors
+/// For a dataset of another generation, a table or collection that does not fit, and files that can't be read or written.
 pub fn edit_tortilla(request: &EditRequest, ctx: &JobContext) -> Result<PathBuf> {
     if request.output.is_none() && is_remote(&request.input) {
         let error = Error::usage("a file on another machine can't be changed where it is").at_path(&request.input);

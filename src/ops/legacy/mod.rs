@@ -50,8 +50,10 @@ pub fn is_taco_name(path: &Path) -> bool {
     path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("taco"))
 }
 
-/// Writes a draft as TORTILLA 0.5, or as TACO 0.2 when the target is called so. Placeholders are left out: the generation knows
-/// none.
+/// Writes a draft as TORTILLA 0.5, or as TACO 0.2 when the target ends in `.taco`. Padding is left out: these generations have none.
+///
+/// # Errors
+/// For values that these generations can't hold, a target that a sample is read from, and files that can't be read or written.
 pub fn write_first_generation(dataset: &Dataset, options: &TortillaOptions, ctx: &JobContext) -> Result<Built> {
     let mut options = options.clone();
     if options.collection.is_none() && is_taco_name(&options.target) {
@@ -159,8 +161,10 @@ fn old_extent(value: &Json) -> Json {
     serde_json::json!({ "spatial": listed("spatial"), "temporal": listed("temporal") })
 }
 
-/// Writes the samples that were asked for. Of a TORTILLA or TACO every column and byte stays as it is; other generations are
-/// mapped.
+/// Writes the selected samples. Of a TORTILLA or TACO every column and byte stays as it is; other generations are mapped.
+///
+/// # Errors
+/// For a selection without samples, missing parts, and files that can't be read or written. Then nothing is written.
 pub fn compile(request: &CompileRequest, ctx: &JobContext) -> Result<Built> {
     let reader = container::open(&request.input, ctx)?;
     if same_file(&request.input, &request.options.target) {

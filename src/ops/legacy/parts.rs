@@ -54,8 +54,10 @@ impl Lacking {
     }
 }
 
-/// An error that names the parts that are missing or were left out, unless `allow`: then it is a warning, and a finding for each.
-/// Of other datasets nothing is missing.
+/// Findings for parts that are missing or were left out; other datasets have none. With `allow` each is a warning as well.
+///
+/// # Errors
+/// Without `allow`, when a part is missing: the error names the parts.
 pub fn need_all_parts(reader: &dyn ContainerReader, allow: bool, ctx: &JobContext) -> Result<Vec<Finding>> {
     let Some(lacking) = Lacking::of(reader) else { return Ok(Vec::new()) };
     if !allow {

@@ -12,7 +12,10 @@ use crate::table::cell_text;
 /// The word in `tortilla:file_format` that says: a tortilla in the tortilla.
 const NESTED: &str = "TORTILLA";
 
-/// `new` in the type of `old`. `whose` names the sample of a row.
+/// `new` converted to the type of `old`. `whose` names the sample of a row.
+///
+/// # Errors
+/// When a value does not fit the type.
 pub fn in_type_of(name: &str, old: &ArrayRef, new: &ArrayRef, whose: &dyn Fn(usize) -> String) -> Result<ArrayRef> {
     let (from, to) = (new.data_type(), old.data_type());
     // A column without a type takes any.
@@ -44,7 +47,10 @@ pub fn in_type_of(name: &str, old: &ArrayRef, new: &ArrayRef, whose: &dyn Fn(usi
     Ok(done.unwrap_or_else(|| new_null_array(to, new.len())))
 }
 
-/// An error where a sample would become a nested tortilla, or stop being one: its bytes stay what they are.
+/// Checks that no sample becomes a nested tortilla or stops being one: its bytes stay the same.
+///
+/// # Errors
+/// For the first sample whose format changes that way.
 pub fn check_formats(old: &ArrayRef, new: &ArrayRef, whose: &dyn Fn(usize) -> String) -> Result<()> {
     let nested = |array: &ArrayRef| -> Vec<bool> {
         let Ok(text) = cast(array, &DataType::Utf8) else { return vec![false; array.len()] };

@@ -15,8 +15,11 @@ use crate::model::Skeleton;
 /// The column that keeps the old ids.
 const OLD_ID: &str = "tortilla:id";
 
-/// Gives samples in the same place one id. Gives what was renamed: nothing where the ids agree, or where the trees differ in
-/// more than ids.
+/// Gives samples at the same position of every root the same id, and lists the renamed ones. Renames nothing where ids agree, or
+/// where the trees differ in more than ids.
+///
+/// # Errors
+/// When the old ids can't be kept in `tortilla:id`.
 pub fn align_ids(assembly: &mut Assembly) -> Result<Vec<RenamedSample>> {
     let Some(slots) = slots_of(&assembly.tree) else { return Ok(Vec::new()) };
     let tree = assembly.tree.clone();

@@ -97,6 +97,9 @@ const KNOWN: [Known; 14] = [
 pub type NewColumns = Vec<(Field, String, ArrayRef)>;
 
 /// Maps the columns of a level. `batch` holds the file's own columns; `choices` come before the table.
+///
+/// # Errors
+/// When a column can't be converted.
 pub fn map_level(level: usize, batch: &RecordBatch, choices: &[FieldChoice]) -> Result<(NewColumns, Vec<FieldMapping>)> {
     let mut columns: NewColumns = Vec::new();
     let mut list = Vec::new();
@@ -173,7 +176,10 @@ pub fn map_level(level: usize, batch: &RecordBatch, choices: &[FieldChoice]) -> 
     Ok((columns, list))
 }
 
-/// An error for a choice that no column answers to, with the levels or columns that there are.
+/// Checks that every choice names a column that exists.
+///
+/// # Errors
+/// For a choice without such a column, with the levels or columns that exist.
 pub fn check_choices(choices: &[FieldChoice], list: &[FieldMapping], levels: usize) -> Result<()> {
     for choice in choices {
         if let Some(level) = choice.level.filter(|level| *level >= levels) {

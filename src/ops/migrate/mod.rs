@@ -117,8 +117,11 @@ pub(super) fn assembly_of(reader: &dyn ContainerReader, ctx: &JobContext) -> Res
     if is_other_generation(reader) { Ok(lay_out(reader, &[], ctx)?.0) } else { Assembly::of_reader(reader, ctx) }
 }
 
-/// Maps the dataset, checks it, and writes it where the request says so. A tree that 2.0 can't hold is no error: then nothing is
-/// written, and the findings say why.
+/// Maps the dataset to 2.0, checks it, and writes it where the request says so. A tree that 2.0 can't hold gives findings, and
+/// nothing is written.
+///
+/// # Errors
+/// For a dataset of 2.0, wrong choices, missing parts, and files that can't be read or written.
 pub fn migrate(request: &MigrateRequest, ctx: &JobContext) -> Result<Migrated> {
     let reader = container::open(&request.input, ctx)?;
     if !is_other_generation(reader.as_ref()) {

@@ -113,7 +113,7 @@ struct Shared {
 }
 
 /// Keeps one draft.
-pub(in crate::studio) struct Keep {
+pub(in crate::studio) struct Autosave {
     sender: Sender<Message>,
     shared: Arc<(Mutex<Shared>, Condvar)>,
     sent: u64,
@@ -123,8 +123,8 @@ pub(in crate::studio) struct Keep {
     thread: Option<std::thread::JoinHandle<()>>,
 }
 
-impl Keep {
-    /// A keeper that writes into `folder` once something changes.
+impl Autosave {
+    /// A new_autosave that writes into `folder` once something changes.
     pub fn new(folder: PathBuf) -> Self {
         let (sender, receiver) = channel();
         let shared: Arc<(Mutex<Shared>, Condvar)> = Arc::default();
@@ -164,8 +164,8 @@ impl Keep {
     }
 
     /// The document is closed: pending changes are still written, in the background.
-    pub fn leave(mut self) -> Left {
-        Left(self.thread.take())
+    pub fn leave(mut self) -> PendingWrites {
+        PendingWrites(self.thread.take())
     }
 
     /// Throws an older journal away once everything that was noted is on the disk.
@@ -209,26 +209,26 @@ impl Keep {
     }
 }
 
-impl Drop for Keep {
+impl Drop for Autosave {
     fn drop(&mut self) {
         // The end of the program is no decision to throw the draft away.
         let (closed, _) = channel();
         drop(std::mem::replace(&mut self.sender, closed));
-        drop(Left(self.thread.take()));
+        drop(PendingWrites(self.thread.take()));
     }
 }
 
 /// The thread that writes on what a draft left behind. The end of the program waits for it, but not for ever.
-pub(in crate::studio) struct Left(Option<std::thread::JoinHandle<()>>);
+pub(in crate::studio) struct PendingWrites(Option<std::thread::JoinHandle<()>>);
 
-impl Left {
+impl PendingWrites {
     /// True when everything is written.
     pub fn is_done(&self) -> bool {
         self.0.as_ref().is_none_or(std::thread::JoinHandle::is_finished)
     }
 }
 
-impl Drop for Left {
+impl Drop for PendingWrites {
     fn drop(&mut self) {
         let Some(thread) = self.0.take() else { return };
         let end = Instant::now() + PATIENCE;
@@ -376,9 +376,9 @@ mod tests {
     fn what_is_taken_back_after_the_journal_was_made_short_can_be_restored() {
         let folder = tempfile::tempdir().expect("has a temporary folder");
         let mut draft = Draft::new();
-        let mut keep = Keep::new(folder.path().to_owned());
+        let mut autosave = Autosave::new(folder.path().to_owned());
         let project = |draft: &Draft| Project { content: draft.content().clone(), ..Project::default() };
-        let mut note = |draft: &Draft, change| keep.note(change, None, project(draft), &Origin::Empty, None);
+        let mut note = |draft: &Draft, change| autosave.note(change, None, project(draft), &Origin::Empty, None);
         let set = |key: &str, text: String| Edit::SetCollection { key: key.into(), value: Some(text.into()) };
         let long = "x".repeat(BYTES_MAX as usize);
         for edit in [set("id", "one".into()), set("description", long), set("title", "kept".into()), set("title", "gone".into())] {
@@ -397,8 +397,8 @@ mod tests {
         let edit = set("title", "last".into());
         draft.apply(edit.clone()).expect("applies");
         note(&draft, Change::Do(edit));
-        keep.settle();
-        let journal = keep.path().expect("is there");
+        autosave.settle();
+        let journal = autosave.path().expect("is there");
         let restored = restore(&journal, &JobContext::default()).expect("restores");
         assert_eq!(restored.trouble, None);
         assert!(restored.draft.content() == draft.content(), "what is restored is not what was kept");
@@ -415,24 +415,24 @@ mod tests {
         // Nothing can be written below a file.
         std::fs::write(&auto, b"in the way").expect("writes");
         let mut draft = Draft::new();
-        let mut keep = Keep::new(auto.clone());
-        let mut change = |keep: &mut Keep, text: &str| {
+        let mut autosave = Autosave::new(auto.clone());
+        let mut change = |autosave: &mut Autosave, text: &str| {
             let edit = Edit::SetCollection { key: text.into(), value: Some(text.into()) };
             let before = Project { content: draft.content().clone(), ..Project::default() };
             draft.apply(edit.clone()).expect("applies");
             let after = Project { content: draft.content().clone(), ..Project::default() };
-            keep.note(Change::Do(edit), Some(before), after, &Origin::Empty, None);
-            keep.settle();
+            autosave.note(Change::Do(edit), Some(before), after, &Origin::Empty, None);
+            autosave.settle();
         };
-        change(&mut keep, "one");
-        assert!(keep.path().is_none() && keep.take_trouble().is_some());
+        change(&mut autosave, "one");
+        assert!(autosave.path().is_none() && autosave.take_trouble().is_some());
         std::fs::remove_file(&auto).expect("removes");
-        change(&mut keep, "two");
-        change(&mut keep, "three");
-        assert!(keep.settle() && keep.take_trouble().is_none());
-        let restored = restore(&keep.path().expect("is there"), &JobContext::default()).expect("restores");
+        change(&mut autosave, "two");
+        change(&mut autosave, "three");
+        assert!(autosave.settle() && autosave.take_trouble().is_none());
+        let restored = restore(&autosave.path().expect("is there"), &JobContext::default()).expect("restores");
         assert!(restored.draft.content() == draft.content(), "what failed first is there too");
-        drop(keep);
+        drop(autosave);
         assert_eq!(recoverable(&auto).len(), 1, "the end of the program throws nothing away");
     }
 
@@ -443,14 +443,21 @@ mod tests {
         // Takes what is sent and never writes it.
         let thread = std::thread::spawn(move || drop((asked.recv(), receiver)));
         let shared = Arc::default();
-        let keep =
-            Keep { sender, shared, sent: 0, begun: false, patience: PATIENCE, slow_told: Cell::new(false), thread: Some(thread) };
-        let mut keep = keep.with_patience(Duration::from_millis(20));
+        let autosave = Autosave {
+            sender,
+            shared,
+            sent: 0,
+            begun: false,
+            patience: PATIENCE,
+            slow_told: Cell::new(false),
+            thread: Some(thread),
+        };
+        let mut autosave = autosave.with_patience(Duration::from_millis(20));
         let edit = Edit::SetCollection { key: "id".into(), value: Some("one".into()) };
-        keep.note(Change::Do(edit), None, Project::default(), &Origin::Empty, None);
+        autosave.note(Change::Do(edit), None, Project::default(), &Origin::Empty, None);
         let began = Instant::now();
-        assert!(!keep.settle(), "it is not there");
-        drop(keep);
+        assert!(!autosave.settle(), "it is not there");
+        drop(autosave);
         assert!(began.elapsed() < Duration::from_secs(20), "it ended");
         drop(answer);
     }
@@ -458,12 +465,12 @@ mod tests {
     #[test]
     fn what_a_stopped_process_left_beside_its_journals_is_removed() {
         let folder = tempfile::tempdir().expect("has a temporary folder");
-        let mut keep = Keep::new(folder.path().to_owned());
+        let mut autosave = Autosave::new(folder.path().to_owned());
         let edit = Edit::SetCollection { key: "id".into(), value: Some("kept".into()) };
         let project = Project::default();
-        keep.note(Change::Do(edit), Some(project.clone()), project, &Origin::Other, None);
-        keep.settle();
-        drop(keep);
+        autosave.note(Change::Do(edit), Some(project.clone()), project, &Origin::Other, None);
+        autosave.settle();
+        drop(autosave);
         let names = || {
             let entries = std::fs::read_dir(folder.path()).expect("reads").flatten();
             let mut names: Vec<String> = entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();

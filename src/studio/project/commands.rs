@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use serde_json::Value as Json;
 
-use super::autosave::{Change, FileMark, Keep, Origin, ProjectFile};
+use super::autosave::{Autosave, Change, FileMark, Origin, ProjectFile};
 use super::file::{Project, open_project, real_path, save_project, save_project_if};
 use super::journal::{forget, own_journal, restore};
 use crate::container::is_same_file;
@@ -21,7 +21,7 @@ use crate::studio::{Event, Finish, JobKind, LogLevel, Outcome, Studio};
 impl Studio {
     /// Has every draft kept in this folder while it is changed; nothing is kept without one.
     pub fn set_autosave(&mut self, folder: Option<PathBuf>) {
-        self.autosave = folder;
+        self.autosave_folder = folder;
     }
 
     /// How long a change waits until autosave has the one before on the disk; seconds when this is not called. What is not there
@@ -33,7 +33,7 @@ impl Studio {
     /// The journal of the open draft, once something was changed.
     pub fn journal(&self) -> Option<PathBuf> {
         match &self.document {
-            Some(Document::Draft(document)) => document.keep.as_ref()?.path(),
+            Some(Document::Draft(document)) => document.autosave.as_ref()?.path(),
             _ => None,
         }
     }
@@ -41,16 +41,16 @@ impl Studio {
     /// The failure of autosave since the last call.
     pub fn autosave_trouble(&self) -> Option<String> {
         match &self.document {
-            Some(Document::Draft(document)) => document.keep.as_ref()?.take_trouble(),
+            Some(Document::Draft(document)) => document.autosave.as_ref()?.take_trouble(),
             _ => None,
         }
     }
 
-    pub(in crate::studio) fn keeper(&self) -> Option<Keep> {
-        let keep = self.autosave.clone().map(Keep::new)?;
+    pub(in crate::studio) fn new_autosave(&self) -> Option<Autosave> {
+        let autosave = self.autosave_folder.clone().map(Autosave::new)?;
         Some(match self.autosave_patience {
-            Some(patience) => keep.with_patience(patience),
-            None => keep,
+            Some(patience) => autosave.with_patience(patience),
+            None => autosave,
         })
     }
 
@@ -88,7 +88,7 @@ impl Studio {
                     if document.draft.revision() == revision {
                         document.draft.mark_saved();
                         document.origin = Origin::Project(file);
-                        document.keep.iter_mut().for_each(Keep::forget);
+                        document.autosave.iter_mut().for_each(Autosave::forget);
                     }
                 }
                 Ok(Event::ProjectSaved(path))
@@ -144,13 +144,13 @@ impl Studio {
                 studio.show(Document::Draft(Box::new(document)));
                 // Kept anew before the old journal goes, so that no moment is without one.
                 if let Some(Document::Draft(document)) = &mut studio.document
-                    && document.keep.is_some()
+                    && document.autosave.is_some()
                 {
                     let (recipe, before) = (document.recipe.clone(), document.as_project());
                     document.note(Change::Recipe(recipe), Some(before));
                     // A journal in another folder is a file of the user: it stays.
-                    if whole && let Ok(journal) = own_journal(studio.autosave.as_deref(), &path) {
-                        document.keep.iter().for_each(|keep| keep.supersede(journal.clone()));
+                    if whole && let Ok(journal) = own_journal(studio.autosave_folder.as_deref(), &path) {
+                        document.autosave.iter().for_each(|autosave| autosave.supersede(journal.clone()));
                     }
                 }
                 Ok(Event::DocumentChanged)
@@ -159,7 +159,7 @@ impl Studio {
     }
 
     pub(in crate::studio) fn forget(&mut self, path: &Path) -> Result<Outcome> {
-        forget(&own_journal(self.autosave.as_deref(), path)?);
+        forget(&own_journal(self.autosave_folder.as_deref(), path)?);
         Ok(Outcome::Done(Event::None))
     }
 

@@ -10,4 +10,4 @@ mod tables;
 pub use file::{Project, is_project, open_project, save_project};
 pub use journal::{Recoverable, recoverable};
 
-pub(super) use autosave::{Change, Keep, Left, Origin, ProjectFile};
+pub(super) use autosave::{Autosave, Change, Origin, PendingWrites, ProjectFile};

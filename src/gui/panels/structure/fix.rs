@@ -14,25 +14,30 @@ use crate::gui::sample_status::finding_sample;
 use crate::gui::session::{Key, revision};
 use crate::gui::theme::{self, font, text_style};
 use crate::gui::widgets::{self, Button, Tone, paint};
-use crate::jobs::AsyncValue;
+use crate::jobs::{AsyncValue, State};
 use crate::model::{Finding, SampleKind};
 use crate::studio::{Command, Document};
 
 /// Identifies a fix whose plan covers all similar roots.
 type Wanted = (Key, PatternChoice, u32, FixVerb, Care);
 
+/// State of the draft, report and selection, root, and position in the pattern: identifies a fault.
+type Of = (Key, usize, u32, Option<u32>);
+
 /// State of the panel.
 #[derive(Default)]
 pub struct FixState {
-    of: Option<(Key, usize, u32, Option<u32>)>,
+    of: Option<Of>,
     fault: Option<Fault>,
+    /// Fixes of the fault, found off the interface thread.
+    fixes: AsyncValue<Of, Vec<Fix>>,
     chosen: usize,
     plan: AsyncValue<Wanted, Option<Arc<Plan>>>,
     /// The plan to show once it is ready.
     asked: Option<Wanted>,
 }
 
-/// A fault with its fixes.
+/// A fault.
 struct Fault {
     title: String,
     rule: &'static str,
@@ -41,7 +46,7 @@ struct Fault {
     last: String,
     text: String,
     now: Vec<(String, bool)>,
-    fixes: Vec<Fix>,
+    finding: Finding,
     /// Number of roots of the same shape.
     alike: u64,
     root: u32,
@@ -67,9 +72,9 @@ fn refresh(cx: &mut PanelContext<'_>, document: &Document) {
         return;
     }
     let lens = cx.session.structure.lens.clone();
-    let fault = cell_fault(cx, document, &lens, root, position, at.level == 0).or_else(|| {
+    let fault = cell_fault(document, &lens, root, position, at.level == 0).or_else(|| {
         let finding = report.findings.iter().find(|finding| finding_sample(finding) == Some(at))?;
-        finding_fault(cx, document, finding, root)
+        finding_fault(document, finding, root)
     });
     let state = &mut cx.session.structure.fix;
     let mut next = FixState { of, fault, ..FixState::default() };
@@ -77,17 +82,14 @@ fn refresh(cx: &mut PanelContext<'_>, document: &Document) {
     if state.of.as_ref().is_some_and(|old| (old.0, old.2, old.3) == (key, root, position)) {
         (next.plan, next.asked, next.chosen) = (std::mem::take(&mut state.plan), state.asked.take(), state.chosen);
     }
+    if let (Some(fault), Some(of), Some(finder)) = (&next.fault, of, cx.studio.fix_finder()) {
+        let finding = fault.finding.clone();
+        next.fixes.update(cx.jobs, of, tr!("Look for fixes"), move |_| Ok(finder.fixes(&finding)));
+    }
     *state = next;
 }
 
-fn cell_fault(
-    cx: &PanelContext<'_>,
-    document: &Document,
-    lens: &Lens,
-    root: u32,
-    position: Option<u32>,
-    whole: bool,
-) -> Option<Fault> {
+fn cell_fault(document: &Document, lens: &Lens, root: u32, position: Option<u32>, whole: bool) -> Option<Fault> {
     let draft = document.draft()?;
     let structure = document.structure()?;
     if !structure.worst(root as usize).is_fault() {
@@ -106,7 +108,6 @@ fn cell_fault(
     let place = places.get(position as usize)?;
     let node = lens.pattern.get(position as usize)?;
     let finding = draft::fault_of(draft.dataset(), root as usize)?;
-    let fixes = cx.studio.fixes(&finding);
     let id = document.id(crate::studio::RowRef { level: 0, row: root })?.to_owned();
     let mut path: Vec<String> = lens.path(position).iter().map(|id| (*id).to_owned()).collect();
     path.pop();
@@ -171,7 +172,7 @@ fn cell_fault(
         last: tr!("position {position} ({id})", position = node.position, id = node.id),
         text,
         now,
-        fixes,
+        finding,
         alike,
         root,
         above,
@@ -179,9 +180,8 @@ fn cell_fault(
     })
 }
 
-fn finding_fault(cx: &PanelContext<'_>, document: &Document, finding: &Finding, root: u32) -> Option<Fault> {
+fn finding_fault(document: &Document, finding: &Finding, root: u32) -> Option<Fault> {
     document.draft()?;
-    let fixes = cx.studio.fixes(finding);
     let mut path: Vec<String> = finding_sample(finding)
         .and_then(|at| document.path(at))
         .map(|path| path.0.iter().map(|id| id.to_string()).collect())
@@ -194,7 +194,7 @@ fn finding_fault(cx: &PanelContext<'_>, document: &Document, finding: &Finding, 
         last,
         text: finding.message.clone(),
         now: Vec::new(),
-        fixes,
+        finding: finding.clone(),
         alike: 0,
         root,
         above: Vec::new(),
@@ -269,7 +269,12 @@ fn chips_ui<'a>(
 
 fn fixes_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, fault: &Fault) {
     let t = theme::tokens(ui);
-    if fault.fixes.is_empty() {
+    let fixes = match &cx.session.structure.fix.fixes.state() {
+        State::Ready(fixes) => (*fixes).clone(),
+        State::Failed(_) => Vec::new(),
+        State::NotAsked | State::Pending => return,
+    };
+    if fixes.is_empty() {
         ui.label(
             RichText::new(tr!("No fix is known for this: only you can tell what belongs here."))
                 .text_style(text_style("small12"))
@@ -277,8 +282,8 @@ fn fixes_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, fault: 
         );
         return;
     }
-    let chosen = cx.session.structure.fix.chosen.min(fault.fixes.len() - 1);
-    let fix = &fault.fixes[chosen];
+    let chosen = cx.session.structure.fix.chosen.min(fixes.len() - 1);
+    let fix = &fixes[chosen];
     let after = siblings_after(&fix.preview.1, &fault.above);
     ui.label(RichText::new(tr!("After the fix")).font(font::semibold(12.0)));
     match after {
@@ -294,7 +299,7 @@ fn fixes_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, fault: 
     }
     ui.add_space(4.0);
     ui.label(RichText::new(tr!("Fix" in "heading")).font(font::semibold(12.0)));
-    for (index, fix) in fault.fixes.iter().enumerate() {
+    for (index, fix) in fixes.iter().enumerate() {
         if choice_ui(ui, fix, index == chosen) {
             cx.session.structure.fix.chosen = index;
         }
