@@ -155,7 +155,7 @@ pub enum Command {
         /// The file.
         path: PathBuf,
     },
-    /// Opens a draft that autosave kept: [`super::Studio::recoverable`].
+    /// Opens a draft that autosave kept: [`recoverable`](super::recoverable).
     Restore {
         /// The journal.
         path: PathBuf,
