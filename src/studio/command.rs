@@ -13,7 +13,6 @@ use crate::jobs::JobId;
 use crate::model::{NodePath, Profile};
 use crate::ops;
 use crate::query::{Filter, Query, QueryResult};
-use crate::raster::PreviewRequest;
 
 /// What changes the open document or writes a file. Scripts and logs hold commands as JSON.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
@@ -225,11 +224,6 @@ pub enum Command {
         /// Which column, and what counts.
         #[serde(default)]
         request: LeakageRequest,
-    },
-    /// Renders a raster and drops the picture: scripts measure with it what a preview reads.
-    Preview {
-        /// What of which file.
-        request: PreviewRequest,
     },
     /// Checks the draft and writes it.
     Write {

@@ -46,7 +46,6 @@ impl Command {
             }
             Self::Edit { edit } => base.edit(edit),
             Self::Extend { calls, .. } | Self::SetRecipe { recipe: calls } => calls.iter_mut().for_each(|call| base.call(call)),
-            Self::Preview { request } => base.asset(request.source.asset_mut()),
             Self::Write { options } => base.join(&mut options.target),
             Self::WriteTortilla { options } => base.join(&mut options.target),
             Self::Convert { input, open, options } | Self::Repair { input, open, options } => {

@@ -23,11 +23,11 @@ pub(super) struct Leaving {
 
 /// True for a command whose result is about the open document alone.
 pub(super) fn is_about_document(command: &Command) -> bool {
-    use Command::{Filter, FindFixes, FindPattern, Leakage, LoadLevel, Preview, Query, ReadChunk, Validate};
+    use Command::{Filter, FindFixes, FindPattern, Leakage, LoadLevel, Query, ReadChunk, Validate};
     match command {
         Query { path, .. } => path.is_none(),
         FindFixes { .. } | FindPattern { .. } | LoadLevel { .. } | Filter { .. } => true,
-        Leakage { .. } | Preview { .. } | ReadChunk { .. } | Validate { .. } => true,
+        Leakage { .. } | ReadChunk { .. } | Validate { .. } => true,
         _ => false,
     }
 }

@@ -55,8 +55,6 @@ pub enum JobKind {
     PoolStatistics,
     /// Looks for leaks between the parts of a split.
     Leakage,
-    /// Renders a raster.
-    Preview,
     /// Decodes a chunk, named so.
     ReadChunk(String),
     /// Writes the draft.
@@ -123,7 +121,6 @@ impl JobKind {
             Self::Filter => tr!("Filter").into(),
             Self::PoolStatistics => tr!("Pool statistics").into(),
             Self::Leakage => tr!("Look for leaks").into(),
-            Self::Preview => tr!("Read the raster").into(),
             Self::ReadChunk(chunk) => tr!("Read {chunk}", chunk),
             Self::Write(path) => tr!("Write {path}", path = path.display()),
             Self::Verify => tr!("Verify what was written").into(),

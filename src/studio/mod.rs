@@ -39,7 +39,6 @@ use crate::error::{Error, Result};
 use crate::jobs::{Job, JobContext, JobId, Jobs, Latest, Progress};
 use crate::model::Report;
 use crate::ops;
-use crate::raster;
 use crate::remote::{self, Traffic};
 use crate::validate::LiveCheck;
 
@@ -203,9 +202,6 @@ impl Studio {
             Command::Filter { filters } => self.filter(filters),
             Command::SaveRows { query, target } => self.save_rows(query, target),
             Command::Leakage { request } => self.leakage(request),
-            Command::Preview { request } => {
-                self.operate(JobKind::Preview, |_| Event::None, move |ctx| raster::preview(&request, ctx))
-            }
             Command::Write { options } => self.write(options),
             Command::WriteTortilla { options } => self.write_tortilla(options),
             Command::Verify { paths, depth } => self.verify(paths, depth),
