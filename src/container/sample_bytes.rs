@@ -27,7 +27,7 @@ const CHUNK: usize = 1 << 20;
 const AHEAD_BYTES: u64 = 16 << 20;
 const AHEAD_FILES: usize = 32;
 /// Maximum number of containers kept open.
-const HELD_MAX: usize = 64;
+const OPEN_CONTAINERS_MAX: usize = 64;
 
 /// Fills a buffer from an offset; sequential sources ignore the offset.
 type ReadAt = dyn FnMut(u64, &mut [u8]) -> Result<()>;
@@ -55,7 +55,7 @@ pub struct Copied {
 /// The sources of one copy: open containers and the damaged samples found.
 #[derive(Default)]
 pub struct Sources {
-    containers: Mutex<HashMap<Arc<Path>, Arc<Held>>>,
+    containers: Mutex<HashMap<Arc<Path>, Arc<OpenContainer>>>,
     /// Index of the first planned remote file that is not prefetched yet.
     ahead: Mutex<usize>,
     on_damage: OnDamage,
@@ -64,57 +64,57 @@ pub struct Sources {
 }
 
 /// An open container.
-struct Held {
+struct OpenContainer {
     file: ByteSource,
-    stated: OnceLock<Stated>,
+    stated: OnceLock<ChecksumSource>,
     /// Checksums in the central directory of a remote archive, read when local headers lack them.
-    far: OnceLock<Option<Checksums>>,
+    remote_directory: OnceLock<Option<Checksums>>,
     /// Versions already found equal to this container.
     accepted: RwLock<Vec<Arc<Stamp>>>,
 }
 
 /// Where a container stores the checksums of its members.
-enum Stated {
+enum ChecksumSource {
     /// It has none.
-    Nowhere,
+    None,
     /// In the central directory.
     Directory(Checksums),
     /// In each member's local header: used when the directory is unreadable or remote.
     Headers,
 }
 
-impl Held {
+impl OpenContainer {
     fn new(file: ByteSource) -> Self {
-        Self { file, stated: OnceLock::new(), far: OnceLock::new(), accepted: RwLock::default() }
+        Self { file, stated: OnceLock::new(), remote_directory: OnceLock::new(), accepted: RwLock::default() }
     }
 
     /// Where the container stores checksums; retried after a temporary failure.
-    fn stated(&self) -> Result<&Stated> {
+    fn stated(&self) -> Result<&ChecksumSource> {
         if let Some(known) = self.stated.get() {
             return Ok(known);
         }
         let found = match is_archive(&self.file)? {
-            false => Stated::Nowhere,
+            false => ChecksumSource::None,
             // A remote directory may be larger than the copied data, while local headers are fetched with the data.
-            true if self.file.is_remote() => Stated::Headers,
+            true if self.file.is_remote() => ChecksumSource::Headers,
             true => match settled(Directory::read(&self.file))? {
-                Ok(directory) => Stated::Directory(Checksums::of(&directory)),
-                Err(_) => Stated::Headers,
+                Ok(directory) => ChecksumSource::Directory(Checksums::of(&directory)),
+                Err(_) => ChecksumSource::Headers,
             },
         };
         Ok(self.stated.get_or_init(|| found))
     }
 
     /// The checksums in the central directory of a remote archive; `None` when the directory is unreadable.
-    fn far(&self) -> Result<Option<&Checksums>> {
-        if let Some(known) = self.far.get() {
+    fn remote_directory(&self) -> Result<Option<&Checksums>> {
+        if let Some(known) = self.remote_directory.get() {
             return Ok(known.as_ref());
         }
         let found = match self.file.is_remote() {
             true => settled(Directory::read(&self.file))?.ok().map(|directory| Checksums::of(&directory)),
             false => None,
         };
-        Ok(self.far.get_or_init(|| found).as_ref())
+        Ok(self.remote_directory.get_or_init(|| found).as_ref())
     }
 
     /// Checks that ranges of the version `stamp` are valid in the open container.
@@ -125,7 +125,7 @@ impl Held {
         }
         self.file.expect(stamp)?;
         // Modification times are coarse and can be set: a known directory digest decides.
-        if let (Some(directory), Stated::Directory(own)) = (stamp.directory, self.stated()?)
+        if let (Some(directory), ChecksumSource::Directory(own)) = (stamp.directory, self.stated()?)
             && own.digest != directory
         {
             return Err(changed(self.file.path(), stamp, self.file.stamp()));
@@ -138,16 +138,18 @@ impl Held {
     fn crc(&self, offset: u64, size: u64, is_known: bool) -> Result<Option<u32>> {
         let way = self.stated()?;
         let stated = match way {
-            Stated::Nowhere => return Ok(None),
-            Stated::Directory(checksums) => checksums.stated(&self.file, offset, size)?,
-            Stated::Headers => match (stated_before(&self.file, offset, size)?, self.file.is_remote()) {
-                (None, true) => self.far()?.map(|far| far.stated(&self.file, offset, size)).transpose()?.flatten(),
+            ChecksumSource::None => return Ok(None),
+            ChecksumSource::Directory(checksums) => checksums.stated(&self.file, offset, size)?,
+            ChecksumSource::Headers => match (stated_before(&self.file, offset, size)?, self.file.is_remote()) {
+                (None, true) => {
+                    self.remote_directory()?.map(|checksums| checksums.stated(&self.file, offset, size)).transpose()?.flatten()
+                }
                 (stated, _) => stated,
             },
         };
         match (stated, way) {
             (Some(crc), _) => Ok(Some(crc)),
-            (None, Stated::Headers) if !self.file.is_remote() => {
+            (None, ChecksumSource::Headers) if !self.file.is_remote() => {
                 let error = Error::new(Kind::Damaged, "the archive's directory can't be read, so the data can't be verified");
                 Err(take_another(error).at_path(self.file.path()))
             }
@@ -184,8 +186,8 @@ impl SourceCheck {
     pub fn check(&self, source: &RowSource, name: &dyn Fn() -> String, ctx: &JobContext) -> Result<()> {
         let RowSource::Asset { path: AssetPath::Range { container, offset, size, stamp }, .. } = source else { return Ok(()) };
         let checked = self.0.container(container, *offset, *size, stamp.as_ref()).and_then(|held| match held.stated()? {
-            Stated::Nowhere => Ok(()),
-            Stated::Directory(_) | Stated::Headers => self.0.stream(source, name, ctx, &mut |_| Ok(())).map(drop),
+            ChecksumSource::None => Ok(()),
+            ChecksumSource::Directory(_) | ChecksumSource::Headers => self.0.stream(source, name, ctx, &mut |_| Ok(())).map(drop),
         });
         checked.map_err(|error| named(error, &name()))
     }
@@ -216,13 +218,13 @@ impl Sources {
         Ok(self.damaged.into_inner().unwrap_or_else(PoisonError::into_inner).into_iter().collect())
     }
 
-    fn container(&self, path: &Arc<Path>, offset: u64, size: u64, stamp: Option<&Arc<Stamp>>) -> Result<Arc<Held>> {
+    fn container(&self, path: &Arc<Path>, offset: u64, size: u64, stamp: Option<&Arc<Stamp>>) -> Result<Arc<OpenContainer>> {
         let held = {
             let mut open = self.containers.lock().unwrap_or_else(PoisonError::into_inner);
             match open.get(path) {
                 Some(held) => held.clone(),
                 None => {
-                    if open.len() >= HELD_MAX {
+                    if open.len() >= OPEN_CONTAINERS_MAX {
                         let mut unchanged = Ok(());
                         open.retain(|_, held| {
                             let used = Arc::strong_count(held) > 1;
@@ -233,7 +235,7 @@ impl Sources {
                         });
                         unchanged?;
                     }
-                    let held = Arc::new(Held::new(ByteSource::open_for(&AssetPath::range(path.clone(), offset, size))?));
+                    let held = Arc::new(OpenContainer::new(ByteSource::open_for(&AssetPath::range(path.clone(), offset, size))?));
                     open.insert(path.clone(), held.clone());
                     held
                 }
@@ -385,7 +387,13 @@ impl Sources {
     }
 
     /// Compares a computed CRC-32 with the container's for the range.
-    fn compare(&self, held: &Held, (offset, size, is_known): (u64, u64, bool), crc: u32, name: &dyn Fn() -> String) -> Result<()> {
+    fn compare(
+        &self,
+        held: &OpenContainer,
+        (offset, size, is_known): (u64, u64, bool),
+        crc: u32,
+        name: &dyn Fn() -> String,
+    ) -> Result<()> {
         let damage = match held.crc(offset, size, is_known) {
             Ok(Some(stated)) if stated != crc => {
                 // A file being modified is reported as changed, not as damaged.

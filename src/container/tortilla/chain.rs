@@ -1,7 +1,7 @@
-//! Streamable TACO 0.2 datasets ("Facilitating dataset streaming with TOGs"): the footer is a linked list of Parquet objects. The
-//! header locates the first one, the samples of level 0; the metadata key `pointer` of each object locates the next as
-//! `OFFSETLENGTH(offset, length)`, and is NULL in the last, which lists the chunks. In every object `tortilla:root` is the
-//! parent's row in the previous object. Offsets are relative to the beginning of the file. A list that leaves the file or
+//! Streamable TACO 0.2 datasets ("Facilitating dataset streaming with TOGs"): the footer is a linked list ("chain") of Parquet
+//! objects. The header locates the first one, the samples of level 0; the metadata key `pointer` of each object locates the
+//! next as `OFFSETLENGTH(offset, length)`, and is NULL in the last, which lists the chunks. In every object `tortilla:root` is
+//! the parent's row in the previous object. Offsets are relative to the beginning of the file. A list that leaves the file or
 //! overlaps itself is an error with the offset.
 
 use std::sync::Arc;
