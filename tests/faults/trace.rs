@@ -56,7 +56,7 @@ impl Fault {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Point {
     pub fault: Fault,
-    call: String,
+    pub call: String,
     number: usize,
 }
 
