@@ -373,7 +373,7 @@ impl<'a> Planner<'a> {
     }
 
     /// Keys of an ORDER BY: the place of a result column, or an expression.
-    #[allow(clippy::type_complexity)]
+    #[allow(clippy::type_complexity, reason = "a key is a place or an expression, with its options")]
     fn order_keys(&self, order: &OrderBy, columns: usize) -> Result<Vec<(std::result::Result<usize, Expr>, OrderByOptions)>> {
         let keys = match &order.kind {
             OrderByKind::All(options) => return Ok((0..columns).map(|at| (Ok(at), *options)).collect()),
@@ -557,7 +557,7 @@ impl<'a> Planner<'a> {
     }
 
     /// Columns of the result, sorted.
-    #[allow(clippy::too_many_arguments)]
+    #[allow(clippy::too_many_arguments, reason = "the parts of one SELECT, used once")]
     fn result(
         &self,
         frame: LazyFrame,
