@@ -1,8 +1,8 @@
 //! Decides whether an action is enabled, and why not.
 
 use super::action::Action;
+use super::document_key::revision;
 use super::panel_context::PanelContext;
-use super::session::revision;
 use crate::model::SampleKind;
 use crate::ops::is_other_generation;
 

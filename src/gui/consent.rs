@@ -6,20 +6,9 @@ use std::path::PathBuf;
 use super::App;
 use super::dialogs::Dialog;
 use super::dropped_paths;
-use super::panel_context::Request;
+use super::panel_context::{Agreement, Request};
 use crate::consent;
 use crate::studio::{Command, Server};
-
-/// What the user agrees to.
-#[derive(Clone)]
-pub enum Agreement {
-    /// Start these programs with exactly these arguments.
-    Programs(Vec<Vec<String>>),
-    /// Read files of projects from these servers.
-    Servers(Vec<String>),
-    /// Watch these folders.
-    Watching(Vec<PathBuf>),
-}
 
 impl App {
     /// Asks before programs start; true when the command waits for the answer. Scripts can't answer: for them the studio refuses

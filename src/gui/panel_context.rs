@@ -54,13 +54,24 @@ pub enum Request {
     /// Handle this although unsaved changes are discarded.
     Anyway(Box<Request>),
     /// Record the user's agreement for the session, then handle the request.
-    Agreed(super::consent::Agreement, Box<Request>),
+    Agreed(Agreement, Box<Request>),
     /// Save the draft, then handle this.
     SaveFirst(Box<Request>),
     /// Restore the old contents that an interrupted write left aside, and open them.
     RestoreAside(PathBuf),
     /// Replace this project file by the draft, then handle the request.
     Replace(PathBuf, Option<Box<Request>>),
+}
+
+/// What the user agrees to.
+#[derive(Clone)]
+pub enum Agreement {
+    /// Start these programs with exactly these arguments.
+    Programs(Vec<Vec<String>>),
+    /// Read files of projects from these servers.
+    Servers(Vec<String>),
+    /// Watch these folders.
+    Watching(Vec<PathBuf>),
 }
 
 /// The context of a panel.

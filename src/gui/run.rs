@@ -7,6 +7,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use super::renderer::Renderer;
 use super::script_runner::Verdict;
 use super::single_instance;
 use super::theme::Theme;
@@ -20,43 +21,6 @@ use crate::studio::{Studio, crash, read_script};
 
 /// Environment variable with the renderers that failed in this start.
 const TRIED: &str = "TACO_STUDIO_RENDERERS_TRIED";
-
-/// A renderer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Renderer {
-    /// OpenGL.
-    Glow,
-    /// Vulkan, Metal, DirectX.
-    Wgpu,
-    /// The same without a graphics card.
-    Software,
-}
-
-impl Renderer {
-    /// In the order in which they are tried.
-    pub const ALL: [Renderer; 3] = [Renderer::Glow, Renderer::Wgpu, Renderer::Software];
-
-    /// Its name for `--renderer`.
-    pub fn name(self) -> &'static str {
-        match self {
-            Renderer::Glow => "glow",
-            Renderer::Wgpu => "wgpu",
-            Renderer::Software => "software",
-        }
-    }
-}
-
-impl std::str::FromStr for Renderer {
-    type Err = Error;
-
-    fn from_str(text: &str) -> Result<Self> {
-        Renderer::ALL
-            .into_iter()
-            .find(|renderer| renderer.name() == text)
-            .ok_or_else(|| Error::usage(format!("there is no renderer {text}")).hint("use glow, wgpu or software"))
-    }
-}
 
 /// How to open the window.
 #[derive(Clone, Debug, Default)]

@@ -4,6 +4,7 @@ use std::collections::{BTreeSet, HashSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use super::document_key::{Key, revision};
 use super::frame_watchdog::FrameWatchdog;
 use super::outline;
 use super::panels::{
@@ -16,9 +17,6 @@ use crate::jobs::{AsyncValue, JobId, Jobs};
 use crate::model::{Sample, SamplePath};
 use crate::raster::RasterInfo;
 use crate::studio::{Command, Document, DocumentId, Recoverable, RowRef, Studio};
-
-/// Identifies a state of the document: (document id, revision).
-pub type Key = (DocumentId, u64);
 
 /// Totals of a dataset.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -183,9 +181,4 @@ impl Session {
         }
         self.level = self.level.min(document.tree().levels.len().saturating_sub(1));
     }
-}
-
-/// The draft's revision; 0 for a dataset opened for reading.
-pub fn revision(studio: &Studio) -> u64 {
-    studio.document().and_then(Document::draft).map_or(0, |draft| draft.revision())
 }

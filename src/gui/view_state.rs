@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::dock::Dock;
-use super::run::Renderer;
+use super::renderer::Renderer;
 use super::settings::Settings;
 use super::theme::Theme;
 use crate::folders::config_dir;

@@ -9,9 +9,9 @@ use egui::{Frame, Margin, Rect, RichText, Role, ScrollArea, Sense, Stroke, Ui, W
 
 use super::{Next, foot_ui, head_ui};
 use crate::extensions::{JoinBy, JoinLevel, JoinPreview, JoinRequest, join_preview};
+use crate::gui::document_key::{Key, revision};
 use crate::gui::icons;
 use crate::gui::panel_context::{PanelContext, Request};
-use crate::gui::session::{Key, revision};
 use crate::gui::theme::{self, Tokens, font, text_style};
 use crate::gui::widgets::{self, Button, Note, Segment, note_ui, paint, segmented};
 use crate::jobs::AsyncValue;

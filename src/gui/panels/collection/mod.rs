@@ -2,9 +2,9 @@
 //! [`PAUSE_S`] after the last key.
 
 mod json_pointer;
+pub mod state;
 mod tabs;
 
-use std::collections::HashMap;
 use std::sync::OnceLock;
 use std::time::Duration;
 
@@ -20,7 +20,7 @@ use crate::gui::widgets::{self, Button, EmptyState, Note, Segment, TextField, To
 use crate::model::{Collection, KNOWN_KEYS, Location, Rule, Severity, TASKS};
 use crate::studio::Command;
 use json_pointer::{new_contact, parts_of, strings_at, text_at, with_value};
-use tabs::{Tab, TabsState};
+use state::Tab;
 
 /// Frames after which a field that has not taken the focus counts as absent.
 const FOCUS_FRAMES: u8 = 20;
@@ -28,61 +28,6 @@ const FOCUS_FRAMES: u8 = 20;
 const PAUSE_S: f64 = 0.25;
 const REQUIRED: [&str; 7] = ["id", "dataset_version", "description", "licenses", "providers", "tasks", "taco_version"];
 const TITLE_LENGTH: usize = 250;
-
-#[derive(Default)]
-struct Typed {
-    text: String,
-    since_s: Option<f64>,
-}
-
-/// State of the panel.
-#[derive(Default)]
-pub struct FormState {
-    typed: HashMap<String, Typed>,
-    focus: Option<String>,
-    /// Frames since the focus was requested.
-    waited: u8,
-    /// Set to bring the panel to the front.
-    pub show: bool,
-    /// The focused field of this form.
-    field: Option<Id>,
-    /// The action to perform once the typed text is an edit.
-    then: Option<Action>,
-    /// State of the other tabs.
-    pub(super) tabs: TabsState,
-}
-
-impl FormState {
-    /// Puts the focus into a field, named as in findings.
-    pub fn focus(&mut self, field: &str) {
-        self.focus = Some(field.to_owned());
-    }
-
-    /// Discards uncommitted text of fields whose pointer has this prefix.
-    pub(super) fn forget(&mut self, prefix: &str) {
-        self.typed.retain(|pointer, _| !pointer.starts_with(prefix));
-    }
-
-    /// Takes Undo or Redo from a focused field of the form, whose text belongs to the draft's history. Returns the action when no
-    /// typed text has to become an edit first.
-    pub fn take_over(&mut self, action: Action) -> Option<Action> {
-        if !self.is_typing() {
-            return Some(action);
-        }
-        self.then = Some(action);
-        None
-    }
-
-    /// True when this widget is a text field of the form.
-    pub fn is_own(&self, focused: Option<Id>) -> bool {
-        focused.is_some() && self.field == focused
-    }
-
-    /// True while typed text has not become an edit.
-    pub fn is_typing(&self) -> bool {
-        self.typed.values().any(|typed| typed.since_s.is_some())
-    }
-}
 
 /// Context of the fields: the panel's state and the rest of the context, borrowed separately.
 pub(super) struct Form<'a, 'b> {

@@ -6,6 +6,7 @@ use egui_plot::{GridMark, PlotPoint, Polygon, Text};
 use serde_json::{Value as Json, json};
 
 use super::json_pointer::text_at;
+use super::state::Tab;
 use super::{Form, Look};
 use crate::draft::Edit;
 use crate::extensions::builtin;
@@ -19,65 +20,6 @@ use crate::gui::widgets::plot::{self, Axes};
 use crate::gui::widgets::{self, Button, Note, TextField, note_ui, paint};
 use crate::model::Collection;
 use crate::studio::Command;
-
-/// The tabs.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Tab {
-    /// Fields of every dataset.
-    #[default]
-    General,
-    /// `labels:*`.
-    Labels,
-    /// `optical:*`.
-    Bands,
-    /// `publications`, `sci:*`.
-    Papers,
-    /// `split:strategy`.
-    Split,
-    /// `rai:*`.
-    Rai,
-    /// The raw JSON.
-    Json,
-}
-
-impl Tab {
-    /// Every tab with its title.
-    pub const ALL: [(Tab, &'static str); 7] = [
-        (Tab::General, mark!("General")),
-        (Tab::Labels, mark!("Labels")),
-        (Tab::Bands, mark!("Bands")),
-        (Tab::Papers, mark!("Papers")),
-        (Tab::Split, mark!("Split")),
-        (Tab::Rai, "RAI"),
-        (Tab::Json, "JSON"),
-    ];
-
-    /// The tab of a field, named as in findings.
-    pub fn of(field: &str) -> Tab {
-        let key = field.split('/').next().unwrap_or_default();
-        match key.split_once(':').map_or(key, |(prefix, _)| prefix) {
-            "labels" => Tab::Labels,
-            "optical" => Tab::Bands,
-            "publications" | "sci" => Tab::Papers,
-            "split" => Tab::Split,
-            "rai" => Tab::Rai,
-            _ => Tab::General,
-        }
-    }
-}
-
-/// Uncommitted text of the tabs.
-#[derive(Default)]
-pub struct TabsState {
-    /// The visible tab.
-    pub tab: Tab,
-    /// The JSON while it is edited.
-    json: Option<String>,
-    json_error: Option<String>,
-    bibtex: String,
-    bibtex_error: Option<String>,
-    sensor_error: Option<String>,
-}
 
 /// Completeness of the description: present and missing parts.
 pub fn completeness(collection: &Collection) -> (usize, Vec<&'static str>) {

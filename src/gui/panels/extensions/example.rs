@@ -6,56 +6,21 @@ use std::time::Instant;
 
 use egui::{Frame, Margin, Rect, RichText, Role, Sense, Stroke, Ui, WidgetInfo, pos2, vec2};
 
+use super::state::{Added, Example};
 use super::targets::Group;
 use crate::error::Result;
 use crate::extensions::{self, ExtensionCall, builtin};
 use crate::gui::action::Action;
+use crate::gui::document_key::revision;
 use crate::gui::icons;
 use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::panels::structure::fix::sample_counted;
-use crate::gui::session::{Key, revision};
 use crate::gui::theme::{self, font, text_style};
 use crate::gui::widgets::{self, Button, Note, Tone, note_ui, paint};
-use crate::jobs::{AsyncValue, JobContext};
+use crate::jobs::JobContext;
 use crate::model::{Dataset, Payload, Tortilla, dtype_name};
 use crate::studio::{Command, Document};
 use crate::table::value_text;
-
-/// One column to be added.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Added {
-    /// The level; `None` for fields of the collection.
-    pub level: Option<usize>,
-    /// The column's name.
-    pub name: String,
-    /// Its type.
-    pub kind: String,
-    /// A value from the first root.
-    pub example: String,
-    /// True when the level has the column already.
-    pub there: bool,
-}
-
-/// Result of running the calls over one root.
-#[derive(Clone, Debug, Default)]
-pub struct Example {
-    /// The columns, in order.
-    pub columns: Vec<Added>,
-    /// Id of the root.
-    pub root: String,
-    /// Errors of samples that failed.
-    pub failures: Vec<String>,
-    /// Bytes of all targeted samples.
-    pub bytes: u64,
-    /// Duration for one root, in seconds.
-    pub root_s: f64,
-}
-
-/// State of the preview.
-#[derive(Default)]
-pub struct ExampleState {
-    slot: AsyncValue<(Key, String), Arc<Example>>,
-}
 
 /// Runs these calls over the first root that is not padding.
 pub fn example_of(dataset: &Dataset, calls: &[ExtensionCall], ctx: &JobContext) -> Result<Example> {

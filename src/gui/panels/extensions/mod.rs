@@ -4,123 +4,25 @@
 mod example;
 mod form;
 mod recipes;
+pub mod state;
 mod targets;
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use egui::{Frame, Margin, Rect, RichText, Role, ScrollArea, Sense, Stroke, Ui, UiBuilder, WidgetInfo, pos2, vec2};
 
-use crate::extensions::{Entry, ExtensionCall, Registry, Scope, builtin};
+use crate::extensions::{Entry, Scope};
 use crate::gui::action::Action;
+use crate::gui::document_key::revision;
 use crate::gui::icons;
 use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::panels::structure;
-use crate::gui::session::{Key, revision};
 use crate::gui::theme::{self, font, text_style};
 use crate::gui::widgets::{self, EmptyState, TextField, paint};
 use crate::model::SampleKind;
 use crate::studio::{Document, RowRef};
-use example::ExampleState;
-use form::Typed;
+use state::{Choice, ExtensionsState};
 use targets::Group;
-
-/// The choice for one extension.
-#[derive(Clone, Debug, Default)]
-pub struct Choice {
-    /// True when it is to run.
-    pub on: bool,
-    /// Its options, as typed.
-    pub typed: Typed,
-    /// One flag a group; empty until the groups are known.
-    pub ticked: Vec<bool>,
-}
-
-/// State of the panel. Choices are kept for the next document.
-pub struct ExtensionsState {
-    registry: Registry,
-    filter: String,
-    /// Keyed by name.
-    pub choices: BTreeMap<String, Choice>,
-    focus: String,
-    groups: Arc<Vec<Group>>,
-    made_for: Option<Key>,
-    /// Replace columns of the same name.
-    pub replace: bool,
-    pub(super) example: ExampleState,
-    pub(super) recipes: recipes::RecipesState,
-}
-
-impl Default for ExtensionsState {
-    fn default() -> Self {
-        Self {
-            registry: builtin(),
-            filter: String::new(),
-            choices: BTreeMap::new(),
-            focus: "stac".into(),
-            groups: Arc::default(),
-            made_for: None,
-            replace: false,
-            example: ExampleState::default(),
-            recipes: Default::default(),
-        }
-    }
-}
-
-impl ExtensionsState {
-    /// The state for the next document: keeps choices, drops computed values.
-    pub fn for_next_document(&mut self) -> Self {
-        let mut choices = std::mem::take(&mut self.choices);
-        choices.values_mut().for_each(|choice| choice.ticked.clear());
-        Self { choices, focus: std::mem::take(&mut self.focus), ..Self::default() }
-    }
-
-    /// The calls for the choices, in list order; an error text while options are invalid.
-    pub fn calls(&self) -> Result<Vec<ExtensionCall>, String> {
-        let mut calls = Vec::new();
-        for entry in self.registry.entries() {
-            let Some(choice) = self.choices.get(entry.name).filter(|choice| choice.on) else { continue };
-            let options = form::options_of(&(entry.options)(), &choice.typed)
-                .map_err(|(option, why)| format!("{}, {}: {why}", crate::text::of(entry.title), option.replace('_', " ")))?;
-            (entry.make)(&options).map_err(|error| format!("{}: {error}", crate::text::of(entry.title)))?;
-            let made = targets::calls(entry, &options, &self.groups, &choice.ticked);
-            if made.is_empty() {
-                return Err(tr!("{extension} has no target.", extension = crate::text::of(entry.title)));
-            }
-            calls.extend(made);
-        }
-        // Consecutive calls of one level share one pass over the pixels.
-        let first = |call: &ExtensionCall| self.registry.entries().iter().find(|entry| entry.name == call.extension);
-        calls.sort_by_key(|call| match first(call).map(|entry| entry.scope) {
-            Some(Scope::Sample) => (0, call.target.level),
-            Some(Scope::Tortilla) => (1, 0),
-            _ => (2, 0),
-        });
-        Ok(calls)
-    }
-
-    /// Sets the choices to exactly these calls.
-    pub fn adopt(&mut self, calls: &[ExtensionCall]) {
-        self.choices.clear();
-        for call in calls {
-            let Some(entry) = self.registry.entries().iter().find(|entry| entry.name == call.extension) else { continue };
-            let choice = self.choices.entry(entry.name.to_owned()).or_default();
-            choice.on = true;
-            choice.typed = form::typed_of(&call.options);
-            let more = targets::ticked(&self.groups, &call.target);
-            match choice.ticked.is_empty() {
-                true => choice.ticked = more,
-                false => choice.ticked.iter_mut().zip(more).for_each(|(on, more)| *on |= more),
-            }
-            self.focus = entry.name.to_owned();
-        }
-    }
-
-    /// The groups of the open draft.
-    pub(super) fn groups(&self) -> &Arc<Vec<Group>> {
-        &self.groups
-    }
-}
 
 /// The cost of a run as text.
 fn cost_of(name: &str) -> (&'static str, &'static str) {

@@ -5,22 +5,13 @@ use std::path::PathBuf;
 
 use egui::{Frame, Margin, Ui};
 
+use super::state::RecipesState;
 use crate::container::write_document;
 use crate::extensions::ExtensionCall;
 use crate::folders::config_dir;
 use crate::gui::icons;
 use crate::gui::panel_context::PanelContext;
 use crate::gui::widgets::{self, Button, Note, TextField, note_ui};
-
-/// State of the recipe line.
-#[derive(Default)]
-pub struct RecipesState {
-    names: Option<Vec<String>>,
-    current: String,
-    /// Typed name of a new recipe.
-    naming: Option<String>,
-    error: Option<String>,
-}
 
 fn folder() -> Option<PathBuf> {
     Some(config_dir()?.join("recipes"))

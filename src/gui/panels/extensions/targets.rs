@@ -6,7 +6,7 @@ use serde_json::Value as Json;
 
 use crate::draft::PositionState;
 use crate::extensions::{Entry, ExtensionCall, Made, Scope, Target};
-use crate::gui::panels::structure::Lens;
+use crate::gui::panels::structure::state::Lens;
 use crate::model::SampleKind;
 
 /// Samples that are selected together: those of one level with one parent, or all roots.

@@ -2,67 +2,33 @@
 //! first, and cached on disk.
 
 mod pictures;
+pub mod state;
 
 use std::sync::Arc;
 
-use arrow::array::{Array, UInt32Array};
+use arrow::array::UInt32Array;
 use arrow::compute::{SortOptions, sort_to_indices};
 use egui::{Align, Frame, Layout, Margin, Rect, RichText, Role, Sense, Stroke, StrokeKind, Ui, WidgetInfo, pos2, vec2};
 
 use crate::container::ContainerReader;
 use crate::error::{Error, Result};
 use crate::gui::action::Action;
-use crate::gui::filters;
-use crate::gui::icons;
+use crate::gui::document_key::revision;
 use crate::gui::panel_context::{PanelContext, Request};
-use crate::gui::session::{Key, revision};
 use crate::gui::theme::{self, font};
-use crate::gui::widgets::{self, Button, EmptyState, RowScroll, Segment, VirtualRows, paint};
-use crate::jobs::{AsyncValue, JobContext};
+use crate::gui::widgets::{self, Button, EmptyState, Segment, VirtualRows, paint};
+use crate::gui::{filters, icons};
+use crate::jobs::JobContext;
 use crate::model::is_padding;
 use crate::raster::{BandChoice, Preset};
 use crate::studio::{Document, RowRef};
 use pictures::{Pictures, Shown};
+use state::GalleryState;
 
 const CAPTION: f32 = 24.0;
 const GAP: f32 = 10.0;
 const SMALLEST: f32 = 84.0;
 const LARGEST: f32 = 300.0;
-
-/// State of the panel.
-pub struct GalleryState {
-    made_for: Option<Key>,
-    /// The file shown of each sample, as positions below level 0.
-    file: Vec<u32>,
-    files: Vec<(Vec<u32>, String)>,
-    preset: Option<Preset>,
-    shared: bool,
-    size: f32,
-    sort: Option<String>,
-    order: AsyncValue<(Key, usize, String), Arc<Vec<u32>>>,
-    scroll: RowScroll,
-    /// Columns shown on the thumbnail and below it.
-    captions: [Option<String>; 2],
-    pictures: Pictures,
-}
-
-impl Default for GalleryState {
-    fn default() -> Self {
-        Self {
-            made_for: None,
-            file: Vec::new(),
-            files: Vec::new(),
-            preset: None,
-            shared: true,
-            size: 158.0,
-            sort: None,
-            order: AsyncValue::default(),
-            scroll: RowScroll::default(),
-            captions: [None, None],
-            pictures: Pictures::default(),
-        }
-    }
-}
 
 /// Draws the panel.
 pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {

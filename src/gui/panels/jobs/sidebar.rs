@@ -3,7 +3,7 @@
 use egui::{Frame, Margin, RichText, Role, ScrollArea, Sense, Stroke, Ui, WidgetInfo, vec2};
 use egui_plot::{Line, PlotPoints};
 
-use super::Rates;
+use super::state::Rates;
 use crate::extensions::{ExtensionCall, Failure, Target};
 use crate::gui::icons;
 use crate::gui::panel_context::PanelContext;

@@ -7,7 +7,7 @@ use egui::{
     vec2,
 };
 
-use super::Mode;
+use super::state::{Drag, Mode, Placed};
 use crate::gui::action::Action;
 use crate::gui::filters::{self, FilterKey};
 use crate::gui::icons;
@@ -19,21 +19,9 @@ use crate::gui::widgets::{self, Button, paint};
 use crate::query::Filter;
 use crate::studio::{Document, RowRef};
 
-/// Key of a scene: pointers of footprints, filter and classes; theme; view; size.
-pub type SceneKey = (usize, usize, usize, bool, [u64; 3], [u32; 2]);
-
 /// Share of a scene's margin that may be used before a new scene is requested.
 const SPENT: f64 = 0.2;
 const REACH: f32 = 4.0;
-
-/// A drag that edits the filter box.
-#[derive(Clone, Copy, Debug)]
-pub enum Drag {
-    /// A new box from this corner (plane coordinates) to the pointer.
-    Draw([f64; 2]),
-    /// A side or corner of the box: the edges that move (left, top, right, bottom), and the box in plane coordinates.
-    Edge([bool; 4], [f64; 4]),
-}
 
 /// Draws the map into `rect`.
 pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, rect: Rect) {
@@ -255,9 +243,6 @@ fn anchor(scene: &Scene, view: &MapView, rect: Rect) -> Option<(Pos2, f32)> {
     let near = [view.middle[0] + apart - apart.round(), made.middle[1]];
     Some((view.screen(rect, near), (view.scale / made.scale) as f32))
 }
-
-/// A transformed mesh: the scene's pointer, position and scale.
-pub type Placed = (usize, Pos2, f32, Arc<Mesh>);
 
 /// The scene's mesh in screen coordinates. Reuses the buffers of the last frame: a million footprints take megabytes.
 fn placed(kept: &mut Option<Placed>, scene: &Arc<Scene>, view: &MapView, rect: Rect) -> Arc<Mesh> {

@@ -1,91 +1,23 @@
 //! The map panel: footprints of the filtered samples of a level. A box drawn here and a time range are filters of the dataset.
 
 mod canvas;
+pub mod state;
 mod time;
 
 use std::sync::Arc;
 
 use egui::{Align, Frame, Key as Press, Layout, Margin, RichText, Stroke, Ui, vec2};
 
+use crate::gui::document_key::revision;
 use crate::gui::filters::{self, FilterKey, TIMES};
 use crate::gui::icons;
-use crate::gui::map::{Base, Classes, DENSITY_STEPS, Legend, MapView, Projected, Scene, TimeBars, classes_of, density_colour};
+use crate::gui::map::{DENSITY_STEPS, Legend, Projected, classes_of, density_colour};
 use crate::gui::panel_context::PanelContext;
-use crate::gui::session::{Key, revision};
 use crate::gui::theme::{self, font, text_style};
 use crate::gui::widgets::{self, Button, EmptyState, Segment, paint};
-use crate::jobs::AsyncValue;
-use crate::ops::{FootprintRequest, Footprints, footprint_sources, footprints};
+use crate::ops::{FootprintRequest, footprint_sources, footprints};
 use crate::studio::{Document, RowRef};
-
-/// Times of rows, in microseconds since 1970.
-pub type RowTimes = Arc<Vec<Option<i64>>>;
-
-/// Footprints in degrees and in plane coordinates.
-pub type Places = (Arc<Footprints>, Arc<Projected>);
-
-/// Effect of a drag on the map.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Mode {
-    /// Pans the map.
-    #[default]
-    Pan,
-    /// Draws the box of the filter.
-    Draw,
-}
-
-/// State of the panel.
-#[derive(Default)]
-pub struct MapState {
-    made_for: Option<Key>,
-    /// The level shown.
-    pub level: usize,
-    source: Option<String>,
-    colour: Option<String>,
-    /// Show sample density instead of footprints.
-    pub density: bool,
-    /// Effect of a drag.
-    pub mode: Mode,
-    /// The view; `None` fits all footprints.
-    pub view: Option<MapView>,
-    places: AsyncValue<(Key, FootprintRequest), Places>,
-    classes: AsyncValue<(Key, usize, String), Arc<Classes>>,
-    /// The base map.
-    pub base: AsyncValue<u32, Arc<Base>>,
-    /// The footprints as a mesh.
-    pub scene: AsyncValue<canvas::SceneKey, Arc<Scene>>,
-    /// The mesh as last drawn.
-    pub placed: Option<canvas::Placed>,
-    /// Key of the newest scene.
-    pub scene_key: Option<canvas::SceneKey>,
-    /// The active drag.
-    pub drag: Option<canvas::Drag>,
-    /// Times of the level's rows.
-    pub times: AsyncValue<(Key, usize, String), RowTimes>,
-    /// Histogram of the times.
-    pub bars: AsyncValue<(Key, usize, String, usize), Option<Arc<TimeBars>>>,
-    /// The time column.
-    pub time_column: Option<String>,
-    /// The range that is being dragged, in days.
-    pub brush: Option<time::Brush>,
-    /// Text of the range's bounds.
-    pub typed: [String; 2],
-    /// Time of the next playback step, in seconds of egui's clock.
-    pub next_step_s: Option<f64>,
-}
-
-impl MapState {
-    /// Footprints of the level, once known.
-    pub fn places(&self) -> Option<&Places> {
-        self.places.latest().filter(|(footprints, _)| footprints.level == self.level)
-    }
-
-    /// Colour classes, once known.
-    pub fn classes(&self) -> Option<&Arc<Classes>> {
-        self.colour.as_ref()?;
-        self.classes.latest()
-    }
-}
+use state::{MapState, Mode};
 
 /// Draws the panel.
 pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {

@@ -6,12 +6,12 @@ use std::time::Duration;
 use egui::{CursorIcon, Frame, Margin, Pos2, Rect, RichText, Role, Sense, Stroke, Ui, UiBuilder, WidgetInfo, pos2, vec2};
 use egui_plot::{Bar, BarChart, GridMark, PlotResponse, Span, VLine};
 
-use super::RowTimes;
+use super::state::{Brush, Hold, RowTimes};
+use crate::gui::document_key::revision;
 use crate::gui::filters::{self, FilterKey};
 use crate::gui::icons;
 use crate::gui::map::{TimeBars, bars_of, day_text, days_between, parse_day};
 use crate::gui::panel_context::PanelContext;
-use crate::gui::session::revision;
 use crate::gui::theme::{self, font};
 use crate::gui::widgets::plot::{self, Axes};
 use crate::gui::widgets::{self, Button, TextField, paint};
@@ -24,26 +24,6 @@ pub const HEIGHT: f32 = 128.0;
 /// Seconds between two steps of playback.
 const STEP_S: f64 = 0.8;
 const GRIP: f32 = 6.0;
-
-/// A range of days that is being dragged, both ends within.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Brush {
-    from: i64,
-    to: i64,
-    what: Hold,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Hold {
-    /// A new range, from this day.
-    New(i64),
-    /// Its first day.
-    From,
-    /// Its last day.
-    To,
-    /// All of it, held at this day.
-    Whole(i64),
-}
 
 /// Draws the strip into `rect`. `columns` are the level's columns of times.
 pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, columns: &[String], rect: Rect) {

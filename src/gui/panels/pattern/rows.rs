@@ -2,7 +2,8 @@
 
 use egui::{Rect, Role, Stroke, Ui, WidgetInfo, pos2, vec2};
 
-use super::{Listed, name_of};
+use super::name_of;
+use super::state::Listed;
 use crate::gui::icons;
 use crate::gui::panel_context::PanelContext;
 use crate::gui::theme::{self, font};

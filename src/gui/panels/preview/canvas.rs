@@ -2,16 +2,15 @@
 
 use egui::{Color32, Key, Modifiers, Painter, Pos2, Rect, Sense, Stroke, StrokeKind, Ui, UiBuilder, Vec2, pos2, vec2};
 
-use super::PreviewState;
 use super::chunks;
 use super::picture::Picture;
 use super::sidebar::number;
-use super::tools::{Mode, sibling};
-use crate::gui::icons;
+use super::state::{Mode, PreviewState, plain};
+use super::tools::sibling;
 use crate::gui::panel_context::{PanelContext, Request};
-use crate::gui::textures;
 use crate::gui::theme::{self, Tokens, font};
 use crate::gui::widgets::{self, paint};
+use crate::gui::{icons, textures};
 use crate::jobs::AsyncValue;
 use crate::raster::{PreviewRequest, RasterInfo, Window, difference, probe};
 
@@ -20,24 +19,6 @@ const REST_S: f64 = 0.15;
 /// Seconds each picture is shown in flicker mode.
 const FLIP_S: f64 = 0.7;
 const EARTH_M: f64 = 6_371_008.8;
-
-/// View of the canvas.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct View {
-    /// Centre of the view in raster pixels, and points per pixel; `None` fits the raster.
-    pub place: Option<([f64; 2], f64)>,
-    /// Time of the last change, in seconds.
-    pub moved_s: f64,
-    /// Screen pixels per raster pixel, as last drawn.
-    pub scale: f64,
-}
-
-impl View {
-    /// Fits the raster.
-    pub fn fit(&mut self) {
-        self.place = None;
-    }
-}
 
 /// Screen ⇄ raster.
 #[derive(Clone, Copy)]
@@ -310,7 +291,7 @@ fn request_closer(ui: &Ui, cx: &mut PanelContext<'_>, rect: Rect, transform: Tra
     let fit = ((rect.width() * scale) as usize, (rect.height() * scale) as usize);
     // Same resampling as for the whole raster: classes are not averaged.
     let request = PreviewRequest { window: Some(window), fit, ..whole.answer.0.clone() };
-    let wanted = super::plain(&request);
+    let wanted = plain(&request);
     state.closer_read.update(cx.jobs, wanted, tr!("Read the raster"), move |ctx| super::read(request, ctx));
 }
 

@@ -3,78 +3,22 @@
 
 use std::sync::Arc;
 
-use egui::{
-    Color32, Frame, Margin, Painter, Rect, RichText, Role, Sense, Stroke, StrokeKind, TextureHandle, Ui, WidgetInfo, pos2, vec2,
-};
+use egui::{Color32, Frame, Margin, Painter, Rect, RichText, Role, Sense, Stroke, StrokeKind, Ui, WidgetInfo, pos2, vec2};
 
 use super::canvas::Transform;
 use super::sidebar::number;
-use crate::error::Error;
-use crate::gui::icons;
+use super::state::{ChunkPicture, ChunksState};
+use crate::gui::document_key::Key as DocumentKey;
 use crate::gui::panel_context::{PanelContext, Request};
-use crate::gui::session::Key as DocumentKey;
-use crate::gui::textures;
 use crate::gui::theme::{self, Tokens, font, text_style};
 use crate::gui::widgets::{self, Button, paint};
-use crate::jobs::{AsyncValue, JobId};
+use crate::gui::{icons, textures};
 use crate::ops::{ChunkArray, ChunkPlace, ChunkRequest, chunks_of, is_streamable};
 use crate::raster::Rgba;
 use crate::studio::{Command, Document, RowRef};
 
 /// Most chunks in the list; others are selected on the picture.
 const LISTED: usize = 4096;
-
-/// A chunk as a picture, with minimum, maximum and mean.
-struct ChunkPicture {
-    image: Rgba,
-    range: [f64; 3],
-}
-
-/// State of the section.
-#[derive(Default)]
-pub struct ChunksState {
-    made_for: Option<(DocumentKey, RowRef)>,
-    list: AsyncValue<(DocumentKey, RowRef), Arc<Vec<ChunkPlace>>>,
-    chosen: u64,
-    /// Draw the chunk outlines.
-    grid: bool,
-    job: Option<JobId>,
-    failed: Option<String>,
-    /// Number and values of the chunk that was read.
-    asked: u64,
-    read: Option<(u64, Arc<ChunkArray>)>,
-    seen: AsyncValue<usize, Arc<ChunkPicture>>,
-    texture: Option<(usize, TextureHandle)>,
-}
-
-impl ChunksState {
-    /// Records the job that reads a chunk.
-    pub fn started(&mut self, job: JobId) {
-        (self.job, self.failed) = (Some(job), None);
-    }
-
-    /// Takes a chunk, if it is that of the newest job.
-    pub fn take(&mut self, job: Option<JobId>, array: ChunkArray) {
-        if self.job != job {
-            return;
-        }
-        self.job = None;
-        self.read = Some((self.asked, Arc::new(array)));
-    }
-
-    /// Records that the job failed or was cancelled. True when it is the newest job.
-    pub fn ended(&mut self, job: JobId, why: Option<&Error>) -> bool {
-        let own = self.job == Some(job);
-        if own {
-            (self.job, self.failed) = (None, why.map(ToString::to_string));
-        }
-        own
-    }
-
-    fn places(&self) -> Option<&Arc<Vec<ChunkPlace>>> {
-        self.list.latest().filter(|places| !places.is_empty())
-    }
-}
 
 /// Requests the chunk list of the selected sample.
 pub fn refresh(cx: &mut PanelContext<'_>, document: &Document, key: DocumentKey, at: RowRef) {

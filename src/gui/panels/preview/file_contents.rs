@@ -5,34 +5,20 @@ use std::sync::Arc;
 
 use egui::{Frame, Margin, Rect, RichText, Role, Ui, WidgetInfo, vec2};
 
+use super::state::FileView;
 use crate::container::read_asset;
 use crate::error::{IoContext, Result};
+use crate::gui::document_key::Key as DocumentKey;
 use crate::gui::icons;
 use crate::gui::panel_context::PanelContext;
-use crate::gui::session::Key as DocumentKey;
 use crate::gui::theme::{self, font, text_style};
-use crate::gui::widgets::{self, EmptyState, RowScroll, VirtualRows, paint};
-use crate::jobs::AsyncValue;
+use crate::gui::widgets::{self, EmptyState, VirtualRows, paint};
 use crate::model::AssetPath;
 use crate::studio::RowRef;
 
 /// Bytes that are read.
 const SHOWN: u64 = 256 << 10;
 const PER_LINE: usize = 16;
-
-/// Displayed contents of a file.
-pub struct FileView {
-    kind: &'static str,
-    lines: Vec<String>,
-    cut: bool,
-}
-
-/// State of the view.
-#[derive(Default)]
-pub struct FileState {
-    view: AsyncValue<(DocumentKey, RowRef), Arc<FileView>>,
-    scroll: RowScroll,
-}
 
 /// Draws the contents of a file; `why` is the reason for the missing picture.
 pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, key: DocumentKey, at: RowRef, why: &str) {

@@ -1,19 +1,19 @@
 //! Linked siblings side by side: pan and zoom apply to all, and each marks the same position.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use egui::{Color32, Pos2, Rect, Role, Sense, Stroke, StrokeKind, Ui, UiBuilder, Vec2, WidgetInfo, pos2, vec2};
 
 use super::canvas::{self, Transform};
-use super::picture::{Answer, Look, Picture};
+use super::picture::{Look, Picture};
+use super::state::{LinkedState, One};
 use super::tools::siblings_of;
 use super::{WHOLE, resampling_of, within};
+use crate::gui::document_key::Key as DocumentKey;
 use crate::gui::panel_context::{PanelContext, Request};
-use crate::gui::session::Key as DocumentKey;
 use crate::gui::theme::{self, font};
 use crate::gui::widgets::{self, paint};
-use crate::jobs::{AsyncValue, Jobs};
+use crate::jobs::Jobs;
 use crate::raster::{BandChoice, PreviewRequest, describe, preview};
 use crate::studio::{Document, RowRef};
 
@@ -22,22 +22,6 @@ const MOST: usize = 6;
 /// Pictures read concurrently.
 const AT_ONCE: usize = 2;
 const GAP: f32 = 2.0;
-
-/// One sibling.
-#[derive(Default)]
-struct One {
-    asked: AsyncValue<(DocumentKey, BandChoice, bool), Answer>,
-    picture: Option<Picture>,
-}
-
-/// State of the linked pictures.
-#[derive(Default)]
-pub struct LinkedState {
-    made_for: Option<DocumentKey>,
-    /// Rows in order, including the selected one.
-    rows: Vec<RowRef>,
-    others: BTreeMap<RowRef, One>,
-}
 
 impl LinkedState {
     /// Chooses the pictures: keeps the previous ones while the selection is among them, so that the layout is stable.

@@ -7,6 +7,7 @@ mod linked;
 mod picture;
 pub mod siblings;
 pub mod sidebar;
+pub mod state;
 mod tools;
 
 use std::sync::Arc;
@@ -14,110 +15,21 @@ use std::sync::Arc;
 use egui::{Ui, UiBuilder};
 
 use crate::error::Result;
+use crate::gui::document_key::{Key as DocumentKey, revision};
 use crate::gui::icons;
 use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::panels::inspector;
-use crate::gui::session::{Key as DocumentKey, revision};
 use crate::gui::widgets::{self, EmptyState};
-use crate::jobs::{AsyncValue, JobContext, State};
+use crate::jobs::{AsyncValue, JobContext};
 use crate::model::SampleKind;
-use crate::raster::{
-    BandChoice, PreviewImage, PreviewRequest, Probe, RasterInfo, RasterSource, RenderOptions, Resampling, describe, preview,
-};
+use crate::raster::{BandChoice, PreviewRequest, RasterInfo, RenderOptions, Resampling, describe, preview};
 use crate::studio::{Document, RowRef};
-use canvas::View;
-use chunks::ChunksState;
-use file_contents::FileState;
-use linked::LinkedState;
 use picture::{Answer, Look, Picture};
-use sidebar::SideState;
-use tools::{Compare, Mode};
+use state::{LinkedState, Mode, plain};
 
 /// Side of the picture of a whole raster, in pixels; detail of larger rasters is read on zoom.
 pub const WHOLE: usize = 1280;
 const SIDE: f32 = 252.0;
-
-/// State of the panel.
-#[derive(Default)]
-pub struct PreviewState {
-    shown: Option<(DocumentKey, RowRef)>,
-    /// The file.
-    pub asset: Option<RasterSource>,
-    /// Header of the file.
-    raster: Option<Arc<RasterInfo>>,
-    /// Bands, stretch and gamma; kept across samples.
-    pub options: RenderOptions,
-    /// Picture of the whole raster.
-    pub whole: Option<Picture>,
-    /// Picture of the visible part, at a higher resolution than the whole.
-    pub closer: Option<Picture>,
-    /// Pixels of the whole raster, by a request without stretch: [`plain`].
-    whole_read: AsyncValue<PreviewRequest, Answer>,
-    /// Pixels of the part that shows, likewise.
-    pub closer_read: AsyncValue<PreviewRequest, Answer>,
-    failed: Option<String>,
-    /// View of the canvas.
-    pub view: View,
-    /// The pixel under the pointer.
-    pub pixel: Option<(usize, usize)>,
-    /// Values of that pixel.
-    pub probe: AsyncValue<(RasterSource, usize, usize), Probe>,
-    /// State of the sibling strip.
-    pub siblings: siblings::SiblingsState,
-    /// State of the sidebar.
-    pub side: SideState,
-    /// How two pictures are compared.
-    pub compare: Compare,
-    /// The second picture.
-    pub other: Option<Picture>,
-    other_asked: AsyncValue<(DocumentKey, RowRef, BandChoice, bool), Answer>,
-    /// Siblings linked under one view.
-    pub linked: LinkedState,
-    /// Chunks, if the dataset is streamable.
-    pub chunks: ChunksState,
-    /// Contents of a file that is not a raster.
-    pub file: FileState,
-    /// Time of the next playback step, in seconds of egui's clock.
-    pub next_step_s: Option<f64>,
-}
-
-impl PreviewState {
-    /// Header of the raster shown.
-    pub fn info(&self) -> Option<&Arc<RasterInfo>> {
-        self.image().map(|image| &image.info)
-    }
-
-    /// The newest picture with bands and histograms.
-    pub fn image(&self) -> Option<&PreviewImage> {
-        self.whole.as_ref().map(|picture| &picture.answer.1)
-    }
-
-    /// True when the picture of the whole raster matches the newest request.
-    pub fn has_wanted_whole(&self) -> bool {
-        self.whole.as_ref().is_some_and(|whole| self.whole_read.key() == Some(&plain(&whole.answer.0)))
-    }
-
-    /// Uploads pixels read since the last frame, and records an error.
-    fn upload(&mut self, ctx: &egui::Context) {
-        let reads = [(&self.whole_read, &mut self.whole), (&self.closer_read, &mut self.closer)];
-        for (read, picture) in reads {
-            match read.state() {
-                State::Ready(answer) if picture.as_ref().is_none_or(|shown| !Arc::ptr_eq(&shown.answer, answer)) => {
-                    *picture = Some(Picture::new(ctx, answer.clone()));
-                    self.failed = None;
-                }
-                State::Failed(error) => self.failed = Some(error.to_string()),
-                _ => {}
-            }
-        }
-    }
-}
-
-/// A request without the options that are applied after reading, such as the stretch.
-pub fn plain(request: &PreviewRequest) -> PreviewRequest {
-    let options = RenderOptions { bands: request.options.bands.clone(), ..RenderOptions::default() };
-    PreviewRequest { options, ..request.clone() }
-}
 
 /// Draws the panel.
 pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {

@@ -1,20 +1,19 @@
 //! The sibling strip below the picture: thumbnails of the files beside the selected one, computed one at a time, nearest first.
 
-use std::collections::HashMap;
 use std::path::PathBuf;
 
 use egui::{Rect, Role, Sense, Stroke, StrokeKind, TextureHandle, Ui, UiBuilder, WidgetInfo, pos2, vec2};
 
+use super::state::SiblingsState;
 use super::tools::{self, siblings_of};
-use crate::gui::icons;
+use crate::gui::document_key::revision;
 use crate::gui::panel_context::{PanelContext, Request};
-use crate::gui::session::{Key, revision};
-use crate::gui::textures;
 use crate::gui::theme::{self, font};
 use crate::gui::widgets::paint;
-use crate::jobs::{AsyncValue, Jobs};
+use crate::gui::{icons, textures};
+use crate::jobs::Jobs;
 use crate::ops::{ThumbnailRequest, thumbnail};
-use crate::raster::{BandChoice, ColourMap, Rgba};
+use crate::raster::{BandChoice, ColourMap};
 use crate::studio::{Document, RowRef};
 
 /// Height of the strip.
@@ -25,16 +24,6 @@ const GAP: f32 = 6.0;
 const PLAYBACK: f32 = 76.0;
 /// Most thumbnails kept.
 const KEPT: usize = 256;
-
-/// State of the strip.
-#[derive(Default)]
-pub struct SiblingsState {
-    made_for: Option<Key>,
-    /// `None` for a file that has no picture.
-    made: HashMap<RowRef, Option<TextureHandle>>,
-    /// The thumbnail that is being computed.
-    next: AsyncValue<RowRef, Rgba>,
-}
 
 impl SiblingsState {
     fn upload(&mut self, ctx: &egui::Context) {

@@ -14,20 +14,6 @@ use crate::model::Value;
 use crate::raster::{BandIndex, BandInfo, Histogram, Limits, PixelValue, PreviewImage, Probe, RasterInfo, Stretch, indices_of};
 use crate::studio::{Document, RowRef};
 
-/// State of the sidebar.
-#[derive(Default)]
-pub struct SideState {
-    /// Limits locked across samples.
-    pub locked: Option<Vec<Option<Limits>>>,
-    /// Colour a single band by the collection's classes.
-    pub by_class: bool,
-    /// The pinned pixel.
-    pub pinned: Option<(usize, usize)>,
-    /// Show scaled values.
-    pub scaled: bool,
-    typed: [String; 2],
-}
-
 /// The classes of a labelled collection.
 #[derive(Clone, Debug, Default)]
 pub struct Classes {

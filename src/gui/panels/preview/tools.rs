@@ -2,93 +2,19 @@
 
 use std::time::Duration;
 
-use egui::{Frame, Margin, RichText, TextureHandle, Ui, vec2};
+use egui::{Frame, Margin, RichText, Ui, vec2};
 
 use super::sidebar::{band_name, band_names, classes_of, numbered};
-use crate::error::Result;
+use super::state::{Compare, Mode};
 use crate::gui::icons;
 use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::theme::{self, Tokens, font};
 use crate::gui::widgets::{self, Button, Segment};
-use crate::jobs::{AsyncValue, JobContext, Jobs};
-use crate::raster::{BandChoice, BandIndex, ColourMap, Preset, Rgba};
+use crate::raster::{BandChoice, BandIndex, ColourMap, Preset};
 use crate::studio::{Document, RowRef};
 
 /// Seconds a sibling is shown during playback.
 const PLAY_S: f64 = 0.8;
-
-/// How two pictures are compared.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Mode {
-    /// One picture.
-    #[default]
-    Off,
-    /// Alternating.
-    Flip,
-    /// Split by a line that can be dragged.
-    Swipe,
-    /// The difference.
-    Difference,
-    /// Several siblings side by side under one view.
-    Linked,
-}
-
-impl Mode {
-    fn text(self) -> &'static str {
-        match self {
-            Mode::Off => tr!("Off" in "comparison of pictures"),
-            Mode::Flip => tr!("Flip"),
-            Mode::Swipe => tr!("Swipe"),
-            Mode::Difference => tr!("Difference"),
-            Mode::Linked => tr!("Linked"),
-        }
-    }
-}
-
-/// State of the comparison.
-pub struct Compare {
-    /// How.
-    pub mode: Mode,
-    /// Index of the sibling to compare with; the previous one by default.
-    pub with: Option<RowRef>,
-    /// Position of the line, as a fraction of the width.
-    pub swipe: f32,
-    /// Id of the picture.
-    pub own_name: String,
-    /// Id of the second one.
-    pub other_name: String,
-    /// The picture of the difference.
-    pub difference: AsyncValue<(usize, usize), Rgba>,
-    /// Its texture, and the pair it belongs to.
-    pub apart: Option<(usize, usize, TextureHandle)>,
-    /// Why there is no difference.
-    pub failed: Option<String>,
-    jobs: Jobs,
-}
-
-impl Default for Compare {
-    fn default() -> Self {
-        Self {
-            mode: Mode::Off,
-            with: None,
-            swipe: 0.5,
-            own_name: String::new(),
-            other_name: String::new(),
-            difference: AsyncValue::default(),
-            apart: None,
-            failed: None,
-            jobs: Jobs::quiet(),
-        }
-    }
-}
-
-impl Compare {
-    /// Requests the difference of a pair.
-    pub fn want_difference(&mut self, pair: (usize, usize), work: impl FnOnce(&JobContext) -> Result<Rgba> + Send + 'static) {
-        let jobs = self.jobs.clone();
-        self.difference.update(&jobs, pair, tr!("Difference"), work);
-    }
-}
 
 /// The sample to compare with.
 pub fn other_of(document: &Document, at: RowRef, compare: &Compare) -> Option<RowRef> {

@@ -9,6 +9,7 @@ use egui::{
     vec2,
 };
 
+use super::state::{EditorState, Offer, Word};
 use crate::gui::icons;
 use crate::gui::sql::{self, Kind};
 use crate::gui::theme::{self, Tokens, font};
@@ -21,66 +22,9 @@ const GUTTER: f32 = 34.0;
 /// Most suggestions.
 const OFFERED: usize = 9;
 
-/// A completion.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Word {
-    /// Text to insert, with quotes.
-    pub text: String,
-    /// Text to match, without quotes.
-    pub plain: String,
-    /// Its kind: a column type, `table`, `function`.
-    pub kind: String,
-}
-
-/// State of the editor.
-#[derive(Default)]
-pub struct EditorState {
-    /// The statement.
-    pub sql: String,
-    offer: Option<Offer>,
-    /// The word whose suggestions were closed with Esc.
-    closed: Option<String>,
-    /// Requested cursor position, in characters.
-    cursor: Option<usize>,
-}
-
-struct Offer {
-    typed: Range<usize>,
-    words: Vec<Word>,
-    chosen: usize,
-    moved: bool,
-    at: Rect,
-}
-
 /// The editor's id for the focus.
 fn id() -> Id {
     Id::unique("sql")
-}
-
-impl EditorState {
-    /// The initial statement.
-    pub fn new(sql: &str) -> Self {
-        Self { sql: sql.to_owned(), ..Self::default() }
-    }
-
-    /// Replaces the typed part of a word at the cursor by its completion.
-    fn complete(&mut self, typed: Range<usize>, word: &Word) {
-        if typed.end > self.sql.len() {
-            return;
-        }
-        self.sql.replace_range(typed.clone(), &word.text);
-        self.cursor = Some(self.sql[..typed.start + word.text.len()].chars().count());
-        self.offer = None;
-    }
-
-    /// Appends text after a space.
-    pub fn append(&mut self, text: &str) {
-        if !self.sql.is_empty() && !self.sql.ends_with(char::is_whitespace) {
-            self.sql.push(' ');
-        }
-        self.sql.push_str(text);
-        self.cursor = Some(self.sql.chars().count());
-    }
 }
 
 /// Draws the editor. True when Ctrl Enter was pressed.

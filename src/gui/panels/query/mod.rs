@@ -2,27 +2,22 @@
 
 mod editor;
 pub mod rows;
+pub mod state;
 
-use std::ops::Range;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use egui::{Frame, Margin, Popup, PopupCloseBehavior, RichText, Stroke, Ui, vec2};
 
-use crate::error::Error;
-use crate::gui::filters;
-use crate::gui::icons;
 use crate::gui::panel_context::{PanelContext, Request};
-use crate::gui::session::Key;
-use crate::gui::sql;
 use crate::gui::theme::{self, font, text_style};
 use crate::gui::widgets::{self, Button, EmptyState, Note, TextField, note_ui, paint};
-use crate::jobs::JobId;
+use crate::gui::{filters, icons, sql};
 use crate::model::dtype_name;
 use crate::query::{Filter, Query, QueryResult};
 use crate::studio::{Command, Document};
-use editor::{EditorState, Word};
-use rows::{COPIED_MOST, Copied, RowsState};
+use rows::COPIED_MOST;
+use state::{Copied, Word};
 
 /// Choices of the row limit.
 const LIMITS: [(&str, Option<usize>); 5] = [
@@ -32,92 +27,6 @@ const LIMITS: [(&str, Option<usize>); 5] = [
     (mark!("10 million rows"), Some(10_000_000)),
     (mark!("All rows"), None),
 ];
-
-/// State of the panel.
-pub struct QueryState {
-    /// The editor.
-    pub editor: EditorState,
-    /// The rows.
-    pub rows: RowsState,
-    limit: usize,
-    failed: Option<(String, Vec<String>, Option<Range<usize>>)>,
-    waiting: Option<Instant>,
-    /// The job of the newest query.
-    job: Option<JobId>,
-    took: Duration,
-    /// Statement and filters of the rows shown.
-    ran: Option<(String, Vec<Filter>)>,
-    asked: Option<(String, Vec<Filter>)>,
-    words: (Option<Key>, Vec<Word>),
-    saving: String,
-}
-
-impl Default for QueryState {
-    fn default() -> Self {
-        Self {
-            editor: EditorState::new("SELECT *\nFROM data"),
-            rows: RowsState::default(),
-            limit: 1,
-            failed: None,
-            waiting: None,
-            job: None,
-            took: Duration::ZERO,
-            ran: None,
-            asked: None,
-            words: (None, Vec::new()),
-            saving: String::new(),
-        }
-    }
-}
-
-impl QueryState {
-    /// Records the job of the newest query; other answers are ignored.
-    pub fn started(&mut self, job: JobId) {
-        self.job = Some(job);
-    }
-
-    /// Takes the rows of a finished query.
-    pub fn take(&mut self, job: Option<JobId>, result: Arc<QueryResult>) {
-        if self.job != job {
-            return;
-        }
-        self.job = None;
-        self.rows.take(result);
-        self.failed = None;
-        self.took = self.waiting.take().map_or(Duration::ZERO, |since| since.elapsed());
-        self.ran = self.asked.take();
-    }
-
-    /// Takes the error of a query, or of starting one. True when this panel requested it.
-    pub fn fail(&mut self, job: Option<JobId>, error: &Error) -> bool {
-        if job.is_some() && self.job != job {
-            return false;
-        }
-        self.job = None;
-        let waited = self.waiting.take().is_some();
-        if waited {
-            let text = error.to_string();
-            let place = sql::fault(error, &self.editor.sql);
-            self.failed = Some((text, error.hints().to_vec(), place));
-            self.ran = None;
-        }
-        waited
-    }
-
-    /// Records that the query was cancelled. Rows of an older query stay visible.
-    pub fn stopped(&mut self, job: JobId) {
-        if self.job != Some(job) {
-            return;
-        }
-        self.job = None;
-        (self.waiting, self.asked, self.ran) = (None, None, None);
-    }
-
-    /// True while a query of this panel runs.
-    pub fn is_waiting(&self) -> bool {
-        self.waiting.is_some()
-    }
-}
 
 /// Draws the panel.
 pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
@@ -181,7 +90,7 @@ fn rule(ui: &Ui) {
 }
 
 fn refresh_words(cx: &mut PanelContext<'_>, document: &Document) {
-    let key = (cx.session.serial, crate::gui::session::revision(cx.studio));
+    let key = (cx.session.serial, crate::gui::document_key::revision(cx.studio));
     let state = &mut cx.session.query;
     if state.words.0 == Some(key) {
         return;

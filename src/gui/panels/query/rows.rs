@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use arrow::array::{Array, UInt32Array};
+use arrow::array::UInt32Array;
 use arrow::compute::{SortOptions, sort_to_indices};
 use egui::{Painter, Pos2, Rect, Ui, pos2};
 
@@ -13,10 +13,10 @@ use crate::error::{Error, Result};
 use crate::gui::icons;
 use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::theme::{Tokens, font};
-use crate::gui::widgets::{self, Cell, Column, Table, TableSource, TableState, paint};
+use crate::gui::widgets::{self, Cell, Column, Table, TableSource, paint};
 use crate::jobs::{AsyncValue, JobContext};
 use crate::model::SamplePath;
-use crate::ops::{ColumnSummary, json_lines, summary_of};
+use crate::ops::{ColumnSummary, summary_of};
 use crate::query::QueryResult;
 use crate::studio::RowRef;
 
@@ -25,90 +25,6 @@ pub const COPIED_MOST: usize = 100_000;
 /// Summaries computed concurrently.
 const AT_ONCE: usize = 2;
 const EXTRA: f32 = 34.0;
-
-/// Format of copied rows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Copied {
-    /// Comma-separated values.
-    Csv,
-    /// JSON objects, one a line.
-    Json,
-    /// A Markdown table.
-    Markdown,
-}
-
-/// State of the rows.
-#[derive(Default)]
-pub struct RowsState {
-    /// The rows.
-    pub result: Option<Arc<QueryResult>>,
-    /// Their columns.
-    pub columns: Vec<Column>,
-    words: Vec<bool>,
-    serial: u64,
-    table: TableState,
-    selected: Option<u64>,
-    sort: Option<(usize, bool)>,
-    order: AsyncValue<(u64, usize, bool), Vec<u32>>,
-    summaries: BTreeMap<usize, AsyncValue<(u64, usize), ColumnSummary>>,
-    seen: RefCell<BTreeSet<usize>>,
-    copied: AsyncValue<(u64, Copied), String>,
-    found: AsyncValue<(u64, u64), Option<RowRef>>,
-}
-
-impl RowsState {
-    /// Takes the rows of a finished query.
-    pub fn take(&mut self, result: Arc<QueryResult>) {
-        let numeric =
-            |kind: &str| kind.contains("int") || matches!(kind, "float" | "double" | "halffloat") || kind.starts_with("decimal");
-        let columns: Vec<Column> = result
-            .columns()
-            .into_iter()
-            .map(|(name, type_name)| {
-                let width = (name.chars().count() as f32 * 7.2 + 28.0).clamp(if name == "id" { 130.0 } else { 96.0 }, 220.0);
-                Column { right: numeric(&type_name), name, type_name, width }
-            })
-            .collect();
-        if columns != self.columns {
-            self.sort = None;
-        }
-        self.words = columns.iter().map(|column| column.type_name == "string" && column.name != "id").collect();
-        self.columns = columns;
-        self.result = Some(result);
-        self.serial += 1;
-        self.selected = None;
-        self.summaries.clear();
-        self.table.scroll.go_to(0);
-    }
-
-    /// The selected row's number, from 0.
-    pub fn selected(&self) -> Option<u64> {
-        self.selected
-    }
-
-    /// Starts formatting the rows for the clipboard.
-    pub fn copy(&mut self, jobs: &crate::jobs::Jobs, how: Copied) {
-        let Some(result) = self.result.clone() else { return };
-        self.copied.update(jobs, (self.serial, how), tr!("Copy rows"), move |_| Ok(copied_text(&result, how)));
-    }
-}
-
-fn copied_text(result: &QueryResult, how: Copied) -> String {
-    match how {
-        Copied::Csv => result.csv(),
-        Copied::Json => json_lines(result),
-        Copied::Markdown => {
-            let plain = |text: String| text.replace('|', "\\|").replace('\n', " ");
-            let names: Vec<String> = result.columns().into_iter().map(|(name, _)| plain(name)).collect();
-            let mut out = format!("| {} |\n|{}\n", names.join(" | "), " --- |".repeat(names.len()));
-            for row in 0..result.row_count {
-                let cells: Vec<String> = (0..names.len()).map(|column| plain(result.table.text(row, column))).collect();
-                out.push_str(&format!("| {} |\n", cells.join(" | ")));
-            }
-            out
-        }
-    }
-}
 
 /// Draws the rows. Does nothing without a result.
 pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, level: usize) {

@@ -1,61 +1,22 @@
 //! Leakage between the parts of a split: counts, and links to the samples. The search itself runs in the studio.
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
 
 use egui::{Frame, Margin, Rect, RichText, Role, Sense, Stroke, Ui, WidgetInfo, vec2};
 
 use crate::error::Error;
 use crate::extensions::{Leak, LeakPair, Leakage, LeakageRequest};
 use crate::gui::filters::{self, FilterKey};
-use crate::gui::icons;
 use crate::gui::panel_context::{PanelContext, Request};
-use crate::gui::sql;
 use crate::gui::theme::{self, font, text_style};
 use crate::gui::widgets::{self, Button, paint};
-use crate::jobs::{AsyncValue, JobId};
+use crate::gui::{icons, sql};
 use crate::model::SamplePath;
 use crate::query::Filter;
 use crate::studio::{Command, Document, RowRef};
 
 /// Usual names of split columns, most likely first.
 const SPLITS: [&str; 3] = ["split", "ml:split", "split:split"];
-
-/// State of the section.
-#[derive(Default)]
-pub struct LeaksState {
-    column: Option<String>,
-    job: Option<JobId>,
-    found: Option<Arc<Leakage>>,
-    failed: Option<String>,
-    /// Unfolded kinds of leaks, by their sentence.
-    open: BTreeSet<String>,
-    /// The clicked sample, searched by its path in a job.
-    jump: AsyncValue<String, RowRef>,
-}
-
-impl LeaksState {
-    /// Records the job.
-    pub fn started(&mut self, job: JobId) {
-        (self.job, self.failed) = (Some(job), None);
-    }
-
-    /// Takes the result of the newest job.
-    pub fn take(&mut self, job: Option<JobId>, found: Arc<Leakage>) {
-        if self.job == job {
-            (self.job, self.found) = (None, Some(found));
-        }
-    }
-
-    /// Records that the job failed, or was cancelled (`None`). True when it is the newest job.
-    pub fn ended(&mut self, job: JobId, why: Option<&Error>) -> bool {
-        let own = self.job == Some(job);
-        if own {
-            (self.job, self.failed) = (None, why.map(Error::report));
-        }
-        own
-    }
-}
 
 /// Candidates for the split column: text columns, usual names first.
 fn columns_of(document: &Document) -> Vec<String> {

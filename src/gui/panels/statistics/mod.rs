@@ -1,36 +1,22 @@
 //! Statistics of the filtered rows: pooled values of each band, shares of classes, sizes of splits, leakage between them.
 
 mod leaks;
+pub mod state;
 
 use std::sync::Arc;
 
 use egui::{Frame, Margin, Rect, RichText, Role, ScrollArea, Sense, Stroke, Ui, WidgetInfo, pos2, vec2};
 
 use crate::extensions::pooled_statistics::{Moments, Pooled, PooledReport};
-use crate::gui::filters;
-use crate::gui::icons;
+use crate::gui::document_key::{Key, revision};
 use crate::gui::panel_context::PanelContext;
 use crate::gui::panels::preview::sidebar::{band_names, classes_of, number};
-use crate::gui::session::{Key, revision};
 use crate::gui::theme::{self, font, text_style};
 use crate::gui::widgets::{self, Button, EmptyState, paint};
-use crate::jobs::AsyncValue;
+use crate::gui::{filters, icons};
 use crate::ops::{ColumnSummary, StatsRequest, SummaryRequest, level_summary, pooled_statistics};
 use crate::studio::Document;
-use leaks::LeaksState;
-
-/// State of the panel.
-#[derive(Default)]
-pub struct StatisticsState {
-    made_for: Option<Key>,
-    level: Option<usize>,
-    /// Read pixels too; requested by a button, because it is slow.
-    exact: bool,
-    pooled: AsyncValue<(Key, StatsRequest, usize), Arc<PooledReport>>,
-    splits: AsyncValue<(Key, usize), Option<ColumnSummary>>,
-    /// Leakage between the splits.
-    pub leaks: LeaksState,
-}
+use state::StatisticsState;
 
 /// Draws the panel.
 pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {

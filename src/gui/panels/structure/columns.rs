@@ -1,6 +1,6 @@
 //! Layout of the matrix columns: one a position of the pattern, with gaps between groups.
 
-use super::Lens;
+use super::state::Lens;
 
 /// Smallest and largest width of a column in points; in between, the width of its id.
 const CELL: f32 = 58.0;

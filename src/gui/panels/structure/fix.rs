@@ -6,53 +6,18 @@ use std::sync::Arc;
 use egui::{Frame, Margin, Rect, RichText, Role, Sense, Stroke, StrokeKind, Ui, WidgetInfo, pos2, vec2};
 
 use super::matrix::state_word;
-use super::{Lens, root_of, structure_of};
-use crate::draft::{self, Care, Fix, FixVerb, PatternChoice, Place, Plan, PositionState};
+use super::state::{Fault, FixState, Lens, Wanted};
+use super::{root_of, structure_of};
+use crate::draft::{self, Care, Fix, FixVerb, Place, PositionState};
+use crate::gui::document_key::revision;
 use crate::gui::icons;
 use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::sample_status::finding_sample;
-use crate::gui::session::{Key, revision};
 use crate::gui::theme::{self, font, text_style};
 use crate::gui::widgets::{self, Button, Tone, paint};
-use crate::jobs::{AsyncValue, State};
-use crate::model::{Finding, SampleKind};
+use crate::jobs::State;
+use crate::model::SampleKind;
 use crate::studio::{Command, Document};
-
-/// Identifies a fix whose plan covers all similar roots.
-type Wanted = (Key, PatternChoice, u32, FixVerb, Care);
-
-/// State of the draft, report and selection, root, and position in the pattern: identifies a fault.
-type Of = (Key, usize, u32, Option<u32>);
-
-/// State of the panel.
-#[derive(Default)]
-pub struct FixState {
-    of: Option<Of>,
-    fault: Option<Fault>,
-    /// Fixes of the fault, found off the interface thread.
-    fixes: AsyncValue<Of, Vec<Fix>>,
-    chosen: usize,
-    plan: AsyncValue<Wanted, Option<Arc<Plan>>>,
-    /// The plan to show once it is ready.
-    asked: Option<Wanted>,
-}
-
-/// A fault.
-struct Fault {
-    title: String,
-    rule: &'static str,
-    /// Ids from the root, and the index of the faulty one.
-    path: Vec<String>,
-    last: String,
-    text: String,
-    now: Vec<(String, bool)>,
-    finding: Finding,
-    /// Number of roots of the same shape.
-    alike: u64,
-    root: u32,
-    above: Vec<String>,
-    target: Option<String>,
-}
 
 /// Finds the selected fault; cached until the draft or the selection changes.
 fn refresh(cx: &mut PanelContext<'_>, document: &Document) {

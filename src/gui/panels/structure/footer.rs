@@ -2,9 +2,10 @@
 
 use egui::{Painter, Rect, Stroke, StrokeKind, Ui, pos2, vec2};
 
+use super::cell_rect;
 use super::columns::Columns;
 use super::matrix::FOOT;
-use super::{Lens, cell_rect};
+use super::state::Lens;
 use crate::draft::PositionState;
 use crate::gui::theme::{Tokens, font};
 use crate::gui::widgets::paint;

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use egui::{Painter, Rect, Response, Role, Sense, Shape, Stroke, StrokeKind, Ui, UiBuilder, WidgetInfo, pos2, vec2};
 
 use super::columns::{BESIDE, Columns, LETTER};
-use super::footer;
-use super::{Lens, cell_rect, root_of, select, step};
+use super::state::Lens;
+use super::{cell_rect, footer, root_of, select, step};
 use crate::draft::{self, Place, PositionState};
 use crate::gui::drag::{self, Dragged, Target};
 use crate::gui::icons;

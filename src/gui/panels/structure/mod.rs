@@ -5,100 +5,29 @@ mod columns;
 pub mod fix;
 mod footer;
 mod matrix;
+pub mod state;
 mod strip;
 
 use std::sync::Arc;
 
-use egui::{Align, Frame, Layout, Margin, Rect, TextureHandle, Ui, UiBuilder, pos2, vec2};
+use egui::{Align, Frame, Layout, Margin, Rect, Ui, UiBuilder, pos2, vec2};
 
-use crate::draft::{self, Counts, Overview, PatternChoice, PatternNode, Plan, PositionState, Structure};
+use crate::draft::{self, PatternChoice, Plan, PositionState, Structure};
 use crate::gui::action::Action;
 use crate::gui::dock::Pane;
-use crate::gui::icons;
+use crate::gui::document_key::{Key, revision};
 use crate::gui::outline::{Gap, ancestors};
 use crate::gui::panel_context::{PanelContext, Request};
-use crate::gui::session::{Key, revision};
-use crate::gui::theme;
-use crate::gui::widgets::{self, Button, EmptyState, RowScroll, Segment, paint};
-use crate::jobs::AsyncValue;
+use crate::gui::widgets::{self, Button, EmptyState, Segment, paint};
+use crate::gui::{icons, theme};
 use crate::model::{Dataset, NodePath};
 use crate::studio::{Command, Document, RowRef};
-use fix::FixState;
+use state::{Lens, StructureState};
 
 /// Width of the pattern choice, in points.
 const PATTERN_WIDTH: f32 = 170.0;
 /// Width of the overview strip, in points.
 const STRIP: f32 = 148.0;
-
-/// State of the panel.
-#[derive(Default)]
-pub struct StructureState {
-    pub(super) scroll: RowScroll,
-    /// Horizontal scroll offset, in points.
-    pub(super) x: f32,
-    only_faults: bool,
-    made_for: Option<(Key, PatternChoice)>,
-    pub(super) lens: Arc<Lens>,
-    /// The visible roots; `None` for all.
-    pub(super) shown: Option<Vec<u32>>,
-    shown_for: Option<(Key, PatternChoice, bool)>,
-    pub(super) strip: Option<(Key, PatternChoice, Overview, TextureHandle)>,
-    pub(super) strip_dark: bool,
-    /// Number of visible rows of the matrix.
-    pub(super) rows_seen: u64,
-    /// Set to scroll sideways to the selected cell.
-    pub(super) reveal_column: bool,
-    /// The selected cell: root and position of the pattern.
-    pub cell: Option<(u32, u32)>,
-    safe: AsyncValue<(Key, PatternChoice), Option<Arc<Plan>>>,
-    pub(super) fix: FixState,
-}
-
-/// Summary of the structure for drawing, computed once a revision.
-#[derive(Default)]
-pub struct Lens {
-    /// The positions.
-    pub pattern: Vec<PatternNode>,
-    /// Number of roots in each state, by position.
-    pub counts: Vec<Counts>,
-    /// Number of roots by their worst state.
-    pub roots: Counts,
-    /// The root whose shape is the pattern.
-    pub model: Option<u32>,
-    /// Number of levels of the pattern, including level 0.
-    pub levels: usize,
-}
-
-impl Lens {
-    /// The ids from level 1 down to a position.
-    pub fn path(&self, position: u32) -> Vec<&str> {
-        let mut path = Vec::new();
-        let mut next = self.pattern.get(position as usize);
-        while let Some(node) = next {
-            path.push(&*node.id);
-            next = node.parent.and_then(|parent| self.pattern.get(parent as usize));
-        }
-        path.reverse();
-        path
-    }
-
-    /// The positions directly below the same FOLDER.
-    pub fn siblings(&self, position: u32) -> impl Iterator<Item = u32> + '_ {
-        let parent = self.pattern.get(position as usize).map(|node| node.parent);
-        (0..self.pattern.len() as u32).filter(move |&other| Some(self.pattern[other as usize].parent) == parent)
-    }
-
-    /// Number of roots that consist of padding only.
-    pub fn all_padded(&self) -> u64 {
-        let padded = |counts: &Counts| counts.of(PositionState::Padded);
-        self.counts.iter().map(padded).min().unwrap_or(0)
-    }
-
-    /// Number of roots.
-    pub fn total(&self) -> u64 {
-        self.roots.0.iter().sum()
-    }
-}
 
 impl StructureState {
     /// Scrolls to the root of a sample; keeps the selected cell if it belongs to that root.

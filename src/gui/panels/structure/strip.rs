@@ -3,11 +3,11 @@
 
 use egui::{Color32, ColorImage, Galley, Rect, Role, Sense, Stroke, StrokeKind, TextureOptions, Ui, WidgetInfo, pos2, vec2};
 
-use super::Lens;
+use super::state::Lens;
 use crate::draft::{Overview, PositionState, overview};
+use crate::gui::document_key::revision;
 use crate::gui::icons;
 use crate::gui::panel_context::PanelContext;
-use crate::gui::session::revision;
 use crate::gui::theme::{self, Tokens, font};
 use crate::gui::widgets::{self, paint};
 use crate::model::SampleKind;

@@ -1,6 +1,7 @@
 //! The hierarchy: every sample as a tree, with filters and marks.
 
 pub mod drop_target;
+pub mod state;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -8,78 +9,20 @@ use std::sync::Arc;
 use egui::{Frame, Margin, RichText, Ui, vec2};
 
 use crate::gui::action::Action;
-use crate::gui::drag;
-use crate::gui::dropped_paths;
-use crate::gui::icons;
+use crate::gui::document_key::revision;
 use crate::gui::outline::{self, Gap, Outline, ancestors};
 use crate::gui::panel_context::{PanelContext, Request};
-use crate::gui::panels::structure;
-use crate::gui::panels::structure::Lens;
-use crate::gui::panels::tray;
-use crate::gui::session::{Key, revision};
+use crate::gui::panels::structure::state::Lens;
+use crate::gui::panels::{structure, tray};
 use crate::gui::theme::{self, font, text_style};
-use crate::gui::widgets::{self, EmptyState, Mark, RowScroll, Segment, TextField, Tone, TreeRow, paint};
-use crate::jobs::AsyncValue;
+use crate::gui::widgets::{self, EmptyState, Mark, Segment, TextField, Tone, TreeRow, paint};
+use crate::gui::{drag, dropped_paths, icons};
 use crate::model::{SampleKind, is_padding};
 use crate::studio::{Document, RowRef};
-
-/// Which samples are shown.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Show {
-    /// All of them.
-    #[default]
-    All,
-    /// Those with findings.
-    Problems,
-    /// Number of padding samples.
-    Padded,
-}
+use state::{Show, TreePanelState};
 
 /// Largest range that Shift selects, in rows.
 const MARKED_MAX: u64 = 100_000;
-
-/// Key of a filtered outline: document, typed filter, choice, marks, the dataset's filter, and the folding where it matters.
-type Wanted = (Key, String, Show, usize, usize, u64);
-
-/// State of the panel.
-pub struct TreePanelState {
-    scroll: RowScroll,
-    root_open: bool,
-    open: BTreeSet<RowRef>,
-    /// Samples selected in addition to the session's selection.
-    marked: BTreeSet<RowRef>,
-    marked_for: Key,
-    /// Anchor of a range selection.
-    anchor: Option<u64>,
-    /// Typed filter.
-    pub filter: String,
-    show: Show,
-    outline: Arc<Outline>,
-    made_for: Option<(Key, u64, usize)>,
-    changes: u64,
-    filtered: AsyncValue<Wanted, Arc<Outline>>,
-    reveal: Option<RowRef>,
-}
-
-impl Default for TreePanelState {
-    fn default() -> Self {
-        Self {
-            scroll: RowScroll::default(),
-            root_open: true,
-            open: BTreeSet::new(),
-            marked: BTreeSet::new(),
-            marked_for: Key::default(),
-            anchor: None,
-            filter: String::new(),
-            show: Show::All,
-            outline: Arc::default(),
-            made_for: None,
-            changes: 0,
-            filtered: AsyncValue::default(),
-            reveal: None,
-        }
-    }
-}
 
 impl TreePanelState {
     /// Unfolds the FOLDERs above a sample and scrolls to it.

@@ -1,82 +1,35 @@
 //! One level as a table, with the columns of that level and the pattern of each root.
 
-use std::collections::BTreeSet;
+pub mod state;
 
 use arrow::datatypes::DataType;
 use egui::{Align, Frame, Layout, Margin, RichText, Ui};
 
-use super::structure::Lens;
 use super::tree::drop_target;
 use crate::draft::{PatternNode, PositionState};
 use crate::gui::action::Action;
-use crate::gui::drag;
-use crate::gui::filters;
-use crate::gui::icons;
+use crate::gui::document_key::revision;
 use crate::gui::outline::{Node, ancestors};
 use crate::gui::panel_context::{PanelContext, Request};
+use crate::gui::panels::structure::state::Lens;
 use crate::gui::sample_status::SampleStatus;
-use crate::gui::session::{Key, revision};
 use crate::gui::theme::{self, font};
 use crate::gui::widgets::{
     self, Button, Cell, Column, EmptyState, Mark, PitMark, Segment, Table, TableSource, TableState, TextField, paint,
 };
+use crate::gui::{drag, filters, icons};
 use crate::model::{SampleKind, dtype_name, is_padding};
 use crate::studio::{Document, RowRef};
-use crate::text::{Language, spoken};
+use crate::text::spoken;
+use state::{Kind, Shown};
 
 /// Most pattern cells drawn.
 const PATTERN_SHOWN: usize = 32;
-
-#[derive(Clone, Debug, PartialEq)]
-enum Kind {
-    Id,
-    Pattern,
-    Type,
-    Field(String, Shown),
-    Size,
-}
-
-/// Number format of a field.
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Shown {
-    Words,
-    Mono,
-    /// Decimals, padded with zeros to this many, so that decimal points align.
-    Decimals(usize),
-}
 
 /// Rows sampled to determine the decimals of a column.
 const DECIMALS_FROM: usize = 200;
 /// Most decimals that other rows are padded to; longer values are not truncated.
 const MOST_DECIMALS: usize = 6;
-
-/// State of the panel.
-#[derive(Default)]
-pub struct TablePanelState {
-    table: TableState,
-    made_for: Option<(Key, usize, usize, bool, Language)>,
-    kinds: Vec<Kind>,
-    columns: Vec<Column>,
-    all: Vec<String>,
-    hidden: BTreeSet<String>,
-    hidden_changes: usize,
-    go_to: String,
-    going: bool,
-    reveal: Option<RowRef>,
-}
-
-impl TablePanelState {
-    /// Scrolls to a sample if its level is shown.
-    pub fn show(&mut self, at: RowRef) {
-        self.reveal = Some(at);
-    }
-
-    /// Opens the field for a row number.
-    pub fn start_go_to(&mut self) {
-        self.going = true;
-        self.go_to.clear();
-    }
-}
 
 /// Draws the panel.
 pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {

@@ -1,7 +1,8 @@
 //! The tray of unplaced files below the hierarchy: a virtual list with a filter. Files are dragged from here to their position,
 //! placed by command, or used as examples for the pattern.
 
-use std::collections::BTreeSet;
+pub mod state;
+
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -14,13 +15,11 @@ use crate::gui::action::Action;
 use crate::gui::action_enabled::blocked;
 use crate::gui::dock::Pane;
 use crate::gui::drag::{self, Dragged};
-use crate::gui::dropped_paths;
-use crate::gui::icons;
 use crate::gui::outline::matches;
 use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::theme::{self, font};
-use crate::gui::widgets::{self, Button, RowScroll, TextField, Tone, VirtualRows, paint};
-use crate::jobs::AsyncValue;
+use crate::gui::widgets::{self, Button, TextField, Tone, VirtualRows, paint};
+use crate::gui::{dropped_paths, icons};
 use crate::studio::{Command, Document};
 
 const HEAD: f32 = 30.0;
@@ -29,85 +28,6 @@ const ROW: f32 = 24.0;
 const BESIDE_TITLE: f32 = 106.0;
 /// The filter field appears from this number of files.
 const FILTER_FROM: usize = 8;
-
-/// State of the panel.
-#[derive(Default)]
-pub struct TrayState {
-    scroll: RowScroll,
-    filter: String,
-    /// The tray that this state belongs to.
-    tray: Arc<[Unplaced]>,
-    /// Indices of selected files in the tray.
-    chosen: BTreeSet<u32>,
-    /// Row of the keyboard cursor, and anchor of a range.
-    cursor: Option<u64>,
-    anchor: Option<u64>,
-    /// True when the list had the focus in the last frame.
-    pub focused: bool,
-    shown: AsyncValue<(usize, String), Arc<Vec<u32>>>,
-}
-
-impl TrayState {
-    /// The selected files, in the order of the tray.
-    pub fn chosen(&self) -> Vec<Unplaced> {
-        self.chosen.iter().filter_map(|&place| self.tray.get(place as usize)).cloned().collect()
-    }
-
-    /// The command that removes the selected files from the tray.
-    pub fn removal(&self) -> Option<Command> {
-        let files: Vec<_> = self.chosen().into_iter().map(|file| file.path).collect();
-        (!files.is_empty()).then_some(Command::RemoveFromTray { files })
-    }
-
-    /// Follows the draft: keeps the selection of files that remain.
-    fn follow(&mut self, tray: &Arc<[Unplaced]>) {
-        if Arc::ptr_eq(&self.tray, tray) {
-            return;
-        }
-        if !self.chosen.is_empty() {
-            let paths: std::collections::HashSet<_> = self.chosen().into_iter().map(|file| file.path).collect();
-            let kept = (0..).zip(tray.iter()).filter(|(_, file)| paths.contains(&file.path));
-            self.chosen = kept.map(|(place, _)| place).collect();
-        }
-        (self.cursor, self.anchor) = (None, None);
-        self.tray = tray.clone();
-    }
-
-    /// Index in the tray of a visible row.
-    fn place(&self, row: u64) -> Option<u32> {
-        match self.kept() {
-            Some(kept) => kept.get(row as usize).copied(),
-            None => u32::try_from(row).ok().filter(|&place| (place as usize) < self.tray.len()),
-        }
-    }
-
-    /// Indices of files that match the typed filter; `None` without one.
-    fn kept(&self) -> Option<&Arc<Vec<u32>>> {
-        if self.filter.trim().is_empty() { None } else { self.shown.latest() }
-    }
-
-    fn rows(&self) -> u64 {
-        self.kept().map_or(self.tray.len(), |kept| kept.len()) as u64
-    }
-
-    fn select(&mut self, row: u64, several: bool, range: bool) {
-        let Some(place) = self.place(row) else { return };
-        if range {
-            let anchor = *self.anchor.get_or_insert(self.cursor.unwrap_or(row));
-            let rows = anchor.min(row)..=anchor.max(row);
-            self.chosen = rows.filter_map(|row| self.place(row)).collect();
-        } else {
-            if !several {
-                self.chosen.clear();
-            }
-            if !self.chosen.insert(place) {
-                self.chosen.remove(&place);
-            }
-            self.anchor = Some(row);
-        }
-        self.cursor = Some(row);
-    }
-}
 
 /// Preferred height of the tray below a hierarchy of height `available`, in points.
 pub fn height(cx: &mut PanelContext<'_>, document: &Document, room: f32) -> f32 {
@@ -353,6 +273,7 @@ fn row_ui(ui: &Ui, rect: Rect, response: &Response, file: &Unplaced, chosen: boo
 
 #[cfg(test)]
 mod tests {
+    use super::state::TrayState;
     use super::*;
 
     fn tray(names: &[&str]) -> Arc<[Unplaced]> {

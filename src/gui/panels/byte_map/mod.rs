@@ -1,5 +1,7 @@
 //! The byte map of a container: each cell is a range of the file, coloured by its content; hovering names the sample.
 
+pub mod state;
+
 use std::sync::Arc;
 
 use egui::{
@@ -7,29 +9,18 @@ use egui::{
 };
 
 use crate::container::Physical;
+use crate::gui::document_key::revision;
 use crate::gui::icons;
 use crate::gui::panel_context::{PanelContext, Request};
-use crate::gui::session::{Key, revision};
 use crate::gui::theme::{self, Tokens, font, text_style};
 use crate::gui::widgets::{self, EmptyState, paint};
-use crate::jobs::AsyncValue;
 use crate::model::SamplePath;
 use crate::ops::{ByteLayout, BytePart, byte_layout};
 use crate::studio::{Document, RowRef};
+use state::ByteMapState;
 
 const CELL: f32 = 8.0;
 const GAP: f32 = 1.0;
-
-/// State of the panel.
-#[derive(Default)]
-pub struct ByteMapState {
-    made_for: Option<Key>,
-    layout: AsyncValue<(Key, Option<String>), Arc<ByteLayout>>,
-    parts: AsyncValue<Key, Vec<String>>,
-    part: Option<String>,
-    cells: Option<(usize, usize, usize, Arc<Vec<BytePart>>)>,
-    marked: AsyncValue<(usize, RowRef), Option<(u64, u64)>>,
-}
 
 fn colour(part: BytePart, t: &Tokens) -> Color32 {
     match part {

@@ -1,123 +1,37 @@
 //! The problems panel: findings grouped by rule. A click selects the sample or field.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
-use std::sync::Arc;
+pub mod state;
 
 use egui::{Rect, Role, Stroke, Ui, WidgetInfo, pos2, vec2};
 
 use super::structure;
 use crate::draft::{Care, Fix};
+use crate::gui::document_key::revision;
 use crate::gui::icons;
 use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::sample_status::finding_sample;
-use crate::gui::session::{Key, revision};
 use crate::gui::theme::{self, Tokens, font};
-use crate::gui::widgets::{self, Button, EmptyState, RowScroll, Tone, VirtualRows, paint};
-use crate::jobs::AsyncValue;
+use crate::gui::widgets::{self, Button, EmptyState, Tone, VirtualRows, paint};
 use crate::model::{Finding, Location, Report, Rule, Severity};
 use crate::studio::{Command, Document};
-
-/// State of the panel.
-#[derive(Default)]
-pub struct ProblemsState {
-    scroll: RowScroll,
-    folded: HashSet<Rule>,
-    /// The selected finding.
-    pub selected: Option<usize>,
-    rows: Vec<Line>,
-    made_for: Option<(Arc<Report>, usize)>,
-    changes: usize,
-    /// Fixes of findings that were visible, by index.
-    fixes: HashMap<usize, Vec<Fix>>,
-    /// Fixes that are being found: by the state of the draft and by visible findings.
-    finding: AsyncValue<(Key, Vec<usize>), HashMap<usize, Vec<Fix>>>,
-}
+use state::Line;
 
 /// Largest number of fix buttons a line; tooltips show what they change.
 const OFFERED: usize = 2;
 
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Line {
-    /// Header of a rule with several findings: index of the first, and their number.
-    Group(usize, usize, bool),
-    /// A finding below its rule.
-    Child(usize),
-    /// The only finding of its rule.
-    Single(usize),
-}
-
-impl ProblemsState {
-    /// Finds the fixes of these findings off the interface thread. They are kept until the report changes.
-    fn find_fixes(&mut self, cx: &PanelContext<'_>, report: &Arc<Report>, visible: Vec<usize>) {
-        let key = ((cx.session.serial, revision(cx.studio)), visible);
-        if let Some(Ok(found)) = self.finding.get(&key) {
-            self.fixes.extend(found.clone());
-            return;
-        }
-        let Some(finder) = cx.studio.fix_finder() else { return };
-        let (report, visible) = (report.clone(), key.1.clone());
-        self.finding.update(cx.jobs, key, tr!("Look for fixes"), move |ctx| {
-            let one = |index: usize| ctx.check().map(|()| (index, finder.fixes(&report.findings[index])));
-            visible.into_iter().map(one).collect()
-        });
+/// Finds the fixes of these findings off the interface thread. They are kept until the report changes.
+fn find_fixes(state: &mut ProblemsState, cx: &PanelContext<'_>, report: &Arc<Report>, visible: Vec<usize>) {
+    let key = ((cx.session.serial, revision(cx.studio)), visible);
+    if let Some(Ok(found)) = state.finding.get(&key) {
+        state.fixes.extend(found.clone());
+        return;
     }
-
-    fn refresh(&mut self, report: &Arc<Report>) {
-        let same = self.made_for.as_ref().is_some_and(|(known, _)| Arc::ptr_eq(known, report));
-        if same && self.made_for.as_ref().is_some_and(|(_, changes)| *changes == self.changes) {
-            return;
-        }
-        if !same {
-            self.selected = self.selected.filter(|&selected| selected < report.findings.len());
-            self.fixes.clear();
-            self.finding = AsyncValue::default();
-        }
-        self.made_for = Some((report.clone(), self.changes));
-        let mut groups: BTreeMap<(Severity, Rule), Vec<usize>> = BTreeMap::new();
-        for (index, finding) in report.findings.iter().enumerate() {
-            groups.entry((finding.severity, finding.rule)).or_default().push(index);
-        }
-        self.rows.clear();
-        for ((_, rule), findings) in groups {
-            if let [only] = findings[..] {
-                self.rows.push(Line::Single(only));
-                continue;
-            }
-            let open = !self.folded.contains(&rule);
-            self.rows.push(Line::Group(findings[0], findings.len(), open));
-            if open {
-                self.rows.extend(findings.into_iter().map(Line::Child));
-            }
-        }
-    }
-
-    /// The finding after (or before) the selected one, in the order shown.
-    pub fn step(&mut self, report: &Arc<Report>, forward: bool) -> Option<usize> {
-        self.refresh(report);
-        let order: Vec<usize> = self
-            .rows
-            .iter()
-            .filter_map(|line| match line {
-                Line::Child(index) | Line::Single(index) => Some(*index),
-                Line::Group(..) => None,
-            })
-            .collect();
-        let now = self.selected.and_then(|selected| order.iter().position(|&index| index == selected));
-        let next = match (now, forward) {
-            (None, true) => 0,
-            (None, false) => order.len().checked_sub(1)?,
-            (Some(now), true) => (now + 1) % order.len().max(1),
-            (Some(now), false) => (now + order.len() - 1) % order.len().max(1),
-        };
-        self.selected = order.get(next).copied();
-        if let Some(selected) = self.selected
-            && let Some(row) =
-                self.rows.iter().position(|line| matches!(line, Line::Child(index) | Line::Single(index) if *index == selected))
-        {
-            self.scroll.reveal(row as u64);
-        }
-        self.selected
-    }
+    let Some(finder) = cx.studio.fix_finder() else { return };
+    let (report, visible) = (report.clone(), key.1.clone());
+    state.finding.update(cx.jobs, key, tr!("Look for fixes"), move |ctx| {
+        let one = |index: usize| ctx.check().map(|()| (index, finder.fixes(&report.findings[index])));
+        visible.into_iter().map(one).collect()
+    });
 }
 
 /// Shows the place of a finding: selects the sample, or focuses the collection field.

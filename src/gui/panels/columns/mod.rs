@@ -1,43 +1,21 @@
 //! The column explorer: columns of all levels, a summary of the chosen one over the filtered rows, and filters by its values.
 
+pub mod state;
+
 use egui::{Frame, Id, Margin, Rect, RichText, Role, Sense, Ui, UiBuilder, WidgetInfo, pos2, vec2};
 
 use super::query::rows::summary_ui;
 use crate::gui::action::Action;
 use crate::gui::filters::{self, FilterKey};
-use crate::gui::icons;
 use crate::gui::panel_context::{PanelContext, Request};
-use crate::gui::session::Key;
-use crate::gui::sql;
 use crate::gui::theme::{self, font, text_style};
-use crate::gui::widgets::{self, Button, EmptyState, RowScroll, TextField, VirtualRows, paint};
-use crate::jobs::AsyncValue;
+use crate::gui::widgets::{self, Button, EmptyState, TextField, VirtualRows, paint};
+use crate::gui::{icons, sql};
 use crate::model::dtype_name;
 use crate::ops::{ColumnSummary, SummaryRequest, level_summary};
 use crate::query::Filter;
 use crate::studio::Document;
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-enum Row {
-    Level(usize),
-    Column(usize, String, String),
-}
-
-/// Key of a summary: document, column, pointer of the filter.
-type Wanted = (Key, SummaryRequest, usize);
-
-/// State of the panel.
-#[derive(Default)]
-pub struct ColumnsState {
-    filter: String,
-    scroll: RowScroll,
-    rows: Vec<Row>,
-    made_for: Option<(Key, String)>,
-    chosen: Option<SummaryRequest>,
-    summary: AsyncValue<Wanted, ColumnSummary>,
-    low: String,
-    high: String,
-}
+use state::Row;
 
 /// Draws the panel.
 pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
@@ -62,7 +40,7 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
 }
 
 fn refresh(cx: &mut PanelContext<'_>, document: &Document) {
-    let key = (cx.session.serial, crate::gui::session::revision(cx.studio));
+    let key = (cx.session.serial, crate::gui::document_key::revision(cx.studio));
     let state = &mut cx.session.columns;
     let filter = state.filter.trim().to_lowercase();
     if state.made_for.as_ref() == Some(&(key, filter.clone())) {
@@ -165,7 +143,7 @@ fn summary_panel_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document)
         return;
     };
     let kept = cx.studio.kept().cloned();
-    let key = (cx.session.serial, crate::gui::session::revision(cx.studio));
+    let key = (cx.session.serial, crate::gui::document_key::revision(cx.studio));
     let wanted = (key, request.clone(), kept.as_ref().map_or(0, |kept| std::sync::Arc::as_ptr(kept) as usize));
     let (reader, work) = (open.reader.clone(), request.clone());
     let state = &mut cx.session.columns;

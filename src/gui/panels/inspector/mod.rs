@@ -1,7 +1,6 @@
 //! The inspector: type, storage and fields of the selected sample. In a draft the id and scalar fields can be edited.
 
-use std::collections::HashMap;
-use std::sync::Arc;
+pub mod state;
 
 use arrow::datatypes::DataType;
 use egui::{Frame, Id, Key, Margin, RichText, ScrollArea, Ui, vec2};
@@ -9,38 +8,16 @@ use egui::{Frame, Id, Key, Margin, RichText, ScrollArea, Ui, vec2};
 use crate::draft::Edit;
 use crate::error::{Error, Result};
 use crate::gui::action::Action;
+use crate::gui::document_key::{Key as DocumentKey, revision};
 use crate::gui::icons;
 use crate::gui::outline::ancestors;
 use crate::gui::panel_context::{PanelContext, Request};
-use crate::gui::session::{Key as DocumentKey, revision};
 use crate::gui::theme::{self, font, text_style};
 use crate::gui::widgets::{self, Button, EmptyState, Mark, Note, TextField, Tone, note_ui, paint};
-use crate::jobs::AsyncValue;
 use crate::model::{FieldSpec, IdFault, Payload, SampleKind, Value, check_sample_id, dtype_name, is_padding};
-use crate::raster::{RasterInfo, RasterSource, describe};
+use crate::raster::{RasterInfo, describe};
 use crate::studio::{Command, Document, DocumentId, RowRef};
-
-/// Storage and raster header of a sample.
-pub struct Asset {
-    /// Location of the bytes.
-    pub source: RasterSource,
-    /// Size in bytes.
-    pub size: u64,
-    /// Raster header, or the error of reading it.
-    pub raster: Result<Arc<RasterInfo>>,
-}
-
-/// State of the panel.
-#[derive(Default)]
-pub struct SampleState {
-    asset: AsyncValue<(DocumentKey, RowRef), Asset>,
-    typed: HashMap<String, String>,
-    typed_for: Option<(DocumentKey, Option<RowRef>)>,
-    /// The field being edited.
-    focused: Option<String>,
-    /// Set to focus the id field.
-    pub rename: bool,
-}
+use state::{Asset, SampleState};
 
 impl SampleState {
     /// Storage of the selected sample, once known.

@@ -1,48 +1,21 @@
 //! The source panel: origin of the dataset, remote requests summed by action and one by one, and the
 //! disk cache.
 
+pub mod state;
+
 use egui::{Frame, Label, Margin, RichText, Ui};
 
-use crate::gui::dropped_paths;
-use crate::gui::icons;
 use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::theme::{self, font};
-use crate::gui::widgets::{
-    self, Button, Cell, Column, EmptyState, Mark, Segment, Table, TableSource, TableState, paint, segmented,
-};
+use crate::gui::widgets::{self, Button, Cell, Column, EmptyState, Mark, Segment, Table, TableSource, paint, segmented};
+use crate::gui::{dropped_paths, icons};
 use crate::model::is_remote;
-use crate::remote::{ActionTraffic, CacheState, RequestLine, Traffic};
+use crate::remote::{ActionTraffic, RequestLine, Traffic};
 use crate::studio::{Command, Document};
-
-/// Which list is shown.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum List {
-    /// One row for each action.
-    #[default]
-    Actions,
-    /// One row for each request.
-    Requests,
-}
+use state::List;
 
 /// Number of servers of a project that are listed.
 const SERVERS_SHOWN: usize = 6;
-
-/// State of the panel. Outlives the document.
-#[derive(Default)]
-pub struct SourceState {
-    list: List,
-    actions: TableState,
-    requests: TableState,
-    cache: Option<CacheState>,
-    asked: bool,
-}
-
-impl SourceState {
-    /// State of the disk cache, computed by a job.
-    pub fn set_cache(&mut self, cache: CacheState) {
-        self.cache = Some(cache);
-    }
-}
 
 /// Draws the panel.
 pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {

@@ -1,0 +1,28 @@
+//! State of the column explorer. Imports no panel context, so that the session can hold it.
+
+use crate::gui::document_key::Key;
+use crate::gui::widgets::RowScroll;
+use crate::jobs::AsyncValue;
+use crate::ops::{ColumnSummary, SummaryRequest};
+
+/// Key of a summary: document, column, pointer of the filter.
+pub(super) type Wanted = (Key, SummaryRequest, usize);
+
+/// State of the panel.
+#[derive(Default)]
+pub struct ColumnsState {
+    pub(super) filter: String,
+    pub(super) scroll: RowScroll,
+    pub(super) rows: Vec<Row>,
+    pub(super) made_for: Option<(Key, String)>,
+    pub(super) chosen: Option<SummaryRequest>,
+    pub(super) summary: AsyncValue<Wanted, ColumnSummary>,
+    pub(super) low: String,
+    pub(super) high: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Row {
+    Level(usize),
+    Column(usize, String, String),
+}

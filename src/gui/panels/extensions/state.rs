@@ -1,0 +1,155 @@
+//! State of the extension runner. Imports no panel context, so that the session can hold it.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::form::Typed;
+use super::targets::Group;
+use super::{form, targets};
+use crate::error::Result;
+use crate::extensions::{ExtensionCall, Registry, Scope, builtin};
+use crate::gui::document_key::Key;
+use crate::jobs::AsyncValue;
+
+/// The choice for one extension.
+#[derive(Clone, Debug, Default)]
+pub struct Choice {
+    /// True when it is to run.
+    pub on: bool,
+    /// Its options, as typed.
+    pub typed: Typed,
+    /// One flag a group; empty until the groups are known.
+    pub ticked: Vec<bool>,
+}
+
+/// State of the panel. Choices are kept for the next document.
+pub struct ExtensionsState {
+    pub(super) registry: Registry,
+    pub(super) filter: String,
+    /// Keyed by name.
+    pub choices: BTreeMap<String, Choice>,
+    pub(super) focus: String,
+    pub(super) groups: Arc<Vec<Group>>,
+    pub(super) made_for: Option<Key>,
+    /// Replace columns of the same name.
+    pub replace: bool,
+    pub(super) example: ExampleState,
+    pub(super) recipes: RecipesState,
+}
+
+impl Default for ExtensionsState {
+    fn default() -> Self {
+        Self {
+            registry: builtin(),
+            filter: String::new(),
+            choices: BTreeMap::new(),
+            focus: "stac".into(),
+            groups: Arc::default(),
+            made_for: None,
+            replace: false,
+            example: ExampleState::default(),
+            recipes: Default::default(),
+        }
+    }
+}
+
+impl ExtensionsState {
+    /// The state for the next document: keeps choices, drops computed values.
+    pub fn for_next_document(&mut self) -> Self {
+        let mut choices = std::mem::take(&mut self.choices);
+        choices.values_mut().for_each(|choice| choice.ticked.clear());
+        Self { choices, focus: std::mem::take(&mut self.focus), ..Self::default() }
+    }
+
+    /// The calls for the choices, in list order; an error text while options are invalid.
+    pub fn calls(&self) -> Result<Vec<ExtensionCall>, String> {
+        let mut calls = Vec::new();
+        for entry in self.registry.entries() {
+            let Some(choice) = self.choices.get(entry.name).filter(|choice| choice.on) else { continue };
+            let options = form::options_of(&(entry.options)(), &choice.typed)
+                .map_err(|(option, why)| format!("{}, {}: {why}", crate::text::of(entry.title), option.replace('_', " ")))?;
+            (entry.make)(&options).map_err(|error| format!("{}: {error}", crate::text::of(entry.title)))?;
+            let made = targets::calls(entry, &options, &self.groups, &choice.ticked);
+            if made.is_empty() {
+                return Err(tr!("{extension} has no target.", extension = crate::text::of(entry.title)));
+            }
+            calls.extend(made);
+        }
+        // Consecutive calls of one level share one pass over the pixels.
+        let first = |call: &ExtensionCall| self.registry.entries().iter().find(|entry| entry.name == call.extension);
+        calls.sort_by_key(|call| match first(call).map(|entry| entry.scope) {
+            Some(Scope::Sample) => (0, call.target.level),
+            Some(Scope::Tortilla) => (1, 0),
+            _ => (2, 0),
+        });
+        Ok(calls)
+    }
+
+    /// Sets the choices to exactly these calls.
+    pub fn adopt(&mut self, calls: &[ExtensionCall]) {
+        self.choices.clear();
+        for call in calls {
+            let Some(entry) = self.registry.entries().iter().find(|entry| entry.name == call.extension) else { continue };
+            let choice = self.choices.entry(entry.name.to_owned()).or_default();
+            choice.on = true;
+            choice.typed = form::typed_of(&call.options);
+            let more = targets::ticked(&self.groups, &call.target);
+            match choice.ticked.is_empty() {
+                true => choice.ticked = more,
+                false => choice.ticked.iter_mut().zip(more).for_each(|(on, more)| *on |= more),
+            }
+            self.focus = entry.name.to_owned();
+        }
+    }
+
+    /// The groups of the open draft.
+    pub(super) fn groups(&self) -> &Arc<Vec<Group>> {
+        &self.groups
+    }
+}
+
+/// One column to be added.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Added {
+    /// The level; `None` for fields of the collection.
+    pub level: Option<usize>,
+    /// The column's name.
+    pub name: String,
+    /// Its type.
+    pub kind: String,
+    /// A value from the first root.
+    pub example: String,
+    /// True when the level has the column already.
+    pub there: bool,
+}
+
+/// Result of running the calls over one root.
+#[derive(Clone, Debug, Default)]
+pub struct Example {
+    /// The columns, in order.
+    pub columns: Vec<Added>,
+    /// Id of the root.
+    pub root: String,
+    /// Errors of samples that failed.
+    pub failures: Vec<String>,
+    /// Bytes of all targeted samples.
+    pub bytes: u64,
+    /// Duration for one root, in seconds.
+    pub root_s: f64,
+}
+
+/// State of the preview.
+#[derive(Default)]
+pub struct ExampleState {
+    pub(super) slot: AsyncValue<(Key, String), Arc<Example>>,
+}
+
+/// State of the recipe line.
+#[derive(Default)]
+pub struct RecipesState {
+    pub(super) names: Option<Vec<String>>,
+    pub(super) current: String,
+    /// Typed name of a new recipe.
+    pub(super) naming: Option<String>,
+    pub(super) error: Option<String>,
+}

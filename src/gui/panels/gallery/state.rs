@@ -1,0 +1,44 @@
+//! State of the gallery. Imports no panel context, so that the session can hold it.
+
+use std::sync::Arc;
+
+use super::pictures::Pictures;
+use crate::gui::document_key::Key;
+use crate::gui::widgets::RowScroll;
+use crate::jobs::AsyncValue;
+use crate::raster::Preset;
+
+/// State of the panel.
+pub struct GalleryState {
+    pub(super) made_for: Option<Key>,
+    /// The file shown of each sample, as positions below level 0.
+    pub(super) file: Vec<u32>,
+    pub(super) files: Vec<(Vec<u32>, String)>,
+    pub(super) preset: Option<Preset>,
+    pub(super) shared: bool,
+    pub(super) size: f32,
+    pub(super) sort: Option<String>,
+    pub(super) order: AsyncValue<(Key, usize, String), Arc<Vec<u32>>>,
+    pub(super) scroll: RowScroll,
+    /// Columns shown on the thumbnail and below it.
+    pub(super) captions: [Option<String>; 2],
+    pub(super) pictures: Pictures,
+}
+
+impl Default for GalleryState {
+    fn default() -> Self {
+        Self {
+            made_for: None,
+            file: Vec::new(),
+            files: Vec::new(),
+            preset: None,
+            shared: true,
+            size: 158.0,
+            sort: None,
+            order: AsyncValue::default(),
+            scroll: RowScroll::default(),
+            captions: [None, None],
+            pictures: Pictures::default(),
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! State of the map panel. Imports no panel context, so that the session can hold it.
+
+use std::sync::Arc;
+
+use egui::{Mesh, Pos2};
+
+use crate::gui::document_key::Key;
+use crate::gui::map::{Base, Classes, MapView, Projected, Scene, TimeBars};
+use crate::jobs::AsyncValue;
+use crate::ops::{FootprintRequest, Footprints};
+
+/// Times of rows, in microseconds since 1970.
+pub type RowTimes = Arc<Vec<Option<i64>>>;
+
+/// Footprints in degrees and in plane coordinates.
+pub type Places = (Arc<Footprints>, Arc<Projected>);
+
+/// Effect of a drag on the map.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Mode {
+    /// Pans the map.
+    #[default]
+    Pan,
+    /// Draws the box of the filter.
+    Draw,
+}
+
+/// State of the panel.
+#[derive(Default)]
+pub struct MapState {
+    pub(super) made_for: Option<Key>,
+    /// The level shown.
+    pub level: usize,
+    pub(super) source: Option<String>,
+    pub(super) colour: Option<String>,
+    /// Show sample density instead of footprints.
+    pub density: bool,
+    /// Effect of a drag.
+    pub mode: Mode,
+    /// The view; `None` fits all footprints.
+    pub view: Option<MapView>,
+    pub(super) places: AsyncValue<(Key, FootprintRequest), Places>,
+    pub(super) classes: AsyncValue<(Key, usize, String), Arc<Classes>>,
+    /// The base map.
+    pub base: AsyncValue<u32, Arc<Base>>,
+    /// The footprints as a mesh.
+    pub scene: AsyncValue<SceneKey, Arc<Scene>>,
+    /// The mesh as last drawn.
+    pub placed: Option<Placed>,
+    /// Key of the newest scene.
+    pub scene_key: Option<SceneKey>,
+    /// The active drag.
+    pub drag: Option<Drag>,
+    /// Times of the level's rows.
+    pub times: AsyncValue<(Key, usize, String), RowTimes>,
+    /// Histogram of the times.
+    pub bars: AsyncValue<(Key, usize, String, usize), Option<Arc<TimeBars>>>,
+    /// The time column.
+    pub time_column: Option<String>,
+    /// The range that is being dragged, in days.
+    pub brush: Option<Brush>,
+    /// Text of the range's bounds.
+    pub typed: [String; 2],
+    /// Time of the next playback step, in seconds of egui's clock.
+    pub next_step_s: Option<f64>,
+}
+
+impl MapState {
+    /// Footprints of the level, once known.
+    pub fn places(&self) -> Option<&Places> {
+        self.places.latest().filter(|(footprints, _)| footprints.level == self.level)
+    }
+
+    /// Colour classes, once known.
+    pub fn classes(&self) -> Option<&Arc<Classes>> {
+        self.colour.as_ref()?;
+        self.classes.latest()
+    }
+}
+
+/// Key of a scene: pointers of footprints, filter and classes; theme; view; size.
+pub type SceneKey = (usize, usize, usize, bool, [u64; 3], [u32; 2]);
+
+/// A drag that edits the filter box.
+#[derive(Clone, Copy, Debug)]
+pub enum Drag {
+    /// A new box from this corner (plane coordinates) to the pointer.
+    Draw([f64; 2]),
+    /// A side or corner of the box: the edges that move (left, top, right, bottom), and the box in plane coordinates.
+    Edge([bool; 4], [f64; 4]),
+}
+
+/// A transformed mesh: the scene's pointer, position and scale.
+pub type Placed = (usize, Pos2, f32, Arc<Mesh>);
+
+/// A range of days that is being dragged, both ends within.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Brush {
+    pub(super) from: i64,
+    pub(super) to: i64,
+    pub(super) what: Hold,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Hold {
+    /// A new range, from this day.
+    New(i64),
+    /// Its first day.
+    From,
+    /// Its last day.
+    To,
+    /// All of it, held at this day.
+    Whole(i64),
+}

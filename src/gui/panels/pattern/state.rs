@@ -1,0 +1,108 @@
+//! State of the pattern panel. Imports no panel context, so that the session can hold it.
+
+use std::sync::Arc;
+
+use crate::draft::{Alternative, Example, PatternReport};
+use crate::error::Error;
+use crate::gui::document_key::Key;
+use crate::gui::widgets::RowScroll;
+use crate::jobs::JobId;
+use crate::model::SamplePath;
+
+/// Examples needed to find a pattern.
+pub(super) const LEAST: usize = 2;
+
+/// An example as typed: a file and its place.
+pub(super) struct Row {
+    pub(super) file: std::path::PathBuf,
+    pub(super) root: String,
+    pub(super) position: String,
+}
+
+/// Which files the list shows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Listed {
+    /// Files with a place.
+    #[default]
+    Matched,
+    /// Files that nearly match.
+    Nearly,
+    /// The others.
+    Left,
+}
+
+/// State of the panel.
+#[derive(Default)]
+pub struct PatternState {
+    pub(super) rows: Vec<Row>,
+    /// The newest request: revision and examples.
+    pub(super) asked: Option<(Key, Vec<Example>)>,
+    pub(super) job: Option<JobId>,
+    pub(super) report: Option<Arc<PatternReport>>,
+    /// Index of the chosen alternative, if there are several.
+    pub(super) chosen: Option<usize>,
+    pub(super) listed: Listed,
+    pub(super) scroll: RowScroll,
+}
+
+impl PatternState {
+    /// Adds an example; a second place for the same file replaces the first.
+    pub fn add(&mut self, example: Example) {
+        self.rows.retain(|row| row.file != example.file);
+        self.rows.push(Row { file: example.file, root: example.root.to_string(), position: example.position.join(" / ") });
+    }
+
+    /// True while the job that matches names to the pattern runs.
+    pub fn is_searching(&self) -> bool {
+        self.job.is_some()
+    }
+
+    /// Records the job that matches names; returns the job that it supersedes.
+    pub fn started(&mut self, job: JobId) -> Option<JobId> {
+        self.job.replace(job)
+    }
+
+    /// Takes the report of the newest job.
+    pub fn take(&mut self, job: Option<JobId>, report: Arc<PatternReport>) {
+        if self.job != job {
+            return;
+        }
+        self.job = None;
+        self.chosen = None;
+        self.scroll = RowScroll::default();
+        self.report = Some(report);
+    }
+
+    /// Records that a job failed or was cancelled. True when it is this panel's job.
+    pub fn fail(&mut self, job: JobId, error: Option<&Error>) -> bool {
+        if self.job != Some(job) {
+            return false;
+        }
+        self.job = None;
+        if let Some(error) = error {
+            self.report = Some(Arc::new(PatternReport { trouble: Some(error.to_string()), ..PatternReport::default() }));
+        }
+        true
+    }
+
+    /// The examples, if all of them are complete.
+    pub(super) fn examples(&self) -> Option<Vec<Example>> {
+        let whole = |row: &Row| {
+            let position = SamplePath::parse(&row.position).0;
+            let root = row.root.trim();
+            (!root.is_empty()).then(|| Example { file: row.file.clone(), root: root.into(), position })
+        };
+        let examples: Option<Vec<Example>> = self.rows.iter().map(whole).collect();
+        examples.filter(|examples| examples.len() >= LEAST)
+    }
+
+    /// The reading of the names: the only one, or the chosen one.
+    pub(super) fn way(&self) -> Option<(usize, &Alternative)> {
+        let report = self.report.as_ref()?;
+        let number = match report.alternatives.as_slice() {
+            [_] => 0,
+            _ => self.chosen?,
+        };
+        Some((number, report.alternatives.get(number)?))
+    }
+}

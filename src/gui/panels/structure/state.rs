@@ -1,0 +1,117 @@
+//! State of the structure panel, and the summary of the structure that it draws. Imports no panel context, so that the session can hold it.
+
+use std::sync::Arc;
+
+use egui::TextureHandle;
+
+use crate::draft::{Care, Counts, Fix, FixVerb, Overview, PatternChoice, PatternNode, Plan, PositionState};
+use crate::gui::document_key::Key;
+use crate::gui::widgets::RowScroll;
+use crate::jobs::AsyncValue;
+use crate::model::Finding;
+
+/// State of the panel.
+#[derive(Default)]
+pub struct StructureState {
+    pub scroll: RowScroll,
+    /// Horizontal scroll offset, in points.
+    pub(super) x: f32,
+    pub(super) only_faults: bool,
+    pub(super) made_for: Option<(Key, PatternChoice)>,
+    pub lens: Arc<Lens>,
+    /// The visible roots; `None` for all.
+    pub(super) shown: Option<Vec<u32>>,
+    pub(super) shown_for: Option<(Key, PatternChoice, bool)>,
+    pub(super) strip: Option<(Key, PatternChoice, Overview, TextureHandle)>,
+    pub(super) strip_dark: bool,
+    /// Number of visible rows of the matrix.
+    pub(super) rows_seen: u64,
+    /// Set to scroll sideways to the selected cell.
+    pub(super) reveal_column: bool,
+    /// The selected cell: root and position of the pattern.
+    pub cell: Option<(u32, u32)>,
+    pub(super) safe: AsyncValue<(Key, PatternChoice), Option<Arc<Plan>>>,
+    pub(super) fix: FixState,
+}
+
+/// Summary of the structure for drawing, computed once a revision.
+#[derive(Default)]
+pub struct Lens {
+    /// The positions.
+    pub pattern: Vec<PatternNode>,
+    /// Number of roots in each state, by position.
+    pub counts: Vec<Counts>,
+    /// Number of roots by their worst state.
+    pub roots: Counts,
+    /// The root whose shape is the pattern.
+    pub model: Option<u32>,
+    /// Number of levels of the pattern, including level 0.
+    pub levels: usize,
+}
+
+impl Lens {
+    /// The ids from level 1 down to a position.
+    pub fn path(&self, position: u32) -> Vec<&str> {
+        let mut path = Vec::new();
+        let mut next = self.pattern.get(position as usize);
+        while let Some(node) = next {
+            path.push(&*node.id);
+            next = node.parent.and_then(|parent| self.pattern.get(parent as usize));
+        }
+        path.reverse();
+        path
+    }
+
+    /// The positions directly below the same FOLDER.
+    pub fn siblings(&self, position: u32) -> impl Iterator<Item = u32> + '_ {
+        let parent = self.pattern.get(position as usize).map(|node| node.parent);
+        (0..self.pattern.len() as u32).filter(move |&other| Some(self.pattern[other as usize].parent) == parent)
+    }
+
+    /// Number of roots that consist of padding only.
+    pub fn all_padded(&self) -> u64 {
+        let padded = |counts: &Counts| counts.of(PositionState::Padded);
+        self.counts.iter().map(padded).min().unwrap_or(0)
+    }
+
+    /// Number of roots.
+    pub fn total(&self) -> u64 {
+        self.roots.0.iter().sum()
+    }
+}
+
+/// Identifies a fix whose plan covers all similar roots.
+pub(super) type Wanted = (Key, PatternChoice, u32, FixVerb, Care);
+
+/// State of the draft, report and selection, root, and position in the pattern: identifies a fault.
+pub(super) type Of = (Key, usize, u32, Option<u32>);
+
+/// State of the panel.
+#[derive(Default)]
+pub struct FixState {
+    pub(super) of: Option<Of>,
+    pub(super) fault: Option<Fault>,
+    /// Fixes of the fault, found off the interface thread.
+    pub(super) fixes: AsyncValue<Of, Vec<Fix>>,
+    pub(super) chosen: usize,
+    pub(super) plan: AsyncValue<Wanted, Option<Arc<Plan>>>,
+    /// The plan to show once it is ready.
+    pub(super) asked: Option<Wanted>,
+}
+
+/// A fault.
+pub(super) struct Fault {
+    pub(super) title: String,
+    pub(super) rule: &'static str,
+    /// Ids from the root, and the index of the faulty one.
+    pub(super) path: Vec<String>,
+    pub(super) last: String,
+    pub(super) text: String,
+    pub(super) now: Vec<(String, bool)>,
+    pub(super) finding: Finding,
+    /// Number of roots of the same shape.
+    pub(super) alike: u64,
+    pub(super) root: u32,
+    pub(super) above: Vec<String>,
+    pub(super) target: Option<String>,
+}

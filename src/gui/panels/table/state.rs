@@ -1,0 +1,54 @@
+//! State of the level table. Imports no panel context, so that the session can hold it.
+
+use std::collections::BTreeSet;
+
+use crate::gui::document_key::Key;
+use crate::gui::widgets::{Column, TableState};
+use crate::studio::RowRef;
+use crate::text::Language;
+
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Kind {
+    Id,
+    Pattern,
+    Type,
+    Field(String, Shown),
+    Size,
+}
+
+/// Number format of a field.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Shown {
+    Words,
+    Mono,
+    /// Decimals, padded with zeros to this many, so that decimal points align.
+    Decimals(usize),
+}
+
+/// State of the panel.
+#[derive(Default)]
+pub struct TablePanelState {
+    pub(super) table: TableState,
+    pub(super) made_for: Option<(Key, usize, usize, bool, Language)>,
+    pub(super) kinds: Vec<Kind>,
+    pub(super) columns: Vec<Column>,
+    pub(super) all: Vec<String>,
+    pub(super) hidden: BTreeSet<String>,
+    pub(super) hidden_changes: usize,
+    pub(super) go_to: String,
+    pub(super) going: bool,
+    pub(super) reveal: Option<RowRef>,
+}
+
+impl TablePanelState {
+    /// Scrolls to a sample if its level is shown.
+    pub fn show(&mut self, at: RowRef) {
+        self.reveal = Some(at);
+    }
+
+    /// Opens the field for a row number.
+    pub fn start_go_to(&mut self) {
+        self.going = true;
+        self.go_to.clear();
+    }
+}
