@@ -2,12 +2,11 @@
 
 use egui::{Frame, Margin, RichText, ScrollArea, Sense, Ui, vec2};
 
-use super::{Next, head_ui};
+use super::frame::{Next, head_ui};
 use crate::gui::action::{Action, Menu};
-use crate::gui::icons;
 use crate::gui::panel_context::PanelContext;
 use crate::gui::theme::{self, font, text_style};
-use crate::gui::widgets;
+use crate::gui::{icons, widgets};
 use crate::jobs::AsyncValue;
 use crate::ops::doctor::{self, Check, Health};
 

@@ -4,7 +4,7 @@
 use arrow::datatypes::DataType;
 use egui::{Frame, Margin, RichText, Ui};
 
-use super::{Next, enter_pressed, foot_ui, head_ui};
+use super::frame::{Next, enter_pressed, foot_ui, head_ui};
 use crate::draft::{ColumnChange, Edit};
 use crate::gui::icons;
 use crate::gui::panel_context::{PanelContext, Request};

@@ -2,7 +2,7 @@
 
 use egui::{Frame, Margin, RichText, Ui};
 
-use super::{Next, foot_ui, head_ui};
+use super::frame::{Next, foot_ui, head_ui};
 use crate::gui::icons;
 use crate::gui::panel_context::Request;
 use crate::gui::theme::{self, text_style};

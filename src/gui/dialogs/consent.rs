@@ -2,7 +2,8 @@
 
 use egui::{Frame, Label, Margin, RichText, ScrollArea, Ui};
 
-use super::{Dialog, Next, foot_ui, head_ui};
+use super::Dialog;
+use super::frame::{Next, foot_ui, head_ui};
 use crate::gui::icons;
 use crate::gui::panel_context::Request;
 use crate::gui::theme::{self, font, text_style};

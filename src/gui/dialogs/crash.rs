@@ -4,7 +4,7 @@ use std::path::Path;
 
 use egui::{Frame, Margin, RichText, ScrollArea, TextEdit, Ui};
 
-use super::{Next, foot_ui, head_ui};
+use super::frame::{Next, foot_ui, head_ui};
 use crate::gui::icons;
 use crate::gui::panel_context::Request;
 use crate::gui::theme::{self, text_style};

@@ -4,15 +4,14 @@ use std::path::{Path, PathBuf};
 
 use egui::{Frame, Margin, RichText, Ui};
 
-use super::{Next, foot_ui, head_ui};
+use super::frame::{Next, foot_ui, head_ui};
 use crate::container::OpenOptions;
 use crate::error::Error;
 use crate::export::Catalogue;
-use crate::gui::dropped_paths;
-use crate::gui::icons;
 use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::theme::{self, text_style};
 use crate::gui::widgets::{self, Button, Note, TextField, note_ui};
+use crate::gui::{dropped_paths, icons};
 use crate::jobs::{AsyncValue, JobId};
 use crate::ops::DescribeRequest;
 use crate::studio::Command;

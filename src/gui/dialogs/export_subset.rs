@@ -4,15 +4,14 @@ use std::path::{Path, PathBuf};
 
 use egui::{Frame, Margin, RichText, Ui};
 
-use super::{Next, foot_ui, head_ui, lacking_ui};
+use super::frame::{Next, foot_ui, head_ui, lacking_ui};
 use crate::container::{BuildOptions, Built, Format, OnDamage, OpenOptions};
 use crate::error::Error;
-use crate::gui::dropped_paths;
 use crate::gui::filters::{chip_text, tally_text};
-use crate::gui::icons;
 use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::theme::{self, font, text_style};
 use crate::gui::widgets::{self, Button, Note, Segment, TextField, Tone, paint};
+use crate::gui::{dropped_paths, icons};
 use crate::jobs::{AsyncValue, JobId};
 use crate::ops::{ExportRequest, RowChoice};
 use crate::studio::{Command, Document};

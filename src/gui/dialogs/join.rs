@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use egui::{Frame, Margin, Rect, RichText, Role, ScrollArea, Sense, Stroke, Ui, WidgetInfo, vec2};
 
-use super::{Next, foot_ui, head_ui};
+use super::frame::{Next, foot_ui, head_ui};
 use crate::extensions::{JoinBy, JoinLevel, JoinPreview, JoinRequest, join_preview};
 use crate::gui::document_key::{Key, revision};
 use crate::gui::icons;

@@ -7,14 +7,13 @@ use std::path::{Path, PathBuf};
 use egui::{Frame, Margin, Rect, RichText, Role, ScrollArea, Sense, Stroke, Ui, WidgetInfo, pos2, vec2};
 use serde_json::{Map, Value as Json};
 
-use super::{Next, foot_ui, head_ui, lacking_ui};
+use super::frame::{Next, foot_ui, head_ui, lacking_ui};
 use crate::container::{BuildOptions, Format, OnDamage};
 use crate::error::Error;
-use crate::gui::dropped_paths;
-use crate::gui::icons;
 use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::theme::{self, font, text_style};
 use crate::gui::widgets::{self, Button, Segment, TextField, Tone, paint};
+use crate::gui::{dropped_paths, icons};
 use crate::jobs::JobId;
 use crate::model::Severity;
 use crate::ops::{Action as Change, CollectionMapping, FieldChoice, FieldMapping, MigrateRequest, Migrated};

@@ -7,6 +7,7 @@ mod consent;
 mod crash;
 mod describe;
 mod export_subset;
+mod frame;
 mod join;
 mod migrate;
 mod open_path;
@@ -19,39 +20,38 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use egui::{Context, Frame, Id, Key, Margin, Modal, RichText, Ui, vec2};
+use egui::{Context, Frame, Id, Modal};
 
 use super::App;
 use super::file_dialog::FileRequest;
-use super::icons;
 use super::panel_context::{DIM, Request};
 use super::settings::Settings;
-use super::theme::{self, Theme, font};
-use super::widgets::{self, Button};
+use super::theme::{self, Theme};
+use super::widgets;
 use crate::container::{Built, OpenOptions};
 use crate::draft::Plan;
 use crate::error::Error;
 use crate::export::Catalogue;
 use crate::jobs::JobId;
-use crate::ops::{Lacking, Migrated, Verified};
-use crate::remote::Access;
+use crate::ops::{Migrated, Verified};
 use crate::studio::{Command, LogLevel};
-
 use about::About;
 use column::ColumnDialog;
 use confirm::Confirm;
 use consent::Consent;
-pub use crash::CrashReport;
 use describe::Describe;
 use export_subset::ExportSubset;
+use frame::{Next, wants_focus};
 use join::JoinDialog;
-pub use join::is_table;
 use migrate::Migrate;
 use open_path::OpenPath;
 use plan::PlanDialog;
 use relocate::Relocate;
 use settings::SettingsDialog;
 use write::WriteDialog;
+
+pub use crash::CrashReport;
+pub use join::is_table;
 
 /// One dialog.
 pub enum Dialog {
@@ -235,24 +235,6 @@ pub struct Dialogs {
     /// Set when a dialog opens or its job ends: the focus moves to the next control.
     fresh: bool,
     was_running: bool,
-}
-
-/// Outcome of a frame of a dialog.
-pub enum Next {
-    /// Stay.
-    Stay,
-    /// Close.
-    Close,
-    /// Close and handle this request.
-    Do(Request),
-    /// Stay and handle this request.
-    Also(Request),
-    /// Stay, apply and store these settings.
-    Settings(Theme, Settings),
-    /// Close, apply these remote settings, and open these addresses.
-    Addresses(Access, Vec<PathBuf>),
-    /// Close, and use these paths for a file request.
-    Paths(FileRequest, Vec<PathBuf>),
 }
 
 impl Dialogs {
@@ -478,75 +460,4 @@ impl App {
             self.dialogs.current = Some(dialog);
         }
     }
-}
-
-/// Draws the header of a dialog: icon, title, close button. True when it was closed.
-fn head_ui(ui: &mut Ui, icon: &str, title: &str, detail: &str) -> bool {
-    let t = theme::tokens(ui);
-    let mut close = false;
-    Frame::NONE
-        .fill(t.bg2)
-        .corner_radius(egui::CornerRadius { nw: 6, ne: 6, sw: 0, se: 0 })
-        .inner_margin(Margin::symmetric(16, 9))
-        .show(ui, |ui| {
-            ui.horizontal(|ui| {
-                ui.label(RichText::new(icon).font(font::icon(18.0)).color(t.tx2));
-                ui.label(RichText::new(title).font(font::semibold(15.0)).color(t.tx));
-                ui.label(RichText::new(detail).font(font::mono(12.0)).color(t.tx2));
-                ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
-                    // Esc closes too, so the close button is not in the Tab order.
-                    close = ui.add(Button::icon_only(icons::X, tr!("Close dialog")).by_pointer()).clicked();
-                    widgets::key_cap(ui, "Esc");
-                });
-            });
-        });
-    let rect = ui.min_rect();
-    ui.painter().hline(rect.x_range(), rect.bottom() - 0.5, egui::Stroke::new(1.0, t.line));
-    close
-}
-
-/// Draws the list of missing parts and the choice to continue without them.
-fn lacking_ui(ui: &mut Ui, lacking: &Lacking, allow: &mut bool) {
-    let (opened, count) = (lacking.opened, lacking.count);
-    let text = match lacking.named() {
-        names if names.is_empty() => tr!("{opened} of {count} parts of this dataset are open.", opened, count),
-        names => tr!("Parts of this dataset are missing: {names}.", names),
-    };
-    widgets::note_ui(ui, &widgets::Note::Warning(text));
-    widgets::checkbox(ui, allow, tr!("Go on with what is there"));
-}
-
-/// Draws the footer of a dialog, filled from the right.
-fn foot_ui<R>(ui: &mut Ui, add: impl FnOnce(&mut Ui) -> R) -> R {
-    let t = theme::tokens(ui);
-    let frame = Frame::NONE
-        .fill(t.bg2)
-        .corner_radius(egui::CornerRadius { nw: 0, ne: 0, sw: 6, se: 6 })
-        .inner_margin(Margin::symmetric(16, 9));
-    widgets::take_first(ui);
-    let inner = frame
-        .show(ui, |ui| {
-            let size = vec2(ui.available_width(), 30.0);
-            ui.allocate_ui_with_layout(size, egui::Layout::right_to_left(egui::Align::Center), add).inner
-        })
-        .inner;
-    // A button that waits for a check gets the focus once enabled, unless another control has it.
-    if ui.data(|data| data.get_temp(wants_focus())).unwrap_or(false) {
-        let focused = ui.memory(|memory| memory.focused());
-        let first = widgets::take_first(ui).filter(|_| focused.is_none());
-        if let Some(first) = first {
-            ui.memory_mut(|memory| memory.request_focus(first));
-        }
-        ui.data_mut(|data| data.insert_temp(wants_focus(), focused.or(first).is_none()));
-    }
-    inner
-}
-
-/// Key of the flag that no control of the dialog has had the focus yet.
-fn wants_focus() -> Id {
-    Id::unique("dialog-wants-focus")
-}
-
-fn enter_pressed(ui: &Ui) -> bool {
-    ui.input(|input| input.key_pressed(Key::Enter))
 }

@@ -4,13 +4,12 @@ use std::path::PathBuf;
 
 use egui::{Frame, Id, Margin, RichText, Ui};
 
-use super::{Next, enter_pressed, foot_ui, head_ui};
-use crate::gui::dropped_paths;
+use super::frame::{Next, enter_pressed, foot_ui, head_ui};
 use crate::gui::file_dialog::FileRequest;
-use crate::gui::icons;
 use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::theme::{self, text_style};
 use crate::gui::widgets::{self, Button, Note, TextField};
+use crate::gui::{dropped_paths, icons};
 use crate::model::{Address, Scheme, is_remote};
 use crate::remote::{Access, Secret, access};
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use egui::{Frame, Margin, RichText, Role, Stroke, Ui, WidgetInfo, vec2};
 
-use super::{Next, foot_ui, head_ui};
+use super::frame::{Next, foot_ui, head_ui};
 use crate::draft::{Care, FixVerb, Plan};
 use crate::gui::icons;
 use crate::gui::panel_context::{PanelContext, Request};

@@ -4,13 +4,12 @@ use std::path::PathBuf;
 
 use egui::{Frame, Margin, RichText, Ui};
 
-use super::{Next, enter_pressed, foot_ui, head_ui};
+use super::frame::{Next, enter_pressed, foot_ui, head_ui};
 use crate::draft::{Draft, Edit};
-use crate::gui::dropped_paths;
-use crate::gui::icons;
 use crate::gui::panel_context::Request;
 use crate::gui::theme::{self, text_style};
 use crate::gui::widgets::{Button, Note, TextField};
+use crate::gui::{dropped_paths, icons};
 use crate::model::{AssetPath, Payload, Sample};
 use crate::studio::Command;
 

@@ -2,7 +2,7 @@
 
 use egui::{Frame, Margin, RichText, Ui, vec2};
 
-use super::{Next, head_ui};
+use super::frame::{Next, head_ui};
 use crate::gui::icons;
 use crate::gui::panel_context::PanelContext;
 use crate::gui::settings::{SCALES, Settings};

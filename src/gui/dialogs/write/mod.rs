@@ -13,12 +13,11 @@ use egui::{Frame, Margin, Rect, RichText, Stroke, Ui, UiBuilder, pos2, vec2};
 
 use crate::container::{BuildOptions, Built, Format, OnDamage, Parts, parse_size};
 use crate::error::Error;
-use crate::gui::dialogs::{Next, foot_ui, head_ui};
-use crate::gui::dropped_paths;
-use crate::gui::icons;
+use crate::gui::dialogs::frame::{Next, foot_ui, head_ui};
 use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::theme::{self, font, text_style};
 use crate::gui::widgets::{Button, paint};
+use crate::gui::{dropped_paths, icons};
 use crate::jobs::JobId;
 use crate::ops::{Depth, Verified, written_paths};
 use crate::studio::Command;

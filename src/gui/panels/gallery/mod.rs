@@ -20,9 +20,9 @@ use crate::gui::widgets::{self, Button, EmptyState, Segment, VirtualRows, paint}
 use crate::gui::{filters, icons};
 use crate::jobs::JobContext;
 use crate::model::is_padding;
-use crate::raster::{BandChoice, Preset};
+use crate::raster::Preset;
 use crate::studio::{Document, RowRef};
-use pictures::{Pictures, Shown};
+use pictures::{Pictures, Shown, ThumbnailBands};
 use state::GalleryState;
 
 const CAPTION: f32 = 24.0;
@@ -239,7 +239,7 @@ fn grid_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, count: u
     let selected = cx.session.selected;
     let mut pictures = std::mem::take(&mut cx.session.gallery.pictures);
     let state = &cx.session.gallery;
-    let bands = state.preset.map_or(Wanted::Best, Wanted::Preset);
+    let bands = state.preset.map_or(ThumbnailBands::Best, ThumbnailBands::Preset);
     pictures.begin(state.shared);
     let list = VirtualRows::new(tr!("Gallery"), lines as u64).row_height(height).sense(Sense::hover());
     let out = list.show(ui, &mut scroll, |ui, line, rect, response| {
@@ -270,25 +270,6 @@ fn grid_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, count: u
     cx.requests.extend(requests);
 }
 
-/// Bands of the thumbnails.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum Wanted {
-    /// Chosen automatically.
-    Best,
-    /// Bands of a preset, if the raster has them.
-    Preset(Preset),
-}
-
-impl Wanted {
-    /// The bands of one raster.
-    pub fn of(&self, info: &crate::raster::RasterInfo) -> BandChoice {
-        match self {
-            Wanted::Best => BandChoice::Auto,
-            Wanted::Preset(preset) => preset.bands(info, &[]).unwrap_or_default(),
-        }
-    }
-}
-
 #[expect(clippy::too_many_arguments, reason = "one card with all that it shows")]
 fn card_ui(
     ui: &mut Ui,
@@ -296,7 +277,7 @@ fn card_ui(
     state: &GalleryState,
     pictures: &mut Pictures,
     row: u32,
-    bands: &Wanted,
+    bands: &ThumbnailBands,
     place: Rect,
     selected: Option<RowRef>,
     requests: &mut Vec<Request>,
@@ -362,7 +343,7 @@ fn card_ui(
     }
 }
 
-fn failed_ui(ui: &mut Ui, pictures: &mut Pictures, file: RowRef, bands: &Wanted, picture: Rect, why: &str) {
+fn failed_ui(ui: &mut Ui, pictures: &mut Pictures, file: RowRef, bands: &ThumbnailBands, picture: Rect, why: &str) {
     let t = theme::tokens(ui);
     let painter = ui.painter().with_clip_rect(ui.clip_rect().intersect(picture));
     painter.rect_filled(picture, 4, t.errbg);

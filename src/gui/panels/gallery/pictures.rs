@@ -5,12 +5,11 @@ use std::path::PathBuf;
 
 use egui::{Context, TextureHandle};
 
-use super::Wanted;
 use crate::error::Error;
 use crate::gui::textures;
 use crate::jobs::{AsyncValue, Jobs};
 use crate::ops::{Thumbnail, ThumbnailRequest, thumbnail};
-use crate::raster::{BandChoice, ColourMap, Limits, describe};
+use crate::raster::{BandChoice, ColourMap, Limits, Preset, RasterInfo, describe};
 use crate::studio::{Document, RowRef};
 
 /// Side of a thumbnail, in pixels.
@@ -24,7 +23,26 @@ const UPLOADS: usize = 8;
 /// Thumbnails that determine the shared stretch.
 const TELL: usize = 24;
 
-type Name = (RowRef, Wanted);
+/// Bands of the thumbnails.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum ThumbnailBands {
+    /// Chosen automatically.
+    Best,
+    /// Bands of a preset, if the raster has them.
+    Preset(Preset),
+}
+
+impl ThumbnailBands {
+    /// The bands of one raster.
+    pub fn of(&self, info: &RasterInfo) -> BandChoice {
+        match self {
+            ThumbnailBands::Best => BandChoice::Auto,
+            ThumbnailBands::Preset(preset) => preset.bands(info, &[]).unwrap_or_default(),
+        }
+    }
+}
+
+type Name = (RowRef, ThumbnailBands);
 
 struct Made {
     outcome: Result<Thumbnail, String>,
@@ -133,7 +151,7 @@ impl Pictures {
     }
 
     /// The thumbnail of a file; queued with priority if missing.
-    pub fn get(&mut self, ctx: &Context, file: RowRef, bands: &Wanted) -> Shown<'_> {
+    pub fn get(&mut self, ctx: &Context, file: RowRef, bands: &ThumbnailBands) -> Shown<'_> {
         let name = (file, bands.clone());
         if !self.made.contains_key(&name) {
             self.now.push(name);
@@ -163,7 +181,7 @@ impl Pictures {
     }
 
     /// Queues a thumbnail with low priority.
-    pub fn later(&mut self, file: RowRef, bands: &Wanted) {
+    pub fn later(&mut self, file: RowRef, bands: &ThumbnailBands) {
         let name = (file, bands.clone());
         if !self.made.contains_key(&name) {
             self.soon.push_back(name);
@@ -171,7 +189,7 @@ impl Pictures {
     }
 
     /// Discards a thumbnail, so that it is computed again.
-    pub fn forget(&mut self, file: RowRef, bands: &Wanted) {
+    pub fn forget(&mut self, file: RowRef, bands: &ThumbnailBands) {
         self.made.remove(&(file, bands.clone()));
     }
 
@@ -191,7 +209,7 @@ impl Pictures {
                 ctx.check()?;
                 // Only a preset needs the header: a cached thumbnail is read without it.
                 let bands = match bands {
-                    Wanted::Best => BandChoice::Auto,
+                    ThumbnailBands::Best => BandChoice::Auto,
                     preset => preset.of(describe(&source)?.as_ref()),
                 };
                 thumbnail(&ThumbnailRequest { source, side: SIDE, bands }, cache.as_deref(), ctx)

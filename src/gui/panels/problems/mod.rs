@@ -2,6 +2,8 @@
 
 pub mod state;
 
+use std::sync::Arc;
+
 use egui::{Rect, Role, Stroke, Ui, WidgetInfo, pos2, vec2};
 
 use super::structure;
@@ -14,7 +16,7 @@ use crate::gui::theme::{self, Tokens, font};
 use crate::gui::widgets::{self, Button, EmptyState, Tone, VirtualRows, paint};
 use crate::model::{Finding, Location, Report, Rule, Severity};
 use crate::studio::{Command, Document};
-use state::Line;
+use state::{Line, ProblemsState};
 
 /// Largest number of fix buttons a line; tooltips show what they change.
 const OFFERED: usize = 2;
@@ -103,7 +105,7 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     });
     state.scroll = scroll;
     if !wanted.is_empty() {
-        state.find_fixes(cx, &report, wanted);
+        find_fixes(&mut state, cx, &report, wanted);
     }
     if let Some(edit) = chosen_fix {
         cx.session.problems = state;

@@ -16,7 +16,7 @@ use crate::gui::sample_status::finding_sample;
 use crate::gui::theme::{self, font, text_style};
 use crate::gui::widgets::{self, Button, Tone, paint};
 use crate::jobs::State;
-use crate::model::SampleKind;
+use crate::model::{Finding, SampleKind};
 use crate::studio::{Command, Document};
 
 /// Finds the selected fault; cached until the draft or the selection changes.
