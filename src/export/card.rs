@@ -51,7 +51,7 @@ pub(super) fn blocks(described: &Described<'_>, ctx: &JobContext) -> Result<Vec<
     }
     blocks.push(Block::List(facts));
     if let Some(map) = map_of(described, ctx)? {
-        blocks.push(Block::Heading(2, "Where it lies".into()));
+        blocks.push(Block::Heading(2, "Location".into()));
         blocks.push(Block::Map(map));
     }
     if files.len() > 1 {

@@ -245,9 +245,12 @@ fn tiff_name(name: &str, known: &HashSet<&str>) -> String {
 /// Writes one of many rasters, if it is one.
 fn write_one(source: &RasterSource, target: &Path, request: &OptimiseRequest, ctx: &JobContext) -> Result<Done> {
     ctx.check()?;
-    let info = match raster::describe(source) {
+    // GDAL does not report a failed read of the header: it says that the file is no raster. So it is asked twice; a file that can
+    // not be read at all fails when it is copied.
+    let passes = |error: &Error| error.is_cancelled() || error.is_passing();
+    let info = match raster::describe(source).or_else(|error| if passes(&error) { Err(error) } else { raster::describe(source) }) {
         Ok(info) => info,
-        Err(error) if error.is_cancelled() => return Err(error),
+        Err(error) if passes(&error) => return Err(error),
         Err(_) => return Ok(Done::Other),
     };
     if info.band_count == 0 {
