@@ -11,15 +11,15 @@
 //!   tied to the rows around them by equalities; lists that are empty have no rows to give;
 //! - what is refused names the place and a spelling that works.
 //!
-//! Polars runs them: it is Rust, so that the program stays one file without a C++ engine of 50 MB; it reads Arrow memory and takes
-//! predicates and projections down to our own scan ([`scan`]), which reads row groups of a container by ranges; and its expressions
-//! take functions of ours for WKB. Its own SQL reads about a third of the above otherwise or not at all, so it is only given
-//! statements over one frame that [`select_plan`] prints.
+//! Polars runs them: it is Rust, so that the program stays one file without a second engine in C++; it reads Arrow memory and takes
+//! predicates and projections down to our own scan (`scan`), which reads row groups of a container by ranges; and its expressions
+//! take functions of ours for WKB. Its own SQL differs from DuckDB's in what is listed above, so it is only given statements over
+//! one frame that `select_plan` prints.
 //!
-//! The way of a statement: [`sql_dialect`] (tokens, limits, syntax tree) → [`select_plan`] with [`from_clause`], [`name_binding`],
-//! [`subquery_rewrite`] and [`window_functions`] (plans, SELECT by SELECT) → [`duckdb_semantics`] (expressions as the engine reads
-//! them) → [`duckdb_arithmetic`] (numbers) → [`top_k`] and [`partial_aggregation`] (row group by row group) → [`bounds`] (joins that
-//! end) → [`output`].
+//! The way of a statement: `sql_dialect` (tokens, limits, syntax tree) → `select_plan` with `from_clause`, `name_binding`,
+//! `subquery_rewrite` and `window_functions` (plans, SELECT by SELECT) → `duckdb_semantics` (expressions as the engine reads
+//! them) → `duckdb_arithmetic` (numbers) → `top_k` and `partial_aggregation` (row group by row group) → `bounds` (joins that
+//! end) → `output`.
 //!
 //! Tables: `level0`, `level1`, …; `data` (level 0 without padding); flat views `l0`, `l1`, … (a level joined with all levels
 //! above it, columns called `l1:id`, `l0:id`). Every level also has `internal:gdal_vsi`, computed when it is asked for, and

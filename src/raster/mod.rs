@@ -1,11 +1,11 @@
 //! Rasters: open, describe, read windows, stretch, render to RGBA, write. The only module that uses GDAL. It has no window types and
 //! never runs on the interface thread: every call may wait for a disk or a network.
 //!
-//! [`init`] runs before the first use. Only [`pool`] opens datasets, samples through [`fence`]; the other files borrow them from the
+//! [`init`] runs before the first use. Only `pool` opens datasets, samples through `fence`; the other files borrow them from the
 //! pool. A [`RasterSource`] says whether a raster is an untrusted member of a dataset or a file that the user named.
 //!
-//! From file to picture: [`preview`] leases a dataset from the pool, reads a window ([`pixels`]), computes the values of each band that
-//! stretches need ([`stretch`]), renders ([`render`]), and keeps the values for other stretches ([`restretch`]).
+//! From file to picture: [`preview`] leases a dataset from the pool, reads a window (`pixels`), computes the values of each band that
+//! stretches need (`stretch`), renders ([`render`]), and keeps the values for other stretches (`restretch`).
 
 #![allow(clippy::useless_conversion, reason = "`each_type!` writes one expression for every number type, f64 among them")]
 
