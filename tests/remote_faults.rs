@@ -5,7 +5,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::support::{Fault, Ran, Server, Workspace, fixtures};
+use crate::support::{Fault, Ran, Server, Workspace, answering, fixtures};
 
 /// Maximum run time: long enough to notice hanging, as the program is configured with a timeout of one second.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -149,24 +149,6 @@ fn exporting_from_a_server_that_fails_leaves_nothing_behind() {
         server.forget();
         server.fail("flat.tacozip", Fault::Status(404), 0, 1000);
     }
-}
-
-/// A server that gives every request the same response, and records the request.
-fn answering(answer: String) -> (String, std::sync::Arc<std::sync::Mutex<String>>) {
-    use std::io::{BufRead, BufReader, Write};
-    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("listens");
-    let host = listener.local_addr().expect("has an address").to_string();
-    let asked = std::sync::Arc::new(std::sync::Mutex::new(String::new()));
-    let heard = asked.clone();
-    std::thread::spawn(move || {
-        for mut stream in listener.incoming().flatten() {
-            let lines = BufReader::new(&stream).lines().map_while(Result::ok).take_while(|line| !line.is_empty());
-            let head: String = lines.map(|line| line + "\n").collect();
-            heard.lock().expect("is whole").push_str(&head);
-            let _ = stream.write_all(answer.as_bytes());
-        }
-    });
-    (host, asked)
 }
 
 #[test]

@@ -1,28 +1,9 @@
 //! Tokens, keys and signed links are sent only to the server they are for, encrypted or within this machine, and not to servers
 //! that it redirects to.
 
-use std::io::{BufRead, BufReader, Write};
-use std::net::TcpListener;
 use std::sync::{Arc, Mutex};
 
-use crate::support::{Server, Workspace, fixtures};
-
-/// A server that gives every request the same response, and records the request.
-fn answering(answer: String) -> (String, Arc<Mutex<String>>) {
-    let listener = TcpListener::bind("127.0.0.1:0").expect("listens");
-    let host = listener.local_addr().expect("has an address").to_string();
-    let told = Arc::new(Mutex::new(String::new()));
-    let heard = told.clone();
-    std::thread::spawn(move || {
-        for mut stream in listener.incoming().flatten() {
-            let lines = BufReader::new(&stream).lines().map_while(Result::ok).take_while(|line| !line.is_empty());
-            let head: String = lines.map(|line| line + "\n").collect();
-            heard.lock().expect("is whole").push_str(&head);
-            let _ = stream.write_all(answer.as_bytes());
-        }
-    });
-    (host, told)
-}
+use crate::support::{Server, Workspace, answering, fixtures};
 
 fn missing() -> String {
     "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\nConnection: close\r\n\r\n".into()

@@ -278,6 +278,19 @@ mod tests {
     use crate::ops::write_first_generation;
     use crate::raster::{NewRaster, TogOptions, Window};
 
+    /// Writes a streamable TORTILLA.
+    fn write_streamable(dataset: &Dataset, target: &Path, ctx: &JobContext) {
+        let options = TortillaOptions {
+            target: target.to_owned(),
+            collection: None,
+            part_bytes: None,
+            stream: true,
+            overwrite: false,
+            on_damage: OnDamage::Stop,
+        };
+        write_first_generation(dataset, &options, ctx).expect("writes");
+    }
+
     /// Every type with its own predictor, in tiles of one band.
     #[test]
     fn chunks_of_optimized_rasters_have_the_values_of_their_tile() {
@@ -302,15 +315,7 @@ mod tests {
             let size = std::fs::metadata(&tog).expect("is there").len();
             let dataset = Dataset { root: Tortilla::new(vec![Sample::file("a", &tog, size)]).into(), ..Dataset::default() };
             let target = folder.path().join(format!("{number}.tortilla"));
-            let options = TortillaOptions {
-                target: target.clone(),
-                collection: None,
-                part_bytes: None,
-                stream: true,
-                overwrite: false,
-                on_damage: OnDamage::Stop,
-            };
-            write_first_generation(&dataset, &options, &ctx).expect("writes");
+            write_streamable(&dataset, &target, &ctx);
             let reader = container::open(&target, &ctx).expect("opens");
             // Three by three tiles of each of two bands.
             for index in 0..18 {
@@ -360,15 +365,7 @@ mod tests {
                     let dataset =
                         Dataset { root: Tortilla::new(vec![Sample::file("a", &source, size)]).into(), ..Dataset::default() };
                     let target = folder.path().join(format!("{number}.tortilla"));
-                    let options = TortillaOptions {
-                        target: target.clone(),
-                        collection: None,
-                        part_bytes: None,
-                        stream: true,
-                        overwrite: false,
-                        on_damage: OnDamage::Stop,
-                    };
-                    write_first_generation(&dataset, &options, &ctx).expect("writes");
+                    write_streamable(&dataset, &target, &ctx);
                     let reader = container::open(&target, &ctx).expect("opens");
                     let chunks = chunks_of(reader.as_ref(), 0, 0, &ctx).expect("are there");
                     assert!(chunks.len() >= 3, "{compression}");

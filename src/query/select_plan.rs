@@ -580,8 +580,7 @@ impl<'a> Planner<'a> {
         let inner: Vec<String> = items.iter().map(|item| place(&item.expr, item.unnests)).collect();
         let others: Vec<String> = others.iter().map(|expr| place(expr, false)).collect();
         let mut frame = self.with(frame, &computed)?;
-        for (item, inner) in items.iter().zip(&inner).filter(|(item, _)| item.unnests) {
-            debug_assert!(item.unnests);
+        for (_, inner) in items.iter().zip(&inner).filter(|(item, _)| item.unnests) {
             frame = exploded(frame, inner, false);
         }
         let mut free = UniqueNames::default();

@@ -247,3 +247,21 @@ pub fn sha256(bytes: &[u8]) -> String {
 pub fn sha256_of(path: &Path) -> String {
     sha256(&fs::read(path).unwrap_or_else(|error| panic!("{}: {error}", path.display())))
 }
+
+/// A server that gives every request the same response, and records the request.
+pub fn answering(answer: String) -> (String, std::sync::Arc<std::sync::Mutex<String>>) {
+    use std::io::{BufRead, BufReader, Write};
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("listens");
+    let host = listener.local_addr().expect("has an address").to_string();
+    let told = std::sync::Arc::new(std::sync::Mutex::new(String::new()));
+    let heard = told.clone();
+    std::thread::spawn(move || {
+        for mut stream in listener.incoming().flatten() {
+            let lines = BufReader::new(&stream).lines().map_while(Result::ok).take_while(|line| !line.is_empty());
+            let head: String = lines.map(|line| line + "\n").collect();
+            heard.lock().expect("is whole").push_str(&head);
+            let _ = stream.write_all(answer.as_bytes());
+        }
+    });
+    (host, told)
+}
