@@ -275,8 +275,6 @@ fn result_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
         Frame::NONE.inner_margin(Margin::symmetric(12, 8)).show(ui, |ui| {
             let line =
                 place.as_ref().map(|place| state.editor.sql.get(..place.start).unwrap_or_default().matches('\n').count() + 1);
-            // The engine's message may name the line already.
-            let line = line.filter(|_| !why.contains("(line "));
             note_ui(ui, &Note::Error(line.map_or_else(|| why.clone(), |line| tr!("Line {line}: {why}", line, why))));
             for hint in hints {
                 note_ui(ui, &Note::Info(hint.clone()));
