@@ -2,12 +2,11 @@
 
 use std::path::PathBuf;
 
-use clap::{Parser, Subcommand, ValueEnum};
+use clap::{Parser, Subcommand};
 
 use super::repair::RepairArguments;
 use super::rules::RulesArguments;
 use super::validate::ValidateArguments;
-use crate::container::Format;
 
 /// Build, check, write, open and explore TACO datasets. Without a command the window opens on PATH….
 #[derive(Debug, Parser)]
@@ -41,104 +40,11 @@ pub struct Arguments {
     pub verbose: u8,
 }
 
-/// The containers that can be written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum OutputFormat {
-    /// One file, stored without compression.
-    Zip,
-    /// A folder of loose files.
-    Folder,
-}
-
-/// The generations that can be written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum WrittenGeneration {
-    /// TACO 2.0.
-    #[value(name = "2.0")]
-    Two,
-    /// TORTILLA 0.5.
-    Tortilla,
-    /// TACO 0.2.
-    Taco,
-}
-
-impl WrittenGeneration {
-    /// Told from the output's name.
-    pub fn of_name(path: &std::path::Path) -> Self {
-        let ends = |ending: &str| path.extension().is_some_and(|found| found.eq_ignore_ascii_case(ending));
-        match (ends("tortilla"), ends("taco")) {
-            (true, _) => WrittenGeneration::Tortilla,
-            (_, true) => WrittenGeneration::Taco,
-            _ => WrittenGeneration::Two,
-        }
-    }
-}
-
-impl OutputFormat {
-    /// As the containers name it.
-    pub fn format(self) -> Format {
-        match self {
-            OutputFormat::Zip => Format::Zip,
-            OutputFormat::Folder => Format::Folder,
-        }
-    }
-
-    /// Told from the output's name, as the Python tools do: `.zip` and `.tacozip` are a ZIP, the rest a FOLDER.
-    pub fn of_name(path: &std::path::Path) -> Self {
-        let zip = path.extension().is_some_and(|e| e.eq_ignore_ascii_case("zip") || e.eq_ignore_ascii_case("tacozip"));
-        if zip { OutputFormat::Zip } else { OutputFormat::Folder }
-    }
-}
-
-/// What becomes of fields that differ within a level.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum SchemaName {
-    /// They are findings, and nothing is written.
-    Strict,
-    /// Missing ones become nulls, types the one that holds all values.
-    Align,
-}
-
-/// Arguments of `create`.
-#[derive(Debug, clap::Args)]
-pub struct CreateArguments {
-    /// The folder with the data: folders in it become tortillas, files samples.
-    pub source: PathBuf,
-    /// The file or folder to make.
-    #[arg(long, short)]
-    pub output: PathBuf,
-    /// A JSON file with the collection's fields. Needed for all but a TORTILLA, which has no collection.
-    #[arg(long, value_name = "FILE.json")]
-    pub collection: Option<PathBuf>,
-    /// A CSV, JSON or Parquet table of metadata, joined by relative path.
-    #[arg(long, value_name = "TABLE")]
-    pub metadata: Option<PathBuf>,
-    /// Append padding up to a number of roots that N divides.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
-    pub pad_to: Option<u32>,
-    /// Put padding where roots lack what most of them have.
-    #[arg(long)]
-    pub fill_missing: bool,
-    /// Write another generation: a TORTILLA 0.5, or a TACO 0.2. Told from the endings .tortilla and .taco when absent.
-    #[arg(long, value_name = "NAME")]
-    pub generation: Option<WrittenGeneration>,
-    /// Make a .tortilla or .taco streamable: one chain of tables for all levels and chunks.
-    #[arg(long)]
-    pub stream: bool,
-    #[command(flatten)]
-    pub parts: super::writing::PartsArguments,
-    #[command(flatten)]
-    pub write: super::writing::WriteArguments,
-    /// Print what was written as JSON.
-    #[arg(long)]
-    pub json: bool,
-}
-
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub enum Verb {
     /// Builds a dataset from a folder of files.
-    Create(CreateArguments),
+    Create(super::create::CreateArguments),
     /// Builds a dataset from a project that was saved in the window.
     Build(super::build::BuildArguments),
     /// Computes columns and collection fields and writes the dataset with them; exit code 1 when some samples failed.

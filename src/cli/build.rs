@@ -2,11 +2,10 @@
 
 use std::path::PathBuf;
 
-use super::Terminal;
-use super::arguments::SchemaName;
 use super::create::print_built;
-use super::output::say;
+use super::output::{Terminal, say};
 use super::runner::{command, session};
+use super::values::SchemaName;
 use crate::container::BuildOptions;
 use crate::error::{Error, Result};
 use crate::ops::align_schemas;

@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-use super::Terminal;
 use super::create::print_built;
+use super::output::Terminal;
 use super::query::RowArguments;
 use super::runner::run;
 use super::writing::DamageArguments;

@@ -4,10 +4,9 @@ use std::path::PathBuf;
 
 use serde_json::json;
 
-use super::Terminal;
 use super::create::print_built;
 use super::opening::JoinArguments;
-use super::output::{print, print_json};
+use super::output::{Terminal, print, print_json};
 use super::query::FilterArguments;
 use super::runner::run;
 use super::writing::{DamageArguments, PartsArguments, WriteArguments};

@@ -2,9 +2,9 @@
 
 use std::path::PathBuf;
 
-use super::Terminal;
 use super::create::print_built;
 use super::opening::OpenArguments;
+use super::output::Terminal;
 use super::runner::run;
 use super::writing::{DamageArguments, PartsArguments, WriteArguments};
 use crate::container::BuildOptions;

@@ -4,15 +4,49 @@ use std::path::PathBuf;
 
 use serde_json::json;
 
-use super::Terminal;
-use super::arguments::{CreateArguments, WrittenGeneration};
-use super::output::print;
+use super::output::{Terminal, print};
 use super::runner::run;
-use super::writing::tell_damaged;
+use super::values::WrittenGeneration;
+use super::writing::{PartsArguments, WriteArguments, tell_damaged};
 use crate::container::{Built, OnDamage, TortillaOptions};
 use crate::error::{Error, Result};
 use crate::ops::{self, CreateInput, CreateOutput, Generation};
 use crate::studio::JobKind;
+
+/// Arguments of `create`.
+#[derive(Debug, clap::Args)]
+pub struct CreateArguments {
+    /// The folder with the data: folders in it become tortillas, files samples.
+    pub source: PathBuf,
+    /// The file or folder to make.
+    #[arg(long, short)]
+    pub output: PathBuf,
+    /// A JSON file with the collection's fields. Needed for all but a TORTILLA, which has no collection.
+    #[arg(long, value_name = "FILE.json")]
+    pub collection: Option<PathBuf>,
+    /// A CSV, JSON or Parquet table of metadata, joined by relative path.
+    #[arg(long, value_name = "TABLE")]
+    pub metadata: Option<PathBuf>,
+    /// Append padding up to a number of roots that N divides.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub pad_to: Option<u32>,
+    /// Put padding where roots lack what most of them have.
+    #[arg(long)]
+    pub fill_missing: bool,
+    /// Write another generation: a TORTILLA 0.5, or a TACO 0.2. Told from the endings .tortilla and .taco when absent.
+    #[arg(long, value_name = "NAME")]
+    pub generation: Option<WrittenGeneration>,
+    /// Make a .tortilla or .taco streamable: one chain of tables for all levels and chunks.
+    #[arg(long)]
+    pub stream: bool,
+    #[command(flatten)]
+    pub parts: PartsArguments,
+    #[command(flatten)]
+    pub write: WriteArguments,
+    /// Print what was written as JSON.
+    #[arg(long)]
+    pub json: bool,
+}
 
 pub fn create(arguments: CreateArguments, terminal: &Terminal) -> Result<u8> {
     let json = arguments.json;

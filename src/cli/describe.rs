@@ -4,9 +4,8 @@ use std::path::PathBuf;
 
 use clap::ValueEnum;
 
-use super::Terminal;
 use super::opening::JoinArguments;
-use super::output::print;
+use super::output::{Terminal, print};
 use super::runner::run;
 use crate::error::{Error, Result};
 use crate::export::Catalogue;

@@ -4,8 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value as Json};
 
-use super::Terminal;
-use super::output::print;
+use super::output::{Terminal, print};
 use super::runner::run;
 use crate::container::read_collection_file;
 use crate::error::Result;

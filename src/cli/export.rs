@@ -2,9 +2,9 @@
 
 use std::path::PathBuf;
 
-use super::Terminal;
 use super::create::print_built;
 use super::opening::JoinArguments;
+use super::output::Terminal;
 use super::query::RowArguments;
 use super::runner::run;
 use super::writing::{DamageArguments, PartsArguments, WriteArguments};

@@ -4,8 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value as Json, json};
 
-use super::Terminal;
-use super::output::{print, print_json, say};
+use super::output::{Terminal, print, print_json, say};
 use super::runner::run;
 use super::writing::{DamageArguments, WriteArguments, tell_damaged};
 use crate::consent;

@@ -4,10 +4,9 @@ use std::path::PathBuf;
 
 use clap::ValueEnum;
 
-use super::Terminal;
 use super::create::print_built;
 use super::opening::OpenArguments;
-use super::output::{print, print_json_line};
+use super::output::{Terminal, print, print_json_line};
 use super::query::RowArguments;
 use super::runner::run;
 use crate::error::Result;

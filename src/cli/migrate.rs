@@ -4,8 +4,7 @@ use std::path::PathBuf;
 
 use serde_json::Map;
 
-use super::Terminal;
-use super::output::{print, print_json};
+use super::output::{Terminal, print, print_json};
 use super::runner::run;
 use super::writing::{DamageArguments, PartsArguments, WriteArguments, tell_damaged};
 use crate::container::{BuildOptions, is_same_file, read_collection_file, read_json_document, write_document};

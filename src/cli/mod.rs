@@ -34,6 +34,7 @@ mod runner;
 mod stats;
 mod tacocat;
 mod validate;
+mod values;
 mod verbs;
 mod writing;
 

@@ -2,9 +2,8 @@
 
 use std::path::PathBuf;
 
-use super::Terminal;
 use super::opening::OpenArguments;
-use super::output::{print, print_json_line, say};
+use super::output::{Terminal, print, print_json_line, say};
 use super::runner::run;
 use super::writing::{DamageArguments, WriteArguments, tell_damaged};
 use crate::error::Result;

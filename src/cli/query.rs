@@ -4,8 +4,7 @@ use std::path::PathBuf;
 
 use clap::ValueEnum;
 
-use super::Terminal;
-use super::output::{print, print_data};
+use super::output::{Terminal, print, print_data};
 use super::runner::run;
 use crate::container::{self, OpenOptions, is_same_file, write_document};
 use crate::error::{Error, Result};

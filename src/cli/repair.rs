@@ -4,8 +4,7 @@ use std::path::PathBuf;
 
 use serde_json::{Value as Json, json};
 
-use super::Terminal;
-use super::output::{print, print_json};
+use super::output::{Terminal, print, print_json};
 use super::runner::run;
 use super::writing::{WriteArguments, tell_damaged};
 use crate::error::Result;

@@ -2,8 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::Terminal;
-use super::output::print;
+use super::output::{Terminal, print};
 use super::runner::session;
 use crate::consent;
 use crate::error::Result;

@@ -2,8 +2,7 @@
 
 use std::time::Duration;
 
-use super::Terminal;
-use super::output::say;
+use super::output::{Terminal, say};
 use crate::error::Result;
 use crate::jobs::{JobContext, Jobs};
 use crate::studio::{Command, Event, JobKind, Studio};

@@ -2,8 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::Terminal;
-use super::output::{print, print_json};
+use super::output::{Terminal, print, print_json};
 use super::query::parse_box;
 use super::runner::run;
 use crate::container;

@@ -2,9 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use super::Terminal;
 use super::create::print_built;
-use super::output::say;
+use super::output::{Terminal, say};
 use super::runner::run;
 use super::writing::ParquetArguments;
 use crate::container::{ConsolidateOptions, Format, consolidate};

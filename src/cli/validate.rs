@@ -5,8 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::ValueEnum;
 use serde_json::{Value as Json, json};
 
-use super::Terminal;
-use super::output::{print, print_json, say_error};
+use super::output::{Terminal, print, print_json, say_error};
 use super::runner::run;
 use crate::error::Result;
 use crate::model::{Profile, Report};

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use clap::ValueEnum;
 
-use super::arguments::OutputFormat;
 use super::output::say;
+use super::values::OutputFormat;
 use crate::container::{BuildOptions, Format, OnDamage, Parts, parse_size};
 use crate::table::{Compression, ParquetOptions};
 

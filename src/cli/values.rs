@@ -1,0 +1,65 @@
+//! Values that arguments of several commands take, as clap reads them.
+
+use std::path::Path;
+
+use clap::ValueEnum;
+
+use crate::container::Format;
+
+/// The containers that can be written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum OutputFormat {
+    /// One file, stored without compression.
+    Zip,
+    /// A folder of loose files.
+    Folder,
+}
+
+/// The generations that can be written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum WrittenGeneration {
+    /// TACO 2.0.
+    #[value(name = "2.0")]
+    Two,
+    /// TORTILLA 0.5.
+    Tortilla,
+    /// TACO 0.2.
+    Taco,
+}
+
+impl WrittenGeneration {
+    /// The generation that the ending of `path` names: `.tortilla`, `.taco`, else 2.0.
+    pub fn of_name(path: &Path) -> Self {
+        let ends = |ending: &str| path.extension().is_some_and(|found| found.eq_ignore_ascii_case(ending));
+        match (ends("tortilla"), ends("taco")) {
+            (true, _) => WrittenGeneration::Tortilla,
+            (_, true) => WrittenGeneration::Taco,
+            _ => WrittenGeneration::Two,
+        }
+    }
+}
+
+impl OutputFormat {
+    /// The container format.
+    pub fn format(self) -> Format {
+        match self {
+            OutputFormat::Zip => Format::Zip,
+            OutputFormat::Folder => Format::Folder,
+        }
+    }
+
+    /// The format that the ending of `path` names, as in the Python tools: `.zip` and `.tacozip` are a ZIP, the rest a FOLDER.
+    pub fn of_name(path: &Path) -> Self {
+        let zip = path.extension().is_some_and(|e| e.eq_ignore_ascii_case("zip") || e.eq_ignore_ascii_case("tacozip"));
+        if zip { OutputFormat::Zip } else { OutputFormat::Folder }
+    }
+}
+
+/// What happens to fields that differ within a level.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum SchemaName {
+    /// They are findings, and nothing is written.
+    Strict,
+    /// Missing ones become nulls, types the one that holds all values.
+    Align,
+}
