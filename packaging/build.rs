@@ -1,17 +1,26 @@
-//! Links the codecs that `gdal-toolchain.cmake` enables in the bundled GDAL. Must find the same files as that file.
+//! Links the codecs that `gdal-toolchain.cmake` enables in the bundled GDAL (must find the same files as that file), and for
+//! Windows the icon, version and manifest of the program.
 
+use std::env;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 fn main() {
     println!("cargo:rerun-if-changed=packaging/build.rs");
     println!("cargo:rerun-if-env-changed=TACO_STUDIO_CODECS");
-    if std::env::var_os("CARGO_FEATURE_BUNDLED_GDAL").is_none() {
+    let windows = env::var("CARGO_CFG_TARGET_OS").is_ok_and(|system| system == "windows");
+    if windows {
+        resources();
+        // As much stack for the main thread as on other systems; one megabyte is less than GDAL and the query engine may take.
+        println!("cargo:rustc-link-arg={}", if is_gnu() { "-Wl,--stack,8388608" } else { "/STACK:8388608" });
+    }
+    if env::var_os("CARGO_FEATURE_BUNDLED_GDAL").is_none() {
         return;
     }
     // zstd is last: in programs that use Parquet, zstd-sys already provides its symbols.
     for (archive, needed_by_others) in [("webp", false), ("sharpyuv", true), ("openjp2", false), ("deflate", false), ("zstd", true)]
     {
-        match find(archive) {
+        match find(archive, windows) {
             // The archive's full path at the end of the command line, after GDAL's archives, which refer to it.
             Some(path) => println!("cargo:rustc-link-arg={}", path.display()),
             None if needed_by_others => {}
@@ -20,19 +29,59 @@ fn main() {
             ),
         }
     }
+    if windows && is_gnu() {
+        // Libraries of the system that GDAL and PROJ use, which their crates name for Microsoft's linker alone.
+        for library in ["wbemuuid", "ole32", "oleaut32", "shell32", "psapi", "ws2_32"] {
+            println!("cargo:rustc-link-arg=-l{library}");
+        }
+    }
 }
 
-fn find(archive: &str) -> Option<PathBuf> {
+fn is_gnu() -> bool {
+    env::var("CARGO_CFG_TARGET_ENV").is_ok_and(|environment| environment == "gnu")
+}
+
+fn find(archive: &str, windows: bool) -> Option<PathBuf> {
     let mut folders = Vec::new();
-    if let Some(root) = std::env::var_os("TACO_STUDIO_CODECS") {
+    if let Some(root) = env::var_os("TACO_STUDIO_CODECS") {
         folders.push(Path::new(&root).join("lib"));
     }
-    if let Ok(entries) = std::fs::read_dir("/usr/lib") {
-        let multiarch = entries.filter_map(|entry| Some(entry.ok()?.path()));
-        folders.extend(multiarch.filter(|path| path.to_string_lossy().ends_with("-linux-gnu")));
+    // This system's libraries are not for Windows.
+    if !windows {
+        let machine = env::var("CARGO_CFG_TARGET_ARCH").unwrap_or_default();
+        folders.push(Path::new("/usr/lib").join(format!("{machine}-linux-gnu")));
+        folders.extend(["/usr/lib64", "/usr/lib", "/opt/homebrew/lib", "/usr/local/lib"].map(PathBuf::from));
     }
-    folders.extend(["/usr/lib64", "/usr/lib", "/opt/homebrew/lib", "/usr/local/lib"].map(PathBuf::from));
     let endings = ["a", "so", "dylib"].into_iter();
     let mut candidates = endings.flat_map(|ending| folders.iter().map(move |folder| folder.join(format!("lib{archive}.{ending}"))));
     candidates.find(|path| path.exists())
+}
+
+/// Compiles `windows/taco-studio.rc` with windres (MinGW's, also of another name: `WINDRES`), and links it.
+fn resources() {
+    println!("cargo:rerun-if-env-changed=WINDRES");
+    for file in ["packaging/windows/taco-studio.rc", "packaging/windows/taco-studio.manifest", "assets/icon.ico"] {
+        println!("cargo:rerun-if-changed={file}");
+    }
+    let Some(out) = env::var_os("OUT_DIR") else { return };
+    let number = |part| env::var(format!("CARGO_PKG_VERSION_{part}")).unwrap_or_default();
+    // Microsoft's linker takes the compiled resources as they are, GNU's as an object.
+    let (format, name) = if is_gnu() { ("coff", "resources.o") } else { ("res", "resources.res") };
+    let out = Path::new(&out).join(name);
+    let named = env::var("WINDRES").ok();
+    let programs = named.as_deref().into_iter().chain(["x86_64-w64-mingw32-windres", "windres"]);
+    for program in programs {
+        let mut command = Command::new(program);
+        command.args(["--codepage=65001", "-I", "packaging/windows", "-I", "assets", "-O", format, "-i"]);
+        command.arg("packaging/windows/taco-studio.rc").arg("-o").arg(&out);
+        command.arg(format!("-DVERSION_NUMBERS={},{},{},0", number("MAJOR"), number("MINOR"), number("PATCH")));
+        // Bare words: quotes do not survive every shell that windres starts its preprocessor with.
+        command.arg(format!("-DVERSION_WORD={}.{}.{}", number("MAJOR"), number("MINOR"), number("PATCH")));
+        match command.status() {
+            Ok(status) if status.success() => return println!("cargo:rustc-link-arg={}", out.display()),
+            Ok(_) => println!("cargo:warning={program} could not compile packaging/windows/taco-studio.rc"),
+            Err(_) => {}
+        }
+    }
+    println!("cargo:warning=windres is not here: the program has no icon, version and manifest (install MinGW-w64)");
 }

@@ -5,6 +5,11 @@
 file(GLOB taco_multiarch /usr/lib/*-linux-gnu)
 set(taco_libraries $ENV{TACO_STUDIO_CODECS}/lib ${taco_multiarch} /usr/lib64 /usr/lib /opt/homebrew/lib /usr/local/lib)
 set(taco_headers $ENV{TACO_STUDIO_CODECS}/include /usr/include /opt/homebrew/include /usr/local/include)
+if(CMAKE_SYSTEM_NAME STREQUAL Windows)
+  # This system's libraries are not for Windows.
+  set(taco_libraries $ENV{TACO_STUDIO_CODECS}/lib)
+  set(taco_headers $ENV{TACO_STUDIO_CODECS}/include)
+endif()
 
 macro(taco_codec option library_variable include_variable archive header)
   unset(taco_found_library)

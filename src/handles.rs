@@ -1,7 +1,7 @@
 //! Local files that stay in use while a dataset is open, with a bounded number of open handles (least recently used are closed).
 //! A closed handle is reopened on demand, and fails when the file was replaced.
 
-use std::fs::{File, Metadata, OpenOptions};
+use std::fs::{File, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -39,22 +39,23 @@ static OPEN: Mutex<Vec<Weak<SharedFile>>> = Mutex::new(Vec::new());
 /// Identity of a file's version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Mark {
-    /// Device and inode number, where available.
+    /// Device (on Windows volume) and number of the file on it, where the file system has them.
     number: Option<(u64, u64)>,
     /// Length and modification time; `None` for files that are being written.
     content: Option<(u64, Option<SystemTime>)>,
 }
 
 impl Mark {
-    fn of(data: &Metadata, written: bool) -> Self {
+    fn of(file: &File, written: bool) -> io::Result<Self> {
+        let data = file.metadata()?;
         #[cfg(unix)]
         let number = {
             use std::os::unix::fs::MetadataExt;
             Some((data.dev(), data.ino()))
         };
-        #[cfg(not(unix))]
-        let number = None;
-        Self { number, content: (!written).then(|| (data.len(), data.modified().ok())) }
+        #[cfg(windows)]
+        let number = crate::windows_api::file_number(file).ok();
+        Ok(Self { number, content: (!written).then(|| (data.len(), data.modified().ok())) })
     }
 }
 
@@ -91,10 +92,10 @@ impl SharedFile {
         // Absolute, as the working directory may change.
         let path = std::path::absolute(path)?;
         let file = open_or_make_room(&options, &path)?;
-        let data = file.metadata()?;
+        let (mark, size) = (Mark::of(&file, written)?, file.metadata()?.len());
         // Reopening must not create or truncate the file.
         options.create(false).create_new(false).truncate(false);
-        let shared = Arc::new(Self::new(path, Some(options), Mark::of(&data, written), data.len(), file));
+        let shared = Arc::new(Self::new(path, Some(options), mark, size, file));
         shared.enter();
         Ok(shared)
     }
@@ -108,8 +109,8 @@ impl SharedFile {
     /// # Errors
     /// The system's error when its length cannot be read.
     pub fn of_nameless(file: File) -> io::Result<Arc<Self>> {
-        let data = file.metadata()?;
-        Ok(Arc::new(Self::new(PathBuf::new(), None, Mark::of(&data, true), data.len(), file)))
+        let (mark, size) = (Mark::of(&file, true)?, file.metadata()?.len());
+        Ok(Arc::new(Self::new(PathBuf::new(), None, mark, size, file)))
     }
 
     /// Length in bytes at opening.
@@ -132,7 +133,7 @@ impl SharedFile {
         let options = self.options.as_ref().ok_or(io::ErrorKind::NotFound)?;
         let file = Arc::new(open_or_make_room(options, &self.path)?);
         let written = self.mark.content.is_none();
-        if Mark::of(&file.metadata()?, written) != self.mark {
+        if Mark::of(&file, written)? != self.mark {
             return Err(io::Error::other(
                 Error::new(Kind::Changed, "the file was replaced or modified after it was opened")
                     .at_path(&self.path)

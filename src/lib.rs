@@ -7,6 +7,7 @@
 //!
 //! | module | owns |
 //! |---|---|
+//! | `windows_api` | calls of Windows that the standard library lacks; on Windows only |
 //! | [`text`] | texts of the interface in the user's language |
 //! | [`error`] | the one error type: what happened, where, what to do |
 //! | [`folders`] | the user's folders that the studio writes into by itself |
@@ -90,3 +91,5 @@ pub mod remote;
 pub mod studio;
 pub mod table;
 pub mod validate;
+#[cfg(windows)]
+pub mod windows_api;

@@ -52,5 +52,7 @@ fn window(paths: Vec<PathBuf>, renderer: Option<String>, theme: Option<String>, 
         Some("light") => Some(Theme::Light),
         Some(other) => return Err(Error::usage(format!("there is no theme {other}")).hint("use dark or light")),
     };
+    #[cfg(windows)]
+    taco_studio::windows_api::leave_own_console();
     gui::run(paths, WindowOptions { renderer, theme, safe_mode, new_window })
 }

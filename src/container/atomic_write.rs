@@ -161,10 +161,28 @@ impl PartialFile {
         self.temporary.as_file().sync_all().io_at("sync the output to disk", &self.target)?;
         let outcome =
             if self.overwrite { self.temporary.persist(&self.target) } else { self.temporary.persist_noclobber(&self.target) };
-        outcome.map_err(|error| Error::io("rename the output", &self.target, error.error))?;
+        match outcome {
+            Ok(_) => {}
+            #[cfg(windows)]
+            Err(error) if self.overwrite => replace_open(error.file, &self.target)?,
+            Err(error) => return Err(Error::io("rename the output", &self.target, error.error)),
+        }
         swap::sync_folder(&parent_of(&self.target)?)?;
         self.made.settle()
     }
+}
+
+/// Replaces a file that this program has open. A plain rename of Windows refuses that; the standard library's renames as on other
+/// systems: open handles keep the old file.
+#[cfg(windows)]
+fn replace_open(temporary: tempfile::NamedTempFile, target: &Path) -> Result<()> {
+    let (file, path) = temporary.keep().map_err(|error| Error::io("rename the output", target, error.error))?;
+    drop(file);
+    swap::rename(&path, target).map_err(|error| {
+        let _ = std::fs::remove_file(&path);
+        Error::io("rename the output", target, error)
+            .hint("another program may have the file open: close it there, then write again, or write under another name")
+    })
 }
 
 impl PartialFolder {
@@ -373,18 +391,15 @@ fn sync_tree(folder: &Path) -> Result<()> {
 
 /// Free bytes on the disk that will hold `target`; `None` when the system does not report them. Creates nothing.
 pub fn free_bytes(target: &Path) -> Option<u64> {
+    let named = |path: &&Path| !path.as_os_str().is_empty();
+    let there = target.ancestors().filter(named).find(|path| path.is_dir()).unwrap_or(Path::new("."));
     #[cfg(unix)]
     {
-        let named = |path: &&Path| !path.as_os_str().is_empty();
-        let there = target.ancestors().filter(named).find(|path| path.is_dir()).unwrap_or(Path::new("."));
         let disk = rustix::fs::statvfs(there).ok()?;
         Some(disk.f_bavail.saturating_mul(disk.f_frsize))
     }
-    #[cfg(not(unix))]
-    {
-        let _ = target;
-        None
-    }
+    #[cfg(windows)]
+    crate::windows_api::free_bytes(there)
 }
 
 /// Checks that the disk that will hold `target` has `bytes` free; passes when the system does not report it. Creates nothing.
@@ -454,6 +469,20 @@ mod tests {
         again(&["a/one.tif", "b.tif"]).expect("has all that was there");
         let error = again(&["b.tif"]).expect_err("would lose a file").report();
         assert!(error.contains("would be lost") && error.contains("one.tif") && target.join("a/one.tif").exists(), "{error}");
+    }
+
+    #[test]
+    fn a_file_that_is_open_here_is_replaced() {
+        use std::io::Read;
+        let place = tempfile::tempdir().expect("has a temporary folder");
+        let target = place.path().join("out.tacozip");
+        file(&target);
+        let mut open = File::open(&target).expect("opens");
+        write_document(&target, b"new", true).expect("replaces it");
+        let mut old = String::new();
+        open.read_to_string(&mut old).expect("reads the old file");
+        assert_eq!((old.as_str(), std::fs::read(&target).expect("reads").as_slice()), ("precious", b"new".as_slice()));
+        assert_eq!(std::fs::read_dir(place.path()).expect("lists").count(), 1);
     }
 
     #[test]

@@ -21,7 +21,7 @@ const RECORD: &str = "names.json";
 #[derive(serde::Serialize, serde::Deserialize)]
 struct Name {
     name: OsString,
-    /// Inode number of the new output, where available.
+    /// Number of the new output on its disk, where available.
     new: Option<u64>,
     /// The existing output is deleted without replacement.
     goes: bool,
@@ -31,16 +31,12 @@ struct Name {
 #[derive(serde::Serialize, serde::Deserialize)]
 pub(super) struct Record(Vec<Name>);
 
-/// Inode number of a file or folder, which a rename does not change.
+/// Number of a file or folder on its disk (the inode on Unix), which a rename does not change.
 fn number_of(path: &Path) -> Option<u64> {
-    let meta = path.symlink_metadata().ok()?;
     #[cfg(unix)]
-    return Some(std::os::unix::fs::MetadataExt::ino(&meta));
-    #[cfg(not(unix))]
-    {
-        let _ = meta;
-        None
-    }
+    return Some(std::os::unix::fs::MetadataExt::ino(&path.symlink_metadata().ok()?));
+    #[cfg(windows)]
+    return crate::windows_api::number_of(path).ok().map(|(_, number)| number);
 }
 
 fn is_there(path: &Path) -> bool {

@@ -1,0 +1,104 @@
+//! Calls of the Windows API that the standard library has no function for. Empty on other systems.
+#![cfg(windows)]
+
+use std::ffi::c_void;
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::windows::ffi::OsStrExt;
+use std::os::windows::fs::OpenOptionsExt;
+use std::os::windows::io::AsRawHandle;
+use std::path::Path;
+
+/// `FILE_FLAG_BACKUP_SEMANTICS`: folders can be opened too.
+const ALSO_FOLDERS: u32 = 0x0200_0000;
+/// `FILE_FLAG_OPEN_REPARSE_POINT`: a link is opened, not its target.
+const THE_LINK_ITSELF: u32 = 0x0020_0000;
+
+/// `BY_HANDLE_FILE_INFORMATION`; times are pairs of 32-bit numbers.
+#[repr(C)]
+#[derive(Default)]
+struct FileInformation {
+    attributes: u32,
+    times: [u32; 6],
+    volume: u32,
+    size: [u32; 2],
+    links: u32,
+    number: [u32; 2],
+}
+
+#[link(name = "kernel32")]
+unsafe extern "system" {
+    fn GetDiskFreeSpaceExW(folder: *const u16, available: *mut u64, total: *mut u64, free: *mut u64) -> i32;
+    fn GetFileInformationByHandle(file: *mut c_void, information: *mut FileInformation) -> i32;
+    fn GetConsoleProcessList(processes: *mut u32, capacity: u32) -> u32;
+    fn FreeConsole() -> i32;
+}
+
+/// Bytes that this user can still write on the disk of a folder that exists.
+pub fn free_bytes(folder: &Path) -> Option<u64> {
+    let name: Vec<u16> = folder.as_os_str().encode_wide().chain([0]).collect();
+    let (mut available, mut total, mut free) = (0, 0, 0);
+    // SAFETY: the name ends with a zero, and all four pointers outlive the call.
+    let done = unsafe { GetDiskFreeSpaceExW(name.as_ptr(), &mut available, &mut total, &mut free) };
+    (done != 0).then_some(available)
+}
+
+/// Serial number of the volume and number of the file on it, which a rename does not change.
+///
+/// # Errors
+/// The system's error.
+pub fn file_number(file: &File) -> io::Result<(u64, u64)> {
+    let mut information = FileInformation::default();
+    // SAFETY: the handle is open while `file` lives, and the structure has the layout that the system fills.
+    if unsafe { GetFileInformationByHandle(file.as_raw_handle(), &mut information) } == 0 {
+        return Err(io::Error::last_os_error());
+    }
+    let [high, low] = information.number.map(u64::from);
+    Ok((information.volume.into(), high << 32 | low))
+}
+
+/// As [`file_number`] for a file, folder or link by its path.
+///
+/// # Errors
+/// The system's error.
+pub fn number_of(path: &Path) -> io::Result<(u64, u64)> {
+    // Without access to the contents, so that a file opens that another program uses.
+    file_number(&OpenOptions::new().access_mode(0).custom_flags(ALSO_FOLDERS | THE_LINK_ITSELF).open(path)?)
+}
+
+/// Closes the console that Windows opened for this program alone, when it was started from the desktop. A console that was there
+/// before stays.
+pub fn leave_own_console() {
+    let mut processes = [0; 2];
+    // SAFETY: the array has the capacity that is given.
+    if unsafe { GetConsoleProcessList(processes.as_mut_ptr(), 2) } == 1 {
+        // SAFETY: has no arguments; later output goes nowhere, which the standard library takes for success.
+        unsafe { FreeConsole() };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_keeps_its_number_when_it_is_renamed() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let [one, other] = ["one", "other"].map(|name| folder.path().join(name));
+        std::fs::write(&one, "1").expect("writes");
+        std::fs::write(&other, "2").expect("writes");
+        let number = number_of(&one).expect("has a number");
+        assert_ne!(number, number_of(&other).expect("has a number"));
+        assert_eq!(number, file_number(&File::open(&one).expect("opens")).expect("has a number"));
+        std::fs::rename(&one, folder.path().join("later")).expect("renames");
+        assert_eq!(number, number_of(&folder.path().join("later")).expect("has a number"));
+        assert!(number_of(folder.path()).is_ok() && number_of(&one).is_err());
+    }
+
+    #[test]
+    fn the_disk_of_a_folder_has_free_bytes() {
+        let folder = tempfile::tempdir().expect("a folder");
+        assert!(free_bytes(folder.path()).is_some_and(|bytes| bytes > 0));
+        assert_eq!(free_bytes(&folder.path().join("absent")), None);
+    }
+}
