@@ -10,6 +10,7 @@ mod containers;
 mod describe;
 mod doctor;
 mod drafts;
+mod edit;
 mod export;
 mod extend;
 #[cfg(target_os = "linux")]

@@ -78,7 +78,8 @@ pub enum Verb {
     Describe(super::describe::DescribeArguments),
     /// Writes chosen samples as a TORTILLA 0.5 or TACO 0.2 file.
     Compile(super::compile::CompileArguments),
-    /// Changes footer and collection of a .tortilla or .taco without rewriting its data.
+    /// Changes metadata of a dataset: columns of a level and fields of the collection. A FOLDER, .tortilla or .taco keeps its data files
+    /// and bytes as they are; a ZIP is written anew.
     Edit(super::edit::EditArguments),
     /// Turns a .tortilla into a TACO 0.2 by giving it a collection.
     Tortilla2taco(super::edit::TortillaToTacoArguments),

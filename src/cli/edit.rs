@@ -1,30 +1,35 @@
-//! `edit`, `tortilla2taco`, `taco2tortilla`: footers and collections of the first generation, changed where they are.
+//! `edit`, `tortilla2taco`, `taco2tortilla`: metadata of existing datasets, changed where they are.
 
 use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value as Json};
 
-use super::output::{Terminal, print};
+use super::output::{Terminal, print, print_json, say};
 use super::runner::run;
+use super::writing::ParquetArguments;
 use crate::container::read_collection_file;
 use crate::error::Result;
-use crate::ops::{EditRequest, Generation, edit_tortilla};
+use crate::ops::{DatasetEdit, EditRequest, Generation, edit_dataset, edit_tortilla, plan_edit};
 use crate::studio::JobKind;
 
 /// Arguments of `edit`.
 #[derive(Debug, clap::Args)]
 pub struct EditArguments {
-    /// A .tortilla or .taco, or the folder of its parts.
+    /// A FOLDER or ZIP of 2.0; a .tortilla or .taco, or the folder of its parts.
     pub path: PathBuf,
-    /// Write a changed copy instead of changing the file.
+    /// Write a changed copy instead of changing the dataset.
     #[arg(long, short)]
     pub output: Option<PathBuf>,
     /// Replace the output if it exists.
     #[arg(long)]
     pub overwrite: bool,
-    /// A CSV, JSON or Parquet table whose columns are added or replaced, by tortilla:id or id.
+    /// A CSV, JSON or Parquet table whose columns are added or replaced: by path or id, in a .tortilla or .taco by tortilla:id or id.
+    /// Samples of a FOLDER or ZIP that it does not name keep their values.
     #[arg(long, value_name = "TABLE")]
     pub metadata: Option<PathBuf>,
+    /// The level whose columns change.
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub level: usize,
     /// Take this column out. May be given several times.
     #[arg(long, value_name = "COLUMN")]
     pub drop: Vec<String>,
@@ -34,6 +39,14 @@ pub struct EditArguments {
     /// A field of the collection, KEY=JSON or KEY=text; KEY=null takes it out. May be given several times.
     #[arg(long, value_name = "KEY=VALUE", value_parser = field)]
     pub set: Vec<(String, Json)>,
+    #[command(flatten)]
+    pub parquet: ParquetArguments,
+    /// Check the edit, say how it would be done, and change nothing.
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Print what was done as JSON.
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// Arguments of `tortilla2taco`.
@@ -95,12 +108,28 @@ fn request(input: PathBuf, output: Option<PathBuf>, overwrite: bool) -> EditRequ
     }
 }
 
-/// Changes columns and fields.
+/// Changes columns and fields. The way is said on standard error before anything is written.
 pub fn edit(arguments: EditArguments, terminal: &Terminal) -> Result<u8> {
-    let EditArguments { path, output, overwrite, metadata, drop, collection, set } = arguments;
+    let EditArguments { path: input, output, overwrite, metadata, level, drop, collection, set, parquet, dry_run, json } =
+        arguments;
     let collection = collection.as_deref().map(collection_in).transpose()?;
-    let set = set.into_iter().collect();
-    edit_as(EditRequest { metadata, drop, collection, set, ..request(path, output, overwrite) }, terminal)
+    let (set, parquet) = (set.into_iter().collect(), parquet.options());
+    let kind = JobKind::EditDataset(input.clone());
+    let request = DatasetEdit { input, output, overwrite, level, metadata, drop, collection, set, parquet };
+    if dry_run {
+        let way = run(terminal, &kind, move |ctx| plan_edit(&request, ctx))?;
+        match json {
+            true => print_json(&way)?,
+            false => print(&way.sentence())?,
+        }
+        return Ok(0);
+    }
+    let edited = run(terminal, &kind, move |ctx| edit_dataset(&request, &|way| say(way.sentence()), ctx))?;
+    match json {
+        true => print_json(&edited)?,
+        false => print(&edited.path.display().to_string())?,
+    }
+    Ok(0)
 }
 
 /// Gives a TORTILLA a collection.

@@ -3,6 +3,7 @@
 
 #[cfg(test)]
 mod interrupted;
+mod replacement;
 mod scratch;
 mod swap;
 
@@ -17,8 +18,9 @@ use crate::error::{Error, IoContext, Result};
 use crate::jobs::JobContext;
 use crate::model::is_remote;
 
+pub use replacement::{Replacement, restore_interrupted};
 use scratch::Made;
-pub use scratch::{Scratch, aside_of, restore_aside};
+pub use scratch::{Scratch, aside_of, has_interrupted_edit, restore_aside};
 
 /// A file being written.
 pub struct PartialFile {

@@ -126,6 +126,14 @@ pub fn write_collection(collection: &Collection, pit: &PitSchema, field_schema: 
     fields.insert("taco:pit_schema".into(), pit);
     fields.insert("taco:field_schema".into(), field_schema.clone());
     fields.extend(last);
+    collection_text(&fields)
+}
+
+/// COLLECTION.json with these fields in their order, in the form of the Python tools.
+///
+/// # Errors
+/// [`crate::error::Kind::Internal`] when a value cannot be serialized.
+pub fn collection_text(fields: &Map<String, Json>) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
     let formatter = serde_json::ser::PrettyFormatter::with_indent(b"    ");
     let mut serializer = serde_json::Serializer::with_formatter(&mut bytes, formatter);

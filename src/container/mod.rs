@@ -11,6 +11,7 @@ mod detect_remote;
 mod extent;
 mod folder;
 mod joined;
+mod level_edit;
 mod levels;
 mod merge_collections;
 mod offset_check;
@@ -32,7 +33,8 @@ mod zip;
 
 pub use assembly::{Assembly, AssemblyLevel, RowSource};
 pub use atomic_write::{
-    PartialFile, PartialFolder, Scratch, Staging, aside_of, foreign_in, free_bytes, restore_aside, write_document, write_documents,
+    PartialFile, PartialFolder, Replacement, Scratch, Staging, aside_of, foreign_in, free_bytes, has_interrupted_edit,
+    restore_aside, restore_interrupted, write_document, write_documents,
 };
 pub use collection_file::{
     check_json, field_schema_of, parse_collection, read_collection, read_collection_file, read_json_document, write_collection,
@@ -41,8 +43,9 @@ pub use consolidate::{ConsolidateOptions, consolidate};
 pub use cozip::Taco3Reader;
 pub use detect::{Detected, Format, detect};
 pub use extent::{extent_of, extent_of_samples};
-pub use folder::FolderReader;
+pub use folder::{FolderEdit, FolderReader};
 pub use joined::{ColumnChange, JoinMode, JoinedPart, JoinedReader};
+pub use level_edit::LevelEdit;
 pub use levels::{LevelSet, Positions, RowParts};
 pub use open::{OpenOptions, open, open_with};
 pub use opened::Opening;

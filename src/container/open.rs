@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::atomic_write::aside_of;
+use super::atomic_write::{aside_of, has_interrupted_edit};
 use super::detect_remote::parts_at;
 use super::{
     ContainerReader, FolderReader, Format, JoinMode, JoinedReader, Taco3Reader, TacocatReader, TortillaReader, ZipReader, detect,
@@ -47,6 +47,10 @@ pub fn open_with(path: &Path, options: &OpenOptions, ctx: &JobContext) -> Result
         ctx.warn(format!("{}: {found}", path.display()));
         found
     });
+    if has_interrupted_edit(path) {
+        let found = "an edit of this dataset was interrupted, so some of its tables may be new and others old";
+        ctx.warn(format!("{}: {found}; the next edit of it restores the old ones first", path.display()));
+    }
     let detected = detect(path).map_err(|error| aside.into_iter().fold(error, Error::hint))?;
     let base = options.base_path.as_deref();
     if let Some(base) = base

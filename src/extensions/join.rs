@@ -1,10 +1,10 @@
 //! Preview of joining a metadata table (CSV, JSON, Parquet) to the dataset: key column, number of matches by level, and the
 //! resulting columns. The join itself is done by the extension `columns`, called once per level.
 
-use std::collections::HashSet;
-use std::path::PathBuf;
+use std::collections::{HashMap, HashSet};
+use std::path::{Path, PathBuf};
 
-use arrow::array::Array;
+use arrow::array::{Array, StringArray};
 use serde_json::json;
 
 use super::tortilla::columns::{KEYS, NAMED, is_joined, rows_by_key, texts};
@@ -193,6 +193,53 @@ pub fn join_preview(dataset: &Dataset, request: &JoinRequest, ctx: &JobContext) 
         key,
         names,
     })
+}
+
+/// A table whose rows are found by path or id.
+#[derive(Clone, Debug)]
+pub struct KeyedTable {
+    /// The file.
+    pub path: PathBuf,
+    /// Its rows.
+    pub table: LevelTable,
+    /// True when the key is the path of ids from the root, false when it is an id.
+    pub by_path: bool,
+    key: String,
+    keys: StringArray,
+}
+
+impl KeyedTable {
+    /// The row of each key.
+    ///
+    /// # Errors
+    /// [`Kind::Usage`](crate::error::Kind::Usage) for a duplicate key.
+    pub fn rows(&self) -> Result<HashMap<&str, usize>> {
+        rows_by_key(&self.keys, &self.path)
+    }
+
+    /// Indices of the columns that a join adds: all but the key, `id`, `type`, `internal:*` and columns of type null.
+    pub fn columns(&self) -> Vec<usize> {
+        let fields = self.table.fields().into_iter().enumerate();
+        fields.filter(|(_, field)| is_joined(field, &self.key)).map(|(index, _)| index).collect()
+    }
+}
+
+/// Reads a table whose key column has one of the usual names: `path`, `relative_path`, `file`, `filename` or `id`. Keys and the
+/// columns for which `text` is true are read as text.
+///
+/// # Errors
+/// [`Kind::Usage`](crate::error::Kind::Usage) when the table cannot be read or has no such column.
+pub fn keyed_table(path: &Path, text: &dyn Fn(&str) -> bool, ctx: &JobContext) -> Result<KeyedTable> {
+    let table = read_sidecar_as(path, &|name| KEYS.contains(&name) || text(name), ctx)?;
+    let key = KEYS.into_iter().find(|name| table.column_index(name).is_some());
+    let (key, keys) = match key.map(|key| Ok((key, table.strings(key)?))).transpose()? {
+        Some((key, Some(keys))) => (key.to_owned(), keys),
+        _ => {
+            let error = Error::usage("the table has no column that names the samples").at_path(path);
+            return Err(error.hint(format!("call one of its columns {}", KEYS.join(", "))));
+        }
+    };
+    Ok(KeyedTable { path: path.to_owned(), by_path: key != "id", table, key, keys })
 }
 
 #[derive(Default)]

@@ -28,7 +28,7 @@ pub mod sample;
 pub mod tortilla;
 mod view;
 
-pub use join::{JoinBy, JoinColumn, JoinLevel, JoinPreview, JoinRequest, JoinRow, join_preview};
+pub use join::{JoinBy, JoinColumn, JoinLevel, JoinPreview, JoinRequest, JoinRow, KeyedTable, join_preview, keyed_table};
 pub use leakage::{
     Facts, GROUND_COLUMNS, HASH_COLUMN, Leak, LeakPair, LeakSample, Leakage, LeakageRequest, OLD_SPLIT_COLUMN, Part, SPLIT_COLUMN,
     leakage,

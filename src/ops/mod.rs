@@ -10,6 +10,7 @@ mod create;
 mod describe;
 pub mod doctor;
 mod duplicate_ids;
+mod edit;
 mod export_subset;
 mod extend;
 mod filter;
@@ -42,6 +43,7 @@ pub use chunk::{
 };
 pub use create::{CreateInput, CreateOutput, create};
 pub use describe::{DescribeRequest, describe_dataset, describe_to};
+pub use edit::{DatasetEdit, EditWay, Edited, edit_dataset, plan_edit};
 pub use export_subset::{ExportRequest, RowChoice, export_subset};
 pub use extend::{ExtendInput, Extended, extend, extend_draft};
 pub use filter::{Kept, kept};

@@ -71,6 +71,8 @@ pub enum JobKind {
     Compile(PathBuf),
     /// Changes footer and collection of a dataset of the first generation.
     EditTortilla(PathBuf),
+    /// Changes metadata of an existing dataset.
+    EditDataset(PathBuf),
     /// Describes a dataset for catalogues.
     Describe(PathBuf),
     /// Moves a dataset to 2.0.
@@ -128,7 +130,7 @@ impl JobKind {
             Self::Convert(path) => tr!("Convert {path}", path = path.display()),
             Self::Export(path) => tr!("Export to {path}", path = path.display()),
             Self::Compile(path) => tr!("Compile {path}", path = path.display()),
-            Self::EditTortilla(path) => tr!("Edit {path}", path = path.display()),
+            Self::EditTortilla(path) | Self::EditDataset(path) => tr!("Edit {path}", path = path.display()),
             Self::Describe(path) => tr!("Describe {path}", path = path.display()),
             Self::Migrate(path) => tr!("Move {path} to 2.0", path = path.display()),
             Self::Optimise(path) => tr!("Optimise {path}", path = path.display()),

@@ -2,6 +2,7 @@
 
 mod budget;
 mod cells;
+mod column_splice;
 mod column_stats;
 mod columns;
 mod decode;
@@ -21,6 +22,7 @@ mod wkb;
 
 pub use budget::DecodeBudget;
 pub use cells::{cell_json, cell_text, value_json, value_text, wkb_point};
+pub use column_splice::{SplicedColumn, splice_columns};
 pub use column_stats::ColumnRange;
 pub use columns::{array_of, inferred, value_at};
 pub use footer::COLUMNS_MAX;

@@ -289,6 +289,14 @@ impl<W: Write + Send> ParquetSink<W> {
         self.writer.write(&renamed).map_err(unwritten)
     }
 
+    /// Ends the row group before it has the number of rows of the options.
+    ///
+    /// # Errors
+    /// When writing fails.
+    pub fn end_row_group(&mut self) -> Result<()> {
+        self.writer.flush().map_err(unwritten)
+    }
+
     /// Adds a key and value to the footer's metadata.
     pub fn note(&mut self, key: &str, text: String) {
         self.writer.append_key_value_metadata(KeyValue::new(key.to_owned(), text));

@@ -147,6 +147,28 @@ pub fn operations() -> Vec<Operation> {
             is_dataset: true,
         },
         Operation {
+            name: "edit a FOLDER",
+            prepare: |w| {
+                scenes(w, &[]);
+                done(w, &["convert", "@in.tacozip", "@out/a"]);
+                w.write("new.csv", "path,gain\nscene_8/before.tif,1.5\nscene_9/label.tif,2.5\n");
+            },
+            arguments: |w| with(w, &["edit", "@out/a", "--metadata", "@new.csv", "--level", "1"]),
+            is_dataset: true,
+        },
+        Operation {
+            name: "edit one table of a FOLDER",
+            prepare: |w| {
+                scenes(w, &[]);
+                w.write("old.csv", "path,gain\nscene_8,1.5\n");
+                done(w, &["convert", "@in.tacozip", "@out/a"]);
+                done(w, &["edit", "@out/a", "--metadata", "@old.csv"]);
+                w.write("new.csv", "path,gain\nscene_8,2.5\n");
+            },
+            arguments: |w| with(w, &["edit", "@out/a", "--metadata", "@new.csv"]),
+            is_dataset: true,
+        },
+        Operation {
             name: "export",
             prepare: |w| scenes(w, &["export", "@in.tacozip", "-o", "@out/a.tacozip", "--limit", "1"]),
             arguments: |w| with(w, &["export", "@in.tacozip", "-o", "@out/a.tacozip", "--limit", "2", "--overwrite"]),

@@ -81,7 +81,29 @@ fn replace_file(folder: &Path) -> Result<()> {
     write_document(&folder.join("one"), b"new", true)
 }
 
-const CASES: [Case; 4] = [
+/// Replaces two files of a folder and leaves the others.
+fn edit_folder(folder: &Path) -> Result<()> {
+    restore_interrupted(&folder.join("set"))?;
+    let edit = Replacement::new(&folder.join("set"))?;
+    edit.put("METADATA/level0.parquet", b"new")?;
+    edit.put("COLLECTION.json", b"new")?;
+    edit.finish().map(drop)
+}
+
+fn edit_one_file(folder: &Path) -> Result<()> {
+    restore_interrupted(&folder.join("set"))?;
+    let edit = Replacement::new(&folder.join("set"))?;
+    edit.put("METADATA/level0.parquet", b"new")?;
+    edit.finish().map(drop)
+}
+
+const CASES: [Case; 6] = [
+    Case {
+        old: &["set/COLLECTION.json", "set/METADATA/level0.parquet"],
+        replace: edit_folder,
+        new: &["set/COLLECTION.json", "set/METADATA/level0.parquet"],
+    },
+    Case { old: &["set/METADATA/level0.parquet"], replace: edit_one_file, new: &["set/METADATA/level0.parquet"] },
     Case { old: &["set/COLLECTION.json", "set/DATA/a"], replace: replace_folder, new: &["set/COLLECTION.json", "set/DATA/b"] },
     Case { old: &[], replace: make_folder, new: &["set/COLLECTION.json"] },
     Case {
@@ -241,4 +263,62 @@ fn folders_made_for_an_output_go_when_it_fails() {
     assert_eq!(shown(home.path()), all(&["a/b/one"], "new"));
     check_space(&home.path().join("c/d"), 1).expect("has room");
     assert!(!home.path().join("c").exists());
+}
+
+/// Inode and modification time of a file or folder.
+#[cfg(unix)]
+fn identity(path: &Path) -> (u64, i64, i64) {
+    use std::os::unix::fs::MetadataExt;
+    let meta = path.metadata().expect("is there");
+    (meta.ino(), meta.mtime(), meta.mtime_nsec())
+}
+
+#[cfg(unix)]
+#[test]
+fn an_interrupted_edit_of_a_folder_is_known_and_undone_and_leaves_other_files_alone() {
+    let home = home();
+    let files = ["set/COLLECTION.json", "set/METADATA/level0.parquet"];
+    let data = home.path().join("set/DATA/a.tif");
+    for dead_from in 0.. {
+        files.iter().for_each(|path| put(&home.path().join(path), "old"));
+        put(&data, "pixels");
+        let before = [identity(&data), identity(&home.path().join("set/DATA"))];
+        faults::set(Faults { dead_from: Some(dead_from), ..Faults::default() });
+        let outcome = edit_folder(home.path());
+        let steps = faults::set(Faults::default()).steps;
+        assert_eq!([identity(&data), identity(&home.path().join("set/DATA"))], before);
+        let set = home.path().join("set");
+        let mut found = shown(&set);
+        found.remove("DATA/a.tif");
+        let texts: Vec<&str> = found.values().map(String::as_str).collect();
+        // A mixture is announced, and the next write undoes it.
+        assert!(has_interrupted_edit(&set) || texts == ["old"; 2] || texts == ["new"; 2], "step {dead_from}: {found:?}");
+        if has_interrupted_edit(&set) {
+            restore_aside(&set).expect("is restored");
+            assert_eq!(std::fs::read(set.join("COLLECTION.json")).expect("reads"), b"old");
+            assert_eq!(std::fs::read(set.join("METADATA/level0.parquet")).expect("reads"), b"old");
+        }
+        assert!(!has_interrupted_edit(&set), "step {dead_from}");
+        super::scratch::tidy_up(&set);
+        assert_eq!(hidden(home.path()), Vec::<String>::new(), "step {dead_from}");
+        assert_eq!([identity(&data), identity(&home.path().join("set/DATA"))], before);
+        if steps <= dead_from {
+            outcome.expect("nothing failed");
+            break;
+        }
+    }
+}
+
+#[test]
+fn a_file_that_changed_meanwhile_is_not_replaced() {
+    let home = home();
+    put(&home.path().join("set/COLLECTION.json"), "old");
+    let edit = Replacement::new(&home.path().join("set")).expect("begins");
+    edit.put("COLLECTION.json", b"new").expect("writes");
+    put(&home.path().join("set/COLLECTION.json"), "of somebody else");
+    let error = edit.finish().expect_err("is refused").report();
+    assert!(error.contains("changed while"), "{error}");
+    assert_eq!(shown(home.path()), all(&["set/COLLECTION.json"], "of somebody else"));
+    let edit = Replacement::new(&home.path().join("set")).expect("begins");
+    assert!(edit.put("METADATA/level9.parquet", b"new").is_err(), "there is no such file to replace");
 }

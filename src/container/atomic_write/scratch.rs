@@ -273,7 +273,19 @@ pub fn aside_of(path: &Path) -> Option<PathBuf> {
     })
 }
 
-/// Restores the copy found by [`aside_of`], with the outputs moved aside together with it.
+/// True when an edit of files in the folder `path` was interrupted, so it may have old files beside new ones. [`restore_aside`] and
+/// every later write of it restore the old ones. False while the process that edits it runs.
+pub fn has_interrupted_edit(path: &Path) -> bool {
+    let (Some(name), Ok(parent)) = (path.file_name(), super::parent_of(path)) else { return false };
+    asides_near(path).into_iter().any(|aside| {
+        let begun = swap::Record::read(&aside).is_some_and(|record| {
+            record.is_within(name) && !record.is_done(&aside, &parent) && !record.is_untouched(&aside, &parent)
+        });
+        begun && lock_of_leftover(&aside).is_some()
+    })
+}
+
+/// Restores the copy found by [`aside_of`], with the outputs moved aside together with it, and the files of [`has_interrupted_edit`].
 ///
 /// # Errors
 /// When another file or folder has the name by now, or a rename fails.

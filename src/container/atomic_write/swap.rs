@@ -2,6 +2,7 @@
 //! system supports it. Otherwise, and for several outputs, a journal beside the old copies records the renames, so an interrupted
 //! process can be rolled back. An old copy is never removed before the new one is synced under its name.
 
+use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io;
@@ -14,6 +15,8 @@ use crate::error::{Error, IoContext, Result};
 pub(super) const NEW: &str = "new";
 /// Subfolder of the temporary folder for replaced outputs.
 const OLD: &str = "old";
+/// Number of folders that are synced one by one; for more, their file system is synced.
+const FOLDERS_SYNCED: usize = 16;
 /// The journal in a temporary folder.
 const RECORD: &str = "names.json";
 
@@ -97,10 +100,19 @@ impl Record {
     }
 
     fn write(&self, scratch: &Path) -> Result<()> {
+        let old = scratch.join(OLD);
+        let folders =
+            self.0.iter().filter_map(|name| Path::new(&name.name).parent()).filter(|folder| !folder.as_os_str().is_empty());
         let bytes = serde_json::to_vec(&self.0).map_err(|error| Error::internal("names can't be written").because(error))?;
         let path = scratch.join(RECORD);
         let write = || {
-            std::fs::create_dir(scratch.join(OLD))?;
+            std::fs::create_dir(&old)?;
+            // Only replaced files of a folder have one.
+            folders
+                .clone()
+                .collect::<BTreeSet<_>>()
+                .into_iter()
+                .try_for_each(|folder| std::fs::create_dir_all(old.join(folder)))?;
             let mut file = File::create_new(&path)?;
             io::Write::write_all(&mut file, &bytes)?;
             file.sync_all()?;
@@ -115,9 +127,14 @@ impl Record {
         serde_json::from_slice(&bytes).ok().map(Self)
     }
 
-    /// True when `name` is one of the outputs.
+    /// True when `name` is one of the outputs, or the folder that has one of them.
     pub fn names(&self, name: &OsStr) -> bool {
-        self.0.iter().any(|known| known.name == name)
+        self.0.iter().any(|known| Path::new(&known.name).iter().next() == Some(name))
+    }
+
+    /// True when the outputs are files in the folder `name`, which stays.
+    pub fn is_within(&self, name: &OsStr) -> bool {
+        self.names(name) && !self.0.iter().any(|known| known.name == name)
     }
 
     /// The names, separated by commas, for messages.
@@ -133,12 +150,30 @@ impl Record {
         })
     }
 
+    /// True when every output to be replaced still has its name.
+    pub fn is_untouched(&self, scratch: &Path, parent: &Path) -> bool {
+        self.0.iter().all(|name| {
+            let places = Places::of(&name.name, scratch, parent);
+            is_there(&places.target) && !name.is_placed(&places)
+        })
+    }
+
     /// Rolls back all renames, last first.
     pub fn take_back(&self, scratch: &Path, parent: &Path) -> Result<()> {
         for name in self.0.iter().rev() {
             name.take_back(&Places::of(&name.name, scratch, parent))?;
         }
-        sync_folder(parent)
+        self.sync_targets(parent)
+    }
+
+    /// Syncs the directory entries of all outputs.
+    fn sync_targets(&self, parent: &Path) -> Result<()> {
+        let folder_of = |name: &Name| parent.join(&name.name).parent().map(Path::to_owned);
+        let folders: BTreeSet<PathBuf> = self.0.iter().filter_map(folder_of).collect();
+        if folders.len() > FOLDERS_SYNCED {
+            return super::sync_tree(parent);
+        }
+        folders.iter().try_for_each(|folder| sync_folder(if folder.as_os_str().is_empty() { Path::new(".") } else { folder }))
     }
 
     /// Path of the old copy of an output; `None` when all new outputs are in place, or the old one was never moved.

@@ -33,7 +33,7 @@ impl FolderReader {
 
     /// Path of the sample at `row` of `level` relative to the dataset's folder; for a FOLDER, of its `__meta__`. Ids that would
     /// lead outside are refused.
-    fn name_of(&self, level: usize, row: u32) -> Result<String> {
+    pub(super) fn name_of(&self, level: usize, row: u32) -> Result<String> {
         let tree = self.opening.levels.skeleton(&JobContext::default())?;
         let table = tree.levels.get(level).filter(|table| (row as usize) < table.len());
         let table = table.ok_or_else(|| Error::usage(format!("level{level} has no row {row}")))?;

@@ -8,6 +8,7 @@ mod values;
 
 pub use edit::{EditRequest, Generation, edit_tortilla};
 pub use parts::{Lacking, need_all_parts};
+pub(super) use values::{in_type_of, is_text};
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};

@@ -1,0 +1,426 @@
+//! `edit`: columns of one level and fields of the collection of an existing dataset. A FOLDER has the tables concerned replaced and its
+//! data left alone; a ZIP is written anew; files of the first generation get another footer. What will be done is announced first.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use arrow::array::{Array, ArrayRef, BooleanArray, RecordBatch, UInt32Array, new_null_array};
+use arrow::compute::kernels::zip::zip;
+use arrow::datatypes::Field;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value as Json};
+
+use super::legacy::{in_type_of, is_text};
+use super::migrate::is_other_generation;
+use super::{EditRequest, edit_tortilla};
+use crate::container::{
+    self, Assembly, BuildOptions, Built, ContainerReader, FolderEdit, Format, LevelEdit, OnDamage, Physical, extent_of,
+};
+use crate::error::{Error, Result};
+use crate::extensions::{KeyedTable, keyed_table};
+use crate::jobs::JobContext;
+use crate::model::{Collection, Report, Rule, Severity, check_field_name, is_remote};
+use crate::table::ParquetOptions;
+use crate::validate::check_collection;
+
+/// Fields of COLLECTION.json that writers make from the tree.
+const MADE: [&str; 4] = ["taco:pit_schema", "taco:field_schema", "taco:sources", "_tacocat"];
+
+/// What to change. Plain data.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct DatasetEdit {
+    /// A FOLDER or ZIP, or a file of the first generation.
+    pub input: PathBuf,
+    /// Write a changed copy instead.
+    pub output: Option<PathBuf>,
+    /// Replace the output if it exists.
+    pub overwrite: bool,
+    /// The level whose columns change.
+    pub level: usize,
+    /// A CSV, JSON or Parquet table whose columns are added or replaced, by path or id. Samples without a row keep their values.
+    pub metadata: Option<PathBuf>,
+    /// Columns that are left out.
+    pub drop: Vec<String>,
+    /// All fields of the collection.
+    pub collection: Option<Map<String, Json>>,
+    /// Fields of the collection; null takes one out.
+    pub set: Map<String, Json>,
+    /// Parquet settings of what is written.
+    pub parquet: ParquetOptions,
+}
+
+/// How an edit is done.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case", tag = "way")]
+pub enum EditWay {
+    /// Files of a FOLDER are replaced; its data is not touched.
+    InPlace {
+        /// At most these files, in the dataset's folder.
+        files: Vec<String>,
+    },
+    /// Footer and collection of a file of the first generation are replaced; its data is not touched.
+    Footer,
+    /// The whole dataset is written anew.
+    Anew {
+        /// Bytes of data that are copied.
+        bytes: u64,
+        /// Why it cannot be changed in place.
+        reason: String,
+    },
+}
+
+/// Files listed by name in [`EditWay::sentence`].
+const LISTED: usize = 3;
+
+impl EditWay {
+    /// What will be done, as a sentence.
+    pub fn sentence(&self) -> String {
+        match self {
+            EditWay::InPlace { files } if files.is_empty() => "no file changes: the dataset has these values already".to_owned(),
+            EditWay::InPlace { files } => {
+                let more = files.len().saturating_sub(LISTED);
+                let more = if more > 0 { format!(" and up to {more} more") } else { String::new() };
+                let named = files.iter().take(LISTED).cloned().collect::<Vec<_>>().join(", ");
+                format!("replaces {named}{more}; data files are not touched")
+            }
+            EditWay::Footer => "replaces footer and collection; the samples are not touched".to_owned(),
+            EditWay::Anew { bytes, reason } => format!("writes the whole dataset anew, with {bytes} bytes of data: {reason}"),
+        }
+    }
+}
+
+/// What an edit did.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Edited {
+    /// The changed dataset.
+    pub path: PathBuf,
+    /// How it was changed.
+    #[serde(flatten)]
+    pub way: EditWay,
+    /// Number of files that were replaced or written.
+    pub replaced: usize,
+    /// Number of bytes written; `None` for files of the first generation.
+    pub written: Option<u64>,
+}
+
+/// An edit that was checked against its dataset.
+struct Prepared {
+    reader: Arc<dyn ContainerReader>,
+    columns: Option<LevelEdit>,
+    collection: Option<Map<String, Json>>,
+    way: EditWay,
+}
+
+/// How an edit would be done. Checks the edit and changes nothing.
+///
+/// # Errors
+/// As [`edit_dataset`], for all that can be known before writing.
+pub fn plan_edit(request: &DatasetEdit, ctx: &JobContext) -> Result<EditWay> {
+    prepare(request, ctx).map(|prepared| prepared.way)
+}
+
+/// Changes a dataset. `announce` is called with the way before anything is written. A FOLDER and a file are afterwards as they were or
+/// changed completely, also when the process is killed; see [`container::Replacement`] for several files of a FOLDER.
+///
+/// # Errors
+/// For a table or collection that does not fit the dataset, a dataset that cannot be edited, and files that cannot be read or written.
+pub fn edit_dataset(request: &DatasetEdit, announce: &dyn Fn(&EditWay), ctx: &JobContext) -> Result<Edited> {
+    if request.output.is_none() && request.input.is_dir() {
+        container::restore_interrupted(&request.input)?;
+    }
+    let Prepared { reader, columns, collection, way } = prepare(request, ctx)?;
+    announce(&way);
+    let path = request.output.clone().unwrap_or_else(|| request.input.clone());
+    match (reader.physical(), &way) {
+        (_, EditWay::Footer) => {
+            let path = edit_tortilla(&first_generation(request), ctx)?;
+            Ok(Edited { path, way, replaced: 1, written: None })
+        }
+        (Physical::Folder(folder), EditWay::InPlace { .. }) => {
+            let edit = FolderEdit { columns, collection, parquet: request.parquet.clone() };
+            let (replaced, written) = edit.apply(folder, ctx)?;
+            Ok(Edited { path, way, replaced, written: Some(written) })
+        }
+        _ => {
+            let built = write_anew(reader.as_ref(), columns.as_ref(), collection, request, ctx)?;
+            Ok(Edited { path: built.path, way, replaced: 1, written: Some(built.bytes) })
+        }
+    }
+}
+
+fn first_generation(request: &DatasetEdit) -> EditRequest {
+    let DatasetEdit { input, output, overwrite, metadata, drop, collection, set, .. } = request.clone();
+    EditRequest { input, output, overwrite, metadata, drop, collection, set, become_generation: None }
+}
+
+fn prepare(request: &DatasetEdit, ctx: &JobContext) -> Result<Prepared> {
+    request.parquet.check()?;
+    if request.output.is_none() && is_remote(&request.input) {
+        let error = Error::usage("a dataset on another machine can't be changed where it is").at_path(&request.input);
+        return Err(error.hint("name an output for a changed copy"));
+    }
+    let reader = container::open(&request.input, ctx)?;
+    if matches!(reader.physical(), Physical::Tortilla(_)) {
+        if request.level > 0 {
+            let error = Error::usage("only the footer of a file of the first generation is edited, which is level 0");
+            return Err(error.at_path(&request.input).hint("`migrate` makes a dataset of 2.0 of it"));
+        }
+        return Ok(Prepared { reader, columns: None, collection: None, way: EditWay::Footer });
+    }
+    let error = |what: &str| Error::usage(what).at_path(&request.input);
+    if is_other_generation(reader.as_ref()) {
+        return Err(error("a dataset of this generation can't be edited").hint("`migrate` makes a dataset of 2.0 of it"));
+    }
+    if !matches!(reader.physical(), Physical::Folder(_) | Physical::Zip(_)) {
+        return Err(error("an index over several datasets can't be edited").hint("edit its parts, then write the index again"));
+    }
+    if let Some(note) = reader.notes().iter().find(|note| note.rule == Rule::CollectionRead) {
+        return Err(error(&note.message).hint("`edit` keeps the fields of the collection, so it has to be readable"));
+    }
+    let nothing = request.metadata.is_none() && request.drop.is_empty() && request.collection.is_none() && request.set.is_empty();
+    if nothing {
+        return Err(Error::usage("nothing is to be changed").hint("name columns or fields, see `edit --help`"));
+    }
+    ctx.stage(tr!("Reading the table"), None);
+    let columns = level_edit(reader.as_ref(), request, ctx)?.filter(|edit| !edit.is_empty());
+    let collection = new_collection(reader.as_ref(), columns.as_ref(), request, ctx)?;
+    let way = match (reader.physical(), &request.output) {
+        (Physical::Folder(folder), None) => {
+            let edit = FolderEdit { columns: columns.clone(), collection: collection.clone(), parquet: request.parquet.clone() };
+            EditWay::InPlace { files: edit.files(folder, ctx)? }
+        }
+        (_, Some(_)) => anew(reader.as_ref(), "a copy was asked for", ctx)?,
+        _ if columns.is_none() && collection.is_none() => EditWay::InPlace { files: Vec::new() },
+        _ => anew(reader.as_ref(), "the tables of a ZIP are between its data and its directory", ctx)?,
+    };
+    Ok(Prepared { reader, columns, collection, way })
+}
+
+fn anew(reader: &dyn ContainerReader, reason: &str, ctx: &JobContext) -> Result<EditWay> {
+    let bytes = match reader.info().size_bytes {
+        Some(bytes) => bytes,
+        None => Assembly::of_reader(reader, ctx)?.data_bytes(),
+    };
+    Ok(EditWay::Anew { bytes, reason: reason.to_owned() })
+}
+
+/// The changed columns of the level; `None` when no column was named.
+fn level_edit(reader: &dyn ContainerReader, request: &DatasetEdit, ctx: &JobContext) -> Result<Option<LevelEdit>> {
+    if request.metadata.is_none() && request.drop.is_empty() {
+        return Ok(None);
+    }
+    let (levels, level) = (reader.levels(), request.level);
+    let fields = levels.fields(level);
+    if fields.is_empty() {
+        return Err(Error::usage(format!("there is no level {level}; the dataset has {}", levels.count())).at_path(&request.input));
+    }
+    let mut edit = LevelEdit { level, touched: vec![!request.drop.is_empty(); levels.rows(level)], ..LevelEdit::default() };
+    for name in &request.drop {
+        if matches!(name.as_str(), "id" | "type") || name.starts_with("internal:") {
+            return Err(Error::usage(format!("{name} can't be taken out: readers need it")));
+        }
+        if !fields.iter().any(|field| field.name == *name) {
+            return Err(Error::usage(format!("level {level} has no column {name}")).at_path(&request.input));
+        }
+        edit.dropped.push(name.clone());
+    }
+    let Some(path) = &request.metadata else { return Ok(Some(edit)) };
+    let text: Vec<&str> = fields.iter().filter(|field| is_text(&field.dtype)).map(|field| field.name.as_str()).collect();
+    let table = keyed_table(path, &|name| text.contains(&name), ctx)?;
+    let places = rows_of(reader, level, &table, ctx)?;
+    let named = BooleanArray::from_iter(places.iter().map(|place| Some(place.is_some())));
+    let indices = UInt32Array::from(places);
+    let ids = levels.columns(level, &["id"], ctx)?.strings("id")?;
+    let whose = |row: usize| ids.as_ref().map_or(String::new(), |ids| ids.value(row).to_owned());
+    let joined = table.columns();
+    if joined.is_empty() {
+        return Err(Error::usage("the table has no column to add or replace").at_path(path));
+    }
+    for index in joined {
+        let field = &table.table.fields()[index];
+        let name = field.name.as_str();
+        check_field_name(name).map_err(|fault| Error::usage(format!("the column \"{}\" {fault}", name.escape_debug())))?;
+        let values = arrow::compute::take(&table.table.column(index)?, &indices, None)
+            .map_err(|error| Error::internal("values can't be joined").because(error))?;
+        let known = fields.iter().any(|field| field.name == name) && !edit.dropped.iter().any(|dropped| dropped == name);
+        let old = match known {
+            true => levels.columns(level, &[name], ctx)?.column(0)?,
+            false => new_null_array(values.data_type(), values.len()),
+        };
+        let values = merged(name, &old, &values, &named, &whose)?;
+        if known && values.to_data() == old.to_data() {
+            continue;
+        }
+        edit.columns.push((Field::new(name, values.data_type().clone(), true), values));
+    }
+    if !edit.columns.is_empty() {
+        for (touched, named) in edit.touched.iter_mut().zip(named.values()) {
+            *touched |= named;
+        }
+    }
+    // A column that is dropped and given anew takes the place of the old one.
+    let columns = &edit.columns;
+    edit.dropped.retain(|name| !columns.iter().any(|(field, _)| field.name() == name));
+    Ok(Some(edit))
+}
+
+/// The new values where `named`, in the type of the old ones, and the old values elsewhere.
+fn merged(name: &str, old: &ArrayRef, new: &ArrayRef, named: &BooleanArray, whose: &dyn Fn(usize) -> String) -> Result<ArrayRef> {
+    let new = in_type_of(name, old, new, whose)?;
+    if named.false_count() == 0 {
+        return Ok(new);
+    }
+    let old = if old.data_type() == new.data_type() { old.clone() } else { new_null_array(new.data_type(), old.len()) };
+    zip(named, &new, &old).map_err(|error| Error::internal("old and new values can't be joined").because(error))
+}
+
+/// For each row of the level, its row in the table. Every row of the table has to be of a sample.
+fn rows_of(reader: &dyn ContainerReader, level: usize, table: &KeyedTable, ctx: &JobContext) -> Result<Vec<Option<u32>>> {
+    let rows = table.rows()?;
+    let mut used = vec![false; table.table.rows()];
+    let mut find = |key: &str| {
+        let row = *rows.get(key)?;
+        used[row] = true;
+        Some(row as u32)
+    };
+    let places: Vec<Option<u32>> = if level > 0 && table.by_path {
+        let tree = reader.levels().skeleton(ctx)?;
+        (0..reader.levels().rows(level) as u32).map(|row| find(&tree.path(level, row).to_archive())).collect()
+    } else {
+        let ids = reader.levels().columns(level, &["id"], ctx)?.strings("id")?;
+        let ids = ids.ok_or_else(|| Error::format(format!("level{level} has no column id")))?;
+        ids.iter().map(|id| find(id?)).collect()
+    };
+    let what = if table.by_path { "path" } else { "id" };
+    match rows.iter().filter(|(_, row)| !used[**row]).min_by_key(|(_, row)| **row) {
+        Some((key, _)) => {
+            Err(Error::usage(format!("the table names {}, which is no sample of level {level} by {what}", key.escape_debug()))
+                .at_path(&table.path)
+                .hint("choose the level with --level, or correct the table"))
+        }
+        None => Ok(places),
+    }
+}
+
+/// The fields of the new COLLECTION.json without what the writers make of the columns; `None` when they stay as they are.
+fn new_collection(
+    reader: &dyn ContainerReader,
+    columns: Option<&LevelEdit>,
+    request: &DatasetEdit,
+    ctx: &JobContext,
+) -> Result<Option<Map<String, Json>>> {
+    let old = &reader.collection().fields;
+    let given = request.collection.iter().flatten().chain(&request.set).map(|(key, _)| key.as_str());
+    if let Some(made) =
+        given.into_iter().find(|key| MADE.contains(key) && request.collection.as_ref().and_then(|c| c.get(*key)) != old.get(*key))
+    {
+        let error = Error::usage(format!("{made} can't be changed: it describes the tables"));
+        return Err(error.hint("leave it out; it is kept up to date"));
+    }
+    let mut fields = match &request.collection {
+        None => old.clone(),
+        Some(given) => {
+            let mut fields = given.clone();
+            for (key, value) in old.iter().filter(|(key, _)| MADE.contains(&key.as_str())) {
+                fields.insert(key.clone(), value.clone());
+            }
+            fields
+        }
+    };
+    for (key, value) in &request.set {
+        match value {
+            Json::Null => drop(fields.shift_remove(key)),
+            value => drop(fields.insert(key.clone(), value.clone())),
+        }
+    }
+    let stated =
+        request.set.contains_key("extent") || request.collection.as_ref().is_some_and(|given| given.contains_key("extent"));
+    if let Some(edit) = columns.filter(|edit| !stated && moves_samples(edit)) {
+        let before = placed(reader, None, ctx)?;
+        // An extent that somebody else stated is kept.
+        if fields.get("extent") == Some(&extent_of(&before.iter().collect::<Vec<_>>())) {
+            let after = placed(reader, Some(edit), ctx)?;
+            fields.insert("extent".into(), extent_of(&after.iter().collect::<Vec<_>>()));
+        }
+    }
+    if &fields == old {
+        return Ok(None);
+    }
+    let new = Collection { fields };
+    let broken = |collection: &Collection| {
+        let mut report = Report::default();
+        check_collection(collection, &mut report);
+        report.findings.into_iter().filter(|finding| finding.severity == Severity::Error).collect::<Vec<_>>()
+    };
+    let before = broken(reader.collection());
+    match broken(&new).into_iter().find(|found| !before.iter().any(|known| known.rule == found.rule && known.at == found.at)) {
+        Some(finding) => {
+            let error = Error::invalid(format!("the new collection would break the rule {}", finding.rule)).at(&finding.at);
+            Err(error.hint(finding.message))
+        }
+        None => Ok(Some(new.fields)),
+    }
+}
+
+/// True when a column changes that places samples in space or time.
+fn moves_samples(edit: &LevelEdit) -> bool {
+    let names = edit.dropped.iter().chain(edit.columns.iter().map(|(field, _)| field.name()));
+    names.into_iter().any(|name| PLACING.contains(&name.as_str()))
+}
+
+/// The columns that [`extent_of`] reads.
+const PLACING: [&str; 8] = [
+    "stac:centroid",
+    "stac:time_start",
+    "stac:time_middle",
+    "stac:time_end",
+    "istac:centroid",
+    "istac:time_start",
+    "istac:time_middle",
+    "istac:time_end",
+];
+
+/// The columns of each level that place samples, before or after an edit.
+fn placed(reader: &dyn ContainerReader, edit: Option<&LevelEdit>, ctx: &JobContext) -> Result<Vec<RecordBatch>> {
+    let names: Vec<&str> = std::iter::once("id").chain(PLACING).collect();
+    let mut levels = Vec::with_capacity(reader.levels().count());
+    for level in 0..reader.levels().count() {
+        let batch = reader.levels().columns(level, &names, ctx)?.to_batch()?;
+        levels.push(match edit.filter(|edit| edit.level == level) {
+            None => batch,
+            Some(edit) => edit.applied(&batch)?,
+        });
+    }
+    Ok(levels)
+}
+
+/// Writes the changed dataset as a new one, in the place of the old one unless an output was named.
+fn write_anew(
+    reader: &dyn ContainerReader,
+    columns: Option<&LevelEdit>,
+    collection: Option<Map<String, Json>>,
+    request: &DatasetEdit,
+    ctx: &JobContext,
+) -> Result<Built> {
+    let mut assembly = Assembly::of_reader(reader, ctx)?;
+    if let Some(edit) = columns {
+        assembly.edit(reader, edit, ctx)?;
+    }
+    if let Some(fields) = collection {
+        assembly.collection.fields = fields;
+    }
+    let own = request.output.is_none();
+    let target = request.output.clone().unwrap_or_else(|| request.input.clone());
+    let format = match (own, reader.info().format) {
+        (true, format) => format,
+        (false, _) if is_zip_name(&target) => Format::Zip,
+        (false, _) => Format::Folder,
+    };
+    let (parquet, overwrite) = (request.parquet.clone(), request.overwrite || own);
+    container::write(&assembly, &BuildOptions { target, format, parquet, overwrite, parts: None, on_damage: OnDamage::Stop }, ctx)
+}
+
+fn is_zip_name(path: &Path) -> bool {
+    path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("zip") || ending.eq_ignore_ascii_case("tacozip"))
+}

@@ -1,0 +1,181 @@
+//! `edit` of finished datasets: a FOLDER has its tables replaced and its data left alone, a ZIP is written anew; both stay datasets that
+//! the official reader opens.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value as Json, json};
+
+use crate::support::{Workspace, flat_scenes, nested_scenes, sha256_of};
+
+fn made(workspace: &Workspace, name: &str) -> PathBuf {
+    let output = workspace.path(name);
+    let arguments = ["create", "scenes", "--collection", "collection.json", "--metadata", "metadata.csv", "-o", name];
+    workspace.studio(arguments).expect_code(0);
+    output
+}
+
+/// Size, inode and modification time of every file and folder below `folder`.
+#[cfg(unix)]
+fn identities(folder: &Path) -> BTreeMap<PathBuf, (u64, u64, i64, i64)> {
+    use std::os::unix::fs::MetadataExt;
+    let mut found = BTreeMap::new();
+    let mut waiting = vec![folder.to_path_buf()];
+    while let Some(path) = waiting.pop() {
+        let meta = path.symlink_metadata().expect("is there");
+        found.insert(path.clone(), (meta.len(), meta.ino(), meta.mtime(), meta.mtime_nsec()));
+        if meta.is_dir() {
+            waiting.extend(crate::support::entries(&path));
+        }
+    }
+    found
+}
+
+fn rows(workspace: &Workspace, dataset: &Path, sql: &str) -> Vec<Json> {
+    let ran = workspace.studio(["query".as_ref(), dataset.as_os_str(), "--json".as_ref(), "--sql".as_ref(), sql.as_ref()]);
+    ran.expect_code(0).stdout.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()
+}
+
+fn is_valid(workspace: &Workspace, dataset: &Path) {
+    workspace.studio(["validate".as_ref(), dataset.as_os_str(), "--deep".as_ref()]).expect_code(0);
+    let sources = workspace.path("scenes");
+    let ran = workspace.python("check.py", ["reader".as_ref(), dataset.as_os_str(), sources.as_os_str()]);
+    assert!(ran.code() == 0 && ran.stdout.starts_with("ok"), "{ran}");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_column_of_a_folder_changes_while_its_data_is_not_touched() {
+    let workspace = Workspace::new();
+    flat_scenes(&workspace, 5);
+    let dataset = made(&workspace, "set");
+    let before = identities(&dataset.join("DATA"));
+    let old = rows(&workspace, &dataset, "SELECT * FROM data");
+    // One value changes, one column is new, and the other samples keep what they have.
+    workspace.write("new.csv", "path,cloud_cover,season\ntile_3.tif,77,winter\n");
+    let plan = workspace.studio(["edit", "set", "--metadata", "new.csv", "--dry-run", "--json"]).expect_code(0).json();
+    assert_eq!(plan, json!({"way": "in_place", "files": ["METADATA/level0.parquet", "COLLECTION.json"]}));
+    let ran = workspace.studio(["edit", "set", "--metadata", "new.csv", "--json"]).expect_code(0);
+    assert_eq!((&ran.json()["way"], &ran.json()["replaced"]), (&json!("in_place"), &json!(2)), "{ran}");
+    assert!(ran.stderr.contains("METADATA/level0.parquet") && ran.stderr.contains("data files are not touched"), "{ran}");
+    assert_eq!(identities(&dataset.join("DATA")), before);
+    let mut wanted = old;
+    for row in &mut wanted {
+        let fields = row.as_object_mut().expect("a row");
+        let changed = fields["id"] == "tile_3.tif";
+        fields.insert("season".into(), if changed { json!("winter") } else { Json::Null });
+        if changed {
+            fields.insert("cloud_cover".into(), json!(77));
+        }
+    }
+    assert_eq!(rows(&workspace, &dataset, "SELECT * FROM data"), wanted);
+    is_valid(&workspace, &dataset);
+    // The same edit again changes no file.
+    let all = identities(&dataset);
+    let again = workspace.studio(["edit", "set", "--metadata", "new.csv", "--json"]).expect_code(0);
+    assert_eq!((&again.json()["files"], identities(&dataset)), (&json!([]), all), "{again}");
+    workspace.studio(["edit", "set", "--drop", "season"]).expect_code(0);
+    assert_eq!(identities(&dataset.join("DATA")), before);
+    assert!(rows(&workspace, &dataset, "SELECT * FROM data").iter().all(|row| row.get("season").is_none()));
+    is_valid(&workspace, &dataset);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_column_below_level_0_changes_in_the_folders_concerned_alone() {
+    let workspace = Workspace::new();
+    nested_scenes(&workspace, 3);
+    let dataset = made(&workspace, "set");
+    let before = identities(&dataset.join("DATA"));
+    workspace.write("new.csv", "path,gain\nscene_9/before.tif,1.5\nscene_9/label.tif,2.5\n");
+    let ran = workspace.studio(["edit", "set", "--metadata", "new.csv", "--level", "1"]).expect_code(0);
+    assert!(ran.stderr.contains("DATA/scene_9/__meta__") && !ran.stderr.contains("scene_8"), "{ran}");
+    let after = identities(&dataset.join("DATA"));
+    let changed: Vec<&Path> =
+        after.iter().filter(|(path, now)| before.get(*path) != Some(now)).map(|(path, _)| path.as_path()).collect();
+    let scene = dataset.join("DATA/scene_9");
+    assert_eq!(changed, [scene.as_path(), &scene.join("__meta__")], "the folder's own time and its table");
+    let gains = rows(&workspace, &dataset, "SELECT id, gain FROM level1 WHERE gain IS NOT NULL ORDER BY gain");
+    assert_eq!(gains, [json!({"id": "before.tif", "gain": 1.5}), json!({"id": "label.tif", "gain": 2.5})]);
+    is_valid(&workspace, &dataset);
+    workspace.studio(["edit", "set", "--drop", "gain", "--level", "1"]).expect_code(0);
+    is_valid(&workspace, &dataset);
+}
+
+#[test]
+fn an_edited_zip_and_an_edited_folder_have_the_same_metadata() {
+    let workspace = Workspace::new();
+    nested_scenes(&workspace, 3);
+    let (zip, folder) = (made(&workspace, "set.tacozip"), made(&workspace, "set"));
+    workspace.write("new.csv", "path,gain\nscene_9/before.tif,1.5\nscene_8/after.tif,2.5\n");
+    for name in ["set.tacozip", "set"] {
+        workspace.studio(["edit", name, "--metadata", "new.csv", "--level", "1", "--set", "title=Another"]).expect_code(0);
+    }
+    is_valid(&workspace, &zip);
+    let arguments = ["same".as_ref(), "--values".as_ref(), zip.as_os_str(), folder.as_os_str()];
+    let ran = workspace.python("check.py", arguments);
+    assert!(ran.code() == 0 && ran.stdout.starts_with("ok"), "{ran}");
+    assert_eq!(rows(&workspace, &zip, "SELECT count(gain) AS n FROM level1"), [json!({"n": 2})]);
+}
+
+#[test]
+fn a_changed_copy_leaves_the_dataset_alone() {
+    let workspace = Workspace::new();
+    flat_scenes(&workspace, 3);
+    let dataset = made(&workspace, "set.tacozip");
+    let sum = sha256_of(&dataset);
+    workspace.write("new.csv", "id,season\ntile_0.tif,winter\n");
+    workspace.studio(["edit", "set.tacozip", "--metadata", "new.csv", "-o", "copy"]).expect_code(0);
+    assert_eq!(sha256_of(&dataset), sum);
+    is_valid(&workspace, &workspace.path("copy"));
+    let winter = rows(&workspace, &workspace.path("copy"), "SELECT id FROM data WHERE season = 'winter'");
+    assert_eq!(winter, [json!({"id": "tile_0.tif"})]);
+}
+
+#[test]
+fn edits_that_do_not_fit_are_refused_and_change_nothing() {
+    let workspace = Workspace::new();
+    flat_scenes(&workspace, 3);
+    let dataset = made(&workspace, "set");
+    workspace.write("unknown.csv", "path,season\ntile_9.tif,winter\n");
+    workspace.write("type.csv", "path,cloud_cover\ntile_0.tif,much\n");
+    workspace.write("reserved.csv", "path,a b\ntile_0.tif,1\n");
+    workspace.write("twice.csv", "path,season\ntile_0.tif,a\ntile_0.tif,b\n");
+    let sum = || [sha256_of(&dataset.join("METADATA/level0.parquet")), sha256_of(&dataset.join("COLLECTION.json"))];
+    let before = sum();
+    let refused: [(&[&str], &str); 9] = [
+        (&["--metadata", "unknown.csv"], "tile_9.tif"),
+        (&["--metadata", "type.csv"], "cloud_cover"),
+        (&["--metadata", "reserved.csv"], "a b"),
+        (&["--metadata", "twice.csv"], "twice"),
+        (&["--drop", "id"], "readers need it"),
+        (&["--drop", "nothing"], "no column nothing"),
+        (&["--set", "taco:pit_schema=null"], "describes the tables"),
+        (&["--set", "licenses=[]"], "would break the rule"),
+        (&["--metadata", "unknown.csv", "--level", "3"], "no level 3"),
+    ];
+    for (arguments, said) in refused {
+        let ran = workspace.studio([&["edit", "set"], arguments].concat());
+        assert!(ran.code() == 2 && ran.stderr.contains(said), "{ran}");
+        assert_eq!(sum(), before, "{said}");
+    }
+    workspace.studio(["edit", "set"]).expect_code(2);
+}
+
+#[test]
+fn an_extent_that_was_computed_follows_the_places_and_one_that_was_stated_stays() {
+    let workspace = Workspace::new();
+    flat_scenes(&workspace, 3);
+    made(&workspace, "plain");
+    let extend = ["extend", "plain", "--with", "stac", "-o", "set"];
+    workspace.studio(extend).expect_code(0);
+    let extent = || -> Json {
+        let text = std::fs::read_to_string(workspace.path("set/COLLECTION.json")).expect("reads");
+        serde_json::from_str::<Json>(&text).expect("JSON")["extent"].clone()
+    };
+    let stated = json!({"spatial": [-20.0, -10.0, 60.0, 70.0], "temporal": null});
+    workspace.studio(["edit", "set", "--set", &format!("extent={stated}")]).expect_code(0);
+    assert_eq!(extent(), stated);
+    workspace.studio(["edit", "set", "--drop", "stac:centroid"]).expect_code(0);
+    assert_eq!(extent(), stated, "somebody stated it");
+}
