@@ -5,80 +5,12 @@ use std::sync::Arc;
 
 use arrow::datatypes::DataType;
 
-use super::Edit;
 use super::align_schema::cast;
 use super::arrange::{full_row, map_level};
+use super::edit::{ColumnChange, Edit};
 use crate::error::{Error, Result};
 use crate::model::{Dataset, FieldSpec, NodePath, Sample, Schema, Tortilla, Value, dtype_name};
 use crate::table::{inferred, value_text};
-
-/// A change of one field of a level.
-#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
-#[serde(tag = "change", rename_all = "snake_case")]
-pub enum ColumnChange {
-    /// Adds a field to every tortilla without it.
-    Add {
-        /// Name and type.
-        field: FieldSpec,
-        /// Index among the fields; `None`: at the end.
-        #[serde(default)]
-        at: Option<usize>,
-        /// Value for every sample.
-        #[serde(default)]
-        value: Value,
-    },
-    /// Removes the field.
-    Remove {
-        /// Field name.
-        name: String,
-    },
-    /// Renames the field.
-    Rename {
-        /// Field name.
-        name: String,
-        /// New name.
-        to: String,
-    },
-    /// Changes the description.
-    Describe {
-        /// Field name.
-        name: String,
-        /// New description.
-        description: String,
-    },
-    /// Changes the type.
-    Cast {
-        /// Field name.
-        name: String,
-        /// The new type in Arrow's notation: `Int64`, `Utf8`.
-        dtype: String,
-        /// Replace values that do not fit by null, instead of failing.
-        #[serde(default)]
-        lossy: bool,
-    },
-    /// Fills nulls, or sets all values.
-    Fill {
-        /// Field name.
-        name: String,
-        /// The new value.
-        value: Value,
-        /// Also overwrite values other than null.
-        #[serde(default)]
-        all: bool,
-    },
-    /// Splits a string field at a separator into new string fields after it. The last one gets the remainder.
-    Split {
-        /// Field name.
-        name: String,
-        /// The separator.
-        by: String,
-        /// Names of the new fields.
-        into: Vec<String>,
-        /// Keep the original field.
-        #[serde(default)]
-        keep: bool,
-    },
-}
 
 impl ColumnChange {
     /// Description for menus and the history.

@@ -5,13 +5,6 @@ use std::sync::Arc;
 
 use serde_json::Value as Json;
 
-use super::arrange::{group, move_many, remove_many, rename_by, rename_many, reorder, unnest};
-use super::column_change::{ColumnChange, change_column};
-use super::primitives::{
-    add_field, batch, insert, relocate, remove, remove_field, rename, replace, set_payload, set_row, set_value,
-};
-use super::tray::{TrayPlace, Unplaced, add_to_tray, relocate_sources, remove_from_tray, replace_tray};
-use crate::error::Result;
 use crate::model::{Collection, Dataset, FieldSpec, NodePath, Payload, Sample, Tortilla, Value};
 
 /// The state that edits change.
@@ -21,6 +14,93 @@ pub struct Content {
     pub dataset: Dataset,
     /// Files that are not placed yet.
     pub tray: Arc<[Unplaced]>,
+}
+
+/// A file that is not placed in the tree.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct Unplaced {
+    /// Its path.
+    pub path: PathBuf,
+    /// Its size in bytes.
+    pub size: u64,
+}
+
+/// A file with its index in the tray.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct TrayPlace {
+    /// Its index.
+    pub at: u32,
+    /// The file.
+    #[serde(flatten)]
+    pub file: Unplaced,
+}
+
+/// A change of one field of a level.
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+#[serde(tag = "change", rename_all = "snake_case")]
+pub enum ColumnChange {
+    /// Adds a field to every tortilla without it.
+    Add {
+        /// Name and type.
+        field: FieldSpec,
+        /// Index among the fields; `None`: at the end.
+        #[serde(default)]
+        at: Option<usize>,
+        /// Value for every sample.
+        #[serde(default)]
+        value: Value,
+    },
+    /// Removes the field.
+    Remove {
+        /// Field name.
+        name: String,
+    },
+    /// Renames the field.
+    Rename {
+        /// Field name.
+        name: String,
+        /// New name.
+        to: String,
+    },
+    /// Changes the description.
+    Describe {
+        /// Field name.
+        name: String,
+        /// New description.
+        description: String,
+    },
+    /// Changes the type.
+    Cast {
+        /// Field name.
+        name: String,
+        /// The new type in Arrow's notation: `Int64`, `Utf8`.
+        dtype: String,
+        /// Replace values that do not fit by null, instead of failing.
+        #[serde(default)]
+        lossy: bool,
+    },
+    /// Fills nulls, or sets all values.
+    Fill {
+        /// Field name.
+        name: String,
+        /// The new value.
+        value: Value,
+        /// Also overwrite values other than null.
+        #[serde(default)]
+        all: bool,
+    },
+    /// Splits a string field at a separator into new string fields after it. The last one gets the remainder.
+    Split {
+        /// Field name.
+        name: String,
+        /// The separator.
+        by: String,
+        /// Names of the new fields.
+        into: Vec<String>,
+        /// Keep the original field.
+        #[serde(default)]
+        keep: bool,
+    },
 }
 
 /// One change of a draft. Samples are addressed by position, so a replayed edit has the same effect.
@@ -277,61 +357,6 @@ impl Edit {
             Edit::RenameMany { names } => names.len() > 1000,
             Edit::Batch { edits, .. } => edits.len() > 1000 || edits.iter().any(Edit::is_long),
             _ => false,
-        }
-    }
-
-    /// Applies the edit to a dataset without a tray; see [`Edit::apply_to`].
-    ///
-    /// # Errors
-    /// As [`Edit::apply_to`]; `dataset` is then unchanged.
-    pub fn apply(self, dataset: &mut Dataset) -> Result<Edit> {
-        let mut content = Content { dataset: std::mem::take(dataset), tray: Arc::default() };
-        let inverse = self.apply_to(&mut content);
-        *dataset = content.dataset;
-        inverse
-    }
-
-    /// Applies the edit to `content` and returns the inverse edit.
-    ///
-    /// # Errors
-    /// [`Kind::Usage`](crate::error::Kind::Usage) when an address, field or type does not exist or a value does not fit;
-    /// `content` is then unchanged.
-    pub fn apply_to(self, content: &mut Content) -> Result<Edit> {
-        let dataset = &mut content.dataset;
-        match self {
-            Edit::Insert { parent, at, samples } => insert(dataset, parent, at, samples),
-            Edit::Remove { parent, at, count } => remove(dataset, parent, at, count),
-            Edit::Rename { sample, id } => rename(dataset, sample, id),
-            Edit::Move { sample, to, at } => relocate(dataset, sample, to, at),
-            Edit::SetPayload { sample, payload } => set_payload(dataset, sample, payload),
-            Edit::SetValue { sample, field, value } => set_value(dataset, sample, field, value),
-            Edit::SetRow { sample, values } => set_row(dataset, sample, values),
-            Edit::RemoveMany { samples } => remove_many(dataset, samples),
-            Edit::MoveMany { samples, to, at } => move_many(dataset, samples, to, at),
-            Edit::Reorder { parent, order } => reorder(dataset, parent, order),
-            Edit::Group { parent, positions, id } => group(dataset, parent, positions, id),
-            Edit::Unnest { folder } => unnest(dataset, folder),
-            Edit::RenameMany { names } => rename_many(dataset, names),
-            Edit::RenameBy { level, under, find, replace, regex } => {
-                rename_by(dataset, level, under.as_deref(), &find, &replace, regex)
-            }
-            Edit::Column { level, change } => change_column(dataset, level, &change),
-            Edit::AddToTray { files } => add_to_tray(&mut content.tray, files),
-            Edit::RemoveFromTray { places } => remove_from_tray(&mut content.tray, places),
-            Edit::ReplaceTray { files } => Ok(replace_tray(&mut content.tray, files)),
-            Edit::Relocate { from, to } => relocate_sources(content, &from, &to),
-            Edit::AddField { tortilla, at, field, values } => add_field(dataset, tortilla, at, field, values),
-            Edit::RemoveField { tortilla, field } => remove_field(dataset, tortilla, field),
-            Edit::ReplaceTortilla { tortilla, with } => replace(dataset, tortilla, with),
-            Edit::SetCollection { key, value } => {
-                let value = dataset.collection.set(&key, value);
-                Ok(Edit::SetCollection { key, value })
-            }
-            Edit::ReplaceCollection { collection } => {
-                let collection = std::mem::replace(&mut dataset.collection, collection);
-                Ok(Edit::ReplaceCollection { collection })
-            }
-            Edit::Batch { label, edits } => batch(content, label, edits),
         }
     }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde_json::Value as Json;
 
 use super::Edit;
-use super::column_change::ColumnChange;
+use super::edit::ColumnChange;
 use crate::model::{AssetPath, Payload, Sample, Tortilla, Value};
 
 /// Overhead in bytes of a reference-counted allocation.

@@ -4,8 +4,8 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use super::edit::Unplaced;
 use super::edit_memory::edit_bytes;
-use super::tray::Unplaced;
 use super::{Content, Edit};
 use crate::error::{Error, Result};
 use crate::model::{Collection, Dataset};

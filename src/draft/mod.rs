@@ -2,6 +2,7 @@
 //! file names, the structure view and its fixes. No threads, no IO.
 
 mod align_schema;
+mod apply;
 mod arrange;
 mod column_change;
 mod edit;
@@ -21,8 +22,7 @@ mod tray_index;
 mod undo_fuzz;
 
 pub use align_schema::{cast, one_schema};
-pub use column_change::ColumnChange;
-pub use edit::{Content, Edit};
+pub use edit::{ColumnChange, Content, Edit, TrayPlace, Unplaced};
 pub use edit_memory::edit_weight;
 pub use fix::{Care, Fix, FixVerb, apply_alike, fill_missing, fix_safe, fixes_of, pad_to, split_off};
 pub use history::{Draft, Step};
@@ -32,5 +32,4 @@ pub use pattern::{
 pub use slot::{Slot, place_between, place_file};
 pub use structure::{Counts, PatternChoice, PatternNode, PositionState, Structure};
 pub use structure_view::{Overview, Place, Plan, alike_count, alike_plan, fault_of, overview, places, safe_plan};
-pub use tray::{TrayPlace, Unplaced};
 pub use tray_index::TrayIndex;

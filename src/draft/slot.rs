@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
+use super::edit::Unplaced;
 use super::structure::align;
-use super::tray::Unplaced;
 use super::{Edit, PatternNode};
 use crate::error::{Error, Result};
 use crate::model::{Dataset, NodePath, Payload, Sample, SampleKind, Tortilla, is_padding};

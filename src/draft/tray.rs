@@ -4,28 +4,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::edit::counted;
-use super::{Content, Edit};
+use super::edit::{Content, Edit, TrayPlace, Unplaced};
 use crate::error::{Error, Result};
 use crate::model::{AssetPath, Modified, NodePath, Payload, Sample, Stamp, Tortilla};
-
-/// A file that is not placed in the tree.
-#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-pub struct Unplaced {
-    /// Its path.
-    pub path: PathBuf,
-    /// Its size in bytes.
-    pub size: u64,
-}
-
-/// A file with its index in the tray.
-#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-pub struct TrayPlace {
-    /// Its index.
-    pub at: u32,
-    /// The file.
-    #[serde(flatten)]
-    pub file: Unplaced,
-}
 
 impl Edit {
     /// The edit that appends files to the tray, skipping those already in it. `None` when no file remains.

@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
-use super::tray::Unplaced;
+use super::edit::Unplaced;
 
 /// The tray and its index by word.
 #[derive(Default)]

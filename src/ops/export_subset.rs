@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::duplicate_ids;
-use super::legacy::need_all_parts;
 use super::migrate::assembly_of;
+use super::missing_parts::need_all_parts;
 use super::tables::tables_of;
 use crate::container::{self, Assembly, BuildOptions, Built, OpenOptions, extent_of_samples, tree_order};
 use crate::error::{Error, Result};

@@ -13,7 +13,7 @@ use arrow::datatypes::{DataType, Field};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use super::fork::draft_of_assembly;
+use super::draft_of_assembly::draft_of_assembly;
 use super::legacy::write_first_generation;
 use super::migrate::assembly_of;
 use crate::container::{self, Built, OnDamage, OpenOptions, TortillaOptions};

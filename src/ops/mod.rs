@@ -9,6 +9,7 @@ mod chunk;
 mod create;
 mod describe;
 pub mod doctor;
+mod draft_of_assembly;
 mod duplicate_ids;
 mod edit;
 mod export_subset;
@@ -21,6 +22,7 @@ mod import;
 mod leakage;
 mod legacy;
 mod migrate;
+mod missing_parts;
 mod optimise;
 mod own_sources;
 mod percentiles;
@@ -43,20 +45,22 @@ pub use chunk::{
 };
 pub use create::{CreateInput, CreateOutput, create};
 pub use describe::{DescribeRequest, describe_dataset, describe_to};
+pub use draft_of_assembly::draft_of_assembly;
 pub use edit::{DatasetEdit, EditWay, Edited, edit_dataset, plan_edit};
 pub use export_subset::{ExportRequest, RowChoice, export_subset};
 pub use extend::{ExtendInput, Extended, extend, extend_draft};
 pub use filter::{Kept, kept};
 pub use footprints::{FootprintRequest, Footprints, footprint_sources, footprints, times_of};
-pub use fork::{draft_of, draft_of_assembly};
+pub use fork::draft_of;
 pub use histograms::{HistogramRequest, Scale, histograms};
 pub use import::{Imported, import_folder, import_paths, import_scenes, is_data, is_folder_of_folders, join_metadata};
 pub use leakage::{leakage_of_container, leakage_of_draft};
-pub use legacy::{CompileRequest, EditRequest, Generation, Lacking, compile, edit_tortilla, is_taco_name, write_first_generation};
+pub use legacy::{CompileRequest, EditRequest, Generation, compile, edit_tortilla, is_taco_name, write_first_generation};
 pub use migrate::{
     Action, CollectionMapping, Conversion, FieldChoice, FieldMapping, MigrateRequest, Migrated, RenamedSample, is_other_generation,
     migrate,
 };
+pub use missing_parts::MissingParts;
 pub use optimise::{KeptFile, OptimiseRequest, Optimised, optimise};
 pub use own_sources::places_of;
 pub use percentiles::{BandPercentiles, PercentileRequest, Percentiles, PositionPercentiles, percentiles};

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use arrow::array::{ArrayRef, RecordBatch};
 use serde::{Deserialize, Serialize};
 
-use super::fork::draft_of_assembly;
+use super::draft_of_assembly::draft_of_assembly;
 use super::legacy::{is_taco_name, write_first_generation};
 use super::migrate::{assembly_of, is_other_generation};
 use crate::container::{

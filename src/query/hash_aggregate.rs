@@ -7,7 +7,7 @@ use std::hash::Hash;
 
 use polars::prelude::*;
 
-use super::scan::leaves;
+use super::scan::{Numbered, leaves};
 
 /// Groups in a row group, as a part of its rows, from which on it does not pay.
 pub(super) const MANY: usize = 4;
@@ -140,14 +140,6 @@ impl Measure {
             Measure::Known(input) | Measure::Sum(input) | Measure::Least(input) | Measure::Most(input) => Some(input),
         }
     }
-}
-
-/// A column as numbers of texts.
-pub(super) struct Numbered {
-    /// One for each row.
-    pub numbers: Vec<u32>,
-    /// What they number; there may be two alike, and nulls.
-    pub texts: Vec<Option<String>>,
 }
 
 /// Where the values of a key come from.

@@ -12,7 +12,6 @@ use polars::prelude::*;
 use rayon::prelude::*;
 
 use super::arrow_convert;
-use super::hash_aggregate::Numbered;
 use super::tables::{RowPositions, TruePositions};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
@@ -439,6 +438,14 @@ pub(super) fn fault(error: &Error) -> PolarsError {
         Some(own) => PolarsError::IO { error: Arc::new(std::io::Error::other(own)), msg: None },
         None => polars_err!(ComputeError: "{error:#}"),
     }
+}
+
+/// A column of texts as keys of a dictionary.
+pub(super) struct Numbered {
+    /// The key of each row.
+    pub numbers: Vec<u32>,
+    /// The text of each key. Two keys may have the same text; `None` is null.
+    pub texts: Vec<Option<String>>,
 }
 
 /// The parts of a condition that all have to hold.

@@ -1,7 +1,7 @@
 //! Files without pixels that refer to others: GDAL's virtual rasters and layers, web services, pipelines. Parsed as text, never
 //! followed.
 
-use crate::error::{Error, Result};
+use crate::error::Error;
 use crate::model::AssetPath;
 
 /// Names that are told.
@@ -156,28 +156,6 @@ impl References {
         .hint("nothing that a dataset names is read; put the pixels themselves into the dataset, for example as GeoTIFF")
     }
 }
-
-/// What the file of a dataset names, told by its beginning; `None` for other files, and for those that are no plain bytes.
-pub fn of_member(asset: &AssetPath) -> Result<Option<References>> {
-    // Most members are told by their first bytes.
-    match super::pool::head(asset, FIRST)? {
-        Some(first)
-            if first.trim_ascii_start().starts_with(b"<") || first.trim_ascii_start().starts_with(b"{") || is_marked(&first) =>
-        {
-            Ok(super::pool::head(asset, HEAD)?.and_then(|head| of(&head)))
-        }
-        _ => Ok(None),
-    }
-}
-
-fn is_marked(first: &[u8]) -> bool {
-    first.starts_with("\u{feff}".as_bytes())
-}
-
-/// Bytes that are looked at.
-const HEAD: u64 = 64 << 10;
-/// Bytes that tell whether more are worth a look.
-const FIRST: u64 = 64;
 
 #[cfg(test)]
 mod tests {

@@ -16,7 +16,7 @@ use crate::extensions::ExtensionCall;
 use crate::model::{
     AssetPath, Collection, Dataset, FieldSpec, NodePath, Payload, RowRef, Sample, SampleKind, SamplePath, Skeleton, Tortilla, Value,
 };
-use crate::ops::{Lacking, lazy_tables};
+use crate::ops::{MissingParts, lazy_tables};
 use crate::query::Tables;
 use crate::raster::RasterSource;
 use crate::table::{inferred, value_text};
@@ -30,14 +30,14 @@ pub struct OpenDataset {
     /// How it was opened, and what along with it.
     pub options: OpenOptions,
     /// Parts that are not there, of a dataset of the first generation.
-    pub lacking: Option<Lacking>,
+    pub lacking: Option<MissingParts>,
     tables: OnceLock<Tables>,
 }
 
 impl OpenDataset {
     /// A dataset with its tree. Looks for its parts on the disk.
     pub fn new(reader: Arc<dyn ContainerReader>, tree: Arc<Skeleton>, options: OpenOptions) -> Self {
-        let lacking = Lacking::of(reader.as_ref());
+        let lacking = MissingParts::of(reader.as_ref());
         Self { reader, tree, options, lacking, tables: OnceLock::new() }
     }
 

@@ -11,9 +11,7 @@ use bytes::Bytes;
 
 use super::chain::{ROOT, SampleChunks, chain_bytes, chunk_table, level_object};
 use super::header::{HEADER_SIZE, part_name};
-use super::writing::Whole;
-use crate::container::atomic_write::Staging;
-use crate::container::{Built, Format, LocalFile, OnDamage, RowSource};
+use crate::container::{LocalFile, OnDamage, RowSource};
 use crate::error::{Error, IoContext, Result};
 use crate::jobs::{JobContext, try_map};
 use crate::model::AssetPath;
@@ -77,129 +75,7 @@ pub(super) enum Piece {
     Nested(Planned),
 }
 
-/// Writes one file or a set of parts. They appear complete or not at all, and parts of an older dataset of the same name are
-/// removed.
-///
-/// # Errors
-/// [`Kind::Usage`](crate::error::Kind::Usage) for a target that exists or has the wrong extension, invalid input, changed or damaged sources, and IO errors.
-pub fn write_tortilla(draft: TortillaDraft, options: &TortillaOptions, ctx: &JobContext) -> Result<Built> {
-    ctx.stage(tr!("Planning"), None);
-    let rows = draft.footer.num_rows();
-    if rows == 0 {
-        return Err(Error::invalid("a tortilla needs at least one sample"));
-    }
-    if rows != draft.items.len() {
-        return Err(Error::internal("a footer has as many rows as there are items"));
-    }
-    let format = if options.collection.is_some() { Format::Taco } else { Format::Tortilla };
-    check_name(options, format)?;
-    let counts = counted(&draft);
-    if options.stream && options.part_bytes.is_some() {
-        return Err(Error::usage("a streamable dataset is one file").hint("leave the size of parts out"));
-    }
-    let pieces = planned_items(draft.items, ctx)?;
-    let groups = grouped(&pieces, options.part_bytes)?;
-    let collection = match &options.collection {
-        Some(fields) => {
-            Bytes::from(serde_json::to_vec(fields).map_err(|e| Error::internal("the collection is not JSON").because(e))?)
-        }
-        None => Bytes::new(),
-    };
-    let mut built = Built {
-        path: options.target.clone(),
-        format,
-        samples: counts.0,
-        files: counts.1,
-        bytes: 0,
-        parts: Vec::new(),
-        indexes: Vec::new(),
-        damaged: Vec::new(),
-    };
-    let old = if options.part_bytes.is_some() { parts_called(&options.target)? } else { Vec::new() };
-    if let Some(found) = old.first().filter(|_| !options.overwrite) {
-        let error = Error::usage("parts of a dataset of this name exist already").at_path(found);
-        return Err(error.hint("choose another name, or allow overwriting"));
-    }
-    let targets: Vec<PathBuf> = match groups.len() {
-        1 => vec![options.target.clone()],
-        count => (0..count).map(|number| part_path(&options.target, number)).collect(),
-    };
-    // Old parts that no new part replaces would be taken for parts of the new dataset.
-    let stale: Vec<&PathBuf> =
-        old.iter().filter(|part| !targets.iter().any(|target| target.file_name() == part.file_name())).collect();
-    // An incomplete set of parts is no dataset: all are renamed together, and old parts are removed in the same step.
-    let together = targets.len() > 1 || !stale.is_empty();
-    let mut staging = together.then(|| Staging::new(&options.target, options.overwrite)).transpose()?;
-    let mut outputs = Vec::with_capacity(targets.len());
-    for target in &targets {
-        outputs.push(match &mut staging {
-            Some(staging) => {
-                let name = target.file_name().unwrap_or_default();
-                staging.claim(&name.to_string_lossy())?;
-                staging.path().join(name)
-            }
-            None => target.clone(),
-        });
-    }
-    let mut pieces = pieces.into_iter();
-    let mut first = 0;
-    for (output, length) in outputs.iter().zip(&groups) {
-        let footer = draft.footer.slice(first, *length);
-        first += length;
-        let planned = place(&footer, pieces.by_ref().take(*length).collect())?;
-        let tables = match options.stream {
-            true => streamed(&planned, ctx)?,
-            false => (planned.footer.clone(), (planned.footer_at, planned.footer.len() as u64)),
-        };
-        let whole = Whole { planned: &planned, tables, partitions: groups.len() as u64, format, collection: &collection };
-        let (bytes, damaged) = whole.write(output, options, ctx)?;
-        built.bytes += bytes;
-        built.damaged.extend(damaged);
-    }
-    if let Some(mut staging) = staging {
-        stale.iter().filter_map(|part| part.file_name()).for_each(|name| staging.retire(name));
-        staging.finish()?;
-    }
-    if targets.len() > 1 {
-        built.parts = targets;
-    }
-    if let Some(first) = built.parts.first() {
-        built.path = first.clone();
-    }
-    Ok(built)
-}
-
-/// Readers go by the extension, so it must match the format; parts are only found by a lower-case extension.
-fn check_name(options: &TortillaOptions, format: Format) -> Result<()> {
-    let ending = if format == Format::Taco { "taco" } else { "tortilla" };
-    let found = options.target.extension().map(|found| found.to_string_lossy().into_owned()).unwrap_or_default();
-    let error = |message: String| Err(Error::usage(message).at_path(&options.target));
-    match found.to_ascii_lowercase().as_str() {
-        found if found == ending => {}
-        "tortilla" => {
-            return error("a .tortilla has no collection".into()).map_err(|e| e.hint("leave the collection out, or name a .taco"));
-        }
-        "taco" => return error("a .taco needs a collection".into()).map_err(|e| e.hint("give one, or name a .tortilla")),
-        _ => return error("the name of this output has to end in .tortilla or .taco".into()),
-    }
-    if options.part_bytes.is_some() && found != ending {
-        return error(format!("the name of parts ends in .{ending}, in small letters"));
-    }
-    Ok(())
-}
-
-/// Number of samples on all levels, and of FILEs.
-fn counted(draft: &TortillaDraft) -> (u64, u64) {
-    draft.items.iter().fold((0, 0), |(samples, files), item| match item {
-        Item::Source(_) => (samples + 1, files + 1),
-        Item::Nested(inner) => {
-            let (more, inside) = counted(inner);
-            (samples + 1 + more, files + inside)
-        }
-    })
-}
-
-fn planned_items(items: Vec<Item>, ctx: &JobContext) -> Result<Vec<Piece>> {
+pub(super) fn planned_items(items: Vec<Item>, ctx: &JobContext) -> Result<Vec<Piece>> {
     try_map(items, |_, item| {
         ctx.check()?;
         Ok(match item {
@@ -219,7 +95,7 @@ impl Piece {
 }
 
 /// Numbers of rows of each part: consecutive samples, greedily up to the size limit.
-fn grouped(pieces: &[Piece], part_bytes: Option<u64>) -> Result<Vec<usize>> {
+pub(super) fn grouped(pieces: &[Piece], part_bytes: Option<u64>) -> Result<Vec<usize>> {
     let Some(most) = part_bytes else { return Ok(vec![pieces.len()]) };
     let mut groups = vec![0];
     let mut filled = 0u64;
@@ -242,7 +118,7 @@ fn grouped(pieces: &[Piece], part_bytes: Option<u64>) -> Result<Vec<usize>> {
 }
 
 /// Places items contiguously after the header, and encodes the footer with their offsets.
-fn place(footer: &RecordBatch, pieces: Vec<Piece>) -> Result<Planned> {
+pub(super) fn place(footer: &RecordBatch, pieces: Vec<Piece>) -> Result<Planned> {
     let mut offsets = Vec::with_capacity(pieces.len());
     let mut lengths = Vec::with_capacity(pieces.len());
     let mut at = HEADER_SIZE;
@@ -290,7 +166,7 @@ pub fn footer_bytes(footer: &RecordBatch) -> Result<Bytes> {
 }
 
 /// Path of part `number`: `name.0003.part.tortilla` for `name.tortilla`.
-fn part_path(target: &Path, number: usize) -> PathBuf {
+pub(super) fn part_path(target: &Path, number: usize) -> PathBuf {
     let ending = target.extension().map(|ending| ending.to_string_lossy().into_owned()).unwrap_or_default();
     target.with_extension(format!("{number:04}.part.{ending}"))
 }
@@ -325,7 +201,7 @@ pub fn parts_called(target: &Path) -> Result<Vec<PathBuf>> {
 }
 
 /// The linked list of tables of a streamable dataset: every level, then the chunks.
-fn streamed(root: &Planned, ctx: &JobContext) -> Result<(Bytes, (u64, u64))> {
+pub(super) fn streamed(root: &Planned, ctx: &JobContext) -> Result<(Bytes, (u64, u64))> {
     ctx.stage(tr!("Finding the chunks"), None);
     let rows = Int64Array::from_iter_values(0..root.table.num_rows() as i64);
     let mut fields: Vec<Field> = root.table.schema().fields().iter().map(|field| field.as_ref().clone()).collect();
@@ -403,6 +279,7 @@ fn layout_of(source: &RowSource) -> Result<Option<ChunkLayout>> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::write_tortilla;
     use super::*;
     use crate::container::{ContainerReader, TortillaReader};
     use arrow::array::StringArray;

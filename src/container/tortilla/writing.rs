@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use arrow::array::{Array, AsArray};
@@ -11,16 +11,140 @@ use arrow::datatypes::DataType;
 use bytes::Bytes;
 
 use super::header::TortillaHeader;
-use super::layout::{Piece, Planned, TortillaOptions};
-use crate::container::Format;
-use crate::container::atomic_write::{PartialFile, check_space};
+use super::layout::{
+    Item, Piece, Planned, TortillaDraft, TortillaOptions, grouped, part_path, parts_called, place, planned_items, streamed,
+};
+use crate::container::atomic_write::{PartialFile, Staging, check_space};
 use crate::container::sample_bytes::{Sources, named};
-use crate::error::{IoContext, Result};
+use crate::container::{Built, Format};
+use crate::error::{Error, IoContext, Result};
 use crate::jobs::JobContext;
 use crate::model::SamplePath;
 
-/// A complete file.
-pub(super) struct Whole<'a> {
+/// Writes one file or a set of parts. They appear complete or not at all, and parts of an older dataset of the same name are
+/// removed.
+///
+/// # Errors
+/// [`Kind::Usage`](crate::error::Kind::Usage) for a target that exists or has the wrong extension, invalid input, changed or damaged sources, and IO errors.
+pub fn write_tortilla(draft: TortillaDraft, options: &TortillaOptions, ctx: &JobContext) -> Result<Built> {
+    ctx.stage(tr!("Planning"), None);
+    let rows = draft.footer.num_rows();
+    if rows == 0 {
+        return Err(Error::invalid("a tortilla needs at least one sample"));
+    }
+    if rows != draft.items.len() {
+        return Err(Error::internal("a footer has as many rows as there are items"));
+    }
+    let format = if options.collection.is_some() { Format::Taco } else { Format::Tortilla };
+    check_name(options, format)?;
+    let counts = counted(&draft);
+    if options.stream && options.part_bytes.is_some() {
+        return Err(Error::usage("a streamable dataset is one file").hint("leave the size of parts out"));
+    }
+    let pieces = planned_items(draft.items, ctx)?;
+    let groups = grouped(&pieces, options.part_bytes)?;
+    let collection = match &options.collection {
+        Some(fields) => {
+            Bytes::from(serde_json::to_vec(fields).map_err(|e| Error::internal("the collection is not JSON").because(e))?)
+        }
+        None => Bytes::new(),
+    };
+    let mut built = Built {
+        path: options.target.clone(),
+        format,
+        samples: counts.0,
+        files: counts.1,
+        bytes: 0,
+        parts: Vec::new(),
+        indexes: Vec::new(),
+        damaged: Vec::new(),
+    };
+    let old = if options.part_bytes.is_some() { parts_called(&options.target)? } else { Vec::new() };
+    if let Some(found) = old.first().filter(|_| !options.overwrite) {
+        let error = Error::usage("parts of a dataset of this name exist already").at_path(found);
+        return Err(error.hint("choose another name, or allow overwriting"));
+    }
+    let targets: Vec<PathBuf> = match groups.len() {
+        1 => vec![options.target.clone()],
+        count => (0..count).map(|number| part_path(&options.target, number)).collect(),
+    };
+    // Old parts that no new part replaces would be taken for parts of the new dataset.
+    let stale: Vec<&PathBuf> =
+        old.iter().filter(|part| !targets.iter().any(|target| target.file_name() == part.file_name())).collect();
+    // An incomplete set of parts is no dataset: all are renamed together, and old parts are removed in the same step.
+    let together = targets.len() > 1 || !stale.is_empty();
+    let mut staging = together.then(|| Staging::new(&options.target, options.overwrite)).transpose()?;
+    let mut outputs = Vec::with_capacity(targets.len());
+    for target in &targets {
+        outputs.push(match &mut staging {
+            Some(staging) => {
+                let name = target.file_name().unwrap_or_default();
+                staging.claim(&name.to_string_lossy())?;
+                staging.path().join(name)
+            }
+            None => target.clone(),
+        });
+    }
+    let mut pieces = pieces.into_iter();
+    let mut first = 0;
+    for (output, length) in outputs.iter().zip(&groups) {
+        let footer = draft.footer.slice(first, *length);
+        first += length;
+        let planned = place(&footer, pieces.by_ref().take(*length).collect())?;
+        let tables = match options.stream {
+            true => streamed(&planned, ctx)?,
+            false => (planned.footer.clone(), (planned.footer_at, planned.footer.len() as u64)),
+        };
+        let whole = Whole { planned: &planned, tables, partitions: groups.len() as u64, format, collection: &collection };
+        let (bytes, damaged) = whole.write(output, options, ctx)?;
+        built.bytes += bytes;
+        built.damaged.extend(damaged);
+    }
+    if let Some(mut staging) = staging {
+        stale.iter().filter_map(|part| part.file_name()).for_each(|name| staging.retire(name));
+        staging.finish()?;
+    }
+    if targets.len() > 1 {
+        built.parts = targets;
+    }
+    if let Some(first) = built.parts.first() {
+        built.path = first.clone();
+    }
+    Ok(built)
+}
+
+/// Readers go by the extension, so it must match the format; parts are only found by a lower-case extension.
+fn check_name(options: &TortillaOptions, format: Format) -> Result<()> {
+    let ending = if format == Format::Taco { "taco" } else { "tortilla" };
+    let found = options.target.extension().map(|found| found.to_string_lossy().into_owned()).unwrap_or_default();
+    let error = |message: String| Err(Error::usage(message).at_path(&options.target));
+    match found.to_ascii_lowercase().as_str() {
+        found if found == ending => {}
+        "tortilla" => {
+            return error("a .tortilla has no collection".into()).map_err(|e| e.hint("leave the collection out, or name a .taco"));
+        }
+        "taco" => return error("a .taco needs a collection".into()).map_err(|e| e.hint("give one, or name a .tortilla")),
+        _ => return error("the name of this output has to end in .tortilla or .taco".into()),
+    }
+    if options.part_bytes.is_some() && found != ending {
+        return error(format!("the name of parts ends in .{ending}, in small letters"));
+    }
+    Ok(())
+}
+
+/// Number of samples on all levels, and of FILEs.
+fn counted(draft: &TortillaDraft) -> (u64, u64) {
+    draft.items.iter().fold((0, 0), |(samples, files), item| match item {
+        Item::Source(_) => (samples + 1, files + 1),
+        Item::Nested(inner) => {
+            let (more, inside) = counted(inner);
+            (samples + 1 + more, files + inside)
+        }
+    })
+}
+
+/// One complete file.
+struct Whole<'a> {
     /// Samples and footer.
     pub planned: &'a Planned,
     /// The bytes after the samples, and `(offset, length)` of the footer within the file.

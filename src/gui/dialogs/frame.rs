@@ -10,7 +10,7 @@ use crate::gui::panel_context::Request;
 use crate::gui::settings::Settings;
 use crate::gui::theme::{self, Theme, font};
 use crate::gui::widgets::{self, Button};
-use crate::ops::Lacking;
+use crate::ops::MissingParts;
 use crate::remote::Access;
 
 /// Outcome of a frame of a dialog.
@@ -57,7 +57,7 @@ pub fn head_ui(ui: &mut Ui, icon: &str, title: &str, detail: &str) -> bool {
 }
 
 /// Draws the list of missing parts and the choice to continue without them.
-pub fn lacking_ui(ui: &mut Ui, lacking: &Lacking, allow: &mut bool) {
+pub fn lacking_ui(ui: &mut Ui, lacking: &MissingParts, allow: &mut bool) {
     let (opened, count) = (lacking.opened, lacking.count);
     let text = match lacking.named() {
         names if names.is_empty() => tr!("{opened} of {count} parts of this dataset are open.", opened, count),

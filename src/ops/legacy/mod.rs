@@ -3,11 +3,9 @@
 
 mod columns;
 mod edit;
-mod parts;
 mod values;
 
 pub use edit::{EditRequest, Generation, edit_tortilla};
-pub use parts::{Lacking, need_all_parts};
 pub(super) use values::{in_type_of, is_text};
 
 use std::collections::HashSet;
@@ -17,9 +15,10 @@ use arrow::array::{RecordBatch, UInt32Array};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
 
+use super::draft_of_assembly::draft_of_assembly;
 use super::export_subset::{Keeping, RowChoice, chosen};
-use super::fork::draft_of_assembly;
 use super::migrate::assembly_of;
+use super::missing_parts::need_all_parts;
 use super::own_sources::refuse_own_sources;
 use super::tables::tables_of;
 use crate::container::{

@@ -19,8 +19,8 @@ use arrow::datatypes::{DataType, Field, Schema};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json, json};
 
-use super::fork::draft_of_assembly;
-use super::legacy::{Lacking, need_all_parts};
+use super::draft_of_assembly::draft_of_assembly;
+use super::missing_parts::{MissingParts, need_all_parts};
 use crate::container::{
     self, Assembly, AssemblyLevel, BuildOptions, Built, ContainerReader, Format, Physical, RowSource, extent_of_samples, tree_order,
 };
@@ -86,7 +86,7 @@ pub struct Migrated {
     pub findings: Vec<Finding>,
     /// Parts of the source that are not there.
     #[serde(skip)]
-    pub lacking: Option<Lacking>,
+    pub lacking: Option<MissingParts>,
 }
 
 impl Migrated {
@@ -188,7 +188,7 @@ fn lay_out(reader: &dyn ContainerReader, choices: &[FieldChoice], ctx: &JobConte
         renamed: Vec::new(),
         padded: 0,
         findings: reader.notes().to_vec(),
-        lacking: Lacking::of(reader),
+        lacking: MissingParts::of(reader),
     };
     let mut columns = Vec::with_capacity(orders.len());
     let mut levels = Vec::with_capacity(orders.len());

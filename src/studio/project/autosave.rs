@@ -8,6 +8,7 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::file::Project;
+use super::file_mark::{FileMark, ProjectFile};
 use super::journal::{Entry, Journal, Start, forget};
 use crate::draft::{Edit, edit_weight};
 use crate::error::Result;
@@ -33,43 +34,6 @@ pub(in crate::studio) enum Origin {
     Project(ProjectFile),
     /// It was made of something else.
     Other,
-}
-
-/// Identifies the version of a file that was read or written.
-#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-pub(in crate::studio) struct FileMark {
-    bytes: u64,
-    modified: std::time::SystemTime,
-    /// Its number in its file system, where the system has inode numbers: a replaced file gets a new one.
-    number: Option<u64>,
-}
-
-impl FileMark {
-    /// The present mark of a file; none when there is no such file.
-    pub fn of(path: &Path) -> Option<Self> {
-        Self::of_meta(&std::fs::metadata(path).ok()?)
-    }
-
-    /// True when both are of one file, whenever it was changed.
-    pub fn is_file_of(&self, other: &Self) -> bool {
-        self.number == other.number && self.bytes == other.bytes
-    }
-
-    /// The mark that these facts give.
-    pub fn of_meta(meta: &std::fs::Metadata) -> Option<Self> {
-        #[cfg(unix)]
-        let number = Some(std::os::unix::fs::MetadataExt::ino(meta));
-        #[cfg(not(unix))]
-        let number = None;
-        Some(Self { bytes: meta.len(), modified: meta.modified().ok()?, number })
-    }
-}
-
-/// The project file of a draft, and how it was when the draft was opened from it or saved to it.
-#[derive(Clone, Debug)]
-pub(in crate::studio) struct ProjectFile {
-    pub path: PathBuf,
-    pub mark: Option<FileMark>,
 }
 
 /// What happened to a draft.
@@ -343,7 +307,8 @@ fn write(folder: &Path, journal: &mut Option<Journal>, note: Note) -> Result<()>
 
 #[cfg(test)]
 mod tests {
-    use super::super::journal::{BYTES_MAX, recoverable, restore};
+    use super::super::journal::{BYTES_MAX, restore};
+    use super::super::recovery::recoverable;
     use super::*;
     use crate::draft::Draft;
 

@@ -7,9 +7,11 @@ use std::time::Duration;
 
 use serde_json::Value as Json;
 
-use super::autosave::{Autosave, Change, FileMark, Origin, ProjectFile};
-use super::file::{Project, open_project, real_path, save_project, save_project_if};
+use super::autosave::{Autosave, Change, Origin};
+use super::file::{Project, open_project, save_project, save_project_if};
+use super::file_mark::{FileMark, ProjectFile};
 use super::journal::{forget, own_journal, restore};
+use super::source_paths::real_path;
 use crate::container::is_same_file;
 use crate::draft::{Content, Draft, Structure, split_off};
 use crate::error::{Error, Kind, Result};

@@ -3,20 +3,20 @@
 //! all.
 
 use std::io::{BufRead, BufReader, Read, Write};
-use std::path::{Component, Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use serde_json::Value as Json;
 
-use super::autosave::FileMark;
+use super::file_mark::FileMark;
+use super::source_paths::Base;
 use super::tables::{self, Tables};
 use crate::container::{ByteSource, PartialFile, check_json};
 use crate::draft::Content;
 use crate::error::{Error, IoContext, Result};
 use crate::extensions::ExtensionCall;
 use crate::jobs::JobContext;
-use crate::model::{Collection, Dataset, FieldSpec, Stamp, is_remote};
-use crate::remote::admit;
+use crate::model::{Collection, Dataset, FieldSpec, Stamp};
 use crate::table::TableHead;
 
 /// The format's version; files of a newer one are refused.
@@ -69,93 +69,6 @@ struct Part {
 pub fn is_project(path: &Path) -> bool {
     let mut head = vec![0; MAGIC.len()];
     crate::files::open(path).and_then(|mut file| file.read_exact(&mut head)).is_ok() && head == MAGIC
-}
-
-/// Paths as they are written: below the folder of the project, or beside it, relative; others whole.
-pub(super) struct Base {
-    folder: PathBuf,
-    /// The same folder as it was named, behind links.
-    named: Option<PathBuf>,
-    /// The folder's path has no links, so that `..` means what it says.
-    plain: bool,
-}
-
-impl Base {
-    /// The folder of a project file.
-    pub fn of(file: &Path) -> Self {
-        let named = std::path::absolute(file).unwrap_or_else(|_| file.to_owned());
-        let file = real_path(file);
-        let folder = file.parent().unwrap_or(Path::new("/")).to_owned();
-        let plain = folder.canonicalize().is_ok_and(|real| real == folder);
-        let named = named.parent().filter(|named| *named != folder && named.canonicalize().is_ok_and(|real| real == folder));
-        Self { named: named.map(Path::to_owned), folder, plain }
-    }
-
-    /// The folder itself.
-    pub fn folder(&self) -> &Path {
-        &self.folder
-    }
-
-    /// `path` as the file says it, with `/`.
-    pub fn written(&self, path: &Path) -> Result<String> {
-        let text = |path: &Path| path.to_str().map(str::to_owned);
-        let wrong = || Error::usage("the path of a source is not Unicode, so it can't be saved").at_path(path);
-        if is_remote(path) {
-            // Projects are shared: credentials are left out and asked for again.
-            return text(path).map(|text| admit(&text)).ok_or_else(wrong);
-        }
-        // What is relative is so to the folder that the program runs in, which is another one the next time.
-        let path = &*std::path::absolute(path).io_at("find the folder of the source", path)?;
-        let below = |folder: &PathBuf| path.strip_prefix(folder).ok();
-        if let Some(below) = below(&self.folder).or_else(|| self.named.as_ref().and_then(below))
-            && !below.as_os_str().is_empty()
-        {
-            return text(below).map(slashes).ok_or_else(wrong);
-        }
-        let shared = self.folder.components().zip(path.components()).take_while(|(a, b)| a == b).count();
-        let dotted = path.components().any(|part| matches!(part, Component::ParentDir));
-        // With nothing but the root in common the two places have nothing to do with each other.
-        if !self.plain || shared < 2 || dotted {
-            return text(path).ok_or_else(wrong);
-        }
-        let up = self.folder.components().count() - shared;
-        let rest: PathBuf = path.components().skip(shared).collect();
-        Ok(format!("{}{}", "../".repeat(up), slashes(text(&rest).ok_or_else(wrong)?)))
-    }
-
-    /// The path that the file means.
-    pub fn meant(&self, text: &str) -> PathBuf {
-        let path = Path::new(text);
-        if is_remote(path) {
-            return admit(text).into();
-        }
-        if path.is_absolute() {
-            return path.to_owned();
-        }
-        let mut whole = self.folder.clone();
-        for part in path.components() {
-            match part {
-                Component::ParentDir => drop(whole.pop()),
-                Component::CurDir => {}
-                part => whole.push(part),
-            }
-        }
-        whole
-    }
-}
-
-/// The canonical path of a file; the absolute path where it does not exist yet.
-pub(super) fn real_path(file: &Path) -> PathBuf {
-    let beside = || {
-        let folder = file.parent().map(|folder| if folder.as_os_str().is_empty() { Path::new(".") } else { folder })?;
-        Some(folder.canonicalize().ok()?.join(file.file_name()?))
-    };
-    let real = file.canonicalize().ok().or_else(beside);
-    real.unwrap_or_else(|| std::path::absolute(file).unwrap_or_else(|_| file.to_owned()))
-}
-
-fn slashes(text: String) -> String {
-    if std::path::MAIN_SEPARATOR == '/' { text } else { text.replace(std::path::MAIN_SEPARATOR, "/") }
 }
 
 /// Writes a project. What stood under the name stays until the new file is complete.
@@ -275,6 +188,7 @@ fn checksum(file: &ByteSource, start: u64, length: u64, ctx: &JobContext) -> Res
 
 #[cfg(test)]
 mod tests {
+    use std::path::PathBuf;
     use std::sync::Arc;
 
     use arrow::array::{ArrayRef, Decimal128Array};

@@ -8,9 +8,9 @@ use std::time::SystemTime;
 
 use serde_json::Value as Json;
 
-use super::autosave::{FileMark, ProjectFile};
-use super::file::{Base, Project, open_project_of, real_path, save_project};
-use super::sweep::{remove, sweep};
+use super::file::{Project, open_project_of, save_project};
+use super::file_mark::{FileMark, ProjectFile};
+use super::source_paths::{Base, real_path};
 use crate::draft::{Draft, Edit};
 use crate::error::{Error, IoContext, Result};
 use crate::extensions::ExtensionCall;
@@ -30,23 +30,23 @@ const BUDGET: u64 = u64::MAX;
 /// The first line.
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Head {
+pub(super) struct Head {
     tacostudio_journal: u32,
     /// The project that the draft was opened from or saved to.
-    project: Option<PathBuf>,
-    /// How that file was then.
+    pub project: Option<PathBuf>,
+    /// The mark of that file at that time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     mark: Option<FileMark>,
     /// The project file beside the journal that the edits begin with; none for an empty draft.
-    base: Option<String>,
+    pub base: Option<String>,
     /// The folder that sources in the base are relative to.
     folder: PathBuf,
     /// The id in the base, where the studio knew it.
     #[serde(default, skip_serializing_if = "String::is_empty")]
-    id: String,
-    /// Steps of the history that the base holds already.
+    pub id: String,
+    /// Steps of the history that the base includes.
     #[serde(default, skip_serializing_if = "is_zero")]
-    steps: usize,
+    pub steps: usize,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "so serde asks")]
@@ -100,23 +100,28 @@ pub(super) struct Journal {
     head: Head,
     bytes: u64,
     generation: u32,
-    told: Told,
+    followed: Followed,
     _lock: File,
 }
 
-/// What the entries so far say of the draft.
+/// The state of a draft after its entries, without the draft itself.
 #[derive(Default)]
-struct Told {
-    id: String,
-    steps: usize,
-    entries: usize,
+pub(super) struct Followed {
+    pub id: String,
+    pub steps: usize,
+    pub entries: usize,
     /// For each step done the id before it where it changed the id; for each step taken back the id after it.
     done: Vec<Option<String>>,
     undone: Vec<Option<String>>,
 }
 
-impl Told {
-    fn follow(&mut self, entry: &Entry) {
+impl Followed {
+    /// The state that `head` gives, before any entry.
+    pub fn of(head: &Head) -> Self {
+        Self { id: head.id.clone(), steps: head.steps, ..Self::default() }
+    }
+
+    pub fn follow(&mut self, entry: &Entry) {
         self.entries += 1;
         match entry {
             Entry::Do(edit) => {
@@ -216,8 +221,8 @@ impl Journal {
             }
         }
         let (file, bytes) = begin_file(&path, &head)?;
-        let told = Told { id: head.id.clone(), ..Told::default() };
-        Ok(Self { path, file, head, bytes, generation: 0, told, _lock: lock })
+        let followed = Followed { id: head.id.clone(), ..Followed::default() };
+        Ok(Self { path, file, head, bytes, generation: 0, followed, _lock: lock })
     }
 
     /// Its path.
@@ -237,23 +242,23 @@ impl Journal {
 
     /// Counts an entry that comes with the next base.
     pub fn tell(&mut self, entry: &Entry) {
-        self.told.follow(entry);
+        self.followed.follow(entry);
     }
 
     /// True when the last step done can be taken back by a line that says so.
     pub fn has_undo(&self) -> bool {
-        !self.told.done.is_empty()
+        !self.followed.done.is_empty()
     }
 
     /// True when the last step taken back can be done again by a line that says so.
     pub fn has_redo(&self) -> bool {
-        !self.told.undone.is_empty()
+        !self.followed.undone.is_empty()
     }
 
     /// Lines that take back or do again can't go beyond this moment.
     pub fn draw_line(&mut self) {
-        self.told.done.clear();
-        self.told.undone.clear();
+        self.followed.done.clear();
+        self.followed.undone.clear();
     }
 
     /// It has grown so long that a new base is better.
@@ -269,10 +274,10 @@ impl Journal {
         save_project(&folder.join(&name), now, ctx)?;
         hide(&folder.join(&name))?;
         let id = now.content.dataset.collection.id().to_owned();
-        let head = Head { base: Some(name), folder: folder.clone(), id, steps: self.told.steps, ..self.head.clone() };
+        let head = Head { base: Some(name), folder: folder.clone(), id, steps: self.followed.steps, ..self.head.clone() };
         (self.file, self.bytes) = begin_file(&self.path, &head)?;
         self.draw_line();
-        self.told.id.clone_from(&head.id);
+        self.followed.id.clone_from(&head.id);
         if let Some(old) = std::mem::replace(&mut self.head, head).base {
             remove(folder.join(old));
         }
@@ -321,9 +326,9 @@ fn hide(base: &Path) -> Result<()> {
     File::open(base).and_then(|file| make_file_private(&file)).io_at("write the journal", base)
 }
 
-/// The base that a journal names, where its head can be read.
-pub(super) fn base_of(journal: &Path) -> Result<Option<String>> {
-    read_head(journal).map(|(head, _)| head.base)
+/// Removes a file. A single failure may pass, as that of a scanner that holds it open.
+pub(super) fn remove(path: impl AsRef<Path>) {
+    let _ = std::fs::remove_file(&path).or_else(|_| std::fs::remove_file(&path));
 }
 
 /// Removes a journal and what belongs to it.
@@ -342,7 +347,7 @@ pub(super) fn forget(path: &Path) {
     remove(lock_of(path));
 }
 
-fn read_head(path: &Path) -> Result<(Head, BufReader<File>)> {
+pub(super) fn read_head(path: &Path) -> Result<(Head, BufReader<File>)> {
     let mut reader = BufReader::new(crate::files::open(path).io_at("open the journal", path)?);
     let mut line = String::new();
     (&mut reader).take(LINE_MAX).read_line(&mut line).io_at("read the journal", path)?;
@@ -355,7 +360,7 @@ fn read_head(path: &Path) -> Result<(Head, BufReader<File>)> {
 }
 
 /// The entries up to the first line that is not whole.
-fn entries(mut reader: BufReader<File>) -> impl Iterator<Item = Entry> {
+pub(super) fn entries(mut reader: BufReader<File>) -> impl Iterator<Item = Entry> {
     let next = move || {
         let mut line = Vec::new();
         (&mut reader).take(LINE_MAX).read_until(b'\n', &mut line).ok()?;
@@ -421,28 +426,9 @@ pub(super) fn restore(path: &Path, ctx: &JobContext) -> Result<Restored> {
     Ok(Restored { draft, recipe, view: project.view, project: file, trouble })
 }
 
-/// Drafts in the folder of autosave that no process has open, newest first.
-pub fn recoverable(folder: &Path) -> Vec<Recoverable> {
-    let Ok(found) = std::fs::read_dir(folder) else { return Vec::new() };
-    sweep(folder);
-    let mut drafts = Vec::new();
-    for journal in found.flatten().map(|entry| entry.path()).filter(|path| path.extension().is_some_and(|end| end == ENDING)) {
-        let Ok(Some(_lock)) = lock(&journal) else { continue };
-        let Ok((head, reader)) = read_head(&journal) else { continue };
-        let changed = std::fs::metadata(&journal).and_then(|meta| meta.modified()).ok();
-        let mut told = Told { id: head.id, steps: head.steps, ..Told::default() };
-        entries(reader).for_each(|entry| told.follow(&entry));
-        // Nothing was changed: nothing is lost.
-        if told.entries > 0 || head.steps > 0 || head.project.is_none() {
-            drafts.push(Recoverable { journal, project: head.project, changed, id: told.id, steps: told.steps });
-        }
-    }
-    drafts.sort_by(|a, b| b.changed.cmp(&a.changed).then(b.journal.cmp(&a.journal)));
-    drafts
-}
-
 #[cfg(test)]
 mod tests {
+    use super::super::recovery::recoverable;
     use super::*;
 
     fn title(text: &str) -> Entry {

@@ -3,11 +3,15 @@
 mod autosave;
 mod commands;
 mod file;
+mod file_mark;
 mod journal;
-mod sweep;
+mod recovery;
+mod source_paths;
 mod tables;
 
 pub use file::{Project, is_project, open_project, save_project};
-pub use journal::{Recoverable, recoverable};
+pub use journal::Recoverable;
+pub use recovery::recoverable;
 
-pub(super) use autosave::{Autosave, Change, Origin, PendingWrites, ProjectFile};
+pub(super) use autosave::{Autosave, Change, Origin, PendingWrites};
+pub(super) use file_mark::ProjectFile;

@@ -11,7 +11,7 @@ use arrow::array::{
 };
 use arrow::datatypes::{DataType, Field, Schema as ArrowSchema, UInt8Type, UInt32Type, UInt64Type};
 
-use super::file::Base;
+use super::source_paths::Base;
 use crate::draft::{Content, Unplaced};
 use crate::error::{Error, Result};
 use crate::jobs::{JobContext, try_map};

@@ -1,12 +1,13 @@
 //! The canvas of the preview: pan and zoom, detail when the view rests, pixel under the pointer, comparison, scale bar.
 
-use egui::{Color32, Key, Modifiers, Painter, Pos2, Rect, Sense, Stroke, StrokeKind, Ui, UiBuilder, Vec2, pos2, vec2};
+use egui::{Color32, Key, Modifiers, Painter, Rect, Sense, Stroke, StrokeKind, Ui, UiBuilder, Vec2, pos2, vec2};
 
 use super::chunks;
+use super::names::number;
 use super::picture::Picture;
-use super::sidebar::number;
 use super::state::{Mode, PreviewState, plain};
 use super::tools::sibling;
+use super::transform::Transform;
 use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::theme::{self, Tokens, font};
 use crate::gui::widgets::{self, paint};
@@ -19,38 +20,6 @@ const REST_S: f64 = 0.15;
 /// Seconds each picture is shown in flicker mode.
 const FLIP_S: f64 = 0.7;
 const EARTH_M: f64 = 6_371_008.8;
-
-/// Screen ⇄ raster.
-#[derive(Clone, Copy)]
-pub struct Transform {
-    /// Screen position of the view's centre.
-    pub screen: Pos2,
-    /// Raster pixel at that position.
-    pub middle: [f64; 2],
-    /// Points per pixel.
-    pub scale: f64,
-}
-
-impl Transform {
-    /// The raster pixel at a screen position.
-    pub fn pixel_from_screen(self, at: Pos2) -> [f64; 2] {
-        let from = at - self.screen;
-        [self.middle[0] + f64::from(from.x) / self.scale, self.middle[1] + f64::from(from.y) / self.scale]
-    }
-
-    /// The screen position of a raster pixel.
-    pub fn screen_from_pixel(self, at: [f64; 2]) -> Pos2 {
-        self.screen + vec2(((at[0] - self.middle[0]) * self.scale) as f32, ((at[1] - self.middle[1]) * self.scale) as f32)
-    }
-
-    fn rect(self, window: Window) -> Rect {
-        let (x, y) = (window.x as f64, window.y as f64);
-        Rect::from_two_pos(
-            self.screen_from_pixel([x, y]),
-            self.screen_from_pixel([x + window.width as f64, y + window.height as f64]),
-        )
-    }
-}
 
 /// Draws the canvas into `rect`.
 pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, rect: Rect) {
@@ -238,7 +207,7 @@ pub fn navigate(ui: &Ui, cx: &mut PanelContext<'_>, response: &egui::Response, t
             *next = if next.is_some() { None } else { Some(now) };
         }
         if let (Some(preset), Some(info)) = (preset, cx.session.preview.info())
-            && let Some(bands) = crate::raster::Preset::ALL[preset].bands(info, &super::sidebar::band_names(cx.document()))
+            && let Some(bands) = crate::raster::Preset::ALL[preset].bands(info, &super::names::band_names(cx.document()))
         {
             cx.session.preview.options.bands = bands;
         }

@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use egui::{Color32, Frame, Margin, Painter, Rect, RichText, Role, Sense, Stroke, StrokeKind, Ui, WidgetInfo, pos2, vec2};
 
-use super::canvas::Transform;
-use super::sidebar::number;
+use super::names::number;
 use super::state::{ChunkPicture, ChunksState};
+use super::transform::Transform;
 use crate::gui::document_key::Key as DocumentKey;
 use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::theme::{self, Tokens, font, text_style};

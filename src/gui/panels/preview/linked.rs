@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use egui::{Color32, Pos2, Rect, Role, Sense, Stroke, StrokeKind, Ui, UiBuilder, Vec2, WidgetInfo, pos2, vec2};
 
-use super::canvas::{self, Transform};
+use super::canvas;
 use super::picture::{Look, Picture};
 use super::state::{LinkedState, One};
 use super::tools::siblings_of;
+use super::transform::Transform;
 use super::{WHOLE, resampling_of, within};
 use crate::gui::document_key::Key as DocumentKey;
 use crate::gui::panel_context::{PanelContext, Request};

@@ -4,11 +4,13 @@ mod canvas;
 mod chunks;
 mod file_contents;
 mod linked;
+pub mod names;
 mod picture;
 pub mod siblings;
 pub mod sidebar;
 pub mod state;
 mod tools;
+mod transform;
 
 use std::sync::Arc;
 
@@ -80,7 +82,7 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
         file_contents::ui(ui, cx, key, at, &why);
         return;
     }
-    let by_class = cx.session.preview.side.by_class && sidebar::classes_of(document).colours.is_some();
+    let by_class = cx.session.preview.side.by_class && names::classes_of(document).colours.is_some();
     request_whole(cx, by_class);
     request_other(cx, document, key, at, by_class);
     chunks::refresh(cx, document, key, at);
@@ -142,7 +144,7 @@ fn look_of(cx: &PanelContext<'_>, document: &Document) -> Look {
     Look {
         options: RenderOptions { bands, ..state.options.clone() },
         limits: state.side.locked.clone(),
-        classes: if state.side.by_class { sidebar::classes_of(document).colours } else { None },
+        classes: if state.side.by_class { names::classes_of(document).colours } else { None },
     }
 }
 

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use egui::{Frame, Margin, RichText, Ui, vec2};
 
-use super::sidebar::{band_name, band_names, classes_of, numbered};
+use super::names::{band_name, band_names, classes_of, numbered};
 use super::state::{Compare, Mode};
 use crate::gui::icons;
 use crate::gui::panel_context::{PanelContext, Request};

@@ -10,7 +10,7 @@ use egui::{Frame, Margin, Rect, RichText, Role, ScrollArea, Sense, Stroke, Ui, W
 use crate::extensions::pooled_statistics::{Moments, Pooled, PooledReport};
 use crate::gui::document_key::{Key, revision};
 use crate::gui::panel_context::PanelContext;
-use crate::gui::panels::preview::sidebar::{band_names, classes_of, number};
+use crate::gui::panels::preview::names::{band_names, classes_of, number};
 use crate::gui::theme::{self, font, text_style};
 use crate::gui::widgets::{self, Button, EmptyState, paint};
 use crate::gui::{filters, icons};

@@ -11,7 +11,7 @@ const NAMED: usize = 8;
 
 /// Which parts of a dataset of the first generation are not there.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Lacking {
+pub struct MissingParts {
     /// Parts that were opened.
     pub opened: u64,
     /// Parts that the headers announce.
@@ -22,7 +22,7 @@ pub struct Lacking {
     numbered: bool,
 }
 
-impl Lacking {
+impl MissingParts {
     /// What is lacking of this dataset. `None` for a whole one, and for other generations. Asks the disk.
     pub fn of(reader: &dyn ContainerReader) -> Option<Self> {
         let Physical::Tortilla(tortilla) = reader.physical() else { return None };
@@ -59,7 +59,7 @@ impl Lacking {
 /// # Errors
 /// Without `allow`, when a part is missing: the error names the parts.
 pub fn need_all_parts(reader: &dyn ContainerReader, allow: bool, ctx: &JobContext) -> Result<Vec<Finding>> {
-    let Some(lacking) = Lacking::of(reader) else { return Ok(Vec::new()) };
+    let Some(lacking) = MissingParts::of(reader) else { return Ok(Vec::new()) };
     if !allow {
         let error = Error::invalid(lacking.sentence()).at_path(&reader.info().path);
         let error = match lacking.names.is_empty() {

@@ -1,0 +1,94 @@
+//! Paths of sources in a project file: relative to its folder, so that a project can be moved with its data.
+
+use std::path::{Component, Path, PathBuf};
+
+use crate::error::{Error, IoContext, Result};
+use crate::model::is_remote;
+use crate::remote::admit;
+
+/// The folder of a project file. Paths below it or beside it are saved relative to it, others absolute.
+pub(super) struct Base {
+    folder: PathBuf,
+    /// The same folder as it was named, behind links.
+    named: Option<PathBuf>,
+    /// The folder's path has no links, so that `..` means what it says.
+    plain: bool,
+}
+
+impl Base {
+    /// The folder of a project file.
+    pub fn of(file: &Path) -> Self {
+        let named = std::path::absolute(file).unwrap_or_else(|_| file.to_owned());
+        let file = real_path(file);
+        let folder = file.parent().unwrap_or(Path::new("/")).to_owned();
+        let plain = folder.canonicalize().is_ok_and(|real| real == folder);
+        let named = named.parent().filter(|named| *named != folder && named.canonicalize().is_ok_and(|real| real == folder));
+        Self { named: named.map(Path::to_owned), folder, plain }
+    }
+
+    /// The folder itself.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// `path` as it is saved, with `/` as separator.
+    pub fn written(&self, path: &Path) -> Result<String> {
+        let text = |path: &Path| path.to_str().map(str::to_owned);
+        let wrong = || Error::usage("the path of a source is not Unicode, so it can't be saved").at_path(path);
+        if is_remote(path) {
+            // Projects are shared: credentials are left out and asked for again.
+            return text(path).map(|text| admit(&text)).ok_or_else(wrong);
+        }
+        // What is relative is so to the folder that the program runs in, which is another one the next time.
+        let path = &*std::path::absolute(path).io_at("find the folder of the source", path)?;
+        let below = |folder: &PathBuf| path.strip_prefix(folder).ok();
+        if let Some(below) = below(&self.folder).or_else(|| self.named.as_ref().and_then(below))
+            && !below.as_os_str().is_empty()
+        {
+            return text(below).map(slashes).ok_or_else(wrong);
+        }
+        let shared = self.folder.components().zip(path.components()).take_while(|(a, b)| a == b).count();
+        let dotted = path.components().any(|part| matches!(part, Component::ParentDir));
+        // Paths that share only the root are saved absolute.
+        if !self.plain || shared < 2 || dotted {
+            return text(path).ok_or_else(wrong);
+        }
+        let up = self.folder.components().count() - shared;
+        let rest: PathBuf = path.components().skip(shared).collect();
+        Ok(format!("{}{}", "../".repeat(up), slashes(text(&rest).ok_or_else(wrong)?)))
+    }
+
+    /// The path that a saved text denotes.
+    pub fn meant(&self, text: &str) -> PathBuf {
+        let path = Path::new(text);
+        if is_remote(path) {
+            return admit(text).into();
+        }
+        if path.is_absolute() {
+            return path.to_owned();
+        }
+        let mut whole = self.folder.clone();
+        for part in path.components() {
+            match part {
+                Component::ParentDir => drop(whole.pop()),
+                Component::CurDir => {}
+                part => whole.push(part),
+            }
+        }
+        whole
+    }
+}
+
+/// The canonical path of a file; the absolute path where it does not exist yet.
+pub(super) fn real_path(file: &Path) -> PathBuf {
+    let beside = || {
+        let folder = file.parent().map(|folder| if folder.as_os_str().is_empty() { Path::new(".") } else { folder })?;
+        Some(folder.canonicalize().ok()?.join(file.file_name()?))
+    };
+    let real = file.canonicalize().ok().or_else(beside);
+    real.unwrap_or_else(|| std::path::absolute(file).unwrap_or_else(|_| file.to_owned()))
+}
+
+fn slashes(text: String) -> String {
+    if std::path::MAIN_SEPARATOR == '/' { text } else { text.replace(std::path::MAIN_SEPARATOR, "/") }
+}
