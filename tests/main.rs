@@ -6,6 +6,7 @@ mod broken;
 #[cfg(target_os = "linux")]
 mod budgets;
 mod concat;
+mod consistency;
 mod containers;
 mod describe;
 mod doctor;

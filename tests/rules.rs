@@ -116,6 +116,7 @@ fn every_rule_has_a_case() {
         .chain(pixels::rules())
         .chain(crate::legacy::rules())
         .chain(crate::togs::rules())
+        .chain(crate::consistency::rules())
         .collect();
     let missing: Vec<_> = Rule::ALL.iter().filter(|rule| !shown.contains(rule)).map(|rule| rule.code()).collect();
     assert!(missing.is_empty(), "rules without a broken dataset in tests/rules/cases.rs: {missing:?}");

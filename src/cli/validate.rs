@@ -8,11 +8,11 @@ use serde_json::{Value as Json, json};
 use super::output::{Terminal, print, print_json, say_error};
 use super::runner::run;
 use crate::error::Result;
-use crate::model::{Profile, Report};
+use crate::model::{Profile, Report, Rule, Severity, parse_rule_level};
 use crate::ops::check_dataset;
 use crate::studio::JobKind;
 use crate::text::printable_line;
-use crate::validate;
+use crate::validate::{self, CheckOptions};
 
 /// Arguments of `validate`.
 #[derive(Debug, clap::Args)]
@@ -22,7 +22,7 @@ pub struct ValidateArguments {
     pub paths: Vec<PathBuf>,
     #[command(flatten)]
     pub open: super::opening::OpenArguments,
-    /// Read every byte: CRC of every member, every value of every __meta__.
+    /// Read every byte: CRC of every member, every value of every __meta__; compare the headers of all rasters by position.
     #[arg(long)]
     pub deep: bool,
     /// Say of every raster why it is no TACO Optimized GeoTIFF; then rasters and folders of them may be named as well.
@@ -31,6 +31,9 @@ pub struct ValidateArguments {
     /// Where the text and the tools differ: what the official reader of today opens, or what the specification says.
     #[arg(long, value_name = "NAME", default_value = "tools")]
     pub profile: ProfileName,
+    /// Switch a rule off, or change how bad its findings are: CODE=off, CODE=warning or CODE=error, like CON-3=off.
+    #[arg(long = "rule", value_name = "CODE=LEVEL", value_delimiter = ',', value_parser = parse_rule_level)]
+    pub rules: Vec<(Rule, Option<Severity>)>,
     /// How to print the findings.
     #[arg(long, value_name = "FORMAT", default_value = "text", conflicts_with = "json")]
     pub format: ReportFormat,
@@ -70,15 +73,16 @@ pub enum ReportFormat {
 
 /// Checks every dataset; exit code 1 when one breaks a rule, 2 when one can't be checked.
 pub fn validate(arguments: ValidateArguments, terminal: &Terminal) -> Result<u8> {
-    let ValidateArguments { paths, open, deep, tog, profile, format, json } = arguments;
+    let ValidateArguments { paths, open, deep, tog, profile, rules, format, json } = arguments;
     let format = if json { ReportFormat::Json } else { format };
-    let profile = profile.profile();
+    let mut options = CheckOptions { profile: profile.profile(), deep, ..CheckOptions::default() };
+    rules.into_iter().for_each(|(rule, level)| options.rules.set(rule, level));
     let open = open.options();
     let mut reports: Vec<(&Path, Report)> = Vec::new();
     let mut failed = None;
     for path in &paths {
-        let (target, open) = (path.clone(), open.clone());
-        match run(terminal, &JobKind::Validate { deep }, move |ctx| check_dataset(&target, &open, profile, deep, tog, ctx)) {
+        let (target, open, options) = (path.clone(), open.clone(), options.clone());
+        match run(terminal, &JobKind::Validate { deep }, move |ctx| check_dataset(&target, &open, &options, tog, ctx)) {
             Ok(report) => reports.push((path, report)),
             // Several parts given together: the others are still checked.
             Err(error) => {
@@ -110,7 +114,11 @@ fn print_reports(reports: &[(&Path, Report)], asked: usize, failed: bool) -> Res
 
 fn report_json(path: &Path, report: &Report) -> Json {
     let findings: Vec<Json> = report.findings.iter().map(|finding| finding.json()).collect();
-    json!({ "path": path.display().to_string(), "valid": report.is_valid(), "findings": findings })
+    let mut json = json!({ "path": path.display().to_string(), "valid": report.is_valid(), "findings": findings });
+    if let Some(consistency) = &report.consistency {
+        json["consistency"] = consistency.json();
+    }
+    json
 }
 
 fn report_text(path: &Path, report: &Report) -> String {
@@ -119,6 +127,12 @@ fn report_text(path: &Path, report: &Report) -> String {
         let severity = finding.severity.as_str();
         let (at, message) = (finding.at.to_string(), printable_line(&finding.message));
         text.push_str(&format!("{severity:8}{:8}{}\n        {message}\n", finding.rule.code(), printable_line(&at)));
+    }
+    if let Some(consistency) = &report.consistency {
+        let (headers, roots, differ) = (consistency.headers, consistency.roots, consistency.roots_that_differ().len());
+        if headers > 0 {
+            text.push_str(&format!("{headers} headers compared by position: {differ} of {roots} roots differ\n"));
+        }
     }
     let verdict = match (report.errors(), report.warnings()) {
         (0, 0) => "valid".to_owned(),

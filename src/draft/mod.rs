@@ -12,6 +12,7 @@ mod fix;
 mod history;
 mod pattern;
 mod primitives;
+mod rename_pattern;
 mod slot;
 mod spelling;
 mod structure;
@@ -29,6 +30,7 @@ pub use history::{Draft, Step};
 pub use pattern::{
     Alternative, Example, Nearly, PatternReport, PatternToken, Placement, TokenKind, TokenRole, find_pattern, place_by_pattern,
 };
+pub use rename_pattern::{Renaming, proposed_pattern, renaming};
 pub use slot::{Slot, place_between, place_file};
 pub use structure::{Counts, PatternChoice, PatternNode, PositionState, Structure};
 pub use structure_view::{Overview, Place, Plan, alike_count, alike_plan, fault_of, overview, places, safe_plan};

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::sync::Arc;
 
-use super::{Profile, Rule, SamplePath, Severity};
+use super::{Consistency, Profile, Rule, RuleSettings, SamplePath, Severity};
 
 /// Location of a finding.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
@@ -86,6 +87,8 @@ pub struct Report {
     pub findings: Vec<Finding>,
     /// By rule, the number of findings that were not stored.
     pub more: BTreeMap<Rule, usize>,
+    /// What the rasters at each position have in common, where headers were compared.
+    pub consistency: Option<Arc<Consistency>>,
     /// By rule, the number of findings added.
     pub(crate) added: BTreeMap<Rule, usize>,
 }
@@ -122,6 +125,18 @@ impl Report {
         self.findings.retain(|finding| finding.rule.applies_to(profile));
         self.more.retain(|rule, _| rule.applies_to(profile));
         self.added.retain(|rule, _| rule.applies_to(profile));
+    }
+
+    /// Removes findings of rules that are switched off, and changes severities.
+    pub fn apply(&mut self, settings: &RuleSettings) {
+        self.findings.retain(|finding| !settings.is_off(finding.rule));
+        self.more.retain(|rule, _| !settings.is_off(*rule));
+        self.added.retain(|rule, _| !settings.is_off(*rule));
+        for finding in &mut self.findings {
+            if let Some(severity) = settings.severity(finding.rule) {
+                finding.severity = severity;
+            }
+        }
     }
 
     /// Finishes the report: for each rule with findings that were not stored, appends one with their number.

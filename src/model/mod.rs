@@ -4,6 +4,7 @@
 mod address;
 mod asset;
 mod collection;
+mod consistency;
 mod finding;
 mod ids;
 mod padding;
@@ -19,6 +20,7 @@ mod value;
 pub use address::{Address, Scheme, is_remote, place_above, place_below, vsi_place};
 pub use asset::AssetPath;
 pub use collection::{Collection, KNOWN_KEYS, TASKS, UNKNOWN_LICENCE, UNKNOWN_PROVIDER, description_of_moved, instant};
+pub use consistency::{Accepted, Agreement, Consistency, Outlier, OutlierMessage, Position, Property};
 pub use finding::{FINDINGS_KEPT, Finding, Location, Report};
 pub use ids::{
     IdFault, MAX_LEVELS, META_NAME, NameFault, PAD_PREFIX, check_dataset_id, check_field_name, check_portable_name,
@@ -26,7 +28,7 @@ pub use ids::{
 };
 pub use padding::{free_padding_number, pad_to, padding_file, padding_id, padding_like};
 pub use row_ref::RowRef;
-pub use rule::{Profile, Rule, Severity};
+pub use rule::{Profile, Rule, RuleSettings, Severity, parse_rule_level};
 pub use sample::{Dataset, NodePath, Payload, Sample, SampleKind, SamplePath, Schema, Tortilla};
 pub use shapes::{FILE_SHAPE, RootChanges, RootShape, RootShapes, ShapeId, Shapes};
 pub use skeleton::{PitPattern, PitRoot, PitSchema, Skeleton, SkeletonLevel};

@@ -1,6 +1,9 @@
 //! The table of validation rules. The checks are elsewhere.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
+
+use super::Property;
 
 /// Severity of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
@@ -331,6 +334,30 @@ rules! {
     DataElsewhere "REF-1" Warning Both "5.5.1"
         mark!("Every FILE holds its own data: none is a description of other files or addresses, like VRT, GTI, WMS or GDALG, which is never followed.")
         "Put the pixels themselves into the dataset, for example as GeoTIFF.";
+    ConsistentType "CON-1" Warning Both "5.4"
+        mark!("Rasters at a position have the same data type in all roots. Found by a deep check.")
+        "Cast the raster to the common type, accept the value, or drop the root.";
+    ConsistentBands "CON-2" Warning Both "5.4"
+        mark!("Rasters at a position have the same number of bands in all roots. Found by a deep check.")
+        "Keep the common bands, accept the value, or drop the root.";
+    ConsistentSize "CON-3" Warning Both "5.4"
+        mark!("Rasters at a position have the same number of columns and rows in all roots. Found by a deep check.")
+        "Crop or resample the raster, accept the value, or drop the root.";
+    ConsistentCrs "CON-4" Warning Both "5.4"
+        mark!("Rasters of a root have the same CRS, and rasters at a position the same kind of CRS: UTM zones may differ between roots. Found by a deep check.")
+        "Reproject the raster into the CRS of its siblings, accept the value, or drop the root.";
+    ConsistentPixelSize "CON-5" Warning Both "5.4"
+        mark!("Rasters at a position have the same pixel size in all roots. Found by a deep check.")
+        "Resample the raster, accept the value, or drop the root.";
+    ConsistentNodata "CON-6" Warning Both "5.4"
+        mark!("Rasters at a position have the same nodata values in all roots. Found by a deep check.")
+        "Set the common nodata value, accept the value, or drop the root.";
+    ConsistentOverlap "CON-7" Warning Both "5.4"
+        mark!("Rasters at a position cover the same share of the first raster of their root. Found by a deep check.")
+        "Check whether the raster belongs to the root; accept the value, or drop the root.";
+    ConsistentTimes "CON-8" Warning Both "5.4"
+        mark!("The times of siblings have the same order in all roots. Found by a deep check.")
+        "Swap the samples, correct the time, accept the order, or drop the root.";
     PathQuote "FMT-2" Warning Tools "6"
         mark!("The path has no apostrophe: the Python reader does not load such a dataset.")
         "Rename the file or the folder that it lies in.";
@@ -349,6 +376,64 @@ impl Rule {
     /// Names of the profiles that contain this rule.
     pub fn profiles(self) -> Vec<&'static str> {
         [Profile::Spec, Profile::Tools].into_iter().filter(|profile| self.applies_to(*profile)).map(Profile::as_str).collect()
+    }
+}
+
+impl Rule {
+    /// The rule with this code, in upper or lower case.
+    pub fn of_code(code: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|rule| rule.code().eq_ignore_ascii_case(code))
+    }
+}
+
+/// Rules that are switched off, or have another severity.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RuleSettings {
+    /// `None` for a rule that is off.
+    levels: BTreeMap<Rule, Option<Severity>>,
+}
+
+impl RuleSettings {
+    /// Switches a rule off, or sets the severity of its findings.
+    pub fn set(&mut self, rule: Rule, level: Option<Severity>) {
+        self.levels.insert(rule, level);
+    }
+
+    /// Uses the rule as it is in the table.
+    pub fn reset(&mut self, rule: Rule) {
+        self.levels.remove(&rule);
+    }
+
+    /// True when the rule is switched off.
+    pub fn is_off(&self, rule: Rule) -> bool {
+        self.levels.get(&rule) == Some(&None)
+    }
+
+    /// Properties whose rules are switched off.
+    pub fn properties_off(&self) -> BTreeSet<Property> {
+        Property::ALL.into_iter().filter(|property| self.is_off(property.rule())).collect()
+    }
+
+    /// The severity that was set.
+    pub fn severity(&self, rule: Rule) -> Option<Severity> {
+        self.levels.get(&rule).copied().flatten()
+    }
+}
+
+/// Parses `CODE=off`, `CODE=warning` or `CODE=error`.
+///
+/// # Errors
+/// For an unknown rule or level, with the known levels.
+pub fn parse_rule_level(text: &str) -> Result<(Rule, Option<Severity>), String> {
+    let Some((code, level)) = text.split_once('=') else {
+        return Err("write a rule and what it is, like CON-3=off, CON-3=warning or CON-3=error".into());
+    };
+    let rule = Rule::of_code(code.trim()).ok_or_else(|| format!("there is no rule {code}; `taco-studio rules` lists all"))?;
+    match level.trim() {
+        "off" => Ok((rule, None)),
+        "warning" => Ok((rule, Some(Severity::Warning))),
+        "error" => Ok((rule, Some(Severity::Error))),
+        other => Err(format!("a rule is off, warning or error, not {other}")),
     }
 }
 
@@ -375,6 +460,15 @@ mod tests {
         codes.dedup();
         assert_eq!(codes.len(), Rule::ALL.len());
         assert!(codes.len() >= 40);
+    }
+
+    #[test]
+    fn rules_are_switched_off_by_code() {
+        assert_eq!(parse_rule_level("con-3=off"), Ok((Rule::ConsistentSize, None)));
+        assert_eq!(parse_rule_level("CON-3 = error"), Ok((Rule::ConsistentSize, Some(Severity::Error))));
+        for wrong in ["CON-3", "CON-99=off", "CON-3=loud"] {
+            assert!(parse_rule_level(wrong).is_err(), "{wrong}");
+        }
     }
 
     #[test]

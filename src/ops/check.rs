@@ -5,33 +5,27 @@ use std::path::Path;
 use crate::container::{self, OpenOptions};
 use crate::error::Result;
 use crate::jobs::JobContext;
-use crate::model::{Dataset, Profile, Report, Rule};
-use crate::validate;
+use crate::model::{Dataset, Report, Rule};
+use crate::validate::{self, CheckOptions, ConsistencyOptions, HeaderCache};
 
-/// Checks the dataset at `path` against `profile`. `deep` reads every byte. With `rasters` every raster that is no TACO Optimized
+/// Checks the dataset at `path`. With `rasters` every raster that is no TACO Optimized
 /// GeoTIFF is a finding as well, and `path` may be a raster or a folder of rasters.
 ///
 /// # Errors
 /// Those of [`validate::path_with`] and [`check_rasters`].
-pub fn check_dataset(
-    path: &Path,
-    open: &OpenOptions,
-    profile: Profile,
-    deep: bool,
-    rasters: bool,
-    ctx: &JobContext,
-) -> Result<Report> {
+pub fn check_dataset(path: &Path, open: &OpenOptions, options: &CheckOptions, rasters: bool, ctx: &JobContext) -> Result<Report> {
     if !rasters {
-        return validate::path_with(path, open, profile, deep, ctx);
+        return validate::path_with(path, open, options, ctx);
     }
     let mut report = match container::detect(path) {
-        Ok(_) => validate::path_with(path, open, profile, deep, ctx)?,
+        Ok(_) => validate::path_with(path, open, options, ctx)?,
         Err(_) => Report::default(),
     };
     // A deep check of a streamable dataset has looked already.
     report.findings.retain(|finding| finding.rule != Rule::TogForm);
     if !report.has(Rule::Unreadable) {
         report.findings.extend(check_rasters(path, open, ctx)?.findings);
+        report.apply(&options.rules);
     }
     Ok(report)
 }
@@ -51,12 +45,20 @@ pub fn check_rasters(path: &Path, open: &OpenOptions, ctx: &JobContext) -> Resul
     Ok(report)
 }
 
-/// Checks a draft and the files that its samples come from. `pattern` is the id of the root that the others are compared with.
+/// Checks a draft and the files that its samples come from; a deep check compares the headers of the rasters by position. `pattern`
+/// is the id of the root that the others are compared with.
 ///
 /// # Errors
 /// When the work is cancelled.
-pub fn check_draft(dataset: &Dataset, pattern: Option<&str>, profile: Profile, ctx: &JobContext) -> Result<Report> {
-    let mut report = validate::dataset_beside(dataset, pattern, profile, ctx)?;
+pub fn check_draft(dataset: &Dataset, pattern: Option<&str>, options: &CheckOptions, ctx: &JobContext) -> Result<Report> {
+    let mut report = validate::dataset_beside(dataset, pattern, options.profile, ctx)?;
     report.findings.extend(validate::sources(dataset, ctx)?.findings);
+    if options.deep {
+        let comparison = ConsistencyOptions { without: options.rules.properties_off(), ..ConsistencyOptions::default() };
+        let consistency = validate::consistency_of_draft(dataset, &comparison, &HeaderCache::default(), ctx)?;
+        validate::report_consistency(consistency, &mut report);
+        report.fold();
+    }
+    report.apply(&options.rules);
     Ok(report)
 }

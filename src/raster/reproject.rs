@@ -54,6 +54,33 @@ pub fn is_geographic(crs: &str) -> bool {
     known.is_ok_and(|known| known.is_geographic())
 }
 
+/// What can be compared of two coordinate systems.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CrsKind {
+    /// UTM zone, negative in the south; `None` for other systems.
+    pub utm_zone: Option<i32>,
+    /// Name of the geographic system below it, such as `WGS 84`.
+    pub datum: String,
+    /// Metres of a unit; `None` for systems in degrees.
+    pub metres: Option<f64>,
+}
+
+/// The kind of a system given as code, WKT or PROJ; `None` for one that is not known.
+pub fn crs_kind(crs: &str) -> Option<CrsKind> {
+    environment::init();
+    let (kind, _said) = gdal_errors::listen(|| {
+        let known = from_definition(crs).ok()?;
+        let mut north = 0;
+        // Safety: a handle that lives during the call, and an int that it writes.
+        let zone = unsafe { gdal_sys::OSRGetUTMZone(known.to_c_hsrs(), &mut north) };
+        let utm_zone = (zone != 0).then_some(if north == 0 { -zone.abs() } else { zone.abs() });
+        let datum = known.geog_cs().ok().and_then(|below| below.name()).unwrap_or_default();
+        let metres = (!known.is_geographic()).then(|| known.linear_units());
+        Some(CrsKind { utm_zone, datum, metres })
+    });
+    kind
+}
+
 /// A longitude beyond the antimeridian, on its other side. ±180 stays as it is.
 fn around(longitude: f64) -> f64 {
     if (-180.0..=180.0).contains(&longitude) { longitude } else { (longitude + 180.0).rem_euclid(360.0) - 180.0 }
@@ -112,6 +139,16 @@ mod tests {
         for crs in ["EPSG:32632", "EPSG:3857", "EPSG:999999"] {
             assert!(!is_geographic(crs), "{crs}");
         }
+    }
+
+    #[test]
+    fn kinds_tell_zones_and_units() {
+        let kind = |crs: &str| crs_kind(crs).map(|kind| (kind.utm_zone, kind.datum, kind.metres));
+        assert_eq!(kind("EPSG:32718"), Some((Some(-18), "WGS 84".into(), Some(1.0))));
+        assert_eq!(kind("EPSG:25832"), Some((Some(32), "ETRS89".into(), Some(1.0))));
+        assert_eq!(kind("EPSG:4326"), Some((None, "WGS 84".into(), None)));
+        assert_eq!(kind("EPSG:2263").and_then(|kind| kind.2).map(|metres| (metres * 1e4).round()), Some(3048.0));
+        assert_eq!(kind("EPSG:999999"), None);
     }
 
     #[test]

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use serde_json::Value as Json;
 
+use super::ConsistencySettings;
 use crate::container::{BuildOptions, Built, ConsolidateOptions, OpenOptions, TortillaOptions};
 use crate::draft::{Edit, Example, Fix, PatternChoice, PatternReport, Slot};
 use crate::error::Error;
@@ -195,6 +196,17 @@ pub enum Command {
         /// Whose demands count where the text and the tools differ; those of the tools when absent.
         #[serde(default)]
         profile: Profile,
+    },
+    /// Reads the headers of all rasters and compares them by position; the findings then follow every edit.
+    CheckConsistency {
+        /// Read headers again that were read before.
+        #[serde(default)]
+        again: bool,
+    },
+    /// Changes how rasters are compared by position, and what is accepted.
+    SetConsistency {
+        /// The settings, whole.
+        settings: ConsistencySettings,
     },
     /// Filters the opened dataset by box, time and conditions, then runs SQL over the rows that are left.
     #[serde(alias = "select")]

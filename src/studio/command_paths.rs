@@ -85,6 +85,8 @@ impl Command {
             | Self::Redo
             | Self::LoadLevel { .. }
             | Self::Validate { .. }
+            | Self::CheckConsistency { .. }
+            | Self::SetConsistency { .. }
             | Self::Filter { .. }
             | Self::Leakage { .. }
             | Self::Pause { .. }

@@ -45,6 +45,8 @@ pub enum JobKind {
         /// Every byte.
         deep: bool,
     },
+    /// Compares the headers of rasters by position.
+    Consistency,
     /// Runs a query.
     Query,
     /// Runs a query and saves its rows.
@@ -118,6 +120,7 @@ impl JobKind {
             Self::LiveCheck { draft: true } => tr!("Check the draft").into(),
             Self::LiveCheck { draft: false } | Self::Validate { deep: false } => tr!("Check the dataset").into(),
             Self::Validate { deep: true } => tr!("Check every byte").into(),
+            Self::Consistency => tr!("Compare rasters by position").into(),
             Self::Query => tr!("Run the query").into(),
             Self::SaveRows(path) => tr!("Save rows to {path}", path = path.display()),
             Self::Filter => tr!("Filter").into(),

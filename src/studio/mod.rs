@@ -3,6 +3,7 @@
 
 mod command;
 mod command_paths;
+mod consistency;
 pub mod crash;
 mod document;
 mod document_id;
@@ -20,6 +21,7 @@ mod watch;
 
 pub use crate::model::RowRef;
 pub use command::{Command, Event, Outcome};
+pub use consistency::ConsistencySettings;
 pub use document::{Document, DraftDocument, OpenDataset, Server};
 pub use document_id::DocumentId;
 pub use fix::FixFinder;
@@ -113,6 +115,7 @@ pub struct Studio {
     log: VecDeque<LogLine>,
     pending: Vec<Event>,
     filter: filter::FilterState,
+    consistency: consistency::ConsistencyState,
     /// Projects with files on unknown servers are asked about before they are shown.
     asks_for_servers: bool,
     /// Folders whose new files come into the tray of the draft.
@@ -137,6 +140,7 @@ impl Studio {
             log: VecDeque::new(),
             pending: Vec::new(),
             filter: filter::FilterState::default(),
+            consistency: consistency::ConsistencyState::default(),
             asks_for_servers: false,
             watched: Vec::new(),
         }
@@ -198,6 +202,8 @@ impl Studio {
             Command::Extend { calls, replace } => self.extend(calls, replace),
             Command::LoadLevel { level } => self.load_level(level),
             Command::Validate { deep, profile } => self.validate(deep, profile),
+            Command::CheckConsistency { again } => self.check_consistency(again),
+            Command::SetConsistency { settings } => self.set_consistency(settings),
             Command::Query { query, path } => self.query(query, path),
             Command::Filter { filters } => self.filter(filters),
             Command::SaveRows { query, target } => self.save_rows(query, target),
@@ -341,7 +347,7 @@ impl Studio {
     fn finish_live_check(&mut self, outcome: Result<Report>) -> Option<Event> {
         match outcome {
             Ok(report) => {
-                self.report = Arc::new(report);
+                self.set_report(report);
                 Some(Event::Validated)
             }
             Err(error) if error.is_cancelled() => None,

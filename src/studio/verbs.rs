@@ -15,7 +15,7 @@ use crate::model::{Collection, Dataset, NodePath, Profile, Report, RowRef, Sampl
 use crate::ops::{self, ChunkRequest, Depth, draft_of, import_paths, import_scenes, is_folder_of_folders, join_metadata};
 use crate::query::{self, Query};
 use crate::table::read_sidecar;
-use crate::validate;
+use crate::validate::{self, CheckOptions};
 
 impl Studio {
     pub(super) fn new_draft(&mut self) -> Result<Outcome> {
@@ -30,6 +30,7 @@ impl Studio {
         self.leave();
         self.watched.clear();
         self.report = Arc::default();
+        self.forget_headers();
         self.live_check.cancel();
         Ok(Outcome::Done(Event::DocumentChanged))
     }
@@ -157,11 +158,15 @@ impl Studio {
         match &self.document {
             Some(Document::Draft(document)) => {
                 let (dataset, pattern) = (document.draft.dataset().clone(), document.pattern_root());
-                let live = self.live.clone();
+                let (live, compare) = (self.live.clone(), self.consistency.after_edit());
                 self.live_check.start(&self.jobs, &JobKind::LiveCheck { draft: true }.label(), move |ctx| {
                     // A check that was stopped half-way leaves nothing wrong behind: what it knows is brought up to date first.
                     let mut live = live.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-                    live.check_beside(&dataset, pattern.as_deref(), ctx)
+                    let mut report = live.check_beside(&dataset, pattern.as_deref(), ctx)?;
+                    if let Some(compare) = &compare {
+                        compare(&dataset, &mut report, ctx)?;
+                    }
+                    Ok(report)
                 });
             }
             Some(Document::Opened(open)) => {
@@ -188,7 +193,8 @@ impl Studio {
             None => Err(Error::usage("nothing is open").hint("open a dataset first")),
             Some(Document::Draft(document)) => {
                 let (dataset, pattern) = (document.draft.dataset().clone(), document.pattern_root());
-                Ok(self.start(kind, move |ctx| Ok(show_report(ops::check_draft(&dataset, pattern.as_deref(), profile, ctx)?, id))))
+                let options = CheckOptions { profile, deep, ..CheckOptions::default() };
+                Ok(self.start(kind, move |ctx| Ok(show_report(ops::check_draft(&dataset, pattern.as_deref(), &options, ctx)?, id))))
             }
             Some(Document::Opened(open)) => {
                 let reader = open.reader.clone();
@@ -291,6 +297,7 @@ impl Studio {
         self.leave();
         self.document = Some(document);
         self.report = Arc::default();
+        self.forget_headers();
         self.check_live();
     }
 
@@ -311,7 +318,7 @@ pub(super) fn not_a_draft() -> Error {
 fn show_report(report: Report, id: DocumentId) -> Finish {
     Box::new(move |studio: &mut Studio| {
         if studio.document_id() == id {
-            studio.report = Arc::new(report);
+            studio.set_report(report);
         }
         Ok(Event::Validated)
     })

@@ -3,6 +3,7 @@
 
 mod collection;
 mod columns;
+mod consistency;
 mod folder;
 mod incremental;
 mod joined;
@@ -22,6 +23,7 @@ mod tortilla;
 mod zip;
 
 pub use collection::check_collection;
+pub use consistency::{ConsistencyOptions, HeaderCache, consistency_of_container, consistency_of_draft, report_consistency};
 pub use incremental::LiveCheck;
 pub use pit::check_tree;
 pub use sarif::sarif;
@@ -34,7 +36,19 @@ use std::path::Path;
 use crate::container::{self, ContainerReader, OpenOptions, Physical};
 use crate::error::{Cause, Error, Kind, Result};
 use crate::jobs::JobContext;
-use crate::model::{Dataset, Finding, Location, Profile, Report, Rule, Skeleton, is_remote};
+use crate::model::{Dataset, Finding, Location, Profile, Property, Report, Rule, RuleSettings, Skeleton, is_remote};
+
+/// What to check, and how far.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct CheckOptions {
+    /// The rules, where the specification and the tools differ.
+    pub profile: Profile,
+    /// Reads every member, compares its CRC-32 and every value in `__meta__`, compares statistics and locations with a sample of the
+    /// rasters, and the headers of all rasters by position.
+    pub deep: bool,
+    /// Rules that are switched off, or have another severity.
+    pub rules: RuleSettings,
+}
 
 /// Checks a draft with the profile of the tools: ids, tree, schemas, collection. [`sources`] checks the files behind it.
 ///
@@ -87,21 +101,22 @@ pub fn path(path: &Path, deep: bool, ctx: &JobContext) -> Result<Report> {
 /// # Errors
 /// As [`path`].
 pub fn path_as(path: &Path, profile: Profile, deep: bool, ctx: &JobContext) -> Result<Report> {
-    path_with(path, &OpenOptions::default(), profile, deep, ctx)
+    path_with(path, &OpenOptions::default(), &CheckOptions { profile, deep, ..CheckOptions::default() }, ctx)
 }
 
 /// As [`path_as`], opened with options.
 ///
 /// # Errors
 /// As [`path`].
-pub fn path_with(path: &Path, options: &OpenOptions, profile: Profile, deep: bool, ctx: &JobContext) -> Result<Report> {
+pub fn path_with(path: &Path, open: &OpenOptions, options: &CheckOptions, ctx: &JobContext) -> Result<Report> {
     container::detect(path)?;
-    match container::open_with(path, options, ctx) {
-        Ok(reader) => container_as(reader.as_ref(), profile, deep, ctx),
+    match container::open_with(path, open, ctx) {
+        Ok(reader) => container_with(reader.as_ref(), options, ctx),
         Err(error) if error.kind() == Kind::Format => {
             let mut report = Report::default();
             report.push(unreadable(&error));
-            Ok(finished(report, profile))
+            report.apply(&options.rules);
+            Ok(finished(report, options.profile))
         }
         Err(error) => Err(error),
     }
@@ -137,6 +152,35 @@ pub fn container(reader: &dyn ContainerReader, deep: bool, ctx: &JobContext) -> 
 /// # Errors
 /// As [`container()`].
 pub fn container_as(reader: &dyn ContainerReader, profile: Profile, deep: bool, ctx: &JobContext) -> Result<Report> {
+    container_with(reader, &CheckOptions { profile, deep, ..CheckOptions::default() }, ctx)
+}
+
+/// As [`container_as`], with rules switched off or of another severity.
+///
+/// # Errors
+/// As [`container()`].
+pub fn container_with(reader: &dyn ContainerReader, options: &CheckOptions, ctx: &JobContext) -> Result<Report> {
+    let mut report = check_container(reader, options.profile, options.deep, ctx)?;
+    if options.deep {
+        absorb(check_consistency(reader, &options.rules, &mut report, ctx), &mut report)?;
+    }
+    report.apply(&options.rules);
+    Ok(finished(report, options.profile))
+}
+
+/// Compares the rasters by position, if their headers have anything that can be compared.
+fn check_consistency(reader: &dyn ContainerReader, rules: &RuleSettings, report: &mut Report, ctx: &JobContext) -> Result<()> {
+    let without = rules.properties_off();
+    // Without level tables there are no positions.
+    if without.len() == Property::ALL.len() || report.has(Rule::LevelReadable) || report.has(Rule::LevelColumns) {
+        return Ok(());
+    }
+    let options = ConsistencyOptions { without, ..ConsistencyOptions::default() };
+    report_consistency(consistency_of_container(reader, &options, &HeaderCache::default(), ctx)?, report);
+    Ok(())
+}
+
+fn check_container(reader: &dyn ContainerReader, profile: Profile, deep: bool, ctx: &JobContext) -> Result<Report> {
     let mut report = Report { findings: reader.notes().to_vec(), ..Report::default() };
     let structure = match reader.physical() {
         Physical::Zip(zip) => zip::check(zip, deep, &mut report, ctx),
@@ -151,12 +195,12 @@ pub fn container_as(reader: &dyn ContainerReader, profile: Profile, deep: bool, 
             if deep && tortilla.chunks().is_some() && crate::raster::tog_support().is_ok() {
                 absorb(togs(reader, &mut report, ctx), &mut report)?;
             }
-            return Ok(finished(report, profile));
+            return Ok(report);
         }
         Physical::Taco3(dataset) => {
             absorb(taco3::check(dataset, &mut report, ctx), &mut report)?;
             absorb(references::check(reader, deep, &mut report, ctx), &mut report)?;
-            return Ok(finished(report, profile));
+            return Ok(report);
         }
     };
     absorb(structure, &mut report)?;
@@ -166,7 +210,7 @@ pub fn container_as(reader: &dyn ContainerReader, profile: Profile, deep: bool, 
         collection::check_collection(reader.collection(), &mut report);
     }
     check_path(&reader.info().path, &mut report);
-    Ok(finished(report, profile))
+    Ok(report)
 }
 
 fn check_path(path: &Path, report: &mut Report) {

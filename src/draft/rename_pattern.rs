@@ -1,0 +1,213 @@
+//! Renames the samples at one position of all roots by a pattern: `label_{n}.tif` to `label.tif`.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use regex::Regex;
+
+use super::Edit;
+use crate::error::{Error, Result};
+use crate::jobs::JobContext;
+use crate::model::{Dataset, NodePath, Tortilla, check_sample_id};
+
+/// What a pattern would rename.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Renaming {
+    /// Number of samples at the position.
+    pub total: usize,
+    /// Id of the root, old id and new id of those that match and change, in the order of roots.
+    pub names: Vec<(Arc<str>, Arc<str>, Arc<str>)>,
+    /// Number of samples that have the new id already.
+    pub unchanged: usize,
+    /// Number of samples that do not match.
+    pub unmatched: usize,
+    /// Number of new ids that a sibling has, or that no id may be.
+    pub colliding: usize,
+    /// The edit; `None` when there is nothing to rename or ids collide.
+    pub edit: Option<Edit>,
+}
+
+/// A pattern with fields in braces: `{n}` stands for digits, `{date}` for a date of eight digits or with `-` or `_`, and any other
+/// name for at least one character.
+fn compiled(from: &str) -> Result<Regex> {
+    let mut text = String::from("^");
+    let mut rest = from;
+    let mut seen: Vec<&str> = Vec::new();
+    while let Some(start) = rest.find('{') {
+        let end = rest[start..].find('}').map(|end| start + end);
+        let Some(end) = end else { return Err(Error::usage(format!("the pattern {from} has a {{ without its }}"))) };
+        let name = &rest[start + 1..end];
+        if name.is_empty()
+            || !name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+            || name.starts_with(|c: char| c.is_ascii_digit())
+        {
+            return Err(Error::usage(format!("{{{name}}} is no name of a part"))
+                .hint("write {n} for digits, {date} for a date, {name} for text"));
+        }
+        if seen.contains(&name) {
+            return Err(Error::usage(format!("the pattern has {{{name}}} twice")).hint("give the parts different names"));
+        }
+        seen.push(name);
+        text += &regex::escape(&rest[..start]);
+        text += &match name {
+            "n" => format!("(?P<{name}>[0-9]+)"),
+            "date" => format!("(?P<{name}>[0-9]{{4}}[-_]?[0-9]{{2}}[-_]?[0-9]{{2}})"),
+            _ => format!("(?P<{name}>.+?)"),
+        };
+        rest = &rest[end + 1..];
+    }
+    text += &regex::escape(rest);
+    text.push('$');
+    Regex::new(&text).map_err(|error| Error::usage("the pattern can't be used").because(error))
+}
+
+/// A new id: the parts in braces are those of the old one.
+fn filled(to: &str, found: &regex::Captures<'_>) -> Result<String> {
+    let mut text = String::new();
+    let mut rest = to;
+    while let Some(start) = rest.find('{') {
+        let Some(end) = rest[start..].find('}').map(|end| start + end) else {
+            return Err(Error::usage(format!("the new name {to} has a {{ without its }}")));
+        };
+        let name = &rest[start + 1..end];
+        let part = found.name(name).ok_or_else(|| Error::usage(format!("the pattern has no part {{{name}}}")))?;
+        text += &rest[..start];
+        text += part.as_str();
+        rest = &rest[end + 1..];
+    }
+    Ok(text + rest)
+}
+
+/// The sample at `place` below each root: path, id of the root, tortilla that holds it.
+fn at_place<'a>(dataset: &'a Dataset, place: &[u32]) -> Vec<(NodePath, &'a Arc<str>, &'a Tortilla)> {
+    let mut found = Vec::new();
+    for (root, sample) in (0u32..).zip(&dataset.root.samples) {
+        let Some((&last, above)) = place.split_last() else { break };
+        let mut tortilla = sample.children();
+        for &index in above {
+            tortilla = tortilla.and_then(|tortilla| tortilla.samples.get(index as usize)?.children());
+        }
+        if let Some(tortilla) = tortilla
+            && tortilla.samples.get(last as usize).is_some_and(|sample| !sample.is_padding())
+        {
+            found.push((NodePath([&[root], place].concat()), &sample.id, &**tortilla));
+        }
+    }
+    found
+}
+
+/// What renaming the samples at `place` (positions from level 1 down) from one pattern to another does.
+///
+/// # Errors
+/// For a pattern that can't be read, and when the job is cancelled.
+pub fn renaming(dataset: &Dataset, place: &[u32], from: &str, to: &str, ctx: &JobContext) -> Result<Renaming> {
+    let pattern = compiled(from)?;
+    let mut renaming = Renaming::default();
+    let mut edits: Vec<(NodePath, Arc<str>)> = Vec::new();
+    for (path, root, tortilla) in at_place(dataset, place) {
+        ctx.check()?;
+        let Some(sample) = path.0.last().and_then(|&last| tortilla.samples.get(last as usize)) else { continue };
+        renaming.total += 1;
+        let Some(captures) = pattern.captures(&sample.id) else {
+            renaming.unmatched += 1;
+            continue;
+        };
+        let id: Arc<str> = filled(to, &captures)?.into();
+        if id == sample.id {
+            renaming.unchanged += 1;
+            continue;
+        }
+        let taken = tortilla.samples.iter().any(|sibling| sibling.id == id);
+        renaming.colliding += usize::from(taken || check_sample_id(&id).is_err());
+        renaming.names.push((root.clone(), sample.id.clone(), id.clone()));
+        edits.push((path, id));
+    }
+    renaming.edit = (!edits.is_empty() && renaming.colliding == 0).then_some(Edit::RenameMany { names: edits });
+    Ok(renaming)
+}
+
+/// A pattern that most ids at a position match, and a name without the parts that differ: `label_{n}.tif` and `label.tif`. `None` when
+/// all ids are equal.
+pub fn proposed_pattern(dataset: &Dataset, place: &[u32]) -> Option<(String, String)> {
+    let mut counts: HashMap<String, (usize, String)> = HashMap::new();
+    let mut ids: HashMap<&str, usize> = HashMap::new();
+    for (path, _, tortilla) in at_place(dataset, place) {
+        let id = &*tortilla.samples.get(*path.0.last()? as usize)?.id;
+        *ids.entry(id).or_default() += 1;
+        let pair = generalized(id);
+        counts.entry(pair.0).or_insert((0, pair.1)).0 += 1;
+    }
+    if ids.len() < 2 {
+        return None;
+    }
+    let (from, (_, to)) = counts.into_iter().max_by(|a, b| a.1.0.cmp(&b.1.0).then_with(|| b.0.cmp(&a.0)))?;
+    Some((from, to))
+}
+
+/// An id with its longest run of digits as a field, and the id without it and the separator before it. A date is a field of its own.
+fn generalized(id: &str) -> (String, String) {
+    let whole = (id.to_owned(), id.to_owned());
+    let date = Regex::new(r"[0-9]{8}|[0-9]{4}[-_][0-9]{2}[-_][0-9]{2}")
+        .ok()
+        .and_then(|date| date.find(id).map(|found| (found.range(), "{date}")));
+    let digits = || {
+        let runs = Regex::new("[0-9]+").ok()?;
+        let longest = runs.find_iter(id).max_by_key(|found| found.len())?;
+        Some((longest.range(), "{n}"))
+    };
+    let Some((range, field)) = date.or_else(digits) else { return whole };
+    let (before, after) = (&id[..range.start], &id[range.end..]);
+    let from = format!("{before}{field}{after}");
+    let separators = ['_', '-', ' ', '.'];
+    let kept = match before.strip_suffix(separators) {
+        Some(kept) if !kept.is_empty() => format!("{kept}{after}"),
+        _ => format!("{before}{}", if before.is_empty() { after.strip_prefix(separators).unwrap_or(after) } else { after }),
+    };
+    (from, kept)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::Sample;
+
+    fn dataset(labels: &[&str]) -> Dataset {
+        let file = |id: &str| Sample::file(id, "/x", 1);
+        let root = |(number, label): (usize, &&str)| {
+            Sample::folder(&format!("r{number}"), Tortilla::new(vec![file("before.tif"), file(label)]))
+        };
+        Dataset { root: Tortilla::new(labels.iter().enumerate().map(root).collect()).into(), ..Dataset::default() }
+    }
+
+    #[test]
+    fn a_position_is_renamed_in_all_roots_in_one_step() {
+        let mut data = dataset(&["label_0041.tif", "label_0078.tif", "label.tif", "mask_1.tif"]);
+        assert_eq!(proposed_pattern(&data, &[1]), Some(("label_{n}.tif".into(), "label.tif".into())));
+        assert_eq!(proposed_pattern(&data, &[0]), None);
+        let found = renaming(&data, &[1], "label_{n}.tif", "label.tif", &JobContext::default()).expect("reads the pattern");
+        assert_eq!((found.total, found.names.len(), found.unmatched, found.colliding), (4, 2, 2, 0));
+        let edit = found.edit.expect("an edit");
+        let before = data.clone();
+        let back = edit.apply(&mut data).expect("renames");
+        let ids: Vec<&str> = data.root.samples.iter().map(|root| &*root.children().expect("children").samples[1].id).collect();
+        assert_eq!(ids, ["label.tif", "label.tif", "label.tif", "mask_1.tif"]);
+        back.apply(&mut data).expect("undoes");
+        assert_eq!(data, before);
+    }
+
+    #[test]
+    fn parts_are_kept_by_name_and_collisions_stop_it() {
+        let data = dataset(&["S2_20240131_B4.tif", "S2_20240205_B4.tif"]);
+        let run = |from: &str, to: &str| renaming(&data, &[1], from, to, &JobContext::default());
+        let found = run("S2_{date}_{band}.tif", "{band}.tif").expect("reads the pattern");
+        assert_eq!(found.names.iter().map(|(_, _, new)| &**new).collect::<Vec<_>>(), ["B4.tif", "B4.tif"]);
+        let colliding = run("S2_{date}_{band}.tif", "before.tif").expect("reads the pattern");
+        assert!(colliding.colliding == 2 && colliding.edit.is_none());
+        for (from, to) in
+            [("S2_{", "x"), ("{}", "x"), ("{n}{n}", "x"), ("S2_{date}_{band}.tif", "{other}"), ("S2_{date}_{band}.tif", "{b")]
+        {
+            assert!(run(from, to).is_err(), "{from} {to}");
+        }
+        assert_eq!(proposed_pattern(&data, &[1]), Some(("S2_{date}_B4.tif".into(), "S2_B4.tif".into())));
+    }
+}

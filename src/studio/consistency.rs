@@ -1,0 +1,140 @@
+//! Consistency by position in the session: headers are read once on request; findings follow every edit from then on.
+
+use std::sync::Arc;
+
+use super::document::Document;
+use super::job_kind::JobKind;
+use super::{Event, Finish, Outcome, Studio};
+use crate::error::{Error, Result};
+use crate::jobs::JobContext;
+use crate::model::{Accepted, Property, Report};
+use crate::validate::{self, ConsistencyOptions, HeaderCache};
+
+/// How rasters are compared, and what was accepted. Kept with the project.
+#[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
+#[serde(default)]
+pub struct ConsistencySettings {
+    /// Largest difference of equal pixel sizes in thousandths of the common pixel size; 1 when absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tolerance: Option<f64>,
+    /// Properties that are not compared.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub without: Vec<Property>,
+    /// Values that are no outliers.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub accepted: Vec<Accepted>,
+}
+
+impl ConsistencySettings {
+    /// Tolerance as a fraction of the common pixel size.
+    pub fn fraction(&self) -> f64 {
+        self.tolerance.filter(|tolerance| tolerance.is_finite() && *tolerance >= 0.0).unwrap_or(1.0) / 1000.0
+    }
+
+    fn options(&self, cached_only: bool) -> ConsistencyOptions {
+        ConsistencyOptions {
+            tolerance: self.fraction(),
+            without: self.without.iter().copied().collect(),
+            accepted: self.accepted.clone(),
+            cached_only,
+        }
+    }
+}
+
+/// What the session knows of the headers of the open document.
+#[derive(Default)]
+pub(super) struct ConsistencyState {
+    /// The headers read on request; `None` before the first request.
+    headers: Option<Arc<HeaderCache>>,
+    settings: ConsistencySettings,
+}
+
+impl ConsistencyState {
+    /// Adds the comparison of the headers that are known to the report of a draft.
+    pub fn after_edit(&self) -> Option<impl Fn(&crate::model::Dataset, &mut Report, &JobContext) -> Result<()> + use<>> {
+        let (headers, options) = (self.headers.clone()?, self.settings.options(true));
+        Some(move |dataset: &crate::model::Dataset, report: &mut Report, ctx: &JobContext| {
+            let consistency = validate::consistency_of_draft(dataset, &options, &headers, ctx)?;
+            replace_consistency(report, consistency);
+            Ok(())
+        })
+    }
+}
+
+/// Replaces the findings of consistency in a report.
+fn replace_consistency(report: &mut Report, consistency: crate::model::Consistency) {
+    report.findings.retain(|finding| Property::of_rule(finding.rule).is_none());
+    report.more.retain(|rule, _| Property::of_rule(*rule).is_none());
+    report.added.retain(|rule, _| Property::of_rule(*rule).is_none());
+    validate::report_consistency(consistency, report);
+    report.fold();
+}
+
+impl Studio {
+    /// How the rasters of the open document are compared.
+    pub fn consistency_settings(&self) -> &ConsistencySettings {
+        &self.consistency.settings
+    }
+
+    /// True when headers were read for the open document.
+    pub fn compares_headers(&self) -> bool {
+        self.consistency.headers.is_some()
+    }
+
+    /// Shows a report; one that did not compare headers has the findings of the last comparison.
+    pub(super) fn set_report(&mut self, mut report: Report) {
+        if let (None, Some(known)) = (&report.consistency, &self.report.consistency) {
+            replace_consistency(&mut report, (**known).clone());
+        }
+        self.report = Arc::new(report);
+    }
+
+    pub(super) fn forget_headers(&mut self) {
+        self.consistency = ConsistencyState::default();
+    }
+
+    /// Reads the headers of the open document, those that are known only when `again` is set, and compares them by position.
+    pub(super) fn check_consistency(&mut self, again: bool) -> Result<Outcome> {
+        let known = self.consistency.headers.clone().filter(|_| !again);
+        let headers = known.unwrap_or_default();
+        let (id, options) = (self.document_id(), self.consistency.settings.options(false));
+        let (cache, kept) = (headers.clone(), headers);
+        let compare: Box<dyn FnOnce(&JobContext) -> Result<_> + Send> = match &self.document {
+            None => return Err(Error::usage("nothing is open").hint("open a dataset first")),
+            Some(Document::Draft(document)) => {
+                let dataset = document.draft.dataset().clone();
+                Box::new(move |ctx| validate::consistency_of_draft(&dataset, &options, &cache, ctx))
+            }
+            Some(Document::Opened(open)) => {
+                let reader = open.reader.clone();
+                Box::new(move |ctx| validate::consistency_of_container(reader.as_ref(), &options, &cache, ctx))
+            }
+        };
+        Ok(self.start(JobKind::Consistency, move |ctx| {
+            let consistency = compare(ctx)?;
+            Ok(Box::new(move |studio: &mut Studio| {
+                if studio.document_id() != id {
+                    return Ok(Event::None);
+                }
+                studio.consistency.headers = Some(kept);
+                // A draft that was changed meanwhile is compared again.
+                if studio.is_checking() && matches!(studio.document, Some(Document::Draft(_))) {
+                    studio.check_live();
+                }
+                let mut report = (*studio.report).clone();
+                replace_consistency(&mut report, consistency);
+                studio.report = Arc::new(report);
+                Ok(Event::Validated)
+            }) as Finish)
+        }))
+    }
+
+    /// Changes how the rasters are compared; headers that were read are compared at once.
+    pub(super) fn set_consistency(&mut self, settings: ConsistencySettings) -> Result<Outcome> {
+        self.consistency.settings = settings;
+        match self.consistency.headers.is_some() {
+            true => self.check_consistency(false),
+            false => Ok(Outcome::Done(Event::None)),
+        }
+    }
+}

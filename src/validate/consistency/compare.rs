@@ -1,0 +1,497 @@
+//! Finds the common value of each property at each position, and the rasters that differ from it.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::hash::Hash;
+use std::sync::Arc;
+
+use geo::{Area, BooleanOps, Polygon};
+
+use super::ConsistencyOptions;
+use super::headers::{Header, Headers};
+use super::positions::{NodeId, Positions};
+use crate::error::Result;
+use crate::jobs::JobContext;
+use crate::model::{Agreement, Consistency, Outlier, Position, Property, SamplePath};
+
+/// Largest difference of overlaps that are equal, as a share of the ground.
+const SAME_OVERLAP: f64 = 0.01;
+const DAY: i64 = 86_400_000_000;
+const HOUR: i64 = 3_600_000_000;
+
+/// The rasters at one position.
+struct Group<'a> {
+    node: NodeId,
+    rasters: Vec<&'a Header>,
+}
+
+/// What properties need of the other rasters of a root.
+struct Context<'a> {
+    headers: &'a Headers,
+    options: &'a ConsistencyOptions,
+    /// The position of the first raster of a root, and the rasters there by root.
+    reference: NodeId,
+    reference_place: &'a [u32],
+    reference_name: Arc<str>,
+    first: HashMap<u32, &'a Header>,
+}
+
+/// Compares the rasters at each position.
+pub fn compare(headers: &Headers, places: &Positions, options: &ConsistencyOptions, ctx: &JobContext) -> Result<Consistency> {
+    let mut by_node: BTreeMap<&[u32], Group<'_>> = BTreeMap::new();
+    for header in &headers.rasters {
+        let place = places.nodes.get(header.node as usize).map_or(&[][..], |node| &node.place);
+        by_node.entry(place).or_insert_with(|| Group { node: header.node, rasters: Vec::new() }).rasters.push(header);
+    }
+    let groups: Vec<Group<'_>> = by_node.into_values().collect();
+    let mut consistency = Consistency {
+        roots: headers.roots,
+        headers: headers.rasters.len(),
+        others: headers.others,
+        unread: headers.unread,
+        ..Consistency::default()
+    };
+    // A position that few roots have is no reference.
+    let most = groups.iter().map(|group| group.rasters.len()).max().unwrap_or_default();
+    let Some(first) = groups.iter().find(|group| group.rasters.len() * 2 > most) else { return Ok(consistency) };
+    let context = Context {
+        headers,
+        options,
+        reference: first.node,
+        reference_place: places.nodes.get(first.node as usize).map_or(&[], |node| &node.place),
+        reference_name: places.name(first.node).into(),
+        first: first.rasters.iter().map(|header| (header.root, *header)).collect(),
+    };
+    let mut before: HashMap<&[u32], &Group<'_>> = HashMap::new();
+    for group in &groups {
+        ctx.check()?;
+        let place: &[u32] = places.nodes.get(group.node as usize).map_or(&[], |node| &node.place);
+        let above = &place[..place.len().saturating_sub(1)];
+        let mut position = Position {
+            level: place.len(),
+            place: place.to_vec(),
+            name: places.name(group.node),
+            rasters: group.rasters.len(),
+            ..Position::default()
+        };
+        let previous = before.get(above).map(|previous| (places.name(previous.node), *previous));
+        context.fill(group, previous, &mut position);
+        consistency.positions.push(position);
+        if group.rasters.iter().any(|header| header.time.is_some()) {
+            before.insert(above, group);
+        }
+    }
+    blame_reference(&mut consistency, &context);
+    Ok(consistency)
+}
+
+impl<'a> Context<'a> {
+    fn fill(&self, group: &Group<'a>, previous: Option<(String, &Group<'a>)>, position: &mut Position) {
+        let wanted = |property: Property| !self.options.without.contains(&property);
+        let text = |number: u32| self.headers.texts.get(number as usize).cloned().unwrap_or_default();
+        let rasters = || group.rasters.iter().copied();
+        if wanted(Property::DataType) {
+            *position.agreement_mut(Property::DataType) = exact(rasters(), |header| Some(header.dtype), &|key| text(*key));
+        }
+        if wanted(Property::Bands) {
+            *position.agreement_mut(Property::Bands) =
+                exact(rasters(), |header| Some(header.bands), &|key: &u32| key.to_string().into());
+        }
+        if wanted(Property::Size) {
+            let name = |(width, height): &(u32, u32)| format!("{width} × {height}").into();
+            *position.agreement_mut(Property::Size) = exact(rasters(), |header| Some(header.size), &name);
+        }
+        let systems = self.systems(group);
+        // A raster in other units has no comparable pixel size.
+        let odd: HashSet<u32> = systems.outliers.iter().map(|outlier| outlier.row).collect();
+        if wanted(Property::Crs) {
+            *position.agreement_mut(Property::Crs) = systems;
+        }
+        if wanted(Property::PixelSize) {
+            *position.agreement_mut(Property::PixelSize) = self.pixel_sizes(group, &odd);
+        }
+        if wanted(Property::Nodata) {
+            *position.agreement_mut(Property::Nodata) = exact(rasters(), |header| Some(header.nodata), &|key| text(*key));
+        }
+        if wanted(Property::Overlap) && group.node != self.reference {
+            *position.agreement_mut(Property::Overlap) = self.overlaps(group);
+        }
+        if wanted(Property::TimeOrder)
+            && let Some((name, previous)) = previous
+        {
+            *position.agreement_mut(Property::TimeOrder) = order(group, &name, previous);
+        }
+    }
+
+    fn crs_name(&self, crs: Option<u32>) -> Arc<str> {
+        match crs.and_then(|crs| self.headers.systems.get(crs as usize)) {
+            Some(system) => system.name.clone(),
+            None => tr!("none").into(),
+        }
+    }
+
+    /// CRS: the same as that of the first raster of the root where this holds in most roots; else the same kind in all roots.
+    fn systems(&self, group: &Group<'a>) -> Agreement {
+        let kinds = self.kinds_of_systems(group);
+        if group.node == self.reference {
+            return kinds;
+        }
+        let odd_reference: HashSet<u32> = {
+            let first = Group { node: self.reference, rasters: self.first.values().copied().collect() };
+            self.kinds_of_systems(&first).outliers.into_iter().map(|outlier| outlier.root).collect()
+        };
+        let pairs: Vec<(&Header, &Header)> =
+            group.rasters.iter().filter_map(|header| Some((*header, *self.first.get(&header.root)?))).collect();
+        let same = |(own, first): &(&Header, &Header)| own.crs == first.crs;
+        let agreeing = pairs.iter().filter(|pair| same(pair)).count();
+        if agreeing * 2 <= pairs.len() || pairs.len() < 2 {
+            return kinds;
+        }
+        // Where the first raster of a root is the odd one, its siblings are compared with those of other roots.
+        let odd_kind: HashSet<u32> = kinds.outliers.iter().map(|outlier| outlier.row).collect();
+        let differs = |pair: &(&Header, &Header)| match odd_reference.contains(&pair.1.root) {
+            true => odd_kind.contains(&pair.0.row),
+            false => !same(pair),
+        };
+        let name = &self.reference_name;
+        let outliers: Vec<Outlier> = pairs
+            .iter()
+            .filter(|pair| differs(pair))
+            .map(|(own, first)| Outlier {
+                root: own.root,
+                row: own.row,
+                path: SamplePath::default(),
+                found: self.crs_name(own.crs),
+                beside: tr!("{name} is {crs}", name, crs = self.crs_name(first.crs)).into(),
+            })
+            .collect();
+        let common = tr!("as {name}", name);
+        let kinds = 1 + outliers.iter().map(|outlier| &outlier.found).collect::<HashSet<_>>().len();
+        Agreement { common, agreeing: pairs.len() - outliers.len(), compared: pairs.len(), kinds, outliers }
+    }
+
+    /// Kinds of CRS: all UTM zones of a datum are one kind.
+    fn kinds_of_systems(&self, group: &Group<'a>) -> Agreement {
+        #[derive(Clone, PartialEq, Eq, Hash)]
+        enum Kind {
+            Utm(String),
+            Other(Option<u32>),
+        }
+        let kind = |crs: Option<u32>| {
+            let known = crs.and_then(|crs| self.headers.systems.get(crs as usize)).and_then(|system| system.kind.as_ref());
+            match known {
+                Some(kind) if kind.utm_zone.is_some() => Kind::Utm(kind.datum.clone()),
+                _ => Kind::Other(crs),
+            }
+        };
+        let name = |kind: &Kind| match kind {
+            Kind::Other(crs) => self.crs_name(*crs),
+            Kind::Utm(datum) => {
+                let codes: HashSet<u32> = group
+                    .rasters
+                    .iter()
+                    .filter_map(|header| header.crs)
+                    .filter(|&crs| {
+                        let known = self.headers.systems.get(crs as usize).and_then(|system| system.kind.as_ref());
+                        known.is_some_and(|kind| kind.utm_zone.is_some() && kind.datum == *datum)
+                    })
+                    .collect();
+                match codes.len() {
+                    1 => self.crs_name(codes.into_iter().next()),
+                    zones => tr!("UTM, {zones} zones", zones).into(),
+                }
+            }
+        };
+        // The kinds of few systems are looked up once each.
+        let mut known: HashMap<Option<u32>, Kind> = HashMap::new();
+        for header in &group.rasters {
+            known.entry(header.crs).or_insert_with(|| kind(header.crs));
+        }
+        let mut agreement = exact(group.rasters.iter().copied(), |header| known.get(&header.crs).cloned(), &name);
+        let by_row: HashMap<u32, &Header> = group.rasters.iter().map(|header| (header.row, *header)).collect();
+        for outlier in &mut agreement.outliers {
+            if let Some(header) = by_row.get(&outlier.row) {
+                outlier.found = self.crs_name(header.crs);
+            }
+        }
+        agreement
+    }
+
+    fn pixel_sizes(&self, group: &Group<'a>, odd_systems: &HashSet<u32>) -> Agreement {
+        // Metres of a unit by system; `None` for degrees.
+        let metres = |header: &Header| {
+            let kind = header.crs.and_then(|crs| self.headers.systems.get(crs as usize)).and_then(|system| system.kind.as_ref());
+            kind.map_or(Some(1.0), |kind| kind.metres)
+        };
+        let in_degrees = |header: &&Header| metres(header).is_none();
+        let degrees = group.rasters.iter().filter(|header| in_degrees(header)).count() * 2 > group.rasters.len();
+        let comparable = |header: &&&Header| in_degrees(header) == degrees && !odd_systems.contains(&header.row);
+        let sizes: Vec<(&Header, Option<[f64; 2]>)> = group
+            .rasters
+            .iter()
+            .filter(comparable)
+            .map(|header| {
+                let scale = metres(header).unwrap_or(1.0);
+                let size = header.transform.map(|t| [t[1].hypot(t[4]) * scale, t[2].hypot(t[5]) * scale]);
+                (*header, size)
+            })
+            .collect();
+        let placed: Vec<[f64; 2]> = sizes.iter().filter_map(|(_, size)| *size).collect();
+        let located = placed.len() * 2 > sizes.len();
+        let same =
+            |a: [f64; 2], b: [f64; 2]| (0..2).all(|axis| (a[axis] - b[axis]).abs() <= self.options.tolerance * b[axis].abs());
+        let unit = if degrees { "°" } else { " m" };
+        let name = |size: Option<[f64; 2]>| -> Arc<str> {
+            match size {
+                None => tr!("none").into(),
+                Some([x, y]) if same([x, x], [y, y]) => format!("{}{unit}", number(x)).into(),
+                Some([x, y]) => format!("{} × {}{unit}", number(x), number(y)).into(),
+            }
+        };
+        let common = if located { common_size(&placed, &same) } else { None };
+        let agrees = |size: &Option<[f64; 2]>| match (size, common) {
+            (Some(size), Some(common)) => same(*size, common),
+            (None, None) => true,
+            _ => false,
+        };
+        judged(sizes, agrees, |size| name(*size), name(common))
+    }
+
+    fn overlaps(&self, group: &Group<'a>) -> Agreement {
+        let shares: Vec<(&Header, f64)> =
+            group.rasters.iter().filter_map(|header| Some((*header, overlap(self.first.get(&header.root)?, header)?))).collect();
+        let percent = |share: f64| (share * 100.0).round() as i64;
+        let mut counts: HashMap<i64, usize> = HashMap::new();
+        shares.iter().for_each(|(_, share)| *counts.entry(percent(*share)).or_default() += 1);
+        let Some((common, _)) = counts.into_iter().max_by_key(|&(share, count)| (count, share)) else {
+            return Agreement::default();
+        };
+        let name = |share: f64| -> Arc<str> { format!("{} %", percent(share)).into() };
+        let agrees = |share: &f64| (share - common as f64 / 100.0).abs() <= SAME_OVERLAP;
+        let mut agreement = judged(shares, agrees, |share| name(*share), format!("{common} %").into());
+        for outlier in &mut agreement.outliers {
+            outlier.beside = self.reference_name.clone();
+        }
+        agreement
+    }
+}
+
+/// The most frequent value, and those that differ from it.
+fn exact<'a, K: Eq + Hash + Clone>(
+    rasters: impl Iterator<Item = &'a Header>,
+    key: impl Fn(&Header) -> Option<K>,
+    name: &dyn Fn(&K) -> Arc<str>,
+) -> Agreement {
+    let keyed: Vec<(&Header, K)> = rasters.filter_map(|header| Some((header, key(header)?))).collect();
+    let mut counts: HashMap<&K, (usize, usize)> = HashMap::new();
+    for (at, (_, key)) in keyed.iter().enumerate() {
+        counts.entry(key).or_insert((0, usize::MAX - at)).0 += 1;
+    }
+    let Some((common, _)) = counts.into_iter().max_by_key(|(_, count)| *count) else { return Agreement::default() };
+    let common = common.clone();
+    let named = name(&common);
+    judged(keyed, |key| *key == common, |key| name(key), named)
+}
+
+/// Outliers are those that do not agree, when more than half agree.
+fn judged<V>(values: Vec<(&Header, V)>, agrees: impl Fn(&V) -> bool, name: impl Fn(&V) -> Arc<str>, common: Arc<str>) -> Agreement {
+    let compared = values.len();
+    let differing: Vec<(&Header, &V)> =
+        values.iter().filter(|(_, value)| !agrees(value)).map(|(header, value)| (*header, value)).collect();
+    let agreeing = compared - differing.len();
+    let is_common = agreeing * 2 > compared;
+    let kinds = differing.iter().map(|(_, value)| name(value)).collect::<HashSet<_>>().len() + usize::from(agreeing > 0);
+    let outlier = |(header, value): (&Header, &V)| Outlier {
+        root: header.root,
+        row: header.row,
+        path: SamplePath::default(),
+        found: name(value),
+        beside: "".into(),
+    };
+    Agreement {
+        common: if is_common { common.to_string() } else { String::new() },
+        agreeing,
+        compared,
+        kinds,
+        outliers: if is_common { differing.into_iter().map(outlier).collect() } else { Vec::new() },
+    }
+}
+
+/// The pixel size that most have: the most frequent one, or the median, whichever more agree with.
+fn common_size(sizes: &[[f64; 2]], same: &impl Fn([f64; 2], [f64; 2]) -> bool) -> Option<[f64; 2]> {
+    let mut counts: HashMap<[u64; 2], usize> = HashMap::new();
+    sizes.iter().for_each(|size| *counts.entry(size.map(f64::to_bits)).or_default() += 1);
+    let frequent = counts.into_iter().max_by_key(|&(bits, count)| (count, bits)).map(|(bits, _)| bits.map(f64::from_bits))?;
+    let median = |axis: usize| {
+        let mut values: Vec<f64> = sizes.iter().map(|size| size[axis]).collect();
+        values.sort_by(f64::total_cmp);
+        values.get(values.len() / 2).copied()
+    };
+    let middle = [median(0)?, median(1)?];
+    let agreeing = |common: [f64; 2]| sizes.iter().filter(|size| same(**size, common)).count();
+    Some(if agreeing(middle) > agreeing(frequent) { middle } else { frequent })
+}
+
+/// Up to six significant digits.
+fn number(value: f64) -> String {
+    if value == 0.0 || !value.is_finite() {
+        return value.to_string();
+    }
+    let decimals = (5 - value.abs().log10().floor() as i32).clamp(0, 12) as usize;
+    let text = format!("{value:.decimals$}");
+    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
+}
+
+/// Share of the first raster's ground that the other covers; `None` where one has no place.
+fn overlap(first: &Header, other: &Header) -> Option<f64> {
+    let ring = |t: [f64; 6], (width, height): (u32, u32)| {
+        let at = |column: f64, row: f64| [t[0] + column * t[1] + row * t[2], t[3] + column * t[4] + row * t[5]];
+        let (width, height) = (f64::from(width), f64::from(height));
+        [at(0.0, 0.0), at(width, 0.0), at(width, height), at(0.0, height)]
+    };
+    let rings = match (first.transform, other.transform) {
+        (Some(a), Some(b)) if first.crs.is_some() && first.crs == other.crs => (ring(a, first.size), ring(b, other.size)),
+        _ => (first.corners?, beside(other.corners?, first.corners?)),
+    };
+    shared(rings.0, rings.1)
+}
+
+/// A ring in degrees shifted by whole turns to the longitudes of another one.
+fn beside(ring: [[f64; 2]; 4], other: [[f64; 2]; 4]) -> [[f64; 2]; 4] {
+    let turns = ((other[0][0] - ring[0][0]) / 360.0).round();
+    ring.map(|[x, y]| [x + turns * 360.0, y])
+}
+
+/// Share of the first ring's area that is in the second, too.
+fn shared(a: [[f64; 2]; 4], b: [[f64; 2]; 4]) -> Option<f64> {
+    let bounds = |ring: &[[f64; 2]; 4]| {
+        let side = |axis: usize| {
+            let values = ring.map(|point| point[axis]);
+            (values.iter().copied().fold(f64::INFINITY, f64::min), values.iter().copied().fold(f64::NEG_INFINITY, f64::max))
+        };
+        (side(0), side(1))
+    };
+    let (((west, east), (south, north)), ((other_west, other_east), (other_south, other_north))) = (bounds(&a), bounds(&b));
+    let (width, height) = (east - west, north - south);
+    if !(width * height).is_finite() || width <= 0.0 || height <= 0.0 {
+        return None;
+    }
+    // Rasters are rectangles along the axes, most often.
+    let along = |ring: &[[f64; 2]; 4]| {
+        ring[0][1] == ring[1][1] && ring[1][0] == ring[2][0] && ring[2][1] == ring[3][1] && ring[3][0] == ring[0][0]
+    };
+    if along(&a) && along(&b) {
+        let across = (east.min(other_east) - west.max(other_west)).max(0.0);
+        let down = (north.min(other_north) - south.max(other_south)).max(0.0);
+        return Some(across * down / (width * height));
+    }
+    let polygon = |ring: &[[f64; 2]; 4]| Polygon::new(ring.iter().map(|&[x, y]| (x, y)).collect::<Vec<_>>().into(), Vec::new());
+    let (a, b) = (polygon(&a), polygon(&b));
+    let area = a.unsigned_area();
+    (area > 0.0).then(|| a.intersection(&b).unsigned_area() / area)
+}
+
+/// The order of the start times of siblings.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum Order {
+    Earlier,
+    SameDay,
+    Later,
+}
+
+fn order(group: &Group<'_>, name: &str, previous: &Group<'_>) -> Agreement {
+    let before: HashMap<u32, i64> = previous.rasters.iter().filter_map(|header| Some((header.root, header.time?))).collect();
+    let gaps: Vec<(&Header, i64)> =
+        group.rasters.iter().filter_map(|header| Some((*header, header.time?.checked_sub(*before.get(&header.root)?)?))).collect();
+    let days: HashMap<u32, bool> = gaps
+        .iter()
+        .filter_map(|(header, gap)| {
+            let own = header.time?;
+            Some((header.row, own.div_euclid(DAY) == (own - gap).div_euclid(DAY)))
+        })
+        .collect();
+    let order = |header: &Header, gap: i64| match (days.get(&header.row), gap) {
+        (Some(true), _) => Order::SameDay,
+        (_, gap) if gap < 0 => Order::Earlier,
+        _ => Order::Later,
+    };
+    let values: Vec<(&Header, (Order, i64))> = gaps.iter().map(|&(header, gap)| (header, (order(header, gap), gap))).collect();
+    let mut counts: HashMap<Order, (usize, usize)> = HashMap::new();
+    for (at, (_, (order, _))) in values.iter().enumerate() {
+        counts.entry(*order).or_insert((0, usize::MAX - at)).0 += 1;
+    }
+    let Some((common, _)) = counts.into_iter().max_by_key(|(_, count)| *count) else { return Agreement::default() };
+    let named = match common {
+        Order::Earlier => tr!("earlier than {name}", name),
+        Order::SameDay => tr!("same day as {name}", name),
+        Order::Later => tr!("later than {name}", name),
+    };
+    let gap_name = |gap: i64| -> String {
+        let (size, earlier) = (gap.unsigned_abs(), gap < 0);
+        let length = match size / DAY as u64 {
+            0 => tr!("{hours} h", hours = (size + HOUR as u64 / 2) / HOUR as u64),
+            days => tr!("{days} d", days),
+        };
+        if earlier { tr!("{length} earlier", length) } else { tr!("{length} later", length) }
+    };
+    let found = |(order, gap): &(Order, i64)| match order {
+        Order::SameDay => tr!("the same day").into(),
+        _ => gap_name(*gap).into(),
+    };
+    let mut agreement = judged(values, |(order, _)| *order == common, found, named.into());
+    for outlier in &mut agreement.outliers {
+        outlier.beside = name.into();
+    }
+    agreement
+}
+
+/// Where all siblings of the first raster of a root, at least two, differ from it in the same way, it is the first raster that
+/// differs.
+fn blame_reference(consistency: &mut Consistency, context: &Context<'_>) {
+    let Some(at) = consistency.positions.iter().position(|position| position.place == context.reference_place) else { return };
+    for property in [Property::Crs, Property::Overlap] {
+        let mut found: HashMap<u32, Vec<(usize, Outlier)>> = HashMap::new();
+        let mut compared = 0;
+        for (index, position) in consistency.positions.iter().enumerate().filter(|(index, _)| *index != at) {
+            let agreement = position.agreement(property);
+            compared += usize::from(agreement.compared > 0);
+            for outlier in agreement.outliers.iter().filter(|outlier| !outlier.beside.is_empty()) {
+                found.entry(outlier.root).or_default().push((index, outlier.clone()));
+            }
+        }
+        let mut moved: Vec<Outlier> = Vec::new();
+        for (root, outliers) in found {
+            let same = outliers.windows(2).all(|pair| pair[0].1.found == pair[1].1.found);
+            let Some(first) = context.first.get(&root).filter(|_| compared >= 2 && outliers.len() == compared && same) else {
+                continue;
+            };
+            for (index, _) in &outliers {
+                let agreement = consistency.positions[*index].agreement_mut(property);
+                agreement.outliers.retain(|outlier| outlier.root != root);
+                agreement.agreeing += 1;
+            }
+            let Some((index, sibling)) = outliers.first() else { continue };
+            let name = consistency.positions[*index].title();
+            let (found, beside) = match property {
+                Property::Crs => (context.crs_name(first.crs), tr!("{name} is {crs}", name, crs = &sibling.found).into()),
+                _ => (sibling.found.clone(), name.into()),
+            };
+            moved.push(Outlier { root, row: first.row, path: SamplePath::default(), found, beside });
+        }
+        if moved.is_empty() {
+            continue;
+        }
+        moved.sort_by_key(|outlier| outlier.row);
+        let rasters = consistency.positions[at].rasters;
+        let others =
+            consistency.positions.iter().map(|position| position.agreement(property).common.clone()).nth(1).unwrap_or_default();
+        let agreement = consistency.positions[at].agreement_mut(property);
+        if agreement.compared == 0 {
+            *agreement = Agreement { common: others, agreeing: rasters, compared: rasters, kinds: 1, outliers: Vec::new() };
+        }
+        agreement.agreeing = agreement.agreeing.saturating_sub(moved.len());
+        agreement.kinds += 1;
+        agreement.outliers.extend(moved);
+        agreement.outliers.sort_by_key(|outlier| outlier.row);
+        agreement.outliers.dedup_by_key(|outlier| outlier.row);
+    }
+}

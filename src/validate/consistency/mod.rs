@@ -1,0 +1,141 @@
+//! Consistency by position: compares data type, bands, size, CRS, pixel size, nodata, overlap with siblings and order in time of the
+//! rasters at each position of the tree (TACO 2.0, section 5.4) over all roots. The format allows rasters to differ; models seldom
+//! do. Reads headers and metadata columns, never pixels.
+//!
+//! `headers` reads each raster once and keeps a few numbers of it; `positions` says which samples are at one position; `compare`
+//! finds common values and outliers.
+
+mod compare;
+mod headers;
+mod positions;
+mod times;
+
+pub use headers::HeaderCache;
+
+use std::collections::{BTreeSet, HashMap};
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use crate::container::{ContainerReader, raster_source};
+use crate::error::Result;
+use crate::jobs::JobContext;
+use crate::model::{Accepted, AssetPath, Consistency, Dataset, OutlierMessage, Payload, Property, Report, Sample, Skeleton};
+use crate::raster::RasterSource;
+
+/// What to compare, and how exactly.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ConsistencyOptions {
+    /// Largest difference of pixel sizes that are equal, as a fraction of the common pixel size.
+    pub tolerance: f64,
+    /// Properties that are not compared.
+    pub without: BTreeSet<Property>,
+    /// Values that are no outliers.
+    pub accepted: Vec<Accepted>,
+    /// Compare only the headers that the cache has.
+    pub cached_only: bool,
+}
+
+impl Default for ConsistencyOptions {
+    fn default() -> Self {
+        Self { tolerance: 0.001, without: BTreeSet::new(), accepted: Vec::new(), cached_only: false }
+    }
+}
+
+/// Where the rasters and times of a dataset come from.
+struct Input<'a> {
+    tree: &'a Skeleton,
+    /// The raster of a FILE; `None` without data.
+    raster: &'a (dyn Fn(usize, u32) -> Result<Option<RasterSource>> + Sync),
+    /// By level, the start time of each row in microseconds since 1970.
+    times: Vec<Vec<Option<i64>>>,
+}
+
+/// Compares the rasters of an opened dataset.
+///
+/// # Errors
+/// When a level table can't be read, or the job is cancelled. Files that are no rasters are counted.
+pub fn consistency_of_container(
+    reader: &dyn ContainerReader,
+    options: &ConsistencyOptions,
+    cache: &HeaderCache,
+    ctx: &JobContext,
+) -> Result<Consistency> {
+    let tree = reader.levels().skeleton(ctx)?;
+    let raster = |level: usize, row: u32| {
+        let (asset, size) = reader.asset(level, row)?;
+        Ok((size > 0).then(|| RasterSource::member(asset)))
+    };
+    let times = (0..tree.levels.len()).map(|level| times::of_level(reader, level, ctx)).collect::<Result<_>>()?;
+    run(&Input { tree: &tree, raster: &raster, times }, options, cache, ctx)
+}
+
+/// Compares the rasters of a draft. A sample without a time in its metadata has the date in the name of its file.
+///
+/// # Errors
+/// When the job is cancelled. Files that are no rasters are counted.
+pub fn consistency_of_draft(
+    dataset: &Dataset,
+    options: &ConsistencyOptions,
+    cache: &HeaderCache,
+    ctx: &JobContext,
+) -> Result<Consistency> {
+    let tree = Skeleton::of(dataset);
+    let mut levels: Vec<Vec<&Sample>> = Vec::new();
+    let mut times: Vec<Vec<Option<i64>>> = Vec::new();
+    let mut tortillas = vec![&*dataset.root];
+    while levels.len() < tree.levels.len() {
+        times.push(tortillas.iter().flat_map(|tortilla| times::of_tortilla(tortilla)).collect());
+        let samples: Vec<&Sample> = tortillas.iter().flat_map(|tortilla| &tortilla.samples).collect();
+        tortillas = samples.iter().filter_map(|sample| sample.children()).map(AsRef::as_ref).collect();
+        levels.push(samples);
+    }
+    // Whether a file belongs to a dataset depends on its folder alone, and looks at each folder above it.
+    let fenced: Mutex<HashMap<PathBuf, bool>> = Mutex::default();
+    let raster = |level: usize, row: u32| {
+        let Some(Payload::Asset { path, size, .. }) =
+            levels.get(level).and_then(|samples| samples.get(row as usize)).map(|sample| &sample.payload)
+        else {
+            return Ok(None);
+        };
+        let folder = match path {
+            AssetPath::File(path) => path.parent(),
+            _ => None,
+        };
+        let source = match folder {
+            None => raster_source(path),
+            Some(folder) => {
+                let known = fenced.lock().unwrap_or_else(PoisonError::into_inner).get(folder).copied();
+                let is_fenced = known.unwrap_or_else(|| raster_source(path).is_fenced());
+                if known.is_none() {
+                    fenced.lock().unwrap_or_else(PoisonError::into_inner).insert(folder.to_owned(), is_fenced);
+                }
+                if is_fenced { RasterSource::member(path.clone()) } else { RasterSource::typed(path.clone()) }
+            }
+        };
+        Ok((*size > 0).then_some(source))
+    };
+    run(&Input { tree: &tree, raster: &raster, times }, options, cache, ctx)
+}
+
+fn run(input: &Input<'_>, options: &ConsistencyOptions, cache: &HeaderCache, ctx: &JobContext) -> Result<Consistency> {
+    let places = positions::Positions::of(input.tree);
+    let headers = headers::read(input, &places, cache, !options.cached_only, ctx)?;
+    ctx.stage(tr!("Comparing headers"), None);
+    let mut consistency = compare::compare(&headers, &places, options, ctx)?;
+    consistency.accept(&options.accepted);
+    for position in &mut consistency.positions {
+        for outlier in position.agreements.iter_mut().flat_map(|agreement| &mut agreement.outliers) {
+            outlier.path = input.tree.path(position.level, outlier.row);
+        }
+    }
+    Ok(consistency)
+}
+
+/// Adds the findings about outliers to a report, and the comparison itself.
+pub fn report_consistency(consistency: Consistency, report: &mut Report) {
+    for (position, property, outlier) in consistency.outliers() {
+        let message = OutlierMessage { position, property, outlier };
+        report.add(property.rule(), message.location(), message.to_string());
+    }
+    report.consistency = Some(Arc::new(consistency));
+}

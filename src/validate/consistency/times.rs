@@ -1,0 +1,113 @@
+//! Start times of samples: from metadata columns, or from a date in the name of a draft's file.
+
+use arrow::datatypes::{DataType, TimeUnit};
+use chrono::NaiveDate;
+
+use crate::container::ContainerReader;
+use crate::error::Result;
+use crate::jobs::JobContext;
+use crate::model::{AssetPath, FieldSpec, Payload, Tortilla, Value};
+
+/// Columns with start times, in order of preference (section 7.1.1).
+const COLUMNS: [&str; 4] = ["stac:time_start", "istac:time_start", "time_start", "datetime"];
+const DAY: i64 = 86_400_000_000;
+
+/// The column with start times: a known one, or else the first of a time type.
+fn column_of(fields: &[FieldSpec]) -> Option<&FieldSpec> {
+    let known = COLUMNS.iter().find_map(|name| fields.iter().find(|field| field.name == *name));
+    known.or_else(|| {
+        fields.iter().find(|field| matches!(field.dtype, DataType::Timestamp(..) | DataType::Date32 | DataType::Date64))
+    })
+}
+
+/// A value in microseconds since 1970.
+fn micros(value: &Value, dtype: &DataType) -> Option<i64> {
+    match (value, dtype) {
+        (Value::Int(at), DataType::Timestamp(TimeUnit::Second, _)) => at.checked_mul(1_000_000),
+        (Value::Int(at), DataType::Timestamp(TimeUnit::Millisecond, _) | DataType::Date64) => at.checked_mul(1000),
+        (Value::Int(at), DataType::Timestamp(TimeUnit::Nanosecond, _)) => Some(at.div_euclid(1000)),
+        (Value::Int(at), DataType::Date32) => at.checked_mul(DAY),
+        // Numbers without a unit are microseconds, as those of the stac columns.
+        (Value::Int(at), _) => Some(*at),
+        (Value::Text(text), _) => crate::model::instant(text).map(|at| at.and_utc().timestamp_micros()),
+        _ => None,
+    }
+}
+
+/// The start time of each row of a level; empty when the level has no column with times.
+///
+/// # Errors
+/// When the column can't be read, or the job is cancelled.
+pub fn of_level(reader: &dyn ContainerReader, level: usize, ctx: &JobContext) -> Result<Vec<Option<i64>>> {
+    let fields = reader.levels().fields(level);
+    let Some(field) = column_of(&fields) else { return Ok(Vec::new()) };
+    let table = reader.levels().columns(level, &[&field.name], ctx)?;
+    let Some(column) = table.column_index(&field.name) else { return Ok(Vec::new()) };
+    Ok((0..table.rows()).map(|row| micros(&table.value(row, column), &field.dtype)).collect())
+}
+
+/// The start time of each sample of a tortilla.
+pub fn of_tortilla(tortilla: &Tortilla) -> impl Iterator<Item = Option<i64>> + '_ {
+    let column = column_of(&tortilla.schema).and_then(|field| Some((tortilla.field(&field.name)?, &field.dtype)));
+    tortilla.samples.iter().map(move |sample| {
+        let stated = column.and_then(|(index, dtype)| micros(sample.value(index), dtype));
+        stated.or_else(|| match &sample.payload {
+            Payload::Asset { path: AssetPath::File(path), .. } => date_in(path.file_stem()?.to_str()?),
+            _ => None,
+        })
+    })
+}
+
+/// The only date in a name, as `20240131`, `2024-01-31` or `2024_01_31`.
+fn date_in(name: &str) -> Option<i64> {
+    let bytes = name.as_bytes();
+    let mut found = None;
+    let mut at = 0;
+    while at < bytes.len() {
+        if !bytes[at].is_ascii_digit() || (at > 0 && bytes[at - 1].is_ascii_digit()) {
+            at += 1;
+            continue;
+        }
+        match date_at(&name[at..]) {
+            // Two dates are a span, or a date of processing: nobody knows which one is meant.
+            Some((date, _)) if found.is_some_and(|known| known != date) => return None,
+            Some((date, length)) => {
+                found = Some(date);
+                at += length;
+            }
+            None => at += 1,
+        }
+    }
+    found.and_then(|date: NaiveDate| Some(date.and_hms_opt(0, 0, 0)?.and_utc().timestamp_micros()))
+}
+
+/// A date at the beginning of a text, and its length.
+fn date_at(text: &str) -> Option<(NaiveDate, usize)> {
+    for (form, length) in [("%Y%m%d", 8), ("%Y-%m-%d", 10), ("%Y_%m_%d", 10)] {
+        let Some(part) = text.get(..length) else { continue };
+        let ends = !text.as_bytes().get(length).is_some_and(u8::is_ascii_digit);
+        if let Ok(date) = NaiveDate::parse_from_str(part, form)
+            && ends
+            && (1950..2100).contains(&chrono::Datelike::year(&date))
+        {
+            return Some((date, length));
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_only_date_of_a_name_is_its_time() {
+        let day = |text: &str| crate::model::instant(text).map(|at| at.and_utc().timestamp_micros());
+        for name in ["S2_20240131_T32", "scene-2024-01-31", "2024_01_31_after", "S2A_20240131T101010_20240131"] {
+            assert_eq!(date_in(name), day("2024-01-31T00:00:00Z"), "{name}");
+        }
+        for name in ["before", "20241331", "120240131", "20240131_20240205", "label_0041", "ü2024", "99990101"] {
+            assert_eq!(date_in(name), None, "{name}");
+        }
+    }
+}
