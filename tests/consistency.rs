@@ -59,7 +59,7 @@ fn scenes(workspace: &Workspace, roots: usize) -> BTreeSet<String> {
         for (part, name) in PARTS.iter().enumerate() {
             let bands = if part == 2 { 1 } else { 3 };
             let mut raster = Raster { bands, size: (64, 64), epsg: zone, origin, pixel: 10.0, nodata: Some(0.0), float: false };
-            let mut says = |rule: &str| drop(odd.insert(format!("{rule} scene_{root:03} / {name}")));
+            let mut says = |rule: &str| assert!(odd.insert(format!("{rule} scene_{root:03} / {name}")));
             match (root, part) {
                 (2, 1) => {
                     raster.float = true;
@@ -237,4 +237,79 @@ fn scenes_of_several_sensors_are_found_in_a_flat_dataset() {
     let message =
         report["findings"].as_array().expect("findings").iter().find(|f| f["rule"] == "CON-2").expect("one")["message"].clone();
     assert_eq!(message, "The number of bands is 3; 6 of 8 roots have 1.");
+}
+
+/// `cargo test --test integration -- --ignored --nocapture hundred_thousand` prints both times of one run.
+#[test]
+#[ignore = "takes a minute and 100,000 files"]
+fn a_hundred_thousand_files_are_compared_in_little_more_than_their_headers_take() {
+    let workspace = Workspace::new();
+    let (roots, made) = (33_334, 600);
+    let mut odd = BTreeSet::new();
+    let mut samples = Vec::with_capacity(roots);
+    for root in 0..roots {
+        let mut children = Vec::new();
+        for (part, name) in PARTS.iter().enumerate() {
+            // Many names for few files: GDAL opens and reads each of them all the same.
+            let path = workspace.path(&format!("files/{}/{root}_{name}", root / 500));
+            let is_odd = root % 3_000 == 7 && part == 1;
+            let source = workspace.path(&format!("made/{}_{is_odd}_{name}", root % made));
+            if !source.exists() {
+                let origin = (400_000.0 + (root % made) as f64 * 700.0, 5_000_000.0);
+                let bands = if is_odd { 4 } else { 3 };
+                write(
+                    &source,
+                    &Raster { bands, size: (64, 64), epsg: 32632, origin, pixel: 10.0, nodata: Some(0.0), float: false },
+                );
+            }
+            std::fs::create_dir_all(path.parent().expect("a parent")).expect("folders");
+            std::fs::hard_link(&source, &path).expect("a link");
+            children.push(Sample::file(name, &path, std::fs::metadata(&path).expect("written").len()));
+            if is_odd {
+                odd.insert(format!("CON-2 r{root} / {name}"));
+            }
+        }
+        samples.push(Sample::folder(&format!("r{root}"), Tortilla::new(children)));
+    }
+    let paths: Vec<taco_studio::model::AssetPath> = samples
+        .iter()
+        .flat_map(|root| &root.children().expect("children").samples)
+        .filter_map(|sample| match &sample.payload {
+            taco_studio::model::Payload::Asset { path, .. } => Some(path.clone()),
+            _ => None,
+        })
+        .collect();
+    let dataset = Dataset { root: Tortilla::new(samples).into(), ..Dataset::default() };
+    let headers = || {
+        let begin = std::time::Instant::now();
+        let read = taco_studio::jobs::try_map(&paths, |_, path| {
+            taco_studio::raster::describe(&taco_studio::raster::RasterSource::typed(path.clone())).map(|info| info.band_count)
+        });
+        assert_eq!(read.expect("reads").len(), paths.len());
+        begin.elapsed().as_secs_f64()
+    };
+    let compare = || {
+        let begin = std::time::Instant::now();
+        let cache = HeaderCache::default();
+        let all = validate::consistency_of_draft(&dataset, &ConsistencyOptions::default(), &cache, &JobContext::default());
+        let all = all.expect("compares");
+        let listed: BTreeSet<String> =
+            all.outliers().map(|(_, property, outlier)| format!("{} {}", property.rule(), outlier.path)).collect();
+        assert_eq!((listed, all.headers), (odd.clone(), paths.len()));
+        let first = begin.elapsed().as_secs_f64();
+        let begin = std::time::Instant::now();
+        let again = ConsistencyOptions { cached_only: true, ..ConsistencyOptions::default() };
+        validate::consistency_of_draft(&dataset, &again, &cache, &JobContext::default()).expect("compares");
+        (first, begin.elapsed().as_secs_f64())
+    };
+    // The first reading fills the cache of the disk.
+    headers();
+    for _ in 0..3 {
+        let (alone, (compared, again)) = (headers(), compare());
+        println!(
+            "{} headers: alone {alone:.2} s, compared {compared:.2} s ({:.2}×), after an edit {again:.2} s",
+            paths.len(),
+            compared / alone
+        );
+    }
 }
