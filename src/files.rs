@@ -39,6 +39,31 @@ pub fn reading(path: &Path) -> io::Result<OpenOptions> {
     Ok(options)
 }
 
+/// The path of something that exists, absolute and without links, as it is shown and stored. On Windows without the prefix `\\?\`
+/// where the path means the same without it: other programs do not take such paths, and none is below the same path as people
+/// write it.
+///
+/// # Errors
+/// The system's error.
+pub fn canonical(path: &Path) -> io::Result<PathBuf> {
+    let real = path.canonicalize()?;
+    Ok(if cfg!(windows) { real.to_str().and_then(without_verbatim_prefix).map_or(real, PathBuf::from) } else { real })
+}
+
+/// The same path without the prefix `\\?\` of Windows; `None` when it has none, or needs it for its length or its names.
+fn without_verbatim_prefix(path: &str) -> Option<String> {
+    /// `MAX_PATH` of Windows, which includes the zero at the end.
+    const LONGEST: usize = 260;
+    let rest = path.strip_prefix(r"\\?\")?;
+    let plain = match rest.strip_prefix(r"UNC\") {
+        Some(share) => format!(r"\\{share}"),
+        None if rest.as_bytes().get(1) == Some(&b':') => rest.to_owned(),
+        None => return None,
+    };
+    let kept = |name: &str| !name.ends_with(['.', ' ']) && !is_device_name(name);
+    (plain.encode_utf16().count() < LONGEST && plain.split('\\').all(kept)).then_some(plain)
+}
+
 /// Reads a file.
 ///
 /// # Errors
@@ -194,7 +219,9 @@ impl Root {
     /// # Errors
     /// [`Outside`] when it is outside the folder, or its metadata cannot be read.
     pub fn entry(&self, below: &str) -> Result<Metadata, Outside> {
-        if below.split('/').any(|step| matches!(step, "" | "." | "..")) || Path::new(below).is_absolute() {
+        // On Windows `C:a` and `..\a` would leave the folder too, and `a:b` is a stream of the file `a`.
+        let foreign = cfg!(windows) && below.contains(['\\', ':']);
+        if foreign || below.split('/').any(|step| matches!(step, "" | "." | "..")) || Path::new(below).is_absolute() {
             return Err(Outside::LeadsOut(self.folder.join(below)));
         }
         if let Some((above, _)) = below.rsplit_once('/') {
@@ -260,6 +287,35 @@ mod tests {
             std::fs::write(path, bytes).expect("writes");
         }
         folder
+    }
+
+    #[test]
+    fn a_verbatim_path_is_written_plainly_where_it_means_the_same() {
+        let plain = |path: &str| without_verbatim_prefix(path);
+        assert_eq!(plain(r"\\?\C:\data\x.tif").as_deref(), Some(r"C:\data\x.tif"));
+        assert_eq!(plain(r"\\?\UNC\server\share\x.tif").as_deref(), Some(r"\\server\share\x.tif"));
+        let long = format!(r"\\?\C:\{}", "a".repeat(300));
+        for needed in [r"C:\data", r"\\?\C:\data\con.txt", r"\\?\C:\data.", r"\\?\Volume{0}\x", &long] {
+            assert_eq!(plain(needed), None, "{needed}");
+        }
+        let folder = tempfile::tempdir().expect("a folder");
+        let real = canonical(folder.path()).expect("is there");
+        assert!(real.is_absolute() && !real.to_string_lossy().starts_with(r"\\?\"), "{}", real.display());
+        assert!(canonical(&folder.path().join("absent")).is_err());
+    }
+
+    #[cfg(windows)]
+    #[test]
+    fn members_cannot_leave_the_folder_by_the_ways_of_windows() {
+        let place = tempfile::tempdir().expect("a folder");
+        std::fs::create_dir(place.path().join("dataset")).expect("makes a folder");
+        std::fs::write(place.path().join("secret"), "x").expect("writes");
+        std::fs::write(place.path().join("dataset/inside"), "x").expect("writes");
+        let root = Root::new(&place.path().join("dataset"));
+        assert!(root.file("inside").is_ok());
+        for member in ["..\\secret", "C:secret", "inside:stream", "\\secret"] {
+            assert!(matches!(root.file(member), Err(Outside::LeadsOut(_))), "{member}");
+        }
     }
 
     #[test]

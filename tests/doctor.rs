@@ -59,9 +59,10 @@ fn proj_data_of_another_version_is_named_and_passed_over() {
 #[test]
 fn folders_that_refuse_are_errors_with_their_consequence() {
     let workspace = Workspace::new();
-    // Not even root can write into /proc.
-    let (code, report) =
-        doctor(&workspace, &[("TACO_STUDIO_DATA_DIR", "/proc/taco-studio"), ("TACO_STUDIO_CONFIG_DIR", "/proc/x")]);
+    // Not even root can make a folder in a file.
+    let file = workspace.write("file", "").join("taco-studio");
+    let file = file.to_str().expect("text");
+    let (code, report) = doctor(&workspace, &[("TACO_STUDIO_DATA_DIR", file), ("TACO_STUDIO_CONFIG_DIR", file)]);
     assert_eq!(code, 1);
     assert_eq!(report["healthy"], false);
     for name in ["data", "settings"] {

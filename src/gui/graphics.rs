@@ -33,11 +33,12 @@ fn judge(adapters: &[Adapter]) -> Check {
     let mut names: Vec<&str> = adapters.iter().map(|adapter| adapter.name.as_str()).collect();
     names.dedup();
     if adapters.is_empty() {
-        return Check::warning(
-            "graphics",
-            "no adapter was found; OpenGL may still work",
-            "install the Mesa drivers: libgl1-mesa-dri and mesa-vulkan-drivers on Debian and Ubuntu, mesa-dri-drivers on Fedora",
-        );
+        let advice = if cfg!(windows) {
+            "install the driver of the graphics card from its maker"
+        } else {
+            "install the Mesa drivers: libgl1-mesa-dri and mesa-vulkan-drivers on Debian and Ubuntu, mesa-dri-drivers on Fedora"
+        };
+        return Check::warning("graphics", "no adapter was found; OpenGL may still work", advice);
     }
     if adapters.iter().all(|adapter| adapter.software) {
         let advice = "everything works, large previews and maps scroll less smoothly; install the driver of your graphics card if there is one";

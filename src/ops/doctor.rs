@@ -251,7 +251,10 @@ mod tests {
         let inside = folder.path().join("not/there/yet");
         assert_eq!(writable("cache", Some(&inside)).health, Health::Ok);
         assert!(!inside.exists(), "looking makes nothing");
-        let blocked = writable("data", Some(Path::new("/proc/taco-studio")));
+        // Nobody can make a folder in a file.
+        let file = folder.path().join("file");
+        std::fs::write(&file, "").expect("written");
+        let blocked = writable("data", Some(&file.join("taco-studio")));
         assert_eq!(blocked.health, Health::Error);
         assert!(blocked.advice.is_some_and(|advice| advice.contains("drafts")));
         assert_eq!(writable("settings", None).health, Health::Warning);

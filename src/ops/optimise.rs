@@ -237,7 +237,7 @@ fn tiff_name(name: &str, known: &HashSet<&str>) -> String {
     if path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("tif") || ending.eq_ignore_ascii_case("tiff")) {
         return name.to_owned();
     }
-    let plain = path.with_extension("tif").to_string_lossy().replace('\\', "/");
+    let plain = path.with_extension("tif").to_string_lossy().into_owned();
     let alike = known.iter().filter(|other| Path::new(other).with_extension("tif").to_string_lossy() == *plain).count();
     if alike > 1 { format!("{name}.tif") } else { plain }
 }

@@ -46,7 +46,7 @@ impl Studio {
         // Looking at a folder and all below it takes as long as its disk does.
         Ok(self.start(JobKind::Watch(folder.to_owned()), move |ctx| {
             ctx.stage(tr!("Looking at the files"), None);
-            let folder = given.canonicalize().io_at("find the folder", &given)?;
+            let folder = crate::files::canonical(&given).io_at("find the folder", &given)?;
             if !folder.is_dir() {
                 return Err(Error::usage("only folders are watched").at_path(&folder));
             }

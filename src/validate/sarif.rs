@@ -63,11 +63,25 @@ fn kind(at: &Location) -> &'static str {
 
 /// The path as relative or file URI, percent-encoded.
 fn uri(path: &Path) -> String {
-    let text = path.to_string_lossy().replace('\\', "/");
+    encoded(&path.to_string_lossy(), cfg!(windows))
+}
+
+/// [`uri`] by the rules of Windows or of other systems: RFC 8089, appendix E for drives and shares.
+fn encoded(path: &str, windows: bool) -> String {
+    let text = if windows { path.replace('\\', "/") } else { path.to_owned() };
     let mut uri = String::with_capacity(text.len() + 8);
-    if text.starts_with('/') {
-        uri.push_str("file://");
-    }
+    let drive = windows && text.as_bytes().get(1) == Some(&b':');
+    let text = match drive.then(|| text.split_at(2)) {
+        Some((drive, rest)) => {
+            uri.push_str("file:///");
+            uri.push_str(drive);
+            rest
+        }
+        None => {
+            uri.push_str(if windows && text.starts_with("//") { "file:" } else if text.starts_with('/') { "file://" } else { "" });
+            &text
+        }
+    };
     for byte in text.bytes() {
         match byte {
             b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' | b'/' => uri.push(char::from(byte)),
@@ -80,6 +94,15 @@ fn uri(path: &Path) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn places_are_written_as_uris_of_their_system() {
+        assert_eq!(encoded("/data/my set.tacozip", false), "file:///data/my%20set.tacozip");
+        assert_eq!(encoded("parts\\a.tacozip", false), "parts%5Ca.tacozip");
+        assert_eq!(encoded("C:\\data\\my set.tacozip", true), "file:///C:/data/my%20set.tacozip");
+        assert_eq!(encoded("\\\\server\\share\\a.tacozip", true), "file://server/share/a.tacozip");
+        assert_eq!(encoded("parts\\a.tacozip", true), "parts/a.tacozip");
+    }
 
     #[test]
     fn results_name_their_rule_place_and_file() {

@@ -94,6 +94,12 @@ impl Workspace {
     /// Sets the workspace as home, settings and working directory of a program.
     pub fn house<'a>(&self, command: &'a mut Command) -> &'a mut Command {
         let home = self.path("home");
+        if cfg!(windows) {
+            // Windows is asked for its folders, whatever the environment says.
+            for (variable, folder) in [("CONFIG", ".config"), ("DATA", ".local/share")] {
+                command.env(format!("TACO_STUDIO_{variable}_DIR"), home.join(folder).join("taco-studio"));
+            }
+        }
         command
             .current_dir(self.folder.path())
             .env("HOME", &home)
@@ -106,7 +112,11 @@ impl Workspace {
             .env_remove("RUST_LOG")
             // Servers of the tests on this machine must not be accessed through a proxy.
             .env("NO_PROXY", "127.0.0.1,localhost")
-            .env_remove("TACO_STUDIO_CACHE_DIR")
+            .env_remove("TACO_STUDIO_CACHE_DIR");
+        if cfg!(windows) {
+            command.env("TACO_STUDIO_CACHE_DIR", home.join(".cache/taco-studio"));
+        }
+        command
     }
 
     /// Runs any program in this workspace.

@@ -256,7 +256,7 @@ mod tests {
     #[test]
     fn a_project_comes_back_as_it_was() {
         let folder = tempfile::tempdir().expect("has a temporary folder");
-        let place = folder.path().canonicalize().expect("is there").join("p");
+        let place = crate::files::canonical(folder.path()).expect("is there").join("p");
         std::fs::create_dir(&place).expect("makes a folder");
         let ctx = JobContext::default();
         let project = varied(&place);
@@ -269,7 +269,7 @@ mod tests {
         assert_eq!(open_project(&path, &ctx).expect("opens"), empty);
         // Moved together with what is below it, it finds that again; what lay beside it is looked for beside it.
         save_project(&path, &project, &ctx).expect("saves");
-        let moved = folder.path().canonicalize().expect("is there").join("q/r");
+        let moved = crate::files::canonical(folder.path()).expect("is there").join("q/r");
         std::fs::create_dir_all(&moved).expect("makes a folder");
         std::fs::rename(&path, moved.join("x.tacostudio")).expect("moves");
         let found = open_project(&moved.join("x.tacostudio"), &ctx).expect("opens");

@@ -3,6 +3,7 @@
 use std::path::{Component, Path, PathBuf};
 
 use crate::error::{Error, IoContext, Result};
+use crate::files;
 use crate::model::is_remote;
 use crate::remote::admit;
 
@@ -21,8 +22,8 @@ impl Base {
         let named = std::path::absolute(file).unwrap_or_else(|_| file.to_owned());
         let file = real_path(file);
         let folder = file.parent().unwrap_or(Path::new("/")).to_owned();
-        let plain = folder.canonicalize().is_ok_and(|real| real == folder);
-        let named = named.parent().filter(|named| *named != folder && named.canonicalize().is_ok_and(|real| real == folder));
+        let plain = files::canonical(&folder).is_ok_and(|real| real == folder);
+        let named = named.parent().filter(|named| *named != folder && files::canonical(named).is_ok_and(|real| real == folder));
         Self { named: named.map(Path::to_owned), folder, plain }
     }
 
@@ -83,9 +84,9 @@ impl Base {
 pub(super) fn real_path(file: &Path) -> PathBuf {
     let beside = || {
         let folder = file.parent().map(|folder| if folder.as_os_str().is_empty() { Path::new(".") } else { folder })?;
-        Some(folder.canonicalize().ok()?.join(file.file_name()?))
+        Some(files::canonical(folder).ok()?.join(file.file_name()?))
     };
-    let real = file.canonicalize().ok().or_else(beside);
+    let real = files::canonical(file).ok().or_else(beside);
     real.unwrap_or_else(|| std::path::absolute(file).unwrap_or_else(|_| file.to_owned()))
 }
 
