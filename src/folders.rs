@@ -53,6 +53,7 @@ pub fn open_private(options: OpenOptions, path: &Path) -> io::Result<File> {
 }
 
 /// Adds the mode 0600 for new files.
+#[cfg_attr(not(unix), allow(unused_mut, reason = "there is no mode to add on other systems"))]
 pub fn private(mut options: OpenOptions) -> OpenOptions {
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);

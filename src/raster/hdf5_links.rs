@@ -29,6 +29,7 @@ pub(super) fn check(mounted: &Mounted, asset: &AssetPath) -> Result<()> {
 
 /// How a file names another one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(not(feature = "bundled-gdal"), allow(dead_code, reason = "found with the library inside alone"))]
 enum Reference {
     Link,
     ExternalData,

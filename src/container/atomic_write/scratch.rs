@@ -171,6 +171,7 @@ fn prefix_of(target: &Path) -> Result<OsString> {
     Ok([OsStr::new("."), name, OsStr::new(".")].into_iter().collect())
 }
 
+#[cfg_attr(not(unix), allow(dead_code, reason = "locks of other systems are not used"))]
 enum Locked {
     /// Locked by this process.
     Here,
