@@ -15,6 +15,7 @@ use serde_json::Value as Json;
 use crate::support::{Workspace, fixtures, sha256_of};
 
 pub use damage::rules;
+pub use write::collection as taco_collection;
 
 /// Path of `name` in the golden set `set`.
 pub fn golden(set: &str, name: &str) -> PathBuf {

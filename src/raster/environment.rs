@@ -186,6 +186,12 @@ pub fn environment() -> Environment {
     }
 }
 
+/// True when this build has a driver of this name.
+pub(super) fn is_registered(name: &str) -> bool {
+    init();
+    DriverManager::get_driver_by_name(name).is_ok_and(|driver| driver.short_name() == name)
+}
+
 /// EPSG:4326 has to resolve. When the environment points PROJ at a database of another version, the one inside the
 /// program is used instead.
 fn check_proj() -> Ready {

@@ -44,6 +44,11 @@ const HDF5_SUBDATASET: &[&str] = &["HDF5Image"];
 /// Drivers of vector files that hold all features themselves. Shapefiles are several files; SQLite other than GeoPackage can hold
 /// tables of other programs' making.
 const VECTORS: &[&str] = &["GeoJSON", "FlatGeobuf", "CSV", "GPKG"];
+/// Drivers that are asked what a file in memory is. Of classic netCDF and SQLite, only the kind is told here.
+pub(super) fn identified() -> impl Iterator<Item = &'static str> {
+    [RASTERS, &["netCDF"], HDF5, VECTORS, &["SQLite"]].into_iter().flatten().copied()
+}
+
 /// Endings by which a driver knows its file, where its bytes do not tell.
 const TELLING: &[&str] = &["csv", "gpkg", "fgb"];
 /// A subdataset is opened when its parent has no pixels of its own; deeper nesting is somebody's loop.

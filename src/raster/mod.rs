@@ -11,11 +11,13 @@
 
 mod budget;
 mod colour;
+mod driver_names;
 mod environment;
 mod fence;
 mod gdal_errors;
 mod hdf5_links;
 mod hdf5_lock;
+mod identify;
 mod info;
 mod member_references;
 mod pixels;
@@ -42,7 +44,9 @@ mod vsi_plugin;
 mod write;
 
 pub use colour::ColourMap;
+pub use driver_names::is_driver_name;
 pub use environment::{DriverInfo, Environment, environment, init};
+pub use identify::{IDENTIFY_BYTES, identify};
 pub use info::{BandInfo, LayerInfo, RasterInfo, Subdataset};
 pub use member_references::references_of;
 pub use pixels::{BandPixels, Pixels, ReadRequest, Resampling, Samples, read_window};

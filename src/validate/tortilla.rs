@@ -1,7 +1,7 @@
 //! Checks TORTILLA 0.5 and TACO 0.2 datasets against their specifications: sample ranges, ids, enumerations, parts, and the
 //! classes stac-tortilla and rai-tortilla. Unreadable footers are among the reader's notes.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::path::Path;
 
 use crate::container::{ContainerReader, HEADER_SIZE, TortillaReader};
@@ -166,12 +166,13 @@ fn check_ids(tree: &Skeleton, level: usize, report: &mut Report) {
 fn check_words(tortilla: &TortillaReader, tree: &Skeleton, level: usize, report: &mut Report, ctx: &JobContext) -> Result<()> {
     let names = ["tortilla:file_format", "tortilla:data_split"];
     let table = tortilla.levels().columns(level, &names, ctx)?;
-    let environment = raster::environment();
-    let drivers: HashSet<&str> = environment.drivers.iter().map(|driver| driver.name.as_str()).collect();
+    // A level has few different words.
+    let mut known: HashMap<String, bool> = HashMap::new();
     let at = |row: usize| Location::Sample { level, row: row as u32, path: tree.path(level, row as u32) };
     for (row, format) in table.strings(names[0])?.iter().flatten().enumerate() {
         let format = format.unwrap_or("null");
-        if !matches!(format, "BYTES" | "TORTILLA") && !drivers.contains(format) {
+        let is_driver = |name: &str| matches!(name, "BYTES" | "TORTILLA") || raster::is_driver_name(name);
+        if !*known.entry(format.to_owned()).or_insert_with(|| is_driver(format)) {
             let found = format.escape_debug();
             let message = tr!("tortilla:file_format is {found}: neither BYTES nor TORTILLA nor a driver of GDAL.", found);
             report.add(Rule::TortillaFormat, at(row), message);

@@ -10,7 +10,7 @@ use super::query;
 use crate::support::{Server, Workspace, nested_scenes, sha256_of};
 
 fn made(workspace: &Workspace, name: &str) -> PathBuf {
-    let collection = workspace.write("collection.json", json!({ "id": "scenes", "tasks": ["classification"] }).to_string());
+    let collection = super::write::collection(workspace);
     let output = workspace.path(name);
     let arguments: Vec<std::ffi::OsString> = vec![
         "create".into(),

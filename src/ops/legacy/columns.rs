@@ -1,20 +1,79 @@
-//! Metadata fields of 2.0 → columns of TORTILLA 0.5: the way back of what a migration does. Pure.
+//! Metadata fields of 2.0 → columns of TORTILLA 0.5 and TACO 0.2: the way back of what a migration does. Pure.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use arrow::array::{Array, ArrayRef, AsArray, Float64Array, RecordBatch, StringArray};
+use arrow::array::{Array, ArrayRef, AsArray, Float64Array, Int64Array, ListArray, RecordBatch, StringArray};
 use arrow::compute::cast;
 use arrow::datatypes::{DataType, Field, Int64Type, Schema, TimeUnit};
 
 use crate::error::{Error, Result};
+use crate::jobs::JobContext;
 use crate::model::Tortilla;
 use crate::table::{array_of, wkb_point};
 
-/// The footer of one tortilla, without the places. `formats` gives `tortilla:file_format` where no column says it.
-pub fn footer_of(tortilla: &Tortilla, rows: &[usize], formats: &[&'static str]) -> Result<RecordBatch> {
+/// Samples that a warning names.
+const NAMED: usize = 8;
+
+/// What the older generations can't hold of a dataset, gathered over its tortillas.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Losses {
+    /// Paths of the placeholders that are left out.
+    placeholders: Vec<String>,
+    /// Samples whose time has a fraction of a second, by column.
+    fractions: BTreeMap<String, usize>,
+    /// Samples whose shape has fewer than two numbers.
+    short_shapes: usize,
+}
+
+impl Losses {
+    /// Placeholders that are left out, by their paths.
+    pub fn of_placeholders(placeholders: Vec<String>) -> Self {
+        Self { placeholders, ..Self::default() }
+    }
+
+    /// Adds what another tortilla loses.
+    pub fn add(&mut self, other: Self) {
+        self.placeholders.extend(other.placeholders);
+        self.short_shapes += other.short_shapes;
+        other.fractions.into_iter().for_each(|(name, count)| *self.fractions.entry(name).or_default() += count);
+    }
+
+    /// A warning for each kind.
+    pub fn warn(&self, ctx: &JobContext) {
+        if !self.placeholders.is_empty() {
+            let named = self.placeholders.iter().take(NAMED).map(String::as_str).collect::<Vec<_>>().join(", ");
+            let more = match self.placeholders.len().saturating_sub(NAMED) {
+                0 => String::new(),
+                more => format!(" and {more} more"),
+            };
+            ctx.warn(format!("the older generations have no placeholders: {named}{more} left out"));
+        }
+        for (name, count) in &self.fractions {
+            ctx.warn(format!(
+                "{count} values of {name} have fractions of a second: the column holds numbers with a fraction, where the text has \
+                 whole seconds"
+            ));
+        }
+        if self.short_shapes > 0 {
+            let count = self.short_shapes;
+            ctx.warn(format!("{count} shapes have fewer than two numbers and no rows and columns: they are kept as they are"));
+        }
+    }
+}
+
+/// The footer of one tortilla, without the places. `formats` gives `tortilla:file_format` where no column says it. In a TACO 0.2
+/// file, the shape is `stac:tensor_shape`; in a TORTILLA 0.5, `stac:raster_shape` with rows and columns.
+pub fn footer_of(
+    tortilla: &Tortilla,
+    rows: &[usize],
+    formats: &[String],
+    taco: bool,
+    losses: &mut Losses,
+) -> Result<RecordBatch> {
     let samples: Vec<_> = rows.iter().map(|&row| &tortilla.samples[row]).collect();
     let mut ids: Vec<String> = samples.iter().map(|sample| sample.id.to_string()).collect();
-    let mut words: Vec<String> = formats.iter().map(|word| (*word).to_owned()).collect();
+    let mut words: Vec<String> = formats.to_vec();
     let mut split: Option<ArrayRef> = None;
     let mut more: Vec<(String, ArrayRef)> = Vec::new();
     for (index, field) in tortilla.schema.iter().enumerate() {
@@ -24,8 +83,8 @@ pub fn footer_of(tortilla: &Tortilla, rows: &[usize], formats: &[&'static str]) 
             "tortilla:id" => keep_texts(&array, &mut ids),
             "tortilla:file_format" => keep_texts(&array, &mut words),
             "split" => split = Some(array),
-            "stac:tensor_shape" => more.push(("stac:raster_shape".into(), array)),
-            name @ ("stac:time_start" | "stac:time_end") => more.push((name.into(), seconds(&array))),
+            "stac:tensor_shape" if !taco => more.push(("stac:raster_shape".into(), rows_and_columns(&array, losses))),
+            name @ ("stac:time_start" | "stac:time_middle" | "stac:time_end") => more.push((name.into(), seconds(name, &array, losses))),
             name @ "stac:centroid" => more.push((name.into(), points(&array))),
             name => more.push((name.into(), array)),
         }
@@ -56,15 +115,37 @@ fn keep_texts(array: &ArrayRef, into: &mut [String]) {
     }
 }
 
-/// Timestamps and dates as seconds since 1970; other columns stay.
-fn seconds(array: &ArrayRef) -> ArrayRef {
+/// Timestamps and dates as whole seconds since 1970, as the text has them. Where a value of the column has a fraction, all are
+/// numbers with a fraction, as the official writer makes them. Other columns stay.
+fn seconds(name: &str, array: &ArrayRef, losses: &mut Losses) -> ArrayRef {
     if !matches!(array.data_type(), DataType::Timestamp(..) | DataType::Date32 | DataType::Date64) {
         return array.clone();
     }
     let micros = cast(array, &DataType::Timestamp(TimeUnit::Microsecond, None)).and_then(|time| cast(&time, &DataType::Int64));
     let Ok(micros) = micros else { return array.clone() };
-    let seconds = micros.as_primitive::<Int64Type>().iter().map(|micros| micros.map(|micros| micros as f64 / 1e6));
-    Arc::new(seconds.collect::<Float64Array>())
+    let micros = micros.as_primitive::<Int64Type>();
+    match micros.iter().flatten().filter(|micros| micros % 1_000_000 != 0).count() {
+        0 => Arc::new(micros.iter().map(|micros| micros.map(|micros| micros / 1_000_000)).collect::<Int64Array>()),
+        fractions => {
+            *losses.fractions.entry(name.to_owned()).or_default() += fractions;
+            Arc::new(micros.iter().map(|micros| micros.map(|micros| micros as f64 / 1e6)).collect::<Float64Array>())
+        }
+    }
+}
+
+/// The last two numbers of each shape: rows and columns. Columns that are no lists of whole numbers stay, and so do shapes with
+/// fewer than two.
+fn rows_and_columns(array: &ArrayRef, losses: &mut Losses) -> ArrayRef {
+    let target = DataType::List(Arc::new(Field::new("item", DataType::Int64, true)));
+    let Some(lists) = array.data_type().is_nested().then(|| cast(array, &target).ok()).flatten() else { return array.clone() };
+    let shapes = lists.as_list::<i32>().iter().map(|shape| {
+        let shape: Vec<Option<i64>> = shape?.as_primitive::<Int64Type>().iter().collect();
+        if shape.len() < 2 {
+            losses.short_shapes += 1;
+        }
+        Some(shape[shape.len().saturating_sub(2)..].to_vec())
+    });
+    Arc::new(ListArray::from_iter_primitive::<Int64Type, _, _>(shapes.collect::<Vec<_>>()))
 }
 
 /// WKB points as `POINT (lon lat)` with six digits, which is a tenth of a metre; other columns stay.
@@ -79,42 +160,6 @@ fn points(array: &ArrayRef) -> ArrayRef {
     let round = |value: f64| (value * 1e6).round() / 1e6;
     let text = known.into_iter().map(|point| point.map(|(x, y)| format!("POINT ({} {})", round(x), round(y))));
     Arc::new(text.collect::<StringArray>())
-}
-
-/// What GDAL calls a file that begins like this, as far as its first bytes tell; BYTES for everything else.
-pub fn format_of(head: &[u8], id: &str) -> &'static str {
-    let ends = |ending: &str| id.to_ascii_lowercase().ends_with(ending);
-    let known: [(&[u8], &'static str); 14] = [
-        (b"II*\0", "GTiff"),
-        (b"MM\0*", "GTiff"),
-        (b"II+\0", "GTiff"),
-        (b"MM\0+", "GTiff"),
-        (b"\x89PNG\r\n\x1a\n", "PNG"),
-        (b"\xff\xd8\xff", "JPEG"),
-        (b"\0\0\0\x0cjP  ", "JP2OpenJPEG"),
-        (b"\xff\x4f\xff\x51", "JP2OpenJPEG"),
-        (b"CDF\x01", "netCDF"),
-        (b"CDF\x02", "netCDF"),
-        (b"CDF\x05", "netCDF"),
-        (b"GIF8", "GIF"),
-        (b"fgb\x03", "FlatGeobuf"),
-        (b"SQLite format 3\0", "GPKG"),
-    ];
-    if let Some((_, name)) = known.iter().find(|(magic, _)| head.starts_with(magic)) {
-        return name;
-    }
-    match head {
-        head if head.starts_with(b"\x89HDF\r\n\x1a\n") => {
-            if ends(".nc") {
-                "netCDF"
-            } else {
-                "HDF5"
-            }
-        }
-        head if head.starts_with(b"RIFF") && head.get(8..12) == Some(b"WEBP") => "WEBP",
-        head if head.starts_with(b"{") && (ends(".geojson") || ends(".json")) => "GeoJSON",
-        _ => "BYTES",
-    }
 }
 
 #[cfg(test)]
@@ -137,7 +182,7 @@ mod tests {
         let values = [Value::text("train"), Value::Int(1_500_000), Value::Bytes(wkb.into()), Value::text("old/id")];
         let sample = Sample { values: values.into(), ..Sample::file("id", "/x", 1) };
         let tortilla = Tortilla { schema: schema.into(), samples: vec![sample] };
-        let footer = footer_of(&tortilla, &[0], &["GTiff"]).expect("fits");
+        let footer = footer_of(&tortilla, &[0], &["GTiff".to_owned()], false, &mut Losses::default()).expect("fits");
         let names: Vec<String> = footer.schema().fields().iter().map(|field| field.name().clone()).collect();
         assert_eq!(names, ["tortilla:id", "tortilla:file_format", "tortilla:data_split", "stac:time_start", "stac:centroid"]);
         assert_eq!(footer.column(0).as_string::<i32>().value(0), "old/id");
@@ -145,11 +190,46 @@ mod tests {
         assert_eq!(footer.column(4).as_string::<i32>().value(0), "POINT (-1.234568 2)");
     }
 
+    fn footer(field: FieldSpec, values: Vec<Value>, taco: bool) -> (RecordBatch, Losses) {
+        let samples = values.into_iter().enumerate().map(|(at, value)| Sample {
+            values: vec![value].into(),
+            ..Sample::file(&format!("s{at}"), "/x", 1)
+        });
+        let tortilla = Tortilla { schema: vec![field].into(), samples: samples.collect() };
+        let rows: Vec<usize> = (0..tortilla.samples.len()).collect();
+        let mut losses = Losses::default();
+        let footer = footer_of(&tortilla, &rows, &vec!["GTiff".to_owned(); rows.len()], taco, &mut losses).expect("fits");
+        (footer, losses)
+    }
+
     #[test]
-    fn formats_are_told_by_their_first_bytes() {
-        assert_eq!(format_of(b"II*\0\x08\0\0\0", "a"), "GTiff");
-        assert_eq!(format_of(b"\x89HDF\r\n\x1a\n", "a.NC"), "netCDF");
-        assert_eq!(format_of(b"{\"type\"", "a.geojson"), "GeoJSON");
-        assert_eq!(format_of(b"hello", "a.tif"), "BYTES");
+    fn a_shape_is_rows_and_columns_in_a_tortilla_and_whole_in_a_taco() {
+        let list = |numbers: &[i64]| Value::List(numbers.iter().map(|number| Value::Int(*number)).collect());
+        let dtype = DataType::List(Arc::new(Field::new("item", DataType::Int64, true)));
+        let values = || vec![list(&[12, 300, 500]), list(&[30, 50]), Value::Null, list(&[7])];
+        let read = |footer: &RecordBatch, name: &str| -> Vec<Option<Vec<i64>>> {
+            let column = footer.column_by_name(name).expect("the column").as_list::<i32>().clone();
+            column.iter().map(|shape| Some(shape?.as_primitive::<Int64Type>().iter().flatten().collect())).collect()
+        };
+        let (tortilla, losses) = footer(FieldSpec::new("stac:tensor_shape", dtype.clone()), values(), false);
+        let wanted = vec![Some(vec![300, 500]), Some(vec![30, 50]), None, Some(vec![7])];
+        assert_eq!(read(&tortilla, "stac:raster_shape"), wanted);
+        assert_eq!((losses.short_shapes, tortilla.column_by_name("stac:tensor_shape")), (1, None));
+        let (taco, losses) = footer(FieldSpec::new("stac:tensor_shape", dtype), values(), true);
+        assert_eq!(read(&taco, "stac:tensor_shape")[0], Some(vec![12, 300, 500]));
+        assert_eq!((losses, taco.column_by_name("stac:raster_shape")), (Losses::default(), None));
+    }
+
+    #[test]
+    fn times_are_whole_seconds_unless_one_has_a_fraction() {
+        let time = FieldSpec::new("stac:time_start", DataType::Timestamp(TimeUnit::Microsecond, None));
+        let (whole, losses) = footer(time.clone(), vec![Value::Int(-2_000_000), Value::Null, Value::Int(1_500_000_000_000_000)], false);
+        let column = whole.column_by_name("stac:time_start").expect("the column");
+        assert_eq!(column.as_primitive::<Int64Type>().iter().collect::<Vec<_>>(), [Some(-2), None, Some(1_500_000_000)]);
+        assert_eq!(losses, Losses::default());
+        let (fractions, losses) = footer(time, vec![Value::Int(1_500_000), Value::Int(2_000_000)], false);
+        let column = fractions.column_by_name("stac:time_start").expect("the column");
+        assert_eq!(column.as_primitive::<arrow::datatypes::Float64Type>().values().to_vec(), [1.5, 2.0]);
+        assert_eq!(losses.fractions.get("stac:time_start"), Some(&1));
     }
 }

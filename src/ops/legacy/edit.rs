@@ -82,7 +82,7 @@ pub fn edit_tortilla(request: &EditRequest, ctx: &JobContext) -> Result<PathBuf>
     };
     let table = request.metadata.as_ref().map(|path| read_table(path, tortilla, ctx)).transpose()?;
     let rows = table.as_ref().map(|table| rows_by_id(table, tortilla)).transpose()?;
-    let collection = new_collection(request, tortilla)?;
+    let collection = new_collection(request, tortilla, ctx)?;
     let mut changes = Vec::with_capacity(tortilla.files().len());
     for (file, root) in tortilla.files().iter().zip(tortilla.roots()) {
         ctx.check()?;
@@ -238,7 +238,7 @@ fn new_footer(root: &Tortilla, table: Option<(&LevelTable, &HashMap<String, u32>
 }
 
 /// `None`: as it is; `Some(None)`: none any more.
-fn new_collection(request: &EditRequest, tortilla: &TortillaReader) -> Result<Option<Option<Bytes>>> {
+fn new_collection(request: &EditRequest, tortilla: &TortillaReader, ctx: &JobContext) -> Result<Option<Option<Bytes>>> {
     let taco = tortilla.roots().first().is_some_and(|root| root.header.is_taco());
     let given = request.collection.is_some() || !request.set.is_empty();
     match request.become_generation {
@@ -261,7 +261,11 @@ fn new_collection(request: &EditRequest, tortilla: &TortillaReader) -> Result<Op
         return Ok(None);
     }
     let mut fields = match &request.collection {
-        Some(fields) => fields.clone(),
+        Some(fields) => {
+            let mut given = fields.clone();
+            given.extend(request.set.iter().map(|(key, value)| (key.clone(), value.clone())));
+            super::collection_for(&given, tortilla, ctx)?
+        }
         None => container::ContainerReader::collection(tortilla).fields.clone(),
     };
     for (key, value) in &request.set {

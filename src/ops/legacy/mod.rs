@@ -1,6 +1,7 @@
 //! Writing and changing TORTILLA 0.5 and TACO 0.2: from drafts and datasets of 2.0, subsets of what there is, other footers and
 //! collections in files that stay where they are.
 
+mod collection;
 mod columns;
 mod edit;
 mod values;
@@ -21,13 +22,16 @@ use super::migrate::assembly_of;
 use super::missing_parts::need_all_parts;
 use super::own_sources::refuse_own_sources;
 use super::tables::tables_of;
+use columns::Losses;
+
 use crate::container::{
-    self, Built, ContainerReader, Format, Item, LocalFile, Physical, RowSource, TortillaDraft, TortillaOptions, TortillaReader,
-    tree_order, write_tortilla,
+    self, Assembly, Built, ContainerReader, Format, Item, LocalFile, Physical, RowSource, TortillaDraft, TortillaOptions,
+    TortillaReader, extent_of_samples, tree_order, write_tortilla,
 };
 use crate::error::{Error, Result};
 use crate::jobs::{JobContext, try_map};
 use crate::model::{AssetPath, Dataset, MAX_LEVELS, Payload, Sample, Tortilla};
+use crate::raster::{IDENTIFY_BYTES, identify};
 use crate::table::{DecodeBudget, LevelTable};
 
 /// A part of a dataset as a TORTILLA or TACO of its own. Plain data.
@@ -50,115 +54,104 @@ pub fn is_taco_name(path: &Path) -> bool {
     path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("taco"))
 }
 
-/// Writes a draft as TORTILLA 0.5, or as TACO 0.2 when the target ends in `.taco`. Padding is left out: these generations have none.
+/// Writes a draft as TORTILLA 0.5, or as TACO 0.2 when the target ends in `.taco`. What these generations can't hold is a warning
+/// each: placeholders, all tasks but the first, fractions of a second. The extent of a TACO is computed where it is not given.
 ///
 /// # Errors
-/// For values that these generations can't hold, a target that a sample is read from, and files that can't be read or written.
+/// For a TACO without a core field, values that these generations can't hold, a target that a sample is read from, and files that
+/// can't be read or written.
 pub fn write_first_generation(dataset: &Dataset, options: &TortillaOptions, ctx: &JobContext) -> Result<Built> {
     let mut options = options.clone();
-    if options.collection.is_none() && is_taco_name(&options.target) {
-        options.collection = Some(old_collection(&dataset.collection.descriptive()));
+    let taco = is_taco_name(&options.target);
+    if options.collection.is_none() && taco {
+        let samples = || Ok(extent_of_samples(&Assembly::of_dataset(dataset, ctx)?.batches()));
+        options.collection = Some(whole_collection(&dataset.collection.descriptive(), samples, ctx)?);
     }
     ctx.stage(tr!("Laying out the samples"), None);
     container::expect_containers(dataset)?;
     let parts = if options.part_bytes.is_some() { container::parts_called(&options.target)? } else { Vec::new() };
     refuse_own_sources(dataset, &[parts, vec![options.target.clone()]].concat())?;
-    write_tortilla(draft_of(&dataset.root, ctx)?, &options, ctx)
+    let (draft, losses) = draft_of(&dataset.root, "", taco, ctx)?;
+    losses.warn(ctx);
+    write_tortilla(draft, &options, ctx)
 }
 
-fn draft_of(tortilla: &Tortilla, ctx: &JobContext) -> Result<TortillaDraft> {
+/// The collection in the form of TACO 0.2, with every core field. `samples` computes the extent of 2.0 where it is not given.
+fn whole_collection(
+    given: &Map<String, Json>,
+    samples: impl FnOnce() -> Result<Option<Json>>,
+    ctx: &JobContext,
+) -> Result<Map<String, Json>> {
+    let mut given = given.clone();
+    let lacks = |half: &str| given.get("extent").and_then(|extent| extent.get(half)).is_none_or(Json::is_null);
+    let lacking: Vec<&str> = ["spatial", "temporal"].into_iter().filter(|half| lacks(half)).collect();
+    if !lacking.is_empty()
+        && let Some(found) = samples()?
+    {
+        let extent = given.entry("extent").or_insert(Json::Null);
+        if !extent.is_object() {
+            *extent = Json::Object(Map::new());
+        }
+        for half in lacking {
+            extent[half] = found.get(half).cloned().unwrap_or_default();
+        }
+    }
+    let old = collection::of_2_0(&given);
+    collection::need_core_fields(&old.fields)?;
+    old.notes.into_iter().for_each(|note| ctx.warn(note));
+    Ok(old.fields)
+}
+
+/// The collection given for an opened dataset of any generation, as [`whole_collection`].
+pub(super) fn collection_for(given: &Map<String, Json>, reader: &dyn ContainerReader, ctx: &JobContext) -> Result<Map<String, Json>> {
+    whole_collection(given, || Ok(extent_of_samples(&assembly_of(reader, ctx)?.batches())), ctx)
+}
+
+/// The samples of a tortilla as their footer and data, and what is lost. `above` is the path of the tortilla, with a slash behind.
+fn draft_of(tortilla: &Tortilla, above: &str, taco: bool, ctx: &JobContext) -> Result<(TortillaDraft, Losses)> {
     ctx.check()?;
     let real = |sample: &Sample| match sample.children() {
         _ if sample.is_padding() => false,
         Some(children) => children.samples.iter().any(|child| !child.is_padding()),
         None => true,
     };
-    let rows: Vec<usize> = (0..tortilla.samples.len()).filter(|&row| real(&tortilla.samples[row])).collect();
-    let formats: Vec<&'static str> = try_map(&rows, |_, &row| format_of(&tortilla.samples[row]))?;
-    let footer = columns::footer_of(tortilla, &rows, &formats)?;
-    let items = rows.iter().map(|&row| {
-        Ok(match &tortilla.samples[row].payload {
-            Payload::Folder(children) => Item::Nested(Box::new(draft_of(children, ctx)?)),
+    let (rows, padding): (Vec<usize>, Vec<usize>) = (0..tortilla.samples.len()).partition(|&row| real(&tortilla.samples[row]));
+    let placeholders = padding.into_iter().map(|row| format!("{above}{}", tortilla.samples[row].id)).collect();
+    let mut losses = Losses::of_placeholders(placeholders);
+    let formats: Vec<String> = try_map(&rows, |_, &row| format_of(&tortilla.samples[row]))?;
+    let footer = columns::footer_of(tortilla, &rows, &formats, taco, &mut losses)?;
+    let mut items = Vec::with_capacity(rows.len());
+    for &row in &rows {
+        let sample = &tortilla.samples[row];
+        items.push(match &sample.payload {
+            Payload::Folder(children) => {
+                let (inner, lost) = draft_of(children, &format!("{above}{}/", sample.id), taco, ctx)?;
+                losses.add(lost);
+                Item::Nested(Box::new(inner))
+            }
             Payload::Bytes(bytes) => Item::Source(RowSource::Bytes(bytes.to_vec().into())),
             Payload::Asset { path, size, modified } => {
                 Item::Source(RowSource::Asset { path: path.clone(), size: *size, modified: *modified })
             }
-        })
-    });
-    Ok(TortillaDraft { items: items.collect::<Result<_>>()?, footer })
+        });
+    }
+    Ok((TortillaDraft { items, footer }, losses))
 }
 
-fn format_of(sample: &Sample) -> Result<&'static str> {
-    const HEAD: u64 = 16;
+/// `tortilla:file_format`: what GDAL calls the file, as far as its first bytes and its ending tell.
+fn format_of(sample: &Sample) -> Result<String> {
     let head = match &sample.payload {
-        Payload::Folder(_) => return Ok("TORTILLA"),
-        Payload::Bytes(bytes) => bytes.iter().copied().take(HEAD as usize).collect(),
+        Payload::Folder(_) => return Ok("TORTILLA".to_owned()),
+        Payload::Bytes(bytes) => bytes.iter().copied().take(IDENTIFY_BYTES as usize).collect(),
         Payload::Asset { path: path @ AssetPath::File(_), size, .. } => {
-            LocalFile::open_for(path)?.read(0, HEAD.min(*size))?.to_vec()
+            LocalFile::open_for(path)?.read(0, IDENTIFY_BYTES.min(*size))?.to_vec()
         }
         Payload::Asset { path: path @ AssetPath::Range { offset, size, .. }, .. } => {
-            LocalFile::open_for(path)?.read(*offset, HEAD.min(*size))?.to_vec()
+            LocalFile::open_for(path)?.read(*offset, IDENTIFY_BYTES.min(*size))?.to_vec()
         }
         Payload::Asset { path: AssetPath::Vsi(_), .. } => Vec::new(),
     };
-    Ok(columns::format_of(&head, &sample.id))
-}
-
-/// The collection in the form of TACO 0.2: what has another name there gets it, the rest stays.
-fn old_collection(fields: &Map<String, Json>) -> Map<String, Json> {
-    let mut old = Map::new();
-    let says = |value: &Json| !value.is_null() && *value != Json::Array(Vec::new());
-    for (key, value) in fields.iter().filter(|(key, value)| !key.starts_with("taco:") && says(value)) {
-        match key.as_str() {
-            "tasks" => {
-                let first = value.get(0).cloned().unwrap_or(value.clone());
-                old.insert("task".into(), first);
-            }
-            "taco_version" => {
-                old.insert(key.clone(), Json::from("0.2.0"));
-            }
-            "split:strategy" => {
-                old.insert("split_strategy".into(), value.clone());
-            }
-            "providers" | "curators" => {
-                old.insert(key.clone(), old_contacts(value));
-            }
-            "extent" => {
-                old.insert(key.clone(), old_extent(value));
-            }
-            _ => {
-                old.insert(key.clone(), value.clone());
-            }
-        }
-    }
-    old
-}
-
-/// Contacts with lists of addresses and roles.
-fn old_contacts(value: &Json) -> Json {
-    let Some(list) = value.as_array() else { return value.clone() };
-    let contact = |contact: &Json| {
-        let Some(fields) = contact.as_object() else { return contact.clone() };
-        let mut old = Map::new();
-        for (key, value) in fields.iter().filter(|(_, value)| !value.is_null()) {
-            match key.as_str() {
-                "email" => drop(old.insert("emails".into(), serde_json::json!([{ "value": value }]))),
-                "role" => drop(old.insert("roles".into(), serde_json::json!([value]))),
-                _ => drop(old.insert(key.clone(), value.clone())),
-            }
-        }
-        Json::Object(old)
-    };
-    list.iter().map(contact).collect()
-}
-
-/// Lists of boxes and ranges, as the official tools of that time read them.
-fn old_extent(value: &Json) -> Json {
-    let listed = |key: &str| match value.get(key) {
-        Some(Json::Array(list)) if !list.iter().any(Json::is_array) => serde_json::json!([list]),
-        other => other.cloned().unwrap_or_default(),
-    };
-    serde_json::json!({ "spatial": listed("spatial"), "temporal": listed("temporal") })
+    Ok(identify(&head, &sample.id).unwrap_or_else(|| "BYTES".to_owned()))
 }
 
 /// Writes the selected samples. Of a TORTILLA or TACO every column and byte stays as it is; other generations are mapped.
@@ -180,6 +173,9 @@ pub fn compile(request: &CompileRequest, ctx: &JobContext) -> Result<Built> {
         return Err(Error::usage("no sample is left to compile").hint("try the same filters with `taco-studio query`"));
     }
     let mut options = request.options.clone();
+    if let Some(given) = &options.collection {
+        options.collection = Some(collection_for(given, reader.as_ref(), ctx)?);
+    }
     if let Physical::Tortilla(tortilla) = reader.physical() {
         if options.part_bytes.is_some() && tortilla.files().iter().any(|file| container::is_part_of(file.path(), &options.target)) {
             let error = Error::usage("the output would have the names of the parts that are read").at_path(&options.target);

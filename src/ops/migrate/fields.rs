@@ -71,7 +71,7 @@ pub struct FieldChoice {
 /// A known column: its new name (none: it has no home), what becomes of the values, its description or why it is left out.
 type Known = (&'static str, Option<&'static str>, Conversion, &'static str);
 
-const KNOWN: [Known; 14] = [
+const KNOWN: [Known; 15] = [
     ("tortilla:id", None, Conversion::Same, mark!("it is the id")),
     ("tortilla:offset", None, Conversion::Same, mark!("the writer makes internal:offset")),
     ("tortilla:length", None, Conversion::Same, mark!("the writer makes internal:size")),
@@ -89,6 +89,7 @@ const KNOWN: [Known; 14] = [
     ("stac:raster_shape", Some("stac:tensor_shape"), Conversion::Integers, "Shape of the data."),
     ("stac:tensor_shape", Some("stac:tensor_shape"), Conversion::Integers, "Shape of the data."),
     ("stac:time_start", Some("stac:time_start"), Conversion::Seconds, "Start of the acquisition, UTC."),
+    ("stac:time_middle", Some("stac:time_middle"), Conversion::Seconds, "Middle of the acquisition, UTC."),
     ("stac:time_end", Some("stac:time_end"), Conversion::Seconds, "End of the acquisition, UTC."),
     ("stac:centroid", Some("stac:centroid"), Conversion::Point, "Centre in EPSG:4326, as WKB."),
 ];

@@ -1,0 +1,87 @@
+//! Asks GDAL what a file is, by its first bytes and its ending alone: nothing else is read, and nothing beside it is seen.
+
+use std::ffi::{CStr, CString};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::{environment, fence, gdal_errors, hdf5_lock, references};
+
+/// Bytes of a file that are enough to tell what it is.
+pub const IDENTIFY_BYTES: u64 = 8 << 10;
+/// Characters of an ending that a driver may look at.
+const ENDING_MAX: usize = 10;
+
+/// Number of the next file in memory: each has a folder of its own.
+static NEXT: AtomicU64 = AtomicU64::new(0);
+
+/// The name of GDAL's driver for a file that begins with `head`, for example `GTiff`. Of `name` only the ending counts, which some
+/// drivers need. `None` where no driver of this build knows it.
+pub fn identify(head: &[u8], name: &str) -> Option<String> {
+    environment::init();
+    if head.is_empty() {
+        return None;
+    }
+    // Descriptions of other files have no driver here, as they are never followed.
+    if let Some(description) = references::of(head) {
+        return Some(description.kind.to_owned());
+    }
+    let plain = |ending: &&str| ending.len() <= ENDING_MAX && ending.chars().all(|c| c.is_ascii_alphanumeric());
+    let ending = name.rsplit_once('.').map(|(_, ending)| ending).filter(plain);
+    let folder = format!("/vsimem/taco-studio-identify-{}", NEXT.fetch_add(1, Ordering::Relaxed));
+    let file = match ending {
+        Some(ending) => format!("{folder}/sample.{}", ending.to_ascii_lowercase()),
+        None => format!("{folder}/sample"),
+    };
+    let path = CString::new(file).ok()?;
+    let drivers: Vec<CString> = fence::identified().filter_map(|name| CString::new(name).ok()).collect();
+    let mut names: Vec<_> = drivers.iter().map(|name| name.as_ptr()).collect();
+    names.push(std::ptr::null());
+    let scientific = head.starts_with(b"CDF") || hdf5_lock::is_hdf5(|at, magic| head.get(at as usize..).is_some_and(|rest| rest.starts_with(magic)));
+    let _turn = scientific.then(hdf5_lock::turn);
+    let mut bytes = head.to_vec();
+    // What drivers say of a file that is not theirs is of no interest.
+    let (found, _) = gdal_errors::listen(|| {
+        // Safety: the buffer outlives the file, which is removed below; GDAL does not take it over (the last argument is 0).
+        let opened = unsafe { gdal_sys::VSIFileFromMemBuffer(path.as_ptr(), bytes.as_mut_ptr(), bytes.len() as _, 0) };
+        if opened.is_null() {
+            return None;
+        }
+        // Safety: a C string, a NULL-terminated list of C strings, and an empty list of siblings; the driver belongs to GDAL.
+        let driver = unsafe {
+            gdal_sys::VSIFCloseL(opened);
+            let flags = (gdal::GdalOpenFlags::GDAL_OF_RASTER | gdal::GdalOpenFlags::GDAL_OF_VECTOR).bits();
+            let none = [std::ptr::null()];
+            gdal_sys::GDALIdentifyDriverEx(path.as_ptr(), flags, names.as_ptr(), none.as_ptr())
+        };
+        let name = (!driver.is_null()).then(|| {
+            // Safety: the name is a C string that lives as long as the driver.
+            unsafe { CStr::from_ptr(gdal_sys::GDALGetDriverShortName(driver)) }.to_string_lossy().into_owned()
+        });
+        // Safety: removes the file over the buffer, which is dropped later.
+        unsafe { gdal_sys::VSIUnlink(path.as_ptr()) };
+        name
+    });
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_are_told_by_their_bytes_and_ending() {
+        for (head, name, wanted) in [
+            (&b"II*\0\x08\0\0\0\0\0\0\0\0\0\0\0"[..], "a", Some("GTiff")),
+            (b"MM\0+\0\x08\0\0\0\0\0\0\0\0\0\x10", "a.jpg", Some("GTiff")),
+            (b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x01\0\0\0\x01\x08\0\0\0\0", "a", Some("PNG")),
+            (br#"{"type": "FeatureCollection", "features": []}"#, "a.geojson", Some("GeoJSON")),
+            (br#"{"classes": ["water", "land"]}"#, "a.json", None),
+            (b"id,x,y\n1,2,3\n", "a.csv", Some("CSV")),
+            (b"id,x,y\n1,2,3\n", "a.txt", None),
+            (b"<VRTDataset rasterXSize=\"1\" rasterYSize=\"1\"></VRTDataset>", "a.vrt", Some("VRT")),
+            (b"hello", "a.tif", None),
+            (b"", "a.tif", None),
+        ] {
+            assert_eq!(identify(head, name).as_deref(), wanted, "{name} {:?}", String::from_utf8_lossy(head));
+        }
+    }
+}
