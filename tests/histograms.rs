@@ -85,6 +85,15 @@ fn percentiles_of_samples_selections_and_the_dataset_are_within_one_bin() {
         }
         let selected = percentiles(&workspace, &tortilla, &["--where", "cloud_cover >= 20", "--percents", "0,2.5,50,98.5,100"]);
         check(&selected["positions"][0], &percents, &of(&["scene_10", "scene_11"], "after.tif"));
+        let summed = percentiles(&workspace, &tortilla, &["--where", "cloud_cover >= 20", "--histogram"]);
+        for (band, told) in summed["positions"][0]["bands"].as_array().expect("bands").iter().enumerate() {
+            let sorted = values(&of(&["scene_10", "scene_11"], "after.tif"), band);
+            let histogram = &told["histogram"];
+            let [low, high] = ["low", "high"].map(|end| histogram[end].as_f64().expect("a number"));
+            let mut wanted = vec![0u64; 100];
+            sorted.iter().for_each(|value| wanted[(((value - low) / (high - low) * 100.0) as usize).min(99)] += 1);
+            assert_eq!(histogram["counts"], json!(wanted), "band {band}");
+        }
         let each = percentiles(&workspace, &tortilla, &["--each", "--ids", "scene_9,scene_11"]);
         let lines = each["positions"].as_array().expect("positions");
         assert_eq!(lines.len(), 6, "{each}");
@@ -143,7 +152,8 @@ fn histograms_are_stripped_geotiffs_that_the_official_reader_finds() {
     for band in &pixels.bands {
         assert_eq!((0..100).map(|bin| band.samples.get(bin)).sum::<f64>(), 32.0 * 32.0);
     }
-    workspace.studio(["validate".as_ref(), tortilla.as_os_str()]).expect_code(0);
+    let deep = workspace.studio(["validate".as_ref(), tortilla.as_os_str(), "--deep".as_ref(), "--json".as_ref()]).expect_code(0);
+    assert_eq!(deep.json()["findings"], json!([]), "strips are the form of histograms");
     // For a file without histograms the error says what to do; an invalid name is refused before counting.
     let ran = workspace.studio(["percentiles".as_ref(), input.as_os_str()]).expect_code(2);
     assert!(ran.stderr.contains("taco-studio histograms"), "{ran}");

@@ -7,6 +7,7 @@ mod broken;
 mod budgets;
 mod concat;
 mod consistency;
+mod conformance;
 mod containers;
 mod describe;
 mod doctor;

@@ -33,7 +33,11 @@ fn check_draft(dataset: &Dataset, profile: Profile) -> Report {
 }
 
 fn check_path(path: &Path) -> Report {
-    validate::path(path, true, &JobContext::default()).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+    check_path_as(path, Profile::Tools)
+}
+
+fn check_path_as(path: &Path, profile: Profile) -> Report {
+    validate::path_as(path, profile, true, &JobContext::default()).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
 fn listed(report: &Report) -> String {
@@ -51,46 +55,47 @@ fn reports(good: &Good, case: &Case) -> Vec<(&'static str, Report)> {
         change(&mut files);
         files
     };
+    let profile = profile_of(case.rule);
     let mut found = Vec::new();
     match case.damage {
         Damage::Draft(change) => {
             let mut dataset = good.dataset.clone();
             change(&mut dataset);
-            found.push(("draft", check_draft(&dataset, profile_of(case.rule))));
+            found.push(("draft", check_draft(&dataset, profile)));
         }
         Damage::Bytes(change) => {
             let mut bytes = std::fs::read(&good.zip).expect("the archive");
             change(&mut bytes);
             write(&bytes);
-            found.push(("ZIP", check_path(&zip)));
+            found.push(("ZIP", check_path_as(&zip, profile)));
         }
         Damage::Members(change) => {
             write(&damaged(Files::of_zip(&good.zip), change).to_zip());
-            found.push(("ZIP", check_path(&zip)));
+            found.push(("ZIP", check_path_as(&zip, profile)));
         }
         Damage::Place(name) => {
             let place = folder.path().join(name);
             std::fs::create_dir(&place).expect("a folder");
             std::fs::copy(&good.zip, place.join("good.tacozip")).expect("a copy");
-            found.push(("ZIP", check_path(&place.join("good.tacozip"))));
+            found.push(("ZIP", check_path_as(&place.join("good.tacozip"), profile)));
             Files::of_folder(&good.folder).write_folder(&place.join("good"));
-            found.push(("FOLDER", check_path(&place.join("good"))));
+            found.push(("FOLDER", check_path_as(&place.join("good"), profile)));
         }
         Damage::Folder(change) => {
             damaged(Files::of_folder(&good.folder), change).write_folder(folder.path());
-            found.push(("FOLDER", check_path(folder.path())));
+            found.push(("FOLDER", check_path_as(folder.path(), profile)));
         }
         Damage::Disk(change) => {
             let place = folder.path().join("set");
             Files::of_folder(&good.folder).write_folder(&place);
             change(&place);
-            found.push(("FOLDER", check_path(&place)));
+            found.push(("FOLDER", check_path_as(&place, profile)));
         }
         Damage::Both(change) => {
             damaged(Files::of_folder(&good.folder), change).write_folder(folder.path());
-            found.push(("FOLDER", check_path(folder.path())));
+            found.push(("FOLDER", check_path_as(folder.path(), profile)));
             write(&damaged(Files::of_zip(&good.zip), change).to_zip());
-            found.push(("ZIP", check_path(&zip)));
+            found.push(("ZIP", check_path_as(&zip, profile)));
         }
     }
     found

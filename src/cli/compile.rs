@@ -6,7 +6,7 @@ use super::create::print_built;
 use super::output::Terminal;
 use super::query::RowArguments;
 use super::runner::run;
-use super::writing::DamageArguments;
+use super::writing::{DamageArguments, StreamArguments};
 use crate::container::{TortillaOptions, parse_size, read_collection_file};
 use crate::error::Result;
 use crate::ops::{self, CompileRequest};
@@ -31,9 +31,8 @@ pub struct CompileArguments {
     /// Go on where parts of a dataset of the first generation are missing.
     #[arg(long)]
     pub allow_missing_parts: bool,
-    /// Make the file streamable: one chain of tables for all levels and chunks.
-    #[arg(long)]
-    pub stream: bool,
+    #[command(flatten)]
+    pub stream: StreamArguments,
     /// Replace the output if it exists.
     #[arg(long)]
     pub overwrite: bool,
@@ -54,7 +53,8 @@ pub fn compile(arguments: CompileArguments, terminal: &Terminal) -> Result<u8> {
         target: arguments.output,
         collection,
         part_bytes: arguments.split_size,
-        stream: arguments.stream,
+        stream: arguments.stream.stream,
+        allow_non_tog: arguments.stream.allow_non_tog,
         overwrite: arguments.overwrite,
         on_damage: arguments.damage.on_damage(),
     };

@@ -7,7 +7,7 @@ use serde_json::json;
 use super::output::{Terminal, print};
 use super::runner::run;
 use super::values::WrittenGeneration;
-use super::writing::{PartsArguments, WriteArguments, tell_damaged};
+use super::writing::{PartsArguments, StreamArguments, WriteArguments, tell_damaged};
 use crate::container::{Built, OnDamage, TortillaOptions};
 use crate::error::{Error, Result};
 use crate::ops::{self, CreateInput, CreateOutput, Generation};
@@ -36,9 +36,8 @@ pub struct CreateArguments {
     /// Write another generation: a TORTILLA 0.5, or a TACO 0.2. Told from the endings .tortilla and .taco when absent.
     #[arg(long, value_name = "NAME")]
     pub generation: Option<WrittenGeneration>,
-    /// Make a .tortilla or .taco streamable: one chain of tables for all levels and chunks.
-    #[arg(long)]
-    pub stream: bool,
+    #[command(flatten)]
+    pub stream: StreamArguments,
     #[command(flatten)]
     pub parts: PartsArguments,
     #[command(flatten)]
@@ -65,11 +64,21 @@ fn input_of(arguments: CreateArguments) -> Result<CreateInput> {
         WrittenGeneration::Taco => Some(Generation::Taco),
     };
     let output = match generation {
-        None if stream => return Err(Error::usage("only .tortilla and .taco files are made streamable: 2.0 streams as it is")),
+        None if stream.stream => {
+            return Err(Error::usage("only .tortilla and .taco files are made streamable: 2.0 streams as it is"));
+        }
         None => CreateOutput::Dataset(write.options(target, parts.parts())),
         Some(generation) => {
             let (part_bytes, overwrite) = (parts.split_size, write.overwrite);
-            let options = TortillaOptions { target, collection: None, part_bytes, stream, overwrite, on_damage: OnDamage::Stop };
+            let options = TortillaOptions {
+                target,
+                collection: None,
+                part_bytes,
+                stream: stream.stream,
+                allow_non_tog: stream.allow_non_tog,
+                overwrite,
+                on_damage: OnDamage::Stop,
+            };
             CreateOutput::FirstGeneration(generation, options)
         }
     };

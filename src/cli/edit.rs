@@ -102,6 +102,7 @@ fn request(input: PathBuf, output: Option<PathBuf>, overwrite: bool) -> EditRequ
         overwrite,
         metadata: None,
         drop: Vec::new(),
+        level: 0,
         collection: None,
         set: Map::new(),
         become_generation: None,

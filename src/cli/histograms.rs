@@ -70,6 +70,9 @@ pub struct PercentileArguments {
     /// Tell of each sample of level 0 by itself.
     #[arg(long)]
     pub each: bool,
+    /// Give the summed histogram of each band, too: 100 bins of equal width with the number of values in each.
+    #[arg(long)]
+    pub histogram: bool,
     /// Print JSON.
     #[arg(long)]
     pub json: bool,
@@ -83,6 +86,7 @@ pub fn percentiles(arguments: PercentileArguments, terminal: &Terminal) -> Resul
         percents: arguments.percents,
         rows: arguments.rows.choice(),
         each: arguments.each,
+        histogram: arguments.histogram,
     };
     let found = run(terminal, &JobKind::Percentiles, move |ctx| ops::percentiles(&request, ctx))?;
     if json {
@@ -102,6 +106,20 @@ fn text(found: &Percentiles) -> String {
         for band in &position.bands {
             let values: Vec<String> = band.values.iter().map(f64::to_string).collect();
             lines.push(format!("{sample}\t{name}\t{}\t{}\t{}", band.band, band.count, values.join("\t")));
+        }
+    }
+    let histograms = || found.positions.iter().flat_map(|position| position.bands.iter().map(move |band| (position, band)));
+    if histograms().any(|(_, band)| band.histogram.is_some()) {
+        lines.push("\nsample\tposition\tband\tfrom\tto\tvalues".to_owned());
+    }
+    for (position, band) in histograms() {
+        let sample = position.sample.as_deref().unwrap_or("all");
+        let name = if position.position.is_empty() { "-" } else { &position.position };
+        let Some(histogram) = &band.histogram else { continue };
+        let width = (histogram.high - histogram.low) / histogram.counts.len() as f64;
+        for (bin, count) in histogram.counts.iter().enumerate() {
+            let from = histogram.low + bin as f64 * width;
+            lines.push(format!("{sample}\t{name}\t{}\t{from}\t{}\t{count}", band.band, from + width));
         }
     }
     lines.join("\n")

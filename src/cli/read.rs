@@ -48,7 +48,7 @@ pub fn read(path: &Path, options: &OpenOptions, sample: Option<&str>, out: Out) 
     }
 }
 
-/// Shape, type and place of a chunk; with `out` its values, as NumPy's file where the name ends in .npy.
+/// Shape, type and place of a chunk; with `out` its values: NumPy's file where the name ends in .npy, an Arrow tensor in .arrow.
 fn read_one_chunk(reader: &dyn ContainerReader, chunk: &str, out: &Out, ctx: &JobContext) -> Result<u8> {
     let array = read_chunk(reader, chunk, ctx)?;
     match &out.file {

@@ -46,6 +46,18 @@ impl DamageArguments {
     }
 }
 
+/// How a .tortilla or .taco is made streamable.
+#[derive(Clone, Copy, Debug, Default, clap::Args)]
+pub struct StreamArguments {
+    /// Make a .tortilla or .taco streamable: one chain of tables for all levels and chunks. Its rasters have to be TACO Optimized
+    /// GeoTIFFs, which `optimise` makes.
+    #[arg(long)]
+    pub stream: bool,
+    /// With --stream, write rasters that are no TACO Optimized GeoTIFFs as they are.
+    #[arg(long, alias = "allow", requires = "stream")]
+    pub allow_non_tog: bool,
+}
+
 /// Lists samples that are damaged; the exit code of a verb that copied them all the same, else 0.
 pub fn tell_damaged(damaged: &[String]) -> u8 {
     for path in damaged {

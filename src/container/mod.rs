@@ -60,7 +60,7 @@ pub use tacocat::{TacocatIndex, TacocatReader};
 pub use tortilla::{
     CHAIN_ROOT, Chunk, HEADER_SIZE, Item, NestedItem, PartSet, Tortilla, TortillaChange, TortillaDraft, TortillaHeader,
     TortillaOptions, TortillaReader, Widened, change_tortilla, copy_changed, footer_bytes, is_part_of, join, nested_items,
-    part_name, parts_called, patterns_in, with_places, write_tortilla,
+    object_bytes, part_name, parts_called, patterns_in, with_places, write_tortilla,
 };
 pub use versions::expect_containers;
 pub use zip::{Directory, Entry, HeaderEntry, LocalHeader, TacoHeader, ZipReader};

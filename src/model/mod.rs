@@ -34,5 +34,8 @@ pub use sample::{Dataset, NodePath, Payload, Sample, SampleKind, SamplePath, Sch
 pub use shapes::{FILE_SHAPE, RootChanges, RootShape, RootShapes, ShapeId, Shapes};
 pub use skeleton::{PitPattern, PitRoot, PitSchema, Skeleton, SkeletonLevel};
 pub use stamp::{Modified, Stamp};
-pub use taco_0_2::{CORE_FIELDS, SPLITS_0_2, SPLITS_OF_TOOLS_0_2, TASKS_0_2, TASKS_OF_TOOLS_0_2, missing_of_taco_0_2};
+pub use taco_0_2::{
+    CORE_FIELDS, HISTOGRAM_BINS, HISTOGRAM_ENDS, SPLITS_0_2, SPLITS_OF_TOOLS_0_2, TASKS_0_2, TASKS_OF_TOOLS_0_2,
+    missing_of_taco_0_2,
+};
 pub use value::{FieldSpec, Value, dtype_name};

@@ -133,6 +133,12 @@ rules! {
     IdDataset "ID-3" Error Both "5.5.2"
         mark!("The dataset's id is lower-case letters, digits, _ and -.")
         "Choose another id, like peru-cropland-s2.";
+    IdDatasetLetter "ID-7" Error Tools "5.5.2"
+        mark!("The dataset's id has a lower-case letter: the current writer refuses digits and signs alone.")
+        "Put a word into the id, like peru-2023.";
+    IdDatasetText "ID-6" Warning Spec "5.5.2"
+        mark!("The dataset's id has no letters but a to z, as the text can be read; the tools accept those of any script.")
+        "Write the id with letters from a to z.";
     FieldName "ID-4" Error Both "7.2"
         mark!("Field names are letters, digits and _, with at most one colon.")
         "Rename the field.";
@@ -173,7 +179,7 @@ rules! {
         mark!("The extent covers every centroid.")
         "Run `repair`, which computes the extent from the samples.";
     ExtentHemisphere "COL-11" Warning Both "5.5.2"
-        mark!("The extent has both sides of longitude 0: some tools keep only the wider one.")
+        mark!("The extent covers eastern and western longitudes where samples have both: some tools keep only the hemisphere with the wider span.")
         "Run `repair`, which computes the extent from the samples.";
     ContactForm "COL-12" Warning Spec "5.5.2"
         mark!("Contacts are in the form of the text: name, organization, email, role; the tools write roles, url and links.")
@@ -181,6 +187,9 @@ rules! {
     TacoVersion "COL-13" Warning Spec "5.5.2"
         mark!("taco_version is that of this specification; the tools write 0.5.0.")
         "Set taco_version to 2.0.0.";
+    ProviderName "COL-14" Warning Tools "5.5.2"
+        mark!("Every provider has a name: the current writer refuses one with an organization alone.")
+        "Write the organization as the name, too.";
     FieldSchema "META-1" Error Both "6.2"
         mark!("taco:field_schema lists the columns of every level with their types.")
         "Run `repair`, which computes it from the level tables.";
@@ -217,6 +226,9 @@ rules! {
     TypeRefused "META-12" Error Tools "6.2"
         mark!("No column of a ZIP is float16 or decimal256: the Python reader does not load such a dataset.")
         "Cast the column to float or to decimal128.";
+    TextColumns "META-13" Warning Spec "6.2"
+        mark!("Every level has the columns path and internal:relative_path, which the text lists; the tools write no path, and the other one below level 0 alone.")
+        "Leave it, unless readers of your data ask for these columns.";
     StatisticsClass "STAT-1" Warning Both "7.2"
         mark!("Class shares in geotiff:stats count the highest class: some tools always give it 0 and share the rest among the others.")
         "Run `repair`, which computes the shares from the pixels.";
@@ -322,6 +334,15 @@ rules! {
     TortillaChain "TOR-11" Error Both "TACO 0.2"
         mark!("The footer of a streamable dataset is a chain of tables that ends with the chunks.")
         "Write the file again with `compile --stream`.";
+    TortillaField "TOR-12" Error Both "TACO 0.2"
+        mark!("Every field of COLLECTION in a TACO 0.2 file has its type, and a value that TACO 0.2 allows.")
+        "Correct the field with `edit --set`.";
+    TortillaWord "TOR-13" Warning Both "TACO 0.2"
+        mark!("task and split_strategy of a TACO 0.2 file are words of its lists.")
+        "Choose a word of the list with `edit --set`.";
+    TortillaTextForm "TOR-14" Warning Spec "TACO 0.2"
+        mark!("COLLECTION of a TACO 0.2 file has the forms of the text: four numbers, milliseconds, tasks as it spells them; the tools write lists, ISO 8601 and small letters.")
+        "Write the form of the text with `edit --set`, if the readers of your data expect it.";
     TogForm "TOG-1" Warning Both "TACO 0.2"
         mark!("A raster of a streamable dataset is a TACO Optimized GeoTIFF: a COG with zstd, tile interleave, predictor and BigTIFF, without overviews. Found by a deep check, and by --tog.")
         "Write the dataset again with `optimise --stream`.";

@@ -38,6 +38,11 @@ pub const SPLITS_0_2: [&str; 5] = ["random", "stratified", "other", "none", "unk
 /// Strategies that the official tools know besides.
 pub const SPLITS_OF_TOOLS_0_2: [&str; 1] = ["manual"];
 
+/// Bins of a precomputed histogram, which are the columns of its raster.
+pub const HISTOGRAM_BINS: usize = 100;
+/// Columns of a tortilla of histograms: the ends of the scale, one number for each band.
+pub const HISTOGRAM_ENDS: [&str; 2] = ["histogram:minimum", "histogram:maximum"];
+
 /// The core fields that are missing or empty; `extent` by its halves when one of them is there.
 pub fn missing_of_taco_0_2(fields: &Map<String, Json>) -> Vec<String> {
     let mut missing = Vec::new();

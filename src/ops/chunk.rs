@@ -6,11 +6,12 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use super::arrow_tensor::tensor_message;
 use crate::container::{self, Chunk, ContainerReader, Physical, asset_size, is_same_file, read_asset, write_document};
 use crate::error::{Error, IoContext, Result};
 use crate::jobs::JobContext;
 use crate::model::{AssetPath, SamplePath, Value};
-use crate::raster::{self, BandIndex, RasterSource, ReadRequest, Resampling, Samples};
+use crate::raster::{self, RasterSource};
 
 /// Which chunk of which sample. Plain data.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -207,9 +208,6 @@ fn decode(chunk: &Chunk, place: AssetPath, ctx: &JobContext) -> Result<ChunkArra
         let bytes = vec![0; size];
         return Ok(ChunkArray { shape, start: chunk.start, dtype, bytes, place });
     }
-    if layout.bits == 64 && layout.sample_format != 3 {
-        return Err(Error::unsupported("whole numbers of 64 bits are not decoded chunk by chunk"));
-    }
     // A file of its own for the decoder, gone when it is done.
     let mut file = tempfile::Builder::new()
         .prefix("taco-studio-chunk-")
@@ -218,44 +216,13 @@ fn decode(chunk: &Chunk, place: AssetPath, ctx: &JobContext) -> Result<ChunkArra
         .map_err(|error| Error::io("make a temporary file", Path::new("."), error))?;
     let path = file.path().to_owned();
     file.write_all(&raster::lone_chunk(layout, &stored)).io_at("write the chunk", &path)?;
-    let wanted: Option<Vec<BandIndex>> = (1..=bands).map(|band| BandIndex::new(band as u32)).collect();
-    let request = ReadRequest {
-        window: raster::Window { x: 0, y: 0, width: columns, height: rows },
-        out: (columns, rows),
-        bands: wanted.unwrap_or_default(),
-        resampling: Resampling::default(),
-    };
-    let pixels = raster::read_window(&RasterSource::member(AssetPath::file(path)), &request, ctx)?;
+    ctx.check()?;
+    let bytes = raster::stored_values(&RasterSource::member(AssetPath::file(path)), shape, width)?;
     raster::close_idle();
-    let mut bytes = Vec::with_capacity(bands * rows * columns * width);
-    for band in &pixels.bands {
-        put_values(&band.samples, width, &mut bytes);
-    }
-    if bytes.len() != bands * rows * columns * width {
-        return Err(Error::format("the chunk decodes to another number of values than it should").at(place.to_vsi()));
-    }
     Ok(ChunkArray { shape, start: chunk.start, dtype, bytes, place })
 }
 
-/// Values in their stored width, lowest byte first. Narrow ones were widened on reading.
-fn put_values(samples: &Samples, width: usize, out: &mut Vec<u8>) {
-    macro_rules! each {
-        ($values:expr) => {
-            $values.iter().for_each(|value| out.extend_from_slice(&value.to_le_bytes()[..width.min(size_of_val(value))]))
-        };
-    }
-    match samples {
-        Samples::U8(values) => each!(values),
-        Samples::U16(values) => each!(values),
-        Samples::I16(values) => each!(values),
-        Samples::U32(values) => each!(values),
-        Samples::I32(values) => each!(values),
-        Samples::F32(values) => each!(values),
-        Samples::F64(values) => each!(values),
-    }
-}
-
-/// Writes a chunk as `.npy`, or as its bare values under any other name.
+/// Writes a chunk as `.npy`, as an Arrow tensor (`.arrow`), or as its bare values under any other name.
 ///
 /// # Errors
 /// When the file exists without `overwrite`, or can't be written.
@@ -265,8 +232,13 @@ pub fn save_chunk(array: &ChunkArray, target: &Path, overwrite: bool) -> Result<
     {
         return Err(Error::usage("the output is the file that the chunk is read from").at_path(target));
     }
-    let npy = target.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("npy"));
-    let bytes = if npy { array.npy() } else { array.bytes.clone() };
+    let ending = target.extension().map(|ending| ending.to_string_lossy().to_ascii_lowercase());
+    let bytes = match ending.as_deref() {
+        Some("npy") => array.npy(),
+        Some("arrow") => tensor_message(array.shape, &array.dtype, &array.bytes)
+            .ok_or_else(|| Error::unsupported(format!("Arrow has no tensors of {}", array.dtype)).hint("save it as .npy"))?,
+        _ => array.bytes.clone(),
+    };
     write_document(target, &bytes, overwrite)
 }
 
@@ -276,7 +248,25 @@ mod tests {
     use crate::container::{OnDamage, TortillaOptions};
     use crate::model::{Dataset, Sample, Tortilla};
     use crate::ops::write_first_generation;
-    use crate::raster::{NewRaster, TogOptions, Window};
+    use crate::raster::{BandIndex, ChunkLayout, NewRaster, ReadRequest, Resampling, Samples, TogOptions, Window};
+
+    /// Values in their stored width, lowest byte first. Narrow ones were widened on reading.
+    fn put_values(samples: &Samples, width: usize, out: &mut Vec<u8>) {
+        macro_rules! each {
+            ($values:expr) => {
+                $values.iter().for_each(|value| out.extend_from_slice(&value.to_le_bytes()[..width.min(size_of_val(value))]))
+            };
+        }
+        match samples {
+            Samples::U8(values) => each!(values),
+            Samples::U16(values) => each!(values),
+            Samples::I16(values) => each!(values),
+            Samples::U32(values) => each!(values),
+            Samples::I32(values) => each!(values),
+            Samples::F32(values) => each!(values),
+            Samples::F64(values) => each!(values),
+        }
+    }
 
     /// Writes a streamable TORTILLA.
     fn write_streamable(dataset: &Dataset, target: &Path, ctx: &JobContext) {
@@ -285,6 +275,7 @@ mod tests {
             collection: None,
             part_bytes: None,
             stream: true,
+            allow_non_tog: true,
             overwrite: false,
             on_damage: OnDamage::Stop,
         };
@@ -387,6 +378,43 @@ mod tests {
                     }
                 }
             }
+        }
+        raster::close_idle();
+    }
+
+    /// Values that a floating-point number of 64 bits can't hold.
+    #[test]
+    fn integers_of_64_bits_keep_every_digit() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let ctx = JobContext::default();
+        for (sample_format, dtype, little) in [(1, "<u8", true), (2, "<i8", true), (2, "<i8", false)] {
+            let numbers: Vec<i64> = (0..24).map(|n| i64::MAX - 2 * n - 1).collect();
+            let layout = ChunkLayout {
+                little,
+                size: [4, 3],
+                bands: 2,
+                chunk: [4, 3],
+                stripped: true,
+                chunk_bands: 2,
+                bits: 64,
+                sample_format,
+                compression: 1,
+                predictor: 1,
+                places: Vec::new(),
+            };
+            let stored: Vec<u8> = numbers.iter().flat_map(|n| if little { n.to_le_bytes() } else { n.to_be_bytes() }).collect();
+            let source = folder.path().join("a.tif");
+            std::fs::write(&source, raster::lone_chunk(&layout, &stored)).expect("writes");
+            let size = std::fs::metadata(&source).expect("is there").len();
+            let dataset = Dataset { root: Tortilla::new(vec![Sample::file("a", &source, size)]).into(), ..Dataset::default() };
+            let target = folder.path().join(format!("{sample_format}{little}.tortilla"));
+            write_streamable(&dataset, &target, &ctx);
+            let reader = container::open(&target, &ctx).expect("opens");
+            let chunk = read_chunk(reader.as_ref(), "a::0", &ctx).expect("decodes");
+            // Pixels are interleaved in the file, and band by band in the array.
+            let wanted: Vec<u8> =
+                (0..2).flat_map(|band| numbers.iter().skip(band).step_by(2)).flat_map(|n| n.to_le_bytes()).collect();
+            assert_eq!((chunk.dtype.as_str(), chunk.shape, chunk.bytes), (dtype, [2, 3, 4], wanted), "{little}");
         }
         raster::close_idle();
     }

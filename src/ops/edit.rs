@@ -133,7 +133,7 @@ pub fn edit_dataset(request: &DatasetEdit, announce: &dyn Fn(&EditWay), ctx: &Jo
     announce(&way);
     let path = request.output.clone().unwrap_or_else(|| request.input.clone());
     match (reader.physical(), &way) {
-        (_, EditWay::Footer) => {
+        (Physical::Tortilla(_), _) | (_, EditWay::Footer) => {
             let path = edit_tortilla(&first_generation(request), ctx)?;
             Ok(Edited { path, way, replaced: 1, written: None })
         }
@@ -150,8 +150,8 @@ pub fn edit_dataset(request: &DatasetEdit, announce: &dyn Fn(&EditWay), ctx: &Jo
 }
 
 fn first_generation(request: &DatasetEdit) -> EditRequest {
-    let DatasetEdit { input, output, overwrite, metadata, drop, collection, set, .. } = request.clone();
-    EditRequest { input, output, overwrite, metadata, drop, collection, set, become_generation: None }
+    let DatasetEdit { input, output, overwrite, level, metadata, drop, collection, set, .. } = request.clone();
+    EditRequest { input, output, overwrite, metadata, drop, level, collection, set, become_generation: None }
 }
 
 fn prepare(request: &DatasetEdit, ctx: &JobContext) -> Result<Prepared> {
@@ -162,11 +162,12 @@ fn prepare(request: &DatasetEdit, ctx: &JobContext) -> Result<Prepared> {
     }
     let reader = container::open(&request.input, ctx)?;
     if matches!(reader.physical(), Physical::Tortilla(_)) {
-        if request.level > 0 {
-            let error = Error::usage("only the footer of a file of the first generation is edited, which is level 0");
-            return Err(error.at_path(&request.input).hint("`migrate` makes a dataset of 2.0 of it"));
-        }
-        return Ok(Prepared { reader, columns: None, collection: None, way: EditWay::Footer });
+        let columns = request.metadata.is_some() || !request.drop.is_empty();
+        let way = match request.level > 0 && columns {
+            true => anew(reader.as_ref(), "the footers of nested tortillas are among its data", ctx)?,
+            false => EditWay::Footer,
+        };
+        return Ok(Prepared { reader, columns: None, collection: None, way });
     }
     let error = |what: &str| Error::usage(what).at_path(&request.input);
     if is_other_generation(reader.as_ref()) {

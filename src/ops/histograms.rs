@@ -20,15 +20,14 @@ use crate::container::{self, Built, OnDamage, OpenOptions, TortillaOptions};
 use crate::error::{Error, IoContext, Result};
 use crate::extensions::HASH_COLUMN;
 use crate::jobs::{JobContext, try_map};
-use crate::model::{Dataset, FieldSpec, Payload, Sample, Schema, Tortilla, Value};
+use crate::model::{Dataset, FieldSpec, HISTOGRAM_ENDS, Payload, Sample, Schema, Tortilla, Value};
 use crate::raster::{self, NewRaster, RasterSource, Samples};
 
-/// Bins of every histogram.
-pub const BINS: usize = 100;
+pub use crate::model::HISTOGRAM_BINS as BINS;
 /// Columns of the tortilla: the ends of the scale, one number for each band.
-pub const MINIMUM: &str = "histogram:minimum";
+pub const MINIMUM: &str = HISTOGRAM_ENDS[0];
 /// The other end.
-pub const MAXIMUM: &str = "histogram:maximum";
+pub const MAXIMUM: &str = HISTOGRAM_ENDS[1];
 /// What would be untrue of a histogram, or is made anew.
 const STALE: [&str; 3] = ["taco:header", HASH_COLUMN, "tortilla:file_format"];
 /// A count beyond this needs numbers of 64 bits, which GeoTIFF readers take as floating point.
@@ -119,6 +118,7 @@ pub fn histograms(request: &HistogramRequest, ctx: &JobContext) -> Result<Built>
         collection: None,
         part_bytes: None,
         stream: true,
+        allow_non_tog: true,
         overwrite: request.overwrite,
         on_damage: OnDamage::Stop,
     };

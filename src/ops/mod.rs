@@ -3,6 +3,7 @@
 //! Must not know commands, documents or windows.
 
 mod align_schema;
+mod arrow_tensor;
 mod byte_map;
 mod check;
 mod chunk;

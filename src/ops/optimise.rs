@@ -313,6 +313,8 @@ fn dataset(request: &OptimiseRequest, ctx: &JobContext) -> Result<Optimised> {
             collection,
             part_bytes: None,
             stream: request.stream,
+            // Rasters that could not be made TOGs are listed in the result.
+            allow_non_tog: true,
             overwrite: request.overwrite,
             on_damage: request.on_damage,
         };

@@ -29,6 +29,20 @@ pub struct PercentileRequest {
     /// Tell of each sample of level 0 by itself.
     #[serde(default)]
     pub each: bool,
+    /// Give the summed histogram of each band, too.
+    #[serde(default)]
+    pub histogram: bool,
+}
+
+/// The summed counts of one band.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct BandHistogram {
+    /// The value at which the first bin begins.
+    pub low: f64,
+    /// The value at which the last bin ends; it counts to that bin.
+    pub high: f64,
+    /// Values in each of the 100 bins, which have equal widths.
+    pub counts: Vec<u64>,
 }
 
 /// The percentiles of one band.
@@ -42,6 +56,9 @@ pub struct BandPercentiles {
     pub bin: f64,
     /// In the order asked for; empty when nothing was counted.
     pub values: Vec<f64>,
+    /// Where it was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub histogram: Option<BandHistogram>,
 }
 
 /// The percentiles of the rasters at one position of the tree.
@@ -151,7 +168,14 @@ pub fn percentiles(request: &PercentileRequest, ctx: &JobContext) -> Result<Perc
             sample: sample.and_then(|root| names.get(&root).cloned()),
             position,
             rasters,
-            bands: counts.iter().enumerate().map(|(at, counts)| band(at + 1, counts, &request.percents)).collect(),
+            bands: counts
+                .iter()
+                .enumerate()
+                .map(|(at, counts)| {
+                    let histogram = BandHistogram { low: counts.low, high: counts.high, counts: counts.bins.clone() };
+                    BandPercentiles { histogram: request.histogram.then_some(histogram), ..band(at + 1, counts, &request.percents) }
+                })
+                .collect(),
         })
         .collect();
     Ok(Percentiles { percents: request.percents.clone(), positions })
@@ -160,7 +184,7 @@ pub fn percentiles(request: &PercentileRequest, ctx: &JobContext) -> Result<Perc
 fn band(number: usize, counts: &Counts, percents: &[f64]) -> BandPercentiles {
     let count = counts.total();
     let values = percents.iter().filter(|_| count > 0).map(|percent| counts.percentile(*percent)).collect();
-    BandPercentiles { band: number, count, bin: (counts.high - counts.low) / BINS as f64, values }
+    BandPercentiles { band: number, count, bin: (counts.high - counts.low) / BINS as f64, values, histogram: None }
 }
 
 /// The row of level 0 above a row.

@@ -33,6 +33,7 @@ mod restretch;
 mod scan;
 mod source;
 mod statistics;
+mod stored;
 mod stretch;
 #[cfg(test)]
 mod tests;
@@ -61,6 +62,7 @@ pub use reproject::{CrsKind, crs_kind, is_geographic, to_lonlat, to_lonlat_from}
 pub use restretch::{Prepared, difference};
 pub use source::RasterSource;
 pub use statistics::{BandSummary, Tally, read_through, tally};
+pub use stored::stored_values;
 pub use stretch::{BandValues, Histogram, Limits, Stretch, histogram, limits};
 pub use tiff::{ChunkLayout, chunk_layout, lone_chunk};
 pub use tiles::{TiffStorage, TileLayout, tile_layout};

@@ -4,9 +4,10 @@
 use std::ffi::{CString, c_char, c_int, c_void};
 use std::path::Path;
 
-use gdal::raster::{RasterBand, RasterCreationOptions};
+use gdal::raster::RasterCreationOptions;
 use gdal::{Dataset, DriverManager, Metadata};
 
+use super::stored::stored_lines;
 use super::tiles::{StoredFile, TiffStorage, tiff_storage};
 use super::write::whole_file;
 use super::{RasterInfo, RasterSource, budget, environment, gdal_errors, pool};
@@ -141,32 +142,6 @@ fn same_values(source: &Dataset, file: &Path, ctx: &JobContext) -> Result<()> {
         }
     }
     Ok(())
-}
-
-/// Whole rows of a band as they are in memory, whatever its type.
-fn stored_lines(band: &RasterBand<'_>, first: usize, columns: usize, count: usize, line: usize) -> Result<Vec<u8>> {
-    let mut bytes = vec![0u8; line * count];
-    let side = |n: usize| c_int::try_from(n).map_err(|_| Error::new(Kind::Io, "the raster is too large to be compared"));
-    let (wide, high, from) = (side(columns)?, side(count)?, side(first)?);
-    let kind = band.band_type() as u32;
-    // Safety: the buffer holds `count` rows of `line` bytes in the band's own type, which is what is asked for.
-    let failed = unsafe {
-        gdal_sys::GDALRasterIO(
-            band.c_rasterband(),
-            gdal_sys::GDALRWFlag::GF_Read,
-            0,
-            from,
-            wide,
-            high,
-            bytes.as_mut_ptr().cast(),
-            wide,
-            high,
-            kind,
-            0,
-            0,
-        )
-    };
-    if failed == gdal_sys::CPLErr::CE_None { Ok(bytes) } else { Err(Error::new(Kind::Io, "the raster can't be read back")) }
 }
 
 fn creation_options(info: &RasterInfo, dataset: &Dataset, options: &TogOptions) -> RasterCreationOptions {

@@ -44,6 +44,11 @@ fn missing(key: &str, report: &mut Report) {
 }
 
 fn wrong_type(key: &str, found: &Json, wanted: &str, report: &mut Report) {
+    report.add(Rule::CollectionType, at(key), type_message(key, found, wanted));
+}
+
+/// Says that a field has another type than `wanted`.
+pub(super) fn type_message(key: &str, found: &Json, wanted: &str) -> String {
     let found = match found {
         Json::Null => "null",
         Json::Bool(_) => tr!("true or false"),
@@ -52,7 +57,7 @@ fn wrong_type(key: &str, found: &Json, wanted: &str, report: &mut Report) {
         Json::Array(_) => tr!("a list"),
         Json::Object(_) => tr!("an object"),
     };
-    report.add(Rule::CollectionType, at(key), tr!("{key} is {found}; it has to be {wanted}.", key, found, wanted));
+    tr!("{key} is {found}; it has to be {wanted}.", key, found, wanted)
 }
 
 fn check_id(collection: &Collection, report: &mut Report) {
@@ -60,9 +65,19 @@ fn check_id(collection: &Collection, report: &mut Report) {
         None => missing("id", report),
         Some(Json::String(id)) if id.trim().is_empty() => missing("id", report),
         Some(Json::String(id)) => {
-            if let Err(fault) = check_dataset_id(id) {
-                let message = tr!("The id \"{id}\" {fault}.", id = id.escape_default(), fault = fault.said());
-                report.add(Rule::IdDataset, at("id"), message);
+            let allowed = |c: char| matches!(c, '_' | '-') || c.is_alphanumeric() && !c.is_uppercase();
+            match check_dataset_id(id) {
+                // The text asks for no letter.
+                Err(fault) => {
+                    let rule = if id.chars().all(allowed) { Rule::IdDatasetLetter } else { Rule::IdDataset };
+                    let message = tr!("The id \"{id}\" {fault}.", id = id.escape_default(), fault = fault.said());
+                    report.add(rule, at("id"), message);
+                }
+                Ok(()) if !id.is_ascii() => {
+                    let message = tr!("The id \"{id}\" has letters other than a to z.", id = id.escape_debug());
+                    report.add(Rule::IdDatasetText, at("id"), message);
+                }
+                Ok(()) => {}
             }
         }
         Some(other) => wrong_type("id", other, tr!("text"), report),
@@ -115,6 +130,10 @@ fn check_contacts(collection: &Collection, key: &str, required: bool, report: &m
         if text("name").is_none() && text("organization").is_none() {
             let message = tr!("This contact has neither a name nor an organization. Fill one of them.");
             report.add(Rule::CollectionContact, at(format!("{key}/{index}/name")), message);
+        }
+        if key == "providers" && text("name").is_none() && text("organization").is_some() {
+            let message = tr!("This provider has an organization and no name, which tacotoolbox demands.");
+            report.add(Rule::ProviderName, at(format!("{key}/{index}/name")), message);
         }
         for name in ["name", "organization", "email", "role", "url"] {
             if let Some(value) = fields.get(name).filter(|value| !value.is_null() && !value.is_string()) {
@@ -272,6 +291,8 @@ mod tests {
             set("extent", json!({"temporal": ["2024-01-01", "2023-01-01"]})),
             one(Rule::CollectionExtent, "extent/temporal")
         );
+        assert_eq!(set("providers", json!([{"organization": "A"}])), one(Rule::ProviderName, "providers/0/name"));
+        assert_eq!(set("curators", json!([{"organization": "A"}])), []);
         assert_eq!(set("keywords", json!(null)), one(Rule::CollectionKeywords, "keywords"));
     }
 }

@@ -42,6 +42,17 @@ pub fn check(reader: &dyn ContainerReader, report: &mut Report) -> bool {
         if level > 0 {
             needed.push("internal:relative_path");
         }
+        // Below level 0, readers of folders need the second one: its absence is a finding of another rule.
+        let listed = ["path", "internal:relative_path"].into_iter().filter(|name| find(name).is_none());
+        let absent: Vec<&str> = listed.filter(|name| level == 0 || *name == "path").collect();
+        if !absent.is_empty() {
+            let names = absent.join(", ");
+            report.add(
+                Rule::TextColumns,
+                Location::Level(level),
+                tr!("level{level} lacks what the text lists: {names}.", level, names),
+            );
+        }
         for name in needed {
             // Readers do not use the parent of level 0, nor the path in an archive.
             let unused = (name == "internal:parent_id" && level == 0) || (name.ends_with("path") && archive);
@@ -84,7 +95,7 @@ fn check_field(field: &FieldSpec, at: Location, format: Format, report: &mut Rep
         let message =
             tr!("internal:gdal_vsi is stored; readers make it from where the dataset lies, and this one holds old paths.");
         report.add(Rule::StoredPath, at, message);
-    } else if !field.name.starts_with("internal:") && !matches!(field.name.as_str(), "id" | "type") {
+    } else if !field.name.starts_with("internal:") && !matches!(field.name.as_str(), "id" | "type" | "path") {
         if let Err(fault) = check_field_name(&field.name) {
             let message = tr!("The field name \"{name}\" {fault}.", name = field.name.escape_debug(), fault = fault.said());
             report.add(Rule::FieldName, at, message);
@@ -326,13 +337,13 @@ fn check_extent(reader: &dyn ContainerReader, report: &mut Report, ctx: &JobCont
             if beyond_zero == outside {
                 let message = match west >= 0.0 {
                     true => tr!(
-                        "The extent ends at longitude 0 or before it; {outside} of {seen} centroids of level {level} lie west of it.",
+                        "The extent has eastern longitudes alone; {outside} of {seen} centroids of level {level} have western ones.",
                         outside,
                         seen,
                         level
                     ),
                     false => tr!(
-                        "The extent ends at longitude 0 or before it; {outside} of {seen} centroids of level {level} lie east of it.",
+                        "The extent has western longitudes alone; {outside} of {seen} centroids of level {level} have eastern ones.",
                         outside,
                         seen,
                         level

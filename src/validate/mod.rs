@@ -17,6 +17,7 @@ mod schema;
 mod sources;
 mod statistics;
 mod taco3;
+mod taco_0_2;
 mod tacocat;
 mod togs;
 mod tortilla;

@@ -8,7 +8,7 @@ use rayon::prelude::*;
 use crate::container::ContainerReader;
 use crate::error::{Error, IoContext, Result};
 use crate::jobs::JobContext;
-use crate::model::{AssetPath, Location, Report, Rule, is_padding, is_remote};
+use crate::model::{AssetPath, HISTOGRAM_BINS, HISTOGRAM_ENDS, Location, Report, Rule, is_padding, is_remote};
 use crate::raster::{self, RasterSource};
 
 /// Maximum depth of folders.
@@ -25,12 +25,19 @@ pub fn togs(reader: &dyn ContainerReader, report: &mut Report, ctx: &JobContext)
         let rows: Vec<u32> =
             (0..level.len() as u32).filter(|&row| !level.folder[row as usize] && !is_padding(level.id(row))).collect();
         ctx.stage(tr!("Looking for optimized rasters"), Some(rows.len() as u64));
+        let fields = reader.levels().fields(depth);
+        // Precomputed histograms are stored in strips on purpose.
+        let histograms = HISTOGRAM_ENDS.iter().all(|end| fields.iter().any(|field| field.name == *end));
         let found: Vec<(u32, Vec<String>)> = rows
             .par_iter()
             .map(|&row| {
                 // Unreadable data is reported by another rule.
                 let faults = match reader.asset(depth, row) {
-                    Ok((asset, _)) => faults_of(&RasterSource::member(asset), ctx)?,
+                    Ok((asset, _)) => {
+                        let source = RasterSource::member(asset);
+                        let strip = || raster::describe(&source).is_ok_and(|info| (info.width, info.height) == (HISTOGRAM_BINS, 1));
+                        if histograms && strip() { Vec::new() } else { faults_of(&source, ctx)? }
+                    }
                     Err(_) => Vec::new(),
                 };
                 ctx.step(1);

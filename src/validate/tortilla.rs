@@ -17,8 +17,6 @@ const RAI: [&str; 9] =
     ["rai:elevation", "rai:cisi", "rai:gdp", "rai:hdi", "rai:gmi", "rai:pop", "rai:admin0", "rai:admin1", "rai:admin2"];
 /// Alternative names of these columns in TACO 0.2 and in the Python tools.
 const OTHER_NAMES: [(&str, &str); 2] = [("stac:raster_shape", "stac:tensor_shape"), ("rai:elevation", "rai:ele")];
-/// Required fields of a TACO 0.2 collection.
-const CORE: [&str; 8] = ["id", "taco_version", "dataset_version", "description", "licenses", "extent", "providers", "curators"];
 
 /// All checks of the first generation.
 ///
@@ -227,7 +225,5 @@ fn check_collection(tortilla: &TortillaReader, report: &mut Report) {
     if !taco || report.has(Rule::CollectionRead) {
         return;
     }
-    for key in CORE.into_iter().filter(|key| tortilla.collection().get(key).is_none()) {
-        report.add(Rule::TortillaCollection, Location::Collection(key.into()), tr!("{key} is missing.", key));
-    }
+    super::taco_0_2::check(&tortilla.collection().fields, report);
 }

@@ -146,6 +146,7 @@ fn the_chunks_of_a_streamable_dataset_are_read_one_by_one() {
         collection: None,
         part_bytes: None,
         stream: true,
+        allow_non_tog: true,
         overwrite: false,
         on_damage: OnDamage::Stop,
     };

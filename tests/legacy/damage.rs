@@ -7,12 +7,19 @@ use std::sync::Arc;
 use arrow::array::{ArrayRef, Int64Array, RecordBatch, StringArray};
 use taco_studio::container::{Item, OnDamage, RowSource, TortillaDraft, TortillaHeader, TortillaOptions, write_tortilla};
 use taco_studio::jobs::JobContext;
-use taco_studio::model::{Report, Rule};
+use taco_studio::model::{Profile, Report, Rule};
 use taco_studio::table::{ParquetOptions, ParquetSink};
 use taco_studio::validate;
 
 use super::golden;
 use crate::support::Workspace;
+
+/// Replaces the only occurrence of `old` by text of the same length.
+fn replace(bytes: &mut [u8], old: &[u8], new: &[u8]) {
+    assert_eq!(old.len(), new.len(), "offsets stay");
+    let at = bytes.windows(old.len()).position(|window| window == old).expect("the text");
+    bytes[at..at + old.len()].copy_from_slice(new);
+}
 
 /// A row of a generated tortilla: id, format, data, and optionally wrong ranges.
 pub struct Row {
@@ -80,7 +87,7 @@ fn copied(set: &str, name: &str, folder: &Path, change: impl FnOnce(&mut Vec<u8>
     path
 }
 
-const FAULTS: [Fault; 26] = [
+const FAULTS: [Fault; 31] = [
     (Rule::TortillaHeader, "bad.tortilla", "reserved", |folder| {
         let mut bytes = tortilla(vec![row("a", b"x")], Vec::new());
         bytes[120] = 7;
@@ -154,6 +161,7 @@ const FAULTS: [Fault; 26] = [
             collection: None,
             part_bytes: None,
             stream: true,
+            allow_non_tog: true,
             overwrite: false,
             on_damage: OnDamage::Stop,
         };
@@ -185,6 +193,21 @@ const FAULTS: [Fault; 26] = [
         file(folder, tortilla(rows, Vec::new()))
     }),
     (Rule::TortillaCollection, "COLLECTION.json curators", "missing", |folder| {
+        copied("46_v1_taco_nested", "nested.taco", folder, |_| {})
+    }),
+    (Rule::TortillaField, "COLLECTION.json title", "a number", |folder| {
+        copied("46_v1_taco_nested", "nested.taco", folder, |bytes| replace(bytes, b"\"title\":null", b"\"title\":1234"))
+    }),
+    (Rule::TortillaField, "COLLECTION.json extent/spatial", "Latitudes", |folder| {
+        copied("46_v1_taco_nested", "nested.taco", folder, |bytes| replace(bytes, b"-8.0,6.2,50.0", b"-8.0,6.2,90.5"))
+    }),
+    (Rule::TortillaWord, "COLLECTION.json task", "farming", |folder| {
+        copied("46_v1_taco_nested", "nested.taco", folder, |bytes| replace(bytes, b"\"classification\"", b"\"farming_fields\""))
+    }),
+    (Rule::TortillaTextForm, "COLLECTION.json extent/temporal", "milliseconds", |folder| {
+        copied("46_v1_taco_nested", "nested.taco", folder, |_| {})
+    }),
+    (Rule::TortillaTextForm, "COLLECTION.json split_strategy", "manual", |folder| {
         copied("46_v1_taco_nested", "nested.taco", folder, |_| {})
     }),
     (Rule::CollectionRead, "COLLECTION.json", "JSON", |folder| {
@@ -232,7 +255,8 @@ fn every_fault_is_found_where_it_is() {
         let folder = workspace.path(&format!("fault{number}"));
         std::fs::create_dir(&folder).expect("a folder");
         let path = make(&folder);
-        let report = match validate::path(&path, true, &JobContext::default()) {
+        let profile = if rule.applies_to(Profile::Tools) { Profile::Tools } else { Profile::Spec };
+        let report = match validate::path_as(&path, profile, true, &JobContext::default()) {
             Ok(report) => report,
             Err(error) => panic!("{rule}: {error}"),
         };

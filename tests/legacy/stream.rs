@@ -20,6 +20,7 @@ fn made(workspace: &Workspace, name: &str) -> PathBuf {
         "--collection".into(),
         collection.into_os_string(),
         "--stream".into(),
+        "--allow-non-tog".into(),
     ];
     workspace.studio(arguments).expect_code(0);
     output
@@ -48,14 +49,12 @@ fn a_streamable_dataset_reads_by_its_chain_and_by_the_official_reader() {
         // The footer that the header locates is one of the first generation.
         let seen: Json = workspace.old_python("first_generation.py", [&dataset]).expect_code(0).json();
         assert_eq!(seen["samples"].as_array().map(Vec::len), Some(4));
-        // Another collection keeps the linked list; other columns cannot be written.
+        // Another collection keeps the linked list.
         if name.ends_with("taco") {
             for round in 0..3 {
                 let title = format!("title=\"Round {round}\"");
                 workspace.studio(["edit".as_ref(), dataset.as_os_str(), "--set".as_ref(), title.as_ref()]).expect_code(0);
             }
-            let table = workspace.write("more.csv", "id,x\nscene_0,1\n");
-            workspace.studio(["edit".as_ref(), dataset.as_os_str(), "--metadata".as_ref(), table.as_os_str()]).expect_code(2);
             let after = query(&workspace, &dataset, "SELECT id, \"tortilla:root\" AS root FROM level1");
             assert_eq!(after, rows);
         }
@@ -76,16 +75,21 @@ fn chunks_decode_to_the_pixels_of_the_whole() {
             assert!(number > 0 && told.stderr.contains("no chunk"), "{told}");
             break;
         }
-        let out = workspace.path(&format!("chunk{number}.npy"));
-        workspace.read_into(&dataset, &chunk, &out);
+        let out = workspace.path(&format!("chunk{number}"));
+        for form in ["npy", "arrow"] {
+            workspace.read_into(&dataset, &chunk, &out.with_extension(form));
+        }
         let start = told.stdout.split("from (").nth(1).and_then(|rest| rest.split(')').next()).expect("a start").to_owned();
         pieces.push((out, start));
     }
     assert!(!pieces.is_empty());
-    let list: Vec<Json> = pieces.iter().map(|(path, start)| json!([path.display().to_string(), start])).collect();
-    let list = workspace.write("chunks.json", Json::from(list).to_string());
-    let paths: [&Path; 2] = [&source, &list];
-    workspace.old_python("chunks.py", paths).expect_code(0);
+    for form in ["npy", "arrow"] {
+        let place = |path: &Path| path.with_extension(form).display().to_string();
+        let list: Vec<Json> = pieces.iter().map(|(path, start)| json!([place(path), start])).collect();
+        let list = workspace.write("chunks.json", Json::from(list).to_string());
+        let paths: [&Path; 2] = [&source, &list];
+        workspace.old_python("chunks.py", paths).expect_code(0);
+    }
     let missing = format!("{id}::9999");
     workspace.studio(["read".as_ref(), dataset.as_os_str(), missing.as_ref()]).expect_code(2);
     fs::remove_file(workspace.path("collection.json")).expect("the collection");
@@ -161,7 +165,7 @@ fn nested_tortillas_are_in_the_chain_of_a_compiled_file() {
         let plain = workspace.path(&format!("plain_{name}"));
         for (from, to, stream) in [(&input, &streamed, true), (&streamed, &again, true), (&again, &plain, false)] {
             let mut arguments = vec!["compile".as_ref(), from.as_os_str(), "-o".as_ref(), to.as_os_str()];
-            arguments.extend(stream.then_some(std::ffi::OsStr::new("--stream")));
+            arguments.extend(stream.then_some(["--stream", "--allow-non-tog"]).into_iter().flatten().map(std::ffi::OsStr::new));
             workspace.studio(arguments).expect_code(0);
             workspace.studio(["validate".as_ref(), to.as_os_str()]).expect_code(0);
             // Columns of the linked list are not metadata of the samples: a new list has its own, other footers have none.
@@ -181,4 +185,87 @@ fn nested_tortillas_are_in_the_chain_of_a_compiled_file() {
             }
         }
     }
+}
+
+#[test]
+fn a_streamable_dataset_of_other_rasters_is_refused_unless_allowed() {
+    let workspace = Workspace::new();
+    nested_scenes(&workspace, 2);
+    let (scenes, out) = (workspace.path("scenes"), workspace.path("out.tortilla"));
+    let create = ["create".as_ref(), scenes.as_os_str(), "-o".as_ref(), out.as_os_str(), "--stream".as_ref()];
+    let refused = workspace.studio(create).expect_code(2);
+    for word in ["scene_8/after.tif", "and 1 more", "optimise --stream", "--allow-non-tog"] {
+        assert!(refused.stderr.contains(word), "{word}: {refused}");
+    }
+    assert!(!out.exists());
+    workspace.studio(create.into_iter().chain(["--allow".as_ref()])).expect_code(0);
+    let again = workspace.path("again.tortilla");
+    let compile = ["compile".as_ref(), out.as_os_str(), "-o".as_ref(), again.as_os_str(), "--stream".as_ref()];
+    workspace.studio(compile).expect_code(2);
+    // What optimise makes of it is streamable as it is.
+    let togs = workspace.path("togs.tortilla");
+    let optimise = ["optimise", "--stream", "--block-size", "16", "-o"].map(std::ffi::OsStr::new);
+    workspace.studio(optimise.into_iter().chain([togs.as_os_str(), out.as_os_str()])).expect_code(0);
+    let compile = ["compile".as_ref(), togs.as_os_str(), "-o".as_ref(), again.as_os_str(), "--stream".as_ref()];
+    workspace.studio(compile).expect_code(0);
+}
+
+#[test]
+fn columns_of_streamable_files_and_of_nested_footers_are_edited() {
+    let workspace = Workspace::new();
+    nested_scenes(&workspace, 2);
+    let streamed = made(&workspace, "scenes.taco");
+    let plain = workspace.path("nested.tortilla");
+    fs::copy(super::golden("42_v1_nested", "nested.tortilla"), &plain).expect("copies");
+    let bytes_of = |dataset: &Path, id: &str| {
+        let out = workspace.path("bytes");
+        workspace.read_into(dataset, id, &out);
+        sha256_of(&out)
+    };
+    let edit = |dataset: &Path, table: &str, more: &[&str]| {
+        let table = workspace.write("table.csv", table);
+        let mut arguments = vec!["edit".as_ref(), dataset.as_os_str(), "--metadata".as_ref(), table.as_os_str()];
+        arguments.extend(more.iter().map(std::ffi::OsStr::new));
+        workspace.studio(arguments)
+    };
+    // Level 0 of a streamable file: the first object of the chain, several times.
+    let before = bytes_of(&streamed, "scene_8/after.tif");
+    for round in 1..=3 {
+        edit(&streamed, &format!("id,rank\nscene_8,{round}\nscene_9,{}\n", round * 10), &[]).expect_code(0);
+        let rows = query(&workspace, &streamed, "SELECT id, rank FROM level0 ORDER BY rank");
+        assert_eq!(rows, json!([{ "id": "scene_8", "rank": round }, { "id": "scene_9", "rank": round * 10 }]));
+        let chunk = workspace.studio(["read".as_ref(), streamed.as_os_str(), "scene_9/before.tif::0".as_ref()]);
+        chunk.expect_code(0);
+    }
+    assert_eq!(bytes_of(&streamed, "scene_8/after.tif"), before);
+    let refused = workspace.studio(["edit".as_ref(), streamed.as_os_str(), "--drop".as_ref(), "tortilla:root".as_ref()]);
+    refused.expect_code(2);
+    // Nested footers: by path, as the ids below level 0 occur in every scene.
+    let table = "path,cloud\nscene_8/after.tif,0.5\nscene_9/before.tif,0.25\n";
+    let seen = |dataset: &Path| query(&workspace, dataset, "SELECT id, cloud FROM level1 WHERE cloud IS NOT NULL ORDER BY cloud");
+    edit(&streamed, table, &["--level", "1"]).expect_code(0);
+    let wanted = json!([{ "id": "before.tif", "cloud": 0.25 }, { "id": "after.tif", "cloud": 0.5 }]);
+    assert_eq!(seen(&streamed), wanted);
+    assert_eq!(bytes_of(&streamed, "scene_8/after.tif"), before);
+    workspace.studio(["read".as_ref(), streamed.as_os_str(), "scene_9/before.tif::0".as_ref()]).expect_code(0);
+    let official = |dataset: &Path| workspace.old_python("first_generation.py", [dataset]).expect_code(0).json();
+    let collection = official(&streamed)["collection"].clone();
+    assert_eq!(collection["id"], "scenes");
+    let id = official(&plain)["samples"][1]["children"][0].clone();
+    let path = format!("scene_2/{}", id["id"].as_str().expect("an id"));
+    edit(&plain, &format!("path,cloud\n{path},0.75\n"), &["--level", "1"]).expect_code(0);
+    let after = official(&plain)["samples"][1]["children"][0].clone();
+    assert_eq!((&after["columns"]["cloud"], &after["sha256"]), (&json!(0.75), &id["sha256"]));
+    workspace.studio(["validate".as_ref(), plain.as_os_str()]).expect_code(0);
+    // Ambiguous ids, unknown samples and levels are refused with the reason.
+    for (table, level, says) in [
+        ("id,cloud\nafter.tif,1\n", "1", "in a column path"),
+        ("path,cloud\nscene_8/nowhere.tif,1\n", "1", "no sample of level 1"),
+        ("path,cloud\nscene_8/after.tif,1\n", "7", "no level 7"),
+        ("path,cloud\nscene_8/after.tif,1\n", "1", "would be lost"),
+    ] {
+        let refused = edit(&streamed, table, &["--level", level]).expect_code(2);
+        assert!(refused.stderr.contains(says), "{says}: {refused}");
+    }
+    assert_eq!(seen(&streamed), wanted);
 }

@@ -209,7 +209,7 @@ fn names_and_verbs_of_another_generation_lead_on() {
     }
     let output = workspace.path("index");
     refused(&["tacocat".as_ref(), old.as_os_str(), "-o".as_ref(), output.as_os_str()], &["a TACO 0.2 file", "migrate"]);
-    refused(&["edit".as_ref(), new.as_os_str(), "--drop".as_ref(), "x".as_ref()], &["extend", "draft"]);
+    refused(&["edit".as_ref(), new.as_os_str(), "--drop".as_ref(), "x".as_ref()], &["level 0 has no column x"]);
 }
 
 #[test]
@@ -306,8 +306,8 @@ fn a_killed_edit_or_compile_leaves_a_whole_file() {
     for round in 0..rounds {
         // Spread over the duration of a run, and beyond.
         let delay = Duration::from_micros(3_000 * round);
-        let title = format!("title=\"Round {round} {}\"", "x".repeat((round as usize * 997) % 5000));
-        stopped += usize::from(killed(&workspace, &["edit".as_ref(), path.as_os_str(), "--set".as_ref(), title.as_ref()], delay));
+        let text = format!("description=\"Round {round} {}\"", "x".repeat((round as usize * 997) % 5000));
+        stopped += usize::from(killed(&workspace, &["edit".as_ref(), path.as_os_str(), "--set".as_ref(), text.as_ref()], delay));
         let rows = query(&workspace, &path, "SELECT id, elev FROM data");
         assert_eq!(rows.as_array().map(Vec::len), Some(3), "round {round}");
         workspace.studio(["validate".as_ref(), path.as_os_str()]).expect_code(0);
@@ -422,7 +422,8 @@ fn a_taco_without_a_core_field_is_refused_before_anything_is_written() {
         "providers": [{ "name": "A. Maker" }], "tasks": ["other", "regression"] });
     let short = workspace.write("short.json", fields.to_string());
     let (scenes, out) = (workspace.path("scenes"), workspace.path("short.taco"));
-    let arguments = ["create".as_ref(), scenes.as_os_str(), "-o".as_ref(), out.as_os_str(), "--collection".as_ref(), short.as_os_str()];
+    let arguments =
+        ["create".as_ref(), scenes.as_os_str(), "-o".as_ref(), out.as_os_str(), "--collection".as_ref(), short.as_os_str()];
     let ran = workspace.studio(arguments);
     assert!(ran.code() != 0 && ran.stderr.contains("curators") && ran.stderr.contains("extent"), "{ran}");
     assert!(!out.exists());
@@ -446,5 +447,8 @@ fn a_taco_without_a_core_field_is_refused_before_anything_is_written() {
     assert_eq!((&collection["task"], &collection["taco_version"]), (&json!("general"), &json!("0.2.0")));
     let extent = &collection["extent"];
     assert_eq!(extent["spatial"][0].as_array().map(Vec::len), Some(4), "{extent}");
-    assert!(extent["temporal"][0][0].as_str().is_some_and(|time| time.starts_with("2001-01-20T") && time.ends_with('Z')), "{extent}");
+    assert!(
+        extent["temporal"][0][0].as_str().is_some_and(|time| time.starts_with("2001-01-20T") && time.ends_with('Z')),
+        "{extent}"
+    );
 }

@@ -89,7 +89,8 @@ fn streamable(workspace: &Workspace) -> Source {
     nested_scenes(workspace, 2);
     let (scenes, out) = (workspace.path("scenes"), workspace.path("scenes.taco"));
     let collection = crate::legacy::taco_collection(workspace);
-    let arguments = ["create".as_ref(), scenes.as_os_str(), "-o".as_ref(), out.as_os_str(), "--stream".as_ref()];
+    let arguments =
+        ["create".as_ref(), scenes.as_os_str(), "-o".as_ref(), out.as_os_str(), "--stream".as_ref(), "--allow".as_ref()];
     workspace.studio(arguments.into_iter().chain(["--collection".as_ref(), collection.as_os_str()])).expect_code(0);
     let mut source = Source::of("scenes.taco", std::fs::read(&out).expect("a file"));
     // The linked list is before the footer that the header locates.

@@ -233,6 +233,22 @@ pub fn all() -> Vec<Case> {
                 })
             }),
         ),
+        case(Rule::IdDatasetLetter, "COLLECTION.json id", "2023-1", Draft(|d| set(d, "id", json!("2023-1")))),
+        case(
+            Rule::IdDatasetText,
+            "COLLECTION.json id",
+            "a to z",
+            Draft(|d| {
+                set(d, "id", json!("ñandú"));
+                set(d, "providers", json!([{"name": "A", "role": "producer"}]));
+            }),
+        ),
+        case(
+            Rule::TextColumns,
+            "level0",
+            "path, internal:relative_path",
+            Both(|f| f.json(|c| c["providers"] = json!([{"name": "A", "role": "producer"}]))),
+        ),
         case(Rule::ContactForm, "COLLECTION.json providers/0/roles", "field of the tools", Draft(|_| {})),
         case(
             Rule::TacoVersion,
@@ -305,7 +321,7 @@ pub fn all() -> Vec<Case> {
         case(
             Rule::ExtentHemisphere,
             "COLLECTION.json extent/spatial",
-            "3 of 3 centroids of level 0 lie east",
+            "3 of 3 centroids of level 0 have eastern ones",
             Both(|f| f.json(|c| c["extent"]["spatial"] = json!([-70, 43, -60, 45]))),
         ),
         case(
@@ -526,6 +542,12 @@ fn collection() -> Vec<Case> {
         case(Rule::CollectionRequired, "COLLECTION.json providers", "empty", Both(|f| f.json(|c| c["providers"] = Json::Null))),
         case(Rule::CollectionType, "COLLECTION.json description", "a number", Draft(|d| set(d, "description", json!(5)))),
         case(Rule::CollectionType, "COLLECTION.json providers/0", "text", Both(|f| f.json(|c| c["providers"][0] = json!("me")))),
+        case(
+            Rule::ProviderName,
+            "COLLECTION.json providers/0/name",
+            "tacotoolbox",
+            Draft(|d| set(d, "providers", json!([{"organization": "A", "role": "producer"}]))),
+        ),
         case(
             Rule::CollectionContact,
             "COLLECTION.json providers/0/email",

@@ -316,17 +316,25 @@ pub fn level_object(tortillas: &[(RecordBatch, u64, u32)]) -> Result<RecordBatch
     Ok(join(&tables, &DecodeBudget::unlimited())?.0)
 }
 
+/// One object with its `pointer`.
+///
+/// # Errors
+/// When a column cannot be encoded.
+pub fn object_bytes(object: &RecordBatch, pointer: String) -> Result<Vec<u8>> {
+    let options = ParquetOptions { level: Some(19), content_defined_chunking: false, ..ParquetOptions::default() };
+    let mut sink = ParquetSink::new(Vec::new(), &object.schema(), &options)?;
+    sink.write(object)?;
+    sink.note(POINTER, pointer);
+    sink.finish()
+}
+
 /// Serializes the objects, in file order from offset `at`: the last object of the list comes first, so that each can state the
 /// offset of its successor. Returns the bytes and the `(offset, length)` of the first object.
 pub fn chain_bytes(objects: &[RecordBatch], at: u64) -> Result<(Bytes, (u64, u64))> {
     let mut out = Vec::new();
     let mut next = None;
     for object in objects.iter().rev() {
-        let options = ParquetOptions { level: Some(19), content_defined_chunking: false, ..ParquetOptions::default() };
-        let mut sink = ParquetSink::new(Vec::new(), &object.schema(), &options)?;
-        sink.write(object)?;
-        sink.note(POINTER, pointer_text(next));
-        let bytes = sink.finish()?;
+        let bytes = object_bytes(object, pointer_text(next))?;
         next = Some((at + out.len() as u64, bytes.len() as u64));
         out.extend_from_slice(&bytes);
     }

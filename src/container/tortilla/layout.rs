@@ -52,6 +52,9 @@ pub struct TortillaOptions {
     /// Write a streamable dataset: the footer is a linked list of tables for all levels and the chunks of the samples.
     #[serde(default)]
     pub stream: bool,
+    /// Write rasters of a streamable dataset that are no TACO Optimized GeoTIFFs as they are, instead of refusing them.
+    #[serde(default)]
+    pub allow_non_tog: bool,
     /// Replace an existing target.
     #[serde(default)]
     pub overwrite: bool,
@@ -308,6 +311,7 @@ mod tests {
             collection: None,
             part_bytes: None,
             stream: false,
+            allow_non_tog: false,
             overwrite: false,
             on_damage: OnDamage::Stop,
         };
@@ -337,7 +341,15 @@ mod tests {
     }
 
     fn options(target: PathBuf) -> TortillaOptions {
-        TortillaOptions { target, collection: None, part_bytes: None, stream: false, overwrite: false, on_damage: OnDamage::Stop }
+        TortillaOptions {
+            target,
+            collection: None,
+            part_bytes: None,
+            stream: false,
+            allow_non_tog: false,
+            overwrite: false,
+            on_damage: OnDamage::Stop,
+        }
     }
 
     fn names_in(folder: &Path) -> Vec<String> {

@@ -10,7 +10,7 @@ mod reader;
 mod scan;
 mod writing;
 
-pub use chain::{Chunk, ROOT as CHAIN_ROOT};
+pub use chain::{Chunk, ROOT as CHAIN_ROOT, object_bytes};
 pub use edit::{TortillaChange, change_tortilla, copy_changed};
 pub use header::{HEADER_SIZE, TortillaHeader, part_name};
 pub use join::{Widened, join};

@@ -64,13 +64,7 @@ impl Losses {
 
 /// The footer of one tortilla, without the places. `formats` gives `tortilla:file_format` where no column says it. In a TACO 0.2
 /// file, the shape is `stac:tensor_shape`; in a TORTILLA 0.5, `stac:raster_shape` with rows and columns.
-pub fn footer_of(
-    tortilla: &Tortilla,
-    rows: &[usize],
-    formats: &[String],
-    taco: bool,
-    losses: &mut Losses,
-) -> Result<RecordBatch> {
+pub fn footer_of(tortilla: &Tortilla, rows: &[usize], formats: &[String], taco: bool, losses: &mut Losses) -> Result<RecordBatch> {
     let samples: Vec<_> = rows.iter().map(|&row| &tortilla.samples[row]).collect();
     let mut ids: Vec<String> = samples.iter().map(|sample| sample.id.to_string()).collect();
     let mut words: Vec<String> = formats.to_vec();
@@ -84,7 +78,9 @@ pub fn footer_of(
             "tortilla:file_format" => keep_texts(&array, &mut words),
             "split" => split = Some(array),
             "stac:tensor_shape" if !taco => more.push(("stac:raster_shape".into(), rows_and_columns(&array, losses))),
-            name @ ("stac:time_start" | "stac:time_middle" | "stac:time_end") => more.push((name.into(), seconds(name, &array, losses))),
+            name @ ("stac:time_start" | "stac:time_middle" | "stac:time_end") => {
+                more.push((name.into(), seconds(name, &array, losses)))
+            }
             name @ "stac:centroid" => more.push((name.into(), points(&array))),
             name => more.push((name.into(), array)),
         }
@@ -191,10 +187,10 @@ mod tests {
     }
 
     fn footer(field: FieldSpec, values: Vec<Value>, taco: bool) -> (RecordBatch, Losses) {
-        let samples = values.into_iter().enumerate().map(|(at, value)| Sample {
-            values: vec![value].into(),
-            ..Sample::file(&format!("s{at}"), "/x", 1)
-        });
+        let samples = values
+            .into_iter()
+            .enumerate()
+            .map(|(at, value)| Sample { values: vec![value].into(), ..Sample::file(&format!("s{at}"), "/x", 1) });
         let tortilla = Tortilla { schema: vec![field].into(), samples: samples.collect() };
         let rows: Vec<usize> = (0..tortilla.samples.len()).collect();
         let mut losses = Losses::default();
@@ -223,7 +219,8 @@ mod tests {
     #[test]
     fn times_are_whole_seconds_unless_one_has_a_fraction() {
         let time = FieldSpec::new("stac:time_start", DataType::Timestamp(TimeUnit::Microsecond, None));
-        let (whole, losses) = footer(time.clone(), vec![Value::Int(-2_000_000), Value::Null, Value::Int(1_500_000_000_000_000)], false);
+        let (whole, losses) =
+            footer(time.clone(), vec![Value::Int(-2_000_000), Value::Null, Value::Int(1_500_000_000_000_000)], false);
         let column = whole.column_by_name("stac:time_start").expect("the column");
         assert_eq!(column.as_primitive::<Int64Type>().iter().collect::<Vec<_>>(), [Some(-2), None, Some(1_500_000_000)]);
         assert_eq!(losses, Losses::default());

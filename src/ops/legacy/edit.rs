@@ -5,15 +5,17 @@ use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use arrow::array::{Array, ArrayRef, RecordBatch, UInt32Array};
-use arrow::datatypes::{Field, Schema};
+use arrow::array::{Array, ArrayRef, AsArray, RecordBatch, UInt32Array};
+use arrow::compute::cast;
+use arrow::datatypes::{DataType, Field, Schema};
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
 
 use super::values::{check_formats, in_type_of, is_text};
 use crate::container::{
-    self, LocalFile, Physical, Tortilla, TortillaChange, TortillaReader, change_tortilla, copy_changed, footer_bytes,
+    self, Item, LocalFile, OnDamage, Physical, Tortilla, TortillaChange, TortillaDraft, TortillaOptions, TortillaReader,
+    change_tortilla, copy_changed, footer_bytes, write_tortilla,
 };
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
@@ -52,6 +54,10 @@ pub struct EditRequest {
     /// Columns that are taken out.
     #[serde(default)]
     pub drop: Vec<String>,
+    /// The level of the table and of the columns that are taken out. A file whose nested tortillas change is written anew and takes
+    /// the place of the old one when it is complete.
+    #[serde(default)]
+    pub level: usize,
     /// The whole collection.
     #[serde(default)]
     pub collection: Option<Map<String, Json>>,
@@ -80,6 +86,9 @@ pub fn edit_tortilla(request: &EditRequest, ctx: &JobContext) -> Result<PathBuf>
             false => "change it as a draft in the window, or write another with `extend`, whose extension columns adds a table's",
         }));
     };
+    if request.level > 0 && (request.metadata.is_some() || !request.drop.is_empty()) {
+        return edit_nested(request, tortilla, ctx);
+    }
     let table = request.metadata.as_ref().map(|path| read_table(path, tortilla, ctx)).transpose()?;
     let rows = table.as_ref().map(|table| rows_by_id(table, tortilla)).transpose()?;
     let collection = new_collection(request, tortilla, ctx)?;
@@ -90,13 +99,6 @@ pub fn edit_tortilla(request: &EditRequest, ctx: &JobContext) -> Result<PathBuf>
             (None, _, true) => None,
             _ => Some(new_footer(root, table.as_ref().zip(rows.as_ref()), &request.drop)?),
         };
-        if footer.is_some() && root.pointer.is_some() {
-            let error =
-                Error::usage("the columns of a streamable dataset can't be edited in place: its tables point at each other");
-            return Err(error
-                .at_path(file.path())
-                .hint("`compile` makes a plain file of it, `compile --stream` a streamable one again"));
-        }
         let change = TortillaChange { footer, collection: collection.clone() };
         if change.footer.is_none() && change.collection.is_none() {
             return Err(Error::usage("nothing is to be changed").hint("name columns or fields, see `edit --help`"));
@@ -182,12 +184,129 @@ fn rows_by_id(table: &LevelTable, tortilla: &TortillaReader) -> Result<HashMap<S
     }
 }
 
+/// The footer of a file. That of a streamable dataset is the first object of a chain, and keeps its pointer to the next.
 fn new_footer(root: &Tortilla, table: Option<(&LevelTable, &HashMap<String, u32>)>, dropped: &[String]) -> Result<Bytes> {
-    let old = root.table.to_batch()?;
+    let ids = root.table.strings("tortilla:id")?.ok_or_else(|| Error::internal("the footer has no ids"))?;
+    let names: Vec<String> = ids.iter().map(|id| id.unwrap_or_default().to_owned()).collect();
+    let footer = changed_columns(&root.table.to_batch()?, &names, false, table, dropped)?;
+    match &root.pointer {
+        Some(pointer) => Ok(container::object_bytes(&footer, pointer.clone())?.into()),
+        None => footer_bytes(&footer),
+    }
+}
+
+/// Writes the file anew with other columns in the tortillas of one level.
+fn edit_nested(request: &EditRequest, tortilla: &TortillaReader, ctx: &JobContext) -> Result<PathBuf> {
+    let ([file], [root]) = (tortilla.files(), tortilla.roots()) else {
+        let error = Error::usage("the nested tortillas of several parts can't be edited at once").at_path(&request.input);
+        return Err(error.hint("`compile` makes one file of the parts"));
+    };
+    let levels = crate::container::ContainerReader::levels(tortilla);
+    if request.level >= levels.count() {
+        let error = Error::usage(format!("there is no level {}", request.level));
+        return Err(error.hint(format!("the dataset has {} levels, counted from 0", levels.count())));
+    }
+    let target = match &request.output {
+        Some(output) if !request.overwrite && output.symlink_metadata().is_ok() => {
+            return Err(Error::usage("the output exists already")
+                .at_path(output)
+                .hint("choose another name, or allow overwriting"));
+        }
+        Some(output) => output.clone(),
+        None => file.path().to_owned(),
+    };
+    let table = request.metadata.as_ref().map(|path| read_table(path, tortilla, ctx)).transpose()?;
+    let rows = table.as_ref().map(|table| rows_by_path(table, tortilla, request.level, ctx)).transpose()?;
+    let collection = match new_collection(request, tortilla, ctx)? {
+        Some(Some(bytes)) => {
+            Some(serde_json::from_slice(&bytes).map_err(|e| Error::internal("the collection is not JSON").because(e))?)
+        }
+        Some(None) => None,
+        None => root.header.is_taco().then(|| crate::container::ContainerReader::collection(tortilla).fields.clone()),
+    };
+    let all = vec![true; levels.rows(0)];
+    let mut draft = super::part_of(tortilla, &all, true, ctx)?;
+    change_level(&mut draft, "", request.level, table.as_ref().zip(rows.as_ref()), &request.drop, ctx)?;
+    let options = TortillaOptions {
+        target: target.clone(),
+        collection,
+        part_bytes: None,
+        stream: root.pointer.is_some(),
+        allow_non_tog: true,
+        overwrite: true,
+        on_damage: OnDamage::Stop,
+    };
+    write_tortilla(draft, &options, ctx)?;
+    Ok(target)
+}
+
+/// Changes the footers `below` levels below this one. `above` is the path of the tortilla, with a slash behind.
+fn change_level(
+    draft: &mut TortillaDraft,
+    above: &str,
+    below: usize,
+    table: Option<(&LevelTable, &HashMap<String, u32>)>,
+    dropped: &[String],
+    ctx: &JobContext,
+) -> Result<()> {
+    ctx.check()?;
+    let ids = draft.footer.column_by_name("tortilla:id").and_then(|ids| cast(ids, &DataType::Utf8).ok());
+    let ids = ids.ok_or_else(|| Error::format("a nested footer has no column tortilla:id"))?;
+    let names: Vec<String> = ids.as_string::<i32>().iter().map(|id| format!("{above}{}", id.unwrap_or_default())).collect();
+    if below == 0 {
+        draft.footer = changed_columns(&draft.footer, &names, true, table, dropped)?;
+        return Ok(());
+    }
+    for (item, name) in draft.items.iter_mut().zip(names) {
+        if let Item::Nested(inner) = item {
+            change_level(inner, &format!("{name}/"), below - 1, table, dropped, ctx)?;
+        }
+    }
+    Ok(())
+}
+
+/// The rows of the table by the path of their sample: from a column `path`, or from ids that the level has once.
+fn rows_by_path(table: &LevelTable, tortilla: &TortillaReader, level: usize, ctx: &JobContext) -> Result<HashMap<String, u32>> {
+    let tree = crate::container::ContainerReader::levels(tortilla).skeleton(ctx)?;
+    let paths: Vec<String> = (0..tree.levels[level].len() as u32).map(|row| tree.path(level, row).0.join("/")).collect();
+    let key = ["path", "tortilla:id", "id"].into_iter().find(|name| table.column_index(name).is_some());
+    let key = key.ok_or_else(|| Error::usage("the table has no column path, tortilla:id or id that names the samples"))?;
+    let mut known: HashMap<&str, Option<&str>> = HashMap::new();
+    for path in &paths {
+        let name = if key == "path" { path.as_str() } else { path.rsplit('/').next().unwrap_or_default() };
+        known.entry(name).and_modify(|other| *other = None).or_insert(Some(path));
+    }
+    let names = table.strings(key)?.ok_or_else(|| Error::internal("the key column is gone"))?;
+    let mut rows = HashMap::with_capacity(names.len());
+    for (row, name) in names.iter().enumerate() {
+        let name = name.unwrap_or_default();
+        let path = match known.get(name) {
+            Some(Some(path)) => *path,
+            Some(None) => {
+                let error = Error::usage(format!("several samples of level {level} have the id {name}"));
+                return Err(error.hint("name them in a column path, as scene_1/before.tif"));
+            }
+            None => return Err(Error::usage(format!("the table names {name}, which is no sample of level {level}"))),
+        };
+        if rows.insert(path.to_owned(), row as u32).is_some() {
+            return Err(Error::usage(format!("the table names {name} twice")).hint("keep one row for each sample"));
+        }
+    }
+    Ok(rows)
+}
+
+/// A footer without the dropped columns, and with those of the table. `names` are the keys of its rows: ids, or paths.
+fn changed_columns(
+    old: &RecordBatch,
+    names: &[String],
+    by_path: bool,
+    table: Option<(&LevelTable, &HashMap<String, u32>)>,
+    dropped: &[String],
+) -> Result<RecordBatch> {
     let mut columns: Vec<(Field, ArrayRef)> =
         old.schema().fields().iter().map(|field| field.as_ref().clone()).zip(old.columns().iter().cloned()).collect();
     for name in dropped {
-        if FIXED.contains(&name.as_str()) || name == FORMAT {
+        if FIXED.contains(&name.as_str()) || name == FORMAT || name == container::CHAIN_ROOT {
             return Err(Error::usage(format!("{name} can't be taken out: readers need it")));
         }
         let before = columns.len();
@@ -197,22 +316,21 @@ fn new_footer(root: &Tortilla, table: Option<(&LevelTable, &HashMap<String, u32>
         }
     }
     if let Some((table, rows)) = table {
-        let ids = root.table.strings("tortilla:id")?.ok_or_else(|| Error::internal("the footer has no ids"))?;
-        let places: Vec<Option<u32>> = ids.iter().map(|id| rows.get(id.unwrap_or_default()).copied()).collect();
+        let places: Vec<Option<u32>> = names.iter().map(|name| rows.get(name).copied()).collect();
         for (index, field) in table.fields().into_iter().enumerate() {
             let name = field.name.as_str();
-            if matches!(name, "tortilla:id" | "id") || is_made(name) {
+            if matches!(name, "tortilla:id" | "id") || (by_path && name == "path") || is_made(name) {
                 continue;
             }
             if FIXED.contains(&name) {
                 return Err(Error::usage(format!("{name} can't be changed: it says where the bytes are")));
             }
             let old = columns.iter_mut().find(|(field, _)| field.name() == name);
-            let whose = |row: usize| ids.value(row).to_owned();
+            let whose = |row: usize| names[row].clone();
             if old.is_some()
                 && let Some(row) = places.iter().position(Option::is_none)
             {
-                let id = ids.value(row);
+                let id = &names[row];
                 let error = Error::usage(format!("the table has no row for {id}, so its value of {name} would be lost"));
                 return Err(error.hint("name every sample, or give the column another name"));
             }
@@ -232,9 +350,8 @@ fn new_footer(root: &Tortilla, table: Option<(&LevelTable, &HashMap<String, u32>
         }
     }
     let (fields, arrays): (Vec<Field>, Vec<ArrayRef>) = columns.into_iter().unzip();
-    let footer = RecordBatch::try_new(Arc::new(Schema::new(fields)), arrays)
-        .map_err(|error| Error::internal("a footer does not fit its columns").because(error))?;
-    footer_bytes(&footer)
+    RecordBatch::try_new(Arc::new(Schema::new(fields)), arrays)
+        .map_err(|error| Error::internal("a footer does not fit its columns").because(error))
 }
 
 /// `None`: as it is; `Some(None)`: none any more.

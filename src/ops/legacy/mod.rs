@@ -4,6 +4,7 @@
 mod collection;
 mod columns;
 mod edit;
+mod streamable;
 mod values;
 
 pub use edit::{EditRequest, Generation, edit_tortilla};
@@ -73,6 +74,9 @@ pub fn write_first_generation(dataset: &Dataset, options: &TortillaOptions, ctx:
     refuse_own_sources(dataset, &[parts, vec![options.target.clone()]].concat())?;
     let (draft, losses) = draft_of(&dataset.root, "", taco, ctx)?;
     losses.warn(ctx);
+    if options.stream && !options.allow_non_tog {
+        streamable::need_togs(&draft, ctx)?;
+    }
     write_tortilla(draft, &options, ctx)
 }
 
@@ -103,7 +107,11 @@ fn whole_collection(
 }
 
 /// The collection given for an opened dataset of any generation, as [`whole_collection`].
-pub(super) fn collection_for(given: &Map<String, Json>, reader: &dyn ContainerReader, ctx: &JobContext) -> Result<Map<String, Json>> {
+pub(super) fn collection_for(
+    given: &Map<String, Json>,
+    reader: &dyn ContainerReader,
+    ctx: &JobContext,
+) -> Result<Map<String, Json>> {
     whole_collection(given, || Ok(extent_of_samples(&assembly_of(reader, ctx)?.batches())), ctx)
 }
 
@@ -188,7 +196,11 @@ pub fn compile(request: &CompileRequest, ctx: &JobContext) -> Result<Built> {
             }
             options.collection = Some(reader.collection().fields.clone());
         }
-        return write_tortilla(part_of(tortilla, &roots, options.stream, ctx)?, &options, ctx);
+        let draft = part_of(tortilla, &roots, options.stream, ctx)?;
+        if options.stream && !options.allow_non_tog {
+            streamable::need_togs(&draft, ctx)?;
+        }
+        return write_tortilla(draft, &options, ctx);
     }
     let ordered: Vec<Vec<bool>> =
         tree_order(&tree).iter().zip(&keep).map(|(order, keep)| order.iter().map(|&row| keep[row as usize]).collect()).collect();
@@ -198,7 +210,7 @@ pub fn compile(request: &CompileRequest, ctx: &JobContext) -> Result<Built> {
 
 /// Rows and bytes of level 0 as they are. To make a streamable file of them, nested tortillas are taken apart: their footers belong
 /// to its chain.
-fn part_of(tortilla: &TortillaReader, roots: &[bool], stream: bool, ctx: &JobContext) -> Result<TortillaDraft> {
+pub(super) fn part_of(tortilla: &TortillaReader, roots: &[bool], stream: bool, ctx: &JobContext) -> Result<TortillaDraft> {
     let rows: Vec<u32> = (0..roots.len() as u32).filter(|&row| roots[row as usize]).collect();
     // The footers themselves: the reader's table has columns and names of its own.
     let tables: Vec<LevelTable> = tortilla.roots().iter().map(|root| root.table.clone()).collect();

@@ -29,6 +29,11 @@ pub struct CollectionMapping {
     pub note: String,
 }
 
+/// Fields of the Label extension of the text, where they stand among those of the collection.
+const TEXT_LABELS: [&str; 2] = ["label_classes", "label_description"];
+/// Those of the Scientific extension.
+const TEXT_SCIENTIFIC: [&str; 4] = ["doi", "citation", "summary", "publications"];
+
 /// What was done with a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
@@ -113,7 +118,16 @@ pub fn of_first_generation(old: &Collection, path: &Path) -> (Collection, Vec<Co
         "labels",
         "scientific",
     ];
-    for (key, value) in old.fields.iter().filter(|(key, value)| !known.contains(&key.as_str()) && !value.is_null()) {
+    let mapped_too = |key: &str| {
+        let there = |name: &str| get(name).is_some();
+        (TEXT_LABELS.contains(&key) && !there("labels"))
+            || (TEXT_SCIENTIFIC.contains(&key) && !there("scientific"))
+            || (key == "bands"
+                && get("sensor").is_some_and(|sensor| sensor.is_string())
+                && get("bands").is_some_and(|b| b.is_array()))
+    };
+    let others = old.fields.iter().filter(|(key, value)| !known.contains(&key.as_str()) && !value.is_null());
+    for (key, value) in others.filter(|(key, _)| !mapped_too(key)) {
         let note = tr!("2.0 has no such field; it is kept as one that tools do not know");
         mapped.put(key, key, Action::Kept, Json::Null, value.clone(), note);
     }
@@ -237,6 +251,13 @@ fn put_contacts(mapped: &mut Mapped, from: &str, to: &str, old: &Json) {
         if let Some(roles) = fields.get("roles").and_then(Json::as_array).filter(|roles| !roles.is_empty()) {
             let roles: Vec<&str> = roles.iter().filter_map(Json::as_str).collect();
             entry.entry("role").or_insert(json!(roles.join(", ")));
+        }
+        // The current writer refuses a provider without a name.
+        if to == "providers"
+            && !entry.contains_key("name")
+            && let Some(organization) = entry.get("organization").cloned()
+        {
+            entry.insert("name".into(), organization);
         }
         changed |= entry != *fields;
         for (key, value) in fields.iter().filter(|(_, value)| !value.is_null() && **value != json!([])) {
@@ -367,8 +388,14 @@ fn put_extensions(mapped: &mut Mapped, get: &dyn Fn(&str) -> Option<Json>) {
         let plain = strategy.get("split_strategy").unwrap_or(&strategy).clone();
         mapped.put("split_strategy", "split:strategy", Action::Renamed, strategy, plain, tr!("the name that 2.0 gives it"));
     }
+    let among =
+        |keys: &[&str]| -> Map<String, Json> { keys.iter().filter_map(|key| Some(((*key).to_owned(), get(key)?))).collect() };
     for from in ["optical_data", "sensor"] {
-        let Some(optical) = get(from) else { continue };
+        let Some(mut optical) = get(from) else { continue };
+        // The text can be read so that the fields of an extension stand among those of the collection.
+        if let (Json::String(sensor), Some(bands)) = (&optical, get("bands").filter(Json::is_array)) {
+            optical = json!({ "sensor": sensor, "bands": bands });
+        }
         match optical.as_object() {
             Some(fields) => {
                 drop_all_but(mapped, from, fields, |key, value| key == "sensor" || (key == "bands" && value.is_array()));
@@ -387,11 +414,23 @@ fn put_extensions(mapped: &mut Mapped, get: &dyn Fn(&str) -> Option<Json>) {
             mapped.put("", "optical:num_bands", Action::Filled, Json::Null, json!(count), tr!("counted"));
         }
     }
-    if let Some(labels) = get("labels") {
-        put_labels(mapped, &labels);
+    match get("labels") {
+        Some(labels) => put_labels(mapped, "labels/", &labels),
+        None => {
+            let labels = among(&TEXT_LABELS);
+            if !labels.is_empty() {
+                put_labels(mapped, "", &Json::Object(labels));
+            }
+        }
     }
-    if let Some(scientific) = get("scientific") {
-        put_publications(mapped, &scientific);
+    match get("scientific") {
+        Some(scientific) => put_publications(mapped, "scientific", &scientific),
+        None => {
+            let scientific = among(&TEXT_SCIENTIFIC);
+            if !scientific.is_empty() {
+                put_publications(mapped, "", &Json::Object(scientific));
+            }
+        }
     }
 }
 
@@ -402,7 +441,8 @@ fn drop_all_but(mapped: &mut Mapped, from: &str, fields: &Map<String, Json>, kno
     }
 }
 
-fn put_labels(mapped: &mut Mapped, labels: &Json) {
+/// `above` is the path of the object, with a slash, or empty.
+fn put_labels(mapped: &mut Mapped, above: &str, labels: &Json) {
     let Some(fields) = labels.as_object() else {
         return mapped.drop("labels", labels.clone(), tr!("2.0 has no field for it"));
     };
@@ -427,28 +467,41 @@ fn put_labels(mapped: &mut Mapped, labels: &Json) {
             (note, action) = (tr!("categories as text"), Action::Changed);
         }
         let count = classes.len();
-        mapped.put("labels/label_classes", "labels:classes", action, json!(old), json!(classes), note);
+        mapped.put(&format!("{above}label_classes"), "labels:classes", action, json!(old), json!(classes), note);
         mapped.put("", "labels:num_classes", Action::Filled, Json::Null, json!(count), tr!("counted"));
     }
     if let Some(text) = labels.get("label_description").filter(|text| !text.is_null()) {
-        mapped.put("labels/label_description", "labels:description", Action::Renamed, text.clone(), text.clone(), note);
+        mapped.put(&format!("{above}label_description"), "labels:description", Action::Renamed, text.clone(), text.clone(), note);
     }
 }
 
-/// The dataset's own reference comes first, then the others.
-fn put_publications(mapped: &mut Mapped, scientific: &Json) {
-    let entry = |one: &Json| json!({ "doi": one.get("doi"), "citation": one.get("citation"), "summary": one.get("summary") });
-    let mut list = Vec::new();
-    if ["doi", "citation", "summary"].iter().any(|key| scientific.get(key).is_some_and(|value| !value.is_null())) {
-        list.push(entry(scientific));
-    }
-    list.extend(scientific.get("publications").and_then(Json::as_array).into_iter().flatten().map(entry));
-    match list.is_empty() {
-        true => mapped.drop("scientific", scientific.clone(), tr!("it names no publication")),
-        false => {
-            let note = tr!("the dataset's own reference first");
-            mapped.put("scientific", "publications", Action::Changed, scientific.clone(), json!(list), note);
+/// The dataset's own reference as `sci:doi` and `sci:citation`, and its publications. `from` is the field that holds them, or empty.
+fn put_publications(mapped: &mut Mapped, from: &str, scientific: &Json) {
+    let above = if from.is_empty() { String::new() } else { format!("{from}/") };
+    let says = |value: &&Json| !value.is_null() && **value != json!("");
+    let note = tr!("the fields that 2.0 gives them");
+    let mut found = false;
+    for (key, to) in [("doi", "sci:doi"), ("citation", "sci:citation")] {
+        if let Some(value) = scientific.get(key).filter(says) {
+            mapped.put(&format!("{above}{key}"), to, Action::Renamed, value.clone(), value.clone(), note);
+            found = true;
         }
+    }
+    if let Some(summary) = scientific.get("summary").filter(says) {
+        mapped.drop(format!("{above}summary"), summary.clone(), tr!("2.0 has no field for it"));
+        found = true;
+    }
+    let entry = |one: &Json| json!({ "doi": one.get("doi"), "citation": one.get("citation"), "summary": one.get("summary") });
+    let old = scientific.get("publications").filter(|list| list.is_array());
+    let list: Vec<Json> = old.and_then(Json::as_array).into_iter().flatten().map(entry).collect();
+    if let Some(old) = old.filter(|_| !list.is_empty()) {
+        let action = if *old == json!(list) { Action::Renamed } else { Action::Changed };
+        mapped.put(&format!("{above}publications"), "publications", action, old.clone(), json!(list), note);
+        found = true;
+    }
+    if !found {
+        let from = if from.is_empty() { "publications" } else { from };
+        mapped.drop(from, scientific.clone(), tr!("it names no publication"));
     }
 }
 
@@ -510,7 +563,8 @@ mod tests {
         assert_eq!(new.get("tasks"), Some(&json!(["scene-classification"])));
         assert_eq!((new.text("taco_version"), new.text("split:strategy")), ("2.0.0", "random"));
         assert_eq!(new.get("labels:classes").and_then(|classes| classes[0].get("category").cloned()), Some(json!("3")));
-        assert_eq!(new.get("publications").and_then(Json::as_array).map(Vec::len), Some(2));
+        assert_eq!((new.text("sci:doi"), new.text("sci:citation")), ("10.1/2", "A (2020)"));
+        assert_eq!(new.get("publications").and_then(Json::as_array).map(Vec::len), Some(1));
         assert_eq!(new.get("raw_link"), Some(&json!({ "href": "https://example.org/raw" })));
         // Whatever was not null is accounted for.
         for key in old.fields.iter().filter(|(_, value)| !value.is_null()).map(|(key, _)| key) {
@@ -558,6 +612,30 @@ mod tests {
             Path::new("x.taco"),
         );
         assert_eq!(list.iter().filter(|line| line.action == Action::Dropped).count(), 2);
+    }
+
+    #[test]
+    fn extensions_among_the_other_fields_are_mapped_as_their_objects_are() {
+        let flat = old(json!({
+            "sensor": "sentinel2msi", "bands": [{ "name": "B02" }], "label_classes": [{ "name": "A", "category": 1 }],
+            "label_description": "cover", "doi": "10.1/2", "citation": "A (2020)", "publications": [{ "doi": "10.1/3" }]
+        }));
+        let nested = old(json!({
+            "optical_data": { "sensor": "sentinel2msi", "bands": [{ "name": "B02" }] },
+            "labels": { "label_classes": [{ "name": "A", "category": 1 }], "label_description": "cover" },
+            "scientific": { "doi": "10.1/2", "citation": "A (2020)", "publications": [{ "doi": "10.1/3" }] }
+        }));
+        let [flat, nested] = [flat, nested].map(|old| of_first_generation(&old, Path::new("x.taco")).0);
+        assert_eq!(flat, nested);
+        assert_eq!((flat.text("optical:sensor"), flat.text("sci:doi")), ("sentinel2msi", "10.1/2"));
+    }
+
+    #[test]
+    fn a_provider_gets_the_name_of_its_organization() {
+        let old = old(json!({ "providers": [{ "organization": "Lab" }], "curators": [{ "organization": "Lab" }] }));
+        let (new, _) = of_first_generation(&old, Path::new("x.taco"));
+        assert_eq!(new.get("providers"), Some(&json!([{ "organization": "Lab", "name": "Lab" }])));
+        assert_eq!(new.get("curators"), Some(&json!([{ "organization": "Lab" }])));
     }
 
     #[test]

@@ -1,0 +1,63 @@
+//! Values as they are stored, in the band's own type and without loss: integers of 64 bits, too.
+
+use std::ffi::c_int;
+
+use gdal::raster::RasterBand;
+
+use super::{RasterSource, budget, pool};
+use crate::error::{Error, Kind, Result};
+
+/// Whole rows of a band as they are in memory, whatever its type. `line` is the length of a row in bytes.
+pub(super) fn stored_lines(band: &RasterBand<'_>, first: usize, columns: usize, count: usize, line: usize) -> Result<Vec<u8>> {
+    let mut bytes = vec![0u8; line * count];
+    let side = |n: usize| c_int::try_from(n).map_err(|_| Error::new(Kind::Io, "the raster is too large to be compared"));
+    let (wide, high, from) = (side(columns)?, side(count)?, side(first)?);
+    let kind = band.band_type() as u32;
+    // Safety: the buffer holds `count` rows of `line` bytes in the band's own type, which is what is asked for.
+    let failed = unsafe {
+        gdal_sys::GDALRasterIO(
+            band.c_rasterband(),
+            gdal_sys::GDALRWFlag::GF_Read,
+            0,
+            from,
+            wide,
+            high,
+            bytes.as_mut_ptr().cast(),
+            wide,
+            high,
+            kind,
+            0,
+            0,
+        )
+    };
+    if failed == gdal_sys::CPLErr::CE_None { Ok(bytes) } else { Err(Error::new(Kind::Io, "the raster can't be read back")) }
+}
+
+/// The first bands, rows and columns of a small raster, band by band, row by row, lowest byte first. `width` is that of a value in
+/// bytes.
+///
+/// # Errors
+/// For a raster that is smaller or has values of another width, and GDAL's errors of opening and reading.
+pub fn stored_values(source: &RasterSource, [bands, rows, columns]: [usize; 3], width: usize) -> Result<Vec<u8>> {
+    let lease = pool::lease(source)?;
+    let asset = source.asset();
+    budget::check_blocks(&lease.info, lease.info.bands.iter().map(|band| band.index), source)?;
+    let (wide, high) = lease.dataset.raster_size();
+    if wide < columns || high < rows || lease.dataset.raster_count() < bands {
+        return Err(Error::format("the raster decodes to another number of values than it should").at(asset));
+    }
+    let mut bytes = Vec::with_capacity(bands * rows * columns * width);
+    for band in 1..=bands {
+        let band =
+            lease.dataset.rasterband(band).map_err(|error| Error::format("a band can't be read").because(error).at(asset))?;
+        if usize::from(band.band_type().bytes()) != width {
+            return Err(Error::format("the raster decodes to values of another type than it should").at(asset));
+        }
+        let mut values = stored_lines(&band, 0, columns, rows, columns * width).map_err(|error| error.at(asset))?;
+        if cfg!(target_endian = "big") {
+            values.chunks_exact_mut(width).for_each(<[u8]>::reverse);
+        }
+        bytes.extend(values);
+    }
+    Ok(bytes)
+}
