@@ -1,20 +1,20 @@
-//! What to write instead of constructs that queries lack, and names that could be meant.
+//! Hints: alternatives to unsupported constructs, and similar names.
 
 use sqlparser::keywords::Keyword;
 use sqlparser::tokenizer::{Token, TokenWithSpan, Word};
 
 use super::spatial_functions;
 
-/// Instead of PIVOT.
+/// Alternative to PIVOT.
 pub(super) const PIVOT: &str = "one column for each value: SELECT count(*) FILTER (WHERE split = 'train') AS train FROM data";
 
-/// Instead of ROLLUP, CUBE and GROUPING SETS.
+/// Alternative to ROLLUP, CUBE and GROUPING SETS.
 pub(super) const GROUPING_SETS: &str = "several groupings are put together: SELECT a, b, count(*) AS n FROM data GROUP BY a, b UNION ALL SELECT a, NULL, count(*) FROM data GROUP BY a";
 
-/// Instead of a struct that is written out.
+/// Alternative to struct literals.
 pub(super) const STRUCT: &str = "a struct is not written out: name its fields as columns of their own";
 
-/// Instead of words, and of functions (with their bracket).
+/// Alternatives to keywords, and to functions, which end with `(`.
 const INSTEAD: [(&str, &str); 28] = [
     ("glob", "GLOB is not supported: write LIKE 's%', with % for *, or id ~ '^s'"),
     ("lateral", "LATERAL is not supported: use a subquery, or CROSS JOIN UNNEST(column)"),
@@ -51,14 +51,14 @@ const INSTEAD: [(&str, &str); 28] = [
 
 const SPATIAL: &str = r#"of the ST_ functions there are ST_X, ST_Y, ST_XMin, ST_YMin, ST_XMax, ST_YMax, ST_Within, ST_Intersects, ST_Contains, ST_Centroid, ST_Area, ST_AsText, ST_Point, ST_MakeEnvelope, ST_GeomFromText and ST_GeomFromWKB: WHERE ST_X("stac:centroid") BETWEEN -80 AND -70"#;
 
-/// What to write instead of the function of this name in lower case.
+/// Alternative to the function with this lower-case name.
 pub(super) fn of_function(name: &str) -> Option<&'static str> {
     let called = |(word, _): &&(&str, &str)| word.strip_suffix('(') == Some(name);
     let spatial = || name.starts_with("st_").then_some(SPATIAL);
     INSTEAD.iter().find(called).map(|(_, text)| *text).or_else(spatial)
 }
 
-/// Advice for constructs of a statement that can't be run.
+/// Hints for unsupported constructs in a statement.
 pub(super) fn of_statement(tokens: &[TokenWithSpan], is_column: &dyn Fn(&str) -> bool) -> Vec<String> {
     let bare = |token: &TokenWithSpan| match &token.token {
         Token::Word(Word { value, quote_style: None, .. }) => Some(value.to_lowercase()),
@@ -111,7 +111,7 @@ pub(super) fn of_statement(tokens: &[TokenWithSpan], is_column: &dyn Fn(&str) ->
     found
 }
 
-/// Names that could be meant by `name`, best first.
+/// Known names similar to `name`, best first.
 pub(super) fn near<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
     let wanted = name.to_lowercase();
     let mut scored: Vec<(usize, &str)> = known
@@ -128,7 +128,7 @@ pub(super) fn near<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Vec<
     scored.into_iter().map(|(_, candidate)| candidate).take(4).collect()
 }
 
-/// Letters to change, add or drop.
+/// Levenshtein distance in characters.
 fn distance(a: &str, b: &str) -> usize {
     let b: Vec<char> = b.chars().collect();
     let mut row: Vec<usize> = (0..=b.len()).collect();

@@ -1,6 +1,5 @@
-//! Columns between the two worlds of arrays: as files hold them, and as the query engine wants them. Every type that a file may
-//! have arrives as one that the engine has; offsets and views are checked on the way, whatever the file claims. Copies, because
-//! neither side may own the other's memory.
+//! Converts columns between Arrow arrays (files) and polars arrays (engine). Every file type maps to an engine type; offsets and
+//! views are validated. Data is copied unless its buffer has a single owner.
 
 #[cfg(test)]
 mod tests;
@@ -21,7 +20,7 @@ use polars::prelude::{
     StringType, StructType, TimeUnit, UInt8Type, UInt16Type, UInt32Type, UInt64Type, polars_err,
 };
 
-/// The column called `name` as the engine has it. `dtype` is the file's type, for columns without rows.
+/// Converts `arrays` to an engine column `name`. `dtype` is the file type, used for columns without rows.
 pub(super) fn series(name: &str, dtype: &FileType, arrays: Vec<ArrayRef>) -> PolarsResult<Series> {
     let chunks = arrays.into_iter().map(engine_array).collect::<PolarsResult<Vec<_>>>()?;
     let chunks = match chunks.is_empty() {
@@ -31,7 +30,7 @@ pub(super) fn series(name: &str, dtype: &FileType, arrays: Vec<ArrayRef>) -> Pol
     Series::from_arrow_chunks(name.into(), chunks)
 }
 
-/// The file's type that stands for `dtype` in the engine; text and bytes are views.
+/// The Arrow type that a column is cast to before conversion; text and binary become views.
 fn engine_type(dtype: &FileType) -> FileType {
     let list = |item: &FileField| FileType::LargeList(Arc::new(FileField::new("item", engine_type(item.data_type()), true)));
     match dtype {
@@ -67,7 +66,7 @@ fn engine_array(array: ArrayRef) -> PolarsResult<EngineArray> {
     if matches!(array.data_type(), FileType::Interval(_)) {
         return engine_array(cast(&cast(&array, &FileType::Utf8).map_err(failed)?, &FileType::Utf8View).map_err(failed)?);
     }
-    // Lists and structs are taken apart first: their members may be what a cast does not know.
+    // Lists and structs are converted per child, since a cast may not support their children.
     match array.data_type() {
         FileType::Struct(_) => return structure(array.as_struct()),
         FileType::List(_) => {
@@ -88,7 +87,7 @@ fn engine_array(array: ArrayRef) -> PolarsResult<EngineArray> {
     flat(if *array.data_type() == wanted { array } else { cast(&array, &wanted).map_err(failed)? })
 }
 
-/// A column without members whose type is one of [`engine_type`].
+/// Converts a non-nested column whose type is a result of [`engine_type`].
 fn flat(array: ArrayRef) -> PolarsResult<EngineArray> {
     macro_rules! numbers {
         ($file:ty, $engine:ty, $dtype:expr) => {
@@ -100,7 +99,7 @@ fn flat(array: ArrayRef) -> PolarsResult<EngineArray> {
             drop(array);
             let (_, values, nulls) = owned.into_parts();
             let validity = nulls.map(|nulls| nulls.iter().collect());
-            // Memory that nobody else holds changes hands without a copy.
+            // A buffer with a single owner moves without a copy.
             let values: Vec<<$file as files::ArrowPrimitiveType>::Native> =
                 values.into_inner().into_vec().unwrap_or_else(|shared| shared.typed_data().to_vec());
             Box::new(<$engine as PolarsDataType>::Array::try_new($dtype, values.into(), validity)?)
@@ -109,7 +108,7 @@ fn flat(array: ArrayRef) -> PolarsResult<EngineArray> {
     macro_rules! views {
         ($views:expr, $engine:ty, $dtype:expr) => {{
             let compact = $views;
-            // Few rows out of large pages: the pages stay behind.
+            // Compacts views that use a small part of their buffers.
             let held: usize = compact.data_buffers().iter().map(|buffer| buffer.len()).sum();
             let shown: usize = compact.views().iter().map(|view| *view as u32 as usize).sum();
             let gathered = if held > 2 * shown + 4096 { Some(compact.gc()) } else { None };
@@ -196,10 +195,10 @@ fn structure(array: &StructArray) -> PolarsResult<EngineArray> {
     Ok(Box::new(<StructType as PolarsDataType>::Array::try_new(dtype, array.len(), values, validity)?))
 }
 
-/// Rows of one batch of a result: text of a batch has to stay below 2 GiB.
+/// Rows per result batch: text of a batch must stay below 2 GiB.
 const RESULT_ROWS: usize = 1 << 18;
 
-/// The frame as batches with the types that level tables have.
+/// Converts a frame to record batches with the types of level tables.
 pub(super) fn batches(frame: &DataFrame) -> PolarsResult<(files::SchemaRef, Vec<RecordBatch>)> {
     let failed = |error: arrow::error::ArrowError| polars_err!(ComputeError: "{error}");
     let mut batches: Vec<RecordBatch> = Vec::new();
@@ -224,7 +223,7 @@ pub(super) fn batches(frame: &DataFrame) -> PolarsResult<(files::SchemaRef, Vec<
     Ok((schema.unwrap_or_else(|| Arc::new(FileSchema::empty())), batches))
 }
 
-/// A column of the engine as files have it.
+/// Converts an engine column to an Arrow array.
 fn file_array(series: &Series) -> PolarsResult<ArrayRef> {
     let failed = |error: arrow::error::ArrowError| polars_err!(ComputeError: "{error}");
     let physical = series.to_physical_repr();

@@ -1,5 +1,5 @@
-//! Joins that end: a cancelled one does not begin, and one that would give more rows than the memory holds is refused before it does.
-//! The engine itself looks at neither.
+//! Limits on joins: a cancelled join does not start, and one whose result would exceed the memory limit is refused before it
+//! starts. The engine checks neither.
 
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
@@ -9,22 +9,22 @@ use super::scan::fault;
 use crate::error::Error;
 use crate::jobs::JobContext;
 
-/// Cells that a join may give, in its rows and the columns of both sides: a second or two of work, and a GiB of numbers.
+/// Maximum cells (rows × columns of both sides) of a join's result: 1 to 2 s of work, 1 GiB of numbers.
 const CELLS_MAX: u64 = 1 << 27;
-/// Rows for each of the larger side that a join may give whatever their cells.
+/// A join may always return this many rows per row of its larger side.
 const GROWTH_FREE: u64 = 2;
-/// Joins of one query.
+/// Maximum number of joins in a query.
 const JOINS_MAX: usize = 500;
-/// Pairs of rows below which nothing is counted: no join of so few is large.
+/// Joins with fewer pairs of rows are not counted.
 const PAIRS_FREE: u64 = 1 << 24;
-/// The name of what counts the rows of one key.
+/// Column with the number of rows per key.
 const COUNT: &str = "__rows";
 
-/// Names of the looks, one for each: the engine takes two of one name over the same rows for one.
+/// Unique names of the checks: the engine treats two operations of one name over the same input as equal.
 static NAMES: LazyLock<Vec<&'static str>> =
     LazyLock::new(|| (0..2 * JOINS_MAX).map(|number| &*Box::leak(format!("BOUND {number}").into_boxed_str())).collect());
 
-/// The frame with every join guarded. The frame is about to be collected.
+/// The plan with a check before every join. Call just before collecting.
 pub(super) fn guarded(frame: LazyFrame, ctx: &JobContext) -> PolarsResult<LazyFrame> {
     let mut names = NAMES.iter().copied();
     let guarded = plan(frame.logical_plan, &mut names, ctx);
@@ -33,13 +33,13 @@ pub(super) fn guarded(frame: LazyFrame, ctx: &JobContext) -> PolarsResult<LazyFr
 
 type Names<'a> = dyn Iterator<Item = &'static str> + 'a;
 
-/// `None` when the names are used up.
+/// `None` when there are more than `JOINS_MAX` joins.
 fn plan(from: DslPlan, names: &mut Names, ctx: &JobContext) -> Option<DslPlan> {
     let mut below = |input: Arc<DslPlan>| plan(Arc::unwrap_or_clone(input), names, ctx).map(Arc::new);
     Some(match from {
         DslPlan::Join { input_left, input_right, left_on, right_on, predicates, options } => {
             let join = Arc::new(Join { left: Mutex::default(), right: Mutex::default(), ctx: ctx.clone() });
-            // What is found by its key on the other side gives no more rows than there are.
+            // Semi and anti joins do not add rows.
             let grows = !matches!(options.args.how, JoinType::Semi | JoinType::Anti);
             let ours = left_on.iter().chain(&right_on).any(is_ours);
             let counted = grows && !ours;
@@ -72,12 +72,12 @@ fn plan(from: DslPlan, names: &mut Names, ctx: &JobContext) -> Option<DslPlan> {
     })
 }
 
-/// True for the keys by which levels are joined, of which one side has each once.
+/// True for the keys by which levels are joined; they are unique on one side.
 fn is_ours(key: &Expr) -> bool {
     key.into_iter().any(|part| matches!(part, Expr::Column(name) if name.starts_with("__key") || name.starts_with("__parent")))
 }
 
-/// One side of a join, as it is when the join begins.
+/// Input of a join when it starts.
 struct Side {
     rows: u64,
     columns: u64,
@@ -92,7 +92,7 @@ struct Join {
 }
 
 impl Join {
-    /// The input with a look at its rows before the join.
+    /// Adds a check of the input's rows before the join.
     fn watch(self: &Arc<Self>, input: Arc<DslPlan>, name: &'static str, keys: &[Expr], counted: bool, is_left: bool) -> DslPlan {
         let (join, keys) = (self.clone(), keys.to_vec());
         let look = move |frame: DataFrame| {
@@ -106,7 +106,7 @@ impl Join {
         LazyFrame::from(Arc::unwrap_or_clone(input)).map(look, optimizations, None, Some(name)).logical_plan
     }
 
-    /// Takes down one side; with the second the size of what they give together is known.
+    /// Records one input; with the second, checks the size of the result.
     fn arrived(&self, frame: &DataFrame, keys: &[Expr], is_left: bool) -> PolarsResult<()> {
         let side = Side { rows: frame.height() as u64, columns: frame.width() as u64, frame: frame.clone(), keys: keys.to_vec() };
         let (own, other) = if is_left { (&self.left, &self.right) } else { (&self.right, &self.left) };
@@ -115,7 +115,7 @@ impl Join {
             return Ok(());
         }
         let take = |side: &Mutex<Option<Side>>| side.lock().unwrap_or_else(PoisonError::into_inner).take();
-        // Both sides may arrive at once: one of them counts.
+        // Both may arrive concurrently; one of them performs the check.
         match (take(&self.left), take(&self.right)) {
             (Some(left), Some(right)) => sized(&left, &right),
             _ => Ok(()),
@@ -123,7 +123,7 @@ impl Join {
     }
 }
 
-/// An error when the join gives more than the memory holds.
+/// Fails when the result exceeds the limit.
 fn sized(left: &Side, right: &Side) -> PolarsResult<()> {
     let columns = left.columns + right.columns;
     let pairs = left.rows.saturating_mul(right.rows);
@@ -142,7 +142,7 @@ fn sized(left: &Side, right: &Side) -> PolarsResult<()> {
     Err(fault(&Error::too_large(summary).hint("join on columns that are equal in few rows, or group the rows before")))
 }
 
-/// Rows that an equal key gives.
+/// Number of row pairs with equal keys.
 fn matches(left: &Side, right: &Side) -> PolarsResult<u64> {
     let counts = |side: &Side, suffix: &str| {
         let names: Vec<String> = (0..side.keys.len()).map(|at| format!("__key{at}")).collect();

@@ -1,14 +1,14 @@
-//! The names of columns that a SELECT computes without naming them: DuckDB's text of the expression.
+//! Names of unnamed result columns: DuckDB's text of the expression.
 
 use sqlparser::ast::{
     AccessExpr, BinaryOperator, CastKind, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgumentClause, FunctionArguments,
     Ident, OrderByExpr, Subscript, UnaryOperator, Value, WindowType,
 };
 
-/// Longer names are cut.
+/// Maximum characters of a name; longer ones are cut.
 const LONGEST: usize = 300;
 
-/// The name of a result column.
+/// Name of a result column.
 pub(super) fn of(expr: &Expr) -> String {
     let name = match expr {
         Expr::Identifier(ident) => ident.value.clone(),
@@ -127,7 +127,7 @@ fn text(expr: &Expr) -> String {
     }
 }
 
-/// Types have one name each.
+/// Canonical name of a type.
 fn type_name(name: &str) -> String {
     let name = name.to_uppercase();
     match name.as_str() {

@@ -1,5 +1,5 @@
-//! Numbers as DuckDB computes them: sums and products that do not fit are errors instead of other numbers, remainders have the sign of
-//! what is divided, and fractions are rounded as there. Plans of the engine become plans that mean so.
+//! DuckDB's arithmetic: integer overflow is an error, a remainder has the sign of the dividend, and division and rounding follow
+//! DuckDB. Rewrites plans of the engine.
 
 use std::sync::Arc;
 
@@ -10,10 +10,10 @@ use polars::sql::FunctionOptions;
 use super::scan::fault;
 use crate::error::Error;
 
-/// Digits of the numbers that sums are computed in.
+/// Decimal digits of the accumulator of integer sums.
 const DIGITS: usize = 38;
 
-/// The frame as the statement means it. The frame is about to be collected.
+/// The plan with DuckDB's arithmetic. Call just before collecting.
 pub(super) fn meant(frame: LazyFrame) -> PolarsResult<LazyFrame> {
     plan(frame.logical_plan).map(LazyFrame::from)
 }
@@ -63,7 +63,7 @@ fn plan(from: DslPlan) -> PolarsResult<DslPlan> {
     })
 }
 
-/// Expressions over the rows of `input`.
+/// Rewrites expressions over the rows of `input`.
 fn all(expressions: Vec<Expr>, input: &Arc<DslPlan>) -> PolarsResult<Vec<Expr>> {
     if !expressions.iter().any(|expression| expression.into_iter().any(is_other_here)) {
         return Ok(expressions);
@@ -72,7 +72,7 @@ fn all(expressions: Vec<Expr>, input: &Arc<DslPlan>) -> PolarsResult<Vec<Expr>> 
     expressions.into_iter().map(|expression| expression.try_map_expr(|part| one(part, &schema))).collect()
 }
 
-/// True for what may mean something else to DuckDB.
+/// True for expressions whose result may differ in DuckDB.
 fn is_other_here(part: &Expr) -> bool {
     match part {
         Expr::BinaryExpr { op, .. } => arithmetic(*op).is_some(),
@@ -107,7 +107,7 @@ fn one(part: Expr, schema: &Schema) -> PolarsResult<Expr> {
     Ok(match part {
         Expr::BinaryExpr { ref left, op, ref right } => {
             let Some(kind) = arithmetic(op) else { return Ok(part) };
-            // Literals alone have no type yet.
+            // Integer literals have no concrete type yet.
             let dtype = match dtype(&part) {
                 DataType::Unknown(UnknownKind::Int(_)) => DataType::Int64,
                 DataType::Unknown(UnknownKind::Float) => DataType::Float64,
@@ -126,7 +126,7 @@ fn one(part: Expr, schema: &Schema) -> PolarsResult<Expr> {
             if !fixed {
                 return Ok(call);
             }
-            // What looks at no column is one value for all rows.
+            // An expression without columns is a constant.
             let one = DataFrame::empty_with_height(1).lazy().select([call]).collect()?;
             let value = one.columns().first().map_or(Ok(AnyValue::Null), |column| column.get(0).map(AnyValue::into_static))?;
             lit(Scalar::new(dtype, value))
@@ -138,10 +138,10 @@ fn one(part: Expr, schema: &Schema) -> PolarsResult<Expr> {
             }
             _ => part,
         },
-        // NaN is the greatest of all numbers.
+        // NaN is the greatest number.
         Expr::Agg(AggExpr::Max { ref input, propagate_nans: false }) if dtype(input).is_float() => {
             let nan = lit(f64::NAN).cast(dtype(input));
-            // As a greatest number, which groups are tallied by as well.
+            // As `max` of integers, which [`super::hash_aggregate`] supports too.
             let any = input.as_ref().clone().is_nan().cast(DataType::UInt8).max();
             when(any.eq(lit(1u8))).then(nan).otherwise(part)
         }
@@ -160,13 +160,13 @@ fn one(part: Expr, schema: &Schema) -> PolarsResult<Expr> {
     })
 }
 
-/// A number that does not fit: an error of the statement, with what to write instead.
+/// Overflow error of a statement, with a hint.
 pub(super) fn too_large(what: impl std::fmt::Display) -> PolarsError {
     let error = Error::usage("a number of the query has more than 64 bits").because(what.to_string());
     fault(&error.hint("compute with fractions: sum(CAST(x AS DOUBLE)), CAST(x AS DOUBLE) * 4"))
 }
 
-/// Sums of whole numbers in `dtype`, or an error where one does not fit.
+/// Casts integer sums to `dtype`, or fails on overflow.
 fn narrowed(dtype: DataType) -> UserDefinedFunction {
     let of = dtype.clone();
     let values = move |columns: &mut [Column]| -> PolarsResult<Column> {
@@ -185,7 +185,7 @@ fn narrowed(dtype: DataType) -> UserDefinedFunction {
     function
 }
 
-/// A function of two columns of `dtype` that gives such a one, or an error where the result is none.
+/// Checked binary operation on two columns of `dtype` with a result of that type; fails on overflow.
 fn computed(kind: Arithmetic, dtype: DataType) -> UserDefinedFunction {
     let of = dtype.clone();
     let values = move |columns: &mut [Column]| -> PolarsResult<Column> {
@@ -201,7 +201,7 @@ fn computed(kind: Arithmetic, dtype: DataType) -> UserDefinedFunction {
     function
 }
 
-/// Rows of two columns, of which one may stand for all.
+/// Number of rows of two columns, of which one may be broadcast.
 fn rows(left: &Column, right: &Column) -> usize {
     if left.len() == 1 { right.len() } else { left.len() }
 }

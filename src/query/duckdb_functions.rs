@@ -1,5 +1,5 @@
-//! Functions of DuckDB that the engine lacks, for times, texts, lists and rows that hold the greatest or smallest value. Named and
-//! meant as there; nulls give nulls.
+//! DuckDB functions that the engine lacks: dates, text, lists, `arg_min`/`arg_max` and regression. Names and semantics are
+//! DuckDB's; null arguments give null.
 
 use chrono::{DateTime, Datelike, NaiveDate, NaiveDateTime};
 use polars::prelude::udf::UserDefinedFunction;
@@ -10,23 +10,23 @@ use sha2::{Digest, Sha256};
 
 use super::spatial_functions;
 
-/// What a function takes and gives.
+/// Signature and implementation of a function.
 #[derive(Clone, Copy)]
 struct Function {
     name: &'static str,
-    /// Arguments at the least and at the most.
+    /// Minimum and maximum number of arguments.
     takes: (usize, usize),
-    /// The argument that gives the result its name.
+    /// Index of the argument after which the result is named.
     names: usize,
     gives: Gives,
-    /// One result for all rows.
+    /// True for an aggregate.
     aggregates: bool,
     run: fn(&[Column]) -> PolarsResult<Column>,
 }
 
 #[derive(Clone, Copy)]
 enum Gives {
-    /// The type of this argument.
+    /// The type of the argument with this index.
     Like(usize),
     Number,
     Whole,
@@ -34,9 +34,9 @@ enum Gives {
     Truth,
     Day,
     Time,
-    /// A list of values of the first argument's type.
+    /// List of the first argument's type.
     List,
-    /// The sum of a list's numbers: a whole number of whole ones.
+    /// Element type of a sum over a list: integer for integers, otherwise floating point.
     Sum,
 }
 
@@ -92,17 +92,17 @@ const FUNCTIONS: [Function; 41] = [
     aggregate("min_by", 2, Gives::Like(0), |c| at_extreme(c, false)),
 ];
 
-/// True for the name of a function of this module, in lower case.
+/// True for the lower-case name of a function of this module.
 pub(super) fn is_known(name: &str) -> bool {
     FUNCTIONS.iter().any(|function| function.name == name)
 }
 
-/// All names.
+/// Names of all functions of this module.
 pub(super) fn names() -> impl Iterator<Item = &'static str> {
     FUNCTIONS.iter().map(|function| function.name)
 }
 
-/// The function of that name.
+/// The function with this name.
 pub(super) fn function(name: &str) -> Option<UserDefinedFunction> {
     let found = *FUNCTIONS.iter().find(|function| function.name == name)?;
     let values = move |columns: &mut [Column]| -> PolarsResult<Column> {
@@ -141,20 +141,20 @@ pub(super) fn function(name: &str) -> Option<UserDefinedFunction> {
     Some(function)
 }
 
-/// An argument that is one text for all rows.
+/// A constant text argument.
 fn text_of(columns: &[Column], at: usize) -> PolarsResult<&str> {
     let column = columns[at].str().map_err(|_| polars_err!(InvalidOperation: "argument {} is a text", at + 1))?;
     column.get(0).ok_or_else(|| polars_err!(InvalidOperation: "argument {} is a text", at + 1))
 }
 
-/// An argument that is one number for all rows.
+/// A constant non-negative integer argument.
 fn number_of(columns: &[Column], at: usize) -> PolarsResult<usize> {
     let column = columns[at].cast(&DataType::Int64)?;
     let number = column.i64()?.get(0).and_then(|number| usize::try_from(number).ok());
     number.ok_or_else(|| polars_err!(InvalidOperation: "argument {} is a whole number", at + 1))
 }
 
-/// Times as microseconds since 1970.
+/// Times as microseconds since 1970-01-01 UTC.
 fn micros(column: &Column) -> PolarsResult<Int64Chunked> {
     let is_time = column.dtype().is_temporal() || column.dtype().is_null();
     polars_ensure!(is_time, InvalidOperation: "{} is no time; write CAST(\"{}\" AS TIMESTAMP)", column.name(), column.name());
@@ -218,8 +218,8 @@ fn date_trunc(columns: &[Column]) -> PolarsResult<Column> {
     of_days.map_or_else(|| cut(times.clone()), Ok)
 }
 
-/// What `of` gives for times, asked only once for each day, on which it may not vary: the calendar costs more than all the rest.
-/// `None` where there are more days than times, or a day does not begin at midnight.
+/// Applies `of` once per distinct day, for functions that are constant within a day: calendar arithmetic dominates the cost. `None`
+/// when there are more days than times, or a day start is out of range.
 fn by_day(times: &Column, of: impl Fn(Column) -> PolarsResult<Column>) -> PolarsResult<Option<Column>> {
     let DataType::Datetime(unit, None) = *times.dtype() else { return Ok(None) };
     let day = 86_400
@@ -233,7 +233,7 @@ fn by_day(times: &Column, of: impl Fn(Column) -> PolarsResult<Column>) -> Polars
     let (Some(first), Some(last)) = (instants.min(), instants.max()) else { return Ok(None) };
     let (first, last) = (first.div_euclid(day), last.div_euclid(day));
     let few = usize::try_from(last - first).is_ok_and(|days| days < times.len() / 2);
-    // The first day of all begins before what a time can be.
+    // The start of the first day can be below the minimum timestamp.
     if !few || first.checked_mul(day).is_none() {
         return Ok(None);
     }
@@ -251,7 +251,7 @@ fn by_day(times: &Column, of: impl Fn(Column) -> PolarsResult<Column>) -> Polars
     Ok(Some(instants.apply_values(answer).into_series().cast(times.dtype())?.into_column()))
 }
 
-/// Borders of the unit between two times.
+/// Number of unit boundaries between two times.
 fn date_diff(columns: &[Column]) -> PolarsResult<Column> {
     const DAY: i64 = 86_400_000_000;
     let unit = text_of(columns, 0)?.to_lowercase();
@@ -260,7 +260,7 @@ fn date_diff(columns: &[Column]) -> PolarsResult<Column> {
         "year" => Box::new(move |t| months(t).map(|months| months.div_euclid(12))),
         "quarter" => Box::new(move |t| months(t).map(|months| months.div_euclid(3))),
         "month" => Box::new(months),
-        // 1970 began on a Thursday, weeks begin on Mondays.
+        // 1970-01-01 was a Thursday; weeks start on Monday.
         "week" => Box::new(|t| Some((t.div_euclid(DAY) + 3).div_euclid(7))),
         "day" => Box::new(|t| Some(t.div_euclid(DAY))),
         "hour" => Box::new(|t| Some(t.div_euclid(3_600_000_000))),
@@ -276,7 +276,7 @@ fn date_diff(columns: &[Column]) -> PolarsResult<Column> {
     Ok((0..rows).map(between).collect::<Int64Chunked>().into_column())
 }
 
-/// A part of a text, or a member of a list.
+/// Substring of a text, or element of a list.
 fn contains(columns: &[Column]) -> PolarsResult<Column> {
     let (whole, part) = (&columns[0], &columns[1]);
     if whole.dtype().is_list() {
@@ -292,7 +292,7 @@ fn contains(columns: &[Column]) -> PolarsResult<Column> {
     Ok(found.collect::<BooleanChunked>().into_column())
 }
 
-/// The place of a part in a text, from 1, in characters; 0 where there is none.
+/// 1-based position of a substring in characters; 0 if absent.
 fn text_position(columns: &[Column]) -> PolarsResult<Column> {
     let (whole, part) = (columns[0].str()?, columns[1].str()?);
     let rows = if whole.len() == 1 { part.len() } else { whole.len() };
@@ -304,7 +304,7 @@ fn text_position(columns: &[Column]) -> PolarsResult<Column> {
     Ok((0..rows).map(place).collect::<Int64Chunked>().into_column())
 }
 
-/// The sum of the known members of each list; null where there are none.
+/// Sum of the non-null elements of each list; null when there are none.
 fn list_sum(columns: &[Column]) -> PolarsResult<Column> {
     let lists = columns[0].list()?;
     let too_large = || polars_err!(ComputeError: "a sum does not fit in 64 bits");
@@ -344,7 +344,7 @@ fn regexp_extract(columns: &[Column]) -> PolarsResult<Column> {
 
 fn regexp_replace(columns: &[Column]) -> PolarsResult<Column> {
     let pattern = pattern(columns)?;
-    // Groups are written \1 there and ${1} here.
+    // DuckDB writes groups as \1, the regex crate as ${1}.
     let groups = Regex::new(r"\\(\d)").map_err(|error| polars_err!(ComputeError: "{error}"))?;
     let by = text_of(columns, 2)?.replace('$', "$$");
     let by = groups.replace_all(&by, "$${$1}").into_owned();
@@ -360,12 +360,12 @@ fn repeat(columns: &[Column]) -> PolarsResult<Column> {
     Ok(columns[0].str()?.iter().map(|text| text.map(|text| text.repeat(count))).collect::<StringChunked>().into_column())
 }
 
-/// A whole number of an argument in this row; one row stands for all.
+/// Integer argument at `row`; a column of one row is broadcast.
 fn whole_at(column: &Int64Chunked, row: usize) -> Option<i64> {
     column.get(if column.len() == 1 { 0 } else { row })
 }
 
-/// The arguments as whole numbers, and the rows that they are for.
+/// The arguments as integers, and the number of rows.
 fn all_whole(columns: &[Column]) -> PolarsResult<(Vec<Int64Chunked>, usize)> {
     let rows = columns.iter().map(Column::len).find(|&length| length != 1).unwrap_or(1);
     let whole = |column: &Column| Ok(column.cast(&DataType::Int64)?.i64()?.clone());
@@ -382,7 +382,7 @@ fn day_of(parts: &[Int64Chunked], row: usize) -> PolarsResult<Option<NaiveDate>>
 
 fn make_date(columns: &[Column]) -> PolarsResult<Column> {
     let (parts, rows) = all_whole(columns)?;
-    // Days are counted from 1970 on.
+    // Arrow dates count days from 1970-01-01.
     let day = |row: usize| Ok(day_of(&parts, row)?.map(|day| day.num_days_from_ce() - 719_163));
     Ok((0..rows).map(day).collect::<PolarsResult<Int32Chunked>>()?.into_series().cast(&DataType::Date)?.into_column())
 }
@@ -410,7 +410,7 @@ fn sha256(columns: &[Column]) -> PolarsResult<Column> {
     Ok(columns[0].str()?.iter().map(|text| text.map(digest)).collect::<StringChunked>().into_column())
 }
 
-/// Elements of each list from one place to another, both within, counted from 1, or from the end where they are negative.
+/// Slice of each list: 1-based positions, both included, negative ones counted from the end.
 fn list_slice(columns: &[Column]) -> PolarsResult<Column> {
     let lists = columns[0].list()?;
     let (bounds, _) = all_whole(&columns[1..])?;
@@ -426,7 +426,7 @@ fn list_slice(columns: &[Column]) -> PolarsResult<Column> {
     Ok((0..rows).map(slice).collect::<ListChunked>().into_series().cast(columns[0].dtype())?.into_column())
 }
 
-/// The type that all values can have.
+/// Common supertype.
 fn common(types: &[DataType]) -> PolarsResult<DataType> {
     let known: Vec<&DataType> = types.iter().filter(|dtype| !dtype.is_null()).collect();
     let Some(first) = known.first() else { return Ok(DataType::Null) };
@@ -451,8 +451,7 @@ fn list_value(columns: &[Column]) -> PolarsResult<Column> {
     Ok(lists.into_series().cast(&DataType::List(Box::new(dtype)))?.into_column())
 }
 
-/// A function of lists that computes `body`, an expression of the engine over the element `x`, for each element; `keeps` has only
-/// those elements stay for which it is true.
+/// List function that evaluates `body`, an engine expression over the element `x`, per element; with `keeps`, filters by it.
 pub(super) fn of_elements(name: &str, body: String, keeps: bool) -> UserDefinedFunction {
     let computed = move |elements: Series| -> PolarsResult<LazyFrame> {
         let frame = DataFrame::new(elements.len(), vec![elements.with_name("x".into()).into_column()])?;
@@ -500,7 +499,7 @@ pub(super) fn of_elements(name: &str, body: String, keeps: bool) -> UserDefinedF
     function
 }
 
-/// Moments of the pairs of numbers that are both known.
+/// Moments of (x, y) pairs in which both are non-null.
 struct Pairs {
     count: f64,
     mean_x: f64,
@@ -528,7 +527,7 @@ impl Pairs {
     }
 }
 
-/// A number of the pairs of `y` and `x`.
+/// A regression aggregate of `y` and `x`.
 fn pairs(columns: &[Column], of: impl Fn(Pairs) -> Option<f64>) -> PolarsResult<Column> {
     let (y, x) = (columns[0].cast(&DataType::Float64)?, columns[1].cast(&DataType::Float64)?);
     let known: Vec<(f64, f64)> = y.f64()?.iter().zip(x.f64()?.iter()).filter_map(|(y, x)| y.zip(x)).collect();
@@ -546,7 +545,7 @@ fn product(columns: &[Column]) -> PolarsResult<Column> {
     Ok([known.then(|| numbers.iter().flatten().product())].into_iter().collect::<Float64Chunked>().into_column())
 }
 
-/// The first argument in the row where the second is greatest or smallest.
+/// `arg_max` (`greatest`) or `arg_min`: the first argument where the second is extreme.
 fn at_extreme(columns: &[Column], greatest: bool) -> PolarsResult<Column> {
     let order = SortOptions { descending: greatest, nulls_last: true, ..SortOptions::default() };
     let first = columns[1].as_materialized_series().arg_sort(order).get(0);

@@ -1,5 +1,5 @@
-//! Filters as plain data, and what they mean: which column, which rows. The semantics are those of the Python reader, except
-//! that a box whose west is greater than its east goes across the antimeridian, and that ranges of time may be open.
+//! Filters (bounding box, time range, SQL condition) as plain data, and their predicates. Semantics are those of the Python reader,
+//! except that a box with west > east crosses the antimeridian, and that time ranges may be open.
 
 use chrono::{DateTime, NaiveDate, NaiveDateTime};
 use polars::prelude::*;
@@ -12,60 +12,62 @@ use crate::model::{FieldSpec, dtype_name};
 
 type ArrowType = arrow::datatypes::DataType;
 
-/// Columns that a box looks at, best first (§7.1.1).
+/// Default geometry columns of a bounding box, in order of preference (§7.1.1).
 const GEOMETRIES: [&str; 3] = ["istac:geometry", "stac:centroid", "istac:centroid"];
-/// Columns that a range of time looks at, best first.
+/// Default time columns of a time range, in order of preference.
 const TIMES: [&str; 2] = ["istac:time_start", "stac:time_start"];
-/// Days from year 1 to 1970.
+/// Days from 0001-01-01 to 1970-01-01, as `chrono` counts them.
 const EPOCH_DAYS: i32 = 719_163;
 
-/// One step: rows of `level` that meet every condition stay, with their ancestors and all that lies below them.
+/// One filter: keeps rows of `level` that satisfy every condition, their ancestors and their descendants.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Filter {
-    /// West, south, east, north in degrees; touching counts, and west greater than east crosses the antimeridian.
+    /// `[west, south, east, north]` in degrees, edges included; west > east crosses the antimeridian.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bbox: Option<[f64; 4]>,
-    /// A column of WKB geometries; found by its usual names when absent.
+    /// WKB geometry column; `None` selects a default column.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub geometry_column: Option<String>,
-    /// `a/b`, `../b`, `a/..` or one day; days count, times of day do not, both ends are within.
+    /// `a/b`, `../b`, `a/..` or one day. Whole days in UTC, both ends included.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub datetime: Option<String>,
-    /// A column of times; found by its usual names when absent.
+    /// Time column; `None` selects a default column.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub time_column: Option<String>,
-    /// A condition in SQL on the columns of the level.
+    /// SQL condition on the columns of the level.
     #[serde(rename = "where", skip_serializing_if = "Option::is_none")]
     pub condition: Option<String>,
-    /// The level whose rows are looked at.
+    /// Level that the filter applies to.
     pub level: usize,
 }
 
 impl Filter {
-    /// Only a box, on level 0.
+    /// A bounding box on level 0.
     pub fn bbox(bbox: [f64; 4]) -> Self {
         Self { bbox: Some(bbox), ..Self::default() }
     }
 
-    /// Only a range of time, on level 0.
+    /// A time range on level 0.
     pub fn datetime(range: impl Into<String>) -> Self {
         Self { datetime: Some(range.into()), ..Self::default() }
     }
 
-    /// Only a condition in SQL, on level 0.
+    /// An SQL condition on level 0.
     pub fn condition(sql: impl Into<String>) -> Self {
         Self { condition: Some(sql.into()), ..Self::default() }
     }
 
-    /// The same on another level.
+    /// The same filter on another level.
     pub fn at_level(mut self, level: usize) -> Self {
         self.level = level;
         self
     }
 
-    /// Box and time as one condition on the level's columns; `None` when it has neither. Unknown columns, impossible boxes and
-    /// ranges are errors that say what is allowed.
+    /// Predicate of box and time range; `None` when neither is set.
+    ///
+    /// # Errors
+    /// [`crate::error::Kind::Usage`] for an unknown level or column, or an invalid box or range; the hint states what is allowed.
     pub(super) fn predicate(&self, tables: &Tables) -> Result<Option<Expr>> {
         let count = tables.levels.len();
         if self.level >= count {
@@ -75,14 +77,14 @@ impl Filter {
         let columns = tables.stored_columns(self.level);
         let space = self.bbox.map(|bbox| self.in_box(bbox, &columns)).transpose()?;
         let time = self.datetime.as_ref().map(|range| self.in_range(range, &columns)).transpose()?;
-        // Times are compared first: they are cheaper.
+        // Times first: they are cheaper to compare.
         Ok([time, space].into_iter().flatten().reduce(|a, b| a.and(b)))
     }
 
     fn in_box(&self, bbox: [f64; 4], columns: &[FieldSpec]) -> Result<Expr> {
         check_box(bbox)?;
         let field = chosen(columns, self.geometry_column.as_deref(), &GEOMETRIES, "geometry", self.level)?;
-        // Older generations write points as text.
+        // Older TACO versions store points as text.
         let text = is_text(&field.dtype);
         if !text && !matches!(field.dtype, ArrowType::Binary | ArrowType::LargeBinary | ArrowType::BinaryView) {
             let summary = format!("column {} is {}, not WKB geometries", field.name, dtype_name(&field.dtype));
@@ -111,7 +113,7 @@ impl Filter {
             ArrowType::Timestamp(TimeUnit::Nanosecond, _) => 86_400_000_000_000,
             ArrowType::Date32 => 1,
             text if is_text(text) => return Ok(texts_in_range(&field.name, first, last)),
-            // Older generations count seconds since 1970, in columns whose names say that they hold a time.
+            // Older TACO versions store Unix seconds, in columns recognised by name.
             ArrowType::Float64 | ArrowType::Float32 | ArrowType::Int64 | ArrowType::Int32 if names_a_time(&field.name) => {
                 return Ok(seconds_in_range(&field.name, first, last));
             }
@@ -120,8 +122,8 @@ impl Filter {
                 return Err(Error::usage(summary).hint("name a column of timestamps, dates or ISO 8601 text"));
             }
         };
-        // Bounds have the column's type, so that the statistics of a file can be asked; the number behind a time is that of UTC
-        // whatever its zone, so that days are ranges of numbers.
+        // Bounds have the column's type, so that Parquet statistics apply. Timestamps are stored in UTC whatever their zone, so
+        // days are ranges of integers.
         let empty = super::arrow_convert::series(&field.name, &field.dtype, Vec::new())
             .map_err(|error| Error::unsupported(format!("column {} can't be filtered", field.name)).because(error.to_string()))?;
         let bound = |day: i32| match per_day {
@@ -158,7 +160,7 @@ fn texts_in_range(name: &str, first: Option<i32>, last: Option<i32>) -> Expr {
     col(name).map(within, output)
 }
 
-/// The column that was asked for, or the first of the usual ones.
+/// The requested column, or the first default column that exists.
 fn chosen<'a>(columns: &'a [FieldSpec], asked: Option<&str>, usual: &[&str], what: &str, level: usize) -> Result<&'a FieldSpec> {
     let find = |name: &str| columns.iter().find(|field| field.name == name);
     match asked {
@@ -173,7 +175,7 @@ fn chosen<'a>(columns: &'a [FieldSpec], asked: Option<&str>, usual: &[&str], wha
     }
 }
 
-/// Latitudes and longitudes have bounds; a box that breaks them is a slip of order or of unit.
+/// Checks that a box is finite, ordered and within the bounds of longitude and latitude.
 fn check_box([west, south, east, north]: [f64; 4]) -> Result<()> {
     let fault = if [west, south, east, north].iter().any(|number| !number.is_finite()) {
         "is not finite".to_owned()
@@ -190,7 +192,7 @@ fn check_box([west, south, east, north]: [f64; 4]) -> Result<()> {
         .hint("write west,south,east,north in degrees; west greater than east goes across the antimeridian"))
 }
 
-/// First and last day since 1970, both within; `None` where the range is open.
+/// First and last day since 1970-01-01, inclusive; `None` where the range is open.
 fn parse_range(text: &str) -> Result<(Option<i32>, Option<i32>)> {
     let fault = |what: String| {
         Error::usage(what).hint("write 2021-01-01/2021-12-31, 2021-01-01/.., ../2021-12-31, or one day as 2021-01-01")
@@ -215,7 +217,7 @@ fn parse_range(text: &str) -> Result<(Option<i32>, Option<i32>)> {
     Ok((first.map(|t| days(t.date())), last.map(|t| days(t.date()))))
 }
 
-/// ISO 8601 as people write it, in UTC; without a zone it is UTC.
+/// Parses common ISO 8601 forms to UTC; a time without a zone is UTC.
 pub fn parse_time(text: &str) -> Option<NaiveDateTime> {
     let text = text.replacen(' ', "T", 1);
     if let Ok(time) = DateTime::parse_from_rfc3339(&text) {
@@ -245,7 +247,7 @@ fn days(day: NaiveDate) -> i32 {
     day.num_days_from_ce() - EPOCH_DAYS
 }
 
-/// `stac:time_start`, `datetime`, `date`: a number in another column is no time.
+/// True for column names that denote a time (`stac:time_start`, `datetime`, `date`); numbers in other columns are not times.
 fn names_a_time(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
     name.contains("time") || name.contains("date")

@@ -1,5 +1,4 @@
-//! Tables as lazy frames: scans of Parquet bytes, the path column, `data`, the flat views, and what filters leave of them.
-//! Nothing is computed here.
+//! Tables as lazy frames: level scans, the GDAL path column, `data`, flat views, and filtered rows. Nothing is computed here.
 
 use std::collections::BTreeMap;
 
@@ -15,20 +14,23 @@ use crate::error::{Error, Result};
 use crate::jobs::JobContext;
 use crate::model::PAD_PREFIX;
 
-/// Row numbers within a part, of levels without `internal:current_id`; never shown.
+/// Internal column: row number within a part, for levels without `internal:current_id`.
 const ROW: &str = "__row";
 
-/// Places of rows in their table; never shown.
+/// Internal column: row number in the level's table.
 const PLACE: &str = "__place";
 
-/// What the filters left: whole rows of the levels that they reached, level 0 first. Without filters nothing is in here.
+/// Filtered rows of the levels that filters affect; empty without filters.
 pub(super) struct Views<'a> {
     tables: &'a Tables,
     kept: BTreeMap<usize, LazyFrame>,
 }
 
 impl<'a> Views<'a> {
-    /// Composes the filters one after the other. Nothing is read but what a condition's columns need when it is collected.
+    /// Applies the filters in order. Lazy: collecting reads only the columns of the conditions and of the result.
+    ///
+    /// # Errors
+    /// [`crate::error::Kind::Usage`] for a filter on an unknown level or column, or with an invalid box, range or condition.
     pub fn new(tables: &'a Tables, filters: &[Filter], ctx: &JobContext) -> Result<Self> {
         let mut views = Self { tables, kept: BTreeMap::new() };
         for filter in filters {
@@ -42,7 +44,7 @@ impl<'a> Views<'a> {
                 frame = with_condition(frame, condition)?;
             }
             views.kept.insert(filter.level, frame.clone());
-            // Ancestors stay while a descendant does.
+            // A row stays while one of its descendants does.
             for depth in (0..filter.level).rev() {
                 let above = views.start(depth, ctx)?;
                 let parents = frame.select(
@@ -56,7 +58,7 @@ impl<'a> Views<'a> {
         Ok(views)
     }
 
-    /// What is below a row that went away goes as well, so that every level tells the same.
+    /// Removes descendants of removed rows, so that all levels are consistent.
     fn settle(&mut self, ctx: &JobContext) -> Result<()> {
         if self.kept.is_empty() {
             return Ok(());
@@ -76,11 +78,11 @@ impl<'a> Views<'a> {
         Ok(())
     }
 
-    /// The rows of a level so far, with row numbers where they are the keys, and without padding.
+    /// Current rows of a level without padding, with row numbers where they are the key.
     fn start(&self, level: usize, ctx: &JobContext) -> Result<LazyFrame> {
         match self.kept.get(&level) {
             Some(frame) => Ok(frame.clone()),
-            // Rows that are counted within their part are counted with padding, which goes afterwards.
+            // Row numbers within a part include padding, which is removed afterwards.
             None if is_counted(self.tables, level) => {
                 let padding = col("id").cast(DataType::String).str().starts_with(lit(PAD_PREFIX)).fill_null(lit(false));
                 let frame = self.level(level, ctx)?;
@@ -90,7 +92,7 @@ impl<'a> Views<'a> {
         }
     }
 
-    /// The rows of a level, padding included unless a filter ran.
+    /// Rows of a level, including padding unless a filter ran.
     fn level(&self, level: usize, ctx: &JobContext) -> Result<LazyFrame> {
         match self.kept.get(&level) {
             Some(frame) => Ok(frame.clone()),
@@ -98,12 +100,12 @@ impl<'a> Views<'a> {
         }
     }
 
-    /// The places of the rows that the filters left of a level; `None` when they did not reach it.
+    /// Row numbers of the rows that filters keep; `None` for levels that no filter affects.
     pub fn places(&self, level: usize) -> Option<LazyFrame> {
         self.kept.get(&level).map(|frame| frame.clone().select([col(PLACE)]))
     }
 
-    /// A frame that gives the rows of one table when it is collected.
+    /// Lazy frame of one table.
     pub fn frame(&self, name: TableName, ctx: &JobContext) -> Result<LazyFrame> {
         let shown = |level: usize, frame: LazyFrame| {
             let names = self.tables.columns(&format!("level{level}")).unwrap_or_default();
@@ -117,7 +119,7 @@ impl<'a> Views<'a> {
     }
 }
 
-/// Rows of `frame` that meet a condition in SQL.
+/// Rows of `frame` that satisfy an SQL condition.
 fn with_condition(mut frame: LazyFrame, condition: &str) -> Result<LazyFrame> {
     let source = Source::alone(condition);
     let tokens = sql_dialect::tokens(&source)?;
@@ -127,7 +129,7 @@ fn with_condition(mut frame: LazyFrame, condition: &str) -> Result<LazyFrame> {
         let tree = sql_dialect::condition(&source, &tokens, &|name| schema.contains(name))?;
         Planner::new(source, &tokens, &|_| Ok(None), &columns).condition(frame, &tree)
     };
-    // The place in a condition is none in the statement: the cause stays behind.
+    // Positions refer to the condition, not the statement, so the cause is dropped.
     condition_of().map_err(|error| {
         let summary = Error::usage(format!("the condition could not be understood: {}", condition.escape_debug()));
         let summary = if error.is_too_large() { Error::too_large(error.summary()) } else { summary.because(error.to_string()) };
@@ -139,12 +141,12 @@ fn with_condition(mut frame: LazyFrame, condition: &str) -> Result<LazyFrame> {
     })
 }
 
-/// True where the key of a row is its number within its part, and no column has it.
+/// True when a row's key is its number within its part, as no column has it.
 fn is_counted(tables: &Tables, level: usize) -> bool {
     !has(tables, level, "internal:current_id") && has(tables, level, "internal:source_file")
 }
 
-/// Adds [`ROW`] where it is the key.
+/// Adds [`ROW`] if it is the key.
 fn numbered(tables: &Tables, level: usize, frame: LazyFrame) -> Result<LazyFrame> {
     if !is_counted(tables, level) {
         return Ok(frame);
@@ -154,7 +156,7 @@ fn numbered(tables: &Tables, level: usize, frame: LazyFrame) -> Result<LazyFrame
     Ok(frame.with_columns([(number.cast(DataType::Int64) - lit(1i64)).alias(ROW)]))
 }
 
-/// Rows of `frame` whose key is among `keys`, in their order. `keys` has the key, then the source file where it counts.
+/// Semi join: rows of `frame` whose key is in `keys`, in order. `keys` has the key and, with `by_source`, the source file.
 fn semi(frame: LazyFrame, key: Expr, keys: LazyFrame, by_source: bool) -> LazyFrame {
     let (mut left, mut right) = (vec![key], vec![col(KEY)]);
     if by_source {
@@ -185,7 +187,7 @@ fn parent_key(tables: &Tables, level: usize) -> Result<Expr> {
     Err(Error::format(summary).hint("filter level 0, or query the level by itself"))
 }
 
-/// True where a level and the one above it count rows in each source file.
+/// True when a level and its parent level number rows per source file.
 fn by_source(tables: &Tables, level: usize) -> bool {
     has(tables, level, "internal:source_file") && has(tables, level - 1, "internal:source_file")
 }
@@ -194,7 +196,7 @@ fn source(tables: &Tables, level: usize) -> Option<Expr> {
     has(tables, level, "internal:source_file").then(|| col("internal:source_file").alias(SOURCE))
 }
 
-/// The level's columns, its path, and the rows' places under [`PLACE`].
+/// The level's columns, its GDAL path, and row numbers in [`PLACE`].
 fn level_frame(tables: &Tables, level: usize, hide_padding: bool, ctx: &JobContext) -> Result<LazyFrame> {
     let (rows, positions) = match &tables.levels[level] {
         Level::Parquet { groups, positions, .. } => (Rows::Parquet(groups.clone()), positions.clone()),
@@ -204,7 +206,7 @@ fn level_frame(tables: &Tables, level: usize, hide_padding: bool, ctx: &JobConte
     let scan = LevelScan::new(rows, positions, PLACE, hide_padding, ctx).and_then(LevelScan::frame).map_err(unfit)?;
     Ok(match vsi_column(tables, level) {
         Some(path) => {
-            // A path that a writer stored is of the place where it was written.
+            // A stored GDAL path refers to the location at writing time, so it is recomputed.
             let stored = tables.stored_columns(level);
             let others = stored.iter().filter(|field| field.name != VSI).map(|field| col(field.name.as_str()));
             scan.select(std::iter::once(col(PLACE)).chain(others).chain([path]).collect::<Vec<_>>())
@@ -213,7 +215,7 @@ fn level_frame(tables: &Tables, level: usize, hide_padding: bool, ctx: &JobConte
     })
 }
 
-/// GDAL's path to each row: FOLDER rows lead to their `__meta__`, as the Python reader has it.
+/// GDAL path of each row. FOLDER rows point to their `__meta__`, as in the Python reader.
 fn vsi_column(tables: &Tables, level: usize) -> Option<Expr> {
     if !tables.has_vsi(level) {
         return None;
@@ -277,7 +279,7 @@ fn parent(level: usize) -> String {
     format!("__parent{level}")
 }
 
-/// A level with its columns called `l1:…`, its key and its parent's key.
+/// A level with columns `l1:…`, its key and its parent's key.
 fn keyed_frame(views: &Views, level: usize, ctx: &JobContext) -> Result<LazyFrame> {
     let tables = views.tables;
     let frame = views.level(level, ctx)?;

@@ -1,6 +1,6 @@
-//! FROM: tables, subqueries and lists joined into one frame in which every column has its own name. Conditions of outer joins that
-//! look at one side alone filter that side; other conditions of theirs than equalities are refused, since the engine would take the
-//! join for an inner one.
+//! FROM: joins tables, subqueries and unnested lists into one frame with unique column names. In outer joins, conditions on one
+//! side become filters of that side; conditions other than equalities between the sides are refused, since the engine would run an
+//! inner join.
 
 use std::collections::HashSet;
 use std::ops::ControlFlow;
@@ -19,7 +19,7 @@ use super::scope::{Column, Relation, Scope, UniqueNames};
 use super::select_plan::{Ctes, Planner, conjuncts};
 use crate::error::{Error, Result};
 
-/// The tables of a FROM as one frame.
+/// A FROM clause as one frame.
 pub(super) struct Joined {
     pub frame: LazyFrame,
     pub relations: Vec<Relation>,
@@ -46,20 +46,20 @@ impl Joined {
 }
 
 impl Planner<'_> {
-    /// The rows of a FROM. Equalities of `conditions`, those of WHERE, by which an inner join can be made, are taken out of them.
+    /// Plans a FROM clause. Equalities in `conditions` (those of WHERE) that can serve as inner-join keys are removed from it.
     ///
     /// # Errors
-    /// Unknown tables, joins that the engine can't make.
+    /// [`crate::error::Kind::Usage`] for unknown tables and unsupported joins.
     pub fn from(&self, from: &[TableWithJoins], conditions: &mut Vec<Expr>, ctes: &Ctes) -> Result<Joined> {
         let Some((first, others)) = from.split_first() else {
-            // One row without columns.
+            // A single row, for SELECT without FROM.
             let one = df!("__one" => [true]).map_err(|error| Planner::engine_error(&error))?;
             return Ok(Joined { frame: one.lazy(), relations: Vec::new() });
         };
         let extends_left = |table: &TableWithJoins| {
             table.joins.iter().any(|join| matches!(kind_of(&join.join_operator), Some(Kind::Right | Kind::Full)))
         };
-        // Rows that an outer join adds are not those that WHERE compares.
+        // WHERE applies after an outer join adds its rows, so its equalities can't be join keys.
         let mut none = Vec::new();
         let conditions = if from.iter().any(extends_left) { &mut none } else { conditions };
         let mut joined = self.tables(first, conditions, ctes)?;
@@ -148,7 +148,7 @@ impl Planner<'_> {
         Err(self.source.locate(error.hint(format!("tables: {}", names().collect::<Vec<_>>().join(", "))), name.span()))
     }
 
-    /// The table of a name that is not qualified, for `TABLE data`.
+    /// The table with an unqualified name, for `TABLE data`.
     pub(super) fn plain_table(&self, name: &str, ctes: &Ctes) -> Result<LazyFrame> {
         self.table_named(&ObjectName::from(Ident::new(name)), ctes).map(|(frame, _)| frame)
     }
@@ -166,7 +166,7 @@ impl Planner<'_> {
         Ok(Joined { frame, relations: vec![Relation { alias, columns: columns.collect() }] })
     }
 
-    /// The frame with the names that stand behind an alias, `AS t(a, b)`.
+    /// Renames columns as in `AS t(a, b)`.
     pub(super) fn renamed(&self, mut frame: LazyFrame, alias: &TableAlias) -> Result<LazyFrame> {
         if alias.columns.is_empty() {
             return Ok(frame);
@@ -249,7 +249,7 @@ impl Planner<'_> {
             }
         }
         if kind == Kind::Inner {
-            // What WHERE has be equal joins as well.
+            // Equalities of WHERE are join keys too.
             conditions.retain(|condition| {
                 let mut binder = Binder::new(self, &scope, ctes, &[]);
                 let plain = !matches!(condition, Expr::InSubquery { .. } | Expr::Exists { .. });
@@ -322,7 +322,7 @@ impl Planner<'_> {
         Ok(())
     }
 
-    /// Renames columns of the right that the left has too.
+    /// Renames columns of the right side that the left side also has.
     fn keep_apart(&self, left: &Joined, right: &mut Joined) {
         let mut used = left.names();
         if !right.names().iter().any(|name| used.contains(name)) {
@@ -343,7 +343,7 @@ impl Planner<'_> {
         right.frame = right.frame.clone().select(shown);
     }
 
-    /// Columns that both sides have, which are found without their table once.
+    /// Columns of both sides (USING, NATURAL), which unqualified names find once.
     fn shared(
         &self,
         left: &mut Joined,
@@ -372,7 +372,7 @@ impl Planner<'_> {
         Ok(pairs)
     }
 
-    /// The frame with its join keys as columns.
+    /// Adds computed join keys as columns.
     fn keys(&self, frame: LazyFrame, sides: &[Expr]) -> Result<(LazyFrame, Vec<polars::prelude::Expr>)> {
         let mut computed = Vec::new();
         let mut on = Vec::with_capacity(sides.len());
@@ -389,7 +389,7 @@ impl Planner<'_> {
         Ok((self.with(frame, &computed)?, on))
     }
 
-    /// Takes the lists of a column apart: a row for each element.
+    /// Unnests a list column: one row per element.
     fn unnest(&self, joined: &mut Joined, alias: Option<&TableAlias>, list: &[Expr], keeps_empty: bool, ctes: &Ctes) -> Result<()> {
         let [list] = list else {
             let error = Error::usage("UNNEST takes one list").hint("CROSS JOIN UNNEST(a) AS t(x)");
@@ -410,7 +410,7 @@ impl Planner<'_> {
     }
 }
 
-/// A row for each element of a list; without `keeps_empty`, rows whose list is empty or missing go away.
+/// One row per list element; with `keeps_empty`, empty and null lists keep one row with null.
 pub(super) fn exploded(frame: LazyFrame, column: &str, keeps_empty: bool) -> LazyFrame {
     let frame = match keeps_empty {
         true => frame,
@@ -450,7 +450,7 @@ fn constraint_of(operator: &JoinOperator) -> Option<&JoinConstraint> {
     }
 }
 
-/// The list that UNNEST takes apart, and what it is called.
+/// Argument and alias of UNNEST.
 fn list_of(factor: &TableFactor) -> Option<(Option<&TableAlias>, Vec<Expr>)> {
     match factor {
         TableFactor::UNNEST { alias, array_exprs, .. } => Some((alias.as_ref(), array_exprs.clone())),
@@ -471,7 +471,7 @@ fn unequal(summary: String) -> Error {
     Error::usage(summary).hint(hint)
 }
 
-/// An expression without the brackets around it.
+/// Removes enclosing parentheses.
 pub(super) fn unwrapped(expr: &Expr) -> &Expr {
     match expr {
         Expr::Nested(inner) => unwrapped(inner),
@@ -487,7 +487,7 @@ fn has_subquery(expr: &Expr) -> bool {
     found.is_break()
 }
 
-/// True when a bound expression looks at one of these columns.
+/// True when a bound expression uses one of these columns.
 fn looks_at(expr: &Expr, columns: &HashSet<String>) -> bool {
     let found = visit_expressions(expr, |part| match part {
         Expr::Identifier(ident) if columns.contains(&ident.value) => ControlFlow::Break(()),
@@ -496,7 +496,7 @@ fn looks_at(expr: &Expr, columns: &HashSet<String>) -> bool {
     found.is_break()
 }
 
-/// The sides of an equality between the tables, that of the left first.
+/// Both sides of an equality between the tables, the left table's first.
 fn equality(expr: &Expr, left: &HashSet<String>, right: &HashSet<String>) -> Option<(Expr, Expr)> {
     let Expr::BinaryOp { left: one, op: BinaryOperator::Eq, right: other } = unwrapped(expr) else { return None };
     let sides = |expr: &Expr| (looks_at(expr, left), looks_at(expr, right));

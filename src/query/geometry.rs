@@ -1,5 +1,5 @@
-//! Geometries between WKB, WKT and `geo`, and boxes. Everything that a file may claim is held against the bytes that are there
-//! before a vector grows; coordinates that are not finite make a geometry unreadable. Must never panic on any bytes.
+//! Converts between WKB, WKT and `geo` geometries, and tests bounding boxes. Counts are checked against the available bytes before
+//! allocation; non-finite coordinates make a geometry invalid. Never panics on any input.
 
 use std::fmt::Write as _;
 
@@ -8,16 +8,16 @@ use geo::{
     Coord, Geometry, GeometryCollection, Intersects, LineString, MultiLineString, MultiPoint, MultiPolygon, Point, Polygon, Rect,
 };
 
-/// Geometries inside geometries; deeper ones are damage.
+/// Maximum nesting of geometry collections.
 const NESTING: u8 = 8;
 
-/// Boxes with their edges; two where one crosses the antimeridian.
+/// Closed bounding boxes; two when one crosses the antimeridian.
 #[derive(Clone, Debug)]
 pub(super) struct Boxes(Vec<Rect>);
 
 impl Boxes {
-    /// West, south, east, north in degrees; west greater than east goes across the antimeridian, and so does what a box around a
-    /// place near it has beyond 180 degrees.
+    /// From `[west, south, east, north]` in degrees. A box crosses the antimeridian when west > east, or when it extends beyond
+    /// ±180 degrees.
     pub fn new([west, south, east, north]: [f64; 4]) -> Self {
         let one = |west: f64, east: f64| Rect::new(Coord { x: west, y: south }, Coord { x: east, y: north });
         if west > east {
@@ -33,7 +33,7 @@ impl Boxes {
         Self(boxes)
     }
 
-    /// True when the geometry touches a box; never for damaged bytes.
+    /// True when the geometry intersects a box; false for invalid WKB.
     pub fn touch(&self, wkb: &[u8]) -> bool {
         match wkb_point(wkb) {
             Some((x, y)) => self.0.iter().any(|b| x >= b.min().x && x <= b.max().x && y >= b.min().y && y <= b.max().y),
@@ -42,7 +42,7 @@ impl Boxes {
     }
 }
 
-/// Little-endian WKB.
+/// Encodes a geometry as little-endian WKB.
 pub fn write(geometry: &Geometry) -> Vec<u8> {
     let mut out = Vec::new();
     put(geometry, &mut out);
@@ -109,7 +109,7 @@ fn put(geometry: &Geometry, out: &mut Vec<u8>) {
     }
 }
 
-/// The geometry as WKT.
+/// Formats a geometry as WKT.
 pub(super) fn to_text(geometry: &Geometry) -> String {
     fn coords(line: &LineString) -> String {
         let each: Vec<String> = line.0.iter().map(|c| format!("{} {}", c.x, c.y)).collect();
@@ -144,7 +144,7 @@ pub(super) fn to_text(geometry: &Geometry) -> String {
     out
 }
 
-/// WKT as people write it: any case, two coordinates, MULTIPOINT with or without inner brackets. `None` when it is none.
+/// Parses two-dimensional WKT: any case, MULTIPOINT with or without inner parentheses. `None` for invalid text.
 pub(super) fn from_text(text: &str) -> Option<Geometry> {
     let mut words = Words { rest: text.trim() };
     let geometry = words.geometry(NESTING)?;

@@ -1,6 +1,6 @@
-//! The groups of one row group in one pass: keys become small numbers, and counts, sums and bounds are kept in arrays that these
-//! number. Texts that repeat are recognised by where they lie, before they are compared. What does not fit is left to the engine;
-//! nothing here knows of files or plans.
+//! Hash aggregation of one row group in one pass: key values map to dense group numbers, which index arrays of counts, sums, minima
+//! and maxima. Repeated strings are recognised by their Arrow view before they are compared. For unsupported types and high
+//! cardinality the caller uses the engine's GROUP BY. No plans, no IO.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -9,44 +9,44 @@ use polars::prelude::*;
 
 use super::scan::{Numbered, leaves};
 
-/// Groups in a row group, as a part of its rows, from which on it does not pay.
+/// Aggregation per row group pays only while groups are fewer than 1/4 of the rows.
 pub(super) const MANY: usize = 4;
 
-/// Combinations of the values of several keys that are still numbered by a table.
+/// Maximum size of the table that maps combinations of two keys' groups to a group.
 const MOST_COMBINATIONS: usize = 1 << 20;
 
-/// Values that are remembered with their number; a power of two.
+/// Entries of the cache from value to group; a power of two.
 const REMEMBERED: usize = 256;
 
-/// Where a value is remembered.
+/// Cache slot of a value.
 fn place(bits: u64) -> usize {
     (bits.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 56) as usize % REMEMBERED
 }
 
-/// What is told of the rows of each group.
+/// An aggregate per group.
 pub(super) enum Measure {
-    /// Their number.
+    /// `count(*)`.
     Rows,
-    /// The number of those where this is known.
+    /// `count(x)`: non-null values.
     Known(Expr),
-    /// The sum of this.
+    /// `sum(x)`.
     Sum(Expr),
-    /// The least of this; NaN only where nothing else is.
+    /// `min(x)`; NaN only if all values are NaN.
     Least(Expr),
-    /// The greatest of this; NaN only where nothing else is.
+    /// `max(x)`; NaN only if all values are NaN.
     Most(Expr),
 }
 
-/// Keys and what is told of their groups.
+/// Keys and aggregates of one GROUP BY.
 pub(super) struct Tally {
-    /// Keys first, then one column for each measure that looks at one.
+    /// The keys, then one input column per measure that has one.
     columns: Vec<Expr>,
     keys: usize,
     measures: Vec<Measure>,
 }
 
 impl Tally {
-    /// `keys` have the names that they shall have in the answer; answers of measures are called by `name` of their place.
+    /// Output columns are the keys, under their own names, then the measures, named by [`Tally::of`].
     pub fn new(keys: &[Expr], measures: Vec<Measure>) -> Self {
         let mut columns = keys.to_vec();
         for (at, measure) in measures.iter().enumerate() {
@@ -57,8 +57,9 @@ impl Tally {
         Self { columns, keys: keys.len(), measures }
     }
 
-    /// One row for each group of `rows`, which are `height` where a key is `numbered`; `None` where there are too many groups or a
-    /// type that is not for here. Keys that come as numbers of texts are not read; two of their groups may be of one text.
+    /// Aggregates `rows` to one row per group. `numbered` has, per key, its dictionary-encoded column of `height` rows, if it has
+    /// one; `name(i)` is the output name of measure `i`. Dictionary keys are not decoded; two groups may share a string. `None`
+    /// when there are too many groups or a type is not supported.
     pub fn of(
         &self,
         rows: LazyFrame,
@@ -76,7 +77,7 @@ impl Tally {
         let most = frame.height() / MANY + 1;
         let mut groups: Option<Groups> = None;
         let mut read = frame.columns().iter();
-        // Keys as they are told: those that were read, and the texts that others are numbers of.
+        // Key columns of the output: decoded ones, and dictionaries.
         let mut keys: Vec<Key> = Vec::with_capacity(self.keys);
         for (at, key) in self.columns.iter().take(self.keys).enumerate() {
             let (found, key) = match numbered.get(at).and_then(Option::as_ref) {
@@ -119,7 +120,7 @@ fn input_name(at: usize) -> PlSmallStr {
 }
 
 impl Measure {
-    /// True when it looks at a column of `schema`, of a type that is for here.
+    /// True when the input is an expression over a column of `schema` with a supported type, or there is no input.
     pub fn fits(&self, schema: &Schema) -> bool {
         let Some(input) = self.input() else { return true };
         let Ok(field) = input.to_field(schema) else { return false };
@@ -142,7 +143,7 @@ impl Measure {
     }
 }
 
-/// Where the values of a key come from.
+/// Source of the values of a key.
 enum Key<'a> {
     Read(&'a Column),
     Texts(PlSmallStr, &'a Numbered),
@@ -160,15 +161,15 @@ impl Key<'_> {
     }
 }
 
-/// The group of each row: numbers from 0 on, in the order in which groups appear.
+/// Group number of each row, numbered from 0 in order of first appearance.
 struct Groups {
     of: Vec<u32>,
-    /// The first row of each group.
+    /// First row of each group.
     firsts: Vec<IdxSize>,
 }
 
 impl Groups {
-    /// The groups of equal values of a key; `None` when there are more than `most`, or the type is not for here.
+    /// Groups of equal values of a key; `None` for more than `most` groups or an unsupported type.
     fn of(key: &Column, most: usize) -> PolarsResult<Option<Self>> {
         let key = key.as_materialized_series();
         Ok(match key.dtype() {
@@ -204,7 +205,7 @@ impl Groups {
         let is_known = (texts.null_count() > 0).then(|| texts.is_not_null());
         let mut is_known = is_known.as_ref().map(|known| known.iter());
         for chunk in texts.downcast_iter() {
-            // A view means a text of this chunk only.
+            // Views refer to buffers of their own chunk.
             let mut remembered = [(0u128, None::<u32>); REMEMBERED];
             for (row, view) in chunk.views().iter().enumerate() {
                 if is_known.as_mut().is_some_and(|known| known.next() == Some(Some(false))) {
@@ -246,7 +247,7 @@ impl Groups {
         Some(groups)
     }
 
-    /// The number of the group of the next row, which has `value`.
+    /// Group number of the next row, whose key is `value`; `None` when there are more than `most` groups.
     fn number<T: Eq + Hash>(&mut self, known: &mut HashMap<T, u32>, value: T, most: usize) -> Option<u32> {
         let next = self.firsts.len() as u32;
         let row = self.of.len() as IdxSize;
@@ -257,7 +258,7 @@ impl Groups {
         (self.firsts.len() <= most).then_some(group)
     }
 
-    /// The groups of rows that are together in both.
+    /// Groups of rows that are in one group in both; `None` for more than `most`.
     fn combined(self, other: &Self, most: usize) -> Option<Self> {
         let width = other.firsts.len();
         let combinations = self.firsts.len().checked_mul(width).filter(|count| *count <= MOST_COMBINATIONS)?;
@@ -278,7 +279,7 @@ impl Groups {
         (groups.firsts.len() <= most).then_some(groups)
     }
 
-    /// One value for each group; `None` for types that are not for here.
+    /// The measure's value per group; `None` for an unsupported type.
     fn told(&self, measure: &Measure, input: Option<&Series>, sizes: &[u64]) -> PolarsResult<Option<Series>> {
         let counts = |counts: Vec<u64>| Some(UInt64Chunked::from_vec(PlSmallStr::EMPTY, counts).into_series());
         let Some(input) = input else { return Ok(counts(sizes.to_vec())) };
@@ -299,10 +300,10 @@ impl Groups {
         })
     }
 
-    /// The least or the greatest value of each group.
+    /// Minimum or maximum per group; `None` for an unsupported type.
     fn extreme(&self, input: &Series, wanted: std::cmp::Ordering) -> PolarsResult<Option<Series>> {
         fn better<T: PartialOrd + Copy>(wanted: std::cmp::Ordering) -> impl Fn(T, T) -> T {
-            // NaN is not itself, and gives way to every number.
+            // `old != old` for NaN, which any value replaces.
             move |old, new| if new.partial_cmp(&old) == Some(wanted) || old.partial_cmp(&old).is_none() { new } else { old }
         }
         let dtype = input.dtype();
@@ -317,7 +318,7 @@ impl Groups {
         found.cast(dtype).map(Some)
     }
 
-    /// The values of each group put together one by one, beginning with `start`, or with the first one.
+    /// Folds the values of each group, starting with `start` or with the first value.
     fn folded<T: PolarsNumericType>(
         &self,
         values: &ChunkedArray<T>,
@@ -350,7 +351,7 @@ impl Groups {
     }
 }
 
-/// How often each group is named.
+/// Occurrences of each group number.
 fn named<'a>(groups: usize, of: impl Iterator<Item = &'a u32>) -> Vec<u64> {
     let mut found = vec![0u64; groups];
     for group in of {
@@ -375,7 +376,7 @@ mod tests {
             "i" => [Some(5i32), Some(6), Some(7), Some(-8), None, None, Some(1), Some(2)],
         )
         .expect("a frame");
-        // Texts of another chunk lie elsewhere; groups are a small part of the rows.
+        // Several chunks with buffers of their own; few groups per row.
         for _ in 0..6 {
             frame = frame.vstack(&frame).expect("stacks");
         }

@@ -1,4 +1,4 @@
-//! The words of a statement that may not be finished, with their bytes, for the editor.
+//! Tokens of a statement, complete or not, with byte ranges, for the editor's highlighting.
 
 use std::ops::Range;
 
@@ -6,29 +6,29 @@ use sqlparser::tokenizer::{Location, Token, Tokenizer, Whitespace};
 
 use super::sql_dialect::DuckDb;
 
-/// What a piece of a statement is.
+/// Kind of a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lexeme {
-    /// A keyword or a name without quotes.
+    /// Keyword or unquoted identifier.
     Word,
-    /// A name in double quotes.
+    /// Quoted identifier.
     Quoted,
-    /// A text in single quotes.
+    /// String literal.
     Text,
-    /// A number.
+    /// Numeric literal.
     Number,
-    /// From `--` to the end of the line, or between `/*` and `*/`.
+    /// Comment: `--` to the end of the line, or `/* … */`.
     Comment,
-    /// Anything else.
+    /// Operator or punctuation.
     Mark,
 }
 
-/// The pieces of a statement in order, as the parser reads them; blanks are left out. Ranges are in bytes. What is not closed goes on
+/// Tokens of a statement in order, as the parser reads them, without whitespace. Ranges are in bytes. An unterminated token extends
 /// to the end.
 pub fn lexemes(sql: &str) -> Vec<(Range<usize>, Lexeme)> {
     let dialect = DuckDb::default();
     let mut tokens = Vec::new();
-    // An error is a quote or a comment that is not closed yet.
+    // The only error is an unterminated quote or comment.
     let _ = Tokenizer::new(&dialect, sql).tokenize_with_location_into_buf(&mut tokens);
     let mut cursor = Cursor { sql, byte: 0, line: 1, column: 1 };
     let mut found = Vec::with_capacity(tokens.len());
@@ -61,7 +61,7 @@ pub fn lexemes(sql: &str) -> Vec<(Range<usize>, Lexeme)> {
     found
 }
 
-/// Finds bytes of places that come one after the other.
+/// Converts ascending locations to byte offsets.
 struct Cursor<'a> {
     sql: &'a str,
     byte: usize,

@@ -1,30 +1,30 @@
-//! SQL over the levels of a dataset. The only module that names polars. Must never touch containers or files: it is given
-//! Parquet bytes or decoded tables, and gives back rows.
+//! SQL over the levels of a dataset. The only module that uses polars. It does not open containers or files: its inputs are Parquet
+//! bytes and decoded tables, its outputs rows.
 //!
-//! Statements mean what they mean to DuckDB 1.4, which researchers use beside this program:
-//! - names: letters of another case are the same, an alias may be used wherever its column would be, unnamed columns are called as
-//!   DuckDB calls them (`count_star()`), duplicates get `_1`;
-//! - numbers: whole numbers that do not fit in 64 bits are errors, `/` gives fractions, `//` and `%` cut towards zero, casts round
+//! Statements have the semantics of DuckDB 1.4:
+//! - names: identifiers are case-insensitive, an alias may be used wherever its column may, unnamed columns get DuckDB's names
+//!   (`count_star()`), duplicates get `_1`;
+//! - numbers: 64-bit integer overflow is an error, `/` is floating-point division, `//` and `%` truncate towards zero, casts round
 //!   half to even, NaN is the greatest number;
-//! - nulls: they come last in every order, comparisons with them are unknown, `NOT IN` too, aggregations pass over them;
-//! - rows: windows with ROWS and RANGE frames, where rows of equal order stand together; subqueries that are values, sets or EXISTS,
-//!   tied to the rows around them by equalities; lists that are empty have no rows to give;
-//! - what is refused names the place and a spelling that works.
+//! - nulls: they sort last in every order, comparisons with them are null, also in `NOT IN`, and aggregates ignore them;
+//! - rows: windows with ROWS and RANGE frames, RANGE including peers; scalar, IN and EXISTS subqueries, correlated by equalities;
+//!   unnesting an empty list gives no rows;
+//! - an unsupported construct is refused with its position and a spelling that works.
 //!
-//! Polars runs them: it is Rust, so that the program stays one file without a second engine in C++; it reads Arrow memory and takes
-//! predicates and projections down to our own scan (`scan`), which reads row groups of a container by ranges; and its expressions
-//! take functions of ours for WKB. Its own SQL differs from DuckDB's in what is listed above, so it is only given statements over
-//! one frame that `select_plan` prints.
+//! Polars executes them: it is Rust, so that the program stays one binary without a second engine in C++; it reads Arrow memory and
+//! pushes predicates and projections down to our own scan (`scan`), which reads row groups of a container by byte range; and its
+//! expressions accept our WKB functions. Its own SQL differs from DuckDB's in the points above, so it only receives the
+//! single-frame statements that `select_plan` prints.
 //!
-//! The way of a statement: `sql_dialect` (tokens, limits, syntax tree) → `select_plan` with `from_clause`, `name_binding`,
-//! `subquery_rewrite` and `window_functions` (plans, SELECT by SELECT) → `duckdb_semantics` (expressions as the engine reads
-//! them) → `duckdb_arithmetic` (numbers) → `top_k` and `partial_aggregation` (row group by row group) → `bounds` (joins that
-//! end) → `output`.
+//! A statement passes through `sql_dialect` (tokens, limits, syntax tree) → `select_plan` with `from_clause`, `name_binding`,
+//! `subquery_rewrite` and `window_functions` (a plan per SELECT) → `duckdb_semantics` (expressions in the engine's spelling) →
+//! `duckdb_arithmetic` (numbers) → `top_k` and `partial_aggregation` (row group by row group) → `bounds` (limits on joins) →
+//! `output`.
 //!
-//! Tables: `level0`, `level1`, …; `data` (level 0 without padding); flat views `l0`, `l1`, … (a level joined with all levels
-//! above it, columns called `l1:id`, `l0:id`). Every level also has `internal:gdal_vsi`, computed when it is asked for, and
-//! the usual `ST_` functions read WKB geometries. Filters ([`Filter`]: box, time, condition, each at a level) come before the
-//! statement and compose lazily; all tables then show what they left.
+//! Tables: `level0`, `level1`, …; `data` (level 0 without padding); flat views `l0`, `l1`, … (a level joined with all levels above
+//! it, with columns `l1:id`, `l0:id`). Every level also has `internal:gdal_vsi`, computed when selected, and the usual `ST_`
+//! functions read WKB geometries. Filters ([`Filter`]: bounding box, time, condition, each on a level) apply before the statement
+//! and are lazy; all tables contain only the rows that they keep.
 
 mod advice;
 mod arrow_convert;

@@ -1,4 +1,4 @@
-//! Names in an expression become columns of the frame that it is evaluated over; subqueries become columns that are joined to it.
+//! Binds names in expressions to columns of the frame; subqueries are replaced by columns that are joined to it.
 
 use std::collections::HashMap;
 use std::ops::ControlFlow;
@@ -16,7 +16,7 @@ use super::select_plan::{Ctes, Planner};
 use super::subquery_rewrite::Attached;
 use crate::error::{Error, Result};
 
-/// Bytes that names of SELECT may unfold to where they stand for what they compute.
+/// Maximum bytes of expressions substituted for aliases.
 const UNFOLDED_MAX: usize = 1 << 20;
 
 /// Binds expressions of one SELECT.
@@ -24,17 +24,17 @@ pub(super) struct Binder<'b, 'a> {
     pub planner: &'b Planner<'a>,
     pub scope: &'b Scope<'b>,
     pub ctes: &'b Ctes,
-    /// Names of SELECT, and what they compute.
+    /// Aliases of the SELECT list and their expressions.
     pub aliases: &'b [(String, Expr)],
-    /// What subqueries gave; to be joined to the frame before the expressions are evaluated.
+    /// Results of subqueries, to join to the frame before the expressions are evaluated.
     pub attached: Vec<(String, Attached)>,
-    /// A column of the frame was met.
+    /// True when a column of the frame was bound.
     pub looked_inside: bool,
-    /// A column of the SELECT around this one was met.
+    /// Set when a column of the enclosing SELECT was bound.
     pub looked_outside: Option<Span>,
-    /// Expressions of subqueries, by the column that stands for them until they are visited.
+    /// Replacement expressions of subqueries, by placeholder column, until visited.
     answers: HashMap<String, Expr>,
-    /// Parameters of lambdas around the visited expression.
+    /// Parameters of the enclosing lambdas.
     parameters: Vec<Option<String>>,
 }
 
@@ -53,10 +53,11 @@ impl<'b, 'a> Binder<'b, 'a> {
         }
     }
 
-    /// The expression over columns of the frame.
+    /// Binds an expression to columns of the frame.
     ///
     /// # Errors
-    /// Unknown and ambiguous names, with their place and the names that could be meant; subqueries that can't be joined.
+    /// [`crate::error::Kind::Usage`] for unknown and ambiguous names, with position and similar names, and for subqueries that
+    /// can't be joined.
     pub fn bind(&mut self, expr: &Expr) -> Result<Expr> {
         let mut expr = expr.clone();
         match expr.visit(self) {
@@ -65,7 +66,7 @@ impl<'b, 'a> Binder<'b, 'a> {
         }
     }
 
-    /// As [`Binder::bind`], for what may only look at this SELECT's own tables.
+    /// As [`Binder::bind`], for expressions that may use only this SELECT's own tables.
     pub fn bind_inside(&mut self, expr: &Expr) -> Result<Expr> {
         let before = self.looked_outside.take();
         let bound = self.bind(expr)?;
@@ -168,7 +169,7 @@ impl<'b, 'a> Binder<'b, 'a> {
                 self.parameters.extend(lambda_parameter(function));
                 Ok(())
             }
-            // A field is no column.
+            // A struct field is not a column.
             Expr::CompoundFieldAccess { access_chain, .. } => {
                 for access in access_chain {
                     if let AccessExpr::Dot(Expr::Identifier(field)) = access {
@@ -177,7 +178,7 @@ impl<'b, 'a> Binder<'b, 'a> {
                 }
                 Ok(())
             }
-            // Only list functions take lambdas: elsewhere the arrow is the field of a struct.
+            // Only list functions take lambdas; elsewhere the arrow accesses a struct field.
             Expr::Lambda(lambda) => {
                 if let OneOrManyWithParens::One(parameter) = &lambda.params
                     && !self.parameters.iter().flatten().any(|known| *known == parameter.name.value)
@@ -220,7 +221,7 @@ impl<'b, 'a> Binder<'b, 'a> {
     }
 }
 
-/// The parameter of the lambda that a list function is called with; `Some(None)` where it is of several.
+/// Lambda parameter of a list function; `Some(None)` for several parameters, `None` for other functions.
 fn lambda_parameter(function: &Function) -> Option<Option<String>> {
     if !["list_transform", "array_transform", "list_filter", "filter"].contains(&name_of(function).as_str()) {
         return None;
@@ -238,7 +239,7 @@ fn lambda_parameter(function: &Function) -> Option<Option<String>> {
     }
 }
 
-/// A column, or the field of a struct in one.
+/// A column, or a struct field within it.
 fn path(inner: String, fields: &[Ident], span: Span) -> Expr {
     let column = Expr::Identifier(Ident { value: inner, quote_style: Some('"'), span });
     fields.iter().fold(column, |value, field| expression("(_0 -> _1)", vec![value, literal(&field.value)]))

@@ -1,11 +1,11 @@
-//! The outline of a WKB geometry, for drawing.
+//! Outline of a WKB geometry, for drawing.
 
 use geo::{Area, Geometry, LineString};
 
 use crate::table::parse_wkb;
 
-/// The outer ring of the largest polygon, without the closing point; a point is a ring of one, a line its points. `None` for what is
-/// damaged or empty.
+/// Exterior ring of the largest polygon without the closing point, the points of a line, or one point. `None` for invalid or empty
+/// geometries.
 pub fn outline(wkb: &[u8]) -> Option<Vec<[f64; 2]>> {
     fn points(line: &LineString) -> Vec<[f64; 2]> {
         let mut points: Vec<[f64; 2]> = line.0.iter().map(|at| [at.x, at.y]).collect();

@@ -1,4 +1,4 @@
-//! Results: from polars' frame to a level table, and from there to text, CSV and JSON.
+//! Query results: converts the engine's frame to a level table, and that to text, CSV and JSON.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -12,21 +12,22 @@ use crate::error::{Error, Result};
 use crate::model::dtype_name;
 use crate::table::{DecodeBudget, LevelTable, cell_json};
 
-/// Widest column of [`QueryResult::text`], in characters.
+/// Maximum column width of [`QueryResult::text`], in characters.
 const WIDEST: usize = 60;
-/// A result may unfold to 64 times its memory: a quarter of what a table may, since rows of the engine are larger than those of a file.
+/// A result may expand to 64 times its memory: a quarter of the ratio for tables, since the engine's rows are larger than stored
+/// ones.
 const SHARED: u64 = 4;
-/// Bytes of a value in the engine beside those of a long text.
+/// Bytes of a string view, beside the bytes of a long string.
 const VIEW: u64 = 16;
 
-/// The rows that a query gave.
+/// Result of a query.
 #[derive(Clone, Debug)]
 pub struct QueryResult {
     /// The rows.
     pub table: Arc<LevelTable>,
-    /// Rows here.
+    /// Number of rows.
     pub row_count: usize,
-    /// There are more rows than the limit allowed.
+    /// True when the limit cut rows off.
     pub truncated: bool,
 }
 
@@ -36,12 +37,12 @@ impl QueryResult {
         Self { table: Arc::new(table), row_count, truncated }
     }
 
-    /// Names and types of the columns, the types as `taco:field_schema` writes them.
+    /// Column names and types; types as in `taco:field_schema`.
     pub fn columns(&self) -> Vec<(String, String)> {
         self.table.schema().fields().iter().map(|field| (field.name().clone(), dtype_name(field.data_type()))).collect()
     }
 
-    /// Rows as JSON objects, in order: times as ISO 8601, bytes as hexadecimal, lists as lists.
+    /// Rows as JSON objects, in order: times in ISO 8601, binary in hexadecimal, lists as arrays.
     pub fn json_rows(&self) -> impl Iterator<Item = serde_json::Map<String, Json>> + '_ {
         let names: Vec<String> = self.table.schema().fields().iter().map(|field| field.name().clone()).collect();
         (0..self.row_count)
@@ -52,7 +53,7 @@ impl QueryResult {
         self.table.locate(row, column).map_or(Json::Null, |(array, row)| cell_json(array, row))
     }
 
-    /// Comma-separated values with a header (RFC 4180); lists and structs as JSON, nulls empty, empty texts as `""`.
+    /// CSV with a header (RFC 4180); lists and structs as JSON, null as an empty field, an empty string as `""`.
     pub fn csv(&self) -> String {
         let names: Vec<String> = self.table.schema().fields().iter().map(|field| csv_cell(field.name())).collect();
         let mut out = names.join(",") + "\n";
@@ -71,7 +72,7 @@ impl QueryResult {
         out
     }
 
-    /// A table for the eye: at most `rows` rows, long cells cut, numbers to the right.
+    /// Fixed-width text table of at most `rows` rows; long cells are cut, numbers right-aligned.
     pub fn text(&self, rows: usize) -> String {
         let fields = self.table.schema().fields();
         let shown = self.row_count.min(rows);
@@ -118,7 +119,10 @@ fn cut(text: &str) -> String {
     if length(&plain) <= WIDEST { plain } else { plain.chars().take(WIDEST - 1).chain(['…']).collect() }
 }
 
-/// Rows of the engine share texts; a level table holds each row's own copy. An error when the copies are out of all proportion.
+/// Checks the expanded size of strings: rows of the engine can share one string, while a level table copies it per row.
+///
+/// # Errors
+/// [`crate::error::Kind::TooLarge`] when the copies exceed the budget.
 fn check_texts(frame: &DataFrame) -> Result<()> {
     let held: u64 = frame.columns().iter().map(|column| Texts::of(column.as_materialized_series()).held).sum();
     let views = VIEW * frame.height() as u64 * frame.width() as u64;
@@ -130,12 +134,12 @@ fn check_texts(frame: &DataFrame) -> Result<()> {
     Ok(())
 }
 
-/// Bytes of the texts and binary values of a column.
+/// Bytes of the strings and binary values of a column.
 #[derive(Default)]
 struct Texts {
-    /// In memory, where rows share them.
+    /// Stored once each.
     held: u64,
-    /// Of all rows, shared ones counted for each.
+    /// Summed over all rows.
     unfolded: u64,
 }
 
@@ -164,7 +168,7 @@ impl Texts {
     }
 }
 
-/// The engine's frame as a level table with the types that level tables have.
+/// Converts the engine's frame to a level table.
 pub(super) fn to_table(frame: &DataFrame) -> Result<LevelTable> {
     if frame.width() == 0 {
         return Ok(LevelTable::new(Arc::new(Schema::empty()), Vec::new()));

@@ -1,6 +1,5 @@
-//! Groups over a whole level, computed row group by row group: each gives few rows, which are then put together. Nothing of the
-//! level is ever in memory as a whole, and what is hashed stays in the processor's cache. Plans of any other shape, and groups
-//! that are nearly as many as the rows, are left to the engine as they are.
+//! Two-phase GROUP BY over a level: partial aggregates per row group, then one merge. The level is never in memory as a whole, and
+//! hash tables fit in the processor's cache. Plans of other shapes, and keys of high cardinality, are returned unchanged.
 
 use std::sync::Arc;
 
@@ -10,10 +9,10 @@ use rayon::prelude::*;
 use super::hash_aggregate::{MANY, Measure, Tally};
 use super::scan::{LevelScan, leaves};
 
-/// Fewer row groups are not worth it.
+/// Minimum number of row groups for which this pays.
 const LEAST_GROUPS: usize = 4;
 
-/// The frame with its groups computed, where they can be computed so. The frame is about to be collected.
+/// The plan with supported GROUP BYs replaced by their computed result. Call just before collecting: this reads rows.
 pub(super) fn grouped(frame: LazyFrame) -> PolarsResult<LazyFrame> {
     rewritten(frame.logical_plan).map(LazyFrame::from)
 }
@@ -28,7 +27,7 @@ fn rewritten(plan: DslPlan) -> PolarsResult<DslPlan> {
             DslPlan::Sort { by_column, slice, sort_options, input: below(input)? }
         }
         DslPlan::Slice { offset, len, input } => DslPlan::Slice { offset, len, input: below(input)? },
-        // Asking a frame for its schema wraps its plan.
+        // `collect_schema` wraps the plan in `IR`.
         DslPlan::IR { dsl, .. } => rewritten(Arc::unwrap_or_clone(dsl))?,
         DslPlan::GroupBy { ref input, ref keys, ref predicates, ref aggs, maintain_order: false, apply: None, .. }
             if predicates.is_empty() =>
@@ -42,12 +41,12 @@ fn rewritten(plan: DslPlan) -> PolarsResult<DslPlan> {
     })
 }
 
-/// What every row group computes, and what becomes of that.
+/// Partial aggregates per row group.
 #[derive(Default)]
 struct Parts {
-    /// Expressions over rows, one for each column of a row group's answer.
+    /// One expression over rows per partial aggregate.
     first: Vec<Expr>,
-    /// What each of them tells, where a tally can.
+    /// The same as measures of a [`Tally`], where supported.
     measures: Vec<Option<Measure>>,
 }
 
@@ -66,7 +65,7 @@ fn partial(input: &DslPlan, keys: &[Expr], aggs: &[Expr]) -> PolarsResult<Option
     }
     let names = keys.iter().map(|key| key.to_field(&schema).map(|field| field.name().clone())).collect::<PolarsResult<Vec<_>>>()?;
     let Parts { first, measures } = parts;
-    // A key that looks at no column has one value for all rows, and no row of its own.
+    // A key without columns is a constant; [`Tally`] needs one value per row.
     let plain = keys.iter().all(|key| !leaves(key).is_empty());
     let measures = measures.into_iter().collect::<Option<Vec<_>>>().filter(|_| plain);
     let tally = measures.map(|measures| Tally::new(keys, measures));
@@ -100,7 +99,7 @@ fn partial(input: &DslPlan, keys: &[Expr], aggs: &[Expr]) -> PolarsResult<Option
     Ok(Some(all.lazy().group_by(keys).agg(last)))
 }
 
-/// The one level that a plan reads, row by row.
+/// The scan of a plan that consists of one scan and row-wise operations only.
 pub(super) fn source(plan: &DslPlan) -> Option<&LevelScan> {
     match plan {
         DslPlan::Scan { scan_type, unified_scan_args, .. } => match scan_type.as_ref() {
@@ -118,7 +117,7 @@ pub(super) fn source(plan: &DslPlan) -> Option<&LevelScan> {
     }
 }
 
-/// The column of the level that is `key` in every one of its rows; `None` where it is computed, or rows are left out.
+/// The stored column that `key` is an unmodified copy of; `None` for computed keys and filtered rows.
 fn stored_column(plan: &DslPlan, key: &Expr) -> Option<PlSmallStr> {
     let name = match key {
         Expr::Column(name) => name,
@@ -144,7 +143,7 @@ fn stored_column(plan: &DslPlan, key: &Expr) -> Option<PlSmallStr> {
     }
 }
 
-/// The same plan over another source.
+/// The same plan over another scan.
 pub(super) fn over(plan: &DslPlan, scan: &LevelScan) -> PolarsResult<DslPlan> {
     Ok(match plan {
         DslPlan::Select { expr, input, options } => {
@@ -161,7 +160,7 @@ pub(super) fn over(plan: &DslPlan, scan: &LevelScan) -> PolarsResult<DslPlan> {
     })
 }
 
-/// True when the value of a row depends on this row alone.
+/// True for elementwise expressions: each result depends on one row only.
 pub(super) fn is_by_row(expression: &Expr) -> bool {
     expression.into_iter().all(|part| match part {
         Expr::Column(_) | Expr::Literal(_) | Expr::BinaryExpr { .. } | Expr::Cast { .. } => true,
@@ -180,13 +179,13 @@ pub(super) fn is_by_row(expression: &Expr) -> bool {
     })
 }
 
-/// The name of what row groups computed in this place.
+/// Column name of partial aggregate `at`.
 fn part_name(at: usize) -> PlSmallStr {
     format!("__part{at}").into()
 }
 
 impl Parts {
-    /// Has every row group compute `expression`; gives the column of its answers.
+    /// Adds a partial aggregate; returns its column.
     fn add(&mut self, expression: Expr, measure: Option<Measure>, schema: &Schema) -> Expr {
         let name = part_name(self.first.len());
         self.first.push(expression.alias(name.clone()));
@@ -194,7 +193,7 @@ impl Parts {
         col(name)
     }
 
-    /// An aggregation of rows as one of what row groups computed; `None` where there is none.
+    /// The final aggregate over partial aggregates that equals `expression` over rows; `None` if not supported.
     fn merged(&mut self, expression: &Expr, schema: &Schema) -> Option<Expr> {
         let by_row = |inner: &Arc<Expr>| is_by_row(inner).then(|| inner.as_ref().clone());
         let is_number = |inner: &Arc<Expr>| inner.to_field(schema).is_ok_and(|field| field.dtype().is_primitive_numeric());
@@ -209,7 +208,7 @@ impl Parts {
                 right: Arc::new(self.merged(right, schema)?),
             },
             Expr::Literal(_) => expression.clone(),
-            // A check of what was aggregated.
+            // Elementwise functions of aggregates, such as overflow checks.
             Expr::AnonymousFunction { options, .. } if options.is_elementwise() => {
                 let mut checked = expression.clone();
                 if let Expr::AnonymousFunction { input, .. } = &mut checked {

@@ -1,4 +1,4 @@
-//! One query, from text to rows: parse, plan and collect on a thread of its own.
+//! Runs one query: parse, plan and collect, on a thread of its own.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::mpsc::{RecvTimeoutError, sync_channel};
@@ -19,60 +19,62 @@ use crate::jobs::{JobContext, panic_error};
 use crate::model::dtype_name;
 use crate::table::LevelTable;
 
-/// Longer statements are a file pasted by mistake.
+/// Maximum bytes of a statement; a longer one is a file pasted by mistake.
 const LONGEST_SQL_BYTES: usize = 1 << 20;
 
-/// Statements one after the other: each is a plan over the one before it.
+/// Maximum number of chained statements; each is a plan over the previous one.
 const STEPS_MAX: usize = 100;
 
-/// The name of the thread that runs a query.
+/// Name of the thread that runs a query.
 const THREAD: &str = "query";
 
-/// How the engine calls its own.
+/// Name prefixes of the engine's threads.
 const ENGINE_THREADS: [&str; 2] = ["polars", "async-executor"];
 
-/// Nested expressions are walked by recursion.
+/// Stack size: nested expressions are visited recursively.
 const STACK_BYTES: usize = 64 << 20;
 
-/// What is asked: filters one after the other, then statements over what they leave. Plain data.
+/// A query: filters applied in order, then statements over the rows that they keep. Plain data.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 #[serde(default)]
 pub struct Query {
-    /// Steps; each works on what the one before it left.
+    /// Filters, each applied to the rows that the previous one keeps.
     pub filters: Vec<Filter>,
-    /// Statements before the last one: each finds what the one before it gave in the table `data`. Nothing is computed before
-    /// the last.
+    /// Statements before the last; the result of each is the table `data` of the next. Lazy: nothing is computed before the last.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub steps: Vec<String>,
-    /// The last statement; all of `data` when absent.
+    /// The last statement; `None` selects all of `data`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sql: Option<String>,
-    /// Rows returned at the most; all of them when absent.
+    /// Maximum number of rows returned; `None` for all.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limit: Option<usize>,
 }
 
 impl Query {
-    /// Statements one after the other.
+    /// A query of chained statements.
     pub fn chained(mut statements: Vec<String>) -> Self {
         let sql = statements.pop();
         Self { steps: statements, sql, ..Self::default() }
     }
 }
 
-/// Runs one SELECT (also WITH, FROM first, SHOW TABLES, EXPLAIN, DESCRIBE) and returns at most `limit` rows.
+/// Runs one statement (SELECT, WITH, FROM-first, SHOW TABLES, EXPLAIN, DESCRIBE, SUMMARIZE) and returns at most `limit` rows.
 ///
-/// Cancel returns at once; the engine ends at the next row group, and before the next join (`bounds.rs`).
+/// Cancellation returns at once; the engine's thread stops at the next row group and before the next join (`bounds.rs`).
+///
+/// # Errors
+/// As [`run`].
 pub fn run_sql(tables: &Tables, sql: &str, limit: Option<usize>, ctx: &JobContext) -> Result<QueryResult> {
     run(tables, &Query { sql: Some(sql.to_owned()), limit, ..Query::default() }, ctx)
 }
 
-/// Runs a query; every table in its statements has the rows that the filters left. An error about a statement has its place in
-/// it: `line 2, column 5`, with `statement 1: ` before it where there are several; its cause has the bytes.
+/// Runs a query. Every table contains only the rows that the filters keep. An error in a statement states its position, `line 2,
+/// column 5`, preceded by `statement 1: ` if there are several; its cause has the byte range.
 ///
 /// # Errors
-/// Statements that can't be parsed or run, with the spelling that works; [`crate::error::Kind::TooLarge`] for statements, joins and
-/// results that are larger than any.
+/// [`crate::error::Kind::Usage`] for statements that can't be parsed or planned, with a spelling that works;
+/// [`crate::error::Kind::TooLarge`] for statements, joins and results above the limits; those of reading, and cancellation.
 pub fn run(tables: &Tables, query: &Query, ctx: &JobContext) -> Result<QueryResult> {
     ctx.check()?;
     let (sql, limit) = (query.sql.as_deref().unwrap_or("SELECT * FROM data"), query.limit);
@@ -134,8 +136,11 @@ fn column_names(tables: &Tables, name: &str) -> Vec<String> {
     tables.columns(name).unwrap_or_default().into_iter().map(|field| field.name).collect()
 }
 
-/// The rows of every level that filters leave, by their place in the level's table and in its order; `None` for levels that no
-/// filter reached. Filters hide padding.
+/// Row numbers, ascending, of the rows of every level that the filters keep; `None` for levels that no filter affects. Filters
+/// remove padding.
+///
+/// # Errors
+/// As [`run`].
 pub fn kept_rows(tables: &Tables, filters: &[Filter], ctx: &JobContext) -> Result<Vec<Option<Vec<u32>>>> {
     let (tables, filters) = (tables.clone(), filters.to_vec());
     on_thread(ctx, move |ctx| {
@@ -154,8 +159,7 @@ pub fn kept_rows(tables: &Tables, filters: &[Filter], ctx: &JobContext) -> Resul
     })
 }
 
-/// The engine's panics are caught and told as errors, so that nothing else is printed: neither those of our thread nor those of
-/// its own.
+/// Silences the panic message on our query thread and the engine's threads, where panics are caught and returned as errors.
 fn quiet_panics() {
     static QUIET: Once = Once::new();
     QUIET.call_once(|| {
@@ -173,7 +177,7 @@ fn quiet_panics() {
     });
 }
 
-/// Runs the engine where it has room, and leaves it behind when the job is cancelled. Its panics are errors.
+/// Runs `work` on a thread with a large stack and detaches it when the job is cancelled. Panics become errors.
 fn on_thread<T: Send + 'static>(ctx: &JobContext, work: impl FnOnce(&JobContext) -> Result<T> + Send + 'static) -> Result<T> {
     quiet_panics();
     let (sender, receiver) = sync_channel(1);
@@ -184,7 +188,7 @@ fn on_thread<T: Send + 'static>(ctx: &JobContext, work: impl FnOnce(&JobContext)
             let error = Error::unsupported("the query engine could not run this query");
             Err(error.because(panic_error("the query", panic.as_ref())).hint("write it in a simpler form"))
         });
-        // Nobody listens after a cancel.
+        // The receiver is gone after cancellation.
         let _ = sender.send(outcome);
     };
     let thread = std::thread::Builder::new().name(THREAD.into()).stack_size(STACK_BYTES).spawn(work);
@@ -192,7 +196,7 @@ fn on_thread<T: Send + 'static>(ctx: &JobContext, work: impl FnOnce(&JobContext)
     loop {
         match receiver.recv_timeout(Duration::from_millis(50)) {
             Ok(outcome) => {
-                // What the engine says of work that was stopped is of no use.
+                // Errors of cancelled work are discarded.
                 ctx.check()?;
                 return outcome;
             }
@@ -202,8 +206,8 @@ fn on_thread<T: Send + 'static>(ctx: &JobContext, work: impl FnOnce(&JobContext)
     }
 }
 
-/// Plans statement after statement, each over the tables and what the one before it gives, and collects the last. `explains`: the
-/// tokens before the query whose plan is wanted instead.
+/// Plans the statements in order, each over the tables and the previous result, and collects the last. `explains` is the number of
+/// tokens before the query whose plan is requested instead.
 fn collected(
     tables: &Tables,
     filters: &[Filter],
@@ -235,7 +239,7 @@ fn collected(
         let mut frame = planner.plan(&tree).map_err(located)?;
         let engine = |error: PolarsError| located(Planner::engine_error(&error));
         if let Some(limit) = limit.filter(|_| last && sampling.is_none() && explains.is_none()) {
-            // One more tells that there are more.
+            // One extra row detects truncation.
             frame = frame.limit(IdxSize::try_from(limit).unwrap_or(IdxSize::MAX).saturating_add(1));
         }
         if let Some(sampling) = sampling {
@@ -258,7 +262,7 @@ fn collected(
         }
         let schema = frame.collect_schema().map_err(engine)?;
         let names = schema.iter_names().map(|name| name.to_string()).collect();
-        // What this statement gives is the `data` of the next one.
+        // The result of this statement is the table `data` of the next.
         if let Some(data) = columns.iter_mut().find(|(name, _)| name == "data") {
             data.1 = names;
         }
@@ -267,7 +271,7 @@ fn collected(
     Err(Error::internal("a query has no statement"))
 }
 
-/// Rows at random, in a random order.
+/// Random rows in random order.
 fn sampled(rows: DataFrame, sampling: Sampling) -> std::result::Result<DataFrame, PolarsError> {
     let count = match sampling {
         Sampling::Rows(count) => count.min(rows.height()),

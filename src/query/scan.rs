@@ -1,7 +1,6 @@
-//! A level as the query engine's source: it asks for columns, a condition and a number of rows, and gets exactly those. Row
-//! groups are read side by side; columns of a condition come first, the cheap ones before the others, and the rest is decoded
-//! only where a row is left. What a footer's statistics exclude is not read at all. Decoding is ours, so that a damaged file is
-//! an error and nothing else.
+//! Scan of a level for the query engine, with projection, predicate and row-limit pushdown. Row groups are read in parallel; the
+//! columns of predicates are decoded first, cheap ones before others, and the remaining columns only for rows that match. Row
+//! groups excluded by Parquet statistics are not read. Decoding is our own, so that damaged files give errors, not panics.
 
 use std::any::Any;
 use std::collections::HashMap;
@@ -18,12 +17,12 @@ use crate::jobs::JobContext;
 use crate::model::PAD_PREFIX;
 use crate::table::{LevelTable, RowGroups};
 
-/// Where the rows lie.
+/// Storage of the rows.
 #[derive(Clone)]
 pub(super) enum Rows {
-    /// In the row groups of a Parquet file.
+    /// Row groups of a Parquet file.
     Parquet(RowGroups),
-    /// In memory, batch by batch.
+    /// Record batches in memory.
     Decoded(Arc<LevelTable>),
 }
 
@@ -65,48 +64,49 @@ impl Rows {
     }
 }
 
-/// Smallest and largest value of a column in each row group; `None` where the file does not say.
+/// Minimum and maximum of a column per row group; `None` without statistics.
 type Bounds = Option<(ArrayRef, ArrayRef)>;
 
-/// One level, or one row group of it, ready to be asked. Cheap to clone.
+/// Scan of one level, or of one of its row groups. Cheap to clone.
 #[derive(Clone)]
 pub(super) struct LevelScan {
     rows: Rows,
-    /// The only row group that is read.
+    /// The only row group to read; all when `None`.
     only: Option<usize>,
-    /// What may have to stand in for the columns of positions.
+    /// Replacement offset and size columns, used when the file's are wrong.
     positions: Option<Arc<TruePositions>>,
-    /// First row of each group.
+    /// First row of each row group.
     starts: Arc<[usize]>,
     schema: SchemaRef,
-    /// The name of a column that counts the rows of the level from 0; it is in no file.
+    /// Name of a computed column with the 0-based row number in the level.
     counter: &'static str,
-    /// The column of ids, when rows of padding are to be left out.
+    /// Index of the id column, when padding rows are skipped.
     padded: Option<usize>,
-    /// Groups that may hold padding; asked once of the statistics, however many groups are then read one by one.
+    /// Row groups that may contain padding, from statistics; computed once for all clones.
     padding: Arc<OnceLock<Vec<bool>>>,
-    /// Smallest and largest value of each column in each row group, where the file says so; asked once as well.
+    /// Minimum and maximum per column and row group; computed once for all clones.
     bounds: Arc<[OnceLock<Bounds>]>,
     ctx: JobContext,
 }
 
-/// What is asked of every group.
+/// What to read from every row group.
 struct Plan {
-    /// Conditions that all have to hold, the cheap ones first: with the columns that they look at.
+    /// Predicates to apply in order, cheap ones first, each with its columns.
     steps: Vec<(Expr, Vec<PlSmallStr>)>,
-    /// Columns of the answer.
+    /// Output columns.
     wanted: Vec<PlSmallStr>,
-    /// Groups that may hold an answer.
+    /// Row groups not excluded by statistics.
     possible: Vec<bool>,
-    /// What stands in for the columns of positions.
+    /// Replacement offset and size columns.
     positions: Option<Arc<RowPositions>>,
 }
 
-/// The columns that [`TruePositions`] are of.
+/// Columns replaced by [`TruePositions`].
 const POSITIONS: [&str; 2] = ["internal:offset", "internal:size"];
 
 impl LevelScan {
-    /// A level; `counter` is a name that no column of it has.
+    /// Scan of a level. `counter` is the name of the row-number column, which no column of the level has. With `hide_padding`,
+    /// padding rows are skipped.
     pub fn new(
         rows: Rows,
         positions: Option<Arc<TruePositions>>,
@@ -115,7 +115,7 @@ impl LevelScan {
         ctx: &JobContext,
     ) -> PolarsResult<Self> {
         let mut schema = Schema::default();
-        // The counter comes first: what asks for rows only asks for the first column, and this one costs nothing.
+        // The counter comes first: a row count selects the first column only, and this one is free.
         schema.insert(counter.into(), IDX_DTYPE);
         for field in rows.fields() {
             let dtype = arrow_convert::series(field.name(), field.data_type(), Vec::new())?.dtype().clone();
@@ -151,17 +151,17 @@ impl LevelScan {
         self.starts.len()
     }
 
-    /// Rows of a row group.
+    /// Number of rows of a row group.
     pub fn group_rows(&self, group: usize) -> usize {
         self.rows.rows(group)
     }
 
-    /// The same level, of which only one row group is read.
+    /// The same scan restricted to one row group.
     pub fn one_group(&self, group: usize) -> Self {
         Self { only: Some(group), ..self.clone() }
     }
 
-    /// True when rows of a group may be padding, which is to be left out.
+    /// True when a row group may contain padding rows to skip.
     fn may_be_padded(&self, group: usize) -> bool {
         let Some(column) = self.padded else { return false };
         let padding = self.padding.get_or_init(|| match &self.rows {
@@ -171,8 +171,8 @@ impl LevelScan {
         padding.get(group).copied().unwrap_or(true)
     }
 
-    /// All rows of a text column of one row group as numbers of texts; `None` where the file does not have it so, or a row may be
-    /// one that is not shown.
+    /// A dictionary-encoded text column of one row group, all rows. `None` when it is stored otherwise or rows may be skipped as
+    /// padding.
     pub fn numbered(&self, group: usize, name: &str) -> PolarsResult<Option<Numbered>> {
         let Rows::Parquet(groups) = &self.rows else { return Ok(None) };
         let Some((column, _)) = self.rows.fields().find(name).filter(|_| !self.may_be_padded(group)) else { return Ok(None) };
@@ -186,7 +186,7 @@ impl LevelScan {
         Ok(Some(Numbered { numbers: read.keys().iter().map(number).collect(), texts }))
     }
 
-    /// The level as a lazy frame.
+    /// The scan as a lazy frame.
     pub fn frame(self) -> PolarsResult<LazyFrame> {
         let arguments = ScanArgsAnonymous { schema: Some(self.schema.clone()), name: "LEVEL", ..Default::default() };
         LazyFrame::anonymous_scan(Arc::new(self), arguments)
@@ -213,7 +213,7 @@ impl LevelScan {
                 steps.push((condition, names));
             }
         }
-        // Before anything runs side by side: it may take a while, and is done once.
+        // Done once, before the parallel part: it may read the whole level.
         let looked_at = wanted.iter().chain(steps.iter().flat_map(|(_, names)| names));
         let positions = match &self.positions {
             Some(positions) if looked_at.into_iter().any(|name| POSITIONS.contains(&name.as_str())) => {
@@ -224,7 +224,7 @@ impl LevelScan {
         Ok(Plan { steps, wanted, possible, positions })
     }
 
-    /// Numbers, and no function of ours.
+    /// True for predicates over numeric, temporal and Boolean columns without user-defined functions.
     fn is_cheap(&self, condition: &Expr) -> bool {
         condition.into_iter().all(|part| match part {
             Expr::AnonymousFunction { .. } => false,
@@ -235,8 +235,8 @@ impl LevelScan {
         })
     }
 
-    /// Marks the groups of which the statistics say that no row meets `condition`. Where one group is read, it alone is looked at:
-    /// a level of thousands is read one by one.
+    /// Marks row groups that can't satisfy `condition` by their statistics. With `only` set, just that group is checked, since a
+    /// level with thousands of groups is scanned one at a time.
     fn exclude(&self, condition: &Expr, possible: &mut [bool]) {
         let Rows::Parquet(groups) = &self.rows else { return };
         let Expr::BinaryExpr { left, op, right } = condition else { return };
@@ -249,7 +249,7 @@ impl LevelScan {
             return;
         }
         let Some((column, field)) = groups.schema().fields().find(name) else { return };
-        // NaN is above every number, and in no statistics.
+        // NaN sorts above every number but is not part of Parquet statistics.
         let floating = field.data_type().is_floating();
         let Some(known) = self.bounds.get(column) else { return };
         let Some((mins, maxes)) = known.get_or_init(|| groups.bounds(column)) else { return };
@@ -277,7 +277,7 @@ impl LevelScan {
         }
     }
 
-    /// One column of one group.
+    /// One column of one row group, filtered by `keep`.
     fn column(&self, group: usize, name: &str, plan: &Plan, keep: Option<&BooleanArray>) -> PolarsResult<Column> {
         let start = self.starts.get(group).copied().unwrap_or_default();
         if name == self.counter {
@@ -288,7 +288,7 @@ impl LevelScan {
             };
             return Ok(IdxCa::from_vec(name.into(), kept).into_column());
         }
-        // The counter is the first of the schema, and in no file.
+        // The counter is schema field 0 and not stored.
         let place = self.schema.index_of(name).and_then(|place| place.checked_sub(1));
         let Some((index, field)) = place.and_then(|place| Some((place, self.rows.fields().get(place)?))) else {
             polars_bail!(ColumnNotFound: "{name}");
@@ -307,14 +307,14 @@ impl LevelScan {
         arrow_convert::series(name, field.data_type(), arrays).map(|series| series.into_column())
     }
 
-    /// Columns of one group, side by side.
+    /// Columns of one row group, read in parallel.
     fn columns(&self, group: usize, names: &[PlSmallStr], plan: &Plan, keep: Option<&BooleanArray>) -> PolarsResult<DataFrame> {
         let height = keep.map_or(self.rows.rows(group), BooleanArray::true_count);
         let columns = names.par_iter().map(|name| self.column(group, name, plan, keep)).collect::<PolarsResult<Vec<_>>>()?;
         DataFrame::new(height, columns)
     }
 
-    /// The rows of one group that meet the conditions; `None` when there are none.
+    /// Rows of one row group that satisfy the predicates, from its first `most` rows; `None` when there are none.
     fn group(&self, group: usize, plan: &Plan, most: usize) -> PolarsResult<Option<DataFrame>> {
         self.ctx.check().map_err(|error| fault(&error))?;
         let rows = self.rows.rows(group);
@@ -351,7 +351,7 @@ impl LevelScan {
             plan.wanted.iter().filter(|name| known.iter().all(|column| column.name() != *name)).cloned().collect();
         let read = self.columns(group, &lacking, plan, keep.as_ref())?;
         known.extend(read.into_columns());
-        // Ten thousand columns are looked up by name, not one after the other.
+        // A map, since a level can have ten thousand columns.
         let mut places: HashMap<PlSmallStr, usize> = HashMap::with_capacity(known.len());
         for (place, column) in known.iter().enumerate() {
             places.entry(column.name().clone()).or_insert(place);
@@ -360,7 +360,7 @@ impl LevelScan {
         DataFrame::new(left, wanted.collect()).map(Some)
     }
 
-    /// Takes `met`, one for each row that is left, into `keep`, one for each row of the group.
+    /// Combines `met` (one flag per remaining row) into `keep` (one flag per row of the group) and filters `known`.
     fn narrow(&self, rows: usize, keep: &mut Option<BooleanArray>, known: &mut [Column], met: BooleanArray) -> PolarsResult<()> {
         if met.true_count() == met.len() {
             return Ok(());
@@ -411,7 +411,7 @@ impl AnonymousScan for LevelScan {
                     if left == 0 {
                         break;
                     }
-                    // Padding does not count.
+                    // Padding rows do not count towards the limit.
                     let most = if self.may_be_padded(group) { usize::MAX } else { left };
                     let part = self.group(group, &plan, most)?.map(|part| part.head(Some(left)));
                     left -= part.as_ref().map_or(0, DataFrame::height);
@@ -432,7 +432,7 @@ impl AnonymousScan for LevelScan {
     }
 }
 
-/// One of our errors as one of the engine's; [`Error::found_in`] gives it back.
+/// Wraps an error as the engine's; [`Error::found_in`] returns it.
 pub(super) fn fault(error: &Error) -> PolarsError {
     match Error::found_in(error) {
         Some(own) => PolarsError::IO { error: Arc::new(std::io::Error::other(own)), msg: None },
@@ -440,28 +440,28 @@ pub(super) fn fault(error: &Error) -> PolarsError {
     }
 }
 
-/// A column of texts as keys of a dictionary.
+/// A dictionary-encoded text column.
 pub(super) struct Numbered {
-    /// The key of each row.
+    /// Dictionary key per row.
     pub numbers: Vec<u32>,
-    /// The text of each key. Two keys may have the same text; `None` is null.
+    /// Text per key; `None` is null. Two keys may have the same text.
     pub texts: Vec<Option<String>>,
 }
 
-/// The parts of a condition that all have to hold.
+/// Splits a condition at AND.
 fn conjuncts(condition: &Expr, found: &mut Vec<Expr>) {
     match condition {
         Expr::BinaryExpr { left, op: Operator::And | Operator::LogicalAnd, right } => {
             conjuncts(left, found);
             conjuncts(right, found);
         }
-        // A bound that a sort with a limit would learn as it goes: nothing is lost without it.
+        // A dynamic predicate of the engine's own top-k; an optimisation only.
         Expr::Display { fmt_str, .. } if fmt_str.starts_with("dynamic_pred") => {}
         other => found.push(other.clone()),
     }
 }
 
-/// The columns that an expression looks at, each once.
+/// Distinct columns of an expression.
 pub(super) fn leaves(expression: &Expr) -> Vec<PlSmallStr> {
     let mut names: Vec<PlSmallStr> = Vec::new();
     for part in expression {
@@ -474,12 +474,12 @@ pub(super) fn leaves(expression: &Expr) -> Vec<PlSmallStr> {
     names
 }
 
-/// Which rows of a frame meet a condition.
+/// Mask of the rows that satisfy a condition.
 fn holds(frame: &DataFrame, condition: &Expr) -> PolarsResult<BooleanChunked> {
     const MET: &str = "__met";
     let met = frame.clone().lazy().select([condition.clone().alias(MET)]).collect()?;
     let met = met.column(MET)?.as_materialized_series().bool()?.clone();
-    // A condition without columns has one answer for all rows.
+    // A condition without columns gives one value.
     Ok(if met.len() == 1 && frame.height() != 1 { met.new_from_index(0, frame.height()) } else { met })
 }
 
@@ -493,7 +493,7 @@ fn mirrored(op: Operator) -> Operator {
     }
 }
 
-/// The groups of which the statistics don't say that no id begins as padding does.
+/// Row groups that may contain an id with the padding prefix, by statistics.
 fn padding_possible(groups: &RowGroups, column: usize) -> Vec<bool> {
     let Some((mins, maxes)) = groups.text_bounds(column) else { return vec![true; groups.count()] };
     let texts = |bounds: &ArrayRef| -> Vec<Option<String>> {
@@ -503,7 +503,7 @@ fn padding_possible(groups: &RowGroups, column: usize) -> Vec<bool> {
         }
     };
     let excluded = |(min, max): (Option<String>, Option<String>)| match (min, max) {
-        // All texts with the prefix are at least the prefix, and below every text that is greater and lacks it.
+        // Strings with the prefix sort from the prefix itself up to the next string without it.
         (Some(min), Some(max)) => max.as_str() < PAD_PREFIX || (min.as_str() > PAD_PREFIX && !min.starts_with(PAD_PREFIX)),
         _ => false,
     };

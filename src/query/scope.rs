@@ -1,4 +1,4 @@
-//! What names mean in one SELECT: the tables of its FROM with their columns.
+//! Name resolution within one SELECT: the tables of its FROM and their columns.
 
 use std::collections::{HashMap, HashSet};
 
@@ -7,40 +7,40 @@ use sqlparser::ast::Ident;
 /// A column of a table in FROM.
 #[derive(Clone, Debug)]
 pub(super) struct Column {
-    /// Its name in the statement.
+    /// Name in the statement.
     pub name: String,
-    /// Its name in the frame, where no two columns have the same.
+    /// Unique name in the frame.
     pub inner: String,
-    /// Found only with its table's name: USING has it once.
+    /// True when only the qualified name finds it: USING merges the columns.
     pub qualified_only: bool,
 }
 
 /// A table in FROM.
 #[derive(Clone, Debug)]
 pub(super) struct Relation {
-    /// The name that its columns may be qualified with.
+    /// Qualifier of its columns.
     pub alias: String,
     pub columns: Vec<Column>,
 }
 
-/// The tables that a SELECT reads, inside of the SELECT that it is a part of.
+/// Tables of a SELECT, and the scope of the enclosing SELECT.
 #[derive(Clone, Debug)]
 pub(super) struct Scope<'a> {
     pub relations: Vec<Relation>,
     pub outer: Option<&'a Scope<'a>>,
-    /// Names of columns and where they are; large tables are searched once.
+    /// Index of columns by lower-case name: (relation, column).
     by_name: HashMap<String, Vec<(usize, usize)>>,
 }
 
-/// What a name is.
+/// Result of a name lookup.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Found {
-    /// A column of the frame, and how many parts of the name are it; the others are fields of a struct.
+    /// A column of the frame, and the number of parts of the name that it takes; further parts are struct fields.
     Column {
         inner: String,
         parts: usize,
     },
-    /// Columns of several tables, as they have to be written.
+    /// Candidate columns of several tables, as they must be written.
     Ambiguous(Vec<String>),
     Nothing,
 }
@@ -59,8 +59,8 @@ impl<'a> Scope<'a> {
         Self { relations, outer, by_name }
     }
 
-    /// What a name is that may be qualified: `id`, `data.id`, `st.field`, `data.st.field`. Letters of another case are the same
-    /// where no column has exactly these, and `bands` is `l1:bands` where no other level has such a column.
+    /// Resolves a name: `id`, `data.id`, `st.field`, `data.st.field`. Case-insensitive unless a column matches exactly; `bands`
+    /// finds `l1:bands` if no other level has such a column.
     pub fn find(&self, parts: &[Ident]) -> Found {
         let Some(first) = parts.first() else { return Found::Nothing };
         if let Some(second) = parts.get(1) {
@@ -96,7 +96,7 @@ impl<'a> Scope<'a> {
         }
     }
 
-    /// The relations that an unqualified `*`, or `alias.*`, stands for.
+    /// Columns of `*`, or of `alias.*`; `None` for an unknown alias.
     pub fn visible(&self, alias: Option<&str>) -> Option<Vec<&Column>> {
         match alias {
             None => {
@@ -110,13 +110,13 @@ impl<'a> Scope<'a> {
     }
 }
 
-/// `bands` of `l1:bands`.
+/// The column name without its level prefix: `bands` from `l1:bands`.
 fn without_level(name: &str) -> Option<&str> {
     let (level, rest) = name.strip_prefix('l')?.split_once(':')?;
     (!level.is_empty() && level.bytes().all(|byte| byte.is_ascii_digit())).then_some(rest)
 }
 
-/// Names that no other has: `id`, then `id_1`.
+/// Makes names unique: `id`, then `id_1`.
 #[derive(Default)]
 pub(super) struct UniqueNames(HashSet<String>);
 

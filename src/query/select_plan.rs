@@ -1,6 +1,5 @@
-//! Queries as plans of the engine, SELECT by SELECT: each SELECT reads one frame whose columns have names of their own, and is written
-//! for the engine as a chain of statements over it (rows, groups, windows, result), so that functions, names and clauses mean the same
-//! at every depth.
+//! Plans queries for the engine, one SELECT at a time: each reads one frame with unique column names and becomes a chain of engine
+//! statements over it (rows, groups, windows, result), so that functions, names and clauses have the same semantics at every depth.
 
 use std::cell::Cell;
 use std::collections::HashMap;
@@ -30,12 +29,12 @@ use super::window_functions::{self, Bound, Frame, Window};
 use super::{advice, column_names, spatial_functions};
 use crate::error::{Error, Result};
 
-/// Characters of the engine's own words in an error.
+/// Maximum characters of an engine message in an error.
 const LONGEST_REASON: usize = 400;
-/// Columns that the lists of all SELECTs may stand for.
+/// Maximum number of result columns over all SELECT lists of a statement.
 const ITEMS_MAX: usize = 200_000;
 
-/// Tables of WITH, the innermost last.
+/// Common table expressions, innermost last.
 #[derive(Clone, Default)]
 pub(super) struct Ctes(Vec<(String, LazyFrame)>);
 
@@ -53,7 +52,7 @@ impl Ctes {
 pub(super) struct Planner<'a> {
     pub source: Source<'a>,
     pub tokens: &'a [TokenWithSpan],
-    /// The rows of a table of the dataset.
+    /// Looks up a table of the dataset.
     pub table: &'a dyn Fn(&str) -> Result<Option<LazyFrame>>,
     /// All tables with their columns, for errors.
     pub columns: &'a [(String, Vec<String>)],
@@ -63,31 +62,31 @@ pub(super) struct Planner<'a> {
     extras: Extras,
 }
 
-/// The rows of a query.
+/// A planned query.
 pub(super) struct Planned {
     pub frame: LazyFrame,
-    /// Its columns, without those of `key_names`.
+    /// Result columns, without `key_names`.
     pub names: Vec<String>,
-    /// Equalities by which a subquery is tied to the rows around it: an expression over those, and the column here.
+    /// Correlation of a subquery: an expression over the outer rows, and the column here that equals it.
     pub keys: Vec<(Expr, String)>,
     pub key_names: Vec<String>,
 }
 
-/// A column of the result.
+/// A result column.
 struct Item {
     expr: Expr,
     name: String,
-    /// It was named by AS.
+    /// True when named by AS.
     is_alias: bool,
-    /// A row for each element of the list.
+    /// True for `unnest(list)`.
     unnests: bool,
 }
 
-/// What rows are sorted by.
+/// A sort key.
 enum Key {
-    /// A column of the result.
+    /// Index of a result column.
     Item(usize),
-    /// Something else: the number among the other expressions.
+    /// Index into the other expressions.
     Other(usize),
 }
 
@@ -102,15 +101,15 @@ impl<'a> Planner<'a> {
         Self { source, tokens, table, columns, numbers, unfolded, items, extras: Extras::default() }
     }
 
-    /// The rows of a statement.
+    /// Plans a statement.
     ///
     /// # Errors
-    /// Unknown names, and what can't be run, with the place and the spelling that works.
+    /// [`crate::error::Kind::Usage`] for unknown names and unsupported constructs, with position and alternative.
     pub fn plan(&self, query: &Query) -> Result<LazyFrame> {
         Ok(self.query(query, &Ctes::default(), None)?.frame)
     }
 
-    /// Rows of a frame that meet a condition on its columns.
+    /// Filters a frame by a condition on its columns.
     ///
     /// # Errors
     /// As [`Planner::plan`].
@@ -133,14 +132,17 @@ impl<'a> Planner<'a> {
         Ok(if attached { frame.select(schema.iter_names().map(|name| col(name.clone())).collect::<Vec<_>>()) } else { frame })
     }
 
-    /// A name that nothing else has.
+    /// A unique name.
     pub fn unique(&self, prefix: &str) -> String {
         let number = self.numbers.get();
         self.numbers.set(number + 1);
         format!("{prefix}{number}")
     }
 
-    /// Counts bytes that names stand for.
+    /// Counts bytes of substituted expressions.
+    ///
+    /// # Errors
+    /// [`crate::error::Kind::TooLarge`] above `most`.
     pub fn unfold(&self, bytes: usize, most: usize) -> Result<()> {
         let sum = self.unfolded.get().saturating_add(bytes);
         self.unfolded.set(sum);
@@ -151,19 +153,19 @@ impl<'a> Planner<'a> {
         Err(self.source.locate_statement(error.hint("compute step by step in subqueries")))
     }
 
-    /// An error of the engine in the studio's words.
+    /// Converts an error of the engine.
     pub fn engine_error(error: &PolarsError) -> Error {
         if let Some(own) = Error::found_in(error) {
             return own;
         }
         let text = error.to_string();
-        // The engine prints its plan behind the message.
+        // The engine appends its plan to the message.
         let text = text.split("\n\nResolved plan").next().unwrap_or_default().trim();
         let text: String = text.chars().take(LONGEST_REASON).collect();
         Error::usage("the query could not be run").because(text)
     }
 
-    /// Runs a statement of the engine over a frame, which it calls `t`.
+    /// Runs engine SQL over a frame, named `t`.
     fn run(&self, frame: LazyFrame, sql: &str) -> Result<LazyFrame> {
         let registry = spatial_functions::registry(self.extras.borrow().clone());
         let mut context = SQLContext::new().with_function_registry(registry);
@@ -175,13 +177,13 @@ impl<'a> Planner<'a> {
         })
     }
 
-    /// The expression as the engine reads it, over the columns of a frame.
+    /// Prints an expression over a frame's columns as engine SQL.
     fn print(&self, expr: &Expr, frame: &mut LazyFrame) -> Result<String> {
         let schema = frame.collect_schema().map_err(|error| Self::engine_error(&error))?;
         Semantics { source: &self.source, schema: &schema, extras: &self.extras }.print(expr)
     }
 
-    /// The frame with further columns.
+    /// Adds computed columns to the frame.
     pub fn with(&self, mut frame: LazyFrame, columns: &[(Expr, String)]) -> Result<LazyFrame> {
         if columns.is_empty() {
             return Ok(frame);
@@ -193,7 +195,7 @@ impl<'a> Planner<'a> {
         self.run(frame, &format!("SELECT {} FROM t", texts.join(", ")))
     }
 
-    /// Rows of the frame that meet a condition.
+    /// Filters the frame by a condition.
     pub fn filtered(&self, mut frame: LazyFrame, condition: &Expr) -> Result<LazyFrame> {
         let text = self.print(condition, &mut frame)?;
         self.run(frame, &format!("SELECT * FROM t WHERE {text}"))
@@ -206,7 +208,7 @@ impl<'a> Planner<'a> {
                 Attached::ByKey { rows, keys } => {
                     let own: Vec<(Expr, String)> = keys.iter().map(|(expr, _)| (expr.clone(), self.unique("__lookup"))).collect();
                     let left: Vec<_> = own.iter().map(|(_, name)| col(name.as_str())).collect();
-                    // What is joined has each key once, under a name that no other frame has.
+                    // Join keys get unique names; the right side has each key once.
                     let names: Vec<String> = keys.iter().map(|_| self.unique("__key_sub")).collect();
                     let renamed = rows.rename(keys.iter().map(|(_, name)| name.as_str()), names.iter().map(String::as_str), true);
                     let right: Vec<_> = names.iter().map(|name| col(name.as_str())).collect();
@@ -222,7 +224,7 @@ impl<'a> Planner<'a> {
         Ok(frame)
     }
 
-    /// The rows of a query; `outer` are the tables of the SELECT that it is a subquery of.
+    /// Plans a query; `outer` is the scope of the enclosing SELECT of a subquery.
     pub fn query(&self, query: &Query, ctes: &Ctes, outer: Option<&Scope>) -> Result<Planned> {
         let unsupported = [
             (query.for_clause.is_some(), "FOR"),
@@ -345,7 +347,7 @@ impl<'a> Planner<'a> {
         self.planned(frame.map_err(|error| Self::engine_error(&error))?)
     }
 
-    /// The rows of a set operation in the order of its columns.
+    /// Sorts the result of a set operation by its columns.
     fn sorted(&self, mut planned: Planned, order: Option<&OrderBy>, ctes: &Ctes) -> Result<Planned> {
         let Some(order) = order else { return Ok(planned) };
         let columns = planned.names.iter().map(|name| super::scope::Column {
@@ -372,7 +374,7 @@ impl<'a> Planner<'a> {
         Ok(planned)
     }
 
-    /// Keys of an ORDER BY: the place of a result column, or an expression.
+    /// Keys of ORDER BY: index of a result column, or an expression.
     #[allow(clippy::type_complexity, reason = "a key is a place or an expression, with its options")]
     fn order_keys(&self, order: &OrderBy, columns: usize) -> Result<Vec<(std::result::Result<usize, Expr>, OrderByOptions)>> {
         let keys = match &order.kind {
@@ -409,7 +411,7 @@ impl<'a> Planner<'a> {
         }
     }
 
-    /// The rows of one SELECT, in their order.
+    /// Plans one SELECT with its ORDER BY.
     fn select(&self, select: &Select, order: Option<&OrderBy>, ctes: &Ctes, outer: Option<&Scope>) -> Result<Planned> {
         self.check_clauses(select)?;
         let mut select = select.clone();
@@ -445,7 +447,7 @@ impl<'a> Planner<'a> {
         }
         frame = self.with(frame, &tied)?;
 
-        // All other expressions, over the rows.
+        // Expressions over ungrouped rows.
         let mut attached = Vec::new();
         let mut before: Vec<(String, Expr)> = Vec::new();
         for item in &mut items {
@@ -556,7 +558,7 @@ impl<'a> Planner<'a> {
         self.result(frame, select, items, others, sort_keys, by, ties)
     }
 
-    /// Columns of the result, sorted.
+    /// Evaluates, sorts and selects the result columns.
     #[allow(clippy::too_many_arguments, reason = "the parts of one SELECT, used once")]
     fn result(
         &self,
@@ -617,7 +619,7 @@ impl<'a> Planner<'a> {
         Ok(Planned { frame, names, keys: ties, key_names })
     }
 
-    /// An equality of WHERE that ties a subquery to the rows around it: the side around it, and the own side.
+    /// For a correlating equality in WHERE: the outer and the inner side.
     fn tie(&self, condition: &Expr, scope: &Scope, ctes: &Ctes) -> Result<Option<(Expr, Expr)>> {
         let Expr::BinaryOp { left, op: BinaryOperator::Eq, right } = unwrapped(condition) else { return Ok(None) };
         if scope.outer.is_none() {
@@ -658,7 +660,7 @@ impl<'a> Planner<'a> {
         }
     }
 
-    /// The columns that the list of a SELECT stands for, each with its name.
+    /// Expands a SELECT list to named columns.
     fn items(&self, select: &Select, scope: &Scope) -> Result<Vec<Item>> {
         let mut items = Vec::new();
         let plain = |expr: Expr, name: String, is_alias: bool| Item { expr, name, is_alias, unnests: false };
@@ -750,7 +752,7 @@ impl<'a> Planner<'a> {
         Ok(())
     }
 
-    /// The expression for each column that `COLUMNS('pattern')` in it stands for; `None` without one.
+    /// Expands `COLUMNS('pattern')` to one expression per column; `None` without it.
     fn columns_of(&self, expr: &Expr, scope: &Scope) -> Result<Option<Vec<Expr>>> {
         let pattern = |function: &Function| {
             let FunctionArguments::List(list) = &function.args else { return None };
@@ -786,7 +788,7 @@ impl<'a> Planner<'a> {
         Ok(Some(columns.into_iter().filter(|found| pattern.is_match(&found.name)).map(of).collect()))
     }
 
-    /// What rows are grouped by; `None` without GROUP BY.
+    /// Keys of GROUP BY; `None` without the clause.
     fn group_keys(
         &self,
         select: &Select,
@@ -833,7 +835,7 @@ impl<'a> Planner<'a> {
         Ok(is_grouped.then_some(keys))
     }
 
-    /// One row for each group.
+    /// Aggregates to one row per group.
     fn grouped(&self, frame: LazyFrame, groups: Groups) -> Result<LazyFrame> {
         let Groups { keys, calls, .. } = groups;
         let mut frame = self.with(frame, &keys.iter().map(|(key, name)| (key.clone(), name.clone())).collect::<Vec<_>>())?;
@@ -851,7 +853,7 @@ impl<'a> Planner<'a> {
         self.run(frame, &format!("SELECT {} FROM t{by}", texts.join(", ")))
     }
 
-    /// The frame with a column for each window function.
+    /// Adds one column per window function.
     fn windows(&self, mut frame: LazyFrame, calls: Vec<(Function, WindowSpec, String)>) -> Result<LazyFrame> {
         if calls.is_empty() {
             return Ok(frame);
@@ -872,7 +874,7 @@ impl<'a> Planner<'a> {
         self.run(frame, &format!("SELECT {} FROM t", texts.join(", ")))
     }
 
-    /// A window function and its inputs: keys of partitions, keys of the order, arguments.
+    /// A window function and its inputs: partition keys, order keys, arguments.
     fn window(&self, function: &Function, spec: &WindowSpec) -> Result<(Window, Vec<Expr>)> {
         use window_functions::Function as F;
         let (name, span) = (name_of(function), span_of(function));
@@ -901,7 +903,7 @@ impl<'a> Planner<'a> {
                 return refused(format!("there is no window function {name}()"), "row_number, rank, lag, sum, avg, … OVER (…)");
             }
             _ => {
-                // The engine computes it over columns `a0`, `a1`, … of each frame.
+                // The engine evaluates it over columns `a0`, `a1`, … of each frame.
                 let mut inputs = Vec::new();
                 let mut input = |expr: &Expr| {
                     inputs.push(expr.clone());
@@ -955,7 +957,7 @@ impl<'a> Planner<'a> {
             None => Frame { by_range: true, start: Bound::Unbounded, end: Bound::Offset(0.0) },
         };
         if order.is_empty() && frame.by_range && frame.start == Bound::Unbounded {
-            // All rows are of equal order.
+            // Without ORDER BY, all rows are peers.
             let whole = Frame { by_range: false, start: Bound::Unbounded, end: Bound::Unbounded };
             inputs.extend(arguments);
             let partition = spec.partition_by.len();
@@ -998,7 +1000,7 @@ impl<'a> Planner<'a> {
     }
 }
 
-/// The distance of a frame: rows, units of a number, or microseconds.
+/// Frame offset: rows, units of a number, or microseconds.
 fn distance(expr: &Expr) -> Option<f64> {
     let number = |expr: &Expr| match unwrapped(expr) {
         Expr::Value(value) => match &value.value {
@@ -1030,7 +1032,7 @@ fn distance(expr: &Expr) -> Option<f64> {
     }
 }
 
-/// The conditions that AND joins.
+/// Splits a condition at AND.
 pub(super) fn conjuncts(condition: &Expr, found: &mut Vec<Expr>) {
     match condition {
         Expr::BinaryOp { left, op: BinaryOperator::And, right } => {
@@ -1049,13 +1051,13 @@ fn ordered(frame: LazyFrame, by: &[(String, OrderByOptions)]) -> LazyFrame {
         return frame;
     }
     let descending: Vec<bool> = by.iter().map(|(_, options)| options.asc == Some(false)).collect();
-    // What has no value comes last in every order that does not say otherwise.
+    // Nulls sort last unless NULLS FIRST is given.
     let nulls_last: Vec<bool> = by.iter().map(|(_, options)| options.nulls_first != Some(true)).collect();
     let options = SortMultipleOptions::default().with_order_descending_multi(descending).with_nulls_last_multi(nulls_last);
     frame.sort_by_exprs(by.iter().map(|(name, _)| col(name.as_str())).collect::<Vec<_>>(), options)
 }
 
-/// True for `%` and `_` of LIKE.
+/// Matches a text against a LIKE pattern.
 fn is_like(text: &str, pattern: &str) -> bool {
     let pattern = regex::escape(pattern).replace('%', ".*").replace('_', ".");
     regex::Regex::new(&format!("^(?s){pattern}$")).is_ok_and(|pattern| pattern.is_match(text))
@@ -1065,7 +1067,7 @@ fn text_of(expr: &Expr) -> String {
     unwrapped(expr).to_string()
 }
 
-/// True when an expression holds an aggregation of its SELECT.
+/// True when an expression contains an aggregate of its own SELECT.
 fn aggregates(expr: &Expr) -> bool {
     let found = visit_expressions(expr, |part| match part {
         Expr::Function(function) if is_aggregate(function) => ControlFlow::Break(()),
@@ -1074,7 +1076,7 @@ fn aggregates(expr: &Expr) -> bool {
     found.is_break()
 }
 
-/// The list of `unnest(list)`.
+/// Argument of `unnest(list)`.
 fn unnested(expr: &Expr) -> Option<Expr> {
     match unwrapped(expr) {
         Expr::Function(function) if name_of(function) == "unnest" => match &function.args {
@@ -1088,17 +1090,17 @@ fn unnested(expr: &Expr) -> Option<Expr> {
     }
 }
 
-/// Columns that planning made, which groups and windows may look at.
+/// True for generated columns, which are valid over groups and windows.
 fn is_made(ident: &Ident) -> bool {
     is_generated(ident) && ["__group", "__agg", "__sub", "__win", "__key"].iter().any(|prefix| ident.value.starts_with(prefix))
 }
 
-/// Keys and aggregations of one SELECT.
+/// Group keys and aggregate calls of one SELECT.
 struct Groups<'p, 'a> {
     planner: &'p Planner<'a>,
     keys: Vec<(Expr, String)>,
     calls: Vec<(Function, String)>,
-    /// Columns of keys and calls by their text.
+    /// Generated column by the text of its key or call.
     known: HashMap<String, String>,
 }
 
@@ -1118,12 +1120,12 @@ impl<'p, 'a> Groups<'p, 'a> {
         name
     }
 
-    /// Keys and calls as texts.
+    /// Texts of all keys and calls.
     fn texts(&self) -> Vec<String> {
         self.keys.iter().map(|(key, _)| key.to_string()).chain(self.calls.iter().map(|(call, _)| call.to_string())).collect()
     }
 
-    /// The expression over rows as one over groups.
+    /// Rewrites an expression over rows as one over groups.
     fn lower(&mut self, expr: &mut Expr) -> Result<()> {
         match expr.visit(self) {
             ControlFlow::Break(error) => Err(*error),
@@ -1171,7 +1173,7 @@ impl<'p, 'a> Groups<'p, 'a> {
                 let hint = format!("add GROUP BY {name}, or take any_value({name}), or {called}(…) OVER ()");
                 return Err(source.locate(error.hint(hint), ident.span));
             }
-            // A text for each part of each expression costs, and only those of keys are looked for.
+            // Printing every subexpression is costly, and only keys are looked up.
             other if !self.keys.is_empty() && !matches!(other, Expr::Value(_) | Expr::Nested(_) | Expr::Identifier(_)) => {
                 if let Some(name) = self.known.get(&other.to_string()) {
                     *other = column(name);
@@ -1201,7 +1203,7 @@ struct Windows<'p, 'a> {
 }
 
 impl Windows<'_, '_> {
-    /// The expression with a column for each call with OVER.
+    /// Replaces each call with OVER by a column.
     fn lower(&mut self, expr: &mut Expr) -> Result<()> {
         match expr.visit(self) {
             ControlFlow::Break(error) => Err(*error),
@@ -1210,7 +1212,7 @@ impl Windows<'_, '_> {
     }
 }
 
-/// Puts windows that WINDOW names where they are used.
+/// Substitutes windows defined in WINDOW.
 struct NamedWindows<'p> {
     source: Source<'p>,
     named: Vec<(Ident, NamedWindowExpr)>,

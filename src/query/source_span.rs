@@ -1,4 +1,4 @@
-//! Places in a statement: line and column for people, byte ranges for the editor.
+//! Positions in a statement: line and column for messages, byte ranges for the editor.
 
 use sqlparser::tokenizer::{Location, Span};
 
@@ -8,20 +8,20 @@ use crate::error::{Cause, Error, SqlSpan};
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Source<'a> {
     pub text: &'a str,
-    /// Its number among the query's statements, from 0.
+    /// 0-based number of the statement in the query.
     pub statement: usize,
-    /// Statements of the query.
+    /// Number of statements in the query.
     pub statements: usize,
 }
 
 impl<'a> Source<'a> {
-    /// A statement or condition that stands alone.
+    /// A single statement or condition.
     pub fn alone(text: &'a str) -> Self {
         Self { text, statement: 0, statements: 1 }
     }
 
-    /// The error with the place of `span`, written as `line 2, column 5` with `statement 1: ` before it where there are several.
-    /// Spans of generated nodes are empty; those errors are placed at the statement.
+    /// Adds the position of `span` to the error, as `line 2, column 5`, preceded by `statement 1: ` if there are several. Generated
+    /// nodes have empty spans; their errors get the position of the statement.
     pub fn locate(&self, error: Error, span: Span) -> Error {
         if span == Span::empty() {
             return self.locate_statement(error);
@@ -33,7 +33,7 @@ impl<'a> Source<'a> {
         error.at(format!("{}line {line}, column {column}", self.prefix())).caused_by(cause)
     }
 
-    /// The error with the number of the statement, where there are several and it has no place yet.
+    /// Adds the statement number to the error, if there are several statements and it has no position yet.
     pub fn locate_statement(&self, error: Error) -> Error {
         if self.statements < 2 || error.place().is_some() {
             return error;
@@ -41,7 +41,7 @@ impl<'a> Source<'a> {
         error.at(format!("{}line 1, column 1", self.prefix()))
     }
 
-    /// The text from the beginning of `span` on.
+    /// The text from the start of `span`.
     pub fn text_from(&self, span: Span) -> &'a str {
         self.text.get(self.byte(span.start)..).unwrap_or_default()
     }
@@ -50,7 +50,7 @@ impl<'a> Source<'a> {
         if self.statements > 1 { format!("statement {}: ", self.statement + 1) } else { String::new() }
     }
 
-    /// The byte of a location, whose column counts characters from 1.
+    /// Byte offset of a location; its line and column are 1-based, columns in characters.
     fn byte(&self, location: Location) -> usize {
         let line = usize::try_from(location.line).unwrap_or(1).saturating_sub(1);
         let column = usize::try_from(location.column).unwrap_or(1).saturating_sub(1);

@@ -1,4 +1,4 @@
-//! Functions that queries on datasets need and polars lacks: predicates and measures of WKB geometries, and `mode`.
+//! SQL functions that polars lacks: predicates and measures of WKB geometries, and `mode`.
 
 use std::sync::Arc;
 
@@ -11,30 +11,30 @@ use super::duckdb_functions;
 use super::geometry::{from_text, to_text, write};
 use crate::table::{parse_wkb, wkb_bounds, wkb_point};
 
-/// What a function takes and gives; geometries are WKB.
+/// Signature of a function; geometries are WKB.
 #[derive(Clone, Copy)]
 enum Kind {
-    /// A number of one geometry.
+    /// Geometry → number.
     Measure(fn(&[u8]) -> Option<f64>),
-    /// A number of two geometries.
+    /// Two geometries → number.
     Between(fn(&Geometry, &Geometry) -> f64),
-    /// Whether two geometries stand so to each other.
+    /// Two geometries → Boolean.
     Relation(fn(&Geometry, &Geometry) -> bool),
-    /// Whether two geometries are no further apart than a number.
+    /// Two geometries and a distance → Boolean: at most that far apart.
     Near,
-    /// A geometry of another.
+    /// Geometry → geometry.
     Made(fn(&[u8]) -> Option<Vec<u8>>),
-    /// A geometry of numbers: how many, and how.
+    /// That many numbers → geometry.
     OfNumbers(usize, fn(&[f64]) -> Geometry),
-    /// A geometry of WKT.
+    /// WKT → geometry.
     OfText,
-    /// WKT of a geometry.
+    /// Geometry → WKT.
     Text,
-    /// The most frequent value.
+    /// Any column → its most frequent value.
     Mode,
 }
 
-/// The functions, by their names in lower case. Everything is planar, in the geometry's own coordinates.
+/// Functions by lower-case name. All computations are planar, in the units of the geometry's coordinates.
 const FUNCTIONS: [(&str, Kind); 20] = [
     ("st_x", Kind::Measure(|wkb| wkb_point(wkb).map(|(x, _)| x))),
     ("st_y", Kind::Measure(|wkb| wkb_point(wkb).map(|(_, y)| y))),
@@ -91,7 +91,7 @@ pub(super) fn names() -> impl Iterator<Item = &'static str> {
     FUNCTIONS.iter().map(|(name, _)| *name)
 }
 
-/// Functions of this module, of [`duckdb_functions`], and `extras` that exist for one statement.
+/// Registry of the functions of this module and of [`duckdb_functions`], and of `extras`, which exist for one statement.
 pub(super) fn registry(extras: Vec<(String, UserDefinedFunction)>) -> Arc<dyn FunctionRegistry> {
     Arc::new(Functions { extras })
 }
@@ -210,14 +210,14 @@ fn distances(name: &str, columns: &[Column], number: fn(&Geometry, &Geometry) ->
     Ok(numbers.into_iter().collect())
 }
 
-/// Rows of the arguments; one row stands for all.
+/// Common length of the arguments; a column of one row is broadcast.
 fn common_length(name: &str, columns: &[Column]) -> PolarsResult<usize> {
     let rows = columns.iter().map(Column::len).find(|&length| length != 1).unwrap_or(1);
     polars_ensure!(columns.iter().all(|column| column.len() == rows || column.len() == 1), ShapeMismatch: "{name}: columns of different lengths");
     Ok(rows)
 }
 
-/// A geometry with its bytes: the same one on every row is read once; a point costs no reading at all.
+/// Cache of the last parsed geometry: a constant argument is parsed once; points are read without parsing.
 #[derive(Default)]
 struct Last {
     bytes: Vec<u8>,

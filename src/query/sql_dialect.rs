@@ -1,4 +1,4 @@
-//! Statements as DuckDB spells them: tokens, their number, and the syntax tree with the place of each name.
+//! DuckDB's SQL syntax: tokens, size limits, and the syntax tree with source positions.
 
 use std::any::TypeId;
 use std::cell::Cell;
@@ -13,30 +13,30 @@ use super::advice;
 use super::source_span::Source;
 use crate::error::{Error, Result};
 
-/// Brackets within brackets.
+/// Maximum nesting of brackets.
 const NESTING_MAX: usize = 48;
-/// Operators, and conditions of CASE: a chain of them is as deep as it is long.
+/// Maximum number of operators and CASE conditions: a chain of n makes a tree of depth n.
 const OPERATORS_MAX: usize = 1_000;
-/// SELECTs, those of UNION and WITH among them.
+/// Maximum number of SELECTs, including those in UNION and WITH.
 const SELECTS_MAX: usize = 100;
-/// Words, numbers, texts and marks: a list of 20,000 values has 40,000.
+/// Maximum number of tokens: a list of 20,000 values has 40,000.
 const PIECES_MAX: usize = 50_000;
-/// Calls of the parser within one another: a bracket takes up to four.
+/// Recursion limit of the parser: a bracket takes up to four calls.
 const RECURSION_MAX: usize = 250;
 
-/// Binds tighter than products, looser than casts.
+/// Precedence of `**`: above multiplication, below casts.
 const POWER_PRECEDENCE: u8 = 45;
 
-/// The operator of powers.
+/// Exponentiation operator.
 pub(super) const POWER: &str = "**";
 
-/// The words, numbers, texts and marks of a statement, without blanks and comments.
+/// Tokens of a statement, without whitespace and comments.
 pub(super) type Tokens = Vec<TokenWithSpan>;
 
-/// DuckDB's dialect. The parser takes it for its generic one where it asks for a dialect by type: UNNEST in FROM.
+/// DuckDB's dialect. It reports the generic dialect's type id, for which the parser supports UNNEST in FROM.
 #[derive(Debug, Default)]
 pub(super) struct DuckDb {
-    /// The token at which an expression is missing.
+    /// Token where an expression is missing.
     missing: Cell<Option<Span>>,
 }
 
@@ -87,7 +87,7 @@ impl Dialect for DuckDb {
     }
 
     fn parse_prefix(&self, parser: &mut Parser) -> Option<Result<Expr, ParserError>> {
-        // A sign binds tighter than powers: -2 ** 2 is 4.
+        // Unary minus binds tighter than `**`: -2 ** 2 is 4.
         if parser.consume_token(&Token::Minus) {
             let negated = |expr| Expr::UnaryOp { op: UnaryOperator::Minus, expr: Box::new(expr) };
             return Some(parser.parse_subexpr(POWER_PRECEDENCE).map(negated));
@@ -130,7 +130,7 @@ impl Dialect for DuckDb {
             };
             return Some(right.map(power));
         }
-        // The parser would take all that follows for what is compared.
+        // Limits the operand, which the parser would extend to the end of the expression.
         let precedence = self.prec_value(sqlparser::dialect::Precedence::Is);
         let compared = |parser: &mut Parser| parser.parse_subexpr(precedence).map(Box::new);
         if parser.parse_keywords(&[Keyword::IS, Keyword::DISTINCT, Keyword::FROM]) {
@@ -143,11 +143,11 @@ impl Dialect for DuckDb {
     }
 }
 
-/// The tokens of a statement.
+/// Tokenizes a statement and checks its size.
 ///
 /// # Errors
-/// Texts and comments that do not end; [`crate::error::Kind::TooLarge`] for a statement that is larger than any, so that parsing,
-/// planning and running it do not recurse without bound.
+/// [`crate::error::Kind::Usage`] for unterminated strings and comments; [`crate::error::Kind::TooLarge`] for statements above the
+/// limits, which bound the recursion of parsing, planning and execution.
 pub(super) fn tokens(source: &Source) -> Result<Tokens> {
     let dialect = DuckDb::default();
     let found = Tokenizer::new(&dialect, source.text).tokenize_with_location().map_err(|error| {
@@ -183,7 +183,7 @@ fn check_size(tokens: &[TokenWithSpan]) -> Result<()> {
                 | Keyword::BETWEEN
                 | Keyword::IS => operators += 1,
                 Keyword::SELECT => selects += 1,
-                // FROM may stand without a SELECT.
+                // DuckDB allows FROM without SELECT.
                 Keyword::FROM if begins => selects += 1,
                 Keyword::UNION | Keyword::EXCEPT | Keyword::INTERSECT | Keyword::ALL | Keyword::NAME => next_begins = true,
                 _ => {}
@@ -206,25 +206,25 @@ fn check_size(tokens: &[TokenWithSpan]) -> Result<()> {
     }
 }
 
-/// What a statement asks for.
+/// Kind of a statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Verb {
-    /// Rows of a query.
+    /// A query.
     Rows,
-    /// The plan of the query behind EXPLAIN.
+    /// EXPLAIN: the plan of a query.
     Explain,
-    /// The names of all tables.
+    /// SHOW TABLES: all table names.
     ShowTables,
-    /// Columns of the table or query behind DESCRIBE.
+    /// DESCRIBE: columns of a table or query.
     Describe,
-    /// Statistics of the columns of the table or query behind SUMMARIZE.
+    /// SUMMARIZE: column statistics of a table or query.
     Summarize,
 }
 
-/// What a statement asks for, and the number of tokens before the query that it is about.
+/// Kind of a statement, and the number of tokens before its query.
 ///
 /// # Errors
-/// Statements that do more than read.
+/// [`crate::error::Kind::Usage`] for statements that are not read-only.
 pub(super) fn verb(source: &Source, tokens: &[TokenWithSpan]) -> Result<(Verb, usize)> {
     let word = |at: usize| tokens.get(at).map_or(String::new(), |token| token.token.to_string().to_uppercase());
     let start = tokens.iter().position(|token| token.token != Token::LParen).unwrap_or(tokens.len());
@@ -252,7 +252,7 @@ pub(super) fn verb(source: &Source, tokens: &[TokenWithSpan]) -> Result<(Verb, u
     }
 }
 
-/// The table or query that DESCRIBE and SUMMARIZE are about, as a query.
+/// The table or query of DESCRIBE and SUMMARIZE, as a query.
 pub(super) fn subject(source: &Source, tokens: &[TokenWithSpan], start: usize) -> String {
     let Some(first) = tokens.get(start) else { return String::new() };
     let rest = source.text_from(first.span).trim_end().trim_end_matches(';').to_owned();
@@ -263,7 +263,7 @@ pub(super) fn subject(source: &Source, tokens: &[TokenWithSpan], start: usize) -
     if is_query { rest } else { format!("SELECT * FROM {rest}") }
 }
 
-/// The one name that is left of the tokens, without its quotes.
+/// The single identifier in the tokens, without quotes; `None` if there is more.
 pub(super) fn only_name(tokens: &[TokenWithSpan]) -> Option<&str> {
     let end = tokens.iter().position(|token| token.token == Token::SemiColon).unwrap_or(tokens.len());
     match &tokens[..end] {
@@ -272,19 +272,19 @@ pub(super) fn only_name(tokens: &[TokenWithSpan]) -> Option<&str> {
     }
 }
 
-/// How much of the result to keep.
+/// Size of a sample.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Sampling {
-    /// So many rows.
+    /// Number of rows.
     Rows(usize),
-    /// So many of a hundred.
+    /// Percentage of the rows.
     Percent(f64),
 }
 
-/// A query and the sample that is taken of its rows.
+/// Parses a query and its sampling clause.
 ///
 /// # Errors
-/// What is no query, with the place at which it stops to be one.
+/// [`crate::error::Kind::Usage`] for invalid syntax, with its position.
 pub(super) fn query(
     source: &Source,
     tokens: &[TokenWithSpan],
@@ -306,10 +306,10 @@ pub(super) fn query(
     Ok((query, sampling))
 }
 
-/// A condition as it stands after WHERE.
+/// Parses a condition, as after WHERE.
 ///
 /// # Errors
-/// What is no expression.
+/// [`crate::error::Kind::Usage`] for invalid syntax.
 pub(super) fn condition(source: &Source, tokens: &[TokenWithSpan], is_column: &dyn Fn(&str) -> bool) -> Result<Expr> {
     parsed(source, joined(tokens, is_column), is_column, |parser| parser.parse_expr())
 }
@@ -335,20 +335,20 @@ fn parsed<T>(
                 return Error::too_large("the query is nested too deeply").hint("write it flat, or in several steps");
             }
         };
-        // An expression that is missing is looked for behind the token that needs it.
+        // The parser reports a missing expression at the following token.
         let span = match dialect.missing.get() {
             Some(missing) if missing == parser.peek_token_ref().span => missing,
             _ => parser.peek_token_ref().span,
         };
         let span = if span == Span::empty() { end } else { span };
-        // The parser writes the place behind its message.
+        // The parser appends the position to its message.
         let text = text.split(" at Line: ").next().unwrap_or_default();
         let error = source.locate(Error::usage("the query could not be understood").because(text), span);
         advice::of_statement(&kept, is_column).into_iter().fold(error, Error::hint)
     })
 }
 
-/// The tokens with names of columns that hold colons put together (`stac:crs`), and `**` as one operator.
+/// Joins tokens of column names with colons (`stac:crs`), and `**` to one operator.
 fn joined(tokens: &[TokenWithSpan], is_column: &dyn Fn(&str) -> bool) -> Tokens {
     let touches = |at: usize| tokens[at].span.end == tokens[at + 1].span.start;
     let mut found = Tokens::with_capacity(tokens.len());
@@ -389,9 +389,9 @@ fn joined(tokens: &[TokenWithSpan], is_column: &dyn Fn(&str) -> bool) -> Tokens 
     found
 }
 
-/// The tokens with `SELECT *` before each FROM that stands without a SELECT.
+/// Inserts `SELECT *` before each FROM without SELECT.
 fn with_select(tokens: Tokens) -> Tokens {
-    /// What was met within these brackets.
+    /// State within one level of brackets.
     #[derive(Default)]
     struct Level {
         with: bool,
@@ -456,7 +456,7 @@ fn with_select(tokens: Tokens) -> Tokens {
     found
 }
 
-/// Takes `USING SAMPLE 10`, `USING SAMPLE 5%`, `TABLESAMPLE 5 PERCENT`, `… reservoir(10 ROWS)` out of a statement.
+/// Removes `USING SAMPLE 10`, `USING SAMPLE 5%`, `TABLESAMPLE 5 PERCENT` or `… reservoir(10 ROWS)` from a statement and returns it.
 fn take_sampling(tokens: &mut Tokens) -> Option<Sampling> {
     let is = |tokens: &Tokens, at: usize, wanted: &str| {
         tokens.get(at).is_some_and(|token| token.token.to_string().eq_ignore_ascii_case(wanted))

@@ -1,5 +1,5 @@
-//! Subqueries in expressions become joins: one row for all rows where the subquery looks at its own tables alone, and a lookup by
-//! key where it is tied to the rows around it by equalities.
+//! Rewrites subqueries in expressions as joins: an uncorrelated one as a single row for all rows, one correlated by equalities as a
+//! lookup by key.
 
 use polars::prelude::udf::UserDefinedFunction;
 use polars::prelude::*;
@@ -13,17 +13,17 @@ use super::scope::Scope;
 use super::select_plan::{Ctes, Planned, Planner};
 use crate::error::{Error, Result};
 
-/// Rows that are joined to a frame before an expression is evaluated.
+/// Result of a subquery, joined to the frame before the expression is evaluated.
 #[derive(Clone)]
 pub(super) enum Attached {
-    /// One row for all.
+    /// One row for all rows of the frame.
     One(LazyFrame),
-    /// At most one row for each value of the keys: an expression over the frame, and the column that it equals.
+    /// At most one row per key. `keys` pairs an expression over the frame with the column that it equals.
     ByKey { rows: LazyFrame, keys: Vec<(Expr, String)> },
 }
 
 impl Attached {
-    /// True where one of these texts looks at the column that was joined.
+    /// True when one of these expression texts uses the joined column.
     pub fn is_used(&self, column: &str, texts: &[String]) -> bool {
         texts.iter().any(|text| text.contains(&format!("\"{column}\"")))
     }
@@ -32,10 +32,10 @@ impl Attached {
 type Answer = (Vec<(String, Attached)>, Expr);
 
 impl Planner<'_> {
-    /// The value of a subquery of one column and at most one row.
+    /// Rewrites a scalar subquery.
     ///
     /// # Errors
-    /// Several columns. Several rows are an error when the query runs.
+    /// [`crate::error::Kind::Usage`] for several columns. Several rows are an error at run time.
     pub fn scalar_subquery(&self, query: &Query, ctes: &Ctes, scope: &Scope) -> Result<Answer> {
         let planned = self.query(query, ctes, Some(scope))?;
         let name = self.only_column(&planned, query.span())?;
@@ -47,15 +47,15 @@ impl Planner<'_> {
         }
         let (keys, names) = (planned.keys, planned.key_names);
         let rows = planned.frame.group_by(names.iter().map(|name| col(name.as_str())).collect::<Vec<_>>()).agg([single]);
-        // A count over no rows is 0, any other aggregation has no value.
+        // `count` of no rows is 0; other aggregates are null.
         let answer = if is_count(query) { expression("coalesce(_0, 0)", vec![column(&value)]) } else { column(&value) };
         Ok((vec![(value, Attached::ByKey { rows, keys })], answer))
     }
 
-    /// Whether a subquery has rows.
+    /// Rewrites EXISTS.
     ///
     /// # Errors
-    /// What the subquery can't be planned for.
+    /// Those of planning the subquery.
     pub fn exists(&self, query: &Query, negated: bool, ctes: &Ctes, scope: &Scope) -> Result<Answer> {
         let mut query = query.clone();
         query.order_by = None;
@@ -66,7 +66,7 @@ impl Planner<'_> {
         Ok((vec![(value, attached)], answer))
     }
 
-    /// A column that is true for rows that the subquery has rows for, and null for the others.
+    /// A column that is true for rows with a match in the subquery, null for others.
     fn found(&self, planned: Planned, value: &str) -> Attached {
         if planned.keys.is_empty() {
             let any = when(len().gt(lit(0))).then(lit(true)).otherwise(lit(NULL).cast(DataType::Boolean));
@@ -77,16 +77,16 @@ impl Planner<'_> {
         Attached::ByKey { rows, keys: planned.keys }
     }
 
-    /// Whether a value is among those of a subquery: unknown where it is not, but something is unknown.
+    /// Rewrites IN (SELECT …): null when the value is not found and the value or a subquery row is null.
     ///
     /// # Errors
-    /// A subquery of several columns.
+    /// [`crate::error::Kind::Usage`] for a subquery of several columns.
     pub fn in_subquery(&self, value: Expr, query: &Query, negated: bool, ctes: &Ctes, scope: &Scope) -> Result<Answer> {
         let planned = self.query(query, ctes, Some(scope))?;
         let name = self.only_column(&planned, query.span())?;
         let (member, unknown) = (self.unique("__sub"), self.unique("__sub"));
         let keys: Vec<EngineExpr> = planned.key_names.iter().map(|name| col(name.as_str())).collect();
-        // One row for each group of keys: whether it has a null.
+        // One row per key: true if the subquery has a null.
         let has_null = col(name.as_str()).is_null().any(true).alias(unknown.as_str());
         let groups = if keys.is_empty() {
             let some = when(len().gt(lit(0))).then(has_null).otherwise(lit(NULL).cast(DataType::Boolean));
@@ -124,7 +124,7 @@ impl Planner<'_> {
 
 type EngineExpr = polars::prelude::Expr;
 
-/// True for `SELECT count(…) FROM …` without groups.
+/// True for `SELECT count(…) FROM …` without GROUP BY.
 fn is_count(query: &Query) -> bool {
     let SetExpr::Select(select) = query.body.as_ref() else { return false };
     let ungrouped = matches!(&select.group_by, GroupByExpr::Expressions(keys, _) if keys.is_empty());
@@ -136,7 +136,7 @@ fn is_count(query: &Query) -> bool {
     ungrouped && is_aggregate(function) && ["count", "count_if", "countif"].contains(&name_of(function).as_str())
 }
 
-/// The only value of a column; an error where there are several, null where there is none.
+/// The only value of a column, null for no rows; fails for several rows.
 fn single() -> UserDefinedFunction {
     let values = |columns: &mut [Column]| -> PolarsResult<Column> {
         let [values] = columns else { polars_bail!(InvalidOperation: "a value is one column") };
@@ -155,7 +155,7 @@ fn single() -> UserDefinedFunction {
     function
 }
 
-/// The number of a LIMIT or OFFSET.
+/// Value of a LIMIT or OFFSET literal.
 pub(super) fn count_of(expr: &Expr) -> Option<u64> {
     match expr {
         Expr::Value(value) => match &value.value {

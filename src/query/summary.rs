@@ -1,4 +1,5 @@
-//! `SUMMARIZE`: for each column of a query its type, bounds, distinct values, mean, spread and nulls.
+//! `SUMMARIZE`: type, minimum, maximum, distinct count, mean, sample standard deviation, row count and percentage of nulls of each
+//! column of a query.
 
 use std::collections::HashSet;
 
@@ -14,7 +15,7 @@ use crate::jobs::JobContext;
 use crate::model::dtype_name;
 use crate::table::cell_text;
 
-/// One row for each column of what the query gives; all as text, as DuckDB has it.
+/// One row per column of the query's result; all values as text, as in DuckDB.
 pub(super) fn summarize(tables: &Tables, query: &Query, ctx: &JobContext) -> Result<QueryResult> {
     let result = run(tables, query, ctx)?;
     let mut found: [Vec<String>; 9] = Default::default();

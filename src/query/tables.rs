@@ -1,4 +1,4 @@
-//! The tables that a query may name, and where their rows come from. Nothing is read before a query names a table.
+//! Tables of a query and their data sources. Nothing is read before a query uses a table.
 
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
@@ -10,45 +10,44 @@ use crate::jobs::JobContext;
 use crate::model::FieldSpec;
 use crate::table::{LevelTable, RowGroups, TableHead};
 
-/// The computed column.
+/// Computed column with the GDAL path.
 pub(super) const VSI: &str = "internal:gdal_vsi";
 
-/// What GDAL's paths to the samples start with.
+/// Prefix of the GDAL paths of samples.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum VsiBase {
     /// A draft, or a dataset without paths: no `internal:gdal_vsi`.
     #[default]
     None,
-    /// Byte ranges of this container, as GDAL writes its path.
+    /// Byte ranges of this container, given as a GDAL path.
     Zip(Arc<str>),
-    /// Files below `DATA` of this folder.
+    /// Files below `DATA` in this folder.
     Folder(Arc<str>),
-    /// Byte ranges of the parts in this folder, named by `internal:source_file`.
+    /// Byte ranges of the parts in this folder; `internal:source_file` names the part.
     Parts(Arc<str>),
 }
 
 impl VsiBase {
-    /// A ZIP container on this machine.
+    /// A local ZIP container.
     pub fn zip(path: &Path) -> Self {
         VsiBase::Zip(path.to_string_lossy().into())
     }
 
-    /// A FOLDER container on this machine.
+    /// A local FOLDER container.
     pub fn folder(path: &Path) -> Self {
         VsiBase::Folder(path.to_string_lossy().trim_end_matches('/').into())
     }
 
-    /// The folder that holds the parts of a `.tacocat`.
+    /// The folder with the parts of a `.tacocat`.
     pub fn parts(path: &Path) -> Self {
         VsiBase::Parts(path.to_string_lossy().trim_end_matches('/').into())
     }
 }
 
-/// Offset and size of every row of a level.
+/// Offset and size in bytes, one value per row of a level.
 pub type RowPositions = (Int64Array, Int64Array);
 
-/// Finds out whether a level's positions are those of its samples, the first time that a query looks at them: it may cost a
-/// walk over the whole level.
+/// Verifies a level's offset and size columns the first time that a query uses them, which may read the whole level.
 pub struct TruePositions {
     find: Box<Find>,
     found: OnceLock<Option<Arc<RowPositions>>>,
@@ -57,7 +56,7 @@ pub struct TruePositions {
 type Find = dyn Fn(&JobContext) -> Result<Option<RowPositions>> + Send + Sync;
 
 impl TruePositions {
-    /// `find` gives the right positions where the file's are wrong, one for each row, and `None` where they hold.
+    /// `find` returns the correct offsets and sizes, one per row, when those of the file are wrong, and `None` when they are right.
     pub fn new(find: impl Fn(&JobContext) -> Result<Option<RowPositions>> + Send + Sync + 'static) -> Arc<Self> {
         Arc::new(Self { find: Box::new(find), found: OnceLock::new() })
     }
@@ -71,12 +70,12 @@ impl TruePositions {
     }
 }
 
-/// Rows of one level.
+/// Data source of one level.
 #[derive(Clone)]
 pub(super) enum Level {
-    /// A Parquet file of which a query reads the columns that it needs.
+    /// Parquet file, read by column and row group.
     Parquet { head: TableHead, groups: RowGroups, positions: Option<Arc<TruePositions>> },
-    /// Decoded rows, of a draft or of a level whose offsets had to be corrected.
+    /// Decoded rows: of a draft, or of a level with corrected offsets.
     Decoded(Arc<LevelTable>),
 }
 
@@ -88,19 +87,19 @@ pub struct Tables {
 }
 
 impl Tables {
-    /// No levels yet.
+    /// Creates tables without levels.
     pub fn new(base: VsiBase) -> Self {
         Self { levels: Vec::new(), base }
     }
 
-    /// Adds the next level as a Parquet file. Its offsets are taken as they are: where they are known to be wrong
-    /// (levels below 0 of some files in the wild), use [`Tables::push_checked`], or [`Tables::push_table`] with the corrected rows.
+    /// Adds the next level as a Parquet file without verifying its offsets. Where they may be wrong (levels below 0 of some
+    /// published files), use [`Tables::push_checked`], or [`Tables::push_table`] with corrected rows.
     pub fn push_parquet(&mut self, head: TableHead) {
         let groups = RowGroups::new(&head);
         self.levels.push(Level::Parquet { head, groups, positions: None });
     }
 
-    /// Adds the next level as a Parquet file whose offsets and sizes are looked into before they are shown.
+    /// Adds the next level as a Parquet file whose offsets and sizes are verified before use.
     pub fn push_checked(&mut self, head: TableHead, positions: Arc<TruePositions>) {
         let groups = RowGroups::new(&head);
         self.levels.push(Level::Parquet { head, groups, positions: Some(positions) });
@@ -111,14 +110,14 @@ impl Tables {
         self.levels.push(Level::Decoded(table));
     }
 
-    /// The names that a query may use.
+    /// Table names for queries.
     pub fn names(&self) -> Vec<String> {
         let count = self.levels.len();
         let data = (count > 0).then(|| "data".to_owned());
         data.into_iter().chain((0..count).map(|n| format!("level{n}"))).chain((0..count).map(|n| format!("l{n}"))).collect()
     }
 
-    /// The columns of a table that [`Tables::names`] lists, in order; `None` for any other name.
+    /// Columns of a table, in order; `None` for names not in [`Tables::names`].
     pub fn columns(&self, name: &str) -> Option<Vec<FieldSpec>> {
         match TableName::parse(name, self.levels.len())? {
             TableName::Level(level) => Some(self.level_columns(level)),
@@ -142,7 +141,7 @@ impl Tables {
         columns
     }
 
-    /// The columns in the level's file.
+    /// Columns stored in the level's file.
     pub(super) fn stored_columns(&self, level: usize) -> Vec<FieldSpec> {
         let schema = match self.levels.get(level) {
             Some(Level::Parquet { head, .. }) => head.schema(),
@@ -152,7 +151,7 @@ impl Tables {
         schema.fields().iter().map(|field| FieldSpec::new(field.name(), field.data_type().clone())).collect()
     }
 
-    /// True when the level has the columns that paths are made of.
+    /// True when the level has the columns from which GDAL paths are made.
     pub(super) fn has_vsi(&self, level: usize) -> bool {
         let columns = self.stored_columns(level);
         let has = |name: &str| columns.iter().any(|field| field.name == name);
@@ -165,12 +164,12 @@ impl Tables {
     }
 }
 
-/// Columns that flat views join on and leave out.
+/// Join keys of flat views, which the views omit.
 pub(super) fn is_key(name: &str) -> bool {
     name == "internal:current_id" || name == "internal:parent_id"
 }
 
-/// A table name that was understood.
+/// A parsed table name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum TableName {
     Level(usize),

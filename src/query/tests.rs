@@ -1,4 +1,4 @@
-//! Queries on small levels made in process.
+//! Queries on small levels built in memory.
 
 mod large;
 mod meant;
@@ -37,7 +37,7 @@ fn batch(columns: Vec<(&str, ArrayRef)>) -> RecordBatch {
     RecordBatch::try_from_iter_with_nullable(columns.into_iter().map(|(name, array)| (name, array, true))).expect("is a batch")
 }
 
-/// Three scenes (the last one padding), two files in each of the first two.
+/// Level 0: three scenes, the last one padding. Level 1: two files in each of the first two.
 fn levels() -> [RecordBatch; 2] {
     let points: Vec<Vec<u8>> = vec![point(-75.0, -12.0), point(10.0, 50.0)];
     let centroids = BinaryArray::from(vec![Some(points[0].as_slice()), Some(points[1].as_slice()), None]);
@@ -302,7 +302,7 @@ fn odd_input_is_an_answer_not_a_panic() {
         "EXPLAIN SELECT id FROM data",
         "SELECT NULL AS nothing, [1, 2] AS l, {'a': 1} AS s",
     ] {
-        // Rows or an error: both are answers.
+        // Rows or an error, no panic.
         let _ = run_sql(&tables(), sql, Some(10), &ctx());
     }
     assert!(run_sql(&Tables::default(), "SELECT * FROM data", None, &ctx()).is_err());
@@ -326,7 +326,7 @@ fn filters_reach_up_and_down_the_levels() {
     let mask = Filter::condition("bands = 'mask'").at_level(1);
     assert_eq!(filtered(std::slice::from_ref(&mask), "SELECT id FROM data"), [json!(["bonn"])]);
     assert_eq!(filtered(std::slice::from_ref(&mask), "SELECT id FROM level1"), [json!(["label"])]);
-    // Both results are remembered, whichever came first.
+    // The order of the filters does not matter.
     let rgb = Filter::condition("bands = 'rgb'").at_level(1);
     for steps in [[peru.clone(), rgb.clone()], [rgb.clone(), peru.clone()]] {
         assert_eq!(filtered(&steps, "SELECT id FROM data"), [json!(["lima"])]);
@@ -398,7 +398,7 @@ fn samples_summaries_modes_and_fields_of_structs() {
     assert_eq!(result.csv(), "v\nb\n");
 }
 
-/// Twelve row groups of odd values: nulls, NaN, equal keys.
+/// Twelve row groups with nulls, NaN and equal keys.
 fn many_groups() -> Tables {
     let count = 1200i64;
     let value = |row: i64| (row * 7919) % 1009;
@@ -429,7 +429,7 @@ fn many_groups() -> Tables {
     tables
 }
 
-/// The same rows as one group, of which nothing is computed row group by row group.
+/// The same rows in one row group, so that nothing is computed per row group.
 fn one_group() -> Tables {
     let table = run_sql(&many_groups(), "SELECT * FROM level0", None, &ctx()).expect("runs").table;
     let mut tables = Tables::default();

@@ -1,5 +1,5 @@
-//! The first rows of a sorted level without sorting it: one pass over the sort key alone finds the value that the last of them
-//! can have, and only rows that are not beyond it are read whole. Plans of any other shape are left as they are.
+//! ORDER BY … LIMIT k without sorting the level: one pass over the sort key finds the k-th value, and only rows up to it are read.
+//! Plans of other shapes are returned unchanged.
 
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -10,20 +10,20 @@ use rayon::prelude::*;
 use super::partial_aggregation::{is_by_row, over, source};
 use super::scan::LevelScan;
 
-/// Fewer row groups are not worth it.
+/// Minimum number of row groups for which this pays.
 const LEAST_GROUPS: usize = 4;
 
-/// Wanted rows, as a part of all of them, from which on it does not pay.
+/// Pays only while k is at most 1/16 of the rows.
 const MANY: usize = 16;
 
 const KEY: &str = "__sorted";
 
-/// The frame with what can't be among the first rows left out before it is sorted. The frame is about to be collected.
+/// The plan with a filter below each supported sort. Call just before collecting: this reads the key column.
 pub(super) fn bounded(frame: LazyFrame) -> PolarsResult<LazyFrame> {
     rewritten(frame.logical_plan, None).map(LazyFrame::from)
 }
 
-/// `most`: rows of this plan that are looked at.
+/// `most`: number of leading rows of this plan that are used; `None` for all.
 fn rewritten(plan: DslPlan, most: Option<usize>) -> PolarsResult<DslPlan> {
     let below = |input: Arc<DslPlan>, most| rewritten(Arc::unwrap_or_clone(input), most).map(Arc::new);
     Ok(match plan {
@@ -57,7 +57,8 @@ fn rewritten(plan: DslPlan, most: Option<usize>) -> PolarsResult<DslPlan> {
     })
 }
 
-/// What the first `most` rows meet when they are sorted by `key`; `None` when that can't be said for less than sorting costs.
+/// A condition that the first `most` rows in the order of `key` satisfy; `None` when the shape is not supported or it would not
+/// pay.
 fn bound(input: &DslPlan, key: &Expr, descending: bool, nulls_last: bool, most: usize) -> PolarsResult<Option<Expr>> {
     let Some(scan) = source(input).filter(|scan| scan.group_count() >= LEAST_GROUPS) else { return Ok(None) };
     let rows: usize = (0..scan.group_count()).map(|group| scan.group_rows(group)).sum();
@@ -97,7 +98,7 @@ fn bound(input: &DslPlan, key: &Expr, descending: bool, nulls_last: bool, most: 
     Ok(Some(if nulls_last || nulls == 0 { within } else { within.or(is_null) }))
 }
 
-/// The first keys of one row group, not in order but for the last, and how many are null.
+/// The first `most` keys of one row group, unordered except that the last comes last, and the number of null keys.
 fn best_of_group(
     input: &DslPlan,
     scan: &LevelScan,
@@ -112,7 +113,7 @@ fn best_of_group(
     Ok((first, keys.null_count()))
 }
 
-/// The places of the `most` first values, the last of them at the end. Nulls are left out.
+/// Row numbers of the `most` first values, with the last of them at the end. Nulls are excluded.
 fn best(keys: &Series, descending: bool, most: usize) -> PolarsResult<Vec<IdxSize>> {
     let physical = keys.to_physical_repr();
     macro_rules! numbers {
@@ -139,7 +140,7 @@ fn best(keys: &Series, descending: bool, most: usize) -> PolarsResult<Vec<IdxSiz
 fn chosen<T: PartialOrd + Copy>(values: impl Iterator<Item = Option<T>>, descending: bool, most: usize) -> Vec<IdxSize> {
     let mut known: Vec<(T, IdxSize)> =
         values.enumerate().filter_map(|(row, value)| value.map(|value| (value, row as IdxSize))).collect();
-    // As the engine sorts: NaN, which is not itself, is above every number.
+    // As in the engine, NaN (the only value without an order to itself) is above every number.
     let ordered = |a: &(T, IdxSize), b: &(T, IdxSize)| {
         let is_nan = |value: &T| value.partial_cmp(value).is_none();
         let order = a.0.partial_cmp(&b.0).unwrap_or_else(|| is_nan(&a.0).cmp(&is_nan(&b.0)));

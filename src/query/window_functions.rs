@@ -1,5 +1,4 @@
-//! Window functions with the frames of DuckDB. The engine has no frames but running ones, and takes rows of equal order for
-//! different ones.
+//! Window functions with DuckDB's frames and peers, computed here: the engine supports running frames only and ignores peers.
 
 use polars::prelude::udf::UserDefinedFunction;
 use polars::prelude::*;
@@ -10,32 +9,33 @@ use super::scan::fault;
 use super::spatial_functions;
 use crate::error::Error;
 
-/// Rows of all frames together that aggregations may look at: some seconds of work.
+/// Maximum sum of frame sizes that an aggregate visits: some seconds of work.
 const FRAME_ROWS_MAX: usize = 1 << 28;
-/// The same where they are copied for the engine: half a GiB of numbers.
+/// Maximum sum of frame sizes copied for an aggregate of the engine: 512 MiB of numbers.
 const COPIED_ROWS_MAX: usize = 1 << 26;
-/// Number of a frame among all frames.
+/// Column with the number of a frame.
 const RANGE: &str = "__range";
 
-/// One end of a frame.
+/// One bound of a frame.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Bound {
-    /// The end of the partition on this side.
+    /// UNBOUNDED: the partition's boundary.
     Unbounded,
-    /// Rows, or units of the order key, after the current one; before it where negative. RANGE takes rows of equal order in.
+    /// Rows (ROWS) or units of the order key (RANGE) after the current row; negative is PRECEDING, 0 CURRENT ROW. With RANGE, peers
+    /// are included.
     Offset(f64),
 }
 
-/// The rows around the current one that a function looks at.
+/// Frame of a window.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Frame {
-    /// Offsets are of the order key, not of rows.
+    /// True for RANGE, false for ROWS.
     pub by_range: bool,
     pub start: Bound,
     pub end: Bound,
 }
 
-/// What a window function computes.
+/// A window function.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Function {
     RowNumber,
@@ -54,35 +54,36 @@ pub(super) enum Function {
     Avg,
     Min,
     Max,
-    /// Any other aggregation, in the engine's spelling over the columns `a0`, `a1`, ….
+    /// Any other aggregate: engine SQL over the columns `a0`, `a1`, ….
     Engine(String),
 }
 
-/// A call with OVER. Its inputs are the keys of its partitions, then those of its order, its arguments, and any column of the frame.
+/// A call with OVER. Its input columns are the partition keys, the order keys, the arguments, and any column of the frame, which
+/// gives the row count.
 #[derive(Clone, Debug)]
 pub(super) struct Window {
     pub function: Function,
     pub partition: usize,
-    /// Descending, and null last, of each order key.
+    /// `(descending, nulls last)` per order key.
     pub order: Vec<(bool, bool)>,
     pub frame: Frame,
     pub ignores_nulls: bool,
 }
 
-/// Rows in the order of the window.
+/// Rows in partition and window order. A position is an index into that order.
 struct Rows {
-    /// The row at each place.
+    /// Row number at each position.
     order: Vec<IdxSize>,
-    /// Places of the partition of the row at each place.
+    /// Start and end position of the partition, per position.
     parts: Vec<(u32, u32)>,
-    /// Places of the rows of equal order.
+    /// Start and end position of the peers, per position.
     peers: Vec<(u32, u32)>,
-    /// The order key, ascending within each partition; NaN where it is unknown.
+    /// Numeric order key, ascending within each partition; NaN for null.
     keys: Vec<f64>,
 }
 
 impl Window {
-    /// The window as a function of the engine.
+    /// The window as a user-defined function of the engine.
     pub fn into_function(self, name: &str) -> UserDefinedFunction {
         let window = self.clone();
         let values = move |columns: &mut [Column]| window.column(columns);
@@ -196,14 +197,14 @@ impl Window {
         [self.frame.start, self.frame.end].iter().any(|bound| matches!(bound, Bound::Offset(offset) if *offset != 0.0))
     }
 
-    /// Places of the frame of the row at a place.
+    /// Start and end position of the frame of the row at position `at`.
     fn frame(&self, rows: &Rows, at: usize) -> (usize, usize) {
         let ((start, end), peers) = (rows.parts[at], rows.peers[at]);
         let (start, end) = (start as usize, end as usize);
         if self.frame.by_range {
             let key = rows.keys.get(at).copied().unwrap_or(f64::NAN);
             let known = || {
-                // Rows without a key are at one end.
+                // Null keys are at one end of the partition.
                 let part = &rows.keys[start..end];
                 let first = start + part.iter().take_while(|key| key.is_nan()).count();
                 let last = end - part.iter().rev().take_while(|key| key.is_nan()).count();
@@ -270,7 +271,7 @@ impl Window {
                         continue;
                     };
                     polars_ensure!(buckets > 0, InvalidOperation: "ntile takes a number above 0");
-                    // The first buckets have one more where the rows do not divide.
+                    // The first buckets are one row larger if the rows do not divide evenly.
                     let (count, place, buckets) = ((end - start) as i64, (at - start) as i64, buckets.min((end - start) as i64));
                     let (size, larger) = (count / buckets, count % buckets);
                     let in_larger = larger * (size + 1);
@@ -286,7 +287,7 @@ impl Window {
         Ok(scattered(rows, ranks.into_iter()).collect::<Int64Chunked>().into_column())
     }
 
-    /// Values of other rows.
+    /// `lag`, `lead`, `first_value`, `last_value`, `nth_value`: values of other rows.
     fn taken(&self, rows: &Rows, arguments: &[Column]) -> PolarsResult<Column> {
         let Some(values) = arguments.first() else { polars_bail!(InvalidOperation: "a column is missing") };
         let known = values.is_not_null();
@@ -342,7 +343,7 @@ impl Window {
         }
     }
 
-    /// Counts, sums, means and extremes.
+    /// `count`, `sum`, `avg`, `min`, `max` over frames.
     fn folded(&self, rows: &Rows, arguments: &[Column]) -> PolarsResult<Column> {
         let values = arguments.first();
         let known: Vec<bool> = match values {
@@ -364,7 +365,7 @@ impl Window {
             return Ok(scattered(rows, counts).collect::<Int64Chunked>().into_column());
         };
         if matches!(self.function, Function::Min | Function::Max) {
-            // Texts and times are compared by their places in order.
+            // Text and times are compared by their rank.
             let greatest = self.function == Function::Max;
             let order = values.as_materialized_series().arg_sort(SortOptions::default().with_maintain_order(true));
             let mut ranks = vec![0u32; rows.order.len()];
@@ -415,7 +416,7 @@ impl Window {
         Ok(scattered(rows, frames.iter().zip(sums).map(value)).collect::<Float64Chunked>().into_column())
     }
 
-    /// An aggregation of the engine over each frame; neighbours with the same frame share it.
+    /// An aggregate of the engine over each frame; adjacent rows with equal frames share the result.
     fn by_engine(&self, rows: &Rows, arguments: &[Column], sql: &str) -> PolarsResult<Column> {
         let frames: Vec<(usize, usize)> = (0..rows.order.len()).map(|at| self.frame(rows, at)).collect();
         let mut distinct: Vec<(usize, usize)> = Vec::new();
@@ -462,7 +463,7 @@ fn too_many() -> PolarsError {
     fault(&error.hint("use a smaller frame: ROWS BETWEEN 10 PRECEDING AND CURRENT ROW"))
 }
 
-/// The aggregation of each range; where the frame has no ranges, its type.
+/// The aggregate per range; on a frame without ranges, an empty result of the same type.
 fn aggregated(mut frame: DataFrame, sql: &str) -> PolarsResult<LazyFrame> {
     if frame.column(RANGE).is_err() {
         frame.with_column(IdxCa::from_vec(RANGE.into(), vec![0; frame.height()]).into_column())?;
@@ -472,7 +473,7 @@ fn aggregated(mut frame: DataFrame, sql: &str) -> PolarsResult<LazyFrame> {
     context.execute(&format!("SELECT \"{RANGE}\", {sql} AS \"value\" FROM t GROUP BY \"{RANGE}\""))
 }
 
-/// Begin and end of the stretch that each place is in.
+/// Start and end position of the run that contains each position; `begins` marks the starts.
 fn spans(begins: &[bool]) -> Vec<(u32, u32)> {
     let mut spans = Vec::with_capacity(begins.len());
     let mut start = 0;
@@ -485,15 +486,15 @@ fn spans(begins: &[bool]) -> Vec<(u32, u32)> {
     spans
 }
 
-/// Values in the order of the window as values in the order of the rows.
+/// Values in window order, moved back to row order.
 fn scattered<T: Clone>(rows: &Rows, values: impl Iterator<Item = Option<T>>) -> impl Iterator<Item = Option<T>> {
     let mut found: Vec<Option<T>> = vec![None; rows.order.len()];
     rows.order.iter().zip(values).for_each(|(row, value)| found[*row as usize] = value);
     found.into_iter()
 }
 
-/// What `join` makes of the rows of each frame, beginning with `start`. Frames that grow at their end go on where the one before
-/// ended.
+/// Folds the rows of each frame with `join`, starting with `start`. A frame that extends the previous one at its end continues from
+/// its result.
 fn running<T: Copy>(frames: &[(usize, usize)], start: T, join: impl Fn(T, usize) -> T) -> PolarsResult<Vec<T>> {
     let mut found = Vec::with_capacity(frames.len());
     let (mut last, mut value, mut looked) = ((0, 0), start, 0usize);

@@ -1,22 +1,22 @@
-//! Limits of memory and work for reading a raster, checked on its header before anything is allocated: a file of 1 kB can claim any
-//! size. A raster whose bytes could hold what its header claims is never refused.
+//! Limits on memory and work of a read, checked on the header before allocation: a file of 1 kB can claim any size. A raster whose
+//! bytes could hold the pixels that its header claims is refused only for its block size or above 64 TiB.
 
 use super::{BandIndex, RasterInfo, RasterSource};
 use crate::error::{Error, Result};
 
-/// GDAL decodes whole blocks and keeps at least one of each band that it reads; a file with larger ones would not fit beside the rest.
+/// Maximum bytes of a decoded block. GDAL decodes whole blocks and caches at least one per band.
 const BLOCK_LIMIT_BYTES: u64 = 256 << 20;
-/// Up to here pixels are decoded whatever the file's size: an empty raster compresses to almost nothing.
+/// Rasters up to this size in bytes are decoded at any compression ratio: an empty raster compresses to almost nothing.
 const SMALL_BYTES: u64 = 4 << 30;
-/// Bytes of pixels that a byte of a file may stand for, on average over a large raster. Deflate reaches 1032, the other compressions
-/// some thousands where all pixels are alike; beyond that most blocks are not there.
+/// Maximum plausible compression ratio of a large raster. Deflate reaches 1032, other codecs some thousands on constant data; above
+/// that most blocks are missing (sparse).
 const DENSEST: u64 = 10_000;
-/// Rasters larger than this are not read from end to end: that takes days.
+/// Maximum bytes of pixels read from end to end; more would take days.
 const LARGEST_BYTES: u64 = 64 << 40;
-/// What a look at a raster that is mostly not there may decode.
+/// Maximum bytes decoded for a partial read of a hollow raster, see [`is_hollow`].
 const LOOK_BYTES: u64 = 1 << 30;
 
-/// Bytes of one value in memory, with what GDAL or this program needs beside it.
+/// Bytes of one value in memory, including conversion buffers for complex types.
 pub(super) fn value_bytes(dtype: &str) -> u64 {
     match dtype {
         "Byte" | "UInt8" => 1,
@@ -28,9 +28,12 @@ pub(super) fn value_bytes(dtype: &str) -> u64 {
     }
 }
 
-/// Refuses bands whose blocks are too large to be decoded.
+/// Refuses bands whose blocks exceed 256 MiB decoded.
+///
+/// # Errors
+/// [`Kind::Unsupported`](crate::error::Kind::Unsupported).
 pub(super) fn check_blocks(info: &RasterInfo, bands: impl IntoIterator<Item = BandIndex>, source: &RasterSource) -> Result<()> {
-    // By pixel a block of the file holds all bands, and GDAL splits it into one of each.
+    // Pixel-interleaved: a stored block holds all bands, and GDAL splits it into one block per band.
     let together = if info.interleave.as_deref() == Some("PIXEL") && info.band_count > 1 { 2 * info.band_count as u64 } else { 1 };
     for band in bands.into_iter().filter_map(|index| info.band(index)) {
         let pixels = (band.block.0 as u64).saturating_mul(band.block.1 as u64);
@@ -55,8 +58,8 @@ fn claimed_bytes(info: &RasterInfo) -> u64 {
     pixels.saturating_mul(listed.saturating_add(others))
 }
 
-/// True where the file has far too few bytes for its pixels. Only bytes of a dataset are told by their own number: a file that the
-/// person named may lead to others.
+/// True when the file is far too small for the pixels that its header claims. Only for members: a file that the user named may
+/// refer to others.
 fn is_hollow(info: &RasterInfo, source: &RasterSource) -> bool {
     let claimed = claimed_bytes(info);
     let most = |size: u64| claimed > SMALL_BYTES && claimed / DENSEST > size;
@@ -69,7 +72,10 @@ fn hollow(info: &RasterInfo, source: &RasterSource) -> Error {
     Error::unsupported(summary).at(source).hint("most of its blocks are missing; write the part that has data, or overviews")
 }
 
-/// Refuses to read every pixel of a raster that claims more than its bytes could hold, or more than can be read.
+/// Refuses to read every pixel of a hollow raster, or of one above 64 TiB.
+///
+/// # Errors
+/// [`Kind::Unsupported`](crate::error::Kind::Unsupported).
 pub(super) fn check_whole(info: &RasterInfo, source: &RasterSource) -> Result<()> {
     if is_hollow(info, source) {
         return Err(hollow(info, source));
@@ -82,8 +88,11 @@ pub(super) fn check_whole(info: &RasterInfo, source: &RasterSource) -> Result<()
     Ok(())
 }
 
-/// Refuses a read of `out` pixels from a window of `pixels` pixels of a raster that is mostly not there, where it would decode more
-/// than a look is worth: each pixel can lie in a block of its own, and blocks that are not there are made anew.
+/// Refuses a read of `out` (columns, rows) from a window of `pixels` pixels of a hollow raster when GDAL would decode more than 1
+/// GiB: each output pixel can be in another block, and GDAL fills missing blocks in memory.
+///
+/// # Errors
+/// [`Kind::Unsupported`](crate::error::Kind::Unsupported).
 pub(super) fn check_look(
     info: &RasterInfo,
     bands: &[BandIndex],
@@ -98,7 +107,7 @@ pub(super) fn check_look(
     let cost = |index: &BandIndex| {
         let band = info.band(*index)?;
         let block = (band.block.0 as u64).saturating_mul(band.block.1 as u64);
-        // An overview that has at least the pixels wanted is read in place of the raster.
+        // GDAL reads the smallest overview with at least the requested pixels.
         let nearest = band.overviews.iter().map(|&(w, h)| w as u64 * h as u64).filter(|&held| held >= out_pixels).min();
         let decoded = nearest.unwrap_or(u64::MAX).min(pixels).min(out_pixels.saturating_mul(block));
         Some(decoded.saturating_mul(value_bytes(&band.dtype)))
@@ -107,7 +116,7 @@ pub(super) fn check_look(
     if whole > LOOK_BYTES { Err(hollow(info, source)) } else { Ok(()) }
 }
 
-/// True where values that are kept would be taken out of nothing: then memory is saved, and time is not short.
+/// True when the raster has more than 1024 bytes of pixels per byte of file: memory is limited, since such files read fast.
 pub(super) fn is_sparse(info: &RasterInfo) -> bool {
     info.size_bytes.is_some_and(|size| claimed_bytes(info) / 1024 > size)
 }

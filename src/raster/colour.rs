@@ -1,28 +1,28 @@
-//! Colour maps for single bands, as a few anchor colours. No pixels, no IO.
+//! Colour maps for single bands, interpolated linearly between anchor colours. No pixels, no IO.
 
-/// How values of a single band become colours.
+/// Colour map of a single band.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ColourMap {
     /// Black to white.
     #[default]
     Grey,
-    /// Even in lightness, safe for colour-blind eyes.
+    /// Perceptually uniform, readable with colour-vision deficiency.
     Viridis,
     /// Dark to bright, for radar and thermal images.
     Magma,
     /// Red over yellow to green, for indices.
     RedYellowGreen,
-    /// Sea to snow, for elevation.
+    /// Blue over green and brown to white, for elevation.
     Terrain,
 }
 
 impl ColourMap {
-    /// Every map, in the order of menus.
+    /// All maps, in menu order.
     pub const ALL: [ColourMap; 5] =
         [ColourMap::Grey, ColourMap::Viridis, ColourMap::Magma, ColourMap::RedYellowGreen, ColourMap::Terrain];
 
-    /// The name in menus.
+    /// Untranslated menu label.
     pub fn label(self) -> &'static str {
         match self {
             ColourMap::Grey => mark!("Grey"),
@@ -33,7 +33,7 @@ impl ColourMap {
         }
     }
 
-    /// The colour at `at`, from 0 to 1.
+    /// RGB at `at` from 0 (low) to 1 (high), clamped.
     pub fn colour(self, at: f32) -> [u8; 3] {
         let anchors = self.anchors();
         let place = at.clamp(0.0, 1.0) * (anchors.len() - 1) as f32;
@@ -43,7 +43,7 @@ impl ColourMap {
         std::array::from_fn(|i| (f32::from(low[i]) + (f32::from(high[i]) - f32::from(low[i])) * part).round() as u8)
     }
 
-    /// 256 colours from low to high.
+    /// 256 RGB entries from low to high.
     pub fn table(self) -> Vec<[u8; 3]> {
         (0..256u16).map(|step| self.colour(f32::from(step) / 255.0)).collect()
     }

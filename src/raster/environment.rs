@@ -1,5 +1,5 @@
-//! One-time initialisation of GDAL, and the capabilities of this build. The user's environment variables take precedence, except for
-//! the options with which a file that is only read could run code.
+//! One-time initialisation of GDAL, and the capabilities of this build. The user's environment variables take precedence, except
+//! for options by which reading a file could run code.
 
 use std::ffi::{CStr, CString};
 use std::path::Path;
@@ -10,7 +10,7 @@ use gdal::{DriverManager, Metadata};
 
 use super::{gdal_errors, vsi_plugin};
 
-/// Drivers that Earth-observation data comes in.
+/// Drivers for common Earth-observation formats.
 const WANTED: &[&str] = &[
     "GTiff",
     "COG",
@@ -34,7 +34,7 @@ const WANTED: &[&str] = &[
     "Parquet",
 ];
 
-/// Defaults for reading over a network without request storms, and without waiting for ever.
+/// Defaults for network reads: few requests, bounded waiting (seconds).
 const DEFAULTS: &[(&str, &str)] = &[
     ("CPL_VSIL_CURL_USE_HEAD", "NO"),
     ("GDAL_INGESTED_BYTES_AT_OPEN", "32768"),
@@ -43,13 +43,13 @@ const DEFAULTS: &[(&str, &str)] = &[
     ("GDAL_HTTP_LOW_SPEED_LIMIT", "1"),
     ("GDAL_HTTP_MAX_RETRY", "2"),
     ("GDAL_HTTP_RETRY_DELAY", "1"),
-    // Of the machine's memory GDAL would take a twentieth: enough for a raster that claims huge blocks to matter.
+    // Megabytes. GDAL's default is 5 % of memory, which lets a raster with huge blocks use gigabytes.
     ("GDAL_CACHEMAX", "256"),
 ];
 
-/// Switches by which reading a file runs code or lets it reach further, whatever was inherited. A virtual raster with functions in
-/// Python, a database with an extension to load or with tables of other files is no more trusted for being named by the person: it
-/// often was downloaded. Everything else about such files works.
+/// Options that let reading a file run code or open other files, overridden even if the environment sets them. They also apply to
+/// files that the user opens, which are often downloads: VRTs with Python functions, SQLite databases that load extensions or refer
+/// to other files.
 const NEUTRALISED: &[(&str, &str)] = &[
     ("GDAL_VRT_ENABLE_PYTHON", "NO"),
     ("GDAL_VRT_PYTHON_TRUSTED_MODULES", ""),
@@ -60,13 +60,14 @@ const NEUTRALISED: &[(&str, &str)] = &[
     ("ALLOW_VIRTUAL_OGR_FROM_TRIGGER_AND_VIEW", "NO"),
 ];
 
-/// Folders from which GDAL loads drivers. The program has all of its own inside; only a build with the system's library has plugins.
+/// Folders from which GDAL loads driver plugins. The bundled GDAL has all drivers built in; only a build with the system's library
+/// has plugins.
 #[cfg(feature = "bundled-gdal")]
 const PLUGINS: &[(&str, &str)] = &[("GDAL_DRIVER_PATH", "disable"), ("GDAL_PYTHON_DRIVER_PATH", "")];
 #[cfg(not(feature = "bundled-gdal"))]
 const PLUGINS: &[(&str, &str)] = &[];
 
-/// Where systems keep the certificates that a statically linked curl does not know of.
+/// Common paths of CA bundles; a statically linked curl has no default.
 const CERTIFICATES: &[&str] = &[
     "/etc/ssl/certs/ca-certificates.crt",
     "/etc/pki/tls/certs/ca-bundle.crt",
@@ -82,15 +83,15 @@ pub struct DriverInfo {
     pub name: String,
     /// GDAL's long name.
     pub long_name: String,
-    /// Reads pixels.
+    /// Supports rasters.
     pub raster: bool,
-    /// Reads features.
+    /// Supports vectors.
     pub vector: bool,
-    /// Writes new files.
+    /// Supports creating files (`Create` or `CreateCopy`).
     pub writes: bool,
 }
 
-/// What GDAL and PROJ of this build can do.
+/// GDAL and PROJ as linked into this build.
 #[derive(Clone, Debug, serde::Serialize)]
 pub struct Environment {
     /// For example `3.12.1`.
@@ -99,15 +100,15 @@ pub struct Environment {
     pub proj_version: String,
     /// All drivers, in GDAL's order.
     pub drivers: Vec<DriverInfo>,
-    /// Drivers that Earth-observation data comes in and this build lacks.
+    /// Drivers for common Earth-observation formats that this build lacks.
     pub missing: Vec<&'static str>,
     /// Compressions that the GeoTIFF driver writes, for example `ZSTD`.
     pub tiff_compressions: Vec<String>,
-    /// EPSG codes resolve.
+    /// True when EPSG codes resolve.
     pub proj_ok: bool,
-    /// Why a foreign `proj.db` was passed over, or why EPSG codes do not resolve.
+    /// Why `proj.db` of the environment was ignored, or why EPSG codes do not resolve.
     pub proj_note: Option<String>,
-    /// `/vsicurl/` is there, so remote files can be read.
+    /// True when `/vsicurl/` is available.
     pub curl: bool,
 }
 
@@ -125,8 +126,8 @@ struct Ready {
 
 static READY: OnceLock<Ready> = OnceLock::new();
 
-/// Sets GDAL up, once per process. Every function of this module calls it; call it earlier to take its few milliseconds
-/// off the first file. Safe from several threads.
+/// Initialises GDAL once per process; thread-safe. Every function of this module calls it. Calling it earlier takes its few
+/// milliseconds off the first file.
 pub fn init() {
     READY.get_or_init(|| {
         gdal_errors::install();
@@ -149,7 +150,8 @@ pub fn init() {
         }
         DriverManager::register_all();
         vsi_plugin::install();
-        // Listing the folder of a remote file costs a request or hundreds; beside a local file it finds overviews and world files.
+        // Listing a remote file's folder costs one to hundreds of requests; for local files it finds overviews and world files, so
+        // it stays on.
         for prefix in ["/vsicurl/", "/vsis3/", "/vsigs/", "/vsiaz/", "/vsiadls/", "/vsioss/", "/vsiswift/"] {
             set_for_paths(prefix, "GDAL_DISABLE_READDIR_ON_OPEN", "EMPTY_DIR");
         }
@@ -157,7 +159,7 @@ pub fn init() {
     });
 }
 
-/// What this build can do.
+/// Versions, drivers and capabilities of this build.
 pub fn environment() -> Environment {
     init();
     let drivers: Vec<DriverInfo> = DriverManager::all()
@@ -192,12 +194,11 @@ pub(super) fn is_registered(name: &str) -> bool {
     DriverManager::get_driver_by_name(name).is_ok_and(|driver| driver.short_name() == name)
 }
 
-/// EPSG:4326 has to resolve. When the environment points PROJ at a database of another version, the one inside the
-/// program is used instead.
+/// Checks that EPSG:4326 resolves. If the environment points PROJ at a database of another version, falls back to the embedded one.
 fn check_proj() -> Ready {
     let Err(first) = resolves() else { return Ready { proj_ok: true, proj_note: None } };
     let folders = ["PROJ_DATA", "PROJ_LIB"].iter().filter_map(|name| std::env::var(name).ok()).collect::<Vec<_>>().join(", ");
-    // A search path that holds nothing takes the place of PROJ_DATA and PROJ_LIB; the database inside the program is then found.
+    // An empty search path overrides PROJ_DATA and PROJ_LIB, so PROJ uses the embedded database.
     if let Ok(nowhere) = CString::new("/nonexistent/taco-studio") {
         let paths = [nowhere.as_ptr(), std::ptr::null()];
         // Safety: a NULL-terminated list of C strings that PROJ copies.
@@ -210,7 +211,7 @@ fn check_proj() -> Ready {
             Ready { proj_ok: true, proj_note: Some(note) }
         }
         Err(_) => {
-            // Safety: NULL brings the default search back.
+            // Safety: NULL restores the default search paths.
             unsafe { gdal_sys::OSRSetPROJSearchPaths(std::ptr::null()) };
             tracing::warn!("coordinate systems do not resolve: {first}");
             Ready { proj_ok: false, proj_note: Some(first) }
@@ -254,7 +255,7 @@ fn set_for_paths(prefix: &str, key: &str, value: &str) {
     }
 }
 
-/// GDAL before 3.6 has no options by path; they would hold for local files too, so they stay off.
+/// GDAL before 3.6 has no path-specific options; set globally they would also affect local files, so they are not set.
 #[cfg(not(feature = "bundled-gdal"))]
 fn set_for_paths(_prefix: &str, _key: &str, _value: &str) {}
 

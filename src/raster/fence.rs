@@ -1,5 +1,5 @@
 //! Opens samples of a dataset, which are untrusted: only with drivers that read every pixel from the sample itself, under a path
-//! without siblings, and without network requests by GDAL. A name stated in a dataset is never passed to GDAL.
+//! without siblings, and without network requests by GDAL. File names inside a sample are never passed to GDAL.
 
 use std::ffi::{c_char, c_int, c_void};
 use std::marker::PhantomData;
@@ -14,9 +14,9 @@ use super::{gdal_errors, hdf5_links, hdf5_lock, references};
 use crate::error::{Error, Result};
 use crate::model::AssetPath;
 
-/// Raster drivers whose files refer to no other file, or only relative to themselves (HFA), where none exists. Not included are drivers
-/// that read pixels from elsewhere (VRT, GTI, DERIVED, WMS, GDALG, STACTA), formats of a header and a data file (ENVI, EHdr, ISCE,
-/// RRASTER, GenBin, SNODAS, NDF) and products of many files (SAFE, SENTINEL2).
+/// Raster drivers whose files do not refer to other files, or only relative to their own path (HFA), where none exists. Excluded
+/// are drivers that read pixels from elsewhere (VRT, GTI, DERIVED, WMS, GDALG, STACTA), formats of a header and a data file (ENVI,
+/// EHdr, ISCE, RRASTER, GenBin, SNODAS, NDF) and products of many files (SAFE, SENTINEL2).
 const RASTERS: &[&str] = &[
     "GTiff",
     "PNG",
@@ -38,26 +38,25 @@ const RASTERS: &[&str] = &[
     "DOQ1",
     "DOQ2",
 ];
-/// Drivers of HDF5, which can refer to other files in three ways: used only after [`hdf5_links::check`].
+/// HDF5 drivers, used only after [`hdf5_links::check`]: HDF5 files can refer to other files in three ways.
 const HDF5: &[&str] = &["BAG", "S102", "S104", "S111", "HDF5"];
 const HDF5_SUBDATASET: &[&str] = &["HDF5Image"];
-/// Drivers of vector files that hold all features themselves. Shapefiles are several files; SQLite other than GeoPackage can hold
-/// tables of other programs' making.
+/// Vector drivers whose files contain all features. Excluded: Shapefile (several files) and plain SQLite (virtual tables).
 const VECTORS: &[&str] = &["GeoJSON", "FlatGeobuf", "CSV", "GPKG"];
 /// Drivers that are asked what a file in memory is. Of classic netCDF and SQLite, only the kind is told here.
 pub(super) fn identified() -> impl Iterator<Item = &'static str> {
     [RASTERS, &["netCDF"], HDF5, VECTORS, &["SQLite"]].into_iter().flatten().copied()
 }
 
-/// Endings by which a driver knows its file, where its bytes do not tell.
+/// File extensions by which drivers identify formats that have no signature.
 const TELLING: &[&str] = &["csv", "gpkg", "fgb"];
-/// A subdataset is opened when its parent has no pixels of its own; deeper nesting is somebody's loop.
+/// Maximum number of subdatasets tried when the parent has no bands. Subdatasets of subdatasets are not opened.
 const SUBDATASETS_TRIED: usize = 4;
-/// What is looked at to tell what a file is that no driver opens.
+/// Bytes read to identify a file.
 const HEAD: u64 = 64 << 10;
-/// Samples above this are not copied to be opened.
+/// Maximum bytes of a sample that is copied to a temporary file.
 const COPY_LIMIT_BYTES: u64 = 512 << 20;
-/// Copied at a time.
+/// Bytes per step of the copy.
 const COPY_CHUNK: u64 = 8 << 20;
 
 /// A member that GDAL opened.
@@ -68,7 +67,7 @@ pub(super) struct Opened {
     pub copy: Option<Copy>,
 }
 
-/// The name for drivers that look at it. Never the member's own: an id is anybody's text.
+/// File name under which GDAL sees the member; the member's own name is untrusted, so only a known extension is kept.
 pub(super) fn name_for(asset: &AssetPath) -> String {
     let ending = match asset {
         AssetPath::File(path) => path.extension().and_then(|ending| ending.to_str()).map(str::to_ascii_lowercase),
@@ -80,7 +79,11 @@ pub(super) fn name_for(asset: &AssetPath) -> String {
     }
 }
 
-/// Opens a mounted member. The caller holds the turn of HDF5 where the bytes ask for it.
+/// Opens a mounted member. The caller holds the HDF5 lock if the file is HDF5 or netCDF.
+///
+/// # Errors
+/// [`Kind::Unsupported`](crate::error::Kind::Unsupported) for a file that refers to others;
+/// [`Kind::Format`](crate::error::Kind::Format) with GDAL's reason; those of reads.
 pub(super) fn open(asset: &AssetPath, mounted: &Mounted) -> Result<Opened> {
     let head = mounted.read(0, HEAD)?;
     let direct = match hdf5_lock::is_hdf5(|at, magic| mounted.read(at, magic.len() as u64).is_ok_and(|bytes| bytes == magic)) {
@@ -91,7 +94,7 @@ pub(super) fn open(asset: &AssetPath, mounted: &Mounted) -> Result<Opened> {
         false => open_plain(asset, mounted, &head),
     };
     if let Some((dataset, copy)) = as_netcdf(asset, mounted, &head, &direct) {
-        // Names inside the copy end with it; those inside the sample last.
+        // Subdataset names of the temporary copy become invalid with it; those of the sample remain valid.
         let subdatasets = direct.as_ref().map(subdatasets).unwrap_or_default();
         let subdatasets = named_by(asset, mounted, subdatasets);
         let shown = subdatasets.first().map(|first| first.name.clone());
@@ -99,7 +102,7 @@ pub(super) fn open(asset: &AssetPath, mounted: &Mounted) -> Result<Opened> {
     }
     let dataset = direct?;
     if let Some(file) = dataset.metadata_item("OVERVIEW_FILE", "OVERVIEWS") {
-        // GDAL would open it with every driver as soon as it is asked for overviews.
+        // GDAL would open that file with any driver when overviews are requested.
         return Err(Error::unsupported(format!("this raster keeps its overviews in another file: {}", file.escape_debug()))
             .at(asset)
             .hint("a sample of a dataset holds all of its pixels; take the OVERVIEWS metadata out of the file"));
@@ -120,7 +123,7 @@ fn open_plain(asset: &AssetPath, mounted: &Mounted, head: &[u8]) -> Result<Datas
     if let Some(named) = references::of(head) {
         return Err(named.refusal(asset));
     }
-    // JPEG 2000 would look for GML that names schemas if it was asked for features; these drivers hold none of that.
+    // With OF_VECTOR the JPEG 2000 driver would read GML that refers to schemas; none of these drivers does.
     let flags = GdalOpenFlags::GDAL_OF_RASTER | GdalOpenFlags::GDAL_OF_VECTOR;
     match open_with(&mounted.absolute_path(), VECTORS, flags, asset) {
         Ok(dataset) => Ok(dataset),
@@ -128,7 +131,7 @@ fn open_plain(asset: &AssetPath, mounted: &Mounted, head: &[u8]) -> Result<Datas
     }
 }
 
-/// Names of subdatasets with the sample's own place instead of that of the mount, which ends with it.
+/// Subdataset names with the sample's own GDAL path in place of the mount's.
 fn named_by(asset: &AssetPath, mounted: &Mounted, mut subdatasets: Vec<Subdataset>) -> Vec<Subdataset> {
     let own = asset.to_vsi();
     for subdataset in &mut subdatasets {
@@ -137,8 +140,8 @@ fn named_by(asset: &AssetPath, mounted: &Mounted, mut subdatasets: Vec<Subdatase
     subdatasets
 }
 
-/// The dataset itself, or its first subdataset with bands when it has none of its own. Only names that begin with `within`, which
-/// ends with the place of the very bytes, are opened: a file can state any name.
+/// The dataset, or its first subdataset with bands if it has none. Only subdataset names that start with `within`, which contains
+/// the path of this sample, are opened: a file can state any name.
 fn with_pixels(
     dataset: Dataset,
     subdatasets: &[Subdataset],
@@ -159,18 +162,19 @@ fn with_pixels(
     (dataset, None)
 }
 
-/// Opens a path of this program's own making with some drivers, and nothing beside it.
+/// Opens a path made by this program with the given drivers and an empty sibling list.
 fn open_with(path: &str, drivers: &[&str], flags: GdalOpenFlags, asset: &AssetPath) -> Result<Dataset> {
     let open_flags = GdalOpenFlags::GDAL_OF_READONLY | GdalOpenFlags::GDAL_OF_VERBOSE_ERROR | flags;
     let options = DatasetOptions { open_flags, allowed_drivers: Some(drivers), sibling_files: Some(&[]), ..Default::default() };
     gdal_errors::open(asset, path, || Dataset::open_ex(path, options))
 }
 
-/// The netCDF library reads only whole files of the system. GDAL's HDF5 driver, which knows no coordinates, opens the newer ones;
-/// nothing the older ones. Then the file itself, or a copy of the range, is opened, if that brings something.
+/// Opens a netCDF sample with the netCDF driver. The netCDF library reads only regular files; GDAL's HDF5 driver opens netCDF-4
+/// without coordinates, and no other driver opens classic netCDF. So a link to the file, or a temporary copy of the range, is
+/// opened. `None` when that adds neither bands nor georeferencing.
 fn as_netcdf(asset: &AssetPath, mounted: &Mounted, head: &[u8], direct: &Result<Dataset>) -> Option<(Dataset, Copy)> {
     let by_hdf5 = direct.as_ref().is_ok_and(|dataset| dataset.driver().short_name().starts_with("HDF5"));
-    // A later superblock would be one that was not looked at.
+    // Only a superblock at offset 0: others were not checked.
     let classic = head.starts_with(b"CDF") && head.get(3).is_some_and(|version| matches!(version, 1 | 2 | 5));
     let newer = hdf5_lock::is_hdf5(|at, magic| at == 0 && head.starts_with(magic));
     if !(classic || newer) || !(by_hdf5 || direct.is_err()) {
@@ -185,7 +189,7 @@ fn as_netcdf(asset: &AssetPath, mounted: &Mounted, head: &[u8], direct: &Result<
     (dataset.raster_count() > 0 && (placed || direct.is_err())).then_some((dataset, copy))
 }
 
-/// A link to a whole local file in a folder of its own: the library sees a harmless name and nothing beside it.
+/// A symbolic link to a local file in a new temporary folder, so that the library sees a fixed name and no siblings.
 #[cfg(unix)]
 fn linked(asset: &AssetPath) -> Option<Copy> {
     let AssetPath::File(_) = asset else { return None };
@@ -200,10 +204,10 @@ fn linked(_: &AssetPath) -> Option<Copy> {
     None
 }
 
-/// The name of a link in its folder.
+/// File name of the link.
 const LINK: &str = "sample.nc";
 
-/// A file of this program that a library opens in place of a sample.
+/// A temporary file or link that a library opens in place of a sample.
 pub enum Copy {
     /// A copy of the bytes, removed on drop.
     File(TempPath),
@@ -236,18 +240,18 @@ fn copied(mounted: &Mounted) -> Option<Copy> {
     Some(Copy::File(copy.into_temp_path()))
 }
 
-/// While this is alive, GDAL on this thread makes no request by itself: a coordinate system can be an address, too. Reading remote
-/// bytes does not come through there.
+/// While alive, GDAL makes no HTTP requests of its own on this thread; even a coordinate system can be a URL. Reads of remote
+/// samples use another path.
 pub(super) struct Fence {
     installed: bool,
-    /// Put up and taken down by one thread.
+    /// `!Send`: pushed and popped on one thread.
     _thread: PhantomData<*const ()>,
 }
 
 impl Fence {
-    /// Puts the fence up on this thread.
+    /// Blocks GDAL's HTTP requests on this thread.
     pub(super) fn up() -> Self {
-        // Safety: a plain function that needs no data.
+        // Safety: a function without state.
         Self { installed: unsafe { CPLHTTPPushFetchCallback(refuse, std::ptr::null_mut()) } != 0, _thread: PhantomData }
     }
 }
@@ -255,13 +259,13 @@ impl Fence {
 impl Drop for Fence {
     fn drop(&mut self) {
         if self.installed {
-            // Safety: takes away what `up` put there, on the same thread.
+            // Safety: pops the callback pushed by `up`, on the same thread.
             unsafe { CPLHTTPPopFetchCallback() };
         }
     }
 }
 
-/// What GDAL's `CPLHTTPResult` begins with, and room for what later versions append.
+/// The first fields of GDAL's `CPLHTTPResult`, and padding for those that later versions append.
 #[repr(C)]
 struct HttpResult {
     status: c_int,
@@ -291,7 +295,7 @@ unsafe extern "C" {
     fn CPLHTTPPopFetchCallback() -> c_int;
 }
 
-/// Answers every request with an error, before anything is sent.
+/// Fails every request before anything is sent.
 unsafe extern "C" fn refuse(
     _: *const c_char,
     _: *const *const c_char,
@@ -301,7 +305,7 @@ unsafe extern "C" fn refuse(
     _: *mut c_void,
     _: *mut c_void,
 ) -> *mut HttpResult {
-    // Safety: cleared memory of GDAL's own allocator, which frees it and the text with it.
+    // Safety: zeroed memory from GDAL's allocator; GDAL frees it and the string.
     unsafe {
         let result = gdal_sys::VSICalloc(1, size_of::<HttpResult>()).cast::<HttpResult>();
         if !result.is_null() {

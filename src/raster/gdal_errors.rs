@@ -1,5 +1,5 @@
-//! GDAL's error handler. Each message is logged with `tracing` and collected by a listener on the same thread, so that an [`Error`]
-//! carries GDAL's reason. No panic crosses into C, and no credential reaches the log.
+//! GDAL's error handler. Messages are logged with `tracing` and collected by a listener on the same thread, so that an [`Error`]
+//! carries GDAL's reason. No panic crosses into C, and no credentials reach the log.
 
 use std::cell::RefCell;
 use std::ffi::{CStr, c_char, c_int};
@@ -10,7 +10,7 @@ use super::vsi_plugin;
 use crate::error::{Error, Result};
 use crate::model::AssetPath;
 
-/// Messages that a listener keeps at most: a damaged file can cause thousands.
+/// Maximum messages per listener: a damaged file can cause thousands.
 const KEPT: usize = 64;
 
 #[derive(Clone, Debug)]
@@ -29,7 +29,7 @@ pub(super) fn install() {
     unsafe { gdal_sys::CPLSetErrorHandlerEx(Some(on_message), std::ptr::null_mut()) };
 }
 
-/// Runs `work` and returns the messages of GDAL on this thread meanwhile. Listeners nest; the innermost one collects.
+/// Runs `work` and returns GDAL's messages on this thread during it. Listeners nest; the innermost one collects.
 pub(super) fn listen<T>(work: impl FnOnce() -> T) -> (T, Vec<Message>) {
     let outer = HEARD.with(|heard| heard.replace(Some(Vec::new())));
     let result = work();
@@ -54,7 +54,7 @@ pub(super) fn because(error: Error, messages: &[Message], fallback: Option<&gdal
             reasons.push(&message.text);
         }
     }
-    // The last words are about the file as a whole, the first about the cause.
+    // The first messages give the cause, the last one the file.
     if reasons.len() > 3 {
         reasons.drain(2..reasons.len() - 1);
     }
@@ -65,11 +65,11 @@ pub(super) fn because(error: Error, messages: &[Message], fallback: Option<&gdal
     }
 }
 
-/// The outcome of writing a file. GDAL goes on after some failed writes and returns a dataset all the same, so an error that it
-/// reported (`CE_Failure`) while it wrote or closed the file fails the write as well.
+/// Result of writing a file. GDAL continues after some failed writes and still returns a dataset, so a CE_Failure reported while
+/// writing or closing fails the write as well.
 ///
 /// # Errors
-/// What `summary` gives, with GDAL's reason.
+/// The error from `summary`, with GDAL's reason.
 pub(super) fn expect_written(
     outcome: gdal::errors::Result<()>,
     messages: &[Message],
@@ -82,10 +82,11 @@ pub(super) fn expect_written(
     }
 }
 
-/// Opens a dataset with `open`; GDAL's reason is in the error.
+/// Opens a dataset with `work`; `vsi` is the GDAL path, for the hint.
 ///
 /// # Errors
-/// Those of `open`, at `asset`.
+/// [`Kind::Format`](crate::error::Kind::Format) at `asset`, with GDAL's reason; [`Kind::Cancelled`](crate::error::Kind::Cancelled)
+/// when a read was cancelled.
 pub(super) fn open(asset: &AssetPath, vsi: &str, work: impl FnOnce() -> gdal::errors::Result<Dataset>) -> Result<Dataset> {
     let (opened, said) = listen(work);
     opened.map_err(|error| {
@@ -135,7 +136,7 @@ unsafe extern "C" fn on_message(class: gdal_sys::CPLErr::Type, number: c_int, te
     }
     // Safety: GDAL passes a NUL-terminated string that lives during the call.
     let text = unsafe { CStr::from_ptr(text) }.to_string_lossy();
-    // A panic must not cross into C; and a subscriber that fails is no reason to stop.
+    // A panic must not cross into C; a failing log subscriber is ignored.
     let _ = std::panic::catch_unwind(|| heard(class, number, &text));
 }
 

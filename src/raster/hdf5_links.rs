@@ -1,12 +1,16 @@
-//! Checks that an HDF5 file contains all of its data. The library follows external links, external storage lists and virtual datasets
-//! to any path, and this can't be switched off. So every link and dataset of a sample is checked before a driver opens it. Never opens
-//! a second file.
+//! Checks that an HDF5 file contains all of its data. The HDF5 library follows external links, external storage and virtual
+//! datasets to any path, which cannot be disabled, so every link and dataset of a sample is checked before a driver opens it. Never
+//! opens a second file.
 
 use super::vsi_plugin::Mounted;
 use crate::error::{Error, Result};
 use crate::model::AssetPath;
 
-/// An error where any object of the file lies, or may lie, in another one. The caller holds the turn of HDF5.
+/// Refuses a file with data or links in another file, or for which this can't be determined. The caller holds the HDF5 lock.
+///
+/// # Errors
+/// [`Kind::Unsupported`](crate::error::Kind::Unsupported) for a file that refers to others, and in builds that can't check;
+/// [`Kind::Format`](crate::error::Kind::Format) for a file whose objects can't be listed.
 pub(super) fn check(mounted: &Mounted, asset: &AssetPath) -> Result<()> {
     let hint = "a sample of a dataset holds all of its data; copy it with h5repack, or put GeoTIFFs into the dataset";
     match library::first_reference(mounted) {
@@ -27,7 +31,7 @@ pub(super) fn check(mounted: &Mounted, asset: &AssetPath) -> Result<()> {
     }
 }
 
-/// How a file names another one.
+/// How an HDF5 file refers to another file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(not(feature = "bundled-gdal"), allow(dead_code, reason = "found with the library inside alone"))]
 enum Reference {
@@ -36,7 +40,7 @@ enum Reference {
     VirtualDataset,
 }
 
-/// Why there is no answer.
+/// Why the check has no result.
 #[cfg_attr(feature = "bundled-gdal", allow(dead_code, reason = "Unknown is of builds with the system's library"))]
 #[cfg_attr(not(feature = "bundled-gdal"), allow(dead_code, reason = "Damaged is of builds with the library inside"))]
 enum Unread {
@@ -53,7 +57,7 @@ mod library {
     }
 }
 
-/// The parts of HDF5 1.14 that are needed, as its public headers declare them (H5FDdevelop.h and others).
+/// The HDF5 1.14 functions and structures used, as declared in its public headers (H5FDdevelop.h and others).
 #[cfg(feature = "bundled-gdal")]
 mod library {
     use std::cell::Cell;
@@ -67,7 +71,7 @@ mod library {
     type Status = c_int;
     type Address = u64;
 
-    /// `H5FD_t`, of which the library fills everything.
+    /// `H5FD_t`; all fields are set by the library.
     #[repr(C)]
     struct FileHead {
         driver: Id,
@@ -82,7 +86,7 @@ mod library {
         paged: bool,
     }
 
-    /// An open file of the driver below.
+    /// An open file of this driver; `H5FD_t` comes first.
     #[repr(C)]
     struct OpenFile {
         head: FileHead,
@@ -128,7 +132,7 @@ mod library {
         free_lists: [c_int; 7],
     }
 
-    // Safety: numbers, functions and a constant name.
+    // Safety: integers, function pointers and a constant string.
     unsafe impl Sync for Class {}
 
     unsafe extern "C" {
@@ -171,9 +175,9 @@ mod library {
     const STRONG: c_int = 3;
     const DATASET: c_int = 5;
     const VIRTUAL: c_int = 3;
-    /// Links of this kind and above are followed by functions of the kind's own: external ones, and those of other programs.
+    /// Link types from here on are followed by their class: external and user-defined links.
     const FIRST_FOLLOWED_KIND: c_int = 2;
-    /// Objects and links that are looked at.
+    /// Maximum number of links and objects visited.
     const MOST: usize = 1 << 20;
 
     static CLASS: Class = Class {
@@ -226,7 +230,7 @@ mod library {
         if !same {
             return std::ptr::null_mut();
         }
-        // Safety: numbers and pointers, for which zeros are values.
+        // Safety: integers and pointers, for which zero is a valid value.
         let head = unsafe { std::mem::zeroed() };
         Box::into_raw(Box::new(OpenFile { head, mounted, end_of_allocation: 0 }))
     }
@@ -239,7 +243,7 @@ mod library {
 
     unsafe extern "C" fn query(_: *const OpenFile, flags: *mut c_ulong) -> Status {
         if !flags.is_null() {
-            // Safety: a number of the library's.
+            // Safety: the library passes a valid pointer.
             unsafe { *flags = 0 };
         }
         0
@@ -276,7 +280,7 @@ mod library {
         -1
     }
 
-    /// What a walk has found so far.
+    /// State of a visit of all links or objects.
     #[derive(Default)]
     struct Walk {
         found: Option<Reference>,
@@ -284,7 +288,7 @@ mod library {
     }
 
     impl Walk {
-        /// What the library makes of it: 1 ends the walk, -1 fails it.
+        /// Return value for the library: 0 continues, 1 stops, -1 fails.
         fn goes_on(&mut self) -> Status {
             self.seen += 1;
             match self.found {
@@ -296,7 +300,7 @@ mod library {
     }
 
     unsafe extern "C" fn on_link(_: Id, _: *const c_char, kind: *const c_int, walk: *mut c_void) -> Status {
-        // Safety: the walk of `first_reference`, and a structure that begins with the kind of the link.
+        // Safety: `walk` comes from `first_reference`; `H5L_info2_t` starts with the link type.
         let (walk, kind) = unsafe { (&mut *walk.cast::<Walk>(), *kind) };
         if !(0..FIRST_FOLLOWED_KIND).contains(&kind) {
             walk.found = Some(Reference::Link);
@@ -331,14 +335,14 @@ mod library {
         }
     }
 
-    /// The number of the driver, registered once.
+    /// Id of the driver, registered once; negative on failure.
     fn driver() -> Id {
         static DRIVER: OnceLock<Id> = OnceLock::new();
-        // Safety: the class is a constant; whoever calls holds the turn of the library.
+        // Safety: the class is a constant; the caller holds the HDF5 lock.
         *DRIVER.get_or_init(|| unsafe { if H5open() < 0 { -1 } else { H5FDregister(&raw const CLASS) } })
     }
 
-    /// The first thing of another file that the file names.
+    /// The first reference to another file; `None` if there is none.
     pub(super) fn first_reference(mounted: &Mounted) -> Result<Option<Reference>, Unread> {
         let driver = driver();
         let name = CString::new(mounted.path()).map_err(|_| Unread::Damaged)?;

@@ -1,5 +1,5 @@
-//! One lock for HDF5 and netCDF files. GDAL's drivers for the two have a lock each, but share an HDF5 library that is not
-//! thread-safe: used at once they crash. Hold [`Turn`] while such a file is opened, used or closed.
+//! One lock for HDF5 and netCDF files. Each of GDAL's two drivers has a lock of its own, but they share one HDF5 library that is
+//! not thread-safe: concurrent use crashes. Hold [`Turn`] while such a file is opened, read or closed.
 
 use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
@@ -15,22 +15,22 @@ const HDF5: &[u8] = b"\x89HDF\r\n\x1a\n";
 /// Offsets at which a superblock may begin.
 const SUPERBLOCKS: [u64; 4] = [0, 512, 1024, 2048];
 
-/// Held as long as the file is in use.
+/// Guard of the lock; hold it while the file is in use.
 pub type Turn = MutexGuard<'static, ()>;
 
-/// Takes the lock if `source` is an HDF5 file, or may refer to one, judged by its first bytes. A file that can't be read counts as
-/// one.
+/// Takes the lock if `source` is an HDF5 file or may refer to one, judged by its first bytes. A local file that can't be read
+/// counts as one; a remote file that can't be opened does not.
 pub fn turn_for(source: &RasterSource) -> Option<Turn> {
     let asset = source.asset();
     let needed = match head_of(asset) {
         Some(mut read) => match source.is_fenced() {
-            // A member leads nowhere.
+            // A member can't refer to another file.
             true => is_scientific(|at, magic| read(at, magic.len()).is_some_and(|bytes| bytes == magic)),
             false => {
                 !read(0, LONGEST_MAGIC).is_some_and(|head| holds_own_pixels(&head)) || asset.local_file().is_some_and(has_sidecar)
             }
         },
-        // What can't be had from the server is told by the reading that follows.
+        // The read that follows reports a failure of the server.
         None => asset.remote_file().is_none(),
     };
     needed.then(turn)
@@ -38,7 +38,7 @@ pub fn turn_for(source: &RasterSource) -> Option<Turn> {
 
 type ReadHead = Box<dyn FnMut(u64, usize) -> Option<Vec<u8>>>;
 
-/// Reads bytes at an offset of the asset; `None` for assets without bytes.
+/// A function that reads `length` bytes at an offset of the asset; `None` for GDAL paths and files that can't be opened.
 fn head_of(asset: &AssetPath) -> Option<ReadHead> {
     if asset.remote_file().is_some() {
         let place = vsi_plugin::place_of(asset).ok().flatten()?;
@@ -61,8 +61,8 @@ fn head_of(asset: &AssetPath) -> Option<ReadHead> {
     }))
 }
 
-/// Signatures of formats that keep every pixel in the file itself. Formats of small files (`GIF8`, `BM`) are left out: the lock costs
-/// them nothing.
+/// Signatures of formats whose files contain all of their pixels. Formats of small files (`GIF8`, `BM`) are omitted: for them the
+/// lock costs nothing.
 const OWN_PIXELS: &[&[u8]] = &[
     b"II*\0",
     b"MM\0*",
@@ -92,7 +92,7 @@ fn has_sidecar(path: &Path) -> bool {
     })
 }
 
-/// True for an HDF5 file; `begins_with` compares bytes at an offset.
+/// True for an HDF5 file. `begins_with(offset, bytes)` compares bytes of the file at an offset.
 pub fn is_hdf5(mut begins_with: impl FnMut(u64, &[u8]) -> bool) -> bool {
     SUPERBLOCKS.iter().any(|&at| begins_with(at, HDF5))
 }
@@ -101,12 +101,12 @@ fn is_scientific(mut begins_with: impl FnMut(u64, &[u8]) -> bool) -> bool {
     begins_with(0, b"CDF") || is_hdf5(begins_with)
 }
 
-/// Takes the lock if the GDAL driver of this name writes such files.
+/// Takes the lock if the GDAL driver `name` uses the HDF5 library.
 pub fn turn_for_driver(name: &str) -> Option<Turn> {
     is_driver(name).then(turn)
 }
 
-/// True for the GDAL drivers of such files.
+/// True for GDAL drivers that use the HDF5 library.
 pub fn is_driver(name: &str) -> bool {
     matches!(name, "netCDF" | "HDF5" | "HDF5Image" | "BAG" | "S102" | "S104" | "S111" | "KEA")
 }

@@ -10,7 +10,7 @@ use gdal::{Dataset, Metadata};
 
 use super::{BandIndex, reproject};
 
-/// Bands and layers that are listed at most; all are counted.
+/// Maximum bands and layers listed. `band_count` counts all bands.
 const BANDS_LISTED: usize = 1024;
 const LAYERS_LISTED: usize = 256;
 
@@ -23,9 +23,9 @@ pub struct RasterInfo {
     pub width: usize,
     /// Rows.
     pub height: usize,
-    /// Bands that the header promises; [`RasterInfo::bands`] lists the first 1024 of them.
+    /// Number of bands in the header; [`RasterInfo::bands`] lists the first 1024.
     pub band_count: usize,
-    /// The bands, in order.
+    /// The first 1024 bands, in order.
     pub bands: Vec<BandInfo>,
     /// The coordinate system as WKT.
     pub crs_wkt: Option<String>,
@@ -33,19 +33,20 @@ pub struct RasterInfo {
     pub crs_code: Option<String>,
     /// Name of the coordinate system.
     pub crs_name: Option<String>,
-    /// GDAL order: x of the corner, pixel width, row rotation, y of the corner, column rotation, pixel height (negative: north up).
+    /// GDAL geotransform: x of the top-left corner, pixel width, row rotation, y of the corner, column rotation, pixel height
+    /// (negative: north up).
     pub geotransform: Option<[f64; 6]>,
-    /// Corners in longitude and latitude (EPSG:4326): top left, top right, bottom right, bottom left.
+    /// Corners as longitude and latitude in degrees (EPSG:4326): top left, top right, bottom right, bottom left.
     pub corners_lonlat: Option<[[f64; 2]; 4]>,
     /// Rasters inside this file, for example the variables of a netCDF file.
     pub subdatasets: Vec<Subdataset>,
-    /// The subdataset described here, because the file has no bands of its own.
+    /// Name of the subdataset described here, when the file itself has no bands.
     pub shown_subdataset: Option<String>,
-    /// Bytes of the file or range, where known without asking a server.
+    /// Size of the file or range in bytes, where known without a request.
     pub size_bytes: Option<u64>,
     /// Compression as the driver names it, for example `ZSTD`.
     pub compression: Option<String>,
-    /// `PIXEL`, `BAND`, `TILE`.
+    /// Interleaving: `PIXEL`, `BAND` or `TILE`.
     pub interleave: Option<String>,
     /// Vector layers; a file with layers and no bands is not a raster.
     pub layers: Vec<LayerInfo>,
@@ -56,25 +57,25 @@ pub struct RasterInfo {
 pub struct BandInfo {
     /// Number, from 1.
     pub index: BandIndex,
-    /// GDAL's name of the type: `UInt16`, `Float32`, `CInt16`, ….
+    /// GDAL data type: `UInt16`, `Float32`, `CInt16`, ….
     pub dtype: String,
-    /// Value that marks pixels without data.
+    /// Nodata value.
     pub nodata: Option<f64>,
-    /// The band's name or description; empty where it has none.
+    /// GDAL band description, usually the band name; empty if there is none.
     pub description: String,
-    /// `Red`, `Gray`, `Palette`, `Alpha`, `Undefined`, ….
+    /// GDAL colour interpretation: `Red`, `Gray`, `Palette`, `Alpha`, `Undefined`, ….
     pub colour: String,
-    /// Factor from stored to physical values.
+    /// Scale: physical = stored × scale + offset; `None` for 1.
     pub scale: Option<f64>,
-    /// Offset from stored to physical values.
+    /// Offset, see `scale`; `None` for 0.
     pub offset: Option<f64>,
     /// Physical unit; empty where unknown.
     pub unit: String,
     /// Columns and rows of a block.
     pub block: (usize, usize),
-    /// Columns and rows of each overview, largest first.
+    /// Columns and rows of each overview, in the file's order (usually largest first); at most 64.
     pub overviews: Vec<(usize, usize)>,
-    /// RGBA by value, for paletted bands.
+    /// Colour table: RGBA by pixel value.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub palette: Option<Arc<Vec<[u8; 4]>>>,
 }
@@ -82,18 +83,18 @@ pub struct BandInfo {
 /// A raster inside a file.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct Subdataset {
-    /// What [`crate::model::AssetPath::parse`] and GDAL open.
+    /// Name that [`crate::model::AssetPath::parse`] and GDAL accept.
     pub name: String,
-    /// What the driver says about it.
+    /// The driver's description.
     pub description: String,
 }
 
 /// A vector layer.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct LayerInfo {
-    /// Its name.
+    /// Layer name.
     pub name: String,
-    /// Features, where the driver knows without reading them all.
+    /// Number of features, where the driver knows it without reading them all.
     pub features: Option<u64>,
 }
 
@@ -103,14 +104,14 @@ impl RasterInfo {
         self.band_count == 0 && !self.layers.is_empty()
     }
 
-    /// The band with this number.
+    /// The band with this number, if it is listed.
     pub fn band(&self, index: BandIndex) -> Option<&BandInfo> {
         self.bands.get(index.position())
     }
 }
 
 impl BandInfo {
-    /// True for a complex type; its pixels are shown by magnitude.
+    /// True for a complex data type; pixels are shown by magnitude.
     pub fn is_complex(&self) -> bool {
         self.dtype.starts_with('C')
     }
@@ -153,7 +154,7 @@ pub(super) fn collect(
     }
 }
 
-/// The rasters that a dataset lists, in the order of its metadata.
+/// Subdatasets, in the order of the metadata domain `SUBDATASETS`.
 pub(super) fn subdatasets(dataset: &Dataset) -> Vec<Subdataset> {
     let entries = dataset.metadata_domain("SUBDATASETS").unwrap_or_default();
     let value = |key: String| entries.iter().find_map(|entry| entry.strip_prefix(&key)?.strip_prefix('=').map(str::to_owned));
@@ -173,7 +174,7 @@ fn layers(dataset: &Dataset) -> Vec<LayerInfo> {
         .collect()
 }
 
-/// The code that the system carries, or the one that a UTM or geographic definition without a code can only be.
+/// The authority code in the definition, or the EPSG code that GDAL identifies (UTM and well-known geographic systems only).
 fn code(srs: &SpatialRef) -> Option<String> {
     srs.authority().ok().or_else(|| {
         let mut copy = srs.clone();
@@ -200,7 +201,7 @@ fn band_info(dataset: &Dataset, index: BandIndex) -> Option<BandInfo> {
     })
 }
 
-/// The crate's own enumeration knows neither complex nor half-float types.
+/// GDAL data type name. The `gdal` crate's enumeration has neither complex nor half-float types.
 fn dtype_name(band: &RasterBand) -> String {
     // Safety: the band lives as long as its dataset; the names are constants of GDAL.
     unsafe { text(gdal_sys::GDALGetDataTypeName(gdal_sys::GDALGetRasterDataType(band.c_rasterband()))) }

@@ -69,7 +69,7 @@ pub use tiles::{TiffStorage, TileLayout, tile_layout};
 pub use tog::{TOG_BLOCK_STEP, TogOptions, tog_faults, tog_support, write_tog};
 pub use write::{NewRaster, write_geotiff, write_raster};
 
-/// A band's number. GDAL counts from 1, and so does this type; there is no band 0.
+/// Band number, 1-based as in GDAL; there is no band 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
 #[serde(try_from = "u32", into = "u32")]
 pub struct BandIndex(std::num::NonZeroU32);
@@ -78,12 +78,12 @@ impl BandIndex {
     /// The first band.
     pub const FIRST: BandIndex = BandIndex(std::num::NonZeroU32::MIN);
 
-    /// The band that GDAL calls `number`; `None` for 0.
+    /// The band with GDAL's `number`; `None` for 0.
     pub fn new(number: u32) -> Option<Self> {
         std::num::NonZeroU32::new(number).map(Self)
     }
 
-    /// The band at `position` of a list that counts from 0.
+    /// The band at the 0-based `position` of a list.
     pub fn from_position(position: usize) -> Self {
         let number = u32::try_from(position).unwrap_or(u32::MAX - 1).saturating_add(1);
         Self::new(number).unwrap_or(Self::FIRST)
@@ -94,7 +94,7 @@ impl BandIndex {
         self.0.get() as usize
     }
 
-    /// The place in a list that counts from 0.
+    /// 0-based position in a list of all bands.
     pub fn position(self) -> usize {
         self.get() - 1
     }
@@ -139,14 +139,15 @@ impl Window {
         Self { x: 0, y: 0, width, height }
     }
 
-    /// The part that lies inside a raster of `width` × `height`; `None` when nothing does.
+    /// The intersection with a raster of `width` × `height` pixels; `None` when it is empty.
     pub fn clip(self, width: usize, height: usize) -> Option<Self> {
         let right = self.x.saturating_add(self.width).min(width);
         let bottom = self.y.saturating_add(self.height).min(height);
         (right > self.x && bottom > self.y).then(|| Self { x: self.x, y: self.y, width: right - self.x, height: bottom - self.y })
     }
 
-    /// The largest size with this window's proportions that fits in `width` × `height` and does not enlarge it.
+    /// The largest `(columns, rows)` with this window's aspect ratio that fits in `width` × `height`, at most the window's own
+    /// size, and at least 1 × 1.
     pub fn fit(self, width: usize, height: usize) -> (usize, usize) {
         let scale = (width as f64 / self.width as f64).min(height as f64 / self.height as f64).min(1.0);
         let side = |length: usize| ((length as f64 * scale).round() as usize).clamp(1, length.max(1));

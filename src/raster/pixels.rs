@@ -1,5 +1,5 @@
-//! Reads windows of pixels, decimated while reading, in the stored data type. The size of a read is checked before memory is
-//! allocated: headers are untrusted.
+//! Reads windows of pixels, resampled while reading, in the stored data type. The size of a read is checked before allocation:
+//! headers are untrusted.
 
 use std::ffi::{c_char, c_int, c_void};
 use std::sync::Arc;
@@ -13,35 +13,36 @@ use crate::error::{Error, Result};
 use crate::jobs::JobContext;
 use crate::model::AssetPath;
 
-/// Most bytes that one read may return.
+/// Maximum bytes of one read, values and masks.
 const READ_LIMIT_BYTES: u64 = 1 << 30;
 
-/// Averaging reads every pixel of the window; above this it takes too long for a look.
+/// Maximum pixels of a window averaged by [`Resampling::Auto`] without overviews: averaging reads every pixel.
 const AVERAGE_LIMIT_PIXELS: u64 = 50_000_000;
 
-/// How a window becomes fewer pixels.
+/// Resampling of a window to fewer pixels.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Resampling {
-    /// Averages measurements, takes the nearest pixel of classes and of windows too large to read whole.
+    /// Average; nearest neighbour for paletted, complex and 64-bit integer bands, and for windows above 50 million pixels without
+    /// overviews.
     #[default]
     Auto,
-    /// The nearest pixel.
+    /// Nearest neighbour.
     Nearest,
-    /// The mean of all pixels that fall into one.
+    /// Mean of the source pixels.
     Average,
 }
 
 /// Which pixels to read.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub struct ReadRequest {
-    /// The part of the raster; clipped to it.
+    /// The window, clipped to the raster.
     pub window: Window,
     /// Columns and rows of the result.
     pub out: (usize, usize),
     /// Bands, in the order of the result.
     pub bands: Vec<BandIndex>,
-    /// How pixels are joined.
+    /// Resampling.
     #[serde(default)]
     pub resampling: Resampling,
 }
@@ -53,9 +54,9 @@ pub struct Pixels {
     pub width: usize,
     /// Rows.
     pub height: usize,
-    /// The part of the raster that they cover, after clipping.
+    /// The window that they cover, after clipping.
     pub window: Window,
-    /// One entry per band asked for.
+    /// One entry per requested band, in order.
     pub bands: Vec<BandPixels>,
 }
 
@@ -66,14 +67,14 @@ pub struct BandPixels {
     pub index: BandIndex,
     /// `width` × `height` values.
     pub samples: Samples,
-    /// False where there is no data; `None` when the file marks none. NaN is never data, whatever this says.
+    /// Per pixel, false without data; `None` when the band has no mask. NaN counts as missing even where this is true.
     pub valid: Option<Arc<[bool]>>,
-    /// RGBA by value, for paletted bands.
+    /// Colour table: RGBA by pixel value.
     pub palette: Option<Arc<Vec<[u8; 4]>>>,
 }
 
-/// Values in their stored type. Narrower types come as the next wider one here, 64-bit integers as `F64`, complex numbers as
-/// their magnitude in `F32`/`F64`.
+/// Values in their stored type. Types that are not listed use the next wider one; 64-bit integers become `F64`, complex numbers
+/// their magnitude in `F32` or `F64`.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Samples {
     /// `Byte`.
@@ -92,7 +93,7 @@ pub enum Samples {
     F64(Vec<f64>),
 }
 
-/// Runs the same expression on the vector of whichever type.
+/// Evaluates one expression on the vector of any variant.
 macro_rules! each_type {
     ($samples:expr, $values:ident => $body:expr) => {
         match $samples {
@@ -109,7 +110,7 @@ macro_rules! each_type {
 pub(super) use each_type;
 
 impl Samples {
-    /// How many.
+    /// Number of values.
     pub fn len(&self) -> usize {
         each_type!(self, values => values.len())
     }
@@ -126,17 +127,19 @@ impl Samples {
 }
 
 impl BandPixels {
-    /// True where there is data.
+    /// True when the pixel at `position` is not masked.
     pub fn is_valid(&self, position: usize) -> bool {
         self.valid.as_ref().is_none_or(|valid| valid.get(position).copied().unwrap_or(false))
             && !self.samples.get(position).is_nan()
     }
 }
 
-/// Reads a window of some bands, resampled to `request.out` columns and rows.
+/// Reads a window of some bands, resampled to `request.out` (columns, rows).
 ///
 /// # Errors
-/// [`Kind::TooLarge`](crate::error::Kind::TooLarge) for more than 1 GiB; GDAL's errors of opening and reading.
+/// [`Kind::Usage`](crate::error::Kind::Usage) for a window outside of the raster, a band that does not exist, an empty request, or
+/// more than 1 GiB; [`Kind::Unsupported`](crate::error::Kind::Unsupported) for a file without bands, or blocks above 256 MiB; those
+/// of opening and reading, and cancellation.
 pub fn read_window(source: &RasterSource, request: &ReadRequest, ctx: &JobContext) -> Result<Pixels> {
     let lease = pool::lease(source)?;
     read(&lease, source, request, ctx)
@@ -173,7 +176,7 @@ pub(super) fn read(opened: &Opened, source: &RasterSource, request: &ReadRequest
 fn check_size(info: &RasterInfo, request: &ReadRequest, window: Window, source: &RasterSource) -> Result<()> {
     let asset = source.asset();
     let pixels = (request.out.0 as u64).checked_mul(request.out.1 as u64);
-    // Value and mask, twice for complex types.
+    // Value and one mask byte per pixel; `value_bytes` includes the buffers of complex types.
     let bytes = request.bands.iter().try_fold(0u64, |sum, index| {
         let band = info.band(*index)?;
         sum.checked_add(pixels?.checked_mul(value_bytes(&band.dtype) + 1)?)
@@ -318,7 +321,8 @@ impl Read<'_> {
         }
     }
 
-    /// The mask by the value that marks missing data, or by the mask band, which bands of a dataset may share.
+    /// Valid pixels, from the nodata value or from the mask band. `shared` caches mask bands by their handle, since bands of a
+    /// dataset can share one.
     fn valid(
         &self,
         samples: &Samples,
@@ -345,17 +349,17 @@ impl Read<'_> {
     }
 }
 
-/// `None` when no pixel has the value.
+/// Valid pixels by nodata value; `None` when no pixel has it.
 fn by_value(samples: &Samples, nodata: f64) -> Option<Arc<[bool]>> {
     let valid: Arc<[bool]> = match samples {
-        // The header says -3.4e38 with more digits than a float has.
+        // Headers give nodata with more digits than `f32` has, such as -3.4e38.
         Samples::F32(values) => values.iter().map(|value| *value != nodata as f32).collect(),
         other => each_type!(other, values => values.iter().map(|value| f64::from(*value) != nodata).collect()),
     };
     (!valid.iter().all(|valid| *valid)).then_some(valid)
 }
 
-/// Lets cancel reach into a long read.
+/// GDAL progress callback that stops a cancelled read.
 unsafe extern "C" fn keep_going(_complete: f64, _message: *const c_char, ctx: *mut c_void) -> c_int {
     // Safety: `raw` passes its job context, which outlives the call.
     let ctx = unsafe { &*ctx.cast_const().cast::<JobContext>() };

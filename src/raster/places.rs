@@ -1,5 +1,5 @@
-//! Samples rasters, or attributes of polygons, at points for the extensions. Points are longitude and latitude in degrees (EPSG:4326)
-//! and are transformed to the coordinate system of each file.
+//! Samples rasters, or polygon attributes, at points. Points are longitude and latitude in degrees (EPSG:4326), transformed to the
+//! coordinate system of each file.
 
 use gdal::spatial_ref::{AxisMappingStrategy, CoordTransform, SpatialRef};
 use gdal::vector::LayerAccess;
@@ -9,23 +9,29 @@ use super::{BandIndex, RasterInfo, RasterSource, ReadRequest, Resampling, Window
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
 
-/// Pixels of a mean, on a side: larger areas are averaged on the way.
+/// Maximum columns and rows read for one mean; larger windows are averaged by GDAL while reading.
 const MEAN_SIDE: usize = 256;
 
-/// What to read at a place.
+/// What to read at a point.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Sampling {
-    /// The pixel in which the place lies.
+    /// The pixel that contains the point.
     Nearest,
-    /// The mean of the pixels whose centres lie within so many metres of the place, at least the one in which it lies.
+    /// The mean of the pixels whose centres are inside the square of half-width `radius_m` around the point, at least the pixel
+    /// that contains it.
     Mean {
         /// Metres.
         radius_m: f64,
     },
 }
 
-/// The value at each place: `None` outside the raster, where it has no data, and for places without a position in its coordinate
-/// system. The error is that the file, the band or the coordinate system is not there, or of reading it.
+/// The value at each point of `places`. `None` for a point outside of the raster, on nodata, without coordinates, or that can't be
+/// transformed to the raster's coordinate system.
+///
+/// # Errors
+/// [`Kind::Usage`](crate::error::Kind::Usage) when the raster has no such band, geotransform or coordinate system;
+/// [`Kind::Unsupported`](crate::error::Kind::Unsupported) when points can't be transformed to that system; those of opening and
+/// reading, and cancellation.
 pub fn raster_at(
     source: &RasterSource,
     band: BandIndex,
@@ -68,7 +74,12 @@ pub fn raster_at(
     values
 }
 
-/// The text of a field of the first polygon that holds each place. `layer` is the first one when not named.
+/// The value, as text, of `field` of the first polygon that contains each point of `places`; `None` where no polygon does.
+/// `holds(wkb, x, y)` decides, in the layer's coordinates. Without `layer`, the first layer is used.
+///
+/// # Errors
+/// [`Kind::Usage`](crate::error::Kind::Usage) when there is no such layer or field, or GDAL can't read it; those of opening the
+/// file, and cancellation.
 pub fn attribute_at(
     source: &RasterSource,
     layer: Option<&str>,
@@ -139,10 +150,10 @@ fn transformed(way: &CoordTransform, place: [f64; 2]) -> Option<[f64; 2]> {
     (x[0].is_finite() && y[0].is_finite()).then_some([x[0], y[0]])
 }
 
-/// The pixels to read for a place; `None` when it lies outside the raster.
+/// The pixels to read for a point; `None` when it is outside of the raster.
 fn area_of(way: &CoordTransform, inverse: [f64; 6], [lon, lat]: [f64; 2], sampling: Sampling, info: &RasterInfo) -> Option<Window> {
     let pixel = |lon: f64, lat: f64| transformed(way, [lon, lat]).map(|[x, y]| apply(inverse, x, y));
-    // A raster of the world may count longitudes from 0 to 360.
+    // A global raster may use longitudes from 0 to 360.
     let [column, row] = [lon, lon + 360.0, lon - 360.0]
         .into_iter()
         .filter_map(|lon| pixel(lon, lat))
@@ -154,9 +165,9 @@ fn area_of(way: &CoordTransform, inverse: [f64; 6], [lon, lat]: [f64; 2], sampli
     let around = [(lon - east, lat), (lon + east, lat), (lon, lat - north), (lon, lat + north)];
     let ends: Vec<[f64; 2]> = around.iter().filter_map(|&(lon, lat)| pixel(lon, lat.clamp(-90.0, 90.0))).collect();
     let reach = |axis: usize, centre: f64| ends.iter().map(|end| (end[axis] - centre).abs()).fold(0.0, f64::max);
-    // Places beside the seam of a world raster would reach round the whole Earth.
+    // Near the antimeridian of a global raster the radius would span the whole globe.
     let (across, down) = (reach(0, column).min(info.width as f64 / 4.0), reach(1, row).min(info.height as f64 / 4.0));
-    // Pixels whose centres lie inside; at least the one of the place.
+    // Pixels whose centres are inside; at least the pixel that contains the point.
     let first = |centre: f64, reach: f64, own: usize| (((centre - reach - 0.5).ceil().max(0.0)) as usize).min(own);
     let last = |centre: f64, reach: f64, own: usize| (((centre + reach - 0.5).floor().max(0.0)) as usize).max(own);
     let (x, y) = (first(column, across, one.x), first(row, down, one.y));

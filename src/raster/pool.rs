@@ -1,5 +1,5 @@
-//! Opens GDAL datasets, members of a dataset through [`super::fence`], and keeps the ones used last. A GDAL dataset is `Send` but not
-//! `Sync`: a thread takes it out of the pool and returns it. The pool's lock is never held while GDAL works.
+//! Opens GDAL datasets (members of a TACO dataset through [`super::fence`]) and caches the most recently used ones. A GDAL dataset
+//! is `Send` but not `Sync`: a thread takes it out of the pool and returns it. The pool's lock is never held during a GDAL call.
 
 use std::ops::Deref;
 use std::path::Path;
@@ -17,7 +17,7 @@ use crate::error::{Error, IoContext, Kind, Result};
 use crate::model::{AssetPath, Modified, Stamp as Version};
 use crate::remote::Identity;
 
-/// Subdatasets that are tried when their parent has no bands.
+/// Maximum number of subdatasets tried when the parent has no bands.
 const SUBDATASETS_TRIED: usize = 4;
 
 /// Idle datasets kept open. Each may hold a file handle and a few blocks of pixels.
@@ -27,18 +27,18 @@ const IDLE_KEPT: usize = 12;
 pub(super) struct Opened {
     pub dataset: Dataset,
     pub info: Arc<RasterInfo>,
-    /// The file behind the dataset where it is not the sample's. Fields drop in order: after the dataset.
+    /// The temporary file that GDAL reads in place of the sample, if any. Declared after `dataset`: fields drop in order.
     _copy: Option<fence::Copy>,
     /// The virtual file behind the dataset; dropped after it.
     mounted: Option<Mounted>,
 }
 
 impl Opened {
-    /// False when the remote file was reopened since, for example with other credentials.
+    /// False when the remote file was reopened since this dataset was, for example with other credentials.
     fn reads(&self, place: Option<&Place>) -> bool {
         match (&self.mounted, place) {
             (Some(mounted), Some(place)) => mounted.reads(&place.file),
-            // Local files are told apart by their stamps.
+            // Changes of local files are detected by their stamps.
             (_, None) => true,
             (None, Some(_)) => false,
         }
@@ -48,11 +48,11 @@ impl Opened {
 /// State of a file by which a later change is detected.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Stamp {
-    /// Changes can't be detected.
+    /// Changes can't be detected: GDAL path or connection string.
     None,
     /// Length and time of the last change of a local file.
     Local(u64, Option<SystemTime>),
-    /// The version of a remote one.
+    /// Version of a remote file.
     Remote(Identity),
 }
 
@@ -62,7 +62,7 @@ struct Idle {
     opened: Opened,
 }
 
-/// Last used at the end.
+/// Idle datasets, most recently used last.
 static IDLE: Mutex<Vec<Idle>> = Mutex::new(Vec::new());
 
 /// Exclusive use of a dataset; returns it to the pool on drop.
@@ -70,9 +70,9 @@ pub(super) struct Lease {
     source: RasterSource,
     stamp: Stamp,
     opened: Option<Opened>,
-    /// The lock of HDF5 and netCDF, held until the dataset is closed.
+    /// HDF5 lock, held until the dataset is closed.
     turn: Option<Turn>,
-    /// For members: reading can look up coordinate systems, as opening can.
+    /// Set for members: reading, like opening, can resolve coordinate systems.
     _fence: Option<Fence>,
 }
 
@@ -88,7 +88,7 @@ impl Deref for Lease {
 impl Drop for Lease {
     fn drop(&mut self) {
         let Some(opened) = self.opened.take() else { return };
-        // What needs a turn is closed within it, never kept for a later moment.
+        // A dataset that needs the HDF5 lock is closed while holding it and not returned to the pool.
         if std::thread::panicking() || self.turn.is_some() {
             return;
         }
@@ -110,10 +110,12 @@ fn idle() -> MutexGuard<'static, Vec<Idle>> {
     IDLE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// An open dataset for `source`, from the pool when the file has not changed since.
+/// An open dataset for `source`, from the pool if the file has not changed.
 ///
 /// # Errors
-/// For a missing, changed or empty file, a range outside of its file, and with GDAL's reason for one that it can't open.
+/// [`Kind::Io`], [`Kind::Changed`] or [`Kind::Format`] for a file that is missing, changed or empty, or a range outside of its
+/// container; [`Kind::Unsupported`] for a member that refers to other files or is a GDAL path; [`Kind::Format`] with GDAL's reason
+/// when GDAL can't open it.
 pub(super) fn lease(source: &RasterSource) -> Result<Lease> {
     environment::init();
     vsi_plugin::take_fault();
@@ -143,15 +145,16 @@ pub(super) fn lease(source: &RasterSource) -> Result<Lease> {
     Ok(Lease { source: source.clone(), stamp, opened: Some(opened), turn, _fence: fence })
 }
 
-/// Describes `source` from its headers.
+/// Reads the headers of `source`.
 ///
 /// # Errors
-/// Those of opening it, with GDAL's reason.
+/// [`Kind::Io`], [`Kind::Changed`] or [`Kind::Format`] for a file that is missing, changed or damaged; [`Kind::Unsupported`] for a
+/// member that refers to other files.
 pub fn describe(source: &RasterSource) -> Result<Arc<RasterInfo>> {
     Ok(lease(source)?.info.clone())
 }
 
-/// The first `most` bytes of an asset; `None` for what only GDAL can find.
+/// At most `most` bytes from the start of an asset; `None` for GDAL paths that are not plain bytes.
 pub(super) fn head(asset: &AssetPath, most: u64) -> Result<Option<Vec<u8>>> {
     let place = vsi_plugin::place_of(asset)?;
     let stamp = match &place {
@@ -162,7 +165,7 @@ pub(super) fn head(asset: &AssetPath, most: u64) -> Result<Option<Vec<u8>>> {
     Ok(Some(mount(asset, &stamp, place)?.read(0, most)?))
 }
 
-/// Checks for faults that GDAL reports only as "not recognized": a missing file, a folder, a range outside of its file.
+/// Checks for faults that GDAL reports only as "not recognized": missing file, folder, range outside of its container.
 fn check(source: &RasterSource) -> Result<Stamp> {
     let asset = source.asset();
     let Some(path) = asset.local_file() else {
@@ -192,8 +195,8 @@ fn check_remote(asset: &AssetPath, place: &Place) -> Result<Stamp> {
     Ok(Stamp::Remote(place.file.identity().clone()))
 }
 
-/// Refuses a range of a container that changed since the range was found: it would show another sample's pixels. Where the archive's
-/// directory is known, only the length is compared: a copy has another modification time.
+/// Refuses a range of a container that changed since the range was found: it would return another sample's pixels. If the
+/// fingerprint of the archive's directory is known, only the length is compared: a copy has another modification time.
 fn check_version(asset: &AssetPath, metadata: &std::fs::Metadata) -> Result<()> {
     let Some(known) = asset.stamp() else { return Ok(()) };
     let found = Version { size: metadata.len(), modified: Modified::of_file(metadata), etag: None, directory: None };
@@ -218,14 +221,14 @@ fn check_range(asset: &AssetPath, length: u64) -> Result<()> {
     Ok(())
 }
 
-/// `NETCDF:"file":variable` and the like arrive as plain paths when somebody types them.
+/// True for connection strings such as `NETCDF:"file":variable`, which arrive as plain paths when typed.
 fn is_connection(path: &Path) -> bool {
     let text = path.to_string_lossy();
     let prefix = text.split(':').next().unwrap_or_default();
     prefix.len() > 1 && prefix.len() < text.len() && prefix.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') && !path.exists()
 }
 
-/// Bytes of the asset, where that is told without asking a server.
+/// Size of the asset in bytes, where known without a request.
 fn size_of(asset: &AssetPath, stamp: &Stamp) -> Option<u64> {
     match (asset, stamp) {
         (AssetPath::Range { size, .. }, _) => Some(*size),
@@ -256,7 +259,7 @@ fn open_member(asset: &AssetPath, stamp: &Stamp, place: Option<Place>) -> Result
 /// refer to others.
 fn open_own(asset: &AssetPath, stamp: &Stamp, place: Option<Place>, turn: Option<Turn>) -> Result<(Opened, Option<Turn>)> {
     let mounted = match &place {
-        // Some drivers look at the name.
+        // Some drivers identify files by name.
         Some(place) => {
             let name = asset.remote_file().and_then(Path::file_name).map_or("sample".into(), |name| name.to_string_lossy());
             Some(Mounted::remote(place, &name)?)

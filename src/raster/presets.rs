@@ -1,9 +1,9 @@
-//! Band combinations by band names: natural colour, false colour, indices. Names come from the file, or from the caller where the
+//! Band combinations and normalized-difference indices, chosen by band name. Names come from the file, or from the caller where the
 //! file has none.
 
 use super::{BandChoice, BandIndex, ColourMap, RasterInfo};
 
-/// The part of the spectrum that a band sees.
+/// Spectral region of a band. Wavelengths are those of Sentinel-2.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
     /// About 490 nm.
@@ -18,36 +18,36 @@ pub enum Role {
     ShortWave,
 }
 
-/// A combination of bands that people know by name.
+/// A named band combination.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Preset {
-    /// Red, green, blue.
+    /// Red, green and blue bands.
     Natural,
-    /// Near infrared, red, green: plants are red.
+    /// Near infrared, red and green; vegetation is red.
     FalseColour,
-    /// Short-wave infrared, near infrared, red: water, soil and burnt ground stand apart.
+    /// Short-wave infrared, near infrared and red; separates water, bare soil and burnt areas.
     ShortWave,
     /// The first band alone.
     First,
 }
 
-/// A normalized difference of two bands.
+/// A normalized-difference index: (high − low) / (high + low).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Index {
-    /// Its name.
+    /// Usual abbreviation, such as `NDVI`.
     pub name: &'static str,
-    /// The band that counts.
+    /// The band with the positive sign in the numerator.
     pub high: BandIndex,
-    /// The band that is subtracted.
+    /// The band with the negative sign in the numerator.
     pub low: BandIndex,
 }
 
 impl Preset {
-    /// In the order of menus.
+    /// All presets, in menu order.
     pub const ALL: [Preset; 4] = [Preset::Natural, Preset::FalseColour, Preset::ShortWave, Preset::First];
 
-    /// The name in menus.
+    /// Untranslated menu label.
     pub fn label(self) -> &'static str {
         match self {
             Preset::Natural => mark!("Natural colour"),
@@ -57,7 +57,8 @@ impl Preset {
         }
     }
 
-    /// The bands of a raster; `None` when it lacks one. `names` are used for bands that the file does not name.
+    /// The bands of a raster; `None` when one is missing, and for [`Preset::First`] of a single-band raster. `names`, in band
+    /// order, apply to bands without a description.
     pub fn bands(self, info: &RasterInfo, names: &[String]) -> Option<BandChoice> {
         let roles = match self {
             Preset::Natural => [Role::Red, Role::Green, Role::Blue],
@@ -72,7 +73,8 @@ impl Preset {
     }
 }
 
-/// The band of a raster that sees this part of the spectrum.
+/// The first band whose name gives this role, or else the first with the matching GDAL colour interpretation. `names`, in band
+/// order, apply to bands without a description.
 pub fn band_of(role: Role, info: &RasterInfo, names: &[String]) -> Option<BandIndex> {
     let named = info.bands.iter().find(|band| {
         let own = band.description.trim();
@@ -92,12 +94,12 @@ pub fn band_of(role: Role, info: &RasterInfo, names: &[String]) -> Option<BandIn
     named.or_else(coloured).map(|band| band.index)
 }
 
-/// The part of the spectrum that a band's name tells: `B04`, `B4 red`, `nir`, `Near infrared`.
+/// Role from a band name: `B4 red`, `nir`, `Near infrared`, or a Sentinel-2 number (`B02`, `B03`, `B04`, `B08`, `B11`).
 fn role_of(name: &str) -> Option<Role> {
     let lower = name.trim().to_ascii_lowercase();
     let first = lower.split(|c: char| c.is_whitespace() || matches!(c, '_' | '-' | ',' | ':')).next().unwrap_or_default();
     let code = first.strip_prefix('b').and_then(|digits| digits.parse::<u32>().ok());
-    // Sentinel-2's numbers; with the word beside it, the word counts.
+    // Words take precedence over Sentinel-2 band numbers.
     let word = |text: &str| lower.split(|c: char| !c.is_ascii_alphanumeric()).any(|part| part == text);
     if word("swir") || word("swir1") || word("swir16") || lower.contains("short-wave") || lower.contains("shortwave") {
         return Some(Role::ShortWave);
@@ -120,7 +122,7 @@ fn role_of(name: &str) -> Option<Role> {
     }
 }
 
-/// The indices that the bands of a raster allow.
+/// The indices for which the raster has both bands: NDVI, NDWI (McFeeters), NBR.
 pub fn indices_of(info: &RasterInfo, names: &[String]) -> Vec<Index> {
     let band = |role| band_of(role, info, names);
     let pair = |name, high: Option<BandIndex>, low: Option<BandIndex>| Some(Index { name, high: high?, low: low? });

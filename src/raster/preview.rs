@@ -12,16 +12,16 @@ use crate::jobs::JobContext;
 /// Bins of the histogram that comes with a preview.
 const BINS: usize = 256;
 
-/// What to show of which file.
+/// What to render of which file.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct PreviewRequest {
     /// The file.
     #[serde(rename = "asset")]
     pub source: RasterSource,
-    /// The part to show; `None` shows all of it.
+    /// The window to render; `None` renders all of it.
     #[serde(default)]
     pub window: Option<Window>,
-    /// Columns and rows that the image has to fit in; it keeps the window's proportions and is never enlarged.
+    /// Maximum columns and rows of the image; it keeps the window's aspect ratio and is never enlarged.
     pub fit: (usize, usize),
     /// Bands, limits, gamma.
     #[serde(default)]
@@ -32,37 +32,38 @@ pub struct PreviewRequest {
 }
 
 impl PreviewRequest {
-    /// The whole raster, bands chosen by themselves, 2 to 98 %.
+    /// The whole raster, with automatic band choice and a stretch from 2 to 98 %.
     pub fn new(source: RasterSource, fit: (usize, usize)) -> Self {
         Self { source, window: None, fit, options: RenderOptions::default(), resampling: Resampling::Auto }
     }
 }
 
-/// An image of a raster, and what it shows.
+/// An image of a raster, with the choices made.
 #[derive(Clone, Debug)]
 pub struct PreviewImage {
     /// The raster's headers.
     pub info: Arc<RasterInfo>,
     /// The picture.
     pub rgba: Rgba,
-    /// The values that it was rendered from, for other stretches.
+    /// The pixels from which it was rendered, for other stretches.
     pub prepared: Arc<Prepared>,
-    /// The part that they show, clipped to the raster.
+    /// The window shown, clipped to the raster.
     pub window: Window,
-    /// The choice that was made; never [`BandChoice::Auto`].
+    /// The resolved band choice; never [`BandChoice::Auto`].
     pub bands: BandChoice,
     /// The numbers of the bands shown.
     pub band_indices: Vec<BandIndex>,
-    /// Limits per band shown; `None` without data or by colour table.
+    /// Display limits per band shown; `None` without data, or when a colour table is used.
     pub limits: Vec<Option<Limits>>,
-    /// Histogram per band shown, of the pixels read.
+    /// Histogram (256 bins) per band shown, of the pixels read.
     pub histograms: Vec<Histogram>,
 }
 
-/// Renders the image. Checks for cancellation between steps and inside long reads.
+/// Renders the image. Cancellation is checked between steps and inside long reads.
 ///
 /// # Errors
-/// For a file that can't be opened or has no bands, a window outside of the raster, failed reads, and cancellation.
+/// [`Kind::Usage`](crate::error::Kind::Usage) for a window outside of the raster or a band that does not exist;
+/// [`Kind::Unsupported`](crate::error::Kind::Unsupported) for a file without bands; those of opening and reading, and cancellation.
 pub fn preview(request: &PreviewRequest, ctx: &JobContext) -> Result<PreviewImage> {
     ctx.check()?;
     let lease = pool::lease(&request.source)?;

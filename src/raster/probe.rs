@@ -8,35 +8,35 @@ use super::{BandIndex, RasterSource, budget, pool};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
 
-/// Bands read for one pixel.
+/// Maximum number of bands read for one pixel.
 const BANDS_PROBED: usize = 256;
 
-/// One pixel: where it is and what it holds.
+/// Position and band values of one pixel.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct Probe {
     /// Column, from 0.
     pub column: usize,
     /// Row, from 0.
     pub row: usize,
-    /// The centre in the raster's coordinate system; `None` without a geotransform.
+    /// Pixel centre in the raster's coordinate system; `None` without a geotransform.
     pub xy: Option<[f64; 2]>,
-    /// The centre as longitude and latitude (EPSG:4326); `None` without a coordinate system.
+    /// Pixel centre as longitude and latitude in degrees (EPSG:4326); `None` without a coordinate system.
     pub lonlat: Option<[f64; 2]>,
-    /// Values in the order of the bands, the first 256 of them.
+    /// Values of the first 256 bands, in order.
     pub values: Vec<PixelValue>,
 }
 
-/// What one band holds at a pixel.
+/// Value of one band at a pixel.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
 pub struct PixelValue {
     /// The band.
     pub band: BandIndex,
-    /// The stored value, or the real part of it. 64-bit integers above 2^53 are rounded.
+    /// Stored value, or its real part. 64-bit integers above 2^53 are rounded.
     pub value: f64,
     /// The imaginary part, for complex types.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub imaginary: Option<f64>,
-    /// The value marks missing data, or is NaN.
+    /// True for nodata and NaN; mask bands are not read.
     pub missing: bool,
 }
 
@@ -44,6 +44,8 @@ pub struct PixelValue {
 ///
 /// # Errors
 /// [`Kind::Usage`](crate::error::Kind::Usage) for a pixel outside of the raster; those of opening and reading.
+///
+/// [`Kind::Unsupported`](crate::error::Kind::Unsupported) for blocks above 256 MiB; cancellation.
 pub fn probe(source: &RasterSource, column: usize, row: usize, ctx: &JobContext) -> Result<Probe> {
     let lease = pool::lease(source)?;
     let asset = source.asset();

@@ -1,28 +1,28 @@
-//! Files without pixels that refer to others: GDAL's virtual rasters and layers, web services, pipelines. Parsed as text, never
-//! followed.
+//! Recognises files that refer to other data and contain no pixels: VRT, tile indexes, descriptions of web services, GDALG
+//! pipelines. They are parsed as text; nothing that they refer to is opened.
 
 use crate::error::Error;
 use crate::model::AssetPath;
 
-/// Names that are told.
+/// Maximum number of names listed.
 const TOLD: usize = 8;
-/// Characters of a name that are told.
+/// Maximum characters per name; longer names are cut.
 const TOLD_LENGTH: usize = 200;
 
-/// What a file names instead of holding it.
+/// The files and addresses to which a file without pixels refers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct References {
-    /// What GDAL calls such a file: `VRT`, `WMS`, ….
+    /// GDAL's driver name for the file: `VRT`, `WMS`, ….
     pub kind: &'static str,
-    /// Files and addresses in it, as they stand there and in their order, each once, the first 8 of them.
+    /// Distinct file names and addresses, grouped by element name; at most 8, control characters escaped, cut at 200 characters.
     pub names: Vec<String>,
-    /// How many more there are in the bytes that were looked at.
+    /// Number of further names in the first 64 KiB of the file.
     pub more: usize,
 }
 
 const PIPELINE: &str = "GDALG";
 
-/// How such files begin, and what they are.
+/// Root element and driver name.
 const KINDS: &[(&str, &str)] = &[
     ("<VRTDataset", "VRT"),
     ("<OGRVRTDataSource", "OGR VRT"),
@@ -37,7 +37,7 @@ const KINDS: &[(&str, &str)] = &[
     ("<OGRWFSDataSource", "WFS"),
 ];
 
-/// Elements and attributes of these files that hold a name.
+/// Elements whose text is a file name or address.
 const NAMED: &[&str] = &[
     "SourceFilename",
     "SourceDataset",
@@ -53,7 +53,7 @@ const NAMED: &[&str] = &[
     "URL",
 ];
 
-/// What the file that begins with `head` names; `None` for any other file. Never fails and never reads anything else.
+/// References in the file that starts with `head`; `None` for a file of any other type. Parses only `head`.
 pub fn of(head: &[u8]) -> Option<References> {
     let text = String::from_utf8_lossy(head);
     let start = text.trim_start_matches(['\u{feff}', ' ', '\t', '\r', '\n']);
@@ -84,7 +84,7 @@ pub fn of(head: &[u8]) -> Option<References> {
     Some(References { kind, names: names.into_iter().map(shortened).collect(), more })
 }
 
-/// True when the first element of an XML text is this one: declarations and comments may come before it.
+/// True when the root element starts with `begin`, case-insensitively; XML declarations, comments and `<!…>` may precede it.
 fn has_root(text: &str, begin: &str) -> bool {
     let mut rest = text;
     loop {
@@ -109,7 +109,7 @@ fn after<'a>(text: &'a str, mark: &str) -> Option<&'a str> {
     text.split_once(mark).map(|(_, rest)| rest)
 }
 
-/// The text of every element of this name.
+/// Text content of every element `name`, with entities decoded.
 fn elements<'a>(text: &'a str, name: &'a str) -> impl Iterator<Item = String> + 'a {
     let open = format!("<{name}");
     let places: Vec<usize> = text.match_indices(&open).map(|(at, _)| at + open.len()).collect();
@@ -136,13 +136,13 @@ fn shortened(name: String) -> String {
 }
 
 impl References {
-    /// What it names, in one line; empty where nothing was found.
+    /// The names on one line, separated by commas; empty when there are none.
     pub fn list(&self) -> String {
         let more = if self.more > 0 { format!(" and {} more", self.more) } else { String::new() };
         format!("{}{more}", self.names.join(", "))
     }
 
-    /// Why it is not opened as a member of a dataset.
+    /// The error for opening such a file as a member of a dataset.
     pub(super) fn refusal(&self, asset: &AssetPath) -> Error {
         let names = match self.names.is_empty() {
             true => String::new(),

@@ -10,14 +10,14 @@ use super::{BandIndex, ColourMap, Pixels, RasterInfo};
 /// Steps between black and white before gamma.
 const STEPS: usize = 4096;
 
-/// Which bands are shown, and how.
+/// Which bands are shown.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum BandChoice {
     /// By colour interpretation, band names and number of bands.
     #[default]
     Auto,
-    /// One band through a colour map; its own colour table wins over [`ColourMap::Grey`].
+    /// One band through a colour map; with [`ColourMap::Grey`] the band's own colour table is used if it has one.
     Single {
         /// The band.
         band: BandIndex,
@@ -30,7 +30,7 @@ pub enum BandChoice {
 }
 
 impl BandChoice {
-    /// The same, with `Auto` decided for this raster.
+    /// Resolves `Auto` for this raster; other choices are returned unchanged.
     pub fn resolve(&self, info: &RasterInfo) -> BandChoice {
         if *self != BandChoice::Auto {
             return self.clone();
@@ -75,11 +75,11 @@ impl BandChoice {
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 #[serde(default)]
 pub struct RenderOptions {
-    /// Bands; [`BandChoice::Auto`] shows the bands of the pixels as they come: three as RGB, else the first.
+    /// Bands; with [`BandChoice::Auto`], three bands render as RGB, otherwise the first band is used.
     pub bands: BandChoice,
-    /// How the limits are found.
+    /// Contrast stretch.
     pub stretch: Stretch,
-    /// Above 1 brightens the middle.
+    /// Gamma; above 1 brightens mid-tones.
     pub gamma: f32,
     /// Pixels without data are transparent instead of black.
     pub nodata_transparent: bool,
@@ -91,7 +91,7 @@ impl Default for RenderOptions {
     }
 }
 
-/// An image: 4 bytes a pixel, row by row from the top left, alpha not multiplied in.
+/// RGBA image: 4 bytes per pixel, row-major from the top left, alpha not premultiplied.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rgba {
     /// Columns.
@@ -102,7 +102,7 @@ pub struct Rgba {
     pub data: Vec<u8>,
 }
 
-/// Renders `pixels` with the stretch of `options`. Also returns the limits of each band shown, see [`render_with`].
+/// Renders `pixels` with the stretch of `options`. Also returns the limits of each band shown, as [`render_with`].
 pub fn render(pixels: &Pixels, options: &RenderOptions) -> (Rgba, Vec<Option<Limits>>) {
     let limits: Vec<_> = pixels.bands.par_iter().map(|band| stretch::limits(band, options.stretch)).collect();
     render_with(pixels, options, &limits, None, None)
@@ -110,7 +110,7 @@ pub fn render(pixels: &Pixels, options: &RenderOptions) -> (Rgba, Vec<Option<Lim
 
 /// Renders `pixels`, rows in parallel. `limits` has an entry for each band of `pixels`; a band without limits is mid grey.
 /// `classes` are RGBA by value, in place of the band's colour table; they apply to a single band in grey. With `at_most` the image
-/// has every n-th column and row, so that it has no more pixels than that.
+/// has every n-th column and row, with n chosen for about that many pixels.
 ///
 /// Also returns the limits of the bands shown: three, or one; `None` for a band without data or shown by its colour table.
 pub fn render_with(
@@ -151,7 +151,7 @@ pub fn render_with(
                 pixel[..3].copy_from_slice(&colours[usize::from(ramps[0].byte(f64::from(values[at])))]);
             }),
         }
-        // A pixel shows when any of its bands has data there. A colour table has set its own alpha.
+        // A pixel is opaque when any shown band has data. A colour table sets its own alpha.
         for (pixel, at) in line.chunks_exact_mut(4).zip(places()) {
             match bands.iter().any(|band| band.is_valid(at)) {
                 true if table.is_some() => {}
@@ -164,8 +164,8 @@ pub fn render_with(
     (Rgba { width, height, data }, limits)
 }
 
-/// Positions in `pixels` of the bands that a choice shows, red, green and blue or one, and the colours of one. Where the chosen bands
-/// are not those that were read, three bands show as red, green and blue in the order read, or else the first one.
+/// Positions in `pixels` of the bands shown (three for RGB, or one) and the colour map of a single band. If the chosen bands were
+/// not read, three bands render as RGB in the order read; otherwise the first band is used.
 fn shown(pixels: &Pixels, choice: &BandChoice) -> (Vec<usize>, ColourMap) {
     let find = |index: BandIndex| pixels.bands.iter().position(|band| band.index == index);
     let count = pixels.bands.len();
@@ -180,7 +180,7 @@ fn shown(pixels: &Pixels, choice: &BandChoice) -> (Vec<usize>, ColourMap) {
     }
 }
 
-/// The colour of a class. A class outside of the table shows mid grey, so that it is seen.
+/// Colour of a class; mid grey for a class outside of the table.
 fn class_colour(table: &[[u8; 4]], value: f64) -> [u8; 4] {
     // A cast would turn a negative value into class 0.
     let class = (value >= 0.0).then_some(value as usize);
@@ -200,7 +200,7 @@ impl Ramp {
         let gamma = if gamma.is_finite() { gamma.clamp(0.05, 20.0) } else { 1.0 };
         let last = (STEPS - 1) as f64;
         if low == high {
-            // One value everywhere is neither black nor white.
+            // A constant image is mid grey.
             return Self { low, per_value: 0.0, bytes: vec![128; STEPS] };
         }
         let bytes = (0..STEPS).map(|step| ((step as f64 / last).powf(1.0 / f64::from(gamma)) * 255.0).round() as u8).collect();
@@ -208,7 +208,7 @@ impl Ramp {
     }
 
     fn byte(&self, value: f64) -> u8 {
-        // A cast clamps, and takes NaN to 0.
+        // `as usize` saturates and maps NaN to 0.
         let step = ((value - self.low) * self.per_value).round() as usize;
         self.bytes[step.min(STEPS - 1)]
     }

@@ -1,4 +1,5 @@
-//! Transforms points to longitude and latitude in degrees (EPSG:4326). Coordinate systems are given as code, WKT or PROJ.
+//! Transforms points to longitude and latitude in degrees (EPSG:4326). Coordinate systems are given as code, WKT, PROJ string or
+//! PROJJSON.
 
 use std::ffi::CString;
 
@@ -7,8 +8,11 @@ use gdal::spatial_ref::{AxisMappingStrategy, CoordTransform, SpatialRef};
 use super::{RasterInfo, environment, gdal_errors};
 use crate::error::{Error, Result};
 
-/// Points of `crs` (`EPSG:32718`, WKT, PROJ) as longitude and latitude in degrees (EPSG:4326, in this order), longitudes within
-/// ±180. `None` for a point that has no place on Earth; an error for an unknown system.
+/// Transforms `[x, y]` points of `crs` (`EPSG:32718`, WKT, PROJ) to `[longitude, latitude]` in degrees (EPSG:4326), longitudes
+/// wrapped to ±180. `None` for a point that can't be transformed.
+///
+/// # Errors
+/// [`Kind::Usage`](crate::error::Kind::Usage) for an unknown coordinate system.
 pub fn to_lonlat_from(crs: &str, points: &[[f64; 2]]) -> Result<Vec<Option<[f64; 2]>>> {
     environment::init();
     let (transformed, said) = gdal_errors::listen(|| {
@@ -32,8 +36,8 @@ pub fn to_lonlat_from(crs: &str, points: &[[f64; 2]]) -> Result<Vec<Option<[f64;
     })
 }
 
-/// A system by its code, WKT, PROJ or JSON. GDAL would take an address or the name of a file, too, and read what is there: a column of a
-/// dataset can hold either.
+/// Coordinate system from a code, WKT, PROJ string or PROJJSON. Network and file access are off: GDAL would also accept a URL or
+/// file name, and columns of a dataset are untrusted.
 fn from_definition(crs: &str) -> gdal::errors::Result<SpatialRef> {
     let definition = CString::new(crs)?;
     let known = SpatialRef::new()?;
@@ -47,7 +51,7 @@ fn from_definition(crs: &str) -> gdal::errors::Result<SpatialRef> {
     }
 }
 
-/// True for systems that count in degrees, however they are named (`OGC:CRS84`, `EPSG:4258`); false for one that nobody knows.
+/// True for geographic coordinate systems, in any notation (`OGC:CRS84`, `EPSG:4258`); false for unknown ones.
 pub fn is_geographic(crs: &str) -> bool {
     environment::init();
     let (known, _said) = gdal_errors::listen(|| from_definition(crs));
@@ -81,7 +85,7 @@ pub fn crs_kind(crs: &str) -> Option<CrsKind> {
     kind
 }
 
-/// A longitude beyond the antimeridian, on its other side. ±180 stays as it is.
+/// Wraps a longitude to ±180 degrees; ±180 is kept.
 fn around(longitude: f64) -> f64 {
     if (-180.0..=180.0).contains(&longitude) { longitude } else { (longitude + 180.0).rem_euclid(360.0) - 180.0 }
 }
@@ -90,13 +94,13 @@ fn shortened(crs: &str) -> String {
     if crs.chars().count() <= 60 { crs.to_owned() } else { crs.chars().take(60).chain(['…']).collect() }
 }
 
-/// Points of the raster's coordinate system as longitude and latitude (EPSG:4326, in this order). `None` as a whole when the
-/// raster has no coordinate system, `None` for a point that has no place on Earth.
+/// Transforms `[x, y]` points of the raster's coordinate system to `[longitude, latitude]` in degrees (EPSG:4326). `None` without a
+/// coordinate system; a point that can't be transformed is `None`.
 pub fn to_lonlat(info: &RasterInfo, points: &[[f64; 2]]) -> Option<Vec<Option<[f64; 2]>>> {
     transform(info.crs_wkt.as_deref()?, points)
 }
 
-/// Longitude and latitude of the four corners, when all have one.
+/// Longitude and latitude in degrees of the four corners; `None` unless all can be transformed.
 pub(super) fn corners(wkt: &str, geotransform: [f64; 6], width: usize, height: usize) -> Option<[[f64; 2]; 4]> {
     let (width, height) = (width as f64, height as f64);
     let corners = [(0.0, 0.0), (width, 0.0), (width, height), (0.0, height)].map(|(column, row)| apply(geotransform, column, row));
@@ -105,7 +109,7 @@ pub(super) fn corners(wkt: &str, geotransform: [f64; 6], width: usize, height: u
     places.try_into().ok()
 }
 
-/// Where a column and row are, by a geotransform in GDAL's order.
+/// Coordinates `[x, y]` of a column and row by a geotransform in GDAL's order.
 pub(super) fn apply(t: [f64; 6], column: f64, row: f64) -> [f64; 2] {
     [t[0] + column * t[1] + row * t[2], t[3] + column * t[4] + row * t[5]]
 }

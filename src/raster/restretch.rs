@@ -1,4 +1,4 @@
-//! Pixels that are rendered repeatedly with another stretch, and differences of two rasters.
+//! Pixels prepared for rendering with different stretches, and differences of two rasters.
 
 use std::sync::Arc;
 
@@ -9,17 +9,17 @@ use super::render::render_with;
 use super::stretch::{BandValues, Limits, Stretch};
 use super::{Pixels, RenderOptions, Rgba};
 
-/// Pixels with what every stretch of them is computed from.
+/// Pixels with the per-band values from which limits are computed.
 #[derive(Clone, Debug)]
 pub struct Prepared {
     /// The pixels.
     pub pixels: Arc<Pixels>,
-    /// For each band; `None` without data.
+    /// Per band; `None` without data.
     values: Vec<Option<BandValues>>,
 }
 
 impl Prepared {
-    /// Looks at every value once, bands in parallel.
+    /// Prepares all bands in parallel, one pass over the values.
     pub fn new(pixels: Arc<Pixels>) -> Self {
         let values = pixels.bands.par_iter().map(BandValues::of).collect();
         Self { pixels, values }
@@ -30,7 +30,8 @@ impl Prepared {
         self.values.iter().map(|values| values.as_ref().map(|values| values.limits(stretch))).collect()
     }
 
-    /// As [`render_with`]; `fixed` are limits of each band, in place of those of the stretch.
+    /// As [`render_with`]. `fixed` has limits per band that replace those of the stretch; it is ignored if its length is not the
+    /// number of bands.
     pub fn render(
         &self,
         options: &RenderOptions,
@@ -44,7 +45,8 @@ impl Prepared {
     }
 }
 
-/// The absolute difference of two windows of the same size, band by band; `None` when they don't fit.
+/// Absolute difference per band, as `F32`; `None` unless width, height and number of bands are equal. Pixels without data in either
+/// are invalid.
 pub fn difference(a: &Pixels, b: &Pixels) -> Option<Pixels> {
     if (a.width, a.height, a.bands.len()) != (b.width, b.height, b.bands.len()) {
         return None;

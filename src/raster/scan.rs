@@ -1,4 +1,4 @@
-//! Reads every pixel of some bands window by window: whole blocks, all bands of one type in one call, so that no block is decoded
+//! Reads every pixel of some bands, window by window: whole blocks, all bands of one type in one call, so that no block is decoded
 //! twice and memory is bounded.
 
 use std::cell::Cell;
@@ -12,12 +12,12 @@ use crate::error::{Error, Result};
 use crate::jobs::JobContext;
 use crate::model::AssetPath;
 
-/// One read of a window of all bands.
+/// Maximum bytes per window, over all bands read together.
 const CHUNK_BYTES: u64 = 32 << 20;
-/// Bands are read together as long as one block of each takes no more than this.
+/// Maximum bytes of one block of each band read together.
 const GROUP_BYTES: u64 = 128 << 20;
 
-/// The type that a band is read as.
+/// Data type into which GDAL reads a band.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Stored {
     U8,
@@ -47,7 +47,7 @@ impl Stored {
         }
     }
 
-    /// Bytes to keep of each pixel.
+    /// Bytes kept in memory per pixel; 0 for types that are counted.
     pub(super) fn kept_bytes(self) -> u64 {
         if matches!(self, Stored::F32 | Stored::F64) { self.bytes() } else { 0 }
     }
@@ -56,7 +56,7 @@ impl Stored {
 /// Pixels of one band in one window.
 pub(super) struct Chunk<'a> {
     pub values: Values<'a>,
-    /// 0 where there is no data.
+    /// GDAL mask: 0 means no data.
     pub mask: Option<&'a [u8]>,
     nodata: Option<f64>,
 }
@@ -71,9 +71,9 @@ pub(super) enum Values<'a> {
 }
 
 impl Chunk<'_> {
-    /// Calls `with` for each finite value that is data.
+    /// Calls `with` for each finite value with data.
     pub(super) fn each(&self, with: &mut dyn FnMut(f64)) {
-        // The header says -3.4e38 with more digits than a float has.
+        // Headers give nodata with more digits than `f32` has, such as -3.4e38.
         let nodata = match self.values {
             Values::F32(_) => self.nodata.map(|nodata| f64::from(nodata as f32)),
             _ => self.nodata,
@@ -94,14 +94,14 @@ impl Chunk<'_> {
     }
 }
 
-/// How many bands of a raster of this size are read together: as many as fit, at least one.
+/// Number of bands read together: as many as fit in `GROUP_BYTES`, at least one. Sizes are `(columns, rows)`.
 fn bands_at_once((width, height): (usize, usize), block: (usize, usize), value_bytes: u64) -> usize {
     let side = |block: usize, whole: usize| block.clamp(1, whole.max(1)) as u64;
     let bytes = side(block.0, width).saturating_mul(side(block.1, height)).saturating_mul(value_bytes);
     (GROUP_BYTES / bytes.max(1)).max(1) as usize
 }
 
-/// The first `most` of the positions that are alike, and all others, both in their order.
+/// The first `most` positions that satisfy `is_like`, and all others, each in order.
 fn first_group(left: &[usize], most: usize, is_like: impl Fn(&usize) -> bool) -> (Vec<usize>, Vec<usize>) {
     let mut room = most;
     left.iter().copied().partition(|position| {
@@ -111,8 +111,12 @@ fn first_group(left: &[usize], most: usize, is_like: impl Fn(&usize) -> bool) ->
     })
 }
 
-/// Reads the bands at `positions` window by window, as many bands of one type in one call as memory allows, and hands every piece
-/// to `with`.
+/// Reads the bands at 0-based `positions` window by window and calls `with(position, chunk)` for each band of each window. Bands of
+/// one type are read together as far as memory allows.
+///
+/// # Errors
+/// [`Kind::Format`](crate::error::Kind::Format) with GDAL's reason for pixels that can't be read or a block that does not fit in
+/// memory; cancellation.
 pub(super) fn scan(
     opened: &Opened,
     asset: &AssetPath,
@@ -139,7 +143,7 @@ pub(super) fn scan(
     Ok(())
 }
 
-/// Room for the pixels of a window that stays with its thread: fresh room for every file would cost as much as counting.
+/// Scratch buffer kept per thread between files; allocating one per file would cost as much as counting.
 struct Scratch(Vec<u64>);
 
 thread_local! {
@@ -151,7 +155,7 @@ impl Scratch {
         Self(KEPT.take())
     }
 
-    /// Room for `count` numbers; what they are is left from earlier. `None` where no memory has so many.
+    /// Scratch buffer of `count` values; contents unspecified. `None` when it can't be allocated.
     fn of<T: GdalType + Copy>(&mut self, count: usize) -> Option<&mut [T]> {
         const { assert!(align_of::<T>() <= align_of::<u64>()) };
         let words = count.checked_mul(size_of::<T>())?.div_ceil(size_of::<u64>());
@@ -159,14 +163,14 @@ impl Scratch {
             self.0.try_reserve_exact(words - self.0.len()).ok()?;
             self.0.resize(words, 0);
         }
-        // Safety: as many bytes are there, initialised and aligned; every pattern of bits is a number of GDAL's types.
+        // Safety: the buffer has enough bytes, initialised and aligned; every bit pattern is valid for GDAL's types.
         Some(unsafe { std::slice::from_raw_parts_mut(self.0.as_mut_ptr().cast::<T>(), count) })
     }
 }
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        // One block can be far larger than a window should be; that much is not kept.
+        // A larger buffer is freed rather than kept.
         if self.0.len() * size_of::<u64>() <= CHUNK_BYTES as usize {
             KEPT.set(std::mem::take(&mut self.0));
         }
@@ -180,7 +184,7 @@ struct Scan<'a> {
     ctx: &'a JobContext,
 }
 
-/// How one band tells missing data.
+/// How a band marks missing data.
 enum Missing {
     Never,
     Value(f64),
@@ -220,8 +224,8 @@ impl Scan<'_> {
             }
             let several = (window.width, window.height) != size;
             if several && ends {
-                // Whole blocks are never asked for again; GDAL would keep them until its cache is full.
-                // Safety: the dataset is open and this thread's alone.
+                // Blocks are never read again; GDAL would cache them until its limit.
+                // Safety: the dataset is open and owned by this thread.
                 unsafe { gdal_sys::GDALFlushCache(self.opened.dataset.c_dataset()) };
             }
         }
@@ -239,7 +243,7 @@ impl Scan<'_> {
         })
     }
 
-    /// One band after the other in the buffer.
+    /// Reads a window into `buffer`, band-sequential.
     fn read<T: GdalType>(&self, window: Window, bands: &[c_int], buffer: &mut [T]) -> Result<()> {
         let (status, said) = gdal_errors::listen(|| {
             // Safety: the buffer has room for every band's window of this type; the numbers lie inside the raster, whose size
@@ -303,17 +307,17 @@ impl Scan<'_> {
     }
 }
 
-/// Windows that cover the raster, made as they are needed: a header can claim more of them than memory holds. They are made of whole
-/// blocks, so that none is decoded twice; a block that is too large for one window is read in pieces, one after the other.
+/// Iterator over windows that cover the raster; not collected, since a header can claim more windows than memory holds. Windows
+/// consist of whole blocks, so that none is decoded twice; a block too large for one window is read in consecutive pieces.
 struct Windows {
     raster: (usize, usize),
     /// Columns and rows of a group of whole blocks.
     group: (usize, usize),
-    /// Columns and rows that are read at once.
+    /// Columns and rows per window.
     piece: (usize, usize),
-    /// Where the current group begins; the first row is that of the raster's end when nothing is left.
+    /// Column and row of the current group; the row is the raster's height when done.
     at: (usize, usize),
-    /// Where the next piece begins in its group.
+    /// Column and row of the next piece, relative to its group.
     inside: (usize, usize),
 }
 
@@ -336,7 +340,7 @@ impl Windows {
 }
 
 impl Iterator for Windows {
-    /// A window, and whether it is the last one of its blocks.
+    /// `(window, true if it is the last of its group of blocks)`.
     type Item = (Window, bool);
 
     fn next(&mut self) -> Option<Self::Item> {
@@ -379,7 +383,7 @@ mod tests {
         assert_eq!(first_group(&[4, 5], 1024, even), (vec![4], vec![5]));
     }
 
-    /// A count that wraps round would give a short room with a long slice over it.
+    /// An overflowing size would give a short buffer with a long slice over it.
     #[test]
     fn more_pixels_than_memory_has_bytes_get_no_room() {
         let mut scratch = Scratch(Vec::new());

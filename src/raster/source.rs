@@ -1,32 +1,31 @@
-//! Trust of a raster: a member of a dataset, which is untrusted, or a file that the user named. The two are variants of one type, so
-//! every caller states which it opens.
+//! Trust level of a raster: an untrusted member of a dataset, or a file that the user named.
 
 use std::fmt;
 
 use crate::model::AssetPath;
 
-/// A raster to be opened, and what its opening may reach.
+/// A raster to open; the variant decides which drivers, files and servers opening it may use.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(untagged)]
 pub enum RasterSource {
-    /// Bytes of a dataset: a member of a container of any generation, a file of a FOLDER, a draft's range of an opened dataset, a
-    /// member of another machine. Only drivers that find all pixels in these bytes open it; nothing beside it is read, nothing that
-    /// it names, and no network but through [`crate::remote`].
+    /// A member of a dataset: a range of a container, a file of a FOLDER dataset, local or remote. Opened only with drivers that
+    /// read all pixels from these bytes: no sidecars, no referenced files, no network except through [`crate::remote`].
     Member(AssetPath),
-    /// A file, address or connection string that the person typed, chose or dropped. Every driver opens it, with its sidecars.
+    /// A file, address or GDAL connection string that the user typed, chose or dropped. Opened with every driver, including
+    /// sidecars.
     Own {
-        /// Where it is.
+        /// Path or address.
         own: AssetPath,
     },
 }
 
 impl RasterSource {
-    /// Bytes of a dataset.
+    /// A member of a dataset.
     pub fn member(asset: AssetPath) -> Self {
         RasterSource::Member(asset)
     }
 
-    /// What the person named. A range lies in a container, so that it is a member even then.
+    /// A path that the user named. A byte range refers to a container and is therefore treated as a member.
     pub fn typed(asset: AssetPath) -> Self {
         match asset {
             AssetPath::Range { .. } => RasterSource::Member(asset),
@@ -34,21 +33,21 @@ impl RasterSource {
         }
     }
 
-    /// Where the bytes are.
+    /// Location of the bytes.
     pub fn asset(&self) -> &AssetPath {
         match self {
             RasterSource::Member(asset) | RasterSource::Own { own: asset } => asset,
         }
     }
 
-    /// The same, to be changed in place.
+    /// Location of the bytes, mutable.
     pub fn asset_mut(&mut self) -> &mut AssetPath {
         match self {
             RasterSource::Member(asset) | RasterSource::Own { own: asset } => asset,
         }
     }
 
-    /// True when only the bytes themselves may be read.
+    /// True when opening must not read anything but the bytes of the asset.
     pub fn is_fenced(&self) -> bool {
         match self {
             RasterSource::Member(_) => true,

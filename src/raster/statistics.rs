@@ -1,8 +1,8 @@
-//! The distribution of every band's values from one reading of all pixels: exact, block by block, with bounded memory. Never
-//! asks GDAL for its own statistics, which are approximate and leave `.aux.xml` files beside the inputs.
+//! Exact statistics of every band from one read of all pixels, block by block, with bounded memory. GDAL's own statistics are not
+//! used: they can be approximate and write `.aux.xml` files beside the inputs.
 //!
-//! Integers of 8 and 16 bits are counted value by value. Others are kept where they fit in 256 MiB; of larger rasters only the
-//! moments are, and percentiles come from reading the file again, sixteen bits of rank at a time.
+//! Integers of 8 and 16 bits are counted per value. Other types are kept in memory up to 256 MiB per raster; for larger rasters
+//! only the moments are kept, and percentiles read the file again, 16 bits of the sort key per pass.
 
 use std::collections::BTreeMap;
 
@@ -13,12 +13,12 @@ use super::{BandInfo, RasterInfo, RasterSource, budget};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
 
-/// Values kept in memory for one raster.
+/// Maximum bytes of values kept in memory for one raster.
 const KEPT_BYTES: u64 = 256 << 20;
-/// The same for a raster with far fewer bytes than values.
+/// The same for a sparse raster, see [`budget::is_sparse`].
 const SPARSE_KEPT_BYTES: u64 = 64 << 20;
 
-/// The distribution of every band of one raster.
+/// Counts, values or moments of every band of one raster.
 pub struct Tally {
     source: RasterSource,
     bands: Vec<BandTally>,
@@ -30,23 +30,23 @@ struct BandTally {
 }
 
 enum Data {
-    /// How often each value occurs.
+    /// Count of each value.
     Counts(Counts),
-    /// Every value with data.
+    /// All finite values with data.
     Single(Vec<f32>),
-    /// Every value with data.
+    /// All finite values with data.
     Double(Vec<f64>),
-    /// Too many to keep.
+    /// Moments only: the values exceed the memory limit.
     Large(Moments),
 }
 
-/// What describes one band. Standard deviation is that of the whole population; percentiles lie on the straight line between
-/// the two values nearest to them.
+/// Summary statistics of one band. The standard deviation is that of the population; percentiles are interpolated linearly between
+/// the nearest ranks.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BandSummary {
-    /// Smallest value.
+    /// Minimum.
     pub min: f64,
-    /// Largest value.
+    /// Maximum.
     pub max: f64,
     /// Mean.
     pub mean: f64,
@@ -54,13 +54,19 @@ pub struct BandSummary {
     pub std: f64,
     /// Pixels with data.
     pub count: u64,
-    /// The same in percent of all pixels, 0 to 100.
+    /// `count` in percent of all pixels.
     pub valid_percent: f64,
-    /// In the order asked for.
+    /// Percentiles, in the order requested.
     pub percentiles: Vec<f64>,
 }
 
-/// Reads every pixel of every band once. Missing data, NaN and infinities do not count. 64-bit integers above 2^53 are rounded.
+/// Reads every pixel of every band once. Nodata, masked pixels, NaN and infinities are excluded. 64-bit integers above 2^53 are
+/// rounded to `f64`.
+///
+/// # Errors
+/// [`Kind::Unsupported`](crate::error::Kind::Unsupported) for a file without bands, complex data types, more than 1024 bands,
+/// blocks above 256 MiB, and headers that claim far more pixels than the file holds; those of opening and reading, and
+/// cancellation.
 pub fn tally(source: &RasterSource, ctx: &JobContext) -> Result<Tally> {
     let lease = pool::lease(source)?;
     let asset = source.asset();
@@ -87,7 +93,7 @@ pub fn tally(source: &RasterSource, ctx: &JobContext) -> Result<Tally> {
     let every: Vec<usize> = (0..bands.len()).collect();
     scan(&lease, asset, &every, ctx, &mut |position, chunk| bands[position].add(chunk))?;
     for (band, info) in bands.iter_mut().zip(&info.bands) {
-        // Cheaper than to look at every pixel.
+        // Cheaper than a comparison per pixel.
         if let (Data::Counts(counts), Some(nodata)) = (&mut band.data, info.nodata)
             && by_value(&lease, info)
             && nodata.fract() == 0.0
@@ -98,7 +104,10 @@ pub fn tally(source: &RasterSource, ctx: &JobContext) -> Result<Tally> {
     Ok(Tally { source: source.clone(), bands })
 }
 
-/// Reads every pixel and does nothing with it: what reading alone costs.
+/// Reads every pixel and discards it, to measure the cost of reading.
+///
+/// # Errors
+/// As [`tally`].
 pub fn read_through(source: &RasterSource, ctx: &JobContext) -> Result<()> {
     let lease = pool::lease(source)?;
     let asset = source.asset();
@@ -108,12 +117,16 @@ pub fn read_through(source: &RasterSource, ctx: &JobContext) -> Result<()> {
 }
 
 impl Tally {
-    /// Bands.
+    /// Number of bands.
     pub fn band_count(&self) -> usize {
         self.bands.len()
     }
 
-    /// What describes the band at `position` (from 0), with percentiles from 0 to 100; `None` when no pixel has data.
+    /// Statistics of the band at the 0-based `position`, with `percents` in 0 to 100; `None` when no pixel has data.
+    ///
+    /// # Errors
+    /// [`Kind::Usage`](crate::error::Kind::Usage) for a band that does not exist; rasters above the memory limit are read again,
+    /// with the errors of reading and cancellation.
     pub fn summary(&self, position: usize, percents: &[f64], ctx: &JobContext) -> Result<Option<BandSummary>> {
         let band = self.band(position)?;
         let moments = band.moments();
@@ -142,8 +155,11 @@ impl Tally {
         }))
     }
 
-    /// How many values of the band at `position` lie in each of `bins` equal bins from `low` to `high`; `high` itself counts
-    /// to the last. Values outside are left out.
+    /// Histogram of the band at `position`: counts in `bins` equal bins from `low` to `high`, which belongs to the last bin. Values
+    /// outside are not counted.
+    ///
+    /// # Errors
+    /// As [`Tally::summary`].
     pub fn histogram(&self, position: usize, low: f64, high: f64, bins: usize, ctx: &JobContext) -> Result<Vec<u64>> {
         let bins = bins.max(1);
         let mut counts = vec![0; bins];
@@ -157,7 +173,10 @@ impl Tally {
         Ok(counts)
     }
 
-    /// How often each of `values` occurs in the band at `position`.
+    /// Count of each of `values` in the band at `position`.
+    ///
+    /// # Errors
+    /// As [`Tally::summary`].
     pub fn classes(&self, position: usize, values: &[i64], ctx: &JobContext) -> Result<Vec<u64>> {
         let mut counts = vec![0; values.len()];
         self.visit(position, ctx, |value, count| {
@@ -168,7 +187,11 @@ impl Tally {
         Ok(counts)
     }
 
-    /// Every whole number that occurs in the band at `position` and how often; `None` when there are others, or more than `most`.
+    /// Count of each distinct value of the band at `position`; `None` when a value is not an integer below 9e15 in magnitude, or
+    /// there are more than `most`.
+    ///
+    /// # Errors
+    /// As [`Tally::summary`].
     pub fn distinct(&self, position: usize, most: usize, ctx: &JobContext) -> Result<Option<BTreeMap<i64, u64>>> {
         let mut counts = BTreeMap::new();
         let mut fits = true;
@@ -191,7 +214,7 @@ impl Tally {
         self.bands.get(position).ok_or_else(|| Error::usage(format!("there is no band {}; the raster has {count}", position + 1)))
     }
 
-    /// Calls `with` for the values with data and how often each occurs.
+    /// Calls `with(value, count)` for the values with data; counts of one value may come in several calls.
     fn visit(&self, position: usize, ctx: &JobContext, mut with: impl FnMut(f64, u64)) -> Result<()> {
         match &self.band(position)?.data {
             Data::Counts(counts) => counts.iter().for_each(|(value, count)| with(value as f64, count)),
@@ -205,7 +228,7 @@ impl Tally {
         Ok(())
     }
 
-    /// The values at these ranks (from 0, ascending) of the sorted values.
+    /// The values at these ascending 0-based ranks of the sorted values.
     fn at_ranks(&self, position: usize, ranks: &[u64], ctx: &JobContext) -> Result<Vec<f64>> {
         match &self.band(position)?.data {
             _ if ranks.is_empty() => Ok(Vec::new()),
@@ -216,9 +239,9 @@ impl Tally {
         }
     }
 
-    /// Radix selection on keys that sort as the values do: each reading settles sixteen bits of every rank's value.
+    /// Radix selection on order-preserving keys: each of four passes over the file fixes 16 bits of every rank's key.
     fn select_by_reading(&self, position: usize, ranks: &[u64], ctx: &JobContext) -> Result<Vec<f64>> {
-        // The bits known so far, and the rank among the values that begin so.
+        // `(key prefix, rank among the values with that prefix)`.
         let mut wanted: Vec<(u64, u64)> = ranks.iter().map(|rank| (0, *rank)).collect();
         for shift in [48u32, 32, 16, 0] {
             let mut beginnings: Vec<u64> = wanted.iter().map(|(known, _)| *known).collect();
@@ -246,7 +269,7 @@ impl Tally {
     }
 }
 
-/// Unsigned keys in the order of the numbers.
+/// Order-preserving unsigned key of a number.
 fn key_of(value: f64) -> u64 {
     let bits = value.to_bits();
     if bits >> 63 == 1 { !bits } else { bits | 1 << 63 }
@@ -261,7 +284,7 @@ fn select<T: Copy>(mut values: Vec<T>, ranks: &[u64], order: impl Fn(&T, &T) -> 
     let mut start = 0;
     for &rank in ranks {
         let rank = rank as usize;
-        // What lies left of an earlier rank is smaller already.
+        // Elements before the previous rank are already smaller.
         if let Some(rest) = values.get_mut(start..)
             && rank >= start
             && rank - start < rest.len()
@@ -273,7 +296,7 @@ fn select<T: Copy>(mut values: Vec<T>, ranks: &[u64], order: impl Fn(&T, &T) -> 
     found
 }
 
-/// Count, range, mean, and the sum of squares of the distances from it.
+/// Count, minimum, maximum, mean, and sum of squared deviations from the mean.
 #[derive(Clone, Copy)]
 struct Moments {
     count: u64,
@@ -290,7 +313,7 @@ impl Default for Moments {
 }
 
 impl Moments {
-    /// Of values that lie in memory, in two steps, so that nothing cancels out.
+    /// Two-pass moments of values in memory, which avoids cancellation.
     fn of(each: impl Fn(&mut dyn FnMut(f64))) -> Self {
         let mut all = Self::default();
         let mut sum = 0.0;
@@ -307,7 +330,7 @@ impl Moments {
                 all.squares += (value - mean) * (value - mean);
                 off += value - mean;
             });
-            // What rounding left of the sum.
+            // Corrects the rounding error of the sum.
             all.mean = mean + off / all.count as f64;
         }
         all
@@ -371,7 +394,7 @@ fn check(info: &RasterInfo, source: &RasterSource) -> Result<()> {
     budget::check_whole(info, source)
 }
 
-/// Whether missing data is told by the value alone.
+/// True when nodata is marked by value only, not by a mask band or alpha.
 fn by_value(opened: &Opened, band: &BandInfo) -> bool {
     let flags = opened.dataset.rasterband(band.index.get()).and_then(|band| band.mask_flags());
     flags.is_ok_and(|flags| flags.is_nodata() && !flags.is_per_dataset())

@@ -1,13 +1,13 @@
-//! Contrast stretch: the values shown black and white, and histograms. Pure arithmetic, no GDAL.
+//! Contrast stretch (the values rendered black and white) and histograms. Pure arithmetic, no GDAL.
 
 use super::Pixels;
 use super::pixels::{BandPixels, each_type};
 
-/// Values of a band that percentiles are taken from; more are thinned out evenly. With this many the rank of a percentile is off by
-/// less than 0.1 %.
+/// Maximum number of values from which percentiles are computed; more are thinned evenly. At this size the rank of a percentile is
+/// off by less than 0.1 %.
 const SORTED_AT_MOST: usize = 1 << 17;
 
-/// How the limits of the display are found.
+/// How the display limits are computed.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Stretch {
@@ -20,7 +20,7 @@ pub enum Stretch {
     },
     /// From the smallest to the largest value.
     MinMax,
-    /// The mean plus and minus so many standard deviations.
+    /// Mean ± this many standard deviations, clipped to the range.
     StdDev(f32),
     /// Fixed limits, the same for every band.
     Manual {
@@ -46,7 +46,7 @@ pub struct Limits {
     pub high: f64,
 }
 
-/// Counts of values in bins of equal width. `max` falls into the last bin.
+/// Counts of values in bins of equal width from `min` to `max`, which belongs to the last bin.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct Histogram {
     /// Smallest value.
@@ -55,9 +55,9 @@ pub struct Histogram {
     pub max: f64,
     /// Values per bin.
     pub counts: Vec<u64>,
-    /// Values with data.
+    /// Number of finite values with data.
     pub valid: u64,
-    /// All values, with data or without.
+    /// Number of all values.
     pub total: u64,
 }
 
@@ -73,10 +73,11 @@ impl Histogram {
     }
 }
 
-/// What every stretch of one band is computed from; one pass over its values. Missing data, NaN and infinities do not count.
+/// Statistics of one band from which limits of every stretch are computed; one pass over the values. Nodata, NaN and infinities are
+/// excluded.
 #[derive(Clone, Debug)]
 pub struct BandValues {
-    /// Values in ascending order: all of them, or an evenly thinned part of at most [`SORTED_AT_MOST`].
+    /// Ascending values: all, or an evenly thinned subset of at most [`SORTED_AT_MOST`].
     sorted: Vec<f64>,
     min: f64,
     max: f64,
@@ -86,7 +87,7 @@ pub struct BandValues {
 }
 
 impl BandValues {
-    /// `None` when no pixel has data.
+    /// Computes the statistics; `None` when no pixel has data.
     pub fn of(band: &BandPixels) -> Option<Self> {
         let stride = band.samples.len().div_ceil(SORTED_AT_MOST).max(1);
         let (mut sorted, mut seen) = (Vec::with_capacity(band.samples.len() / stride + 1), 0usize);
@@ -110,8 +111,8 @@ impl BandValues {
         Limits { low: self.min, high: self.max }
     }
 
-    /// The values shown black and white. Limits of standard deviations stay within the range. Where both percentiles are the same
-    /// value, as in a mask, the limits are the whole range.
+    /// Display limits. Those of [`Stretch::StdDev`] are clipped to the range; equal percentiles, as in a mask, give the whole
+    /// range.
     pub fn limits(&self, stretch: Stretch) -> Limits {
         match stretch {
             Stretch::Manual { low, high } => Limits { low, high },
@@ -133,12 +134,12 @@ impl BandValues {
     }
 }
 
-/// Limits of one band; `None` when no pixel has data.
+/// Display limits of one band; `None` when no pixel has data.
 pub fn limits(band: &BandPixels, stretch: Stretch) -> Option<Limits> {
     BandValues::of(band).map(|values| values.limits(stretch))
 }
 
-/// Histograms of every band, in its order.
+/// Histogram of every band, in band order, with 1 to 65536 bins.
 pub fn histogram(pixels: &Pixels, bins: usize) -> Vec<Histogram> {
     pixels.bands.iter().map(|band| band_histogram(band, bins.clamp(1, 65536))).collect()
 }

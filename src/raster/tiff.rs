@@ -62,7 +62,7 @@ impl ChunkLayout {
         [self.size[0].div_ceil(self.chunk[0]), self.size[1].div_ceil(self.chunk[1])]
     }
 
-    /// First band, row and column of chunk `index`, and the number of each inside the raster.
+    /// `([band, row, column], [bands, rows, columns])` of chunk `index`: its 0-based origin and its size inside the raster.
     pub fn place(&self, index: u64) -> Option<([u64; 3], [u64; 3])> {
         let [columns, rows] = self.across();
         let (plane, inside) = (index / (columns * rows), index % (columns * rows));

@@ -1,4 +1,4 @@
-//! Storage of a GeoTIFF: GDAL's description of it, and the offsets of its tiles. Reads no pixels.
+//! Storage layout of a GeoTIFF as GDAL describes it, and tile offsets from its first IFD. Reads no pixels.
 
 use std::ffi::{CString, c_int};
 
@@ -22,7 +22,7 @@ pub struct TiffStorage {
     pub compression: String,
     /// `TILE`, `BAND` or `PIXEL`.
     pub interleave: String,
-    /// `COG` where the file says so.
+    /// `COG` if the file declares it.
     pub layout: String,
     /// Number of overviews of the first band.
     pub overviews: usize,
@@ -33,15 +33,15 @@ pub struct TiffStorage {
 pub struct TileLayout {
     /// GDAL's description.
     pub storage: TiffStorage,
-    /// The file's first IFD.
+    /// Chunks of the first IFD.
     pub chunks: ChunkLayout,
 }
 
-/// Reads storage and tiles from the file's directory.
+/// Reads GDAL's metadata and the first IFD.
 ///
 /// # Errors
-/// [`Kind::Unsupported`](crate::error::Kind::Unsupported) for anything but a GeoTIFF,
-/// [`Kind::Format`](crate::error::Kind::Format) for a damaged directory.
+/// [`Kind::Unsupported`](crate::error::Kind::Unsupported) for anything but a GeoTIFF, and for TIFFs whose chunks can't be located;
+/// [`Kind::Format`](crate::error::Kind::Format) for a damaged IFD; those of opening.
 pub fn tile_layout(source: &RasterSource, ctx: &JobContext) -> Result<TileLayout> {
     let lease = pool::lease(source)?;
     let asset = source.asset();
@@ -74,11 +74,11 @@ pub(super) fn tiff_storage(lease: &Lease, asset: &AssetPath) -> Result<TiffStora
     })
 }
 
-/// The bytes of the file behind a dataset, read through GDAL's virtual file system.
+/// The file of a dataset, read through GDAL's virtual file system.
 pub(super) struct StoredFile(*mut gdal_sys::VSILFILE);
 
 impl StoredFile {
-    /// `None` for a dataset that is no single file.
+    /// Opens the file of a dataset; `None` when the dataset is not a single file.
     pub fn open(dataset: &Dataset) -> Option<Self> {
         let name = CString::new(dataset.description().ok()?).ok()?;
         // Safety: C strings that live during the call.
@@ -93,18 +93,18 @@ impl StoredFile {
         found.ok_or_else(unreadable)
     }
 
-    /// Bytes of the file.
+    /// Size in bytes.
     ///
     /// # Errors
-    /// Where the end can't be found.
+    /// [`Kind::Format`](crate::error::Kind::Format) when the end can't be found.
     pub fn size(&self) -> Result<u64> {
         self.seek(0, 2)
     }
 
-    /// `length` bytes at `at`.
+    /// Reads `length` bytes at offset `at`.
     ///
     /// # Errors
-    /// For a file that ends before, and for failed reads.
+    /// [`Kind::Format`](crate::error::Kind::Format) for a file that ends before; the error of a failed remote read.
     pub fn read(&self, at: u64, length: u64) -> Result<Vec<u8>> {
         self.seek(at, 0)?;
         let mut bytes = vec![0u8; usize::try_from(length).unwrap_or(usize::MAX)];

@@ -14,9 +14,9 @@ use super::{RasterInfo, RasterSource, budget, environment, gdal_errors, pool};
 use crate::error::{Error, Kind, Result};
 use crate::jobs::JobContext;
 
-/// The first GDAL that interleaves bands tile by tile.
+/// The first GDAL version with `INTERLEAVE=TILE`.
 const GDAL_NEEDED: (u32, u32) = (3, 11);
-/// Sides of tiles are multiples of this.
+/// Tile width and height are multiples of this many pixels.
 pub const TOG_BLOCK_STEP: u32 = 16;
 
 /// Parameters that the specification leaves open.
@@ -25,10 +25,10 @@ pub struct TogOptions {
     /// Columns and rows of a tile: a multiple of 16, up to 4096.
     #[serde(default = "usual_block")]
     pub block_size: u32,
-    /// Effort of zstd, 1 to 22. The specification says 13; every reader reads all of them.
+    /// Zstandard compression level, 1 to 22. The specification uses 13; readers accept all levels.
     #[serde(default = "usual_level")]
     pub level: u8,
-    /// Use every processor for one file.
+    /// Compress one file on all processors.
     #[serde(default)]
     pub parallel: bool,
 }
@@ -48,7 +48,10 @@ impl Default for TogOptions {
 }
 
 impl TogOptions {
-    /// An error for what the specification, or zstd, does not allow.
+    /// Checks block size and level.
+    ///
+    /// # Errors
+    /// [`Kind::Usage`] for a block size that is not a multiple of 16 up to 4096, or a level that zstd does not have.
     pub fn check(&self) -> Result<()> {
         let block = self.block_size;
         if !(TOG_BLOCK_STEP..=4096).contains(&block) || !block.is_multiple_of(TOG_BLOCK_STEP) {
@@ -61,7 +64,10 @@ impl TogOptions {
     }
 }
 
-/// An error when this build of GDAL can't write TOGs, or tell them from other files.
+/// Checks that this build of GDAL can write and recognise TOGs.
+///
+/// # Errors
+/// [`Kind::Unsupported`] for GDAL before 3.11, or without the COG driver or zstd.
 pub fn tog_support() -> Result<()> {
     let environment = environment::environment();
     supports(&environment.gdal_version, environment.has("COG") && environment.tiff_compressions.iter().any(|name| name == "ZSTD"))
@@ -82,10 +88,13 @@ fn supports(version: &str, drivers: bool) -> Result<()> {
     Ok(())
 }
 
-/// Writes `source` as a TOG. Size, type, values, masks, missing data, coordinates and colours stay as they are; overviews go. The
-/// file appears under its name when it is complete, and replaces what is there.
+/// Writes `source` as a TOG and verifies the values. Size, data type, values, masks, nodata, georeferencing and colours are kept;
+/// overviews are dropped. `target` is replaced once the file is complete.
 ///
-/// An error of kind [`Kind::Unsupported`] for what has no bands, or more than one image.
+/// # Errors
+/// [`Kind::Unsupported`] for a file without bands or with several subdatasets, and as [`tog_support`]; [`Kind::Usage`] as
+/// [`TogOptions::check`]; [`Kind::Io`] when GDAL can't write the file or the values differ; those of opening `source`, and
+/// cancellation.
 pub fn write_tog(source: &RasterSource, target: &Path, options: &TogOptions, ctx: &JobContext) -> Result<()> {
     tog_support()?;
     options.check()?;
@@ -108,15 +117,16 @@ pub fn write_tog(source: &RasterSource, target: &Path, options: &TogOptions, ctx
         gdal_errors::expect_written(written, &said, || {
             Error::new(Kind::Io, "GDAL could not write the raster as a TACO Optimized GeoTIFF").at(asset)
         })?;
-        // Of values with fewer bits than their type, GDAL wrote others without a word. What is promised is looked at.
+        // GDAL can write wrong values without an error when NBITS is less than the type's width, so the file is compared with its
+        // source.
         same_values(&lease.dataset, file, ctx).map_err(|error| if error.is_cancelled() { error } else { error.at(asset) })
     })
 }
 
-/// Bytes that are compared at once.
+/// Bytes compared per read.
 const COMPARED_AT_ONCE: usize = 16 << 20;
 
-/// An error unless the file has the type and, byte for byte, the values of the source in every band.
+/// Fails unless `file` has the same size, bands and data types as `source`, and the same bytes in every band.
 fn same_values(source: &Dataset, file: &Path, ctx: &JobContext) -> Result<()> {
     let written = Dataset::open(file).map_err(|error| Error::new(Kind::Io, "the raster can't be read back").because(error))?;
     let (columns, rows) = source.raster_size();
@@ -156,7 +166,7 @@ fn creation_options(info: &RasterInfo, dataset: &Dataset, options: &TogOptions) 
         ("NUM_THREADS".into(), if options.parallel { "ALL_CPUS" } else { "1" }.into()),
     ];
     if let (Some(_), Ok(band)) = (bits_of(dataset), dataset.rasterband(1)) {
-        // Interleaved by tile, values with fewer bits than their type come out wrong: they are written with all bits of it.
+        // With INTERLEAVE=TILE, GDAL writes wrong values for NBITS below the type's width; set NBITS to the full width.
         pairs.push(("NBITS".into(), (8 * u32::from(band.band_type().bytes())).to_string()));
     }
     if has_predictor(&info.bands.first().map(|band| band.dtype.clone()).unwrap_or_default(), None) {
@@ -165,17 +175,17 @@ fn creation_options(info: &RasterInfo, dataset: &Dataset, options: &TogOptions) 
     RasterCreationOptions::from_iter(pairs.into_iter().map(|(key, value)| format!("{key}={value}")))
 }
 
-/// TIFF has predictors for whole bytes of real numbers only.
+/// TIFF predictors exist only for real values of 8, 16, 32 or 64 bits.
 fn has_predictor(dtype: &str, bits: Option<u32>) -> bool {
     !dtype.starts_with('C') && bits.is_none_or(|bits| matches!(bits, 8 | 16 | 32 | 64))
 }
 
-/// Bits of a value where they are fewer than those of the type.
+/// NBITS of the first band, where it is below the width of the data type.
 fn bits_of(dataset: &Dataset) -> Option<u32> {
     dataset.rasterband(1).ok()?.metadata_item("NBITS", "IMAGE_STRUCTURE")?.parse().ok()
 }
 
-/// GDAL's own copy, which stops when the job does.
+/// `GDALCreateCopy` with cancellation.
 fn create_copy(
     source: &Dataset,
     driver: &str,
@@ -186,7 +196,7 @@ fn create_copy(
     let driver = DriverManager::get_driver_by_name(driver)?;
     let name = CString::new(path.to_string_lossy().as_bytes())?;
     let data = std::ptr::from_ref(ctx).cast_mut().cast::<c_void>();
-    // Safety: handles and strings live during the call; the context is only read, on whichever thread GDAL asks from.
+    // Safety: handles and strings live during the call; the context is only read, possibly on other threads.
     let copy = unsafe {
         gdal_sys::GDALCreateCopy(driver.c_driver(), name.as_ptr(), source.c_dataset(), 0, options.as_ptr(), Some(on_progress), data)
     };
@@ -205,10 +215,10 @@ unsafe extern "C" fn on_progress(_done: f64, _message: *const c_char, data: *mut
     c_int::from(goes_on.unwrap_or(false))
 }
 
-/// Why a file is no TOG, a sentence for each fault; none for a TOG.
+/// Reasons why a file is not a TOG, one sentence each; empty for a TOG.
 ///
 /// # Errors
-/// For files that GDAL can't open, and files without bands.
+/// [`Kind::Unsupported`] for files without bands, and as [`tog_support`]; those of opening the file, and cancellation.
 pub fn tog_faults(source: &RasterSource, ctx: &JobContext) -> Result<Vec<String>> {
     tog_support()?;
     ctx.check()?;
@@ -223,7 +233,7 @@ pub fn tog_faults(source: &RasterSource, ctx: &JobContext) -> Result<Vec<String>
     }
     let storage = tiff_storage(&lease, asset)?;
     let mut faults = faults_of(&storage);
-    // GDAL does not tell classic TIFFs from big ones.
+    // GDAL does not report whether a TIFF is classic or BigTIFF.
     let head = StoredFile::open(&lease.dataset).and_then(|file| file.read(0, 4).ok());
     if head.is_some_and(|head| matches!(head.as_slice(), b"II*\0" | b"MM\0*")) {
         faults.push(tr!("It is a classic TIFF, which ends at 4 GiB, and no BigTIFF.").into());
@@ -344,7 +354,7 @@ mod tests {
         crate::raster::close_idle();
     }
 
-    /// Fewer bits than the type has: GDAL packs them, and interleaved by tile came other values of them.
+    /// NBITS below the type's width: with INTERLEAVE=TILE, GDAL wrote other values.
     #[test]
     fn values_of_a_few_bits_stay_as_they_are() {
         let folder = tempfile::tempdir().expect("a temporary folder");
@@ -373,7 +383,7 @@ mod tests {
                 write_tog(&source, &target, &TogOptions::default(), &ctx()).expect("writes");
                 let made = own(&*target);
                 assert_eq!(tog_faults(&made, &ctx()).expect("looks"), Vec::<String>::new(), "{bits} bits");
-                // A palette grows to the colours that the type can have.
+                // GDAL extends the colour table to every value of the type.
                 let samples = |asset: &RasterSource| pixels(asset).0.bands.into_iter().map(|band| band.samples).collect::<Vec<_>>();
                 assert!(samples(&source) == samples(&made), "{bits} bits, {bands} bands");
                 crate::raster::close_idle();

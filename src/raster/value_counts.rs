@@ -1,7 +1,7 @@
-//! Exact counts of each value of an 8- or 16-bit band, 256 kB for a band of 16 bits. Statistics of large archives are bound by disk and
-//! decoder; counting must stay faster than both.
+//! Exact counts of each value of an 8- or 16-bit band, 256 kB for a band of 16 bits. Statistics of large archives are bound by disk
+//! and decoder; so counting has to be faster than both.
 
-/// A counter for every value of the type.
+/// A counter for each value of an integer type.
 pub(super) struct Counts {
     low: i64,
     /// Counts since the last spill, in 32 bits so that they fit in the processor's cache.
@@ -12,13 +12,13 @@ pub(super) struct Counts {
     spilled: Vec<u64>,
 }
 
-/// A type of at most 16 bits.
+/// An integer type of at most 16 bits.
 pub(super) trait Countable: Copy {
     /// Number of values of the type.
     const VALUES: usize;
-    /// The smallest one.
+    /// Smallest value of the type.
     const LOW: i64;
-    /// Index of the value, counted from the smallest.
+    /// Index of the value: `value - LOW`.
     fn place(self) -> usize;
 }
 
@@ -57,12 +57,13 @@ pub(super) struct Sums {
 }
 
 impl Counts {
-    /// Nothing counted yet.
+    /// Counters of type `T`, all 0.
     pub fn of<T: Countable>() -> Self {
         Self { low: T::LOW, counts: vec![0; T::VALUES], since: 0, spilled: Vec::new() }
     }
 
-    /// Counts the values whose mask is not 0; all of them without a mask.
+    /// Counts the values whose mask byte is not 0, or all values without a mask. Does nothing if `T` is not the type given to
+    /// [`Counts::of`].
     pub fn add<T: Countable>(&mut self, values: &[T], mask: Option<&[u8]>) {
         if self.low != T::LOW || self.counts.len() != T::VALUES {
             return;
@@ -76,7 +77,7 @@ impl Counts {
             let counts = self.counts.as_mut_slice();
             match mask {
                 None => {
-                    // Runs of one value would wait for the same counter again and again: two steps in one.
+                    // Runs of equal values would serialise on one counter; pairs halve that dependency.
                     let (pairs, rest) = piece.as_chunks::<2>();
                     for [one, other] in pairs {
                         let (one, other) = (one.place(), other.place());
@@ -105,7 +106,7 @@ impl Counts {
         }
     }
 
-    /// Sets the count of `value` to 0, if the type has it.
+    /// Sets the count of `value` to 0; does nothing for a value outside of the type.
     pub fn forget(&mut self, value: i64) {
         let Some(place) = value.checked_sub(self.low).and_then(|place| usize::try_from(place).ok()) else { return };
         if let Some(count) = self.counts.get_mut(place) {
@@ -116,7 +117,7 @@ impl Counts {
         }
     }
 
-    /// Values that occur and their counts, ascending.
+    /// `(value, count)` of each value that occurs, ascending.
     pub fn iter(&self) -> impl Iterator<Item = (i64, u64)> {
         let total = |(place, count): (usize, &u32)| {
             let spilled = self.spilled.get(place).copied().unwrap_or(0);
@@ -127,7 +128,7 @@ impl Counts {
 
     /// Count, range and moments, summed in integers without rounding.
     pub fn sums(&self) -> Sums {
-        // Distances from the lowest value that the type has: a product of them fits 32 bits.
+        // Sums are over `value - LOW`, whose square fits in 32 bits.
         let (mut count, mut sum, mut squares) = (0u64, 0u128, 0u128);
         let (mut min, mut max) = (f64::INFINITY, f64::NEG_INFINITY);
         let mut small = (0u64, 0u64);
@@ -139,7 +140,7 @@ impl Counts {
             max = value as f64;
             count += often;
             if self.spilled.is_empty() {
-                // Not more than 2^32 pixels: neither sum leaves 64 bits.
+                // At most 2^32 pixels, so both sums fit in 64 bits.
                 small.0 += place * often;
                 small.1 += place * place * often;
             } else {
@@ -158,7 +159,7 @@ impl Counts {
         Sums { count, min, max, mean, squares: about }
     }
 
-    /// The values at these ranks (from 0, ascending).
+    /// The values at these 0-based ranks of all counted values in ascending order; `ranks` are ascending.
     pub fn at_ranks(&self, ranks: &[u64]) -> Vec<f64> {
         let mut found = Vec::with_capacity(ranks.len());
         let mut seen = 0;
@@ -176,7 +177,7 @@ impl Counts {
 }
 
 fn bump(counts: &mut [u32], place: usize, by: u32) {
-    // The length is that of the type, so a place always lies inside.
+    // `counts` has one entry per value of the type, so `place` is always in range.
     if let Some(count) = counts.get_mut(place) {
         *count += by;
     }

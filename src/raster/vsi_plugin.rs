@@ -1,7 +1,7 @@
-//! A virtual file system of GDAL (VSI plugin) that serves samples: `/vsitaco/NUMBER/NAME` is a file, or a byte range of one, without
-//! siblings. Remote bytes are read through [`RemoteFile`], with the credentials, retries, cache and meter of all other reads, in few
-//! requests and without listing or HEAD. No panic crosses into C; only the exact name of a mounted part can be opened; reads ahead
-//! are bounded.
+//! A virtual file system of GDAL (VSI plugin) that serves samples: `/vsitaco/NUMBER/NAME` is a file, or a byte range of one,
+//! without siblings. Remote bytes are read through [`RemoteFile`], with the credentials, retries, cache and meter of all other
+//! reads, in few requests and without listing or HEAD. No panic crosses into C; only the exact path of a mounted part can be
+//! opened; read-ahead is bounded.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -18,13 +18,13 @@ use crate::remote::{FIRST_OF_SAMPLE, RemoteFile};
 
 /// Prefix of absolute paths, for drivers that need a leading slash (SQLite).
 const PREFIX: &str = "/vsitaco/";
-/// The same as a static C string: GDAL keeps the pointer.
+/// `PREFIX` as a static C string: GDAL keeps the pointer.
 const PREFIX_KEPT: &CStr = c"/vsitaco/";
 /// Prefix of relative paths. GDAL resolves `../` in a name that a file contains against an absolute path, even above the prefix,
 /// but not against a relative path, so no file can refer to one outside of this file system.
 const RELATIVE: &str = "taco~sample/";
 const RELATIVE_KEPT: &CStr = c"taco~sample/";
-/// Bytes of a sample up to which the first request reads all of it.
+/// Samples up to this size in bytes are read whole by the first request.
 const WHOLE: u64 = 1 << 20;
 /// Bytes that the first request reads of a larger sample: header and tile directory.
 const HEADER: u64 = 128 << 10;
@@ -37,9 +37,9 @@ struct Part {
     bytes: Bytes,
     start: u64,
     size: u64,
-    /// True after a failed read: overviews and tiles that GDAL then took for absent may exist.
+    /// Set by a failed read: GDAL may then treat existing overviews and tiles as absent.
     failed: Arc<AtomicBool>,
-    /// The only name that opens.
+    /// File name of the only path that opens.
     name: Arc<str>,
 }
 
@@ -50,7 +50,7 @@ enum Bytes {
     Local(Arc<LocalFile>),
 }
 
-/// A local file, opened once and read at positions.
+/// A local file, opened once, read by position.
 struct LocalFile {
     file: File,
     path: Arc<Path>,
@@ -89,7 +89,8 @@ static PARTS: Mutex<Option<HashMap<u64, Part>>> = Mutex::new(None);
 static NEXT: AtomicU64 = AtomicU64::new(1);
 
 thread_local! {
-    /// Error of the last failed read of this thread. Until it is taken, further reads fail at once instead of waiting again.
+    /// Error of the last failed read on this thread. Until it is taken, further reads fail at once instead of waiting for another
+    /// time-out.
     static FAULT: RefCell<Option<Error>> = const { RefCell::new(None) };
 }
 
@@ -97,7 +98,7 @@ fn parts() -> MutexGuard<'static, Option<HashMap<u64, Part>>> {
     PARTS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Takes the error of the last failed read of this thread.
+/// Takes the error of the last failed read on this thread.
 pub fn take_fault() -> Option<Error> {
     FAULT.try_with(|fault| fault.take()).ok().flatten()
 }
@@ -106,18 +107,18 @@ fn note(error: Error) {
     let _ = FAULT.try_with(|fault| fault.replace(Some(error)));
 }
 
-/// True while such an error is pending.
+/// True while the error of a failed read on this thread has not been taken.
 pub fn has_fault() -> bool {
     FAULT.try_with(|fault| fault.borrow().is_some()).unwrap_or(false)
 }
 
 /// Location of a remote asset: the file as opened with the dataset, and a byte range.
 pub struct Place {
-    /// The file.
+    /// The remote file.
     pub file: Arc<RemoteFile>,
-    /// First byte.
+    /// Offset of the first byte.
     pub start: u64,
-    /// Bytes.
+    /// Size in bytes.
     pub size: u64,
 }
 
@@ -149,10 +150,8 @@ pub struct Mounted {
 }
 
 impl Mounted {
-    /// Mounts a remote range after reading its header, or all of a small one. Some drivers depend on `name`.
-    ///
-    /// # Errors
-    /// Those of the first read.
+    /// Mounts a remote range after reading its header, or all of it up to 1 MiB. `name` is the file name, by which some drivers
+    /// identify the format.
     pub fn remote(place: &Place, name: &str) -> Result<Self> {
         place.file.read_ranges(&[(place.start, first_of(place.size))])?;
         Ok(Self::new(Bytes::Remote(place.file.clone()), place.start, place.size, name))
@@ -189,10 +188,7 @@ impl Mounted {
         self.part.size
     }
 
-    /// At most `length` bytes from `at`; fewer at the end of the part.
-    ///
-    /// # Errors
-    /// Those of the read.
+    /// Reads at most `length` bytes from offset `at`; fewer at the end of the part.
     pub fn read(&self, at: u64, length: u64) -> Result<Vec<u8>> {
         let length = length.min(self.part.size.saturating_sub(at));
         match &self.part.bytes {
@@ -205,7 +201,7 @@ impl Mounted {
         }
     }
 
-    /// True when the bytes are read from this open file, not an earlier one of the same address, and no read failed.
+    /// True when the bytes come from this remote handle, not an earlier one of the same address, and no read has failed.
     pub fn reads(&self, file: &Arc<RemoteFile>) -> bool {
         matches!(&self.part.bytes, Bytes::Remote(own) if Arc::ptr_eq(own, file)) && !self.part.failed.load(Ordering::Relaxed)
     }
@@ -271,7 +267,7 @@ struct Handle {
 impl Handle {
     fn fail(&mut self, error: Option<Error>) {
         self.failed = true;
-        // The dataset is not used again: GDAL keeps what it made of the failure.
+        // GDAL caches the result of a failed read, so the dataset must not be reused.
         self.part.failed.store(true, Ordering::Relaxed);
         error.into_iter().for_each(note);
     }
@@ -352,7 +348,7 @@ impl Handle {
     }
 }
 
-/// The part with exactly this path below the prefix; other names that drivers try do not exist.
+/// The part with exactly this path below the prefix. Other names that drivers try do not exist.
 fn part_at(name: *const c_char) -> Option<Part> {
     if name.is_null() {
         return None;
@@ -382,11 +378,8 @@ unsafe extern "C" fn stat(_: *mut c_void, name: *const c_char, buffer: *mut gdal
     }
 }
 
-/// Length and kind of a file. The bindings leave the system's structure open; where offsets of files have 64 bits by nature, it is
-/// the one that we know. Elsewhere files have no length for those few drivers that ask before they open.
-///
-/// # Safety
-/// `buffer` points at a `struct stat` of the system that may be written.
+/// Writes size and file type into GDAL's stat structure. The bindings leave the structure opaque; on 64-bit Unix it equals `struct
+/// stat`. On other systems stat fails, so the few drivers that need it before opening do not see the file.
 #[cfg(all(unix, target_pointer_width = "64"))]
 unsafe fn describe(buffer: *mut gdal_sys::VSIStatBufL, size: u64) -> c_int {
     let stat = buffer.cast::<rustix::fs::Stat>();
@@ -428,7 +421,7 @@ unsafe extern "C" fn seek(file: *mut c_void, offset: gdal_sys::vsi_l_offset, fro
     let Some(handle) = (unsafe { handle(file) }) else { return -1 };
     let position = match from {
         0 => Some(offset),
-        // Backward steps arrive as very large numbers.
+        // Negative offsets arrive as two's complement.
         1 => Some(handle.position.wrapping_add(offset)),
         2 => Some(handle.part.size.wrapping_add(offset)),
         _ => None,
@@ -442,7 +435,7 @@ unsafe extern "C" fn seek(file: *mut c_void, offset: gdal_sys::vsi_l_offset, fro
 unsafe extern "C" fn read(file: *mut c_void, buffer: *mut c_void, size: usize, count: usize) -> usize {
     let Some(length) = size.checked_mul(count).filter(|length| *length > 0 && !buffer.is_null()) else { return 0 };
     let outcome = catch_unwind(AssertUnwindSafe(|| {
-        // Safety: as above; the buffer has room for all that is asked.
+        // Safety: as above; the buffer has `size * count` bytes.
         let (handle, buffer) = unsafe { (handle(file), std::slice::from_raw_parts_mut(buffer.cast::<u8>(), length)) };
         handle.map_or(0, |handle| handle.read(buffer))
     }));
@@ -457,7 +450,7 @@ unsafe extern "C" fn read_multi_range(
     sizes: *const usize,
 ) -> c_int {
     let count = usize::try_from(count).unwrap_or_default();
-    // Lists without entries may be null, which no slice may begin at.
+    // Empty arrays may be null, which `from_raw_parts` does not allow.
     if count == 0 {
         return 0;
     }
@@ -465,7 +458,7 @@ unsafe extern "C" fn read_multi_range(
         return -1;
     }
     let outcome = catch_unwind(AssertUnwindSafe(|| {
-        // Safety: as above; the three lists have `count` entries and are not null.
+        // Safety: as above; the three arrays have `count` entries and are not null.
         let (handle, buffers, offsets, sizes) = unsafe {
             (
                 handle(file),
@@ -484,7 +477,7 @@ unsafe extern "C" fn read_multi_range(
                 return false;
             }
             ranges.push((offset, size as u64));
-            // Safety: each buffer has the size that stands with it, and no two overlap.
+            // Safety: each buffer has the size in the same entry of `sizes`, and no two overlap.
             slices.push(unsafe { std::slice::from_raw_parts_mut(buffer.cast::<u8>(), size) });
         }
         ranges.is_empty() || handle.read_ranges(&ranges, &mut slices)
@@ -511,7 +504,7 @@ unsafe extern "C" fn clear_error(file: *mut c_void) {
 
 unsafe extern "C" fn close(file: *mut c_void) -> c_int {
     if !file.is_null() {
-        // Safety: what `open` made, taken back once.
+        // Safety: made by `open`, and freed once.
         drop(unsafe { Box::from_raw(file.cast::<Handle>()) });
     }
     0

@@ -1,5 +1,5 @@
-//! Writes small rasters from memory: the sample dataset, histograms, tests. Everything is held in memory twice. A partial file never
-//! appears under the target's name.
+//! Writes small rasters from memory: the sample dataset, histograms, tests. Needs memory for two copies. No partial file appears
+//! under the target's name.
 
 use std::ffi::{CString, c_int, c_void};
 use std::path::Path;
@@ -11,7 +11,7 @@ use gdal::{Dataset, DriverManager, Metadata};
 use super::{Samples, environment, gdal_errors, hdf5_lock};
 use crate::error::{Error, IoContext, Result};
 
-/// A raster to be written. Every band has `width` × `height` values, row by row from the top left, and all have one type.
+/// A raster to write. Every band has `width` × `height` values of one data type, row-major from the top left.
 #[derive(Clone, Debug, Default)]
 pub struct NewRaster<'a> {
     /// Columns.
@@ -20,27 +20,34 @@ pub struct NewRaster<'a> {
     pub height: usize,
     /// The bands.
     pub bands: Vec<Samples>,
-    /// Names of the bands, as far as they have any.
+    /// Band descriptions; may be shorter than `bands`.
     pub names: Vec<&'a str>,
     /// EPSG code of the coordinate system.
     pub epsg: Option<u32>,
     /// GDAL order, see [`super::RasterInfo::geotransform`].
     pub geotransform: Option<[f64; 6]>,
-    /// Value of missing data.
+    /// Nodata value of every band.
     pub nodata: Option<f64>,
-    /// RGBA by value, for the first band.
+    /// Colour table of the first band: RGBA by pixel value.
     pub palette: Option<Vec<[u8; 4]>>,
     /// Creation options of the driver, for example `("COMPRESS", "ZSTD")`.
     pub options: Vec<(&'a str, &'a str)>,
 }
 
 /// Writes a GeoTIFF.
+///
+/// # Errors
+/// As [`write_raster`].
 pub fn write_geotiff(path: &Path, raster: &NewRaster) -> Result<()> {
     write_raster(path, "GTiff", raster)
 }
 
-/// Writes with any GDAL driver that copies datasets: `GTiff`, `COG`, `PNG`, `JP2OpenJPEG`, `netCDF`, …. The file appears under
-/// its name when it is complete.
+/// Writes with any GDAL driver that supports CreateCopy: `GTiff`, `COG`, `PNG`, `JP2OpenJPEG`, `netCDF`, …. The file appears under
+/// its name when complete.
+///
+/// # Errors
+/// [`Kind::Usage`](crate::error::Kind::Usage) without bands, or for bands of another size; [`Kind::Io`](crate::error::Kind::Io)
+/// when GDAL or the file system fails.
 pub fn write_raster(path: &Path, driver: &str, raster: &NewRaster) -> Result<()> {
     environment::init();
     let pixels = raster.width.checked_mul(raster.height).filter(|pixels| *pixels > 0);
@@ -59,8 +66,12 @@ pub fn write_raster(path: &Path, driver: &str, raster: &NewRaster) -> Result<()>
     outcome
 }
 
-/// Lets `write` make the file in a folder of its own beside `path`, and gives it its name when it is on the disk. The folder takes
-/// whatever a driver writes beside its file.
+/// Calls `write` with a path in a temporary folder beside `path`, then syncs and renames the file. Sidecar files of the driver are
+/// removed with the folder.
+///
+/// # Errors
+/// [`Kind::Usage`](crate::error::Kind::Usage) for a path without a file name; [`Kind::Io`](crate::error::Kind::Io); those of
+/// `write`.
 pub(super) fn whole_file(path: &Path, write: impl FnOnce(&Path) -> Result<()>) -> Result<()> {
     let folder = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let Some(name) = path.file_name() else { return Err(Error::usage("the raster needs a file name").at_path(path)) };
@@ -105,7 +116,7 @@ fn in_memory(raster: &NewRaster) -> gdal::errors::Result<Dataset> {
         }
         let (width, height) = (int(raster.width)?, int(raster.height)?);
         let (data, ordinal) = (samples_pointer(samples), self::ordinal(samples));
-        // Safety: the band's values were counted; GDAL only reads them.
+        // Safety: the length was checked by `write_raster`; GDAL only reads the values.
         let status = unsafe {
             let band = band.c_rasterband();
             gdal_sys::GDALRasterIO(band, gdal_sys::GDALRWFlag::GF_Write, 0, 0, width, height, data, width, height, ordinal, 0, 0)
@@ -117,7 +128,7 @@ fn in_memory(raster: &NewRaster) -> gdal::errors::Result<Dataset> {
     Ok(dataset)
 }
 
-/// The crate creates by Rust type only; here the type is known when the program runs.
+/// The `gdal` crate creates datasets by static type only.
 fn create(raster: &NewRaster, ordinal: gdal_sys::GDALDataType::Type) -> gdal::errors::Result<Dataset> {
     let driver = DriverManager::get_driver_by_name("MEM")?;
     let name = CString::default();

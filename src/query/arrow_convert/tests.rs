@@ -1,5 +1,5 @@
-//! Columns of every layout that a file or a cast may give, there and back, held against their cells read one by one with the
-//! checked accessors of either side: slices at any bit, nulls over bytes that mean nothing, lists with gaps, chunks without rows.
+//! Round trips of columns in every Arrow layout, compared cell by cell through the checked accessors of both sides: slices at any
+//! bit, undefined bytes under nulls, lists with gaps, empty chunks.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ use rand_chacha::rand_core::{Rng, SeedableRng};
 
 use super::{batches, series};
 
-/// One cell, as both sides mean it.
+/// A cell value common to both sides.
 #[derive(Clone, Debug)]
 enum Cell {
     Null,
@@ -35,7 +35,7 @@ impl PartialEq for Cell {
             (Cell::Null, Cell::Null) => true,
             (Cell::Bool(a), Cell::Bool(b)) => a == b,
             (Cell::Number(a), Cell::Number(b)) => a == b,
-            // Decimals that become floating point are rounded.
+            // Decimals converted to floating point are rounded.
             (Cell::Float(a), Cell::Float(b)) => a.to_bits() == b.to_bits() || (a - b).abs() <= a.abs() * 1e-12,
             (Cell::Bytes(a), Cell::Bytes(b)) => a == b,
             (Cell::Many(a), Cell::Many(b)) => a == b,
@@ -44,7 +44,7 @@ impl PartialEq for Cell {
     }
 }
 
-/// A source of layouts.
+/// Generator of random arrays.
 struct Maker(ChaCha8Rng);
 
 impl Maker {
@@ -52,7 +52,7 @@ impl Maker {
         (self.0.next_u64() % bound.max(1) as u64) as usize
     }
 
-    /// Nulls at any bit of a longer bitmap; none at all at times.
+    /// Validity bitmap, a slice of a longer one; none in a third of the calls.
     fn nulls(&mut self, length: usize) -> Option<NullBuffer> {
         if self.below(3) == 0 {
             return None;
@@ -64,13 +64,13 @@ impl Maker {
 
     fn numbers<T: ArrowPrimitiveType>(&mut self, length: usize, number: impl Fn(u64) -> T::Native) -> PrimitiveArray<T> {
         let values: Vec<T::Native> = (0..length).map(|_| number(self.0.next_u64())).collect();
-        // What lies below a null is a number, too.
+        // Values under nulls are random.
         PrimitiveArray::new(ScalarBuffer::from(values), self.nulls(length))
     }
 
     fn text(&mut self) -> String {
         const LETTERS: [char; 7] = ['a', 'Z', '\0', 'é', '漢', '🦀', '"'];
-        // Views hold twelve bytes in themselves.
+        // Views inline up to twelve bytes.
         let length = [0, 1, 3, 4, 11, 12, 13, 40][self.below(8)];
         let mut text = String::new();
         while text.len() < length {
@@ -79,7 +79,7 @@ impl Maker {
         text
     }
 
-    /// Offsets that begin anywhere and leave gaps at both ends; with the length that the values have to have.
+    /// Offsets with gaps at both ends, and the required length of the values.
     fn offsets<O: OffsetSizeTrait>(&mut self, lengths: &[usize]) -> (OffsetBuffer<O>, usize) {
         let mut at = self.below(4);
         let mut offsets = vec![O::usize_as(at)];
@@ -106,7 +106,7 @@ impl Maker {
         GenericListArray::new(field, offsets, values, self.nulls(length))
     }
 
-    /// An array that is a part of a longer one.
+    /// A slice of a longer array.
     fn array(&mut self, length: usize, depth: usize) -> ArrayRef {
         let (before, after) = (self.below(9), self.below(9));
         let kind = self.below(if depth == 0 { KINDS } else { KINDS + NESTED });
@@ -163,7 +163,7 @@ impl Maker {
             29 => Arc::new(self.texts::<i64>(length)),
             30 => Arc::new(StringViewArray::from(&self.texts::<i32>(length))),
             31 => {
-                // Few rows out of many: what is not shown is left behind.
+                // Few rows of many, so that unused buffers are dropped.
                 let many = StringViewArray::from(&self.texts::<i32>(length + 400));
                 Arc::new(many.slice(self.below(400), length))
             }
@@ -231,11 +231,11 @@ impl Maker {
     }
 }
 
-/// Kinds without members, and those with.
+/// Number of non-nested kinds, and of nested ones.
 const KINDS: usize = 42;
 const NESTED: usize = 5;
 
-/// The cells of a file's column, as the engine should show them.
+/// Cells of an Arrow array, as the engine should return them.
 fn cells(array: &dyn Array) -> Vec<Cell> {
     (0..array.len()).map(|row| cell(array, row)).collect()
 }
@@ -314,7 +314,7 @@ fn cell(array: &dyn Array, row: usize) -> Cell {
     })
 }
 
-/// The cells of the engine's column.
+/// Cells of an engine column.
 fn engine_cells(series: &Series) -> Vec<Cell> {
     (0..series.len()).map(|row| engine_cell(series.get(row).expect("is a row"))).collect()
 }
@@ -346,7 +346,7 @@ fn engine_cell(value: AnyValue<'_>) -> Cell {
     })
 }
 
-/// A column in several chunks, some of them empty, there and back.
+/// Round trip of a column in several chunks, some empty.
 fn goes_there_and_back(chunks: &[ArrayRef], what: &str) {
     let expected: Vec<Cell> = chunks.iter().flat_map(|chunk| cells(chunk)).collect();
     let dtype = chunks.first().expect("a chunk").data_type();
@@ -364,7 +364,7 @@ fn every_kind_of_column_comes_through_with_its_cells() {
         for round in 0..12 {
             let mut make = Maker(ChaCha8Rng::seed_from_u64((kind * 100 + round) as u64));
             let length = [0, 1, 7, 8, 9, 63, 65, 130][make.below(8)];
-            // One array in pieces has one type, whatever it is made of.
+            // All chunks are slices of one array, hence of one type.
             let whole = make.of_kind(kind, length + 20, 2);
             let mut chunks = Vec::new();
             let mut at = make.below(20);
@@ -389,7 +389,7 @@ fn a_column_without_chunks_has_the_type_of_its_file() {
     }
 }
 
-/// Text that is no UTF-8 is refused where the file is read; what comes as bytes stays bytes.
+/// Invalid UTF-8 in text columns is refused when the file is read; binary stays binary.
 #[test]
 fn bytes_that_are_no_text_stay_bytes() {
     let bytes = BinaryViewArray::from_iter_values([&b"\xff\xfe"[..], b"\xf0\x9f too long for a view \xff"]);

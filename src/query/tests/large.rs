@@ -1,11 +1,11 @@
-//! Statements and joins that are larger than any, and what becomes of the engine's work when nobody waits for it any more.
+//! Statements and joins above the limits, and the engine's thread after cancellation.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::*;
 
-/// A level of numbers, so many that its product with itself is large.
+/// A level of integers.
 fn level(rows: i64) -> (Tables, Arc<LevelTable>) {
     let numbers: ArrayRef = Arc::new(Int64Array::from_iter_values(0..rows));
     let batch = batch(vec![("n", numbers.clone()), ("m", numbers)]);
@@ -77,7 +77,7 @@ fn a_cancelled_query_ends_the_work_of_the_engine() {
     ctx.cancel();
     let cancelled = Instant::now();
     assert!(waiting.join().expect("no panic").expect_err("is cancelled").is_cancelled());
-    // The engine's thread holds the rows as long as it works on them.
+    // The engine's thread holds the rows while it runs.
     while Arc::strong_count(&table) > 1 {
         assert!(cancelled.elapsed() < Duration::from_secs(20), "the engine still works on the rows");
         std::thread::sleep(Duration::from_millis(20));

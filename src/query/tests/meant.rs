@@ -1,9 +1,9 @@
-//! Statements that the engine would read otherwise than DuckDB; what is expected is what DuckDB 1.4 gives.
+//! Statements that the engine alone evaluates differently from DuckDB; expected values are those of DuckDB 1.4.
 
 use super::*;
 use arrow::array::{BooleanArray, StructArray};
 
-/// Eight samples with gaps, of which some have the same values.
+/// Eight samples with nulls and ties.
 fn gaps() -> Tables {
     let lists = [None, Some(vec![]), Some(vec![Some(1.0), Some(2.0)]), Some(vec![None]), Some(vec![Some(3.0)]), None, None, None];
     let a: ArrayRef = numbers(&[0, 1, 2, 3, 4, 5, 6, 7]);
@@ -247,7 +247,7 @@ fn frames_choose_the_rows_that_a_window_looks_at() {
             "0 1 3 6 9 12 15 18",
         ),
         ("SELECT avg(k) OVER (ORDER BY k) AS b FROM data ORDER BY k", "0.0 0.5 1.0 1.5 2.0 2.5 3.0 3.5"),
-        // Rows of equal order are in the frame together.
+        // RANGE frames include peers.
         ("SELECT id, sum(k) OVER (ORDER BY s) AS x FROM data WHERE k > 1 ORDER BY id", "c,9 d,3 e,9 f,27 g,27 h,27"),
         ("SELECT count(*) OVER (PARTITION BY s ORDER BY k) AS c FROM data ORDER BY k", "1 1 1 1 2 1 2 3"),
         (
@@ -367,7 +367,7 @@ fn columns_of_both_tables_are_told_apart() {
     ]);
     let ambiguous = refused("SELECT a.id FROM data AS a, data AS b WHERE id = 'a'");
     assert!(ambiguous.contains("line 1, column 45") && ambiguous.contains("a.\"id\" or b.\"id\""), "{ambiguous}");
-    // Columns of a flat view need their level only where several levels have them.
+    // Columns of a flat view need the level prefix only when ambiguous.
     assert_eq!(rows("SELECT bands, \"l0:id\" FROM l1 WHERE bands = 'mask'"), [json!(["mask", "bonn"])]);
     assert!(report("SELECT id FROM l1").contains("\"l1:id\" or \"l0:id\""));
 }

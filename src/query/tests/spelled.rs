@@ -1,4 +1,4 @@
-//! What people type who know DuckDB: each works, or is answered with the spelling that does.
+//! Statements in DuckDB's syntax: each works, or the error names an alternative.
 
 use super::*;
 
@@ -59,7 +59,7 @@ fn errors_name_the_place_of_the_word() {
     }
 }
 
-/// Each function at each depth gives what it gives at the top.
+/// Each function gives the same result at every depth as at the top level.
 #[test]
 fn functions_are_known_at_every_depth() {
     const DEPTHS: [&str; 13] = [
@@ -100,7 +100,7 @@ fn functions_are_known_at_every_depth() {
     }
 }
 
-/// Each aggregation at each depth gives what it gives at the top.
+/// Each aggregate gives the same result at every depth as at the top level.
 #[test]
 fn aggregations_are_known_at_every_depth() {
     const DEPTHS: [&str; 8] = [

@@ -1,4 +1,4 @@
-//! What bytes of a dataset may reach when they are read: nothing but themselves.
+//! Untrusted members of a dataset: reading them opens no other file and no address.
 
 use std::io::Read;
 use std::net::TcpListener;
@@ -8,7 +8,7 @@ use super::*;
 
 const SECRET: u8 = 200;
 
-/// The file as a member of a FOLDER, and the same bytes inside a container.
+/// The file as a member of a FOLDER dataset, and the same bytes as a range of a container.
 fn members(path: &Path) -> [RasterSource; 2] {
     let bytes = std::fs::read(path).expect("reads");
     let container = path.with_extension("container");
@@ -31,7 +31,7 @@ fn first_value(source: &RasterSource) -> crate::error::Result<f64> {
     Ok(read_window(source, &request, &ctx())?.bands[0].samples.get(0))
 }
 
-/// Every way in which the studio reads the pixels of a raster.
+/// Every way in which the studio reads the pixels of a raster fails.
 fn is_read_by_nobody(source: &RasterSource, what: &str) {
     assert!(describe(source).is_err(), "{what}: described");
     assert!(preview(&PreviewRequest::new(source.clone(), (8, 8)), &ctx()).is_err(), "{what}: shown");
@@ -93,7 +93,7 @@ fn what_lies_beside_a_member_changes_nothing() {
     assert_eq!(tally(&member, &ctx()).expect("reads").summary(0, &[], &ctx()).expect("sums").expect("data").count, 64 * 64);
 }
 
-/// A GeoTIFF whose own metadata names the file of its overviews: GDAL opens that with every driver.
+/// GDAL opens the overview file named in a GeoTIFF's OVERVIEWS metadata with any driver.
 #[test]
 fn overviews_that_a_file_names_are_not_opened() {
     let folder = folder();
@@ -110,7 +110,7 @@ fn overviews_that_a_file_names_are_not_opened() {
     }
 }
 
-/// ERDAS Imagine files keep large rasters in a second file by a name that GDAL resolves, `../` and all, from the first one's path.
+/// ERDAS Imagine files can keep pixels in a second file, whose name GDAL resolves, including `../`, relative to the first.
 #[test]
 fn the_data_file_that_an_imagine_file_names_is_not_opened() {
     let folder = folder();
@@ -140,7 +140,7 @@ fn the_data_file_that_an_imagine_file_names_is_not_opened() {
     }
 }
 
-/// The bytes with another name of the data file.
+/// The bytes with the name `old` of the data file replaced.
 fn patched(bytes: &[u8], old: &str, name: &str) -> Vec<u8> {
     let at = bytes.windows(old.len()).position(|window| window == old.as_bytes()).expect("names it");
     let mut bytes = bytes.to_vec();
@@ -149,7 +149,7 @@ fn patched(bytes: &[u8], old: &str, name: &str) -> Vec<u8> {
     bytes
 }
 
-/// What a server that nobody should ask was asked.
+/// A local server that records requests; none should arrive.
 struct Trap {
     listener: TcpListener,
 }
@@ -165,7 +165,7 @@ impl Trap {
         format!("http://{}", self.listener.local_addr().expect("has one"))
     }
 
-    /// The first line of a request, if any came within a moment; it is answered with an error.
+    /// First line of a request that arrives within 300 ms, answered with an error.
     fn request(&self) -> Option<String> {
         let end = std::time::Instant::now() + Duration::from_millis(300);
         while std::time::Instant::now() < end {
@@ -215,7 +215,7 @@ fn a_dataset_makes_no_requests_when_it_is_shown() {
             let _ = tally(&member, &ctx());
         }
     }
-    // Names of members, of the kinds that GDAL takes for connections.
+    // Member names that GDAL would take for connection strings.
     for name in [address.clone(), format!("/vsicurl/{address}/f.tif"), format!("vrt://{address}/g.tif"), format!("WMS:{address}/h")]
     {
         for asset in [AssetPath::file(&name), AssetPath::Vsi(name.as_str().into())] {
@@ -227,7 +227,7 @@ fn a_dataset_makes_no_requests_when_it_is_shown() {
     assert_eq!(trap.request(), None);
 }
 
-/// Drivers read coordinate systems out of attributes, and take an address for one. `TcpListener` proves that the trap works.
+/// Drivers pass coordinate systems from attributes to GDAL, which accepts a URL. A request of its own proves that the trap records.
 #[test]
 fn a_coordinate_system_of_a_member_is_no_address() {
     let trap = Trap::new();
@@ -274,7 +274,7 @@ fn names_that_gdal_takes_for_connections_are_plain_names() {
     }
 }
 
-/// A subdataset is opened by name, and a file can state any.
+/// Subdatasets are opened by name, and a file can state any name.
 #[test]
 fn a_stated_subdataset_of_another_file_is_not_opened() {
     let folder = folder();

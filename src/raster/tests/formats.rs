@@ -1,4 +1,4 @@
-//! Every format that this build promises, and the set-up of GDAL and PROJ in strange places.
+//! Every format that this build supports, and initialisation of GDAL and PROJ in unusual environments.
 
 use super::*;
 use std::process::Command;
@@ -109,7 +109,7 @@ fn variables_of_a_netcdf_file_are_listed() {
     assert_eq!(pixels.bands[0].samples.get(0), 1000.0);
 }
 
-/// Both drivers stand on one HDF5 library that is not thread safe: without their turns this ends the test program.
+/// Both drivers use one HDF5 library that is not thread-safe; without the lock this crashes the test program.
 #[test]
 #[cfg(feature = "bundled-gdal")]
 fn hdf5_and_netcdf_are_read_from_many_threads() {
@@ -122,7 +122,7 @@ fn hdf5_and_netcdf_are_read_from_many_threads() {
             own(&path)
         })
         .collect();
-    // Inside a container the HDF5 driver has the first look at the same bytes, loose files are the netCDF driver's.
+    // In a container the HDF5 driver opens the bytes first; loose files are opened by the netCDF driver.
     let inside: Vec<RasterSource> = cubes
         .iter()
         .map(|cube| {

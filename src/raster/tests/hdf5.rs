@@ -1,4 +1,4 @@
-//! HDF5 files that name other files, in the three ways that the format has. Made with the library itself.
+//! HDF5 files that refer to other files, in the three ways that the format has, written with the HDF5 library.
 
 use std::ffi::{CString, c_char, c_int, c_void};
 
@@ -26,13 +26,13 @@ unsafe extern "C" {
 
 const SIDE: u64 = 16;
 
-/// How the dataset `data` of a file is kept.
+/// Storage of the dataset `data`.
 enum Kept<'a> {
     Inside(u8),
     External(&'a Path),
     Virtual(&'a Path),
     Linked(&'a Path),
-    /// Nothing written: so many rows and columns.
+    /// No chunk written, this many rows and columns.
     Claimed(u64),
 }
 
@@ -118,7 +118,7 @@ fn an_hdf5_member_that_names_other_files_is_refused() {
     }
 }
 
-/// A wrapper that the person named leads to the library as the file itself would.
+/// A VRT that the user named opens HDF5 files through the same library.
 #[test]
 fn a_wrapper_round_an_hdf5_file_waits_for_its_turn() {
     let folder = folder();

@@ -1,4 +1,4 @@
-//! The module against real files, made in process: types, places, ranges, formats, and files that lie or are damaged.
+//! The module on files written by the test: data types, positions, ranges, formats, wrong headers and damage.
 
 use std::path::{Path, PathBuf};
 
@@ -22,7 +22,7 @@ fn folder() -> tempfile::TempDir {
     tempfile::tempdir().expect("a temporary folder")
 }
 
-/// A file that the person named.
+/// A file that the user named.
 fn own(path: impl Into<PathBuf>) -> RasterSource {
     RasterSource::typed(AssetPath::file(path))
 }

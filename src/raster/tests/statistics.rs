@@ -1,4 +1,4 @@
-//! Statistics against values that are counted by hand or sorted whole, in every type and with every kind of missing data.
+//! Statistics compared with direct computation on sorted values, for every data type and kind of missing data.
 
 use super::*;
 use crate::raster::{NewRaster, Samples, write_geotiff};
@@ -14,7 +14,7 @@ fn ctx() -> JobContext {
     JobContext::default()
 }
 
-/// Scattered values, the same every time.
+/// Deterministic pseudo-random values.
 fn noise(count: usize) -> impl Iterator<Item = u32> {
     (0..count as u32).map(|i| i.wrapping_mul(2_654_435_761).rotate_left(13).wrapping_mul(0x85EB_CA6B) >> 8)
 }
