@@ -1,7 +1,7 @@
 //! Leakage between the parts of a split: equal bytes, overlapping footprints, overlapping footprints at the same time. Works on
 //! metadata only and never reads pixels.
 //!
-//! Footprints overlap when at least a given share of the smaller one lies in the other, so that adjacent tiles do not count.
+//! Footprints overlap when at least a given share of the smaller one is inside the other, so that adjacent tiles do not count.
 //! Samples with only a centroid leak to samples with an equal centroid.
 
 use std::collections::{BTreeMap, HashMap, HashSet};

@@ -843,7 +843,7 @@ fn spelled_number(text: &str) -> Option<Expr> {
     let number = |text: String| Expr::value(Value::Number(text, false));
     let is_digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     if !is_digits(&plain) {
-        // The engine parses an exponent only after a decimal point.
+        // The engine parses a literal as floating point only if it has a decimal point.
         let spelled = match plain.split_once(['e', 'E']) {
             Some((digits, power)) if !digits.contains('.') => format!("{digits}.0e{power}"),
             _ => plain,

@@ -175,7 +175,7 @@ fn chosen<'a>(columns: &'a [FieldSpec], asked: Option<&str>, usual: &[&str], wha
     }
 }
 
-/// Checks that a box is finite, ordered and within the bounds of longitude and latitude.
+/// Checks that a box is finite, its longitudes within ±360, its latitudes within ±90, and south ≤ north.
 fn check_box([west, south, east, north]: [f64; 4]) -> Result<()> {
     let fault = if [west, south, east, north].iter().any(|number| !number.is_finite()) {
         "is not finite".to_owned()

@@ -106,6 +106,10 @@ impl<'a> Views<'a> {
     }
 
     /// Lazy frame of one table.
+    ///
+    /// # Errors
+    /// [`crate::error::Kind::Format`] for a level with column types that can't be queried, or without the columns that link it to
+    /// its parent.
     pub fn frame(&self, name: TableName, ctx: &JobContext) -> Result<LazyFrame> {
         let shown = |level: usize, frame: LazyFrame| {
             let names = self.tables.columns(&format!("level{level}")).unwrap_or_default();

@@ -67,6 +67,9 @@ impl<'b, 'a> Binder<'b, 'a> {
     }
 
     /// As [`Binder::bind`], for expressions that may use only this SELECT's own tables.
+    ///
+    /// # Errors
+    /// As [`Binder::bind`]; [`crate::error::Kind::Usage`] for a column of the enclosing SELECT.
     pub fn bind_inside(&mut self, expr: &Expr) -> Result<Expr> {
         let before = self.looked_outside.take();
         let bound = self.bind(expr)?;

@@ -1,4 +1,4 @@
-//! Runs one query: parse, plan and collect, on a thread of its own.
+//! Runs one query: parse, plan and collect, on a separate thread.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::mpsc::{RecvTimeoutError, sync_channel};

@@ -184,6 +184,9 @@ impl<'a> Planner<'a> {
     }
 
     /// Adds computed columns to the frame.
+    ///
+    /// # Errors
+    /// As [`Planner::plan`].
     pub fn with(&self, mut frame: LazyFrame, columns: &[(Expr, String)]) -> Result<LazyFrame> {
         if columns.is_empty() {
             return Ok(frame);
@@ -196,6 +199,9 @@ impl<'a> Planner<'a> {
     }
 
     /// Filters the frame by a condition.
+    ///
+    /// # Errors
+    /// As [`Planner::plan`].
     pub fn filtered(&self, mut frame: LazyFrame, condition: &Expr) -> Result<LazyFrame> {
         let text = self.print(condition, &mut frame)?;
         self.run(frame, &format!("SELECT * FROM t WHERE {text}"))
@@ -225,6 +231,9 @@ impl<'a> Planner<'a> {
     }
 
     /// Plans a query; `outer` is the scope of the enclosing SELECT of a subquery.
+    ///
+    /// # Errors
+    /// As [`Planner::plan`].
     pub fn query(&self, query: &Query, ctes: &Ctes, outer: Option<&Scope>) -> Result<Planned> {
         let unsupported = [
             (query.for_clause.is_some(), "FOR"),

@@ -224,7 +224,7 @@ pub(super) enum Verb {
 /// Kind of a statement, and the number of tokens before its query.
 ///
 /// # Errors
-/// [`crate::error::Kind::Usage`] for statements that are not read-only.
+/// [`crate::error::Kind::Usage`] for an empty statement, and for statements that are not read-only.
 pub(super) fn verb(source: &Source, tokens: &[TokenWithSpan]) -> Result<(Verb, usize)> {
     let word = |at: usize| tokens.get(at).map_or(String::new(), |token| token.token.to_string().to_uppercase());
     let start = tokens.iter().position(|token| token.token != Token::LParen).unwrap_or(tokens.len());

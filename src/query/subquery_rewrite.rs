@@ -77,7 +77,8 @@ impl Planner<'_> {
         Attached::ByKey { rows, keys: planned.keys }
     }
 
-    /// Rewrites IN (SELECT …): null when the value is not found and the value or a subquery row is null.
+    /// Rewrites IN (SELECT …): null when the value is not found and the value or a subquery row is null; false for an empty
+    /// subquery.
     ///
     /// # Errors
     /// [`crate::error::Kind::Usage`] for a subquery of several columns.

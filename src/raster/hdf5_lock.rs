@@ -1,5 +1,5 @@
-//! One lock for HDF5 and netCDF files. Each of GDAL's two drivers has a lock of its own, but they share one HDF5 library that is
-//! not thread-safe: concurrent use crashes. Hold [`Turn`] while such a file is opened, read or closed.
+//! One lock for HDF5 and netCDF files. GDAL's two drivers have separate locks but share one HDF5 library that is not thread-safe:
+//! concurrent use crashes. Hold [`Turn`] while such a file is opened, read or closed.
 
 use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;

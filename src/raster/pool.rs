@@ -286,7 +286,7 @@ fn driver_of(dataset: &Dataset) -> String {
     dataset.driver().short_name()
 }
 
-/// The dataset itself, or its first subdataset with bands when it has none of its own.
+/// The dataset, or its first subdataset with bands if it has none.
 fn with_pixels(dataset: Dataset, subdatasets: &[Subdataset], asset: &AssetPath) -> (Dataset, Option<String>) {
     if dataset.raster_count() == 0 {
         for candidate in subdatasets.iter().take(SUBDATASETS_TRIED) {

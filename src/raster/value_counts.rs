@@ -193,7 +193,7 @@ mod tests {
         counts.add(&[-5i16, 7, 7], None);
         let (mut sum, mut squares) = (9.0, 25.0 + 49.0 * 2.0);
         for _ in 0..3 {
-            // As if so many had been counted.
+            // Simulates this many counted pixels.
             counts.counts[(-5i16).place()] += u32::MAX - 10;
             counts.since = u64::from(u32::MAX);
             counts.add(&[-5i16], None);

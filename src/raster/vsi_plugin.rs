@@ -152,6 +152,9 @@ pub struct Mounted {
 impl Mounted {
     /// Mounts a remote range after reading its header, or all of it up to 1 MiB. `name` is the file name, by which some drivers
     /// identify the format.
+    ///
+    /// # Errors
+    /// Those of the first read.
     pub fn remote(place: &Place, name: &str) -> Result<Self> {
         place.file.read_ranges(&[(place.start, first_of(place.size))])?;
         Ok(Self::new(Bytes::Remote(place.file.clone()), place.start, place.size, name))
@@ -189,6 +192,9 @@ impl Mounted {
     }
 
     /// Reads at most `length` bytes from offset `at`; fewer at the end of the part.
+    ///
+    /// # Errors
+    /// Those of the read; [`crate::error::Kind::Format`] for a local file that became shorter.
     pub fn read(&self, at: u64, length: u64) -> Result<Vec<u8>> {
         let length = length.min(self.part.size.saturating_sub(at));
         match &self.part.bytes {
@@ -380,6 +386,9 @@ unsafe extern "C" fn stat(_: *mut c_void, name: *const c_char, buffer: *mut gdal
 
 /// Writes size and file type into GDAL's stat structure. The bindings leave the structure opaque; on 64-bit Unix it equals `struct
 /// stat`. On other systems stat fails, so the few drivers that need it before opening do not see the file.
+///
+/// # Safety
+/// `buffer` points to a writable `struct stat` of the system.
 #[cfg(all(unix, target_pointer_width = "64"))]
 unsafe fn describe(buffer: *mut gdal_sys::VSIStatBufL, size: u64) -> c_int {
     let stat = buffer.cast::<rustix::fs::Stat>();

@@ -131,7 +131,11 @@ impl Part {
     }
 }
 
-/// Fetches `part`; the result is shorter only at the end of the file. With `expected`, it is of that version.
+/// Fetches `part` with retries; the result is shorter only at the end of the file. With `expected`, the response must be of that
+/// version.
+///
+/// # Errors
+/// [`Kind::Io`] with a typed cause ([`Cause::HttpStatus`], [`Cause::NoRanges`], …).
 pub async fn fetch(target: Target, part: Part, expected: Option<Identity>, purpose: Purpose) -> Result<Fetched, Error> {
     let mut attempt_number = 1;
     loop {

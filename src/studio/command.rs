@@ -15,11 +15,11 @@ use crate::model::{NodePath, Profile};
 use crate::ops;
 use crate::query::{Filter, Query, QueryResult};
 
-/// What changes the open document or writes a file. Scripts and logs hold commands as JSON.
+/// A change of the open document, or an operation that writes a file. Scripts and logs store commands as JSON.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 #[serde(tag = "command", rename_all = "snake_case")]
 pub enum Command {
-    /// An empty draft.
+    /// Opens an empty draft.
     New,
     /// Opens a dataset for reading.
     Open {
@@ -28,29 +28,29 @@ pub enum Command {
     },
     /// Opens a dataset with options, or several as one.
     OpenWith {
-        /// File or folder; the first, when the options name more.
+        /// File or folder; the first of several.
         path: PathBuf,
-        /// Folder of the parts, datasets to join, and how their columns are joined.
+        /// Folder of the parts, datasets to join, and the join of their columns.
         #[serde(default)]
         options: Box<OpenOptions>,
     },
-    /// Sets endpoints, regions and credentials for other machines. A token is used, and never logged or written.
+    /// Sets endpoints, regions and credentials for remote storage. A token is used but neither logged nor stored.
     Connect {
-        /// How.
+        /// Connection settings.
         access: crate::remote::Access,
     },
-    /// Measures the cache of remote files, or empties it.
+    /// Reports the size of the remote cache, or clears it.
     RemoteCache {
-        /// Remove what is in it.
+        /// True clears the cache.
         clear: bool,
     },
-    /// Closes what is open.
+    /// Closes the document.
     Close,
-    /// Turns the opened dataset into a draft; samples stay where they are.
+    /// Turns the opened dataset into a draft; samples refer to their current location.
     Fork,
-    /// Adds files and folders to the draft, or begins one: folders become tortillas, files samples.
+    /// Adds files and folders to the draft, or to a new one: folders become FOLDERs, files FILEs.
     Import {
-        /// What to add.
+        /// Files and folders to add.
         paths: Vec<PathBuf>,
         /// The FOLDER to add to; empty for the root.
         #[serde(default)]
@@ -59,94 +59,94 @@ pub enum Command {
         #[serde(default)]
         metadata: Option<PathBuf>,
     },
-    /// Replaces the collection by that of a COLLECTION.json.
+    /// Replaces the collection with that of a COLLECTION.json.
     ImportCollection {
         /// The file.
         path: PathBuf,
     },
-    /// Changes the draft.
+    /// Applies an edit to the draft.
     Edit {
-        /// How.
+        /// The edit.
         #[serde(flatten)]
         edit: Edit,
     },
-    /// Runs extensions over the draft: one edit when all are done, none when it is stopped.
+    /// Runs extensions over the draft. The results become one edit; a stopped run changes nothing.
     Extend {
-        /// Which, in order.
+        /// Extension calls, in order.
         calls: Vec<ExtensionCall>,
-        /// Columns of the same name may be there already; they are replaced.
+        /// Replace existing columns of the same name.
         #[serde(default)]
         replace: bool,
     },
-    /// Puts files, and all files below folders, into the tray of unplaced files.
+    /// Adds files, and all files in folders, to the tray of unplaced files.
     AddToTray {
         /// Files and folders.
         paths: Vec<PathBuf>,
     },
-    /// Puts the files of a folder into the tray, and from now on those that appear in it, once they are complete.
+    /// Adds the files of a folder to the tray, and from then on each new file once it is complete.
     Watch {
         /// The folder.
         folder: PathBuf,
     },
-    /// Watches a folder no longer.
+    /// Stops watching a folder.
     Unwatch {
         /// The folder.
         folder: PathBuf,
     },
-    /// Takes files out of the tray.
+    /// Removes files from the tray.
     RemoveFromTray {
-        /// Which, by path.
+        /// Paths of the files.
         files: Vec<PathBuf>,
     },
-    /// Puts a file of the tray where it belongs.
+    /// Places a file of the tray.
     PlaceUnplaced {
         /// The file.
         file: PathBuf,
-        /// Where.
+        /// Target position.
         slot: Slot,
     },
-    /// Looks for the name pattern that leads from files of the tray to the places shown: [`Event::PatternFound`].
+    /// Infers the file-name pattern from example placements; result: [`Event::PatternFound`].
     FindPattern {
-        /// Files with their places.
+        /// Files with their positions.
         examples: Vec<Example>,
     },
-    /// Places all files of the tray that the pattern of the examples leads to, in one step.
+    /// Places all files of the tray that match the inferred pattern, in one edit.
     PlaceByPattern {
-        /// Files with their places.
+        /// Files with their positions.
         examples: Vec<Example>,
-        /// Which of the alternatives; may be absent when there is one only.
+        /// Index of the alternative; optional if there is only one.
         #[serde(default)]
         alternative: Option<usize>,
     },
-    /// Finds the fixes of a finding of the last check: [`Event::FixesFound`].
+    /// Computes the fixes of a finding of the last check; result: [`Event::FixesFound`].
     FindFixes {
-        /// Its number in the report.
+        /// Index of the finding in the report.
         finding: usize,
     },
     /// Applies a fix of a finding of the last check.
     ApplyFix {
-        /// Its number in the report.
+        /// Index of the finding in the report.
         finding: usize,
-        /// The number of the fix, best first.
+        /// Index of the fix, best first.
         fix: usize,
     },
-    /// Takes all roots of one shape out of the draft and saves them as a project of their own.
+    /// Moves all roots of one shape from the draft to a new project.
     SplitOff {
         /// One of the roots.
         root: usize,
-        /// The project to make.
+        /// Path of the new project.
         path: PathBuf,
     },
     /// Saves the draft as a project.
     SaveProject {
-        /// The file; the one that it was opened from or saved to when absent.
+        /// Target file; `None`: the file that it was opened from or saved to.
         #[serde(default)]
         path: Option<PathBuf>,
-        /// What the window wants to find again; kept as it was when absent.
+        /// State of the window, stored in the project; `None` keeps the stored state.
         #[serde(default)]
         view: Option<Json>,
-        /// Whether an existing file is replaced. When absent, it is replaced unless it is the draft's own file and another program
-        /// changed it.
+        /// Whether to replace an existing file. `None` replaces it unless it is the draft's own file and another program changed
+        /// it.
         #[serde(default)]
         overwrite: Option<bool>,
     },
@@ -155,33 +155,33 @@ pub enum Command {
         /// The file.
         path: PathBuf,
     },
-    /// Opens a draft that autosave kept: [`recoverable`](super::recoverable).
+    /// Opens an autosaved draft, see [`recoverable`](super::recoverable).
     Restore {
         /// The journal.
         path: PathBuf,
     },
-    /// Deletes a draft that autosave kept.
+    /// Deletes an autosaved draft.
     Forget {
         /// The journal.
         path: PathBuf,
     },
-    /// Runs the extension calls that are kept with the draft's project; columns of the same name are replaced.
+    /// Runs the project's stored extension calls; existing columns are replaced.
     RunRecipe,
-    /// Keeps extension calls with the draft's project.
+    /// Stores extension calls in the project.
     SetRecipe {
         /// The calls, in order.
         recipe: Vec<ExtensionCall>,
     },
-    /// Applies every fix that removes nothing, in one edit.
+    /// Applies all safe fixes, which remove nothing, in one edit.
     FixSafe,
-    /// Chooses the root that gives the pattern.
+    /// Sets the pattern with which roots are compared.
     ChoosePattern {
-        /// The most common shape, or a root.
+        /// The most frequent shape, or the shape of a root.
         choice: PatternChoice,
     },
-    /// Takes back the last edit.
+    /// Undoes the last edit.
     Undo,
-    /// Does the last undone edit again.
+    /// Redoes the last undone edit.
     Redo,
     /// Decodes the table of a level of the opened dataset.
     LoadLevel {
@@ -190,151 +190,151 @@ pub enum Command {
     },
     /// Checks the document.
     Validate {
-        /// Read every member and compare its CRC.
+        /// Reads every member and compares its CRC-32.
         #[serde(default)]
         deep: bool,
-        /// Whose demands count where the text and the tools differ; those of the tools when absent.
+        /// Which rules apply where the specification and the tools differ; default: those of the tools.
         #[serde(default)]
         profile: Profile,
     },
     /// Reads the headers of all rasters and compares them by position; the findings then follow every edit.
     CheckConsistency {
-        /// Read headers again that were read before.
+        /// True reads headers again that were read before.
         #[serde(default)]
         again: bool,
     },
     /// Changes how rasters are compared by position, and what is accepted.
     SetConsistency {
-        /// The settings, whole.
+        /// The complete settings.
         settings: ConsistencySettings,
     },
-    /// Filters the opened dataset by box, time and conditions, then runs SQL over the rows that are left.
+    /// Runs SQL on the opened dataset after applying filters.
     #[serde(alias = "select")]
     Query {
         /// Filters, statements and limit; tables `data`, `level0`, `l0`, …
         #[serde(flatten)]
         query: Query,
-        /// A dataset to ask instead of the opened one; it is not shown.
+        /// Dataset to query instead of the opened one, which stays open.
         #[serde(default)]
         path: Option<PathBuf>,
     },
-    /// Sets the filter that every view of the opened dataset shows; an empty list shows all of it.
+    /// Sets the filter for all views of the opened dataset; an empty list removes it.
     Filter {
-        /// Steps; each works on what the one before it left.
+        /// Filters, each applied to the rows that the previous one keeps.
         filters: Vec<Filter>,
     },
-    /// Runs a query over the opened dataset and saves all of its rows.
+    /// Runs a query on the opened dataset and saves all rows.
     SaveRows {
         /// Filters and statement.
         #[serde(flatten)]
         query: Query,
-        /// The file; its name ends with csv, json or parquet.
+        /// Target file with the extension csv, json or parquet.
         target: PathBuf,
     },
-    /// Looks for leakage between the partitions of the document's split.
+    /// Searches for leakage between the parts of the document's split.
     Leakage {
-        /// Which column, and what counts.
+        /// Column and thresholds.
         #[serde(default)]
         request: LeakageRequest,
     },
-    /// Checks the draft and writes it.
+    /// Validates and writes the draft.
     Write {
         /// Target and options.
         options: BuildOptions,
     },
-    /// Opens what was written of the draft and compares it with the draft.
+    /// Opens the written dataset and compares it with the draft.
     Verify {
-        /// The datasets that together are the draft: [`ops::written_paths`].
+        /// Datasets that together contain the draft: [`ops::written_paths`].
         paths: Vec<PathBuf>,
-        /// How much is compared.
+        /// Depth of the comparison.
         #[serde(default)]
         depth: ops::Depth,
     },
-    /// Writes the dataset at `input` in another container.
+    /// Converts the dataset at `input` to another container.
     Convert {
         /// The dataset.
         input: PathBuf,
-        /// How to open it.
+        /// Options for opening it.
         #[serde(default)]
         open: Box<OpenOptions>,
         /// Target and options.
         options: BuildOptions,
     },
-    /// Checks nothing and writes the draft as TORTILLA 0.5, or as TACO 0.2 when the target is called so.
+    /// Writes the draft without validation as TORTILLA 0.5, or as TACO 0.2 if the target's name says so.
     WriteTortilla {
         /// Target and options.
         options: TortillaOptions,
     },
-    /// Writes chosen samples of a dataset as TORTILLA 0.5 or TACO 0.2.
+    /// Writes selected samples of a dataset as TORTILLA 0.5 or TACO 0.2.
     Compile {
-        /// Which of what, and where to.
+        /// Input, selection and target.
         #[serde(flatten)]
         request: Box<ops::CompileRequest>,
     },
-    /// Changes footer and collection of a TORTILLA or TACO without touching its samples.
+    /// Edits footer and collection of a TORTILLA or TACO file without rewriting its samples.
     EditTortilla {
-        /// What and how.
+        /// Input and changes.
         #[serde(flatten)]
         request: Box<ops::EditRequest>,
     },
     /// Decodes one chunk of a streamable dataset.
     ReadChunk {
-        /// Which.
+        /// Dataset, sample and chunk.
         #[serde(flatten)]
         request: ops::ChunkRequest,
     },
-    /// Writes a dataset's description in the form of a catalogue.
+    /// Writes a dataset's description in a catalogue's format.
     Describe {
-        /// What, and in which form.
+        /// Dataset and format.
         #[serde(flatten)]
         request: Box<ops::DescribeRequest>,
     },
-    /// Moves a dataset of another generation to 2.0, or reports what that would do.
+    /// Migrates a dataset of another TACO version to 2.0, or reports what that would change.
     Migrate {
-        /// What, where to, and names.
+        /// Input, target and naming.
         #[serde(flatten)]
         request: Box<ops::MigrateRequest>,
     },
-    /// Writes the dataset at `input` anew without the faults that need no judgement.
+    /// Rewrites the dataset at `input` with all faults repaired that need no decision.
     Repair {
         /// The dataset.
         input: PathBuf,
-        /// How to open it.
+        /// Options for opening it.
         #[serde(default)]
         open: Box<OpenOptions>,
         /// Target and options.
         options: BuildOptions,
     },
-    /// Writes one index over many ZIPs: TACOCAT or TACOLLECTION.
+    /// Writes an index over several ZIPs: TACOCAT or TACOLLECTION.
     Consolidate {
-        /// What, where and how.
+        /// Inputs, target and options.
         options: ConsolidateOptions,
     },
-    /// Writes a part of a dataset as a dataset of its own.
+    /// Writes a subset of a dataset as a new dataset.
     Export {
-        /// Which part of what, and where to.
+        /// Input, selection and target.
         #[serde(flatten)]
         request: Box<ops::ExportRequest>,
     },
     /// Copies the bytes of one sample into a file.
     SaveAsset {
-        /// Its level.
+        /// Level of the sample.
         level: usize,
-        /// Its row.
+        /// Row of the sample in the level.
         row: u32,
-        /// The file to make.
+        /// Target file.
         target: PathBuf,
     },
     /// Pauses or resumes a job.
     Pause {
-        /// Which.
+        /// The job.
         job: JobId,
-        /// False to go on.
+        /// True pauses, false resumes.
         on: bool,
     },
-    /// Stops a job.
+    /// Cancels a job.
     Cancel {
-        /// Which.
+        /// The job.
         job: JobId,
     },
 }
@@ -342,77 +342,77 @@ pub enum Command {
 /// Immediate result of a command.
 #[derive(Debug)]
 pub enum Outcome {
-    /// It is done, with this event.
+    /// Finished, with this event.
     Done(Event),
-    /// It runs as a job.
+    /// Started as a job.
     Started(JobId),
 }
 
-/// What happened.
+/// Something that happened in the session.
 #[derive(Debug)]
 pub enum Event {
-    /// Nothing to react to.
+    /// No event.
     None,
-    /// Another document is open, or none.
+    /// A document was opened or closed.
     DocumentChanged,
     /// The draft changed.
     Edited {
-        /// What was done, undone or redone.
+        /// Label of the edit that was applied, undone or redone.
         label: String,
-        /// The draft's revision now.
+        /// The new revision of the draft.
         revision: u64,
-        /// [`Edit::only_sets`] holds for the edit.
+        /// [`Edit::only_sets`] of the edit.
         sets: bool,
     },
     /// Extensions added columns or fields to the draft.
     Extended {
-        /// What was done, for the history.
+        /// Label for the history.
         label: String,
-        /// The draft's revision now.
+        /// The new revision of the draft.
         revision: u64,
-        /// Samples computed, once for each call.
+        /// Number of computed samples, summed over calls.
         computed: u64,
-        /// Samples whose values are null because they failed.
+        /// Failed samples, whose values are null.
         failures: Vec<Failure>,
-        /// What else there is to say: leaks of a new split, rows that match nothing.
+        /// Further notes: leakage of a new split, unmatched rows.
         notes: Vec<Note>,
     },
     /// Files were added to the draft.
     Imported(ops::Imported),
-    /// Files of watched folders came into the tray.
+    /// Files of watched folders were added to the tray.
     Arrived {
-        /// How many.
+        /// Number of files.
         files: usize,
     },
-    /// What the name pattern of the examples leads to.
+    /// The inferred name pattern and its placements.
     PatternFound(Arc<PatternReport>),
     /// The fixes of a finding.
     FixesFound {
-        /// Its number in the report.
+        /// Index of the finding in the report.
         finding: usize,
         /// Best first.
         fixes: Arc<Vec<Fix>>,
     },
     /// The draft was saved as a project.
     ProjectSaved(PathBuf),
-    /// A project was read and not shown: its files are on servers that the user has not agreed to.
+    /// A project was read but not opened: it has files on servers that the user has not agreed to.
     ProjectAsks {
         /// The project.
         path: PathBuf,
         /// The servers.
         servers: Vec<super::Server>,
     },
-    /// A level's table can be read without waiting.
+    /// A level's table is decoded.
     LevelReady(usize),
-    /// Contents of the cache of remote files.
+    /// State of the remote cache.
     RemoteCache(crate::remote::CacheState),
-    /// There are new findings: [`super::Studio::report`].
+    /// A check finished; its findings are in [`super::Studio::report`].
     Validated,
-    /// A query's rows.
+    /// Result of a query.
     Queried(Arc<QueryResult>),
-    /// The filter of the opened dataset is another one: [`super::Studio::kept`].
+    /// The filter was applied; its result is [`super::Studio::kept`].
     Filtered,
-    /// Leakage between the partitions of a split.
+    /// Leakage between the parts of a split.
     Leakage(Arc<Leakage>),
     /// A dataset was written.
     Written(Built),
@@ -422,7 +422,7 @@ pub enum Event {
     Repaired(Box<ops::Repaired>),
     /// A chunk's values.
     ChunkRead(Box<ops::ChunkArray>),
-    /// A dataset was moved to 2.0, or could be.
+    /// A dataset was migrated to 2.0, or a dry run finished.
     Migrated(Box<ops::Migrated>),
     /// A sample was copied to a file.
     Saved(PathBuf),
@@ -432,10 +432,10 @@ pub enum Event {
         job: JobId,
         /// Its label.
         label: String,
-        /// Why.
+        /// The error.
         error: Arc<Error>,
     },
-    /// A job was stopped.
+    /// A job was cancelled.
     Cancelled {
         /// The job.
         job: JobId,

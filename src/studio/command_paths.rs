@@ -28,7 +28,7 @@ impl Command {
             | Self::PlaceUnplaced { file: path, .. }
             | Self::SaveAsset { target: path, .. }
             | Self::SaveRows { target: path, .. } => base.join(path),
-            // A name alone is that of a journal in the folder of autosave.
+            // A bare name is a journal in the autosave folder.
             Self::Forget { path } => {
                 if path.components().count() > 1 {
                     base.join(path);
@@ -101,7 +101,7 @@ struct Base<'a>(&'a Path);
 impl Base<'_> {
     fn join(&self, path: &mut PathBuf) {
         *path = match is_remote(path) {
-            // From here on a signed link is without what makes it one.
+            // `admit` removes the signature of a signed link and keeps it for requests.
             true => PathBuf::from(admit(&path.to_string_lossy())),
             false => self.0.join(&*path),
         };
@@ -148,7 +148,7 @@ impl Base<'_> {
         }
     }
 
-    /// Paths among the options of an extension, as it declares them.
+    /// Resolves the options that the extension declares as paths.
     fn call(&self, call: &mut ExtensionCall) {
         let registry = extensions::builtin();
         // An unknown extension is reported when it runs.

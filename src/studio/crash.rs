@@ -1,5 +1,5 @@
-//! What is kept of a crash: a report with version, system, place and the last commands by name, never what they held. The next start of
-//! the window offers it. Nothing is ever sent anywhere.
+//! Crash reports: version, system, source location, backtrace and the names of the last commands, without their contents. The
+//! window offers the newest report at its next start. Nothing is sent.
 
 use std::collections::VecDeque;
 use std::fmt::{self, Write};
@@ -9,20 +9,20 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::Command;
 
-/// Commands that a report names.
+/// Maximum number of commands in a report.
 const COMMANDS: usize = 30;
-/// Reports that are kept.
+/// Maximum number of reports kept.
 const REPORTS: usize = 5;
 /// Prefix of reports not shown yet.
 const NEW: &str = "crash-";
-/// A report that was offered, or that the program survived.
+/// Prefix of reports that were shown, or that the program survived.
 const SEEN: &str = "seen-crash-";
 
 static FOLDER: OnceLock<PathBuf> = OnceLock::new();
 static LAST: Mutex<VecDeque<String>> = Mutex::new(VecDeque::new());
 static WRITTEN: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
-/// From here on a panic leaves a report in `folder`. Once per process; a later folder is ignored.
+/// Installs a panic hook that writes a report to `folder`. Once per process; later calls have no effect.
 pub fn install(folder: PathBuf) {
     if FOLDER.set(folder).is_err() {
         return;
@@ -37,16 +37,16 @@ pub fn install(folder: PathBuf) {
         let place = info.location().map_or_else(|| "unknown place".to_owned(), |at| format!("{}:{}", at.file(), at.line()));
         let backtrace = std::backtrace::Backtrace::force_capture();
         if let Some(folder) = FOLDER.get() {
-            // A report that can't be written must not become a second panic.
+            // A failed write must not panic again.
             let _ = write(folder, &report(&what, &place, &backtrace.to_string()));
         }
     }));
 }
 
-/// Remembers the command's name for a report: the variant, none of its contents.
+/// Records the command's variant name, without its contents, for a report.
 pub(super) fn note(command: &Command) {
     let mut name = Name(String::new());
-    // The writer refuses the first character after the name, so that a command with a million edits costs no more than an empty one.
+    // The writer fails at the end of the name, so that a command with a million edits costs no more than an empty one.
     let _ = write!(name, "{command:?}");
     let mut last = LAST.lock().unwrap_or_else(PoisonError::into_inner);
     if last.len() == COMMANDS {
@@ -55,7 +55,7 @@ pub(super) fn note(command: &Command) {
     last.push_back(name.0);
 }
 
-/// Takes a debug print up to the end of its first word.
+/// Writer that keeps the first word of a `Debug` output and then fails.
 struct Name(String);
 
 impl Write for Name {
@@ -84,7 +84,7 @@ fn report(what: &str, place: &str, backtrace: &str) -> String {
     text
 }
 
-/// Paths of the person's home say who they are.
+/// Replaces the home folder in paths, which identifies the user.
 fn without_home(text: &str) -> String {
     match std::env::var("HOME").ok().filter(|home| home.len() > 1) {
         Some(home) => text.replace(&home, "~"),
@@ -119,7 +119,7 @@ pub fn take_unseen(folder: &Path) -> Option<PathBuf> {
     seen.into_iter().next_back()
 }
 
-/// The program came to its end as it should: what panicked on the way was caught and told then.
+/// Marks reports of this process as seen after a normal exit: those panics were caught and reported.
 pub fn ended_well() {
     for path in WRITTEN.lock().unwrap_or_else(PoisonError::into_inner).drain(..) {
         mark_seen(&path);

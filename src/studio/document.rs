@@ -1,4 +1,4 @@
-//! What is open: a draft, or a dataset opened for reading. One view of both for panels: levels, rows, cells, the tree.
+//! The open document: a draft, or a dataset opened for reading. One interface to both for panels: levels, rows, cells, tree.
 
 use std::borrow::Cow;
 use std::path::Path;
@@ -25,29 +25,29 @@ use crate::table::{inferred, value_text};
 pub struct OpenDataset {
     /// The container.
     pub reader: Arc<dyn ContainerReader>,
-    /// The bare tree.
+    /// The tree: ids, types and parents.
     pub tree: Arc<Skeleton>,
-    /// How it was opened, and what along with it.
+    /// Options with which it was opened, including joined datasets.
     pub options: OpenOptions,
-    /// Parts that are not there, of a dataset of the first generation.
+    /// Missing parts of a dataset of the first TACO generation.
     pub lacking: Option<MissingParts>,
     tables: OnceLock<Tables>,
 }
 
 impl OpenDataset {
-    /// A dataset with its tree. Looks for its parts on the disk.
+    /// Creates the document; checks the disk for the dataset's parts.
     pub fn new(reader: Arc<dyn ContainerReader>, tree: Arc<Skeleton>, options: OpenOptions) -> Self {
         let lacking = MissingParts::of(reader.as_ref());
         Self { reader, tree, options, lacking, tables: OnceLock::new() }
     }
 
-    /// Its levels for queries. What one query finds out about them, the next need not.
+    /// Tables for queries, cached with what earlier queries computed.
     pub fn tables(&self) -> Tables {
         self.tables.get_or_init(|| lazy_tables(&self.reader)).clone()
     }
 }
 
-/// What is open.
+/// The open document.
 pub enum Document {
     /// A dataset being built.
     Draft(Box<DraftDocument>),
@@ -55,7 +55,7 @@ pub enum Document {
     Opened(OpenDataset),
 }
 
-/// A draft with what panels need of it, computed once for each revision.
+/// A draft with derived data for panels, computed once per revision.
 pub struct DraftDocument {
     /// The draft.
     pub draft: Draft,
@@ -63,15 +63,15 @@ pub struct DraftDocument {
     structure: Mutex<Lens>,
     /// Word index of the tray, as of the last call.
     tray: Mutex<Arc<TrayIndex>>,
-    /// The finder of fixes that was asked for last.
+    /// The most recent fix finder.
     fix_finder: Mutex<Option<Arc<FixFinder>>>,
     /// The project file that it was opened from or saved to.
     pub(super) file: Option<ProjectFile>,
-    /// What saving wrote last. Held while a project is written, so that two that save follow each other.
+    /// The last saved file. Locked while a project is written, so that saves run one after another.
     pub(super) written: Arc<Mutex<Option<ProjectFile>>>,
-    /// Extension calls that are kept with it.
+    /// Extension calls stored in the project.
     pub recipe: Vec<ExtensionCall>,
-    /// What the window wants to find again when the project is opened; null for nothing.
+    /// Window state stored in the project; null for none.
     pub view: Json,
     pub(super) servers: Vec<Server>,
     pub(super) origin: Origin,
@@ -88,13 +88,13 @@ pub struct Server {
 }
 
 impl Server {
-    /// How many files, for people.
+    /// Number of files as text for the user.
     pub fn files_text(&self) -> String {
         if self.files == 1 { "1 file".to_owned() } else { format!("{} files", self.files) }
     }
 }
 
-/// The lens, and the tree of the same roots: it is used on while no id and no type changes, and mended where some do.
+/// Structure and tree of the draft; the tree is updated only when ids or types change.
 #[derive(Default)]
 struct Lens {
     structure: Structure,
@@ -110,7 +110,7 @@ impl Lens {
     }
 }
 
-/// The lens while it is looked at.
+/// Locked access to the structure.
 pub struct LensGuard<'a>(MutexGuard<'a, Lens>);
 
 impl std::ops::Deref for LensGuard<'_> {
@@ -162,12 +162,16 @@ impl DraftDocument {
         self.file.as_ref().map(|file| file.path.as_path())
     }
 
-    /// What a project file keeps of it. Cheap: samples are shared.
+    /// The contents of a project file. Cheap: samples are shared.
     pub fn as_project(&self) -> Project {
         Project { content: self.draft.content().clone(), recipe: self.recipe.clone(), view: self.view.clone() }
     }
 
-    /// Changes the draft, and has autosave keep the change. Waits only if the change before is not on the disk yet.
+    /// Changes the draft and queues the change for autosave. Waits while the previous change is not on disk, up to autosave's
+    /// timeout.
+    ///
+    /// # Errors
+    /// Those of `change`.
     pub(super) fn change<T>(&mut self, change: impl FnOnce(&mut Draft) -> Result<(T, Change)>) -> Result<T> {
         let before = match &self.autosave {
             Some(autosave) => {
@@ -181,7 +185,7 @@ impl DraftDocument {
         Ok(result)
     }
 
-    /// Has autosave keep a change that was made.
+    /// Queues a change for autosave.
     pub(super) fn note(&mut self, change: Change, before: Option<Project>) {
         let after = self.as_project();
         if let Some(autosave) = &mut self.autosave {
@@ -189,20 +193,20 @@ impl DraftDocument {
         }
     }
 
-    /// The draft, to change it: everything computed from it is made again when asked for.
+    /// Mutable access to the draft; invalidates derived data.
     pub(super) fn draft_mut(&mut self) -> &mut Draft {
         self.derived = OnceLock::new();
         &mut self.draft
     }
 
-    /// The structure lens, brought up to the draft: only roots that changed since the last call are looked at.
+    /// The structure, updated to the draft; only changed roots are examined.
     pub fn structure(&self) -> LensGuard<'_> {
         let mut lens = self.structure.lock().unwrap_or_else(PoisonError::into_inner);
         lens.update(self.draft.dataset());
         LensGuard(lens)
     }
 
-    /// The id of the root that was chosen to give the pattern, if one was.
+    /// Id of the root chosen as pattern, if any.
     pub(super) fn pattern_root(&self) -> Option<Arc<str>> {
         match self.structure.lock().unwrap_or_else(PoisonError::into_inner).structure.choice() {
             PatternChoice::MostCommon => None,
@@ -210,7 +214,7 @@ impl DraftDocument {
         }
     }
 
-    /// The tray, with its files by the words in their names.
+    /// The tray, indexed by the words in file names.
     pub fn tray_index(&self) -> Arc<TrayIndex> {
         let mut index = self.tray.lock().unwrap_or_else(PoisonError::into_inner);
         if !Arc::ptr_eq(index.files(), self.draft.tray()) {
@@ -219,7 +223,7 @@ impl DraftDocument {
         index.clone()
     }
 
-    /// Finds fixes of this revision off the interface thread.
+    /// Fix finder for this revision, usable on any thread.
     pub(super) fn fix_finder(&self) -> Arc<FixFinder> {
         let (revision, choice) = (self.draft.revision(), self.structure().choice().clone());
         let mut known = self.fix_finder.lock().unwrap_or_else(PoisonError::into_inner);
@@ -248,7 +252,7 @@ fn level_fields(dataset: &Dataset, levels: usize) -> Vec<Vec<FieldSpec>> {
         let mut fields: Vec<FieldSpec> = Vec::new();
         let mut last: Option<&crate::model::Schema> = None;
         for tortilla in &tortillas {
-            // Siblings mostly share one schema by reference: looked at once.
+            // Siblings usually share one schema by reference, which is examined once.
             if last.is_some_and(|last| Arc::ptr_eq(last, &tortilla.schema)) {
                 continue;
             }
@@ -286,7 +290,7 @@ impl Document {
         }
     }
 
-    /// The draft, when it is one.
+    /// The draft; `None` for an opened dataset.
     pub fn draft(&self) -> Option<&Draft> {
         match self {
             Document::Draft(document) => Some(&document.draft),
@@ -294,7 +298,7 @@ impl Document {
         }
     }
 
-    /// The structure lens of a draft, up to date. Held no longer than needed: it is one for all.
+    /// The structure of a draft, updated. Locks it: release it soon.
     pub fn structure(&self) -> Option<LensGuard<'_>> {
         match self {
             Document::Draft(document) => Some(document.structure()),
@@ -302,7 +306,7 @@ impl Document {
         }
     }
 
-    /// The opened dataset, when it is one.
+    /// The opened dataset; `None` for a draft.
     pub fn opened(&self) -> Option<&OpenDataset> {
         match self {
             Document::Opened(open) => Some(open),
@@ -310,12 +314,12 @@ impl Document {
         }
     }
 
-    /// The container's kind; none for a draft.
+    /// The container format; `None` for a draft.
     pub fn format(&self) -> Option<Format> {
         self.opened().map(|open| open.reader.info().format)
     }
 
-    /// The bare tree.
+    /// The tree: ids, types and parents.
     pub fn tree(&self) -> &Arc<Skeleton> {
         match self {
             Document::Draft(document) => &document.derived().tree,
@@ -341,7 +345,7 @@ impl Document {
         }
     }
 
-    /// The table of this level can be read without waiting; else [`super::Command::LoadLevel`] makes it so.
+    /// True when the level's table is decoded; otherwise [`super::Command::LoadLevel`] decodes it.
     pub fn level_ready(&self, level: usize) -> bool {
         match self {
             Document::Draft(_) => true,
@@ -349,7 +353,7 @@ impl Document {
         }
     }
 
-    /// One metadata value and its type. Null where the level is not ready, or has no such field.
+    /// One metadata value and its type. Null if the level is not decoded or has no such field.
     pub fn value(&self, at: RowRef, field: &str) -> (Value, DataType) {
         let none = (Value::Null, DataType::Null);
         match self {
@@ -370,7 +374,7 @@ impl Document {
         }
     }
 
-    /// One cell as people read it; empty for null.
+    /// One cell as text for the user; empty for null.
     pub fn text(&self, at: RowRef, field: &str) -> String {
         let (value, dtype) = self.value(at, field);
         let dtype = if dtype == DataType::Null { inferred(&value) } else { dtype };
@@ -394,7 +398,7 @@ impl Document {
         self.id(at).map(|_| self.tree().path(at.level, at.row))
     }
 
-    /// Bytes of data of a sample, where they are known without reading.
+    /// Size of a sample's data in bytes, where known without reading.
     pub fn size_bytes(&self, at: RowRef) -> Option<u64> {
         match self {
             Document::Draft(_) => self.sample_with_tortilla(at).map(|(_, sample)| sample.size_bytes()),
@@ -408,7 +412,7 @@ impl Document {
         }
     }
 
-    /// The address that edits use.
+    /// The sample's path of positions, as used by edits.
     pub fn node(&self, at: RowRef) -> Option<NodePath> {
         let tree = self.tree();
         let mut positions = Vec::with_capacity(at.level + 1);
@@ -428,7 +432,7 @@ impl Document {
         Some(NodePath(positions))
     }
 
-    /// The row of the sample at an address.
+    /// Level and row of the sample at a path of positions.
     pub fn row_of(&self, node: &NodePath) -> Option<RowRef> {
         let tree = self.tree();
         let (&first, rest) = node.0.split_first()?;
@@ -441,7 +445,7 @@ impl Document {
         Some(at)
     }
 
-    /// [`Document::asset`] for a job: a container may have to read its directory first, a draft knows the answer now.
+    /// [`Document::asset`] as a function for a job: a container may read its directory first; a draft has the result immediately.
     pub fn asset_later(&self, at: RowRef) -> Box<dyn FnOnce() -> Result<(AssetPath, u64)> + Send> {
         match self {
             Document::Opened(open) => {
@@ -455,7 +459,7 @@ impl Document {
         }
     }
 
-    /// [`Document::asset`] as a raster: what its opening may reach depends on where the bytes are.
+    /// [`Document::asset`] as a raster source; its trust depends on the location of the bytes.
     pub fn raster_later(&self, at: RowRef) -> Box<dyn FnOnce() -> Result<(RasterSource, u64)> + Send> {
         let (place, opened) = (self.asset_later(at), matches!(self, Document::Opened(_)));
         Box::new(move || {
@@ -464,7 +468,12 @@ impl Document {
         })
     }
 
-    /// Where the bytes of a FILE are. May read the container: not for the interface thread, see [`Document::asset_later`].
+    /// Location and size in bytes of a FILE's data. May read the container, so not for the interface thread: see
+    /// [`Document::asset_later`].
+    ///
+    /// # Errors
+    /// [`crate::error::Kind::Usage`] for a FOLDER, a sample in memory, or a row that does not exist; those of reading the
+    /// container.
     pub fn asset(&self, at: RowRef) -> Result<(AssetPath, u64)> {
         match self {
             Document::Opened(open) => open.reader.asset(at.level, at.row),

@@ -1,5 +1,5 @@
-//! Document ids: a job keeps the id of the document that it was started for, so that its result reaches no other. Documents open
-//! and close while jobs run.
+//! Document ids: a job records the id of its document, so that its result is applied to no other. Documents open and close while
+//! jobs run.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -10,7 +10,7 @@ use super::{Command, Studio};
 use crate::draft::Draft;
 use crate::error::{Error, Result};
 
-/// A document of this session. Each one that is opened gets a new id, and so does an empty window after one was closed.
+/// Id of a document in this session. Opening and closing a document gives a new id.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct DocumentId(u64);
 
@@ -21,7 +21,7 @@ pub(super) struct Leaving {
     revision: Option<u64>,
 }
 
-/// True for a command whose result is about the open document alone.
+/// True for a command whose result concerns only the open document.
 pub(super) fn is_about_document(command: &Command) -> bool {
     use Command::{Filter, FindFixes, FindPattern, Leakage, LoadLevel, Query, ReadChunk, Validate};
     match command {
@@ -38,7 +38,7 @@ impl Studio {
         self.document_id
     }
 
-    /// An error when that document is not open any more.
+    /// Fails with [`crate::error::Kind::Usage`] if that document was closed.
     pub(super) fn need_document(&self, id: DocumentId) -> Result<()> {
         if self.document_id == id {
             return Ok(());
@@ -68,7 +68,7 @@ impl Studio {
         self.document.as_ref().and_then(Document::draft).map(Draft::revision)
     }
 
-    /// An error when the draft has unsaved changes for which discarding was not confirmed.
+    /// Fails if the draft has unsaved changes for which discarding was not confirmed.
     pub(super) fn may_leave(&self, leaving: &Leaving) -> Result<()> {
         let unsaved = self.document.as_ref().and_then(Document::draft).is_some_and(Draft::has_unsaved);
         if !unsaved || (self.document_id == leaving.document && self.revision() == leaving.revision) {
@@ -77,14 +77,14 @@ impl Studio {
         Err(Error::usage("the draft was changed meanwhile, so it stays open").hint("save it, and open the other again"))
     }
 
-    /// Deletes what autosave kept of the draft. Without this it can be restored.
+    /// Deletes the draft's autosave journal. Without this call it can be restored.
     pub fn forget_kept(&mut self) {
         if let Some(Document::Draft(document)) = &mut self.document {
             document.autosave.iter_mut().for_each(Autosave::forget);
         }
     }
 
-    /// Stops all jobs and waits until they have cleaned up behind them, or for as long as `patience`. Their results are lost.
+    /// Cancels all jobs and waits for their clean-up, at most `patience`. Results are discarded.
     pub fn stop_jobs(&mut self, patience: Duration) {
         self.live_check.cancel();
         self.running.iter().for_each(|running| running.job.cancel());
@@ -154,7 +154,7 @@ mod tests {
             }
             let saves = matches!(command, Command::SaveProject { .. });
             let job = start(&mut studio, command);
-            // The same number of changes, so that the revisions are alike.
+            // The same number of changes gives the same revision.
             done(&mut studio, Command::New);
             for id in ["3", "2", "1"] {
                 done(&mut studio, insert(id, &["z"]));
@@ -195,7 +195,7 @@ mod tests {
                 }
                 assert!(matches!(ended, Some(super::super::Event::Cancelled { .. })), "{what}: {ended:?}");
                 assert!(studio.kept().is_none() && studio.filters().is_empty() && studio.report().findings.is_empty(), "{what}");
-                // A caller that waits gets the error.
+                // `wait` returns the error.
                 done(&mut studio, Command::Open { path: first.clone() });
                 let job = start(&mut studio, command);
                 done(&mut studio, next.clone());

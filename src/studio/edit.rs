@@ -1,5 +1,4 @@
-//! Changes of the draft: at once where that is quick, else as a job on a clone whose result is taken over in one step, if the draft
-//! is still as it was.
+//! Edits of the draft: immediately if quick, otherwise as a job on a clone, whose result is installed unless the draft has changed.
 
 use super::document::{Document, DraftDocument};
 use super::project::Change;
@@ -37,7 +36,7 @@ impl Studio {
         })
     }
 
-    /// `change` gives the label and whether the edit only sets values.
+    /// `change` returns the label, whether the edit only sets values, and the change for autosave.
     fn change(&mut self, change: impl FnOnce(&mut Draft) -> Result<((String, bool), Change)>) -> Result<Outcome> {
         let Some(Document::Draft(document)) = &mut self.document else { return Err(not_a_draft()) };
         let (label, sets) = document.change(change)?;
@@ -46,7 +45,7 @@ impl Studio {
         Ok(Outcome::Done(Event::Edited { label, revision, sets }))
     }
 
-    /// Finds an edit and applies it, as a job. The draft changes when the job is done, unless it was changed meanwhile.
+    /// Computes and applies an edit as a job. The draft changes when the job finishes, unless the draft has changed.
     pub(super) fn edit_later(
         &mut self,
         label: &str,

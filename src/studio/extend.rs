@@ -1,5 +1,5 @@
-//! `Extend`: extensions run over a clone of the draft; when all are done their columns become one undoable edit. A run that is
-//! stopped, or that ends after the draft was changed, leaves the draft as it was.
+//! `Extend`: runs extensions on a clone of the draft; the columns become one undoable edit. A cancelled run, or one during which
+//! the draft changed, changes nothing.
 
 use super::{Command, Event, Finish, JobKind, Outcome, Studio};
 use crate::draft::Edit;
@@ -13,7 +13,7 @@ impl Studio {
         if calls.is_empty() {
             return Err(Error::usage("no extension was named"));
         }
-        // Wrong names and options fail at once, not in the job.
+        // Unknown names and invalid options fail immediately, not in the job.
         let registry = builtin();
         for call in &calls {
             registry.make(&call.extension, &call.options)?;
@@ -44,7 +44,7 @@ impl Studio {
         Ok(outcome)
     }
 
-    /// True while extensions run.
+    /// True while an extension job runs.
     pub fn is_extending(&self) -> bool {
         self.running.iter().any(|running| matches!(running.kind, JobKind::Extend(_)))
     }

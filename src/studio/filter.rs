@@ -1,5 +1,5 @@
-//! The one filter of an opened dataset: what every view of it shows. Filters are plain data; what they leave is computed as a job
-//! and kept with them until the filter or the dataset changes.
+//! The filter of an opened dataset, shared by all views. Filters are plain data; the rows that they keep are computed by a job and
+//! cached until filter or dataset change.
 
 use std::sync::Arc;
 
@@ -9,10 +9,10 @@ use crate::jobs::JobId;
 use crate::ops::{Kept, kept};
 use crate::query::Filter;
 
-/// The filter of the studio: what was asked for, and what came of it.
+/// State of the filter: request, job and result.
 #[derive(Default)]
 pub(super) struct FilterState {
-    /// The document that it belongs to: another one has no filter.
+    /// The document that it applies to.
     of: Option<DocumentId>,
     wanted: Vec<Filter>,
     kept: Option<Arc<Kept>>,
@@ -21,7 +21,7 @@ pub(super) struct FilterState {
 }
 
 impl Studio {
-    /// Filters the opened dataset; an empty list shows all of it.
+    /// Filters the opened dataset; an empty list removes the filter.
     pub(super) fn filter(&mut self, filters: Vec<Filter>) -> Result<Outcome> {
         let reader = self.need_opened()?.reader.clone();
         if let Some(old) = self.filter.job.take().and_then(|id| self.running_job(id).ok()) {
@@ -38,7 +38,7 @@ impl Studio {
             let outcome = kept(reader.as_ref(), &filters, ctx);
             ctx.check()?;
             Ok(Box::new(move |studio: &mut Studio| {
-                // A newer filter may have been asked for meanwhile.
+                // A newer filter may have replaced this one.
                 if studio.filter.wanted == filters {
                     studio.filter.job = None;
                     match outcome {
@@ -58,22 +58,22 @@ impl Studio {
         Ok(outcome)
     }
 
-    /// The filters that were asked for last.
+    /// The most recent filters.
     pub fn filters(&self) -> &[Filter] {
         if self.filter_is_current() { &self.filter.wanted } else { &[] }
     }
 
-    /// What the filter leaves, also that of the last one while a new one is applied; `None` without a filter.
+    /// The rows that the filter keeps; while a new filter is computed, those of the previous one. `None` without a filter.
     pub fn kept(&self) -> Option<&Arc<Kept>> {
         self.filter.kept.as_ref().filter(|_| self.filter_is_current())
     }
 
-    /// Why the filter could not be applied.
+    /// Error message of the failed filter, if any.
     pub fn filter_failure(&self) -> Option<&str> {
         self.filter.failed.as_deref().filter(|_| self.filter_is_current())
     }
 
-    /// True while the filter is applied. Its failure shows beside the filter chips.
+    /// True while the filter is computed. A failure is shown beside the filter chips.
     pub fn is_filtering(&self) -> bool {
         self.filter.job.is_some_and(|id| self.running_job(id).is_ok())
     }

@@ -1,4 +1,4 @@
-//! Fixes of findings: found off the interface thread by a [`FixFinder`], each applied as one undoable edit.
+//! Fixes of findings: computed off the interface thread by a [`FixFinder`], each applied as one undoable edit.
 
 use std::sync::{Arc, OnceLock};
 
@@ -7,7 +7,7 @@ use crate::draft::{self, Content, Edit, Fix, PatternChoice, Structure, TrayIndex
 use crate::error::{Error, Result};
 use crate::model::Finding;
 
-/// A revision of the draft with the choice of its pattern, to find fixes on any thread. Cheap to make: samples are shared.
+/// Snapshot of the draft and its pattern, for computing fixes on any thread. Cheap to create: samples are shared.
 pub struct FixFinder {
     content: Content,
     revision: u64,
@@ -26,12 +26,12 @@ impl FixFinder {
         self.revision == revision && self.choice == *choice
     }
 
-    /// The fixes of a finding, best first. The first call looks at the whole draft.
+    /// The fixes of a finding, best first. The first call examines the whole draft.
     pub fn fixes(&self, finding: &Finding) -> Vec<Fix> {
         draft::fixes_of(&self.content.dataset, self.structure(), finding, self.tray())
     }
 
-    /// One edit with every fix that removes nothing; `None` when there is none.
+    /// One edit with all safe fixes; `None` when there are none.
     fn safe(&self) -> Option<Edit> {
         draft::fix_safe(&self.content.dataset, self.structure(), self.tray()).map(|(edit, _)| edit)
     }
@@ -50,7 +50,7 @@ impl FixFinder {
 }
 
 impl Studio {
-    /// Finds fixes of the open draft as it is now; `None` without a draft.
+    /// Fix finder for the current revision of the open draft; `None` without a draft.
     pub fn fix_finder(&self) -> Option<Arc<FixFinder>> {
         self.draft_document().ok().map(|document| document.fix_finder())
     }
@@ -64,7 +64,7 @@ impl Studio {
 
     pub(super) fn choose_pattern(&mut self, choice: PatternChoice) -> Result<Outcome> {
         self.draft_document()?.structure().choose(choice);
-        // What is wrong is told beside the same pattern.
+        // Findings must refer to the same pattern.
         self.check_live();
         Ok(Outcome::Done(Event::None))
     }
@@ -91,7 +91,7 @@ impl Studio {
     }
 
     fn finding(&self, finding: usize) -> Result<Finding> {
-        // Findings of the draft as it was are no ground for changing the draft as it is.
+        // Findings of an older revision must not be applied.
         if self.is_checking() {
             return Err(Error::usage("the draft is being checked").hint("try again when the check is done"));
         }

@@ -1,48 +1,48 @@
-//! What jobs of the session do. Code matches on the kind; the label is for people, in the language of the window.
+//! Kinds of jobs. Code matches on the kind; the label is for the user, in the interface language.
 
 use std::path::PathBuf;
 
-/// What a job does.
+/// Kind of a job.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum JobKind {
-    /// Opens a dataset, with as many others joined to it.
+    /// Opens a dataset, with this number of datasets joined to it.
     Open(PathBuf, usize),
-    /// Makes a draft of the opened dataset.
+    /// Creates a draft from the opened dataset.
     Fork,
-    /// Adds as many paths to the draft.
+    /// Imports this number of paths into the draft.
     Import(usize),
     /// Reads a COLLECTION.json.
     ReadCollection(PathBuf),
-    /// Applies an edit or a fix, called so in the history.
+    /// Applies an edit or a fix with this history label.
     Edit(String),
     /// Runs these extensions.
     Extend(String),
-    /// Looks for files to put into the tray.
+    /// Searches files for the tray.
     AddToTray,
-    /// Takes files that appeared in a watched folder.
+    /// Adds files of a watched folder to the tray.
     TakeArrived,
-    /// Begins to watch a folder.
+    /// Starts watching a folder.
     Watch(PathBuf),
-    /// Looks for a name pattern.
+    /// Infers a name pattern.
     FindPattern,
-    /// Looks for fixes of a finding.
+    /// Computes the fixes of a finding.
     FindFixes,
     /// Saves the draft as a project.
     SaveProject(PathBuf),
     /// Opens a project.
     OpenProject(PathBuf),
-    /// Opens what autosave kept of a draft.
+    /// Opens an autosaved draft.
     Restore,
     /// Decodes the table of a level.
     LoadLevel(usize),
-    /// Checks the document by itself after it was opened or changed.
+    /// Live check after opening or changing the document.
     LiveCheck {
         /// True for a draft.
         draft: bool,
     },
     /// Checks the document on request.
     Validate {
-        /// Every byte.
+        /// True for a deep check, which reads every byte.
         deep: bool,
     },
     /// Compares the headers of rasters by position.
@@ -55,51 +55,51 @@ pub enum JobKind {
     Filter,
     /// Pools statistics.
     PoolStatistics,
-    /// Looks for leaks between the parts of a split.
+    /// Searches for leakage between the parts of a split.
     Leakage,
-    /// Decodes a chunk, named so.
+    /// Decodes the chunk with this name.
     ReadChunk(String),
     /// Writes the draft.
     Write(PathBuf),
-    /// Compares what was written with the draft.
+    /// Compares the written dataset with the draft.
     Verify,
     /// Builds a dataset from a folder.
     Create(PathBuf),
-    /// Writes a dataset in another container.
+    /// Converts a dataset to another container.
     Convert(PathBuf),
-    /// Writes a part of a dataset as one of 2.0.
+    /// Exports a subset of a dataset as TACO 2.0.
     Export(PathBuf),
-    /// Writes a part of a dataset as one of the first generation.
+    /// Exports a subset of a dataset in the format of the first generation.
     Compile(PathBuf),
-    /// Changes footer and collection of a dataset of the first generation.
+    /// Edits footer and collection of a dataset of the first generation.
     EditTortilla(PathBuf),
-    /// Changes metadata of an existing dataset.
+    /// Edits metadata of an existing dataset.
     EditDataset(PathBuf),
     /// Describes a dataset for catalogues.
     Describe(PathBuf),
-    /// Moves a dataset to 2.0.
+    /// Migrates a dataset to TACO 2.0.
     Migrate(PathBuf),
     /// Optimises rasters.
     Optimise(PathBuf),
-    /// Counts the values of rasters.
+    /// Computes histograms of rasters.
     Histograms(PathBuf),
-    /// Reads percentiles out of histograms.
+    /// Computes percentiles from histograms.
     Percentiles,
     /// Repairs a dataset.
     Repair(PathBuf),
-    /// Writes one index over as many datasets.
+    /// Writes an index over this number of datasets.
     Consolidate(usize),
     /// Copies one sample into a file.
     SaveAsset(PathBuf),
-    /// Looks at the cache of remote files, or empties it.
+    /// Measures or clears the remote cache.
     RemoteCache {
-        /// Empties it.
+        /// True clears it.
         clear: bool,
     },
 }
 
 impl JobKind {
-    /// What the job does, for people.
+    /// Label for the user, in the interface language.
     pub fn label(&self) -> String {
         match self {
             Self::Open(path, 0) | Self::OpenProject(path) => tr!("Open {path}", path = path.display()),

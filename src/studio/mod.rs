@@ -1,5 +1,5 @@
-//! The headless application: commands in, events out. The window, the command line and the tests all drive this, and nothing
-//! else changes a dataset. Must never name a window type; work that takes longer than a moment is a job.
+//! The session without a window: commands in, events out. The window, the command line and the tests run the same commands; nothing
+//! else changes a dataset. It uses no window types; longer work runs as a job.
 
 mod command;
 mod command_paths;
@@ -44,59 +44,59 @@ use crate::ops;
 use crate::remote::{self, Traffic};
 use crate::validate::LiveCheck;
 
-/// Lines of the log that are kept.
+/// Maximum number of log lines.
 const LOG_KEPT: usize = 2000;
 
-/// What a job hands over when it is done: applied to the studio on the thread that polls.
+/// Result of a job: a function applied to the studio on the thread that polls.
 pub(crate) type Finish = Box<dyn FnOnce(&mut Studio) -> Result<Event> + Send>;
 
-/// A job, and the document that its result is about, if it is about one.
+/// A running job, and the document that its result applies to, if any.
 struct Running {
     job: Job<Finish>,
     kind: JobKind,
     document: Option<DocumentId>,
 }
 
-/// How much a line of the log matters.
+/// Severity of a log line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum LogLevel {
-    /// What was done, and how long it took.
+    /// A finished action and its duration.
     Info,
-    /// What did not go well but stopped nothing.
+    /// A problem that did not stop the action.
     Warning,
-    /// What failed.
+    /// A failure.
     Error,
 }
 
 /// One line of the log.
 #[derive(Clone, Debug)]
 pub struct LogLine {
-    /// When.
+    /// Time of the entry.
     pub time: SystemTime,
-    /// How much it matters.
+    /// Severity.
     pub level: LogLevel,
-    /// The job that it is about, if it is about one.
+    /// Kind of the job that it concerns, if any.
     pub job: Option<JobKind>,
-    /// What happened.
+    /// Message for the user.
     pub text: String,
 }
 
-/// A running job, as panels show it.
+/// A running job, for display.
 #[derive(Clone, Debug)]
 pub struct JobView {
-    /// Its name for [`Command::Cancel`].
+    /// Id, for [`Command::Cancel`].
     pub id: JobId,
-    /// What it does.
+    /// Kind.
     pub kind: JobKind,
-    /// What it does, for people: [`JobKind::label`].
+    /// Label for the user: [`JobKind::label`].
     pub label: String,
-    /// How far it is.
+    /// Progress.
     pub progress: Progress,
-    /// Time since it began.
+    /// Time since the start.
     pub elapsed: Duration,
 }
 
-/// The application's state: one document, its findings, the running jobs, the log.
+/// State of the session: one document, its findings, running jobs, the log.
 pub struct Studio {
     jobs: Jobs,
     running: Vec<Running>,
@@ -104,26 +104,26 @@ pub struct Studio {
     document_id: DocumentId,
     report: Arc<Report>,
     live_check: Latest<Report>,
-    /// What the last check of the draft knew, so that the next one looks only at what changed.
+    /// State of the incremental check, which examines only changed roots.
     live: Arc<Mutex<LiveCheck>>,
     checks_by_itself: bool,
-    /// Where drafts are kept while they are changed.
+    /// Folder of autosave journals; `None` disables autosave.
     autosave_folder: Option<PathBuf>,
     autosave_patience: Option<Duration>,
-    /// What autosave still writes of drafts that are not open any more.
+    /// Pending autosave writes of closed drafts.
     pending_writes: Vec<project::PendingWrites>,
     log: VecDeque<LogLine>,
     pending: Vec<Event>,
     filter: filter::FilterState,
     consistency: consistency::ConsistencyState,
-    /// Projects with files on unknown servers are asked about before they are shown.
+    /// True when projects with files on servers without consent need a confirmation.
     asks_for_servers: bool,
-    /// Folders whose new files come into the tray of the draft.
+    /// Watched folders; their new files are added to the tray.
     watched: Vec<watch::Watched>,
 }
 
 impl Studio {
-    /// An empty studio on these jobs. Drafts are checked after every edit.
+    /// An empty session that runs its jobs on `jobs`. Documents are checked after opening and after every edit.
     pub fn new(jobs: Jobs) -> Self {
         Self {
             jobs,
@@ -146,7 +146,10 @@ impl Studio {
         }
     }
 
-    /// Runs a command: at once, or as a job whose end is an [`Event`].
+    /// Runs a command: immediately, or as a job that ends with an [`Event`].
+    ///
+    /// # Errors
+    /// Those of the command; an error of a job is reported by [`Studio::poll`].
     pub fn run(&mut self, command: Command) -> Result<Outcome> {
         tracing::debug!(?command, "run");
         crash::note(&command);
@@ -252,12 +255,12 @@ impl Studio {
         }
     }
 
-    /// Takes the results of jobs that have ended. Never blocks.
+    /// Returns the events of finished jobs. Never blocks.
     pub fn poll(&mut self) -> Vec<Event> {
         self.poll_jobs().into_iter().map(|(_, event)| event).collect()
     }
 
-    /// [`Studio::poll`] with the job that each result is of.
+    /// As [`Studio::poll`], with the job of each event, if any.
     pub fn poll_jobs(&mut self) -> Vec<(Option<JobId>, Event)> {
         self.poll_watched();
         let mut events: Vec<_> = std::mem::take(&mut self.pending).into_iter().map(|event| (None, event)).collect();
@@ -277,7 +280,10 @@ impl Studio {
         events
     }
 
-    /// Waits for one job; other jobs' events come with the next [`Studio::poll`]. The job's failure is the error.
+    /// Waits for one job. Events of other jobs are returned by the next [`Studio::poll`].
+    ///
+    /// # Errors
+    /// [`crate::error::Kind::Usage`] for an unknown job or when its document was closed; the error of the job.
     pub fn wait(&mut self, id: JobId, on_progress: &mut dyn FnMut(&Progress)) -> Result<Event> {
         loop {
             let Some(index) = self.running.iter().position(|running| running.job.id() == id) else {
@@ -298,7 +304,7 @@ impl Studio {
         }
     }
 
-    /// Programs that a command would start and that the user of this session has not agreed to.
+    /// Programs, with arguments, that a command would start and the user of this session has not agreed to.
     pub fn programs_of(&self, command: &Command) -> Vec<Vec<String>> {
         match command {
             Command::Extend { calls, .. } => crate::extensions::programs_in(calls),
@@ -310,7 +316,10 @@ impl Studio {
         }
     }
 
-    /// Runs a command and waits for its end: what the command line and the tests do.
+    /// Runs a command and waits for its job, as the command line and the tests do.
+    ///
+    /// # Errors
+    /// As [`Studio::run`] and [`Studio::wait`].
     pub fn run_to_end(&mut self, command: Command, on_progress: &mut dyn FnMut(&Progress)) -> Result<Event> {
         match self.run(command)? {
             Outcome::Done(event) => Ok(event),
@@ -321,7 +330,7 @@ impl Studio {
     fn finish(&mut self, Running { job, kind, document }: &Running, outcome: Result<Finish>) -> Event {
         let label = kind.label();
         if document.is_some_and(|id| id != self.document_id) {
-            // Its result is about a document that is not open any more.
+            // Its document was closed.
             return Event::Cancelled { job: job.id(), label };
         }
         for warning in job.progress().warnings {
@@ -365,7 +374,7 @@ impl Studio {
         Outcome::Started(id)
     }
 
-    /// Runs an operation as a job: its result becomes the event, and the document stays as it is.
+    /// Runs an operation as a job whose result becomes an event; the document is not changed.
     fn operate<T: Send + 'static>(
         &mut self,
         kind: JobKind,
@@ -393,17 +402,17 @@ impl Studio {
         found.ok_or_else(|| Error::usage(format!("there is no {id}")))
     }
 
-    /// What is open.
+    /// The open document.
     pub fn document(&self) -> Option<&Document> {
         self.document.as_ref()
     }
 
-    /// The findings of the last check.
+    /// Report of the last check.
     pub fn report(&self) -> &Arc<Report> {
         &self.report
     }
 
-    /// True while the findings are older than the draft.
+    /// True while a check runs, so the report may be outdated.
     pub fn is_checking(&self) -> bool {
         self.live_check.is_running()
     }
@@ -420,7 +429,7 @@ impl Studio {
         self.running.iter().map(view).collect()
     }
 
-    /// True while any job runs, the live check among them.
+    /// True while any job or the live check runs.
     pub fn is_busy(&self) -> bool {
         !self.running.is_empty() || self.live_check.is_running()
     }
@@ -446,13 +455,13 @@ impl Studio {
         self.log.push_back(LogLine { time: SystemTime::now(), level, job, text });
     }
 
-    /// What was asked of other machines since the start. Never blocks.
+    /// Network requests since the start. Never blocks.
     pub fn traffic(&self) -> Traffic {
         remote::traffic()
     }
 
-    /// Whether documents are checked by themselves, when they open and after every edit; command files turn it off and check
-    /// when they ask.
+    /// Turns the live check on or off: it runs when a document opens and after every edit. Scripts turn it off and run checks
+    /// explicitly.
     pub fn set_live_check(&mut self, on: bool) {
         self.checks_by_itself = on;
     }

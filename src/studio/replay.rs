@@ -1,5 +1,5 @@
-//! Command files: a JSON list of commands with the expected outcome, run against the real studio. Steps of the interface between
-//! them are run where they make sense without a window.
+//! Scripts: a JSON list of commands with expected results, run by a session without a window. Interface steps that make sense
+//! without a window are run too.
 
 use std::path::Path;
 
@@ -11,8 +11,11 @@ use crate::error::{Error, Result};
 use crate::jobs::Progress;
 use crate::model::NodePath;
 
-/// Runs a script without a window; paths in it are relative to its folder. The first line that does not do what it should is the
-/// error. `on_line` is called with the number of each finished line, from 1.
+/// Runs a script without a window; its paths are relative to its folder. `on_line` receives the 1-based number of each finished
+/// line.
+///
+/// # Errors
+/// Those of [`super::read_script`]; the first line that fails or does not meet its expectation.
 pub fn replay(
     file: &Path,
     studio: &mut Studio,
@@ -33,7 +36,10 @@ pub fn replay(
     Ok(count)
 }
 
-/// Runs one command of a script and checks what came of it.
+/// Runs one command of a script and checks its expectation.
+///
+/// # Errors
+/// The command's error unless it is expected; [`crate::error::Kind::Invalid`] when the result differs from the expectation.
 pub fn run_line(line: ReplayLine, studio: &mut Studio, on_progress: &mut dyn FnMut(&Progress)) -> Result<()> {
     let outcome = studio.run_to_end(line.command, on_progress);
     let expect = line.expect.unwrap_or_default();
@@ -46,12 +52,15 @@ pub fn run_line(line: ReplayLine, studio: &mut Studio, on_progress: &mut dyn FnM
     check_expectation(studio, &outcome?, &expect)
 }
 
-/// Compares what is open, and what came of the last command, with what a script expects.
+/// Compares the open document and the last event with a script's expectation.
+///
+/// # Errors
+/// [`crate::error::Kind::Invalid`] with the difference.
 pub fn check_expectation(studio: &Studio, event: &Event, expect: &Expect) -> Result<()> {
     check(studio, event, expect).map_err(Error::invalid)
 }
 
-/// A step of the interface that makes sense without one.
+/// Runs an interface step that needs no window.
 fn run_step(step: Step, studio: &mut Studio, on_progress: &mut dyn FnMut(&Progress)) -> Result<()> {
     if step.needs_window() {
         return Err(Error::usage("this step needs a window").hint("run the script with --headless or --window"));
@@ -62,7 +71,7 @@ fn run_step(step: Step, studio: &mut Studio, on_progress: &mut dyn FnMut(&Progre
             studio.run_to_end(command, on_progress).map(|_| ())
         }
         Step::Expect { that, .. } => check_expectation(studio, &Event::None, &that),
-        // Commands are waited for one by one: nothing runs between two lines.
+        // Commands are awaited one by one, so no job runs between lines.
         _ => Ok(()),
     }
 }

@@ -1,5 +1,6 @@
-//! Scripts: lists of commands and of steps of the interface, each a line of a JSON list. The types alone; commands are run by
-//! [`super::replay()`], steps of the interface by the window. A line is a command when it has a `command`, a step when it has a `step`:
+//! Scripts: lists of commands and of steps of the interface, each a line of a JSON list. This file has the types only:
+//! [`super::replay()`] runs commands, the window runs interface steps. A line is a command when it has a `command`, a step when it
+//! has a `step`:
 //!
 //! ```json
 //! [
@@ -22,43 +23,43 @@ use crate::container::read_json_document;
 use crate::error::{Error, IoContext, Result};
 use crate::extensions;
 
-/// Seconds that a step waits when it does not say how long.
+/// Default timeout of a step in seconds.
 pub const WAIT_SECONDS: f64 = 60.0;
 
-/// Stands in typed text for the folder of the script.
+/// Placeholder in typed text for the folder of the script.
 const HERE: &str = "{here}";
 
-/// Points that a side of the window may have: no screen has more.
+/// Allowed width and height of the window in points.
 const SIDE: std::ops::RangeInclusive<f32> = 1.0..=16_384.0;
 
-/// One line of a command file: a command, and what should come of it.
+/// A command of a script with its expectation.
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub struct ReplayLine {
-    /// What to do.
+    /// The command.
     #[serde(flatten)]
     pub command: Command,
-    /// What has to hold afterwards.
+    /// Expected result.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expect: Option<Expect>,
 }
 
-/// What has to hold after a command. Absent fields are not looked at.
+/// Expectation after a command. Absent fields are not checked.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Expect {
-    /// The command fails, with this in its message.
+    /// The command fails with a message that contains this text.
     pub error: Option<String>,
-    /// Samples of each level.
+    /// Number of samples per level.
     pub rows: Option<Vec<usize>>,
-    /// Codes of the rules that the last check found, sorted, each once.
+    /// Rule codes of the last check, sorted, without duplicates.
     pub rules: Option<Vec<String>>,
-    /// Fields of the collection with these values.
+    /// Collection fields that have these values.
     pub collection: Option<serde_json::Map<String, Json>>,
     /// Rows of a query.
     pub result: Option<Vec<Json>>,
-    /// Files in the tray.
+    /// Number of files in the tray.
     pub tray: Option<usize>,
-    /// Labels of the fixes of a finding, or of the ways to read names; or their beginnings.
+    /// Labels, or their prefixes, of the fixes of a finding or of the alternatives of a name pattern.
     pub offers: Option<Vec<String>>,
 }
 
@@ -66,19 +67,19 @@ pub struct Expect {
 #[derive(Clone, Debug, serde::Serialize)]
 #[serde(untagged)]
 pub enum ScriptLine {
-    /// A command with what has to come of it.
+    /// A command with its expectation.
     Command(Box<ReplayLine>),
-    /// A step of the interface.
+    /// An interface step.
     Step(Step),
 }
 
-/// A step of the interface. Labels are accessible names; the first control with the label is meant unless `nth` says another.
+/// An interface step. Labels are accessible names; `nth` selects among several controls with one label, the first by default.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 #[serde(tag = "step", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Step {
     /// Shows a panel.
     OpenPanel {
-        /// Its title.
+        /// Title of the panel.
         panel: String,
     },
     /// Selects a sample.
@@ -90,35 +91,35 @@ pub enum Step {
     Click {
         /// Its accessible name.
         label: String,
-        /// Which of several, from 0.
+        /// 0-based index among several.
         #[serde(default)]
         nth: usize,
-        /// With the other button.
+        /// Use the secondary button.
         #[serde(default)]
         secondary: bool,
-        /// Twice.
+        /// Double-click.
         #[serde(default)]
         double: bool,
     },
     /// Types text.
     Type {
-        /// The field; the one that has the focus when absent.
+        /// The field; `None`: the focused one.
         #[serde(default)]
         label: Option<String>,
-        /// Which of several, from 0.
+        /// 0-based index among several.
         #[serde(default)]
         nth: usize,
-        /// Takes out what is there first.
+        /// Clears the field first.
         #[serde(default)]
         clear: bool,
-        /// What to type; `{here}` is the folder of the script.
+        /// Text to type; `{here}` is replaced by the script's folder.
         text: String,
     },
     /// Presses a key.
     Key {
-        /// As menus write it: `Ctrl+Shift+Z`, `Tab`, `Enter`.
+        /// Key in menu notation: `Ctrl+Shift+Z`, `Tab`, `Enter`.
         key: String,
-        /// How often.
+        /// Number of key presses.
         #[serde(default = "once")]
         times: u32,
     },
@@ -129,50 +130,50 @@ pub enum Step {
     },
     /// Drags one control onto another.
     Drag {
-        /// Accessible name of what is dragged.
+        /// Accessible name of the dragged control.
         from: String,
-        /// Accessible name of where it goes.
+        /// Accessible name of the target.
         to: String,
     },
     /// Waits until no job runs and the draft is checked.
     WaitJob {
-        /// At most so many seconds.
+        /// Timeout in seconds.
         #[serde(default = "wait_seconds")]
         seconds: f64,
     },
-    /// Waits until a control is there.
+    /// Waits until a control exists.
     WaitFor {
         /// Its accessible name.
         label: String,
-        /// At most so many seconds.
+        /// Timeout in seconds.
         #[serde(default = "wait_seconds")]
         seconds: f64,
     },
-    /// Checks what is open, and what is to be seen.
+    /// Checks the document and the visible controls.
     Expect {
-        /// As after a command.
+        /// Expectation, as after a command.
         #[serde(default)]
         that: Box<Expect>,
-        /// Accessible names that are there.
+        /// Accessible names that must exist.
         #[serde(default)]
         shown: Vec<String>,
-        /// Accessible names that are not there.
+        /// Accessible names that must not exist.
         #[serde(default)]
         absent: Vec<String>,
     },
-    /// Saves a picture of the window.
+    /// Saves a screenshot of the window.
     Screenshot {
-        /// The file's name without ending, in the folder of the screenshots.
+        /// File name without extension, in the screenshot folder.
         name: String,
     },
-    /// Gives the window another size.
+    /// Resizes the window.
     Resize {
-        /// Points.
+        /// Width in points.
         width: f32,
-        /// Points.
+        /// Height in points.
         height: f32,
     },
-    /// Chooses the theme.
+    /// Sets the theme.
     Theme {
         /// `dark` or `light`.
         theme: String,
@@ -188,7 +189,7 @@ fn wait_seconds() -> f64 {
 }
 
 impl Step {
-    /// False for steps that make sense without a window too.
+    /// True for steps that need a window.
     pub fn needs_window(&self) -> bool {
         match self {
             Step::Drop { .. } | Step::WaitJob { .. } => false,
@@ -213,7 +214,7 @@ impl<'de> Deserialize<'de> for ScriptLine {
     }
 }
 
-/// Why a command of earlier versions is not offered any more; `None` for any other name.
+/// Error message for a command of earlier versions that was removed; `None` for other names.
 fn removed(command: &str) -> Option<String> {
     let instead = match command {
         "summarize" | "footprints" | "preview" | "thumbnail" | "bytes" => "the window asks for it by itself",
@@ -227,11 +228,11 @@ fn removed(command: &str) -> Option<String> {
     Some(format!("the command {command} is not offered any more: {instead}"))
 }
 
-/// Reads a script. Paths in it are joined to its folder.
+/// Reads a script and resolves its paths against its folder.
 ///
 /// # Errors
-/// For a file that is no script, and for one that starts programs or says how to reach other machines where the user of this session
-/// has not agreed to that: then nothing of it is run.
+/// [`crate::error::Kind::Io`] or [`crate::error::Kind::Format`] for a file that is not a script; [`crate::error::Kind::Usage`] when
+/// it starts programs or sets connection settings without the consent of the user of this session. Nothing is run.
 pub fn read_script(file: &Path) -> Result<Vec<ScriptLine>> {
     let text = read_json_document(file, "read the command file")?;
     let wrong = |error| Error::usage("the command file is not a list of commands").because(error).at_path(file);
@@ -264,8 +265,8 @@ fn is_file_name(name: &str) -> bool {
     crate::model::safe_relative(name) && !name.contains('/')
 }
 
-/// Refuses a script with lines that the user of this session has to agree to first. What is only known later, such as the recipe of a
-/// project that the script opens, is refused when it is to run.
+/// Refuses a script with lines that need consent. Programs known only later, such as those of a project's recipe, are refused when
+/// they are run.
 fn need_consent(lines: &[ScriptLine]) -> Result<()> {
     let commands = lines.iter().filter_map(|line| if let ScriptLine::Command(line) = line { Some(&line.command) } else { None });
     let mut calls = Vec::new();
@@ -324,7 +325,7 @@ mod tests {
         }
         let removed = read(r#"{"command": "check_togs"}"#).expect_err("was removed").to_string();
         assert!(removed.contains("validate --tog"), "{removed}");
-        // Scripts of earlier versions said select for a query with filters.
+        // Scripts of earlier versions use `select` for a query with filters.
         for query in [r#"{"command": "query", "sql": "FROM data", "limit": 3}"#, r#"{"command": "select", "filters": []}"#] {
             assert!(matches!(read(query), Ok(ScriptLine::Command(_))), "{query}");
         }

@@ -1,4 +1,4 @@
-//! The tray of unplaced files as commands: files in, files out, one file or all that a pattern leads to into their places.
+//! Commands on the tray of unplaced files: add, remove, place one file or all files that match a pattern.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use crate::error::{Error, IoContext, Result};
 use crate::jobs::JobContext;
 use crate::ops::is_data;
 
-/// Folders in folders; deeper than any file system goes without a loop of links.
+/// Maximum folder depth, which bounds loops of links.
 const DEEPEST: usize = 64;
 
 impl Studio {
@@ -88,7 +88,7 @@ fn ambiguous(report: &PatternReport) -> Error {
     ways.fold(error, Error::hint)
 }
 
-/// A file, or all files below a folder, in the order of their names. Hidden files and files that go with others are left out.
+/// Collects a file, or all files below a folder in name order, without hidden files and sidecars.
 pub(super) fn collect(path: &Path, depth: usize, files: &mut Vec<Unplaced>, ctx: &JobContext) -> Result<()> {
     ctx.check()?;
     let meta = std::fs::metadata(path).io_at("read", path)?;

@@ -1,4 +1,4 @@
-//! What each command does. Quick ones at once, the rest as jobs on cheap clones; a job's result is applied when it is polled.
+//! Implementation of the commands: quick ones immediately, others as jobs on cheap clones whose results are applied when polled.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -84,7 +84,7 @@ impl Studio {
             }
             Ok(Box::new(move |studio: &mut Studio| {
                 studio.need_document(document)?;
-                // The FOLDER may have moved meanwhile, or another is at its position.
+                // The FOLDER may have moved, or another may be at its position.
                 let dataset = studio.need_draft()?.dataset();
                 let stays = dataset.ids(&into).is_some_and(|ids| ids == folder);
                 let found = if stays { Some(into) } else { dataset.find(&folder) };
@@ -134,7 +134,7 @@ impl Studio {
         let document = self.document_id();
         Ok(self.start(JobKind::ReadCollection(path.clone()), move |_| {
             let given = read_collection_file(&path)?;
-            // What every dataset needs and the file does not say, as in a new draft.
+            // Fields that the file lacks come from the template of a new draft.
             let mut collection = Collection::template();
             for (key, value) in given.descriptive() {
                 collection.set(&key, Some(value));
@@ -150,7 +150,7 @@ impl Studio {
         }))
     }
 
-    /// Starts the check of what is open as it is now; an older one that still runs is stopped.
+    /// Starts a check of the document and cancels a running one.
     pub(super) fn check_live(&mut self) {
         if !self.checks_by_itself {
             return;
@@ -160,7 +160,7 @@ impl Studio {
                 let (dataset, pattern) = (document.draft.dataset().clone(), document.pattern_root());
                 let (live, compare) = (self.live.clone(), self.consistency.after_edit());
                 self.live_check.start(&self.jobs, &JobKind::LiveCheck { draft: true }.label(), move |ctx| {
-                    // A check that was stopped half-way leaves nothing wrong behind: what it knows is brought up to date first.
+                    // A cancelled check leaves a consistent state, which is updated first.
                     let mut live = live.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
                     let mut report = live.check_beside(&dataset, pattern.as_deref(), ctx)?;
                     if let Some(compare) = &compare {
@@ -326,19 +326,19 @@ fn show_report(report: Report, id: DocumentId) -> Finish {
 
 fn open_dataset(path: &Path, options: &OpenOptions, ctx: &JobContext) -> Result<OpenDataset> {
     let reader = container::open_with(path, options, ctx)?;
-    // The first level is what everybody looks at first; the tree needs some of its columns, which are decoded once.
+    // Level 0 is shown first, and the tree needs some of its columns, so it is decoded once.
     reader.levels().table(0, ctx)?;
     let tree = reader.levels().skeleton(ctx)?;
     Ok(OpenDataset::new(reader, tree, options.clone()))
 }
 
-/// The command that pasted or dropped paths mean: a dataset alone opens, a COLLECTION.json fills the form, the rest is added.
+/// The command for pasted or dropped paths: a single dataset opens, a COLLECTION.json is imported, other paths are added.
 pub fn command_for(paths: Vec<PathBuf>, into: NodePath) -> Command {
     if let [path] = paths.as_slice() {
         if is_project(path) {
             return Command::OpenProject { path: path.clone() };
         }
-        // What an address is shows when it is opened: asking takes requests.
+        // The type of a remote address is known only after requests, so it is opened.
         if is_remote(path) {
             return Command::Open { path: path.clone() };
         }

@@ -1,5 +1,5 @@
-//! Watched folders: files that appear in them come into the tray by themselves, once they are complete. The
-//! system reports changes; where it can't, as on some network disks, the folder is listed every few seconds.
+//! Watched folders: new files are added to the tray once they are complete. The system reports changes; where it can't, as on some
+//! network file systems, the folder is listed every 5 s.
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -17,21 +17,21 @@ use crate::jobs::{JobContext, Jobs};
 use crate::model::{AssetPath, Payload, Tortilla};
 use crate::ops::is_data;
 
-/// A file that has kept its size and time for so long is complete.
+/// A file counts as complete after this time without a change of size or modification time.
 const QUIET: Duration = Duration::from_millis(1200);
-/// How often files that are not complete are looked at.
+/// Interval between checks of incomplete files.
 const LOOK: Duration = Duration::from_millis(300);
 /// Interval between listings of a folder whose changes the system does not report.
 const POLL: Duration = Duration::from_secs(5);
 
 /// One watched folder.
 pub(super) struct Watched {
-    /// As it was named.
+    /// Path as given by the user.
     given: PathBuf,
-    /// Without links.
+    /// Canonical path.
     folder: PathBuf,
     arrived: Arc<Mutex<Vec<PathBuf>>>,
-    /// Ends the watching, and with it the thread, when it goes.
+    /// Stops watching, and thereby the thread, on drop.
     _watcher: Box<dyn Watcher + Send>,
 }
 
@@ -43,14 +43,14 @@ impl Studio {
         let content = self.need_draft()?.content().clone();
         let given = std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned());
         let (jobs, document) = (self.jobs.clone(), self.document_id());
-        // Looking at a folder and all below it takes as long as its disk does.
+        // A job: listing a folder recursively may be slow.
         Ok(self.start(JobKind::Watch(folder.to_owned()), move |ctx| {
             ctx.stage(tr!("Looking at the files"), None);
             let folder = crate::files::canonical(&given).io_at("find the folder", &given)?;
             if !folder.is_dir() {
                 return Err(Error::usage("only folders are watched").at_path(&folder));
             }
-            // First the watching: what comes while the folder is looked through is then told of.
+            // Watching starts before the listing, so that no file is missed.
             let watched = begin(given, &folder, jobs)?;
             let files = new_files(&content, &[folder], ctx)?;
             Ok(Box::new(move |studio: &mut Studio| {
@@ -76,12 +76,12 @@ impl Studio {
         Ok(Outcome::Done(Event::None))
     }
 
-    /// The folders that are watched for files of the draft.
+    /// The watched folders.
     pub fn watched(&self) -> impl ExactSizeIterator<Item = &Path> {
         self.watched.iter().map(|watched| watched.folder.as_path())
     }
 
-    /// Starts to take what has arrived.
+    /// Starts a job that adds complete files to the tray.
     pub(super) fn poll_watched(&mut self) {
         let mut arrived: Vec<PathBuf> = Vec::new();
         for watched in &self.watched {
@@ -104,7 +104,7 @@ impl Studio {
     }
 }
 
-/// The files at and below these paths that are no samples of the draft.
+/// Files at or below these paths that are not samples of the draft.
 fn new_files(content: &Content, paths: &[PathBuf], ctx: &JobContext) -> Result<Vec<Unplaced>> {
     let mut files = Vec::new();
     for path in paths.iter().filter(|path| path.exists()) {
@@ -116,9 +116,9 @@ fn new_files(content: &Content, paths: &[PathBuf], ctx: &JobContext) -> Result<V
     Ok(files)
 }
 
-/// Puts what is not in the tray there. It is no fault when there is nothing.
+/// Adds files that are not in the tray; adding none is not an error.
 fn take(studio: &mut Studio, files: Vec<Unplaced>) -> Result<Event> {
-    // The draft may have gone meanwhile, and the folder with it.
+    // The draft and its watched folders may be gone.
     let Ok(draft) = studio.need_draft() else { return Ok(Event::None) };
     let Some(edit) = Edit::append_to_tray(&draft.tray().clone(), files) else { return Ok(Event::None) };
     let Edit::AddToTray { files } = &edit else { return Ok(Event::None) };
@@ -127,7 +127,7 @@ fn take(studio: &mut Studio, files: Vec<Unplaced>) -> Result<Event> {
     Ok(Event::Arrived { files: count })
 }
 
-/// The files that samples are made of.
+/// Collects the source files of samples.
 fn sources<'a>(tortilla: &'a Tortilla, paths: &mut HashSet<&'a Path>) {
     for sample in &tortilla.samples {
         match &sample.payload {
@@ -144,7 +144,7 @@ fn begin(given: PathBuf, folder: &Path, jobs: Jobs) -> Result<Watched> {
         move |event: notify::Result<notify::Event>| {
             let Ok(event) = event else { return };
             if !matches!(event.kind, EventKind::Access(_) | EventKind::Remove(_)) {
-                // Nobody listens any more once the folder is not watched.
+                // The receiver is gone once the folder is not watched.
                 event.paths.into_iter().for_each(|path| drop(sender.send(path)));
             }
         }
@@ -174,13 +174,13 @@ fn begin(given: PathBuf, folder: &Path, jobs: Jobs) -> Result<Watched> {
     Ok(Watched { given, folder: folder.to_owned(), arrived, _watcher: watcher })
 }
 
-/// A file that may be incomplete.
+/// A file that may still be written.
 struct Growing {
     mark: (u64, Option<SystemTime>),
     since: Instant,
 }
 
-/// Waits until files are complete, then hands them over together. Ends when the watching does.
+/// Waits until files are complete, then delivers them together. Ends when watching stops.
 fn settle(receiver: &Receiver<PathBuf>, inbox: &Mutex<Vec<PathBuf>>, jobs: &Jobs) {
     let mut growing: HashMap<PathBuf, Growing> = HashMap::new();
     let mut complete: Vec<PathBuf> = Vec::new();
@@ -208,7 +208,7 @@ fn settle(receiver: &Receiver<PathBuf>, inbox: &Mutex<Vec<PathBuf>>, jobs: &Jobs
             }
             !done
         });
-        // What arrives together is one step of the history; a stream without end must not hold it up.
+        // Files that arrive together become one edit; a continuous stream is split every 1000 files.
         if !complete.is_empty() && (growing.is_empty() || complete.len() >= 1000) {
             inbox.lock().unwrap_or_else(PoisonError::into_inner).append(&mut complete);
             jobs.wake();
@@ -216,14 +216,14 @@ fn settle(receiver: &Receiver<PathBuf>, inbox: &Mutex<Vec<PathBuf>>, jobs: &Jobs
     }
 }
 
-/// Notes a file, or the files of a folder that came as a whole.
+/// Records a file, or all files of a folder that appeared.
 fn seen(path: PathBuf, growing: &mut HashMap<PathBuf, Growing>) {
     if !path.file_name().and_then(|name| name.to_str()).is_some_and(is_data) {
         return;
     }
     if path.is_dir() {
         let mut files = Vec::new();
-        // A folder that goes again while it is looked through holds nothing.
+        // A folder removed during the listing is ignored.
         if collect(&path, 0, &mut files, &JobContext::default()).is_ok() {
             files.into_iter().for_each(|file| note(file.path, growing));
         }

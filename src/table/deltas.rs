@@ -1,5 +1,5 @@
-//! Total length of the strings in a DELTA_BYTE_ARRAY page, where each string reuses a prefix of the previous one, so a byte per
-//! row may stand for any length. Reads lengths only. Never panics.
+//! Total length of the strings in a DELTA_BYTE_ARRAY page, where each string reuses a prefix of the previous one, so one byte per
+//! row can encode any length. Reads lengths only. Never panics.
 
 /// Total bytes of all strings of a page; `None` when it is damaged. `values` is the number of values in the page header.
 pub(super) fn front_coded_bytes(page: &[u8], values: u64) -> Option<u64> {

@@ -337,6 +337,9 @@ fn numbers(value: &Value) -> Vec<f64> {
 pub const PLACES: [&str; 3] = ["stac:tensor_shape", "stac:geotransform", "stac:centroid"];
 
 /// Rows whose shape, geotransform or centroid differ from the raster, with a message, and the number of examined rows.
+///
+/// # Errors
+/// When the level table cannot be read, or the job is cancelled.
 pub fn misplaced(
     reader: &dyn ContainerReader,
     level: usize,

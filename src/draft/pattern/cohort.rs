@@ -57,7 +57,10 @@ enum Digits {
 }
 
 impl Cohort {
-    /// Builds the table; `Err` contains the reason, for the user, why there is none.
+    /// Builds the table of name parts.
+    ///
+    /// # Errors
+    /// The reason, for the user, why the names form no table.
     pub fn of(tray: &[Unplaced], examples: &[Example], fine: bool) -> Result<Self, String> {
         let folder = common_folder(tray.iter().map(|file| &file.path).chain(examples.iter().map(|example| &example.file)));
         let name = |path: &Path| Name::of(relative(path, &folder), fine);

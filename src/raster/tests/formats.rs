@@ -194,7 +194,7 @@ fn the_mask_of_an_alpha_band_counts() {
     assert_eq!(alpha, [255, 0, 255, 0]);
 }
 
-/// Not a test by itself: the next one runs it in a process of its own.
+/// Run by the next test in a separate process.
 #[test]
 #[ignore = "run by another test in its own process"]
 fn child_resolves_codes() {

@@ -1,5 +1,5 @@
-//! Autosave: a thread of its own writes the journal, so that nobody waits for the disk; only an edit that follows before the last
-//! one is on the disk does. Must never lose more than that one edit.
+//! Autosave: a thread writes the journal, so that edits do not wait for the disk, except when the previous edit is not on disk yet.
+//! At most that one edit is lost in a crash.
 
 use std::cell::Cell;
 use std::path::{Path, PathBuf};
@@ -15,51 +15,51 @@ use crate::error::Result;
 use crate::extensions::ExtensionCall;
 use crate::jobs::JobContext;
 
-/// Edits with more samples than this are not written as lines: the draft is written anew, which is shorter.
+/// Edits with more samples than this are not written as journal lines; the whole draft is written instead, which is shorter.
 const WEIGHT_MAX: u64 = 20_000;
-/// How long to wait before looking whether the thread is still there.
+/// Interval between checks whether the thread is alive.
 const LOOK: Duration = Duration::from_millis(500);
-/// How long a change waits for the one before to be on the disk, and the end of a draft for the last one.
+/// Timeout of a change waiting for the previous one to be on disk, and of closing a draft waiting for the last one.
 const PATIENCE: Duration = if cfg!(test) { Duration::from_secs(1) } else { Duration::from_secs(5) };
-/// A change that is not on the disk after this time is reported.
+/// A write that takes longer than this is reported.
 const SLOW: Duration = Duration::from_secs(10);
 
-/// Where a draft comes from.
+/// Origin of a draft.
 #[derive(Clone, Debug, Default)]
 pub(in crate::studio) enum Origin {
-    /// It began empty.
+    /// An empty draft.
     #[default]
     Empty,
-    /// It is what this project file says, while the file has this mark.
+    /// The contents of this project file, as long as its mark is unchanged.
     Project(ProjectFile),
-    /// It was made of something else.
+    /// Anything else.
     Other,
 }
 
-/// What happened to a draft.
+/// A change of a draft.
 pub(in crate::studio) enum Change {
     /// An edit was applied.
     Do(Edit),
-    /// The last one was taken back, by this edit.
+    /// The last edit was undone, by this edit.
     Undo(Edit),
-    /// The last one taken back was done again, by this edit.
+    /// The last undone edit was redone, by this edit.
     Redo(Edit),
     /// The recipe was replaced.
     Recipe(Vec<ExtensionCall>),
 }
 
 enum Message {
-    /// Where to begin, if nothing was written yet, what happened, and what came of it.
+    /// A change, with the draft before (if nothing was written yet) and after it.
     Note(Box<Note>),
-    /// Throw everything away.
+    /// Delete the journal.
     Forget,
-    /// Throw this older journal away, once everything before is on the disk.
+    /// Delete this older journal once all earlier messages are on disk.
     Supersede(PathBuf),
 }
 
 struct Note {
     change: Change,
-    /// The draft before, while there is no journal.
+    /// The draft before the change, until the journal exists.
     before: Option<Project>,
     after: Project,
     origin: Origin,
@@ -68,15 +68,15 @@ struct Note {
 
 #[derive(Default)]
 struct Shared {
-    /// Changes that are on the disk, or that failed to get there.
+    /// Number of changes written or failed.
     written: u64,
-    /// Since when something is not written.
+    /// Since when a change is pending.
     since: Option<Instant>,
     path: Option<PathBuf>,
     trouble: Option<String>,
 }
 
-/// Keeps one draft.
+/// Autosave of one draft.
 pub(in crate::studio) struct Autosave {
     sender: Sender<Message>,
     shared: Arc<(Mutex<Shared>, Condvar)>,
@@ -88,7 +88,7 @@ pub(in crate::studio) struct Autosave {
 }
 
 impl Autosave {
-    /// A new_autosave that writes into `folder` once something changes.
+    /// Starts the thread; it writes to `folder` after the first change.
     pub fn new(folder: PathBuf) -> Self {
         let (sender, receiver) = channel();
         let shared: Arc<(Mutex<Shared>, Condvar)> = Arc::default();
@@ -98,25 +98,24 @@ impl Autosave {
         Self { sender, shared, sent: 0, begun: false, patience: PATIENCE, slow_told, thread }
     }
 
-    /// True once there is a journal, or one is being made: then the draft as it was before a change is not needed.
+    /// True once a journal exists or is being created; [`Autosave::note`] then needs no `before`.
     pub fn has_begun(&self) -> bool {
         self.begun
     }
 
-    /// How long a change may wait for the one before.
+    /// Sets the timeout of waiting for the previous change.
     #[must_use]
     pub fn with_patience(mut self, patience: Duration) -> Self {
         self.patience = patience;
         self
     }
 
-    /// Waits until everything that was noted is on the disk, but not for ever: a disk may have stopped to answer. False when it
-    /// is not there yet.
+    /// Waits until all changes are on disk, up to the timeout, since a disk may stop responding. Returns false on timeout.
     pub fn settle(&self) -> bool {
         let end = Instant::now() + self.patience;
         let (shared, told) = &*self.shared;
         let mut state = shared.lock().unwrap_or_else(PoisonError::into_inner);
-        // Nobody waits for a thread that is gone.
+        // A finished thread writes nothing more.
         while state.written < self.sent && self.thread.as_ref().is_some_and(|thread| !thread.is_finished()) {
             let left = end.saturating_duration_since(Instant::now());
             if left.is_zero() {
@@ -127,17 +126,17 @@ impl Autosave {
         true
     }
 
-    /// The document is closed: pending changes are still written, in the background.
+    /// Closes the draft; pending changes are written in the background.
     pub fn leave(mut self) -> PendingWrites {
         PendingWrites(self.thread.take())
     }
 
-    /// Throws an older journal away once everything that was noted is on the disk.
+    /// Deletes an older journal once all queued changes are on disk.
     pub fn supersede(&self, journal: PathBuf) {
         let _ = self.sender.send(Message::Supersede(journal));
     }
 
-    /// Notes a change. `before` is the draft as it was; it may be absent once the journal has begun.
+    /// Queues a change. `before` is the draft before it; optional once [`Autosave::has_begun`].
     pub fn note(&mut self, change: Change, before: Option<Project>, after: Project, origin: &Origin, project: Option<ProjectFile>) {
         let before = if self.begun { None } else { before };
         self.begun = true;
@@ -148,11 +147,11 @@ impl Autosave {
         }
     }
 
-    /// The failure since the last call.
+    /// Takes the most recent failure, or a message that writing is slow.
     pub fn take_trouble(&self) -> Option<String> {
         let mut state = self.shared.0.lock().unwrap_or_else(PoisonError::into_inner);
         let slow = state.since.is_some_and(|since| since.elapsed() > SLOW);
-        // Told once each time that the disk falls behind.
+        // Reported once per slow period.
         let told = self.slow_told.replace(slow);
         let behind = self.sent.saturating_sub(state.written);
         state
@@ -161,12 +160,12 @@ impl Autosave {
             .or_else(|| (slow && !told).then(|| format!("the disk does not answer: {behind} changes are not kept yet")))
     }
 
-    /// The journal, once there is one.
+    /// Path of the journal, once it exists.
     pub fn path(&self) -> Option<PathBuf> {
         self.shared.0.lock().unwrap_or_else(PoisonError::into_inner).path.clone()
     }
 
-    /// The draft is saved, or not wanted any more: what was kept of it goes.
+    /// Deletes the journal: the draft was saved or discarded.
     pub fn forget(&mut self) {
         self.begun = false;
         let _ = self.sender.send(Message::Forget);
@@ -175,14 +174,14 @@ impl Autosave {
 
 impl Drop for Autosave {
     fn drop(&mut self) {
-        // The end of the program is no decision to throw the draft away.
+        // The journal stays on exit: only saving or discarding deletes it.
         let (closed, _) = channel();
         drop(std::mem::replace(&mut self.sender, closed));
         drop(PendingWrites(self.thread.take()));
     }
 }
 
-/// The thread that writes on what a draft left behind. The end of the program waits for it, but not for ever.
+/// Thread that writes the pending changes of a closed draft. Dropping waits for it, up to a timeout.
 pub(in crate::studio) struct PendingWrites(Option<std::thread::JoinHandle<()>>);
 
 impl PendingWrites {
@@ -209,7 +208,7 @@ impl Drop for PendingWrites {
 
 fn work(folder: &Path, receiver: &Receiver<Message>, shared: &(Mutex<Shared>, Condvar)) {
     let mut journal: Option<Journal> = None;
-    // Something is not in the journal, so that further lines would lead elsewhere.
+    // After a failed write the journal lacks a change, so that further lines would not apply.
     let mut broken = false;
     while let Ok(message) = receiver.recv() {
         match message {
@@ -246,7 +245,7 @@ fn work(folder: &Path, receiver: &Receiver<Message>, shared: &(Mutex<Shared>, Co
     }
 }
 
-/// Begins with the draft as it is after the change.
+/// Restarts the journal from the draft after the change.
 fn write_whole(folder: &Path, journal: &mut Option<Journal>, note: Note) -> Result<()> {
     let ctx = JobContext::default();
     let open = match journal {
@@ -256,7 +255,7 @@ fn write_whole(folder: &Path, journal: &mut Option<Journal>, note: Note) -> Resu
         }
         None => journal.insert(Journal::begin(folder, note.project, &Start::Draft(&note.after), &ctx)?),
     };
-    // A journal without an entry is never offered for recovery.
+    // Recovery lists only journals with an entry.
     open.add(&Entry::Recipe(note.after.recipe))?;
     Ok(())
 }
@@ -272,7 +271,7 @@ fn write(folder: &Path, journal: &mut Option<Journal>, note: Note) -> Result<()>
                     Start::File(&file.path)
                 }
                 (_, Some(before)) => Start::Draft(before),
-                // The draft after the change is as good a beginning.
+                // Without the draft before the change, the one after it becomes the base.
                 (_, None) => return write_whole(folder, journal, note),
             };
             journal.insert(Journal::begin(folder, note.project, &start, &ctx)?)
@@ -283,7 +282,7 @@ fn write(folder: &Path, journal: &mut Option<Journal>, note: Note) -> Result<()>
         Change::Do(edit) => (Entry::Do(edit), false),
         Change::Undo(_) if open.has_undo() => (Entry::Undo, false),
         Change::Redo(_) if open.has_redo() => (Entry::Redo, false),
-        // It goes back beyond the journal: a step as any other there, and none to go back over later.
+        // Undo or redo beyond the journal's base is written as an edit, and steps before it can't be undone by line.
         Change::Undo(edit) | Change::Redo(edit) => (Entry::Do(edit), true),
         Change::Recipe(calls) => (Entry::Recipe(calls), false),
     };
@@ -299,7 +298,7 @@ fn write(folder: &Path, journal: &mut Option<Journal>, note: Note) -> Result<()>
     }
     if !written || open.is_long() {
         open.compact(&note.after, &ctx)?;
-        // A journal without an edit is never offered for recovery.
+        // Recovery lists only journals with an entry.
         open.add(&Entry::Recipe(note.after.recipe))?;
     }
     Ok(())
@@ -350,7 +349,7 @@ mod tests {
             draft.apply(edit.clone()).expect("applies");
             note(&draft, Change::Do(edit));
         }
-        // Two steps lie in the journal, the one before them in its base.
+        // Two steps are in the journal, the step before them in its base.
         for _ in 0..3 {
             let edit = draft.undo_edit().expect("has steps").clone();
             draft.undo().expect("undoes");
@@ -377,7 +376,7 @@ mod tests {
     fn a_failure_to_write_is_made_good_by_the_next_change() {
         let folder = tempfile::tempdir().expect("has a temporary folder");
         let auto = folder.path().join("auto");
-        // Nothing can be written below a file.
+        // A file in place of the folder makes writes fail.
         std::fs::write(&auto, b"in the way").expect("writes");
         let mut draft = Draft::new();
         let mut autosave = Autosave::new(auto.clone());
@@ -405,7 +404,7 @@ mod tests {
     fn a_disk_that_does_not_answer_holds_up_neither_an_edit_nor_the_end() {
         let (sender, receiver) = channel();
         let (answer, asked) = channel::<()>();
-        // Takes what is sent and never writes it.
+        // Receives messages and never writes.
         let thread = std::thread::spawn(move || drop((asked.recv(), receiver)));
         let shared = Arc::default();
         let autosave = Autosave {
@@ -445,7 +444,7 @@ mod tests {
         let whole = names();
         assert_eq!(whole.len(), 3, "journal, base and lock: {whole:?}");
         let stem = whole[0].split_once('.').expect("has an ending").0.trim_end_matches("-0").to_owned();
-        // Killed while the journal began anew, and before it began.
+        // Left by a process killed while compacting the journal, and before creating it.
         for name in [
             format!("{stem}-7.tacostudio"),
             format!(".{stem}.journal.aB3dE6.partial"),

@@ -21,18 +21,18 @@ use crate::studio::document::{Document, DraftDocument, Server};
 use crate::studio::{Event, Finish, JobKind, LogLevel, Outcome, Studio};
 
 impl Studio {
-    /// Has every draft kept in this folder while it is changed; nothing is kept without one.
+    /// Sets the autosave folder for all drafts; `None` disables autosave.
     pub fn set_autosave(&mut self, folder: Option<PathBuf>) {
         self.autosave_folder = folder;
     }
 
-    /// How long a change waits until autosave has the one before on the disk; seconds when this is not called. What is not there
-    /// by then is written on in the background.
+    /// Sets how long a change waits for the previous one to be on disk; default 5 s. After that, writing continues in the
+    /// background.
     pub fn set_autosave_patience(&mut self, patience: Duration) {
         self.autosave_patience = Some(patience);
     }
 
-    /// The journal of the open draft, once something was changed.
+    /// The journal of the open draft; `None` before the first change.
     pub fn journal(&self) -> Option<PathBuf> {
         match &self.document {
             Some(Document::Draft(document)) => document.autosave.as_ref()?.path(),
@@ -40,7 +40,7 @@ impl Studio {
         }
     }
 
-    /// The failure of autosave since the last call.
+    /// Takes the most recent autosave failure.
     pub fn autosave_trouble(&self) -> Option<String> {
         match &self.document {
             Some(Document::Draft(document)) => document.autosave.as_ref()?.take_trouble(),
@@ -73,7 +73,7 @@ impl Studio {
         let (known, written) = (document.file.clone(), document.written.clone());
         let document_id = self.document_id();
         Ok(self.start(JobKind::SaveProject(path.clone()), move |ctx| {
-            // Behind a link, so that the link stays one.
+            // `real_path`: a symbolic link is kept and its target replaced.
             let mut written = written.lock().unwrap_or_else(PoisonError::into_inner);
             let known = written.clone().or(known);
             let mark = save_project_if(&real_path(&path), &project, &|| may_replace(&path, known.as_ref(), overwrite), ctx)?;
@@ -86,7 +86,7 @@ impl Studio {
                     && same
                 {
                     document.file = Some(file.clone());
-                    // What was changed meanwhile is not in the file: the journal goes on.
+                    // Changes made during saving are not in the file, so the journal is kept.
                     if document.draft.revision() == revision {
                         document.draft.mark_saved();
                         document.origin = Origin::Project(file);
@@ -98,8 +98,7 @@ impl Studio {
         }))
     }
 
-    /// Whether a project with files on servers that the user has not agreed to is shown only after a question
-    /// ([`Event::ProjectAsks`]). The command line says it instead.
+    /// With `on`, a project with files on servers without the user's consent is not opened but gives [`Event::ProjectAsks`].
     pub fn set_asks_for_servers(&mut self, on: bool) {
         self.asks_for_servers = on;
     }
@@ -144,13 +143,13 @@ impl Studio {
                 document.view = restored.view;
                 document.file = restored.project;
                 studio.show(Document::Draft(Box::new(document)));
-                // Kept anew before the old journal goes, so that no moment is without one.
+                // The new journal is written before the old one is deleted.
                 if let Some(Document::Draft(document)) = &mut studio.document
                     && document.autosave.is_some()
                 {
                     let (recipe, before) = (document.recipe.clone(), document.as_project());
                     document.note(Change::Recipe(recipe), Some(before));
-                    // A journal in another folder is a file of the user: it stays.
+                    // A journal outside of the autosave folder belongs to the user and is kept.
                     if whole && let Ok(journal) = own_journal(studio.autosave_folder.as_deref(), &path) {
                         document.autosave.iter().for_each(|autosave| autosave.supersede(journal.clone()));
                     }
@@ -200,7 +199,7 @@ impl Studio {
     }
 }
 
-/// The servers that hold files of a dataset, those with the most files first.
+/// Servers with files of a dataset, by descending number of files.
 fn servers_of(dataset: &Dataset) -> Vec<Server> {
     fn count(tortilla: &Tortilla, found: &mut HashMap<String, u64>) {
         let mut last: Option<(&str, String)> = None;
@@ -209,7 +208,7 @@ fn servers_of(dataset: &Dataset) -> Vec<Server> {
                 Payload::Folder(children) => count(children, found),
                 Payload::Asset { path, .. } => {
                     let Some(address) = path.remote_file().and_then(Path::to_str) else { continue };
-                    // Neighbours are mostly of one server: the text up to the path is read once.
+                    // Neighbours usually share a server, so the prefix is compared first.
                     let end = address.match_indices('/').nth(2).map_or(address.len(), |(at, _)| at);
                     let start = &address[..end];
                     let host = match &last {
@@ -230,7 +229,7 @@ fn servers_of(dataset: &Dataset) -> Vec<Server> {
     servers
 }
 
-/// An error when saving would take away what another program, or another window, has written there.
+/// Fails with [`Kind::Changed`] when saving would overwrite another program's changes.
 fn may_replace(path: &Path, known: Option<&ProjectFile>, overwrite: Option<bool>) -> Result<()> {
     let own = known.filter(|file| file.path == path || is_same_file(&file.path, path));
     let now = FileMark::of(path);

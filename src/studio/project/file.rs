@@ -1,6 +1,5 @@
-//! The project file `.tacostudio`: one line of JSON (collection, fields, recipe, view), then the samples and the tray as tables in
-//! Parquet, so that a million samples open in little time. Sources are relative to the file's folder. Appears complete or not at
-//! all.
+//! The project file `.tacostudio`: one line of JSON (collection, fields, recipe, view), then samples and tray as Parquet tables,
+//! which makes a million samples fast to open. Source paths are relative to the file's folder. Written atomically.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::Path;
@@ -19,25 +18,25 @@ use crate::jobs::JobContext;
 use crate::model::{Collection, Dataset, FieldSpec, Stamp};
 use crate::table::TableHead;
 
-/// The format's version; files of a newer one are refused.
+/// Version of the format; newer files are refused.
 const VERSION: u32 = 1;
-/// How every project file begins.
+/// First bytes of every project file.
 const MAGIC: &[u8] = b"{\"tacostudio\":";
-/// Longer first lines are no project.
+/// Maximum length of the first line in bytes.
 const HEAD_MAX: u64 = 64 << 20;
 
-/// What a project keeps.
+/// Contents of a project.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Project {
     /// Dataset and tray.
     pub content: Content,
-    /// Extension calls to run again.
+    /// Stored extension calls.
     pub recipe: Vec<ExtensionCall>,
-    /// What the window wants to find again; null for nothing.
+    /// Window state; null for none.
     pub view: Json,
 }
 
-/// The first line.
+/// First line of the file.
 #[derive(serde::Serialize, serde::Deserialize)]
 struct Head {
     tacostudio: u32,
@@ -46,18 +45,18 @@ struct Head {
     recipe: Vec<ExtensionCall>,
     #[serde(default)]
     view: Json,
-    /// The fields of each kind of tortilla.
+    /// Distinct schemas of tortillas.
     schemas: Vec<Vec<FieldSpec>>,
-    /// Number of roots, and the number of their fields' list.
+    /// Number of roots, and the index of their schema.
     roots: u32,
     root_schema: u32,
     tables: Vec<Part>,
-    /// The versions of containers in which ranges were found; older projects have none.
+    /// Versions of the containers that ranges refer to; absent in older projects.
     #[serde(default)]
     stamps: Vec<Arc<Stamp>>,
 }
 
-/// A table behind the first line.
+/// A table after the first line.
 #[derive(serde::Serialize, serde::Deserialize)]
 struct Part {
     name: String,
@@ -65,22 +64,22 @@ struct Part {
     crc32: u32,
 }
 
-/// True for a file that begins as projects do.
+/// True for a file with the signature of a project.
 pub fn is_project(path: &Path) -> bool {
     let mut head = vec![0; MAGIC.len()];
     crate::files::open(path).and_then(|mut file| file.read_exact(&mut head)).is_ok() && head == MAGIC
 }
 
-/// Writes a project. What stood under the name stays until the new file is complete.
+/// Writes a project. An existing file is replaced once the new one is complete.
 ///
 /// # Errors
-/// When a source has no path that can be written, or the file can't be written.
+/// [`crate::error::Kind::Usage`] when a source's path is not Unicode, [`crate::error::Kind::Io`] when the file can't be written;
+/// cancellation.
 pub fn save_project(path: &Path, project: &Project, ctx: &JobContext) -> Result<()> {
     save_project_if(path, project, &|| Ok(()), ctx).map(drop)
 }
 
-/// [`save_project`] if what stands under the name may be replaced, which is asked at the beginning and again at the end. Gives the
-/// mark of the new file.
+/// As [`save_project`], if `may` allows it both before writing and before replacing. Returns the mark of the new file.
 pub(super) fn save_project_if(
     path: &Path,
     project: &Project,
@@ -89,7 +88,7 @@ pub(super) fn save_project_if(
 ) -> Result<Option<FileMark>> {
     may()?;
     ctx.stage(tr!("Saving the project"), None);
-    // Before it is there nobody can tell what lies beside it.
+    // The folder must exist to be canonicalized.
     if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
         std::fs::create_dir_all(folder).io_at("make the folder for the project", folder)?;
     }
@@ -121,17 +120,21 @@ pub(super) fn save_project_if(
     may()?;
     let own = file.metadata().ok().and_then(|meta| FileMark::of_meta(&meta));
     partial.finish()?;
-    // Some servers set the time when the file is closed; but another file may have the name already.
+    // Some file servers set the modification time on close, and another file may already have taken the name.
     let now = FileMark::of(path);
     Ok(now.filter(|now| own.as_ref().is_none_or(|own| now.is_file_of(own))).or(own))
 }
 
-/// Reads a project. Sources are not looked at: they may have moved.
+/// Reads a project. Sources are not checked: they may have moved.
+///
+/// # Errors
+/// [`crate::error::Kind::Io`]; [`crate::error::Kind::Format`] or [`crate::error::Kind::Unsupported`] for a damaged or newer file;
+/// cancellation.
 pub fn open_project(path: &Path, ctx: &JobContext) -> Result<Project> {
     open_project_of(path, &Base::of(path), ctx)
 }
 
-/// Reads a project whose sources are relative to another folder than its own.
+/// Reads a project whose source paths are relative to another folder.
 pub(super) fn open_project_of(path: &Path, base: &Base, ctx: &JobContext) -> Result<Project> {
     ctx.stage(tr!("Opening the project"), None);
     let damaged = |what: &str| Error::format(format!("the project is damaged: {what}")).at_path(path);
@@ -156,7 +159,7 @@ pub(super) fn open_project_of(path: &Path, base: &Base, ctx: &JobContext) -> Res
     for part in &head.tables {
         ctx.check()?;
         left = left.checked_sub(part.bytes).ok_or_else(|| damaged("it is shorter than it says"))?;
-        // The footer first: what is no table is not read whole for its checksum.
+        // Read the footer first, so that a file that is not Parquet is not read whole for its checksum.
         let head = TableHead::read(file.parquet(at, part.bytes)?);
         if head.is_ok() && checksum(&file, at, part.bytes, ctx)? != part.crc32 {
             return Err(damaged(&format!("the checksum of {} is wrong", part.name)));
@@ -210,7 +213,7 @@ mod tests {
             FieldSpec::new("histogram", list),
             FieldSpec::new("price", money.data_type().clone()),
             FieldSpec::new("count", DataType::UInt64),
-            // A value that does not fit its field: a draft may hold it.
+            // A value that does not fit its field's type, which a draft allows.
             FieldSpec::new("odd", DataType::Int8),
         ];
         let values = vec![
@@ -267,7 +270,7 @@ mod tests {
         let empty = Project::default();
         save_project(&path, &empty, &ctx).expect("saves over it");
         assert_eq!(open_project(&path, &ctx).expect("opens"), empty);
-        // Moved together with what is below it, it finds that again; what lay beside it is looked for beside it.
+        // After moving project and folder together, sources below are found; sources beside it are searched for beside it.
         save_project(&path, &project, &ctx).expect("saves");
         let moved = crate::files::canonical(folder.path()).expect("is there").join("q/r");
         std::fs::create_dir_all(&moved).expect("makes a folder");
@@ -293,7 +296,7 @@ mod tests {
             let mut broken = whole.clone();
             broken[at] ^= 0x55;
             std::fs::write(&path, &broken).expect("writes");
-            // A letter of a title may change unseen; a table may not.
+            // The first line has no checksum; tables have.
             let _ = open_project(&path, &ctx);
         }
         let newer = String::from_utf8_lossy(&whole).replacen("\"tacostudio\":1", "\"tacostudio\":9", 1);
@@ -333,7 +336,7 @@ mod tests {
             let source = opened.content.dataset.root.samples.iter().find_map(first_source).expect("has one");
             assert!(source.starts_with(&real), "{}: {}", path.display(), source.display());
         }
-        // A source named through the linked folder lies beside the project all the same.
+        // A source named through the linked folder is still relative.
         let base = Base::of(&linked.join("x.tacostudio"));
         assert_eq!(base.written(&linked.join("in/x.tif")).expect("writes"), "in/x.tif");
     }

@@ -1,13 +1,13 @@
-//! Versions of project files: a file that another program replaced since it was read is recognized.
+//! Versions of project files, by which a replacement by another program since the last read is detected.
 
 use std::path::{Path, PathBuf};
 
-/// Identifies the version of a file that was read or written.
+/// Identifies a version of a file.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub(in crate::studio) struct FileMark {
     bytes: u64,
     modified: std::time::SystemTime,
-    /// Its number in its file system, where the system has inode numbers: a replaced file gets a new one.
+    /// Inode number, where the system has one: a replaced file gets a new one.
     number: Option<u64>,
 }
 
@@ -17,7 +17,7 @@ impl FileMark {
         Self::of_meta(&std::fs::metadata(path).ok()?)
     }
 
-    /// True when both are of one file, whenever it was changed.
+    /// True when inode and size are equal; modification times are ignored.
     pub fn is_file_of(&self, other: &Self) -> bool {
         self.number == other.number && self.bytes == other.bytes
     }

@@ -1,5 +1,5 @@
-//! The journal of a draft: a line for each edit, brought to the disk one by one, on top of a project file as base. What a killed
-//! process was doing is found again from it, with the last edit missing at most. A line that was cut short is no line.
+//! The journal of a draft: one line per edit, synced to disk individually, on top of a project file as base. After a crash at most
+//! the last edit is lost; an incomplete line is ignored.
 
 use std::fs::{File, OpenOptions};
 use std::io::{BufRead, BufReader, Read, Write};
@@ -18,16 +18,16 @@ use crate::folders::{make_file_private, make_private, open_private};
 use crate::jobs::JobContext;
 use crate::model::{Collection, Dataset};
 
-/// Ending of journals.
+/// File extension of journals.
 pub(super) const ENDING: &str = "journal";
-/// Larger journals are made short by writing the draft as it is.
+/// Journals above this size in bytes are compacted by writing the draft as a new base.
 pub(super) const BYTES_MAX: u64 = 8 << 20;
-/// Bytes of one line: an edit of a whole column of millions of rows.
+/// Maximum bytes of a line: an edit of a column of millions of rows.
 const LINE_MAX: u64 = 256 << 20;
-/// Draft histories of a journal that is read are not cut.
+/// History limit while replaying a journal: none.
 const BUDGET: u64 = u64::MAX;
 
-/// The first line.
+/// First line of a journal.
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Head {
@@ -37,11 +37,11 @@ pub(super) struct Head {
     /// The mark of that file at that time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     mark: Option<FileMark>,
-    /// The project file beside the journal that the edits begin with; none for an empty draft.
+    /// Base file beside the journal; `None` for an empty draft.
     pub base: Option<String>,
-    /// The folder that sources in the base are relative to.
+    /// Folder to which source paths in the base are relative.
     folder: PathBuf,
-    /// The id in the base, where the studio knew it.
+    /// Collection id in the base, where known.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub id: String,
     /// Steps of the history that the base includes.
@@ -54,46 +54,46 @@ fn is_zero(number: &usize) -> bool {
     *number == 0
 }
 
-/// One line.
+/// One line of a journal.
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Entry {
     /// An edit.
     Do(Edit),
-    /// The last edit is taken back.
+    /// Undo of the last edit.
     Undo,
-    /// The last edit taken back is done again.
+    /// Redo of the last undone edit.
     Redo,
-    /// Other extension calls to keep.
+    /// New stored extension calls.
     Recipe(Vec<ExtensionCall>),
 }
 
-/// A draft that was not saved.
+/// An unsaved draft that can be restored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Recoverable {
     /// The journal, for [`crate::studio::Command::Restore`].
     pub journal: PathBuf,
-    /// The project that the draft belongs to, if it has one.
+    /// Project file of the draft, if any.
     pub project: Option<PathBuf>,
-    /// When it was changed last.
+    /// Time of the last change.
     pub changed: Option<SystemTime>,
-    /// The id of its collection; empty where it has none yet.
+    /// Id of its collection; may be empty.
     pub id: String,
-    /// Steps of its history: edits that were taken back do not count.
+    /// Number of history steps, without undone edits.
     pub steps: usize,
 }
 
-/// What a draft begins with.
+/// Base of a new journal.
 pub(super) enum Start<'a> {
-    /// Nothing.
+    /// Empty draft.
     Empty,
-    /// A project file as it is on the disk now.
+    /// Project file on disk.
     File(&'a Path),
-    /// A draft that is no file.
+    /// Draft in memory.
     Draft(&'a Project),
 }
 
-/// An open journal. While it is open no other process takes it for lost.
+/// An open journal. Its lock marks it as in use for other processes.
 pub(super) struct Journal {
     path: PathBuf,
     file: File,
@@ -104,19 +104,19 @@ pub(super) struct Journal {
     _lock: File,
 }
 
-/// The state of a draft after its entries, without the draft itself.
+/// Summary of a draft after the entries so far, without the draft itself.
 #[derive(Default)]
 pub(super) struct Followed {
     pub id: String,
     pub steps: usize,
     pub entries: usize,
-    /// For each step done the id before it where it changed the id; for each step taken back the id after it.
+    /// Per applied step, the id before it if it changed the id; per undone step, the id after it.
     done: Vec<Option<String>>,
     undone: Vec<Option<String>>,
 }
 
 impl Followed {
-    /// The state that `head` gives, before any entry.
+    /// Initial state from `head`.
     pub fn of(head: &Head) -> Self {
         Self { id: head.id.clone(), steps: head.steps, ..Self::default() }
     }
@@ -146,7 +146,7 @@ impl Followed {
     }
 }
 
-/// The id that an edit gives the collection, if it gives one.
+/// The collection id that an edit sets, if it does.
 fn id_of(edit: &Edit) -> Option<&str> {
     match edit {
         Edit::SetCollection { key, value } if key == "id" => Some(value.as_ref().and_then(Json::as_str).unwrap_or_default()),
@@ -165,7 +165,7 @@ fn base_name(journal: &Path, generation: u32) -> String {
     format!("{stem}-{generation}.tacostudio")
 }
 
-/// The lock of a journal; none while another process has it.
+/// Locks a journal; `None` while another process holds it.
 pub(super) fn lock(journal: &Path) -> Result<Option<File>> {
     let path = lock_of(journal);
     let mut options = OpenOptions::new();
@@ -174,15 +174,15 @@ pub(super) fn lock(journal: &Path) -> Result<Option<File>> {
     match file.try_lock() {
         Ok(()) => Ok(Some(file)),
         Err(std::fs::TryLockError::WouldBlock) => Ok(None),
-        // File systems without locks: no other process is expected.
+        // On file systems without locks, assume no other process.
         Err(std::fs::TryLockError::Error(_)) => Ok(Some(file)),
     }
 }
 
 impl Journal {
-    /// Begins a journal in `folder`.
+    /// Creates a journal in `folder`.
     pub fn begin(folder: &Path, project: Option<ProjectFile>, start: &Start<'_>, ctx: &JobContext) -> Result<Self> {
-        // Unsaved drafts are readable by their owner alone.
+        // Unsaved drafts are readable by the owner only.
         make_private(folder).io_at("make the folder for autosave", folder)?;
         let time = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
         let mut number = time.as_millis();
@@ -203,9 +203,9 @@ impl Journal {
         match start {
             Start::Empty => {}
             Start::File(file) => {
-                // A second name for a link would be a link that leads nowhere from here.
+                // A hard link to a symbolic link would not resolve from here.
                 let file = &*real_path(file);
-                // The name may soon stand for another file; a second name for this one costs nothing.
+                // The file may be replaced; a hard link keeps this version at no cost.
                 if std::fs::hard_link(file, &base).is_err() {
                     std::fs::copy(file, &base).io_at("copy the project for autosave", file)?;
                     hide(&base)?;
@@ -225,12 +225,15 @@ impl Journal {
         Ok(Self { path, file, head, bytes, generation: 0, followed, _lock: lock })
     }
 
-    /// Its path.
+    /// Path of the journal.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Adds a line and brings it to the disk. `false` when the entry can't be a line: then [`Journal::compact`] has to follow.
+    /// Appends a line and syncs it. Returns false when the entry can't be serialized; then call [`Journal::compact`].
+    ///
+    /// # Errors
+    /// [`crate::error::Kind::Io`].
     pub fn add(&mut self, entry: &Entry) -> Result<bool> {
         self.tell(entry);
         let Ok(text) = serde_json::to_string(entry) else { return Ok(false) };
@@ -240,33 +243,36 @@ impl Journal {
         Ok(true)
     }
 
-    /// Counts an entry that comes with the next base.
+    /// Records an entry that the next base will include.
     pub fn tell(&mut self, entry: &Entry) {
         self.followed.follow(entry);
     }
 
-    /// True when the last step done can be taken back by a line that says so.
+    /// True when the last step can be undone by an [`Entry::Undo`].
     pub fn has_undo(&self) -> bool {
         !self.followed.done.is_empty()
     }
 
-    /// True when the last step taken back can be done again by a line that says so.
+    /// True when the last undone step can be redone by an [`Entry::Redo`].
     pub fn has_redo(&self) -> bool {
         !self.followed.undone.is_empty()
     }
 
-    /// Lines that take back or do again can't go beyond this moment.
+    /// Steps up to now can't be undone or redone by line.
     pub fn draw_line(&mut self) {
         self.followed.done.clear();
         self.followed.undone.clear();
     }
 
-    /// It has grown so long that a new base is better.
+    /// True when the journal should be compacted.
     pub fn is_long(&self) -> bool {
         self.bytes > BYTES_MAX
     }
 
-    /// Begins again with the draft as it is now.
+    /// Writes the current draft as the new base and empties the journal.
+    ///
+    /// # Errors
+    /// As [`save_project`].
     pub fn compact(&mut self, now: &Project, ctx: &JobContext) -> Result<()> {
         let folder = self.path.parent().unwrap_or(Path::new(".")).to_owned();
         self.generation += 1;
@@ -285,7 +291,7 @@ impl Journal {
     }
 }
 
-/// Writes a journal with nothing but its head, in the place of an older one.
+/// Writes a journal with only its head, replacing an older one.
 fn begin_file(path: &Path, head: &Head) -> Result<(File, u64)> {
     let mut line = serde_json::to_vec(head).map_err(|error| Error::internal("the journal can't be written").because(error))?;
     line.push(b'\n');
@@ -299,8 +305,7 @@ fn begin_file(path: &Path, head: &Head) -> Result<(File, u64)> {
     Ok((file, line.len() as u64))
 }
 
-/// The journal that `path` means: a file of autosave's `folder`, named by its path or by its name alone. Nothing else is ever removed
-/// as one, whoever asks for it.
+/// The journal at `path`, a path or bare name of a file in the autosave folder. Only such files are ever deleted as journals.
 ///
 /// # Errors
 /// [`crate::error::Kind::Usage`] for every other path.
@@ -321,17 +326,17 @@ pub(super) fn own_journal(folder: Option<&Path>, path: &Path) -> Result<PathBuf>
     if numbered && here && plain { Ok(journal) } else { Err(refused()) }
 }
 
-/// Makes a base file readable by its owner alone.
+/// Makes a base file readable by the owner only.
 fn hide(base: &Path) -> Result<()> {
     File::open(base).and_then(|file| make_file_private(&file)).io_at("write the journal", base)
 }
 
-/// Removes a file. A single failure may pass, as that of a scanner that holds it open.
+/// Removes a file, retrying once: a virus scanner may hold it open briefly.
 pub(super) fn remove(path: impl AsRef<Path>) {
     let _ = std::fs::remove_file(&path).or_else(|_| std::fs::remove_file(&path));
 }
 
-/// Removes a journal and what belongs to it.
+/// Deletes a journal, its base and its lock.
 pub(super) fn forget(path: &Path) {
     let head = read_head(path).ok();
     remove(path);
@@ -359,12 +364,12 @@ pub(super) fn read_head(path: &Path) -> Result<(Head, BufReader<File>)> {
     Ok((head, reader))
 }
 
-/// The entries up to the first line that is not whole.
+/// The entries up to the first incomplete line.
 pub(super) fn entries(mut reader: BufReader<File>) -> impl Iterator<Item = Entry> {
     let next = move || {
         let mut line = Vec::new();
         (&mut reader).take(LINE_MAX).read_until(b'\n', &mut line).ok()?;
-        // The last line may lack its end; of one that is cut the checksum is wrong.
+        // The last line may lack its newline; a truncated line has a wrong checksum.
         (!line.is_empty()).then(|| line.strip_suffix(b"\n").map(<[u8]>::to_vec).unwrap_or(line))
     };
     let whole = |line: Vec<u8>| {
@@ -382,11 +387,15 @@ pub(super) struct Restored {
     pub recipe: Vec<ExtensionCall>,
     pub view: Json,
     pub project: Option<ProjectFile>,
-    /// Why the last entries could not be followed.
+    /// Why the remaining entries could not be applied.
     pub trouble: Option<String>,
 }
 
-/// Follows a journal. The history is there again as far as the journal goes back.
+/// Replays a journal. The undo history goes back to the journal's base.
+///
+/// # Errors
+/// [`crate::error::Kind::Io`] or [`crate::error::Kind::Format`] for an unreadable head or base; cancellation. An entry that fails
+/// ends the replay and is reported in `trouble`.
 pub(super) fn restore(path: &Path, ctx: &JobContext) -> Result<Restored> {
     let (head, reader) = read_head(path)?;
     let project = match &head.base {
@@ -465,7 +474,7 @@ mod tests {
         let whole = std::fs::read(&path).expect("reads");
         for cut in ends[0].0 as usize..=whole.len() {
             std::fs::write(&path, &whole[..cut]).expect("writes");
-            // The line end may be missing: the line is whole without it.
+            // Without its newline, the line is still complete.
             let expected = ends.iter().rev().find(|end| end.0 <= cut as u64 + 1).expect("there is one");
             assert_eq!(restored(&path), (expected.1.clone(), expected.2), "cut at {cut}");
         }
@@ -484,7 +493,7 @@ mod tests {
         let auto = folder.path().join("auto");
         let mut journal =
             Journal::begin(&auto, Some(ProjectFile { path: file.clone(), mark: None }), &Start::File(&file), &ctx).expect("begins");
-        // What stands under the name later is another draft.
+        // The file is replaced later by another draft.
         save_project(&file, &Project::default(), &ctx).expect("saves");
         for text in ["one", "two", "three"] {
             let Entry::Do(edit) = title(text) else { panic!("is an edit") };
@@ -503,7 +512,7 @@ mod tests {
         assert_eq!(files, 3, "journal, base and lock");
     }
 
-    /// The head is anybody's: a journal is found among others, and the list of them must not end with it.
+    /// The head is untrusted: an extreme value must not break the list of journals.
     #[test]
     fn a_head_with_the_greatest_number_of_steps_is_listed() {
         let folder = tempfile::tempdir().expect("has a temporary folder");

@@ -1,4 +1,4 @@
-//! Drafts of processes that were stopped: listed at the next start. Files that no journal needs any more are removed.
+//! Recovery at the next start: lists unsaved drafts of stopped processes, and removes files that no journal needs.
 
 use std::path::Path;
 
@@ -8,18 +8,18 @@ use super::journal::{ENDING, Followed, Recoverable, entries, lock, lock_of, read
 fn sweep(folder: &Path) {
     let names = std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.file_name());
     for name in names.map(|name| name.to_string_lossy().into_owned()) {
-        // `draft-1.lock`, `draft-1-2.tacostudio`, `.draft-1.journal.aB3dE6.partial`: all of them are of draft 1.
+        // `draft-1.lock`, `draft-1-2.tacostudio`, `.draft-1.journal.aB3dE6.partial` all belong to draft 1.
         let Some(rest) = name.trim_start_matches('.').strip_prefix("draft-") else { continue };
         let number: String = rest.chars().take_while(char::is_ascii_digit).collect();
         let journal = folder.join(format!("draft-{number}.{ENDING}"));
         if name == format!("draft-{number}.{ENDING}") {
             continue;
         }
-        // Whoever writes the journal has it locked, and may be about to name the base.
+        // A running writer holds the lock and may be about to refer to the base.
         let Ok(Some(_lock)) = lock(&journal) else { continue };
         let used = match (journal.exists(), read_head(&journal)) {
             (false, _) => false,
-            // What can't be read now may be read at another time.
+            // An unreadable journal may be readable later.
             (true, Err(_)) => true,
             (true, Ok((head, _))) => name.ends_with(".lock") || head.base.as_ref() == Some(&name),
         };
@@ -32,7 +32,7 @@ fn sweep(folder: &Path) {
     }
 }
 
-/// Drafts in the folder of autosave that no process has open, newest first.
+/// Unsaved drafts in the autosave folder that no process has open, newest first.
 pub fn recoverable(folder: &Path) -> Vec<Recoverable> {
     let Ok(found) = std::fs::read_dir(folder) else { return Vec::new() };
     sweep(folder);
@@ -43,7 +43,7 @@ pub fn recoverable(folder: &Path) -> Vec<Recoverable> {
         let changed = std::fs::metadata(&journal).and_then(|meta| meta.modified()).ok();
         let mut followed = Followed::of(&head);
         entries(reader).for_each(|entry| followed.follow(&entry));
-        // Nothing was changed: nothing is lost.
+        // Without changes nothing would be lost.
         if followed.entries > 0 || head.steps > 0 || head.project.is_none() {
             drafts.push(Recoverable { journal, project: head.project, changed, id: followed.id, steps: followed.steps });
         }

@@ -7,12 +7,12 @@ use crate::files;
 use crate::model::is_remote;
 use crate::remote::admit;
 
-/// The folder of a project file. Paths below it or beside it are saved relative to it, others absolute.
+/// The folder of a project file. Source paths in or beside it are stored relative to it, others as absolute.
 pub(super) struct Base {
     folder: PathBuf,
-    /// The same folder as it was named, behind links.
+    /// The folder as named, before resolving links.
     named: Option<PathBuf>,
-    /// The folder's path has no links, so that `..` means what it says.
+    /// True if the folder's path has no links, so that `..` is unambiguous.
     plain: bool,
 }
 
@@ -27,7 +27,7 @@ impl Base {
         Self { named: named.map(Path::to_owned), folder, plain }
     }
 
-    /// The folder itself.
+    /// Canonical path of the folder.
     pub fn folder(&self) -> &Path {
         &self.folder
     }
@@ -37,10 +37,10 @@ impl Base {
         let text = |path: &Path| path.to_str().map(str::to_owned);
         let wrong = || Error::usage("the path of a source is not Unicode, so it can't be saved").at_path(path);
         if is_remote(path) {
-            // Projects are shared: credentials are left out and asked for again.
+            // Projects are shared, so credentials are removed.
             return text(path).map(|text| admit(&text)).ok_or_else(wrong);
         }
-        // What is relative is so to the folder that the program runs in, which is another one the next time.
+        // Relative paths refer to the working directory, which may differ next time.
         let path = &*std::path::absolute(path).io_at("find the folder of the source", path)?;
         let below = |folder: &PathBuf| path.strip_prefix(folder).ok();
         if let Some(below) = below(&self.folder).or_else(|| self.named.as_ref().and_then(below))

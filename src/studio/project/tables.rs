@@ -1,5 +1,5 @@
-//! Samples and tray as tables, and back: one row for each sample in tree order, and for each list of fields one table of values.
-//! Every value comes back as it was, also one that does not fit the type of its field.
+//! Samples and tray as tables, and back: one row per sample in tree order, and one table of values per distinct schema. Every value
+//! survives the round trip, even one that does not fit its field's type.
 
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
@@ -18,11 +18,11 @@ use crate::jobs::{JobContext, try_map};
 use crate::model::{AssetPath, FieldSpec, Payload, Sample, Schema, Stamp, Tortilla, Value};
 use crate::table::{LevelTable, ParquetOptions, array_of, value_at, write_parquet};
 
-/// FOLDERs in FOLDERs; far deeper than any dataset may be.
+/// Maximum nesting of FOLDERs, far above that of a valid dataset.
 const DEEPEST: usize = 64;
-/// Repeated texts are stored once, up to this many distinct ones.
+/// Maximum number of distinct strings that are shared between rows.
 const SHARED_MAX: usize = 4096;
-/// Columns whose values did not all fit their type are JSON, under a name with this in front.
+/// Prefix of columns stored as JSON because not all values fit their type.
 const JSON_MARK: &str = "json:";
 
 const FILE: u8 = 0;
@@ -31,22 +31,22 @@ const VSI: u8 = 2;
 const BYTES: u8 = 3;
 const FOLDER: u8 = 4;
 
-/// The tables of a project; written ones as bytes, read ones decoded.
+/// Tables of a project: as bytes when writing, decoded when reading.
 pub(super) struct Tables<T> {
     pub schemas: Vec<Schema>,
     pub root_schema: u32,
     pub parts: Vec<(String, T)>,
-    /// The versions of containers that rows name by their number.
+    /// Container versions that rows refer to by index.
     pub stamps: Vec<Arc<Stamp>>,
 }
 
-/// All samples in tree order, with the lists of fields met on the way.
+/// All samples in tree order, and the distinct schemas.
 struct Flat<'a> {
     samples: Vec<&'a Sample>,
-    /// For a FOLDER the list of its children's fields.
+    /// For a FOLDER, the index of its children's schema.
     below: Vec<u32>,
     schemas: Vec<Schema>,
-    /// Rows of each list of fields.
+    /// Rows per schema.
     of_schema: Vec<Vec<&'a Sample>>,
 }
 
@@ -110,7 +110,7 @@ fn batch(columns: Vec<(&str, ArrayRef)>) -> Result<RecordBatch> {
         .map_err(|error| Error::internal("the project's tables do not fit").because(error))
 }
 
-/// Versions of containers, each once.
+/// Distinct container versions.
 #[derive(Default)]
 struct Stamps {
     all: Vec<Arc<Stamp>>,
@@ -152,7 +152,7 @@ fn samples_table(flat: &Flat<'_>, base: &Base, stamps: &mut Stamps) -> Result<Re
                     _ => base.written(container)?,
                 };
                 last = Some((container.clone(), text.clone()));
-                // The range's own length, where it is not that of the sample, can't be told apart in one column.
+                // A range length that differs from the sample's size is stored separately.
                 let data = (length != size).then(|| length.to_le_bytes().to_vec());
                 (RANGE, Some(text), Some(*offset), Some(*size), data, 0)
             }
@@ -182,7 +182,7 @@ fn samples_table(flat: &Flat<'_>, base: &Base, stamps: &mut Stamps) -> Result<Re
 
 fn values_table(schema: &Schema, rows: &[&Sample]) -> Result<RecordBatch> {
     let column = |(index, field): (usize, &FieldSpec)| -> Result<(String, ArrayRef)> {
-        // Names may repeat or clash with the marker; numbers do not.
+        // Columns are named by number: field names may repeat or clash with the prefix.
         let name = index.to_string();
         if let Ok(array) = array_of(field, rows.iter().map(|row| row.value(index)))
             && rows.iter().enumerate().all(|(row, sample)| comes_back(&array, row, sample.value(index)))
@@ -201,7 +201,7 @@ fn values_table(schema: &Schema, rows: &[&Sample]) -> Result<RecordBatch> {
     batch(columns.iter().map(|(name, array)| (name.as_str(), array.clone())).collect())
 }
 
-/// The array gives the value back as it is. Parquet widens seconds and days in milliseconds, so those go another way.
+/// True when the array returns the value unchanged. Parquet widens seconds and days to milliseconds, so those are stored as JSON.
 fn comes_back(array: &ArrayRef, row: usize, value: &Value) -> bool {
     let widened = matches!(array.data_type(), DataType::Date64 | DataType::Time32(arrow::datatypes::TimeUnit::Second))
         || matches!(array.data_type(), DataType::Timestamp(arrow::datatypes::TimeUnit::Second, _));
@@ -218,7 +218,7 @@ fn tray_table(tray: &[Unplaced], base: &Base) -> Result<RecordBatch> {
     batch(vec![("path", Arc::new(StringArray::from(paths))), ("size", Arc::new(UInt64Array::from(sizes)))])
 }
 
-/// The root and the tray.
+/// Reads the root and the tray.
 pub(super) fn read(tables: &Tables<LevelTable>, roots: u32, base: &Base, ctx: &JobContext) -> Result<(Tortilla, Vec<Unplaced>)> {
     let part = |name: &str| tables.parts.iter().find(|part| part.0 == name).map(|part| &part.1);
     let samples = part("samples").ok_or_else(|| damaged("it has no samples"))?;
@@ -277,7 +277,7 @@ struct Columns {
     bytes: ArrayRef,
     children: ArrayRef,
     fields: ArrayRef,
-    /// Older projects have none.
+    /// Absent in older projects.
     stamps: Option<ArrayRef>,
 }
 
@@ -393,7 +393,7 @@ impl Reading<'_> {
     }
 }
 
-/// The values of all rows of one list of fields.
+/// Values of all rows of one schema.
 fn rows_of(table: &LevelTable, schema: &Schema) -> Result<Vec<Arc<[Value]>>> {
     let mut columns = Vec::with_capacity(schema.len());
     for (index, field) in schema.iter().enumerate() {
@@ -420,7 +420,7 @@ fn cast(array: ArrayRef, field: &FieldSpec) -> Result<ArrayRef> {
         .map_err(|error| damaged(&format!("{} is of another type", field.name)).because(error))
 }
 
-/// The values of a column; texts that come again are held once.
+/// Values of a column; repeated strings are shared.
 fn values_of(array: &ArrayRef) -> Vec<Value> {
     let mut known: HashMap<String, Arc<str>> = HashMap::new();
     let shared = |value: Value| match value {
