@@ -19,6 +19,7 @@
 //! | [`table`] | Parquet bytes ⇄ level tables, values ⇄ columns |
 //! | [`remote`] | bytes of other machines: addresses, credentials, requests, the disk cache |
 //! | [`raster`] | everything that GDAL does |
+//! | [`footprint`] | where samples are and when: footprints in longitude and latitude, boxes, times |
 //! | [`container`] | on-disk formats: detect, read, plan, write |
 //! | [`validate`] | checks → reports of findings |
 //! | [`query`] | SQL over levels |
@@ -80,6 +81,7 @@ pub mod export;
 pub mod extensions;
 pub mod files;
 pub mod folders;
+pub mod footprint;
 pub mod gui;
 pub mod handles;
 pub mod jobs;

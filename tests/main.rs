@@ -33,6 +33,7 @@ mod limits;
 mod mutants;
 mod padding;
 mod parts;
+mod places;
 mod queries;
 mod reader;
 mod reference;

@@ -55,8 +55,11 @@ fn boxes_and_times_answer_as_they_should_at_every_level() {
                 };
                 let level = case["level"].to_string();
                 let arguments = |sql: &str| {
-                    let fixed = [format!("--{kind}={given}"), "--level".into(), level.clone(), "--sql".into(), sql.into()];
-                    fixed.to_vec()
+                    let mut fixed = vec![format!("--{kind}={given}"), "--level".into(), level.clone(), "--sql".into(), sql.into()];
+                    if kind == "bbox" {
+                        fixed.push("--by=centroid".into());
+                    }
+                    fixed
                 };
                 let found = ids(&workspace, dataset, &arguments("SELECT id FROM data"));
                 assert_eq!(sorted(found), sorted(correct.clone()), "{fixture}: {kind} {given} at level {level}");
@@ -171,7 +174,10 @@ fn an_index_answers_as_its_parts_do() {
                     text => text.as_str().expect("a range").to_owned(),
                 };
                 for index in &indexes {
-                    let arguments = [format!("--{kind}={given}"), "--level".into(), case["level"].to_string()];
+                    let mut arguments = vec![format!("--{kind}={given}"), "--level".into(), case["level"].to_string()];
+                    if kind == "bbox" {
+                        arguments.push("--by=centroid".into());
+                    }
                     let found = ids(&workspace, index, &arguments);
                     assert_eq!(
                         sorted(found),

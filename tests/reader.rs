@@ -69,7 +69,8 @@ fn ours(workspace: &Workspace, datasets: &[PathBuf], question: &Value, padded: b
         "load" => ids(&[]),
         "bbox" => {
             let numbers = question["bbox"].as_array().expect("numbers").iter().map(Value::to_string).collect::<Vec<_>>();
-            ids(&filter(format!("--bbox={}", numbers.join(","))))
+            let [bbox, level, at, sql, statement] = filter(format!("--bbox={}", numbers.join(",")));
+            ids(&[bbox, level, at, sql, statement, "--by=centroid".into()])
         }
         "datetime" => ids(&filter(format!("--datetime={}", question["range"].as_str().expect("a range")))),
         "sql" => {

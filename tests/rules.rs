@@ -122,6 +122,7 @@ fn every_rule_has_a_case() {
         .chain(crate::legacy::rules())
         .chain(crate::togs::rules())
         .chain(crate::consistency::rules())
+        .chain(crate::places::rules())
         .collect();
     let missing: Vec<_> = Rule::ALL.iter().filter(|rule| !shown.contains(rule)).map(|rule| rule.code()).collect();
     assert!(missing.is_empty(), "rules without a broken dataset in tests/rules/cases.rs: {missing:?}");

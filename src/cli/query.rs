@@ -9,7 +9,7 @@ use super::runner::run;
 use crate::container::{self, OpenOptions, is_same_file, write_document};
 use crate::error::{Error, Result};
 use crate::ops::{RowChoice, json_lines, lazy_tables, query_dataset};
-use crate::query::{self, Filter, Query, QueryResult};
+use crate::query::{self, BoxTest, Filter, Query, QueryResult};
 use crate::studio::JobKind;
 use crate::table::{ParquetOptions, write_parquet};
 
@@ -26,12 +26,33 @@ pub enum RowFormat {
     Parquet,
 }
 
+/// What a box is compared with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum BoxBy {
+    /// The footprint: istac:geometry in the system of istac:crs, else the corners of the raster, else the centroid.
+    Footprint,
+    /// The column that tacoreader compares, as it is stored: the first of istac:geometry, stac:centroid and istac:centroid.
+    Centroid,
+}
+
+impl BoxBy {
+    fn test(self) -> BoxTest {
+        match self {
+            BoxBy::Footprint => BoxTest::Footprint,
+            BoxBy::Centroid => BoxTest::Centroid,
+        }
+    }
+}
+
 /// Which rows: shared by `query` and all that writes a part of a dataset.
 #[derive(Debug, Default, clap::Args)]
 pub struct FilterArguments {
-    /// Rows that touch this box in degrees: west,south,east,north; west greater than east crosses the antimeridian.
+    /// Rows whose footprint touches this box in degrees: west,south,east,north; west greater than east crosses the antimeridian.
     #[arg(long, value_name = "W,S,E,N", allow_hyphen_values = true, value_parser = parse_box)]
     pub bbox: Option<[f64; 4]>,
+    /// What the box is compared with; footprints when absent.
+    #[arg(long, value_name = "WHAT", requires = "bbox")]
+    pub by: Option<BoxBy>,
     /// Rows of these days: 2021-01-01/2021-12-31, 2021-01-01/.., ../2021-12-31 or one day.
     #[arg(long, value_name = "FROM/TO")]
     pub datetime: Option<String>,
@@ -41,7 +62,7 @@ pub struct FilterArguments {
     /// The level that the filters look at; ancestors of its rows stay.
     #[arg(long, default_value_t = 0)]
     pub level: usize,
-    /// The column of WKB geometries.
+    /// The column of WKB geometries; stac:geotransform for the corners of rasters.
     #[arg(long, value_name = "NAME")]
     pub geometry_column: Option<String>,
     /// The column of times.
@@ -52,9 +73,10 @@ pub struct FilterArguments {
 impl FilterArguments {
     /// One step, or none when nothing was asked.
     pub fn filters(self) -> Vec<Filter> {
-        let Self { bbox, datetime, condition, level, geometry_column, time_column } = self;
+        let Self { bbox, by, datetime, condition, level, geometry_column, time_column } = self;
+        let by = by.map_or(BoxTest::Footprint, BoxBy::test);
         let asked = bbox.is_some() || datetime.is_some() || condition.is_some();
-        let filter = Filter { bbox, geometry_column, datetime, time_column, condition, level };
+        let filter = Filter { bbox, by, geometry_column, datetime, time_column, condition, level };
         if asked { vec![filter] } else { Vec::new() }
     }
 }

@@ -1,106 +1,129 @@
-//! Spatial and temporal extent computed from the samples' metadata (TACO 2.0, sections 5.5.2 and 7.1.1).
+//! Spatial and temporal extent computed from the samples' metadata (TACO 2.0, sections 5.5.2 and 7.1.1), and what is noted about
+//! where an extent comes from.
 
-use arrow::array::{AsArray, RecordBatch};
-use arrow::compute::cast;
-use arrow::datatypes::{DataType, Int64Type, TimeUnit};
+use arrow::array::RecordBatch;
 use serde_json::{Value as Json, json};
 
 use super::Assembly;
+use crate::error::Result;
+use crate::footprint::{BoxOfDegrees, Detail, boxes_of, enclosing_box, has_places, interval_of};
 use crate::jobs::JobContext;
-use crate::table::wkb_point;
+use crate::model::{Collection, EXTENT_ORIGIN, ExtentOrigin};
 
 /// Tolerance in degrees when a stated box is compared with positions; tools round boxes.
 const SLACK: f64 = 1e-9;
 
-/// [`extent_of_samples`], or the whole world with a null interval when no level has a centroid.
-pub fn extent_of(levels: &[&RecordBatch]) -> Json {
-    extent_of_samples(levels).unwrap_or_else(|| json!({ "spatial": [-180.0, -90.0, 180.0, 90.0], "temporal": null }))
+/// What is written where nothing is known, as the official tools do: readers need an object.
+fn unknown_extent() -> Json {
+    json!({ "spatial": [-180.0, -90.0, 180.0, 90.0], "temporal": null })
 }
 
-/// Extent from the first level that has a centroid column. `spatial`: the smallest `[west, south, east, north]` in degrees around
-/// all centroids, with west > east when it crosses the antimeridian. `temporal`: minimum and maximum of `time_middle`, else
-/// `time_start`, else `time_end`. `None` when no level has a centroid.
-pub fn extent_of_samples(levels: &[&RecordBatch]) -> Option<Json> {
-    for namespace in ["stac", "istac"] {
-        for batch in levels {
-            let Some(centroids) = batch.column_by_name(&format!("{namespace}:centroid")) else { continue };
-            let points = points(centroids);
-            if let Some(spatial) = bounding_box(&points) {
-                return Some(json!({ "spatial": spatial, "temporal": times(batch, namespace) }));
-            }
+/// Extent of the samples. `spatial`: the smallest `[west, south, east, north]` in degrees around the footprints of the first level
+/// that has places, with west > east when it crosses the antimeridian. `temporal`: least start to greatest end of the first level that
+/// has times, or null. `None` when no sample has a place.
+///
+/// # Errors
+/// When the job is cancelled.
+pub fn extent_of_samples(levels: &[&RecordBatch], ctx: &JobContext) -> Result<Option<Json>> {
+    let Some(spatial) = box_of_samples(levels, ctx)? else { return Ok(None) };
+    Ok(Some(json!({ "spatial": spatial, "temporal": times_of_samples(levels) })))
+}
+
+/// The smallest box around the footprints of the first level that has some.
+fn box_of_samples(levels: &[&RecordBatch], ctx: &JobContext) -> Result<Option<BoxOfDegrees>> {
+    for batch in levels.iter().filter(|batch| has_places(batch)) {
+        if let Some(found) = enclosing_box(boxes_of(batch, Detail::Exact, ctx)?.into_iter().flatten()) {
+            return Ok(Some(found));
         }
     }
-    None
+    Ok(None)
+}
+
+/// Least start and greatest end of the first level that has times, in ISO 8601; null without one.
+fn times_of_samples(levels: &[&RecordBatch]) -> Json {
+    for batch in levels {
+        let times = interval_of(batch);
+        // A sample without an end lasts for an instant.
+        let first = times.iter().flat_map(|[start, end]| [*start, *end]).flatten().min();
+        let last = times.iter().flat_map(|[start, end]| [*start, *end]).flatten().max();
+        if let (Some(first), Some(last)) = (first.and_then(iso), last.and_then(iso)) {
+            return json!([first, last]);
+        }
+    }
+    Json::Null
 }
 
 impl Assembly {
     /// Recomputes a spatial extent that misses some samples, with a warning. Every operation that rewrites a dataset calls this,
     /// so a wrong extent of the input is never copied.
-    pub fn correct_extent(&mut self, ctx: &JobContext) {
-        let wider = self.collection.get("extent").and_then(|extent| wider_spatial(extent, &self.batches()));
+    ///
+    /// # Errors
+    /// When the job is cancelled.
+    pub fn correct_extent(&mut self, ctx: &JobContext) -> Result<()> {
+        let wider = match self.collection.get("extent") {
+            Some(extent) => wider_spatial(extent, &self.batches(), ctx)?,
+            None => None,
+        };
         let extent = self.collection.fields.get_mut("extent").and_then(Json::as_object_mut);
         if let (Some(spatial), Some(extent)) = (wider, extent) {
             extent.insert("spatial".into(), spatial);
             ctx.warn(tr!("the extent missed some samples: it was recomputed from their locations"));
         }
+        Ok(())
     }
-}
 
-/// The spatial box to use instead of `extent`'s when some samples lie outside it; `None` when the stated box contains all
-/// samples, or no level has a centroid. The official writers lose the samples on one side of longitude 0.
-fn wider_spatial(extent: &Json, levels: &[&RecordBatch]) -> Option<Json> {
-    let stated: Vec<f64> = extent.get("spatial")?.as_array()?.iter().filter_map(Json::as_f64).collect();
-    let &[west, south, east, north] = stated.as_slice() else { return None };
-    let inside = |&(x, y): &(f64, f64)| {
-        let across = west > east;
-        let (after, before) = (x >= west - SLACK, x <= east + SLACK);
-        (if across { after || before } else { after && before }) && (south - SLACK..=north + SLACK).contains(&y)
-    };
-    for namespace in ["stac", "istac"] {
-        let columns = levels.iter().filter_map(|batch| batch.column_by_name(&format!("{namespace}:centroid")));
-        if let Some(points) = columns.map(points).find(|points| !points.is_empty()) {
-            return if points.iter().all(inside) { None } else { bounding_box(&points).map(|spatial| json!(spatial)) };
+    /// Computes the extent of a draft that is about to be written where nobody stated one: it may have got places since it was
+    /// computed. One that somebody stated is kept, and only grows where it misses samples. Notes where the extent comes from.
+    ///
+    /// # Errors
+    /// When the job is cancelled.
+    pub fn settle_extent(&mut self, ctx: &JobContext) -> Result<()> {
+        if ExtentOrigin::of(&self.collection) == Some(ExtentOrigin::Stated) {
+            self.collection.set(EXTENT_ORIGIN, Some(json!(ExtentOrigin::Stated.as_str())));
+            return self.correct_extent(ctx);
         }
+        let found = extent_of_samples(&self.batches(), ctx)?;
+        put_extent(&mut self.collection, found);
+        Ok(())
     }
-    None
 }
 
-fn points(array: &arrow::array::ArrayRef) -> Vec<(f64, f64)> {
-    let Ok(binary) = cast(array, &DataType::Binary) else { return Vec::new() };
-    binary.as_binary::<i32>().iter().flatten().filter_map(wkb_point).filter(|(x, y)| x.is_finite() && y.is_finite()).collect()
+/// Puts a computed extent, or the one of nothing known, with a note of which it is.
+pub fn put_extent(collection: &mut Collection, found: Option<Json>) {
+    let origin = if found.is_some() { ExtentOrigin::Samples } else { ExtentOrigin::Unknown };
+    collection.set("extent", Some(found.unwrap_or_else(unknown_extent)));
+    collection.set(EXTENT_ORIGIN, Some(json!(origin.as_str())));
 }
 
-/// The smallest `[west, south, east, north]` around `(longitude, latitude)` points: it leaves out the widest gap between
-/// neighbouring longitudes.
-fn bounding_box(points: &[(f64, f64)]) -> Option<[f64; 4]> {
-    let mut longitudes: Vec<f64> = points.iter().map(|point| point.0).collect();
-    longitudes.sort_by(f64::total_cmp);
-    let (first, last) = (*longitudes.first()?, *longitudes.last()?);
-    let outside = 360.0 - (last - first);
-    let inner = longitudes.windows(2).map(|pair| (pair[1] - pair[0], pair[1], pair[0])).max_by(|a, b| a.0.total_cmp(&b.0));
-    let (west, east) = match inner {
-        Some((gap, west, east)) if gap > outside => (west, east),
-        _ => (first, last),
-    };
-    let south = points.iter().map(|point| point.1).fold(f64::INFINITY, f64::min);
-    let north = points.iter().map(|point| point.1).fold(f64::NEG_INFINITY, f64::max);
-    let valid = west.abs() <= 180.0 && east.abs() <= 180.0 && south >= -90.0 && north <= 90.0;
-    valid.then_some([west, south, east, north])
-}
-
-fn times(batch: &RecordBatch, namespace: &str) -> Json {
-    for name in ["time_middle", "time_start", "time_end"] {
-        let Some(column) = batch.column_by_name(&format!("{namespace}:{name}")) else { continue };
-        let Ok(micros) = cast(column, &DataType::Timestamp(TimeUnit::Microsecond, None)) else { continue };
-        let Ok(micros) = cast(&micros, &DataType::Int64) else { continue };
-        let values: Vec<i64> = micros.as_primitive::<Int64Type>().iter().flatten().collect();
-        if let (Some(first), Some(last)) = (values.iter().min(), values.iter().max())
-            && let (Some(first), Some(last)) = (iso(*first), iso(*last))
-        {
-            return json!([first, last]);
+/// The spatial box to use instead of `extent`'s when some samples lie outside it; `None` when the stated box touches all samples,
+/// or no sample has a place. The official writers lose the samples on one side of longitude 0.
+fn wider_spatial(extent: &Json, levels: &[&RecordBatch], ctx: &JobContext) -> Result<Option<Json>> {
+    let numbers = || extent.get("spatial")?.as_array()?.iter().map(Json::as_f64).collect::<Option<Vec<f64>>>();
+    let Some(&[west, south, east, north]) = numbers().as_deref() else { return Ok(None) };
+    for batch in levels.iter().filter(|batch| has_places(batch)) {
+        let boxes: Vec<BoxOfDegrees> = boxes_of(batch, Detail::Corners, ctx)?.into_iter().flatten().collect();
+        if boxes.is_empty() {
+            continue;
         }
+        // The middle counts: tools compute extents from centroids.
+        if boxes.iter().all(|own| is_inside(middle_of(*own), [west, south, east, north])) {
+            return Ok(None);
+        }
+        return Ok(box_of_samples(levels, ctx)?.map(|all| json!(all)));
     }
-    Json::Null
+    Ok(None)
+}
+
+/// The middle of a box, longitude within ±180.
+pub fn middle_of([west, south, east, north]: BoxOfDegrees) -> [f64; 2] {
+    let lon = if west > east { (west + east + 360.0) / 2.0 } else { (west + east) / 2.0 };
+    [if lon > 180.0 { lon - 360.0 } else { lon }, (south + north) / 2.0]
+}
+
+/// True when a point is in a box, its edges included.
+pub fn is_inside([x, y]: [f64; 2], [west, south, east, north]: BoxOfDegrees) -> bool {
+    let (after, before) = (x >= west - SLACK, x <= east + SLACK);
+    (if west > east { after || before } else { after && before }) && (south - SLACK..=north + SLACK).contains(&y)
 }
 
 fn iso(micros: i64) -> Option<String> {
@@ -112,25 +135,40 @@ mod tests {
     use super::*;
 
     #[test]
-    fn boxes_cross_the_antimeridian_only_when_shorter() {
-        assert_eq!(bounding_box(&[(-10.0, 1.0), (20.0, -2.0)]), Some([-10.0, -2.0, 20.0, 1.0]));
-        assert_eq!(bounding_box(&[(179.0, 0.0), (-178.0, 1.0)]), Some([179.0, 0.0, -178.0, 1.0]));
-        assert_eq!(bounding_box(&[(5.0, 5.0)]), Some([5.0, 5.0, 5.0, 5.0]));
-        assert_eq!(bounding_box(&[]), None);
-        assert_eq!(bounding_box(&[(999.0, 0.0)]), None);
-    }
-
-    #[test]
     fn a_box_that_misses_samples_is_recomputed() {
         let wkb = |x: f64, y: f64| [&[1, 1, 0, 0, 0][..], &x.to_le_bytes(), &y.to_le_bytes()].concat();
         let places: arrow::array::ArrayRef =
             std::sync::Arc::new(arrow::array::BinaryArray::from_iter_values([wkb(-86.0, 24.5), wkb(178.5, 52.0)]));
         let batch = RecordBatch::try_from_iter([("stac:centroid", places)]).expect("a batch");
-        let wider = |spatial: Json| wider_spatial(&json!({ "spatial": spatial, "temporal": null }), &[&batch]);
+        let ctx = JobContext::default();
+        let wider =
+            |spatial: Json| wider_spatial(&json!({ "spatial": spatial, "temporal": null }), &[&batch], &ctx).expect("works");
         assert_eq!(wider(json!([-86.0, 24.5, 0.0, 52.0])), Some(json!([178.5, 24.5, -86.0, 52.0])));
         assert_eq!(wider(json!([-90.0, 0.0, 180.0, 60.0])), None, "a generous one stays");
         assert_eq!(wider(json!([178.5, 24.5, -86.0, 52.0])), None);
         assert_eq!(wider(json!(null)), None);
+    }
+
+    #[test]
+    fn times_run_from_the_least_start_to_the_greatest_end() {
+        let wkb = |x: f64, y: f64| [&[1, 1, 0, 0, 0][..], &x.to_le_bytes(), &y.to_le_bytes()].concat();
+        let places: arrow::array::ArrayRef =
+            std::sync::Arc::new(arrow::array::BinaryArray::from_iter_values([wkb(1.0, 2.0), wkb(3.0, 4.0)]));
+        let times = |values: [Option<i64>; 2]| -> arrow::array::ArrayRef {
+            std::sync::Arc::new(arrow::array::TimestampMicrosecondArray::from(values.to_vec()))
+        };
+        const DAY: i64 = 86_400_000_000;
+        let batch = RecordBatch::try_from_iter([
+            ("stac:centroid", places),
+            ("stac:time_start", times([Some(0), Some(DAY)])),
+            ("stac:time_middle", times([Some(DAY), Some(DAY)])),
+            ("stac:time_end", times([Some(2 * DAY), None])),
+        ])
+        .expect("a batch");
+        let found = extent_of_samples(&[&batch], &JobContext::default()).expect("works").expect("is known");
+        assert_eq!(found, json!({ "spatial": [1.0, 2.0, 3.0, 4.0], "temporal": ["1970-01-01T00:00:00Z", "1970-01-03T00:00:00Z"] }));
+        let bare = RecordBatch::try_from_iter([("stac:time_start", times([Some(0), None]))]).expect("a batch");
+        assert_eq!(extent_of_samples(&[&bare], &JobContext::default()).expect("works"), None, "unknown stays unknown");
     }
 
     #[test]

@@ -42,7 +42,7 @@ pub use collection_file::{
 pub use consolidate::{ConsolidateOptions, consolidate};
 pub use cozip::Taco3Reader;
 pub use detect::{Detected, Format, detect};
-pub use extent::{extent_of, extent_of_samples};
+pub use extent::{extent_of_samples, is_inside, middle_of, put_extent};
 pub use folder::{FolderEdit, FolderReader};
 pub use joined::{ColumnChange, JoinMode, JoinedPart, JoinedReader};
 pub use level_edit::LevelEdit;

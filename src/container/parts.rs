@@ -263,7 +263,7 @@ pub fn write(assembly: &Assembly, options: &BuildOptions, parts: &Parts, ctx: &J
         ctx.check()?;
         let mut piece = assembly.of_roots(&part.roots, ctx)?;
         // Without coordinates, the part keeps the extent of the whole dataset.
-        if let Some(extent) = extent_of_samples(&piece.batches()) {
+        if let Some(extent) = extent_of_samples(&piece.batches(), ctx)? {
             piece.collection.set("extent", Some(extent));
         }
         let target = staging.path().join(&part.name);

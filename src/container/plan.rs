@@ -7,10 +7,11 @@ use std::sync::Arc;
 use arrow::array::{ArrayRef, Int64Array, RecordBatch, StringArray, StringBuilder};
 use arrow::datatypes::{DataType, Field, Schema};
 
+use super::extent::put_extent;
 use super::sample_bytes::name_sample;
 use super::versions::Versions;
 use super::zip::local_header_len;
-use super::{Assembly, Format, OnDamage, Parts, RowSource, extent_of, write_collection};
+use super::{Assembly, Format, OnDamage, Parts, RowSource, extent_of_samples, write_collection};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
 use crate::model::{META_NAME, SamplePath};
@@ -243,7 +244,7 @@ impl BuildPlan {
         let mut collection = assembly.collection.clone();
         if collection.get("extent").is_none() {
             let batches: Vec<&RecordBatch> = assembly.levels.iter().map(|level| &level.batch).collect();
-            collection.set("extent", Some(extent_of(&batches)));
+            put_extent(&mut collection, extent_of_samples(&batches, ctx)?);
         }
         let bytes = write_collection(&collection, &assembly.pit_schema()?, &assembly.field_schema(&schemas))?;
         members.push(("COLLECTION.json".into(), bytes));

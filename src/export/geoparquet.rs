@@ -15,10 +15,10 @@ use serde_json::{Value as Json, json};
 use super::footprint::{self, Place};
 use super::{Described, Document, stac};
 use crate::error::{Error, Result};
+use crate::footprint::enclosing_box;
 use crate::jobs::JobContext;
 use crate::model::is_padding;
-use crate::query::write_wkb;
-use crate::table::{ParquetOptions, ParquetSink};
+use crate::table::{ParquetOptions, ParquetSink, write_wkb};
 
 /// Columns replaced by the geometry column.
 const PLACES: [&str; 3] = ["stac:centroid", "istac:centroid", "istac:geometry"];
@@ -218,19 +218,50 @@ fn put_places(places: &[Place], fields: &mut Vec<Field>, columns: &mut Vec<Array
     columns.push(Arc::new(bbox));
 }
 
-/// The value of the metadata key `geo`. Without `crs`, coordinates are longitude and latitude.
+/// The value of the metadata key `geo` (GeoParquet 1.1). Coordinates are longitude and latitude, polygons counter-clockwise.
 fn geo_key(places: &[Place]) -> String {
     let kinds: BTreeSet<&str> = places.iter().filter_map(|place| place.geometry.as_ref()).map(kind_of).collect();
-    let mut column = json!({ "encoding": "WKB", "geometry_types": kinds, "orientation": "counterclockwise" });
-    // A box across the antimeridian cannot be united with others by minimum and maximum.
-    let plain: Option<Vec<[f64; 4]>> =
-        places.iter().filter_map(|place| place.bbox).map(|bbox| (bbox[0] <= bbox[2]).then_some(bbox)).collect();
-    if let Some(bbox) = plain.and_then(|boxes| footprint::union(boxes.into_iter())) {
+    let mut column = json!({ "encoding": "WKB", "geometry_types": kinds, "crs": lonlat_crs(), "edges": "planar", "orientation": "counterclockwise" });
+    // As in RFC 7946, xmin > xmax across the antimeridian.
+    if let Some(bbox) = enclosing_box(places.iter().filter_map(|place| place.bbox)) {
         column["bbox"] = json!(bbox);
     }
     let covering = ["xmin", "ymin", "xmax", "ymax"].map(|side| (side.to_owned(), json!(["bbox", side])));
     column["covering"] = json!({ "bbox": serde_json::Map::from_iter(covering) });
     json!({ "version": "1.1.0", "primary_column": "geometry", "columns": { "geometry": column } }).to_string()
+}
+
+/// OGC:CRS84 as PROJJSON: longitude and latitude of WGS 84, in this order.
+fn lonlat_crs() -> Json {
+    let axis = |name: &str, short: &str, direction: &str| json!({ "name": name, "abbreviation": short, "direction": direction, "unit": "degree" });
+    json!({
+        "$schema": "https://proj.org/schemas/v0.7/projjson.schema.json",
+        "type": "GeographicCRS",
+        "name": "WGS 84 (CRS84)",
+        "datum_ensemble": {
+            "name": "World Geodetic System 1984 ensemble",
+            "members": [
+                { "name": "World Geodetic System 1984 (Transit)", "id": { "authority": "EPSG", "code": 1166 } },
+                { "name": "World Geodetic System 1984 (G730)", "id": { "authority": "EPSG", "code": 1152 } },
+                { "name": "World Geodetic System 1984 (G873)", "id": { "authority": "EPSG", "code": 1153 } },
+                { "name": "World Geodetic System 1984 (G1150)", "id": { "authority": "EPSG", "code": 1154 } },
+                { "name": "World Geodetic System 1984 (G1674)", "id": { "authority": "EPSG", "code": 1155 } },
+                { "name": "World Geodetic System 1984 (G1762)", "id": { "authority": "EPSG", "code": 1156 } },
+                { "name": "World Geodetic System 1984 (G2139)", "id": { "authority": "EPSG", "code": 1309 } },
+            ],
+            "ellipsoid": { "name": "WGS 84", "semi_major_axis": 6_378_137, "inverse_flattening": 298.257_223_563 },
+            "accuracy": "2.0",
+            "id": { "authority": "EPSG", "code": 6326 },
+        },
+        "coordinate_system": {
+            "subtype": "ellipsoidal",
+            "axis": [axis("Geodetic longitude", "Lon", "east"), axis("Geodetic latitude", "Lat", "north")],
+        },
+        "scope": "Not known.",
+        "area": "World.",
+        "bbox": { "south_latitude": -90, "west_longitude": -180, "north_latitude": 90, "east_longitude": 180 },
+        "id": { "authority": "OGC", "code": "CRS84" },
+    })
 }
 
 fn kind_of(geometry: &Geometry<f64>) -> &'static str {

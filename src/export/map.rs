@@ -4,9 +4,11 @@ use arrow::array::{RecordBatch, UInt32Array};
 use geo::{BoundingRect, Geometry};
 use serde_json::{Value as Json, json};
 
+use super::footprint::Place;
 use super::{Described, footprint};
 use crate::error::{Error, Result};
 use crate::extensions::tortilla::countries::countries;
+use crate::footprint::{BoxOfDegrees, box_polygon};
 use crate::jobs::JobContext;
 
 /// Maximum number of footprints on a map.
@@ -39,9 +41,8 @@ pub(super) fn map_of(described: &Described<'_>, ctx: &JobContext) -> Result<Opti
         Some(table) => footprint::places(&every(&table.batch, step)?, ctx)?,
         None => Vec::new(),
     };
-    let footprints: Vec<Bounds> = places.iter().filter_map(|place| box_of(place.geometry.as_ref()?)).collect();
-    let whole =
-        described.bbox.map(|[west, south, east, north]| [west, south, if west > east { east + 360.0 } else { east }, north]);
+    let footprints: Vec<Bounds> = places.iter().filter_map(|place| place.bbox.map(going_on)).collect();
+    let whole = described.bbox.map(going_on);
     let all = || footprints.iter().chain(files.iter().map(|(_, bounds)| bounds));
     let Some(bounds) = whole.or_else(|| around(all())) else { return Ok(None) };
     // The stated extent may be smaller than that of the samples.
@@ -70,7 +71,7 @@ pub(super) fn map_of(described: &Described<'_>, ctx: &JobContext) -> Result<Opti
     };
     let files_text = if files.len() > 1 { format!(" in {} files", files.len()) } else { String::new() };
     let caption = format!("Outlines of {count}{files_text}; land from Natural Earth.");
-    Ok(Some(Map { svg, geojson: geojson(bounds, &files, &footprints), caption }))
+    Ok(Some(Map { svg, geojson: geojson(described.bbox, &files, &places), caption }))
 }
 
 /// Every `step`-th row: a few are enough for a map, and footprints are costly.
@@ -88,25 +89,16 @@ fn file_boxes(described: &Described<'_>) -> Vec<(String, Bounds)> {
     let one = |extent: &Json| {
         let numbers: Option<Vec<f64>> = extent.get("spatial")?.as_array()?.iter().map(Json::as_f64).collect();
         let [west, south, east, north]: Bounds = numbers?.try_into().ok()?;
-        let east = if west > east { east + 360.0 } else { east };
+        let bounds = going_on([west, south, east, north]);
         let name = extent.get("file").and_then(Json::as_str).unwrap_or_default().to_owned();
-        [west, south, east, north].iter().all(|number| number.is_finite()).then_some((name, [west, south, east, north]))
+        bounds.iter().all(|number| number.is_finite()).then_some((name, bounds))
     };
     extents.into_iter().flatten().filter_map(one).collect()
 }
 
-/// Bounding box of a footprint. The parts of one cut at the antimeridian are joined.
-fn box_of(geometry: &Geometry<f64>) -> Option<Bounds> {
-    let parts: Vec<Bounds> = match geometry {
-        Geometry::MultiPolygon(parts) => parts.iter().filter_map(|part| rect(part.bounding_rect()?)).collect(),
-        other => other.bounding_rect().and_then(rect).into_iter().collect(),
-    };
-    let crosses = parts.iter().any(|part| part[2] > 179.999) && parts.iter().any(|part| part[0] < -179.999);
-    let turned = |[west, south, east, north]: Bounds| {
-        if crosses && east < 0.0 { [west + 360.0, south, east + 360.0, north] } else { [west, south, east, north] }
-    };
-    let parts: Vec<Bounds> = parts.into_iter().map(turned).collect();
-    around(parts.iter())
+/// A box that goes on beyond 180 degrees where it crosses the antimeridian.
+fn going_on([west, south, east, north]: BoxOfDegrees) -> Bounds {
+    [west, south, if west > east { east + 360.0 } else { east }, north]
 }
 
 fn rect(rect: geo::Rect<f64>) -> Option<Bounds> {
@@ -223,19 +215,24 @@ fn graticule(view: Bounds) -> String {
     format!("<path class=\"grid\" d=\"{lines}\"/>\n{words}")
 }
 
-fn geojson(bounds: Bounds, files: &[(String, Bounds)], footprints: &[Bounds]) -> String {
-    let feature = |name: &str, [west, south, east, north]: Bounds| {
-        let ring = [[west, south], [east, south], [east, north], [west, north], [west, south]];
+/// The outlines as a FeatureCollection (RFC 7946), cut at the antimeridian.
+fn geojson(whole: Option<BoxOfDegrees>, files: &[(String, Bounds)], places: &[Place]) -> String {
+    let feature = |name: &str, geometry: &Geometry<f64>| {
         let properties = if name.is_empty() { json!({}) } else { json!({ "name": name }) };
-        json!({ "type": "Feature", "properties": properties, "geometry": { "type": "Polygon", "coordinates": [ring] } })
+        json!({ "type": "Feature", "properties": properties, "geometry": footprint::geojson(geometry) })
     };
-    let mut features: Vec<Json> = files.iter().take(LISTED).map(|(name, bounds)| feature(name, *bounds)).collect();
+    let polygon = |[west, south, east, north]: Bounds| {
+        let east = if east > 180.0 && west <= 180.0 && east - west < 360.0 { east - 360.0 } else { east };
+        box_polygon([west, south, east, north])
+    };
+    let mut features: Vec<Json> = files.iter().take(LISTED).map(|(name, bounds)| feature(name, &polygon(*bounds))).collect();
     if features.is_empty() {
-        let step = footprints.len().div_ceil(LISTED).max(1);
-        features = footprints.iter().step_by(step).map(|bounds| feature("", *bounds)).collect();
+        let placed: Vec<&Geometry<f64>> = places.iter().filter_map(|place| place.geometry.as_ref()).collect();
+        let step = placed.len().div_ceil(LISTED).max(1);
+        features = placed.into_iter().step_by(step).map(|geometry| feature("", geometry)).collect();
     }
     if features.is_empty() {
-        features.push(feature("extent", bounds));
+        features.extend(whole.map(|bounds| feature("extent", &box_polygon(bounds))));
     }
     json!({ "type": "FeatureCollection", "features": features }).to_string()
 }
@@ -268,13 +265,5 @@ mod tests {
         let batch = RecordBatch::try_from_iter([("row", column)]).expect("a batch");
         assert_eq!(every(&batch, 1).expect("all").num_rows(), 3001);
         assert_eq!(every(&batch, 3001usize.div_ceil(SHOWN)).expect("some").num_rows(), 1001);
-    }
-
-    #[test]
-    fn a_box_over_the_antimeridian_is_one() {
-        use geo::{MultiPolygon, Rect, coord};
-        let part = |west: f64, east: f64| Rect::new(coord! { x: west, y: 0.0 }, coord! { x: east, y: 1.0 }).to_polygon();
-        let geometry = Geometry::MultiPolygon(MultiPolygon(vec![part(179.0, 180.0), part(-180.0, -179.5)]));
-        assert_eq!(box_of(&geometry), Some([179.0, 0.0, 180.5, 1.0]));
     }
 }

@@ -16,10 +16,10 @@ use chrono::{DateTime, SecondsFormat, Utc};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
 
-use crate::container::{Assembly, Format, extent_of};
+use crate::container::{Assembly, Format, extent_of_samples};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
-use crate::model::{Address, instant};
+use crate::model::{Address, ExtentOrigin, instant};
 
 /// A catalogue format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -149,7 +149,7 @@ pub fn describe(assembly: &Assembly, facts: &Facts, form: Catalogue, ctx: &JobCo
     if assembly.tree.total() == 0 {
         return Err(Error::invalid("the dataset has no samples to describe").at_path(&facts.path));
     }
-    let described = Described::new(assembly, facts);
+    let described = Described::new(assembly, facts, ctx)?;
     described.warn_of_gaps(form, ctx);
     match form {
         Catalogue::Stac => stac::documents(&described, ctx),
@@ -197,23 +197,27 @@ struct Publication {
 }
 
 impl<'a> Described<'a> {
-    fn new(assembly: &'a Assembly, facts: &'a Facts) -> Self {
+    fn new(assembly: &'a Assembly, facts: &'a Facts, ctx: &JobContext) -> Result<Self> {
         let fields = &assembly.collection.fields;
-        let stated = fields.get("extent").filter(|extent| !extent.is_null()).cloned();
-        let extent = stated.unwrap_or_else(|| extent_of(&assembly.levels.iter().map(|level| &level.batch).collect::<Vec<_>>()));
+        let known = ExtentOrigin::of(&assembly.collection).is_some_and(|origin| origin != ExtentOrigin::Unknown);
+        let extent = match fields.get("extent").filter(|_| known) {
+            Some(extent) => extent.clone(),
+            // Unknown stays unknown.
+            None => extent_of_samples(&assembly.batches(), ctx)?.unwrap_or_default(),
+        };
         let numbers: Option<Vec<f64>> =
             extent.get("spatial").and_then(Json::as_array).and_then(|list| list.iter().map(Json::as_f64).collect());
         let times: Option<Vec<String>> = extent
             .get("temporal")
             .and_then(Json::as_array)
             .and_then(|list| list.iter().map(|time| time.as_str().and_then(utc)).collect());
-        Self {
+        Ok(Self {
             assembly,
             facts,
             fields,
             bbox: numbers.and_then(|numbers| numbers.try_into().ok()),
             interval: times.and_then(|times| times.try_into().ok()),
-        }
+        })
     }
 
     fn text(&self, key: &str) -> Option<&str> {

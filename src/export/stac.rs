@@ -7,6 +7,7 @@ use serde_json::{Map, Value as Json, json};
 use super::footprint::{self, Place};
 use super::{Described, Document, Facts, json_document};
 use crate::error::Result;
+use crate::footprint::{box_polygon, enclosing_box};
 use crate::jobs::JobContext;
 use crate::model::is_padding;
 use crate::table::cell_json;
@@ -213,7 +214,7 @@ pub fn items(described: &Described<'_>, ctx: &JobContext) -> Result<Vec<Json>> {
                     None => field.name(),
                 },
                 "stac:geotransform" => "proj:transform",
-                "stac:tensor_shape" => "proj:shape",
+                "stac:tensor_shape" | "stac:raster_shape" => "proj:shape",
                 other => other,
             };
             let value = match name {
@@ -263,7 +264,7 @@ pub fn items(described: &Described<'_>, ctx: &JobContext) -> Result<Vec<Json>> {
 /// Locations of the level-0 samples: their own, or the union of their descendants'.
 pub fn roots(described: &Described<'_>, ctx: &JobContext) -> Result<Vec<Place>> {
     let level = footprint::level_with_places(described.assembly, None);
-    let found = footprint::places(&described.assembly.levels[level].batch, ctx)?;
+    let found = footprint::places_of_items(&described.assembly.levels[level].batch, ctx)?;
     if level == 0 {
         return Ok(found);
     }
@@ -275,11 +276,11 @@ pub fn roots(described: &Described<'_>, ctx: &JobContext) -> Result<Vec<Place>> 
             list.push(place);
         }
     }
-    let own = footprint::places(&described.assembly.levels[0].batch, ctx)?;
+    let own = footprint::places_of_items(&described.assembly.levels[0].batch, ctx)?;
     let joined = gathered.into_iter().zip(own).map(|(list, own)| {
-        let bbox = own.bbox.or_else(|| footprint::union(list.iter().filter_map(|place| place.bbox)));
+        let bbox = own.bbox.or_else(|| enclosing_box(list.iter().filter_map(|place| place.bbox)));
         Place {
-            geometry: own.geometry.or(bbox.map(footprint::polygon_of)),
+            geometry: own.geometry.or(bbox.map(box_polygon)),
             bbox,
             start: own.start.or_else(|| list.iter().filter_map(|place| place.start).min()),
             end: own.end.or_else(|| list.iter().filter_map(|place| place.end.or(place.start)).max()),

@@ -8,14 +8,12 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 use arrow::datatypes::{DataType, TimeUnit};
-use geo::{Area, BooleanOps, BoundingRect, MapCoords, MultiPolygon, Polygon, Translate};
+use geo::{Area, BooleanOps, BoundingRect, Distance, Intersects, LineString, MultiLineString, MultiPolygon, Polygon, Translate};
 
-use super::tortilla::{PLACE_COLUMNS, place_of};
 use crate::error::{Error, Result};
+use crate::footprint::{self, Detail, Stated, Unfolded};
 use crate::jobs::JobContext;
 use crate::model::Value;
-use crate::raster::to_lonlat_from;
-use crate::table::parse_wkb;
 
 /// What to search for.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
@@ -143,9 +141,8 @@ pub struct LeakSample {
 /// Location, time and hash of a sample.
 #[derive(Clone, Debug, Default)]
 pub struct Facts {
-    /// Footprint: CRS and polygons in that CRS.
-    shape: Option<(Arc<str>, MultiPolygon)>,
-    centroid: Option<[f64; 2]>,
+    /// Location, in the CRS of its columns.
+    stated: Stated,
     /// First and last time, in microseconds since 1970.
     time: Option<[i64; 2]>,
     hash: Option<Arc<str>>,
@@ -183,15 +180,6 @@ impl Facts {
             Value::Text(text) => Some(text),
             _ => None,
         };
-        let drawn = || match (value("istac:geometry").0, text("istac:crs")) {
-            (Value::Bytes(bytes), Some(crs)) => Some((crs, polygons(parse_wkb(&bytes)?)?)),
-            _ => None,
-        };
-        let gridded = || {
-            let shape = ["stac:tensor_shape", "stac:raster_shape"].map(|name| numbers(&value(name).0));
-            let shape = shape.iter().find(|shape| !shape.is_empty())?;
-            Some((text("stac:crs")?, corners(&numbers(&value("stac:geotransform").0), shape)?))
-        };
         let moment = |names: [&str; 2]| names.into_iter().find_map(|name| micros(&value(name)));
         let start = moment(["stac:time_start", "istac:time_start"]);
         let end = moment(["stac:time_end", "istac:time_end"]);
@@ -200,12 +188,7 @@ impl Facts {
             (Some(at), None) | (None, Some(at)) => Some([at, at]),
             (None, None) => None,
         };
-        Self {
-            shape: drawn().or_else(gridded),
-            centroid: PLACE_COLUMNS.iter().find_map(|name| place_of(&value(name).0)),
-            time,
-            hash: text(HASH_COLUMN),
-        }
+        Self { stated: Stated::of(&|name| value(name).0), time, hash: text(HASH_COLUMN) }
     }
 }
 
@@ -231,44 +214,10 @@ fn micros((value, dtype): &(Value, DataType)) -> Option<i64> {
     }
 }
 
-fn numbers(value: &Value) -> Vec<f64> {
-    let Value::List(items) = value else { return Vec::new() };
-    let number = |item: &Value| match item {
-        Value::Float(number) => *number,
-        Value::Int(number) => *number as f64,
-        Value::UInt(number) => *number as f64,
-        _ => f64::NAN,
-    };
-    items.iter().map(number).collect()
-}
-
-fn corners(transform: &[f64], shape: &[f64]) -> Option<MultiPolygon> {
-    let ([x, dx, rx, y, ry, dy], [.., rows, columns]) = (<[f64; 6]>::try_from(transform).ok()?, shape) else { return None };
-    let corner = |column: f64, row: f64| (x + column * dx + row * rx, y + column * ry + row * dy);
-    let ring = vec![corner(0.0, 0.0), corner(*columns, 0.0), corner(*columns, *rows), corner(0.0, *rows)];
-    let finite = ring.iter().all(|(x, y)| x.is_finite() && y.is_finite());
-    finite.then(|| MultiPolygon(vec![Polygon::new(ring.into(), Vec::new())]))
-}
-
-/// The polygons of a geometry; `None` when it has none.
-fn polygons(geometry: geo::Geometry) -> Option<MultiPolygon> {
-    fn collect(geometry: geo::Geometry, all: &mut Vec<Polygon>) {
-        match geometry {
-            geo::Geometry::Polygon(polygon) => all.push(polygon),
-            geo::Geometry::MultiPolygon(many) => all.extend(many),
-            geo::Geometry::GeometryCollection(parts) => parts.into_iter().for_each(|part| collect(part, all)),
-            _ => {}
-        }
-    }
-    let mut all = Vec::new();
-    collect(geometry, &mut all);
-    let finite = all.iter().flat_map(|polygon| polygon.exterior()).all(|place| place.x.is_finite() && place.y.is_finite());
-    (finite && !all.is_empty()).then_some(MultiPolygon(all))
-}
-
 /// Location of a sample in degrees. Across the antimeridian, longitudes continue above 180.
 enum Ground {
     Area { shape: MultiPolygon, area: f64 },
+    Line(MultiLineString),
     Point([f64; 2]),
 }
 
@@ -344,56 +293,29 @@ fn part_summaries(samples: &[LeakSample], parts: &[Option<usize>], grounds: &[Op
     summaries
 }
 
-/// Location of each sample in degrees; each CRS is transformed in one call.
+/// Location of each sample that is in a part.
 fn grounds(samples: &[LeakSample], ctx: &JobContext) -> Result<Vec<Option<Ground>>> {
-    let mut grounds: Vec<Option<Ground>> = samples.iter().map(|sample| sample.facts.centroid.map(Ground::Point)).collect();
-    let mut by_system: HashMap<&str, Vec<usize>> = HashMap::new();
-    for (at, sample) in samples.iter().enumerate() {
-        if let (Some((crs, _)), Some(_)) = (&sample.facts.shape, &sample.part) {
-            by_system.entry(crs).or_default().push(at);
-        }
-    }
-    for (crs, members) in by_system {
-        for members in members.chunks(4096) {
-            ctx.check()?;
-            let shapes = || members.iter().filter_map(|&at| samples[at].facts.shape.as_ref().map(|(_, shape)| (at, shape)));
-            let points: Vec<[f64; 2]> =
-                shapes().flat_map(|(_, shape)| shape.0.iter().flat_map(|p| p.exterior()).map(|c| [c.x, c.y])).collect();
-            // With an unknown CRS, the centroid is used.
-            let Ok(places) = to_lonlat_from(crs, &points) else { continue };
-            let mut places = places.into_iter();
-            for (at, shape) in shapes() {
-                // Every ring consumes all its vertices, even with a vertex outside the CRS's domain; otherwise the next ring
-                // would get its vertices.
-                let ring = |polygon: &Polygon| places.by_ref().take(polygon.exterior().0.len()).collect::<Vec<_>>();
-                let rings: Vec<Vec<Option<[f64; 2]>>> = shape.0.iter().map(ring).collect();
-                let sound = |ring: Vec<Option<[f64; 2]>>| ring.into_iter().collect::<Option<Vec<_>>>();
-                let Some(rings) = rings.into_iter().map(sound).collect::<Option<Vec<_>>>() else { continue };
-                if let Some(ground) = ground_of(rings) {
-                    grounds[at] = Some(ground);
-                }
-            }
-        }
-    }
-    Ok(grounds)
+    let stated = |sample: &LeakSample| if sample.part.is_some() { sample.facts.stated.clone() } else { Stated::default() };
+    let stated: Vec<Stated> = samples.iter().map(stated).collect();
+    let found = footprint::resolve(&stated, Detail::Exact, ground_of, ctx)?;
+    Ok(found.into_iter().map(Option::flatten).collect())
 }
 
-fn ground_of(rings: Vec<Vec<[f64; 2]>>) -> Option<Ground> {
-    let polygon = |ring: Vec<[f64; 2]>| Polygon::new(ring.into_iter().map(|[x, y]| (x, y)).collect::<Vec<_>>().into(), Vec::new());
-    let mut shape = MultiPolygon(rings.into_iter().map(polygon).collect());
-    let bounds = shape.bounding_rect()?;
-    if bounds.width() > 180.0 {
-        // The footprint crosses the antimeridian.
-        shape = shape.map_coords(|place| {
-            if place.x < 0.0 {
-                geo::coord! { x: place.x + 360.0, y: place.y }
-            } else {
-                place
-            }
-        });
-    }
+fn ground_of(unfolded: &Unfolded) -> Option<Ground> {
+    let line = |points: &[[f64; 2]]| LineString::from(points.iter().map(|&[x, y]| (x, y)).collect::<Vec<_>>());
+    let polygon = |rings: &Vec<Vec<[f64; 2]>>| {
+        let mut rings = rings.iter().map(|ring| line(ring));
+        Some(Polygon::new(rings.next()?, rings.collect()))
+    };
+    let shape = MultiPolygon(unfolded.areas.iter().filter_map(polygon).collect());
     let area = shape.unsigned_area();
-    (area > 0.0).then_some(Ground::Area { shape, area })
+    if area > 0.0 {
+        return Some(Ground::Area { shape, area });
+    }
+    if !unfolded.lines.is_empty() {
+        return Some(Ground::Line(MultiLineString(unfolded.lines.iter().map(|points| line(points)).collect())));
+    }
+    unfolded.points.first().map(|&place| Ground::Point(place))
 }
 
 #[derive(Default)]
@@ -534,6 +456,10 @@ fn boxes(grounds: &[Option<Ground>], parts: &[Option<usize>]) -> Vec<Boxed> {
                 Some(bounds) => [bounds.min().x, bounds.min().y, bounds.max().x, bounds.max().y],
                 None => continue,
             },
+            Some(Ground::Line(lines)) => match lines.bounding_rect() {
+                Some(bounds) => [bounds.min().x, bounds.min().y, bounds.max().x, bounds.max().y],
+                None => continue,
+            },
         };
         boxes.push(Boxed { sample, bounds, shift: 0.0 });
         if bounds[2] > 180.0 {
@@ -546,7 +472,14 @@ fn boxes(grounds: &[Option<Ground>], parts: &[Option<usize>]) -> Vec<Boxed> {
 }
 
 fn crosses(grounds: &[Option<Ground>], (a, b): (usize, usize)) -> bool {
-    let beyond = |at: usize| matches!(&grounds[at], Some(Ground::Area { shape, .. }) if shape.bounding_rect().is_some_and(|bounds| bounds.max().x > 180.0));
+    let beyond = |at: usize| {
+        let bounds = match &grounds[at] {
+            Some(Ground::Area { shape, .. }) => shape.bounding_rect(),
+            Some(Ground::Line(lines)) => lines.bounding_rect(),
+            _ => None,
+        };
+        bounds.is_some_and(|bounds| bounds.max().x > 180.0)
+    };
     beyond(a) && beyond(b)
 }
 
@@ -557,6 +490,16 @@ fn overlap(grounds: &[Option<Ground>], one: &Boxed, other: &Boxed, least: f64) -
             let same = (a[0] - b[0]).abs() <= 1e-6 && (a[1] - b[1]).abs() <= 1e-6;
             same.then_some(None)
         }
+        // Lines have no area: they share ground with an area that they cross, and with a line that is the same.
+        (Ground::Line(a), Ground::Line(b)) => (a.translate(one.shift, 0.0) == b.translate(other.shift, 0.0)).then_some(None),
+        (Ground::Area { shape, .. }, Ground::Line(lines)) => {
+            lines.translate(other.shift, 0.0).intersects(&shape.translate(one.shift, 0.0)).then_some(None)
+        }
+        (Ground::Line(lines), Ground::Area { shape, .. }) => {
+            lines.translate(one.shift, 0.0).intersects(&shape.translate(other.shift, 0.0)).then_some(None)
+        }
+        (Ground::Line(lines), Ground::Point(place)) => on_line(lines, one.shift, *place).then_some(None),
+        (Ground::Point(place), Ground::Line(lines)) => on_line(lines, other.shift, *place).then_some(None),
         (Ground::Area { shape, .. }, Ground::Point(place)) => inside(shape, one.shift, *place).then_some(None),
         (Ground::Point(place), Ground::Area { shape, .. }) => inside(shape, other.shift, *place).then_some(None),
         (Ground::Area { shape: a, area: area_a }, Ground::Area { shape: b, area: area_b }) => {
@@ -575,6 +518,10 @@ fn inside(shape: &MultiPolygon, shift: f64, [x, y]: [f64; 2]) -> bool {
     shape.contains(&geo::Point::new(x - shift, y))
 }
 
+fn on_line(lines: &MultiLineString, shift: f64, [x, y]: [f64; 2]) -> bool {
+    geo::Euclidean.distance(&geo::Point::new(x - shift, y), lines) <= 1e-6
+}
+
 #[cfg(test)]
 #[path = "leakage_tests.rs"]
 mod tests;
@@ -588,7 +535,7 @@ mod place_tests {
         let sample = |south: f64, north: f64| {
             let ring = vec![(10.0, south), (11.0, south), (11.0, north), (10.0, north)];
             let shape = MultiPolygon(vec![Polygon::new(ring.into(), Vec::new())]);
-            let facts = Facts { shape: Some((Arc::from("EPSG:4326"), shape)), ..Facts::default() };
+            let facts = Facts { stated: Stated::drawn("EPSG:4326", shape.into()), ..Facts::default() };
             LeakSample { path: south.to_string(), part: Some(Arc::from("train")), facts }
         };
         let grounds = grounds(&[sample(89.0, 91.0), sample(20.0, 21.0)], &JobContext::default()).expect("works");

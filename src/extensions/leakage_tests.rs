@@ -5,7 +5,7 @@ use super::*;
 fn square(west: f64, south: f64, side: f64) -> Facts {
     let ring = vec![(west, south), (west + side, south), (west + side, south + side), (west, south + side)];
     let shape = MultiPolygon(vec![Polygon::new(ring.into(), Vec::new())]);
-    Facts { shape: Some((Arc::from("EPSG:4326"), shape)), ..Facts::default() }
+    Facts { stated: Stated::drawn("EPSG:4326", shape.into()), ..Facts::default() }
 }
 
 fn sample(path: &str, part: &str, facts: Facts) -> LeakSample {
@@ -49,7 +49,7 @@ fn ground_beyond_the_antimeridian_is_the_same_ground() {
     let fiji = |west: f64| {
         let ring = vec![(west, -18.0), (-179.0, -18.0), (-179.0, -17.0), (west, -17.0)];
         let shape = MultiPolygon(vec![Polygon::new(ring.into(), Vec::new())]);
-        Facts { shape: Some((Arc::from("EPSG:4326"), shape)), ..Facts::default() }
+        Facts { stated: Stated::drawn("EPSG:4326", shape.into()), ..Facts::default() }
     };
     let samples = [
         sample("a", "train", fiji(179.0)),
@@ -87,10 +87,25 @@ fn leakage_by_time_and_by_content_are_separate() {
 
 #[test]
 fn centroids_leak_to_the_same_place_only() {
-    let at = |x: f64| Facts { centroid: Some([x, 10.0]), ..Facts::default() };
+    let at = |x: f64| Facts { stated: Stated::point([x, 10.0]), ..Facts::default() };
     let samples = [sample("a", "train", at(5.0)), sample("b", "test", at(5.0)), sample("c", "test", at(5.1))];
     let found = found(&samples);
     assert_eq!((found.footprints[0].pairs, found.footprints[0].examples[0].overlap), (1, None));
+}
+
+#[test]
+fn lines_leak_to_areas_that_they_cross() {
+    let track = |points: &[(f64, f64)]| {
+        let line = LineString::from(points.to_vec());
+        Facts { stated: Stated::drawn("EPSG:4326", line.into()), ..Facts::default() }
+    };
+    let samples = [
+        sample("a", "train", track(&[(-1.0, 0.5), (2.0, 0.5)])),
+        sample("b", "test", square(0.0, 0.0, 1.0)),
+        sample("c", "test", track(&[(-1.0, 0.5), (2.0, 0.5)])),
+        sample("d", "test", square(0.0, 3.0, 1.0)),
+    ];
+    assert_eq!(found(&samples).footprints[0].pairs, 2);
 }
 
 #[test]
@@ -127,7 +142,9 @@ fn facts_come_from_columns() {
         _ => (Value::Null, DataType::Null),
     };
     let facts = Facts::of(&value);
-    let bounds = facts.shape.expect("a shape").1.bounding_rect().expect("has bounds");
+    let place = sample("a", "train", facts.clone());
+    let Some(Ground::Area { shape, .. }) = &grounds(&[place], &JobContext::default()).expect("works")[0] else { panic!("no area") };
+    let bounds = shape.bounding_rect().expect("has bounds");
     assert!((bounds.min().x - 10.0).abs() < 1e-9 && (bounds.max().x - 11.0).abs() < 1e-9 && (bounds.min().y - 48.0).abs() < 1e-9);
     assert_eq!((facts.time, facts.hash.as_deref()), (Some([1_000_000, 1_000_000]), Some("ab")));
 }
@@ -152,6 +169,7 @@ fn numbers_are_seconds_and_the_first_generation_has_its_own_shape() {
         };
         let facts = Facts::of(&value);
         assert_eq!(facts.time, Some([wanted, wanted]), "{dtype}");
-        assert!(facts.shape.is_some());
+        let grounds = grounds(&[sample("a", "train", facts)], &JobContext::default()).expect("works");
+        assert!(matches!(grounds[0], Some(Ground::Area { area, .. }) if (area - 2.0).abs() < 1e-9));
     }
 }

@@ -7,7 +7,7 @@ use super::panel_context::PanelContext;
 use super::sql;
 use super::theme::{self, font};
 use super::widgets::paint;
-use crate::query::Filter;
+use crate::query::{BoxTest, Filter, GRID};
 use crate::studio::{Command, Document};
 
 /// Geometry columns, preferred first.
@@ -24,6 +24,10 @@ pub fn chip_text(filter: &Filter) -> (&'static str, String) {
     if let Some([west, south, east, north]) = filter.bbox {
         let short = |number: f64| format!("{:.2}", number).trim_end_matches('0').trim_end_matches('.').to_owned();
         let text = format!("{}, {}, {}, {}", short(west), short(south), short(east), short(north));
+        let text = match filter.by {
+            BoxTest::Footprint => text,
+            BoxTest::Centroid => tr!("{condition} by centroid", condition = text),
+        };
         return (icons::BOUNDING_BOX, placed(text));
     }
     if let Some(range) = &filter.datetime {
@@ -45,11 +49,30 @@ fn column_of(document: &Document, level: usize, asked: &Option<String>, usual: &
     asked.clone().or_else(known).map(|name| sql::name(&name))
 }
 
+/// The geometry column that was asked for; none for the grid of rasters, which is no geometry to SQL.
+fn stored_column(filter: &Filter) -> Option<String> {
+    filter.geometry_column.clone().filter(|column| column != GRID)
+}
+
+/// A line about a box for the reader of a script: what the official reader compares with it, and what the studio does.
+pub fn box_note(filter: &Filter, document: &Document) -> Option<String> {
+    filter.bbox?;
+    let place = column_of(document, filter.level, &stored_column(filter), &GEOMETRIES)?;
+    Some(match filter.by {
+        BoxTest::Footprint => {
+            format!(
+                "# tacoreader compares {place} as it is stored with the box; Taco Studio compared the footprints of the samples"
+            )
+        }
+        BoxTest::Centroid => format!("# tacoreader compares {place} as it is stored with the box, and so did Taco Studio"),
+    })
+}
+
 /// The filter as a DuckDB condition for the Python reader; `None` without the column that it needs.
 pub fn as_duckdb(filter: &Filter, document: &Document) -> Option<String> {
     let mut parts = Vec::new();
     if let Some([west, south, east, north]) = filter.bbox {
-        let place = column_of(document, filter.level, &filter.geometry_column, &GEOMETRIES)?;
+        let place = column_of(document, filter.level, &stored_column(filter), &GEOMETRIES)?;
         let inside = |west: f64, east: f64| {
             format!("ST_Intersects(ST_GeomFromWKB({place}), ST_MakeEnvelope({west}, {south}, {east}, {north}))")
         };
@@ -79,7 +102,7 @@ pub fn as_sql(filter: &Filter, document: &Document) -> Option<String> {
     let column = |asked: &Option<String>, usual: &[&str]| column_of(document, filter.level, asked, usual);
     let mut parts = Vec::new();
     if let Some([west, south, east, north]) = filter.bbox {
-        let place = column(&filter.geometry_column, &GEOMETRIES)?;
+        let place = column(&stored_column(filter), &GEOMETRIES)?;
         let (left, right) = (format!("ST_XMax({place}) >= {west}"), format!("ST_XMin({place}) <= {east}"));
         // Across the antimeridian one of the two boxes has to match.
         let across = if west > east { format!("({left} OR {right})") } else { format!("{left} AND {right}") };

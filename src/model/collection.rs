@@ -50,6 +50,44 @@ pub struct Collection {
     pub fields: Map<String, Json>,
 }
 
+/// Where [`Collection`]'s `extent` comes from, as [`ExtentOrigin`].
+pub const EXTENT_ORIGIN: &str = "extent:origin";
+
+/// Where an extent comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ExtentOrigin {
+    /// Computed from the samples.
+    Samples,
+    /// Stated by somebody: it is kept.
+    Stated,
+    /// No sample says where it is: what is written is the whole world, as the official tools do.
+    Unknown,
+}
+
+impl ExtentOrigin {
+    /// The word in the collection.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Samples => "samples",
+            Self::Stated => "stated",
+            Self::Unknown => "unknown",
+        }
+    }
+
+    /// Where a collection's extent comes from; `None` without an extent. One without a note is stated, but for the whole world without
+    /// times, which the official tools write where nothing is known.
+    pub fn of(collection: &Collection) -> Option<Self> {
+        let extent = collection.get("extent")?;
+        let noted = collection.get(EXTENT_ORIGIN).and_then(Json::as_str);
+        let known = [Self::Samples, Self::Stated, Self::Unknown].into_iter().find(|origin| noted == Some(origin.as_str()));
+        let spatial = extent.get("spatial").and_then(Json::as_array);
+        let numbers: Option<Vec<f64>> = spatial.map(|list| list.iter().filter_map(Json::as_f64).collect());
+        let timeless = extent.get("temporal").is_none_or(Json::is_null);
+        let blank = timeless && numbers.is_none_or(|numbers| numbers == [-180.0, -90.0, 180.0, 90.0]);
+        Some(known.unwrap_or(if blank { Self::Unknown } else { Self::Stated }))
+    }
+}
+
 /// Provider and licence that the migration fills in when the old dataset has none.
 pub const UNKNOWN_PROVIDER: &str = "unknown";
 /// See [`UNKNOWN_PROVIDER`].

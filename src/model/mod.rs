@@ -20,7 +20,9 @@ mod value;
 
 pub use address::{Address, Scheme, is_remote, place_above, place_below, vsi_place};
 pub use asset::AssetPath;
-pub use collection::{Collection, KNOWN_KEYS, TASKS, UNKNOWN_LICENCE, UNKNOWN_PROVIDER, description_of_moved, instant};
+pub use collection::{
+    Collection, EXTENT_ORIGIN, ExtentOrigin, KNOWN_KEYS, TASKS, UNKNOWN_LICENCE, UNKNOWN_PROVIDER, description_of_moved, instant,
+};
 pub use consistency::{Accepted, Agreement, Consistency, Outlier, OutlierMessage, Position, Property};
 pub use finding::{FINDINGS_KEPT, Finding, Location, Report};
 pub use ids::{

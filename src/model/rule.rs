@@ -181,6 +181,15 @@ rules! {
     ExtentHemisphere "COL-11" Warning Both "5.5.2"
         mark!("The extent covers eastern and western longitudes where samples have both: some tools keep only the hemisphere with the wider span.")
         "Run `repair`, which computes the extent from the samples.";
+    ExtentTimes "EXT-1" Warning Both "5.5.2"
+        mark!("The temporal extent meets the time of every sample.")
+        "Run `repair`, which computes the extent from the samples.";
+    ExtentMiddles "EXT-2" Warning Spec "5.5.2"
+        mark!("The temporal extent runs from the first start to the last end: the tools compute it from the middles.")
+        "Run `repair`, which computes the extent from the samples.";
+    ExtentGlobal "EXT-3" Warning Both "5.5.2"
+        mark!("The spatial extent is not the whole world where the samples cover a part of it.")
+        "Run `repair`, which computes the extent from the samples.";
     ContactForm "COL-12" Warning Spec "5.5.2"
         mark!("Contacts are in the form of the text: name, organization, email, role; the tools write roles, url and links.")
         "Write the role as `role`; leave out url and links.";
@@ -238,6 +247,12 @@ rules! {
     PlaceValues "STAC-1" Warning Both "7.1.1"
         mark!("stac:tensor_shape, stac:geotransform and stac:centroid are those of the raster. Found by a deep check.")
         "Run the stac extension again, which reads them from the raster.";
+    PlaceRange "GEO-1" Warning Both "7.1.1"
+        mark!("istac:geometry and the grid of stac:geotransform lie within what their coordinate system maps: metres called degrees do not.")
+        "Correct istac:crs or stac:crs, or run the stac or istac extension again.";
+    PlaceRaster "GEO-2" Warning Both "7.1.1"
+        mark!("The footprint of a sample is where its raster is. Found by a deep check.")
+        "Run the stac or istac extension again, which reads the footprint from the raster.";
     ZipStructure "ZIP-1" Error Both "6.3"
         mark!("The archive has a central directory that fits its members.")
         "Take the archive from another copy.";

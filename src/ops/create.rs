@@ -9,7 +9,7 @@ use crate::container::{BuildOptions, Built, TortillaOptions, read_collection_fil
 use crate::draft::{Structure, fill_missing, pad_to};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
-use crate::model::{Collection, Dataset, Tortilla};
+use crate::model::{Collection, Dataset, EXTENT_ORIGIN, ExtentOrigin, Tortilla};
 use crate::table::read_sidecar;
 
 /// Paths left out that are named in warnings; the rest are counted.
@@ -98,6 +98,10 @@ fn collection_of(input: &CreateInput) -> Result<Collection> {
         };
     };
     for (key, value) in read_collection_file(file)?.descriptive() {
+        // What somebody writes down is stated, even if it is the whole world.
+        if key == "extent" && !value.is_null() && collection.get(EXTENT_ORIGIN).is_none() {
+            collection.set(EXTENT_ORIGIN, Some(ExtentOrigin::Stated.as_str().into()));
+        }
         collection.set(&key, Some(value));
     }
     Ok(collection)

@@ -14,12 +14,14 @@ use super::legacy::{in_type_of, is_text};
 use super::migrate::is_other_generation;
 use super::{EditRequest, edit_tortilla};
 use crate::container::{
-    self, Assembly, BuildOptions, Built, ContainerReader, FolderEdit, Format, LevelEdit, OnDamage, Physical, extent_of,
+    self, Assembly, BuildOptions, Built, ContainerReader, FolderEdit, Format, LevelEdit, OnDamage, Physical, extent_of_samples,
+    put_extent,
 };
 use crate::error::{Error, Result};
 use crate::extensions::{KeyedTable, keyed_table};
+use crate::footprint::{COLUMNS, TIME_COLUMNS};
 use crate::jobs::JobContext;
-use crate::model::{Collection, Report, Rule, Severity, check_field_name, is_remote};
+use crate::model::{Collection, EXTENT_ORIGIN, ExtentOrigin, Report, Rule, Severity, check_field_name, is_remote};
 use crate::table::ParquetOptions;
 use crate::validate::check_collection;
 
@@ -337,13 +339,24 @@ fn new_collection(
     }
     let stated =
         request.set.contains_key("extent") || request.collection.as_ref().is_some_and(|given| given.contains_key("extent"));
+    if stated {
+        let noted = fields.get("extent").filter(|extent| !extent.is_null()).map(|_| Json::from(ExtentOrigin::Stated.as_str()));
+        match noted {
+            Some(noted) => drop(fields.insert(EXTENT_ORIGIN.into(), noted)),
+            None => drop(fields.shift_remove(EXTENT_ORIGIN)),
+        }
+    }
     if let Some(edit) = columns.filter(|edit| !stated && moves_samples(edit)) {
         let before = placed(reader, None, ctx)?;
+        let mut changed = Collection { fields };
         // An extent that somebody else stated is kept.
-        if fields.get("extent") == Some(&extent_of(&before.iter().collect::<Vec<_>>())) {
+        let computed = ExtentOrigin::of(&changed) != Some(ExtentOrigin::Stated)
+            || changed.get("extent") == extent_of_samples(&before.iter().collect::<Vec<_>>(), ctx)?.as_ref();
+        if computed {
             let after = placed(reader, Some(edit), ctx)?;
-            fields.insert("extent".into(), extent_of(&after.iter().collect::<Vec<_>>()));
+            put_extent(&mut changed, extent_of_samples(&after.iter().collect::<Vec<_>>(), ctx)?);
         }
+        fields = changed.fields;
     }
     if &fields == old {
         return Ok(None);
@@ -367,24 +380,12 @@ fn new_collection(
 /// True when a column changes that places samples in space or time.
 fn moves_samples(edit: &LevelEdit) -> bool {
     let names = edit.dropped.iter().chain(edit.columns.iter().map(|(field, _)| field.name()));
-    names.into_iter().any(|name| PLACING.contains(&name.as_str()))
+    names.into_iter().any(|name| COLUMNS.contains(&name.as_str()) || TIME_COLUMNS.contains(&name.as_str()))
 }
-
-/// The columns that [`extent_of`] reads.
-const PLACING: [&str; 8] = [
-    "stac:centroid",
-    "stac:time_start",
-    "stac:time_middle",
-    "stac:time_end",
-    "istac:centroid",
-    "istac:time_start",
-    "istac:time_middle",
-    "istac:time_end",
-];
 
 /// The columns of each level that place samples, before or after an edit.
 fn placed(reader: &dyn ContainerReader, edit: Option<&LevelEdit>, ctx: &JobContext) -> Result<Vec<RecordBatch>> {
-    let names: Vec<&str> = std::iter::once("id").chain(PLACING).collect();
+    let names: Vec<&str> = std::iter::once("id").chain(COLUMNS).chain(TIME_COLUMNS).collect();
     let mut levels = Vec::with_capacity(reader.levels().count());
     for level in 0..reader.levels().count() {
         let batch = reader.levels().columns(level, &names, ctx)?.to_batch()?;

@@ -95,7 +95,7 @@ pub fn export_subset(request: &ExportRequest, ctx: &JobContext) -> Result<Built>
     let roots: Vec<u32> = (0u32..).zip(keep.first().into_iter().flatten()).filter_map(|(row, keep)| keep.then_some(row)).collect();
     duplicate_ids::settle(&mut part, &roots, reader.as_ref(), request.prefix_ids, ctx)?;
     check_tree(&part.tree, request)?;
-    describe(&mut part);
+    describe(&mut part, ctx)?;
     check_collection(&part)?;
     container::write(&part, &request.options, ctx)
 }
@@ -203,9 +203,9 @@ fn check_collection(part: &Assembly) -> Result<()> {
 }
 
 /// The part says of what it is a part, and its own extent.
-fn describe(part: &mut Assembly) {
+fn describe(part: &mut Assembly, ctx: &JobContext) -> Result<()> {
     // Without coordinates nothing better than the old extent is known.
-    if let Some(extent) = extent_of_samples(&part.batches()) {
+    if let Some(extent) = extent_of_samples(&part.batches(), ctx)? {
         part.collection.set("extent", Some(extent));
     }
     for key in STALE {
@@ -215,4 +215,5 @@ fn describe(part: &mut Assembly) {
     part.collection.set("taco:subset_of", Some(json!(of)));
     let now = chrono::Utc::now().to_rfc3339_opts(chrono::SecondsFormat::Micros, false);
     part.collection.set("taco:subset_date", Some(json!(now)));
+    Ok(())
 }

@@ -5,7 +5,7 @@ use super::migrate::assembly_of;
 use crate::container::ContainerReader;
 use crate::error::Result;
 use crate::jobs::JobContext;
-use crate::model::Dataset;
+use crate::model::{Dataset, EXTENT_ORIGIN, ExtentOrigin};
 
 /// The draft of an opened dataset. Its samples are ranges of the dataset's files.
 ///
@@ -14,5 +14,11 @@ use crate::model::Dataset;
 pub fn draft_of(reader: &dyn ContainerReader, ctx: &JobContext) -> Result<Dataset> {
     let mut assembly = assembly_of(reader, ctx)?;
     assembly.remember_directories(ctx)?;
-    draft_of_assembly(&assembly, ctx)
+    let mut dataset = draft_of_assembly(&assembly, ctx)?;
+    // What was computed from the samples, or stands for nothing known, is computed when the draft is written.
+    if ExtentOrigin::of(&dataset.collection).is_some_and(|origin| origin != ExtentOrigin::Stated) {
+        dataset.collection.set("extent", Some(serde_json::Value::Null));
+        dataset.collection.set(EXTENT_ORIGIN, None);
+    }
+    Ok(dataset)
 }

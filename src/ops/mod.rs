@@ -51,7 +51,7 @@ pub use edit::{DatasetEdit, EditWay, Edited, edit_dataset, plan_edit};
 pub use export_subset::{ExportRequest, RowChoice, export_subset};
 pub use extend::{ExtendInput, Extended, extend, extend_draft};
 pub use filter::{Kept, kept};
-pub use footprints::{FootprintRequest, Footprints, footprint_sources, footprints, times_of};
+pub use footprints::{FootprintRequest, Footprints, OutlineKind, footprint_sources, footprints, times_of};
 pub use fork::draft_of;
 pub use histograms::{HistogramRequest, Scale, histograms};
 pub use import::{Imported, import_folder, import_paths, import_scenes, is_data, is_folder_of_folders, join_metadata};

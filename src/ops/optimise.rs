@@ -302,7 +302,7 @@ fn dataset(request: &OptimiseRequest, ctx: &JobContext) -> Result<Optimised> {
     let staging = Scratch::beside(&request.output)?;
     let mut optimised = rewrite(&mut assembly, staging.path(), request, ctx)?;
     refresh(&mut assembly, ctx)?;
-    assembly.correct_extent(ctx);
+    assembly.correct_extent(ctx)?;
     let built = if first_generation {
         let collection = match reader.info().format {
             Format::Taco if is_taco_name(&request.output) => Some(reader.collection().fields.clone()),

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use arrow::array::{Array, RecordBatch};
 
-use crate::container::{self, Assembly, BuildOptions, Built, ContainerReader, OnDamage, OpenOptions, extent_of};
+use crate::container::{self, Assembly, BuildOptions, Built, ContainerReader, OnDamage, OpenOptions, extent_of_samples};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
 use crate::model::{FieldSpec, Finding, Report, Rule, Severity, Value};
@@ -33,7 +33,7 @@ impl Repaired {
 }
 
 /// Repairs the dataset at `input` into `options.target`. Levels, `__meta__`, positions, `taco:pit_schema` and
-/// `taco:field_schema` are made from the tree; the spatial extent from the centroids where it missed some; `geotiff:stats` from the pixels where
+/// `taco:field_schema` are made from the tree; the extent from the samples where it missed some; `geotiff:stats` from the pixels where
 /// it is not theirs. A dataset whose data
 /// is damaged, or whose tree can't be laid out, is an error and nothing is written.
 ///
@@ -49,13 +49,18 @@ pub fn repair(input: &Path, open: &OpenOptions, options: &BuildOptions, ctx: &Jo
         return Err(error.hint("`migrate` makes one of them"));
     }
     let mut assembly = Assembly::of_reader(reader.as_ref(), ctx)?;
-    if before.has(Rule::ExtentCovers) || before.has(Rule::ExtentHemisphere) {
-        let batches: Vec<_> = assembly.levels.iter().map(|level| &level.batch).collect();
-        let spatial = extent_of(&batches).get("spatial").cloned();
-        // The times are kept: nothing says that they are wrong.
+    let faults = [
+        ("spatial", [Rule::ExtentCovers, Rule::ExtentHemisphere, Rule::ExtentGlobal].as_slice()),
+        ("temporal", [Rule::ExtentTimes, Rule::ExtentMiddles].as_slice()),
+    ];
+    if faults.iter().any(|(_, rules)| rules.iter().any(|rule| before.has(*rule))) {
+        let found = extent_of_samples(&assembly.batches(), ctx)?;
         let extent = assembly.collection.fields.get_mut("extent").and_then(serde_json::Value::as_object_mut);
-        if let (Some(extent), Some(spatial)) = (extent, spatial) {
-            extent.insert("spatial".into(), spatial);
+        if let (Some(extent), Some(found)) = (extent, found) {
+            // What nothing says to be wrong is kept.
+            for (key, _) in faults.iter().filter(|(_, rules)| rules.iter().any(|rule| before.has(*rule))) {
+                extent.insert((*key).to_owned(), found.get(*key).cloned().unwrap_or_default());
+            }
         }
     }
     if before.has(Rule::StatisticsClass) || before.has(Rule::StatisticsValues) {

@@ -30,7 +30,7 @@ pub fn checked_build(dataset: &Dataset, options: &BuildOptions, ctx: &JobContext
     }
     let mut assembly = Assembly::of_dataset(dataset, ctx)?;
     refuse_own_sources(dataset, &outputs_of(&assembly, options, ctx)?)?;
-    assembly.correct_extent(ctx);
+    assembly.settle_extent(ctx)?;
     container::write(&assembly, options, ctx)
 }
 
@@ -45,7 +45,7 @@ pub fn convert(input: &Path, open: &OpenOptions, options: &BuildOptions, ctx: &J
         return Err(Error::usage(message).at_path(input).hint("use `migrate`, which tells what becomes of its fields"));
     }
     let mut assembly = Assembly::of_reader(reader.as_ref(), ctx)?;
-    assembly.correct_extent(ctx);
+    assembly.correct_extent(ctx)?;
     container::write(&assembly, options, ctx)
 }
 

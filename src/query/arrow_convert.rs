@@ -224,7 +224,7 @@ pub(super) fn batches(frame: &DataFrame) -> PolarsResult<(files::SchemaRef, Vec<
 }
 
 /// Converts an engine column to an Arrow array.
-fn file_array(series: &Series) -> PolarsResult<ArrayRef> {
+pub(super) fn file_array(series: &Series) -> PolarsResult<ArrayRef> {
     let failed = |error: arrow::error::ArrowError| polars_err!(ComputeError: "{error}");
     let physical = series.to_physical_repr();
     macro_rules! numbers {

@@ -2,17 +2,44 @@
 //! except that a box with west > east crosses the antimeridian, and that time ranges may be open.
 
 use chrono::{DateTime, NaiveDate, NaiveDateTime};
+use polars::prelude::udf::UserDefinedFunction;
 use polars::prelude::*;
+use polars::sql::FunctionOptions;
 use serde::{Deserialize, Serialize};
 
-use super::geometry::Boxes;
+use super::arrow_convert;
 use super::tables::Tables;
 use crate::error::{Error, Result};
+use crate::footprint::{self, Boxes, PlaceColumns, PlaceSource, Stated, touching};
+use crate::jobs::JobContext;
 use crate::model::{FieldSpec, dtype_name};
+
+use super::scan::fault;
 
 type ArrowType = arrow::datatypes::DataType;
 
-/// Default geometry columns of a bounding box, in order of preference (§7.1.1).
+/// The name of the grid of a raster as a column of places.
+pub const GRID: &str = "stac:geotransform";
+
+/// What a box is compared with.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum BoxTest {
+    /// The footprint: `istac:geometry` in the system of `istac:crs`, else the corners of the raster, else the centroid.
+    #[default]
+    Footprint,
+    /// The stored column that the official reader looks at, as it is: the first of `istac:geometry`, `stac:centroid` and
+    /// `istac:centroid`.
+    Centroid,
+}
+
+impl BoxTest {
+    fn is_footprint(&self) -> bool {
+        *self == Self::Footprint
+    }
+}
+
+/// Default geometry columns of a bounding box, in order of preference (section 7.1.1).
 const GEOMETRIES: [&str; 3] = ["istac:geometry", "stac:centroid", "istac:centroid"];
 /// Default time columns of a time range, in order of preference.
 const TIMES: [&str; 2] = ["istac:time_start", "stac:time_start"];
@@ -26,7 +53,10 @@ pub struct Filter {
     /// `[west, south, east, north]` in degrees, edges included; west > east crosses the antimeridian.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bbox: Option<[f64; 4]>,
-    /// WKB geometry column; `None` selects a default column.
+    /// What the box is compared with.
+    #[serde(skip_serializing_if = "BoxTest::is_footprint")]
+    pub by: BoxTest,
+    /// A column of WKB geometries, or `stac:geotransform` for the corners of rasters; found by its usual names when absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub geometry_column: Option<String>,
     /// `a/b`, `../b`, `a/..` or one day. Whole days in UTC, both ends included.
@@ -68,25 +98,28 @@ impl Filter {
     ///
     /// # Errors
     /// [`crate::error::Kind::Usage`] for an unknown level or column, or an invalid box or range; the hint states what is allowed.
-    pub(super) fn predicate(&self, tables: &Tables) -> Result<Option<Expr>> {
+    pub(super) fn predicate(&self, tables: &Tables, ctx: &JobContext) -> Result<Option<Expr>> {
         let count = tables.levels.len();
         if self.level >= count {
             let last = count.saturating_sub(1);
             return Err(Error::usage(format!("there is no level {}", self.level)).hint(format!("the deepest is level {last}")));
         }
         let columns = tables.stored_columns(self.level);
-        let space = self.bbox.map(|bbox| self.in_box(bbox, &columns)).transpose()?;
+        let space = self.bbox.map(|bbox| self.in_box(bbox, &columns, ctx)).transpose()?;
         let time = self.datetime.as_ref().map(|range| self.in_range(range, &columns)).transpose()?;
         // Times first: they are cheaper to compare.
         Ok([time, space].into_iter().flatten().reduce(|a, b| a.and(b)))
     }
 
-    fn in_box(&self, bbox: [f64; 4], columns: &[FieldSpec]) -> Result<Expr> {
+    fn in_box(&self, bbox: [f64; 4], columns: &[FieldSpec], ctx: &JobContext) -> Result<Expr> {
         check_box(bbox)?;
+        if let Some((names, only)) = self.footprint_columns(columns) {
+            return Ok(footprint_in_box(bbox, names, only, ctx));
+        }
         let field = chosen(columns, self.geometry_column.as_deref(), &GEOMETRIES, "geometry", self.level)?;
         // Older TACO versions store points as text.
         let text = is_text(&field.dtype);
-        if !text && !matches!(field.dtype, ArrowType::Binary | ArrowType::LargeBinary | ArrowType::BinaryView) {
+        if !text && !is_binary(&field.dtype) {
             let summary = format!("column {} is {}, not WKB geometries", field.name, dtype_name(&field.dtype));
             return Err(Error::usage(summary).hint("name a column as stac:centroid"));
         }
@@ -101,6 +134,31 @@ impl Filter {
         };
         let output = |_: &Schema, field: &Field| Ok(Field::new(field.name().clone(), DataType::Boolean));
         Ok(col(field.name.as_str()).map(touches, output))
+    }
+
+    /// The columns that footprints are made of, and the only one that counts; `None` where a stored column is compared as it is.
+    fn footprint_columns<'a>(&self, columns: &'a [FieldSpec]) -> Option<(Vec<&'a str>, Option<PlaceSource>)> {
+        if self.by == BoxTest::Centroid {
+            return None;
+        }
+        let only = match self.geometry_column.as_deref() {
+            None => None,
+            Some("istac:geometry") => Some(PlaceSource::Geometry),
+            Some(GRID) => Some(PlaceSource::Grid),
+            Some(_) => return None,
+        };
+        let readable = |dtype: &ArrowType| dtype.is_integer() || dtype.is_nested() || is_text(dtype) || is_binary(dtype);
+        let known = |field: &&FieldSpec| footprint::COLUMNS.contains(&field.name.as_str()) && readable(&field.dtype);
+        let names: Vec<&str> = columns.iter().filter(known).map(|field| field.name.as_str()).collect();
+        let has = |name: &str| names.contains(&name);
+        let grid = has("stac:crs") && has(GRID) && (has("stac:tensor_shape") || has("stac:raster_shape"));
+        let useful = match only {
+            Some(PlaceSource::Grid) => grid,
+            Some(_) => has("istac:geometry"),
+            // Centroids alone are points, which are compared without more ado.
+            None => grid || has("istac:geometry"),
+        };
+        useful.then_some((names, only))
     }
 
     fn in_range(&self, range: &str, columns: &[FieldSpec]) -> Result<Expr> {
@@ -134,6 +192,39 @@ impl Filter {
         let to = last.map(|day| col(field.name.as_str()).lt(bound(day.saturating_add(1))));
         Ok([from, to].into_iter().flatten().reduce(|a, b| a.and(b)).unwrap_or_else(|| col(field.name.as_str()).is_not_null()))
     }
+}
+
+fn is_binary(dtype: &ArrowType) -> bool {
+    matches!(dtype, ArrowType::Binary | ArrowType::LargeBinary | ArrowType::BinaryView)
+}
+
+/// A condition on the columns that footprints are made of.
+fn footprint_in_box(bbox: [f64; 4], names: Vec<&str>, only: Option<PlaceSource>, ctx: &JobContext) -> Expr {
+    let (boxes, ctx) = (Boxes::new(bbox), ctx.clone());
+    let touches = move |columns: &mut [Column]| -> PolarsResult<Column> {
+        let rows = columns.first().map_or(0, Column::len);
+        let arrays = columns.iter().map(|column| {
+            let array = arrow_convert::file_array(column.as_materialized_series())?;
+            Ok((column.name().clone(), array))
+        });
+        let arrays = arrays.collect::<PolarsResult<Vec<_>>>()?;
+        let places =
+            PlaceColumns::from_arrays(|name| arrays.iter().find(|(known, _)| known == name).map(|(_, array)| array.clone()));
+        let stated = |row: usize| match only {
+            Some(source) => places.stated(row).only(source),
+            None => places.stated(row),
+        };
+        let stated: Vec<Stated> = (0..rows).map(stated).collect();
+        let mask = touching(&stated, &boxes, &ctx).map_err(|error| fault(&error))?;
+        let name = columns.first().map_or(PlSmallStr::EMPTY, |column| column.name().clone());
+        Ok(BooleanChunked::from_iter(mask.into_iter().map(Some)).with_name(name).into_column())
+    };
+    let output = |_: &Schema, fields: &[Field]| {
+        Ok(Field::new(fields.first().map_or(PlSmallStr::EMPTY, |field| field.name().clone()), DataType::Boolean))
+    };
+    let mut function = UserDefinedFunction::new("footprint_in_box".into(), BaseColumnUdf::new(touches, output));
+    function.options = FunctionOptions::elementwise();
+    function.call(names.into_iter().map(col).collect())
 }
 
 fn is_text(dtype: &ArrowType) -> bool {

@@ -35,7 +35,7 @@ impl<'a> Views<'a> {
         let mut views = Self { tables, kept: BTreeMap::new() };
         for filter in filters {
             ctx.check()?;
-            let predicate = filter.predicate(tables)?;
+            let predicate = filter.predicate(tables, ctx)?;
             let mut frame = views.start(filter.level, ctx)?;
             if let Some(predicate) = predicate {
                 frame = frame.filter(predicate);

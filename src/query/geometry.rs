@@ -1,113 +1,11 @@
-//! Converts between WKB, WKT and `geo` geometries, and tests bounding boxes. Counts are checked against the available bytes before
-//! allocation; non-finite coordinates make a geometry invalid. Never panics on any input.
+//! Geometries between WKT and `geo`. Coordinates that are not finite make a geometry unreadable. Must never panic on any text.
 
 use std::fmt::Write as _;
 
-use crate::table::{parse_wkb, wkb_point};
-use geo::{
-    Coord, Geometry, GeometryCollection, Intersects, LineString, MultiLineString, MultiPoint, MultiPolygon, Point, Polygon, Rect,
-};
+use geo::{Coord, Geometry, GeometryCollection, LineString, MultiLineString, MultiPoint, MultiPolygon, Point, Polygon};
 
 /// Maximum nesting of geometry collections.
 const NESTING: u8 = 8;
-
-/// Closed bounding boxes; two when one crosses the antimeridian.
-#[derive(Clone, Debug)]
-pub(super) struct Boxes(Vec<Rect>);
-
-impl Boxes {
-    /// From `[west, south, east, north]` in degrees. A box crosses the antimeridian when west > east, or when it extends beyond
-    /// ±180 degrees.
-    pub fn new([west, south, east, north]: [f64; 4]) -> Self {
-        let one = |west: f64, east: f64| Rect::new(Coord { x: west, y: south }, Coord { x: east, y: north });
-        if west > east {
-            return Self(vec![one(west, 180.0), one(-180.0, east)]);
-        }
-        let mut boxes = vec![one(west, east)];
-        if east > 180.0 {
-            boxes.push(one(-180.0, east - 360.0));
-        }
-        if west < -180.0 {
-            boxes.push(one(west + 360.0, 180.0));
-        }
-        Self(boxes)
-    }
-
-    /// True when the geometry intersects a box; false for invalid WKB.
-    pub fn touch(&self, wkb: &[u8]) -> bool {
-        match wkb_point(wkb) {
-            Some((x, y)) => self.0.iter().any(|b| x >= b.min().x && x <= b.max().x && y >= b.min().y && y <= b.max().y),
-            None => parse_wkb(wkb).is_some_and(|geometry| self.0.iter().any(|rect| geometry.intersects(rect))),
-        }
-    }
-}
-
-/// Encodes a geometry as little-endian WKB.
-pub fn write(geometry: &Geometry) -> Vec<u8> {
-    let mut out = Vec::new();
-    put(geometry, &mut out);
-    out
-}
-
-fn put(geometry: &Geometry, out: &mut Vec<u8>) {
-    fn head(out: &mut Vec<u8>, code: u32) {
-        out.push(1);
-        out.extend(code.to_le_bytes());
-    }
-    fn counted(out: &mut Vec<u8>, count: usize) {
-        out.extend((count as u32).to_le_bytes());
-    }
-    fn coord(out: &mut Vec<u8>, coord: &Coord) {
-        out.extend(coord.x.to_le_bytes());
-        out.extend(coord.y.to_le_bytes());
-    }
-    fn line(out: &mut Vec<u8>, line: &LineString) {
-        counted(out, line.0.len());
-        line.0.iter().for_each(|c| coord(out, c));
-    }
-    match geometry {
-        Geometry::Point(point) => {
-            head(out, 1);
-            coord(out, &point.0);
-        }
-        Geometry::LineString(string) => {
-            head(out, 2);
-            line(out, string);
-        }
-        Geometry::Polygon(polygon) => {
-            head(out, 3);
-            let empty = polygon.exterior().0.is_empty();
-            counted(out, if empty { 0 } else { 1 + polygon.interiors().len() });
-            if !empty {
-                line(out, polygon.exterior());
-                polygon.interiors().iter().for_each(|ring| line(out, ring));
-            }
-        }
-        Geometry::MultiPoint(many) => {
-            head(out, 4);
-            counted(out, many.0.len());
-            many.0.iter().for_each(|one| put(&Geometry::Point(*one), out));
-        }
-        Geometry::MultiLineString(many) => {
-            head(out, 5);
-            counted(out, many.0.len());
-            many.0.iter().for_each(|one| put(&Geometry::LineString(one.clone()), out));
-        }
-        Geometry::MultiPolygon(many) => {
-            head(out, 6);
-            counted(out, many.0.len());
-            many.0.iter().for_each(|one| put(&Geometry::Polygon(one.clone()), out));
-        }
-        Geometry::GeometryCollection(many) => {
-            head(out, 7);
-            counted(out, many.0.len());
-            many.0.iter().for_each(|one| put(one, out));
-        }
-        Geometry::Line(one) => put(&Geometry::LineString(LineString(vec![one.start, one.end])), out),
-        Geometry::Rect(one) => put(&Geometry::Polygon(one.to_polygon()), out),
-        Geometry::Triangle(one) => put(&Geometry::Polygon(one.to_polygon()), out),
-    }
-}
 
 /// Formats a geometry as WKT.
 pub(super) fn to_text(geometry: &Geometry) -> String {
@@ -232,23 +130,8 @@ impl<'a> Words<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn boxes_reach_across_the_antimeridian() {
-        let touched = |b: [f64; 4], x: f64| Boxes::new(b).touch(&write(&Geometry::Point(geo::Point::new(x, 0.0))));
-        for (b, x, expected) in [
-            ([170.0, -1.0, -170.0, 1.0], 175.0, true),
-            ([170.0, -1.0, -170.0, 1.0], -175.0, true),
-            ([170.0, -1.0, -170.0, 1.0], 0.0, false),
-            ([173.5, -1.0, 183.5, 1.0], 178.5, true),
-            ([173.5, -1.0, 183.5, 1.0], -177.0, true),
-            ([173.5, -1.0, 183.5, 1.0], -176.0, false),
-            ([-185.0, -1.0, -179.0, 1.0], 176.0, true),
-            ([-185.0, -1.0, -179.0, 1.0], 174.0, false),
-        ] {
-            assert_eq!(touched(b, x), expected, "{b:?} {x}");
-        }
-    }
+    use crate::footprint::Boxes;
+    use crate::table::{parse_wkb, write_wkb};
 
     const TEXTS: [&str; 7] = [
         "POINT (1.5 -2)",
@@ -265,7 +148,7 @@ mod tests {
         for text in TEXTS {
             let geometry = from_text(text).unwrap_or_else(|| panic!("{text}"));
             assert_eq!(to_text(&geometry), text);
-            assert_eq!(parse_wkb(&write(&geometry)).as_ref(), Some(&geometry), "{text}");
+            assert_eq!(parse_wkb(&write_wkb(&geometry)).as_ref(), Some(&geometry), "{text}");
         }
         assert_eq!(from_text("multipoint((1 2),(3 4))"), from_text(TEXTS[3]));
         for bad in ["", "POINT", "POINT (1)", "POINT (1 2", "POINT (nan 1)", "CIRCLE (1 2)", "POINT (1 2) x"] {
@@ -276,7 +159,7 @@ mod tests {
     #[test]
     fn damaged_bytes_are_nothing() {
         for text in TEXTS {
-            let good = write(&from_text(text).expect("is WKT"));
+            let good = write_wkb(&from_text(text).expect("is WKT"));
             for cut in 0..good.len() {
                 assert_eq!(parse_wkb(&good[..cut]), None, "{text} cut at {cut}");
             }
@@ -290,15 +173,5 @@ mod tests {
         }
         let deep: Vec<u8> = (0..1000).flat_map(|_| [1, 7, 0, 0, 0, 1, 0, 0, 0]).collect();
         assert_eq!(parse_wkb(&deep), None);
-    }
-
-    #[test]
-    fn boxes_are_closed_and_cross_the_antimeridian() {
-        let point = |x: f64, y: f64| write(&Point::new(x, y).into());
-        let fiji = Boxes::new([170.0, -30.0, -170.0, 0.0]);
-        assert!(fiji.touch(&point(179.0, -18.0)) && fiji.touch(&point(-170.0, -30.0)) && !fiji.touch(&point(0.0, -18.0)));
-        let corner = Boxes::new([4.0, 4.0, 5.0, 5.0]);
-        assert!(corner.touch(&write(&from_text(TEXTS[2]).expect("is WKT"))));
-        assert!(Boxes::new([1.0, 1.0, 1.0, 1.0]).touch(&point(1.0, 1.0)));
     }
 }

@@ -8,8 +8,8 @@ use polars::prelude::*;
 use polars::sql::{FunctionOptions, FunctionRegistry};
 
 use super::duckdb_functions;
-use super::geometry::{from_text, to_text, write};
-use crate::table::{parse_wkb, wkb_bounds, wkb_point};
+use super::geometry::{from_text, to_text};
+use crate::table::{parse_wkb, wkb_bounds, wkb_point, write_wkb as write};
 
 /// Signature of a function; geometries are WKB.
 #[derive(Clone, Copy)]

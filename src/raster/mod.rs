@@ -58,7 +58,7 @@ pub use preview::{PreviewImage, PreviewRequest, preview};
 pub use probe::{PixelValue, Probe, probe};
 pub use references::References;
 pub use render::{BandChoice, RenderOptions, Rgba, render, render_with};
-pub use reproject::{CrsKind, crs_kind, is_geographic, to_lonlat, to_lonlat_from};
+pub use reproject::{CrsKind, LonLatTransform, crs_kind, is_geographic, to_lonlat, to_lonlat_from};
 pub use restretch::{Prepared, difference};
 pub use source::RasterSource;
 pub use statistics::{BandSummary, Tally, read_through, tally};

@@ -8,32 +8,66 @@ use gdal::spatial_ref::{AxisMappingStrategy, CoordTransform, SpatialRef};
 use super::{RasterInfo, environment, gdal_errors};
 use crate::error::{Error, Result};
 
-/// Transforms `[x, y]` points of `crs` (`EPSG:32718`, WKT, PROJ) to `[longitude, latitude]` in degrees (EPSG:4326), longitudes
-/// wrapped to ±180. `None` for a point that can't be transformed.
-///
-/// # Errors
-/// [`Kind::Usage`](crate::error::Kind::Usage) for an unknown coordinate system.
+/// Coordinates beyond this have no place on Earth in any unit. GDAL takes turns off longitudes one by one, without end for large ones.
+const COORDINATE_MOST: f64 = 1e9;
+/// The same for coordinates in degrees.
+const DEGREES_MOST: f64 = 1e4;
+
+/// Points of `crs` (`EPSG:32718`, WKT, PROJ) as longitude and latitude in degrees (EPSG:4326, in this order), longitudes within
+/// ±180. `None` for a point that has no place on Earth; an error for an unknown system.
 pub fn to_lonlat_from(crs: &str, points: &[[f64; 2]]) -> Result<Vec<Option<[f64; 2]>>> {
-    environment::init();
-    let (transformed, said) = gdal_errors::listen(|| {
-        let mut from = from_definition(crs)?;
-        let mut to = SpatialRef::from_epsg(4326)?;
-        from.set_axis_mapping_strategy(AxisMappingStrategy::TraditionalGisOrder);
-        to.set_axis_mapping_strategy(AxisMappingStrategy::TraditionalGisOrder);
-        let way = CoordTransform::new(&from, &to)?;
-        let one = |point: &[f64; 2]| {
-            let (mut x, mut y) = ([point[0]], [point[1]]);
-            way.transform_coords(&mut x, &mut y, &mut []).ok()?;
-            let [longitude, latitude] = [x[0], y[0]];
-            let sound = longitude.is_finite() && (-90.0..=90.0).contains(&latitude);
-            sound.then_some([around(longitude), latitude])
+    Ok(LonLatTransform::new(crs)?.lonlat(points))
+}
+
+/// Transforms points of one coordinate system to longitude and latitude in degrees, many in one call.
+pub struct LonLatTransform {
+    way: CoordTransform,
+    geographic: bool,
+}
+
+impl LonLatTransform {
+    /// The transformation from `crs`, a code, WKT, PROJ or JSON.
+    ///
+    /// # Errors
+    /// [`Kind::Usage`](crate::error::Kind::Usage) for an unknown coordinate system.
+    pub fn new(crs: &str) -> Result<Self> {
+        environment::init();
+        let (made, said) = gdal_errors::listen(|| {
+            let mut from = from_definition(crs)?;
+            let mut to = SpatialRef::from_epsg(4326)?;
+            from.set_axis_mapping_strategy(AxisMappingStrategy::TraditionalGisOrder);
+            to.set_axis_mapping_strategy(AxisMappingStrategy::TraditionalGisOrder);
+            Ok(Self { way: CoordTransform::new(&from, &to)?, geographic: from.is_geographic() })
+        });
+        made.map_err(|error: gdal::errors::GdalError| unknown_crs(crs, &said, &error))
+    }
+
+    /// True for systems of degrees.
+    pub fn is_geographic(&self) -> bool {
+        self.geographic
+    }
+
+    /// Longitude (within ±180) and latitude of each point, in the order of the points; `None` for one that has no place on Earth.
+    pub fn lonlat(&self, points: &[[f64; 2]]) -> Vec<Option<[f64; 2]>> {
+        let limit = if self.geographic { DEGREES_MOST } else { COORDINATE_MOST };
+        let bounded = |number: f64| if number.abs() <= limit { number } else { f64::NAN };
+        let (mut x, mut y): (Vec<f64>, Vec<f64>) = points.iter().map(|[x, y]| (bounded(*x), bounded(*y))).unzip();
+        if points.is_empty() {
+            return Vec::new();
+        }
+        // An error says that some points have no place; those are infinite.
+        let (_failed, _said) = gdal_errors::listen(|| self.way.transform_coords(&mut x, &mut y, &mut []).is_err());
+        let one = |((lon, lat), from): ((f64, f64), &[f64; 2])| {
+            let sound = lon.is_finite() && (-90.0..=90.0).contains(&lat) && from.iter().all(|number| number.abs() <= limit);
+            sound.then(|| [around(lon), lat])
         };
-        Ok(points.iter().map(one).collect())
-    });
-    transformed.map_err(|error: gdal::errors::GdalError| {
-        let summary = Error::usage(format!("the coordinate system {} is not known", shortened(crs)));
-        gdal_errors::because(summary, &said, Some(&error)).hint("write it as EPSG:4326, WKT or PROJ")
-    })
+        x.into_iter().zip(y).zip(points).map(one).collect()
+    }
+}
+
+fn unknown_crs(crs: &str, said: &[gdal_errors::Message], error: &gdal::errors::GdalError) -> Error {
+    let summary = Error::usage(format!("the coordinate system {} is not known", shortened(crs)));
+    gdal_errors::because(summary, said, Some(error)).hint("write it as EPSG:4326, WKT or PROJ")
 }
 
 /// Coordinate system from a code, WKT, PROJ string or PROJJSON. Network and file access are off: GDAL would also accept a URL or
@@ -117,11 +151,15 @@ pub(super) fn apply(t: [f64; 6], column: f64, row: f64) -> [f64; 2] {
 fn transform(wkt: &str, points: &[[f64; 2]]) -> Option<Vec<Option<[f64; 2]>>> {
     let (transformed, _said) = gdal_errors::listen(|| {
         let mut from = SpatialRef::from_wkt(wkt).ok()?;
+        let limit = if from.is_geographic() { DEGREES_MOST } else { COORDINATE_MOST };
         let mut to = SpatialRef::from_epsg(4326).ok()?;
         from.set_axis_mapping_strategy(AxisMappingStrategy::TraditionalGisOrder);
         to.set_axis_mapping_strategy(AxisMappingStrategy::TraditionalGisOrder);
         let way = CoordTransform::new(&from, &to).ok()?;
         let one = |point: &[f64; 2]| {
+            if !point.iter().all(|number| number.abs() <= limit) {
+                return None;
+            }
             let (mut x, mut y) = ([point[0]], [point[1]]);
             way.transform_coords(&mut x, &mut y, &mut []).ok()?;
             (x[0].is_finite() && y[0].is_finite()).then_some([x[0], y[0]])
@@ -164,5 +202,12 @@ mod tests {
         assert!(to_lonlat_from("EPSG:999999", &[]).is_err());
         assert_eq!(to_lonlat_from("EPSG:4326", &[[190.0, 10.0]]).expect("knows it"), [Some([-170.0, 10.0])]);
         assert_eq!(to_lonlat_from("EPSG:4326", &[[0.0, f64::NAN]]).expect("knows it"), [None]);
+        for crs in ["EPSG:4326", "EPSG:3413", "EPSG:32618", "EPSG:3857"] {
+            assert_eq!(
+                to_lonlat_from(crs, &[[1e300, 0.0], [0.0, -1e300], [f64::INFINITY, 0.0]]).expect("knows it"),
+                [None; 3],
+                "{crs}"
+            );
+        }
     }
 }

@@ -1,4 +1,4 @@
-//! Reads well-known binary: plain, with Z and M as in ISO, or PostGIS' extended form, in either byte order. It is the only WKB
+//! Reads and writes well-known binary. Read: plain, with Z and M as in ISO, or PostGIS' extended form, in either byte order. It is the only WKB
 //! reader, so every view treats damaged geometries alike. Claimed counts are checked against the available bytes before memory is
 //! allocated. Never panics.
 
@@ -168,6 +168,73 @@ impl Reader<'_> {
     fn coord(&mut self, head: Head) -> Option<Coord> {
         let (x, y) = self.place(head)?;
         (x.is_finite() && y.is_finite()).then_some(Coord { x, y })
+    }
+}
+
+/// Little-endian WKB.
+pub fn write_wkb(geometry: &Geometry) -> Vec<u8> {
+    let mut out = Vec::new();
+    put(geometry, &mut out);
+    out
+}
+
+fn put(geometry: &Geometry, out: &mut Vec<u8>) {
+    fn head(out: &mut Vec<u8>, code: u32) {
+        out.push(1);
+        out.extend(code.to_le_bytes());
+    }
+    fn counted(out: &mut Vec<u8>, count: usize) {
+        out.extend((count as u32).to_le_bytes());
+    }
+    fn coord(out: &mut Vec<u8>, coord: &Coord) {
+        out.extend(coord.x.to_le_bytes());
+        out.extend(coord.y.to_le_bytes());
+    }
+    fn line(out: &mut Vec<u8>, line: &LineString) {
+        counted(out, line.0.len());
+        line.0.iter().for_each(|c| coord(out, c));
+    }
+    match geometry {
+        Geometry::Point(point) => {
+            head(out, 1);
+            coord(out, &point.0);
+        }
+        Geometry::LineString(string) => {
+            head(out, 2);
+            line(out, string);
+        }
+        Geometry::Polygon(polygon) => {
+            head(out, 3);
+            let empty = polygon.exterior().0.is_empty();
+            counted(out, if empty { 0 } else { 1 + polygon.interiors().len() });
+            if !empty {
+                line(out, polygon.exterior());
+                polygon.interiors().iter().for_each(|ring| line(out, ring));
+            }
+        }
+        Geometry::MultiPoint(many) => {
+            head(out, 4);
+            counted(out, many.0.len());
+            many.0.iter().for_each(|one| put(&Geometry::Point(*one), out));
+        }
+        Geometry::MultiLineString(many) => {
+            head(out, 5);
+            counted(out, many.0.len());
+            many.0.iter().for_each(|one| put(&Geometry::LineString(one.clone()), out));
+        }
+        Geometry::MultiPolygon(many) => {
+            head(out, 6);
+            counted(out, many.0.len());
+            many.0.iter().for_each(|one| put(&Geometry::Polygon(one.clone()), out));
+        }
+        Geometry::GeometryCollection(many) => {
+            head(out, 7);
+            counted(out, many.0.len());
+            many.0.iter().for_each(|one| put(one, out));
+        }
+        Geometry::Line(one) => put(&Geometry::LineString(LineString(vec![one.start, one.end])), out),
+        Geometry::Rect(one) => put(&Geometry::Polygon(one.to_polygon()), out),
+        Geometry::Triangle(one) => put(&Geometry::Polygon(one.to_polygon()), out),
     }
 }
 

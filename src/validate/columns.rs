@@ -1,5 +1,5 @@
-//! Checks required columns of every level (TACO 2.0, section 8.3), and compares `taco:pit_schema`, `taco:field_schema` and the
-//! extent with the levels.
+//! Checks required columns of every level (TACO 2.0, section 8.3), and compares `taco:pit_schema` and `taco:field_schema` with the
+//! levels.
 
 use arrow::datatypes::DataType;
 use serde_json::Value as Json;
@@ -10,7 +10,6 @@ use crate::jobs::JobContext;
 use crate::model::{
     FieldSpec, Finding, Location, PitPattern, PitSchema, Report, Rule, Severity, Skeleton, check_field_name, dtype_name, is_padding,
 };
-use crate::table::{cell_text, wkb_point};
 
 /// Checks names and types of columns. Returns false when the tree cannot be built.
 pub fn check(reader: &dyn ContainerReader, report: &mut Report) -> bool {
@@ -125,7 +124,7 @@ pub fn check_declared(reader: &dyn ContainerReader, tree: &Skeleton, report: &mu
     }
     check_pit(reader.collection().get("taco:pit_schema"), tree, report);
     check_fields(reader, report);
-    check_extent(reader, report, ctx)
+    super::extent::check(reader, report, ctx)
 }
 
 fn check_pit(declared: Option<&Json>, tree: &Skeleton, report: &mut Report) {
@@ -296,71 +295,4 @@ pub(super) fn comparable(name: &str) -> String {
     // Newer Arrow versions include field names of maps.
     let name = name.replace("timestamp[s", "timestamp[ms").replace("time32[s]", "time32[ms]").replace("date64[ms]", "date32[day]");
     name.replace("float16", "halffloat").replace("_view", "").replace("large_list", "list")
-}
-
-fn check_extent(reader: &dyn ContainerReader, report: &mut Report, ctx: &JobContext) -> Result<()> {
-    let numbers = |value: &Json| -> Option<Vec<f64>> { value.get("spatial")?.as_array()?.iter().map(Json::as_f64).collect() };
-    let Some([west, south, east, north]) =
-        reader.collection().get("extent").and_then(numbers).and_then(|v| <[f64; 4]>::try_from(v).ok())
-    else {
-        return Ok(());
-    };
-    const SLACK: f64 = 1e-9;
-    for level in 0..reader.levels().count() {
-        let names: Vec<String> = reader.levels().fields(level).into_iter().map(|field| field.name).collect();
-        let Some(name) = ["stac:centroid", "istac:centroid"].into_iter().find(|name| names.iter().any(|n| n == name)) else {
-            continue;
-        };
-        let table = reader.levels().columns(level, &[name], ctx)?;
-        let (mut outside, mut beyond_zero) = (0, 0);
-        let mut seen = 0;
-        for batch in table.batches() {
-            let column = batch.column(0);
-            for row in 0..batch.num_rows() {
-                let crate::model::Value::Bytes(bytes) = crate::table::value_at(column, row) else { continue };
-                let Some((x, y)) = wkb_point(&bytes) else { continue };
-                seen += 1;
-                let lon =
-                    if west <= east { (west - SLACK..=east + SLACK).contains(&x) } else { x >= west - SLACK || x <= east + SLACK };
-                if !(lon && (south - SLACK..=north + SLACK).contains(&y)) {
-                    outside += 1;
-                    // On the side of longitude 0 that the extent does not cover.
-                    let other_side = (west >= 0.0 && x < 0.0) || (east <= 0.0 && x > 0.0);
-                    beyond_zero += usize::from(west <= east && other_side && (south - SLACK..=north + SLACK).contains(&y));
-                    if outside == 1 {
-                        tracing::debug!(level, row, point = cell_text(column, row), "outside the extent");
-                    }
-                }
-            }
-        }
-        if outside > 0 {
-            if beyond_zero == outside {
-                let message = match west >= 0.0 {
-                    true => tr!(
-                        "The extent has eastern longitudes alone; {outside} of {seen} centroids of level {level} have western ones.",
-                        outside,
-                        seen,
-                        level
-                    ),
-                    false => tr!(
-                        "The extent has western longitudes alone; {outside} of {seen} centroids of level {level} have eastern ones.",
-                        outside,
-                        seen,
-                        level
-                    ),
-                };
-                report.add(Rule::ExtentHemisphere, Location::Collection("extent/spatial".into()), message);
-                return Ok(());
-            }
-            let message = tr!(
-                "{outside} of {seen} centroids of level {level} lie outside the extent. Compute it again from the data.",
-                outside,
-                seen,
-                level
-            );
-            report.add(Rule::ExtentCovers, Location::Collection("extent/spatial".into()), message);
-        }
-        return Ok(());
-    }
-    Ok(())
 }

@@ -4,6 +4,7 @@
 mod collection;
 mod columns;
 mod consistency;
+mod extent;
 mod folder;
 mod incremental;
 mod joined;

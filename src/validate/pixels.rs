@@ -6,10 +6,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use geo::{Area, BooleanOps, Intersects};
 use rayon::prelude::*;
 
 use crate::container::ContainerReader;
 use crate::error::Result;
+use crate::footprint::{self, PlaceSource, Stated};
 use crate::jobs::JobContext;
 use crate::model::{Value, is_padding};
 use crate::raster::{self, RasterInfo, RasterSource, Tally};
@@ -334,40 +336,80 @@ fn numbers(value: &Value) -> Vec<f64> {
 }
 
 /// Columns that are compared with the rasters' headers.
-pub const PLACES: [&str; 3] = ["stac:tensor_shape", "stac:geotransform", "stac:centroid"];
+const PLACES: [&str; 3] = ["stac:tensor_shape", "stac:geotransform", "stac:centroid"];
 
-/// Rows whose shape, geotransform or centroid differ from the raster, with a message, and the number of examined rows.
-///
-/// # Errors
-/// When the level table cannot be read, or the job is cancelled.
-pub fn misplaced(
-    reader: &dyn ContainerReader,
-    level: usize,
-    limit: usize,
-    ctx: &JobContext,
-) -> Result<(Vec<(u32, String)>, usize)> {
+/// Share of a footprint that may lie outside its raster.
+const OUTSIDE_MOST: f64 = 0.05;
+
+/// What a header of a raster contradicts.
+pub struct Misplaced {
+    /// Rows whose shape, geotransform or centroid differ from the raster, with a message.
+    pub values: Vec<(u32, String)>,
+    /// Rows whose footprint is not where the raster is, with a message.
+    pub footprints: Vec<(u32, String)>,
+    /// Number of examined rows.
+    pub seen: usize,
+}
+
+/// Compares places in the metadata with the headers of at most `limit` rasters of a level.
+pub fn misplaced(reader: &dyn ContainerReader, level: usize, limit: usize, ctx: &JobContext) -> Result<Misplaced> {
     let fields = reader.levels().fields(level);
-    let names: Vec<&str> =
-        ["id", "type"].into_iter().chain(PLACES).filter(|name| fields.iter().any(|field| field.name == *name)).collect();
-    if !names.iter().any(|name| PLACES.contains(name)) {
-        return Ok((Vec::new(), 0));
+    let known = |name: &&str| fields.iter().any(|field| field.name == *name);
+    let mut names: Vec<&str> = footprint::COLUMNS.into_iter().filter(known).collect();
+    let mut found = Misplaced { values: Vec::new(), footprints: Vec::new(), seen: 0 };
+    if names.is_empty() {
+        return Ok(found);
     }
+    names.extend(["id", "type"].iter().filter(|name| known(name)));
     let table = reader.levels().columns(level, &names, ctx)?;
     let cell = |row: u32, name: &str| table.column_index(name).map_or(Value::Null, |column| table.value(row as usize, column));
     let is_file = |row: &u32| matches!(cell(*row, "type"), Value::Text(kind) if &*kind == "FILE");
     let rows: Vec<u32> = (0..table.rows() as u32).filter(is_file).collect();
     let step = rows.len().div_ceil(limit.max(1)).max(1);
-    let (mut wrong, mut seen) = (Vec::new(), 0);
     for row in rows.into_iter().step_by(step) {
         ctx.check()?;
         let Ok((asset, _)) = reader.asset(level, row) else { continue };
         let Ok(info) = raster::describe(&RasterSource::member(asset)) else { continue };
-        seen += 1;
-        if let Some(what) = place_fault(&info, &|name| cell(row, name)) {
-            wrong.push((row, what));
+        found.seen += 1;
+        let value = |name: &str| cell(row, name);
+        match place_fault(&info, &value) {
+            Some(what) => found.values.push((row, what)),
+            None => found.footprints.extend(footprint_fault(&info, &value, ctx)?.map(|what| (row, what))),
         }
     }
-    Ok((wrong, seen))
+    Ok(found)
+}
+
+/// What is wrong with the footprint of a row, by the raster's own corners.
+fn footprint_fault(info: &RasterInfo, cell: &dyn Fn(&str) -> Value, ctx: &JobContext) -> Result<Option<String>> {
+    let (Some(crs), Some(t)) = (info.crs_wkt.as_deref(), info.geotransform) else { return Ok(None) };
+    let (width, height) = (info.width as f64, info.height as f64);
+    let corner = |column: f64, row: f64| (t[0] + column * t[1] + row * t[2], t[3] + column * t[4] + row * t[5]);
+    let ring = vec![corner(0.0, 0.0), corner(0.0, height), corner(width, height), corner(width, 0.0), corner(0.0, 0.0)];
+    let own = Stated::drawn(crs, geo::Polygon::new(ring.into(), Vec::new()).into());
+    let found = footprint::footprints(&[Stated::of(cell), own], ctx)?;
+    let [Some(stated), Some(raster)] = found.as_slice() else { return Ok(None) };
+    // Centroids were compared before; a geometry that only touches is beside.
+    if stated.source == PlaceSource::Centroid {
+        return Ok(None);
+    }
+    let areas = |geometry: &geo::Geometry<f64>| match geometry {
+        geo::Geometry::Polygon(one) => geo::MultiPolygon(vec![one.clone()]),
+        geo::Geometry::MultiPolygon(many) => many.clone(),
+        _ => geo::MultiPolygon(Vec::new()),
+    };
+    let (here, there) = (areas(&stated.geometry), areas(&raster.geometry));
+    let size = here.unsigned_area();
+    let outside = match size > 0.0 {
+        true => 1.0 - here.intersection(&there).unsigned_area() / size,
+        false => f64::from(u8::from(!stated.geometry.intersects(&raster.geometry))),
+    };
+    if outside <= OUTSIDE_MOST {
+        return Ok(None);
+    }
+    let text = |bbox: [f64; 4]| bbox.map(|number| format!("{number:.4}")).join(", ");
+    let (stated, own) = (text(stated.bbox), text(raster.bbox));
+    Ok(Some(tr!("the footprint lies in {stated}, the raster in {own}", stated, own)))
 }
 
 fn place_fault(info: &RasterInfo, cell: &dyn Fn(&str) -> Value) -> Option<String> {

@@ -106,17 +106,20 @@ fn check_shares(reader: &dyn ContainerReader, level: usize, report: &mut Report,
 }
 
 fn check_places(reader: &dyn ContainerReader, tree: &Skeleton, level: usize, report: &mut Report, ctx: &JobContext) -> Result<()> {
-    let (wrong, seen) = misplaced(reader, level, PLACED, ctx)?;
-    let Some((row, what)) = wrong.first() else { return Ok(()) };
-    let at = Location::Sample { level, row: *row, path: tree.path(level, *row) };
-    let here = tr!("Here {what}.", what);
-    let message = match wrong.len() - 1 {
-        0 => here,
-        others => {
-            format!("{here} {}", tr!("The same applies to {others} more of the {seen} examined rasters.", others, seen))
-        }
-    };
-    report.add(Rule::PlaceValues, at, message);
+    let found = misplaced(reader, level, PLACED, ctx)?;
+    let seen = found.seen;
+    for (rule, wrong) in [(Rule::PlaceValues, found.values), (Rule::PlaceRaster, found.footprints)] {
+        let Some((row, what)) = wrong.first() else { continue };
+        let at = Location::Sample { level, row: *row, path: tree.path(level, *row) };
+        let here = tr!("Here {what}.", what);
+        let message = match wrong.len() - 1 {
+            0 => here,
+            others => {
+                format!("{here} {}", tr!("The same applies to {others} more of the {seen} examined rasters.", others, seen))
+            }
+        };
+        report.add(rule, at, message);
+    }
     Ok(())
 }
 

@@ -10,12 +10,13 @@ use arrow::datatypes::Float64Type;
 use serde_json::Value as Json;
 use taco_studio::container::{OpenOptions, parse_collection, write_collection};
 use taco_studio::export::Catalogue;
+use taco_studio::footprint::{Stated, footprints};
 use taco_studio::jobs::{JobContext, Jobs};
-use taco_studio::model::{Dataset, PitSchema, Report};
+use taco_studio::model::{Dataset, PitSchema, Report, Value};
 use taco_studio::ops::describe_dataset;
-use taco_studio::query::{Tables, VsiBase, outline, run_sql, write_wkb};
+use taco_studio::query::{Tables, VsiBase, run_sql};
 use taco_studio::studio::{Command, ScriptLine, Studio, is_project, open_project, read_script, recoverable, save_project};
-use taco_studio::table::{LevelTable, parse_wkb, wkb_bounds, wkb_point};
+use taco_studio::table::{LevelTable, parse_wkb, wkb_bounds, wkb_point, write_wkb};
 use taco_studio::validate;
 
 use crate::place;
@@ -24,7 +25,16 @@ use crate::targets::expected;
 /// A geometry: both readers, writing, and its outline.
 pub fn wkb(bytes: &[u8]) {
     let bounds = wkb_bounds(bytes);
-    let _ = (outline(bytes), wkb_point(bytes));
+    let _ = wkb_point(bytes);
+    let value = Value::Bytes(bytes.into());
+    for crs in ["EPSG:4326", "EPSG:3413", "EPSG:32760"] {
+        let stated = Stated::of(&|name| match name {
+            "istac:geometry" => value.clone(),
+            "istac:crs" => Value::text(crs),
+            _ => Value::Null,
+        });
+        footprints(&[stated], &JobContext::default()).expect("is no error");
+    }
     let Some(geometry) = parse_wkb(bytes) else { return };
     // Empty rings are not written.
     let written = write_wkb(&geometry);

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use arrow::array::{Array, ArrayRef, AsArray, Float32Array, Float64Array, Int64Array, ListArray};
+use arrow::array::{Array, ArrayRef, AsArray, Float32Array, Float64Array, Int64Array, ListArray, StringArray};
 use arrow::datatypes::{DataType, Float32Type, Float64Type, Int64Type};
 use serde_json::Value as Json;
 use taco_studio::model::Rule;
@@ -12,8 +12,8 @@ use crate::interop::create;
 use crate::support::{Workspace, flat_scenes};
 
 /// The rules covered by this file.
-pub fn rules() -> [Rule; 2] {
-    [Rule::StatisticsValues, Rule::PlaceValues]
+pub fn rules() -> [Rule; 3] {
+    [Rule::StatisticsValues, Rule::PlaceValues, Rule::PlaceRaster]
 }
 
 /// The numbers of a column, in lists of any depth, increased by `by`.
@@ -33,6 +33,8 @@ fn shifted(array: &ArrayRef, by: f64) -> ArrayRef {
         DataType::Int64 => {
             Arc::new(array.as_primitive::<Int64Type>().iter().map(|v| v.map(|v| v + by as i64)).collect::<Int64Array>())
         }
+        // A coordinate system at the other end of the Earth.
+        DataType::Utf8 => Arc::new(array.as_string::<i32>().iter().map(|v| v.map(|_| "EPSG:32701")).collect::<StringArray>()),
         other => panic!("{other} holds no numbers"),
     }
 }
@@ -56,6 +58,7 @@ fn a_deep_check_finds_contradictions_to_rasters_and_repair_fixes_statistics() {
         ("geotiff:stats", 40.0, "STAT-2", "level0 geotiff:stats", "of 4 rasters are not those of their pixels"),
         ("stac:tensor_shape", 1.0, "STAC-1", "tile_0.tif", "33 rows and 33 columns"),
         ("stac:geotransform", 100.0, "STAC-1", "tile_0.tif", "stac:geotransform is"),
+        ("stac:crs", 0.0, "GEO-2", "tile_0.tif", "the footprint lies in"),
     ] {
         let mut files = Files::of_zip(&good);
         files.table("METADATA/level0.parquet", |columns| {

@@ -6,14 +6,18 @@ use std::sync::Arc;
 
 use egui::{Color32, Mesh, Pos2, Rect, Vec2, pos2, vec2};
 
+use geo::{LineString, Polygon, TriangulateEarcut};
+
 use super::colours::{Classes, OTHER};
 use super::view::{MapView, Projected, x_of, y_of};
 use crate::error::Result;
 use crate::jobs::JobContext;
-use crate::ops::{Footprints, Kept};
+use crate::ops::{Footprints, Kept, OutlineKind};
 
 /// Size in points from which an outline replaces the mark.
 const OUTLINED_FROM: f32 = 5.0;
+/// Vertices of an area that is filled at the most.
+const FILLED_VERTICES: usize = 2_000;
 /// Most outlines.
 const OUTLINES: usize = 12_000;
 /// Most marks.
@@ -238,7 +242,7 @@ fn ring(mesh: &mut Mesh, at: Pos2, half: f32, color: Color32) {
     }
 }
 
-/// An outline with a faint fill: a fan of triangles about its middle, and a thin line.
+/// An outline: areas with a faint fill and a thin line, lines, and points as small squares.
 fn outline(scene: &mut Scene, request: &SceneRequest, row: u32, turn: f32) {
     let class = request.classes.as_ref().map_or(0, |classes| classes.of.get(row as usize).copied().unwrap_or(OTHER));
     let color = request.ink.of(class);
@@ -246,21 +250,68 @@ fn outline(scene: &mut Scene, request: &SceneRequest, row: u32, turn: f32) {
         let (x, y) = (x_of(f64::from(lon)) + f64::from(turn), y_of(f64::from(lat)));
         pos2(((x - request.view.middle[0]) * request.view.scale) as f32, ((y - request.view.middle[1]) * request.view.scale) as f32)
     };
-    let ring: Vec<Pos2> = request.footprints.of(row).iter().map(place).collect();
-    if ring.is_empty() {
+    let all: Vec<Pos2> = request.footprints.of(row).iter().map(place).collect();
+    if all.is_empty() {
         return;
     }
-    scene.spots.push(Spot { row, count: 1, rect: Rect::from_points(&ring) });
-    if ring.len() <= 64 {
-        let first = scene.mesh.vertices.len() as u32;
-        let fill = color.gamma_multiply(0.22);
-        ring.iter().for_each(|&at| scene.mesh.colored_vertex(at, fill));
-        // Footprints are convex or nearly so; a fan is right for them.
-        for index in 1..ring.len().saturating_sub(1) as u32 {
-            scene.mesh.add_triangle(first, first + index, first + index + 1);
+    scene.spots.push(Spot { row, count: 1, rect: Rect::from_points(&all) });
+    let mut parts = request.footprints.parts(row).peekable();
+    while let Some((kind, points)) = parts.next() {
+        let points: Vec<Pos2> = points.iter().map(place).collect();
+        match kind {
+            OutlineKind::Ring => {
+                let mut rings = vec![points];
+                while let Some((_, hole)) = parts.next_if(|(kind, _)| *kind == OutlineKind::Hole) {
+                    rings.push(hole.iter().map(place).collect());
+                }
+                fill(&mut scene.mesh, &rings, color.gamma_multiply(0.22));
+                rings.iter().for_each(|ring| closed_line(&mut scene.mesh, ring, color));
+            }
+            OutlineKind::Hole => closed_line(&mut scene.mesh, &points, color),
+            OutlineKind::Line => open_line(&mut scene.mesh, &points, color),
+            OutlineKind::Point => {
+                for at in points {
+                    square(&mut scene.mesh, Rect::from_center_size(at, Vec2::splat(4.0)), color);
+                }
+            }
         }
     }
-    closed_line(&mut scene.mesh, &ring, color);
+}
+
+/// Fills an area: the triangles of its outer ring without its holes.
+fn fill(mesh: &mut Mesh, rings: &[Vec<Pos2>], color: Color32) {
+    let count: usize = rings.iter().map(Vec::len).sum();
+    if count > FILLED_VERTICES {
+        return;
+    }
+    let line = |ring: &Vec<Pos2>| ring.iter().map(|at| (f64::from(at.x), f64::from(at.y))).collect::<LineString<f64>>();
+    let mut lines = rings.iter().map(line);
+    let Some(outer) = lines.next().filter(|outer| outer.0.len() > 2) else { return };
+    let made = Polygon::new(outer, lines.collect()).earcut_triangles_raw();
+    let first = mesh.vertices.len() as u32;
+    for [x, y] in &made.vertices {
+        mesh.colored_vertex(pos2(*x as f32, *y as f32), color);
+    }
+    let vertices = made.vertices.len() as u32;
+    for corner in made.triangle_indices.chunks_exact(3) {
+        let [a, b, c] = [0, 1, 2].map(|index| corner[index] as u32);
+        if a.max(b).max(c) < vertices {
+            mesh.add_triangle(first + a, first + b, first + c);
+        }
+    }
+}
+
+/// A thin line with a rectangle for each of its edges.
+fn open_line(mesh: &mut Mesh, line: &[Pos2], color: Color32) {
+    for pair in line.windows(2) {
+        let across = (pair[1] - pair[0]).normalized().rot90() * 0.7;
+        let first = mesh.vertices.len() as u32;
+        for at in [pair[0] + across, pair[0] - across, pair[1] + across, pair[1] - across] {
+            mesh.colored_vertex(at, color);
+        }
+        mesh.add_triangle(first, first + 1, first + 2);
+        mesh.add_triangle(first + 2, first + 1, first + 3);
+    }
 }
 
 /// A thin closed line with two vertices per ring vertex, which keeps thousands of outlines small.
@@ -307,6 +358,22 @@ mod tests {
         assert!(scene.spots.len() <= MARKS, "{} marks", scene.spots.len());
         assert_eq!(scene.spots.iter().map(|spot| u64::from(spot.count)).sum::<u64>(), 200_000);
         assert_eq!((scene.matching, scene.hidden), (200_000, 0));
+    }
+
+    #[test]
+    fn bent_areas_are_filled_inside_alone() {
+        let mut mesh = Mesh::default();
+        let ring =
+            [(0.0, 0.0), (90.0, 0.0), (90.0, 90.0), (60.0, 90.0), (60.0, 30.0), (0.0, 30.0)].map(|(x, y)| pos2(x, y)).to_vec();
+        let hole = [(10.0, 10.0), (20.0, 10.0), (20.0, 20.0), (10.0, 20.0)].map(|(x, y)| pos2(x, y)).to_vec();
+        fill(&mut mesh, &[ring, hole], Color32::RED);
+        let corner = |index: u32| mesh.vertices[index as usize].pos;
+        let area = |corners: &[u32]| {
+            let [a, b, c] = [0, 1, 2].map(|at| corner(corners[at]));
+            ((b - a).x * (c - a).y - (b - a).y * (c - a).x).abs() / 2.0
+        };
+        let filled: f32 = mesh.indices.chunks_exact(3).map(area).sum();
+        assert!((filled - (90.0 * 30.0 + 30.0 * 60.0 - 100.0)).abs() < 0.01, "{filled}");
     }
 
     #[test]

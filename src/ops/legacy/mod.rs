@@ -65,7 +65,7 @@ pub fn write_first_generation(dataset: &Dataset, options: &TortillaOptions, ctx:
     let mut options = options.clone();
     let taco = is_taco_name(&options.target);
     if options.collection.is_none() && taco {
-        let samples = || Ok(extent_of_samples(&Assembly::of_dataset(dataset, ctx)?.batches()));
+        let samples = || extent_of_samples(&Assembly::of_dataset(dataset, ctx)?.batches(), ctx);
         options.collection = Some(whole_collection(&dataset.collection.descriptive(), samples, ctx)?);
     }
     ctx.stage(tr!("Laying out the samples"), None);
@@ -112,7 +112,7 @@ pub(super) fn collection_for(
     reader: &dyn ContainerReader,
     ctx: &JobContext,
 ) -> Result<Map<String, Json>> {
-    whole_collection(given, || Ok(extent_of_samples(&assembly_of(reader, ctx)?.batches())), ctx)
+    whole_collection(given, || extent_of_samples(&assembly_of(reader, ctx)?.batches(), ctx), ctx)
 }
 
 /// The samples of a tortilla as their footer and data, and what is lost. `above` is the path of the tortilla, with a slash behind.

@@ -131,7 +131,7 @@ pub fn migrate(request: &MigrateRequest, ctx: &JobContext) -> Result<Migrated> {
     let missing = need_all_parts(reader.as_ref(), request.allow_missing_parts, ctx)?;
     let (mut assembly, mut migrated) = lay_out(reader.as_ref(), &request.fields, ctx)?;
     migrated.findings.extend(missing);
-    let samples = extent_of_samples(&assembly.batches());
+    let samples = extent_of_samples(&assembly.batches(), ctx)?;
     extent::cover_samples(&mut assembly.collection, samples.as_ref(), &mut migrated.collection);
     for (key, value) in &request.collection {
         let old = assembly.collection.set(key, Some(value.clone())).unwrap_or_default();

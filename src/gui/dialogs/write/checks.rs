@@ -206,7 +206,7 @@ impl Checks {
             lines.push(Line::new(Tone::Warning, title, detail));
         }
         if document.collection().get("extent").is_none() {
-            let detail = tr!("From the centroids of the samples, where they have any.");
+            let detail = tr!("From the places and times of the samples, where they have any.");
             lines.push(Line::new(Tone::Warning, tr!("The extent is computed when it is written"), detail));
         }
         lines

@@ -17,7 +17,7 @@ use crate::gui::icons;
 use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::theme::{self, font};
 use crate::gui::widgets::{self, Button, EmptyState, Note, Segment, TextField, Tone, note_ui};
-use crate::model::{Collection, KNOWN_KEYS, Location, Rule, Severity, TASKS};
+use crate::model::{Collection, EXTENT_ORIGIN, KNOWN_KEYS, Location, Rule, Severity, TASKS};
 use crate::studio::Command;
 use json_pointer::{new_contact, parts_of, strings_at, text_at, with_value};
 use state::Tab;
@@ -389,7 +389,7 @@ impl Form<'_, '_> {
                 });
             });
             if self.collection.get("extent").is_none() {
-                let text = tr!("The extent is computed from the centroids of the samples when you write.");
+                let text = tr!("The extent is computed from the places and times of the samples when you write.");
                 note_ui(ui, &Note::Info(text.into()));
                 return;
             }
@@ -447,7 +447,12 @@ impl Form<'_, '_> {
         if let Some((key, value)) = with_value(self.collection, pointer, value) {
             // Required keys stay as null; others are removed.
             let value = Some(value).filter(|value| !value.is_null() || KNOWN_KEYS.contains(&key.as_str()));
+            // A changed extent is the user's own.
+            let noted = key == "extent" && self.collection.get(EXTENT_ORIGIN).is_some();
             self.cx.run(Command::Edit { edit: Edit::SetCollection { key, value } });
+            if noted {
+                self.cx.run(Command::Edit { edit: Edit::SetCollection { key: EXTENT_ORIGIN.into(), value: None } });
+            }
         }
     }
 }

@@ -16,6 +16,7 @@ use crate::gui::outline::ancestors;
 use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::theme::{self, Tokens, font};
 use crate::gui::widgets::{self, Button, paint};
+use crate::ops::OutlineKind;
 use crate::query::Filter;
 use crate::studio::{Document, RowRef};
 
@@ -294,18 +295,25 @@ fn selected_ui(
     let apart = f64::from(middle[0]) - view.middle[0];
     let turn = -apart.round();
     let place = view.screen(rect, [f64::from(middle[0]) + turn, f64::from(middle[1])]);
-    let ring: Vec<Pos2> = footprints
-        .of(at.row)
-        .iter()
-        .map(|&[lon, lat]| view.screen(rect, [x_of(f64::from(lon)) + turn, y_of(f64::from(lat))]))
-        .collect();
-    let bounds = Rect::from_points(&ring);
+    let on_screen = |&[lon, lat]: &[f32; 2]| view.screen(rect, [x_of(f64::from(lon)) + turn, y_of(f64::from(lat))]);
+    let all: Vec<Pos2> = footprints.of(at.row).iter().map(on_screen).collect();
+    let bounds = Rect::from_points(&all);
     // The selected sample is shown even if it does not match the filter, in another colour.
     let fill = if is_left(cx, at) { t.accfill } else { t.bg1 };
     let line = if is_left(cx, at) { t.accfill } else { t.ctl };
     if bounds.width().max(bounds.height()) > 10.0 {
-        painter.add(Shape::closed_line(ring.clone(), Stroke::new(4.0, t.bg1)));
-        painter.add(Shape::closed_line(ring, Stroke::new(2.0, line)));
+        for stroke in [Stroke::new(4.0, t.bg1), Stroke::new(2.0, line)] {
+            for (kind, points) in footprints.parts(at.row) {
+                let points: Vec<Pos2> = points.iter().map(on_screen).collect();
+                painter.add(match kind {
+                    OutlineKind::Ring | OutlineKind::Hole => Shape::closed_line(points, stroke),
+                    OutlineKind::Line => Shape::line(points, stroke),
+                    OutlineKind::Point => {
+                        Shape::circle_filled(points.first().copied().unwrap_or(place), 1.0 + stroke.width, stroke.color)
+                    }
+                });
+            }
+        }
     } else {
         let mark = Rect::from_center_size(place, Vec2::splat(11.0));
         painter.rect(mark, 0, fill, Stroke::new(2.0, t.tx), StrokeKind::Outside);
@@ -368,9 +376,8 @@ fn box_ui(ui: &Ui, cx: &mut PanelContext<'_>, t: &Tokens, view: &MapView, rect: 
     if response.drag_stopped() && cx.session.map.drag.take().is_some() {
         if let Some(drawn) = drawn {
             let level = cx.session.map.level;
-            let source = cx.session.map.places().map(|(footprints, _)| footprints.source.clone());
-            // Footprints derived from STAC fields have no column: use the default one.
-            let geometry_column = source.filter(|source| source != "stac:geotransform");
+            // What is drawn is what the box is compared with.
+            let geometry_column = cx.session.map.source.clone();
             let filter = Filter { geometry_column, ..Filter::bbox(bbox_of(drawn)) };
             filters::set(cx, FilterKey::Box, Some(filter.at_level(level)));
             cx.session.map.mode = Mode::Pan;

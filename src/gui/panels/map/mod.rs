@@ -8,8 +8,9 @@ use std::sync::Arc;
 
 use egui::{Align, Frame, Key as Press, Layout, Margin, RichText, Stroke, Ui, vec2};
 
+use crate::footprint::is_time_column;
 use crate::gui::document_key::revision;
-use crate::gui::filters::{self, FilterKey, TIMES};
+use crate::gui::filters::{self, FilterKey};
 use crate::gui::icons;
 use crate::gui::map::{DENSITY_STEPS, Legend, Projected, classes_of, density_colour};
 use crate::gui::panel_context::PanelContext;
@@ -83,16 +84,7 @@ fn nothing_ui(ui: &mut Ui, title: &str, why: &str) {
 }
 
 fn is_time(document: &Document, level: usize, name: &str) -> bool {
-    TIMES.contains(&name)
-        || document.fields(level).iter().any(|field| {
-            field.name == name
-                && matches!(
-                    field.dtype,
-                    arrow::datatypes::DataType::Timestamp(_, _)
-                        | arrow::datatypes::DataType::Date32
-                        | arrow::datatypes::DataType::Date64
-                )
-        })
+    document.fields(level).iter().any(|field| field.name == name && is_time_column(name, &field.dtype))
 }
 
 fn toolbar_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, columns: &[String], sources: &[String], levels: usize) {

@@ -368,7 +368,12 @@ fn python_of(cx: &PanelContext<'_>, text: &str) -> String {
     // Filters become SQL conditions, because the reader's own filters do not apply to its SQL.
     for filter in cx.studio.filters() {
         match cx.document().and_then(|document| filters::as_duckdb(filter, document)).filter(|_| filter.level == 0) {
-            Some(condition) => statement = sql::with_condition(&statement, &condition),
+            Some(condition) => {
+                if let Some(note) = cx.document().and_then(|document| filters::box_note(filter, document)) {
+                    script.push_str(&format!("{note}\n"));
+                }
+                statement = sql::with_condition(&statement, &condition);
+            }
             None => script.push_str(&format!("# left out: {}\n", filters::chip_text(filter).1)),
         }
     }

@@ -1,0 +1,245 @@
+//! Where samples are and when: footprints in longitude and latitude, and times in microseconds. The only place that reads
+//! `istac:geometry`, the grid of `stac:crs`, `stac:geotransform` and `stac:tensor_shape`, centroids and times, in the forms of every
+//! generation (TACO 2.0, section 7.1.1); maps, box filters, catalogues, leakage, extents and checks all use it.
+//!
+//! [`Stated`] is what the columns of one row say, in their own coordinate system. [`footprints`] turns rows into [`Footprint`]s:
+//! `project` reprojects rings with as many extra vertices as their edges need, `unfold` lays them out on a plane of continuous
+//! longitudes, around the poles where they hold one, `cut` brings them into ±180 degrees, and `span` gives boxes on the circle of
+//! longitudes.
+
+mod cut;
+mod project;
+mod span;
+mod stated;
+#[cfg(test)]
+mod tests;
+mod times;
+mod unfold;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use arrow::array::RecordBatch;
+use geo::{Geometry, GeometryCollection, LineString, MultiLineString, MultiPoint, MultiPolygon, Point, Polygon};
+
+use crate::error::Result;
+use crate::jobs::{JobContext, try_map};
+use crate::raster::LonLatTransform;
+
+pub use span::{BoxOfDegrees, Boxes, box_polygon, enclosing_box};
+pub use stated::{COLUMNS, GRID_COLUMNS, PlaceColumns, Stated};
+pub use times::{TIME_COLUMNS, TIME_END, TIME_START, interval_of, is_time_column, micros_of};
+
+/// Rows that are projected in one call.
+const BATCH: usize = 4096;
+
+/// The columns that a place comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum PlaceSource {
+    /// `istac:geometry` in the system of `istac:crs`.
+    Geometry,
+    /// The corners of the raster: `stac:geotransform`, `stac:tensor_shape` and `stac:crs`.
+    Grid,
+    /// `stac:centroid` or `istac:centroid`.
+    Centroid,
+}
+
+/// How closely curved edges are followed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Detail {
+    /// Within 0.00001 of the footprint's size, but not below a millionth of a degree (10 cm): for data.
+    Exact,
+    /// Within 0.002 of the footprint's size: for pictures.
+    Drawn,
+    /// Vertices alone: edges are straight in longitude and latitude.
+    Corners,
+}
+
+/// A shape in longitude and latitude (degrees) on a plane of continuous longitudes: what crosses the antimeridian goes on beyond
+/// ±180, and what holds a pole is 360 degrees wide and reaches to ±90.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Unfolded {
+    /// Polygons: the outer ring counter-clockwise, then holes clockwise; without closing points.
+    pub areas: Vec<Vec<Vec<[f64; 2]>>>,
+    /// Lines.
+    pub lines: Vec<Vec<[f64; 2]>>,
+    /// Points.
+    pub points: Vec<[f64; 2]>,
+    /// Where it comes from.
+    pub source: PlaceSource,
+}
+
+impl Unfolded {
+    fn point([lon, lat]: [f64; 2], source: PlaceSource) -> Self {
+        Self { areas: Vec::new(), lines: Vec::new(), points: vec![[span::wrapped(lon), lat]], source }
+    }
+
+    /// The smallest box around it.
+    pub fn bounds(&self) -> Option<BoxOfDegrees> {
+        span::box_of(self)
+    }
+
+    fn is_empty(&self) -> bool {
+        self.areas.is_empty() && self.lines.is_empty() && self.points.is_empty()
+    }
+}
+
+/// The place of a sample: longitude and latitude in degrees (WGS 84), longitudes within ±180, cut at the antimeridian. Outer rings
+/// are counter-clockwise, holes clockwise (RFC 7946).
+#[derive(Clone, Debug, PartialEq)]
+pub struct Footprint {
+    /// The shape.
+    pub geometry: Geometry<f64>,
+    /// `[west, south, east, north]` in degrees; west > east across the antimeridian.
+    pub bbox: BoxOfDegrees,
+    /// Where it comes from.
+    pub source: PlaceSource,
+}
+
+impl Footprint {
+    fn of(shape: &Unfolded) -> Option<Self> {
+        let bbox = span::box_of(shape)?;
+        let polygons: Vec<Polygon<f64>> = shape.areas.iter().flat_map(|rings| cut::polygons(rings)).collect();
+        let lines: Vec<LineString<f64>> = shape.lines.iter().flat_map(|line| cut::lines(line)).collect();
+        let points: Vec<Point<f64>> = shape.points.iter().map(|&[x, y]| Point::new(x, y)).collect();
+        let mut parts: Vec<Geometry<f64>> = Vec::new();
+        match polygons.len() {
+            0 => {}
+            1 => parts.extend(polygons.into_iter().map(Geometry::Polygon)),
+            _ => parts.push(Geometry::MultiPolygon(MultiPolygon(polygons))),
+        }
+        match lines.len() {
+            0 => {}
+            1 => parts.extend(lines.into_iter().map(Geometry::LineString)),
+            _ => parts.push(Geometry::MultiLineString(MultiLineString(lines))),
+        }
+        match points.len() {
+            0 => {}
+            1 => parts.extend(points.into_iter().map(Geometry::Point)),
+            _ => parts.push(Geometry::MultiPoint(MultiPoint(points))),
+        }
+        let geometry = match parts.len() {
+            0 | 1 => parts.pop()?,
+            _ => Geometry::GeometryCollection(GeometryCollection(parts)),
+        };
+        Some(Self { geometry, bbox, source: shape.source })
+    }
+
+    /// The parts of highest dimension as one geometry that is no collection: STAC Items take none.
+    pub fn without_collection(&self) -> Geometry<f64> {
+        match &self.geometry {
+            // Parts are in the order of their dimension.
+            Geometry::GeometryCollection(parts) => parts.0.first().cloned().unwrap_or_else(|| self.geometry.clone()),
+            other => other.clone(),
+        }
+    }
+}
+
+/// Footprints of rows; `None` for rows without a place. Where a geometry has no place in its coordinate system, the grid counts, and
+/// then the centroid.
+///
+/// # Errors
+/// When the job is cancelled.
+pub fn footprints(rows: &[Stated], ctx: &JobContext) -> Result<Vec<Option<Footprint>>> {
+    let found = resolve(rows, Detail::Exact, Footprint::of, ctx)?;
+    Ok(found.into_iter().map(Option::flatten).collect())
+}
+
+/// The box of each row of a level; with [`Detail::Corners`] edges are taken as straight.
+///
+/// # Errors
+/// When the job is cancelled.
+pub fn boxes_of(batch: &RecordBatch, detail: Detail, ctx: &JobContext) -> Result<Vec<Option<BoxOfDegrees>>> {
+    let columns = PlaceColumns::of(batch);
+    let mut all = Vec::with_capacity(batch.num_rows());
+    for first in (0..batch.num_rows()).step_by(64 * BATCH) {
+        ctx.check()?;
+        let last = (first + 64 * BATCH).min(batch.num_rows());
+        let stated: Vec<Stated> = (first..last).map(|row| columns.stated(row)).collect();
+        all.extend(resolve(&stated, detail, span::box_of, ctx)?.into_iter().map(Option::flatten));
+    }
+    Ok(all)
+}
+
+/// True for rows whose footprint touches a box.
+///
+/// # Errors
+/// When the job is cancelled.
+pub fn touching(rows: &[Stated], boxes: &Boxes, ctx: &JobContext) -> Result<Vec<bool>> {
+    // Most rows are far from a small box, or have a corner in it: their edges need not be followed.
+    let corners = resolve(rows, Detail::Corners, |shape| boxes.touch_corners(shape), ctx)?;
+    let open: Vec<usize> = (0..rows.len()).filter(|&row| corners[row] == Some(None)).collect();
+    let left: Vec<Stated> = open.iter().map(|&row| rows[row].clone()).collect();
+    let touches = |shape: &Unfolded| Footprint::of(shape).is_some_and(|footprint| boxes.touch_footprint(&footprint));
+    let exact = resolve(&left, Detail::Exact, touches, ctx)?;
+    let mut found: Vec<bool> = corners.into_iter().map(|known| known.flatten().unwrap_or(false)).collect();
+    open.into_iter().zip(exact).for_each(|(row, touches)| found[row] = touches.unwrap_or(false));
+    Ok(found)
+}
+
+/// Footprints of the rows of a level.
+///
+/// # Errors
+/// When the job is cancelled.
+pub fn footprints_of(batch: &RecordBatch, ctx: &JobContext) -> Result<Vec<Option<Footprint>>> {
+    let columns = PlaceColumns::of(batch);
+    let mut all = Vec::with_capacity(batch.num_rows());
+    // In parts, so that a million geometries are not in memory twice.
+    for first in (0..batch.num_rows()).step_by(64 * BATCH) {
+        ctx.check()?;
+        let last = (first + 64 * BATCH).min(batch.num_rows());
+        let stated: Vec<Stated> = (first..last).map(|row| columns.stated(row)).collect();
+        all.extend(footprints(&stated, ctx)?);
+    }
+    Ok(all)
+}
+
+/// True when a level has columns that places come from.
+pub fn has_places(batch: &RecordBatch) -> bool {
+    let has = |name: &str| batch.column_by_name(name).is_some_and(|column| column.null_count() < column.len());
+    ["istac:geometry", "stac:centroid", "istac:centroid"].iter().any(|name| has(name))
+        || (has("stac:crs") && has("stac:geotransform") && ["stac:tensor_shape", "stac:raster_shape"].iter().any(|name| has(name)))
+}
+
+/// The shape of every row, passed through `finish`. Rows of one coordinate system are projected together, on several threads.
+///
+/// # Errors
+/// When the job is cancelled.
+pub fn resolve<T: Send>(
+    rows: &[Stated],
+    detail: Detail,
+    finish: impl Fn(&Unfolded) -> T + Sync,
+    ctx: &JobContext,
+) -> Result<Vec<Option<T>>> {
+    let mut found: Vec<Option<T>> = rows.iter().map(|_| None).collect();
+    for source in [PlaceSource::Geometry, PlaceSource::Grid] {
+        let mut by_crs: HashMap<&Arc<str>, Vec<usize>> = HashMap::new();
+        for (row, stated) in rows.iter().enumerate() {
+            if found[row].is_none()
+                && let Some(crs) = stated.crs_of(source)
+            {
+                by_crs.entry(crs).or_default().push(row);
+            }
+        }
+        let tasks: Vec<(&Arc<str>, &[usize])> =
+            by_crs.iter().flat_map(|(crs, rows)| rows.chunks(BATCH).map(|rows| (*crs, rows))).collect();
+        let done = try_map(tasks, |_, (crs, members)| {
+            ctx.check()?;
+            // With an unknown system, the next source counts.
+            let Ok(way) = LonLatTransform::new(crs) else { return Ok(Vec::new()) };
+            let shapes: Vec<Geometry<f64>> = members.iter().filter_map(|&row| rows[row].shape_of(source)).collect();
+            let made = project::unfolded(&way, &shapes, source, detail);
+            let pairs = members.iter().zip(made).filter_map(|(&row, shape)| Some((row, finish(&shape?))));
+            Ok(pairs.collect::<Vec<_>>())
+        })?;
+        for (row, value) in done.into_iter().flatten() {
+            found[row] = Some(value);
+        }
+    }
+    for (row, stated) in rows.iter().enumerate() {
+        if found[row].is_none() {
+            found[row] = stated.centroid.map(|place| finish(&Unfolded::point(place, PlaceSource::Centroid)));
+        }
+    }
+    Ok(found)
+}

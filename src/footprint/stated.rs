@@ -1,0 +1,226 @@
+//! What the columns of a row say about its place, in their own coordinate system and in the forms of every generation.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use arrow::array::{ArrayRef, RecordBatch};
+use arrow::compute::cast;
+use arrow::datatypes::{DataType, Field};
+use geo::{Geometry, LineString, Polygon};
+
+use super::PlaceSource;
+use crate::model::Value;
+use crate::table::{parse_wkb, value_at, wkb_point};
+
+/// Every column that says where a sample is. `stac:raster_shape` is that of TORTILLA 0.5: rows and columns.
+pub const COLUMNS: [&str; 8] = [
+    "istac:geometry",
+    "istac:crs",
+    "stac:crs",
+    "stac:geotransform",
+    "stac:tensor_shape",
+    "stac:raster_shape",
+    "stac:centroid",
+    "istac:centroid",
+];
+
+/// The columns of the grid of a raster.
+pub const GRID_COLUMNS: [&str; 4] = ["stac:crs", "stac:geotransform", "stac:tensor_shape", "stac:raster_shape"];
+
+/// The system of geometries that name none.
+const DEGREES: &str = "OGC:CRS84";
+
+/// What a row says about its place.
+#[derive(Clone, Debug, Default)]
+pub struct Stated {
+    drawn: Option<(Arc<str>, Geometry<f64>)>,
+    grid: Option<Grid>,
+    /// Longitude and latitude in degrees.
+    pub centroid: Option<[f64; 2]>,
+}
+
+/// A raster's grid.
+#[derive(Clone, Debug)]
+struct Grid {
+    crs: Arc<str>,
+    /// GDAL's geotransform.
+    transform: [f64; 6],
+    columns: f64,
+    rows: f64,
+}
+
+impl Stated {
+    /// Reads [`COLUMNS`] through `value`, which gives null for columns that are not there.
+    pub fn of(value: &dyn Fn(&str) -> Value) -> Self {
+        let drawn = || {
+            let geometry = match value("istac:geometry") {
+                Value::Bytes(wkb) => parse_wkb(&wkb)?,
+                // Points as text, as the first generation writes them.
+                Value::Text(text) => Geometry::Point(wkb_point(text.as_bytes())?.into()),
+                _ => return None,
+            };
+            Some((crs_of(value("istac:crs")).unwrap_or_else(|| DEGREES.into()), geometry))
+        };
+        let grid = || {
+            let transform: [f64; 6] = numbers(&value("stac:geotransform"))?.try_into().ok()?;
+            let shape = ["stac:tensor_shape", "stac:raster_shape"].iter().find_map(|name| numbers(&value(name)))?;
+            // The last two numbers of a shape are rows and columns, whatever comes before them.
+            let [.., rows, columns] = shape.as_slice() else { return None };
+            let sound = transform.iter().all(|number| number.is_finite()) && *rows > 0.0 && *columns > 0.0;
+            Some(Grid { crs: crs_of(value("stac:crs"))?, transform, columns: *columns, rows: *rows }).filter(|_| sound)
+        };
+        Self {
+            drawn: drawn(),
+            grid: grid(),
+            centroid: ["stac:centroid", "istac:centroid"].iter().find_map(|name| point(&value(name))),
+        }
+    }
+
+    /// A geometry in a coordinate system.
+    pub fn drawn(crs: &str, geometry: Geometry<f64>) -> Self {
+        Self { drawn: Some((crs.into(), geometry)), ..Self::default() }
+    }
+
+    /// A geometry as WKB, or a point as text, in degrees.
+    pub fn degrees(value: &Value) -> Self {
+        let geometry = match value {
+            Value::Bytes(wkb) => parse_wkb(wkb),
+            Value::Text(text) => wkb_point(text.trim().as_bytes()).map(|point| Geometry::Point(point.into())),
+            _ => None,
+        };
+        geometry.map_or_else(Self::default, |geometry| Self::drawn(DEGREES, geometry))
+    }
+
+    /// Longitude and latitude in degrees.
+    pub fn point(place: [f64; 2]) -> Self {
+        Self { centroid: Some(place), ..Self::default() }
+    }
+
+    /// True when the row says nothing.
+    pub fn is_empty(&self) -> bool {
+        self.drawn.is_none() && self.grid.is_none() && self.centroid.is_none()
+    }
+
+    /// Only what `source` says.
+    pub fn only(mut self, source: PlaceSource) -> Self {
+        if source != PlaceSource::Geometry {
+            self.drawn = None;
+        }
+        if source != PlaceSource::Grid {
+            self.grid = None;
+        }
+        if source != PlaceSource::Centroid {
+            self.centroid = None;
+        }
+        self
+    }
+
+    /// The coordinate system of a source.
+    pub(super) fn crs_of(&self, source: PlaceSource) -> Option<&Arc<str>> {
+        match source {
+            PlaceSource::Geometry => self.drawn.as_ref().map(|(crs, _)| crs),
+            PlaceSource::Grid => self.grid.as_ref().map(|grid| &grid.crs),
+            PlaceSource::Centroid => None,
+        }
+    }
+
+    /// The shape of a source in its coordinate system.
+    pub(super) fn shape_of(&self, source: PlaceSource) -> Option<Geometry<f64>> {
+        match source {
+            PlaceSource::Geometry => self.drawn.as_ref().map(|(_, geometry)| geometry.clone()),
+            PlaceSource::Grid => self.grid.as_ref().map(Grid::outline),
+            PlaceSource::Centroid => None,
+        }
+    }
+}
+
+impl Grid {
+    fn outline(&self) -> Geometry<f64> {
+        let t = self.transform;
+        let at = |column: f64, row: f64| (t[0] + column * t[1] + row * t[2], t[3] + column * t[4] + row * t[5]);
+        let corners = vec![at(0.0, 0.0), at(0.0, self.rows), at(self.columns, self.rows), at(self.columns, 0.0), at(0.0, 0.0)];
+        Geometry::Polygon(Polygon::new(LineString::from(corners), Vec::new()))
+    }
+}
+
+/// A coordinate system: text, or the number of an EPSG code.
+fn crs_of(value: Value) -> Option<Arc<str>> {
+    match value {
+        Value::Text(text) if text.trim().is_empty() => None,
+        Value::Text(text) => Some(text),
+        Value::Int(code) if code > 0 => Some(format!("EPSG:{code}").into()),
+        _ => None,
+    }
+}
+
+/// A point in degrees, as WKB or text.
+fn point(value: &Value) -> Option<[f64; 2]> {
+    let (lon, lat) = match value {
+        Value::Bytes(bytes) => wkb_point(bytes)?,
+        Value::Text(text) => wkb_point(text.trim().as_bytes())?,
+        _ => return None,
+    };
+    (lon.abs() <= 360.0 && lat.abs() <= 90.0).then_some([lon, lat])
+}
+
+fn numbers(value: &Value) -> Option<Vec<f64>> {
+    let Value::List(items) = value else { return None };
+    let number = |item: &Value| match item {
+        Value::Float(number) => Some(*number),
+        Value::Int(number) => Some(*number as f64),
+        Value::UInt(number) => Some(*number as f64),
+        _ => None,
+    };
+    items.iter().map(number).collect()
+}
+
+/// The columns of a level that say where its rows are.
+pub struct PlaceColumns {
+    columns: Vec<(&'static str, ArrayRef)>,
+    /// Texts of coordinate systems, each once: there are as many rows as samples, and few systems.
+    systems: Mutex<HashMap<Arc<str>, Arc<str>>>,
+}
+
+impl PlaceColumns {
+    /// The columns of a table.
+    pub fn of(batch: &RecordBatch) -> Self {
+        Self::from_arrays(|name| batch.column_by_name(name).cloned())
+    }
+
+    /// The columns that `array` gives.
+    pub fn from_arrays(array: impl Fn(&str) -> Option<ArrayRef>) -> Self {
+        let columns = COLUMNS.iter().filter_map(|name| Some((*name, plain(array(name)?)))).collect();
+        Self { columns, systems: Mutex::default() }
+    }
+
+    /// What a row says.
+    pub fn stated(&self, row: usize) -> Stated {
+        let mut stated = Stated::of(&|name| {
+            self.columns.iter().find(|(known, _)| *known == name).map_or(Value::Null, |(_, array)| value_at(array, row))
+        });
+        let mut systems = self.systems.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut shared = |crs: &mut Arc<str>| match systems.get(crs) {
+            Some(known) => *crs = known.clone(),
+            None => drop(systems.insert(crs.clone(), crs.clone())),
+        };
+        if let Some((crs, _)) = &mut stated.drawn {
+            shared(crs);
+        }
+        if let Some(grid) = &mut stated.grid {
+            shared(&mut grid.crs);
+        }
+        stated
+    }
+}
+
+/// Lists of every kind as lists of numbers, views and dictionaries as plain text and bytes.
+fn plain(array: ArrayRef) -> ArrayRef {
+    let list = || DataType::List(Arc::new(Field::new("item", DataType::Float64, true)));
+    let wanted = match array.data_type() {
+        DataType::List(_) | DataType::LargeList(_) | DataType::FixedSizeList(..) | DataType::ListView(_) => list(),
+        DataType::BinaryView => DataType::Binary,
+        DataType::Dictionary(_, values) => values.as_ref().clone(),
+        _ => return array,
+    };
+    cast(&array, &wanted).unwrap_or(array)
+}

@@ -1,0 +1,201 @@
+//! Compares the extent with the places and times of the samples (TACO 2.0, sections 5.5.2 and 7.1.1), and places with the coordinate
+//! systems that they are in.
+
+use serde_json::Value as Json;
+
+use crate::container::{ContainerReader, is_inside, middle_of};
+use crate::error::Result;
+use crate::footprint::{
+    self, BoxOfDegrees, Detail, PlaceColumns, PlaceSource, Stated, TIME_COLUMNS, Unfolded, enclosing_box, interval_of, resolve,
+};
+use crate::jobs::JobContext;
+use crate::model::{ExtentOrigin, Location, Report, Rule, instant, is_padding};
+
+const SLACK: f64 = 1e-9;
+/// Share of the world from which samples may be said to cover it.
+const GLOBAL_SHARE: f64 = 0.5;
+
+/// Checks the extent, and that places lie within their coordinate systems.
+///
+/// # Errors
+/// When a level table cannot be read, or the job is cancelled.
+pub fn check(reader: &dyn ContainerReader, report: &mut Report, ctx: &JobContext) -> Result<()> {
+    let extent = reader.collection().get("extent");
+    let numbers = |value: &Json| -> Option<Vec<f64>> { value.get("spatial")?.as_array()?.iter().map(Json::as_f64).collect() };
+    let spatial: Option<BoxOfDegrees> = extent.and_then(numbers).and_then(|numbers| numbers.try_into().ok());
+    let mut compared = false;
+    for level in 0..reader.levels().count() {
+        let fields = reader.levels().fields(level);
+        let known = |name: &&str| fields.iter().any(|field| field.name == *name);
+        let names: Vec<&str> = footprint::COLUMNS.into_iter().chain(["id"]).filter(known).collect();
+        if names.iter().all(|name| *name == "id") {
+            continue;
+        }
+        let table = reader.levels().columns(level, &names, ctx)?;
+        let mut boxes: Vec<BoxOfDegrees> = Vec::new();
+        // Samples by their centroid, or by the middle of their footprint.
+        let mut middles: Vec<[f64; 2]> = Vec::new();
+        let mut wrong: Vec<u32> = Vec::new();
+        let (mut drawn, mut first) = (0usize, 0u32);
+        for batch in table.batches() {
+            ctx.check()?;
+            let columns = PlaceColumns::of(batch);
+            let ids = batch.column_by_name("id").cloned();
+            let real = |row: usize| ids.as_ref().is_none_or(|ids| !is_padding(&crate::table::cell_text(ids, row)));
+            let rows: Vec<Stated> =
+                (0..batch.num_rows()).map(|row| if real(row) { columns.stated(row) } else { Stated::default() }).collect();
+            drawn += range_faults(&rows, first, &mut wrong, ctx)?;
+            if !compared && spatial.is_some() {
+                for (stated, found) in rows.iter().zip(resolve(&rows, Detail::Corners, Unfolded::bounds, ctx)?) {
+                    let Some(own) = found.flatten() else { continue };
+                    boxes.push(own);
+                    middles.push(stated.centroid.unwrap_or_else(|| middle_of(own)));
+                }
+            }
+            first += batch.num_rows() as u32;
+        }
+        if let Some(&row) = wrong.first() {
+            let path = reader.levels().skeleton(ctx)?.path(level, row);
+            let message = tr!(
+                "{wrong} of {seen} geometries and grids of level {level} have no place in the coordinate system that they name.",
+                wrong = wrong.len(),
+                seen = drawn,
+                level
+            );
+            report.add(Rule::PlaceRange, Location::Sample { level, row, path }, message);
+        }
+        if let (false, Some(spatial), false) = (compared, spatial, middles.is_empty()) {
+            compared = true;
+            check_spatial(reader, spatial, &middles, &boxes, level, report);
+        }
+    }
+    check_temporal(reader, report, ctx)
+}
+
+/// Counts the rows with a geometry or a grid, and takes down those whose geometry or grid has no place.
+fn range_faults(rows: &[Stated], first: u32, wrong: &mut Vec<u32>, ctx: &JobContext) -> Result<usize> {
+    let mut seen = 0;
+    let mut faults: Vec<u32> = Vec::new();
+    for source in [PlaceSource::Geometry, PlaceSource::Grid] {
+        let only: Vec<Stated> = rows.iter().map(|row| row.clone().only(source)).collect();
+        let placed = resolve(&only, Detail::Corners, |_: &Unfolded| (), ctx)?;
+        for (row, (stated, placed)) in only.iter().zip(placed).enumerate() {
+            seen += usize::from(!stated.is_empty());
+            if !stated.is_empty() && placed.is_none() {
+                faults.push(first + row as u32);
+            }
+        }
+    }
+    faults.sort_unstable();
+    wrong.extend(faults);
+    Ok(seen)
+}
+
+fn check_spatial(
+    reader: &dyn ContainerReader,
+    extent: BoxOfDegrees,
+    middles: &[[f64; 2]],
+    boxes: &[BoxOfDegrees],
+    level: usize,
+    report: &mut Report,
+) {
+    let [west, south, east, north] = extent;
+    let at = || Location::Collection("extent/spatial".into());
+    let seen = middles.len();
+    let missed: Vec<&[f64; 2]> = middles.iter().filter(|place| !is_inside(**place, extent)).collect();
+    if !missed.is_empty() {
+        let outside = missed.len();
+        // On the side of longitude 0 that the extent does not cover.
+        let beyond = |[x, y]: &[f64; 2]| {
+            let other_side = (west >= 0.0 && *x < 0.0) || (east <= 0.0 && *x > 0.0);
+            west <= east && other_side && (south - SLACK..=north + SLACK).contains(y)
+        };
+        if missed.iter().all(|place| beyond(place)) {
+            let message = match west >= 0.0 {
+                true => tr!(
+                    "The extent has eastern longitudes alone; {outside} of {seen} centroids of level {level} have western ones.",
+                    outside,
+                    seen,
+                    level
+                ),
+                false => tr!(
+                    "The extent has western longitudes alone; {outside} of {seen} centroids of level {level} have eastern ones.",
+                    outside,
+                    seen,
+                    level
+                ),
+            };
+            return report.add(Rule::ExtentHemisphere, at(), message);
+        }
+        let message = tr!(
+            "{outside} of {seen} centroids of level {level} lie outside the extent. Compute it again from the data.",
+            outside,
+            seen,
+            level
+        );
+        return report.add(Rule::ExtentCovers, at(), message);
+    }
+    let whole = west <= -180.0 && east >= 180.0 && south <= -90.0 && north >= 90.0;
+    let stated = ExtentOrigin::of(reader.collection()) == Some(ExtentOrigin::Stated)
+        && reader.collection().get(crate::model::EXTENT_ORIGIN).is_some();
+    if whole
+        && !stated
+        && let Some([west, south, east, north]) = enclosing_box(boxes.iter().copied())
+    {
+        let width = if west > east { east + 360.0 - west } else { east - west };
+        if width * (north - south) < GLOBAL_SHARE * 360.0 * 180.0 {
+            let own = [west, south, east, north].map(|number| format!("{number:.2}")).join(", ");
+            report.add(
+                Rule::ExtentGlobal,
+                at(),
+                tr!("The extent is the whole world; the samples of level {level} lie in {own}.", level, own),
+            );
+        }
+    }
+}
+
+fn check_temporal(reader: &dyn ContainerReader, report: &mut Report, ctx: &JobContext) -> Result<()> {
+    let stated = |end: usize| {
+        let text = reader.collection().get("extent")?.get("temporal")?.get(end)?.as_str()?;
+        Some(instant(text)?.and_utc().timestamp_micros())
+    };
+    let (Some(from), Some(to)) = (stated(0), stated(1)) else { return Ok(()) };
+    for level in 0..reader.levels().count() {
+        let fields = reader.levels().fields(level);
+        let names: Vec<&str> = TIME_COLUMNS.into_iter().filter(|name| fields.iter().any(|field| field.name == *name)).collect();
+        if names.is_empty() {
+            continue;
+        }
+        let table = reader.levels().columns(level, &names, ctx)?;
+        let (mut seen, mut outside, mut partly) = (0usize, 0usize, 0usize);
+        for batch in table.batches() {
+            for [start, end] in interval_of(batch) {
+                let (Some(start), Some(end)) = (start.or(end), end.or(start)) else { continue };
+                let (start, end) = (start.min(end), start.max(end));
+                seen += 1;
+                // Tools round to seconds.
+                let (low, high) = (from.saturating_sub(1_000_000), to.saturating_add(1_000_000));
+                if end < low || start > high {
+                    outside += 1;
+                } else if start < low || end > high {
+                    partly += 1;
+                }
+            }
+        }
+        if seen == 0 {
+            continue;
+        }
+        let at = || Location::Collection("extent/temporal".into());
+        if outside > 0 {
+            let message =
+                tr!("{outside} of {seen} samples of level {level} are from times outside the extent.", outside, seen, level);
+            report.add(Rule::ExtentTimes, at(), message);
+        } else if partly > 0 {
+            let message =
+                tr!("{partly} of {seen} samples of level {level} begin before the extent or end after it.", partly, seen, level);
+            report.add(Rule::ExtentMiddles, at(), message);
+        }
+        return Ok(());
+    }
+    Ok(())
+}
