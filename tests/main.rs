@@ -6,8 +6,8 @@ mod broken;
 #[cfg(target_os = "linux")]
 mod budgets;
 mod concat;
-mod consistency;
 mod conformance;
+mod consistency;
 mod containers;
 mod describe;
 mod doctor;

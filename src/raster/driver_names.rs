@@ -310,7 +310,7 @@ mod tests {
     #[test]
     fn names_are_sorted_and_those_of_this_build_are_among_them() {
         let key = |name: &&str| (name.to_ascii_lowercase(), (*name).to_owned());
-        assert!(NAMES.is_sorted_by_key(|name| key(name)));
+        assert!(NAMES.is_sorted_by_key(key));
         let missing: Vec<String> =
             environment::environment().drivers.into_iter().map(|d| d.name).filter(|name| !NAMES.contains(&name.as_str())).collect();
         assert_eq!(missing, Vec::<String>::new(), "a newer GDAL has drivers that the list lacks");
