@@ -58,6 +58,8 @@ pub enum Cause {
     MissingMember,
     /// The archive's central directory is missing, damaged or contradicts the file.
     ZipDirectory,
+    /// A program could not be started; it would not start for another sample either.
+    NotStarted,
 }
 
 /// An error for users. `Display` gives the chain of errors on one line; [`Error::report`] on several.
@@ -328,7 +330,7 @@ impl Cause {
             Cause::HttpStatus(status) => Some(matches!(status, 408 | 425 | 429 | 500..)),
             Cause::NoRanges | Cause::Sql(_) => Some(false),
             Cause::Passing => Some(true),
-            Cause::MissingMember | Cause::ZipDirectory => None,
+            Cause::MissingMember | Cause::ZipDirectory | Cause::NotStarted => None,
         }
     }
 }

@@ -33,5 +33,5 @@ pub use pattern::{
 pub use rename_pattern::{Renaming, proposed_pattern, renaming};
 pub use slot::{Slot, place_between, place_file};
 pub use structure::{Counts, PatternChoice, PatternNode, PositionState, Structure};
-pub use structure_view::{Overview, Place, Plan, alike_count, alike_plan, fault_of, overview, places, safe_plan};
+pub use structure_view::{Overview, Place, Plan, alike_count, alike_plan, fault_of, group_plans, overview, places, safe_plan};
 pub use tray_index::TrayIndex;

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use super::structure::align_samples;
 use super::{Care, Edit, Fix, FixVerb, PositionState, Structure};
+use crate::error::Result;
 use crate::model::{Dataset, Finding, Location, NodePath, Rule, SampleKind, SamplePath, Tortilla};
 
 /// State and sample of one position of the pattern in one root.
@@ -169,6 +170,49 @@ pub fn alike_plan(
     });
     let label = |roots: u64| tr_n!(roots, "{verb} in {n} root", "{verb} in {n} roots", verb = like.verb.text(), n = roots);
     plan(dataset, chosen, label)
+}
+
+/// One plan for each kind of fix of the roots that violate PIT-1, with all roots that have this kind: those that remove nothing first,
+/// then those of most roots.
+///
+/// # Errors
+/// When `check` fails, which is called before each root.
+pub fn group_plans(
+    dataset: &Dataset,
+    structure: &Structure,
+    fixes: impl Fn(&Finding) -> Vec<Fix>,
+    check: impl Fn() -> Result<()>,
+) -> Result<Vec<Plan>> {
+    let mut kinds: Vec<((FixVerb, Care), Vec<(usize, Fix)>)> = Vec::new();
+    for root in (0..structure.roots()).filter(|&root| structure.worst(root).is_fault()) {
+        check()?;
+        let Some(finding) = fault_of(dataset, root) else { continue };
+        let mut seen: Vec<(FixVerb, Care)> = Vec::new();
+        for fix in fixes(&finding) {
+            let kind = (fix.verb, fix.care);
+            if seen.contains(&kind) {
+                continue;
+            }
+            seen.push(kind);
+            match kinds.iter_mut().find(|(known, _)| *known == kind) {
+                Some((_, roots)) => roots.push((root, fix)),
+                None => kinds.push((kind, vec![(root, fix)])),
+            }
+        }
+    }
+    let mut plans: Vec<Plan> = kinds
+        .into_iter()
+        .filter_map(|((verb, _), roots)| {
+            let first = roots.first().map(|(_, fix)| fix.label.clone()).unwrap_or_default();
+            let same = verb != FixVerb::Drop && roots.iter().all(|(_, fix)| fix.label == first);
+            plan(dataset, roots.into_iter(), |count| match same {
+                true => tr_n!(count, "{fix} in {n} root", "{fix} in {n} roots", fix = first, n = count),
+                false => tr!("{verb} {n}", verb = verb.text(), n = count),
+            })
+        })
+        .collect();
+    plans.sort_by_key(|plan| (plan.care, std::cmp::Reverse(plan.roots)));
+    Ok(plans)
 }
 
 /// Number of roots with the shape of `root`.
@@ -340,6 +384,23 @@ mod tests {
         let ids: Vec<&str> = rest.root.samples.iter().map(|sample| &*sample.id).collect();
         assert_eq!(ids, ["a", "b", "d", "e", "g"]);
         assert!(plan.changes.iter().all(|(_, what)| what.starts_with("Drop ")));
+    }
+
+    #[test]
+    fn every_kind_of_fix_has_a_plan_for_all_its_roots() {
+        let data = dataset();
+        let structure = Structure::of(&data);
+        let fixes = |finding: &Finding| fixes_of(&data, &structure, finding, &TrayIndex::default());
+        let plans = group_plans(&data, &structure, fixes, || Ok(())).expect("is not cancelled");
+        assert!(plans.windows(2).all(|pair| pair[0].care <= pair[1].care), "{plans:?}");
+        let faults = structure.root_counts().faults();
+        let drop = plans.iter().find(|plan| plan.verbs[0].0 == FixVerb::Drop).expect("every root can be dropped");
+        assert_eq!((drop.roots, drop.care, drop.label.clone()), (faults, Care::Removes, format!("Drop {faults}")));
+        for plan in plans {
+            let mut mended = data.clone();
+            plan.edit.apply(&mut mended).expect("applies");
+            assert_eq!(Structure::of(&mended).root_counts().faults(), faults - plan.roots, "{}", plan.label);
+        }
     }
 
     /// Three complete roots plus `odd`, and the safe plan with these files in the tray.

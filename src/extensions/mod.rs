@@ -33,7 +33,7 @@ pub use leakage::{
     Facts, GROUND_COLUMNS, HASH_COLUMN, Leak, LeakPair, LeakSample, Leakage, LeakageRequest, OLD_SPLIT_COLUMN, Part, SPLIT_COLUMN,
     leakage,
 };
-pub use options::{OptionKind, OptionSpec, parse_options};
+pub use options::{OptionKind, OptionSpec, join_command_line, parse_options, split_command_line};
 pub use registry::{Registry, builtin};
 pub use run_report::Note;
 pub use runner::{Column, Failure, Run, clashes, run};

@@ -61,6 +61,10 @@ pub enum OptionKind {
     Path,
     /// A column name.
     Column,
+    /// A program with its arguments: a line as in a terminal, or a list.
+    CommandLine,
+    /// Names with their shares, as a JSON object of numbers.
+    Shares,
     /// Any JSON; validated by the extension.
     Json,
 }
@@ -77,6 +81,8 @@ impl OptionKind {
             OptionKind::List(inner) => format!("a list, each entry {}", inner.describe()),
             OptionKind::Path => "a path".into(),
             OptionKind::Column => "the name of a column".into(),
+            OptionKind::CommandLine => "a line such as python3 prog.py, or a list of the program and its arguments".into(),
+            OptionKind::Shares => "an object of names and numbers".into(),
             OptionKind::Json => "JSON".into(),
         }
     }
@@ -89,9 +95,57 @@ impl OptionKind {
             OptionKind::Text | OptionKind::Path | OptionKind::Column => value.is_string(),
             OptionKind::Choice(words) => value.as_str().is_some_and(|word| words.contains(&word)),
             OptionKind::List(inner) => value.as_array().is_some_and(|values| values.iter().all(|value| inner.takes(value))),
+            OptionKind::CommandLine => value.is_string() || OptionKind::List(&OptionKind::Text).takes(value),
+            OptionKind::Shares => value.as_object().is_some_and(|shares| shares.values().all(Json::is_number)),
             OptionKind::Json => true,
         }
     }
+}
+
+/// The program and its arguments of a line: separated by spaces, in single or double quotes where they have spaces. No shell reads the
+/// line, so `$`, `*` and `|` are plain characters; so is `\`, which separates folders on Windows, except before a quote.
+///
+/// # Errors
+/// [`Kind::Usage`](crate::error::Kind::Usage) for a quote that does not end.
+pub fn split_command_line(line: &str) -> Result<Vec<String>> {
+    let mut words = Vec::new();
+    let mut word: Option<String> = None;
+    let mut quote: Option<char> = None;
+    let mut letters = line.chars().peekable();
+    while let Some(letter) = letters.next() {
+        match (letter, quote) {
+            (letter, Some(open)) if letter == open => quote = None,
+            ('\\', open) if open != Some('\'') && letters.peek().is_some_and(|next| matches!(next, '"' | '\'')) => {
+                word.get_or_insert_default().extend(letters.next());
+            }
+            (letter, Some(_)) => word.get_or_insert_default().push(letter),
+            ('"' | '\'', None) => {
+                quote = Some(letter);
+                word.get_or_insert_default();
+            }
+            (letter, None) if letter.is_whitespace() => words.extend(word.take()),
+            (letter, None) => word.get_or_insert_default().push(letter),
+        }
+    }
+    if let Some(open) = quote {
+        return Err(Error::usage(format!("the command line has a {open} without the second one"))
+            .hint("end the quoted part with the same quote"));
+    }
+    words.extend(word);
+    Ok(words)
+}
+
+/// A line that [`split_command_line`] reads as these words.
+pub fn join_command_line(words: &[String]) -> String {
+    let quoted = |word: &String| {
+        let plain = !word.is_empty() && !word.chars().any(|letter| letter.is_whitespace() || matches!(letter, '"' | '\''));
+        match plain {
+            true => word.clone(),
+            false if !word.contains('\'') => format!("'{word}'"),
+            false => format!("\"{}\"", word.replace('"', "\\\"")),
+        }
+    };
+    words.iter().map(quoted).collect::<Vec<_>>().join(" ")
 }
 
 /// Validates and deserializes the options of `extension`: null counts as absent, and defaults are filled in.
@@ -147,6 +201,19 @@ mod tests {
             OptionSpec::new("bins", OptionKind::Integer, "how many").or(16),
             OptionSpec::new("names", OptionKind::List(&OptionKind::Text), "their names"),
         ]
+    }
+
+    #[test]
+    fn command_lines_are_split_as_typed_and_come_back() {
+        let split = |line: &str| split_command_line(line).expect("splits");
+        assert_eq!(split("python3  prog.py --x=1 *.tif"), ["python3", "prog.py", "--x=1", "*.tif"]);
+        assert_eq!(split(r#""C:\my tools\run.exe" 'a b' "it's" x\"y"#), ["C:\\my tools\\run.exe", "a b", "it's", "x\"y"]);
+        assert_eq!(split("a '' b"), ["a", "", "b"]);
+        assert!(split("  ").is_empty() && split_command_line("a 'b").is_err());
+        for words in [vec!["python3", "a b.py", ""], vec!["it's", "say \"hi\"", "both ' and \""], vec!["C:\\x y\\z.exe", "$HOME"]] {
+            let words: Vec<String> = words.into_iter().map(str::to_owned).collect();
+            assert_eq!(split(&join_command_line(&words)), words);
+        }
     }
 
     #[test]

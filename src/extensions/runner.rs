@@ -1,6 +1,6 @@
 //! Runs extension calls over a dataset and collects columns, collection fields and failures. Does not change the dataset;
-//! [`Run::apply`] returns the new root. The failure of one sample gives nulls and a [`Failure`]; only cancellation and invalid
-//! calls end the run.
+//! [`Run::apply`] returns the new root. The failure of one sample gives nulls and a [`Failure`]; only cancellation, invalid
+//! calls and a program that can't be started end the run.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -9,7 +9,7 @@ use rayon::prelude::*;
 use serde_json::Value as Json;
 
 use super::{ExtensionCall, Made, Note, Registry, SampleExtension, SampleView, TortillaExtension, TortillaView};
-use crate::error::{Error, Result};
+use crate::error::{Cause, Error, Result};
 use crate::jobs::{JobContext, panic_error};
 use crate::model::{Dataset, FieldSpec, Payload, Sample, SampleKind, SamplePath, Schema, Tortilla, Value};
 
@@ -305,7 +305,7 @@ fn run_batches(
                 ctx.check()?;
                 let refs: Vec<&SampleView> = views.iter().collect();
                 let results = match guarded(&call.extension, || batch.compute(&refs, ctx)) {
-                    Err(error) if error.is_cancelled() => return Err(error),
+                    Err(error) if error.is_cancelled() || error.is_caused_by(Cause::NotStarted) => return Err(error),
                     Err(error) => {
                         let text = error.report();
                         views.iter().map(|_| Err(Error::new(error.kind(), text.clone()))).collect()

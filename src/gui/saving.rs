@@ -75,7 +75,8 @@ impl App {
     fn view_of_draft(&self) -> serde_json::Value {
         let ids = self.session.selected.and_then(|at| Some(self.studio.document()?.path(at)?.to_archive()));
         let watched: Vec<&Path> = self.studio.watched().collect();
-        json!({ "level": self.session.level, "selected": ids, "watched": watched })
+        let consistency = self.studio.consistency_settings();
+        json!({ "level": self.session.level, "selected": ids, "watched": watched, "consistency": consistency })
     }
 
     /// Restores the view state saved with the draft.
@@ -89,6 +90,10 @@ impl App {
         self.session.level = level.min(document.tree().levels.len().saturating_sub(1));
         if let Some((level, row)) = found {
             self.requests.push(Request::Select(Some(RowRef { level, row })));
+        }
+        let settings = draft.view.get("consistency").cloned().and_then(|settings| serde_json::from_value(settings).ok());
+        if let Some(settings) = settings {
+            self.requests.push(Request::Run(Command::SetConsistency { settings }));
         }
         self.ask_to_watch(watched);
     }

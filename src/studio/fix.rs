@@ -3,8 +3,9 @@
 use std::sync::{Arc, OnceLock};
 
 use super::{Event, JobKind, Outcome, Studio};
-use crate::draft::{self, Content, Edit, Fix, PatternChoice, Structure, TrayIndex};
+use crate::draft::{self, Content, Edit, Fix, PatternChoice, Plan, Structure, TrayIndex};
 use crate::error::{Error, Result};
+use crate::jobs::JobContext;
 use crate::model::Finding;
 
 /// Snapshot of the draft and its pattern, for computing fixes on any thread. Cheap to create: samples are shared.
@@ -29,6 +30,14 @@ impl FixFinder {
     /// The fixes of a finding, best first. The first call examines the whole draft.
     pub fn fixes(&self, finding: &Finding) -> Vec<Fix> {
         draft::fixes_of(&self.content.dataset, self.structure(), finding, self.tray())
+    }
+
+    /// One plan for each kind of fix of the roots that break the pattern.
+    ///
+    /// # Errors
+    /// When the job is cancelled.
+    pub fn plans(&self, ctx: &JobContext) -> Result<Vec<Plan>> {
+        draft::group_plans(&self.content.dataset, self.structure(), |finding| self.fixes(finding), || ctx.check())
     }
 
     /// One edit with all safe fixes; `None` when there are none.

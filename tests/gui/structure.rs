@@ -8,7 +8,7 @@ use taco_studio::gui::action::Action;
 use taco_studio::model::NodePath;
 use taco_studio::studio::Command;
 
-use super::support::{Window, app, click, dataset, document, fill, picture, sample, settle, take};
+use super::support::{Window, app, choose, click, dataset, document, fill, picture, sample, settle, take};
 
 fn draft(theme: egui::Theme) -> Window {
     let mut harness = app(theme);
@@ -170,4 +170,105 @@ fn a_small_window_hides_nothing_behind_something_else() {
     settle(&mut harness);
     let part = harness.get_by_role_and_label(Role::RadioButton, "JSON").rect();
     assert!(part.right() <= 1024.0, "{part:?}");
+}
+
+/// Ids of the labels in the sample dataset become `label_0.tif`, `label_1.tif`, ….
+fn number_labels(harness: &mut Window) -> usize {
+    let roots = dataset(harness).root.samples.len();
+    let last = dataset(harness).root.samples[0].children().expect("children").samples.len() as u32 - 1;
+    let names = (0..roots as u32).map(|root| (NodePath(vec![root, last]), format!("label_{root:04}.tif").into())).collect();
+    damage(harness, vec![Edit::RenameMany { names }]);
+    roots
+}
+
+#[test]
+fn a_position_is_renamed_by_pattern_in_all_roots() {
+    for (theme, word) in [(egui::Theme::Dark, "dark"), (egui::Theme::Light, "light")] {
+        let mut harness = draft(theme);
+        let roots = number_labels(&mut harness);
+        harness.state_mut().show_pane(Pane::Structure);
+        settle(&mut harness);
+        click(&mut harness, "Consistency");
+        click(&mut harness, "Compare headers");
+        click(&mut harness, "Rename by pattern…");
+        choose(&mut harness, "Position to rename", "label_0000.tif");
+        picture(&mut harness, &format!("rename-by-pattern-{word}"));
+        click(&mut harness, "Rename all");
+        let labels: std::collections::BTreeSet<String> = dataset(&harness)
+            .root
+            .samples
+            .iter()
+            .map(|root| root.children().expect("children").samples.last().expect("a label").id.to_string())
+            .collect();
+        assert_eq!(labels.into_iter().collect::<Vec<_>>(), ["label.tif"], "{roots} roots");
+        harness.state_mut().act(Action::Undo);
+        settle(&mut harness);
+        assert!(dataset(&harness).root.samples[1].children().expect("children").samples.iter().any(|s| &*s.id == "label_0001.tif"));
+    }
+}
+
+#[test]
+fn rasters_that_differ_are_listed_accepted_and_dropped() {
+    for (theme, word) in [(egui::Theme::Dark, "dark"), (egui::Theme::Light, "light")] {
+        let mut harness = draft(theme);
+        // Two roots have the raster of another position, with other bands.
+        let (first, last) = {
+            let children = &dataset(&harness).root.samples[3].children().expect("children").samples;
+            (children[0].payload.clone(), children.len() as u32 - 1)
+        };
+        let put = |root: u32| Edit::SetPayload { sample: NodePath(vec![root, last]), payload: first.clone() };
+        damage(&mut harness, vec![put(2), put(5)]);
+        harness.state_mut().show_pane(Pane::Structure);
+        settle(&mut harness);
+        click(&mut harness, "Consistency");
+        click(&mut harness, "Compare headers");
+        let outliers = |harness: &Window| -> Vec<String> {
+            let report = harness.state().studio().report().clone();
+            report.findings.iter().filter(|f| f.rule.code() == "CON-2").map(|f| f.at.to_string()).collect()
+        };
+        assert_eq!(outliers(&harness).len(), 2, "{:?}", harness.state().studio().report().findings);
+        picture(&mut harness, &format!("consistency-{word}"));
+        let accept = label_with(&harness, Role::Button, "Accept: Bands of");
+        click(&mut harness, &accept);
+        assert!(outliers(&harness).is_empty(), "accepted values are no findings");
+        let list = label_with(&harness, Role::ListItem, "Accepted: Bands");
+        assert!(list.contains("(2)"), "{list}");
+        click(&mut harness, "Take back");
+        assert_eq!(outliers(&harness).len(), 2);
+        // An edit is compared at once, without another reading.
+        harness.state_mut().act(Action::Undo);
+        settle(&mut harness);
+        assert_eq!(outliers(&harness).len(), 1);
+        harness.state_mut().act(Action::Redo);
+        settle(&mut harness);
+        let roots = dataset(&harness).root.samples.len();
+        let drop = label_with(&harness, Role::Button, "Drop the roots: Bands of");
+        click(&mut harness, &drop);
+        click(&mut harness, "Apply the fixes");
+        assert_eq!((dataset(&harness).root.samples.len(), outliers(&harness).len()), (roots - 2, 0));
+    }
+}
+
+#[test]
+fn the_row_of_a_rule_fixes_all_roots_after_a_preview() {
+    let mut harness = draft(egui::Theme::Dark);
+    damage(
+        &mut harness,
+        vec![
+            Edit::Remove { parent: NodePath(vec![5]), at: 1, count: 1 },
+            Edit::Remove { parent: NodePath(vec![7]), at: 1, count: 1 },
+            Edit::Remove { parent: NodePath(vec![8]), at: 1, count: 1 },
+        ],
+    );
+    assert_eq!(broken(&harness), 3);
+    harness.state_mut().show_pane(Pane::Problems);
+    settle(&mut harness);
+    picture(&mut harness, "problems-groups-dark");
+    let pad = label_with(&harness, Role::Button, "in 3 roots…");
+    click(&mut harness, &pad);
+    click(&mut harness, "Apply the fixes");
+    assert_eq!(broken(&harness), 0);
+    harness.state_mut().act(Action::Undo);
+    settle(&mut harness);
+    assert_eq!(broken(&harness), 3, "one step");
 }

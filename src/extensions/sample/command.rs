@@ -13,9 +13,10 @@ use serde_json::{Value as Json, json};
 use super::super::declared::{need_type, value_of};
 use super::super::{
     BatchExtension, Entry, Made, OptionKind, OptionSpec, SampleExtension, SampleView, Scope, not_agreed, parse_options,
+    split_command_line,
 };
 use super::field;
-use crate::error::{Error, Kind, Result};
+use crate::error::{Cause, Error, Kind, Result};
 use crate::jobs::JobContext;
 use crate::model::{FieldSpec, Value, check_field_name};
 use crate::table::value_json;
@@ -38,8 +39,7 @@ const DRAIN_PATIENCE: Duration = Duration::from_secs(10);
 
 fn options() -> Vec<OptionSpec> {
     vec![
-        OptionSpec::new(mark!("command"), OptionKind::List(&OptionKind::Text), mark!("the program and its arguments, without a shell"))
-            .required(),
+        OptionSpec::new(mark!("command"), OptionKind::CommandLine, mark!("one line, such as python3 prog.py")).required(),
         OptionSpec::new(
             mark!("fields"),
             OptionKind::Json,
@@ -74,7 +74,11 @@ struct Program {
 }
 
 fn make(given: &Json) -> Result<Made> {
-    let options: Options = parse_options("command", &options(), given)?;
+    let mut given = given.clone();
+    if let Some(Json::String(line)) = given.get("command") {
+        given["command"] = split_command_line(line)?.into();
+    }
+    let options: Options = parse_options("command", &options(), &given)?;
     if options.command.first().is_none_or(String::is_empty) {
         return Err(Error::usage("option command of command has to name a program"));
     }
@@ -129,8 +133,9 @@ impl Program {
         // In a process group of its own, so that its child processes are ended with it.
         #[cfg(unix)]
         std::os::unix::process::CommandExt::process_group(&mut command, 0);
-        let mut child =
-            command.spawn().map_err(|error| failed(format!("the program {name} could not be started")).because(error))?;
+        let mut child = command.spawn().map_err(|error| {
+            failed(format!("the program {name} could not be started")).because(error).caused_by(Cause::NotStarted)
+        })?;
         let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
         // In separate threads: a process that left the group could keep the pipes open indefinitely.
         std::thread::spawn(move || {

@@ -135,7 +135,7 @@ fn split_options() -> Vec<OptionSpec> {
             mark!("each sample by itself, in equal shares of each class, by blocks of land, or by a common key"),
         )
         .or("random"),
-        OptionSpec::new(mark!("ratios"), OptionKind::Json, mark!("the parts with their shares"))
+        OptionSpec::new(mark!("ratios"), OptionKind::Shares, mark!("the parts with their shares"))
             .or(json!({ "train": 0.7, "validation": 0.15, "test": 0.15 })),
         OptionSpec::new(mark!("column"), OptionKind::Column, mark!("the class for stratified, the key for together")),
         OptionSpec::new(mark!("block_km"), OptionKind::Number, mark!("side of a block of land in kilometres")).or(100),

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use egui::{RichText, Ui, vec2};
 use serde_json::{Map, Value as Json};
 
-use crate::extensions::{OptionKind, OptionSpec};
+use crate::extensions::{OptionKind, OptionSpec, join_command_line, split_command_line};
 use crate::gui::theme::{self, font};
 use crate::gui::widgets::{self, Note, TextField};
 
@@ -41,14 +41,23 @@ fn kind_text(kind: OptionKind) -> String {
         OptionKind::List(inner) => tr!("a list, each entry {kind}", kind = kind_text(*inner)),
         OptionKind::Path => tr!("a path").to_owned(),
         OptionKind::Column => tr!("the name of a column").to_owned(),
+        OptionKind::CommandLine => tr!("a command line, such as python3 prog.py").to_owned(),
+        OptionKind::Shares => tr!("names with numbers").to_owned(),
         OptionKind::Json => "JSON".to_owned(),
     }
 }
 
 /// The form's text for given options.
-pub fn typed_of(options: &Json) -> Typed {
+pub fn typed_of(specs: &[OptionSpec], options: &Json) -> Typed {
     let entries = options.as_object().into_iter().flatten();
-    entries.filter(|(_, value)| !value.is_null()).map(|(name, value)| (name.clone(), text_of(value))).collect()
+    let text = |name: &str, value: &Json| {
+        let is_line = specs.iter().any(|spec| spec.name == name && spec.kind == OptionKind::CommandLine);
+        match serde_json::from_value::<Vec<String>>(value.clone()) {
+            Ok(words) if is_line => join_command_line(&words),
+            _ => text_of(value),
+        }
+    };
+    entries.filter(|(_, value)| !value.is_null()).map(|(name, value)| (name.clone(), text(name, value))).collect()
 }
 
 fn text_of(value: &Json) -> String {
@@ -78,6 +87,14 @@ fn value_of(kind: OptionKind, text: &str) -> Option<Json> {
                 items.map(|item| value_of(*inner, item)).collect::<Option<Vec<_>>>().map(Json::Array)
             }
         },
+        OptionKind::CommandLine => match text.starts_with('[') {
+            true => serde_json::from_str::<Vec<String>>(text).ok().map(Json::from),
+            false => split_command_line(text).ok().filter(|words| !words.is_empty()).map(Json::from),
+        },
+        OptionKind::Shares => serde_json::from_str::<Map<String, Json>>(text)
+            .ok()
+            .filter(|shares| shares.values().all(Json::is_number))
+            .map(Json::Object),
         // A bare word is a string: quotes are optional.
         OptionKind::Json => match serde_json::from_str(text) {
             Ok(value) => Some(value),
@@ -132,6 +149,7 @@ pub fn ui(ui: &mut Ui, extension: &str, specs: &[OptionSpec], typed: &mut Typed,
                         text.clone_from(&columns[index]);
                     }
                 }
+                OptionKind::Shares => shares_ui(ui, &label, extension, &mut text, &spec.default),
                 kind => {
                     let long = matches!(kind, OptionKind::Json) || spec.name == "bibtex";
                     let mut field = TextField::new(&label, &mut text).mono().hint(&default).name(&name).note(note.clone());
@@ -155,6 +173,46 @@ pub fn ui(ui: &mut Ui, extension: &str, specs: &[OptionSpec], typed: &mut Typed,
         }
     }
     changed
+}
+
+/// A field for each part, with its share of the sum.
+fn shares_ui(ui: &mut Ui, label: &str, extension: &str, text: &mut String, default: &Json) {
+    let t = theme::tokens(ui);
+    label_ui(ui, label, false);
+    let given = if text.is_empty() { default.clone() } else { serde_json::from_str(text).unwrap_or_else(|_| default.clone()) };
+    let Json::Object(mut shares) = given else { return };
+    // Parts without a share have a field as well.
+    for part in default.as_object().into_iter().flat_map(Map::keys) {
+        shares.entry(part).or_insert_with(|| Json::from(0));
+    }
+    let sum: f64 = shares.values().filter_map(Json::as_f64).sum();
+    let mut changed = false;
+    ui.horizontal_wrapped(|ui| {
+        for (part, value) in &mut shares {
+            ui.vertical(|ui| {
+                ui.set_width(92.0);
+                let mut typed = text_of(value);
+                let share =
+                    value.as_f64().filter(|_| sum > 0.0).map(|value| format!("{:.0} %", value / sum * 100.0)).unwrap_or_default();
+                let name = tr!("{part} share of {extension}", part, extension);
+                if TextField::new(part, &mut typed).mono().trailing(&share).name(&name).width(86.0).show(ui).changed()
+                    && let Some(number) =
+                        value_of(OptionKind::Number, typed.trim()).or_else(|| typed.trim().is_empty().then(|| Json::from(0)))
+                    && number.as_f64().is_some_and(|number| number >= 0.0)
+                {
+                    *value = number;
+                    changed = true;
+                }
+            });
+        }
+    });
+    if sum <= 0.0 {
+        ui.label(RichText::new(tr!("At least one part needs a share above 0.")).font(font::regular(11.0)).color(t.err));
+    }
+    if changed {
+        shares.retain(|_, share| share.as_f64().is_some_and(|share| share > 0.0));
+        *text = Json::Object(shares).to_string();
+    }
 }
 
 fn sentence(help: &str) -> String {
@@ -185,6 +243,7 @@ mod tests {
             OptionSpec::new("bands", OptionKind::List(&OptionKind::Integer), "which"),
             OptionSpec::new("ratios", OptionKind::Json, "shares"),
             OptionSpec::new("scale", OptionKind::Bool, "or not"),
+            OptionSpec::new("command", OptionKind::CommandLine, "a program"),
         ]
     }
 
@@ -194,10 +253,20 @@ mod tests {
 
     #[test]
     fn typed_text_becomes_options_and_comes_back() {
-        let text = typed(&[("low", "-1.5"), ("bands", "1, 3"), ("ratios", r#"{"train":0.5}"#), ("scale", "true"), ("bins", " ")]);
+        let text = typed(&[
+            ("low", "-1.5"),
+            ("bands", "1, 3"),
+            ("ratios", r#"{"train":0.5}"#),
+            ("scale", "true"),
+            ("bins", " "),
+            ("command", "python3 'a b.py' -x"),
+        ]);
         let options = options_of(&specs(), &text).expect("reads");
-        assert_eq!(options, json!({"low": -1.5, "bands": [1, 3], "ratios": {"train": 0.5}, "scale": true}));
-        let again = options_of(&specs(), &typed_of(&options)).expect("reads again");
+        assert_eq!(
+            options,
+            json!({"low": -1.5, "bands": [1, 3], "ratios": {"train": 0.5}, "scale": true, "command": ["python3", "a b.py", "-x"]})
+        );
+        let again = options_of(&specs(), &typed_of(&specs(), &options)).expect("reads again");
         assert_eq!(again, options);
     }
 

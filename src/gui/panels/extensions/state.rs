@@ -22,7 +22,7 @@ pub struct Choice {
     pub ticked: Vec<bool>,
 }
 
-/// State of the panel. Choices are kept for the next document.
+/// State of the panel. Options are kept for the next document; what is ticked is not.
 pub struct ExtensionsState {
     pub(super) registry: Registry,
     pub(super) filter: String,
@@ -54,10 +54,13 @@ impl Default for ExtensionsState {
 }
 
 impl ExtensionsState {
-    /// The state for the next document: keeps choices, drops computed values.
+    /// The state for the next document: keeps options, drops ticks and computed values.
     pub fn for_next_document(&mut self) -> Self {
         let mut choices = std::mem::take(&mut self.choices);
-        choices.values_mut().for_each(|choice| choice.ticked.clear());
+        choices.values_mut().for_each(|choice| {
+            choice.on = false;
+            choice.ticked.clear();
+        });
         Self { choices, focus: std::mem::take(&mut self.focus), ..Self::default() }
     }
 
@@ -92,7 +95,7 @@ impl ExtensionsState {
             let Some(entry) = self.registry.entries().iter().find(|entry| entry.name == call.extension) else { continue };
             let choice = self.choices.entry(entry.name.to_owned()).or_default();
             choice.on = true;
-            choice.typed = form::typed_of(&call.options);
+            choice.typed = form::typed_of(&(entry.options)(), &call.options);
             let more = targets::ticked(&self.groups, &call.target);
             match choice.ticked.is_empty() {
                 true => choice.ticked = more,

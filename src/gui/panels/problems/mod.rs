@@ -7,7 +7,7 @@ use std::sync::Arc;
 use egui::{Rect, Role, Stroke, Ui, WidgetInfo, pos2, vec2};
 
 use super::structure;
-use crate::draft::{Care, Fix};
+use crate::draft::{Care, Fix, Plan};
 use crate::gui::document_key::revision;
 use crate::gui::icons;
 use crate::gui::panel_context::{PanelContext, Request};
@@ -69,11 +69,14 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     let cursor = state.selected.and_then(|selected| {
         state.rows.iter().position(|line| matches!(line, Line::Child(index) | Line::Single(index) if *index == selected))
     });
-    let list = VirtualRows::new(tr!("Problems"), state.rows.len() as u64).row_height(26.0).cursor(cursor.map(|row| row as u64));
-    let (mut scroll, rows) = (state.scroll, &state.rows);
     // Findings of an older revision must not change the draft.
     let fixable = cx.document().is_some_and(|document| document.draft().is_some()) && !cx.studio.is_checking();
+    want_plans(&mut state, cx, &report, fixable);
+    let list = VirtualRows::new(tr!("Problems"), state.rows.len() as u64).row_height(26.0).cursor(cursor.map(|row| row as u64));
+    let (mut scroll, rows) = (state.scroll, &state.rows);
     let fixes = &state.fixes;
+    let plans = state.plans.latest().filter(|_| fixable);
+    let mut chosen_plan = None;
     let (mut wanted, mut chosen_fix) = (Vec::new(), None);
     let out = list.show(ui, &mut scroll, |ui, row, rect, response| {
         let line = rows[row as usize];
@@ -88,6 +91,10 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
             }
         });
         let mut room = rect;
+        let group_plans = plans.filter(|_| matches!(line, Line::Group(..)) && finding.rule == Rule::PitRoots);
+        if let Some(plans) = group_plans {
+            room.max.x = plans_width(ui, rect, plans);
+        }
         if fixable && !matches!(line, Line::Group(..)) {
             match fixes.get(&index) {
                 Some(fixes) => room.max.x = fixes_width(ui, rect, fixes),
@@ -95,10 +102,15 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
             }
         }
         line_ui(ui, rect, room.right(), line, finding, chosen, response.hovered());
-        if let Some(fixes) = fixes.get(&index).filter(|_| room.right() < rect.right())
+        if let Some(fixes) = fixes.get(&index).filter(|_| room.right() < rect.right() && !matches!(line, Line::Group(..)))
             && let Some(fix) = fixes_ui(ui, rect.with_min_x(room.right()), fixes, &finding.at)
         {
             chosen_fix = Some(fix.edit.clone());
+        }
+        if let Some(plans) = group_plans
+            && let Some(plan) = plans_ui(ui, rect.with_min_x(room.right()), plans)
+        {
+            chosen_plan = Some(plan.clone());
         }
         let rule = crate::text::of(finding.rule.what());
         response.clone().on_hover_text(format!("{} ({rule}, §{})", finding.message, finding.rule.section()));
@@ -106,6 +118,10 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     state.scroll = scroll;
     if !wanted.is_empty() {
         find_fixes(&mut state, cx, &report, wanted);
+    }
+    if let Some(plan) = chosen_plan {
+        cx.session.problems = state;
+        return cx.request(Request::Plan(plan));
     }
     if let Some(edit) = chosen_fix {
         cx.session.problems = state;
@@ -129,6 +145,52 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
         }
     }
     cx.session.problems = state;
+}
+
+/// Largest number of buttons on the row of a rule.
+const GROUP_PLANS: usize = 3;
+
+/// Computes the plans of the roots that break the pattern, where several do.
+fn want_plans(state: &mut ProblemsState, cx: &PanelContext<'_>, report: &Arc<Report>, fixable: bool) {
+    let several = report.findings.iter().filter(|finding| finding.rule == Rule::PitRoots).take(2).count() > 1;
+    let Some(finder) = cx.studio.fix_finder().filter(|_| fixable && several) else { return };
+    let key = ((cx.session.serial, revision(cx.studio)), Arc::as_ptr(report) as usize);
+    state.plans.update(cx.jobs, key, tr!("Look for fixes of many roots"), move |ctx| {
+        Ok(finder.plans(ctx)?.into_iter().map(Arc::new).collect())
+    });
+}
+
+fn plan_text(plan: &Plan) -> String {
+    format!("{}…", plan.label)
+}
+
+/// Left edge of the buttons on the row of a rule.
+fn plans_width(ui: &Ui, rect: Rect, plans: &[Arc<Plan>]) -> f32 {
+    let text = |plan: &Plan| ui.painter().layout_no_wrap(plan_text(plan), font::medium(12.0), egui::Color32::WHITE).size().x;
+    let buttons: f32 = plans.iter().take(GROUP_PLANS).map(|plan| text(plan) + 24.0).sum();
+    if plans.is_empty() { rect.right() } else { (rect.right() - buttons - 16.0).max(rect.center().x) }
+}
+
+/// Draws a button for each kind of fix, right-aligned; returns the plan that was clicked, which is shown before it is applied.
+fn plans_ui<'a>(ui: &mut Ui, rect: Rect, plans: &'a [Arc<Plan>]) -> Option<&'a Arc<Plan>> {
+    let mut clicked = None;
+    let layout = egui::Layout::right_to_left(egui::Align::Center);
+    ui.scope_builder(egui::UiBuilder::new().max_rect(rect.shrink2(vec2(10.0, 1.0))).layout(layout), |ui| {
+        ui.spacing_mut().item_spacing.x = 6.0;
+        ui.spacing_mut().interact_size.y = 22.0;
+        for plan in plans.iter().take(GROUP_PLANS).rev() {
+            let lines: String = plan.changes.iter().take(8).map(|(root, what)| format!("\n{root}: {what}")).collect();
+            let button = match plan.care {
+                Care::Safe => Button::secondary(plan_text(plan)),
+                Care::Ids => Button::ghost(plan_text(plan)),
+                Care::Removes => Button::danger_ghost(plan_text(plan)),
+            };
+            if ui.add(button.tooltip(format!("{}{lines}", plan.label))).clicked() {
+                clicked = Some(plan);
+            }
+        }
+    });
+    clicked
 }
 
 /// Left edge of the fix buttons.

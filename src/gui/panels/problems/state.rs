@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
-use crate::draft::Fix;
+use crate::draft::{Fix, Plan};
 use crate::gui::document_key::Key;
 use crate::gui::widgets::RowScroll;
 use crate::jobs::AsyncValue;
@@ -21,6 +21,8 @@ pub struct ProblemsState {
     pub(super) changes: usize,
     /// Fixes of findings that were visible, by index.
     pub(super) fixes: HashMap<usize, Vec<Fix>>,
+    /// Plans of all roots that break the pattern, by kind of fix.
+    pub(super) plans: AsyncValue<(Key, usize), Vec<Arc<Plan>>>,
     /// Fixes that are being found: by the state of the draft and by visible findings.
     pub(super) finding: AsyncValue<(Key, Vec<usize>), HashMap<usize, Vec<Fix>>>,
 }

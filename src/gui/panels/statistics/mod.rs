@@ -14,6 +14,7 @@ use crate::gui::panels::preview::names::{band_names, classes_of, number};
 use crate::gui::theme::{self, font, text_style};
 use crate::gui::widgets::{self, Button, EmptyState, paint};
 use crate::gui::{filters, icons};
+use crate::model::is_padding;
 use crate::ops::{ColumnSummary, StatsRequest, SummaryRequest, level_summary, pooled_statistics};
 use crate::studio::Document;
 use state::StatisticsState;
@@ -42,7 +43,14 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     }
     let has = |level: usize| document.fields(level).iter().any(|field| field.name == "geotiff:stats" || field.name == "stats:mean");
     let level = cx.session.statistics.level.or_else(|| (0..levels).find(|&level| has(level))).unwrap_or(levels.saturating_sub(1));
-    let request = StatsRequest { level: Some(level), exact: cx.session.statistics.exact, ..StatsRequest::default() };
+    let positions = positions_of(document, level);
+    let position = cx.session.statistics.position.clone().filter(|position| positions.contains(position));
+    let request = StatsRequest {
+        level: Some(level),
+        positions: position.clone().into_iter().collect(),
+        exact: cx.session.statistics.exact,
+        ..StatsRequest::default()
+    };
     let kept = cx.studio.kept().cloned();
     let state = &mut cx.session.statistics;
     // The pointer identifies the filter.
@@ -55,7 +63,7 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
         });
     }
     splits(cx, document, key);
-    head_ui(ui, cx, document, level, levels);
+    head_ui(ui, cx, document, (level, levels), &positions, position.as_deref());
     ScrollArea::vertical().id_salt("statistics").auto_shrink(false).show(ui, |ui| {
         ui.spacing_mut().item_spacing.y = 0.0;
         let pooled = cx.session.statistics.pooled.get(&wanted).map(|outcome| match outcome {
@@ -95,7 +103,28 @@ fn splits(cx: &mut PanelContext<'_>, document: &Document, key: Key) {
     });
 }
 
-fn head_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, level: usize, levels: usize) {
+/// Positions in the list of choices: sets of children larger than this are no positions of a pattern.
+const POSITIONS: usize = 200;
+
+/// Ids of the positions of a level: those of the children of the first FOLDER above; empty for roots.
+fn positions_of(document: &Document, level: usize) -> Vec<String> {
+    let tree = document.tree();
+    let Some((above, own)) = level.checked_sub(1).and_then(|above| tree.levels.get(above)).zip(tree.levels.get(level)) else {
+        return Vec::new();
+    };
+    let Some(first) = above.folder.iter().position(|folder| *folder) else { return Vec::new() };
+    let children = above.children(first as u32).iter().take(POSITIONS).map(|&row| own.id(row));
+    children.filter(|id| !is_padding(id)).map(str::to_owned).collect()
+}
+
+fn head_ui(
+    ui: &mut Ui,
+    cx: &mut PanelContext<'_>,
+    document: &Document,
+    (level, levels): (usize, usize),
+    positions: &[String],
+    position: Option<&str>,
+) {
     let t = theme::tokens(ui);
     Frame::NONE.inner_margin(Margin::symmetric(10, 5)).show(ui, |ui| {
         ui.horizontal(|ui| {
@@ -104,6 +133,17 @@ fn head_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, level: u
             let name = tr!("Level of the statistics");
             if let Some(index) = widgets::combo(ui, name, &names[level.min(levels - 1)], 90.0, false, &names) {
                 (cx.session.statistics.level, cx.session.statistics.exact) = (Some(index), false);
+                cx.session.statistics.position = None;
+            }
+            if !positions.is_empty() {
+                let all = tr!("All positions");
+                let names: Vec<&str> = std::iter::once(all).chain(positions.iter().map(String::as_str)).collect();
+                if let Some(index) =
+                    widgets::combo(ui, tr!("Position of the statistics"), position.unwrap_or(all), 140.0, false, &names)
+                {
+                    cx.session.statistics.position = index.checked_sub(1).and_then(|index| positions.get(index)).cloned();
+                    cx.session.statistics.exact = false;
+                }
             }
             let exact = cx.session.statistics.exact;
             let text = if exact { tr!("From metadata") } else { tr!("Read the pixels") };

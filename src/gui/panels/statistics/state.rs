@@ -16,6 +16,8 @@ use crate::studio::RowRef;
 pub struct StatisticsState {
     pub(super) made_for: Option<Key>,
     pub(super) level: Option<usize>,
+    /// Id of the position below a FOLDER; all positions when absent.
+    pub(super) position: Option<String>,
     /// Read pixels too; requested by a button, because it is slow.
     pub(super) exact: bool,
     pub(super) pooled: AsyncValue<(Key, StatsRequest, usize), Arc<PooledReport>>,

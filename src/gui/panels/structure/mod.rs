@@ -2,6 +2,7 @@
 //! Data comes from the draft's `Structure`; slow work runs in jobs.
 
 mod columns;
+pub mod consistency;
 pub mod fix;
 mod footer;
 mod matrix;
@@ -22,7 +23,7 @@ use crate::gui::widgets::{self, Button, EmptyState, Segment, paint};
 use crate::gui::{icons, theme};
 use crate::model::{Dataset, NodePath};
 use crate::studio::{Command, Document, RowRef};
-use state::{Lens, StructureState};
+use state::{Lens, StructureState, View};
 
 /// Width of the pattern choice, in points.
 const PATTERN_WIDTH: f32 = 170.0;
@@ -173,7 +174,13 @@ pub fn refresh(cx: &mut PanelContext<'_>) {
 /// Draws the panel.
 pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     let Some(document) = cx.document() else { return };
+    if cx.session.structure.view == View::Consistency {
+        refresh(cx);
+        let lens = cx.session.structure.lens.clone();
+        return consistency::ui(ui, cx, document, &lens);
+    }
     if document.draft().is_none() {
+        Frame::NONE.inner_margin(Margin::symmetric(8, 6)).show(ui, |ui| consistency::view_ui(ui, cx));
         let state = EmptyState {
             icon: icons::TREE_STRUCTURE,
             title: tr!("The lens is for drafts"),
@@ -249,10 +256,11 @@ fn toolbar_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, lens:
         let fix = tr!("Fix {roots} safe", roots = paint::grouped(count));
         let texts = words(ui, tr!("Pattern from")) + words(ui, tr!("Preview fixes")) + words(ui, &fix);
         // Width of combo, separator, icon and the gaps between them.
-        let needed = widgets::segmented_width(ui, &segments) + texts + PATTERN_WIDTH + 120.0;
+        let needed = consistency::view_width(ui) + widgets::segmented_width(ui, &segments) + texts + PATTERN_WIDTH + 120.0;
         if ui.available_width() >= needed {
             ui.set_height(24.0);
             ui.horizontal_centered(|ui| {
+                consistency::view_ui(ui, cx);
                 widgets::segmented(ui, "structure-roots", &mut cx.session.structure.only_faults, &segments);
                 ui.separator();
                 ui.label(egui::RichText::new(tr!("Pattern from")).font(theme::font::regular(12.0)).color(t.tx2));
@@ -265,6 +273,7 @@ fn toolbar_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, lens:
         ui.set_min_width(ui.available_width());
         ui.spacing_mut().item_spacing.y = 6.0;
         ui.horizontal_wrapped(|ui| {
+            consistency::view_ui(ui, cx);
             widgets::segmented(ui, "structure-roots", &mut cx.session.structure.only_faults, &segments);
             safe_ui(ui, cx, key, &choice, &fix);
         });

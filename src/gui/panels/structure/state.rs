@@ -4,15 +4,28 @@ use std::sync::Arc;
 
 use egui::TextureHandle;
 
+use super::consistency::state::ConsistencyView;
 use crate::draft::{Care, Counts, Fix, FixVerb, Overview, PatternChoice, PatternNode, Plan, PositionState};
 use crate::gui::document_key::Key;
 use crate::gui::widgets::RowScroll;
 use crate::jobs::AsyncValue;
 use crate::model::Finding;
 
+/// The views of the panel.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum View {
+    /// Roots × positions by shape.
+    #[default]
+    Shape,
+    /// Positions × properties of their rasters.
+    Consistency,
+}
+
 /// State of the panel.
 #[derive(Default)]
 pub struct StructureState {
+    pub view: View,
+    pub consistency: ConsistencyView,
     pub scroll: RowScroll,
     /// Horizontal scroll offset, in points.
     pub(super) x: f32,

@@ -1,0 +1,190 @@
+//! The bar "Rename by pattern": one position, a pattern, a new name, and what it would change.
+
+use std::sync::Arc;
+
+use egui::{Align, Layout, Rect, RichText, Role, Sense, Stroke, Ui, UiBuilder, WidgetInfo, pos2, vec2};
+
+use super::super::state::Lens;
+use crate::draft::{proposed_pattern, renaming};
+use crate::gui::document_key::revision;
+use crate::gui::icons;
+use crate::gui::panel_context::PanelContext;
+use crate::gui::theme::{self, font};
+use crate::gui::widgets::{self, Button, TextField, paint};
+use crate::jobs::State;
+use crate::studio::{Command, Document};
+
+/// Height of the bar with its preview, in points.
+pub const HEIGHT: f32 = 124.0;
+/// Changes in the preview: rows and columns.
+const ROWS: usize = 3;
+const COLUMNS: usize = 4;
+/// Width from which the buttons are beside the fields, in points.
+const WIDE: f32 = 1040.0;
+
+/// Positions from level 1 down, in the pattern.
+fn place_of(lens: &Lens, position: u32) -> Vec<u32> {
+    let mut place = Vec::new();
+    let mut next = lens.pattern.get(position as usize);
+    while let Some(node) = next {
+        place.push(node.position);
+        next = node.parent.and_then(|parent| lens.pattern.get(parent as usize));
+    }
+    place.reverse();
+    place
+}
+
+/// Draws the bar.
+pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, lens: &Lens) {
+    let t = theme::tokens(ui);
+    let area = ui.max_rect();
+    ui.painter().rect_filled(area, 0, t.bg2);
+    ui.painter().hline(area.x_range(), area.top() + 0.5, Stroke::new(1.0, t.line2));
+    let Some(draft) = document.draft() else { return };
+    if lens.pattern.is_empty() {
+        ui.label(RichText::new(tr!("There are no positions below the roots.")).color(t.tx2));
+        return;
+    }
+    let key = (cx.session.serial, revision(cx.studio));
+    let chosen_in_table = cx.session.structure.consistency.selected.and_then(|(position, _)| {
+        let place = &cx.session.structure.consistency.listed.of.as_ref()?.positions.get(position)?.place;
+        (0..lens.pattern.len() as u32).find(|&node| place_of(lens, node) == *place)
+    });
+    let state = &mut cx.session.structure.consistency.rename;
+    let position = state.position.filter(|position| (*position as usize) < lens.pattern.len()).or(chosen_in_table).unwrap_or(0);
+    state.position = Some(position);
+    let place = place_of(lens, position);
+    // The fields begin with a pattern of the ids at the position.
+    let (dataset, at) = (draft.dataset().clone(), place.clone());
+    state.proposed.update(cx.jobs, (key, position), tr!("Look for a name pattern"), move |_| Ok(proposed_pattern(&dataset, &at)));
+    if state.filled_for != Some((key, position))
+        && let State::Ready(proposed) = state.proposed.state()
+    {
+        let own = state.filled_for.is_some_and(|(_, before)| before == position) && !state.from.is_empty();
+        if !own {
+            let id = lens.pattern[position as usize].id.to_string();
+            (state.from, state.to) = proposed.clone().unwrap_or((id.clone(), id));
+        }
+        state.filled_for = Some((key, position));
+    }
+    let (from, to) = (state.from.clone(), state.to.clone());
+    if !from.is_empty() {
+        let (dataset, wanted) = (draft.dataset().clone(), (from.clone(), to.clone()));
+        state.preview.update(cx.jobs, (key, position, from, to), tr!("Preview the names"), move |ctx| {
+            renaming(&dataset, &place, &wanted.0, &wanted.1, ctx).map(Arc::new)
+        });
+    }
+    let mut run = None;
+    let mut close = false;
+    let mut offered = None;
+    // In a narrow panel the buttons are below the names.
+    let narrow = area.width() < WIDE;
+    let (head, below) = area.split_top_bottom_at_y(area.top() + 44.0);
+    ui.scope_builder(UiBuilder::new().max_rect(head.shrink2(vec2(10.0, 8.0))), |ui| {
+        ui.horizontal_centered(|ui| {
+            ui.spacing_mut().item_spacing.x = 8.0;
+            ui.label(RichText::new(icons::MAGIC_WAND).font(font::icon(14.0)).color(t.acc));
+            ui.label(RichText::new(tr!("Rename by pattern")).font(font::medium(12.0)).color(t.tx));
+            ui.label(RichText::new(tr!("Position")).font(font::regular(12.0)).color(t.tx2));
+            let names: Vec<String> = (0..lens.pattern.len() as u32).map(|node| lens.path(node).join(" / ")).collect();
+            let current = names.get(position as usize).cloned().unwrap_or_default();
+            if let Some(picked) = widgets::combo(ui, tr!("Position to rename"), &current, 130.0, true, &names) {
+                cx.session.structure.consistency.rename.position = Some(picked as u32);
+            }
+            let state = &mut cx.session.structure.consistency.rename;
+            ui.label(RichText::new(tr!("from")).font(font::regular(12.0)).color(t.tx2));
+            let tip = tr!("{n} stands for digits, {date} for a date, any other name for text", n = "{n}", date = "{date}");
+            TextField::new(tr!("Pattern of the old names"), &mut state.from)
+                .hide_label()
+                .mono()
+                .width(150.0)
+                .show(ui)
+                .on_hover_text(tip);
+            ui.label(RichText::new(tr!("to")).font(font::regular(12.0)).color(t.tx2));
+            TextField::new(tr!("New name"), &mut state.to).hide_label().mono().width(130.0).show(ui);
+            let (blocked, count) = match state.preview.state() {
+                State::Ready(found) => {
+                    let (matching, colliding) = (found.names.len() as u64, found.colliding as u64);
+                    let (icon, color) = if matching > 0 { (icons::CHECK, t.ok) } else { (icons::WARNING, t.warn) };
+                    mark_ui(ui, icon, color, &tr!("{n} match", n = paint::grouped(matching)));
+                    let (icon, color) = if colliding == 0 { (icons::CHECK, t.ok) } else { (icons::WARNING_OCTAGON, t.err) };
+                    mark_ui(ui, icon, color, &tr!("{n} collide", n = paint::grouped(colliding)));
+                    if found.unmatched > 0 {
+                        mark_ui(ui, icons::INFO, t.info, &tr!("{n} do not match", n = paint::grouped(found.unmatched as u64)));
+                    }
+                    let blocked = match () {
+                        () if colliding > 0 => Some(tr!("A sibling has the new name, or no id may be called so")),
+                        () if found.edit.is_none() => Some(tr!("No id changes")),
+                        () => None,
+                    };
+                    run = found.edit.clone();
+                    (blocked, matching)
+                }
+                State::Failed(error) => {
+                    mark_ui(ui, icons::WARNING_OCTAGON, t.err, error.summary());
+                    (Some(tr!("The pattern can't be read")), 0)
+                }
+                State::NotAsked | State::Pending => (Some(tr!("The names are being compared")), 0),
+            };
+            offered = Some((blocked, count, state.to.clone()));
+        });
+    });
+    let buttons = match narrow {
+        true => Rect::from_min_max(pos2(area.left() + 10.0, area.bottom() - 34.0), area.max - vec2(10.0, 4.0)),
+        false => head.shrink2(vec2(10.0, 8.0)),
+    };
+    if let Some((blocked, count, to)) = offered {
+        ui.scope_builder(UiBuilder::new().max_rect(buttons).layout(Layout::right_to_left(Align::Center)), |ui| {
+            let text = tr!("Rename {n} to {name}", n = paint::grouped(count), name = to);
+            let button = Button::primary(text).icon(icons::PENCIL_SIMPLE).name(tr!("Rename all")).blocked(blocked);
+            if !ui.add(button).clicked() {
+                run = None;
+            }
+            close = ui.add(Button::ghost(tr!("Cancel")).name(tr!("Close renaming"))).clicked();
+        });
+    }
+    preview_ui(ui, cx, below, if narrow { ROWS - 1 } else { ROWS });
+    if close {
+        cx.session.structure.consistency.rename.open = false;
+    }
+    if let Some(edit) = run {
+        cx.run(Command::Edit { edit });
+    }
+}
+
+fn mark_ui(ui: &mut Ui, icon: &str, color: egui::Color32, text: &str) {
+    ui.spacing_mut().item_spacing.x = 4.0;
+    ui.label(RichText::new(icon).font(font::icon(12.0)).color(color));
+    ui.label(RichText::new(text).font(font::regular(12.0)).color(color));
+    ui.spacing_mut().item_spacing.x = 8.0;
+}
+
+fn preview_ui(ui: &mut Ui, cx: &PanelContext<'_>, area: Rect, rows: usize) {
+    let t = theme::tokens(ui);
+    let Some(found) = cx.session.structure.consistency.rename.preview.latest() else { return };
+    ui.painter().hline(area.x_range(), area.top() + 0.5, Stroke::new(1.0, t.line));
+    let inner = area.shrink2(vec2(16.0, 6.0));
+    let columns = if inner.width() > 900.0 { COLUMNS } else { 2 };
+    let width = inner.width() / columns as f32;
+    for (index, (root, old, new)) in found.names.iter().take(rows * columns).enumerate() {
+        let (column, row) = (index % columns, index / columns);
+        let rect = Rect::from_min_size(
+            pos2(inner.left() + width * column as f32, inner.top() + 22.0 * row as f32),
+            vec2(width - 14.0, 22.0),
+        );
+        let response = ui.interact(rect, ui.scope_id().with(("renamed", index)), Sense::hover());
+        response.widget_info(|| WidgetInfo::labeled(Role::Label, true, format!("{root}: {old} → {new}")));
+        let painter = ui.painter_at(rect);
+        let end =
+            paint::text_left(&painter, rect.with_max_x(rect.left() + rect.width() * 0.34), root, font::mono(11.0), t.tx3) + 8.0;
+        let end = paint::text_left(&painter, rect.with_min_x(end), old, font::mono(11.0), t.tx2) + 6.0;
+        let end = paint::text_left(&painter, rect.with_min_x(end), "→", font::regular(11.0), t.tx3) + 6.0;
+        paint::text_left(&painter, rect.with_min_x(end), new, font::mono(11.0), t.acc);
+    }
+    let more = found.names.len().saturating_sub(rows * columns);
+    if more > 0 {
+        let foot = Rect::from_min_size(pos2(inner.left(), inner.top() + 22.0 * rows as f32), vec2(inner.width(), 14.0));
+        let text = tr_n!(more, "{n} more", "{n} more", n = paint::grouped(more as u64));
+        paint::text_left(ui.painter(), foot, &text, font::regular(11.0), t.tx3);
+    }
+}
