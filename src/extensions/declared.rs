@@ -5,7 +5,7 @@ use std::sync::Arc;
 use arrow::datatypes::{DataType, Field, TimeUnit};
 use serde_json::Value as Json;
 
-use super::sample::parse_time;
+use super::sample::times::parse_time;
 use crate::error::{Error, Result};
 use crate::model::{Value, dtype_name};
 

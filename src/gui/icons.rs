@@ -274,3 +274,16 @@ pub const ALL: &[&str] = &[
     HASH,
     CHART_BAR,
 ];
+
+/// The icon for a file name by its extension. A name without extension counts as a raster.
+pub fn of_file(name: &str) -> &'static str {
+    let ending = name.rsplit_once('.').map(|(_, ending)| ending.to_ascii_lowercase());
+    match ending.as_deref() {
+        None | Some("tif" | "tiff" | "jp2" | "png" | "jpg" | "jpeg" | "nc" | "h5" | "vrt" | "webp" | "img" | "grib") => IMAGE,
+        Some("csv" | "parquet") => FILE_CSV,
+        Some("json" | "geojson") => BRACKETS_CURLY,
+        Some("txt" | "md" | "pdf") => FILE_TEXT,
+        Some("zip" | "tacozip") => FILE_ZIP,
+        _ => FILE,
+    }
+}

@@ -8,7 +8,7 @@ mod split;
 mod stac;
 mod stats;
 mod tacotiff;
-mod times;
+pub(super) mod times;
 
 use arrow::datatypes::{DataType, Field, TimeUnit};
 use std::sync::Arc;

@@ -85,7 +85,7 @@ fn refresh(cx: &mut PanelContext<'_>, document: &Document) {
     let files = files_of(document);
     // Choices survive edits while they remain valid.
     if !files.iter().any(|(path, _)| *path == state.file) {
-        let raster = files.iter().find(|(_, name)| crate::gui::panels::tree::file_icon(name) == icons::IMAGE).or(files.first());
+        let raster = files.iter().find(|(_, name)| icons::of_file(name) == icons::IMAGE).or(files.first());
         state.file = raster.map(|(path, _)| path.clone()).unwrap_or_default();
     }
     state.files = files;

@@ -117,7 +117,7 @@ fn sample_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, at: Ro
     let icon = match kind {
         _ if padded => icons::CIRCLE_DASHED,
         SampleKind::Folder => icons::STACK,
-        SampleKind::File => super::tree::file_icon(id),
+        SampleKind::File => icons::of_file(id),
     };
     head(ui, icon, id, |ui| {
         widgets::badge(ui, Tone::Neutral, None, kind.as_str());

@@ -4,11 +4,12 @@ use egui::{Painter, Rect, Stroke, StrokeKind, Ui, pos2, vec2};
 
 use super::cell_rect;
 use super::columns::Columns;
-use super::matrix::FOOT;
 use super::state::Lens;
 use crate::draft::PositionState;
 use crate::gui::theme::{Tokens, font};
 use crate::gui::widgets::paint;
+
+pub(super) const FOOT: f32 = 28.0;
 
 /// Colour of positions that can't be reached.
 pub(super) fn hatch(painter: &Painter, t: &Tokens, cell: Rect) {

@@ -6,8 +6,9 @@ use std::sync::Arc;
 use egui::{Painter, Rect, Response, Role, Sense, Shape, Stroke, StrokeKind, Ui, UiBuilder, WidgetInfo, pos2, vec2};
 
 use super::columns::{BESIDE, Columns, LETTER};
+use super::footer::{self, FOOT};
 use super::state::Lens;
-use super::{cell_rect, footer, root_of, select, step};
+use super::{cell_rect, root_of, select, step};
 use crate::draft::{self, Place, PositionState};
 use crate::gui::drag::{self, Dragged, Target};
 use crate::gui::icons;
@@ -20,7 +21,6 @@ use crate::studio::{Document, RowRef};
 /// Width of the id column, in points.
 const IDS: f32 = 108.0;
 const LEVEL: f32 = 58.0;
-pub(super) const FOOT: f32 = 28.0;
 const LEGEND: f32 = 28.0;
 
 /// Draws the matrix.
@@ -214,7 +214,7 @@ fn node_ui(
         t,
         card,
         Card {
-            icon: if folder { icons::STACK } else { crate::gui::panels::tree::file_icon(&node.id) },
+            icon: if folder { icons::STACK } else { icons::of_file(&node.id) },
             id: &node.id,
             right: &right,
             count: &paint::grouped(present),

@@ -365,9 +365,7 @@ impl TableSource for Level<'_> {
                 Some(SampleKind::File) if self.document.id(at).is_some_and(is_padding) => {
                     Cell::Glyph(icons::CIRCLE_DASHED, "FILE".into())
                 }
-                Some(SampleKind::File) => {
-                    Cell::Glyph(self.document.id(at).map_or(icons::FILE, super::tree::file_icon), "FILE".into())
-                }
+                Some(SampleKind::File) => Cell::Glyph(self.document.id(at).map_or(icons::FILE, icons::of_file), "FILE".into()),
                 None => Cell::Empty,
             },
             Kind::Pattern => Cell::Pattern(self.pattern(at)),

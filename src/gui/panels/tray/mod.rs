@@ -262,7 +262,7 @@ fn row_ui(ui: &Ui, rect: Rect, response: &Response, file: &Unplaced, chosen: boo
     paint::row_background(painter, t, rect, chosen, response.hovered() || cursor);
     // The file that was dragged is no longer in the tray.
     let (ink, weak) = if going { (t.txd, t.txd) } else { (t.tx, t.tx3) };
-    paint::icon(painter, pos2(rect.left() + 17.0, rect.center().y), super::tree::file_icon(&name), 14.0, weak);
+    paint::icon(painter, pos2(rect.left() + 17.0, rect.center().y), icons::of_file(&name), 14.0, weak);
     let inner = Rect::from_min_max(pos2(rect.left() + 29.0, rect.top()), pos2(rect.right() - 10.0, rect.bottom()));
     let end = paint::text_right(painter, inner, &paint::bytes(file.size), font::mono(11.0), weak) - 8.0;
     paint::text_left(painter, inner.with_max_x(end), &name, font::mono(11.5), ink);

@@ -335,7 +335,7 @@ fn sample_row(document: &Document, lens: &Lens, at: RowRef, mark: Mark, open: bo
     let icon = match () {
         () if padded => icons::CIRCLE_DASHED,
         () if folder => icons::STACK,
-        () => file_icon(id),
+        () => icons::of_file(id),
     };
     let lacking = if folder { crate::gui::panels::structure::lacking(document, lens, at) } else { None };
     let right = match (folder, lacking) {
@@ -354,21 +354,6 @@ fn sample_row(document: &Document, lens: &Lens, at: RowRef, mark: Mark, open: bo
         right_bad: lacking.is_some() || (mark == Mark::Error && folder),
         mark,
         ..TreeRow::default()
-    }
-}
-
-/// The icon for a file name by its extension. A name without extension counts as a raster.
-pub fn file_icon(id: &str) -> &'static str {
-    let ending = id.rsplit_once('.').map(|(_, ending)| ending.to_ascii_lowercase());
-    match ending.as_deref() {
-        None | Some("tif" | "tiff" | "jp2" | "png" | "jpg" | "jpeg" | "nc" | "h5" | "vrt" | "webp" | "img" | "grib") => {
-            icons::IMAGE
-        }
-        Some("csv" | "parquet") => icons::FILE_CSV,
-        Some("json" | "geojson") => icons::BRACKETS_CURLY,
-        Some("txt" | "md" | "pdf") => icons::FILE_TEXT,
-        Some("zip" | "tacozip") => icons::FILE_ZIP,
-        _ => icons::FILE,
     }
 }
 
