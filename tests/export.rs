@@ -140,3 +140,25 @@ fn a_part_that_validate_refuses_is_not_written() {
     let refused = run(&workspace, &whole, &out, &["--limit", "2"]).expect_code(2);
     assert!(refused.stderr.contains("licenses") && !out.exists(), "{refused}");
 }
+
+/// With a stated time, the same call gives the same bytes at any time and on every system.
+#[test]
+fn a_part_of_a_stated_time_can_be_made_again_byte_by_byte() {
+    let workspace = Workspace::new();
+    let whole = dataset("05_nested3_zip", "stack.tacozip");
+    let made = |name: &str, time: &str| {
+        let out = workspace.path(name);
+        let arguments: [&OsStr; 6] =
+            ["export".as_ref(), whole.as_os_str(), "-o".as_ref(), out.as_os_str(), "--limit".as_ref(), "2".as_ref()];
+        workspace.studio_with(&[("SOURCE_DATE_EPOCH", time)], arguments).expect_code(0);
+        sha256_of(&out)
+    };
+    let first = made("first.tacozip", "1700000000");
+    std::thread::sleep(std::time::Duration::from_millis(5));
+    assert_eq!(first, made("again.tacozip", "1700000000"));
+    assert_ne!(first, made("later.tacozip", "1700000001"));
+    let part = workspace.path("first.tacozip");
+    let archive = std::fs::read(&part).expect("reads");
+    let stated = b"2023-11-14T22:13:20";
+    assert!(archive.windows(stated.len()).any(|bytes| bytes == stated), "the stated time is written");
+}

@@ -72,8 +72,11 @@ fn program() -> Check {
     Check::ok("program", seen)
 }
 
-/// `PRETTY_NAME` of `/etc/os-release`.
+/// `PRETTY_NAME` of `/etc/os-release`, which Linux has.
 fn system_name() -> Option<String> {
+    if !cfg!(target_os = "linux") {
+        return None;
+    }
     let text = std::fs::read_to_string("/etc/os-release").ok()?;
     let line = text.lines().find_map(|line| line.strip_prefix("PRETTY_NAME="))?;
     Some(line.trim_matches('"').to_owned())

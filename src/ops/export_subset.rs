@@ -213,7 +213,12 @@ fn describe(part: &mut Assembly, ctx: &JobContext) -> Result<()> {
     }
     let of = part.collection.id().to_owned();
     part.collection.set("taco:subset_of", Some(json!(of)));
-    let now = chrono::Utc::now().to_rfc3339_opts(chrono::SecondsFormat::Micros, false);
+    let now = stated_time().unwrap_or_else(chrono::Utc::now).to_rfc3339_opts(chrono::SecondsFormat::Micros, false);
     part.collection.set("taco:subset_date", Some(json!(now)));
     Ok(())
+}
+
+/// The time that `SOURCE_DATE_EPOCH` states in seconds since 1970, by the convention for outputs that can be made again byte by byte.
+fn stated_time() -> Option<chrono::DateTime<chrono::Utc>> {
+    chrono::DateTime::from_timestamp(std::env::var("SOURCE_DATE_EPOCH").ok()?.parse().ok()?, 0)
 }

@@ -78,7 +78,8 @@ pub(super) fn whole_file(path: &Path, write: impl FnOnce(&Path) -> Result<()>) -
     let temporary = tempfile::Builder::new().prefix(".taco-studio-").tempdir_in(folder).io_at("write the raster", folder)?;
     let file = temporary.path().join(name);
     write(&file)?;
-    std::fs::File::open(&file).and_then(|file| file.sync_all()).io_at("bring the raster to the disk", path)?;
+    // Opened for writing: Windows brings nothing to the disk through a handle that only reads.
+    std::fs::File::options().write(true).open(&file).and_then(|file| file.sync_all()).io_at("bring the raster to the disk", path)?;
     std::fs::rename(&file, path).io_at("write the raster", path)
 }
 

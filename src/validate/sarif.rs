@@ -78,7 +78,13 @@ fn encoded(path: &str, windows: bool) -> String {
             rest
         }
         None => {
-            uri.push_str(if windows && text.starts_with("//") { "file:" } else if text.starts_with('/') { "file://" } else { "" });
+            uri.push_str(if windows && text.starts_with("//") {
+                "file:"
+            } else if text.starts_with('/') {
+                "file://"
+            } else {
+                ""
+            });
             &text
         }
     };
