@@ -43,7 +43,7 @@ const HDF5: &[&str] = &["BAG", "S102", "S104", "S111", "HDF5"];
 const HDF5_SUBDATASET: &[&str] = &["HDF5Image"];
 /// Vector drivers whose files contain all features. Excluded: Shapefile (several files) and plain SQLite (virtual tables).
 const VECTORS: &[&str] = &["GeoJSON", "FlatGeobuf", "CSV", "GPKG"];
-/// Drivers that are asked what a file in memory is. Of classic netCDF and SQLite, only the kind is told here.
+/// Drivers used to identify a file in memory; netCDF and SQLite are listed for identification only.
 pub(super) fn identified() -> impl Iterator<Item = &'static str> {
     [RASTERS, &["netCDF"], HDF5, VECTORS, &["SQLite"]].into_iter().flatten().copied()
 }

@@ -1,26 +1,26 @@
-//! Asks GDAL what a file is, by its first bytes and its ending alone: nothing else is read, and nothing beside it is seen.
+//! Identifies the format of a file with GDAL from its first bytes and its extension. No other bytes or files are read.
 
 use std::ffi::{CStr, CString};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::{environment, fence, gdal_errors, hdf5_lock, references};
 
-/// Bytes of a file that are enough to tell what it is.
+/// Number of bytes from the start of a file that suffice to identify its format.
 pub const IDENTIFY_BYTES: u64 = 8 << 10;
-/// Characters of an ending that a driver may look at.
+/// Maximum characters of an extension passed to drivers.
 const ENDING_MAX: usize = 10;
 
-/// Number of the next file in memory: each has a folder of its own.
+/// Number of the next file in memory; each gets its own folder.
 static NEXT: AtomicU64 = AtomicU64::new(0);
 
-/// The name of GDAL's driver for a file that begins with `head`, for example `GTiff`. Of `name` only the ending counts, which some
-/// drivers need. `None` where no driver of this build knows it.
+/// Name of the GDAL driver, such as `GTiff`, for a file that starts with `head`. Only the extension of `name` is used, which some
+/// drivers need. `None` if no driver of this build recognises it.
 pub fn identify(head: &[u8], name: &str) -> Option<String> {
     environment::init();
     if head.is_empty() {
         return None;
     }
-    // Descriptions of other files have no driver here, as they are never followed.
+    // Files that refer to others (VRT, …) are recognised without a driver, since they are never opened.
     if let Some(description) = references::of(head) {
         return Some(description.kind.to_owned());
     }
@@ -39,7 +39,7 @@ pub fn identify(head: &[u8], name: &str) -> Option<String> {
         || hdf5_lock::is_hdf5(|at, magic| head.get(at as usize..).is_some_and(|rest| rest.starts_with(magic)));
     let _turn = scientific.then(hdf5_lock::turn);
     let mut bytes = head.to_vec();
-    // What drivers say of a file that is not theirs is of no interest.
+    // Messages of drivers that do not recognise the file are discarded.
     let (found, _) = gdal_errors::listen(|| {
         // Safety: the buffer outlives the file, which is removed below; GDAL does not take it over (the last argument is 0).
         let opened = unsafe { gdal_sys::VSIFileFromMemBuffer(path.as_ptr(), bytes.as_mut_ptr(), bytes.len() as _, 0) };

@@ -92,14 +92,14 @@ pub fn is_geographic(crs: &str) -> bool {
     known.is_ok_and(|known| known.is_geographic())
 }
 
-/// What can be compared of two coordinate systems.
+/// Properties by which two coordinate systems are compared.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CrsKind {
     /// UTM zone, negative in the south; `None` for other systems.
     pub utm_zone: Option<i32>,
     /// Name of the geographic system below it, such as `WGS 84`.
     pub datum: String,
-    /// Metres of a unit; `None` for systems in degrees.
+    /// Metres per unit; `None` for systems in degrees.
     pub metres: Option<f64>,
 }
 

@@ -1,4 +1,4 @@
-//! Values as they are stored, in the band's own type and without loss: integers of 64 bits, too.
+//! Reads values in the band's own data type, without conversion, including 64-bit integers.
 
 use std::ffi::c_int;
 
@@ -7,13 +7,16 @@ use gdal::raster::RasterBand;
 use super::{RasterSource, budget, pool};
 use crate::error::{Error, Kind, Result};
 
-/// Whole rows of a band as they are in memory, whatever its type. `line` is the length of a row in bytes.
+/// `count` whole rows of a band from row `first`, in its own data type; `line` is the size of a row in bytes.
+///
+/// # Errors
+/// [`Kind::Io`] for a raster too large for GDAL's API, or unreadable rows.
 pub(super) fn stored_lines(band: &RasterBand<'_>, first: usize, columns: usize, count: usize, line: usize) -> Result<Vec<u8>> {
     let mut bytes = vec![0u8; line * count];
     let side = |n: usize| c_int::try_from(n).map_err(|_| Error::new(Kind::Io, "the raster is too large to be compared"));
     let (wide, high, from) = (side(columns)?, side(count)?, side(first)?);
     let kind = band.band_type() as u32;
-    // Safety: the buffer holds `count` rows of `line` bytes in the band's own type, which is what is asked for.
+    // Safety: the buffer holds `count` rows of `line` bytes in the band's own type, which is the type requested.
     let failed = unsafe {
         gdal_sys::GDALRasterIO(
             band.c_rasterband(),
@@ -33,8 +36,8 @@ pub(super) fn stored_lines(band: &RasterBand<'_>, first: usize, columns: usize, 
     if failed == gdal_sys::CPLErr::CE_None { Ok(bytes) } else { Err(Error::new(Kind::Io, "the raster can't be read back")) }
 }
 
-/// The first bands, rows and columns of a small raster, band by band, row by row, lowest byte first. `width` is that of a value in
-/// bytes.
+/// The first `[bands, rows, columns]` of a small raster, band-sequential, row-major, little-endian. `width` is the size of a value
+/// in bytes.
 ///
 /// # Errors
 /// For a raster that is smaller or has values of another width, and GDAL's errors of opening and reading.

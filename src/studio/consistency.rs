@@ -41,7 +41,7 @@ impl ConsistencySettings {
     }
 }
 
-/// What the session knows of the headers of the open document.
+/// Headers of the open document, as read in this session.
 #[derive(Default)]
 pub(super) struct ConsistencyState {
     /// The headers read on request; `None` before the first request.
@@ -81,7 +81,7 @@ impl Studio {
         self.consistency.headers.is_some()
     }
 
-    /// Shows a report; one that did not compare headers has the findings of the last comparison.
+    /// Sets the report. A report without a comparison of headers gets the findings of the last comparison.
     pub(super) fn set_report(&mut self, mut report: Report) {
         if let (None, Some(known)) = (&report.consistency, &self.report.consistency) {
             replace_consistency(&mut report, (**known).clone());
@@ -93,7 +93,7 @@ impl Studio {
         self.consistency = ConsistencyState::default();
     }
 
-    /// Reads the headers of the open document, those that are known only when `again` is set, and compares them by position.
+    /// Reads the headers of the open document and compares them by position. Known headers are read again only with `again`.
     pub(super) fn check_consistency(&mut self, again: bool) -> Result<Outcome> {
         let known = self.consistency.headers.clone().filter(|_| !again);
         let headers = known.unwrap_or_default();
@@ -117,7 +117,7 @@ impl Studio {
                     return Ok(Event::None);
                 }
                 studio.consistency.headers = Some(kept);
-                // A draft that was changed meanwhile is compared again.
+                // A draft that changed during the job is compared again.
                 if studio.is_checking() && matches!(studio.document, Some(Document::Draft(_))) {
                     studio.check_live();
                 }
@@ -129,7 +129,7 @@ impl Studio {
         }))
     }
 
-    /// Changes how the rasters are compared; headers that were read are compared at once.
+    /// Changes the comparison settings and compares the known headers again.
     pub(super) fn set_consistency(&mut self, settings: ConsistencySettings) -> Result<Outcome> {
         self.consistency.settings = settings;
         match self.consistency.headers.is_some() {

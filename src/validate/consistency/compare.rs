@@ -24,7 +24,7 @@ struct Group<'a> {
     rasters: Vec<&'a Header>,
 }
 
-/// What properties need of the other rasters of a root.
+/// Data about the other rasters of a root that properties need.
 struct Context<'a> {
     headers: &'a Headers,
     options: &'a ConsistencyOptions,
@@ -101,7 +101,7 @@ impl<'a> Context<'a> {
             *position.agreement_mut(Property::Size) = exact(rasters(), |header| Some(header.size), &name);
         }
         let systems = self.systems(group);
-        // A raster in other units has no comparable pixel size.
+        // Pixel sizes in different units are not comparable.
         let odd: HashSet<u32> = systems.outliers.iter().map(|outlier| outlier.row).collect();
         if wanted(Property::Crs) {
             *position.agreement_mut(Property::Crs) = systems;
@@ -292,7 +292,7 @@ fn exact<'a, K: Eq + Hash + Clone>(
     judged(keyed, |key| *key == common, |key| name(key), named)
 }
 
-/// Outliers are those that do not agree, when more than half agree.
+/// Values that do not agree are outliers if more than half agree.
 fn judged<V>(values: Vec<(&Header, V)>, agrees: impl Fn(&V) -> bool, name: impl Fn(&V) -> Arc<str>, common: Arc<str>) -> Agreement {
     let compared = values.len();
     let differing: Vec<(&Header, &V)> =
@@ -316,7 +316,7 @@ fn judged<V>(values: Vec<(&Header, V)>, agrees: impl Fn(&V) -> bool, name: impl 
     }
 }
 
-/// The pixel size that most have: the most frequent one, or the median, whichever more agree with.
+/// The common pixel size: the most frequent one or the median, whichever agrees with more rasters.
 fn common_size(sizes: &[[f64; 2]], same: &impl Fn([f64; 2], [f64; 2]) -> bool) -> Option<[f64; 2]> {
     let mut counts: HashMap<[u64; 2], usize> = HashMap::new();
     sizes.iter().for_each(|size| *counts.entry(size.map(f64::to_bits)).or_default() += 1);
@@ -341,7 +341,7 @@ fn number(value: f64) -> String {
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
 }
 
-/// Share of the first raster's ground that the other covers; `None` where one has no place.
+/// Share of the first raster's area that the other covers; `None` when one has no georeferencing.
 fn overlap(first: &Header, other: &Header) -> Option<f64> {
     let ring = |t: [f64; 6], (width, height): (u32, u32)| {
         let at = |column: f64, row: f64| [t[0] + column * t[1] + row * t[2], t[3] + column * t[4] + row * t[5]];
@@ -355,7 +355,7 @@ fn overlap(first: &Header, other: &Header) -> Option<f64> {
     shared(rings.0, rings.1)
 }
 
-/// A ring in degrees shifted by whole turns to the longitudes of another one.
+/// A ring in degrees, shifted by multiples of 360 degrees to the longitudes of another one.
 fn beside(ring: [[f64; 2]; 4], other: [[f64; 2]; 4]) -> [[f64; 2]; 4] {
     let turns = ((other[0][0] - ring[0][0]) / 360.0).round();
     ring.map(|[x, y]| [x + turns * 360.0, y])
@@ -375,7 +375,7 @@ fn shared(a: [[f64; 2]; 4], b: [[f64; 2]; 4]) -> Option<f64> {
     if !(width * height).is_finite() || width <= 0.0 || height <= 0.0 {
         return None;
     }
-    // Rasters are rectangles along the axes, most often.
+    // Most rasters are axis-aligned rectangles.
     let along = |ring: &[[f64; 2]; 4]| {
         ring[0][1] == ring[1][1] && ring[1][0] == ring[2][0] && ring[2][1] == ring[3][1] && ring[3][0] == ring[0][0]
     };

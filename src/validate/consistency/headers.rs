@@ -10,19 +10,19 @@ use crate::jobs::{JobContext, try_map};
 use crate::model::AssetPath;
 use crate::raster::{self, CrsKind, RasterInfo};
 
-/// Number of a text in [`Headers::texts`].
+/// Index in [`Headers::texts`].
 pub type TextId = u32;
 
-/// A coordinate system that rasters of the dataset have.
+/// A coordinate system of the dataset's rasters.
 #[derive(Clone, Debug)]
 pub struct Crs {
     /// Code or name, for users.
     pub name: Arc<str>,
-    /// What it is compared by; `None` for a system that is not known.
+    /// Properties for comparison; `None` for an unknown system.
     pub kind: Option<CrsKind>,
 }
 
-/// What is kept of the header of one raster.
+/// The compared part of one raster's header.
 #[derive(Clone, Debug)]
 pub struct Header {
     pub node: NodeId,
@@ -60,15 +60,14 @@ pub struct Headers {
     pub roots: usize,
 }
 
-/// Headers that were read, by the place of the bytes: an edit of a draft changes few samples, so that the comparison after it reads
-/// few headers.
+/// Cache of headers by location of the bytes: an edit of a draft changes few samples, so the next comparison reads few headers.
 #[derive(Default)]
 pub struct HeaderCache(Mutex<Known>);
 
 #[derive(Default)]
 struct Known {
     interner: Interner,
-    /// `None` for what is no raster, or can't be read.
+    /// `None` for a file that is not a raster or can't be read.
     headers: HashMap<AssetPath, Option<Header>>,
 }
 
@@ -88,14 +87,14 @@ impl HeaderCache {
     }
 }
 
-/// What became of a sample.
+/// Result of reading one sample's header.
 enum Looked {
     Raster(Header),
     Other,
     Unread,
 }
 
-/// Texts and coordinate systems by number: most rasters have the same few.
+/// Interned texts and coordinate systems: most rasters share a few.
 #[derive(Default)]
 struct Interner {
     texts: HashMap<Arc<str>, TextId>,
@@ -127,8 +126,7 @@ impl Interner {
     }
 }
 
-/// Reads the headers of all rasters that have a position, as far as `cache` does not have them. Without `missing` those that it does
-/// not have are only counted.
+/// Reads the headers of all rasters with a position that are not in `cache`. Without `missing`, those are only counted.
 pub fn read(input: &Input<'_>, places: &Positions, cache: &HeaderCache, missing: bool, ctx: &JobContext) -> Result<Headers> {
     let mut wanted: Vec<(usize, u32, NodeId)> = Vec::new();
     for (depth, level) in input.tree.levels.iter().enumerate() {

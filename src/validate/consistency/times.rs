@@ -69,7 +69,7 @@ fn date_in(name: &str) -> Option<i64> {
             continue;
         }
         match date_at(&name[at..]) {
-            // Two dates are a span, or a date of processing: nobody knows which one is meant.
+            // Two dates may be a time span, or include a processing date: ambiguous.
             Some((date, _)) if found.is_some_and(|known| known != date) => return None,
             Some((date, length)) => {
                 found = Some(date);
