@@ -79,7 +79,11 @@ pub(super) fn whole_file(path: &Path, write: impl FnOnce(&Path) -> Result<()>) -
     let file = temporary.path().join(name);
     write(&file)?;
     // Opened for writing: Windows brings nothing to the disk through a handle that only reads.
-    std::fs::File::options().write(true).open(&file).and_then(|file| file.sync_all()).io_at("bring the raster to the disk", path)?;
+    std::fs::File::options()
+        .write(true)
+        .open(&file)
+        .and_then(|file| file.sync_all())
+        .io_at("bring the raster to the disk", path)?;
     std::fs::rename(&file, path).io_at("write the raster", path)
 }
 

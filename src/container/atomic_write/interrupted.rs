@@ -316,8 +316,8 @@ fn a_file_that_changed_meanwhile_is_not_replaced() {
     let edit = Replacement::new(&home.path().join("set")).expect("begins");
     edit.put("COLLECTION.json", b"new").expect("writes");
     put(&home.path().join("set/COLLECTION.json"), "of somebody else");
-    let error = edit.finish().expect_err("is refused").report();
-    assert!(error.contains("changed while"), "{error}");
+    let error = edit.finish().expect_err("is refused");
+    assert_eq!(error.kind(), crate::error::Kind::Changed, "{}", error.report());
     assert_eq!(shown(home.path()), all(&["set/COLLECTION.json"], "of somebody else"));
     let edit = Replacement::new(&home.path().join("set")).expect("begins");
     assert!(edit.put("METADATA/level9.parquet", b"new").is_err(), "there is no such file to replace");

@@ -9,7 +9,7 @@ use std::sync::{Mutex, PoisonError};
 
 use super::scratch::{self, Scratch};
 use super::{name_of, parent_of, swap, sync_tree};
-use crate::error::{Error, IoContext, Result};
+use crate::error::{Error, IoContext, Kind, Result};
 use crate::model::Modified;
 
 /// New versions of files of one folder, written beside the folder until [`Replacement::finish`] renames them into it.
@@ -100,7 +100,9 @@ impl Replacement {
         let versions: HashMap<PathBuf, &Replaced> = files.iter().map(|file| (self.folder.join(&file.name), file)).collect();
         let check = |_: &Path, target: &Path| match (versions.get(target), target.symlink_metadata()) {
             (Some(file), Ok(meta)) if file.is_still(&meta) => Ok(()),
-            _ => Err(Error::usage("the file changed while its new version was written").at_path(target).hint("try again")),
+            _ => Err(Error::new(Kind::Changed, "the file changed while its new version was written")
+                .at_path(target)
+                .hint("try again")),
         };
         swap::place(&mut self.scratch, &self.parent, (&names, &[]), &check)?;
         Ok(names.len())
