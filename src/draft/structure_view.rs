@@ -183,7 +183,9 @@ pub fn group_plans(
     fixes: impl Fn(&Finding) -> Vec<Fix>,
     check: impl Fn() -> Result<()>,
 ) -> Result<Vec<Plan>> {
-    let mut kinds: Vec<((FixVerb, Care), Vec<(usize, Fix)>)> = Vec::new();
+    /// The fixes of one kind, each with its root.
+    type Kind = ((FixVerb, Care), Vec<(usize, Fix)>);
+    let mut kinds: Vec<Kind> = Vec::new();
     for root in (0..structure.roots()).filter(|&root| structure.worst(root).is_fault()) {
         check()?;
         let Some(finding) = fault_of(dataset, root) else { continue };

@@ -107,7 +107,7 @@ fn progress(cx: &PanelContext<'_>) -> Option<(u64, Option<u64>)> {
 
 fn not_read_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     if let Some((done, total)) = progress(cx) {
-        let total = total.map_or_else(String::new, |total| paint::grouped(total));
+        let total = total.map_or_else(String::new, paint::grouped);
         let why = tr!("{done} of {total} headers are read.", done = paint::grouped(done), total);
         let state = EmptyState { icon: icons::ARROW_CLOCKWISE, title: tr!("Reading headers"), why: &why, actions: &[] };
         let _ = widgets::empty_state(ui, &state);
