@@ -125,7 +125,7 @@ impl<'a> Context<'a> {
     fn crs_name(&self, crs: Option<u32>) -> Arc<str> {
         match crs.and_then(|crs| self.headers.systems.get(crs as usize)) {
             Some(system) => system.name.clone(),
-            None => tr!("none").into(),
+            None => tr!("none" in "value of a raster").into(),
         }
     }
 
@@ -242,7 +242,7 @@ impl<'a> Context<'a> {
         let unit = if degrees { "°" } else { " m" };
         let name = |size: Option<[f64; 2]>| -> Arc<str> {
             match size {
-                None => tr!("none").into(),
+                None => tr!("none" in "value of a raster").into(),
                 Some([x, y]) if same([x, x], [y, y]) => format!("{}{unit}", number(x)).into(),
                 Some([x, y]) => format!("{} × {}{unit}", number(x), number(y)).into(),
             }

@@ -192,7 +192,7 @@ fn look(input: &Input<'_>, level: usize, row: u32, cache: &HeaderCache, missing:
 
 fn header_of(info: &RasterInfo, cache: &HeaderCache) -> Header {
     let dtype = of_bands(info.bands.iter().map(|band| band.dtype.clone()));
-    let none = || tr!("none").to_owned();
+    let none = || tr!("none" in "value of a raster").to_owned();
     let nodata = of_bands(info.bands.iter().map(|band| band.nodata.map_or_else(none, |value| value.to_string())));
     let (dtype, nodata, crs) = {
         let interner = &mut cache.lock().interner;
