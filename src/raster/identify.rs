@@ -35,9 +35,8 @@ pub fn identify(head: &[u8], name: &str) -> Option<String> {
     let drivers: Vec<CString> = fence::identified().filter_map(|name| CString::new(name).ok()).collect();
     let mut names: Vec<_> = drivers.iter().map(|name| name.as_ptr()).collect();
     names.push(std::ptr::null());
-    let scientific = head.starts_with(b"CDF")
-        || hdf5_lock::is_hdf5(|at, magic| head.get(at as usize..).is_some_and(|rest| rest.starts_with(magic)));
-    let _turn = scientific.then(hdf5_lock::turn);
+    // Some drivers ask the HDF5 library, which is not thread-safe, whatever the file begins with.
+    let _turn = hdf5_lock::turn();
     let mut bytes = head.to_vec();
     // Messages of drivers that do not recognise the file are discarded.
     let (found, _) = gdal_errors::listen(|| {
