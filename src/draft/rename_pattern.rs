@@ -27,8 +27,8 @@ pub struct Renaming {
     pub edit: Option<Edit>,
 }
 
-/// A pattern with fields in braces: `{n}` stands for digits, `{date}` for a date of eight digits or with `-` or `_`, and any other
-/// name for at least one character.
+/// Compiles a pattern with fields in braces. `{n}` matches digits. `{date}` matches a date of eight digits, with or without `-` or `_`.
+/// Any other field matches at least one character.
 fn compiled(from: &str) -> Result<Regex> {
     let mut text = String::from("^");
     let mut rest = from;

@@ -150,13 +150,18 @@ pub fn footprints(rows: &[Stated], ctx: &JobContext) -> Result<Vec<Option<Footpr
 /// # Errors
 /// When the job is cancelled.
 pub fn boxes_of(batch: &RecordBatch, detail: Detail, ctx: &JobContext) -> Result<Vec<Option<BoxOfDegrees>>> {
+    in_parts(batch, ctx, |rows| Ok(resolve(rows, detail, span::box_of, ctx)?.into_iter().map(Option::flatten).collect()))
+}
+
+/// Applies `work` to the rows of a level in parts, so that a million geometries are not in memory twice.
+fn in_parts<T>(batch: &RecordBatch, ctx: &JobContext, work: impl Fn(&[Stated]) -> Result<Vec<T>>) -> Result<Vec<T>> {
     let columns = PlaceColumns::of(batch);
     let mut all = Vec::with_capacity(batch.num_rows());
     for first in (0..batch.num_rows()).step_by(64 * BATCH) {
         ctx.check()?;
         let last = (first + 64 * BATCH).min(batch.num_rows());
         let stated: Vec<Stated> = (first..last).map(|row| columns.stated(row)).collect();
-        all.extend(resolve(&stated, detail, span::box_of, ctx)?.into_iter().map(Option::flatten));
+        all.extend(work(&stated)?);
     }
     Ok(all)
 }
@@ -182,16 +187,7 @@ pub fn touching(rows: &[Stated], boxes: &Boxes, ctx: &JobContext) -> Result<Vec<
 /// # Errors
 /// When the job is cancelled.
 pub fn footprints_of(batch: &RecordBatch, ctx: &JobContext) -> Result<Vec<Option<Footprint>>> {
-    let columns = PlaceColumns::of(batch);
-    let mut all = Vec::with_capacity(batch.num_rows());
-    // In parts, so that a million geometries are not in memory twice.
-    for first in (0..batch.num_rows()).step_by(64 * BATCH) {
-        ctx.check()?;
-        let last = (first + 64 * BATCH).min(batch.num_rows());
-        let stated: Vec<Stated> = (first..last).map(|row| columns.stated(row)).collect();
-        all.extend(footprints(&stated, ctx)?);
-    }
-    Ok(all)
+    in_parts(batch, ctx, |rows| footprints(rows, ctx))
 }
 
 /// True when a level has columns that places come from.

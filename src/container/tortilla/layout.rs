@@ -306,15 +306,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("has a temporary folder");
         let target = folder.path().join("x.tortilla");
         let ctx = JobContext::default();
-        let options = TortillaOptions {
-            target: target.clone(),
-            collection: None,
-            part_bytes: None,
-            stream: false,
-            allow_non_tog: false,
-            overwrite: false,
-            on_damage: OnDamage::Stop,
-        };
+        let options = options(target.clone());
         let inner = draft(&["x", "y"], &["BYTES", "BYTES"], vec![bytes("first"), bytes("second")]);
         let whole = draft(&["a", "b"], &["TORTILLA", "BYTES"], vec![Item::Nested(Box::new(inner)), bytes("third")]);
         let built = write_tortilla(whole, &options, &ctx).expect("writes");

@@ -8,7 +8,7 @@ use crate::model::{instant, missing_of_taco_0_2};
 
 /// The version of the text that is followed.
 const VERSION: &str = "0.2.0";
-/// What stands for a sensor that nobody named: the official tools refuse bands without one.
+/// Name of an unnamed sensor: the official tools refuse bands without a sensor.
 const UNKNOWN_SENSOR: &str = "unknown";
 
 /// A collection in the form of TACO 0.2.
