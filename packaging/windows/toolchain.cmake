@@ -13,6 +13,9 @@ set(CMAKE_FIND_ROOT_PATH_MODE_LIBRARY ONLY)
 set(CMAKE_FIND_ROOT_PATH_MODE_INCLUDE ONLY)
 set(CMAKE_FIND_ROOT_PATH_MODE_PACKAGE ONLY)
 
+# netCDF looks for a second zstd, for debugging, finds the same file, and stops at its own list of the two.
+set(Zstd_DEBUG_LIBRARY "" CACHE FILEPATH "none" FORCE)
+
 # gdal-src names PROJ by the file name of Microsoft's tools.
 if(DEFINED PROJ_LIBRARY AND NOT EXISTS "${PROJ_LIBRARY}")
   string(REGEX REPLACE "proj(_d)?\\.lib$" "libproj.a" taco_proj "${PROJ_LIBRARY}")
