@@ -1,5 +1,5 @@
-//! Total length of the strings in a DELTA_BYTE_ARRAY page, where each string reuses a prefix of the previous one, so one byte per
-//! row can encode any length. Reads lengths only. Never panics.
+//! Lengths of the strings in DELTA_LENGTH_BYTE_ARRAY and DELTA_BYTE_ARRAY pages. In the latter each string reuses a prefix of the
+//! previous one, so one byte per row can encode any length. Reads lengths only. Never panics.
 
 /// Total bytes of all strings of a page; `None` when it is damaged. `values` is the number of values in the page header.
 pub(super) fn front_coded_bytes(page: &[u8], values: u64) -> Option<u64> {
@@ -8,41 +8,88 @@ pub(super) fn front_coded_bytes(page: &[u8], values: u64) -> Option<u64> {
     shared.checked_add(own)
 }
 
-/// The sum of a DELTA_BINARY_PACKED block of non-negative numbers, and the block's length in bytes.
+/// True when the first `lists` DELTA_BINARY_PACKED lists of a page are well-formed and have at most the `values` of the page header
+/// each. The decoder allocates for the numbers that a list claims.
+pub(super) fn lists_hold_at_most(page: &[u8], lists: usize, values: u64) -> bool {
+    let mut at = 0;
+    (0..lists).all(|_| {
+        let list = List::read(page, &mut at, values);
+        list.and_then(|list| list.miniblocks(page, &mut at, &mut |_| Some(()))).is_some()
+    })
+}
+
+/// The sum of a DELTA_BINARY_PACKED list of non-negative numbers, and the list's length in bytes.
 fn sum(bytes: &[u8], most: u64) -> Option<(u64, usize)> {
     let mut at = 0;
-    let block = varint(bytes, &mut at)?;
-    let parts = varint(bytes, &mut at)?;
-    let count = varint(bytes, &mut at)?;
-    let mut last = zigzag(varint(bytes, &mut at)?);
-    if count == 0 {
+    let list = List::read(bytes, &mut at, most)?;
+    if list.count == 0 {
         return Some((0, at));
     }
-    let length = block.checked_div(parts).filter(|length| *length > 0 && length % 8 == 0 && parts <= 512 && block <= 1 << 20)?;
-    if count > most {
-        return None;
-    }
+    let mut last = list.first;
     let mut total = u64::try_from(last).ok()?;
-    let mut left = count - 1;
-    while left > 0 {
-        let least = zigzag(varint(bytes, &mut at)?);
-        let widths = bytes.get(at..at.checked_add(parts as usize)?)?;
-        at += widths.len();
-        for &width in widths {
-            if left == 0 {
-                break;
-            }
-            let packed = usize::try_from(u64::from(width).checked_mul(length)? / 8).ok().filter(|_| width <= 64)?;
-            let numbers = bytes.get(at..at.checked_add(packed)?)?;
-            at += packed;
-            for place in 0..length.min(left) {
-                last = last.checked_add(least)?.checked_add(i64::try_from(unpacked(numbers, place, width)).ok()?)?;
-                total = total.checked_add(u64::try_from(last).ok()?)?;
-            }
-            left = left.saturating_sub(length);
+    list.miniblocks(bytes, &mut at, &mut |part| {
+        for place in 0..part.count {
+            let difference = i64::try_from(unpacked(part.packed, place, part.width)).ok()?;
+            last = last.checked_add(part.least)?.checked_add(difference)?;
+            total = total.checked_add(u64::try_from(last).ok()?)?;
         }
-    }
+        Some(())
+    })?;
     Some((total, at))
+}
+
+/// The header of a DELTA_BINARY_PACKED list.
+struct List {
+    /// Numbers of each miniblock.
+    length: u64,
+    /// Miniblocks of each block.
+    parts: u64,
+    /// Numbers of the list.
+    count: u64,
+    first: i64,
+}
+
+/// Packed differences of `width` bits; each is added to `least`.
+struct Miniblock<'a> {
+    least: i64,
+    packed: &'a [u8],
+    width: u8,
+    /// Numbers that belong to the list.
+    count: u64,
+}
+
+impl List {
+    /// Reads the header at offset `at`; `None` when it is damaged or claims more than `most` numbers.
+    fn read(bytes: &[u8], at: &mut usize, most: u64) -> Option<Self> {
+        let block = varint(bytes, at)?;
+        let parts = varint(bytes, at)?;
+        let count = varint(bytes, at)?;
+        let first = zigzag(varint(bytes, at)?);
+        let length = block.checked_div(parts).unwrap_or_default();
+        let sound = length > 0 && length % 8 == 0 && parts <= 512 && block <= 1 << 20;
+        (count <= most && (sound || count == 0)).then_some(Self { length, parts, count, first })
+    }
+
+    /// Passes the miniblocks that begin at offset `at` to `each`; `None` when they are damaged.
+    fn miniblocks(&self, bytes: &[u8], at: &mut usize, each: &mut dyn FnMut(Miniblock<'_>) -> Option<()>) -> Option<()> {
+        let mut left = self.count.saturating_sub(1);
+        while left > 0 {
+            let least = zigzag(varint(bytes, at)?);
+            let widths = bytes.get(*at..at.checked_add(self.parts as usize)?)?;
+            *at += widths.len();
+            for &width in widths {
+                if left == 0 {
+                    break;
+                }
+                let size = usize::try_from(u64::from(width).checked_mul(self.length)? / 8).ok().filter(|_| width <= 64)?;
+                let packed = bytes.get(*at..at.checked_add(size)?)?;
+                *at += size;
+                each(Miniblock { least, packed, width, count: self.length.min(left) })?;
+                left = left.saturating_sub(self.length);
+            }
+        }
+        Some(())
+    }
 }
 
 /// The number of `width` bits at bit offset `place`, least significant bit first.
@@ -91,7 +138,9 @@ mod tests {
         for cut in 0..block.len() {
             assert_eq!(sum(&block[..cut], 3), None, "cut at {cut}");
         }
-        assert_eq!(front_coded_bytes(&[block.clone(), block].concat(), 3), Some(30));
+        assert_eq!(front_coded_bytes(&[block.clone(), block.clone()].concat(), 3), Some(30));
+        let two = [block.clone(), block].concat();
+        assert!(lists_hold_at_most(&two, 2, 3) && !lists_hold_at_most(&two, 2, 2) && !lists_hold_at_most(&two, 3, 3));
     }
 
     #[test]

@@ -12,7 +12,7 @@ use parquet::file::reader::ChunkReader;
 use parquet::file::serialized_reader::SerializedPageReader;
 
 use super::budget::{DecodeBudget, size_text};
-use super::deltas::front_coded_bytes;
+use super::deltas::{front_coded_bytes, lists_hold_at_most};
 use super::parquet_slice::damaged;
 use super::thrift::{Walk, kind};
 use crate::error::{Error, Result};
@@ -58,6 +58,8 @@ struct Pages {
     numbered: u64,
     /// For DELTA_BYTE_ARRAY pages, the sum of values × bytes of their page.
     front_coded: u64,
+    /// True for pages of DELTA_LENGTH_BYTE_ARRAY and DELTA_BYTE_ARRAY, which have lists of lengths with counts of their own.
+    has_lengths: bool,
 }
 
 /// Bounds of the decoded size of some columns.
@@ -99,6 +101,9 @@ impl Weight {
         self.least = self.least.saturating_add(fixed);
         self.most = self.most.saturating_add(pages.unpacked).saturating_add(fixed);
         budget.check(self.least, unfolds)?;
+        if pages.has_lengths {
+            check_lengths(file, chunk, rows)?;
+        }
         if described.physical_type() != Type::BYTE_ARRAY {
             return Ok(());
         }
@@ -150,13 +155,21 @@ fn headers<R: Chunks>(file: &R, chunk: &ColumnChunkMetaData) -> Result<Pages> {
             if !first {
                 return Err(Error::format("a dictionary page follows other pages"));
             }
+            if header.values.saturating_mul(least_width(chunk)) > header.unpacked {
+                let name = chunk.column_path().string();
+                return Err(Error::format(format!("the dictionary of column {name} claims more values than its bytes hold")));
+            }
             pages.dictionary = Some(header.unpacked);
         } else {
             pages.values += header.values;
             match header.encoding {
                 // Encodings PLAIN_DICTIONARY, RLE_DICTIONARY and DELTA_BYTE_ARRAY.
                 2 | 8 => pages.numbered += header.values,
-                7 => pages.front_coded = pages.front_coded.saturating_add(header.values.saturating_mul(header.unpacked)),
+                6 => pages.has_lengths = true,
+                7 => {
+                    pages.has_lengths = true;
+                    pages.front_coded = pages.front_coded.saturating_add(header.values.saturating_mul(header.unpacked));
+                }
                 _ => {}
             }
         }
@@ -254,44 +267,75 @@ fn longest_text<R: Chunks>(file: &Arc<R>, chunk: &ColumnChunkMetaData, rows: u64
     Ok(longest)
 }
 
+/// Minimum bytes of a value in a dictionary page.
+fn least_width(chunk: &ColumnChunkMetaData) -> u64 {
+    match chunk.column_descr().physical_type() {
+        Type::BOOLEAN => 1,
+        Type::INT32 | Type::FLOAT | Type::BYTE_ARRAY => 4,
+        Type::INT64 | Type::DOUBLE => 8,
+        Type::INT96 => 12,
+        Type::FIXED_LEN_BYTE_ARRAY => u64::try_from(chunk.column_descr().type_length()).unwrap_or_default().max(1),
+    }
+}
+
+/// Checks the counts in the lists of lengths of a chunk's DELTA_LENGTH_BYTE_ARRAY and DELTA_BYTE_ARRAY pages.
+fn check_lengths<R: Chunks>(file: &Arc<R>, chunk: &ColumnChunkMetaData, rows: u64) -> Result<()> {
+    with_lengths(file, chunk, rows, &mut |encoding, values, count| {
+        let lists = if encoding == Encoding::DELTA_BYTE_ARRAY { 2 } else { 1 };
+        Ok(lists_hold_at_most(values, lists, count))
+    })
+}
+
 /// Total bytes of all DELTA_BYTE_ARRAY strings of a chunk.
 fn front_coded<R: Chunks>(file: &Arc<R>, chunk: &ColumnChunkMetaData, rows: u64, budget: &DecodeBudget) -> Result<u64> {
-    let described = chunk.column_descr();
-    let mut pages = reader(file, chunk, rows)?;
     let mut total = 0u64;
-    while let Some(page) = pages.get_next_page().map_err(|error| damaged(&error))? {
-        let values = match &page {
-            Page::DataPage {
-                buf,
-                encoding: Encoding::DELTA_BYTE_ARRAY,
-                rep_level_encoding,
-                def_level_encoding,
-                num_values,
-                ..
-            } => {
-                let levels = [(described.max_rep_level(), rep_level_encoding), (described.max_def_level(), def_level_encoding)];
-                Some((behind_levels(buf, levels, *num_values), *num_values))
-            }
-            Page::DataPageV2 {
-                buf,
-                encoding: Encoding::DELTA_BYTE_ARRAY,
-                num_values,
-                rep_levels_byte_len,
-                def_levels_byte_len,
-                ..
-            } => {
-                let skip = (*rep_levels_byte_len as usize).saturating_add(*def_levels_byte_len as usize);
-                Some((buf.get(skip..), *num_values))
-            }
-            _ => None,
-        };
-        let Some((bytes, count)) = values else { continue };
-        let found = bytes.and_then(|bytes| front_coded_bytes(bytes, u64::from(count)));
-        let found = found.ok_or_else(|| Error::format(format!("a page of {} is damaged", chunk.column_path().string())))?;
+    with_lengths(file, chunk, rows, &mut |encoding, values, count| {
+        if encoding != Encoding::DELTA_BYTE_ARRAY {
+            return Ok(true);
+        }
+        let Some(found) = front_coded_bytes(values, count) else { return Ok(false) };
         total = total.saturating_add(found);
         budget.check(total, || format!("column {} unfolds", chunk.column_path().string()))?;
-    }
+        Ok(true)
+    })?;
     Ok(total)
+}
+
+/// Passes the encoding, the values and the number of values of each page with lists of lengths to `check`, which returns false when the
+/// page is damaged.
+fn with_lengths<R: Chunks>(
+    file: &Arc<R>,
+    chunk: &ColumnChunkMetaData,
+    rows: u64,
+    check: &mut dyn FnMut(Encoding, &[u8], u64) -> Result<bool>,
+) -> Result<()> {
+    let described = chunk.column_descr();
+    let mut pages = reader(file, chunk, rows)?;
+    while let Some(page) = pages.get_next_page().map_err(|error| damaged(&error))? {
+        let encoding = page.encoding();
+        if !matches!(encoding, Encoding::DELTA_BYTE_ARRAY | Encoding::DELTA_LENGTH_BYTE_ARRAY) {
+            continue;
+        }
+        let (values, count) = match &page {
+            Page::DataPage { buf, rep_level_encoding, def_level_encoding, num_values, .. } => {
+                let levels = [(described.max_rep_level(), rep_level_encoding), (described.max_def_level(), def_level_encoding)];
+                (behind_levels(buf, levels, *num_values), *num_values)
+            }
+            Page::DataPageV2 { buf, num_values, rep_levels_byte_len, def_levels_byte_len, .. } => {
+                let skip = (*rep_levels_byte_len as usize).saturating_add(*def_levels_byte_len as usize);
+                (buf.get(skip..), *num_values)
+            }
+            Page::DictionaryPage { .. } => continue,
+        };
+        let sound = match values {
+            Some(values) => check(encoding, values, u64::from(count))?,
+            None => false,
+        };
+        if !sound {
+            return Err(Error::format(format!("a page of {} is damaged", chunk.column_path().string())));
+        }
+    }
+    Ok(())
 }
 
 /// The values of a v1 data page, after its repetition and definition levels.
