@@ -43,7 +43,7 @@ use serde_json::Value as Json;
 
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
-use crate::model::{Dataset, FieldSpec, Value};
+use crate::model::{Dataset, FieldSpec, Value, id_matches};
 
 /// The unit that an extension works on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
@@ -215,37 +215,11 @@ impl Target {
     pub fn names(&self, ids: &[&str]) -> bool {
         let Some(id) = ids.last() else { return false };
         let matched = |pattern: &String| match pattern.contains('/') {
-            true => glob(pattern, &ids.join("/")),
-            false => glob(pattern, id),
+            true => id_matches(pattern, &ids.join("/")),
+            false => id_matches(pattern, id),
         };
         self.positions.is_empty() || self.positions.iter().any(matched)
     }
-}
-
-/// `*` matches any text, `?` any one character. Linear in the text for each star.
-fn glob(pattern: &str, text: &str) -> bool {
-    let (pattern, text): (Vec<char>, Vec<char>) = (pattern.chars().collect(), text.chars().collect());
-    let (mut p, mut t) = (0, 0);
-    let mut retry: Option<(usize, usize)> = None;
-    while t < text.len() {
-        match pattern.get(p) {
-            Some('*') => {
-                retry = Some((p, t));
-                p += 1;
-            }
-            Some(&c) if c == '?' || c == text[t] => {
-                p += 1;
-                t += 1;
-            }
-            _ => {
-                let Some((star, from)) = retry else { return false };
-                retry = Some((star, from + 1));
-                p = star + 1;
-                t = from + 1;
-            }
-        }
-    }
-    pattern[p..].iter().all(|&c| c == '*')
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::model::{Skeleton, is_padding};
+use crate::model::{Skeleton, id_matches, is_padding};
 use crate::studio::RowRef;
 
 /// One row of the hierarchy; `at` is `None` for the root.
@@ -251,23 +251,7 @@ pub fn matches(filter: &str, id: &str) -> bool {
     if !filter.contains(['*', '?']) {
         return id.contains(&filter);
     }
-    let (pattern, text): (Vec<char>, Vec<char>) = (filter.chars().collect(), id.chars().collect());
-    let (mut p, mut s, mut star, mut retry) = (0, 0, None, 0);
-    while s < text.len() {
-        if p < pattern.len() && pattern[p] == '*' {
-            (star, retry) = (Some(p), s);
-            p += 1;
-        } else if p < pattern.len() && (pattern[p] == '?' || pattern[p] == text[s]) {
-            p += 1;
-            s += 1;
-        } else if let Some(star) = star {
-            retry += 1;
-            (p, s) = (star + 1, retry);
-        } else {
-            return false;
-        }
-    }
-    pattern[p..].iter().all(|&letter| letter == '*')
+    id_matches(&filter, &id)
 }
 
 /// Number of placeholders on every level.

@@ -196,6 +196,33 @@ pub fn safe_relative(path: &str) -> bool {
         && !path.split('/').next().is_some_and(|first| first.contains(':'))
 }
 
+/// True when an id matches a pattern, in which `*` stands for any text and `?` for any one character. Takes at most length of the
+/// pattern × length of the text.
+pub fn id_matches(pattern: &str, text: &str) -> bool {
+    let (pattern, text): (Vec<char>, Vec<char>) = (pattern.chars().collect(), text.chars().collect());
+    let (mut p, mut t) = (0, 0);
+    let mut retry: Option<(usize, usize)> = None;
+    while t < text.len() {
+        match pattern.get(p) {
+            Some('*') => {
+                retry = Some((p, t));
+                p += 1;
+            }
+            Some(&c) if c == '?' || c == text[t] => {
+                p += 1;
+                t += 1;
+            }
+            _ => {
+                let Some((star, from)) = retry else { return false };
+                retry = Some((star, from + 1));
+                p = star + 1;
+                t = from + 1;
+            }
+        }
+    }
+    pattern[p..].iter().all(|&c| c == '*')
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -27,7 +27,7 @@ pub use consistency::{Accepted, Agreement, Consistency, Outlier, OutlierMessage,
 pub use finding::{FINDINGS_KEPT, Finding, Location, Report};
 pub use ids::{
     IdFault, MAX_LEVELS, META_NAME, NameFault, PAD_PREFIX, check_dataset_id, check_field_name, check_portable_name,
-    check_sample_id, is_padding, portable_name, safe_relative, without_case,
+    check_sample_id, id_matches, is_padding, portable_name, safe_relative, without_case,
 };
 pub use padding::{free_padding_number, pad_to, padding_file, padding_id, padding_like};
 pub use row_ref::RowRef;

@@ -32,7 +32,7 @@ pub use parquet_slice::ParquetSlice;
 pub use row_groups::RowGroups;
 pub use sidecar::{read_sidecar, read_sidecar_as};
 pub use widening::{any_type, exact_type, is_exact_as};
-pub use wkb::{parse_wkb, wkb_bounds, write_wkb};
+pub use wkb::{parse_wkb, wkb_bounds, write_wkb, write_wkb_point};
 
 use std::sync::Arc;
 

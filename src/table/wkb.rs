@@ -171,6 +171,15 @@ impl Reader<'_> {
     }
 }
 
+/// Little-endian WKB of a point.
+pub fn write_wkb_point(x: f64, y: f64) -> [u8; 21] {
+    let mut bytes = [0; 21];
+    bytes[..5].copy_from_slice(&[1, 1, 0, 0, 0]);
+    bytes[5..13].copy_from_slice(&x.to_le_bytes());
+    bytes[13..].copy_from_slice(&y.to_le_bytes());
+    bytes
+}
+
 /// Little-endian WKB.
 pub fn write_wkb(geometry: &Geometry) -> Vec<u8> {
     let mut out = Vec::new();
@@ -195,10 +204,7 @@ fn put(geometry: &Geometry, out: &mut Vec<u8>) {
         line.0.iter().for_each(|c| coord(out, c));
     }
     match geometry {
-        Geometry::Point(point) => {
-            head(out, 1);
-            coord(out, &point.0);
-        }
+        Geometry::Point(point) => out.extend(write_wkb_point(point.x(), point.y())),
         Geometry::LineString(string) => {
             head(out, 2);
             line(out, string);

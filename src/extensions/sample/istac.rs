@@ -7,7 +7,7 @@ use serde_json::Value as Json;
 
 use super::super::{Entry, Made, OptionKind, OptionSpec, SampleExtension, SampleView, Scope, parse_options};
 use super::times::{TimeOptions, Times, time_options};
-use super::{field, time_type, wkb_point};
+use super::{field, point_value, time_type};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
 use crate::model::{FieldSpec, Value};
@@ -137,7 +137,7 @@ impl SampleExtension for Istac {
             Error::format(format!("the footprint's middle can't be converted from {crs} to longitude and latitude"))
         })?;
         let [start, end, between] = self.times.of(sample)?.map(|time| time.map_or(Value::Null, Value::Int));
-        Ok(vec![Value::text(crs), Value::Bytes(geometry.into()), start, end, between, wkb_point(place)])
+        Ok(vec![Value::text(crs), Value::Bytes(geometry.into()), start, end, between, point_value(place)])
     }
 }
 

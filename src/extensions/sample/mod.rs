@@ -15,6 +15,7 @@ use std::sync::Arc;
 
 use super::Entry;
 use crate::model::{FieldSpec, Value};
+use crate::table::write_wkb_point;
 
 pub use times::parse_time;
 
@@ -50,11 +51,6 @@ fn number(value: &Value) -> Option<f64> {
 }
 
 /// Little-endian WKB of a point.
-fn wkb_point([x, y]: [f64; 2]) -> Value {
-    let mut bytes = Vec::with_capacity(21);
-    bytes.push(1);
-    bytes.extend(1u32.to_le_bytes());
-    bytes.extend(x.to_le_bytes());
-    bytes.extend(y.to_le_bytes());
-    Value::Bytes(bytes.into())
+fn point_value([x, y]: [f64; 2]) -> Value {
+    Value::Bytes(write_wkb_point(x, y).as_slice().into())
 }

@@ -6,7 +6,7 @@ use serde_json::Value as Json;
 
 use super::super::{Entry, Made, OptionKind, OptionSpec, SampleExtension, SampleView, Scope, parse_options};
 use super::times::{TimeOptions, Times, time_options};
-use super::{field, floats, list_type, time_type, wkb_point};
+use super::{field, floats, list_type, point_value, time_type};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
 use crate::model::{FieldSpec, Value};
@@ -91,7 +91,7 @@ impl SampleExtension for Stac {
         };
         let shape = [info.band_count, info.height, info.width].map(|length| Value::Int(length as i64));
         let [start, end, middle] = times;
-        Ok(vec![Value::text(crs), Value::List(shape.into()), floats(transform), start, wkb_point(place), end, middle])
+        Ok(vec![Value::text(crs), Value::List(shape.into()), floats(transform), start, point_value(place), end, middle])
     }
 }
 

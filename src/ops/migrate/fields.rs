@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use crate::container::name_in_file;
 use crate::error::{Error, Result};
 use crate::model::{check_field_name, dtype_name};
-use crate::table::wkb_point;
+use crate::table::{wkb_point, write_wkb_point};
 
 /// How values change on the way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -262,7 +262,7 @@ fn convert(array: &ArrayRef, conversion: Conversion) -> Result<(Conversion, Arra
             let mut new = BinaryBuilder::new();
             for point in text {
                 match point.and_then(|point| wkb_point(point.trim().as_bytes())) {
-                    Some((x, y)) => new.append_value(wkb_of(x, y)),
+                    Some((x, y)) => new.append_value(write_wkb_point(x, y)),
                     None => new.append_null(),
                 }
             }
@@ -326,15 +326,6 @@ fn is_text(dtype: &DataType) -> bool {
 
 fn lost_rows(old: &dyn Array, new: &dyn Array) -> Vec<u32> {
     (0..old.len()).filter(|&row| old.is_valid(row) && new.is_null(row)).map(|row| row as u32).collect()
-}
-
-/// A point in WKB, little endian.
-fn wkb_of(x: f64, y: f64) -> [u8; 21] {
-    let mut bytes = [0; 21];
-    bytes[..5].copy_from_slice(&[1, 1, 0, 0, 0]);
-    bytes[5..13].copy_from_slice(&x.to_le_bytes());
-    bytes[13..].copy_from_slice(&y.to_le_bytes());
-    bytes
 }
 
 #[cfg(test)]
