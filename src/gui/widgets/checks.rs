@@ -1,27 +1,32 @@
-//! Check box and radio button with the accent fill.
+//! Check box and radio button with the accent fill. The radio button is painted here: egui's has no fill of its own while chosen.
 
-use egui::{Response, Role, Sense, Stroke, StrokeKind, Ui, WidgetInfo, pos2, vec2};
+use egui::{Checkbox, Response, RichText, Role, Sense, Stroke, Ui, WidgetInfo, pos2, vec2};
 
 use super::paint;
-use crate::gui::icons;
 use crate::gui::theme::{self, font};
 
-/// A check box.
+/// A check box: egui's, filled with the accent while it is on.
 pub fn checkbox(ui: &mut Ui, on: &mut bool, text: &str) -> Response {
-    let (rect, mut response) = mark_and_text(ui, text);
-    if response.clicked() {
-        *on = !*on;
-        response.mark_changed();
-    }
-    let (enabled, now) = (ui.is_enabled(), *on);
-    response.widget_info(|| WidgetInfo::selected(Role::CheckBox, enabled, now, text));
     let t = theme::tokens(ui);
-    if now {
-        ui.painter().rect_filled(rect, 3, t.accfill);
-        paint::icon(ui.painter(), rect.center(), icons::CHECK, 11.0, t.onacc);
-    } else {
-        ui.painter().rect(rect, 3, t.input, Stroke::new(1.0, t.ctl), StrokeKind::Inside);
-    }
+    let before = *on;
+    let response = ui
+        .scope(|ui| {
+            ui.spacing_mut().icon_width = 14.0;
+            ui.spacing_mut().icon_width_inner = 8.0;
+            ui.spacing_mut().icon_spacing = 7.0;
+            ui.spacing_mut().interact_size.y = 20.0;
+            let widgets = &mut ui.visuals_mut().widgets;
+            for state in [&mut widgets.inactive, &mut widgets.hovered, &mut widgets.active] {
+                state.bg_fill = if before { t.accfill } else { t.input };
+                state.bg_stroke = if before { Stroke::NONE } else { Stroke::new(1.0, t.ctl) };
+                (state.fg_stroke, state.expansion, state.corner_radius) = (Stroke::new(2.0, t.onacc), 0.0, 3.into());
+            }
+            match text {
+                "" => ui.add(Checkbox::without_text(on)),
+                _ => ui.add(Checkbox::new(on, RichText::new(text).font(font::regular(13.0)).color(t.tx))),
+            }
+        })
+        .inner;
     paint::focus_ring(ui, &response, 4);
     response
 }

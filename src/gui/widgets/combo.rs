@@ -1,6 +1,6 @@
-//! A choice from a list, drawn as an input with a caret.
+//! A choice from a list: egui's combo box in the style of an input, with a caret.
 
-use egui::{Popup, Response, Role, Sense, Stroke, StrokeKind, Ui, WidgetInfo, pos2, vec2};
+use egui::{ComboBox, Response, RichText, Role, Sense, Stroke, Ui, WidgetInfo, vec2};
 
 use super::paint;
 use crate::gui::icons;
@@ -9,37 +9,45 @@ use crate::gui::theme::{self, font};
 /// Shows `current` and, when clicked, the options. Returns the index of the chosen option.
 pub fn combo<S: AsRef<str>>(ui: &mut Ui, name: &str, current: &str, width: f32, mono: bool, options: &[S]) -> Option<usize> {
     let t = theme::tokens(ui);
-    let (rect, response) = ui.allocate_exact_size(vec2(width, 26.0), Sense::click());
-    let enabled = ui.is_enabled();
+    let text_font = if mono { font::mono(12.0) } else { font::regular(13.0) };
+    // Several combos of a panel can have the same name.
+    let id = ui.next_auto_id();
+    let shown = ui.scope(|ui| {
+        ui.spacing_mut().button_padding = vec2(9.0, 4.0);
+        ui.spacing_mut().interact_size.y = 26.0;
+        ui.spacing_mut().icon_width = 12.0;
+        let widgets = &mut ui.visuals_mut().widgets;
+        for state in [&mut widgets.inactive, &mut widgets.hovered, &mut widgets.active, &mut widgets.open] {
+            (state.weak_bg_fill, state.bg_stroke, state.expansion) = (t.input, Stroke::new(1.0, t.tx3), 0.0);
+            state.corner_radius = 4.into();
+        }
+        widgets.inactive.bg_stroke.color = t.ctl;
+        ComboBox::from_id_salt(id)
+            .selected_text(RichText::new(current).font(text_font.clone()).color(t.tx))
+            .width(width)
+            .height(300.0)
+            .truncate()
+            .icon(move |ui, rect, _, _| paint::icon(ui.painter(), rect.center(), icons::CARET_DOWN, 12.0, t.tx3))
+            .show_ui(ui, |ui| {
+                ui.spacing_mut().item_spacing.y = 0.0;
+                ui.set_min_width((width - 10.0).max(60.0));
+                let mut picked = None;
+                for (index, option) in options.iter().enumerate() {
+                    if option_ui(ui, option.as_ref(), option.as_ref() == current, text_font.clone()).clicked() {
+                        picked = Some(index);
+                    }
+                }
+                picked
+            })
+    });
+    let (response, enabled) = (shown.inner.response, ui.is_enabled());
     response.widget_info(|| {
         let mut info = WidgetInfo::labeled(Role::ComboBox, enabled, name);
         info.current_text_value = Some(current.to_owned());
         info
     });
-    let text_font = if mono { font::mono(12.0) } else { font::regular(13.0) };
-    if ui.is_rect_visible(rect) {
-        let border = if response.hovered() { t.tx3 } else { t.ctl };
-        ui.painter().rect(rect, 4, t.input, Stroke::new(1.0, border), StrokeKind::Inside);
-        let mut inner = rect.shrink2(vec2(9.0, 0.0));
-        paint::icon(ui.painter(), pos2(inner.right() - 5.0, rect.center().y), icons::CARET_DOWN, 12.0, t.tx3);
-        inner.max.x -= 16.0;
-        paint::text_left(ui.painter(), inner, current, text_font.clone(), t.tx);
-        paint::focus_ring(ui, &response, 4);
-    }
-    let mut picked = None;
-    Popup::menu(&response).width(width).gap(4.0).show(|ui| {
-        ui.set_min_width((width - 10.0).max(60.0));
-        egui::ScrollArea::vertical().max_height(300.0).show(ui, |ui| {
-            ui.spacing_mut().item_spacing.y = 0.0;
-            for (index, option) in options.iter().enumerate() {
-                if option_ui(ui, option.as_ref(), option.as_ref() == current, text_font.clone()).clicked() {
-                    picked = Some(index);
-                    ui.close();
-                }
-            }
-        });
-    });
-    picked
+    paint::focus_ring(ui, &response, 4);
+    shown.inner.inner.flatten()
 }
 
 /// One row of a list of options.

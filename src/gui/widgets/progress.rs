@@ -1,27 +1,30 @@
 //! Progress bar and spinner.
 
-use egui::{Rect, Response, Role, Sense, Ui, WidgetInfo, vec2};
+use egui::{ProgressBar, Response, Role, Sense, Ui, WidgetInfo, vec2};
 
 use super::paint;
 use crate::gui::icons;
 use crate::gui::theme;
 
-/// A progress bar of `width` × `height` points at `fraction` (0 to 1), without animation. `name` is its accessible name.
+/// egui's progress bar with `width` × `height` points at `fraction` (0 to 1), without animation. `name` is its accessible name.
 pub fn progress_bar(ui: &mut Ui, name: &str, fraction: f32, width: f32, height: f32) -> Response {
     let t = theme::tokens(ui);
     let fraction = if fraction.is_finite() { fraction.clamp(0.0, 1.0) } else { 0.0 };
-    let (rect, response) = ui.allocate_exact_size(vec2(width, height), Sense::hover());
+    // egui paints at least a full circle: none while nothing is done.
+    let fill = if fraction > 0.0 { t.accfill } else { t.bg3 };
+    let bar = ProgressBar::new(fraction).desired_width(width).desired_height(height).fill(fill);
+    let bar = bar.corner_radius((height / 2.0).min(3.0) as u8);
+    let response = ui
+        .scope(|ui| {
+            ui.visuals_mut().extreme_bg_color = t.bg3;
+            ui.add(bar)
+        })
+        .inner;
     response.widget_info(|| {
         let mut info = WidgetInfo::labeled(Role::ProgressIndicator, true, name);
         info.value = Some(f64::from(fraction));
         info
     });
-    let radius = (height / 2.0).min(3.0) as u8;
-    ui.painter().rect_filled(rect, radius, t.bg3);
-    if fraction > 0.0 {
-        let done = Rect::from_min_size(rect.min, vec2((rect.width() * fraction).max(height.min(rect.width())), height));
-        ui.painter().rect_filled(done, radius, t.accfill);
-    }
     response
 }
 
