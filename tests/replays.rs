@@ -132,6 +132,34 @@ fn every_panel_comes_in_both_themes() {
     assert!(ran.stdout.contains("lines did what they should"), "{ran}");
 }
 
+/// A script for the window that uses each tool, twice: in both themes and in a large and a small window.
+#[test]
+fn every_tool_writes_its_file_by_script() {
+    let workspace = Workspace::new();
+    let script = workspace.path("tools.json");
+    fs::copy(tests_folder().join("scripts/tools.json"), &script).expect("a copy");
+    fs::copy(tests_folder().join("fixtures/golden/05_nested3_zip/stack.tacozip"), workspace.path("stack.tacozip")).expect("a copy");
+    workspace.write("collection.json", r#"{"id": "stack", "title": "A stack", "description": "Three levels"}"#);
+    let mut arguments = vec!["replay".into(), script.into_os_string(), "--headless".into()];
+    if let Some(shots) = std::env::var_os("TACO_STUDIO_SHEETS") {
+        arguments.extend(["--screenshots".into(), std::path::PathBuf::from(shots).join("tools").into_os_string()]);
+    }
+    let ran = workspace.studio(arguments).expect_code(0);
+    assert!(ran.stdout.contains("lines did what they should"), "{ran}");
+    for theme in ["dark", "light"] {
+        for made in ["togs.tacozip", "counts.tortilla", "repaired.tacozip", "folder", "old.tortilla"] {
+            let path = workspace.path(&format!("{theme}-{made}"));
+            let inspected = workspace.studio(["inspect".as_ref(), path.as_os_str(), "--json".as_ref()]).expect_code(0);
+            assert!(!inspected.stdout.is_empty(), "{theme}-{made}");
+        }
+        // A TORTILLA with a collection is a TACO.
+        let old = workspace.path(&format!("{theme}-old.tortilla"));
+        let inspected = workspace.studio(["inspect".as_ref(), old.as_os_str(), "--json".as_ref()]).expect_code(0).stdout;
+        assert!(inspected.contains("A stack"), "{inspected}");
+    }
+    assert!(workspace.path(".tacocat").is_dir());
+}
+
 /// What the application reported before it was killed: completed commands, and draft steps.
 type Told = Arc<Mutex<(usize, usize)>>;
 

@@ -1,6 +1,6 @@
 //! `tacocat` and `tacollection`: one index over many archives.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use super::create::print_built;
 use super::output::{Terminal, say};
@@ -8,6 +8,7 @@ use super::runner::run;
 use super::writing::ParquetArguments;
 use crate::container::{ConsolidateOptions, Format, consolidate};
 use crate::error::Result;
+use crate::ops::{folder_of_index, zips_elsewhere};
 use crate::studio::JobKind;
 use crate::table::ParquetOptions;
 
@@ -74,18 +75,13 @@ fn write_index(options: ConsolidateOptions, json: bool, terminal: &Terminal) -> 
 
 /// A warning when ZIPs are not in the folder where readers of the index look for them.
 fn elsewhere(options: &ConsolidateOptions) -> Option<String> {
-    let folder = match options.format {
-        Format::Tacollection => options.target.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new(".")),
-        _ => &options.target,
-    };
-    let there = |path: &Path| path.file_name().is_some_and(|name| folder.join(name).is_file());
-    let count = options.inputs.iter().filter(|path| !there(path)).count();
+    let count = zips_elsewhere(options);
     (count > 0).then(|| {
         format!(
             "{count} of {} ZIPs do not lie in {}, where readers of the index look for them: write the index into the folder that \
              holds the ZIPs, move them there, or name their folder when you open it (--base-path)",
             options.inputs.len(),
-            folder.display()
+            folder_of_index(options).display()
         )
     })
 }

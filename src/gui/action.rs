@@ -2,6 +2,7 @@
 
 use egui::{Key, KeyboardShortcut};
 
+use super::dialogs::Tool;
 use super::dock::Pane;
 
 /// An action offered by menus, shortcuts and the palette.
@@ -27,8 +28,6 @@ pub enum Action {
     ExportSubset,
     /// Describe the dataset for catalogues.
     Describe,
-    /// Move a dataset of another generation to 2.0.
-    Migrate,
     /// Close what is open.
     Close,
     /// End the program.
@@ -87,6 +86,28 @@ pub enum Action {
     FixProblem,
     /// Apply all fixes that remove nothing.
     FixSafe,
+    /// Write rasters as optimised GeoTIFFs.
+    Optimise,
+    /// Write a tortilla of histograms.
+    Histograms,
+    /// Compute percentiles from histograms.
+    Percentiles,
+    /// Write a copy without faults.
+    Repair,
+    /// Write a dataset in another container, or in parts.
+    Convert,
+    /// Write an index over ZIPs.
+    IndexZips,
+    /// Move a dataset of another generation to 2.0.
+    Migrate,
+    /// Write a TORTILLA or TACO of the first generation.
+    WriteOlder,
+    /// Change footer and collection of a TORTILLA or TACO.
+    EditFooter,
+    /// Open several datasets as one.
+    OpenSeveral,
+    /// Append placeholders up to a multiple of a number.
+    PadTo,
     /// Open the palette.
     Palette,
     /// Go to a row by its number.
@@ -147,6 +168,8 @@ pub enum Action {
     Settings,
     /// Start the tour of the sample dataset.
     Tour,
+    /// Show the documentation.
+    Documentation,
     /// List the shortcuts.
     Shortcuts,
     /// Show version and licences.
@@ -162,6 +185,8 @@ pub enum Menu {
     Edit,
     /// Checks.
     Check,
+    /// Whole datasets: other containers, other generations, repair.
+    Tools,
     /// Panels and theme.
     View,
     /// About the program.
@@ -170,7 +195,7 @@ pub enum Menu {
 
 impl Menu {
     /// In the order of the menu bar.
-    pub const ALL: [Menu; 5] = [Menu::File, Menu::Edit, Menu::Check, Menu::View, Menu::Help];
+    pub const ALL: [Menu; 6] = [Menu::File, Menu::Edit, Menu::Check, Menu::Tools, Menu::View, Menu::Help];
 
     /// The menu's title.
     pub fn title(self) -> &'static str {
@@ -178,6 +203,7 @@ impl Menu {
             Menu::File => tr!("File"),
             Menu::Edit => tr!("Edit"),
             Menu::Check => tr!("Check"),
+            Menu::Tools => tr!("Tools"),
             Menu::View => tr!("View"),
             Menu::Help => tr!("Help"),
         }
@@ -212,7 +238,6 @@ impl Action {
         Action::Write,
         Action::ExportSubset,
         Action::Describe,
-        Action::Migrate,
         Action::Close,
         Action::Quit,
         Action::Undo,
@@ -242,6 +267,17 @@ impl Action {
         Action::PreviousProblem,
         Action::FixProblem,
         Action::FixSafe,
+        Action::Optimise,
+        Action::Histograms,
+        Action::Percentiles,
+        Action::Repair,
+        Action::Convert,
+        Action::IndexZips,
+        Action::Migrate,
+        Action::WriteOlder,
+        Action::EditFooter,
+        Action::OpenSeveral,
+        Action::PadTo,
         Action::Palette,
         Action::GoToRow,
         Action::Filter,
@@ -272,6 +308,7 @@ impl Action {
         Action::ResetLayout,
         Action::Settings,
         Action::Tour,
+        Action::Documentation,
         Action::Shortcuts,
         Action::About,
     ];
@@ -324,6 +361,23 @@ impl Action {
             Action::ShowJobs => Pane::Jobs,
             Action::ShowLog => Pane::Log,
             Action::ShowSource => Pane::Source,
+            _ => return None,
+        })
+    }
+
+    /// The dialog that it opens, for tools.
+    pub fn tool(self) -> Option<Tool> {
+        Some(match self {
+            Action::Optimise => Tool::Optimise,
+            Action::Histograms => Tool::Histograms,
+            Action::Percentiles => Tool::Percentiles,
+            Action::Repair => Tool::Repair,
+            Action::Convert => Tool::Convert,
+            Action::IndexZips => Tool::Index,
+            Action::WriteOlder => Tool::Older,
+            Action::EditFooter => Tool::Footer,
+            Action::OpenSeveral => Tool::Several,
+            Action::PadTo => Tool::PadTo,
             _ => return None,
         })
     }

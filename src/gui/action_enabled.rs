@@ -39,6 +39,18 @@ pub fn blocked(action: Action, cx: &PanelContext<'_>) -> Option<String> {
             let open = document?.opened()?;
             (!is_other_generation(open.reader.as_ref())).then_some(mark!("This dataset is of 2.0 already"))
         }),
+        Action::Repair | Action::Convert => document.and_then(|document| {
+            let open = document.opened()?;
+            is_other_generation(open.reader.as_ref()).then_some(mark!("Only datasets of 2.0; move this one to 2.0 first"))
+        }),
+        Action::WriteOlder => match document {
+            Some(document) if document.rows(0) == 0 => Some(mark!("The draft has no samples yet")),
+            _ => None,
+        },
+        Action::PadTo => drafted().or(match document {
+            Some(document) if document.rows(0) == 0 => Some(mark!("The draft has no samples yet")),
+            _ => None,
+        }),
         Action::Undo => drafted().or(draft.filter(|draft| draft.undo_label().is_none()).map(|_| mark!("There is nothing to undo"))),
         Action::Redo => drafted().or(draft.filter(|draft| draft.redo_label().is_none()).map(|_| mark!("There is nothing to redo"))),
         Action::AddFiles | Action::AddFolder => draft.is_none().then_some(()).and(document.map(|_| NO_DRAFT)),

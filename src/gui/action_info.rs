@@ -16,7 +16,7 @@ const CTRL_ALT: Modifiers = Modifiers { command: true, alt: true, ..Modifiers::N
 impl Action {
     /// Text, shortcut, icon.
     pub fn info(self) -> Info {
-        use Menu::{Check, Edit, File, Help, View};
+        use Menu::{Check, Edit, File, Help, Tools, View};
         let (menu, icon, keys, text, tooltip) = match self {
             Action::New => (File, icons::PLUS, keys(CTRL, Key::N), tr!("New dataset"), tr!("Start an empty draft")),
             Action::OpenFile => (
@@ -71,13 +71,6 @@ impl Action {
                 None,
                 tr!("Describe for catalogues…"),
                 tr!("STAC, GeoParquet, Croissant, DataCite, data cards"),
-            ),
-            Action::Migrate => (
-                File,
-                icons::ARROW_SQUARE_OUT,
-                None,
-                tr!("Move to 2.0…"),
-                tr!("Write a dataset of another generation as one of 2.0"),
             ),
             Action::Close => (File, icons::X, keys(CTRL, Key::W), tr!("Close dataset"), tr!("Close what is open")),
             Action::Quit => (File, icons::SIGN_OUT, keys(CTRL, Key::Q), tr!("Quit"), tr!("End the program")),
@@ -212,6 +205,83 @@ impl Action {
                 tr!("Fix everything safe"),
                 tr!("Mend whatever can be mended without removing anything, in one step"),
             ),
+            Action::Optimise => (
+                Tools,
+                icons::GAUGE,
+                None,
+                tr!("Optimise rasters…"),
+                tr!("Write rasters as GeoTIFFs that are read with few requests; values never change"),
+            ),
+            Action::Histograms => (
+                Tools,
+                icons::CHART_BAR,
+                None,
+                tr!("Histograms…"),
+                tr!("Count the values of every raster in 100 bins, into a .tortilla"),
+            ),
+            Action::Percentiles => (
+                Tools,
+                icons::CHART_BAR,
+                None,
+                tr!("Percentiles…"),
+                tr!("Compute percentiles of any selection from a .tortilla of histograms"),
+            ),
+            Action::Repair => (
+                Tools,
+                icons::FIRST_AID_KIT,
+                None,
+                tr!("Repair a copy…"),
+                tr!("Write a copy without the faults that need no judgement; the bytes of samples stay"),
+            ),
+            Action::Convert => (
+                Tools,
+                icons::ARROWS_LEFT_RIGHT,
+                None,
+                tr!("Convert ZIP or FOLDER…"),
+                tr!("Write the dataset in another container, in parts, or join its parts"),
+            ),
+            Action::IndexZips => (
+                Tools,
+                icons::DATABASE,
+                None,
+                tr!("Index existing ZIPs…"),
+                tr!("Write a TACOCAT or TACOLLECTION over ZIPs, which then open as one dataset"),
+            ),
+            Action::Migrate => (
+                Tools,
+                icons::ARROW_SQUARE_OUT,
+                None,
+                tr!("Move to 2.0…"),
+                tr!("Write a dataset of another generation as one of 2.0"),
+            ),
+            Action::WriteOlder => (
+                Tools,
+                icons::CLOCK_COUNTER_CLOCKWISE,
+                None,
+                tr!("Write older generation…"),
+                tr!("Write all or chosen samples as .tortilla (0.5) or .taco (0.2)"),
+            ),
+            Action::EditFooter => (
+                Tools,
+                icons::PENCIL_SIMPLE,
+                None,
+                tr!("Edit in place…"),
+                tr!("Change columns and collection of a finished dataset, or turn a .tortilla into a .taco and back; samples stay"),
+            ),
+            Action::OpenSeveral => (
+                Tools,
+                icons::STACK,
+                None,
+                tr!("Add dataset…"),
+                tr!("Open several datasets as one, or name the folder of an index's parts"),
+            ),
+            Action::PadTo => (
+                Tools,
+                icons::CIRCLE_DASHED,
+                None,
+                tr!("Pad to a multiple…"),
+                tr!("Append placeholders until the number of samples is a multiple of a batch size"),
+            ),
             Action::Palette => (View, icons::COMMAND, keys(CTRL, Key::K), tr!("Command palette"), tr!("Search every command")),
             Action::GoToRow => {
                 (View, icons::ARROW_ELBOW_DOWN_RIGHT, keys(CTRL, Key::G), tr!("Go to row…"), tr!("Type a row number"))
@@ -270,6 +340,9 @@ impl Action {
                 (View, icons::GEAR_SIX, keys(CTRL, Key::Comma), tr!("Settings…"), tr!("Theme, size, threads, network and cache"))
             }
             Action::Tour => (Help, icons::PATH, None, tr!("Take the tour"), tr!("Eight steps through the sample dataset")),
+            Action::Documentation => {
+                (Help, icons::BOOK_OPEN, None, tr!("Documentation"), tr!("Commands, rules and formats, without a network"))
+            }
             Action::Shortcuts => {
                 (Help, icons::KEYBOARD, keys(Modifiers::NONE, Key::F1), tr!("Keyboard shortcuts"), tr!("List the shortcuts"))
             }

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use egui::{CentralPanel, Context, Ui};
 
 use super::action::Action;
+use super::banner;
 use super::chrome;
 use super::dialogs::{CrashReport, Dialog, Dialogs};
 use super::dock::{Contents, Pane};
@@ -24,7 +25,7 @@ use super::single_instance::SingleInstance;
 use super::theme;
 use super::tour::Tour;
 use super::view_state::ViewState;
-use super::widgets::{Palette, PaletteEntry, Toast, ToastEvent, Tone};
+use super::widgets::{Palette, Toast, ToastEvent, Tone};
 use crate::draft::Draft;
 use crate::jobs::{AsyncValue, JobId, Jobs};
 use crate::studio::{Command, DocumentId, LogLevel, RowRef, Studio};
@@ -273,6 +274,7 @@ impl App {
     fn main_ui(&mut self, ui: &mut Ui) {
         self.with_cx(|cx, view| {
             chrome::top_ui(ui, cx);
+            banner::ui(ui, cx);
             chrome::status_ui(ui, cx);
             CentralPanel::no_frame().show(ui, |ui| {
                 let t = theme::tokens(ui);
@@ -291,25 +293,6 @@ impl App {
                 view.dock.show(Pane::Collection);
             }
         });
-    }
-
-    fn palette_ui(&mut self, ctx: &Context) {
-        if !self.palette.is_open() {
-            return;
-        }
-        let entries: Vec<PaletteEntry> = self.with_cx(|cx, _| {
-            let entry = |&action: &Action| PaletteEntry {
-                icon: action.info().icon,
-                text: action.info().text.to_owned(),
-                right: action.keys_text(),
-                blocked: super::action_enabled::blocked(action, cx),
-            };
-            Action::ALL.iter().filter(|action| **action != Action::Palette).map(entry).collect()
-        });
-        if let Some(chosen) = self.palette.show(ctx, &entries) {
-            let actions: Vec<Action> = Action::ALL.iter().copied().filter(|action| *action != Action::Palette).collect();
-            self.requests.push(Request::Do(actions[chosen]));
-        }
     }
 
     fn tour_ui(&mut self, ctx: &Context) {

@@ -10,6 +10,7 @@ use super::icons;
 use super::panel_context::{PanelContext, Request};
 use super::panels::jobs::time_text;
 use super::theme::{self, font, text_style};
+use super::tools_menu;
 use super::widgets::{self, Button, Tone, paint};
 use crate::export::Catalogue;
 use crate::studio::Document;
@@ -33,20 +34,61 @@ pub fn top_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
             let (logo, _) = ui.allocate_exact_size(vec2(32.0, 28.0), Sense::hover());
             widgets::logo(ui.painter(), Rect::from_center_size(logo.center() - vec2(0.0, 1.0), vec2(22.0, 22.0)));
             menu_ui(ui, cx);
-            for (action, text) in [
+            let left = [
                 (Action::New, tr!("New")),
                 (Action::OpenFile, tr!("Open")),
                 (Action::Save, tr!("Save")),
                 (Action::Write, tr!("Write")),
-            ] {
-                button_ui(ui, cx, action, text);
+            ];
+            let texts: Vec<&str> = left.iter().map(|(_, text)| *text).chain([tr!("Export"), tr!("Tools")]).collect();
+            let (icons_only, shown) = fitting(ui, &texts, left.len());
+            for (action, text) in left.into_iter().take(shown) {
+                button_ui(ui, cx, action, if icons_only { "" } else { text });
             }
-            export_ui(ui, cx);
+            if shown < left.len() {
+                more_ui(ui, cx, &left[shown..]);
+            }
+            export_ui(ui, cx, icons_only);
+            tools_menu::ui(ui, cx);
             separator(ui);
             button_ui(ui, cx, Action::Undo, "");
             button_ui(ui, cx, Action::Redo, "");
             ui.with_layout(Layout::right_to_left(Align::Center), |ui| right_ui(ui, cx));
         });
+    });
+}
+
+/// Width that undo, redo, title, search, jobs, theme and settings have beside buttons with texts, in points.
+const RIGHT: f32 = 640.0;
+/// The same beside buttons without texts.
+const RIGHT_NARROW: f32 = 480.0;
+
+/// Whether the buttons of the top bar show icons only, and how many of the first `count` fit; the rest goes into a menu.
+fn fitting(ui: &Ui, texts: &[&str], count: usize) -> (bool, usize) {
+    let room = ui.available_width();
+    let width =
+        |text: &str| ui.painter().layout_no_wrap(text.to_owned(), font::regular(13.0), egui::Color32::WHITE).size().x + 40.0;
+    let full: f32 = texts.iter().map(|text| width(text)).sum();
+    if full <= room - RIGHT {
+        return (false, count);
+    }
+    // Export, the tools with their text, and the menu of the rest.
+    let kept = 30.0 + texts.last().map_or(0.0, |text| width(text)) + 30.0;
+    (true, (((room - RIGHT_NARROW - kept) / 30.0).max(0.0) as usize).min(count))
+}
+
+/// The buttons for which the window is too narrow, as a menu.
+fn more_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, actions: &[(Action, &'static str)]) {
+    let button = ui.add(Button::bar(icons::DOTS_THREE, "").name(tr!("More commands")));
+    Popup::menu(&button).show(|ui| {
+        ui.spacing_mut().item_spacing.y = 0.0;
+        for &(action, _) in actions {
+            let (info, reason) = (action.info(), blocked(action, cx));
+            if widgets::menu_entry(ui, info.icon, info.text, &action.keys_text(), reason.as_deref()).clicked() {
+                cx.request(Request::Do(action));
+                ui.close();
+            }
+        }
     });
 }
 
@@ -76,25 +118,30 @@ fn menu_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
         ui.set_min_width(200.0);
         for menu in Menu::ALL {
             ui.menu_button(RichText::new(menu.title()).font(font::regular(12.0)), |ui| {
-                ui.spacing_mut().item_spacing.y = 0.0;
-                for &action in Action::ALL.iter().filter(|action| action.info().menu == menu) {
-                    let info = action.info();
-                    let reason = blocked(action, cx);
-                    if widgets::menu_entry(ui, info.icon, info.text, &action.keys_text(), reason.as_deref()).clicked() {
-                        cx.request(Request::Do(action));
-                        ui.close();
+                widgets::menu_scroll(ui, |ui| {
+                    ui.spacing_mut().item_spacing.y = 0.0;
+                    for &action in Action::ALL.iter().filter(|action| action.info().menu == menu) {
+                        let info = action.info();
+                        let reason = blocked(action, cx);
+                        if widgets::menu_entry(ui, info.icon, info.text, &action.keys_text(), reason.as_deref()).clicked() {
+                            cx.request(Request::Do(action));
+                            ui.close();
+                        }
                     }
-                }
+                });
             });
         }
     });
 }
 
 /// The export menu: catalogue formats, a subset, migration to 2.0.
-fn export_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
+fn export_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, icon_only: bool) {
     let reason = blocked(Action::ExportSubset, cx);
-    let button =
-        Button::bar(icons::ARROW_SQUARE_OUT, tr!("Export")).tooltip(tr!("Data cards, catalogues, a subset")).blocked(reason);
+    let text = if icon_only { "" } else { tr!("Export") };
+    let button = Button::bar(icons::ARROW_SQUARE_OUT, text)
+        .name(tr!("Export"))
+        .tooltip(tr!("Data cards, catalogues, a subset"))
+        .blocked(reason);
     let button = ui.add(button);
     Popup::menu(&button).show(|ui| {
         ui.set_min_width(220.0);
@@ -107,7 +154,7 @@ fn export_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
             }
         }
         ui.separator();
-        for action in [Action::ExportSubset, Action::Migrate] {
+        for action in [Action::ExportSubset, Action::Convert, Action::WriteOlder, Action::Optimise, Action::Migrate] {
             let info = action.info();
             if widgets::menu_entry(ui, info.icon, info.text, "", blocked(action, cx).as_deref()).clicked() {
                 cx.request(Request::Do(action));
@@ -120,6 +167,11 @@ fn export_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
 /// Theme, jobs and search from right to left; the title takes the remaining width.
 fn right_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     let t = theme::tokens(ui);
+    let settings = Action::Settings.info();
+    let tooltip = format!("{} ({})", settings.tooltip, Action::Settings.keys_text());
+    if ui.add(Button::bar(icons::GEAR_SIX, "").name(settings.text).tooltip(tooltip)).clicked() {
+        cx.request(Request::Do(Action::Settings));
+    }
     let icon = if t.dark { icons::MOON } else { icons::SUN };
     let theme = if t.dark { tr!("Switch to the light theme") } else { tr!("Switch to the dark theme") };
     if ui.add(Button::bar(icon, "").name(theme)).clicked() {

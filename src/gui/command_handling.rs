@@ -9,17 +9,19 @@ use egui::{Context, Id};
 use super::App;
 use super::action::Action;
 use super::action_enabled::blocked;
-use super::dialogs::{Dialog, Dialogs};
+use super::dialogs::{Dialog, Dialogs, Page};
 use super::dock::{Dock, Pane, Side};
 use super::dropped_paths;
 use super::file_dialog::{FileDialog, FileDialogAnswer, FileRequest};
 use super::panel_context::Request;
 use super::panels::End;
 use super::session::Session;
+use super::settings::Settings;
 use super::theme::{self, Theme};
 use super::tour::Tour;
 use super::view_state::{Recent, now_s};
 use super::widgets::{Toast, paint};
+use crate::container::Built;
 use crate::draft::Draft;
 use crate::error::Error;
 use crate::export::Catalogue;
@@ -73,6 +75,16 @@ impl App {
             Request::SaveRows(query) => self.save_rows(ctx, query),
             Request::ExportSubset(sql) => self.export_subset(sql),
             Request::Describe(form) => self.describe(form),
+            Request::Document(page, line) => self.dialogs.open(Dialog::documentation(page, line)),
+            Request::Tool(tool, sample) => self.open_tool(tool, sample),
+            Request::Extension(name) => {
+                self.session.extensions.show(name);
+                self.view.dock.show(Pane::Extensions);
+            }
+            Request::Language(language) => {
+                let settings = Settings { language, ..self.view.settings.clone() };
+                self.apply_settings(ctx, self.view.theme, settings);
+            }
             Request::Column(level, field) => self.dialogs.open(Dialog::column(level, field)),
             Request::Plan(plan) => {
                 if let Some(draft) = self.studio.document().and_then(|document| document.draft()) {
@@ -182,6 +194,16 @@ impl App {
         if matches!(event, Event::Edited { .. } | Event::DocumentChanged) {
             self.toast = self.toast.take().filter(|toast| toast.action.is_none());
         }
+        match &event {
+            Event::Written(built) => self.remember_written(built),
+            Event::Repaired(repaired) => self.remember_written(&repaired.built),
+            Event::Migrated(migrated) => migrated.built.iter().for_each(|built| self.remember_written(built)),
+            _ => {}
+        }
+        if let Some(requests) = self.dialogs.tool_ended(job, &event, &self.studio) {
+            self.requests.extend(requests);
+            return;
+        }
         match event {
             Event::None | Event::LevelReady(_) | Event::FixesFound { .. } | Event::Filtered => {}
             Event::PatternFound(report) => self.session.pattern.take(job, report),
@@ -235,12 +257,10 @@ impl App {
             Event::RemoteCache(state) => self.session.source.set_cache(state),
             Event::Queried(result) => self.session.query.take(job, result),
             Event::Written(built) => {
-                self.view.target = built.path.parent().map(Into::into);
                 let drafted = self.studio.document().is_some_and(|document| document.draft().is_some());
                 if let Some(built) = self.dialogs.written(built, drafted) {
                     self.toast = Some(Toast::new(true, tr!("Saved {path}", path = dropped_paths::display_path(&built.path))));
                 }
-                self.save();
             }
             Event::Verified(found) => self.dialogs.verified(job, found),
             Event::Repaired(repaired) => {
@@ -249,6 +269,8 @@ impl App {
                 let text = tr!("Repaired {mended}, {left} left: {path}", mended, left, path);
                 self.toast = Some(Toast::new(repaired.is_valid(), text));
             }
+            Event::Optimised(done) => self.toast = Some(Toast::new(done.failures() == 0, done.summary())),
+            Event::Percentiles(_) | Event::DatasetEdited(_) => {}
             Event::Migrated(migrated) => self.migrated(*migrated),
             Event::Leakage(found) => self.session.statistics.leaks.take(job, found),
             Event::ChunkRead(array) => self.session.preview.chunks.take(job, *array),
@@ -306,6 +328,21 @@ impl App {
             opened_s: now_s(),
         };
         self.view.remember(recent);
+        self.save();
+    }
+
+    /// Puts a written dataset on top of the recent list, and its folder into the next proposals.
+    fn remember_written(&mut self, built: &Built) {
+        self.view.target = built.path.parent().map(Into::into);
+        let title = built.path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        self.view.remember(Recent {
+            path: built.path.clone(),
+            title,
+            badge: built.format.badge().to_owned(),
+            roots: built.samples,
+            size_bytes: Some(built.bytes),
+            opened_s: now_s(),
+        });
         self.save();
     }
 
@@ -376,6 +413,9 @@ impl App {
                 }
             }
             FileRequest::SaveRows => self.rows_target(paths.into_iter().next()),
+            FileRequest::ToolFile | FileRequest::ToolFiles | FileRequest::ToolFolder | FileRequest::ToolOutput => {
+                self.dialogs.tool_picked(paths);
+            }
             FileRequest::Target => {
                 if let Some(folder) = paths.into_iter().next() {
                     self.dialogs.target_picked(folder);
@@ -427,6 +467,7 @@ impl App {
             Action::Describe => self.describe(Catalogue::Html),
             Action::ExportSubset => self.export_subset(None),
             Action::Migrate => self.migrate(),
+            Action::Documentation => self.dialogs.open(Dialog::documentation(Page::CommandLine, 0)),
             Action::Close => self.requests.push(Request::Run(Command::Close)),
             Action::Quit => ctx.send_viewport_cmd(egui::ViewportCommand::Close),
             Action::Undo => self.requests.push(Request::Run(Command::Undo)),
@@ -489,6 +530,7 @@ impl App {
             Action::Tour => self.tour = Some(Tour::default()),
             Action::Shortcuts => self.dialogs.open(Dialog::Shortcuts),
             Action::About => self.dialogs.open(Dialog::about()),
+            tool if tool.tool().is_some() => tool.tool().into_iter().for_each(|tool| self.open_tool(tool, None)),
             panel => panel.pane().into_iter().for_each(|pane| self.view.dock.show(pane)),
         }
     }

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use egui::Context;
 
 use super::App;
-use super::dialogs::Dialog;
+use super::dialogs::{Dialog, Start, Tool, start_of};
 use super::dropped_paths;
 use super::file_dialog::FileRequest;
 use super::panel_context::Request;
@@ -51,6 +51,12 @@ impl App {
     pub(super) fn migrate(&mut self) {
         let Some((input, _)) = self.opened() else { return };
         self.dialogs.open(Dialog::migrate(input, &self.folder()));
+    }
+
+    /// Opens the dialog of a tool.
+    pub(super) fn open_tool(&mut self, tool: Tool, sample: Option<String>) {
+        let start = Start { sample, ..start_of(self.studio.document(), self.folder()) };
+        self.dialogs.open(Dialog::tool(tool, &start));
     }
 
     /// Reports the end of a migration in its dialog, or as a toast.

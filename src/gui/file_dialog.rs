@@ -38,6 +38,14 @@ pub enum FileRequest {
     SaveRows,
     /// The folder to write the dataset into.
     Target,
+    /// A file that a tool reads.
+    ToolFile,
+    /// Files that a tool reads.
+    ToolFiles,
+    /// A folder that a tool reads or writes into.
+    ToolFolder,
+    /// A file or folder that a tool makes.
+    ToolOutput,
 }
 
 /// A dialog that is open.
@@ -134,6 +142,9 @@ fn title(request: FileRequest) -> &'static str {
         FileRequest::SaveProject => tr!("Save the draft"),
         FileRequest::SaveRows => tr!("Save rows"),
         FileRequest::Target => tr!("Write the dataset into"),
+        FileRequest::ToolFile | FileRequest::ToolFiles => tr!("Choose files"),
+        FileRequest::ToolFolder => tr!("Choose a folder"),
+        FileRequest::ToolOutput => tr!("Choose a name"),
     }
 }
 
@@ -143,11 +154,13 @@ fn show(request: FileRequest, title: &str, kinds: &[Kind], name: &str) -> Option
         dialog = dialog.add_filter(kind, endings);
     }
     match request {
-        FileRequest::Open | FileRequest::AddFiles | FileRequest::AddUnplaced => dialog.pick_files(),
+        FileRequest::Open | FileRequest::AddFiles | FileRequest::AddUnplaced | FileRequest::ToolFiles => dialog.pick_files(),
         FileRequest::AddFolder | FileRequest::AddUnplacedFolder => dialog.pick_folders(),
-        FileRequest::JoinTable => dialog.pick_file().map(|path| vec![path]),
-        FileRequest::OpenFolder | FileRequest::Watch | FileRequest::Target => dialog.pick_folder().map(|path| vec![path]),
-        FileRequest::SaveSample | FileRequest::SaveProject | FileRequest::SaveRows => {
+        FileRequest::JoinTable | FileRequest::ToolFile => dialog.pick_file().map(|path| vec![path]),
+        FileRequest::OpenFolder | FileRequest::Watch | FileRequest::Target | FileRequest::ToolFolder => {
+            dialog.pick_folder().map(|path| vec![path])
+        }
+        FileRequest::SaveSample | FileRequest::SaveProject | FileRequest::SaveRows | FileRequest::ToolOutput => {
             dialog.set_file_name(name).save_file().map(|path| vec![path])
         }
     }

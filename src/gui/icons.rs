@@ -180,6 +180,18 @@ pub const HASH: &str = "\u{E2A2}";
 pub const CHART_BAR: &str = "\u{E150}";
 /// `monitor`.
 pub const MONITOR: &str = "\u{E32E}";
+/// `gauge`.
+pub const GAUGE: &str = "\u{E628}";
+/// `shield-check`.
+pub const SHIELD_CHECK: &str = "\u{E40C}";
+/// `first-aid-kit`.
+pub const FIRST_AID_KIT: &str = "\u{E574}";
+/// `wrench`.
+pub const WRENCH: &str = "\u{E5D4}";
+/// `book-open`.
+pub const BOOK_OPEN: &str = "\u{E0E6}";
+/// `translate`.
+pub const TRANSLATE: &str = "\u{E4A2}";
 
 /// Every icon above, for the test that each has a glyph.
 pub const ALL: &[&str] = &[
@@ -271,6 +283,12 @@ pub const ALL: &[&str] = &[
     SELECTION_PLUS,
     QUESTION,
     MONITOR,
+    GAUGE,
+    SHIELD_CHECK,
+    FIRST_AID_KIT,
+    WRENCH,
+    BOOK_OPEN,
+    TRANSLATE,
     HASH,
     CHART_BAR,
 ];

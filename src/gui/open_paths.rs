@@ -1,18 +1,18 @@
 //! Opens or imports paths that were dropped, pasted, typed or chosen, after a look at them off the interface thread. Where an
 //! interrupted write left the old contents of a path aside, restoring them is offered.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use super::App;
 use super::dialogs::Dialog;
 use super::panel_context::Request;
 use super::widgets::Toast;
-use crate::container::{aside_of, restore_aside};
+use crate::container::{aside_of, detect, restore_aside};
 use crate::error::{Error, Result};
 use crate::model::{NodePath, is_remote};
 use crate::remote::admit;
-use crate::studio::{Command, LogLevel, command_for};
+use crate::studio::{Command, LogLevel, command_for, is_project};
 
 /// What to do with paths.
 pub(super) enum PathAction {
@@ -20,6 +20,8 @@ pub(super) enum PathAction {
     Run(Command),
     /// Offer to restore this path: it does not exist, but an interrupted write left its old contents aside.
     RestoreAside(PathBuf),
+    /// Offer to open these datasets as one, or to run the command instead.
+    Several(Vec<PathBuf>, Option<Command>),
 }
 
 impl App {
@@ -43,6 +45,10 @@ impl App {
                     .hint("check the path, or whether the disk is attached"));
             }
             let into = if opened { NodePath::root() } else { into };
+            if paths.len() > 1 && paths.iter().all(|path| is_dataset(path)) {
+                let add = Command::Import { paths: paths.clone(), into, metadata: None };
+                return Ok(PathAction::Several(paths, Some(add)));
+            }
             Ok(PathAction::Run(match command_for(paths, into) {
                 Command::Import { paths, .. } if loose && paths.iter().all(|path| path.is_file()) => Command::AddToTray { paths },
                 command => command,
@@ -75,6 +81,11 @@ impl App {
         let Some(outcome) = self.path_action.take() else { return };
         match outcome {
             Ok(PathAction::RestoreAside(path)) => self.dialogs.open(Dialog::aside(path)),
+            Ok(PathAction::Several(paths, add)) => {
+                // Without a draft, files would begin one of archives as samples.
+                let drafted = self.studio.document().is_some_and(|document| document.draft().is_some());
+                self.dialogs.open(Dialog::several(&paths, add.filter(|_| drafted && here)));
+            }
             Ok(PathAction::Run(Command::Import { .. } | Command::AddToTray { .. })) if !here => {
                 // The draft that they were added to is closed.
                 self.toast = Some(Toast::new(false, tr!("Another document was opened meanwhile, so nothing was added")));
@@ -106,6 +117,11 @@ impl App {
     fn has_samples(&self) -> bool {
         self.studio.document().is_some_and(|document| document.draft().is_some() && document.rows(0) > 0)
     }
+}
+
+/// True for a dataset that can be opened with others; addresses are datasets, as nothing else can be dropped from there.
+fn is_dataset(path: &Path) -> bool {
+    is_remote(path) || (!is_project(path) && detect(path).is_ok())
 }
 
 /// The only file that a command would import, if it may be a table of metadata.

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use egui::Color32;
 
 use super::action::Action;
+use super::dialogs::{Page, Tool};
 use super::file_dialog::FileRequest;
 use super::session::Session;
 use super::view_state::{QueryBook, ViewState};
@@ -13,6 +14,7 @@ use crate::draft::Plan;
 use crate::jobs::Jobs;
 use crate::model::NodePath;
 use crate::studio::{Command, Document, RowRef, Studio};
+use crate::text::Language;
 
 /// A request of a panel, handled after the frame is drawn.
 #[derive(Clone)]
@@ -43,6 +45,14 @@ pub enum Request {
     ExportSubset(Option<String>),
     /// Open the dialog for a catalogue description.
     Describe(crate::export::Catalogue),
+    /// Open a page of the documentation at a line.
+    Document(Page, usize),
+    /// Open the dialog of a tool, for this sample of level 0 alone.
+    Tool(Tool, Option<String>),
+    /// Show an extension in the extension runner.
+    Extension(&'static str),
+    /// Choose the language; `None` for the system's.
+    Language(Option<Language>),
     /// Bring a panel to the front.
     Show(super::dock::Pane),
     /// Open the dialog that changes a field of a level, or adds one.

@@ -102,6 +102,10 @@ pub struct Session {
     pub picked_for: Option<SamplePath>,
     /// Structure.
     pub structure: StructureState,
+    /// Samples that the palette found.
+    pub palette_samples: AsyncValue<(Key, String), Vec<RowRef>>,
+    /// True when the banner was closed.
+    pub banner_closed: bool,
     /// Extensions.
     pub extensions: ExtensionsState,
     /// Source.

@@ -27,6 +27,7 @@ mod missing_parts;
 mod optimise;
 mod own_sources;
 mod percentiles;
+mod preview;
 mod repair;
 mod reset;
 mod sample_data;
@@ -65,6 +66,10 @@ pub use missing_parts::MissingParts;
 pub use optimise::{KeptFile, OptimiseRequest, Optimised, optimise};
 pub use own_sources::places_of;
 pub use percentiles::{BandPercentiles, PercentileRequest, Percentiles, PositionPercentiles, percentiles};
+pub use preview::{
+    DatasetOutline, EditableContents, IndexPreview, OptimisePreview, dataset_outline, editable_contents, folder_of_index,
+    index_preview, optimise_preview, outline_of, zips_elsewhere,
+};
 pub use repair::{Repaired, repair};
 pub use reset::reset;
 pub use sample_data::make_sample_dataset;

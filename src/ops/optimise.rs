@@ -242,8 +242,20 @@ fn tiff_name(name: &str, known: &HashSet<&str>) -> String {
     if alike > 1 { format!("{name}.tif") } else { plain }
 }
 
-/// Writes one of many rasters, if it is one.
-fn write_one(source: &RasterSource, target: &Path, request: &OptimiseRequest, ctx: &JobContext) -> Result<Done> {
+/// What becomes of a file, by its header.
+pub(super) enum RasterLook {
+    /// No raster.
+    Other,
+    /// A raster that is copied, for this reason.
+    Keep(String),
+    /// A TOG already.
+    Already,
+    /// To be written.
+    Write,
+}
+
+/// Reads the header of one of many files.
+pub(super) fn look_at(source: &RasterSource, request: &OptimiseRequest, ctx: &JobContext) -> Result<RasterLook> {
     ctx.check()?;
     // GDAL does not report a failed read of the header: it says that the file is no raster. So it is asked twice; a file that can
     // not be read at all fails when it is copied.
@@ -251,24 +263,32 @@ fn write_one(source: &RasterSource, target: &Path, request: &OptimiseRequest, ct
     let info = match raster::describe(source).or_else(|error| if passes(&error) { Err(error) } else { raster::describe(source) }) {
         Ok(info) => info,
         Err(error) if passes(&error) => return Err(error),
-        Err(_) => return Ok(Done::Other),
+        Err(_) => return Ok(RasterLook::Other),
     };
     if info.band_count == 0 {
-        return Ok(Done::Other);
+        return Ok(RasterLook::Other);
     }
-    let kept = |reason: String, failed| Ok(Done::Kept { reason, failed });
     if MORE_THAN_PIXELS.contains(&info.driver.as_str()) {
-        return kept(format!("{} holds more than the pixels of one image", info.driver), false);
+        return Ok(RasterLook::Keep(format!("{} holds more than the pixels of one image", info.driver)));
     }
     let block = request.tog.block_size as usize;
     let blocked = info.bands.first().is_some_and(|band| band.block == (block, block));
-    if !request.again && blocked && raster::tog_faults(source, ctx).is_ok_and(|faults| faults.is_empty()) {
-        return Ok(Done::Already);
+    let already = !request.again && blocked && raster::tog_faults(source, ctx).is_ok_and(|faults| faults.is_empty());
+    Ok(if already { RasterLook::Already } else { RasterLook::Write })
+}
+
+/// Writes one of many rasters, if it is one.
+fn write_one(source: &RasterSource, target: &Path, request: &OptimiseRequest, ctx: &JobContext) -> Result<Done> {
+    match look_at(source, request, ctx)? {
+        RasterLook::Other => return Ok(Done::Other),
+        RasterLook::Keep(reason) => return Ok(Done::Kept { reason, failed: false }),
+        RasterLook::Already => return Ok(Done::Already),
+        RasterLook::Write => {}
     }
     match raster::write_tog(source, target, &request.tog, ctx) {
         Ok(()) => Ok(Done::Written { place: target.to_owned(), size: asset_size(&AssetPath::file(target))? }),
         Err(error) if error.is_cancelled() => Err(error),
-        Err(error) => kept(error.to_string(), true),
+        Err(error) => Ok(Done::Kept { reason: error.to_string(), failed: true }),
     }
 }
 

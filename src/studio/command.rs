@@ -277,6 +277,12 @@ pub enum Command {
         #[serde(flatten)]
         request: Box<ops::EditRequest>,
     },
+    /// Changes columns of a level and fields of the collection of a finished dataset, in place where its container allows it.
+    EditDataset {
+        /// What and how.
+        #[serde(flatten)]
+        request: Box<ops::DatasetEdit>,
+    },
     /// Decodes one chunk of a streamable dataset.
     ReadChunk {
         /// Dataset, sample and chunk.
@@ -304,6 +310,24 @@ pub enum Command {
         open: Box<OpenOptions>,
         /// Target and options.
         options: BuildOptions,
+    },
+    /// Writes rasters as TACO Optimized GeoTIFFs: one file, those of a folder, or those of a dataset.
+    Optimise {
+        /// What, where to, and how.
+        #[serde(flatten)]
+        request: Box<ops::OptimiseRequest>,
+    },
+    /// Writes a tortilla of histograms of a dataset's rasters.
+    Histograms {
+        /// Of what, where to, and the scale.
+        #[serde(flatten)]
+        request: Box<ops::HistogramRequest>,
+    },
+    /// Computes percentiles from a tortilla of histograms.
+    Percentiles {
+        /// Which, of what.
+        #[serde(flatten)]
+        request: Box<ops::PercentileRequest>,
     },
     /// Writes an index over several ZIPs: TACOCAT or TACOLLECTION.
     Consolidate {
@@ -420,6 +444,12 @@ pub enum Event {
     Verified(Arc<ops::Verified>),
     /// A dataset was repaired.
     Repaired(Box<ops::Repaired>),
+    /// Rasters were optimised.
+    Optimised(Box<ops::Optimised>),
+    /// Percentiles of a dataset.
+    Percentiles(Arc<ops::Percentiles>),
+    /// Metadata of a finished dataset were changed.
+    DatasetEdited(Box<ops::Edited>),
     /// A chunk's values.
     ChunkRead(Box<ops::ChunkArray>),
     /// A dataset was migrated to 2.0, or a dry run finished.

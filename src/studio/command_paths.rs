@@ -52,9 +52,22 @@ impl Command {
                 base.join_all([input, &mut options.target]);
                 base.open(open);
             }
+            Self::Optimise { request } => {
+                base.join_all([&mut request.input, &mut request.output]);
+                base.open(&mut request.open);
+            }
+            Self::Histograms { request } => {
+                base.join_all([&mut request.input, &mut request.output]);
+                base.open(&mut request.open);
+            }
+            Self::Percentiles { request } => base.join(&mut request.input),
             Self::Consolidate { options } => base.join_all(options.inputs.iter_mut().chain([&mut options.target])),
             Self::Compile { request } => base.join_all([&mut request.input, &mut request.options.target]),
             Self::EditTortilla { request } => {
+                base.join(&mut request.input);
+                base.join_all(request.output.iter_mut().chain(&mut request.metadata));
+            }
+            Self::EditDataset { request } => {
                 base.join(&mut request.input);
                 base.join_all(request.output.iter_mut().chain(&mut request.metadata));
             }

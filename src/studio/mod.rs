@@ -234,6 +234,11 @@ impl Studio {
                     ops::edit_tortilla(&request, ctx)
                 })
             }
+            Command::EditDataset { request } => self.operate(
+                JobKind::EditDataset(request.input.clone()),
+                |edited| Event::DatasetEdited(Box::new(edited)),
+                move |ctx| ops::edit_dataset(&request, &|_| {}, ctx),
+            ),
             Command::Describe { request } => {
                 self.operate(JobKind::Describe(request.input.clone()), Event::Saved, move |ctx| ops::describe_to(&request, ctx))
             }
@@ -247,6 +252,17 @@ impl Studio {
                 |repaired| Event::Repaired(Box::new(repaired)),
                 move |ctx| ops::repair(&input, &open, &options, ctx),
             ),
+            Command::Optimise { request } => self.operate(
+                JobKind::Optimise(request.input.clone()),
+                |optimised| Event::Optimised(Box::new(optimised)),
+                move |ctx| ops::optimise(&request, ctx),
+            ),
+            Command::Histograms { request } => {
+                self.operate(JobKind::Histograms(request.input.clone()), Event::Written, move |ctx| ops::histograms(&request, ctx))
+            }
+            Command::Percentiles { request } => {
+                self.operate(JobKind::Percentiles, Event::Percentiles, move |ctx| ops::percentiles(&request, ctx).map(Arc::new))
+            }
             Command::Consolidate { options } => {
                 self.operate(JobKind::Consolidate(options.inputs.len()), Event::Written, move |ctx| consolidate(&options, ctx))
             }

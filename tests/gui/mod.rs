@@ -19,6 +19,7 @@ mod steady;
 mod stranger;
 mod structure;
 mod support;
+mod tools;
 mod tour;
 mod tray;
 mod views;

@@ -27,6 +27,8 @@ pub struct ExportSubset {
     target: String,
     keep_padding: bool,
     keep_siblings: bool,
+    /// Put the dataset's name before ids that several joined datasets share.
+    prefix_ids: bool,
     replace: bool,
     /// Continue without missing parts.
     allow_missing_parts: bool,
@@ -55,6 +57,7 @@ impl ExportSubset {
             target,
             keep_padding: false,
             keep_siblings: true,
+            prefix_ids: false,
             replace: false,
             allow_missing_parts: false,
             there: AsyncValue::default(),
@@ -156,6 +159,10 @@ impl ExportSubset {
             TextField::new(tr!("Destination"), &mut self.target).mono().name(tr!("Destination of the subset")).note(note).show(ui);
             widgets::checkbox(ui, &mut self.keep_siblings, tr!("Keep all children of the samples that stay"));
             widgets::checkbox(ui, &mut self.keep_padding, tr!("Keep placeholders"));
+            if !self.open.with.is_empty() {
+                let text = tr!("Put the name of their dataset before ids that several share");
+                widgets::checkbox(ui, &mut self.prefix_ids, text);
+            }
             widgets::checkbox(ui, &mut self.replace, tr!("Replace what is there"));
             let note = tr!("The subset notes what it is a part of and when it was taken.");
             ui.label(RichText::new(note).text_style(text_style("small12")).color(t.tx3));
@@ -220,7 +227,7 @@ impl ExportSubset {
             },
             keep_padding: self.keep_padding,
             keep_siblings: self.keep_siblings,
-            prefix_ids: false,
+            prefix_ids: self.prefix_ids && !self.open.with.is_empty(),
             allow_missing_parts: self.allow_missing_parts,
         }
     }

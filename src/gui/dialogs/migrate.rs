@@ -436,7 +436,7 @@ impl Migrate {
 }
 
 /// Parses a typed collection value: JSON if valid, else a string.
-fn value_of(text: &str) -> Json {
+pub fn value_of(text: &str) -> Json {
     serde_json::from_str(text.trim()).unwrap_or_else(|_| Json::String(text.trim().to_owned()))
 }
 

@@ -6,6 +6,7 @@ mod confirm;
 mod consent;
 mod crash;
 mod describe;
+mod documentation;
 mod export_subset;
 mod frame;
 mod join;
@@ -14,6 +15,7 @@ mod open_path;
 mod plan;
 mod relocate;
 mod settings;
+mod tools;
 mod write;
 
 use std::collections::HashSet;
@@ -34,12 +36,13 @@ use crate::error::Error;
 use crate::export::Catalogue;
 use crate::jobs::JobId;
 use crate::ops::{Migrated, Verified};
-use crate::studio::{Command, LogLevel};
+use crate::studio::{Command, Event, LogLevel, Studio};
 use about::About;
 use column::ColumnDialog;
 use confirm::Confirm;
 use consent::Consent;
 use describe::Describe;
+use documentation::Documentation;
 use export_subset::ExportSubset;
 use frame::{Next, wants_focus};
 use join::JoinDialog;
@@ -48,10 +51,13 @@ use open_path::OpenPath;
 use plan::PlanDialog;
 use relocate::Relocate;
 use settings::SettingsDialog;
+use tools::ToolDialog;
 use write::WriteDialog;
 
 pub use crash::CrashReport;
+pub use documentation::Page;
 pub use join::is_table;
+pub use tools::{Start, Tool, start_of};
 
 /// One dialog.
 pub enum Dialog {
@@ -63,6 +69,8 @@ pub enum Dialog {
     Describe(Box<Describe>),
     /// Migration to 2.0.
     Migrate(Box<Migrate>),
+    /// A tool.
+    Tool(Box<ToolDialog>),
     /// A typed path.
     Path(OpenPath),
     /// Confirmation.
@@ -77,6 +85,8 @@ pub enum Dialog {
     Column(Box<ColumnDialog>),
     /// What a fix of many roots changes.
     Plan(PlanDialog),
+    /// A page of the documentation.
+    Documentation(Documentation),
     /// Recent datasets.
     Recent,
     /// The shortcuts.
@@ -202,6 +212,21 @@ impl Dialog {
         Dialog::Migrate(Box::new(Migrate::new(input, folder)))
     }
 
+    /// A page of the documentation, from a line.
+    pub fn documentation(page: Page, line: usize) -> Self {
+        Dialog::Documentation(Documentation::new(page, line))
+    }
+
+    /// The dialog of a tool.
+    pub fn tool(tool: Tool, start: &Start) -> Self {
+        Dialog::Tool(Box::new(ToolDialog::new(tool, start)))
+    }
+
+    /// Opens several datasets as one; `otherwise` imports dropped paths instead.
+    pub fn several(paths: &[PathBuf], otherwise: Option<Command>) -> Self {
+        Dialog::Tool(Box::new(ToolDialog::several(paths, otherwise)))
+    }
+
     /// The plan of a fix over many roots, for this revision of the draft.
     pub fn plan(plan: Arc<Plan>, revision: u64) -> Self {
         Dialog::Plan(PlanDialog::new(plan, revision))
@@ -253,6 +278,7 @@ impl Dialogs {
     pub fn waits_for(command: &Command) -> bool {
         use Command::{Describe, Export, Migrate, Verify, Write};
         matches!(command, Write { .. } | Verify { .. } | Migrate { .. } | Export { .. } | Describe { .. })
+            || ToolDialog::runs(command)
     }
 
     /// Passes the job to the dialog.
@@ -262,6 +288,7 @@ impl Dialogs {
             Some(Dialog::Migrate(dialog)) => dialog.started(job),
             Some(Dialog::Subset(dialog)) => dialog.started(job),
             Some(Dialog::Describe(dialog)) => dialog.started(job),
+            Some(Dialog::Tool(dialog)) => dialog.started(job),
             _ => {}
         }
     }
@@ -308,6 +335,7 @@ impl Dialogs {
             Some(Dialog::Migrate(dialog)) => dialog.failed(job, error),
             Some(Dialog::Subset(dialog)) => dialog.failed(job, error),
             Some(Dialog::Describe(dialog)) => dialog.failed(job, error),
+            Some(Dialog::Tool(dialog)) => dialog.failed(job, error),
             _ => false,
         }
     }
@@ -319,6 +347,7 @@ impl Dialogs {
             Some(Dialog::Migrate(dialog)) => dialog.cancelled(job),
             Some(Dialog::Subset(dialog)) => dialog.cancelled(job),
             Some(Dialog::Describe(dialog)) => dialog.cancelled(job),
+            Some(Dialog::Tool(dialog)) => dialog.cancelled(job),
             _ => {}
         }
     }
@@ -327,6 +356,21 @@ impl Dialogs {
     pub fn verified(&mut self, job: Option<JobId>, found: Arc<Verified>) {
         if let Some(Dialog::Write(dialog)) = &mut self.current {
             dialog.verified(job, found);
+        }
+    }
+
+    /// Passes the end of a job to the tool that runs it; returns what is to be done afterwards. `None` for other jobs.
+    pub fn tool_ended(&mut self, job: Option<JobId>, event: &Event, studio: &Studio) -> Option<Vec<Request>> {
+        match &mut self.current {
+            Some(Dialog::Tool(dialog)) => dialog.ended(job, event, studio),
+            _ => None,
+        }
+    }
+
+    /// Passes chosen paths to the tool that asked for them.
+    pub fn tool_picked(&mut self, paths: Vec<PathBuf>) {
+        if let Some(Dialog::Tool(dialog)) = &mut self.current {
+            dialog.picked(paths);
         }
     }
 
@@ -375,6 +419,18 @@ impl Dialogs {
 }
 
 impl App {
+    /// Applies and stores settings.
+    pub(super) fn apply_settings(&mut self, ctx: &Context, theme: Theme, settings: Settings) {
+        // The check runs again.
+        if settings.language != self.view.settings.language && self.studio.document().is_some() {
+            self.requests.push(Request::Run(Command::Validate { deep: false, profile: crate::model::Profile::Tools }));
+        }
+        (self.view.theme, self.view.settings) = (theme, settings);
+        theme::set(ctx, self.view.theme);
+        self.view.settings.apply(ctx);
+        self.save();
+    }
+
     /// Draws the open dialog.
     pub(super) fn dialogs_ui(&mut self, ctx: &Context) {
         let Some(mut dialog) = self.dialogs.current.take() else { return };
@@ -389,6 +445,7 @@ impl App {
             Dialog::Migrate(migrate) => migrate.is_running(),
             Dialog::Subset(subset) => subset.is_running(),
             Dialog::Describe(describe) => describe.is_running(),
+            Dialog::Tool(tool) => tool.is_running(),
             _ => false,
         };
         let ended = std::mem::replace(&mut self.dialogs.was_running, busy) && !busy;
@@ -403,6 +460,7 @@ impl App {
                 Dialog::Subset(dialog) => dialog.ui(ui, cx),
                 Dialog::Describe(dialog) => dialog.ui(ui, cx),
                 Dialog::Migrate(dialog) => dialog.ui(ui, cx),
+                Dialog::Tool(dialog) => dialog.ui(ui, cx),
                 Dialog::Path(dialog) => dialog.ui(ui),
                 Dialog::Column(dialog) => dialog.ui(ui, cx),
                 Dialog::Join(dialog) => dialog.ui(ui, cx),
@@ -410,6 +468,7 @@ impl App {
                 Dialog::Confirm(dialog) => dialog.ui(ui),
                 Dialog::Consent(dialog) => dialog.ui(ui),
                 Dialog::Plan(dialog) => dialog.ui(ui, cx),
+                Dialog::Documentation(dialog) => dialog.ui(ui),
                 Dialog::Recent => open_path::recent_ui(ui, cx),
                 Dialog::Settings(dialog) => dialog.ui(ui, cx),
                 Dialog::Shortcuts => about::shortcuts_ui(ui),
@@ -426,16 +485,7 @@ impl App {
                 keep = false;
             }
             Next::Also(ask) => self.requests.push(ask),
-            Next::Settings(theme, settings) => {
-                // The check runs again.
-                if settings.language != self.view.settings.language && self.studio.document().is_some() {
-                    self.requests.push(Request::Run(Command::Validate { deep: false, profile: crate::model::Profile::Tools }));
-                }
-                (self.view.theme, self.view.settings) = (theme, settings);
-                theme::set(ctx, self.view.theme);
-                self.view.settings.apply(ctx);
-                self.save();
-            }
+            Next::Settings(theme, settings) => self.apply_settings(ctx, theme, settings),
             Next::Addresses(access, paths) => {
                 self.file_dialog = None;
                 keep = false;

@@ -119,6 +119,9 @@ impl OpenPath {
             FileRequest::SaveSample => (tr!("Save sample as"), tr!("Save")),
             FileRequest::SaveRows => (tr!("Save rows as"), tr!("Save")),
             FileRequest::Target => (tr!("Write into"), tr!("Use folder")),
+            FileRequest::ToolFile | FileRequest::ToolFiles | FileRequest::ToolFolder | FileRequest::ToolOutput => {
+                (tr!("Type a path"), tr!("Use path"))
+            }
         };
         let close = head_ui(ui, icons::LINK, title, "");
         let entered = enter_pressed(ui);

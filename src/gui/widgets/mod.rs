@@ -33,7 +33,7 @@ pub use empty::{EmptyState, empty_state};
 pub use field::{Note, TextField, note_ui};
 pub use header::{collapsing_header, section_header, tab};
 pub use logo::{logo, logo_image};
-pub use menu::menu_entry;
+pub use menu::{menu_entry, menu_entry_with_hint, menu_scroll};
 pub use palette::{Palette, PaletteEntry};
 pub use progress::{progress_bar, spinner};
 pub use segmented::{Segment, segmented, segmented_width};

@@ -182,7 +182,7 @@ fn column_two(ui: &mut Ui, demo: &mut Demo) {
             icon: action.info().icon,
             text: action.info().text.into(),
             right: action.keys_text(),
-            blocked: None,
+            ..PaletteEntry::default()
         })
         .collect();
     egui::Frame::popup(ui.style()).inner_margin(0).show(ui, |ui| {

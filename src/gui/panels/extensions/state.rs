@@ -105,6 +105,12 @@ impl ExtensionsState {
         }
     }
 
+    /// Brings an extension into view with its options.
+    pub fn show(&mut self, name: &str) {
+        self.focus = name.to_owned();
+        self.filter.clear();
+    }
+
     /// The groups of the open draft.
     pub(super) fn groups(&self) -> &Arc<Vec<Group>> {
         &self.groups

@@ -300,6 +300,15 @@ pub fn bar_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     {
         cx.request(Request::Do(crate::gui::action::Action::Validate));
     }
+    let repairable = cx.document().and_then(Document::opened).is_some() && !cx.studio.report().findings.is_empty();
+    if repairable {
+        let action = crate::gui::action::Action::Repair;
+        let reason = crate::gui::action_enabled::blocked(action, cx);
+        let button = Button::primary(action.info().text).icon(icons::FIRST_AID_KIT).tooltip(action.info().tooltip);
+        if ui.add(button.blocked(reason)).clicked() {
+            cx.request(Request::Do(action));
+        }
+    }
     let fixable = cx.document().is_some_and(|document| document.draft().is_some()) && !cx.studio.is_checking();
     if fixable && cx.studio.report().findings.iter().any(|finding| matches!(finding.rule, Rule::PitRoots | Rule::PitEmptyFolder)) {
         let tip = tr!("Pad, rename, reorder and wrap wherever nothing is removed, in one step that can be undone");

@@ -8,8 +8,9 @@ use std::sync::Arc;
 use egui::{Frame, Margin, Rect, RichText, Role, ScrollArea, Sense, Stroke, Ui, WidgetInfo, pos2, vec2};
 
 use crate::extensions::pooled_statistics::{Moments, Pooled, PooledReport};
+use crate::gui::action::Action;
 use crate::gui::document_key::{Key, revision};
-use crate::gui::panel_context::PanelContext;
+use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::panels::preview::names::{band_names, classes_of, number};
 use crate::gui::theme::{self, font, text_style};
 use crate::gui::widgets::{self, Button, EmptyState, paint};
@@ -153,6 +154,12 @@ fn head_ui(
             };
             if ui.add(Button::secondary(text).icon(icons::CHART_BAR).tooltip(tip)).clicked() {
                 cx.session.statistics.exact = !exact;
+            }
+            for action in [Action::Percentiles, Action::Histograms] {
+                let button = Button::secondary(action.info().text).icon(icons::CHART_BAR).tooltip(action.info().tooltip);
+                if ui.add(button).clicked() {
+                    cx.request(Request::Do(action));
+                }
             }
             let text = filters::tally_text(cx, document, level);
             ui.add(egui::Label::new(RichText::new(text).text_style(text_style("small12")).color(t.tx3)).truncate());

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use egui::{Frame, Margin, RichText, Ui, vec2};
 
 use crate::gui::action::Action;
+use crate::gui::dialogs::Tool;
 use crate::gui::document_key::revision;
 use crate::gui::outline::{self, Gap, Outline, ancestors};
 use crate::gui::panel_context::{PanelContext, Request};
@@ -377,7 +378,34 @@ fn menu_ui(ui: &mut Ui, document: &Document, at: Option<RowRef>, draft: bool, re
             });
         }
     }
+    if at.is_none() {
+        // Of the root: what is done with the whole dataset.
+        let of_draft: &[Action] = &[Action::PadTo, Action::WriteOlder];
+        let of_opened: &[Action] =
+            &[Action::Optimise, Action::Histograms, Action::Convert, Action::WriteOlder, Action::EditFooter, Action::OpenSeveral];
+        for &action in if draft { of_draft } else { of_opened } {
+            entry(ui, action.info().icon, action.info().text, &mut |requests| requests.push(Request::Do(action)));
+        }
+    }
     if !draft {
+        let Some(at) = at else { return };
+        if document.kind(at) == Some(SampleKind::File) {
+            let info = Action::SaveSample.info();
+            entry(ui, info.icon, info.text, &mut |requests| {
+                requests.push(Request::Select(Some(at)));
+                requests.push(Request::Do(Action::SaveSample));
+            });
+        }
+        if let Some(root) = document.path(at).and_then(|path| path.0.first().map(ToString::to_string)) {
+            entry(ui, Action::WriteOlder.info().icon, tr!("Write as .tortilla…"), &mut |requests| {
+                requests.push(Request::Tool(Tool::Older, Some(root.clone())));
+            });
+            if document.fields(at.level).iter().any(|field| field.name == "histogram:minimum") {
+                entry(ui, Action::Percentiles.info().icon, tr!("Percentiles of this sample…"), &mut |requests| {
+                    requests.push(Request::Tool(Tool::Percentiles, Some(root.clone())));
+                });
+            }
+        }
         return;
     }
     entry(ui, icons::FILE, tr!("Add files here…"), &mut |requests| {

@@ -1,0 +1,68 @@
+//! The banner below the top bar: what an opened dataset of another generation is, and the ways on from there.
+
+use egui::{Frame, Margin, Panel, RichText, Role, Sense, Stroke, Ui, WidgetInfo};
+
+use super::action::Action;
+use super::icons;
+use super::panel_context::{PanelContext, Request};
+use super::theme::{self, font};
+use super::widgets::{self, Button, paint};
+use crate::container::Format;
+
+/// Draws the banner where one is due and was not closed.
+pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
+    let Some(document) = cx.document().filter(|_| !cx.session.banner_closed) else { return };
+    let Some(open) = document.opened() else { return };
+    let format = open.reader.info().format;
+    let what = match format {
+        Format::Tortilla | Format::Taco => {
+            tr!("First generation ({format} {generation})", format = format.badge(), generation = format.generation())
+        }
+        Format::Taco3 => tr!("Third generation (TACO 3.0)").to_owned(),
+        _ => return,
+    };
+    let samples = document.rows(0);
+    let n = paint::grouped(samples as u64);
+    let text = tr_n!(
+        samples,
+        ", {n} sample. The studio reads it and writes 2.0.",
+        ", {n} samples. The studio reads it and writes 2.0.",
+        n
+    );
+    let t = theme::tokens(ui);
+    let frame = Frame::NONE.fill(t.infobg).inner_margin(Margin { left: 12, right: 8, top: 6, bottom: 6 });
+    let panel = Panel::top("banner").exact_size(40.0).resizable(false).show_separator_line(false).frame(frame);
+    panel.show(ui, |ui| {
+        let rect = ui.max_rect().expand2(egui::vec2(12.0, 6.0));
+        ui.painter().hline(rect.x_range(), rect.bottom() - 0.5, Stroke::new(1.0, t.infoline));
+        ui.horizontal_centered(|ui| {
+            ui.spacing_mut().item_spacing.x = 8.0;
+            ui.label(RichText::new(icons::INFO).font(font::icon(15.0)).color(t.info));
+            ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
+                if ui.add(Button::icon_only(icons::X, tr!("Close banner"))).clicked() {
+                    cx.session.banner_closed = true;
+                }
+                if widgets::link(ui, tr!("What changes?")).clicked() {
+                    cx.request(Request::Document(
+                        super::dialogs::Page::Commands,
+                        super::dialogs::Page::Commands.line_of("migrate"),
+                    ));
+                }
+                if format != Format::Taco3 && ui.add(Button::secondary(tr!("Edit footer…")).icon(icons::PENCIL_SIMPLE)).clicked()
+                {
+                    cx.request(Request::Do(Action::EditFooter));
+                }
+                if ui.add(Button::primary(tr!("Move to 2.0…")).icon(icons::ARROW_SQUARE_OUT)).clicked() {
+                    cx.request(Request::Do(Action::Migrate));
+                }
+                ui.with_layout(egui::Layout::left_to_right(egui::Align::Center), |ui| {
+                    ui.spacing_mut().item_spacing.x = 0.0;
+                    ui.label(RichText::new(&what).font(font::semibold(13.0)).color(t.tx));
+                    let label = egui::Label::new(RichText::new(&text).font(font::regular(13.0)).color(t.tx)).truncate();
+                    let response = ui.add(label.sense(Sense::hover()));
+                    response.widget_info(|| WidgetInfo::labeled(Role::Status, true, format!("{what}{text}")));
+                });
+            });
+        });
+    });
+}

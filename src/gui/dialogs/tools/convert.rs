@@ -1,0 +1,134 @@
+//! A dataset in another container, in parts, or with its tables compressed otherwise.
+
+use egui::Ui;
+
+use super::fields::{self, Fields, need_input, need_output, path_in, size_in};
+use super::repair::format_ui;
+use super::{Line, Plan, Start, ToolForm, Words, Work};
+use crate::container::{BuildOptions, Format, OpenOptions, Parts};
+use crate::gui::file_dialog::FileRequest;
+use crate::gui::icons;
+use crate::gui::panel_context::PanelContext;
+use crate::gui::widgets::{self, Segment, TextField};
+use crate::ops::dataset_outline;
+use crate::studio::Command;
+use crate::table::{Compression, ParquetOptions};
+
+/// Input and options.
+#[derive(Debug)]
+pub struct Convert {
+    input: String,
+    open: OpenOptions,
+    base: String,
+    output: String,
+    format: Format,
+    compression: Compression,
+    part_size: String,
+    group_by: String,
+    index: Option<Format>,
+    damaged: bool,
+    replace: bool,
+}
+
+impl Convert {
+    /// Of the opened dataset.
+    pub fn new(start: &Start) -> Self {
+        let zip = start.input.as_ref().is_some_and(|path| path.is_file());
+        let (format, ending) = if zip { (Format::Folder, "") } else { (Format::Zip, ".tacozip") };
+        Self {
+            input: start.input_text(),
+            base: start.open.base_path.as_ref().map(|path| path.display().to_string()).unwrap_or_default(),
+            open: start.open.clone(),
+            output: start.output_text("-converted", ending),
+            format,
+            compression: Compression::Zstd,
+            part_size: String::new(),
+            group_by: String::new(),
+            index: None,
+            damaged: false,
+            replace: false,
+        }
+    }
+}
+
+impl ToolForm for Convert {
+    fn words(&self) -> Words {
+        Words {
+            icon: icons::ARROWS_LEFT_RIGHT,
+            title: tr!("Convert ZIP or FOLDER"),
+            about: tr!(
+                "Writes the dataset in another container, in parts, or joins its parts. Samples are copied byte for byte; ids, levels and metadata stay."
+            ),
+            verb: tr!("Convert"),
+        }
+    }
+
+    fn options_ui(&mut self, ui: &mut Ui, fields: &mut Fields<'_>, _cx: &mut PanelContext<'_>) {
+        fields.dataset(ui, tr!("Dataset"), &mut self.input, tr!("a dataset of 2.0"));
+        format_ui(ui, &mut self.format, &mut self.output);
+        fields.path(ui, tr!("Output"), &mut self.output, "", FileRequest::ToolOutput);
+        fields::labelled(ui, tr!("Compress tables with"), |ui| {
+            let codecs = [
+                Segment::new(Compression::Zstd, "zstd"),
+                Segment::new(Compression::Snappy, "snappy"),
+                Segment::new(Compression::Gzip, "gzip"),
+                Segment::new(Compression::None, tr!("nothing" in "compression")),
+            ];
+            widgets::segmented(ui, "convert-codec", &mut self.compression, &codecs);
+        });
+        fields::labelled(ui, tr!("Split into parts"), |ui| {
+            let size = TextField::new(tr!("Data in a part"), &mut self.part_size).hide_label().mono().width(130.0);
+            size.hint(tr!("at most 4GB")).show(ui);
+            let by = TextField::new(tr!("A part for each value of"), &mut self.group_by).hide_label().mono().width(220.0);
+            by.hint(tr!("columns of level 0")).show(ui);
+        });
+        if !self.part_size.trim().is_empty() || !self.group_by.trim().is_empty() {
+            fields::labelled(ui, tr!("Index over the parts"), |ui| {
+                let kinds = [
+                    Segment::new(None, tr!("none" in "index")),
+                    Segment::new(Some(Format::Tacocat), ".tacocat"),
+                    Segment::new(Some(Format::TacocatFile), "__TACOCAT__"),
+                    Segment::new(Some(Format::Tacollection), "TACOLLECTION.json"),
+                ];
+                widgets::segmented(ui, "convert-index", &mut self.index, &kinds);
+            });
+        }
+        fields::base_path(ui, fields, &self.input, &mut self.base);
+        fields::keep_damaged(ui, &mut self.damaged);
+        fields::replace(ui, &mut self.replace);
+    }
+
+    fn work(&self, _cx: &PanelContext<'_>) -> Result<Work, String> {
+        let open = OpenOptions { base_path: path_in(&self.base), ..self.open.clone() };
+        let (input, target) = (need_input(&self.input)?, need_output(&self.output)?);
+        let group_by: Vec<String> =
+            self.group_by.split(',').map(str::trim).filter(|name| !name.is_empty()).map(str::to_owned).collect();
+        let size_bytes = size_in(&self.part_size)?;
+        let split = size_bytes.is_some() || !group_by.is_empty();
+        let parts = Parts { size_bytes, consolidate: self.index.filter(|_| split).into_iter().collect(), group_by };
+        let options = BuildOptions {
+            target,
+            format: self.format,
+            parquet: ParquetOptions { compression: self.compression, ..ParquetOptions::default() },
+            overwrite: self.replace,
+            parts: split.then_some(parts),
+            on_damage: fields::damage(self.damaged),
+        };
+        Ok(Box::new(move |ctx| {
+            let outline = dataset_outline(&input, &open, ctx)?;
+            let (target, replace) = (options.target.clone(), options.overwrite);
+            let grouped = options.parts.as_ref().map(|parts| parts.group_by.clone()).unwrap_or_default();
+            let mut plan = Plan::new(Command::Convert { input, open: Box::new(open), options }).outline(&outline);
+            if outline.format.generation() != "2.0" {
+                let why = tr!("Only datasets of 2.0 have a ZIP and a FOLDER form. Move to 2.0… makes one.");
+                plan = plan.line(Line::error(why)).obstacle(tr!("The dataset is of another generation"));
+            }
+            let known = |name: &str| outline.columns.first().is_some_and(|level| level.iter().any(|field| field.name == name));
+            if let Some(name) = grouped.iter().find(|name| !known(name)) {
+                let why = tr!("Level 0 has no column {name}", name);
+                plan = plan.line(Line::error(why.clone())).obstacle(why);
+            }
+            Ok(plan.destination(&target, replace))
+        }))
+    }
+}

@@ -1,0 +1,166 @@
+//! Inputs that the tools share: paths that are typed or chosen, replacing, damaged samples, and sizes.
+
+use std::path::PathBuf;
+
+use egui::{RichText, Ui};
+
+use crate::container::{OnDamage, parse_size};
+use crate::gui::dropped_paths::{parse_path, parse_paths};
+use crate::gui::file_dialog::FileRequest;
+use crate::gui::icons;
+use crate::gui::theme::{self, font};
+use crate::gui::widgets::{self, Button, TextField};
+
+/// Width reserved for a button beside a path, in points.
+const BUTTON: f32 = 100.0;
+/// Names of files that are no index over parts.
+const NO_INDEX: [&str; 5] = [".tacozip", ".zip", ".tortilla", ".taco", ".tif"];
+
+/// Draws inputs, and takes the paths that the desktop's dialog gave.
+pub struct Fields<'a> {
+    /// Field and paths.
+    pub picked: &'a mut Option<(String, Vec<PathBuf>)>,
+    /// The field whose button was clicked, and what it asks for.
+    pub wanted: &'a mut Option<(String, FileRequest)>,
+}
+
+impl Fields<'_> {
+    /// A path, typed or chosen.
+    pub fn path(&mut self, ui: &mut Ui, label: &str, text: &mut String, hint: &str, request: FileRequest) {
+        if let Some((_, paths)) = self.picked.take_if(|(field, _)| field == label)
+            && let Some(path) = paths.into_iter().next()
+        {
+            *text = path.display().to_string();
+        }
+        self.row(ui, label, text, hint, 1, &[(tr!("Choose…"), tr!("Choose {field}", field = label), request)]);
+    }
+
+    /// An input that may be a file or a folder.
+    pub fn dataset(&mut self, ui: &mut Ui, label: &str, text: &mut String, hint: &str) {
+        if let Some((_, paths)) = self.picked.take_if(|(field, _)| field == label)
+            && let Some(path) = paths.into_iter().next()
+        {
+            *text = path.display().to_string();
+        }
+        let buttons = [
+            (tr!("File…"), tr!("Choose a file: {field}", field = label), FileRequest::ToolFile),
+            (tr!("Folder…"), tr!("Choose a folder: {field}", field = label), FileRequest::ToolFolder),
+        ];
+        self.row(ui, label, text, hint, 1, &buttons);
+    }
+
+    /// Several paths, one a line; chosen ones are added.
+    pub fn paths(&mut self, ui: &mut Ui, label: &str, text: &mut String, hint: &str) {
+        if let Some((_, paths)) = self.picked.take_if(|(field, _)| field == label) {
+            let mut lines: Vec<String> = text.lines().map(str::to_owned).filter(|line| !line.trim().is_empty()).collect();
+            lines.extend(paths.iter().map(|path| path.display().to_string()));
+            *text = lines.join("\n");
+        }
+        let buttons = [
+            (tr!("Files…"), tr!("Add files: {field}", field = label), FileRequest::ToolFiles),
+            (tr!("Folder…"), tr!("Add a folder: {field}", field = label), FileRequest::ToolFolder),
+        ];
+        self.row(ui, label, text, hint, 4, &buttons);
+    }
+
+    fn row(
+        &mut self,
+        ui: &mut Ui,
+        label: &str,
+        text: &mut String,
+        hint: &str,
+        rows: usize,
+        buttons: &[(&'static str, String, FileRequest)],
+    ) {
+        let t = theme::tokens(ui);
+        ui.scope(|ui| {
+            ui.spacing_mut().item_spacing.y = 4.0;
+            ui.label(RichText::new(label).font(font::regular(12.0)).color(t.tx2));
+            ui.horizontal_top(|ui| {
+                ui.spacing_mut().item_spacing.x = 6.0;
+                let room = buttons.len() as f32 * BUTTON;
+                let width = (ui.available_width() - room).max(160.0);
+                TextField::new(label, text).mono().hide_label().hint(hint).rows(rows).width(width).show(ui);
+                for (words, name, request) in buttons {
+                    let button = Button::secondary(*words).icon(icons::FOLDER_OPEN).name(name.as_str());
+                    if ui.add(button).clicked() {
+                        *self.wanted = Some((label.to_owned(), *request));
+                    }
+                }
+            });
+        });
+    }
+}
+
+/// A line with a label and controls.
+pub fn labelled<R>(ui: &mut Ui, label: &str, add: impl FnOnce(&mut Ui) -> R) -> R {
+    let t = theme::tokens(ui);
+    ui.horizontal(|ui| {
+        ui.spacing_mut().item_spacing.x = 8.0;
+        let (rect, _) = ui.allocate_exact_size(egui::vec2(170.0, 26.0), egui::Sense::hover());
+        widgets::paint::text_left(ui.painter(), rect, label, font::regular(12.0), t.tx2);
+        add(ui)
+    })
+    .inner
+}
+
+/// The folder that holds the parts of an index; hidden for inputs that are none by their names.
+pub fn base_path(ui: &mut Ui, fields: &mut Fields<'_>, input: &str, text: &mut String) {
+    let name = input.trim().to_lowercase();
+    if text.is_empty() && (name.is_empty() || NO_INDEX.iter().any(|ending| name.ends_with(ending))) {
+        return;
+    }
+    fields.path(ui, tr!("Folder of the parts"), text, tr!("empty: beside the index"), FileRequest::ToolFolder);
+}
+
+/// A typed path; `None` for an empty text.
+pub fn path_in(text: &str) -> Option<PathBuf> {
+    Some(parse_path(text)).filter(|_| !text.trim().is_empty())
+}
+
+/// Typed paths, one a line.
+pub fn paths_in(text: &str) -> Vec<PathBuf> {
+    parse_paths(text, false)
+}
+
+/// A typed input.
+///
+/// # Errors
+/// A sentence for the user when nothing is typed.
+pub fn need_input(text: &str) -> Result<PathBuf, String> {
+    path_in(text).ok_or_else(|| tr!("Choose the input").into())
+}
+
+/// A typed output.
+///
+/// # Errors
+/// As [`need_input`].
+pub fn need_output(text: &str) -> Result<PathBuf, String> {
+    path_in(text).ok_or_else(|| tr!("Name the file to write").into())
+}
+
+/// A typed size such as `4GB`; `None` for an empty text.
+///
+/// # Errors
+/// A sentence for the user when the text is no size.
+pub fn size_in(text: &str) -> Result<Option<u64>, String> {
+    match text.trim() {
+        "" => Ok(None),
+        text => parse_size(text).map(Some).map_err(|_| tr!("Write a size like 4GB or 512MB").into()),
+    }
+}
+
+/// What is done with damaged samples.
+pub fn damage(keep: bool) -> OnDamage {
+    if keep { OnDamage::Keep } else { OnDamage::Stop }
+}
+
+/// The choice to copy damaged samples.
+pub fn keep_damaged(ui: &mut Ui, keep: &mut bool) {
+    widgets::checkbox(ui, keep, tr!("Copy damaged samples too, and list them"));
+}
+
+/// The choice to replace the output.
+pub fn replace(ui: &mut Ui, on: &mut bool) {
+    widgets::checkbox(ui, on, tr!("Replace what is there"));
+}

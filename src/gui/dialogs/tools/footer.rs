@@ -1,0 +1,396 @@
+//! Columns and collection of a finished dataset, changed where it is or in a copy; a collection given to a TORTILLA or taken from a
+//! TACO.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+use egui::{RichText, ScrollArea, Ui, vec2};
+use serde_json::{Map, Value as Json};
+
+use super::fields::{self, Fields, need_input, need_output, path_in};
+use super::{Line, Plan, Start, ToolForm, Words, Work};
+use crate::container::{Format, OpenOptions, read_collection_file};
+use crate::gui::dialogs::migrate::value_of;
+use crate::gui::dropped_paths::display_path;
+use crate::gui::file_dialog::FileRequest;
+use crate::gui::icons;
+use crate::gui::panel_context::{PanelContext, Request};
+use crate::gui::theme::{self, font};
+use crate::gui::widgets::{self, Button, Segment, TextField, paint};
+use crate::jobs::AsyncValue;
+use crate::ops::{DatasetEdit, EditRequest, EditWay, EditableContents, Generation, editable_contents, plan_edit};
+use crate::studio::{Command, Document, Studio};
+
+/// Columns that say where the bytes are, and whose; they can't be taken out.
+const FIXED: [&str; 6] = ["tortilla:id", "tortilla:offset", "tortilla:length", "tortilla:file_format", "id", "type"];
+/// Beginnings of the names of collection fields that writers make.
+const MADE: [&str; 2] = ["taco:", "_tacocat"];
+
+/// Input and changes.
+pub struct Footer {
+    input: String,
+    opened: String,
+    contents: AsyncValue<PathBuf, EditableContents>,
+    /// The level whose columns change.
+    level: usize,
+    /// Columns to take out.
+    dropped: BTreeSet<String>,
+    table: String,
+    /// Typed fields of the collection; `None` takes the field out.
+    fields: Vec<(String, Option<String>)>,
+    new_field: String,
+    collection: String,
+    /// A TACO becomes a TORTILLA, or a TORTILLA a TACO.
+    other_generation: bool,
+    in_place: bool,
+    output: String,
+    replace: bool,
+}
+
+impl std::fmt::Debug for Footer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        // The inputs of the preview.
+        let Self { input, level, dropped, table, fields, collection, other_generation, in_place, output, replace, .. } = self;
+        write!(f, "{:?}", (input, level, dropped, table, fields, collection, other_generation, in_place, output, replace))
+    }
+}
+
+impl Footer {
+    /// Of the opened dataset.
+    pub fn new(start: &Start) -> Self {
+        let ending = start.input.as_ref().and_then(|path| Some(format!(".{}", path.extension()?.to_string_lossy())));
+        Self {
+            input: start.input_text(),
+            opened: start.input_text(),
+            contents: AsyncValue::default(),
+            level: 0,
+            dropped: BTreeSet::new(),
+            table: String::new(),
+            fields: Vec::new(),
+            new_field: String::new(),
+            collection: String::new(),
+            other_generation: false,
+            in_place: true,
+            output: start.output_text("-edited", &ending.unwrap_or_default()),
+            replace: false,
+        }
+    }
+
+    /// The contents of the typed input, once they are read.
+    fn read(&mut self, cx: &PanelContext<'_>) -> Option<Result<EditableContents, String>> {
+        let path = path_in(&self.input)?;
+        let place = path.clone();
+        self.contents.update(cx.jobs, path.clone(), tr!("Read the footer"), move |ctx| editable_contents(&place, ctx));
+        Some(self.contents.get(&path)?.as_ref().map(Clone::clone).map_err(|error| error.report()))
+    }
+
+    fn columns_ui(&mut self, ui: &mut Ui, contents: &EditableContents) {
+        let levels = contents.columns.len();
+        self.level = self.level.min(levels.saturating_sub(1));
+        if levels > 1 {
+            fields::labelled(ui, tr!("Level of the columns"), |ui| {
+                let names: Vec<String> = (0..levels).map(|level| level.to_string()).collect();
+                let segments: Vec<Segment<'_, usize>> =
+                    names.iter().enumerate().map(|(level, name)| Segment::new(level, name)).collect();
+                let before = self.level;
+                widgets::segmented(ui, "edit-level", &mut self.level, &segments);
+                if before != self.level {
+                    self.dropped.clear();
+                }
+            });
+        }
+        let Some(columns) = contents.columns.get(self.level) else { return };
+        let n = paint::grouped(columns.len() as u64);
+        heading(ui, &tr_n!(columns.len(), "{n} column", "{n} columns", n));
+        ScrollArea::vertical().id_salt("footer-columns").max_height(130.0).show(ui, |ui| {
+            ui.set_min_width(ui.available_width());
+            ui.spacing_mut().item_spacing.y = 2.0;
+            for pair in columns.chunks(2) {
+                ui.columns(2, |cells| {
+                    for (ui, field) in cells.iter_mut().zip(pair) {
+                        let fixed = FIXED.contains(&field.name.as_str());
+                        let mut kept = fixed || !self.dropped.contains(&field.name);
+                        let label = tr!("Keep {column}", column = field.name);
+                        ui.add_enabled_ui(!fixed, |ui| {
+                            if widgets::checkbox(ui, &mut kept, &label).changed() {
+                                match kept {
+                                    true => self.dropped.remove(&field.name),
+                                    false => self.dropped.insert(field.name.clone()),
+                                };
+                            }
+                        });
+                    }
+                });
+            }
+        });
+    }
+
+    fn collection_ui(&mut self, ui: &mut Ui, fields: &mut Fields<'_>, contents: &EditableContents) {
+        let Some(collection) = &contents.collection else {
+            widgets::checkbox(ui, &mut self.other_generation, tr!("Give it a collection: it becomes a TACO"));
+            if self.other_generation {
+                let hint = tr!("a JSON file with the fields of a TACO 0.2");
+                fields.path(ui, tr!("Collection"), &mut self.collection, hint, FileRequest::ToolFile);
+            }
+            return;
+        };
+        if contents.format == Format::Taco {
+            widgets::checkbox(ui, &mut self.other_generation, tr!("Take the collection away: it becomes a TORTILLA"));
+        }
+        if self.other_generation {
+            return;
+        }
+        heading(ui, tr!("Collection"));
+        ScrollArea::vertical().id_salt("footer-collection").max_height(170.0).show(ui, |ui| {
+            ui.set_min_width(ui.available_width());
+            ui.spacing_mut().item_spacing.y = 4.0;
+            let added: Vec<String> =
+                self.fields.iter().map(|(key, _)| key.clone()).filter(|key| !collection.contains_key(key)).collect();
+            let is_own = |key: &&String| !MADE.iter().any(|start| key.starts_with(start));
+            let keys: Vec<String> = collection.keys().filter(is_own).cloned().chain(added).collect();
+            for key in keys {
+                self.field_ui(ui, &key, collection.get(&key));
+            }
+            ui.horizontal(|ui| {
+                TextField::new(tr!("New field"), &mut self.new_field)
+                    .hide_label()
+                    .mono()
+                    .hint(tr!("name of a field"))
+                    .width(170.0)
+                    .show(ui);
+                let name = self.new_field.trim().to_owned();
+                let blocked = match () {
+                    () if name.is_empty() => Some(tr!("Type its name first")),
+                    () if collection.contains_key(&name) => Some(tr!("This field is there already")),
+                    () => None,
+                };
+                if ui.add(Button::secondary(tr!("Add field")).icon(icons::PLUS).blocked(blocked)).clicked() {
+                    self.fields.push((name, Some(String::new())));
+                    self.new_field.clear();
+                }
+            });
+        });
+        let hint = tr!("empty, or a JSON file in place of all fields");
+        fields.path(ui, tr!("Whole collection"), &mut self.collection, hint, FileRequest::ToolFile);
+    }
+
+    fn field_ui(&mut self, ui: &mut Ui, key: &str, old: Option<&Json>) {
+        let t = theme::tokens(ui);
+        let at = self.fields.iter().position(|(name, _)| name == key);
+        let before = old.map(shown).unwrap_or_default();
+        let typed = at.map_or_else(|| Some(before.clone()), |at| self.fields[at].1.clone());
+        ui.horizontal(|ui| {
+            let (rect, _) = ui.allocate_exact_size(vec2(170.0, 26.0), egui::Sense::hover());
+            let Some(mut text) = typed else {
+                paint::text_left(ui.painter(), rect, key, font::mono(12.0), t.txd);
+                ui.label(RichText::new(tr!("is taken out")).font(font::regular(12.0)).color(t.warn));
+                if ui.add(Button::ghost(tr!("Keep")).name(tr!("Keep field {key}", key))).clicked() {
+                    self.fields.retain(|(name, _)| name != key);
+                }
+                return;
+            };
+            paint::text_left(ui.painter(), rect, key, font::mono(12.0), t.tx);
+            let name = tr!("Value of {field}", field = key);
+            let width = ui.available_width() - 36.0;
+            if TextField::new(&name, &mut text).hide_label().mono().width(width).show(ui).changed() {
+                self.put(key, Some(text), &before, old.is_some());
+            }
+            if ui.add(Button::icon_only(icons::X, tr!("Take out field {key}", key))).clicked() {
+                self.put(key, None, &before, old.is_some());
+            }
+        });
+    }
+
+    fn put(&mut self, key: &str, value: Option<String>, before: &str, exists: bool) {
+        self.fields.retain(|(name, _)| name != key);
+        let same = exists && value.as_deref() == Some(before);
+        if !same && (exists || value.is_some()) {
+            self.fields.push((key.to_owned(), value));
+        }
+    }
+}
+
+fn heading(ui: &mut Ui, text: &str) {
+    ui.label(RichText::new(text).font(font::semibold(12.0)).color(theme::tokens(ui).tx2));
+}
+
+/// A value as it is typed: a string without quotes unless it would read as another value.
+fn shown(value: &Json) -> String {
+    match value {
+        Json::String(text) if value_of(text) == *value => text.clone(),
+        other => other.to_string(),
+    }
+}
+
+/// How an edit is done, as a line of the preview.
+fn way_line(way: &EditWay) -> Line {
+    match way {
+        EditWay::InPlace { files } if files.is_empty() => Line::good(tr!("No file changes: the dataset has these values already")),
+        EditWay::InPlace { files } => {
+            let n = paint::grouped(files.len() as u64);
+            let first = files.first().cloned().unwrap_or_default();
+            Line::good(tr_n!(
+                files.len(),
+                "Replaces {n} metadata file ({first}); data files are not touched",
+                "Replaces up to {n} metadata files ({first}, …); data files are not touched",
+                n,
+                first
+            ))
+        }
+        EditWay::Footer => Line::good(tr!("Replaces footer and collection; the samples are not touched")),
+        EditWay::Anew { bytes, reason } => Line::warning(tr!(
+            "Writes the whole dataset anew, with {bytes} of data: {reason}",
+            bytes = paint::bytes(*bytes),
+            reason
+        )),
+    }
+}
+
+impl ToolForm for Footer {
+    fn words(&self) -> Words {
+        Words {
+            icon: icons::PENCIL_SIMPLE,
+            title: tr!("Edit in place"),
+            about: tr!(
+                "Changes columns and collection of a finished dataset where it is. Of a FOLDER, .tortilla or .taco only metadata is written, and the samples stay; a ZIP is written anew."
+            ),
+            verb: tr!("Apply changes"),
+        }
+    }
+
+    fn options_ui(&mut self, ui: &mut Ui, fields: &mut Fields<'_>, cx: &mut PanelContext<'_>) {
+        let before = self.input.clone();
+        fields.dataset(ui, tr!("Dataset"), &mut self.input, tr!("a FOLDER, ZIP, .tortilla or .taco, or the folder of its parts"));
+        if before != self.input {
+            self.dropped.clear();
+            self.fields.clear();
+            self.other_generation = false;
+            self.level = 0;
+        }
+        match self.read(cx) {
+            Some(Ok(contents)) => {
+                self.columns_ui(ui, &contents);
+                let hint = tr!("CSV, JSON or Parquet, by id or path; its columns are added or replaced");
+                fields.path(ui, tr!("Columns of a table"), &mut self.table, hint, FileRequest::ToolFile);
+                self.collection_ui(ui, fields, &contents);
+                if contents.files > 1 {
+                    self.in_place = true;
+                }
+                ui.add_enabled_ui(contents.files == 1, |ui| {
+                    fields::labelled(ui, tr!("Write"), |ui| {
+                        let places = [Segment::new(true, tr!("into the dataset itself")), Segment::new(false, tr!("into a copy"))];
+                        widgets::segmented(ui, "footer-place", &mut self.in_place, &places);
+                    });
+                });
+            }
+            Some(Err(_)) | None => {}
+        }
+        if !self.in_place {
+            fields.path(ui, tr!("Copy"), &mut self.output, "", FileRequest::ToolOutput);
+            fields::replace(ui, &mut self.replace);
+        }
+    }
+
+    fn work(&self, _cx: &PanelContext<'_>) -> Result<Work, String> {
+        let input = need_input(&self.input)?;
+        let output = if self.in_place { None } else { Some(need_output(&self.output)?) };
+        let set: Map<String, Json> = match self.other_generation {
+            true => Map::new(),
+            false => self.fields.iter().map(|(key, text)| (key.clone(), text.as_deref().map_or(Json::Null, value_of))).collect(),
+        };
+        let (dropped, metadata) = (self.dropped.iter().cloned().collect::<Vec<_>>(), path_in(&self.table));
+        let (collection, other, overwrite) = (path_in(&self.collection), self.other_generation, self.replace);
+        let level = self.level;
+        Ok(Box::new(move |ctx| {
+            let contents = editable_contents(&input, ctx)?;
+            let n = paint::grouped(contents.samples as u64);
+            let mut lines =
+                vec![Line::fact(tr_n!(contents.samples, "Reads: {n} sample of level 0", "Reads: {n} samples of level 0", n))];
+            lines.extend(dropped.iter().map(|column| Line::warning(tr!("Takes out the column {column}", column))));
+            if let Some(table) = &metadata {
+                lines.push(Line::fact(tr!("Adds or replaces columns from {path}", path = display_path(table))));
+            }
+            for (key, value) in &set {
+                lines.push(match value {
+                    Json::Null => Line::warning(tr!("Takes out the field {key}", key)),
+                    value => Line::fact(tr!("Sets the field {key} to {value}", key, value)),
+                });
+            }
+            let given = collection.filter(|_| contents.collection.is_some() != other).map(|path| read_collection_file(&path));
+            let given = given.transpose()?.map(|given| given.fields);
+            let become_generation = other.then_some(match contents.collection {
+                Some(_) => Generation::Tortilla,
+                None => Generation::Taco,
+            });
+            match become_generation {
+                Some(Generation::Tortilla) => {
+                    lines.push(Line::warning(tr!("Takes the collection away: the file is a TORTILLA then")))
+                }
+                Some(Generation::Taco) => lines.push(Line::fact(tr!("Gives the file a collection: it is a TACO then"))),
+                None => {}
+            }
+            if given.is_some() && become_generation.is_none() {
+                lines.push(Line::warning(tr!("Replaces the whole collection")));
+            }
+            let nothing = dropped.is_empty() && metadata.is_none() && set.is_empty() && given.is_none() && !other;
+            let lacks = become_generation == Some(Generation::Taco) && given.is_none();
+            let place = output.clone();
+            let command = match become_generation {
+                Some(_) => Command::EditTortilla {
+                    request: Box::new(EditRequest {
+                        input: input.clone(),
+                        output,
+                        overwrite,
+                        level,
+                        metadata,
+                        drop: dropped,
+                        collection: given,
+                        set,
+                        become_generation,
+                    }),
+                },
+                None => {
+                    let request = DatasetEdit {
+                        input: input.clone(),
+                        output,
+                        overwrite,
+                        level,
+                        metadata,
+                        drop: dropped,
+                        collection: given,
+                        set,
+                        ..DatasetEdit::default()
+                    };
+                    if !nothing {
+                        lines.push(way_line(&plan_edit(&request, ctx)?));
+                    }
+                    Command::EditDataset { request: Box::new(request) }
+                }
+            };
+            let mut plan = Plan::new(command);
+            plan.lines = lines;
+            plan = match place {
+                Some(target) => plan.destination(&target, overwrite),
+                None => {
+                    let path = display_path(&input);
+                    plan.line(Line::warning(tr!("Changes {path} itself; every sample stays byte for byte", path)))
+                }
+            };
+            Ok(match () {
+                () if nothing => plan.obstacle(tr!("Nothing is changed yet")),
+                () if lacks => plan.obstacle(tr!("Name the JSON file of the collection")),
+                () => plan,
+            })
+        }))
+    }
+
+    /// A file that is open and was changed is opened again: its reader knows the old footer.
+    fn afterwards(&self, studio: &Studio) -> Vec<Request> {
+        let open = studio.document().and_then(Document::opened);
+        let changed = self.in_place && self.input == self.opened;
+        let again = open.filter(|open| changed && path_in(&self.opened).as_ref() == Some(&open.reader.info().path));
+        let command =
+            |(path, options): (PathBuf, OpenOptions)| Request::Run(Command::OpenWith { path, options: Box::new(options) });
+        again.map(|open| (open.reader.info().path.clone(), open.options.clone())).map(command).into_iter().collect()
+    }
+}

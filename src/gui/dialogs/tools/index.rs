@@ -1,0 +1,133 @@
+//! An index over ZIPs that exist: TACOCAT as a folder or a file, or TACOLLECTION.
+
+use std::path::Path;
+
+use egui::Ui;
+
+use super::fields::{self, Fields, need_output, paths_in};
+use super::{Line, Plan, Start, ToolForm, Words, Work};
+use crate::container::{ConsolidateOptions, Format};
+use crate::gui::dropped_paths::display_path;
+use crate::gui::file_dialog::FileRequest;
+use crate::gui::icons;
+use crate::gui::panel_context::PanelContext;
+use crate::gui::widgets::{self, Segment, paint};
+use crate::ops::{folder_of_index, index_preview};
+use crate::studio::Command;
+use crate::table::ParquetOptions;
+
+/// ZIPs that a preview lists.
+const LISTED: usize = 8;
+
+/// Inputs and options.
+#[derive(Debug)]
+pub struct Index {
+    inputs: String,
+    /// The output that was proposed from the inputs.
+    proposed: String,
+    output: String,
+    format: Format,
+    replace: bool,
+}
+
+impl Index {
+    /// Begins with the opened dataset, if it is a ZIP.
+    pub fn new(start: &Start) -> Self {
+        let inputs = match &start.input {
+            Some(path) if path.extension().is_some_and(|ending| ending == "tacozip" || ending == "zip") => start.input_text(),
+            _ => String::new(),
+        };
+        Self { inputs, proposed: String::new(), output: String::new(), format: Format::Tacocat, replace: false }
+    }
+
+    /// Proposes the folder of the first ZIP until another output is typed.
+    fn propose(&mut self) {
+        let folder = paths_in(&self.inputs).first().and_then(|path| path.parent().map(Path::to_owned));
+        let proposal = folder.map(|folder| match self.format {
+            Format::Tacollection => folder.join("TACOLLECTION.json").display().to_string(),
+            _ => folder.display().to_string(),
+        });
+        if self.output == self.proposed {
+            self.output = proposal.clone().unwrap_or_default();
+        }
+        self.proposed = proposal.unwrap_or_default();
+    }
+}
+
+impl ToolForm for Index {
+    fn words(&self) -> Words {
+        Words {
+            icon: icons::DATABASE,
+            title: tr!("Index existing ZIPs"),
+            about: tr!(
+                "Writes one index over many ZIPs, which then open as one dataset. The ZIPs are not changed; the index belongs into the folder that holds them."
+            ),
+            verb: tr!("Write index"),
+        }
+    }
+
+    fn options_ui(&mut self, ui: &mut Ui, fields: &mut Fields<'_>, _cx: &mut PanelContext<'_>) {
+        fields.paths(ui, "ZIPs", &mut self.inputs, tr!("one path a line, in the order of their rows"));
+        fields::labelled(ui, tr!("Kind of index"), |ui| {
+            let kinds = [
+                Segment::new(Format::Tacocat, ".tacocat"),
+                Segment::new(Format::TacocatFile, "__TACOCAT__"),
+                Segment::new(Format::Tacollection, "TACOLLECTION.json"),
+            ];
+            widgets::segmented(ui, "index-kind", &mut self.format, &kinds);
+        });
+        self.propose();
+        let request = if self.format == Format::Tacollection { FileRequest::ToolOutput } else { FileRequest::ToolFolder };
+        fields.path(ui, tr!("Write into"), &mut self.output, "", request);
+        fields::replace(ui, &mut self.replace);
+    }
+
+    fn work(&self, _cx: &PanelContext<'_>) -> Result<Work, String> {
+        let inputs = paths_in(&self.inputs);
+        if inputs.is_empty() {
+            return Err(tr!("Choose the ZIPs").into());
+        }
+        let options = ConsolidateOptions {
+            inputs,
+            target: need_output(&self.output)?,
+            format: self.format,
+            parquet: ParquetOptions::default(),
+            overwrite: self.replace,
+        };
+        Ok(Box::new(move |ctx| {
+            let preview = index_preview(&options, ctx)?;
+            let rows: usize = preview.zips.iter().map(|(_, rows)| rows).sum();
+            let (n, rows) = (paint::grouped(preview.zips.len() as u64), paint::grouped(rows as u64));
+            let folder = display_path(folder_of_index(&options));
+            let place = match options.format {
+                Format::Tacocat => options.target.join(".tacocat"),
+                Format::TacocatFile => options.target.join("__TACOCAT__"),
+                _ => options.target.clone(),
+            };
+            let replace = options.overwrite;
+            let mut plan = Plan::new(Command::Consolidate { options });
+            let text = tr_n!(
+                preview.zips.len(),
+                "{n} ZIP with {rows} samples of level 0",
+                "{n} ZIPs with {rows} samples of level 0",
+                n,
+                rows
+            );
+            plan = plan.line(Line::fact(text));
+            for (path, rows) in preview.zips.iter().take(LISTED) {
+                plan = plan.line(Line::row(format!("{}  {}", display_path(path), paint::grouped(*rows as u64))));
+            }
+            if preview.elsewhere > 0 {
+                let n = paint::grouped(preview.elsewhere as u64);
+                plan = plan.line(Line::warning(tr_n!(
+                    preview.elsewhere,
+                    "{n} ZIP is not in {folder}, where readers look for it: move it there, or name its folder whenever you open the index",
+                    "{n} ZIPs are not in {folder}, where readers look for them: move them there, or name their folder whenever you open the index",
+                    n,
+                    folder
+                )));
+            }
+            Ok(plan.destination(&place, replace))
+        }))
+    }
+}

@@ -1,0 +1,521 @@
+//! The dialog of the tools: input, options, preview, run with progress and cancel, report. This is the frame of all of them; what a
+//! tool asks for and which command it runs is a [`ToolForm`] in a file of its own. A preview reads and never writes; it also makes
+//! the command that the button runs, so what runs is what was shown.
+
+mod convert;
+mod fields;
+mod footer;
+mod histograms;
+mod index;
+mod older;
+mod optimise;
+mod pad;
+mod percentiles;
+mod repair;
+mod report;
+mod several;
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use egui::{Frame, Margin, RichText, Role, ScrollArea, Sense, Ui, WidgetInfo, vec2};
+
+use super::frame::{Next, foot_ui, head_ui};
+use crate::container::{OpenOptions, free_bytes};
+use crate::error::{Error, Result};
+use crate::gui::icons;
+use crate::gui::panel_context::{PanelContext, Request};
+use crate::gui::panels::jobs::detail;
+use crate::gui::theme::{self, font};
+use crate::gui::widgets::{self, Button, Note, paint};
+use crate::jobs::{AsyncValue, JobContext, JobId};
+use crate::ops::DatasetOutline;
+use crate::studio::{Command, Document, Event, Studio};
+use fields::Fields;
+use report::{Report, report_of};
+
+/// Width of the dialog in points.
+const WIDTH: f32 = 680.0;
+/// Time without a keystroke before a preview reads files.
+const TYPING: Duration = Duration::from_millis(250);
+
+/// A tool with this dialog.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Tool {
+    /// Rasters as TACO Optimized GeoTIFFs.
+    Optimise,
+    /// A tortilla of histograms.
+    Histograms,
+    /// Percentiles from histograms.
+    Percentiles,
+    /// A copy without faults.
+    Repair,
+    /// Another container.
+    Convert,
+    /// An index over ZIPs.
+    Index,
+    /// A TORTILLA or TACO of the first generation.
+    Older,
+    /// Columns and collection of a finished dataset.
+    Footer,
+    /// Several datasets opened as one.
+    Several,
+    /// Placeholders up to a multiple of a number.
+    PadTo,
+}
+
+/// What is open, as far as a tool begins with it.
+#[derive(Clone, Debug, Default)]
+pub struct Start {
+    /// The opened dataset.
+    pub input: Option<PathBuf>,
+    /// How it was opened.
+    pub open: OpenOptions,
+    /// A draft is open.
+    pub draft: bool,
+    /// The collection's id, or the file's name.
+    pub id: String,
+    /// Folder for outputs.
+    pub folder: PathBuf,
+    /// The selected sample of level 0.
+    pub sample: Option<String>,
+}
+
+impl Start {
+    /// Path of the input as text; empty without one.
+    fn input_text(&self) -> String {
+        self.input.as_ref().map(|path| path.display().to_string()).unwrap_or_default()
+    }
+
+    /// A proposal for an output: `id-suffix.ending` in the output folder.
+    fn output_text(&self, suffix: &str, ending: &str) -> String {
+        let stem = match self.id.as_str() {
+            "" => self.input.as_ref().and_then(|path| path.file_name()).map(|name| name.to_string_lossy().into_owned()),
+            id => Some(id.to_owned()),
+        };
+        let stem = stem.unwrap_or_else(|| "dataset".into());
+        let stem = stem.split('.').next().filter(|stem| !stem.is_empty()).unwrap_or("dataset").to_owned();
+        let stem = crate::model::portable_name(&stem);
+        self.folder.join(format!("{stem}{suffix}{ending}")).display().to_string()
+    }
+}
+
+/// A line of a preview or report.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Line {
+    kind: LineKind,
+    text: String,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum LineKind {
+    Fact,
+    Good,
+    Warning,
+    Error,
+    /// A row of a table, in mono.
+    Row,
+}
+
+impl Line {
+    fn fact(text: impl Into<String>) -> Self {
+        Self { kind: LineKind::Fact, text: text.into() }
+    }
+
+    fn good(text: impl Into<String>) -> Self {
+        Self { kind: LineKind::Good, text: text.into() }
+    }
+
+    fn warning(text: impl Into<String>) -> Self {
+        Self { kind: LineKind::Warning, text: text.into() }
+    }
+
+    fn error(text: impl Into<String>) -> Self {
+        Self { kind: LineKind::Error, text: text.into() }
+    }
+
+    fn row(text: impl Into<String>) -> Self {
+        Self { kind: LineKind::Row, text: text.into() }
+    }
+}
+
+/// A preview: what would happen, and the command that does it.
+#[derive(Debug)]
+pub struct Plan {
+    lines: Vec<Line>,
+    /// Why the command can't run.
+    obstacle: Option<String>,
+    command: Command,
+}
+
+impl Plan {
+    fn new(command: Command) -> Self {
+        Self { lines: Vec::new(), obstacle: None, command }
+    }
+
+    fn line(mut self, line: Line) -> Self {
+        self.lines.push(line);
+        self
+    }
+
+    /// Adds what a dataset consists of.
+    fn outline(self, outline: &DatasetOutline) -> Self {
+        let rows: Vec<String> =
+            outline.rows.iter().enumerate().map(|(level, rows)| format!("L{level} {}", paint::grouped(*rows as u64))).collect();
+        let size = outline.size_bytes.map(|bytes| format!(", {}", paint::bytes(bytes))).unwrap_or_default();
+        let (format, generation) = (outline.format.badge(), outline.format.generation());
+        let text =
+            tr!("Reads: {format}, generation {generation}, samples {rows}{size}", format, generation, rows = rows.join(" "), size);
+        let mut plan = self.line(Line::fact(text));
+        if let Some(lacking) = &outline.lacking {
+            let (opened, count) = (lacking.opened, lacking.count);
+            plan = plan.line(Line::warning(tr!("{opened} of {count} parts of this dataset are open.", opened, count)));
+        }
+        plan
+    }
+
+    /// Looks at the destination: an existing one is an obstacle unless it is replaced.
+    fn destination(mut self, target: &Path, replace: bool) -> Self {
+        let shown = crate::gui::dropped_paths::display_path(target);
+        let free = free_bytes(target).map(|bytes| tr!(", {free} free on its disk", free = paint::bytes(bytes))).unwrap_or_default();
+        let exists = target.symlink_metadata().is_ok();
+        self.lines.push(match (exists, replace) {
+            (false, _) => Line::fact(tr!("Writes: {path}{free}", path = shown, free)),
+            (true, true) => Line::warning(tr!("Replaces: {path}{free}", path = shown, free)),
+            (true, false) => Line::error(tr!("{path} exists already. Choose another name, or replace it.", path = shown)),
+        });
+        if exists && !replace {
+            self.obstacle.get_or_insert_with(|| tr!("The destination exists already").into());
+        }
+        self
+    }
+
+    fn obstacle(mut self, why: impl Into<String>) -> Self {
+        self.obstacle.get_or_insert_with(|| why.into());
+        self
+    }
+}
+
+/// The work of a preview.
+type Work = Box<dyn FnOnce(&JobContext) -> Result<Plan> + Send>;
+
+/// What a tool asks for, and what it does.
+trait ToolForm: std::fmt::Debug {
+    /// Icon, title, button.
+    fn words(&self) -> Words;
+    /// Draws inputs and options.
+    fn options_ui(&mut self, ui: &mut Ui, fields: &mut Fields<'_>, cx: &mut PanelContext<'_>);
+    /// The work of the preview, or what has to be given first.
+    ///
+    /// # Errors
+    /// A sentence for the user.
+    fn work(&self, cx: &PanelContext<'_>) -> std::result::Result<Work, String>;
+    /// Equal for equal inputs and options.
+    fn key(&self, _cx: &PanelContext<'_>) -> String {
+        format!("{self:?}")
+    }
+    /// A command in place of the tool's, with the text of its button.
+    fn instead(&self) -> Option<(&'static str, Command)> {
+        None
+    }
+    /// True for a command that ends the dialog when it starts.
+    fn closes(&self) -> bool {
+        false
+    }
+    /// What is to be done in the window when the tool's job has ended well.
+    fn afterwards(&self, _studio: &Studio) -> Vec<Request> {
+        Vec::new()
+    }
+}
+
+/// Texts of a tool.
+struct Words {
+    icon: &'static str,
+    title: &'static str,
+    /// One sentence about what it does, and what stays.
+    about: &'static str,
+    /// Text of the button that runs it.
+    verb: &'static str,
+}
+
+/// State of the tool's job.
+#[derive(Debug, Default)]
+enum Run {
+    #[default]
+    Idle,
+    /// Asked for; the job's id once it has started.
+    Running(Option<JobId>),
+    Failed(String),
+    Done(Report),
+}
+
+/// The dialog.
+pub struct ToolDialog {
+    form: Box<dyn ToolForm>,
+    plan: AsyncValue<String, Plan>,
+    run: Run,
+    /// The field whose paths are chosen in the desktop's dialog.
+    asked: Option<String>,
+    /// Paths chosen for that field.
+    picked: Option<(String, Vec<PathBuf>)>,
+}
+
+impl ToolDialog {
+    /// The dialog of a tool.
+    pub fn new(tool: Tool, start: &Start) -> Self {
+        let form: Box<dyn ToolForm> = match tool {
+            Tool::Optimise => Box::new(optimise::Optimise::new(start)),
+            Tool::Histograms => Box::new(histograms::Histograms::new(start)),
+            Tool::Percentiles => Box::new(percentiles::PercentilesForm::new(start)),
+            Tool::Repair => Box::new(repair::Repair::new(start)),
+            Tool::Convert => Box::new(convert::Convert::new(start)),
+            Tool::Index => Box::new(index::Index::new(start)),
+            Tool::Older => Box::new(older::Older::new(start)),
+            Tool::Footer => Box::new(footer::Footer::new(start)),
+            Tool::Several => Box::new(several::Several::new(start)),
+            Tool::PadTo => Box::new(pad::PadTo::default()),
+        };
+        Self::of(form)
+    }
+
+    /// Opens these datasets as one; `otherwise` is offered instead.
+    pub fn several(paths: &[PathBuf], otherwise: Option<Command>) -> Self {
+        Self::of(Box::new(several::Several::of(paths, otherwise)))
+    }
+
+    fn of(form: Box<dyn ToolForm>) -> Self {
+        Self { form, plan: AsyncValue::default(), run: Run::Idle, asked: None, picked: None }
+    }
+
+    /// True for a command that a tool runs and shows.
+    pub fn runs(command: &Command) -> bool {
+        use Command::{
+            Compile, Consolidate, Convert, EditDataset, EditTortilla, Histograms, Optimise, Percentiles, Repair, WriteTortilla,
+        };
+        matches!(
+            command,
+            Convert { .. }
+                | Repair { .. }
+                | Compile { .. }
+                | EditTortilla { .. }
+                | EditDataset { .. }
+                | Consolidate { .. }
+                | Optimise { .. }
+                | Histograms { .. }
+                | Percentiles { .. }
+                | WriteTortilla { .. }
+        )
+    }
+
+    /// True while the tool's job runs.
+    pub fn is_running(&self) -> bool {
+        matches!(self.run, Run::Running(_))
+    }
+
+    /// Records the tool's job.
+    pub fn started(&mut self, job: JobId) {
+        if let Run::Running(id @ None) = &mut self.run {
+            *id = Some(job);
+        }
+    }
+
+    fn is_own(&self, job: JobId) -> bool {
+        // A job that failed to start has no id.
+        matches!(self.run, Run::Running(own) if own.unwrap_or(JobId(u64::MAX)) == job)
+    }
+
+    /// Records that the job failed. True when it is the tool's job.
+    pub fn failed(&mut self, job: JobId, error: &Error) -> bool {
+        let own = self.is_own(job);
+        if own {
+            self.run = Run::Failed(error.report());
+        }
+        own
+    }
+
+    /// Records that the job was cancelled.
+    pub fn cancelled(&mut self, job: JobId) {
+        if self.is_own(job) {
+            self.run = Run::Failed(tr!("Stopped; nothing was written.").into());
+        }
+    }
+
+    /// Shows the report of the tool's job; returns what is to be done afterwards. `None` for other jobs.
+    pub fn ended(&mut self, job: Option<JobId>, event: &Event, studio: &Studio) -> Option<Vec<Request>> {
+        let own = matches!((&self.run, job), (Run::Running(Some(own)), Some(job)) if *own == job);
+        let report = report_of(event).filter(|_| own)?;
+        self.run = Run::Done(report);
+        Some(self.form.afterwards(studio))
+    }
+
+    /// Takes the paths that were chosen in the desktop's dialog.
+    pub fn picked(&mut self, paths: Vec<PathBuf>) {
+        self.picked = self.asked.take().map(|field| (field, paths));
+    }
+
+    /// Draws the dialog.
+    pub fn ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>) -> Next {
+        let t = theme::tokens(ui);
+        let screen = ui.ctx().content_rect();
+        ui.set_width((screen.width() - 64.0).min(WIDTH));
+        ui.spacing_mut().item_spacing.y = 0.0;
+        let words = self.form.words();
+        let close = head_ui(ui, words.icon, words.title, "");
+        if let Run::Done(report) = &self.run {
+            return report.ui(ui, close);
+        }
+        let mut wanted = None;
+        let height = (screen.height() - 190.0).max(160.0);
+        ScrollArea::vertical().id_salt("tool").max_height(height).show(ui, |ui| {
+            Frame::NONE.inner_margin(Margin::same(16)).show(ui, |ui| {
+                ui.spacing_mut().item_spacing = vec2(8.0, 8.0);
+                ui.add(egui::Label::new(RichText::new(words.about).font(font::regular(12.0)).color(t.tx2)).wrap());
+                ui.add_enabled_ui(!self.is_running(), |ui| {
+                    let mut fields = Fields { picked: &mut self.picked, wanted: &mut wanted };
+                    self.form.options_ui(ui, &mut fields, cx);
+                });
+                self.plan_ui(ui, cx);
+            });
+        });
+        if let Some((field, request)) = wanted {
+            self.asked = Some(field);
+            return Next::Also(Request::ChooseFiles(request));
+        }
+        self.bottom_ui(ui, cx, &words, close)
+    }
+
+    /// Starts the preview where inputs or options have changed, and draws it.
+    fn plan_ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>) {
+        let t = theme::tokens(ui);
+        ui.label(RichText::new(tr!("Preview")).font(font::semibold(12.0)).color(t.tx2));
+        if let Run::Failed(why) = &self.run {
+            widgets::note_ui(ui, &Note::Error(why.clone()));
+        }
+        let work = match self.form.work(cx) {
+            Ok(work) => work,
+            Err(lacking) => {
+                self.plan = AsyncValue::default();
+                return line_ui(ui, &Line::fact(lacking));
+            }
+        };
+        if self.is_running() {
+            return;
+        }
+        let key = self.form.key(cx);
+        let typing =
+            ui.memory(|memory| memory.focused()).is_some_and(|id| egui::text_edit::TextEditState::load(ui.ctx(), id).is_some());
+        let waits = typing && self.plan.key().is_some_and(|shown| *shown != key);
+        self.plan.update(cx.jobs, key.clone(), tr!("Preview"), move |ctx| {
+            if waits {
+                std::thread::sleep(TYPING);
+                ctx.check()?;
+            }
+            work(ctx)
+        });
+        match self.plan.get(&key) {
+            Some(Ok(plan)) => plan.lines.iter().for_each(|line| line_ui(ui, line)),
+            Some(Err(error)) => widgets::note_ui(ui, &Note::Error(error.report())),
+            None => {
+                ui.horizontal(|ui| {
+                    widgets::spinner(ui, 14.0);
+                    ui.label(RichText::new(tr!("Reading the input")).font(font::regular(12.0)).color(t.tx3));
+                });
+            }
+        }
+    }
+
+    fn bottom_ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>, words: &Words, close: bool) -> Next {
+        if let Run::Running(job) = self.run {
+            return running_ui(ui, cx, job);
+        }
+        let key = self.form.key(cx);
+        let lacking = self.form.work(cx).err();
+        let ready = self.plan.get(&key);
+        let blocked = match (&lacking, ready) {
+            (Some(lacking), _) => Some(lacking.clone()),
+            (None, None) => Some(tr!("The input is being read").to_owned()),
+            (None, Some(Err(_))) => Some(tr!("The preview names the obstacle").to_owned()),
+            (None, Some(Ok(plan))) => plan.obstacle.clone(),
+        };
+        let instead = self.form.instead();
+        let (act, other, leave) = foot_ui(ui, |ui| {
+            let act = ui.add(Button::primary(words.verb).large().blocked(blocked.as_deref())).clicked();
+            let other = instead.as_ref().is_some_and(|(text, _)| ui.add(Button::secondary(*text).large()).clicked());
+            let leave = ui.add(Button::ghost(tr!("Cancel")).large()).clicked();
+            (act, other, leave)
+        });
+        if let Some((_, command)) = instead.filter(|_| other) {
+            return Next::Do(Request::Run(command));
+        }
+        if act && let Some(Ok(plan)) = ready {
+            let request = Request::Run(plan.command.clone());
+            if self.form.closes() {
+                return Next::Do(request);
+            }
+            self.run = Run::Running(None);
+            return Next::Also(request);
+        }
+        if close || leave { Next::Close } else { Next::Stay }
+    }
+}
+
+/// Draws the progress of the job with the button that stops it.
+fn running_ui(ui: &mut Ui, cx: &PanelContext<'_>, job: Option<JobId>) -> Next {
+    let t = theme::tokens(ui);
+    let view = job.and_then(|job| cx.session.jobs.running().find(|view| view.id == job));
+    let stop = foot_ui(ui, |ui| {
+        let stopping = view.is_some_and(|view| view.progress.cancelling).then_some(tr!("Stopping at the next safe place"));
+        let stop = ui.add(Button::danger(tr!("Stop")).large().first().name(tr!("Stop the tool")).blocked(stopping)).clicked();
+        if let Some(view) = view {
+            ui.label(RichText::new(detail(&view.progress, view.elapsed)).font(font::mono(11.0)).color(t.tx3));
+            match view.progress.fraction() {
+                Some(fraction) => drop(widgets::progress_bar(ui, &view.label, fraction, 120.0, 6.0)),
+                None => drop(widgets::spinner(ui, 16.0)),
+            }
+            ui.add(egui::Label::new(RichText::new(&view.progress.stage.name).font(font::regular(12.0)).color(t.tx2)).truncate());
+        } else {
+            widgets::spinner(ui, 16.0);
+        }
+        stop
+    });
+    match job.filter(|_| stop) {
+        Some(job) => Next::Also(Request::Run(Command::Cancel { job })),
+        None => Next::Stay,
+    }
+}
+
+/// Draws a line of a preview or report.
+fn line_ui(ui: &mut Ui, line: &Line) {
+    let t = theme::tokens(ui);
+    let (icon, color) = match line.kind {
+        LineKind::Fact => (icons::INFO, t.tx3),
+        LineKind::Good => (icons::CHECK_CIRCLE, t.ok),
+        LineKind::Warning => (icons::WARNING, t.warn),
+        LineKind::Error => (icons::WARNING_OCTAGON, t.err),
+        LineKind::Row => ("", t.tx3),
+    };
+    let font = if line.kind == LineKind::Row { font::mono(12.0) } else { font::regular(12.0) };
+    let top = ui.cursor().min;
+    let response = ui
+        .horizontal_top(|ui| {
+            ui.add_space(20.0);
+            ui.add(egui::Label::new(RichText::new(&line.text).font(font).color(t.tx)).wrap().sense(Sense::hover()))
+        })
+        .inner;
+    response.widget_info(|| WidgetInfo::labeled(Role::ListItem, true, &line.text));
+    if !icon.is_empty() {
+        paint::icon(ui.painter(), egui::pos2(top.x + 7.0, top.y + 8.0), icon, 14.0, color);
+    }
+}
+
+/// Path, open options and id of what is open, for a tool.
+pub fn start_of(document: Option<&Document>, folder: PathBuf) -> Start {
+    let Some(document) = document else { return Start { folder, ..Start::default() } };
+    let id = document.collection().id().to_owned();
+    match document.opened() {
+        Some(open) => {
+            Start { input: Some(open.reader.info().path.clone()), open: open.options.clone(), id, folder, ..Start::default() }
+        }
+        None => Start { draft: true, id, folder, ..Start::default() },
+    }
+}

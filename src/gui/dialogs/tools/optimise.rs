@@ -1,0 +1,134 @@
+//! Rasters as TACO Optimized GeoTIFFs: a file, a folder, or those of a dataset.
+
+use egui::Ui;
+
+use super::fields::{self, Fields, need_input, need_output, path_in};
+use super::{Line, Plan, Start, ToolForm, Words, Work};
+use crate::container::OpenOptions;
+use crate::gui::file_dialog::FileRequest;
+use crate::gui::icons;
+use crate::gui::panel_context::PanelContext;
+use crate::gui::widgets::{self, Segment, TextField, paint};
+use crate::ops::{OptimisePreview, OptimiseRequest, optimise_preview};
+use crate::raster::TogOptions;
+use crate::studio::Command;
+use crate::table::ParquetOptions;
+
+/// Input and options.
+#[derive(Debug)]
+pub struct Optimise {
+    input: String,
+    open: OpenOptions,
+    base: String,
+    output: String,
+    block: u32,
+    effort: String,
+    again: bool,
+    stream: bool,
+    damaged: bool,
+    replace: bool,
+}
+
+impl Optimise {
+    /// Of the opened dataset.
+    pub fn new(start: &Start) -> Self {
+        let ending = match &start.input {
+            Some(path) if path.is_dir() => String::new(),
+            Some(path) => path.extension().map(|ending| format!(".{}", ending.to_string_lossy())).unwrap_or_default(),
+            None => String::new(),
+        };
+        let TogOptions { block_size, level, .. } = TogOptions::default();
+        Self {
+            input: start.input_text(),
+            base: start.open.base_path.as_ref().map(|path| path.display().to_string()).unwrap_or_default(),
+            open: start.open.clone(),
+            output: start.output_text("-optimised", &ending),
+            block: block_size,
+            effort: level.to_string(),
+            again: false,
+            stream: false,
+            damaged: false,
+            replace: false,
+        }
+    }
+
+    fn is_first_generation(&self) -> bool {
+        let name = self.output.trim().to_ascii_lowercase();
+        name.ends_with(".tortilla") || name.ends_with(".taco")
+    }
+}
+
+impl ToolForm for Optimise {
+    fn words(&self) -> Words {
+        Words {
+            icon: icons::GAUGE,
+            title: tr!("Optimise rasters"),
+            about: tr!(
+                "Writes rasters as TACO Optimized GeoTIFFs, which are read with few requests. Values never change, the input stays, and what is no raster is copied as it is."
+            ),
+            verb: tr!("Optimise"),
+        }
+    }
+
+    fn options_ui(&mut self, ui: &mut Ui, fields: &mut Fields<'_>, _cx: &mut PanelContext<'_>) {
+        fields.dataset(ui, tr!("Rasters"), &mut self.input, tr!("a raster, a folder of rasters, or a dataset of any generation"));
+        fields.path(ui, tr!("Output"), &mut self.output, tr!("a file or folder of the same kind"), FileRequest::ToolOutput);
+        fields::labelled(ui, tr!("Tiles"), |ui| {
+            let sizes = [128u32, 256, 512, 1024].map(|size| (size, size.to_string()));
+            let sizes: Vec<Segment<'_, u32>> = sizes.iter().map(|(size, text)| Segment::new(*size, text)).collect();
+            widgets::segmented(ui, "optimise-block", &mut self.block, &sizes);
+            TextField::new(tr!("Effort of zstd"), &mut self.effort).hide_label().mono().width(60.0).show(ui);
+            ui.label(tr!("effort of zstd, 1 to 22"));
+        });
+        widgets::checkbox(ui, &mut self.again, tr!("Write rasters anew that are TOGs already"));
+        if self.is_first_generation() {
+            widgets::checkbox(ui, &mut self.stream, tr!("Streamable: one chain of tables for all levels"));
+        }
+        fields::base_path(ui, fields, &self.input, &mut self.base);
+        fields::keep_damaged(ui, &mut self.damaged);
+        fields::replace(ui, &mut self.replace);
+    }
+
+    fn work(&self, _cx: &PanelContext<'_>) -> Result<Work, String> {
+        let effort = self.effort.trim().parse::<u8>().ok().filter(|effort| (1..=22).contains(effort));
+        let request = OptimiseRequest {
+            input: need_input(&self.input)?,
+            output: need_output(&self.output)?,
+            open: OpenOptions { base_path: path_in(&self.base), ..self.open.clone() },
+            tog: TogOptions {
+                block_size: self.block,
+                level: effort.ok_or_else(|| tr!("The effort of zstd is a whole number from 1 to 22").to_owned())?,
+                parallel: false,
+            },
+            format: None,
+            parquet: ParquetOptions::default(),
+            stream: self.stream && self.is_first_generation(),
+            again: self.again,
+            overwrite: self.replace,
+            on_damage: fields::damage(self.damaged),
+        };
+        Ok(Box::new(move |ctx| {
+            let OptimisePreview { files, looked_at, to_write, already, copied, is_dataset } = optimise_preview(&request, ctx)?;
+            let (target, replace) = (request.output.clone(), request.overwrite);
+            let n = paint::grouped(files);
+            let what = match is_dataset {
+                true => tr_n!(files, "Reads: a dataset with {n} file", "Reads: a dataset with {n} files", n),
+                false => tr_n!(files, "Reads: {n} file", "Reads: {n} files", n),
+            };
+            let of = tr!(
+                "Of the first {looked_at}: {to_write} are written, {already} are TOGs already, {copied} are copied",
+                looked_at,
+                to_write,
+                already,
+                copied
+            );
+            let plan = Plan::new(Command::Optimise { request: Box::new(request) }).line(Line::fact(what)).line(Line::fact(of));
+            let plan = if to_write == 0 && looked_at == files {
+                plan.line(Line::warning(tr!("Nothing is left to optimise; the output is a copy")))
+            } else {
+                plan
+            };
+            Ok(plan.destination(&target, replace))
+        }))
+    }
+}

@@ -1,0 +1,94 @@
+//! Percentiles from a tortilla of histograms.
+
+use egui::Ui;
+
+use super::fields::{Fields, need_input};
+use super::{Line, Plan, Start, ToolForm, Words, Work};
+use crate::container::OpenOptions;
+use crate::gui::file_dialog::FileRequest;
+use crate::gui::icons;
+use crate::gui::panel_context::PanelContext;
+use crate::gui::widgets::{self, TextField};
+use crate::ops::{PercentileRequest, RowChoice, dataset_outline};
+use crate::studio::Command;
+
+/// The column that a tortilla of histograms has.
+const SCALE_COLUMN: &str = "histogram:minimum";
+
+/// Input and options.
+#[derive(Debug)]
+pub struct PercentilesForm {
+    input: String,
+    /// The opened dataset; its filter can choose the samples.
+    opened: String,
+    percents: String,
+    ids: String,
+    filtered: bool,
+    each: bool,
+}
+
+impl PercentilesForm {
+    /// Of the opened dataset, if it holds histograms.
+    pub fn new(start: &Start) -> Self {
+        let opened = start.input_text();
+        let ids = start.sample.clone().unwrap_or_default();
+        Self { input: opened.clone(), opened, percents: "2.5, 98.5".into(), ids, filtered: false, each: false }
+    }
+
+    fn percents(&self) -> Result<Vec<f64>, String> {
+        let words: Vec<&str> = self.percents.split([',', ';', ' ']).map(str::trim).filter(|word| !word.is_empty()).collect();
+        let numbers: Option<Vec<f64>> = words.iter().map(|word| word.parse().ok().filter(|n| (0.0..=100.0).contains(n))).collect();
+        numbers.filter(|numbers| !numbers.is_empty()).ok_or_else(|| tr!("Write percentages from 0 to 100, like 2.5, 98.5").into())
+    }
+}
+
+impl ToolForm for PercentilesForm {
+    fn words(&self) -> Words {
+        Words {
+            icon: icons::CHART_BAR,
+            title: tr!("Percentiles"),
+            about: tr!(
+                "Computes percentiles of all samples or of a selection from a .tortilla of histograms, each exact to one bin. No raster is read."
+            ),
+            verb: tr!("Compute"),
+        }
+    }
+
+    fn options_ui(&mut self, ui: &mut Ui, fields: &mut Fields<'_>, cx: &mut PanelContext<'_>) {
+        fields.path(ui, tr!("Histogram file"), &mut self.input, tr!("a .tortilla that Histograms wrote"), FileRequest::ToolFile);
+        TextField::new(tr!("Percentages"), &mut self.percents).mono().show(ui);
+        TextField::new(tr!("Only these samples"), &mut self.ids)
+            .mono()
+            .hint(tr!("ids of level 0, separated by commas; empty for all"))
+            .show(ui);
+        if !cx.studio.filters().is_empty() && self.input == self.opened {
+            widgets::checkbox(ui, &mut self.filtered, tr!("Only the rows of the filter"));
+        }
+        widgets::checkbox(ui, &mut self.each, tr!("Each sample of level 0 by itself"));
+    }
+
+    fn work(&self, cx: &PanelContext<'_>) -> Result<Work, String> {
+        let ids: Vec<String> = self.ids.split(',').map(str::trim).filter(|id| !id.is_empty()).map(str::to_owned).collect();
+        let filters = if self.filtered && self.input == self.opened { cx.studio.filters().to_vec() } else { Vec::new() };
+        let rows = RowChoice { filters, ids: (!ids.is_empty()).then_some(ids), ..RowChoice::default() };
+        let (input, percents) = (need_input(&self.input)?, self.percents()?);
+        let request = PercentileRequest { input, percents, rows, each: self.each, histogram: false };
+        Ok(Box::new(move |ctx| {
+            let outline = dataset_outline(&request.input, &OpenOptions::default(), ctx)?;
+            let has = outline.columns.iter().flatten().any(|field| field.name == SCALE_COLUMN);
+            let plan = Plan::new(Command::Percentiles { request: Box::new(request) }).outline(&outline);
+            Ok(match has {
+                true => plan,
+                false => {
+                    let why = tr!("This dataset holds no histograms. Histograms… in the menu Tools writes a .tortilla of them.");
+                    plan.line(Line::error(why)).obstacle(tr!("The input holds no histograms"))
+                }
+            })
+        }))
+    }
+
+    fn key(&self, cx: &PanelContext<'_>) -> String {
+        let filters = if self.filtered { format!("{:?}", cx.studio.filters()) } else { String::new() };
+        format!("{self:?}{filters}")
+    }
+}

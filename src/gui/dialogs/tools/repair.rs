@@ -1,0 +1,114 @@
+//! A copy of a dataset without the faults that need no judgement.
+
+use std::collections::BTreeMap;
+
+use egui::Ui;
+
+use super::fields::{self, Fields, need_input, need_output, path_in};
+use super::{Line, Plan, Start, ToolForm, Words, Work};
+use crate::container::{self, BuildOptions, Format, OnDamage, OpenOptions};
+use crate::gui::file_dialog::FileRequest;
+use crate::gui::icons;
+use crate::gui::panel_context::PanelContext;
+use crate::gui::widgets::{self, Segment, paint};
+use crate::model::Severity;
+use crate::ops::{is_other_generation, outline_of};
+use crate::studio::Command;
+use crate::table::ParquetOptions;
+use crate::validate;
+
+/// Input and options.
+#[derive(Debug)]
+pub struct Repair {
+    input: String,
+    open: OpenOptions,
+    base: String,
+    output: String,
+    format: Format,
+    replace: bool,
+}
+
+impl Repair {
+    /// Of the opened dataset.
+    pub fn new(start: &Start) -> Self {
+        Self {
+            input: start.input_text(),
+            base: start.open.base_path.as_ref().map(|path| path.display().to_string()).unwrap_or_default(),
+            open: start.open.clone(),
+            output: start.output_text("-repaired", ".tacozip"),
+            format: Format::Zip,
+            replace: false,
+        }
+    }
+}
+
+/// Draws the choice of the container, and gives the output's name its ending.
+pub fn format_ui(ui: &mut Ui, format: &mut Format, output: &mut String) {
+    let before = *format;
+    fields::labelled(ui, tr!("Write as"), |ui| {
+        widgets::segmented(ui, "tool-format", format, &[Segment::new(Format::Zip, "ZIP"), Segment::new(Format::Folder, "FOLDER")]);
+    });
+    if before != *format {
+        let bare = output.trim_end_matches('/').trim_end_matches(".tacozip").to_owned();
+        *output = if *format == Format::Zip { format!("{bare}.tacozip") } else { bare };
+    }
+}
+
+impl ToolForm for Repair {
+    fn words(&self) -> Words {
+        Words {
+            icon: icons::FIRST_AID_KIT,
+            title: tr!("Repair a copy"),
+            about: tr!(
+                "Writes a copy without the faults that need no judgement: levels, offsets, __meta__, schema fields, extent, statistics. The bytes of every sample stay; the input is not changed."
+            ),
+            verb: tr!("Repair"),
+        }
+    }
+
+    fn options_ui(&mut self, ui: &mut Ui, fields: &mut Fields<'_>, _cx: &mut PanelContext<'_>) {
+        fields.dataset(ui, tr!("Dataset"), &mut self.input, tr!("a dataset of 2.0"));
+        format_ui(ui, &mut self.format, &mut self.output);
+        fields.path(ui, tr!("Copy"), &mut self.output, "", FileRequest::ToolOutput);
+        fields::base_path(ui, fields, &self.input, &mut self.base);
+        fields::replace(ui, &mut self.replace);
+    }
+
+    fn work(&self, _cx: &PanelContext<'_>) -> Result<Work, String> {
+        let open = OpenOptions { base_path: path_in(&self.base), ..self.open.clone() };
+        let (input, target) = (need_input(&self.input)?, need_output(&self.output)?);
+        let options = BuildOptions {
+            target,
+            format: self.format,
+            parquet: ParquetOptions::default(),
+            overwrite: self.replace,
+            parts: None,
+            on_damage: OnDamage::Stop,
+        };
+        Ok(Box::new(move |ctx| {
+            let reader = container::open_with(&input, &open, ctx)?;
+            let outline = outline_of(reader.as_ref());
+            let other = is_other_generation(reader.as_ref());
+            let report = validate::container(reader.as_ref(), false, ctx)?;
+            let mut rules: BTreeMap<&str, (Severity, usize, &'static str)> = BTreeMap::new();
+            for finding in &report.findings {
+                rules.entry(finding.rule.code()).or_insert((finding.severity, 0, finding.rule.what())).1 += 1;
+            }
+            let (target, replace) = (options.target.clone(), options.overwrite);
+            let mut plan = Plan::new(Command::Repair { input, open: Box::new(open), options }).outline(&outline);
+            for (code, (severity, count, what)) in rules {
+                let text = format!("{code} × {}: {}", paint::grouped(count as u64), crate::text::of(what));
+                plan = plan.line(if severity == Severity::Error { Line::error(text) } else { Line::warning(text) });
+            }
+            plan = plan.line(match report.findings.is_empty() {
+                true => Line::good(tr!("The quick check finds no fault. Repair reads every byte and may find more.")),
+                false => Line::fact(tr!("The report says which of these were repaired and which are left to you.")),
+            });
+            if other {
+                let why = tr!("Only datasets of 2.0 can be repaired. Move to 2.0… makes one.");
+                plan = plan.line(Line::error(why)).obstacle(tr!("The dataset is of another generation"));
+            }
+            Ok(plan.destination(&target, replace))
+        }))
+    }
+}

@@ -1,0 +1,215 @@
+//! The report of a tool: what was done, what was left, and the way to what was written.
+
+use std::path::PathBuf;
+
+use egui::{Frame, Margin, RichText, ScrollArea, Ui, vec2};
+use serde_json::json;
+
+use super::{Line, line_ui};
+use crate::container::Built;
+use crate::gui::dialogs::frame::{Next, foot_ui};
+use crate::gui::dropped_paths::display_path;
+use crate::gui::icons;
+use crate::gui::panel_context::Request;
+use crate::gui::theme::{self, font};
+use crate::gui::widgets::{self, Button, Tone, paint};
+use crate::model::Finding;
+use crate::ops::{Optimised, Percentiles, Repaired};
+use crate::studio::{Command, Event};
+
+/// Most lines that are shown; the copied report has all.
+const SHOWN: usize = 300;
+
+/// What a tool did.
+#[derive(Debug)]
+pub struct Report {
+    /// Everything went well.
+    sound: bool,
+    title: String,
+    lines: Vec<Line>,
+    /// What can be opened.
+    open: Option<PathBuf>,
+    /// The report as text for other programs.
+    text: String,
+}
+
+impl Report {
+    /// Draws the report.
+    pub fn ui(&self, ui: &mut Ui, close: bool) -> Next {
+        let t = theme::tokens(ui);
+        let height = (ui.ctx().content_rect().height() - 220.0).clamp(120.0, 480.0);
+        Frame::NONE.inner_margin(Margin::same(16)).show(ui, |ui| {
+            ui.spacing_mut().item_spacing = vec2(8.0, 8.0);
+            ui.horizontal(|ui| {
+                let (tone, icon, word) = match self.sound {
+                    true => (Tone::Ok, icons::CHECK, tr!("Done")),
+                    false => (Tone::Warning, icons::WARNING, tr!("Done, with remarks")),
+                };
+                widgets::badge(ui, tone, Some(icon), word);
+                ui.add(egui::Label::new(RichText::new(&self.title).font(font::mono(12.0)).color(t.tx)).truncate());
+            });
+            ScrollArea::vertical().id_salt("report").max_height(height).show(ui, |ui| {
+                ui.set_min_width(ui.available_width());
+                ui.spacing_mut().item_spacing.y = 4.0;
+                self.lines.iter().take(SHOWN).for_each(|line| line_ui(ui, line));
+                let more = self.lines.len().saturating_sub(SHOWN);
+                if more > 0 {
+                    line_ui(
+                        ui,
+                        &Line::fact(tr_n!(more, "and {n} more line", "and {n} more lines", n = paint::grouped(more as u64))),
+                    );
+                }
+            });
+        });
+        let (open, leave, copy) = foot_ui(ui, |ui| {
+            let open = self.open.is_some() && ui.add(Button::primary(tr!("Open dataset")).large()).clicked();
+            let mut leave = Button::ghost(tr!("Close")).large().name(tr!("Close the report"));
+            if self.open.is_none() {
+                leave = leave.first();
+            }
+            let leave = ui.add(leave).clicked();
+            (open, leave, ui.add(Button::ghost(tr!("Copy report")).large().icon(icons::COPY)).clicked())
+        });
+        match (&self.open, open, copy) {
+            (Some(path), true, _) => Next::Do(Request::Run(Command::Open { path: path.clone() })),
+            (_, _, true) => Next::Also(Request::Copy(self.text.clone())),
+            _ if leave || close => Next::Close,
+            _ => Next::Stay,
+        }
+    }
+}
+
+/// The report of an event that ends a tool's job; `None` for others.
+pub fn report_of(event: &Event) -> Option<Report> {
+    Some(match event {
+        Event::Written(built) => written(built),
+        Event::Repaired(repaired) => repairs(repaired),
+        Event::Optimised(optimised) => optimisation(optimised),
+        Event::DatasetEdited(edited) => {
+            let n = paint::grouped(edited.replaced as u64);
+            let files = tr_n!(edited.replaced, "{n} file was replaced", "{n} files were replaced", n);
+            let size = edited.written.map(|bytes| format!(", {}", paint::bytes(bytes))).unwrap_or_default();
+            Report {
+                sound: true,
+                title: display_path(&edited.path),
+                lines: vec![Line::good(format!("{files}{size}"))],
+                open: Some(edited.path.clone()),
+                text: serde_json::to_string_pretty(edited).unwrap_or_default(),
+            }
+        }
+        Event::Percentiles(found) => percentiles(found),
+        Event::Saved(path) => Report {
+            sound: true,
+            title: display_path(path),
+            lines: vec![Line::good(tr!("Footer and collection were written. Every sample stayed byte for byte."))],
+            open: Some(path.clone()),
+            text: path.display().to_string(),
+        },
+        _ => return None,
+    })
+}
+
+fn written(built: &Built) -> Report {
+    let samples = tr_n!(built.samples, "{n} sample", "{n} samples", n = paint::grouped(built.samples));
+    let files = tr_n!(built.files, "{n} file", "{n} files", n = paint::grouped(built.files));
+    let mut lines = vec![Line::good(format!("{samples}, {files}, {}", paint::bytes(built.bytes)))];
+    lines.extend(built.parts.iter().chain(&built.indexes).map(|path| Line::row(display_path(path))));
+    lines.extend(built.damaged.iter().map(|path| Line::warning(tr!("Damaged before, copied as it is: {path}", path))));
+    Report {
+        sound: built.damaged.is_empty(),
+        title: display_path(&built.path),
+        lines,
+        open: Some(built.path.clone()),
+        text: serde_json::to_string_pretty(built).unwrap_or_default(),
+    }
+}
+
+fn repairs(repaired: &Repaired) -> Report {
+    let line = |finding: &Finding| format!("{} {}: {}", finding.rule.code(), finding.at, finding.message);
+    let (mended, left) = (repaired.mended.len(), repaired.left.len());
+    let mut lines = vec![Line::good(tr!("{mended} repaired, {left} left", mended, left))];
+    lines.extend(repaired.left.iter().map(|finding| Line::warning(tr!("Left: {finding}", finding = line(finding)))));
+    lines.extend(repaired.mended.iter().map(|finding| Line::good(tr!("Repaired: {finding}", finding = line(finding)))));
+    lines.extend(repaired.built.damaged.iter().map(|path| Line::warning(tr!("No checksum is stated for {path}", path))));
+    let list = |findings: &[Finding]| findings.iter().map(Finding::json).collect::<Vec<_>>();
+    let text = json!({
+        "path": repaired.built.path.display().to_string(),
+        "valid": repaired.is_valid(),
+        "repaired": list(&repaired.mended),
+        "left": list(&repaired.left),
+    });
+    Report {
+        sound: repaired.is_valid() && repaired.built.damaged.is_empty(),
+        title: display_path(&repaired.built.path),
+        lines,
+        open: Some(repaired.built.path.clone()),
+        text: serde_json::to_string_pretty(&text).unwrap_or_default(),
+    }
+}
+
+fn optimisation(done: &Optimised) -> Report {
+    let (before, after) = done.bytes;
+    let n = paint::grouped(done.written);
+    let (before, after) = (paint::bytes(before), paint::bytes(after));
+    let mut lines = vec![Line::good(tr_n!(
+        done.written,
+        "{n} raster optimised: {before}, now {after}",
+        "{n} rasters optimised: {before}, now {after}",
+        n,
+        before,
+        after
+    ))];
+    let n = paint::grouped(done.already);
+    lines.push(Line::fact(tr_n!(done.already, "{n} raster was a TOG already", "{n} rasters were TOGs already", n)));
+    if done.others > 0 {
+        let n = paint::grouped(done.others);
+        lines.push(Line::fact(tr_n!(
+            done.others,
+            "{n} file is no raster and was copied",
+            "{n} files are no rasters and were copied",
+            n
+        )));
+    }
+    for kept in &done.kept {
+        let (path, reason) = (&kept.path, &kept.reason);
+        lines.push(match kept.failed {
+            true => Line::error(tr!("{path} could not be written and was copied: {reason}", path, reason)),
+            false => Line::fact(tr!("{path} was copied: {reason}", path, reason)),
+        });
+    }
+    lines.extend(done.damaged.iter().map(|path| Line::warning(tr!("Damaged before, copied as it is: {path}", path))));
+    Report {
+        sound: done.failures() == 0 && done.damaged.is_empty(),
+        title: display_path(&done.path),
+        lines,
+        open: Some(done.path.clone()),
+        text: serde_json::to_string_pretty(done).unwrap_or_default(),
+    }
+}
+
+fn percentiles(found: &Percentiles) -> Report {
+    let heads: Vec<String> = found.percents.iter().map(|percent| format!("p{percent}")).collect();
+    let mut lines = Vec::new();
+    let mut csv = format!("sample,position,band,values,bin,{}\n", heads.join(","));
+    for position in &found.positions {
+        let sample = position.sample.as_deref().unwrap_or(tr!("all samples"));
+        let place = if position.position.is_empty() { String::new() } else { format!(" / {}", position.position) };
+        let n = paint::grouped(position.rasters);
+        let rasters = tr_n!(position.rasters, "{n} raster", "{n} rasters", n);
+        lines.push(Line::fact(format!("{sample}{place}, {rasters}")));
+        for band in &position.bands {
+            let values: Vec<String> = found.percents.iter().zip(&band.values).map(|(p, value)| format!("p{p} {value}")).collect();
+            let number = band.band;
+            let values = match values.as_slice() {
+                [] => tr!("no values").to_owned(),
+                values => values.join("   "),
+            };
+            lines.push(Line::row(tr!("band {number}:  {values}   (± {bin})", number, values, bin = band.bin)));
+            let cells: Vec<String> = band.values.iter().map(f64::to_string).collect();
+            let id = position.sample.as_deref().unwrap_or("all");
+            csv.push_str(&format!("{id},{},{},{},{},{}\n", position.position, band.band, band.count, band.bin, cells.join(",")));
+        }
+    }
+    let title = tr_n!(found.positions.len(), "{n} position", "{n} positions", n = found.positions.len());
+    Report { sound: true, title, lines, open: None, text: csv }
+}

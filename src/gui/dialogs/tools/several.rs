@@ -1,0 +1,107 @@
+//! Several datasets opened as one, and the folder of an index's parts.
+
+use std::path::PathBuf;
+
+use egui::Ui;
+
+use super::fields::{self, Fields, path_in, paths_in};
+use super::{Line, Plan, Start, ToolForm, Words, Work};
+use crate::container::{JoinMode, OpenOptions};
+use crate::gui::file_dialog::FileRequest;
+use crate::gui::icons;
+use crate::gui::panel_context::PanelContext;
+use crate::gui::widgets::{self, Segment, paint};
+use crate::ops::dataset_outline;
+use crate::studio::Command;
+
+/// Changes of columns that a preview lists.
+const LISTED: usize = 40;
+
+/// Inputs and options.
+#[derive(Debug)]
+pub struct Several {
+    inputs: String,
+    base: String,
+    mode: JoinMode,
+    /// Imports dropped paths into the draft instead.
+    otherwise: Option<Command>,
+}
+
+impl Several {
+    /// Begins with what is open.
+    pub fn new(start: &Start) -> Self {
+        let paths: Vec<PathBuf> = start.input.iter().chain(&start.open.with).cloned().collect();
+        let base = start.open.base_path.as_ref().map(|path| path.display().to_string()).unwrap_or_default();
+        Self { base, mode: start.open.mode, ..Self::of(&paths, None) }
+    }
+
+    /// Of these paths; `otherwise` is offered instead.
+    pub fn of(paths: &[PathBuf], otherwise: Option<Command>) -> Self {
+        let inputs = paths.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join("\n");
+        Self { inputs, base: String::new(), mode: JoinMode::Intersection, otherwise }
+    }
+}
+
+impl ToolForm for Several {
+    fn words(&self) -> Words {
+        Words {
+            icon: icons::STACK,
+            title: tr!("Open datasets as one"),
+            about: tr!(
+                "Rows of several datasets in one table, tree, map and query. Nothing is written; Export subset… then writes them as one dataset."
+            ),
+            verb: tr!("Open as one"),
+        }
+    }
+
+    fn options_ui(&mut self, ui: &mut Ui, fields: &mut Fields<'_>, _cx: &mut PanelContext<'_>) {
+        fields.paths(ui, tr!("Datasets"), &mut self.inputs, tr!("one path or address a line, in the order of their rows"));
+        fields::labelled(ui, tr!("Columns that not all have"), |ui| {
+            let modes = [
+                Segment::new(JoinMode::Intersection, tr!("leave out")),
+                Segment::new(JoinMode::FillMissing, tr!("fill with null")),
+                Segment::new(JoinMode::Strict, tr!("refuse")),
+            ];
+            widgets::segmented(ui, "join-mode", &mut self.mode, &modes);
+        });
+        fields.path(ui, tr!("Folder of the parts"), &mut self.base, tr!("of an index; empty: beside it"), FileRequest::ToolFolder);
+    }
+
+    fn work(&self, _cx: &PanelContext<'_>) -> Result<Work, String> {
+        let mut paths = paths_in(&self.inputs);
+        if paths.is_empty() {
+            return Err(tr!("Choose the datasets").into());
+        }
+        let path = paths.remove(0);
+        let options = OpenOptions { base_path: path_in(&self.base), with: paths, mode: self.mode };
+        Ok(Box::new(move |ctx| {
+            let outline = dataset_outline(&path, &options, ctx)?;
+            let several = !options.with.is_empty();
+            let n = paint::grouped(options.with.len() as u64 + 1);
+            let mut plan = Plan::new(Command::OpenWith { path, options: Box::new(options) }).outline(&outline);
+            if several {
+                plan = plan.line(match outline.changes.len() {
+                    0 => Line::good(tr!("All {n} datasets have the same columns", n)),
+                    changes => Line::warning(tr_n!(
+                        changes,
+                        "{n} column differs between the datasets",
+                        "{n} columns differ between the datasets",
+                        n = paint::grouped(changes as u64)
+                    )),
+                });
+            }
+            for change in outline.changes.iter().take(LISTED) {
+                plan = plan.line(Line::row(change.to_string()));
+            }
+            Ok(plan)
+        }))
+    }
+
+    fn instead(&self) -> Option<(&'static str, Command)> {
+        self.otherwise.clone().map(|command| (tr!("Add as files"), command))
+    }
+
+    fn closes(&self) -> bool {
+        true
+    }
+}

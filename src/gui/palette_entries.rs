@@ -1,0 +1,307 @@
+//! What the palette finds: actions with synonyms, extensions, settings, languages, samples, columns, documentation, and the command
+//! lines of the tools.
+
+use super::App;
+use super::action::Action;
+use super::action_enabled::blocked;
+use super::dialogs::Page;
+use super::dock::Pane;
+use super::document_key::revision;
+use super::icons;
+use super::panel_context::{PanelContext, Request};
+use super::widgets::PaletteEntry;
+use crate::extensions::Scope;
+use crate::gui::outline::matches;
+use crate::studio::RowRef;
+use crate::text::Language;
+
+/// Samples that a search lists.
+const SAMPLES: usize = 60;
+
+/// Entries with what each does.
+type Found = Vec<(PaletteEntry, Request)>;
+
+/// Other words that people search for an action with.
+fn synonyms(action: Action) -> &'static str {
+    match action {
+        Action::OpenFile | Action::OpenFolder | Action::OpenPath => tr!("load, import, read, url, remote, cloud, s3"),
+        Action::OpenRecent => tr!("history, last, reopen"),
+        Action::Write => tr!("build, export, pack, publish, tacozip, zip, folder"),
+        Action::ExportSubset => tr!("extract, filter, part, crop, concat, merge"),
+        Action::Describe => tr!("stac, geoparquet, croissant, datacite, doi, card, catalogue, metadata"),
+        Action::Validate => tr!("validate, verify, test, lint, rules"),
+        Action::ValidateDeep => tr!("verify, deep, checksum, crc, integrity, repair, damaged"),
+        Action::FixSafe | Action::FixProblem => tr!("mend, repair, correct, quick fix"),
+        Action::Optimise => tr!("optimize, tog, cog, tile, compress, geotiff, convert raster"),
+        Action::Histograms => tr!("count, bins, distribution"),
+        Action::Percentiles => tr!("quantile, stretch, p2, p98, normalise"),
+        Action::Repair => tr!("fix, mend, broken, corrupt, recover"),
+        Action::Convert => tr!("zip, folder, unpack, pack, split, parts, shard, join parts, compression"),
+        Action::IndexZips => tr!("tacocat, tacollection, consolidate, catalogue, collection, parts"),
+        Action::Migrate => tr!("migrate, upgrade, convert, update, version, old, 0.2, 0.5, 3.0"),
+        Action::WriteOlder => tr!("compile, downgrade, tortilla, taco, 0.2, 0.5, stream, legacy"),
+        Action::EditFooter => tr!("edit, footer, correct, repair, tortilla2taco, taco2tortilla, collection, columns, fields"),
+        Action::OpenSeveral => tr!("concat, join, merge, combine, several, base path, index, together"),
+        Action::PadTo => tr!("padding, batch, placeholder, fill, multiple"),
+        Action::Relocate => tr!("lost files, missing, moved, repair, relink"),
+        Action::JoinTable => tr!("csv, metadata, columns, merge, excel"),
+        Action::EditCopy => tr!("fork, change, edit, copy"),
+        Action::SaveSample => tr!("extract, download, export file"),
+        Action::Settings => tr!("preferences, options, configuration, theme, language, threads, cache, network"),
+        Action::ToggleTheme => tr!("appearance, colours, night"),
+        Action::Documentation => tr!("help, manual, rules, reference"),
+        Action::Shortcuts => tr!("keys, keyboard, hotkeys"),
+        Action::ShowStatistics => tr!("mean, std, percentiles, leakage, splits, classes"),
+        Action::ShowExtensions => tr!("stac, enrich, compute columns, split, embeddings"),
+        Action::ShowBytes => tr!("layout, offsets, hex, structure of the file"),
+        Action::ShowSource => tr!("network, cache, requests, traffic"),
+        Action::ShowQuery => tr!("sql, select, search"),
+        Action::ShowMap => tr!("footprints, places, extent, bbox"),
+        Action::CancelJobs => tr!("stop, abort, kill"),
+        _ => "",
+    }
+}
+
+/// The synonyms in English, which are found in every language.
+fn english(action: Action) -> String {
+    let before = crate::text::of_thread();
+    crate::text::speak(Some(Language::English));
+    let words = synonyms(action).to_owned();
+    crate::text::speak(before);
+    words
+}
+
+/// The verb of the command line that does the same as an action.
+fn verb(action: Action) -> Option<&'static str> {
+    Some(match action {
+        Action::Validate => "validate INPUT",
+        Action::ValidateDeep => "validate --deep INPUT",
+        Action::Optimise => "optimise INPUT -o OUT",
+        Action::Histograms => "histograms INPUT -o OUT.tortilla",
+        Action::Percentiles => "percentiles INPUT",
+        Action::Repair => "repair INPUT -o OUT",
+        Action::Convert => "convert INPUT OUT",
+        Action::IndexZips => "tacocat ZIP… -o FOLDER",
+        Action::Migrate => "migrate INPUT -o OUT",
+        Action::WriteOlder => "compile INPUT -o OUT.tortilla",
+        Action::EditFooter => "edit INPUT",
+        Action::OpenSeveral => "concat INPUT MORE…",
+        Action::ExportSubset => "export INPUT -o OUT",
+        Action::Describe => "describe INPUT",
+        _ => return None,
+    })
+}
+
+/// The entries for what is typed.
+pub fn entries(cx: &mut PanelContext<'_>, query: &str) -> Found {
+    match query.chars().next() {
+        Some('#') => samples(cx, query.trim_start_matches('#').trim()),
+        Some(':') => columns(cx),
+        Some('?') => documents(false),
+        Some('>') => commands(cx),
+        _ => {
+            let mut found = commands(cx);
+            found.extend(extensions(cx));
+            found.extend(settings());
+            found.extend(documents(true));
+            found.extend(command_lines(cx));
+            found
+        }
+    }
+}
+
+fn commands(cx: &PanelContext<'_>) -> Found {
+    let other_language = crate::text::spoken() != Language::English;
+    let entry = |&action: &Action| {
+        let (info, keys) = (action.info(), action.keys_text());
+        let mut synonyms = synonyms(action).to_owned();
+        if other_language {
+            synonyms = format!("{synonyms}, {}", english(action));
+        }
+        let entry = PaletteEntry {
+            group: tr!("Commands"),
+            icon: info.icon,
+            text: info.text.to_owned(),
+            about: info.tooltip.to_owned(),
+            synonyms,
+            right: if keys.is_empty() { info.menu.title().to_owned() } else { keys },
+            blocked: blocked(action, cx),
+            on_demand: false,
+        };
+        (entry, Request::Do(action))
+    };
+    Action::ALL.iter().filter(|action| **action != Action::Palette).map(entry).collect()
+}
+
+fn extensions(cx: &PanelContext<'_>) -> Found {
+    let draft = cx.document().is_some_and(|document| document.draft().is_some());
+    let why = (!draft).then(|| tr!("Extensions add columns to a draft; edit the dataset as a draft first").to_owned());
+    let registry = crate::extensions::builtin();
+    let entry = |entry: &crate::extensions::Entry| {
+        let right = match entry.scope {
+            Scope::Sample => tr!("samples"),
+            Scope::Tortilla => tr!("tables"),
+            Scope::Collection => tr!("collection" in "extension"),
+        };
+        let palette = PaletteEntry {
+            group: tr!("Extensions"),
+            icon: icons::PUZZLE_PIECE,
+            text: crate::text::of(entry.title).to_owned(),
+            about: crate::text::of(entry.summary).to_owned(),
+            synonyms: entry.name.replace('_', " "),
+            right: right.to_owned(),
+            blocked: why.clone(),
+            on_demand: true,
+        };
+        (palette, Request::Extension(entry.name))
+    };
+    registry.entries().iter().map(entry).collect()
+}
+
+fn settings() -> Found {
+    let entry = |text: String, synonyms: &str, request: Request| {
+        let entry = PaletteEntry {
+            group: tr!("Settings"),
+            icon: icons::GEAR_SIX,
+            text,
+            synonyms: synonyms.to_owned(),
+            right: tr!("Settings").to_owned(),
+            on_demand: true,
+            ..PaletteEntry::default()
+        };
+        (entry, request)
+    };
+    let dialog = || Request::Do(Action::Settings);
+    let mut found = vec![
+        entry(tr!("Theme").into(), tr!("dark, light, appearance, colours"), dialog()),
+        entry(tr!("Size of everything").into(), tr!("zoom, scale, font size, larger, smaller"), dialog()),
+        entry(tr!("Less motion: nothing slides, fades or spins").into(), tr!("animation, accessibility"), dialog()),
+        entry(tr!("Threads, from the next start").into(), tr!("processors, cpu, parallel, cores"), dialog()),
+        entry(tr!("Requests at one time").into(), tr!("network, connections, remote"), dialog()),
+        entry(tr!("Give a silent server up after").into(), tr!("timeout, network, remote"), dialog()),
+        entry(tr!("Keep on this disk up to").into(), tr!("cache, disk, space, remote"), dialog()),
+        entry(tr!("Empty the cache").into(), tr!("clear, delete, disk, space"), dialog()),
+    ];
+    let system = tr!("As the system: {language}", language = Language::usual().name());
+    let language = |(mut entry, request): (PaletteEntry, Request)| {
+        (entry.icon, entry.right) = (icons::TRANSLATE, tr!("Language").to_owned());
+        (entry, request)
+    };
+    found.push(language(entry(system, "language, idioma, system", Request::Language(None))));
+    for one in Language::ALL {
+        let words = match one {
+            Language::English => "english, inglés, language, idioma",
+            Language::Spanish => "spanish, español, castellano, language, idioma",
+        };
+        found.push(language(entry(one.name().to_owned(), words, Request::Language(Some(one)))));
+    }
+    found
+}
+
+fn documents(on_demand: bool) -> Found {
+    let mut found = Vec::new();
+    for page in Page::ALL {
+        for (line, heading) in page.headings() {
+            let entry = PaletteEntry {
+                group: tr!("Documentation"),
+                icon: icons::BOOK_OPEN,
+                text: heading.trim_matches('`').to_owned(),
+                synonyms: format!("{}, help, documentation", page.title()),
+                right: page.title().to_owned(),
+                on_demand,
+                ..PaletteEntry::default()
+            };
+            found.push((entry, Request::Document(page, line)));
+        }
+    }
+    found
+}
+
+fn command_lines(cx: &PanelContext<'_>) -> Found {
+    let input = cx.document().and_then(|document| document.opened()).map(|open| open.reader.info().path.clone());
+    let input = input.and_then(|path| Some(path.file_name()?.to_string_lossy().into_owned()));
+    let entry = |&action: &Action| {
+        let verb = verb(action)?;
+        let line = format!("taco-studio {}", input.as_ref().map_or_else(|| verb.to_owned(), |name| verb.replace("INPUT", name)));
+        let entry = PaletteEntry {
+            group: tr!("Elsewhere"),
+            icon: icons::TERMINAL_WINDOW,
+            text: line.clone(),
+            about: tr!("The same from the command line").to_owned(),
+            synonyms: english(action),
+            right: tr!("Copy").to_owned(),
+            on_demand: true,
+            ..PaletteEntry::default()
+        };
+        Some((entry, Request::Copy(line)))
+    };
+    Action::ALL.iter().filter_map(entry).collect()
+}
+
+fn samples(cx: &mut PanelContext<'_>, wanted: &str) -> Found {
+    let Some(document) = cx.document() else { return Vec::new() };
+    let key = ((cx.session.serial, revision(cx.studio)), wanted.to_owned());
+    let (tree, pattern) = (document.tree().clone(), wanted.to_owned());
+    cx.session.palette_samples.update(cx.jobs, key, tr!("Search samples"), move |ctx| {
+        let mut found = Vec::new();
+        for (level, table) in tree.levels.iter().enumerate() {
+            for row in 0..table.len() as u32 {
+                if row % 4096 == 0 {
+                    ctx.check()?;
+                }
+                if found.len() < SAMPLES && matches(&pattern, table.id(row)) {
+                    found.push(RowRef { level, row });
+                }
+            }
+        }
+        Ok(found)
+    });
+    let entry = |&at: &RowRef| {
+        let path = document.path(at)?.to_string();
+        let table = &document.tree().levels[at.level];
+        let entry = PaletteEntry {
+            group: tr!("Samples"),
+            icon: if table.folder[at.row as usize] { icons::STACK } else { icons::IMAGE },
+            text: path,
+            synonyms: wanted.to_owned(),
+            right: tr!("Level {level}", level = at.level),
+            ..PaletteEntry::default()
+        };
+        Some((entry, Request::Select(Some(at))))
+    };
+    cx.session.palette_samples.latest().into_iter().flatten().filter_map(entry).collect()
+}
+
+fn columns(cx: &PanelContext<'_>) -> Found {
+    let Some(document) = cx.document() else { return Vec::new() };
+    let mut found = Vec::new();
+    for level in 0..document.tree().levels.len() {
+        for field in document.fields(level) {
+            let entry = PaletteEntry {
+                group: tr!("Columns"),
+                icon: icons::COLUMNS,
+                about: format!("{:?}", field.dtype),
+                text: field.name,
+                right: tr!("Level {level}", level),
+                ..PaletteEntry::default()
+            };
+            found.push((entry, Request::Show(Pane::Columns)));
+        }
+    }
+    found
+}
+
+impl App {
+    /// Draws the palette while it is open, and requests what is chosen.
+    pub(super) fn palette_ui(&mut self, ctx: &egui::Context) {
+        if !self.palette.is_open() {
+            return;
+        }
+        let query = self.palette.query().to_owned();
+        let found = self.with_cx(|cx, _| entries(cx, &query));
+        let (entries, mut requests): (Vec<PaletteEntry>, Vec<Request>) = found.into_iter().unzip();
+        if let Some(chosen) = self.palette.show(ctx, &entries) {
+            self.requests.push(requests.swap_remove(chosen));
+        }
+    }
+}
