@@ -1,5 +1,5 @@
-//! `edit` of finished datasets: a FOLDER has its tables replaced and its data left alone, a ZIP is written anew; both stay datasets that
-//! the official reader opens.
+//! `edit` of finished datasets: a FOLDER has its tables replaced and a ZIP the metadata behind its data; the data is left alone, and
+//! both stay datasets that the official reader opens.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -178,4 +178,78 @@ fn an_extent_that_was_computed_follows_the_places_and_one_that_was_stated_stays(
     assert_eq!(extent(), stated);
     workspace.studio(["edit", "set", "--drop", "stac:centroid"]).expect_code(0);
     assert_eq!(extent(), stated, "somebody stated it");
+}
+
+/// Offset and size of each sample's data in an archive.
+fn positions(workspace: &Workspace, dataset: &Path, level: usize) -> Vec<Json> {
+    let sql = format!(r#"SELECT id, "internal:offset" AS o, "internal:size" AS s FROM level{level} WHERE type = 'FILE'"#);
+    rows(workspace, dataset, &sql)
+}
+
+#[test]
+fn a_zip_gets_new_metadata_behind_its_data() {
+    let workspace = Workspace::new();
+    nested_scenes(&workspace, 3);
+    let zip = made(&workspace, "set.tacozip");
+    let original = std::fs::read(&zip).expect("reads");
+    let places = positions(&workspace, &zip, 1);
+    let end = places.iter().map(|row| row["o"].as_u64().expect("a number") + row["s"].as_u64().expect("a number")).max();
+    let end = end.expect("samples") as usize;
+    workspace.write("new.csv", "path,gain\nscene_9/before.tif,1.5\nscene_8/after.tif,2.5\n");
+    let edit = ["edit", "set.tacozip", "--metadata", "new.csv", "--level", "1", "--json"];
+    let plan = workspace.studio(edit.iter().chain(&["--dry-run"])).expect_code(0).json();
+    assert_eq!((&plan["way"], std::fs::read(&zip).expect("reads") == original), (&json!("tail"), true));
+    // The first edit appends, the second finds room before it, so the file does not grow without end.
+    let mut sizes = Vec::new();
+    for round in 0..4 {
+        let table = format!("path,gain\nscene_9/before.tif,{round}.5\nscene_8/after.tif,2.5\n");
+        workspace.write("new.csv", table);
+        let ran = workspace.studio(edit).expect_code(0);
+        assert!(ran.json()["way"] == "tail" && ran.stderr.contains("the samples are not touched"), "{ran}");
+        let now = std::fs::read(&zip).expect("reads");
+        assert_eq!(now[157..end], original[157..end], "the data is as it was");
+        assert_eq!(positions(&workspace, &zip, 1), places);
+        let gain = rows(&workspace, &zip, "SELECT gain FROM level1 WHERE gain IS NOT NULL ORDER BY gain");
+        assert!(gain.contains(&json!({"gain": f64::from(round) + 0.5})), "{gain:?}");
+        is_valid(&workspace, &zip);
+        sizes.push(now.len());
+    }
+    assert!(sizes[2] <= sizes[0] && sizes[3] <= sizes[1].max(original.len() * 2), "{sizes:?}");
+    let anew = made(&workspace, "anew");
+    workspace.studio(["edit", "anew", "--metadata", "new.csv", "--level", "1"]).expect_code(0);
+    let ran = workspace.python("check.py", ["same".as_ref(), "--values".as_ref(), zip.as_os_str(), anew.as_os_str()]);
+    assert!(ran.code() == 0 && ran.stdout.starts_with("ok"), "{ran}");
+}
+
+#[test]
+fn the_rest_of_an_interrupted_edit_of_a_zip_is_cut_off() {
+    let workspace = Workspace::new();
+    flat_scenes(&workspace, 3);
+    let zip = made(&workspace, "set.tacozip");
+    let mut bytes = std::fs::read(&zip).expect("reads");
+    // A process that was killed while it appended: more bytes than a program for ZIP searches for the directory.
+    bytes.resize(bytes.len() + 100_000, 7);
+    std::fs::write(&zip, bytes).expect("writes");
+    assert_eq!(rows(&workspace, &zip, "SELECT id FROM data").len(), 3, "readers of TACO_HEADER find all");
+    let ran = workspace.studio(["edit", "set.tacozip", "--set", "title=Another", "--json"]).expect_code(0);
+    assert!(ran.stderr.contains("cut off") && ran.json()["way"] == "tail", "{ran}");
+    is_valid(&workspace, &zip);
+}
+
+#[test]
+fn a_zip_of_another_layout_is_written_anew_and_that_is_said_before() {
+    let workspace = Workspace::new();
+    flat_scenes(&workspace, 3);
+    let zip = made(&workspace, "set.tacozip");
+    // Another program added a member behind the tables.
+    std::fs::copy(&zip, workspace.path("odd.tacozip")).expect("a copy");
+    let script = "import zipfile; zipfile.ZipFile('odd.tacozip', 'a', zipfile.ZIP_STORED).writestr('NOTES', 'mine')";
+    let mut python = std::process::Command::new(crate::support::python());
+    python.args(["-c", script]);
+    workspace.run(python).expect_code(0);
+    let ran = workspace.studio(["edit", "odd.tacozip", "--set", "title=Another", "--json"]).expect_code(0);
+    let said = ran.stderr.contains("writes the whole dataset anew") && ran.stderr.contains("its members");
+    assert!(said && ran.json()["way"] == "anew", "{ran}");
+    is_valid(&workspace, &workspace.path("odd.tacozip"));
+    assert!(zip.exists());
 }

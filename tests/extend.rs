@@ -574,3 +574,51 @@ fn statistics_of_a_large_sparse_raster_take_bounded_memory() {
         assert!((found - wanted).abs() < 1e-9, "{found} is not {wanted}");
     }
 }
+
+#[cfg(unix)]
+#[test]
+fn a_program_computes_columns_of_a_level_and_fields_of_the_collection() {
+    let workspace = Workspace::new();
+    flat_scenes(&workspace, 4);
+    create(&workspace, "in.tacozip", "zip");
+    // One start sees all samples: it numbers them, and names them in another order.
+    let script = r#"n=0; out=""; while read -r line; do n=$((n+1)); p=$(printf '%s' "$line" | sed 's/.*"path":"\([^"]*\)".*/\1/'); out="{\"path\": \"$p\", \"own:rank\": $n}
+$out"; done; printf '%s' "$out""#;
+    let options = json!({ "command": ["sh", "-c", script], "fields": { "own:rank": "int64" }, "columns": ["cloud_cover"] });
+    extend(&workspace, "in.tacozip", "ranked.tacozip", &["--with", "tortilla_command", "--options", &options.to_string()])
+        .expect_code(0);
+    let rows = query(&workspace, "ranked.tacozip", r#"SELECT id, "own:rank" AS rank FROM data ORDER BY id"#);
+    let ranks: Vec<i64> = rows.iter().filter_map(|row| row["rank"].as_i64()).collect();
+    assert_eq!(ranks, [1, 2, 3, 4], "{rows:?}");
+    let kept = workspace.path("heard");
+    let script = format!("cat > '{}'; echo '{{\"own:mood\": {{\"calm\": true}}, \"keywords\": [\"own\"]}}'", kept.display());
+    let options = json!({ "command": ["sh", "-c", script], "columns": ["cloud_cover"] });
+    extend(&workspace, "in.tacozip", "told.tacozip", &["--with", "collection_command", "--options", &options.to_string()])
+        .expect_code(0);
+    let collection = workspace.studio(["inspect", "told.tacozip", "--json"]).expect_code(0).json()["collection"].clone();
+    assert_eq!((&collection["own:mood"], &collection["keywords"]), (&json!({"calm": true}), &json!(["own"])));
+    let heard = std::fs::read_to_string(kept).expect("was told");
+    let lines: Vec<Value> = heard.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    assert_eq!((&lines[0]["levels"][0]["samples"], lines.len()), (&json!(4), 5), "{heard}");
+    assert_eq!((&lines[2]["id"], &lines[2]["values"]["cloud_cover"]), (&json!("tile_1.tif"), &json!(10)));
+    for (script, says) in
+        [("echo '{\"id\": \"x\"}'", "no program may set"), ("echo hello", "not a line of JSON"), ("exit 3", "ended with")]
+    {
+        let options = json!({ "command": ["sh", "-c", script] }).to_string();
+        let ran = extend(&workspace, "in.tacozip", "bad.tacozip", &["--with", "collection_command", "--options", &options]);
+        assert!(ran.expect_code(2).stderr.contains(says), "{says}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn programs_of_a_level_and_of_the_collection_need_consent_in_a_recipe() {
+    use taco_studio::extensions::{ExtensionCall, programs_in};
+    for (extension, options) in [
+        ("tortilla_command", json!({ "command": ["own-one"], "fields": { "own:n": "int64" } })),
+        ("collection_command", json!({ "command": ["own-two"] })),
+    ] {
+        let call = ExtensionCall { extension: extension.into(), options, ..ExtensionCall::default() };
+        assert_eq!(programs_in(&[call]).len(), 1, "{extension}");
+    }
+}

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::support::{Workspace, fixtures};
+use crate::support::{Workspace, days_of, fixtures};
 
 /// Calls `check(dataset, answers, fixture name)` for every dataset with answers that this program opens.
 fn each_dataset(mut check: impl FnMut(&Path, &Value, &str)) {
@@ -51,7 +51,7 @@ fn boxes_and_times_answer_as_they_should_at_every_level() {
                 let Some(correct) = case["correct"].as_array() else { continue };
                 let given = match &case[key] {
                     Value::Array(numbers) => numbers.iter().map(Value::to_string).collect::<Vec<_>>().join(","),
-                    text => text.as_str().expect("a range").to_owned(),
+                    text => days_of(text.as_str().expect("a range")),
                 };
                 let level = case["level"].to_string();
                 let arguments = |sql: &str| {
@@ -171,7 +171,7 @@ fn an_index_answers_as_its_parts_do() {
                 let Some(correct) = parts.iter().map(same).collect::<Option<Vec<_>>>() else { continue };
                 let given = match &case[key] {
                     Value::Array(numbers) => numbers.iter().map(Value::to_string).collect::<Vec<_>>().join(","),
-                    text => text.as_str().expect("a range").to_owned(),
+                    text => days_of(text.as_str().expect("a range")),
                 };
                 for index in &indexes {
                     let mut arguments = vec![format!("--{kind}={given}"), "--level".into(), case["level"].to_string()];

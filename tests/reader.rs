@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use crate::support::{Workspace, entries, fixtures};
+use crate::support::{Workspace, days_of, entries, fixtures};
 
 /// Questions about a dataset: a few of each kind and level from `queries.json`.
 fn questions(answers: &Value) -> Vec<Value> {
@@ -72,7 +72,7 @@ fn ours(workspace: &Workspace, datasets: &[PathBuf], question: &Value, padded: b
             let [bbox, level, at, sql, statement] = filter(format!("--bbox={}", numbers.join(",")));
             ids(&[bbox, level, at, sql, statement, "--by=centroid".into()])
         }
-        "datetime" => ids(&filter(format!("--datetime={}", question["range"].as_str().expect("a range")))),
+        "datetime" => ids(&filter(format!("--datetime={}", days_of(question["range"].as_str().expect("a range"))))),
         "sql" => {
             let sql = question["sql"].as_str().expect("a statement");
             let sql = if padded { sql.replace("FROM data", "FROM level0") } else { sql.to_owned() };

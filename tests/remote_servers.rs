@@ -281,3 +281,39 @@ fn an_s3_server_serves_every_container_with_and_without_credentials() {
         assert!(!bytes.windows(7).any(|window| window == b"hunter2"), "{name} holds the secret");
     }
 }
+
+#[test]
+fn other_object_stores_are_read_with_the_variables_of_gdal() {
+    let workspace = Workspace::new();
+    let local = golden().join("01_flat_zip/flat.tacozip");
+    let wanted = workspace.studio(["inspect".as_ref(), local.as_os_str(), "--json".as_ref()]).expect_code(0).json();
+    let s3 = S3::of(&golden());
+    let oss = [("OSS_ENDPOINT", s3.endpoint.as_str()), ("OSS_ACCESS_KEY_ID", "test"), ("OSS_SECRET_ACCESS_KEY", "hunter2")];
+    for address in ["oss://data/01_flat_zip/flat.tacozip", "/vsioss/data/01_flat_zip/flat.tacozip"] {
+        let ran = workspace.studio_with(&oss, ["-vv", "inspect", address, "--json"]).expect_code(0);
+        assert_eq!(ran.json()["levels"], wanted["levels"], "{address}");
+        assert!(!ran.stderr.contains("hunter2"), "{ran}");
+        let read = workspace.studio_with(&oss, ["read", address, "#0"]).expect_code(0).stdout;
+        assert!(read.contains(",/vsioss/data/01_flat_zip/flat.tacozip"), "{read}");
+    }
+    // A Swift account is a server with containers as folders; the token goes in a header.
+    let nginx = Nginx::of(&workspace, &golden());
+    let storage = nginx.url("");
+    let swift = [("SWIFT_STORAGE_URL", storage.as_str()), ("SWIFT_AUTH_TOKEN", "hunter2")];
+    let address = "swift://01_flat_zip/flat.tacozip";
+    let ran = workspace.studio_with(&swift, ["-vv", "inspect", address, "--json"]).expect_code(0);
+    assert_eq!(ran.json()["levels"], wanted["levels"]);
+    assert!(
+        !ran.stderr.contains("hunter2") && nginx.asked().iter().any(|line| line.contains("/01_flat_zip/flat.tacozip")),
+        "{ran}"
+    );
+    let (host, heard) =
+        crate::support::answering("HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\nConnection: close\r\n\r\n".into());
+    let storage = format!("http://{host}/v1/AUTH_me");
+    let swift = [("SWIFT_STORAGE_URL", storage.as_str()), ("SWIFT_AUTH_TOKEN", "hunter2")];
+    workspace.studio_with(&swift, ["inspect", address]).expect_code(2);
+    let head = heard.lock().expect("is whole").to_lowercase();
+    assert!(head.contains("/v1/auth_me/01_flat_zip/flat.tacozip") && head.contains("x-auth-token: hunter2"), "{head}");
+    let ran = workspace.studio(["inspect", address]).expect_code(2);
+    assert!(ran.stderr.contains("SWIFT_STORAGE_URL"), "{ran}");
+}

@@ -235,3 +235,29 @@ fn a_tacollection_is_the_tools_but_for_its_shape() {
     assert_eq!(shape, Some(serde_json::json!([6, 4])));
     assert_eq!(ours, theirs);
 }
+
+#[test]
+fn a_tacollection_goes_into_a_folder_and_over_datasets_that_differ_when_asked() {
+    let workspace = Workspace::new();
+    let folder = golden("27_v018_parts_tacocat");
+    let part = |number: u8| folder.join(format!("parts_part000{number}.tacozip"));
+    let other = golden("09_split_tacocat").join("parts_part0001.tacozip");
+    fs::create_dir(workspace.path("out")).expect("a folder");
+    let run = |verb: &str, parts: [PathBuf; 2], more: &[&str]| {
+        let mut arguments = vec![std::ffi::OsString::from(verb)];
+        arguments.extend(parts.into_iter().map(PathBuf::into_os_string));
+        arguments.extend(["-o", "out"].iter().chain(more).map(Into::into));
+        workspace.studio(arguments)
+    };
+    run("tacollection", [part(1), part(2)], &[]).expect_code(0);
+    let read =
+        || -> Value { serde_json::from_slice(&fs::read(workspace.path("out/TACOLLECTION.json")).expect("reads")).expect("JSON") };
+    assert_eq!(read()["taco:sources"]["count"], 2);
+    let refused = run("tacollection", [other.clone(), part(2)], &["--overwrite"]).expect_code(2);
+    assert!(refused.stderr.contains("has no column"), "{refused}");
+    run("tacollection", [other.clone(), part(2)], &["--overwrite", "--no-schema-check"]).expect_code(0);
+    let made = read();
+    assert_eq!(made["taco:sources"]["files"], serde_json::json!(["parts_part0001.tacozip", "parts_part0002.tacozip"]));
+    let first = workspace.studio(["inspect".as_ref(), other.as_os_str(), "--json".as_ref()]).expect_code(0).json();
+    assert_eq!(made["taco:field_schema"], first["collection"]["taco:field_schema"], "that of the first");
+}

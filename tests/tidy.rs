@@ -347,7 +347,7 @@ fn files_are_opened_for_reading_in_one_module_which_refuses_pipes() {
 #[test]
 fn programs_start_where_the_user_is_asked_and_nowhere_else() {
     // The second restarts the studio itself with another renderer.
-    let allowed = ["src/extensions/sample/command.rs", "src/gui/run.rs"];
+    let allowed = ["src/extensions/program.rs", "src/gui/run.rs"];
     expect_none("programs that start unasked", &found_outside(&["Command::new(", "process::Command"], &allowed));
 }
 

@@ -78,8 +78,8 @@ pub enum Verb {
     Describe(super::describe::DescribeArguments),
     /// Writes chosen samples as a TORTILLA 0.5 or TACO 0.2 file.
     Compile(super::compile::CompileArguments),
-    /// Changes metadata of a dataset: columns of a level and fields of the collection. A FOLDER, .tortilla or .taco keeps its data files
-    /// and bytes as they are; a ZIP is written anew.
+    /// Changes metadata of a dataset: columns of a level and fields of the collection. Data is not touched; only a ZIP of
+    /// another layout than the tools write is written anew, which is said before.
     Edit(super::edit::EditArguments),
     /// Turns a .tortilla into a TACO 0.2 by giving it a collection.
     Tortilla2taco(super::edit::TortillaToTacoArguments),
@@ -106,6 +106,9 @@ pub enum Verb {
         /// Replace the file if it exists.
         #[arg(long, requires = "out")]
         overwrite: bool,
+        /// Give the table of a FOLDER, or of level 0, in this form instead of a list.
+        #[arg(long, value_name = "FORM")]
+        format: Option<super::query::RowFormat>,
         /// What happens to damaged samples.
         #[command(flatten)]
         damage: super::writing::DamageArguments,

@@ -6,10 +6,12 @@ use serde_json::json;
 
 use super::output::{Terminal, print};
 use super::runner::run;
-use super::values::WrittenGeneration;
+use super::values::{SchemaName, WrittenGeneration};
 use super::writing::{PartsArguments, StreamArguments, WriteArguments, tell_damaged};
 use crate::container::{Built, OnDamage, TortillaOptions};
+use crate::draft::PadPlace;
 use crate::error::{Error, Result};
+use crate::model::SamplePath;
 use crate::ops::{self, CreateInput, CreateOutput, Generation};
 use crate::studio::JobKind;
 
@@ -27,9 +29,13 @@ pub struct CreateArguments {
     /// A CSV, JSON or Parquet table of metadata, joined by relative path.
     #[arg(long, value_name = "TABLE")]
     pub metadata: Option<PathBuf>,
-    /// Append padding up to a number of roots that N divides.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
-    pub pad_to: Option<u32>,
+    /// Append padding up to a number of roots that N divides; LEVEL:N pads every tortilla whose samples are on that level, PATH:N the one
+    /// of a FOLDER. May be given several times.
+    #[arg(long, value_name = "[PLACE:]N", value_parser = padding)]
+    pub pad_to: Vec<(PadPlace, usize)>,
+    /// What happens to fields that differ within a level.
+    #[arg(long, value_name = "HOW", default_value = "strict")]
+    pub schema: SchemaName,
     /// Put padding where roots lack what most of them have.
     #[arg(long)]
     pub fill_missing: bool,
@@ -56,7 +62,8 @@ pub fn create(arguments: CreateArguments, terminal: &Terminal) -> Result<u8> {
 }
 
 fn input_of(arguments: CreateArguments) -> Result<CreateInput> {
-    let CreateArguments { source, output: target, collection, metadata, pad_to, fill_missing, generation, stream, .. } = arguments;
+    let CreateArguments { source, output: target, collection, metadata, pad_to, fill_missing, generation, stream, schema, .. } =
+        arguments;
     let (parts, write) = (arguments.parts, arguments.write);
     let generation = match generation.unwrap_or_else(|| WrittenGeneration::of_name(&target)) {
         WrittenGeneration::Two => None,
@@ -82,8 +89,23 @@ fn input_of(arguments: CreateArguments) -> Result<CreateInput> {
             CreateOutput::FirstGeneration(generation, options)
         }
     };
-    let pad_to = pad_to.map(|multiple| multiple as usize);
-    Ok(CreateInput { source, collection, metadata, fill_missing, pad_to, output })
+    let align_schema = schema == SchemaName::Align;
+    Ok(CreateInput { source, collection, metadata, fill_missing, pad_to, align_schema, output })
+}
+
+/// `N`, `LEVEL:N` or `PATH:N`.
+fn padding(text: &str) -> std::result::Result<(PadPlace, usize), String> {
+    let (place, multiple) = match text.rsplit_once(':') {
+        None => (PadPlace::Level(0), text),
+        Some((place, multiple)) => match place.parse() {
+            Ok(level) => (PadPlace::Level(level), multiple),
+            Err(_) => (PadPlace::Folder(SamplePath::parse(place)), multiple),
+        },
+    };
+    match multiple.parse::<u32>() {
+        Ok(multiple) if multiple > 0 => Ok((place, multiple as usize)),
+        _ => Err(format!("{multiple} is no number from 1: write N, LEVEL:N or PATH:N")),
+    }
 }
 
 /// Prints what was written; the exit code is 1 when damaged samples were copied.

@@ -151,8 +151,8 @@ fn run_verb(verb: Verb, terminal: &Terminal) -> Result<u8> {
         Verb::Percentiles(arguments) => histograms::percentiles(arguments, terminal),
         Verb::Optimise(arguments) => optimise::optimise(arguments, terminal),
         Verb::Repair(arguments) => repair::repair(arguments, terminal),
-        Verb::Read { path, sample, out, overwrite, damage, open } => {
-            let out = read::Out { file: out, overwrite, on_damage: damage.on_damage() };
+        Verb::Read { path, sample, out, overwrite, format, damage, open } => {
+            let out = read::Out { file: out, overwrite, on_damage: damage.on_damage(), format };
             read::read(&path, &open.options(), sample.as_deref(), out)
         }
         Verb::Convert(arguments) => convert::convert(arguments, terminal),

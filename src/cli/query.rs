@@ -1,6 +1,6 @@
 //! `query`: filters and SQL over an opened dataset, as a table, CSV, JSON or Parquet.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
 
@@ -53,7 +53,8 @@ pub struct FilterArguments {
     /// What the box is compared with; footprints when absent.
     #[arg(long, value_name = "WHAT", requires = "bbox")]
     pub by: Option<BoxBy>,
-    /// Rows of these days: 2021-01-01/2021-12-31, 2021-01-01/.., ../2021-12-31 or one day.
+    /// Rows of these days or times: 2021-01-01/2021-12-31, 2021-01-01/.., ../2021-12-31T10:30:00Z, one day, or one instant. A date is
+    /// its whole day; times are in UTC unless they have an offset.
     #[arg(long, value_name = "FROM/TO")]
     pub datetime: Option<String>,
     /// Rows that meet this condition in SQL.
@@ -172,13 +173,24 @@ pub fn query(mut arguments: QueryArguments, terminal: &Terminal) -> Result<u8> {
         let reader = run(terminal, &kind, move |ctx| container::open_with(&path, &options, ctx))?;
         run(terminal, &JobKind::Query, move |ctx| query::run(&lazy_tables(&reader), &query, ctx))?
     };
-    let bytes = written(&result, format)?;
-    match arguments.output {
-        Some(file) => write_document(&file, &bytes, arguments.overwrite)?,
-        None if format == RowFormat::Table => print(&String::from_utf8_lossy(&bytes))?,
-        None => print_data(&bytes)?,
-    }
+    print_rows(&result, format, arguments.output.as_deref(), arguments.overwrite)?;
     Ok(0)
+}
+
+/// Writes rows to `file`, or prints them.
+///
+/// # Errors
+/// For Parquet without a file, and when the rows can't be written.
+pub(super) fn print_rows(rows: &QueryResult, format: RowFormat, file: Option<&Path>, overwrite: bool) -> Result<()> {
+    if format == RowFormat::Parquet && file.is_none() {
+        return Err(Error::usage("Parquet is not for the eye").hint("name a file for it"));
+    }
+    let bytes = written(rows, format)?;
+    match file {
+        Some(file) => write_document(file, &bytes, overwrite),
+        None if format == RowFormat::Table => print(&String::from_utf8_lossy(&bytes)),
+        None => print_data(&bytes),
+    }
 }
 
 fn row_format(arguments: &QueryArguments) -> RowFormat {

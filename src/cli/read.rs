@@ -3,12 +3,13 @@
 use std::path::{Path, PathBuf};
 
 use super::output::{print, write};
+use super::query::{RowFormat, print_rows};
 use super::writing::tell_damaged;
 use crate::container::{self, ContainerReader, OnDamage, OpenOptions, copy_asset, stream_asset};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
 use crate::model::{SampleKind, SamplePath, Skeleton, is_padding};
-use crate::ops::{read_chunk, save_chunk, split_chunk};
+use crate::ops::{folder_table, read_chunk, save_chunk, split_chunk};
 
 /// Where the bytes go.
 pub struct Out {
@@ -18,6 +19,8 @@ pub struct Out {
     pub overwrite: bool,
     /// What is done with bytes that do not have the checksum that their container states.
     pub on_damage: OnDamage,
+    /// How the table of a FOLDER is printed; without it, its ids and types are listed.
+    pub format: Option<RowFormat>,
 }
 
 pub fn read(path: &Path, options: &OpenOptions, sample: Option<&str>, out: Out) -> Result<u8> {
@@ -26,6 +29,9 @@ pub fn read(path: &Path, options: &OpenOptions, sample: Option<&str>, out: Out) 
     let tree = reader.levels().skeleton(&ctx)?;
     let wanted = SamplePath::parse(sample.unwrap_or_default());
     if wanted.0.is_empty() {
+        if out.format.is_some() {
+            return write_table(reader.as_ref(), None, &out, &ctx);
+        }
         let rows: Vec<u32> = (0..tree.levels.first().map_or(0, |level| level.len()) as u32).collect();
         print(&listing(&tree, 0, &rows))?;
         return Ok(0);
@@ -37,15 +43,25 @@ pub fn read(path: &Path, options: &OpenOptions, sample: Option<&str>, out: Out) 
         };
     };
     match (tree.levels[level].kind(row), &out.file) {
+        (SampleKind::Folder, _) if out.format.is_some() => write_table(reader.as_ref(), Some((level, row)), &out, &ctx),
         (SampleKind::Folder, None) => {
             print(&listing(&tree, level + 1, tree.levels[level].children(row)))?;
             Ok(0)
         }
         (SampleKind::Folder, Some(_)) => {
-            Err(Error::usage("this is a FOLDER; only a FILE has bytes to copy").at(wanted).hint("name one of its children"))
+            let error = Error::usage("this is a FOLDER; only a FILE has bytes to copy").at(wanted);
+            Err(error.hint("name one of its children, or write its table: --format table, csv or json"))
         }
         (SampleKind::File, _) => read_file(reader.as_ref(), level, row, &out, &ctx),
     }
+}
+
+/// The table of a FOLDER, or of level 0.
+fn write_table(reader: &dyn ContainerReader, folder: Option<(usize, u32)>, out: &Out, ctx: &JobContext) -> Result<u8> {
+    let format = out.format.unwrap_or(RowFormat::Table);
+    let table = folder_table(reader, folder, ctx)?;
+    print_rows(&table, format, out.file.as_deref().filter(|file| *file != Path::new("-")), out.overwrite)?;
+    Ok(0)
 }
 
 /// Shape, type and place of a chunk; with `out` its values: NumPy's file where the name ends in .npy, an Arrow tensor in .arrow.

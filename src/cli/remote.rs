@@ -11,7 +11,7 @@ use crate::remote::{Access, admit, set_access, traffic};
 #[derive(Clone, Debug, Default, clap::Args)]
 #[command(next_help_heading = "Other machines")]
 pub struct RemoteArguments {
-    /// The server to ask for s3://, gs:// and az:// instead of the provider's own.
+    /// The server to ask for s3://, gs://, az:// and oss:// instead of the provider's own.
     #[arg(long, global = true, value_name = "URL")]
     pub endpoint: Option<String>,
     /// The region of the bucket.

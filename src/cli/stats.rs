@@ -31,7 +31,7 @@ pub struct StatsArguments {
     /// Only samples that touch this box in degrees: west,south,east,north.
     #[arg(long, value_name = "W,S,E,N", allow_hyphen_values = true, value_parser = parse_box)]
     pub bbox: Option<[f64; 4]>,
-    /// Only samples of these days: 2021-01-01/2021-12-31, or one day.
+    /// Only samples of these days or times: 2021-01-01/2021-12-31, one day, or times as 2021-01-01T10:30:00Z.
     #[arg(long, value_name = "FROM/TO")]
     pub datetime: Option<String>,
     /// Read the pixels instead of the statistics in the metadata.

@@ -12,6 +12,9 @@ use crate::ops::{folder_of_index, zips_elsewhere};
 use crate::studio::JobKind;
 use crate::table::ParquetOptions;
 
+/// Name of a TACOLLECTION in a folder.
+const TACOLLECTION: &str = "TACOLLECTION.json";
+
 /// Arguments of `tacocat`.
 #[derive(Debug, clap::Args)]
 pub struct TacocatArguments {
@@ -40,12 +43,15 @@ pub struct TacollectionArguments {
     /// The ZIPs.
     #[arg(required = true)]
     pub inputs: Vec<PathBuf>,
-    /// The file to make, by custom TACOLLECTION.json, in the folder that holds the ZIPs.
-    #[arg(long, short, value_name = "FILE")]
+    /// The file to make, in the folder that holds the ZIPs; in a folder it is called TACOLLECTION.json.
+    #[arg(long, short, value_name = "FILE or FOLDER")]
     pub output: PathBuf,
     /// Replace the file if it exists.
     #[arg(long)]
     pub overwrite: bool,
+    /// Do not compare columns and trees of the datasets; the collection describes those of the first.
+    #[arg(long)]
+    pub no_schema_check: bool,
     /// Print what was written as JSON.
     #[arg(long)]
     pub json: bool,
@@ -55,13 +61,16 @@ pub fn tacocat(arguments: TacocatArguments, terminal: &Terminal) -> Result<u8> {
     let format = if arguments.single_file { Format::TacocatFile } else { Format::Tacocat };
     let parquet = arguments.parquet.options();
     let TacocatArguments { inputs, output: target, overwrite, json, .. } = arguments;
-    write_index(ConsolidateOptions { inputs, target, format, parquet, overwrite }, json, terminal)
+    let options = ConsolidateOptions { inputs, target, format, parquet, overwrite, skip_schema_check: false };
+    write_index(options, json, terminal)
 }
 
 pub fn tacollection(arguments: TacollectionArguments, terminal: &Terminal) -> Result<u8> {
-    let TacollectionArguments { inputs, output: target, overwrite, json } = arguments;
+    let TacollectionArguments { inputs, output, overwrite, no_schema_check: skip_schema_check, json } = arguments;
+    let is_folder = output.is_dir() || output.as_os_str().to_string_lossy().ends_with(['/', std::path::MAIN_SEPARATOR]);
+    let target = if is_folder { output.join(TACOLLECTION) } else { output };
     let (format, parquet) = (Format::Tacollection, ParquetOptions::default());
-    write_index(ConsolidateOptions { inputs, target, format, parquet, overwrite }, json, terminal)
+    write_index(ConsolidateOptions { inputs, target, format, parquet, overwrite, skip_schema_check }, json, terminal)
 }
 
 fn write_index(options: ConsolidateOptions, json: bool, terminal: &Terminal) -> Result<u8> {

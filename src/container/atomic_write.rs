@@ -404,6 +404,26 @@ pub fn free_bytes(target: &Path) -> Option<u64> {
     crate::windows_api::free_bytes(there)
 }
 
+/// Writes all bytes at an offset.
+#[cfg(unix)]
+pub fn write_at(file: &File, bytes: &[u8], at: u64) -> std::io::Result<()> {
+    std::os::unix::fs::FileExt::write_all_at(file, bytes, at)
+}
+
+/// Writes all bytes at an offset.
+#[cfg(windows)]
+pub fn write_at(file: &File, bytes: &[u8], at: u64) -> std::io::Result<()> {
+    let mut done = 0;
+    while done < bytes.len() {
+        let written = std::os::windows::fs::FileExt::seek_write(file, &bytes[done..], at + done as u64)?;
+        if written == 0 {
+            return Err(std::io::ErrorKind::WriteZero.into());
+        }
+        done += written;
+    }
+    Ok(())
+}
+
 /// Checks that the disk that will hold `target` has `bytes` free; passes when the system does not report it. Creates nothing.
 pub fn check_space(target: &Path, bytes: u64) -> Result<()> {
     parent_of(target)?;

@@ -41,6 +41,9 @@ pub struct ConsolidateOptions {
     /// Replace an existing index.
     #[serde(default)]
     pub overwrite: bool,
+    /// Do not compare columns and trees of the datasets; only for a TACOLLECTION, which has no tables.
+    #[serde(default)]
+    pub skip_schema_check: bool,
 }
 
 /// Writes the index (TACO 2.0, sections 6.5 and 6.6). It appears complete or not at all.
@@ -52,7 +55,11 @@ pub struct ConsolidateOptions {
 pub fn consolidate(options: &ConsolidateOptions, ctx: &JobContext) -> Result<Built> {
     options.parquet.check()?;
     let options = &ConsolidateOptions { parquet: index_parquet(&options.parquet), ..options.clone() };
-    let gathered = Gathered::read(&options.inputs, ctx)?;
+    if options.skip_schema_check && options.format != Format::Tacollection {
+        let error = Error::usage("the datasets of an index with tables need the same columns");
+        return Err(error.hint("only a TACOLLECTION can do without the check of schemas"));
+    }
+    let gathered = Gathered::read(&options.inputs, options.skip_schema_check, ctx)?;
     match options.format {
         Format::Tacocat => write_folder(&gathered, options, ctx),
         Format::TacocatFile => write_file(&gathered, options, ctx),
@@ -93,10 +100,12 @@ struct Gathered {
     first: Collection,
     schemas: Vec<Schema>,
     samples: u64,
+    /// Columns and trees were not compared.
+    unchecked: bool,
 }
 
 impl Gathered {
-    fn read(inputs: &[PathBuf], ctx: &JobContext) -> Result<Self> {
+    fn read(inputs: &[PathBuf], unchecked: bool, ctx: &JobContext) -> Result<Self> {
         let Some(first_path) = inputs.first() else { return Err(Error::usage("no datasets are given")) };
         let mut names = HashSet::new();
         for path in inputs {
@@ -113,7 +122,9 @@ impl Gathered {
             ctx.check()?;
             let zip = open_part(path)?;
             let name = name_of(path)?;
-            check_schemas(&schemas, &first_name, &schemas_of(&zip), &name).map_err(|error| error.at_path(path))?;
+            if !unchecked {
+                check_schemas(&schemas, &first_name, &schemas_of(&zip), &name).map_err(|error| error.at_path(path))?;
+            }
             let collection = zip.collection();
             let samples = (0..zip.levels().count()).map(|level| zip.levels().rows(level) as u64).sum();
             let extent = collection.fields.get("extent").cloned().unwrap_or_default();
@@ -123,7 +134,7 @@ impl Gathered {
         })?;
         let samples = looked.iter().map(|(_, samples)| samples).sum();
         let parts = looked.into_iter().map(|(facts, _)| facts).collect();
-        Ok(Self { paths: inputs.to_vec(), parts, first, schemas, samples })
+        Ok(Self { paths: inputs.to_vec(), parts, first, schemas, samples, unchecked })
     }
 
     /// The columns of a level of the index: `id`, `type`, then the others by name; with a single part, in the part's order.
@@ -176,7 +187,7 @@ impl Gathered {
 
     /// COLLECTION.json of the index without the list of parts.
     fn collection(&self) -> Result<serde_json::Map<String, serde_json::Value>> {
-        let mut fields = merged(&self.first, &self.parts)?;
+        let mut fields = merged(&self.first, &self.parts, self.unchecked)?;
         // The first part's, as the Python tools do, unless the index adds the row numbers that older parts lack.
         if self.first.get("taco:field_schema").is_none() || self.adds_numbers() {
             fields.insert("taco:field_schema".into(), self.field_schema());
@@ -326,7 +337,7 @@ fn write_file(gathered: &Gathered, options: &ConsolidateOptions, ctx: &JobContex
 
 fn write_collection_file(gathered: &Gathered, options: &ConsolidateOptions) -> Result<Built> {
     let output = PartialFile::new(&options.target, options.overwrite)?;
-    let mut fields = merged(&gathered.first, &gathered.parts)?;
+    let mut fields = merged(&gathered.first, &gathered.parts, gathered.unchecked)?;
     fields.insert("taco:sources".into(), sources_of(&gathered.parts));
     let collection = collection_bytes(&fields, b"    ")?;
     output.file().write_all(&collection).io_at("write the collection", &options.target)?;

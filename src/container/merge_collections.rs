@@ -20,15 +20,16 @@ pub struct PartFacts {
     pub pit: PitSchema,
 }
 
-/// The common tree pattern with summed counts.
+/// The common tree pattern with summed counts: that of the first part when differences are `ignored`.
 ///
 /// # Errors
-/// [`Kind::Invalid`](crate::error::Kind::Invalid), with the two file names and the difference, when the patterns differ.
-pub fn summed(parts: &[PartFacts]) -> Result<PitSchema> {
+/// [`Kind::Invalid`](crate::error::Kind::Invalid), with the two file names and the difference, when the patterns differ and that is not
+/// `ignored`.
+pub fn summed(parts: &[PartFacts], ignored: bool) -> Result<PitSchema> {
     let (first, rest) = parts.split_first().ok_or_else(|| Error::usage("no datasets are given"))?;
     let mut sum = first.pit.clone();
     for part in rest {
-        if let Some(difference) = difference(&sum, &part.pit) {
+        if let Some(difference) = difference(&sum, &part.pit).filter(|_| !ignored) {
             return Err(Error::invalid(format!("{} and {} have different trees: {difference}", first.name, part.name))
                 .hint("only datasets whose samples have the same children can be joined"));
         }
@@ -131,11 +132,15 @@ pub fn check_schemas(reference: &[Schema], of: &str, schemas: &[Schema], name: &
 }
 
 /// The collection of the first part with summed counts and united extent, for [`collection_bytes`].
-pub fn merged(first: &Collection, parts: &[PartFacts]) -> Result<Map<String, Json>> {
+///
+/// # Errors
+/// As [`summed`].
+pub fn merged(first: &Collection, parts: &[PartFacts], ignored: bool) -> Result<Map<String, Json>> {
     let mut fields = first.fields.clone();
     fields.shift_remove("taco:sources");
     fields.shift_remove("_tacocat");
-    let pit = serde_json::to_value(summed(parts)?).map_err(|error| Error::internal("the PIT schema is not JSON").because(error))?;
+    let pit = serde_json::to_value(summed(parts, ignored)?)
+        .map_err(|error| Error::internal("the PIT schema is not JSON").because(error))?;
     let extents: Vec<&Json> = parts.iter().map(|part| &part.extent).collect();
     fields.insert("extent".into(), merged_extent(&extents));
     fields.insert("taco:pit_schema".into(), pit);
@@ -267,14 +272,16 @@ mod tests {
             .expect("a schema")
         };
         let part = |name: &str, ids| PartFacts { name: name.into(), id: "x".into(), extent: Json::Null, pit: pit(ids) };
-        let sum = summed(&[part("a", ["x", "y"]), part("b", ["x", "y"])]).expect("one tree");
+        let sum = summed(&[part("a", ["x", "y"]), part("b", ["x", "y"])], false).expect("one tree");
         assert_eq!((sum.root.n, sum.hierarchy["1"][0].n, sum.shape), (4, 8, vec![4, 2]));
         let padded = [part("a", ["__TACOPAD__0", "y"]), part("b", ["x", "y"]), part("c", ["x", "__TACOPAD__1"])];
-        let sum = summed(&padded).expect("padding stands for any id");
+        let sum = summed(&padded, false).expect("padding stands for any id");
         assert_eq!(sum.hierarchy["1"][0].ids, ["x", "y"]);
         let odd = [part("a", ["__TACOPAD__0", "y"]), part("b", ["x", "y"]), part("c", ["z", "y"])];
-        assert!(summed(&odd).is_err(), "a name that is known counts from there on");
-        let error = summed(&[part("a", ["x", "y"]), part("b", ["x", "z"])]).expect_err("differ").to_string();
+        assert!(summed(&odd, false).is_err(), "a name that is known counts from there on");
+        let error = summed(&[part("a", ["x", "y"]), part("b", ["x", "z"])], false).expect_err("differ").to_string();
+        let ignored = summed(&[part("a", ["x", "y"]), part("b", ["x", "z"])], true).expect("is not compared");
+        assert_eq!((ignored.root.n, ignored.hierarchy["1"][0].ids.clone()), (4, vec!["x".to_owned(), "y".to_owned()]));
         assert!(error.contains("a and b") && error.contains("y (FILE)") && error.contains("z (FILE)"), "{error}");
     }
 }

@@ -63,7 +63,7 @@ pub use tortilla::{
     object_bytes, part_name, parts_called, patterns_in, with_places, write_tortilla,
 };
 pub use versions::expect_containers;
-pub use zip::{Directory, Entry, HeaderEntry, LocalHeader, TacoHeader, ZipReader};
+pub use zip::{Directory, Entry, FixedTail, HeaderEntry, LocalHeader, TacoHeader, TailEdit, ZipReader, cut_unfinished};
 
 use std::path::{Path, PathBuf};
 

@@ -279,7 +279,8 @@ pub fn write(assembly: &Assembly, options: &BuildOptions, parts: &Parts, ctx: &J
     for (format, name) in parts.consolidate.iter().filter_map(|&format| Some((format, index_name(format)?))) {
         let target = if format == Format::Tacollection { staging.path().join(name) } else { staging.path().to_owned() };
         let parquet = options.parquet.clone();
-        let options = ConsolidateOptions { inputs: inputs.clone(), target, format, parquet, overwrite: false };
+        let inputs = inputs.clone();
+        let options = ConsolidateOptions { inputs, target, format, parquet, overwrite: false, skip_schema_check: false };
         built.bytes += consolidate(&options, ctx)?.bytes;
         built.indexes.push(folder.join(name));
     }

@@ -7,7 +7,10 @@ use std::sync::Arc;
 use super::fitting::{Actions, Fitting};
 use super::tray_index::TrayIndex;
 use super::{Edit, Structure};
-use crate::model::{Dataset, Finding, Location, NodePath, Payload, Rule, Sample, check_sample_id, is_padding};
+use crate::error::{Error, Result};
+use crate::model::{
+    Dataset, Finding, Location, MAX_LEVELS, NodePath, Payload, Rule, Sample, SamplePath, Tortilla, check_sample_id, is_padding,
+};
 
 /// Kind of change of a fix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -138,11 +141,66 @@ pub fn split_off(dataset: &Dataset, structure: &Structure, root: usize) -> Optio
     Some((Edit::Batch { label, edits: vec![edit] }, samples))
 }
 
-/// Appends padding to level 0 so that the number of roots is a multiple of `multiple` (TACO 2.0, section 7.1.1).
-pub fn pad_to(dataset: &Dataset, multiple: usize) -> Option<Edit> {
-    let samples = crate::model::pad_to(&dataset.root, multiple);
-    let at = dataset.root.samples.len() as u32;
-    (!samples.is_empty()).then_some(Edit::Insert { parent: NodePath::root(), at, samples })
+/// Which tortillas get padding.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PadPlace {
+    /// All whose samples are on this level; level 0 is the root alone.
+    Level(usize),
+    /// The one of the FOLDER at this path of ids; the root for an empty one.
+    Folder(SamplePath),
+}
+
+/// Appends padding to tortillas so that their numbers of samples are multiples of `multiple` (TACO 2.0, section 7.1.1). `None` when they
+/// are already.
+///
+/// # Errors
+/// [`Kind::Usage`](crate::error::Kind::Usage) when there is no such level or FOLDER.
+pub fn pad_to(dataset: &Dataset, place: &PadPlace, multiple: usize) -> Result<Option<Edit>> {
+    fn on_level(tortilla: &Tortilla, path: &mut Vec<u32>, level: usize, each: &mut impl FnMut(&Tortilla, &[u32])) {
+        if level == 0 {
+            return each(tortilla, path);
+        }
+        for (index, children) in tortilla.samples.iter().enumerate().filter_map(|(index, sample)| Some((index, sample.children()?)))
+        {
+            path.push(index as u32);
+            on_level(children, path, level - 1, each);
+            path.pop();
+        }
+    }
+    let mut edits = Vec::new();
+    let mut found = false;
+    let mut pad = |tortilla: &Tortilla, path: &[u32]| {
+        found = true;
+        let samples = crate::model::pad_to(tortilla, multiple);
+        if !samples.is_empty() {
+            edits.push(Edit::Insert { parent: NodePath(path.to_vec()), at: tortilla.samples.len() as u32, samples });
+        }
+    };
+    match place {
+        PadPlace::Level(level) if *level < MAX_LEVELS => on_level(&dataset.root, &mut Vec::new(), *level, &mut pad),
+        PadPlace::Level(_) => {}
+        PadPlace::Folder(ids) => {
+            let (mut tortilla, mut path) = (Some(dataset.root.as_ref()), Vec::new());
+            for id in &ids.0 {
+                let index = tortilla.and_then(|tortilla| tortilla.samples.iter().position(|sample| *sample.id == **id));
+                tortilla = tortilla.zip(index).and_then(|(tortilla, index)| tortilla.samples[index].children().map(AsRef::as_ref));
+                path.extend(index.map(|index| index as u32));
+            }
+            if let Some(tortilla) = tortilla {
+                pad(tortilla, &path);
+            }
+        }
+    }
+    if !found {
+        return Err(match place {
+            PadPlace::Level(level) => Error::usage(format!("there is no level {level} to pad")),
+            PadPlace::Folder(ids) => Error::usage("there is no such FOLDER to pad").at(ids),
+        });
+    }
+    Ok(match edits.len() {
+        0 | 1 => edits.pop(),
+        count => Some(Edit::Batch { label: tr_n!(count, "Pad {n} tortilla", "Pad {n} tortillas", n = count), edits }),
+    })
 }
 
 fn each(

@@ -25,7 +25,7 @@ mod undo_fuzz;
 pub use align_schema::{cast, one_schema};
 pub use edit::{ColumnChange, Content, Edit, TrayPlace, Unplaced};
 pub use edit_memory::edit_weight;
-pub use fix::{Care, Fix, FixVerb, apply_alike, fill_missing, fix_safe, fixes_of, pad_to, split_off};
+pub use fix::{Care, Fix, FixVerb, PadPlace, apply_alike, fill_missing, fix_safe, fixes_of, pad_to, split_off};
 pub use history::{Draft, Step};
 pub use pattern::{
     Alternative, Example, Nearly, PatternReport, PatternToken, Placement, TokenKind, TokenRole, find_pattern, place_by_pattern,

@@ -21,6 +21,7 @@ mod leakage;
 mod options;
 pub mod pixel_statistics;
 pub mod pooled_statistics;
+mod program;
 mod registry;
 mod run_report;
 mod runner;
@@ -33,6 +34,7 @@ pub use leakage::{
     Facts, GROUND_COLUMNS, HASH_COLUMN, Leak, LeakPair, LeakSample, Leakage, LeakageRequest, OLD_SPLIT_COLUMN, Part, SPLIT_COLUMN,
     leakage,
 };
+use options::with_command_words;
 pub use options::{OptionKind, OptionSpec, join_command_line, parse_options, split_command_line};
 pub use registry::{Registry, builtin};
 pub use run_report::Note;
@@ -84,6 +86,17 @@ pub enum Made {
     Collection(Box<dyn CollectionExtension>),
 }
 
+impl Made {
+    /// The program that it starts, with arguments.
+    pub fn program(&self) -> Option<&[String]> {
+        match self {
+            Made::Sample(extension) => extension.program(),
+            Made::Tortilla(extension) => extension.program(),
+            Made::Collection(extension) => extension.program(),
+        }
+    }
+}
+
 /// An extension that computes columns sample by sample, on several threads.
 pub trait SampleExtension: Send + Sync {
     /// The columns, known before the run.
@@ -133,6 +146,11 @@ pub trait TortillaExtension: Send + Sync {
     /// # Errors
     /// An error ends the run.
     fn compute(&self, tortilla: &TortillaView<'_>, ctx: &JobContext) -> Result<Vec<Vec<Value>>>;
+
+    /// The program that it starts, with arguments; it is only started with the user's consent.
+    fn program(&self) -> Option<&[String]> {
+        None
+    }
 }
 
 /// An extension that computes fields of the collection.
@@ -142,6 +160,11 @@ pub trait CollectionExtension: Send + Sync {
     /// # Errors
     /// An error ends the run.
     fn compute(&self, dataset: &Dataset, ctx: &JobContext) -> Result<Vec<(String, Json)>>;
+
+    /// The program that it starts, with arguments; it is only started with the user's consent.
+    fn program(&self) -> Option<&[String]> {
+        None
+    }
 }
 
 /// The programs, with arguments, that these calls start and the user of this session has not agreed to; without duplicates. Calls
@@ -150,8 +173,8 @@ pub fn programs_in(calls: &[ExtensionCall]) -> Vec<Vec<String>> {
     let registry = builtin();
     let mut found: Vec<Vec<String>> = Vec::new();
     for call in calls.iter().filter(|call| !call.schema_only) {
-        let Ok(Made::Sample(extension)) = registry.make(&call.extension, &call.options) else { continue };
-        if let Some(program) = extension.program()
+        let Ok(made) = registry.make(&call.extension, &call.options) else { continue };
+        if let Some(program) = made.program()
             && !crate::consent::allows_program(program)
             && !found.iter().any(|known| known == program)
         {

@@ -135,6 +135,18 @@ pub fn split_command_line(line: &str) -> Result<Vec<String>> {
     Ok(words)
 }
 
+/// `given` with the line of its option `command` as a list of words; a list stays as it is.
+///
+/// # Errors
+/// As [`split_command_line`].
+pub fn with_command_words(given: &Json) -> Result<Json> {
+    let mut given = given.clone();
+    if let Some(Json::String(line)) = given.get("command") {
+        given["command"] = split_command_line(line)?.into();
+    }
+    Ok(given)
+}
+
 /// A line that [`split_command_line`] reads as these words.
 pub fn join_command_line(words: &[String]) -> String {
     let quoted = |word: &String| {

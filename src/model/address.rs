@@ -1,5 +1,5 @@
 //! Addresses of remote files, accepted wherever a path is: `https://host/a.tacozip`, `s3://bucket/a`, `gs://bucket/a`,
-//! `az://container/a`, and GDAL's notation (`/vsicurl/https://…`, `/vsis3/bucket/a`). Pure text, no IO.
+//! `az://container/a` (or `azure://`), `oss://bucket/a`, `swift://container/a`, and GDAL's notation (`/vsicurl/https://…`, `/vsis3/bucket/a`). Pure text, no IO.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -17,15 +17,23 @@ pub enum Scheme {
     Gs,
     /// Azure Blob Storage.
     Az,
+    /// Alibaba Cloud Object Storage Service.
+    Oss,
+    /// OpenStack Swift.
+    Swift,
 }
 
 /// Schemes with their URL prefix and GDAL's prefix.
-const SCHEMES: [(Scheme, &str, &str); 5] = [
+const SCHEMES: [(Scheme, &str, &str); 8] = [
     (Scheme::Https, "https://", "/vsicurl/https://"),
     (Scheme::Http, "http://", "/vsicurl/http://"),
     (Scheme::S3, "s3://", "/vsis3/"),
     (Scheme::Gs, "gs://", "/vsigs/"),
     (Scheme::Az, "az://", "/vsiaz/"),
+    // Another spelling of the same store; the first one of a scheme is written.
+    (Scheme::Az, "azure://", "/vsiaz/"),
+    (Scheme::Oss, "oss://", "/vsioss/"),
+    (Scheme::Swift, "swift://", "/vsiswift/"),
 ];
 
 /// Substrings of query keys whose values are credentials: a query with such a key is never shown or stored.
@@ -118,7 +126,7 @@ impl Address {
         let own_port = match self.scheme {
             Scheme::Https => ":443",
             Scheme::Http => ":80",
-            Scheme::S3 | Scheme::Gs | Scheme::Az => "",
+            Scheme::S3 | Scheme::Gs | Scheme::Az | Scheme::Oss | Scheme::Swift => "",
         };
         let authority = authority.strip_suffix(own_port).unwrap_or(&authority);
         format!("{}{}", self.prefix(), authority.trim_end_matches('.'))
@@ -232,11 +240,14 @@ mod tests {
             ("s3://bucket/a b/c.tacozip", "/vsis3/bucket/a b/c.tacozip"),
             ("gs://bucket/c", "/vsigs/bucket/c"),
             ("az://container/c", "/vsiaz/container/c"),
+            ("oss://bucket/c", "/vsioss/bucket/c"),
+            ("swift://container/c", "/vsiswift/container/c"),
         ] {
             assert_eq!(parsed(plain), parsed(vsi));
             assert_eq!(parsed(vsi).to_string(), plain);
             assert_eq!(parsed(plain).to_vsi(), vsi);
         }
+        assert_eq!(parsed("azure://container/c").to_string(), "az://container/c");
         for local in ["/data/a.tacozip", "a:b", "https:", "https://", "/vsizip/a.zip", "c:\\a", "file:///a"] {
             assert_eq!(Address::parse(local), None, "{local}");
         }

@@ -2,11 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
+use super::align_schemas;
 use super::import::{import_folder, join_metadata};
 use super::legacy::{Generation, is_taco_name, write_first_generation};
 use super::write::checked_build;
 use crate::container::{BuildOptions, Built, TortillaOptions, read_collection_file};
-use crate::draft::{Structure, fill_missing, pad_to};
+use crate::draft::{PadPlace, Structure, fill_missing, pad_to};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
 use crate::model::{Collection, Dataset, EXTENT_ORIGIN, ExtentOrigin, Tortilla};
@@ -26,8 +27,10 @@ pub struct CreateInput {
     pub metadata: Option<PathBuf>,
     /// Pads roots that lack what most of them have.
     pub fill_missing: bool,
-    /// Appends padding up to a number of roots that this divides.
-    pub pad_to: Option<usize>,
+    /// Appends padding to tortillas, up to a number of samples that this divides.
+    pub pad_to: Vec<(PadPlace, usize)>,
+    /// Gives all tortillas of a level the same fields; otherwise differences are findings.
+    pub align_schema: bool,
     /// What to write.
     pub output: CreateOutput,
 }
@@ -78,8 +81,16 @@ pub fn create(input: &CreateInput, ctx: &JobContext) -> Result<Built> {
         edit.apply(&mut dataset)?;
         ctx.warn(format!("{roots} roots were padded where something is missing"));
     }
-    if let Some(edit) = input.pad_to.and_then(|multiple| pad_to(&dataset, multiple)) {
+    for (place, multiple) in &input.pad_to {
+        if let Some(edit) = pad_to(&dataset, place, *multiple)? {
+            edit.apply(&mut dataset)?;
+        }
+    }
+    if input.align_schema
+        && let Some((edit, lines)) = align_schemas(&dataset)
+    {
         edit.apply(&mut dataset)?;
+        lines.into_iter().for_each(|line| ctx.warn(line));
     }
     match &input.output {
         CreateOutput::Dataset(options) => checked_build(&dataset, options, ctx),

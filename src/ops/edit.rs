@@ -1,5 +1,6 @@
 //! `edit`: columns of one level and fields of the collection of an existing dataset. A FOLDER has the tables concerned replaced and its
-//! data left alone; a ZIP is written anew; files of the first generation get another footer. What will be done is announced first.
+//! data left alone; a ZIP has the metadata behind its data replaced where its layout allows that, and is else written anew; files of
+//! the first generation get another footer. What will be done is announced first.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -14,8 +15,8 @@ use super::legacy::{in_type_of, is_text};
 use super::migrate::is_other_generation;
 use super::{EditRequest, edit_tortilla};
 use crate::container::{
-    self, Assembly, BuildOptions, Built, ContainerReader, FolderEdit, Format, LevelEdit, OnDamage, Physical, extent_of_samples,
-    put_extent,
+    self, Assembly, BuildOptions, ContainerReader, FolderEdit, Format, LevelEdit, OnDamage, Physical, TailEdit, cut_unfinished,
+    extent_of_samples, put_extent,
 };
 use crate::error::{Error, Result};
 use crate::extensions::{KeyedTable, keyed_table};
@@ -63,6 +64,11 @@ pub enum EditWay {
     },
     /// Footer and collection of a file of the first generation are replaced; its data is not touched.
     Footer,
+    /// The metadata of a ZIP is replaced behind its data, which is not touched.
+    Tail {
+        /// Bytes of the current metadata, about as many as are written.
+        bytes: u64,
+    },
     /// The whole dataset is written anew.
     Anew {
         /// Bytes of data that are copied.
@@ -85,6 +91,9 @@ impl EditWay {
                 let more = if more > 0 { format!(" and up to {more} more") } else { String::new() };
                 let named = files.iter().take(LISTED).cloned().collect::<Vec<_>>().join(", ");
                 format!("replaces {named}{more}; data files are not touched")
+            }
+            EditWay::Tail { bytes } => {
+                format!("replaces the metadata behind the data, about {bytes} bytes; the samples are not touched")
             }
             EditWay::Footer => "replaces footer and collection; the samples are not touched".to_owned(),
             EditWay::Anew { bytes, reason } => format!("writes the whole dataset anew, with {bytes} bytes of data: {reason}"),
@@ -112,6 +121,9 @@ struct Prepared {
     columns: Option<LevelEdit>,
     collection: Option<Map<String, Json>>,
     way: EditWay,
+    /// The changed dataset, where more than the tables concerned is written.
+    assembly: Option<Assembly>,
+    tail: Option<TailEdit>,
 }
 
 /// How an edit would be done. Checks the edit and changes nothing.
@@ -131,7 +143,13 @@ pub fn edit_dataset(request: &DatasetEdit, announce: &dyn Fn(&EditWay), ctx: &Jo
     if request.output.is_none() && request.input.is_dir() {
         container::restore_interrupted(&request.input)?;
     }
-    let Prepared { reader, columns, collection, way } = prepare(request, ctx)?;
+    let mut prepared = prepare(request, ctx)?;
+    if let (Physical::Zip(zip), EditWay::Anew { .. }, None) = (prepared.reader.physical(), &prepared.way, &request.output)
+        && cut_unfinished(zip, ctx)?
+    {
+        prepared = prepare(request, ctx)?;
+    }
+    let Prepared { reader, columns, collection, way, assembly, tail } = prepared;
     announce(&way);
     let path = request.output.clone().unwrap_or_else(|| request.input.clone());
     match (reader.physical(), &way) {
@@ -144,8 +162,15 @@ pub fn edit_dataset(request: &DatasetEdit, announce: &dyn Fn(&EditWay), ctx: &Jo
             let (replaced, written) = edit.apply(folder, ctx)?;
             Ok(Edited { path, way, replaced, written: Some(written) })
         }
-        _ => {
-            let built = write_anew(reader.as_ref(), columns.as_ref(), collection, request, ctx)?;
+        (_, EditWay::InPlace { .. }) => Ok(Edited { path, way, replaced: 0, written: Some(0) }),
+        (_, EditWay::Tail { .. }) => {
+            let (Some(tail), Some(assembly)) = (tail, &assembly) else { return Err(Error::internal("the edit was not prepared")) };
+            let written = tail.write(&path, assembly, &build_options(reader.as_ref(), request), ctx)?;
+            Ok(Edited { path, way, replaced: 1, written: Some(written) })
+        }
+        (_, EditWay::Anew { .. }) => {
+            let Some(assembly) = &assembly else { return Err(Error::internal("the edit was not prepared")) };
+            let built = container::write(assembly, &build_options(reader.as_ref(), request), ctx)?;
             Ok(Edited { path: built.path, way, replaced: 1, written: Some(built.bytes) })
         }
     }
@@ -169,7 +194,7 @@ fn prepare(request: &DatasetEdit, ctx: &JobContext) -> Result<Prepared> {
             true => anew(reader.as_ref(), "the footers of nested tortillas are among its data", ctx)?,
             false => EditWay::Footer,
         };
-        return Ok(Prepared { reader, columns: None, collection: None, way });
+        return Ok(Prepared { reader, columns: None, collection: None, way, assembly: None, tail: None });
     }
     let error = |what: &str| Error::usage(what).at_path(&request.input);
     if is_other_generation(reader.as_ref()) {
@@ -193,13 +218,28 @@ fn prepare(request: &DatasetEdit, ctx: &JobContext) -> Result<Prepared> {
             let edit = FolderEdit { columns: columns.clone(), collection: collection.clone(), parquet: request.parquet.clone() };
             EditWay::InPlace { files: edit.files(folder, ctx)? }
         }
-        (_, Some(_)) => anew(reader.as_ref(), "a copy was asked for", ctx)?,
-        _ if columns.is_none() && collection.is_none() => EditWay::InPlace { files: Vec::new() },
-        _ => anew(reader.as_ref(), "the tables of a ZIP are between its data and its directory", ctx)?,
+        (_, None) if columns.is_none() && collection.is_none() => EditWay::InPlace { files: Vec::new() },
+        (physical, output) => {
+            let assembly = edited_assembly(reader.as_ref(), columns.as_ref(), collection.as_ref(), ctx)?;
+            let bytes = assembly.data_bytes();
+            let (tail, reason) = match (physical, output) {
+                (Physical::Zip(zip), None) => match TailEdit::of(zip, &assembly)? {
+                    Ok(tail) => (Some(tail), String::new()),
+                    Err(why) => (None, why.to_string()),
+                },
+                _ => (None, "a copy was asked for".to_owned()),
+            };
+            let way = match &tail {
+                Some(tail) => EditWay::Tail { bytes: tail.estimate() },
+                None => EditWay::Anew { bytes, reason },
+            };
+            return Ok(Prepared { reader: reader.clone(), columns, collection, way, assembly: Some(assembly), tail });
+        }
     };
-    Ok(Prepared { reader, columns, collection, way })
+    Ok(Prepared { reader, columns, collection, way, assembly: None, tail: None })
 }
 
+/// Writing anew a dataset of the first generation.
 fn anew(reader: &dyn ContainerReader, reason: &str, ctx: &JobContext) -> Result<EditWay> {
     let bytes = match reader.info().size_bytes {
         Some(bytes) => bytes,
@@ -397,21 +437,25 @@ fn placed(reader: &dyn ContainerReader, edit: Option<&LevelEdit>, ctx: &JobConte
     Ok(levels)
 }
 
-/// Writes the changed dataset as a new one, in the place of the old one unless an output was named.
-fn write_anew(
+/// The changed dataset for the writers.
+fn edited_assembly(
     reader: &dyn ContainerReader,
     columns: Option<&LevelEdit>,
-    collection: Option<Map<String, Json>>,
-    request: &DatasetEdit,
+    collection: Option<&Map<String, Json>>,
     ctx: &JobContext,
-) -> Result<Built> {
+) -> Result<Assembly> {
     let mut assembly = Assembly::of_reader(reader, ctx)?;
     if let Some(edit) = columns {
         assembly.edit(reader, edit, ctx)?;
     }
     if let Some(fields) = collection {
-        assembly.collection.fields = fields;
+        assembly.collection.fields.clone_from(fields);
     }
+    Ok(assembly)
+}
+
+/// How a changed dataset is written: in the place of the old one unless an output was named.
+fn build_options(reader: &dyn ContainerReader, request: &DatasetEdit) -> BuildOptions {
     let own = request.output.is_none();
     let target = request.output.clone().unwrap_or_else(|| request.input.clone());
     let format = match (own, reader.info().format) {
@@ -420,7 +464,7 @@ fn write_anew(
         (false, _) => Format::Folder,
     };
     let (parquet, overwrite) = (request.parquet.clone(), request.overwrite || own);
-    container::write(&assembly, &BuildOptions { target, format, parquet, overwrite, parts: None, on_damage: OnDamage::Stop }, ctx)
+    BuildOptions { target, format, parquet, overwrite, parts: None, on_damage: OnDamage::Stop }
 }
 
 fn is_zip_name(path: &Path) -> bool {

@@ -41,7 +41,7 @@ fn engine_type(dtype: &FileType) -> FileType {
         FileType::Null => FileType::Boolean,
         FileType::Float16 => FileType::Float32,
         FileType::Decimal32(..) | FileType::Decimal64(..) | FileType::Decimal256(..) => FileType::Float64,
-        FileType::Date64 => FileType::Timestamp(FileUnit::Millisecond, None),
+        FileType::Date64 => FileType::Date32,
         FileType::Timestamp(FileUnit::Second, zone) => FileType::Timestamp(FileUnit::Millisecond, zone.clone()),
         FileType::Time32(_) | FileType::Time64(_) => FileType::Time64(FileUnit::Nanosecond),
         FileType::Duration(FileUnit::Second) => FileType::Duration(FileUnit::Millisecond),
@@ -193,6 +193,14 @@ fn structure(array: &StructArray) -> PolarsResult<EngineArray> {
     let dtype = ArrowDataType::Struct(named.collect());
     let validity = array.nulls().map(|nulls| nulls.iter().collect());
     Ok(Box::new(<StructType as PolarsDataType>::Array::try_new(dtype, array.len(), values, validity)?))
+}
+
+/// The type that a result has for a column of the file's type `dtype`.
+///
+/// # Errors
+/// For types that cannot be queried.
+pub(super) fn result_type(dtype: &FileType) -> PolarsResult<FileType> {
+    Ok(file_array(&series("", dtype, Vec::new())?)?.data_type().clone())
 }
 
 /// Rows per result batch: text of a batch must stay below 2 GiB.

@@ -1,5 +1,6 @@
 //! Filters (bounding box, time range, SQL condition) as plain data, and their predicates. Semantics are those of the Python reader,
-//! except that a box with west > east crosses the antimeridian, and that time ranges may be open.
+//! except that a box with west > east crosses the antimeridian, and that time ranges may be open and have times of day, which that
+//! reader ignores.
 
 use chrono::{DateTime, NaiveDate, NaiveDateTime};
 use polars::prelude::udf::UserDefinedFunction;
@@ -43,8 +44,6 @@ impl BoxTest {
 const GEOMETRIES: [&str; 3] = ["istac:geometry", "stac:centroid", "istac:centroid"];
 /// Default time columns of a time range, in order of preference.
 const TIMES: [&str; 2] = ["istac:time_start", "stac:time_start"];
-/// Days from 0001-01-01 to 1970-01-01, as `chrono` counts them.
-const EPOCH_DAYS: i32 = 719_163;
 
 /// One filter: keeps rows of `level` that satisfy every condition, their ancestors and their descendants.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -59,7 +58,7 @@ pub struct Filter {
     /// A column of WKB geometries, or `stac:geotransform` for the corners of rasters; found by its usual names when absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub geometry_column: Option<String>,
-    /// `a/b`, `../b`, `a/..` or one day. Whole days in UTC, both ends included.
+    /// `a/b`, `../b`, `a/..`, or one day or instant, in UTC. A date is its whole day, a time of day that instant; both ends included.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub datetime: Option<String>,
     /// Time column; `None` selects a default column.
@@ -162,35 +161,109 @@ impl Filter {
     }
 
     fn in_range(&self, range: &str, columns: &[FieldSpec]) -> Result<Expr> {
-        let (first, last) = parse_range(range)?;
+        let range = TimeRange::parse(range)?;
         let field = chosen(columns, self.time_column.as_deref(), &TIMES, "time", self.level)?;
         use arrow::datatypes::TimeUnit;
-        let per_day = match &field.dtype {
-            ArrowType::Date64 | ArrowType::Timestamp(TimeUnit::Second | TimeUnit::Millisecond, _) => 86_400_000,
-            ArrowType::Timestamp(TimeUnit::Microsecond, _) => 86_400_000_000,
-            ArrowType::Timestamp(TimeUnit::Nanosecond, _) => 86_400_000_000_000,
-            ArrowType::Date32 => 1,
-            text if is_text(text) => return Ok(texts_in_range(&field.name, first, last)),
-            // Older TACO versions store Unix seconds, in columns recognised by name.
+        let per_second = match &field.dtype {
+            ArrowType::Timestamp(TimeUnit::Second | TimeUnit::Millisecond, _) => 1_000,
+            ArrowType::Timestamp(TimeUnit::Microsecond, _) => 1_000_000,
+            ArrowType::Timestamp(TimeUnit::Nanosecond, _) => 1_000_000_000,
+            ArrowType::Date32 | ArrowType::Date64 => return Ok(days_in_range(&field.name, range)),
+            text if is_text(text) => return Ok(texts_in_range(&field.name, range)),
+            // Older generations count seconds since 1970, in columns whose names say that they hold a time.
             ArrowType::Float64 | ArrowType::Float32 | ArrowType::Int64 | ArrowType::Int32 if names_a_time(&field.name) => {
-                return Ok(seconds_in_range(&field.name, first, last));
+                return Ok(seconds_in_range(&field.name, range));
             }
             other => {
                 let summary = format!("column {} is {}, not a time", field.name, dtype_name(other));
                 return Err(Error::usage(summary).hint("name a column of timestamps, dates or ISO 8601 text"));
             }
         };
-        // Bounds have the column's type, so that Parquet statistics apply. Timestamps are stored in UTC whatever their zone, so
-        // days are ranges of integers.
+        // Bounds have the column's type, so that the statistics of a file can be asked; the number behind a time is that of UTC
+        // whatever its zone, so that times are ranges of numbers.
         let empty = super::arrow_convert::series(&field.name, &field.dtype, Vec::new())
             .map_err(|error| Error::unsupported(format!("column {} can't be filtered", field.name)).because(error.to_string()))?;
-        let bound = |day: i32| match per_day {
-            1 => lit(day).cast(empty.dtype().clone()),
-            per_day => lit(i64::from(day).saturating_mul(per_day)).cast(empty.dtype().clone()),
+        let bound = |number: i64| lit(number).cast(empty.dtype().clone());
+        Ok(range.on_numbers(&field.name, per_second, &bound))
+    }
+}
+
+/// An end of a range of time: microseconds since 1970 in UTC.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Bound {
+    /// The first microsecond of the day or instant.
+    micros: i64,
+    /// The whole day is meant.
+    day: bool,
+}
+
+/// Times between two ends, which are within; `None` where the range is open.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct TimeRange {
+    first: Option<Bound>,
+    last: Option<Bound>,
+}
+
+const MICROS_OF_DAY: i64 = 86_400_000_000;
+
+impl TimeRange {
+    /// `a/b`, `../b`, `a/..`, or one day or instant. A date means its whole day; a time of day means that instant.
+    fn parse(text: &str) -> Result<Self> {
+        let fault = |what: String| {
+            Error::usage(what).hint(
+                "write 2021-01-01/2021-12-31, 2021-01-01/.., ../2021-12-31, one day as 2021-01-01, or times as 2021-01-01T10:30:00Z",
+            )
         };
-        let from = first.map(|day| col(field.name.as_str()).gt_eq(bound(day)));
-        let to = last.map(|day| col(field.name.as_str()).lt(bound(day.saturating_add(1))));
-        Ok([from, to].into_iter().flatten().reduce(|a, b| a.and(b)).unwrap_or_else(|| col(field.name.as_str()).is_not_null()))
+        let end = |part: &str| -> Result<Option<Bound>> {
+            match part.trim() {
+                "" | ".." => Ok(None),
+                part => {
+                    Bound::parse(part).map(Some).ok_or_else(|| fault(format!("{} is no time in ISO 8601", part.escape_debug())))
+                }
+            }
+        };
+        let Some((first, last)) = text.split_once('/') else {
+            let one = end(text)?.ok_or_else(|| fault("the time is empty".into()))?;
+            return Ok(Self { first: Some(one), last: Some(one) });
+        };
+        let (first, last) = (end(first)?, end(last)?);
+        if first.is_none() && last.is_none() {
+            return Err(fault("the range of time is open at both ends".into()));
+        }
+        if first.zip(last).is_some_and(|(first, last)| first.micros >= last.end()) {
+            return Err(fault(format!("the range {} begins after its end", text.escape_debug())));
+        }
+        Ok(Self { first, last })
+    }
+
+    /// True for a time in microseconds since 1970; `day` when only its day is known.
+    fn holds(self, time: Bound) -> bool {
+        self.first.is_none_or(|first| time.end() > first.micros) && self.last.is_none_or(|last| time.micros < last.end())
+    }
+
+    /// The condition on a column that counts `per_second` parts of seconds since 1970.
+    fn on_numbers(self, name: &str, per_second: i64, bound: &dyn Fn(i64) -> Expr) -> Expr {
+        let number = |micros: i64| i128::from(micros) * i128::from(per_second);
+        let clamped = |number: i128| number.clamp(i64::MIN.into(), i64::MAX.into()) as i64;
+        // The smallest number that is not before the start; the largest that is not after the end.
+        let from = self.first.map(|first| col(name).gt_eq(bound(clamped(-(-number(first.micros)).div_euclid(1_000_000)))));
+        let to = self.last.map(|last| match last.day {
+            true => col(name).lt(bound(clamped(number(last.end()).div_euclid(1_000_000)))),
+            false => col(name).lt_eq(bound(clamped(number(last.micros).div_euclid(1_000_000)))),
+        });
+        [from, to].into_iter().flatten().reduce(|a, b| a.and(b)).unwrap_or_else(|| col(name).is_not_null())
+    }
+}
+
+impl Bound {
+    fn parse(text: &str) -> Option<Self> {
+        let micros = parse_time(text)?.and_utc().timestamp_micros();
+        Some(Self { micros, day: !text.contains(':') })
+    }
+
+    /// The first microsecond behind it.
+    fn end(self) -> i64 {
+        self.micros.saturating_add(if self.day { MICROS_OF_DAY } else { 1 })
     }
 }
 
@@ -231,18 +304,34 @@ fn is_text(dtype: &ArrowType) -> bool {
     matches!(dtype, ArrowType::Utf8 | ArrowType::LargeUtf8 | ArrowType::Utf8View)
 }
 
-fn seconds_in_range(name: &str, first: Option<i32>, last: Option<i32>) -> Expr {
-    let bound = |day: i32| lit(i64::from(day) * 86_400);
-    let from = first.map(|day| col(name).gt_eq(bound(day)));
-    let to = last.map(|day| col(name).lt(bound(day.saturating_add(1))));
+/// The column counts seconds, whole ones or with a fraction.
+fn seconds_in_range(name: &str, range: TimeRange) -> Expr {
+    let bound = |micros: i64| match micros % 1_000_000 {
+        0 => lit(micros / 1_000_000),
+        _ => lit(micros as f64 / 1e6),
+    };
+    let from = range.first.map(|first| col(name).gt_eq(bound(first.micros)));
+    let to = range.last.map(|last| match last.day {
+        true => col(name).lt(bound(last.end())),
+        false => col(name).lt_eq(bound(last.micros)),
+    });
     [from, to].into_iter().flatten().reduce(|a, b| a.and(b)).unwrap_or_else(|| col(name).is_not_null())
 }
 
-fn texts_in_range(name: &str, first: Option<i32>, last: Option<i32>) -> Expr {
+/// The column has dates: each stands for its whole day.
+fn days_in_range(name: &str, range: TimeRange) -> Expr {
+    let bound = |day: i64| lit(i32::try_from(day).unwrap_or(if day < 0 { i32::MIN } else { i32::MAX })).cast(DataType::Date);
+    let from = range.first.map(|first| col(name).gt_eq(bound(first.micros.div_euclid(MICROS_OF_DAY))));
+    let to = range.last.map(|last| col(name).lt_eq(bound(last.micros.div_euclid(MICROS_OF_DAY))));
+    [from, to].into_iter().flatten().reduce(|a, b| a.and(b)).unwrap_or_else(|| col(name).is_not_null())
+}
+
+/// The column has ISO 8601 text; what can't be read as a time is judged by the date that it begins with.
+fn texts_in_range(name: &str, range: TimeRange) -> Expr {
     let within = move |column: Column| -> PolarsResult<Column> {
         let holds = |text: &str| {
-            let day = text.trim().get(..10).and_then(|day| NaiveDate::parse_from_str(day, "%Y-%m-%d").ok()).map(days);
-            day.is_some_and(|day| first.is_none_or(|first| day >= first) && last.is_none_or(|last| day <= last))
+            let text = text.trim();
+            Bound::parse(text).or_else(|| Bound::parse(text.get(..10)?)).is_some_and(|time| range.holds(time))
         };
         let mask: BooleanChunked = column.str()?.iter().map(|text| text.is_some_and(holds)).collect();
         Ok(mask.with_name(column.name().clone()).into_column())
@@ -283,32 +372,7 @@ fn check_box([west, south, east, north]: [f64; 4]) -> Result<()> {
         .hint("write west,south,east,north in degrees; west greater than east goes across the antimeridian"))
 }
 
-/// First and last day since 1970-01-01, inclusive; `None` where the range is open.
-fn parse_range(text: &str) -> Result<(Option<i32>, Option<i32>)> {
-    let fault = |what: String| {
-        Error::usage(what).hint("write 2021-01-01/2021-12-31, 2021-01-01/.., ../2021-12-31, or one day as 2021-01-01")
-    };
-    let end = |part: &str| -> Result<Option<NaiveDateTime>> {
-        match part.trim() {
-            "" | ".." => Ok(None),
-            part => parse_time(part).map(Some).ok_or_else(|| fault(format!("{} is no time in ISO 8601", part.escape_debug()))),
-        }
-    };
-    let Some((first, last)) = text.split_once('/') else {
-        let day = end(text)?.ok_or_else(|| fault("the time is empty".into()))?.date();
-        return Ok((Some(days(day)), Some(days(day))));
-    };
-    let (first, last) = (end(first)?, end(last)?);
-    if first.is_none() && last.is_none() {
-        return Err(fault("the range of time is open at both ends".into()));
-    }
-    if first.zip(last).is_some_and(|(first, last)| first > last) {
-        return Err(fault(format!("the range {} begins after its end", text.escape_debug())));
-    }
-    Ok((first.map(|t| days(t.date())), last.map(|t| days(t.date()))))
-}
-
-/// Parses common ISO 8601 forms to UTC; a time without a zone is UTC.
+/// ISO 8601 as people write it, in UTC; without a zone it is UTC.
 pub fn parse_time(text: &str) -> Option<NaiveDateTime> {
     let text = text.replacen(' ', "T", 1);
     if let Ok(time) = DateTime::parse_from_rfc3339(&text) {
@@ -333,12 +397,7 @@ pub fn parse_time(text: &str) -> Option<NaiveDateTime> {
     None
 }
 
-fn days(day: NaiveDate) -> i32 {
-    use chrono::Datelike;
-    day.num_days_from_ce() - EPOCH_DAYS
-}
-
-/// True for column names that denote a time (`stac:time_start`, `datetime`, `date`); numbers in other columns are not times.
+/// `stac:time_start`, `datetime`, `date`: a number in another column is no time.
 fn names_a_time(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
     name.contains("time") || name.contains("date")
@@ -349,14 +408,28 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ranges_are_days_in_utc() {
-        assert_eq!(parse_range("1970-01-02").ok(), Some((Some(1), Some(1))));
-        assert_eq!(parse_range("1970-01-02T23:30:00-02:00").ok(), Some((Some(2), Some(2))));
-        assert_eq!(parse_range("1970-01-01T10:00:00Z/1970-01-03 01:00").ok(), Some((Some(0), Some(2))));
-        assert_eq!(parse_range("../1970-01-03").ok(), Some((None, Some(2))));
-        assert_eq!(parse_range("1970-01-03/..").ok(), Some((Some(2), None)));
-        for bad in ["", "..", "../..", "2001", "1970-01-03/1970-01-02", "tomorrow", "1970-02-30"] {
-            assert!(parse_range(bad).is_err(), "{bad}");
+    fn dates_are_whole_days_and_times_of_day_are_instants() {
+        let parse = |text: &str| TimeRange::parse(text).ok();
+        let hour = 3_600_000_000;
+        let day = |day: i64| Some(Bound { micros: day * MICROS_OF_DAY, day: true });
+        let at = |micros: i64| Some(Bound { micros, day: false });
+        assert_eq!(parse("1970-01-02"), Some(TimeRange { first: day(1), last: day(1) }));
+        let instant = at(49 * hour + hour / 2);
+        assert_eq!(parse("1970-01-02T23:30:00-02:00"), Some(TimeRange { first: instant, last: instant }));
+        let range = parse("1970-01-01T10:00:00Z/1970-01-03 01:00").expect("parses");
+        assert_eq!(range, TimeRange { first: at(10 * hour), last: at(49 * hour) });
+        assert!(range.holds(Bound { micros: 10 * hour, day: false }) && range.holds(Bound { micros: 49 * hour, day: false }));
+        assert!(
+            !range.holds(Bound { micros: 10 * hour - 1, day: false }) && !range.holds(Bound { micros: 49 * hour + 1, day: false })
+        );
+        assert!(range.holds(Bound { micros: 0, day: true }), "a part of that day is within");
+        assert_eq!(parse("../1970-01-03"), Some(TimeRange { first: None, last: day(2) }));
+        assert_eq!(parse("1970-01-03/.."), Some(TimeRange { first: day(2), last: None }));
+        assert!(parse("1970-01-03T12:00:00Z/1970-01-03").is_some(), "the day ends after noon");
+        let bad =
+            ["", "..", "../..", "2001", "1970-01-03/1970-01-02", "1970-01-01T10:00/1970-01-01T09:00", "tomorrow", "1970-02-30"];
+        for bad in bad {
+            assert!(parse(bad).is_none(), "{bad}");
         }
     }
 

@@ -39,6 +39,7 @@ mod from_clause;
 mod geometry;
 mod hash_aggregate;
 mod lexemes;
+mod maps;
 mod name_binding;
 mod output;
 mod partial_aggregation;

@@ -13,7 +13,7 @@ use super::select_plan::Planner;
 use super::source_span::Source;
 use super::sql_dialect::{Sampling, Verb};
 use super::tables::{TableName, Tables};
-use super::{QueryResult, bounds, duckdb_arithmetic, frames, output, partial_aggregation, sql_dialect, summary, top_k};
+use super::{QueryResult, bounds, duckdb_arithmetic, frames, maps, output, partial_aggregation, sql_dialect, summary, top_k};
 use crate::error::{Error, Result};
 use crate::jobs::{JobContext, panic_error};
 use crate::model::dtype_name;
@@ -122,7 +122,7 @@ pub fn run(tables: &Tables, query: &Query, ctx: &JobContext) -> Result<QueryResu
     let frame = on_thread(ctx, move |ctx| collected(&inner, &filters, &texts, columns, limit, explains, ctx))?;
     let truncated = limit.is_some_and(|limit| frame.height() > limit);
     let frame = if truncated { frame.head(limit) } else { frame };
-    Ok(QueryResult::new(output::to_table(&frame)?, truncated))
+    Ok(QueryResult::new(maps::restored(output::to_table(&frame)?, tables)?, truncated))
 }
 
 fn tokens_of(source: &Source) -> Result<sql_dialect::Tokens> {

@@ -337,10 +337,11 @@ fn filters_reach_up_and_down_the_levels() {
 }
 
 #[test]
-fn days_are_compared_whatever_the_hour() {
+fn dates_are_whole_days_and_times_of_day_count() {
     let days = |range: &str| filtered(&[Filter::datetime(range)], "SELECT id FROM data");
     assert_eq!(days("2021-01-01"), [json!(["lima"])]);
-    assert_eq!(days("2021-01-01T23:00:00/2021-01-02"), [json!(["lima"]), json!(["bonn"])]);
+    assert_eq!(days("2021-01-01/2021-01-02"), [json!(["lima"]), json!(["bonn"])]);
+    assert_eq!(days("2021-01-01T23:59:59.999999/2021-01-02"), [json!(["bonn"])]);
     assert_eq!(days("2021-01-02/.."), [json!(["bonn"])]);
     assert_eq!(days("../2021-01-01"), [json!(["lima"])]);
     let text = Filter { time_column: Some("stac:crs".into()), ..Filter::datetime("2021-01-01") };

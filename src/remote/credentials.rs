@@ -173,6 +173,8 @@ pub(super) fn store_for(address: &Address) -> Result<(Arc<dyn ObjectStore>, Key)
         Scheme::S3 => s3(address, &access),
         Scheme::Gs => google(&address.authority, &access),
         Scheme::Az => azure(&address.authority, &access),
+        Scheme::Oss => alibaba(&address.authority, &access),
+        Scheme::Swift => swift(&address.authority, &access),
     };
     let store = built.map_err(|error| match error {
         Fault::Own(error) => error.at(address),
@@ -241,7 +243,7 @@ fn may_carry_token(address: &Address) -> bool {
     match address.scheme {
         Scheme::Https => true,
         Scheme::Http => is_within_machine(address),
-        Scheme::S3 | Scheme::Gs | Scheme::Az => false,
+        Scheme::S3 | Scheme::Gs | Scheme::Az | Scheme::Oss | Scheme::Swift => false,
     }
 }
 
@@ -419,6 +421,78 @@ fn azure(container: &str, access: &Access) -> Built {
         builder = builder.with_skip_signature(true);
     }
     refuse_open(builder.get_config_value(&AzureConfigKey::Endpoint).as_deref(), signs, &["AZURE_ALLOW_HTTP"])?;
+    Ok(Arc::new(builder.build()?))
+}
+
+/// The endpoint of Alibaba Cloud that GDAL takes where none is named.
+const OSS_ENDPOINT: &str = "oss-us-east-1.aliyuncs.com";
+
+/// Alibaba Cloud through its interface for S3, with GDAL's variables.
+fn alibaba(bucket: &str, access: &Access) -> Built {
+    let endpoint = access.endpoint.clone().or_else(|| variable(&["OSS_ENDPOINT"])).unwrap_or_else(|| OSS_ENDPOINT.into());
+    let plain = variable(&["OSS_HTTPS"]).is_some() && !is_yes(variable(&["OSS_HTTPS"]));
+    let (scheme, host) = endpoint.split_once("://").unwrap_or((if plain { "http" } else { "https" }, &endpoint));
+    let host = host.trim_end_matches('/');
+    let region = access.region.clone().or_else(|| {
+        let name = host.split('.').find_map(|part| part.strip_prefix("oss-"))?;
+        Some(name.trim_end_matches("-internal").to_owned())
+    });
+    // The provider accepts names of buckets as part of the host alone; other servers with this interface may want them in the path.
+    let in_host = variable(&["OSS_VIRTUAL_HOSTING"]).map_or(host.ends_with("aliyuncs.com"), |text| is_yes(Some(text)));
+    let host = match host.starts_with("oss-") && host.ends_with("aliyuncs.com") {
+        true => format!("s3.{host}"),
+        false => host.to_owned(),
+    };
+    let origin = format!("{scheme}://{host}");
+    let url = if in_host { format!("{scheme}://{bucket}.{host}") } else { origin.clone() };
+    let mut builder = AmazonS3Builder::new()
+        .with_bucket_name(bucket)
+        .with_region(region.unwrap_or_else(|| "us-east-1".into()))
+        .with_endpoint(url)
+        .with_virtual_hosted_style_request(in_host)
+        .with_client_options(options())
+        .with_retry(no_retry())
+        .with_http_connector(signing(&origin));
+    let keys = (variable(&["OSS_ACCESS_KEY_ID"]), variable(&["OSS_SECRET_ACCESS_KEY"]));
+    let signs = match keys {
+        (Some(id), Some(secret)) if !access.anonymous => {
+            builder = builder.with_access_key_id(id).with_secret_access_key(secret);
+            if let Some(token) = variable(&["OSS_SESSION_TOKEN"]) {
+                builder = builder.with_token(token);
+            }
+            true
+        }
+        _ => {
+            builder = builder.with_skip_signature(true);
+            false
+        }
+    };
+    refuse_open(Some(&origin), signs && !plain, &["OSS_ALLOW_HTTP"])?;
+    Ok(Arc::new(builder.build()?))
+}
+
+/// OpenStack Swift, with the address and token that an earlier login gave: GDAL's SWIFT_STORAGE_URL and SWIFT_AUTH_TOKEN, or those of
+/// OpenStack's own tools.
+fn swift(container: &str, access: &Access) -> Built {
+    let storage = access.endpoint.clone().or_else(|| variable(&["SWIFT_STORAGE_URL", "OS_STORAGE_URL"]));
+    let Some(storage) = storage.filter(|storage| Address::parse(storage).is_some_and(|address| address.is_web())) else {
+        let error = Error::usage("the address of the Swift account is not known");
+        return Err(Fault::Own(
+            error.hint("log in with `swift auth`, which gives OS_STORAGE_URL and OS_AUTH_TOKEN, or set SWIFT_STORAGE_URL"),
+        ));
+    };
+    let token = variable(&["SWIFT_AUTH_TOKEN", "OS_AUTH_TOKEN"]).filter(|_| !access.anonymous);
+    refuse_open(Some(&storage), token.is_some(), &["SWIFT_ALLOW_HTTP"])?;
+    let mut headers = object_store::HeaderMap::new();
+    if let Some(mut value) = token.and_then(|token| token.trim().parse::<HeaderValue>().ok()) {
+        value.set_sensitive(true);
+        headers.insert("x-auth-token", value);
+    }
+    let builder = HttpBuilder::new()
+        .with_url(format!("{}/{container}", storage.trim_end_matches('/')))
+        .with_client_options(options())
+        .with_retry(no_retry())
+        .with_http_connector(Connector { headers, ..signing(&storage) });
     Ok(Arc::new(builder.build()?))
 }
 

@@ -325,6 +325,10 @@ fn error(address: &Address, fault: &Fault, tries: u32) -> Error {
             Scheme::Az => {
                 "check the credentials (AZURE_STORAGE_ACCOUNT_NAME, AZURE_STORAGE_ACCOUNT_KEY), or omit them (--anonymous)"
             }
+            Scheme::Oss => {
+                "check OSS_ENDPOINT and the credentials (OSS_ACCESS_KEY_ID), or omit them for a public bucket (--anonymous)"
+            }
+            Scheme::Swift => "check SWIFT_STORAGE_URL and the token (SWIFT_AUTH_TOKEN), which may have expired",
             Scheme::Http | Scheme::Https if super::credentials::is_hub(address) => {
                 "the address needs a token (HF_TOKEN) or a fresh link"
             }

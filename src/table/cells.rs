@@ -1,6 +1,6 @@
 //! Formats cells as text for users, and as JSON.
 
-use arrow::array::{Array, ArrayRef, StructArray};
+use arrow::array::{Array, ArrayRef, AsArray, StructArray};
 use arrow::datatypes::{DataType, TimeUnit};
 use arrow::util::display::{ArrayFormatter, FormatOptions};
 use chrono::DateTime;
@@ -117,8 +117,8 @@ fn wkt_point(text: &str) -> Option<(f64, f64)> {
     numbers.next().is_none().then_some((x, y))
 }
 
-/// The cell as JSON: numbers, lists and structs as such, times as ISO 8601, binary as hexadecimal digits; NaN and infinities as
-/// the strings `NaN`, `inf` and `-inf`.
+/// The cell as JSON: numbers, lists, structs and maps as such, dates and times as ISO 8601 (an instant with its offset or `Z`), binary as
+/// hexadecimal digits; NaN and infinities as the strings `NaN`, `inf` and `-inf`.
 pub fn cell_json(array: &ArrayRef, row: usize) -> Json {
     if row >= array.len() || array.is_null(row) {
         return Json::Null;
@@ -126,15 +126,74 @@ pub fn cell_json(array: &ArrayRef, row: usize) -> Json {
     value_json(&value_at(array, row), array.data_type())
 }
 
-/// The fields of a struct as JSON; any other value as text.
-fn fields_json(one: &ArrayRef) -> Json {
-    match one.as_any().downcast_ref::<StructArray>() {
-        Some(one) => {
-            let cells = one.column_names().into_iter().zip(one.columns());
-            cells.map(|(name, cell)| (name.to_owned(), cell_json(cell, 0))).collect()
+/// A list, struct or map of one row as JSON; any other value as text.
+fn nested_json(one: &ArrayRef) -> Json {
+    let all = |values: ArrayRef| Json::Array((0..values.len()).map(|row| cell_json(&values, row)).collect());
+    match one.data_type() {
+        DataType::Struct(_) => {
+            let one = one.as_struct();
+            one.column_names().into_iter().zip(one.columns()).map(|(name, cell)| (name.to_owned(), cell_json(cell, 0))).collect()
         }
-        None => json!(cell_text(one, 0)),
+        DataType::List(_) => all(one.as_list::<i32>().value(0)),
+        DataType::LargeList(_) => all(one.as_list::<i64>().value(0)),
+        DataType::FixedSizeList(..) => all(one.as_fixed_size_list().value(0)),
+        DataType::Map(..) => map_json(&one.as_map().value(0)),
+        _ => json!(cell_text(one, 0)),
     }
+}
+
+/// A map as a JSON object when its keys are distinct texts, else as a list of pairs.
+fn map_json(entries: &StructArray) -> Json {
+    let [keys, values] = entries.columns() else { return Json::Null };
+    let pairs = || (0..entries.len()).map(|row| (cell_json(keys, row), cell_json(values, row)));
+    let named = || pairs().map(|(key, value)| key.as_str().map(|key| (key.to_owned(), value)));
+    match named().collect::<Option<serde_json::Map<String, Json>>>() {
+        Some(object) if object.len() == entries.len() => Json::Object(object),
+        _ => Json::Array(pairs().map(|(key, value)| json!([key, value])).collect()),
+    }
+}
+
+/// A time of day, `12:34:56.5`.
+fn clock_text(value: i64, dtype: &DataType) -> Option<String> {
+    let per_second = match dtype {
+        DataType::Time32(TimeUnit::Second) => 1,
+        DataType::Time32(_) => 1_000,
+        DataType::Time64(TimeUnit::Microsecond) => 1_000_000,
+        DataType::Time64(_) => 1_000_000_000,
+        _ => return None,
+    };
+    let seconds = u32::try_from(value.div_euclid(per_second)).ok()?;
+    let nanos = u32::try_from(value.rem_euclid(per_second) * (1_000_000_000 / per_second)).ok()?;
+    Some(chrono::NaiveTime::from_num_seconds_from_midnight_opt(seconds, nanos)?.format("%H:%M:%S%.f").to_string())
+}
+
+/// An instant with its offset: that of a zone such as `+02:00`, else UTC, as names of zones need a table of their rules.
+fn instant_text(value: i64, unit: &TimeUnit, zone: &str) -> Option<String> {
+    let instant = instant(value, unit)?;
+    let digits = zone.as_bytes();
+    let offset = match (digits, zone.get(1..3), zone.get(digits.len().saturating_sub(2)..)) {
+        ([b'+' | b'-', ..], Some(hours), Some(minutes)) if matches!(digits.len(), 5 | 6) => {
+            let seconds = hours.parse::<i32>().ok()? * 3600 + minutes.parse::<i32>().ok()? * 60;
+            chrono::FixedOffset::east_opt(if digits[0] == b'-' { -seconds } else { seconds })
+        }
+        _ => None,
+    };
+    Some(match offset.filter(|offset| offset.local_minus_utc() != 0) {
+        Some(offset) => instant.with_timezone(&offset).format("%Y-%m-%dT%H:%M:%S%.f%:z").to_string(),
+        None => instant.format("%Y-%m-%dT%H:%M:%S%.fZ").to_string(),
+    })
+}
+
+/// An integer of type `dtype` as JSON: dates and times as text.
+fn integer_json(value: i64, dtype: &DataType) -> Json {
+    let text = match dtype {
+        DataType::Timestamp(unit, Some(zone)) => instant_text(value, unit, zone),
+        DataType::Timestamp(unit, None) => Some(timestamp_text(value, unit)),
+        DataType::Date32 => Some(date_text(value)),
+        DataType::Date64 => Some(date_text(value.div_euclid(86_400_000))),
+        other => clock_text(value, other),
+    };
+    text.map_or_else(|| json!(value), |text| json!(text))
 }
 
 /// A value of type `dtype` as JSON, as [`cell_json`].
@@ -144,9 +203,9 @@ pub fn value_json(value: &Value, dtype: &DataType) -> Json {
         // JSON has no NaN or infinities.
         Value::Float(value) if value.is_nan() => json!("NaN"),
         Value::Float(value) if value.is_infinite() => json!(if *value > 0.0 { "inf" } else { "-inf" }),
-        Value::Other(one) => fields_json(one),
+        Value::Other(one) => nested_json(one),
         Value::Bool(value) => json!(value),
-        Value::Int(value) if !matches!(dtype, DataType::Timestamp(..) | DataType::Date32) => json!(value),
+        Value::Int(value) => integer_json(*value, dtype),
         Value::UInt(value) => json!(value),
         Value::Float(value) if dtype == &DataType::Float32 => {
             // Via text, so that the float32 0.1 becomes 0.1 and not 0.10000000149.
@@ -187,5 +246,37 @@ mod tests {
         wkb.extend((-2.0f64).to_le_bytes());
         assert_eq!(value_text(&Value::Bytes(wkb.into()), &DataType::Binary), "POINT (1.5 -2)");
         assert_eq!(value_text(&Value::Float(f64::from(0.1f32)), &DataType::Float32), "0.1");
+    }
+
+    #[test]
+    fn dates_and_times_are_iso_8601_in_json() {
+        let json = |value, dtype| value_json(&Value::Int(value), &dtype);
+        let zoned = |zone: &str| DataType::Timestamp(TimeUnit::Millisecond, Some(zone.into()));
+        assert_eq!(json(1_609_459_200_500, zoned("UTC")), "2021-01-01T00:00:00.500Z");
+        assert_eq!(json(1_609_459_200_000, zoned("+05:30")), "2021-01-01T05:30:00+05:30");
+        assert_eq!(json(1_609_459_200_000, zoned("-0330")), "2020-12-31T20:30:00-03:30");
+        assert_eq!(json(1_609_459_200_000, zoned("Europe/Madrid")), "2021-01-01T00:00:00Z");
+        assert_eq!(json(1_609_459_200_000, DataType::Timestamp(TimeUnit::Millisecond, None)), "2021-01-01T00:00:00");
+        assert_eq!(json(-86_400_000, DataType::Date64), "1969-12-31");
+        assert_eq!(json(86_399_999_999_999, DataType::Time64(TimeUnit::Nanosecond)), "23:59:59.999999999");
+        assert_eq!(json(60, DataType::Time32(TimeUnit::Second)), "00:01:00");
+        assert_eq!(json(-1, DataType::Time32(TimeUnit::Second)), -1, "no time of day");
+        assert_eq!(json(7, DataType::Int64), 7);
+    }
+
+    #[test]
+    fn lists_of_structs_and_maps_with_other_keys_are_lists() {
+        use arrow::array::{Int64Builder, MapBuilder};
+        let mut map = MapBuilder::new(None, Int64Builder::new(), Int64Builder::new());
+        map.keys().append_value(5);
+        map.values().append_value(6);
+        map.append(true).expect("a map");
+        let map: ArrayRef = std::sync::Arc::new(map.finish());
+        assert_eq!(cell_json(&map, 0), json!([[5, 6]]));
+        let entries: ArrayRef = std::sync::Arc::new(map.as_map().value(0));
+        let field = std::sync::Arc::new(arrow::datatypes::Field::new("item", entries.data_type().clone(), true));
+        let offsets = arrow::buffer::OffsetBuffer::from_lengths([1]);
+        let list: ArrayRef = std::sync::Arc::new(arrow::array::ListArray::new(field, offsets, entries, None));
+        assert_eq!(cell_json(&list, 0), json!([{"key": 5, "value": 6}]));
     }
 }

@@ -275,3 +275,8 @@ pub fn answering(answer: String) -> (String, std::sync::Arc<std::sync::Mutex<Str
     });
     (host, told)
 }
+
+/// A range of time as days: the official reader ignores times of day, which the studio does not.
+pub fn days_of(range: &str) -> String {
+    range.split('/').map(|end| end.get(..10).unwrap_or(end)).collect::<Vec<_>>().join("/")
+}

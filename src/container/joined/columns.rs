@@ -66,7 +66,7 @@ pub struct SourceColumns {
 /// [`Kind::Invalid`](crate::error::Kind::Invalid) with [`JoinMode::Strict`] or [`JoinMode::FillMissing`] when types do not match,
 /// and [`Kind::Format`](crate::error::Kind::Format) when `id` or `type` is missing.
 pub fn join(sources: &[&SourceColumns], mode: JoinMode) -> Result<(Vec<Schema>, Vec<ColumnChange>)> {
-    let mut changes = Vec::new();
+    let (mut changes, mut faults) = (Vec::new(), Vec::new());
     let count = sources.first().map_or(0, |source| source.levels.len());
     let mut levels = Vec::with_capacity(count);
     for level in 0..count {
@@ -92,65 +92,82 @@ pub fn join(sources: &[&SourceColumns], mode: JoinMode) -> Result<(Vec<Schema>, 
         for name in names {
             if rank(name) < 2 {
                 fields.push(Field::new(name, DataType::Utf8, true));
-            } else if let Some(field) = joined_field(sources, level, name, mode, &mut changes)? {
+            } else if let Some(field) = joined_field(sources, level, name, mode, &mut changes, &mut faults) {
                 fields.push(field);
             }
         }
         levels.push(Schema::new(fields));
     }
-    Ok((levels, changes))
+    let Some(first) = faults.first() else { return Ok((levels, changes)) };
+    let error = match faults.len() {
+        1 => Error::invalid(first),
+        count => {
+            let error = Error::invalid(format!("the datasets differ in {count} ways; {first}"));
+            faults.iter().skip(1).fold(error, Error::hint)
+        }
+    };
+    Err(error.hint(match mode {
+        JoinMode::Strict => "leave such columns out (--mode intersection) or fill them (--mode fill-missing)",
+        _ => "leave such columns out: --mode intersection",
+    }))
 }
 
 fn field_of<'a>(source: &'a SourceColumns, level: usize, name: &str) -> Option<&'a Field> {
     source.levels.get(level)?.field_with_name(name).ok()
 }
 
+/// The column `name` of the joined level; `None` when it is left out. What the mode refuses is added to `faults`.
 fn joined_field(
     sources: &[&SourceColumns],
     level: usize,
     name: &str,
     mode: JoinMode,
     changes: &mut Vec<ColumnChange>,
-) -> Result<Option<Field>> {
+    faults: &mut Vec<String>,
+) -> Option<Field> {
     let mut found: Option<(&str, DataType)> = None;
     let mut lacking = Vec::new();
+    // One fault for each other type.
+    let mut other_types: Vec<&DataType> = Vec::new();
     for source in sources {
         let Some(field) = field_of(source, level, name) else {
             lacking.push(source.name.clone());
             continue;
         };
         let dtype = field.data_type();
-        match found.take() {
-            None => found = Some((&source.name, dtype.clone())),
-            Some((first, known)) => {
-                let both =
-                    if mode == JoinMode::Strict { (known == *dtype).then(|| known.clone()) } else { exact_type(&known, dtype) };
-                if let Some(both) = both {
-                    found = Some((first, both));
-                    continue;
-                }
-                let types = (dtype_name(&known), dtype_name(dtype));
-                if mode == JoinMode::Intersection {
-                    let column = name.to_owned();
-                    changes.push(ColumnChange { level, column, dropped: true, lacking: Vec::new(), types: Some(types) });
-                    return Ok(None);
-                }
-                let message = format!("column {name} of level{level} is {} in {first} and {} in {}", types.0, types.1, source.name);
-                return Err(Error::invalid(message).hint("leave such columns out: --mode intersection"));
-            }
+        let Some((first, known)) = found.take() else {
+            found = Some((&source.name, dtype.clone()));
+            continue;
+        };
+        let both = if mode == JoinMode::Strict { (known == *dtype).then(|| known.clone()) } else { exact_type(&known, dtype) };
+        if let Some(both) = both {
+            found = Some((first, both));
+            continue;
         }
+        let types = (dtype_name(&known), dtype_name(dtype));
+        if mode == JoinMode::Intersection {
+            let column = name.to_owned();
+            changes.push(ColumnChange { level, column, dropped: true, lacking: Vec::new(), types: Some(types) });
+            return None;
+        }
+        if !other_types.contains(&dtype) {
+            other_types.push(dtype);
+            faults.push(format!("column {name} of level{level} is {} in {first} and {} in {}", types.0, types.1, source.name));
+        }
+        found = Some((first, known));
     }
-    let Some((_, dtype)) = found else { return Ok(None) };
+    let (_, dtype) = found?;
     if lacking.is_empty() {
-        return Ok(Some(Field::new(name, dtype, true)));
+        return Some(Field::new(name, dtype, true));
     }
     if mode == JoinMode::Strict {
         let message = format!("{} has no column {name} in level{level}, which other datasets have", lacking.join(", "));
-        return Err(Error::invalid(message).hint("leave such columns out (--mode intersection) or fill them (--mode fill-missing)"));
+        faults.push(message);
+        return None;
     }
     let dropped = mode == JoinMode::Intersection;
     changes.push(ColumnChange { level, column: name.to_owned(), dropped, lacking, types: None });
-    Ok((!dropped).then(|| Field::new(name, dtype, true)))
+    (!dropped).then(|| Field::new(name, dtype, true))
 }
 
 #[cfg(test)]
@@ -193,5 +210,18 @@ mod tests {
         assert!(changes[0].to_string().contains("string in one dataset and int64 in another"), "{}", changes[0]);
         let error = join(&both, JoinMode::FillMissing).expect_err("differ").to_string();
         assert!(error.contains("string in a and int64 in b"), "{error}");
+    }
+
+    #[test]
+    fn strict_names_every_difference() {
+        let a = source("a", &[("only_a", DataType::Utf8), ("both", DataType::Int32)]);
+        let b = source("b", &[("both", DataType::Int64), ("only_b", DataType::Utf8)]);
+        let c = source("c", &[("both", DataType::Int64), ("only_b", DataType::Utf8)]);
+        let report = join(&[&a, &b, &c], JoinMode::Strict).expect_err("differ").report();
+        assert!(report.contains("differ in 3 ways"), "{report}");
+        assert!(report.contains("b, c has no column only_a") && report.contains("a has no column only_b"), "{report}");
+        assert_eq!(report.matches("both of level0 is int32 in a and int64 in b").count(), 1, "{report}");
+        let one = join(&[&b, &source("d", &[("both", DataType::Int64)])], JoinMode::Strict).expect_err("differ");
+        assert!(one.summary().contains("only_b"), "a single difference is the summary: {}", one.report());
     }
 }

@@ -72,7 +72,7 @@ impl JoinedReader {
         let info = ContainerInfo { format: Format::Joined, path: first.clone(), size_bytes: None };
         let mut joined = Self::of(info, sources, &looked, mode, ctx)?;
         let facts: Vec<PartFacts> = looked.iter().map(|looked| looked.facts.clone()).collect();
-        let mut fields = looked.first().map(|first| merged(&first.collection, &facts)).transpose()?.unwrap_or_default();
+        let mut fields = looked.first().map(|first| merged(&first.collection, &facts, false)).transpose()?.unwrap_or_default();
         let known = fields.shift_remove("taco:field_schema");
         let columns: Vec<Schema> = (0..joined.levels().count())
             .filter_map(|level| joined.levels().head(level))
@@ -161,7 +161,7 @@ impl JoinedReader {
 
     fn of(info: ContainerInfo, sources: Sources, looked: &[Looked], mode: JoinMode, ctx: &JobContext) -> Result<Self> {
         let facts: Vec<PartFacts> = looked.iter().map(|looked| looked.facts.clone()).collect();
-        summed(&facts)?;
+        summed(&facts, false)?;
         let columns: Vec<&SourceColumns> = looked.iter().map(|looked| &looked.columns).collect();
         if let Some(other) = columns.iter().find(|other| other.levels.len() != columns[0].levels.len()) {
             let (first, count) = (&columns[0].name, columns[0].levels.len());

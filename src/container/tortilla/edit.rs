@@ -2,14 +2,14 @@
 //! unused space and synced before the 200-byte header is updated to point to them. A process killed at any moment leaves either
 //! the old or the new file.
 
-use std::fs::{File, OpenOptions};
+use std::fs::OpenOptions;
 use std::io::Write;
 use std::path::Path;
 
 use bytes::Bytes;
 
 use super::header::{HEADER_SIZE, TortillaHeader};
-use crate::container::atomic_write::{PartialFile, check_space};
+use crate::container::atomic_write::{PartialFile, check_space, write_at};
 use crate::container::sample_bytes::Sources;
 use crate::container::{LocalFile, RowSource};
 use crate::error::{Error, IoContext, Result};
@@ -110,24 +110,6 @@ fn free_place(old: &TortillaHeader, data_end: u64, needed: u64, size: u64) -> u6
     let first = used.map(|place| place.0).min().unwrap_or(size);
     let fits = data_end >= HEADER_SIZE && data_end.checked_add(needed).is_some_and(|end| end <= first);
     if fits { data_end } else { size }
-}
-
-#[cfg(unix)]
-fn write_at(file: &File, bytes: &[u8], at: u64) -> std::io::Result<()> {
-    std::os::unix::fs::FileExt::write_all_at(file, bytes, at)
-}
-
-#[cfg(windows)]
-fn write_at(file: &File, bytes: &[u8], at: u64) -> std::io::Result<()> {
-    let mut done = 0;
-    while done < bytes.len() {
-        let written = std::os::windows::fs::FileExt::seek_write(file, &bytes[done..], at + done as u64)?;
-        if written == 0 {
-            return Err(std::io::ErrorKind::WriteZero.into());
-        }
-        done += written;
-    }
-    Ok(())
 }
 
 #[cfg(test)]

@@ -22,6 +22,8 @@ pub struct Entry {
     pub method: u16,
     /// General purpose flags: bit 0 encryption, bit 3 data descriptor.
     pub flags: u16,
+    /// DOS date (high half) and time (low half).
+    pub time: u32,
     /// CRC-32 of the data.
     pub crc: u32,
     /// Compressed size in bytes.
@@ -126,6 +128,33 @@ impl Directory {
         Ok(Self { entries, offset, digest: digest.finalize(), ..Self::default() })
     }
 
+    /// End of the archive whose directory begins at `offset`: behind the entries and the end records. `None` when there is no directory.
+    ///
+    /// # Errors
+    /// When the file can't be read.
+    pub fn end_of(file: &ByteSource, offset: u64) -> Result<Option<u64>> {
+        let mut at = offset;
+        loop {
+            let piece = file.read(at, PIECE.min(file.size_bytes().saturating_sub(at)))?;
+            let mut done = 0;
+            while let Some((_, length)) = parse_entry(&piece[done..]) {
+                done += length;
+            }
+            at += done as u64;
+            if done > 0 && piece.len() as u64 == PIECE {
+                continue;
+            }
+            let mut rest = &piece[done..];
+            if rest.starts_with(b"PK\x06\x06") {
+                // The ZIP64 records as written here: 56 bytes and 20 of the locator.
+                rest = rest.get(76..).unwrap_or_default();
+                at += 76;
+            }
+            let comment = rest.get(20..22).map(|bytes| u64::from(u16_at(bytes, 0)));
+            return Ok(comment.filter(|_| at > offset && rest.starts_with(b"PK\x05\x06")).map(|comment| at + 22 + comment));
+        }
+    }
+
     /// The member `name`; the first one of duplicates.
     pub fn find(&self, name: &str) -> Option<&Entry> {
         let index = self.by_name.get_or_init(|| {
@@ -200,6 +229,7 @@ fn parse_entry(bytes: &[u8]) -> Option<(Entry, usize)> {
         name: String::from_utf8_lossy(name).into(),
         method: u16_at(bytes, 10),
         flags: u16_at(bytes, 8),
+        time: u32_at(bytes, 12),
         crc: u32_at(bytes, 16),
         stored: u64::from(u32_at(bytes, 20)),
         size: u64::from(u32_at(bytes, 24)),

@@ -17,6 +17,7 @@ mod header;
 mod positions;
 mod reader;
 mod records;
+mod tail;
 mod writer;
 
 pub(super) use checksums::{Checksums, HEADER_ROOM, is_archive, stated_before};
@@ -26,4 +27,5 @@ pub use header::{HeaderEntry, TacoHeader};
 pub use reader::ZipReader;
 pub(super) use reader::member_of;
 pub(super) use records::local_header_len;
+pub use tail::{FixedTail, TailEdit, cut_unfinished};
 pub(super) use writer::write;

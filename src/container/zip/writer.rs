@@ -18,7 +18,7 @@ const METADATA_IN_MEMORY: usize = 32 << 20;
 /// Number of `__meta__` tables encoded in parallel.
 const META_BATCH: usize = 1024;
 /// Size of the write buffer in bytes.
-const BUFFER: usize = 256 << 10;
+pub(super) const BUFFER: usize = 256 << 10;
 
 /// Writes the archive. On error nothing is left behind.
 ///
@@ -133,13 +133,18 @@ fn stream_large(
 }
 
 /// Encoded metadata members, in order.
-struct Tail {
+pub(super) struct Tail {
     bytes: SpooledTempFile,
     /// Name, size in bytes and CRC-32.
-    members: Vec<(Box<str>, u64, u32)>,
+    pub(super) members: Vec<(Box<str>, u64, u32)>,
 }
 
 impl Tail {
+    /// Length in bytes of the members with their local headers.
+    pub(super) fn length(&self) -> u64 {
+        self.members.iter().map(|(name, size, _)| local_header_len(name.len(), *size) + size).sum()
+    }
+
     fn push(&mut self, name: &str, bytes: &[u8]) -> std::io::Result<()> {
         self.bytes.write_all(bytes)?;
         self.members.push((name.into(), bytes.len() as u64, crc32fast::hash(bytes)));
@@ -148,7 +153,7 @@ impl Tail {
 }
 
 /// Encodes all `__meta__`, deepest first, as each contains the ranges of those below it; then the levels and the collection.
-fn encode_metadata(assembly: &Assembly, plan: &BuildPlan, options: &BuildOptions, ctx: &JobContext) -> Result<Tail> {
+pub(super) fn encode_metadata(assembly: &Assembly, plan: &BuildPlan, options: &BuildOptions, ctx: &JobContext) -> Result<Tail> {
     let failed = |error| Error::io("keep the metadata until it is written", &options.target, error);
     let mut tail = Tail { bytes: SpooledTempFile::new(METADATA_IN_MEMORY), members: Vec::new() };
     let mut positions = plan.positions.clone();
@@ -173,7 +178,7 @@ fn encode_metadata(assembly: &Assembly, plan: &BuildPlan, options: &BuildOptions
     Ok(tail)
 }
 
-fn write_tail(
+pub(super) fn write_tail(
     out: &mut BufWriter<&std::fs::File>,
     mut tail: Tail,
     start: u64,
@@ -201,7 +206,7 @@ fn write_tail(
 }
 
 /// Writes the central directory at `start`, with TACO_HEADER first; returns that member and the directory's length.
-fn write_directory(
+pub(super) fn write_directory(
     out: &mut BufWriter<&std::fs::File>,
     header: &TacoHeader,
     members: &[Member],

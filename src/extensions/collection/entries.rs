@@ -3,20 +3,21 @@
 use serde_json::Value as Json;
 
 use super::super::{CollectionExtension, Entry, Made, OptionKind, OptionSpec, Scope, parse_options};
-use super::{Fields, extent, labels, optical, publications, texts};
+use super::{Fields, command, extent, labels, optical, publications, texts};
 use crate::error::Result;
 use crate::jobs::JobContext;
 use crate::model::Dataset;
 
 /// Every collection extension, in the order of the interface.
-pub const ENTRIES: &[Entry] = &[LABELS, OPTICAL, PUBLICATIONS, SCIENTIFIC, SPLIT_STRATEGY, RAI, EXTENT];
+pub const ENTRIES: &[Entry] = &[LABELS, OPTICAL, PUBLICATIONS, SCIENTIFIC, SPLIT_STRATEGY, RAI, EXTENT, command::ENTRY];
 
 /// Fields that depend on the options only. They are computed when the extension is created, so that invalid options fail before a
 /// run.
 struct Known(Fields);
 
 impl CollectionExtension for Known {
-    fn compute(&self, _: &Dataset, _: &JobContext) -> Result<Fields> {
+    fn compute(&self, _: &Dataset, ctx: &JobContext) -> Result<Fields> {
+        labels::shared_categories(&self.0).into_iter().for_each(|warning| ctx.warn(warning));
         Ok(self.0.clone())
     }
 }

@@ -36,7 +36,8 @@ enum Category {
 /// description?}`, with colours as `#rrggbb`.
 ///
 /// # Errors
-/// [`Kind::Usage`](crate::error::Kind::Usage) for two classes of one category, an empty name, or an invalid colour.
+/// [`Kind::Usage`](crate::error::Kind::Usage) for two classes of one name, an empty name, or an invalid colour. Classes may share a
+/// category: several names for one value.
 pub fn labels(given: &Json) -> Result<Fields> {
     let given: Options = options("labels", given)?;
     let mut classes: Vec<Json> = Vec::with_capacity(given.classes.len());
@@ -48,8 +49,10 @@ pub fn labels(given: &Json) -> Result<Fields> {
         if class.name.trim().is_empty() {
             return Err(Error::usage(format!("the class of category {category} has no name")));
         }
-        if let Some(other) = classes.iter().find(|other| other["category"] == *category) {
-            return Err(Error::usage(format!("{} and {} have the same category {category}", other["name"], class.name)));
+        if classes.iter().any(|other| other["name"] == *class.name) {
+            return Err(
+                Error::usage(format!("two classes have the name {}", class.name)).hint("classes may share a category, not a name")
+            );
         }
         let mut entry = json!({ "name": class.name, "category": category, "description": class.description });
         if let Some(colour) = &class.colour {
@@ -69,6 +72,21 @@ pub fn labels(given: &Json) -> Result<Fields> {
     ])
 }
 
+/// A warning for each category of `labels:classes` in `fields` that several classes share.
+pub fn shared_categories(fields: &Fields) -> Vec<String> {
+    let classes = fields.iter().find(|(key, _)| key == "labels:classes").and_then(|(_, classes)| classes.as_array());
+    let mut names: Vec<(&str, Vec<&str>)> = Vec::new();
+    for class in classes.into_iter().flatten() {
+        let (Some(category), Some(name)) = (class["category"].as_str(), class["name"].as_str()) else { continue };
+        match names.iter_mut().find(|(known, _)| *known == category) {
+            Some((_, names)) => names.push(name),
+            None => names.push((category, vec![name])),
+        }
+    }
+    let shared = names.into_iter().filter(|(_, names)| names.len() > 1);
+    shared.map(|(category, names)| format!("the classes {} share the category {category}", names.join(", "))).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -82,6 +100,14 @@ mod tests {
         assert_eq!(fields[0].1[1], json!({ "name": "Forest", "category": "FOR", "description": "trees" }));
         assert_eq!(fields[1], ("labels:description".into(), Json::Null));
         assert_eq!(fields[2], ("labels:num_classes".into(), json!(2)));
+        let shared = json!({ "classes": [{ "name": "Lake", "category": 1 }, { "name": "River", "category": "1" }] });
+        let fields = labels(&shared).expect("classes may share a category");
+        assert_eq!(
+            fields[0].1,
+            json!([{ "name": "Lake", "category": "1", "description": null },
+                                       { "name": "River", "category": "1", "description": null }])
+        );
+        assert_eq!(shared_categories(&fields), ["the classes Lake, River share the category 1"]);
     }
 
     #[test]
@@ -91,7 +117,7 @@ mod tests {
             json!({}),
             json!({ "classes": [class("", json!(1), "#000000")] }),
             json!({ "classes": [class("a", json!(1), "red")] }),
-            json!({ "classes": [class("a", json!(1), "#000000"), class("b", json!("1"), "#000000")] }),
+            json!({ "classes": [class("a", json!(1), "#000000"), class("a", json!(2), "#000000")] }),
             json!({ "classes": [], "colors": 1 }),
         ] {
             assert!(labels(&bad).is_err(), "{bad}");

@@ -2,6 +2,7 @@
 //! (labels, optical, publications, split strategy), or computes them from the samples (extent).
 
 pub mod bibtex;
+mod command;
 mod entries;
 pub mod extent;
 pub mod labels;

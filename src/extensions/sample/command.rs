@@ -1,22 +1,18 @@
-//! `command`: a program of the user, started per sample or per batch. It receives one JSON line per sample on standard input and
-//! writes one JSON line per sample; the columns are declared in the options. It is started without a shell, and only when the
-//! user of this session has agreed to it.
+//! `command` and `tortilla_command`: a program of the user, started per sample, per batch or once for a level. It receives one JSON line
+//! per sample on standard input and writes one JSON line per sample; the columns are declared in the options.
 
 use std::collections::HashMap;
-use std::io::{Read, Write};
-use std::process::{Child, Command, Stdio};
-use std::sync::mpsc::{Receiver, channel};
-use std::time::{Duration, Instant};
 
 use serde_json::{Value as Json, json};
 
 use super::super::declared::{need_type, value_of};
+use super::super::program::{Program, json_lines};
 use super::super::{
-    BatchExtension, Entry, Made, OptionKind, OptionSpec, SampleExtension, SampleView, Scope, not_agreed, parse_options,
-    split_command_line,
+    BatchExtension, Entry, Made, OptionKind, OptionSpec, SampleExtension, SampleView, Scope, TortillaExtension, TortillaView,
+    parse_options, with_command_words,
 };
 use super::field;
-use crate::error::{Cause, Error, Kind, Result};
+use crate::error::{Error, Kind, Result};
 use crate::jobs::JobContext;
 use crate::model::{FieldSpec, Value, check_field_name};
 use crate::table::value_json;
@@ -29,13 +25,6 @@ pub const ENTRY: Entry = Entry {
     options,
     make,
 };
-
-/// Maximum bytes read from standard output.
-const ANSWER_LIMIT: u64 = 256 << 20;
-/// Maximum characters of standard error quoted in a failure.
-const SAID_LIMIT: usize = 2000;
-/// Maximum wait for the remaining output after the program has ended.
-const DRAIN_PATIENCE: Duration = Duration::from_secs(10);
 
 fn options() -> Vec<OptionSpec> {
     vec![
@@ -64,51 +53,94 @@ struct Options {
     needs_file: bool,
 }
 
-struct Program {
-    command: Vec<String>,
+/// Which samples have a path to their data in the input.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Files {
+    /// All; a sample without data of its own fails.
+    Needed,
+    /// Those that have data of their own.
+    Known,
+    /// None.
+    Omitted,
+}
+
+/// A program that computes columns.
+struct Columns {
+    program: Program,
     fields: Vec<FieldSpec>,
     batch: usize,
-    timeout: Duration,
     columns: Vec<String>,
-    needs_file: bool,
+    files: Files,
 }
 
 fn make(given: &Json) -> Result<Made> {
-    let mut given = given.clone();
-    if let Some(Json::String(line)) = given.get("command") {
-        given["command"] = split_command_line(line)?.into();
+    let options: Options = parse_options("command", &options(), &with_command_words(given)?)?;
+    if options.batch == 0 {
+        return Err(Error::usage("option batch of command has to be above 0"));
     }
-    let options: Options = parse_options("command", &options(), &given)?;
-    if options.command.first().is_none_or(String::is_empty) {
-        return Err(Error::usage("option command of command has to name a program"));
-    }
-    if options.batch == 0 || !(options.timeout > 0.0 && options.timeout <= 86_400.0) {
-        return Err(Error::usage("options batch and timeout of command have to be above 0, and a timeout at most a day"));
-    }
-    let mut fields = Vec::new();
-    for (name, word) in &options.fields {
-        check_field_name(name).map_err(|fault| Error::usage(format!("column {name} of command {fault}")))?;
-        fields.push(field(name, need_type(name, word)?, ""));
-    }
-    if fields.is_empty() {
-        return Err(Error::usage("option fields of command names no column"));
-    }
-    Ok(Made::Sample(Box::new(Program {
-        command: options.command,
-        fields,
+    Ok(Made::Sample(Box::new(Columns {
+        program: Program::new("command", options.command, options.timeout)?,
+        fields: fields_of("command", &options.fields)?,
         batch: options.batch as usize,
-        timeout: Duration::from_secs_f64(options.timeout),
         columns: options.columns.unwrap_or_default(),
-        needs_file: options.needs_file,
+        files: if options.needs_file { Files::Needed } else { Files::Omitted },
     })))
 }
 
-impl Program {
+/// The declared columns of extension `name`.
+fn fields_of(name: &str, declared: &serde_json::Map<String, Json>) -> Result<Vec<FieldSpec>> {
+    let mut fields = Vec::new();
+    for (column, word) in declared {
+        check_field_name(column).map_err(|fault| Error::usage(format!("column {column} of {name} {fault}")))?;
+        fields.push(field(column, need_type(column, word)?, ""));
+    }
+    match fields.is_empty() {
+        true => Err(Error::usage(format!("option fields of {name} names no column"))),
+        false => Ok(fields),
+    }
+}
+
+/// `tortilla_command`: one start of a program for all samples of a level.
+pub const OF_TORTILLA: Entry = Entry {
+    name: "tortilla_command",
+    title: mark!("Own program for a level"),
+    summary: mark!("Runs a program of your own once for all samples of a level, with JSON lines in and out."),
+    scope: Scope::Tortilla,
+    options: tortilla_options,
+    make: |given| {
+        let name = "tortilla_command";
+        let options: TortillaOptions = parse_options(name, &tortilla_options(), &with_command_words(given)?)?;
+        Ok(Made::Tortilla(Box::new(Columns {
+            program: Program::new(name, options.command, options.timeout)?,
+            fields: fields_of(name, &options.fields)?,
+            batch: usize::MAX,
+            columns: options.columns.unwrap_or_default(),
+            files: Files::Known,
+        })))
+    },
+};
+
+fn tortilla_options() -> Vec<OptionSpec> {
+    let kept = ["command", "fields", "timeout", "columns"];
+    options().into_iter().filter(|option| kept.contains(&option.name)).collect()
+}
+
+#[derive(serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+struct TortillaOptions {
+    command: Vec<String>,
+    fields: serde_json::Map<String, Json>,
+    timeout: f64,
+    columns: Option<Vec<String>>,
+}
+
+impl Columns {
     /// The JSON line that describes a sample.
     fn question(&self, sample: &SampleView<'_>) -> Result<String> {
         let mut line = json!({ "id": sample.id(), "path": sample.path().to_archive(), "size": sample.size_bytes() });
-        if self.needs_file {
-            line["file"] = json!(sample.asset()?.to_vsi());
+        match (self.files, sample.asset()) {
+            (Files::Omitted, _) | (Files::Known, Err(_)) => {}
+            (_, asset) => line["file"] = json!(asset?.to_vsi()),
         }
         if !self.columns.is_empty() {
             let value = |name: &String| {
@@ -118,62 +150,6 @@ impl Program {
             line["values"] = Json::Object(self.columns.iter().map(value).collect::<Result<_>>()?);
         }
         Ok(line.to_string() + "\n")
-    }
-
-    /// Starts the program with `input` on standard input and returns its standard output. A failure quotes its standard error.
-    fn call(&self, input: String, ctx: &JobContext) -> Result<String> {
-        // Callers ask for consent beforehand; this check cannot be bypassed.
-        if !crate::consent::allows_program(&self.command) {
-            return Err(not_agreed(std::slice::from_ref(&self.command)));
-        }
-        let name = self.command.first().map_or("", String::as_str);
-        let failed = |summary: String| Error::new(Kind::Io, summary);
-        let mut command = Command::new(name);
-        command.args(self.command.iter().skip(1)).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        // In a process group of its own, so that its child processes are ended with it.
-        #[cfg(unix)]
-        std::os::unix::process::CommandExt::process_group(&mut command, 0);
-        let mut child = command.spawn().map_err(|error| {
-            failed(format!("the program {name} could not be started")).because(error).caused_by(Cause::NotStarted)
-        })?;
-        let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
-        // In separate threads: a process that left the group could keep the pipes open indefinitely.
-        std::thread::spawn(move || {
-            // A program that does not read its input is no error.
-            stdin.map(|mut pipe| pipe.write_all(input.as_bytes()))
-        });
-        let (answer, said) = (drained(stdout), drained(stderr));
-        let ended = self.ended(&mut child, ctx);
-        if ended.is_err() {
-            end_group(&mut child);
-        }
-        let patience = if ended.is_ok() { DRAIN_PATIENCE } else { Duration::from_millis(500) };
-        let answered = answer.recv_timeout(patience);
-        let said = said.recv_timeout(Duration::from_millis(500)).unwrap_or_default();
-        let said = said.trim();
-        let said: String = said.chars().skip(said.chars().count().saturating_sub(SAID_LIMIT)).collect();
-        let with_reason = |error: Error| if said.is_empty() { error } else { error.because(said.clone()) };
-        let status = ended.map_err(|error| if error.is_cancelled() { error } else { with_reason(error) })?;
-        if !status.success() {
-            return Err(with_reason(failed(format!("the program {name} ended with {status}"))));
-        }
-        answered.map_err(|_| failed(format!("the program {name} ended, but something that it started still holds its output")))
-    }
-
-    fn ended(&self, child: &mut Child, ctx: &JobContext) -> Result<std::process::ExitStatus> {
-        let started = Instant::now();
-        loop {
-            ctx.check()?;
-            match child.try_wait() {
-                Ok(Some(status)) => return Ok(status),
-                Ok(None) if started.elapsed() > self.timeout => {
-                    let summary = format!("the program was still running after {:.0} s and was ended", self.timeout.as_secs_f64());
-                    return Err(Error::new(Kind::Io, summary).hint("allow more with the option timeout, or less with batch"));
-                }
-                Ok(None) => std::thread::sleep(Duration::from_millis(5)),
-                Err(error) => return Err(Error::new(Kind::Io, "the program's end could not be waited for").because(error)),
-            }
-        }
     }
 
     /// The column values in one line of output.
@@ -192,50 +168,17 @@ impl Program {
     }
 }
 
-/// Ends the process group.
-fn end_group(child: &mut Child) {
-    #[cfg(unix)]
-    {
-        let group = format!("-{}", child.id());
-        let quiet = Command::new("kill").args(["-KILL", "--", &group]).stdout(Stdio::null()).stderr(Stdio::null()).status();
-        if quiet.is_err() {
-            tracing::debug!("there is no program `kill`; only the program itself is ended");
-        }
-    }
-    #[cfg(windows)]
-    {
-        let number = child.id().to_string();
-        let _ = Command::new("taskkill").args(["/T", "/F", "/PID", &number]).stdout(Stdio::null()).stderr(Stdio::null()).status();
-    }
-    let _ = child.kill();
-    let _ = child.wait();
-}
-
-/// Receives the contents of a pipe once it is closed.
-fn drained(pipe: Option<impl Read + Send + 'static>) -> Receiver<String> {
-    let (sender, receiver) = channel();
-    std::thread::spawn(move || {
-        let mut bytes = Vec::new();
-        if let Some(pipe) = pipe {
-            let _ = pipe.take(ANSWER_LIMIT).read_to_end(&mut bytes);
-        }
-        // The receiver is gone when the program was ended.
-        let _ = sender.send(String::from_utf8_lossy(&bytes).into_owned());
-    });
-    receiver
-}
-
-impl SampleExtension for Program {
+impl SampleExtension for Columns {
     fn schema(&self) -> Vec<FieldSpec> {
         self.fields.clone()
     }
 
     fn needs_file(&self) -> bool {
-        self.needs_file
+        self.files == Files::Needed
     }
 
     fn program(&self) -> Option<&[String]> {
-        Some(&self.command)
+        Some(self.program.command())
     }
 
     fn compute(&self, sample: &SampleView<'_>, ctx: &JobContext) -> Result<Vec<Value>> {
@@ -248,7 +191,7 @@ impl SampleExtension for Program {
     }
 }
 
-impl BatchExtension for Program {
+impl BatchExtension for Columns {
     fn size(&self) -> usize {
         self.batch
     }
@@ -256,15 +199,8 @@ impl BatchExtension for Program {
     fn compute(&self, samples: &[&SampleView<'_>], ctx: &JobContext) -> Result<Vec<Result<Vec<Value>>>> {
         let questions: Vec<Result<String>> = samples.iter().map(|sample| self.question(sample)).collect();
         let input: String = questions.iter().filter_map(|question| question.as_deref().ok()).collect();
-        let answer = if input.is_empty() { String::new() } else { self.call(input, ctx)? };
-        let mut lines = Vec::new();
-        for line in answer.lines().filter(|line| !line.trim().is_empty()) {
-            let wrong = |error: serde_json::Error| {
-                let start: String = line.chars().take(80).collect();
-                Error::format(format!("the program's answer is not a line of JSON: {start}")).because(error)
-            };
-            lines.push(serde_json::from_str::<Json>(line).map_err(wrong)?);
-        }
+        let answer = if input.is_empty() { String::new() } else { self.program.call(input, ctx)? };
+        let lines = json_lines(&answer)?;
         // Answers may name their sample by `path`, in any order; otherwise they are in input order.
         let path_of = |line: &Json| line.get("path").and_then(Json::as_str).map(str::to_owned);
         let by_path: HashMap<String, usize> =
@@ -284,5 +220,26 @@ impl BatchExtension for Program {
             );
         }
         Ok(results)
+    }
+}
+
+impl TortillaExtension for Columns {
+    fn schema(&self) -> Vec<FieldSpec> {
+        self.fields.clone()
+    }
+
+    fn program(&self) -> Option<&[String]> {
+        Some(self.program.command())
+    }
+
+    fn compute(&self, tortilla: &TortillaView<'_>, ctx: &JobContext) -> Result<Vec<Vec<Value>>> {
+        let samples: Vec<&SampleView<'_>> = tortilla.samples.iter().collect();
+        let rows = BatchExtension::compute(self, &samples, ctx)?;
+        let mut columns: Vec<Vec<Value>> = self.fields.iter().map(|_| Vec::with_capacity(samples.len())).collect();
+        for (sample, row) in samples.iter().zip(rows) {
+            let row = row.map_err(|error| error.at(sample.path()))?;
+            columns.iter_mut().zip(row).for_each(|(column, value)| column.push(value));
+        }
+        Ok(columns)
     }
 }

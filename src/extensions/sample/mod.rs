@@ -1,6 +1,6 @@
 //! Sample extensions. Each file defines one with its `ENTRY`; the list below is the only registration.
 
-mod command;
+pub(super) mod command;
 mod histogram;
 mod istac;
 mod scaling;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use arrow::datatypes::DataType;
 use serde_json::{Value as Json, json};
 
+use super::super::sample::command::OF_TORTILLA;
 use super::super::{
     Entry, Facts, GROUND_COLUMNS, HASH_COLUMN, LeakSample, Leakage, LeakageRequest, Made, Note, OptionKind, OptionSpec, Scope,
     TortillaExtension, TortillaView, leakage, parse_options,
@@ -20,7 +21,8 @@ use crate::model::{FieldSpec, Tortilla, Value};
 use crate::table::value_text;
 
 /// Every tortilla extension, in the order of the interface.
-pub const ENTRIES: &[Entry] = &[MAJORTOM, SPATIAL_GROUPING, SPLIT_ASSIGNMENT, CONTENT_HASH, geo_enrichment::ENTRY, columns::ENTRY];
+pub const ENTRIES: &[Entry] =
+    &[MAJORTOM, SPATIAL_GROUPING, SPLIT_ASSIGNMENT, CONTENT_HASH, geo_enrichment::ENTRY, columns::ENTRY, OF_TORTILLA];
 
 const MAJORTOM: Entry = Entry {
     name: "majortom",

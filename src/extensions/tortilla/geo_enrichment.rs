@@ -6,6 +6,7 @@ use rayon::prelude::*;
 use serde_json::{Value as Json, json};
 
 use super::super::{Entry, Made, OptionKind, OptionSpec, Scope, TortillaExtension, TortillaView, parse_options};
+use super::rai_presets::{RAI_PRESETS, rai_preset};
 use super::spatial_grouping::z_order;
 use super::{countries, places_in, polygons};
 use crate::error::{Error, Result};
@@ -36,7 +37,8 @@ fn options() -> Vec<OptionSpec> {
             mark!("columns"),
             OptionKind::Json,
             mark!("a list of {column, path, band, method: nearest or mean, radius_m, description, date} for rasters, or {column, path, \
-             layer, field, description, date} for polygons; paths are files or GDAL's /vsi names"),
+             layer, field, description, date} for polygons; paths are files or GDAL's /vsi names; preset, one of elevation, cisi, gdp, hdi, \
+             gmi, pop, admin0, admin1 and admin2, gives column, unit and source of a field of TACO 0.2"),
         )
         .or(json!([])),
         OptionSpec::new(mark!("country"), OptionKind::Choice(COUNTRY), mark!("how to write the country, from the boundaries in this program"))
@@ -56,8 +58,12 @@ struct Options {
 #[derive(Clone, serde::Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Source {
-    /// Column name; without a namespace it gets the prefix `geoenrich:`.
+    /// Column name; without a namespace it gets the prefix `geoenrich:`. A preset has one.
+    #[serde(default)]
     column: String,
+    /// A field of responsible AI, which gives column, unit and source of the data.
+    #[serde(default)]
+    preset: Option<String>,
     path: String,
     #[serde(default)]
     band: Option<BandIndex>,
@@ -93,6 +99,7 @@ fn make(given: &Json) -> Result<Made> {
     let options: Options = parse_options(ENTRY.name, &options(), given)?;
     let mut sources = Vec::with_capacity(options.columns.len());
     for mut source in options.columns {
+        source.complete()?;
         if !source.column.contains(':') {
             source.column.insert_str(0, "geoenrich:");
         }
@@ -128,6 +135,28 @@ fn make(given: &Json) -> Result<Made> {
 }
 
 impl Source {
+    /// Fills in what the preset knows and the user did not give.
+    fn complete(&mut self) -> Result<()> {
+        let Some(name) = &self.preset else {
+            return match self.column.is_empty() {
+                true => Err(Error::usage("a column has no name").hint("give \"column\", or a \"preset\" that has one")),
+                false => Ok(()),
+            };
+        };
+        let Some(preset) = rai_preset(name) else {
+            let names: Vec<&str> = RAI_PRESETS.iter().map(|preset| preset.name).collect();
+            return Err(Error::usage(format!("there is no preset {name:?}")).hint(format!("use {}", names.join(", "))));
+        };
+        if self.column.is_empty() {
+            preset.column.clone_into(&mut self.column);
+        }
+        self.description.get_or_insert_with(|| preset.description.to_owned());
+        if self.field.is_none() {
+            self.field = preset.field.map(str::to_owned);
+        }
+        Ok(())
+    }
+
     /// Column types of the official tool: `float`, or an integer of metres for the elevation of responsible AI.
     fn dtype(&self) -> DataType {
         match (&self.field, self.column.as_str()) {
@@ -233,5 +262,38 @@ impl TortillaExtension for GeoEnrichment {
             ctx.check()?;
         }
         Ok(columns)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fields(columns: Json) -> Result<Vec<FieldSpec>> {
+        match make(&json!({ "columns": columns }))? {
+            Made::Tortilla(extension) => Ok(extension.schema()),
+            _ => Err(Error::internal("another scope")),
+        }
+    }
+
+    #[test]
+    fn presets_give_column_unit_and_source() {
+        let made = fields(json!([
+            { "preset": "elevation", "path": "/dem.tif", "method": "mean", "radius_m": 500, "date": "2021" },
+            { "preset": "admin1", "path": "/adm1.gpkg" },
+            { "preset": "pop", "column": "own:people", "path": "/pop.tif", "description": "Mine" },
+        ]));
+        let made = made.expect("presets are known");
+        let about: Vec<_> = made.iter().map(|field| (field.name.as_str(), &field.dtype)).collect();
+        assert_eq!(
+            about,
+            [("rai:elevation", &DataType::Int64), ("rai:admin1", &DataType::Utf8), ("own:people", &DataType::Float32)]
+        );
+        assert!(made[0].description.starts_with("Elevation in metres (Copernicus DEM"), "{}", made[0].description);
+        assert!(made[0].description.contains("mean within 500 m") && made[0].description.ends_with("2021."));
+        assert!(made[1].description.contains("field shapeName") && made[2].description.starts_with("Mine. From"));
+        for bad in [json!([{ "preset": "height", "path": "/x.tif" }]), json!([{ "path": "/x.tif" }])] {
+            assert!(fields(bad.clone()).is_err(), "{bad}");
+        }
     }
 }

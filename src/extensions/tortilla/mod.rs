@@ -8,6 +8,7 @@ mod entries;
 pub mod geo_enrichment;
 pub mod majortom;
 mod polygons;
+pub mod rai_presets;
 pub mod spatial_grouping;
 pub mod split_assignment;
 

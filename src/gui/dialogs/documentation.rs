@@ -137,7 +137,7 @@ mod tests {
     fn every_page_has_headings_and_the_banner_finds_its_own() {
         assert!(Page::Commands.line_of("migrate") > 0);
         for page in Page::ALL {
-            assert!(page.headings().count() > 1, "{page:?}");
+            assert!(page.headings().count() > 0, "{page:?}");
         }
     }
 }

@@ -69,7 +69,7 @@ impl AccessForm {
         let web = schemes.iter().any(|scheme| matches!(scheme, Scheme::Http | Scheme::Https));
         let (s3, az) = (schemes.contains(&Scheme::S3), schemes.contains(&Scheme::Az));
         let half = (ui.available_width() - 12.0) / 2.0;
-        if s3 || az || schemes.contains(&Scheme::Gs) {
+        if schemes.iter().any(|scheme| !matches!(scheme, Scheme::Http | Scheme::Https)) {
             let field = TextField::new(tr!("Endpoint"), &mut self.endpoint).mono();
             field.hint(tr!("empty for the provider's own; http://localhost:9000")).show(ui);
         }

@@ -266,7 +266,8 @@ fn cell(array: &dyn Array, row: usize) -> Cell {
         FileType::Float32 => return Cell::Float(f64::from(array.as_primitive::<files::Float32Type>().value(row))),
         FileType::Float64 => return Cell::Float(array.as_primitive::<files::Float64Type>().value(row)),
         FileType::Date32 => number::<files::Date32Type>(array, row),
-        FileType::Date64 => number::<files::Date64Type>(array, row),
+        // Days; a file of Parquet has no time of day here.
+        FileType::Date64 => number::<files::Date64Type>(array, row) / 86_400_000,
         FileType::Time32(Unit::Second) => number::<files::Time32SecondType>(array, row) * 1_000_000_000,
         FileType::Time32(_) => number::<files::Time32MillisecondType>(array, row) * 1_000_000,
         FileType::Time64(Unit::Microsecond) => number::<files::Time64MicrosecondType>(array, row) * 1000,

@@ -238,6 +238,10 @@ fn way_line(way: &EditWay) -> Line {
             ))
         }
         EditWay::Footer => Line::good(tr!("Replaces footer and collection; the samples are not touched")),
+        EditWay::Tail { bytes } => Line::good(tr!(
+            "Replaces the metadata of the ZIP ({bytes}) behind its data; the samples are not touched",
+            bytes = paint::bytes(*bytes)
+        )),
         EditWay::Anew { bytes, reason } => Line::warning(tr!(
             "Writes the whole dataset anew, with {bytes} of data: {reason}",
             bytes = paint::bytes(*bytes),
@@ -252,7 +256,7 @@ impl ToolForm for Footer {
             icon: icons::PENCIL_SIMPLE,
             title: tr!("Edit in place"),
             about: tr!(
-                "Changes columns and collection of a finished dataset where it is. Of a FOLDER, .tortilla or .taco only metadata is written, and the samples stay; a ZIP is written anew."
+                "Changes columns and collection of a finished dataset where it is. Only metadata is written, and the samples stay. Where the layout of a ZIP does not allow that, the preview says that it is written anew."
             ),
             verb: tr!("Apply changes"),
         }

@@ -93,6 +93,7 @@ impl ToolForm for Index {
             format: self.format,
             parquet: ParquetOptions::default(),
             overwrite: self.replace,
+            skip_schema_check: false,
         };
         Ok(Box::new(move |ctx| {
             let preview = index_preview(&options, ctx)?;

@@ -4,7 +4,7 @@ use egui::Ui;
 
 use super::fields::Fields;
 use super::{Line, Plan, ToolForm, Words, Work};
-use crate::draft::{Edit, pad_to};
+use crate::draft::{Edit, PadPlace, pad_to};
 use crate::gui::document_key::revision;
 use crate::gui::icons;
 use crate::gui::panel_context::PanelContext;
@@ -47,7 +47,7 @@ impl ToolForm for PadTo {
         Ok(Box::new(move |_| {
             let before = dataset.root.samples.len();
             let n = paint::grouped(before as u64);
-            Ok(match pad_to(&dataset, multiple) {
+            Ok(match pad_to(&dataset, &PadPlace::Level(0), multiple)? {
                 Some(edit) => {
                     let after = before.next_multiple_of(multiple);
                     let added = after - before;

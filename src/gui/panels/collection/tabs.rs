@@ -130,8 +130,8 @@ impl Form<'_, '_> {
         }
         if self.writable && ui.add(Button::secondary(tr!("Add class")).icon(icons::PLUS)).clicked() {
             let mut more = classes.clone();
-            let color = PALETTE[more.len() % PALETTE.len()];
-            more.push(json!({ "name": "", "category": more.len().to_string(), "description": null, "color": color }));
+            // A colour is stored only when somebody gives one.
+            more.push(json!({ "name": "", "category": more.len().to_string(), "description": null }));
             self.set_classes(more);
         }
         self.text_ui(ui, "labels:description", Look { rows: 2, label: Some(tr!("the scheme as a whole")), ..Look::default() });
@@ -350,9 +350,6 @@ impl Form<'_, '_> {
         });
     }
 }
-
-/// Distinct colours for new classes.
-const PALETTE: [&str; 8] = ["#2e7d32", "#1565c0", "#f9a825", "#c62828", "#6a1b9a", "#00838f", "#5d4037", "#9e9d24"];
 
 /// Parses `#rrggbb`.
 pub fn color_of(text: &str) -> Option<Color32> {

@@ -1,0 +1,202 @@
+//! Replaces the metadata of an existing archive: `__meta__`, level tables, COLLECTION.json and the central directory, which all follow
+//! the data of the samples. The new ones are written to unused space and synced before TACO_HEADER, which locates the tables, is
+//! replaced by one write within a disk sector. A reader that begins at TACO_HEADER (TACO 2.0, section 6.3) finds the old or the new
+//! metadata, whole, at any moment. A reader that begins at the end of the file, as programs for ZIP do, finds no directory while new
+//! bytes are appended; the next edit cuts off what a killed process left.
+
+use std::collections::HashMap;
+use std::fs::{File, OpenOptions};
+use std::io::{BufWriter, Read, Seek, SeekFrom, Write};
+use std::path::Path;
+
+use super::ZipReader;
+use super::directory::{Directory, Entry};
+use super::header::{HEADER_END, HEADER_NAME, HeaderEntry, TacoHeader};
+use super::records::{DosTime, Member};
+use super::writer::{BUFFER, Tail, encode_metadata, write_directory, write_tail};
+use crate::container::atomic_write::{check_space, write_at};
+use crate::container::{Assembly, BuildOptions, BuildPlan, ContainerReader, RowSource};
+use crate::error::{Cause, Error, IoContext, Result, settled};
+use crate::jobs::JobContext;
+use crate::model::{AssetPath, is_remote};
+
+/// An archive whose metadata can be replaced where it is.
+pub struct TailEdit {
+    plan: BuildPlan,
+    /// The members with data, as they are.
+    members: Vec<Member>,
+    /// First byte of the current metadata.
+    first_table: u64,
+    /// Length of the file in bytes.
+    size: u64,
+}
+
+/// Why the metadata of an archive can't be replaced where it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FixedTail {
+    /// TACO_HEADER is missing or wrong, so readers don't use it.
+    Header,
+    /// Members are in another order or form than the official tools and the studio write.
+    Members,
+    /// The central directory can't be read.
+    Directory,
+}
+
+impl std::fmt::Display for FixedTail {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            FixedTail::Header => "its TACO_HEADER is missing or wrong",
+            FixedTail::Members => "its members are in another order or form than the tools write",
+            FixedTail::Directory => "its central directory can't be read",
+        })
+    }
+}
+
+impl TailEdit {
+    /// Looks whether the archive has the layout of the official tools: TACO_HEADER, the data in the order of the samples, then
+    /// metadata. `assembly` is that of `reader`, edited or not.
+    ///
+    /// # Errors
+    /// When the archive can't be read for now, or the assembly can't be laid out.
+    pub fn of(reader: &ZipReader, assembly: &Assembly) -> Result<std::result::Result<Self, FixedTail>> {
+        let path = &reader.info().path;
+        let Some(header) = reader.header().filter(|header| header.clean && !is_remote(path)) else {
+            return Ok(Err(FixedTail::Header));
+        };
+        let Ok(directory) = settled(reader.directory())? else { return Ok(Err(FixedTail::Directory)) };
+        let plan = BuildPlan::new(assembly, crate::container::Format::Zip, HEADER_END)?;
+        let by_name: HashMap<&str, &Entry> = directory.entries.iter().map(|entry| (&*entry.name, entry)).collect();
+        // TACO_HEADER, the data, every `__meta__`, the level tables and COLLECTION.json: other members would be lost.
+        let known = 2 + plan.files.len() + plan.folders.len() + assembly.levels.len();
+        if by_name.len() != directory.entries.len() || known != directory.entries.len() {
+            return Ok(Err(FixedTail::Members));
+        }
+        let mut members = Vec::with_capacity(plan.files.len());
+        for file in &plan.files {
+            let member = by_name.get(&*file.name).map(|entry| Member {
+                name: file.name.clone(),
+                local: entry.local,
+                size: entry.size,
+                crc: entry.crc,
+                time: DosTime(entry.time),
+            });
+            let stored = by_name.get(&*file.name).is_some_and(|entry| entry.method == 0 && entry.flags & 1 == 0);
+            let own = |member: &Member| {
+                let RowSource::Asset { path: AssetPath::Range { offset, .. }, size, .. } = plan.source(assembly, file) else {
+                    return false;
+                };
+                stored && member.local == file.local && member.data() == *offset && member.size == file.size && file.size == *size
+            };
+            match member.filter(own) {
+                Some(member) => members.push(member),
+                None => return Ok(Err(FixedTail::Members)),
+            }
+        }
+        let tables = directory.entries.iter().filter(|entry| !entry.name.starts_with("DATA/") || entry.name.ends_with("/__meta__"));
+        let first_table = tables.filter(|entry| &*entry.name != HEADER_NAME).map(|entry| entry.local).min();
+        let listed = header.entries.iter().map(|entry| entry.offset).min();
+        match (first_table, listed) {
+            (Some(first_table), Some(listed)) if first_table >= plan.data_end && listed >= first_table => {
+                let size = reader.file().size_bytes();
+                Ok(Ok(Self { plan, members, first_table, size }))
+            }
+            _ => Ok(Err(FixedTail::Members)),
+        }
+    }
+
+    /// Replaces the metadata by that of `assembly`; returns the number of bytes written.
+    ///
+    /// # Errors
+    /// When the tables can't be encoded or written; the archive then has its old metadata.
+    pub fn write(self, path: &Path, assembly: &Assembly, options: &BuildOptions, ctx: &JobContext) -> Result<u64> {
+        let Self { mut plan, members, first_table, size } = self;
+        ctx.stage(tr!("Writing the metadata"), None);
+        let mut start = plan.data_end;
+        let mut tail = encode_metadata(assembly, &plan, options, ctx)?;
+        let needed = tail.length() + directory_length(&members, &tail);
+        if start + needed > first_table {
+            // The current metadata is in the way, and has to be there until the new one is.
+            start = size;
+            plan.data_end = start;
+            tail = encode_metadata(assembly, &plan, options, ctx)?;
+            check_space(path, needed)?;
+        }
+        let file = OpenOptions::new().read(true).write(true).open(path).io_at("open for writing", path)?;
+        let mut before = vec![0; HEADER_END as usize];
+        (&file).read_exact(&mut before).io_at("read TACO_HEADER", path)?;
+        if file.metadata().io_at("look at the archive", path)?.len() != size {
+            return Err(Error::usage("the archive changed while its metadata was read").at_path(path).hint("try again"));
+        }
+        let written = put(&file, tail, start, members, path, ctx);
+        let (first, header, end) = written.inspect_err(|_| {
+            // The old metadata was not overwritten.
+            let _ = file.set_len(size);
+        })?;
+        let mut bytes = Vec::with_capacity(HEADER_END as usize);
+        first.put_local(&mut bytes);
+        bytes.extend(header.to_bytes());
+        // One write within a disk sector.
+        if let Err(error) = write_at(&file, &bytes, 0).io_at("write TACO_HEADER", path) {
+            let _ = write_at(&file, &before, 0).and_then(|()| file.set_len(size));
+            return Err(error);
+        }
+        file.sync_all().io_at("sync TACO_HEADER to disk", path)?;
+        if end < size {
+            file.set_len(end).io_at("cut off the old metadata", path)?;
+        }
+        Ok(end - start + bytes.len() as u64)
+    }
+
+    /// Greatest number of bytes that [`TailEdit::write`] appends: about the size of the current metadata.
+    pub fn estimate(&self) -> u64 {
+        self.size - self.first_table
+    }
+}
+
+/// Writes metadata and directory at `start` and syncs them; returns the member TACO_HEADER, its data, and the end of the archive.
+fn put(
+    file: &File,
+    tail: Tail,
+    start: u64,
+    mut members: Vec<Member>,
+    path: &Path,
+    ctx: &JobContext,
+) -> Result<(Member, TacoHeader, u64)> {
+    let failed = |error| Error::io("write the metadata", path, error);
+    let mut out = BufWriter::with_capacity(BUFFER, file);
+    out.seek(SeekFrom::Start(start)).map_err(failed)?;
+    let header = write_tail(&mut out, tail, start, &mut members, ctx).map_err(failed)?;
+    let directory = members.last().map_or(start, |member| member.data() + member.size);
+    let (first, _) = write_directory(&mut out, &header, &members, directory).map_err(failed)?;
+    let end = out.stream_position().map_err(failed)?;
+    out.flush().map_err(failed)?;
+    drop(out);
+    ctx.check()?;
+    file.sync_all().io_at("sync the metadata to disk", path)?;
+    Ok((first, header, end))
+}
+
+/// Length in bytes of the directory with its end records, at the most.
+fn directory_length(members: &[Member], tail: &Tail) -> u64 {
+    // 46 bytes and 28 of ZIP64 for each entry; 98 for the end records.
+    let entry = |name: &str| 46 + 28 + name.len() as u64;
+    let data: u64 = members.iter().map(|member| entry(&member.name)).sum();
+    data + tail.members.iter().map(|(name, ..)| entry(name)).sum::<u64>() + entry(HEADER_NAME) + 98
+}
+
+/// Cuts off what a killed [`TailEdit::write`] left behind the end of the archive. Changes nothing where the directory can be read.
+///
+/// # Errors
+/// When the archive can't be read or written.
+pub fn cut_unfinished(reader: &ZipReader, ctx: &JobContext) -> Result<bool> {
+    let missing = matches!(settled(reader.directory())?, Err(error) if error.is_caused_by(Cause::ZipDirectory));
+    let (true, Some(header)) = (missing, reader.header()) else { return Ok(false) };
+    let HeaderEntry { offset, size } = header.collection();
+    // The tools write the directory right behind COLLECTION.json.
+    let Some(end) = settled(Directory::end_of(reader.file(), offset + size))?.ok().flatten() else { return Ok(false) };
+    let path = &reader.info().path;
+    ctx.warn(format!("{}: cut off the unfinished metadata of an interrupted edit", path.display()));
+    let file = OpenOptions::new().write(true).open(path).io_at("open for writing", path)?;
+    file.set_len(end).and_then(|()| file.sync_all()).io_at("cut off unfinished metadata", path)?;
+    Ok(true)
+}
