@@ -13,7 +13,7 @@ use taco_studio::jobs::Jobs;
 use taco_studio::studio::{self as core, Studio};
 
 use crate::interop::expect_ok;
-use crate::support::{Workspace, entries, files_below, nested_scenes, tests_folder};
+use crate::support::{Workspace, core_fields_of_taco_0_2, entries, files_below, nested_scenes, tests_folder};
 
 #[test]
 fn every_script_gives_the_expected_results() {
@@ -139,7 +139,7 @@ fn every_tool_writes_its_file_by_script() {
     let script = workspace.path("tools.json");
     fs::copy(tests_folder().join("scripts/tools.json"), &script).expect("a copy");
     fs::copy(tests_folder().join("fixtures/golden/05_nested3_zip/stack.tacozip"), workspace.path("stack.tacozip")).expect("a copy");
-    workspace.write("collection.json", r#"{"id": "stack", "title": "A stack", "description": "Three levels"}"#);
+    workspace.write("collection.json", core_fields_of_taco_0_2("A stack"));
     let mut arguments = vec!["replay".into(), script.into_os_string(), "--headless".into()];
     if let Some(shots) = std::env::var_os("TACO_STUDIO_SHEETS") {
         arguments.extend(["--screenshots".into(), std::path::PathBuf::from(shots).join("tools").into_os_string()]);
@@ -147,17 +147,30 @@ fn every_tool_writes_its_file_by_script() {
     let ran = workspace.studio(arguments).expect_code(0);
     assert!(ran.stdout.contains("lines did what they should"), "{ran}");
     for theme in ["dark", "light"] {
-        for made in ["togs.tacozip", "counts.tortilla", "repaired.tacozip", "folder", "old.tortilla"] {
+        let datasets = [
+            "togs.tacozip",
+            "counts.tortilla",
+            "repaired.tacozip",
+            "folder",
+            "again.tacozip",
+            "compiled.taco",
+            "old.tortilla",
+            "bare.tortilla",
+            "draft.tortilla",
+        ];
+        let inspected = datasets.map(|made| {
             let path = workspace.path(&format!("{theme}-{made}"));
-            let inspected = workspace.studio(["inspect".as_ref(), path.as_os_str(), "--json".as_ref()]).expect_code(0);
-            assert!(!inspected.stdout.is_empty(), "{theme}-{made}");
+            workspace.studio(["inspect".as_ref(), path.as_os_str(), "--json".as_ref()]).expect_code(0).stdout
+        });
+        // The titles say where metadata were edited in place; a TORTILLA with a collection is a TACO.
+        let titles = [(3, "Edited in the folder"), (4, "Edited in the ZIP"), (5, "A stack"), (6, "Edited in the TACO")];
+        for (at, title) in titles {
+            assert!(inspected[at].contains(title), "{theme}-{}: {}", datasets[at], inspected[at]);
         }
-        // A TORTILLA with a collection is a TACO.
-        let old = workspace.path(&format!("{theme}-old.tortilla"));
-        let inspected = workspace.studio(["inspect".as_ref(), old.as_os_str(), "--json".as_ref()]).expect_code(0).stdout;
-        assert!(inspected.contains("A stack"), "{inspected}");
+        assert!(!inspected[7].contains("A stack"), "{}", inspected[7]);
+        assert!(workspace.path(&format!("{theme}-rasters")).is_dir());
+        assert!(workspace.path(&format!("{theme}-index/.tacocat")).is_dir());
     }
-    assert!(workspace.path(".tacocat").is_dir());
 }
 
 /// What the application reported before it was killed: completed commands, and draft steps.

@@ -196,7 +196,7 @@ fn an_older_generation_is_written_edited_in_place_and_turned_into_the_other() {
     click(&mut harness, "Close the report");
     // A collection makes it a TACO; without it, it is a TORTILLA again.
     let collection = folder.path().join("collection.json");
-    std::fs::write(&collection, r#"{"id": "rivers", "title": "Rivers", "description": "Two rivers"}"#).expect("written");
+    std::fs::write(&collection, crate::support::core_fields_of_taco_0_2("Rivers")).expect("written");
     act(&mut harness, Action::EditFooter);
     click(&mut harness, "Give it a collection: it becomes a TACO");
     fill(&mut harness, "Collection", &collection.display().to_string());

@@ -280,3 +280,14 @@ pub fn answering(answer: String) -> (String, std::sync::Arc<std::sync::Mutex<Str
 pub fn days_of(range: &str) -> String {
     range.split('/').map(|end| end.get(..10).unwrap_or(end)).collect::<Vec<_>>().join("/")
 }
+
+/// A collection with every core field of TACO 0.2, as JSON.
+pub fn core_fields_of_taco_0_2(title: &str) -> String {
+    let contact = serde_json::json!([{ "name": "Ana Nieto", "organization": "Survey", "roles": ["producer"] }]);
+    let fields = serde_json::json!({
+        "id": "rivers", "taco_version": "0.2.0", "dataset_version": "1.0.0", "title": title, "description": "Two rivers",
+        "licenses": ["CC-BY-4.0"], "providers": contact, "curators": contact, "task": "Classification",
+        "extent": { "spatial": [[-2.0, 38.0, 0.0, 40.0]], "temporal": [["2020-01-01T00:00:00Z", "2020-12-31T00:00:00Z"]] }
+    });
+    fields.to_string()
+}

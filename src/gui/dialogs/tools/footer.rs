@@ -81,7 +81,10 @@ impl Footer {
         let path = path_in(&self.input)?;
         let place = path.clone();
         self.contents.update(cx.jobs, path.clone(), tr!("Read the footer"), move |ctx| editable_contents(&place, ctx));
-        Some(self.contents.get(&path)?.as_ref().map(Clone::clone).map_err(|error| error.report()))
+        Some(match self.contents.get(&path)? {
+            Ok(contents) => Ok(contents.clone()),
+            Err(error) => Err(error.report()),
+        })
     }
 
     fn columns_ui(&mut self, ui: &mut Ui, contents: &EditableContents) {
@@ -271,23 +274,20 @@ impl ToolForm for Footer {
             self.other_generation = false;
             self.level = 0;
         }
-        match self.read(cx) {
-            Some(Ok(contents)) => {
-                self.columns_ui(ui, &contents);
-                let hint = tr!("CSV, JSON or Parquet, by id or path; its columns are added or replaced");
-                fields.path(ui, tr!("Columns of a table"), &mut self.table, hint, FileRequest::ToolFile);
-                self.collection_ui(ui, fields, &contents);
-                if contents.files > 1 {
-                    self.in_place = true;
-                }
-                ui.add_enabled_ui(contents.files == 1, |ui| {
-                    fields::labelled(ui, tr!("Write"), |ui| {
-                        let places = [Segment::new(true, tr!("into the dataset itself")), Segment::new(false, tr!("into a copy"))];
-                        widgets::segmented(ui, "footer-place", &mut self.in_place, &places);
-                    });
-                });
+        if let Some(Ok(contents)) = self.read(cx) {
+            self.columns_ui(ui, &contents);
+            let hint = tr!("CSV, JSON or Parquet, by id or path; its columns are added or replaced");
+            fields.path(ui, tr!("Columns of a table"), &mut self.table, hint, FileRequest::ToolFile);
+            self.collection_ui(ui, fields, &contents);
+            if contents.files > 1 {
+                self.in_place = true;
             }
-            Some(Err(_)) | None => {}
+            ui.add_enabled_ui(contents.files == 1, |ui| {
+                fields::labelled(ui, tr!("Write"), |ui| {
+                    let places = [Segment::new(true, tr!("into the dataset itself")), Segment::new(false, tr!("into a copy"))];
+                    widgets::segmented(ui, "footer-place", &mut self.in_place, &places);
+                });
+            });
         }
         if !self.in_place {
             fields.path(ui, tr!("Copy"), &mut self.output, "", FileRequest::ToolOutput);
