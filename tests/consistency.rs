@@ -169,7 +169,9 @@ fn exactly_the_rasters_that_differ_are_found() {
         let bands = strict["findings"].as_array().expect("findings").iter().filter(|f| f["rule"] == "CON-2");
         assert!(bands.clone().count() == 2 && bands.clone().all(|f| f["severity"] == "error"), "{strict}");
     }
-    let (samples, _) = taco_studio::ops::import_folder(&workspace.path("scenes"), &JobContext::default()).expect("imports");
+    let (samples, _) =
+        taco_studio::ops::import_folder(&workspace.path("scenes"), taco_studio::ops::Sidecars::Leave, &JobContext::default())
+            .expect("imports");
     let dataset = Dataset { root: Tortilla::new(samples).into(), ..Dataset::default() };
     let all =
         validate::consistency_of_draft(&dataset, &ConsistencyOptions::default(), &HeaderCache::default(), &JobContext::default())

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use crate::interop::{create, expect_ok};
-use crate::support::{Ran, Workspace, entries, flat_scenes, nested_scenes, tests_folder};
+use crate::support::{COLLECTION, Ran, Workspace, entries, flat_scenes, geotiff, nested_scenes, tests_folder};
 
 fn extend(workspace: &Workspace, input: &str, output: &str, arguments: &[&str]) -> Ran {
     let (input, output) = (workspace.path(input), workspace.path(output));
@@ -108,7 +108,41 @@ fn damaged(workspace: &Workspace, count: u16, bad: &[u16]) {
         workspace.write(&format!("scenes/t{index:04}.tif"), bytes);
     }
     workspace.write("metadata.csv", "path,n\nt0000.tif,1\n");
-    create(workspace, "in", "folder");
+    let (scenes, out) = (workspace.path("scenes"), workspace.path("in"));
+    let (collection, metadata) = (workspace.path("collection.json"), workspace.path("metadata.csv"));
+    let arguments = ["--format", "folder", "--collection", collection.to_str().expect("text"), "--metadata"];
+    let arguments = [&["create", scenes.to_str().expect("text"), "-o", out.to_str().expect("text")][..], &arguments].concat();
+    workspace.studio([&arguments[..], &[metadata.to_str().expect("text")]].concat()).expect_code(0);
+    let report =
+        workspace.studio(["validate".as_ref(), out.as_os_str(), "--deep".as_ref(), "--json".as_ref()]).expect_code(0).json();
+    let found: Vec<_> =
+        report["findings"].as_array().expect("a list").iter().map(|f| (f["rule"].clone(), f["at"].clone())).collect();
+    let expected: Vec<_> = bad.iter().map(|index| (json!("SRC-2"), json!(format!("t{index:04}.tif")))).collect();
+    assert_eq!(found, expected, "{report}");
+}
+
+#[test]
+fn a_partly_failed_extension_keeps_the_values_that_it_could_not_compute() {
+    let workspace = Workspace::new();
+    geotiff(&workspace.path("scenes/image_20200101.tif"), 3, 32, 1);
+    geotiff(&workspace.path("scenes/label.tif"), 1, 32, 2);
+    workspace.write("metadata.csv", "path,n\nlabel.tif,1\n");
+    workspace.write("collection.json", COLLECTION);
+    create(&workspace, "in.tacozip", "zip");
+    let fixed = ["--with", "stac", "--options", r#"{"time_start": "2019-01-01"}"#];
+    extend(&workspace, "in.tacozip", "first.tacozip", &fixed).expect_code(0);
+    let dated = ["--with", "stac", "--replace", "--json", "--options", r#"{"time_pattern": "%Y%m%d"}"#];
+    let told = extend(&workspace, "first.tacozip", "second.tacozip", &dated).expect_code(1).json();
+    assert_eq!((&told["failures"][0]["sample"], &told["failures"][0]["kept"]), (&json!("label.tif"), &json!(true)), "{told}");
+    let sql = r#"SELECT id, "stac:crs" AS crs, "stac:tensor_shape" AS shape, CAST("stac:time_start" AS VARCHAR) AS t FROM level0 ORDER BY id"#;
+    let rows = query(&workspace, "second.tacozip", sql);
+    assert!(rows[0]["t"].as_str().is_some_and(|time| time.starts_with("2020-01-01")), "{rows:?}");
+    assert!(rows[1]["t"].as_str().is_some_and(|time| time.starts_with("2019-01-01")), "{rows:?}");
+    assert_eq!((&rows[1]["crs"], &rows[1]["shape"]), (&json!("EPSG:32633"), &json!([1, 32, 32])), "{rows:?}");
+    // Where there was nothing, there is null.
+    let told = extend(&workspace, "in.tacozip", "new.tacozip", &[&dated[..2], &dated[3..]].concat()).expect_code(1).json();
+    assert_eq!(told["failures"][0]["kept"], json!(false), "{told}");
+    assert!(query(&workspace, "new.tacozip", sql)[1]["crs"].is_null());
 }
 
 #[test]

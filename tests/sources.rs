@@ -10,11 +10,12 @@ use taco_studio::container::{self, Assembly, BuildOptions, ByteSource, Directory
 use taco_studio::error::{Error, Kind};
 use taco_studio::jobs::{JobContext, Jobs};
 use taco_studio::model::{AssetPath, Collection, Dataset, Payload, Sample, Tortilla};
-use taco_studio::ops::{checked_build, import_folder};
+use taco_studio::ops::{Sidecars, checked_build, import_folder};
+use taco_studio::raster::{self, RasterSource};
 use taco_studio::studio::{Command, Event, Studio, open_project, save_project};
 
 use crate::rules::options;
-use crate::support::{Ran, Workspace, fixtures, sha256_of};
+use crate::support::{Ran, Workspace, fixtures, geotiff, nested_scenes, sha256_of};
 
 /// Roots whose files have equal sizes, so that ranges of different files coincide.
 fn scenes(workspace: &Workspace, ids: &[&str]) -> Dataset {
@@ -239,7 +240,7 @@ fn a_file_modified_after_it_was_added_is_refused() {
     let target = workspace.path("b.tacozip");
     let ctx = JobContext::default();
     let mut dataset = scenes(&workspace, &IDS);
-    dataset.root = Tortilla::new(import_folder(&workspace.path("scenes"), &ctx).expect("imports").0).into();
+    dataset.root = Tortilla::new(import_folder(&workspace.path("scenes"), Sidecars::Leave, &ctx).expect("imports").0).into();
     let path = workspace.path("scenes/s3/a.bin");
     let time = fs::metadata(&path).and_then(|meta| meta.modified()).expect("has a time");
     fs::write(&path, bytes_of("s4", "b.bin")).expect("writes");
@@ -254,7 +255,7 @@ fn a_file_modified_after_it_was_added_is_refused() {
         assert_eq!(refused.kind(), Kind::Changed, "{}", refused.report());
         assert!(refused.report().contains("s3 / a.bin") && !workspace.path(name).exists(), "{}", refused.report());
     }
-    dataset.root = Tortilla::new(import_folder(&workspace.path("scenes"), &ctx).expect("imports").0).into();
+    dataset.root = Tortilla::new(import_folder(&workspace.path("scenes"), Sidecars::Leave, &ctx).expect("imports").0).into();
     write(&dataset, &target, false).expect("the file as it is now was added");
 }
 
@@ -382,4 +383,62 @@ fn a_draft_made_of_a_damaged_archive_is_written_with_a_list_or_not_at_all() {
     let event = studio.run_to_end(Command::Write { options: kept }, &mut |_| {}).expect("is written");
     let Event::Written(built) = event else { panic!("{event:?}") };
     assert_eq!(built.damaged, ["s2 / b.bin"]);
+}
+
+#[test]
+fn a_corrupt_raster_is_named_when_it_is_written_and_counted_by_the_deep_check() {
+    let workspace = Workspace::new();
+    nested_scenes(&workspace, 3);
+    let bytes = fs::read(workspace.path("scenes/scene_9/after.tif")).expect("reads");
+    fs::write(workspace.path("scenes/scene_9/after.tif"), [b"II*\0\x08\0\0\0", &bytes[bytes.len() / 2..]].concat())
+        .expect("writes");
+    // Header sound, pixels cut off: only reading them shows it.
+    let bytes = fs::read(workspace.path("scenes/scene_10/label.tif")).expect("reads");
+    let cut = bytes.len() - 400;
+    fs::write(workspace.path("scenes/scene_10/label.tif"), &bytes[..cut]).expect("writes");
+    let [scenes, collection, out] = ["scenes", "collection.json", "out.tacozip"].map(|name| workspace.path(name));
+    let text = |path: &Path| path.display().to_string();
+    let arguments = ["create", &text(&scenes), "-o", &text(&out), "--collection", &text(&collection)].map(str::to_owned);
+    let made = workspace.studio(arguments).expect_code(0);
+    assert!(made.stderr.contains("scene_9 / after.tif") && made.stderr.contains("can't be opened"), "{made}");
+    let deep = workspace.studio(["validate", &text(&out), "--deep", "--json"].map(str::to_owned)).expect_code(0);
+    let report = deep.json();
+    let findings = report["findings"].as_array().expect("a list");
+    let places: Vec<String> =
+        findings.iter().filter(|finding| finding["rule"] == "SRC-2").map(|finding| finding["at"].to_string()).collect();
+    assert_eq!(places.len(), 2, "{report}");
+    assert!(places[0].contains("label.tif") && places[1].contains("after.tif"), "{places:?}");
+    let quick = workspace.studio(["validate", &text(&out), "--json"].map(str::to_owned)).expect_code(0).json();
+    assert!(!quick.to_string().contains("SRC-2"), "pixels are read by the deep check only: {quick}");
+}
+
+#[test]
+fn statistics_of_a_draft_are_those_of_what_is_packed_not_seen_through_a_mask_that_stays_behind() {
+    use taco_studio::extensions::{ExtensionCall, builtin, run};
+    let workspace = Workspace::new();
+    let [plain, masked] = ["scenes/plain.tif", "scenes/masked.tif"].map(|name| workspace.path(name));
+    geotiff(&plain, 1, 32, 3);
+    fs::copy(&plain, &masked).expect("a copy");
+    // A mask that says that no pixel is valid, as another program leaves it.
+    let driver = gdal::DriverManager::get_driver_by_name("GTiff").expect("the GTiff driver");
+    let mut mask = driver.create_with_band_type::<u8, _>(workspace.path("scenes/masked.tif.msk"), 32, 32, 1).expect("a mask");
+    gdal::Metadata::set_metadata_item(&mut mask, "INTERNAL_MASK_FLAGS_1", "2", "").expect("a flag");
+    mask.close().expect("a closed file");
+    let seen = RasterSource::typed(AssetPath::file(masked.as_path()));
+    let tally = raster::tally(&seen, &JobContext::default()).expect("reads");
+    let summary = tally.summary(0, &[], &JobContext::default()).expect("summarizes");
+    assert!(summary.is_none(), "the mask hides every pixel of the file as GDAL opens it");
+    let dataset = |image: &Path| {
+        let sample = Sample::file("a.tif", image, fs::metadata(image).expect("is there").len());
+        Dataset { root: Tortilla::new(vec![sample]).into(), ..Dataset::default() }
+    };
+    let stats = |image: &Path| {
+        let call = ExtensionCall { extension: "stats".into(), ..ExtensionCall::default() };
+        let run = run(&dataset(image), &[call], &builtin(), &JobContext::default()).expect("runs");
+        assert!(run.failures.is_empty(), "{:?}", run.failures);
+        run.columns[0][0].values[0].clone()
+    };
+    assert_eq!(stats(&masked), stats(&plain));
+    let report = taco_studio::validate::sources(&dataset(&masked), &JobContext::default()).expect("looks");
+    assert!(report.findings.iter().any(|finding| finding.rule == taco_studio::model::Rule::SidecarLeft), "{:?}", report.findings);
 }

@@ -15,7 +15,7 @@ use crate::error::{Error, IoContext, Result};
 use crate::extensions::{self, ExtensionCall};
 use crate::jobs::{JobContext, Jobs};
 use crate::model::{AssetPath, Collection, Dataset, FieldSpec, NodePath, Payload, RowRef, Sample, Skeleton, Tortilla, Value};
-use crate::ops::{import_folder, lazy_tables};
+use crate::ops::{Sidecars, import_folder, lazy_tables};
 use crate::query::{self, Query};
 use crate::raster;
 use crate::studio::{Command, Project, Studio, save_project};
@@ -81,7 +81,7 @@ pub fn query(path: &Path) -> Result<u8> {
 /// Exact statistics with percentiles of every raster in a folder, and the time that one thread takes just to read them.
 pub fn stats(folder: &Path) -> Result<u8> {
     let ctx = JobContext::default();
-    let (samples, _) = import_folder(folder, &ctx)?;
+    let (samples, _) = import_folder(folder, Sidecars::Leave, &ctx)?;
     let dataset = Dataset { collection: Collection::template(), root: Tortilla::new(samples).into() };
     raster::close_idle();
     let start = Instant::now();

@@ -12,8 +12,19 @@ use crate::container::{Built, OnDamage, TortillaOptions};
 use crate::draft::PadPlace;
 use crate::error::{Error, Result};
 use crate::model::SamplePath;
-use crate::ops::{self, CreateInput, CreateOutput, Generation};
+use crate::ops::{self, CreateInput, CreateOutput, Generation, Sidecars};
 use crate::studio::JobKind;
+
+/// Values of `--sidecars`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum SidecarsArgument {
+    /// Leave them out, and say so.
+    Leave,
+    /// Make them samples of their own.
+    Pack,
+    /// Write what they say into copies of their rasters.
+    BurnIn,
+}
 
 /// Arguments of `create`.
 #[derive(Debug, clap::Args)]
@@ -39,6 +50,10 @@ pub struct CreateArguments {
     /// Put padding where roots lack what most of them have.
     #[arg(long)]
     pub fill_missing: bool,
+    /// What is done with sidecars of rasters (.msk, .aux.xml, .ovr, .tfw, .prj): leave them out, pack them as samples, or burn them into
+    /// copies of their GeoTIFFs.
+    #[arg(long, value_name = "WHAT", value_enum, default_value = "leave")]
+    pub sidecars: SidecarsArgument,
     /// Write another generation: a TORTILLA 0.5, or a TACO 0.2. Told from the endings .tortilla and .taco when absent.
     #[arg(long, value_name = "NAME")]
     pub generation: Option<WrittenGeneration>,
@@ -62,8 +77,19 @@ pub fn create(arguments: CreateArguments, terminal: &Terminal) -> Result<u8> {
 }
 
 fn input_of(arguments: CreateArguments) -> Result<CreateInput> {
-    let CreateArguments { source, output: target, collection, metadata, pad_to, fill_missing, generation, stream, schema, .. } =
-        arguments;
+    let CreateArguments {
+        source,
+        output: target,
+        collection,
+        metadata,
+        pad_to,
+        fill_missing,
+        sidecars,
+        generation,
+        stream,
+        schema,
+        ..
+    } = arguments;
     let (parts, write) = (arguments.parts, arguments.write);
     let generation = match generation.unwrap_or_else(|| WrittenGeneration::of_name(&target)) {
         WrittenGeneration::Two => None,
@@ -90,7 +116,12 @@ fn input_of(arguments: CreateArguments) -> Result<CreateInput> {
         }
     };
     let align_schema = schema == SchemaName::Align;
-    Ok(CreateInput { source, collection, metadata, fill_missing, pad_to, align_schema, output })
+    let sidecars = match sidecars {
+        SidecarsArgument::Leave => Sidecars::Leave,
+        SidecarsArgument::Pack => Sidecars::Pack,
+        SidecarsArgument::BurnIn => Sidecars::BurnIn,
+    };
+    Ok(CreateInput { source, collection, metadata, fill_missing, pad_to, align_schema, sidecars, output })
 }
 
 /// `N`, `LEVEL:N` or `PATH:N`.

@@ -10,7 +10,7 @@ use super::writing::{DamageArguments, WriteArguments, tell_damaged};
 use crate::consent;
 use crate::container::{BuildOptions, read_json_document};
 use crate::error::{Error, Result};
-use crate::extensions::{ExtensionCall, Note, OptionSpec, Target, builtin, need_consent, programs_in};
+use crate::extensions::{ExtensionCall, Note, OptionSpec, Target, builtin, kept, need_consent, programs_in};
 use crate::ops::{self, ExtendInput, Extended};
 use crate::studio::JobKind;
 
@@ -82,7 +82,10 @@ pub fn extend(arguments: ExtendArguments, terminal: &Terminal) -> Result<u8> {
     if arguments.json {
         let failed: Vec<Json> = failures
             .iter()
-            .map(|failure| json!({ "extension": failure.extension, "sample": failure.path.to_archive(), "error": failure.error }))
+            .map(|failure| {
+                let sample = failure.path.to_archive();
+                json!({ "extension": failure.extension, "sample": sample, "error": failure.error, "kept": failure.kept })
+            })
             .collect();
         let path = built.path.display().to_string();
         let mut out = json!({ "path": path, "samples": built.samples, "computed": computed, "failures": failed, "notes": notes });
@@ -97,7 +100,11 @@ pub fn extend(arguments: ExtendArguments, terminal: &Terminal) -> Result<u8> {
         for failure in &failures {
             say(format!("{} at {}: {}", failure.extension, failure.path, failure.error));
         }
-        let failed = if failures.is_empty() { String::new() } else { format!(", {} failed", failures.len()) };
+        let failed = match (failures.len(), kept(&failures)) {
+            (0, _) => String::new(),
+            (failed, 0) => format!(", {failed} failed"),
+            (failed, kept) => format!(", {failed} failed; the earlier values of {kept} stay"),
+        };
         print(&format!("{}: {} samples, {computed} computed{failed}", built.path.display(), built.samples))?;
     }
     Ok(tell_damaged(&built.damaged).max(u8::from(!failures.is_empty())))

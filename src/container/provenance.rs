@@ -5,7 +5,7 @@ use std::path::Path;
 
 use super::detect::is_dataset_folder;
 use crate::model::{AssetPath, is_remote};
-use crate::raster::RasterSource;
+use crate::raster::{RasterSource, has_sidecar};
 
 /// Maximum number of ancestor folders that are examined.
 const ABOVE: usize = 24;
@@ -16,6 +16,14 @@ pub fn raster_source(asset: &AssetPath) -> RasterSource {
     match asset {
         AssetPath::File(path) if is_remote(path) || lies_in_dataset(path) => RasterSource::member(asset.clone()),
         asset => RasterSource::typed(asset.clone()),
+    }
+}
+
+/// How GDAL opens what is packed of a draft's sample: the file alone where sidecars are beside it, otherwise as [`raster_source`].
+pub fn packed_source(asset: &AssetPath) -> RasterSource {
+    match asset {
+        AssetPath::File(path) if !is_remote(path) && has_sidecar(path) => RasterSource::member(asset.clone()),
+        asset => raster_source(asset),
     }
 }
 

@@ -3,12 +3,13 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use super::file_kind::{KindMatch, Kinds};
 use super::fix::{Care, FixVerb};
 use super::spelling::near_identical;
-use super::structure::align_samples;
+use super::structure::align_files;
 use super::tray_index::{TrayIndex, contains_word, split_name};
 use super::{PositionState, Structure};
-use crate::model::{Payload, Sample, Tortilla, free_padding_number, padding_like};
+use crate::model::{Dataset, Payload, Sample, Tortilla, free_padding_number, padding_like};
 
 /// The actions that fit a FOLDER to its pattern.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -25,6 +26,8 @@ pub(super) struct Actions {
     pub impossible: bool,
     /// Kind and description of the action, when there is only one.
     single: Option<(FixVerb, String)>,
+    /// Ids before and after, of the renamed samples.
+    pub renames: Vec<(Arc<str>, Arc<str>)>,
 }
 
 impl Actions {
@@ -52,6 +55,11 @@ impl Actions {
         if let Some(single) = &self.single {
             return single.clone();
         }
+        if self.renamed == self.total()
+            && let Some((old, new)) = self.renames.first()
+        {
+            return (FixVerb::Rename, tr!("Rename all {n} to match: {old} → {new}, …", n = self.renamed, old, new));
+        }
         let parts = [
             (FixVerb::Place, self.placed, tr!("place {n}", n = self.placed)),
             (FixVerb::Pad, self.padded, tr!("pad {n}", n = self.padded)),
@@ -71,6 +79,10 @@ impl Actions {
 
 /// State while fitting one root: the pattern, the tray, and the files used so far.
 pub(super) struct Fitting<'a> {
+    dataset: &'a Dataset,
+    kinds: &'a Kinds,
+    /// Ids in the pattern of the FOLDERs that are being fitted, below the root.
+    inside: Vec<Arc<str>>,
     structure: &'a Structure,
     tray: &'a TrayIndex,
     pub used: BTreeSet<u32>,
@@ -81,13 +93,13 @@ pub(super) struct Fitting<'a> {
 
 impl<'a> Fitting<'a> {
     /// Starts with one root; the tray files in `used` are taken already.
-    pub fn new(structure: &'a Structure, tray: &'a TrayIndex, used: BTreeSet<u32>) -> Self {
-        Self { structure, tray, used, taken: Vec::new(), actions: Actions::default() }
+    pub fn new(dataset: &'a Dataset, structure: &'a Structure, tray: &'a TrayIndex, kinds: &'a Kinds, used: BTreeSet<u32>) -> Self {
+        Self { dataset, kinds, inside: Vec::new(), structure, tray, used, taken: Vec::new(), actions: Actions::default() }
     }
 
     /// Returns `found` fitted to `wanted`, recursively.
     fn tortilla(&mut self, wanted: &Tortilla, found: &Tortilla, above: &[Arc<str>]) -> Tortilla {
-        let aligned = align_samples(wanted, found);
+        let aligned = align_files(wanted, found, self.dataset, &self.inside, self.kinds);
         let mut fitted = Tortilla { schema: found.schema.clone(), samples: Vec::with_capacity(wanted.samples.len()) };
         for (position, (state, place)) in aligned.places.iter().enumerate() {
             let model = &wanted.samples[position];
@@ -103,11 +115,15 @@ impl<'a> Fitting<'a> {
             }
             if *state == PositionState::WrongId {
                 self.actions.renamed += 1;
-                self.actions.guessed += u64::from(!self.is_slip(&sample.id, &model.id));
+                self.actions.guessed += u64::from(!self.is_slip(&sample.id, &model.id) || self.is_odd(wanted, position, &sample));
+                self.actions.renames.push((sample.id.clone(), model.id.clone()));
                 self.actions.note(FixVerb::Rename, tr!("Rename {old} to {new}", old = sample.id, new = model.id));
                 sample.id = model.id.clone();
             }
-            fitted.samples.push(self.sample(model, sample, above));
+            self.inside.push(model.id.clone());
+            let sample = self.sample(model, sample, above);
+            self.inside.pop();
+            fitted.samples.push(sample);
         }
         for &index in &aligned.extra {
             self.actions.dropped += 1;
@@ -122,6 +138,11 @@ impl<'a> Fitting<'a> {
         near_identical(old, new)
             && !self.structure.pattern().iter().any(|node| *node.id == *old)
             && self.structure.holders(old).saturating_sub(1) * 2 <= self.structure.holders(new)
+    }
+
+    /// True when the file is of another kind than the other roots have at this position.
+    fn is_odd(&self, wanted: &Tortilla, position: usize, sample: &Sample) -> bool {
+        self.kinds.fits(self.dataset, &self.inside, wanted, position, sample) == KindMatch::Odd
     }
 
     /// Which FILE of `wanted` a FILE with the id `own` becomes when it is wrapped in a FOLDER: the only one, or the only one that

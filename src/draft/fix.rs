@@ -4,6 +4,7 @@
 use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 
+use super::file_kind::Kinds;
 use super::fitting::{Actions, Fitting};
 use super::tray_index::TrayIndex;
 use super::{Edit, Structure};
@@ -78,23 +79,43 @@ pub struct Fix {
     pub affects: u64,
     /// The affected samples, one per line: before and after.
     pub preview: (Vec<String>, Vec<String>),
+    /// Old and new ids of the renamed samples.
+    pub renames: Vec<(Arc<str>, Arc<str>)>,
+}
+
+impl Fix {
+    /// What it changes, one entry each: every renamed sample, or else the description.
+    pub fn changes(&self) -> Vec<String> {
+        match self.renames.is_empty() {
+            true => vec![self.label.clone()],
+            false => {
+                let others = (self.renames.len() as u64) < self.affects;
+                let renames = self.renames.iter().map(|(old, new)| format!("{old} → {new}"));
+                others.then(|| self.label.clone()).into_iter().chain(renames).collect()
+            }
+        }
+    }
 }
 
 /// The fixes of a finding, best first. Empty when only the user can resolve it.
-pub fn fixes_of(dataset: &Dataset, structure: &Structure, finding: &Finding, tray: &TrayIndex) -> Vec<Fix> {
+///
+/// Samples with other ids are matched with positions by name, then by `kinds`, then by position.
+pub fn fixes_of(dataset: &Dataset, structure: &Structure, finding: &Finding, tray: &TrayIndex, kinds: &Kinds) -> Vec<Fix> {
     let Location::Sample { level, row, .. } = &finding.at else { return Vec::new() };
     let Some(node) = structure.node(*level, *row).filter(|node| dataset.sample(node).is_some()) else { return Vec::new() };
     let mut fixes = Vec::new();
     match finding.rule {
         Rule::PitRoots | Rule::PitEmptyFolder => {
-            let files = if tray.files().is_empty() { None } else { fit_root(dataset, structure, node.0[0], tray) };
+            let files = if tray.files().is_empty() { None } else { fit_root(dataset, structure, node.0[0], tray, kinds) };
             fixes.extend(files.filter(|fix| fix.verb == FixVerb::Place));
-            fixes.extend(fit_root(dataset, structure, node.0[0], &TrayIndex::default()));
+            fixes.extend(fit_root(dataset, structure, node.0[0], &TrayIndex::default(), kinds));
             fixes.extend(drop_root(dataset, node.0[0]));
         }
         Rule::PitMixed => {
-            fixes
-                .extend(fit_root(dataset, structure, node.0[0], &TrayIndex::default()).and_then(|_| fit_types(dataset, structure)));
+            fixes.extend(
+                fit_root(dataset, structure, node.0[0], &TrayIndex::default(), kinds)
+                    .and_then(|_| fit_types(dataset, structure, kinds)),
+            );
         }
         Rule::IdUnique | Rule::IdCharacters if *level == 0 => {
             fixes.extend(rename_root(dataset, node.0[0]));
@@ -108,17 +129,17 @@ pub fn fixes_of(dataset: &Dataset, structure: &Structure, finding: &Finding, tra
 
 /// A single edit that fixes every root that can be fixed without removing anything, and the number of roots. Missing positions
 /// are filled with matching files of the tray, or else padded.
-pub fn fix_safe(dataset: &Dataset, structure: &Structure, tray: &TrayIndex) -> Option<(Edit, u64)> {
+pub fn fix_safe(dataset: &Dataset, structure: &Structure, tray: &TrayIndex, kinds: &Kinds) -> Option<(Edit, u64)> {
     let roots = (0..structure.roots()).filter(|&root| structure.worst(root).is_fault());
     let label = |roots: u64| tr_n!(roots, "Fix {n} root", "Fix {n} roots", n = roots);
-    each(dataset, structure, tray, roots, |actions| actions.care() == Care::Safe, label)
+    each(dataset, structure, tray, kinds, roots, |actions| actions.care() == Care::Safe, label)
 }
 
 /// Applies the fix of one root to all roots of the same shape: a single edit, and the number of roots.
-pub fn apply_alike(dataset: &Dataset, structure: &Structure, tray: &TrayIndex, root: usize) -> Option<(Edit, u64)> {
+pub fn apply_alike(dataset: &Dataset, structure: &Structure, tray: &TrayIndex, kinds: &Kinds, root: usize) -> Option<(Edit, u64)> {
     let alike = (0..structure.roots()).filter(|&other| structure.alike(root, other));
     let label = |roots: u64| tr_n!(roots, "Fix {n} root alike", "Fix {n} roots alike", n = roots);
-    each(dataset, structure, tray, alike, |_| true, label)
+    each(dataset, structure, tray, kinds, alike, |_| true, label)
 }
 
 /// Pads every missing position so that PIT-1 holds (TACO 2.0, section 5.4); also returns the number of roots. Roots with other
@@ -126,7 +147,7 @@ pub fn apply_alike(dataset: &Dataset, structure: &Structure, tray: &TrayIndex, r
 pub fn fill_missing(dataset: &Dataset, structure: &Structure) -> Option<(Edit, u64)> {
     let roots = (0..structure.roots()).filter(|&root| structure.worst(root).is_fault());
     let label = |roots: u64| tr_n!(roots, "Pad {n} root", "Pad {n} roots", n = roots);
-    each(dataset, structure, &TrayIndex::default(), roots, Actions::only_pads, label)
+    each(dataset, structure, &TrayIndex::default(), &Kinds::default(), roots, Actions::only_pads, label)
 }
 
 /// Removes the roots of one shape in a single edit, for a draft of their own; also returns those roots in order.
@@ -207,6 +228,7 @@ fn each(
     dataset: &Dataset,
     structure: &Structure,
     tray: &TrayIndex,
+    kinds: &Kinds,
     roots: impl Iterator<Item = usize>,
     mut wanted: impl FnMut(&Actions) -> bool,
     label: impl Fn(u64) -> String,
@@ -216,7 +238,7 @@ fn each(
     let mut used = BTreeSet::new();
     for root in roots {
         let Some(sample) = dataset.root.samples.get(root) else { continue };
-        let mut fitting = Fitting::new(structure, tray, used);
+        let mut fitting = Fitting::new(dataset, structure, tray, kinds, used);
         let fitted = fitting.sample(model, sample.clone(), &[]);
         let apply = !fitting.actions.impossible && fitting.actions.total() > 0 && wanted(&fitting.actions);
         used = fitting.used;
@@ -247,10 +269,10 @@ fn put(root: u32, old: &Sample, new: Sample) -> Edit {
     }
 }
 
-fn fit_root(dataset: &Dataset, structure: &Structure, root: u32, tray: &TrayIndex) -> Option<Fix> {
+fn fit_root(dataset: &Dataset, structure: &Structure, root: u32, tray: &TrayIndex, kinds: &Kinds) -> Option<Fix> {
     let model = dataset.root.samples.get(structure.model()?)?;
     let sample = dataset.root.samples.get(root as usize)?;
-    let mut fitting = Fitting::new(structure, tray, BTreeSet::new());
+    let mut fitting = Fitting::new(dataset, structure, tray, kinds, BTreeSet::new());
     let fitted = fitting.sample(model, sample.clone(), &[]);
     let Fitting { used, actions, .. } = fitting;
     if actions.impossible || actions.total() == 0 {
@@ -260,10 +282,10 @@ fn fit_root(dataset: &Dataset, structure: &Structure, root: u32, tray: &TrayInde
     let (verb, label) = actions.label();
     let edits = std::iter::once(put(root, sample, fitted)).chain(out_of_tray(&used)).collect();
     let edit = Edit::Batch { label: label.clone(), edits };
-    Some(Fix { verb, label, edit, care: actions.care(), affects: actions.total(), preview })
+    Some(Fix { verb, label, edit, care: actions.care(), affects: actions.total(), preview, renames: actions.renames })
 }
 
-fn fit_types(dataset: &Dataset, structure: &Structure) -> Option<Fix> {
+fn fit_types(dataset: &Dataset, structure: &Structure, kinds: &Kinds) -> Option<Fix> {
     let model = dataset.root.samples.get(structure.model()?)?;
     let odd: Vec<usize> =
         (0..dataset.root.samples.len()).filter(|&index| dataset.root.samples[index].kind() != model.kind()).collect();
@@ -274,21 +296,21 @@ fn fit_types(dataset: &Dataset, structure: &Structure) -> Option<Fix> {
         care = care.max(actions.care());
         true
     };
-    let (edit, affects) = each(dataset, structure, &TrayIndex::default(), odd.iter().copied(), note, label)?;
+    let (edit, affects) = each(dataset, structure, &TrayIndex::default(), kinds, odd.iter().copied(), note, label)?;
     // Roots that cannot be made to fit are left unchanged.
-    let fits = |root: usize| fit_root(dataset, structure, root as u32, &TrayIndex::default()).is_some();
+    let fits = |root: usize| fit_root(dataset, structure, root as u32, &TrayIndex::default(), kinds).is_some();
     let shown: Vec<&Sample> = odd.iter().filter(|&&index| fits(index)).take(8).map(|&index| &dataset.root.samples[index]).collect();
     let before = shown.iter().map(|sample| format!("{} {}", sample.id, sample.kind()));
     let after = shown.iter().map(|sample| format!("{} {}", sample.id, model.kind()));
     let preview = (before.collect(), after.collect());
-    Some(Fix { verb: FixVerb::Give, label: edit.label(), edit, care, affects, preview })
+    Some(Fix { verb: FixVerb::Give, label: edit.label(), edit, care, affects, preview, renames: Vec::new() })
 }
 
 fn drop_root(dataset: &Dataset, root: u32) -> Option<Fix> {
     let sample = dataset.root.samples.get(root as usize)?;
     let edit = Edit::Remove { parent: NodePath::root(), at: root, count: 1 };
     let (label, preview) = (tr!("Drop {id}", id = sample.id), (lines(sample), Vec::new()));
-    Some(Fix { verb: FixVerb::Drop, label, edit, care: Care::Removes, affects: 1, preview })
+    Some(Fix { verb: FixVerb::Drop, label, edit, care: Care::Removes, affects: 1, preview, renames: Vec::new() })
 }
 
 fn rename_root(dataset: &Dataset, root: u32) -> Option<Fix> {
@@ -307,7 +329,7 @@ fn rename_root(dataset: &Dataset, root: u32) -> Option<Fix> {
     let preview = (vec![sample.id.to_string()], vec![id.to_string()]);
     let label = tr!("Rename to {id}", id);
     let edit = Edit::Rename { sample: NodePath(vec![root]), id };
-    Some(Fix { verb: FixVerb::Rename, label, edit, care: Care::Safe, affects: 1, preview })
+    Some(Fix { verb: FixVerb::Rename, label, edit, care: Care::Safe, affects: 1, preview, renames: Vec::new() })
 }
 
 /// A root and its descendants, one sample per line.
@@ -329,6 +351,7 @@ mod tests {
     use rand_chacha::rand_core::{Rng, SeedableRng};
 
     use super::*;
+    use crate::draft::FileKind;
     use crate::draft::{Content, Unplaced, fault_of};
     use crate::jobs::JobContext;
     use crate::model::{SampleKind, Tortilla, padding_file};
@@ -392,7 +415,7 @@ mod tests {
             let structure = Structure::of(&before);
             let findings = tree_findings(&before);
             for finding in &findings {
-                let fixes = fixes_of(&before, &structure, finding, &TrayIndex::default());
+                let fixes = fixes_of(&before, &structure, finding, &TrayIndex::default(), &Kinds::default());
                 assert!(!fixes.is_empty(), "seed {seed}: nothing mends {finding:?}");
                 for fix in fixes {
                     let mut after = before.clone();
@@ -426,19 +449,19 @@ mod tests {
             Unplaced { path: "/new/r22_before.tif".into(), size: 7 },
         ];
         // At level 0 the containing folder says nothing about the root; the file name contains the root's id.
-        let fixes = fixes_of(&data, &structure, finding, &TrayIndex::of(unplaced.clone().into()));
+        let fixes = fixes_of(&data, &structure, finding, &TrayIndex::of(unplaced.clone().into()), &Kinds::default());
         let labels: Vec<&str> = fixes.iter().map(|fix| fix.label.as_str()).collect();
         assert_eq!(labels, ["Place r2_before.tif as before", "Pad before", "Drop r2"]);
         assert_eq!(fixes.iter().map(|fix| fix.care).collect::<Vec<_>>(), [Care::Safe, Care::Safe, Care::Removes]);
         let mut content = Content { dataset: data.clone(), tray: unplaced.clone().into() };
         fixes[0].edit.clone().apply_to(&mut content).expect("places");
         assert_eq!(&*content.tray, &unplaced[1..], "what is placed is no longer in the tray");
-        let (edit, _) = fix_safe(&data, &structure, &TrayIndex::of(unplaced.clone().into())).expect("has a gap");
+        let (edit, _) = fix_safe(&data, &structure, &TrayIndex::of(unplaced.clone().into()), &Kinds::default()).expect("has a gap");
         let mut safe = Content { dataset: data.clone(), tray: unplaced.clone().into() };
         edit.apply_to(&mut safe).expect("places");
         assert_eq!(safe, content);
         let two = vec![unplaced[0].clone(), Unplaced { path: "/b/r2_before.png".into(), size: 1 }];
-        let fixes = fixes_of(&data, &structure, finding, &TrayIndex::of(two.into()));
+        let fixes = fixes_of(&data, &structure, finding, &TrayIndex::of(two.into()), &Kinds::default());
         assert_eq!(fixes[0].label, "Pad before", "two files fit: nobody guesses");
     }
 
@@ -455,11 +478,11 @@ mod tests {
             let tray: Arc<[Unplaced]> =
                 ["/new/r1_label.tif", "/new/r2_label.tif"].map(|path| Unplaced { path: path.into(), size: 7 }).into();
             let index = TrayIndex::of(tray.clone());
-            let fixes = fixes_of(&data, &structure, &fault_of(&data, 1).expect("is there"), &index);
+            let fixes = fixes_of(&data, &structure, &fault_of(&data, 1).expect("is there"), &index, &Kinds::default());
             assert_eq!(fixes.iter().map(|fix| fix.label.as_str()).collect::<Vec<_>>(), ["Drop r1"]);
-            assert_eq!(apply_alike(&data, &structure, &index, 1), None);
+            assert_eq!(apply_alike(&data, &structure, &index, &Kinds::default(), 1), None);
             // The other roots are fixed, and the unused file stays in the tray.
-            let (edit, roots) = fix_safe(&data, &structure, &index).expect("r2 can be mended");
+            let (edit, roots) = fix_safe(&data, &structure, &index, &Kinds::default()).expect("r2 can be mended");
             let mut content = Content { dataset: data.clone(), tray: tray.clone() };
             edit.apply_to(&mut content).expect("applies");
             assert_eq!((roots, &*content.tray), (1, &tray[..1]));
@@ -472,8 +495,9 @@ mod tests {
         let mended = |samples: Vec<Sample>| {
             let data = dataset(samples);
             let structure = Structure::of(&data);
-            let fixes = fixes_of(&data, &structure, &fault_of(&data, 1).expect("is there"), &TrayIndex::default());
-            let (edit, _) = fix_safe(&data, &structure, &TrayIndex::default()).expect("can be mended");
+            let fixes =
+                fixes_of(&data, &structure, &fault_of(&data, 1).expect("is there"), &TrayIndex::default(), &Kinds::default());
+            let (edit, _) = fix_safe(&data, &structure, &TrayIndex::default(), &Kinds::default()).expect("can be mended");
             let mut mended = data.clone();
             edit.apply(&mut mended).expect("applies");
             assert!(!Structure::of(&mended).worst(1).is_fault());
@@ -521,11 +545,11 @@ mod tests {
         assert_eq!((roots, tree_findings(&padded).len()), (1, 2));
         let s2 = &padded.root.samples[1].children().expect("is a FOLDER").samples[1];
         assert_eq!((&*s2.id, s2.children().map(|t| t.samples.len())), ("__TACOPAD__1", Some(2)));
-        let (edit, roots) = fix_safe(&data, &structure, &TrayIndex::default()).expect("has fixes");
+        let (edit, roots) = fix_safe(&data, &structure, &TrayIndex::default(), &Kinds::default()).expect("has fixes");
         let mut mended = data.clone();
         edit.apply(&mut mended).expect("applies");
         assert_eq!((roots, tree_findings(&mended).len()), (2, 1), "the sample too much stays");
-        let (edit, _) = apply_alike(&data, &structure, &TrayIndex::default(), 3).expect("has a fix");
+        let (edit, _) = apply_alike(&data, &structure, &TrayIndex::default(), &Kinds::default(), 3).expect("has a fix");
         edit.apply(&mut mended).expect("applies");
         assert_eq!(tree_findings(&mended), []);
     }
@@ -536,12 +560,12 @@ mod tests {
         let whole = ["after.tif", "before.tif"];
         let data = dataset(vec![scene("a", &whole), scene("b", &["after.tif", "label.tif"]), scene("c", &whole)]);
         let structure = Structure::of(&data);
-        let fixes = fixes_of(&data, &structure, &tree_findings(&data)[0], &TrayIndex::default());
+        let fixes = fixes_of(&data, &structure, &tree_findings(&data)[0], &TrayIndex::default(), &Kinds::default());
         assert_eq!((fixes[0].label.as_str(), fixes[0].care), ("Rename label.tif to before.tif", Care::Ids));
-        assert_eq!(fix_safe(&data, &structure, &TrayIndex::default()), None);
+        assert_eq!(fix_safe(&data, &structure, &TrayIndex::default(), &Kinds::default()), None);
 
         let data = dataset(vec![scene("a", &whole), scene("b", &["after.tif", "befor.tif"]), scene("c", &whole)]);
-        let (_, roots) = fix_safe(&data, &Structure::of(&data), &TrayIndex::default()).expect("is a slip");
+        let (_, roots) = fix_safe(&data, &Structure::of(&data), &TrayIndex::default(), &Kinds::default()).expect("is a slip");
         assert_eq!(roots, 1);
 
         // When many roots have the other spelling, it is ambiguous which is intended.
@@ -549,7 +573,60 @@ mod tests {
         let mut roots = vec![scene("a", &whole), scene("b", &whole), scene("c", &whole)];
         roots.extend(["d", "e", "f"].map(|id| scene(id, &slip)));
         let data = dataset(roots);
-        assert_eq!(fix_safe(&data, &Structure::of(&data), &TrayIndex::default()), None);
+        assert_eq!(fix_safe(&data, &Structure::of(&data), &TrayIndex::default(), &Kinds::default()), None);
+    }
+
+    #[test]
+    fn a_fix_never_gives_a_label_the_id_of_an_image() {
+        let scene = |id: &str, parts: &[&str]| {
+            let file = |part: &&str| Sample::file(part, format!("/data/{id}/{part}"), 9);
+            Sample::folder(id, Tortilla::new(parts.iter().map(file).collect()))
+        };
+        let whole = ["after.tif", "before.tif", "label.tif"];
+        let odd = ["Label_FINAL.TIF", "after_20200101.tif", "before_20190101.tif"];
+        let names = |samples: &[Sample]| {
+            let data = dataset(samples.to_vec());
+            let structure = Structure::of(&data);
+            let image = |path: &str| path.contains("after") || path.contains("before") || path.contains("pic");
+            let kinds = Kinds::new(move |path: &crate::model::AssetPath| {
+                let (dtype, bands) = if image(&path.to_vsi()) { ("UInt16", 3) } else { ("Byte", 1) };
+                Some(FileKind::Raster { dtype: dtype.into(), bands, size: (8, 8), crs: Some("EPSG:4326".into()) })
+            });
+            let finding = fault_of(&data, 1).expect("is there");
+            let fixes = fixes_of(&data, &structure, &finding, &TrayIndex::default(), &kinds);
+            let mut mended = data.clone();
+            fixes[0].edit.clone().apply(&mut mended).expect("applies");
+            let children = mended.root.samples[1].children().expect("is a FOLDER");
+            let pairs: Vec<String> = children
+                .samples
+                .iter()
+                .map(|child| match &child.payload {
+                    Payload::Asset { path, .. } => {
+                        format!("{} = {}", child.id, path.to_vsi().rsplit('/').next().unwrap_or_default())
+                    }
+                    _ => child.id.to_string(),
+                })
+                .collect();
+            (fixes[0].clone(), pairs)
+        };
+        let three = |odd: &[&str]| [scene("a", &whole), scene("b", odd), scene("c", &whole)];
+        // Names are alike although the order of names differs.
+        let (fix, pairs) = names(&three(&odd));
+        let right = ["after.tif = after_20200101.tif", "before.tif = before_20190101.tif", "label.tif = Label_FINAL.TIF"];
+        assert_eq!(pairs, right);
+        assert_eq!(fix.label, "Rename all 3 to match: after_20200101.tif → after.tif, …");
+        let shown = ["after_20200101.tif → after.tif", "before_20190101.tif → before.tif", "Label_FINAL.TIF → label.tif"];
+        assert_eq!(fix.changes(), shown);
+        // Names say nothing: the kind tells the label from the image.
+        let (fix, pairs) = names(&three(&["aaa.tif", "before.tif", "pic.tif"]));
+        assert_eq!((pairs, fix.care), (vec!["after.tif = pic.tif".into(), right2(), "label.tif = aaa.tif".into()], Care::Ids));
+        // Only an image is left for the position of the label: it is not renamed.
+        let (fix, pairs) = names(&three(&["after.tif", "before.tif", "pic.tif"]));
+        assert_eq!(fix.care, Care::Removes, "{}", fix.label);
+        assert!(pairs.iter().all(|pair| !pair.contains("pic.tif")), "{pairs:?}");
+        fn right2() -> String {
+            "before.tif = before.tif".into()
+        }
     }
 
     #[test]
@@ -560,8 +637,8 @@ mod tests {
             let data = dataset(vec![scene("a", parts), file(odd), scene("c", parts)]);
             let structure = Structure::of(&data);
             let finding = tree_findings(&data).into_iter().find(|finding| finding.rule == Rule::PitMixed).expect("is mixed");
-            let fixes = fixes_of(&data, &structure, &finding, &TrayIndex::default());
-            let safe = fix_safe(&data, &structure, &TrayIndex::default()).is_some();
+            let fixes = fixes_of(&data, &structure, &finding, &TrayIndex::default(), &Kinds::default());
+            let safe = fix_safe(&data, &structure, &TrayIndex::default(), &Kinds::default()).is_some();
             let mut mended = data.clone();
             fixes[0].edit.clone().apply(&mut mended).expect("applies");
             assert_eq!(fixes[0].care, if safe { Care::Safe } else { Care::Ids });

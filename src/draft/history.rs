@@ -119,6 +119,11 @@ impl Draft {
         self.undo.len()
     }
 
+    /// Number of the last step, counted from the beginning of the draft, whatever the memory limit has forgotten.
+    pub fn step_number(&self) -> usize {
+        self.undo.len() + self.forgotten as usize
+    }
+
     /// Number of steps that can no longer be undone because of the memory limit.
     pub fn forgotten(&self) -> u64 {
         self.forgotten

@@ -7,6 +7,7 @@ mod arrange;
 mod column_change;
 mod edit;
 mod edit_memory;
+mod file_kind;
 mod fitting;
 mod fix;
 mod history;
@@ -25,6 +26,7 @@ mod undo_fuzz;
 pub use align_schema::{cast, one_schema};
 pub use edit::{ColumnChange, Content, Edit, TrayPlace, Unplaced};
 pub use edit_memory::edit_weight;
+pub use file_kind::{FileKind, KindReader, Kinds};
 pub use fix::{Care, Fix, FixVerb, PadPlace, apply_alike, fill_missing, fix_safe, fixes_of, pad_to, split_off};
 pub use history::{Draft, Step};
 pub use pattern::{
@@ -33,5 +35,7 @@ pub use pattern::{
 pub use rename_pattern::{Renaming, proposed_pattern, renaming};
 pub use slot::{Slot, place_between, place_file};
 pub use structure::{Counts, PatternChoice, PatternNode, PositionState, Structure};
-pub use structure_view::{Overview, Place, Plan, alike_count, alike_plan, fault_of, group_plans, overview, places, safe_plan};
+pub use structure_view::{
+    Overview, Place, Plan, alike_count, alike_plan, fault_of, group_plans, overview, places, plan_of, safe_plan,
+};
 pub use tray_index::TrayIndex;

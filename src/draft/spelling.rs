@@ -27,6 +27,32 @@ pub(super) fn near_identical(a: &str, b: &str) -> bool {
     endings && !a.is_empty() && alike
 }
 
+/// How much two ids look like one name, from 0 to 1000: 1000 for two spellings of one name; 500 and more when all words of one occur in
+/// the other, as in `Label_FINAL.TIF` and `label.tif`; otherwise the percentage of common letters at the start and end of the stems.
+pub(super) fn likeness(a: &str, b: &str) -> usize {
+    if near_identical(a, b) {
+        return 1000;
+    }
+    let (a, b) = (a.to_lowercase(), b.to_lowercase());
+    let ((a, _), (b, _)) = (split_ending(&a), split_ending(&b));
+    let common = |a: &[char], b: &[char]| {
+        let head = a.iter().zip(b).take_while(|(a, b)| a == b).count();
+        let tail = a.iter().rev().zip(b.iter().rev()).take_while(|(a, b)| a == b).count();
+        100 * (head + tail).min(a.len().min(b.len())) / a.len().max(b.len()).max(1)
+    };
+    let chars = |text: &str| text.chars().collect::<Vec<char>>();
+    let letters_of = |text: &str| text.chars().filter(|c| c.is_alphabetic()).collect::<Vec<char>>();
+    // The same date in two names doesn't make them alike.
+    let letters = common(&chars(a), &chars(b)).min(common(&letters_of(a), &letters_of(b)));
+    let (a, b) = (words(a), words(b));
+    let inside = |some: &[String], all: &[String]| {
+        // A number or a single letter alone names nothing.
+        some.iter().any(|word| word.chars().count() > 1 && word.chars().all(char::is_alphabetic))
+            && some.iter().all(|word| all.iter().any(|other| word == other || is_one_slip(word, other)))
+    };
+    if inside(&a, &b) || inside(&b, &a) { 500 + letters } else { letters }
+}
+
 fn split_ending(name: &str) -> (&str, Option<&str>) {
     match name.rsplit_once('.') {
         Some((stem, ending)) if !stem.is_empty() && ENDINGS.contains(&ending) => (stem, Some(ending)),
@@ -72,6 +98,17 @@ fn is_one_slip(a: &str, b: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_name_with_further_words_is_alike() {
+        for (a, b) in [("Label_FINAL.TIF", "label.tif"), ("after_S2A_2020.tif", "after.tif"), ("befor_v2.tif", "before.tif")] {
+            assert!((500..1000).contains(&likeness(a, b)), "{a} {b}: {}", likeness(a, b));
+        }
+        for (a, b) in [("Label_FINAL.TIF", "after.tif"), ("label.tif", "before.tif"), ("mask_2020", "image_2020")] {
+            assert!(likeness(a, b) < 50, "{a} {b}: {}", likeness(a, b));
+        }
+        assert_eq!(likeness("befor", "before"), 1000);
+    }
 
     #[test]
     fn only_another_spelling_is_renamed_without_asking() {

@@ -6,6 +6,8 @@ use std::collections::{BTreeSet, HashMap};
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
+use super::file_kind::{KindMatch, Kinds};
+use super::spelling::likeness;
 use crate::model::{Dataset, NodePath, RootChanges, RootShapes, SampleKind, ShapeId, Tortilla, is_padding};
 
 /// State of a position of the pattern, best first.
@@ -60,7 +62,7 @@ impl Counts {
 /// How the pattern is chosen.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub enum PatternChoice {
-    /// The most frequent shape; among equally frequent ones the one with most samples, then the first.
+    /// The shape that most roots have, or nearly have ([`crate::model::common_shape`]).
     #[default]
     MostCommon,
     /// The shape of the root with this id, while it exists.
@@ -98,6 +100,7 @@ pub struct Structure {
     choice: PatternChoice,
     pattern_shape: Option<ShapeId>,
     model: usize,
+    nothing_common: bool,
     pattern: Vec<PatternNode>,
     /// By shape; `None` for shapes that no root has had since the pattern was chosen.
     rows: Vec<Option<Row>>,
@@ -151,7 +154,9 @@ impl Structure {
                 at.map(|index| (self.shapes.roots()[index].shape, index))
             }
         };
-        let chosen = picked.or_else(|| self.shapes.most_common());
+        let common = if picked.is_none() { self.shapes.most_common() } else { None };
+        self.nothing_common = common.is_some_and(|(.., is_common)| !is_common);
+        let chosen = picked.or_else(|| common.map(|(shape, first, _)| (shape, first)));
         self.model = chosen.map_or(0, |(_, index)| index);
         let shape = chosen.map(|(shape, _)| shape);
         if afresh || shape != self.pattern_shape {
@@ -251,6 +256,11 @@ impl Structure {
     /// Index of the first root that has the pattern's shape.
     pub fn model(&self) -> Option<usize> {
         self.pattern_shape.map(|_| self.model)
+    }
+
+    /// True when the most common shape is asked for and no sample is common to most roots: the pattern is arbitrary.
+    pub fn nothing_common(&self) -> bool {
+        self.nothing_common
     }
 
     /// Number of roots.
@@ -404,8 +414,18 @@ pub(super) struct Aligned {
     pub extra: Vec<usize>,
 }
 
-/// Matches children with positions of the pattern: by id, then padding by position, then the rest by similarity of names.
+/// Matches children with positions of the pattern: by id, then padding by position, then the rest by likeness of names and, when the
+/// number of children is right, by position.
 pub(super) fn align(wanted: &[&str], found: &[&str]) -> Aligned {
+    align_by(wanted, found, |_, _| KindMatch::Unknown)
+}
+
+/// Largest number of pairs of names that are compared; beyond it, names that differ are matched by position.
+const COMPARED: usize = 250_000;
+
+/// [`align`] with what is known about the files: `kind(position, index)` is asked for children without an equal id. Likeness of names
+/// decides first, then the kind, then the position; no match crosses kinds.
+fn align_by(wanted: &[&str], found: &[&str], kind: impl Fn(usize, usize) -> KindMatch) -> Aligned {
     let mut taken = vec![false; found.len()];
     let mut places: Vec<(PositionState, Option<usize>)> = vec![(PositionState::Missing, None); wanted.len()];
     let mut by_id: HashMap<&str, usize> = HashMap::with_capacity(found.len());
@@ -425,17 +445,33 @@ pub(super) fn align(wanted: &[&str], found: &[&str]) -> Aligned {
             *place = (PositionState::Padded, Some(position));
         }
     }
-    let complete = wanted.len() == found.len();
-    for position in 0..wanted.len() {
-        if places[position].1.is_some() {
-            continue;
-        }
-        let score = |index: usize| (likeness(wanted[position], found[index]), std::cmp::Reverse(index.abs_diff(position)));
-        let best = (0..found.len()).filter(|&index| !taken[index] && !is_padding(found[index])).max_by_key(|&index| score(index));
-        let best = if complete && position < found.len() && !taken[position] { Some(position) } else { best };
-        if let Some(index) = best.filter(|&index| complete || likeness(wanted[position], found[index]) >= 50) {
+    let open: Vec<usize> = (0..wanted.len()).filter(|&position| places[position].1.is_none()).collect();
+    let left: Vec<usize> = (0..found.len()).filter(|&index| !taken[index] && !is_padding(found[index])).collect();
+    let mut match_pair = |position: usize, index: usize| {
+        if places[position].1.is_none() && !taken[index] {
             taken[index] = true;
             places[position] = (PositionState::WrongId, Some(index));
+        }
+    };
+    if !open.is_empty() && open.len().saturating_mul(left.len()) <= COMPARED {
+        for (position, index) in pairs_alike(wanted, found, &open, &left, &kind) {
+            match_pair(position, index);
+        }
+    }
+    // The same number of children: what is left is matched by position.
+    if wanted.len() == found.len() {
+        let fits = |position: usize, index: usize| matches!(kind(position, index), KindMatch::Unknown | KindMatch::Same(_));
+        for &position in &open {
+            if left.binary_search(&position).is_ok() && fits(position, position) {
+                match_pair(position, position);
+            }
+        }
+        let open: Vec<usize> = open.into_iter().filter(|&position| places[position].1.is_none()).collect();
+        for position in open {
+            if let Some(index) = left.iter().copied().find(|&index| !taken[index] && fits(position, index)) {
+                taken[index] = true;
+                places[position] = (PositionState::WrongId, Some(index));
+            }
         }
     }
     // The samples outside the longest increasing subsequence are the ones that moved.
@@ -450,20 +486,68 @@ pub(super) fn align(wanted: &[&str], found: &[&str]) -> Aligned {
     Aligned { places, extra }
 }
 
-/// [`align`] for the children of two FOLDERs.
-pub(super) fn align_samples(wanted: &Tortilla, found: &Tortilla) -> Aligned {
-    fn ids(tortilla: &Tortilla) -> Vec<&str> {
-        tortilla.samples.iter().map(|sample| &*sample.id).collect()
+/// Positions and children that belong together by their names or kinds, best first; a pair counts only while both are free.
+fn pairs_alike(
+    wanted: &[&str],
+    found: &[&str],
+    open: &[usize],
+    left: &[usize],
+    kind: impl Fn(usize, usize) -> KindMatch,
+) -> Vec<(usize, usize)> {
+    /// Likeness from which two names may mean the same thing.
+    const ALIKE: usize = 50;
+    let mut scored: Vec<(usize, u8, std::cmp::Reverse<usize>, usize, usize)> = Vec::new();
+    let mut of_kind: Vec<(usize, usize, u8)> = Vec::new();
+    for &position in open {
+        for &index in left {
+            let name = likeness(wanted[position], found[index]);
+            let kind = kind(position, index);
+            if let KindMatch::Same(further) = kind {
+                of_kind.push((position, index, further));
+            }
+            let agreement = match kind {
+                KindMatch::Crosses => continue,
+                KindMatch::Odd if name < 1000 => continue,
+                KindMatch::Odd | KindMatch::Unknown => 0,
+                KindMatch::Same(further) => 1 + further,
+            };
+            if name >= ALIKE {
+                scored.push((name, agreement, std::cmp::Reverse(position.abs_diff(index)), position, index));
+            }
+        }
     }
-    align(&ids(wanted), &ids(found))
+    scored.sort_by(|a, b| (b.0, b.1, b.2).cmp(&(a.0, a.1, a.2)).then((a.3, a.4).cmp(&(b.3, b.4))));
+    let mut pairs: Vec<(usize, usize)> = scored.into_iter().map(|(.., position, index)| (position, index)).collect();
+    // By kind alone only where nothing else could be meant, among what names leave open.
+    let (mut positions, mut indices) = (BTreeSet::new(), BTreeSet::new());
+    for &(position, index) in &pairs {
+        if !positions.contains(&position) && !indices.contains(&index) {
+            positions.insert(position);
+            indices.insert(index);
+        }
+    }
+    of_kind.retain(|(position, index, _)| !positions.contains(position) && !indices.contains(index));
+    for &(position, index, further) in &of_kind {
+        let rival = |other: &&(usize, usize, u8)| (other.0 == position) != (other.1 == index) && other.2 >= further;
+        if !of_kind.iter().any(|other| rival(&other)) {
+            pairs.push((position, index));
+        }
+    }
+    pairs
 }
 
-/// Similarity of two names in percent: common prefix and suffix.
-fn likeness(a: &str, b: &str) -> usize {
-    let longest = a.len().max(b.len()).max(1);
-    let head = a.bytes().zip(b.bytes()).take_while(|(a, b)| a == b).count();
-    let tail = a.bytes().rev().zip(b.bytes().rev()).take_while(|(a, b)| a == b).count();
-    100 * (head + tail).min(a.len().min(b.len())) / longest
+/// [`align`] for the children of two FOLDERs.
+pub(super) fn align_samples(wanted: &Tortilla, found: &Tortilla) -> Aligned {
+    align(&ids_of(wanted), &ids_of(found))
+}
+
+/// [`align_samples`] with the kinds of the files; `above` are the ids of the pattern below the root, down to the FOLDER.
+pub(super) fn align_files(wanted: &Tortilla, found: &Tortilla, dataset: &Dataset, above: &[Arc<str>], kinds: &Kinds) -> Aligned {
+    align_by(&ids_of(wanted), &ids_of(found), |position, index| kinds.fits(dataset, above, wanted, position, &found.samples[index]))
+}
+
+fn ids_of(tortilla: &Tortilla) -> Vec<&str> {
+    tortilla.samples.iter().map(|sample| &*sample.id).collect()
 }
 
 /// The longest increasing subsequence of distinct numbers.

@@ -131,10 +131,12 @@ pub struct Plan {
     pub edit: Edit,
     /// Number of changed roots.
     pub roots: u64,
-    /// (id of the root, description of the change); at most `LISTED` entries.
+    /// (id of the root, description of the change), old and new id for each renamed sample; of about `LISTED` changes.
     pub changes: Vec<(Arc<str>, String)>,
     /// How much attention it needs: the maximum of the individual fixes.
     pub care: Care,
+    /// Number of roots whose changes are listed.
+    pub listed: u64,
     /// Number of fixes of each kind, most frequent first.
     pub verbs: Vec<(FixVerb, u64)>,
 }
@@ -229,6 +231,12 @@ pub fn fault_of(dataset: &Dataset, root: usize) -> Option<Finding> {
     Some(Finding::new(Rule::PitRoots, at, tr!("this root differs from the pattern")))
 }
 
+/// The plan of one fix, for showing what it changes before it is applied.
+pub fn plan_of(dataset: &Dataset, root: usize, fix: &Fix) -> Option<Plan> {
+    let label = fix.label.clone();
+    plan(dataset, std::iter::once((root, fix.clone())), |_| label.clone())
+}
+
 fn plan(dataset: &Dataset, chosen: impl Iterator<Item = (usize, Fix)>, label: impl Fn(u64) -> String) -> Option<Plan> {
     let mut edits = Vec::new();
     let mut plan = Plan {
@@ -236,6 +244,7 @@ fn plan(dataset: &Dataset, chosen: impl Iterator<Item = (usize, Fix)>, label: im
         edit: Edit::Batch { label: String::new(), edits: Vec::new() },
         roots: 0,
         changes: Vec::new(),
+        listed: 0,
         care: Care::Safe,
         verbs: Vec::new(),
     };
@@ -244,6 +253,7 @@ fn plan(dataset: &Dataset, chosen: impl Iterator<Item = (usize, Fix)>, label: im
     for (root, fix) in chosen {
         let Some(sample) = dataset.root.samples.get(root) else { continue };
         let mut places = Vec::new();
+        let changes = fix.changes();
         let edit = beside_the_tray(fix.edit, &mut places);
         // A file is placed only once: the first root gets it.
         if places.iter().any(|place| placed.contains(place)) {
@@ -257,7 +267,8 @@ fn plan(dataset: &Dataset, chosen: impl Iterator<Item = (usize, Fix)>, label: im
             None => plan.verbs.push((fix.verb, 1)),
         }
         if plan.changes.len() < LISTED {
-            plan.changes.push((sample.id.clone(), fix.label));
+            plan.listed += 1;
+            plan.changes.extend(changes.into_iter().map(|change| (sample.id.clone(), change)));
         }
         match edit {
             Some(Edit::Remove { parent, at, count: 1 }) if parent.0.is_empty() => dropped.push(NodePath(vec![at])),
@@ -299,7 +310,7 @@ mod tests {
 
     use super::super::fixes_of;
     use super::*;
-    use crate::draft::{Content, TrayIndex, Unplaced};
+    use crate::draft::{Content, Kinds, TrayIndex, Unplaced};
     use crate::model::Sample;
 
     fn file(id: &str) -> Sample {
@@ -364,11 +375,14 @@ mod tests {
     fn applying_a_plan_makes_the_listed_changes() {
         let data = dataset();
         let structure = Structure::of(&data);
-        let fixes = |finding: &Finding| fixes_of(&data, &structure, finding, &TrayIndex::default());
+        let fixes = |finding: &Finding| fixes_of(&data, &structure, finding, &TrayIndex::default(), &Kinds::default());
         let safe = safe_plan(&data, &structure, fixes).expect("has fixes");
         // Which FILE of the pattern is meant by the one at `s2` in b, and by g, is ambiguous.
         assert_eq!(safe.care, Care::Safe);
-        assert_eq!(safe.changes.iter().map(|(root, _)| &**root).collect::<Vec<_>>(), ["c", "d", "f"]);
+        let mut roots: Vec<&str> = safe.changes.iter().map(|(root, _)| &**root).collect();
+        roots.dedup();
+        assert_eq!(roots, ["c", "d", "f"]);
+        assert!(safe.changes.iter().any(|(root, what)| &**root == "c" && what == "lable → label"), "{:?}", safe.changes);
         let mut mended = data.clone();
         safe.edit.apply(&mut mended).expect("applies");
         let left = Structure::of(&mended).root_counts().faults();
@@ -392,7 +406,7 @@ mod tests {
     fn every_kind_of_fix_has_a_plan_for_all_its_roots() {
         let data = dataset();
         let structure = Structure::of(&data);
-        let fixes = |finding: &Finding| fixes_of(&data, &structure, finding, &TrayIndex::default());
+        let fixes = |finding: &Finding| fixes_of(&data, &structure, finding, &TrayIndex::default(), &Kinds::default());
         let plans = group_plans(&data, &structure, fixes, || Ok(())).expect("is not cancelled");
         assert!(plans.windows(2).all(|pair| pair[0].care <= pair[1].care), "{plans:?}");
         let faults = structure.root_counts().faults();
@@ -412,7 +426,7 @@ mod tests {
         let dataset = Dataset { root: Tortilla::new(samples).into(), ..Dataset::default() };
         let tray: Arc<[Unplaced]> = names.iter().map(|name| Unplaced { path: format!("/new/{name}").into(), size: 7 }).collect();
         let (structure, index) = (Structure::of(&dataset), TrayIndex::of(tray.clone()));
-        let plan = safe_plan(&dataset, &structure, |finding| fixes_of(&dataset, &structure, finding, &index));
+        let plan = safe_plan(&dataset, &structure, |finding| fixes_of(&dataset, &structure, finding, &index, &Kinds::default()));
         (Content { dataset, tray }, plan)
     }
 

@@ -5,9 +5,11 @@ use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use arrow::array::{Array, StringArray};
+use arrow::datatypes::DataType;
 use serde_json::json;
 
 use super::tortilla::columns::{KEYS, NAMED, is_joined, rows_by_key, texts};
+use super::typed_text::{TextType, text_type};
 use super::{ExtensionCall, Target};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
@@ -91,6 +93,25 @@ pub struct JoinColumn {
     pub there: bool,
     /// Why the column cannot be added under this name.
     pub refused: Option<String>,
+    /// The type that its text most likely has.
+    pub offer: Option<JoinOffer>,
+}
+
+/// A text column read as numbers, dates, times or yes and no.
+#[derive(Clone, Debug, PartialEq)]
+pub struct JoinOffer {
+    /// The type.
+    pub kind: String,
+    /// Number of cells of the table that have a value of this type.
+    pub values: usize,
+    /// Number of cells that become null: empty ones, those that say so, such as `n/a`, and `lost`.
+    pub nulls: usize,
+    /// Number of cells with another value, which becomes null.
+    pub lost: usize,
+    /// The first cells that become null, without empty ones.
+    pub examples: Vec<String>,
+    /// True when dates such as `03/04/2020` are read day first without a cell that proves it.
+    pub assumes_day_first: bool,
 }
 
 /// A row of the table.
@@ -103,15 +124,27 @@ pub struct JoinRow {
 }
 
 impl JoinPreview {
-    /// The calls of the extension `columns` that join the columns for which `wanted(level, column)` is true.
-    pub fn calls(&self, wanted: impl Fn(usize, &str) -> bool) -> Vec<ExtensionCall> {
+    /// The calls of the extension `columns` that join the columns for which `wanted(level, column)` is true, with the offered type where
+    /// `typed(level, column)` is true.
+    pub fn calls(&self, wanted: impl Fn(usize, &str) -> bool, typed: impl Fn(usize, &str) -> bool) -> Vec<ExtensionCall> {
         let by = if self.by_path { "path" } else { "id" };
         let call = |level: &JoinLevel| {
             let usable = level.columns.iter().filter(|column| column.refused.is_none());
-            let names: Vec<&str> = usable.map(|column| column.name.as_str()).filter(|name| wanted(level.level, name)).collect();
-            let options = json!({ "table": self.table, "key": self.key, "by": by, "columns": names });
+            let chosen: Vec<&JoinColumn> = usable.filter(|column| wanted(level.level, &column.name)).collect();
+            let offered = |column: &JoinColumn| column.offer.clone().filter(|_| typed(level.level, &column.name));
+            let names = match chosen.iter().any(|column| offered(column).is_some()) {
+                false => json!(chosen.iter().map(|column| &column.name).collect::<Vec<_>>()),
+                true => {
+                    let column = |column: &&JoinColumn| {
+                        let how = offered(column).map_or(json!({}), |offer| json!({ "type": offer.kind, "lenient": true }));
+                        (column.name.clone(), how)
+                    };
+                    chosen.iter().map(column).collect::<serde_json::Map<_, _>>().into()
+                }
+            };
+            let options = json!({ "table": self.table, "key": self.key, "by": by, "columns": names, "missing": "keep" });
             let target = Target { level: level.level, positions: Vec::new() };
-            (!names.is_empty()).then(|| ExtensionCall { extension: "columns".into(), options, target, schema_only: false })
+            (!chosen.is_empty()).then(|| ExtensionCall { extension: "columns".into(), options, target, schema_only: false })
         };
         self.levels.iter().filter_map(call).collect()
     }
@@ -172,6 +205,12 @@ pub fn join_preview(dataset: &Dataset, request: &JoinRequest, ctx: &JobContext) 
             example: table.text(*row, at),
             there: schemas.get(level).is_some_and(|known| known.contains(field.name.as_str())),
             refused: check_field_name(&field.name).err().map(crate::model::IdFault::said),
+            offer: table
+                .strings(&field.name)
+                .ok()
+                .flatten()
+                .filter(|_| field.dtype == DataType::Utf8)
+                .and_then(|texts| offer_of(&texts)),
         })
     };
     let levels = levels.into_iter().enumerate().filter(|(_, matched)| !matched.rows.is_empty());
@@ -240,6 +279,11 @@ pub fn keyed_table(path: &Path, text: &dyn Fn(&str) -> bool, ctx: &JobContext) -
         }
     };
     Ok(KeyedTable { path: path.to_owned(), by_path: key != "id", table, key, keys })
+}
+
+fn offer_of(texts: &StringArray) -> Option<JoinOffer> {
+    let TextType { dtype, values, missing, lost, examples, assumes_day_first } = text_type(texts.iter())?;
+    Some(JoinOffer { kind: dtype_name(&dtype), values, nulls: missing + lost, lost, examples, assumes_day_first })
 }
 
 #[derive(Default)]
@@ -329,7 +373,6 @@ mod tests {
     use super::*;
     use crate::extensions::{Run, builtin, run};
     use crate::model::{Collection, FieldSpec, Value};
-    use arrow::datatypes::DataType;
 
     fn dataset() -> Dataset {
         let file = |id: &str| Sample::file(id, "/x", 1);
@@ -376,13 +419,44 @@ mod tests {
         std::fs::write(&table, "path,split,n\none,train,\ntwo/b.tif,,4\n").expect("writes");
         let request = JoinRequest { table, ..JoinRequest::default() };
         let found = join_preview(&dataset(), &request, &JobContext::default()).expect("looks");
-        let Run { columns, .. } = run(&dataset(), &found.calls(|_, _| true), &builtin(), &JobContext::default()).expect("runs");
+        let Run { columns, .. } =
+            run(&dataset(), &found.calls(|_, _| true, |_, _| true), &builtin(), &JobContext::default()).expect("runs");
         let made: Vec<Vec<&str>> = columns.iter().map(|level| level.iter().map(|c| c.field.name.as_str()).collect()).collect();
         assert_eq!(made, [vec!["split"], vec!["n"]]);
         assert_eq!(columns[0][0].values, [Value::text("train"), Value::Null, Value::Null]);
         assert_eq!(columns[1][0].values.iter().filter(|value| **value == Value::Int(4)).count(), 1);
-        assert_eq!(found.calls(|level, _| level == 1).len(), 1);
-        assert!(found.calls(|_, _| false).is_empty());
+        assert_eq!(found.calls(|level, _| level == 1, |_, _| true).len(), 1);
+        assert!(found.calls(|_, _| false, |_, _| true).is_empty());
+    }
+
+    #[test]
+    fn columns_made_by_hand_are_offered_with_a_type_and_with_what_becomes_null() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let table = folder.path().join("t.csv");
+        let rows = "id;cover;seen;cloudy;day\none;12,5;yes;n/a;2020-02-29\ntwo;n/a;no;a bit;29.03.2020\nthree;7;yes;0,5;20200401\n";
+        std::fs::write(&table, rows).expect("writes");
+        let request = JoinRequest { table, ..JoinRequest::default() };
+        let found = join_preview(&dataset(), &request, &JobContext::default()).expect("looks");
+        let offers: Vec<(&str, &str, usize, usize)> = found.levels[0]
+            .columns
+            .iter()
+            .filter_map(|column| {
+                let offer = column.offer.as_ref()?;
+                Some((column.name.as_str(), offer.kind.as_str(), offer.values, offer.nulls))
+            })
+            .collect();
+        assert_eq!(offers, [("cover", "double", 2, 1), ("seen", "bool", 3, 0), ("day", "date32[day]", 3, 0)]);
+        let run_with = |typed: bool| {
+            run(&dataset(), &found.calls(|_, _| true, |_, _| typed), &builtin(), &JobContext::default()).expect("runs")
+        };
+        let columns = run_with(true).columns.swap_remove(0);
+        let of = |name: &str| columns.iter().find(|column| column.field.name == name).expect("is there");
+        assert_eq!(of("cover").values, [Value::Float(12.5), Value::Null, Value::Float(7.0)]);
+        assert_eq!(of("seen").values, [Value::Bool(true), Value::Bool(false), Value::Bool(true)]);
+        assert_eq!(of("day").values, [Value::Int(18321), Value::Int(18350), Value::Int(18353)]);
+        assert_eq!(of("cloudy").values[1], Value::text("a bit"), "half of it is text");
+        let plain = run_with(false).columns.swap_remove(0);
+        assert_eq!(plain.iter().find(|column| column.field.name == "cover").expect("is there").values[0], Value::text("12,5"));
     }
 
     #[test]

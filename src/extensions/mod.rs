@@ -27,9 +27,12 @@ mod run_report;
 mod runner;
 pub mod sample;
 pub mod tortilla;
+mod typed_text;
 mod view;
 
-pub use join::{JoinBy, JoinColumn, JoinLevel, JoinPreview, JoinRequest, JoinRow, KeyedTable, join_preview, keyed_table};
+pub use join::{
+    JoinBy, JoinColumn, JoinLevel, JoinOffer, JoinPreview, JoinRequest, JoinRow, KeyedTable, join_preview, keyed_table,
+};
 pub use leakage::{
     Facts, GROUND_COLUMNS, HASH_COLUMN, Leak, LeakPair, LeakSample, Leakage, LeakageRequest, OLD_SPLIT_COLUMN, Part, SPLIT_COLUMN,
     leakage,
@@ -38,7 +41,7 @@ use options::with_command_words;
 pub use options::{OptionKind, OptionSpec, join_command_line, parse_options, split_command_line};
 pub use registry::{Registry, builtin};
 pub use run_report::Note;
-pub use runner::{Column, Failure, Run, clashes, run};
+pub use runner::{Column, Failure, Run, clashes, kept, run};
 pub use view::{SampleView, TortillaView};
 
 use serde_json::Value as Json;

@@ -11,7 +11,7 @@ use serde_json::Value as Json;
 use super::{ExtensionCall, Made, Note, Registry, SampleExtension, SampleView, TortillaExtension, TortillaView};
 use crate::error::{Cause, Error, Result};
 use crate::jobs::{JobContext, panic_error};
-use crate::model::{Dataset, FieldSpec, Payload, Sample, SampleKind, SamplePath, Schema, Tortilla, Value};
+use crate::model::{Dataset, FieldSpec, Payload, Sample, SampleKind, SamplePath, Schema, Tortilla, Value, same_values};
 
 /// A computed column of a whole level.
 #[derive(Clone, Debug, PartialEq)]
@@ -24,7 +24,7 @@ pub struct Column {
     pub touched: Vec<bool>,
 }
 
-/// A sample that could not be computed; its values are null.
+/// A sample that could not be computed. Its values are those of before the run where it had some of the same type, else null.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct Failure {
     /// Name of the extension.
@@ -33,6 +33,14 @@ pub struct Failure {
     pub path: SamplePath,
     /// Reason and hints.
     pub error: String,
+    /// True when the sample had values in these columns, which stay.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub kept: bool,
+}
+
+/// Number of failures after which earlier values stay.
+pub fn kept(failures: &[Failure]) -> usize {
+    failures.iter().filter(|failure| failure.kept).count()
 }
 
 /// Result of a run.
@@ -150,7 +158,7 @@ fn check(calls: &[ExtensionCall], made: &[Made], depth: usize) -> Result<()> {
         }
         for field in schema {
             match fields.iter().find(|(other, known, _)| *other == level && known.name == field.name) {
-                Some((_, known, by)) if known.dtype != field.dtype => {
+                Some((_, known, by)) if !same_values(&known.dtype, &field.dtype) => {
                     let summary = format!("{by} and {} both make {}, with different types", call.extension, field.name);
                     return Err(Error::usage(summary).hint("run one of them"));
                 }
@@ -213,10 +221,6 @@ fn has_file(tortilla: &Tortilla, level: usize) -> bool {
         None => real.any(|sample| sample.kind() == SampleKind::File),
         Some(below) => real.any(|sample| sample.children().is_some_and(|children| has_file(children, below))),
     }
-}
-
-fn nulls(extension: &dyn SampleExtension) -> Vec<Value> {
-    vec![Value::Null; extension.schema().len()]
 }
 
 /// The values of one row from one call; `None` when the row was not targeted.
@@ -344,14 +348,17 @@ fn run_tortilla(
     let earlier = run.columns.get(level).cloned().unwrap_or_default();
     let picked: Vec<usize> = (0..rows.len()).filter(|&index| target[index]).collect();
     let mut made: Vec<Vec<Value>> = Vec::new();
+    let mut left = std::collections::HashSet::new();
     if !call.schema_only {
         ctx.stage(&call.extension, Some(picked.len() as u64));
         let view = |&index: &usize| {
             let row = &rows[index];
             SampleView::new(row.sample, row.tortilla, row.ids.clone(), index, &earlier)
         };
-        let view = TortillaView { level, samples: picked.iter().map(view).collect(), notes: Mutex::default() };
+        let view =
+            TortillaView { level, samples: picked.iter().map(view).collect(), notes: Mutex::default(), left: Mutex::default() };
         made = guarded(&call.extension, || extension.compute(&view, ctx)).map_err(|error| named(error, &call.extension))?;
+        left = view.left.into_inner().unwrap_or_else(PoisonError::into_inner);
         run.notes.extend(view.notes.into_inner().unwrap_or_else(PoisonError::into_inner));
         if made.len() != schema.len() || made.iter().any(|column| column.len() != picked.len()) {
             return Err(Error::internal(format!("{} made columns of another shape than it declares", call.extension)));
@@ -361,7 +368,10 @@ fn run_tortilla(
     let mut made = made.into_iter();
     for field in schema {
         let column = column_of(run, level, field, rows.len());
-        for (&index, value) in picked.iter().zip(made.next().unwrap_or_default()) {
+        for (place, (&index, value)) in picked.iter().zip(made.next().unwrap_or_default()).enumerate() {
+            if left.contains(&place) {
+                continue;
+            }
             column.values[index] = value;
             column.touched[index] = true;
         }
@@ -387,6 +397,14 @@ fn named(error: Error, extension: &str) -> Error {
 
 fn merge_cells(call: &ExtensionCall, extension: &dyn SampleExtension, rows: &[Row], cells: Vec<Cell>, run: &mut Run) {
     let mut found: Vec<(usize, Vec<Value>)> = Vec::new();
+    let schema = extension.schema();
+    let had_values = |row: &Row| {
+        let known = row.tortilla.schema.iter().enumerate();
+        let same =
+            known.filter(|(_, field)| schema.iter().any(|new| new.name == field.name && same_values(&new.dtype, &field.dtype)));
+        same.into_iter().any(|(place, _)| !row.sample.value(place).is_null())
+    };
+    let mut failed = 0;
     for (index, cell) in cells.into_iter().enumerate() {
         match cell {
             None => {}
@@ -397,13 +415,15 @@ fn merge_cells(call: &ExtensionCall, extension: &dyn SampleExtension, rows: &[Ro
                     extension: call.extension.clone(),
                     path: SamplePath(ids),
                     error: error.report().replace("\n  try: ", "; try: "),
+                    // Rows that are not touched keep their values.
+                    kept: rows.get(index).is_some_and(had_values),
                 });
-                found.push((index, nulls(extension)));
+                failed += 1;
             }
         }
     }
-    run.computed += found.len() as u64;
-    for (place, field) in extension.schema().into_iter().enumerate() {
+    run.computed += found.len() as u64 + failed;
+    for (place, field) in schema.into_iter().enumerate() {
         let column = column_of(run, call.target.level, field, rows.len());
         for (index, values) in &mut found {
             column.values[*index] = values.get_mut(place).map(std::mem::take).unwrap_or_default();
@@ -469,7 +489,7 @@ impl Run {
             .iter()
             .map(|column| {
                 let place = schema.iter().position(|field| field.name == column.field.name).unwrap_or(usize::MAX);
-                let same = tortilla.schema.get(place).is_some_and(|old| old.dtype == column.field.dtype);
+                let same = tortilla.schema.get(place).is_some_and(|old| same_values(&old.dtype, &column.field.dtype));
                 (place, same)
             })
             .collect();

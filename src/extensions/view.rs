@@ -135,7 +135,7 @@ impl<'a> SampleView<'a> {
     /// As [`SampleView::asset`].
     pub fn raster_source(&self) -> Result<RasterSource> {
         match &self.sample.payload {
-            Payload::Asset { path, .. } => Ok(container::raster_source(path)),
+            Payload::Asset { path, .. } => Ok(container::packed_source(path)),
             _ => Ok(RasterSource::member(self.asset()?)),
         }
     }
@@ -177,12 +177,19 @@ pub struct TortillaView<'a> {
     /// The samples.
     pub samples: Vec<SampleView<'a>>,
     pub(super) notes: Mutex<Vec<Note>>,
+    /// Indices of samples that keep their values.
+    pub(super) left: Mutex<std::collections::HashSet<usize>>,
 }
 
 impl TortillaView<'_> {
     /// Adds a note to the run's report.
     pub fn note(&self, note: Note) {
         self.notes.lock().unwrap_or_else(PoisonError::into_inner).push(note);
+    }
+
+    /// Leaves the values of the sample at this index of [`TortillaView::samples`] as they were before the run.
+    pub fn leave(&self, index: usize) {
+        self.left.lock().unwrap_or_else(PoisonError::into_inner).insert(index);
     }
 
     /// Number of samples.

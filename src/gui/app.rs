@@ -230,7 +230,7 @@ impl App {
     /// Opens the paths of later starts and brings the window to the front.
     fn take_later_starts(&mut self, ctx: &Context) {
         while let Some(paths) = self.instance.as_ref().and_then(SingleInstance::take) {
-            self.open_paths(paths);
+            self.take_handed_over(paths);
             ctx.send_viewport_cmd(egui::ViewportCommand::Minimized(false));
             ctx.send_viewport_cmd(egui::ViewportCommand::Focus);
         }

@@ -91,6 +91,8 @@ impl App {
                     self.dialogs.open(Dialog::plan(plan, draft.revision()));
                 }
             }
+            Request::Fix(root, fix) => self.apply_fix(root, *fix),
+            Request::JoinTable(table) => self.dialogs.open(Dialog::join(table, None)),
             Request::SampleDataset => self.make_sample(),
             Request::Agreed(agreement, request) => self.agreed(agreement, *request),
             Request::Anyway(request) => self.anyway(ctx, *request),
@@ -212,7 +214,12 @@ impl App {
             Event::ProjectAsks { path, servers } => self.ask_for_servers(path, &servers),
             Event::Edited { label, sets, .. } => {
                 self.session.edited_s = Some(now_s());
-                let undone = self.studio.document().and_then(|document| document.draft()?.redo_label()).is_some();
+                let draft = self.studio.document().and_then(|document| document.draft());
+                let undone = draft.is_some_and(|draft| draft.redo_label().is_some());
+                if let Some(steps) = draft.filter(|_| undone).map(|draft| draft.step_number()) {
+                    self.session.pattern.undone(steps);
+                    self.session.jobs.undone(steps);
+                }
                 // Edits typed in the form need no toast.
                 if !sets && !undone {
                     self.toast = Some(Toast::new(true, label).action(tr!("Undo"), "Ctrl Z"));
@@ -246,12 +253,17 @@ impl App {
                     0 => String::new(),
                     n => format!("; {}", tr_n!(n, "{n} sample failed, see Jobs", "{n} samples failed, see Jobs", n)),
                 };
+                let kept = match crate::extensions::kept(&failures) {
+                    0 => String::new(),
+                    n => format!("; {}", tr_n!(n, "{n} keeps its earlier values", "{n} keep their earlier values", n)),
+                };
                 for failure in &failures {
                     self.studio.log(LogLevel::Error, format!("{} at {}: {}", failure.extension, failure.path, failure.error));
                 }
                 let sound = failures.is_empty();
-                self.session.jobs.extended(failures);
-                self.toast = Some(Toast::new(sound, format!("{label}{failed}")).action(tr!("Undo"), "Ctrl Z"));
+                let steps = self.studio.document().and_then(|document| document.draft()).map_or(0, |draft| draft.step_number());
+                self.session.jobs.extended(failures, steps);
+                self.toast = Some(Toast::new(sound, format!("{label}{failed}{kept}")).action(tr!("Undo"), "Ctrl Z"));
             }
             Event::Validated => self.session.checked = true,
             Event::RemoteCache(state) => self.session.source.set_cache(state),
@@ -333,7 +345,7 @@ impl App {
 
     /// Puts a written dataset on top of the recent list, and its folder into the next proposals.
     fn remember_written(&mut self, built: &Built) {
-        self.view.target = built.path.parent().map(Into::into);
+        self.view.target = crate::container::folder_beside(&built.path).or_else(|| built.path.parent().map(Into::into));
         let title = built.path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         self.view.remember(Recent {
             path: built.path.clone(),
@@ -543,10 +555,10 @@ impl App {
 
     fn open_write(&mut self) {
         let id = self.studio.document().map(|document| document.collection().id().to_owned()).unwrap_or_default();
-        let folder = self.view.target.clone().or_else(|| directories::UserDirs::new().map(|dirs| dirs.home_dir().to_owned()));
+        let folder = self.folder();
         let draft = self.studio.document().and_then(|document| document.draft());
         let own = draft.map(|draft| places_of(draft.dataset())).unwrap_or_default();
-        self.dialogs.open(Dialog::write(folder.unwrap_or_default(), &id, own));
+        self.dialogs.open(Dialog::write(folder, &id, own));
     }
 
     fn step_problem(&mut self, forward: bool) {

@@ -175,7 +175,8 @@ pub fn let_go(cx: &mut PanelContext<'_>, document: &Document, dragged: &Dragged,
         && let [file] = files.as_slice()
         && let Some(example) = example(document, file, target)
     {
-        cx.session.pattern.add(example);
+        let steps = document.draft().map(|draft| draft.step_number());
+        cx.session.pattern.add(example, steps.map(|steps| steps + 1));
     }
     cx.session.tree.clear_marks();
     cx.run(command);

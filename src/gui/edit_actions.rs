@@ -3,10 +3,11 @@
 use super::App;
 use super::action::Action;
 use super::dialogs::Dialog;
+use super::dock::Pane;
 use super::drag::{self, Dragged, Target};
 use super::file_dialog::FileRequest;
 use super::panel_context::Request;
-use crate::draft::{Edit, PositionState};
+use crate::draft::{Care, Edit, Fix, FixVerb, PositionState};
 use crate::model::{NodePath, SampleKind};
 use crate::studio::{Command, Document, RowRef};
 
@@ -162,7 +163,27 @@ impl App {
     pub(super) fn fix_problem(&mut self) {
         let report = self.studio.report().clone();
         let Some(finding) = self.session.problems.selected.filter(|index| *index < report.findings.len()) else { return };
-        self.requests.push(Request::Run(Command::ApplyFix { finding, fix: 0 }));
+        self.session.problems.fix_asked = Some(finding);
+        self.requests.push(Request::Show(Pane::Problems));
+    }
+
+    /// Applies a fix: at once when it is safe; one that removes a root asks as Delete does; others show their changes first.
+    pub(super) fn apply_fix(&mut self, root: u32, fix: Fix) {
+        let run = Request::Run(Command::Edit { edit: fix.edit.clone() });
+        let Some(draft) = self.studio.document().and_then(Document::draft) else { return };
+        let sample = draft.dataset().root.samples.get(root as usize);
+        match (fix.care, sample) {
+            (Care::Safe, _) => self.requests.push(run),
+            (Care::Removes, Some(sample)) if fix.verb == FixVerb::Drop && matches!(fix.edit, Edit::Remove { .. }) => {
+                let children = sample.children().map_or(0, |children| children.samples.len() as u64);
+                self.dialogs.open(Dialog::remove(&sample.id, children, run));
+            }
+            _ => {
+                if let Some(plan) = crate::draft::plan_of(draft.dataset(), root as usize, &fix) {
+                    self.dialogs.open(Dialog::plan(plan.into(), draft.revision()));
+                }
+            }
+        }
     }
 
     /// Places the selected tray files in the selected slot, or else in the selected FOLDER.

@@ -1,7 +1,7 @@
 //! Requests of the explore panels beyond commands: remembered queries, saving rows, exporting a subset, catalogue descriptions,
 //! migration to 2.0.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use egui::Context;
 
@@ -12,10 +12,12 @@ use super::file_dialog::FileRequest;
 use super::panel_context::Request;
 use super::view_state::QueryBook;
 use super::widgets::Toast;
+use crate::container::{dataset_around, folder_beside};
 use crate::export::Catalogue;
+use crate::model::{Dataset, Payload, Sample};
 use crate::ops::Migrated;
 use crate::query::Query;
-use crate::studio::Command;
+use crate::studio::{Command, Document};
 
 impl App {
     pub(super) fn remember_queries(&mut self, book: QueryBook) {
@@ -78,9 +80,42 @@ impl App {
         Some((open.reader.info().path.clone(), open.reader.collection().id().to_owned()))
     }
 
-    /// The folder proposed for output.
-    fn folder(&self) -> PathBuf {
+    /// The folder proposed for output: beside what is open, else where the last dataset was written, else the home folder; never
+    /// inside another dataset.
+    pub(super) fn folder(&self) -> PathBuf {
+        let beside = match self.studio.document() {
+            Some(document @ Document::Draft(draft)) => {
+                let sources = || folder_beside(&sources_folder(document.draft()?.dataset())?);
+                draft.project().and_then(folder_beside).or_else(sources)
+            }
+            Some(Document::Opened(open)) => folder_beside(&open.reader.info().path),
+            None => None,
+        };
+        let outside = |folder: &PathBuf| dataset_around(&folder.join("output")).is_none();
         let home = || directories::UserDirs::new().map(|dirs| dirs.home_dir().to_owned());
-        self.view.target.clone().or_else(home).unwrap_or_default()
+        beside.or_else(|| self.view.target.clone().filter(outside)).or_else(home).unwrap_or_default()
     }
+}
+
+/// The folder that contains the source files of a draft, by the first samples; `None` for sources that are not files.
+fn sources_folder(dataset: &Dataset) -> Option<PathBuf> {
+    /// Samples whose sources are compared.
+    const COMPARED: usize = 64;
+    fn first(sample: &Sample) -> Option<PathBuf> {
+        match &sample.payload {
+            Payload::Folder(children) => children.samples.iter().find_map(first),
+            Payload::Asset { path, .. } => path.local_file().map(Path::to_owned),
+            Payload::Bytes(_) => None,
+        }
+    }
+    let mut folders =
+        dataset.root.samples.iter().take(COMPARED).filter_map(first).filter_map(|file| Some(file.parent()?.to_owned()));
+    let mut common = folders.next()?;
+    for folder in folders {
+        while !folder.starts_with(&common) {
+            common = common.parent()?.to_owned();
+        }
+    }
+    // A single root: its folder is the root, or one of its FOLDERs.
+    Some(common)
 }

@@ -1,7 +1,7 @@
 //! File dialogs of the desktop. Each runs on a thread of its own, because some desktops never answer; the window stays usable and a
 //! typed path is always accepted instead.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, TryRecvError, channel};
 use std::time::{Duration, Instant};
 
@@ -164,4 +164,10 @@ fn show(request: FileRequest, title: &str, kinds: &[Kind], name: &str) -> Option
             dialog.set_file_name(name).save_file().map(|path| vec![path])
         }
     }
+}
+
+/// True for extensions of metadata tables.
+pub fn is_table(path: &Path) -> bool {
+    let ending = path.extension().and_then(|ending| ending.to_str()).map(str::to_lowercase);
+    matches!(ending.as_deref(), Some("csv" | "tsv" | "json" | "jsonl" | "ndjson" | "parquet"))
 }

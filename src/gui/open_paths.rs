@@ -26,7 +26,18 @@ pub(super) enum PathAction {
 
 impl App {
     /// Inspects paths off the interface thread, then opens or imports them.
-    pub(super) fn open_or_import(&mut self, mut paths: Vec<PathBuf>) {
+    pub(super) fn open_or_import(&mut self, paths: Vec<PathBuf>) {
+        self.look_at_paths(paths, false);
+    }
+
+    /// Opens the paths of a later start. Nothing says where in an open draft its files belong, so they go into the tray, whatever is
+    /// selected.
+    pub fn take_handed_over(&mut self, paths: Vec<PathBuf>) {
+        self.look_at_paths(paths, true);
+    }
+
+    fn look_at_paths(&mut self, mut paths: Vec<PathBuf>, handed_over: bool) {
+        let to_tray = handed_over && self.has_samples();
         for path in &mut paths {
             if is_remote(path) {
                 // Keep the signature of a signed link apart from the address.
@@ -44,11 +55,12 @@ impl App {
                     .at_path(missing)
                     .hint("check the path, or whether the disk is attached"));
             }
-            let into = if opened { NodePath::root() } else { into };
+            let into = if opened || to_tray { NodePath::root() } else { into };
             if paths.len() > 1 && paths.iter().all(|path| is_dataset(path)) {
                 let add = Command::Import { paths: paths.clone(), into, metadata: None };
                 return Ok(PathAction::Several(paths, Some(add)));
             }
+            let loose = loose || to_tray;
             Ok(PathAction::Run(match command_for(paths, into) {
                 Command::Import { paths, .. } if loose && paths.iter().all(|path| path.is_file()) => Command::AddToTray { paths },
                 command => command,
@@ -127,5 +139,5 @@ fn is_dataset(path: &Path) -> bool {
 /// The only file that a command would import, if it may be a table of metadata.
 fn table_of(command: &Command) -> Option<&PathBuf> {
     let (Command::Import { paths, .. } | Command::AddToTray { paths }) = command else { return None };
-    paths.first().filter(|path| paths.len() == 1 && super::dialogs::is_table(path))
+    paths.first().filter(|path| paths.len() == 1 && super::file_dialog::is_table(path))
 }

@@ -10,7 +10,7 @@ use super::dialogs::{Page, Tool};
 use super::file_dialog::FileRequest;
 use super::session::Session;
 use super::view_state::{QueryBook, ViewState};
-use crate::draft::Plan;
+use crate::draft::{Fix, Plan};
 use crate::jobs::Jobs;
 use crate::model::NodePath;
 use crate::studio::{Command, Document, RowRef, Studio};
@@ -59,6 +59,10 @@ pub enum Request {
     Column(usize, Option<crate::model::FieldSpec>),
     /// Show the plan of a fix over many roots.
     Plan(Arc<Plan>),
+    /// Apply a fix of the root in this row of level 0: at once when it is safe, else after showing what it changes.
+    Fix(u32, Box<Fix>),
+    /// Open the dialog that joins this table.
+    JoinTable(PathBuf),
     /// Create and open the sample dataset.
     SampleDataset,
     /// Handle this although unsaved changes are discarded.

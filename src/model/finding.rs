@@ -147,6 +147,12 @@ impl Report {
         }
     }
 
+    /// Number of findings of a rule, including those that were not stored.
+    pub fn count(&self, rule: Rule) -> usize {
+        let stored = || self.findings.iter().filter(|finding| finding.rule == rule).count();
+        self.added.get(&rule).copied().unwrap_or_else(stored)
+    }
+
     /// True without errors; warnings are allowed.
     pub fn is_valid(&self) -> bool {
         self.errors() == 0

@@ -4,6 +4,7 @@
 mod address;
 mod asset;
 mod collection;
+mod common_shape;
 mod consistency;
 mod finding;
 mod ids;
@@ -23,6 +24,7 @@ pub use asset::AssetPath;
 pub use collection::{
     Collection, EXTENT_ORIGIN, ExtentOrigin, KNOWN_KEYS, TASKS, UNKNOWN_LICENCE, UNKNOWN_PROVIDER, description_of_moved, instant,
 };
+pub use common_shape::{CommonShape, ShapeChild, ShapeUse, common_shape};
 pub use consistency::{Accepted, Agreement, Consistency, Outlier, OutlierMessage, Position, Property};
 pub use finding::{FINDINGS_KEPT, Finding, Location, Report};
 pub use ids::{
@@ -40,4 +42,4 @@ pub use taco_0_2::{
     CORE_FIELDS, HISTOGRAM_BINS, HISTOGRAM_ENDS, SPLITS_0_2, SPLITS_OF_TOOLS_0_2, TASKS_0_2, TASKS_OF_TOOLS_0_2,
     missing_of_taco_0_2,
 };
-pub use value::{FieldSpec, Value, dtype_name};
+pub use value::{FieldSpec, Value, dtype_name, same_values};

@@ -313,6 +313,12 @@ rules! {
     SourceMissing "SRC-1" Error Both "7.1.1"
         mark!("The file behind a sample of a draft can be read.")
         "Put the file back, or point the sample at another one.";
+    RasterRead "SRC-2" Warning Both "7.1.1"
+        mark!("A FILE with the name of a raster can be opened as one. A deep check reads its pixels as well.")
+        "Take the file from another copy, or drop the sample.";
+    SidecarLeft "SRC-3" Warning Both "7.1.1"
+        mark!("The raster of a draft is complete in its own file: no mask, coordinate system or geotransform is in a sidecar, which is not packed.")
+        "Burn it in with `optimise`, pack it as a sample of its own (`create --sidecars pack`), or leave it.";
     Unreadable "FMT-1" Error Both "6"
         mark!("The container can be opened.")
         "Take the dataset from another copy.";

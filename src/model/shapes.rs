@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
+use super::common_shape::{ShapeChild, ShapeUse, common_shape};
 use super::{Sample, Schema, Tortilla, check_portable_name, check_sample_id, is_padding};
 
 /// Index of a shape in its [`Shapes`].
@@ -75,6 +76,17 @@ impl Shapes {
     /// Number of descendants by level, children first.
     pub fn counts(&self, shape: ShapeId) -> &[u32] {
         &self.nodes[shape as usize].counts
+    }
+
+    /// The descendants of a FOLDER, without those of padding.
+    fn descendants(&self, shape: ShapeId, parent: u64, parent_at: Option<usize>, all: &mut Vec<ShapeChild>) {
+        for (index, (id, below)) in self.children(shape).enumerate() {
+            let child = ShapeChild::new(parent, parent_at, index, id, self.is_folder(below));
+            all.push(child);
+            if !child.is_padding {
+                self.descendants(below, child.key, Some(all.len() - 1), all);
+            }
+        }
     }
 
     /// Number of descendants.
@@ -331,12 +343,37 @@ impl RootShapes {
         rows
     }
 
-    /// The most frequent shape and its first root; among equally frequent ones the one with most samples, then the first.
-    pub fn most_common(&self) -> Option<(ShapeId, usize)> {
-        let key = |shape: ShapeId, count: u32| (count, self.shapes.total(shape));
-        let best = self.held().map(|(shape, count)| key(shape, count)).max()?;
-        let first = self.roots.iter().position(|root| key(root.shape, self.held[root.shape as usize]) == best)?;
-        Some((self.roots[first].shape, first))
+    /// The shape that most roots have or nearly have, its first root, and whether anything is common ([`common_shape`]).
+    pub fn most_common(&self) -> Option<(ShapeId, usize, bool)> {
+        let held: Vec<(ShapeId, u32)> = self.held().collect();
+        let most = held.iter().map(|(_, count)| *count).max()?;
+        let mut first: Vec<usize> = vec![usize::MAX; self.held.len()];
+        let total = self.roots.len();
+        // Nearly always one shape is held by more than half of the roots; then nothing else has to be searched.
+        if most as usize * 2 > total {
+            let (shape, _) = *held.iter().find(|(_, count)| *count == most)?;
+            return Some((shape, self.roots.iter().position(|root| root.shape == shape)?, true));
+        }
+        for (index, root) in self.roots.iter().enumerate() {
+            let known = &mut first[root.shape as usize];
+            *known = (*known).min(index);
+        }
+        let uses: Vec<ShapeUse> = held
+            .iter()
+            .map(|&(shape, count)| ShapeUse {
+                roots: u64::from(count),
+                first: first[shape as usize],
+                samples: self.shapes.total(shape),
+            })
+            .collect();
+        let common = common_shape(&uses, |index| {
+            let shape = held[index].0;
+            // The root itself: FILE or FOLDER.
+            let mut all = vec![ShapeChild::new(0, None, 0, "root", self.shapes.is_folder(shape))];
+            self.shapes.descendants(shape, 1, None, &mut all);
+            all
+        })?;
+        Some((held[common.index].0, uses[common.index].first, common.is_common))
     }
 }
 
@@ -356,7 +393,7 @@ mod tests {
         samples[20] = scene("r20", &["a"]);
         let changes = shapes.update(&Tortilla::new(samples.clone()).into());
         assert_eq!((changes.touched, changes.after), (vec![20], 20..21));
-        let (model, first) = shapes.most_common().expect("has roots");
+        let (model, first, _) = shapes.most_common().expect("has roots");
         assert_eq!((first, shapes.shapes().conforms(model, shapes.roots()[20].shape)), (0, false));
         assert_eq!(shapes.held().map(|(_, count)| count).collect::<Vec<_>>(), [49, 1]);
         samples.remove(20);

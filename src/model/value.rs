@@ -25,6 +25,21 @@ impl FieldSpec {
     }
 }
 
+/// True when values of one type are values of the other: names and nullability of list items, which Parquet files spell in several
+/// ways, may differ; names of struct fields may not.
+pub fn same_values(a: &DataType, b: &DataType) -> bool {
+    match (a, b) {
+        (DataType::List(a), DataType::List(b)) | (DataType::LargeList(a), DataType::LargeList(b)) => {
+            same_values(a.data_type(), b.data_type())
+        }
+        (DataType::FixedSizeList(a, n), DataType::FixedSizeList(b, m)) => n == m && same_values(a.data_type(), b.data_type()),
+        (DataType::Struct(a), DataType::Struct(b)) => {
+            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.name() == b.name() && same_values(a.data_type(), b.data_type()))
+        }
+        _ => a == b,
+    }
+}
+
 /// One metadata value. Small, as a draft may have a million samples.
 #[derive(Clone, Debug, Default)]
 pub enum Value {
@@ -247,6 +262,19 @@ mod dtype_text {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn lists_whose_items_have_other_names_have_the_same_values() {
+        let list = |name: &str, dtype: DataType, null: bool| DataType::List(Field::new(name, dtype, null).into());
+        assert!(same_values(&list("item", DataType::Int64, true), &list("element", DataType::Int64, false)));
+        assert!(!same_values(&list("item", DataType::Int64, true), &list("item", DataType::Int32, true)));
+        let pair = |a: &str, b: &str| {
+            DataType::Struct(vec![Field::new(a, DataType::Int64, true), Field::new(b, DataType::Int64, true)].into())
+        };
+        let nested = |dtype: DataType| list("item", dtype, true);
+        assert!(same_values(&nested(pair("x", "y")), &list("element", pair("x", "y"), false)));
+        assert!(!same_values(&nested(pair("x", "y")), &nested(pair("min", "max"))));
+    }
 
     #[test]
     fn numbers_beyond_json_come_back() {

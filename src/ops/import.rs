@@ -12,10 +12,24 @@ use crate::error::{Error, IoContext, Result};
 use crate::files;
 use crate::jobs::JobContext;
 use crate::model::{Dataset, FieldSpec, MAX_LEVELS, META_NAME, Payload, Sample, Schema, Tortilla, Value, check_field_name};
+use crate::raster::sidecar_of;
 use crate::table::LevelTable;
 
 /// Columns of a metadata table that hold the sample's path, best first.
 const PATH_COLUMNS: [&str; 6] = ["path", "relative_path", "internal:relative_path", "file", "filename", "id"];
+
+/// What an import does with sidecars ([`crate::raster::Sidecar`]).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Sidecars {
+    /// They are left out, and listed.
+    #[default]
+    Leave,
+    /// They become samples of their own.
+    Pack,
+    /// They are left out; what they say is written into copies of their rasters.
+    BurnIn,
+}
 
 /// What an import did.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
@@ -33,7 +47,7 @@ pub struct Imported {
 }
 
 /// Turns paths into samples: folders become FOLDERs with everything below them, files FILEs. Siblings are in byte order of
-/// their names. Hidden files, `__meta__` and GDAL's `.aux.xml` are left out and listed; links to folders above are not followed.
+/// their names. Hidden files, `__meta__` and sidecars of rasters are left out and listed; links to folders above are not followed.
 ///
 /// # Errors
 /// When a path can't be read or has no name, and when folders are nested too deep.
@@ -41,11 +55,13 @@ pub fn import_paths(paths: &[PathBuf], ctx: &JobContext) -> Result<(Vec<Sample>,
     ctx.stage(tr!("Looking at the files"), None);
     let mut report = Imported::default();
     let mut samples = Vec::with_capacity(paths.len());
+    let names = |path: &PathBuf| path.file_name().and_then(|name| name.to_str()).map(str::to_lowercase);
+    let beside: HashSet<String> = paths.iter().filter_map(names).collect();
     for path in paths {
         let meta = std::fs::metadata(path).io_at("read", path)?;
         let name = path.file_name().or_else(|| path.parent()?.file_name());
         let name = name.ok_or_else(|| Error::usage("this path has no name to make an id of").at_path(path))?;
-        let Some(id) = text_name(name, path, &mut report) else { continue };
+        let Some(id) = text_name(name, path, &beside, Sidecars::Leave, &mut report) else { continue };
         let mut links = Links::of(path);
         samples.extend(scan(path, &id, &meta, 0, &mut links, &mut report, ctx)?);
         links.tell(ctx);
@@ -90,7 +106,7 @@ fn is_document(name: &str) -> bool {
 /// # Errors
 /// When the folder can't be read.
 pub fn import_scenes(folder: &Path, ctx: &JobContext) -> Result<(Vec<Sample>, Vec<Unplaced>, Imported)> {
-    let (samples, mut report) = import_folder(folder, ctx)?;
+    let (samples, mut report) = import_folder(folder, Sidecars::Leave, ctx)?;
     let (scenes, loose): (Vec<Sample>, Vec<Sample>) = samples.into_iter().partition(|sample| sample.children().is_some());
     // Only empty folders: the files become the roots.
     if scenes.is_empty() {
@@ -112,10 +128,10 @@ pub fn import_scenes(folder: &Path, ctx: &JobContext) -> Result<(Vec<Sample>, Ve
 ///
 /// # Errors
 /// When the folder can't be read.
-pub fn import_folder(folder: &Path, ctx: &JobContext) -> Result<(Vec<Sample>, Imported)> {
+pub fn import_folder(folder: &Path, sidecars: Sidecars, ctx: &JobContext) -> Result<(Vec<Sample>, Imported)> {
     ctx.stage(tr!("Looking at the files"), None);
     let mut report = Imported::default();
-    let mut links = Links::of(folder);
+    let mut links = Links { sidecars, ..Links::of(folder) };
     let samples = children(folder, 0, &mut links, &mut report, ctx)?;
     links.tell(ctx);
     Ok((samples, report))
@@ -125,6 +141,7 @@ pub fn import_folder(folder: &Path, ctx: &JobContext) -> Result<(Vec<Sample>, Im
 /// what they lead to is packed with the rest, so that is said.
 struct Links {
     folder: PathBuf,
+    sidecars: Sidecars,
     /// The canonical path; none where the system can't resolve it.
     real: Option<PathBuf>,
     /// How many lead out.
@@ -137,7 +154,13 @@ impl Links {
     const NAMED: usize = 3;
 
     fn of(folder: &Path) -> Self {
-        Self { folder: folder.to_owned(), real: folder.canonicalize().ok(), out: 0, first: Vec::new() }
+        Self {
+            folder: folder.to_owned(),
+            sidecars: Sidecars::default(),
+            real: folder.canonicalize().ok(),
+            out: 0,
+            first: Vec::new(),
+        }
     }
 
     fn follow(&mut self, link: &Path) {
@@ -205,10 +228,12 @@ fn children(folder: &Path, depth: usize, links: &mut Links, report: &mut Importe
         entries.push(entry);
     }
     entries.sort_by_cached_key(std::fs::DirEntry::file_name);
+    let names = entries.iter().filter_map(|entry| entry.file_name().to_str().map(str::to_lowercase));
+    let beside: HashSet<String> = names.collect();
     let mut samples = Vec::with_capacity(entries.len());
     for entry in entries {
         let path = entry.path();
-        let Some(id) = text_name(&entry.file_name(), &path, report) else { continue };
+        let Some(id) = text_name(&entry.file_name(), &path, &beside, links.sidecars, report) else { continue };
         // Links are followed, so that a folder of links to scenes works; the level limit ends loops.
         let link = entry.file_type().is_ok_and(|kind| kind.is_symlink());
         let meta = if link { std::fs::metadata(&path) } else { entry.metadata() }.io_at("read", &path)?;
@@ -227,11 +252,24 @@ pub fn is_data(name: &str) -> bool {
     !junk && !lower.ends_with(".aux.xml")
 }
 
-fn text_name(name: &std::ffi::OsStr, path: &Path, report: &mut Imported) -> Option<String> {
+fn text_name(
+    name: &std::ffi::OsStr,
+    path: &Path,
+    beside: &HashSet<String>,
+    sidecars: Sidecars,
+    report: &mut Imported,
+) -> Option<String> {
     let Some(text) = name.to_str() else {
         report.skipped.push(format!("{}: its name is not Unicode", path.display()));
         return None;
     };
+    if let Some(kind) = sidecar_of(text, beside) {
+        if sidecars == Sidecars::Pack {
+            return Some(text.to_owned());
+        }
+        report.skipped.push(format!("{}: a sidecar of a raster, {}", path.display(), kind.text()));
+        return None;
+    }
     if !is_data(text) {
         report.skipped.push(format!("{}: not data", path.display()));
         return None;
@@ -372,16 +410,31 @@ mod tests {
     #[test]
     fn folders_become_tortillas_in_name_order() {
         let folder = folder();
-        let (samples, report) = import_folder(&folder.path().join("scenes"), &JobContext::default()).expect("imports");
+        let (samples, report) =
+            import_folder(&folder.path().join("scenes"), Sidecars::Leave, &JobContext::default()).expect("imports");
         let ids: Vec<_> = samples.iter().map(|sample| &*sample.id).collect();
         assert_eq!(ids, ["a", "b"]);
         assert_eq!((report.files, report.folders, report.bytes, report.skipped.len()), (4, 2, 16, 1));
     }
 
     #[test]
+    fn sidecars_are_left_out_and_listed_unless_they_are_packed() {
+        let folder = tempfile::tempdir().expect("a folder");
+        for name in ["a.tif", "a.tif.msk", "a.tif.aux.xml", "a.tfw", "a.prj", "b.shp", "b.prj"] {
+            std::fs::write(folder.path().join(name), b"1").expect("writes");
+        }
+        let imported = |sidecars: Sidecars| {
+            let (samples, report) = import_folder(folder.path(), sidecars, &JobContext::default()).expect("imports");
+            (samples.iter().map(|sample| sample.id.to_string()).collect::<Vec<_>>(), report.skipped.len())
+        };
+        assert_eq!(imported(Sidecars::Leave), (vec!["a.tif".into(), "b.prj".into(), "b.shp".into()], 4));
+        assert_eq!(imported(Sidecars::Pack).0.len(), 7);
+    }
+
+    #[test]
     fn metadata_joins_by_path_at_its_level() {
         let folder = folder();
-        let (samples, _) = import_folder(&folder.path().join("scenes"), &JobContext::default()).expect("imports");
+        let (samples, _) = import_folder(&folder.path().join("scenes"), Sidecars::Leave, &JobContext::default()).expect("imports");
         let mut dataset = Dataset { root: Tortilla::new(samples).into(), ..Dataset::default() };
         let csv = folder.path().join("meta.csv");
         std::fs::write(&csv, "path,split,cloud\na,train,\nb/,test,\nb/after.tif,,3\n").expect("writes");
@@ -398,7 +451,7 @@ mod tests {
     #[test]
     fn columns_that_can_not_be_fields_are_told_of() {
         let folder = folder();
-        let (samples, _) = import_folder(&folder.path().join("scenes"), &JobContext::default()).expect("imports");
+        let (samples, _) = import_folder(&folder.path().join("scenes"), Sidecars::Leave, &JobContext::default()).expect("imports");
         let csv = folder.path().join("meta.csv");
         let warned = |text: &str| {
             std::fs::write(&csv, text).expect("writes");

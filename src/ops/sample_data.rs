@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value as Json, json};
 
-use super::import::{import_folder, join_metadata};
+use super::import::{Sidecars, import_folder, join_metadata};
 use super::write::checked_build;
 use crate::container::{BuildOptions, Format, OnDamage};
 use crate::error::{IoContext, Result};
@@ -57,7 +57,7 @@ pub fn make_sample_dataset(folder: &Path, ctx: &JobContext) -> Result<PathBuf> {
     let text = serde_json::to_string_pretty(&collection).unwrap_or_default();
     let file = folder.join("collection.json");
     std::fs::write(&file, text).io_at("write the sample's collection", &file)?;
-    let (samples, _) = import_folder(&scenes, ctx)?;
+    let (samples, _) = import_folder(&scenes, Sidecars::Leave, ctx)?;
     let mut dataset = Dataset { collection, root: Tortilla::new(samples).into() };
     join_metadata(&mut dataset, &read_sidecar(&table, ctx)?, ctx)?;
     add_places(&mut dataset, ctx)?;

@@ -7,7 +7,7 @@ use arrow::array::{Array, Int64Array, RecordBatch};
 use arrow::datatypes::{DataType, Field, Schema};
 use regex::Regex;
 
-use crate::container::{Assembly, ContainerReader, RowSource, raster_source};
+use crate::container::{Assembly, ContainerReader, RowSource, packed_source};
 use crate::error::{Error, Result};
 use crate::extensions::pixel_statistics::exact;
 use crate::extensions::pooled_statistics::{PooledReport, SampleStats, pool};
@@ -123,7 +123,7 @@ pub fn pooled_statistics_of_draft(dataset: &Dataset, request: &StatsRequest, ctx
             levels.get(level).map(|table| table.as_ref().clone()).ok_or_else(|| Error::usage(format!("there is no level {level}")))
         }),
         asset: Box::new(|level, row| match assembly.levels.get(level).and_then(|level| level.sources.get(row as usize)) {
-            Some(RowSource::Asset { path, .. }) => Ok(raster_source(path)),
+            Some(RowSource::Asset { path, .. }) => Ok(packed_source(path)),
             _ => Err(Error::unsupported("only files can be read, not bytes in memory")),
         }),
     };

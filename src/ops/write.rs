@@ -7,7 +7,7 @@ use super::own_sources::refuse_own_sources;
 use crate::container::{self, Assembly, BuildOptions, Built, OnDamage, OpenOptions, outputs_of};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
-use crate::model::{AssetPath, Dataset, Severity};
+use crate::model::{AssetPath, Dataset, Report, Rule, Severity};
 use crate::validate;
 
 /// Checks a draft and writes it.
@@ -18,8 +18,15 @@ use crate::validate;
 pub fn checked_build(dataset: &Dataset, options: &BuildOptions, ctx: &JobContext) -> Result<Built> {
     ctx.stage(tr!("Checking"), None);
     container::expect_containers(dataset)?;
+    if !options.target.exists()
+        && let Some(around) = container::dataset_around(&options.target)
+    {
+        ctx.warn(format!("the output is inside the dataset {}, whose readers may take it for a part of it", around.display()));
+    }
     let mut report = validate::dataset(dataset, ctx)?;
-    report.findings.extend(validate::sources(dataset, ctx)?.findings);
+    let sources = validate::sources(dataset, ctx)?;
+    warn_of_sources(&sources, ctx);
+    report.findings.extend(sources.findings);
     if !report.is_valid() {
         let errors: Vec<_> = report.findings.iter().filter(|finding| finding.severity == Severity::Error).collect();
         let mut error = Error::invalid(format!("the dataset breaks {} rules, so readers would refuse it", errors.len()));
@@ -32,6 +39,20 @@ pub fn checked_build(dataset: &Dataset, options: &BuildOptions, ctx: &JobContext
     refuse_own_sources(dataset, &outputs_of(&assembly, options, ctx)?)?;
     assembly.settle_extent(ctx)?;
     container::write(&assembly, options, ctx)
+}
+
+/// Warns of rasters that can't be opened and of sidecars that stay behind.
+fn warn_of_sources(report: &Report, ctx: &JobContext) {
+    /// Findings of a rule that are named.
+    const NAMED: usize = 5;
+    for rule in [Rule::RasterRead, Rule::SidecarLeft] {
+        let own: Vec<_> = report.findings.iter().filter(|finding| finding.rule == rule).collect();
+        own.iter().take(NAMED).for_each(|finding| ctx.warn(format!("{}: {}", finding.at, finding.message)));
+        let rest = report.count(rule).saturating_sub(NAMED);
+        if rest > 0 {
+            ctx.warn(format!("{rule}: {rest} more"));
+        }
+    }
 }
 
 /// Writes an opened dataset in another container: every byte of data and every metadata value as it is.

@@ -2,7 +2,6 @@
 //! concurrent use crashes. Hold [`Turn`] while such a file is opened, read or closed.
 
 use std::io::{Read, Seek, SeekFrom};
-use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::{RasterSource, vsi_plugin};
@@ -27,7 +26,8 @@ pub fn turn_for(source: &RasterSource) -> Option<Turn> {
             // A member can't refer to another file.
             true => is_scientific(|at, magic| read(at, magic.len()).is_some_and(|bytes| bytes == magic)),
             false => {
-                !read(0, LONGEST_MAGIC).is_some_and(|head| holds_own_pixels(&head)) || asset.local_file().is_some_and(has_sidecar)
+                !read(0, LONGEST_MAGIC).is_some_and(|head| holds_own_pixels(&head))
+                    || asset.local_file().is_some_and(super::has_sidecar)
             }
         },
         // The read that follows reports a failure of the server.
@@ -80,16 +80,6 @@ const LONGEST_MAGIC: usize = 8;
 
 fn holds_own_pixels(head: &[u8]) -> bool {
     OWN_PIXELS.iter().any(|magic| head.starts_with(magic))
-}
-
-/// True when the file has a sidecar that GDAL opens with it.
-fn has_sidecar(path: &Path) -> bool {
-    let text = path.as_os_str();
-    [".ovr", ".msk", ".aux.xml", ".OVR", ".MSK"].iter().any(|ending| {
-        let mut beside = text.to_owned();
-        beside.push(ending);
-        Path::new(&beside).exists()
-    })
 }
 
 /// True for an HDF5 file. `begins_with(offset, bytes)` compares bytes of the file at an offset.

@@ -9,7 +9,7 @@ use serde_json::Value as Json;
 
 use super::fix::FixFinder;
 use super::project::{Autosave, Change, Origin, Project, ProjectFile};
-use crate::container::{ContainerReader, Format, OpenOptions, raster_source};
+use crate::container::{ContainerReader, Format, OpenOptions, packed_source};
 use crate::draft::{Draft, PatternChoice, Structure, TrayIndex};
 use crate::error::{Error, Result};
 use crate::extensions::ExtensionCall;
@@ -464,7 +464,7 @@ impl Document {
         let (place, opened) = (self.asset_later(at), matches!(self, Document::Opened(_)));
         Box::new(move || {
             let (asset, size) = place()?;
-            Ok((if opened { RasterSource::member(asset) } else { raster_source(&asset) }, size))
+            Ok((if opened { RasterSource::member(asset) } else { packed_source(&asset) }, size))
         })
     }
 

@@ -3,10 +3,11 @@
 use std::sync::{Arc, OnceLock};
 
 use super::{Event, JobKind, Outcome, Studio};
-use crate::draft::{self, Content, Edit, Fix, PatternChoice, Plan, Structure, TrayIndex};
+use crate::draft::{self, Content, Edit, FileKind, Fix, Kinds, PatternChoice, Plan, Structure, TrayIndex};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
-use crate::model::Finding;
+use crate::model::{AssetPath, Finding};
+use crate::raster::{self, RasterSource, claims_raster};
 
 /// Snapshot of the draft and its pattern, for computing fixes on any thread. Cheap to create: samples are shared.
 pub struct FixFinder {
@@ -15,11 +16,31 @@ pub struct FixFinder {
     choice: PatternChoice,
     structure: OnceLock<Structure>,
     tray: OnceLock<TrayIndex>,
+    kinds: Kinds,
+}
+
+/// What a file of this machine holds by its header. Nothing is asked of servers.
+fn kind_of(asset: &AssetPath) -> Option<FileKind> {
+    if asset.remote_file().is_some() {
+        return None;
+    }
+    match raster::describe(&RasterSource::member(asset.clone())) {
+        Ok(info) if info.band_count > 0 => Some(FileKind::Raster {
+            dtype: info.bands.first()?.dtype.clone(),
+            bands: info.band_count,
+            size: (info.width, info.height),
+            crs: info.crs_code.clone().or_else(|| info.crs_wkt.clone()),
+        }),
+        Ok(_) => Some(FileKind::Other),
+        // A damaged raster says nothing about what it was.
+        Err(_) if claims_raster(&asset.to_vsi()) => None,
+        Err(_) => Some(FileKind::Other),
+    }
 }
 
 impl FixFinder {
     pub(super) fn new(content: Content, revision: u64, choice: PatternChoice) -> Self {
-        Self { content, revision, choice, structure: OnceLock::new(), tray: OnceLock::new() }
+        Self { content, revision, choice, structure: OnceLock::new(), tray: OnceLock::new(), kinds: Kinds::new(kind_of) }
     }
 
     /// True for the finder of this revision and choice.
@@ -29,7 +50,7 @@ impl FixFinder {
 
     /// The fixes of a finding, best first. The first call examines the whole draft.
     pub fn fixes(&self, finding: &Finding) -> Vec<Fix> {
-        draft::fixes_of(&self.content.dataset, self.structure(), finding, self.tray())
+        draft::fixes_of(&self.content.dataset, self.structure(), finding, self.tray(), &self.kinds)
     }
 
     /// One plan for each kind of fix of the roots that break the pattern.
@@ -42,7 +63,17 @@ impl FixFinder {
 
     /// One edit with all safe fixes; `None` when there are none.
     fn safe(&self) -> Option<Edit> {
-        draft::fix_safe(&self.content.dataset, self.structure(), self.tray()).map(|(edit, _)| edit)
+        draft::fix_safe(&self.content.dataset, self.structure(), self.tray(), &self.kinds).map(|(edit, _)| edit)
+    }
+
+    /// What the first fix without removal changes in every root that violates PIT-1.
+    pub fn safe_plan(&self) -> Option<Plan> {
+        draft::safe_plan(&self.content.dataset, self.structure(), |finding| self.fixes(finding))
+    }
+
+    /// What the same kind of fix changes in every root with the shape of `root`.
+    pub fn alike_plan(&self, root: usize, like: &Fix) -> Option<Plan> {
+        draft::alike_plan(&self.content.dataset, self.structure(), root, like, |finding| self.fixes(finding))
     }
 
     fn structure(&self) -> &Structure {

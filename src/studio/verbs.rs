@@ -11,7 +11,7 @@ use crate::draft::{Draft, Edit, Unplaced};
 use crate::error::{Error, Result};
 use crate::extensions::LeakageRequest;
 use crate::jobs::JobContext;
-use crate::model::{Collection, Dataset, NodePath, Profile, Report, RowRef, Sample, Tortilla, is_remote};
+use crate::model::{Collection, Dataset, Finding, NodePath, Profile, Report, RowRef, Rule, Sample, Tortilla, is_remote};
 use crate::ops::{self, ChunkRequest, Depth, draft_of, import_paths, import_scenes, is_folder_of_folders, join_metadata};
 use crate::query::{self, Query};
 use crate::table::read_sidecar;
@@ -161,8 +161,17 @@ impl Studio {
                 let (live, compare) = (self.live.clone(), self.consistency.after_edit());
                 self.live_check.start(&self.jobs, &JobKind::LiveCheck { draft: true }.label(), move |ctx| {
                     // A cancelled check leaves a consistent state, which is updated first.
-                    let mut live = live.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-                    let mut report = live.check_beside(&dataset, pattern.as_deref(), ctx)?;
+                    let mut report = {
+                        let mut live = live.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+                        live.check_beside(&dataset, pattern.as_deref(), ctx)?
+                    };
+                    // What was just imported is opened once, so that damaged files are among the problems at once.
+                    let mut left = FILES_OPENED;
+                    if has_few_files(&dataset.root, &mut left) {
+                        let sources = validate::sources(&dataset, ctx)?;
+                        let shown = |finding: &Finding| matches!(finding.rule, Rule::RasterRead | Rule::SidecarLeft);
+                        sources.findings.into_iter().filter(shown).for_each(|finding| report.push(finding));
+                    }
                     if let Some(compare) = &compare {
                         compare(&dataset, &mut report, ctx)?;
                     }
@@ -309,6 +318,20 @@ impl Studio {
         let opened = self.document.as_ref().and_then(Document::opened);
         opened.ok_or_else(|| Error::usage("no dataset is open for reading").hint("open a .tacozip or a FOLDER"))
     }
+}
+
+/// Largest number of FILEs whose headers the check while editing reads; with more, the whole check and the write do.
+const FILES_OPENED: usize = 5_000;
+
+/// True when the tortilla has at most `left` FILEs.
+fn has_few_files(tortilla: &Tortilla, left: &mut usize) -> bool {
+    tortilla.samples.iter().all(|sample| match sample.children() {
+        Some(children) => has_few_files(children, left),
+        None => {
+            *left = left.saturating_sub(1);
+            *left > 0
+        }
+    })
 }
 
 pub(super) fn not_a_draft() -> Error {

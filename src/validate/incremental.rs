@@ -66,7 +66,7 @@ impl LiveCheck {
         self.check_roots(dataset, &mut report);
         let chosen = pattern.and_then(|id| roots.iter().position(|sample| *sample.id == *id));
         let picked = chosen.map(|index| (self.shapes.roots()[index].shape, index));
-        if let Some((model, first)) = picked.or_else(|| self.shapes.most_common()) {
+        if let Some((model, first)) = picked.or_else(|| self.shapes.most_common().map(|(shape, first, _)| (shape, first))) {
             let against = Against {
                 model,
                 chosen,

@@ -12,6 +12,7 @@ mod levels;
 mod local_meta;
 mod pit;
 pub mod pixels;
+mod readable;
 mod references;
 mod sarif;
 mod schema;
@@ -197,17 +198,26 @@ fn check_container(reader: &dyn ContainerReader, profile: Profile, deep: bool, c
             if deep && tortilla.chunks().is_some() && crate::raster::tog_support().is_ok() {
                 absorb(togs(reader, &mut report, ctx), &mut report)?;
             }
+            if deep {
+                absorb(readable::check(reader, &mut report, ctx), &mut report)?;
+            }
             return Ok(report);
         }
         Physical::Taco3(dataset) => {
             absorb(taco3::check(dataset, &mut report, ctx), &mut report)?;
             absorb(references::check(reader, deep, &mut report, ctx), &mut report)?;
+            if deep {
+                absorb(readable::check(reader, &mut report, ctx), &mut report)?;
+            }
             return Ok(report);
         }
     };
     absorb(structure, &mut report)?;
     absorb(check_levels(reader, deep, &mut report, ctx), &mut report)?;
     absorb(references::check(reader, deep, &mut report, ctx), &mut report)?;
+    if deep {
+        absorb(readable::check(reader, &mut report, ctx), &mut report)?;
+    }
     if !report.has(Rule::CollectionRead) {
         collection::check_collection(reader.collection(), &mut report);
     }

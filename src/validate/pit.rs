@@ -4,7 +4,10 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use crate::model::{Location, MAX_LEVELS, Report, Rule, Skeleton, check_portable_name, check_sample_id, is_padding, without_case};
+use crate::model::{
+    Location, MAX_LEVELS, Report, Rule, ShapeChild, ShapeUse, Skeleton, check_portable_name, check_sample_id, common_shape,
+    is_padding, without_case,
+};
 
 fn at(tree: &Skeleton, level: usize, row: u32) -> Location {
     Location::Sample { level, row, path: tree.path(level, row) }
@@ -116,10 +119,20 @@ pub(super) fn check_tree_beside(tree: &Skeleton, chosen: Option<u32>, report: &m
     if counts.len() < 2 {
         return;
     }
-    // The pattern is the most frequent shape; among equally frequent ones the one with most samples, then the first. This is
-    // deterministic, and an incomplete root is not the model of complete ones.
-    let most = |&(count, first): &(usize, u32)| (count, size_below(tree, 0, first), std::cmp::Reverse(first));
-    let common = || counts.values().copied().max_by_key(most).map(|(_, model)| model);
+    // The pattern is the same as in the structure view of a draft.
+    let common = || {
+        let uses: Vec<ShapeUse> = counts
+            .values()
+            .map(|&(count, first)| ShapeUse { roots: count as u64, first: first as usize, samples: size_below(tree, 0, first) })
+            .collect();
+        let found = common_shape(&uses, |index| {
+            let first = uses[index].first as u32;
+            let mut all = vec![ShapeChild::new(0, None, 0, "root", top.folder[first as usize])];
+            descendants(tree, 0, first, 1, None, &mut all);
+            all
+        });
+        found.map(|found| uses[found.index].first as u32)
+    };
     let Some(model) = chosen.or_else(common) else { return };
     for (row, &shape) in shapes.iter().enumerate() {
         if shape != shapes[model as usize] && top.folder[row] == top.folder[model as usize] {
@@ -144,6 +157,18 @@ pub(super) fn check_empty(tree: &Skeleton, report: &mut Report) {
 /// Number of descendants of a FOLDER.
 fn size_below(tree: &Skeleton, depth: usize, row: u32) -> u64 {
     tree.levels[depth].children(row).iter().map(|&child| 1 + size_below(tree, depth + 1, child)).sum()
+}
+
+/// The descendants of a FOLDER, without those of padding.
+fn descendants(tree: &Skeleton, depth: usize, row: u32, parent: u64, parent_at: Option<usize>, all: &mut Vec<ShapeChild>) {
+    let Some(next) = tree.levels.get(depth + 1) else { return };
+    for (index, &child) in tree.levels[depth].children(row).iter().enumerate() {
+        let found = ShapeChild::new(parent, parent_at, index, next.id(child), next.folder[child as usize]);
+        all.push(found);
+        if !found.is_padding {
+            descendants(tree, depth + 1, child, found.key, Some(all.len() - 1), all);
+        }
+    }
 }
 
 /// A number for each root: equal for subtrees with equal ids and types by position.

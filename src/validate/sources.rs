@@ -1,11 +1,12 @@
 //! Checks the files behind the samples of a draft (TACO 2.0, section 7.1.1): they must exist with the recorded size, and contain
 //! data themselves. Reads metadata, and the content only of files whose extension suggests a reference.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
 use rayon::prelude::*;
 
+use super::readable::{header_fault, header_message};
 use crate::container::ByteSource;
 use crate::error::Result;
 use crate::jobs::JobContext;
@@ -13,9 +14,10 @@ use crate::model::{
     AssetPath, Dataset, Location, MAX_LEVELS, Modified, Payload, Report, Rule, Sample, SamplePath, Skeleton, Stamp, Tortilla,
     is_padding, is_remote,
 };
-use crate::raster::references_of;
+use crate::raster::{Sidecar, references_of, sidecar_of, sidecars_among};
 
-/// Checks every file that a draft refers to. Writing relies on the recorded sizes, so a changed file is a finding.
+/// Checks every file that a draft refers to: that it is there as it was added, that it can be opened when it claims to be a raster,
+/// and that no sidecar is left behind. Writing relies on the recorded sizes, so a changed file is a finding.
 ///
 /// # Errors
 /// When the job is cancelled.
@@ -26,6 +28,7 @@ pub fn sources(dataset: &Dataset, ctx: &JobContext) -> Result<Report> {
     for depth in 0..MAX_LEVELS {
         let samples: Vec<&Sample> = tortillas.iter().flat_map(|tortilla| &tortilla.samples).collect();
         let containers = containers(&samples);
+        let beside = Beside::of(&samples);
         let faults: Vec<(usize, Rule, String)> = samples
             .par_iter()
             .enumerate()
@@ -33,7 +36,9 @@ pub fn sources(dataset: &Dataset, ctx: &JobContext) -> Result<Report> {
                 Ok(()) => {
                     let hidden = hidden(sample).map(|message| (row, Rule::IdCharacters, message));
                     let fault = hidden.or_else(|| fault(sample, &containers).map(|message| (row, Rule::SourceMissing, message)));
-                    fault.or_else(|| described(sample).map(|message| (row, Rule::DataElsewhere, message))).map(Ok)
+                    let fault = fault.or_else(|| described(sample).map(|message| (row, Rule::DataElsewhere, message)));
+                    let fault = fault.or_else(|| unreadable(sample).map(|message| (row, Rule::RasterRead, message)));
+                    fault.or_else(|| beside.left(sample).map(|message| (row, Rule::SidecarLeft, message))).map(Ok)
                 }
                 Err(error) => Some(Err(error)),
             })
@@ -46,6 +51,73 @@ pub fn sources(dataset: &Dataset, ctx: &JobContext) -> Result<Report> {
     }
     report.fold();
     Ok(report)
+}
+
+/// A message for a raster whose header can't be read.
+fn unreadable(sample: &Sample) -> Option<String> {
+    let Payload::Asset { path, size, modified } = &sample.payload else { return None };
+    header_fault(&sample.id, path, *size, *modified).map(|reason| header_message(&reason))
+}
+
+/// The files in the folders of the samples, and those of them that are samples themselves.
+struct Beside<'a> {
+    folders: HashMap<&'a Path, Vec<String>>,
+    packed: HashSet<&'a Path>,
+}
+
+impl<'a> Beside<'a> {
+    fn of(samples: &[&'a Sample]) -> Self {
+        let files = || {
+            samples.iter().filter_map(|sample| match &sample.payload {
+                Payload::Asset { path: AssetPath::File(path), .. } if !is_remote(path) => Some(&**path),
+                _ => None,
+            })
+        };
+        let mut found: HashSet<&Path> = HashSet::new();
+        found.extend(files().filter_map(Path::parent));
+        let list = |folder: &'a Path| {
+            let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+            (folder, entries.filter_map(|entry| entry.file_name().into_string().ok()).collect())
+        };
+        let folders: Vec<&Path> = found.into_iter().collect();
+        let folders: HashMap<&Path, Vec<String>> = folders.into_par_iter().map(list).collect();
+        // Only folders with a possible sidecar are remembered; there are few.
+        let folders: HashMap<&Path, Vec<String>> = folders
+            .into_iter()
+            .filter_map(|(folder, names)| {
+                let all: HashSet<String> = names.iter().map(|name| name.to_lowercase()).collect();
+                let sidecars: Vec<String> = names.into_iter().filter(|name| sidecar_of(name, &all).is_some()).collect();
+                (!sidecars.is_empty()).then_some((folder, sidecars))
+            })
+            .collect();
+        let packed = match folders.is_empty() {
+            true => HashSet::new(),
+            false => files().collect(),
+        };
+        Self { folders, packed }
+    }
+
+    /// A message for a raster with sidecars that are not packed and change what its pixels mean. Overviews don't.
+    fn left(&self, sample: &Sample) -> Option<String> {
+        let Payload::Asset { path: AssetPath::File(path), .. } = &sample.payload else { return None };
+        let folder = path.parent()?;
+        let names = self.folders.get(folder)?;
+        let own = path.file_name()?.to_str()?;
+        let left = sidecars_among(own, names.iter().map(String::as_str));
+        let matters =
+            |(name, kind): &(&str, Sidecar)| *kind != Sidecar::Overviews && !self.packed.contains(folder.join(name).as_path());
+        let mut left = left.into_iter().filter(matters);
+        let (name, kind) = left.next()?;
+        let others: Vec<&str> = left.map(|(name, _)| name).collect();
+        let also = if others.is_empty() { String::new() } else { format!(" ({})", others.join(", ")) };
+        Some(tr!(
+            "{name}{also} is not packed with {own}: it holds {what}. Statistics are computed without it. Burn it in, pack it, or leave it.",
+            name,
+            also,
+            own,
+            what = kind.text()
+        ))
+    }
 }
 
 /// A container, and the version in which ranges were found.

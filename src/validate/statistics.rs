@@ -46,7 +46,7 @@ fn check_pixels(
     let seen = if known < audit.of {
         tr!("{known} of {total} rasters were looked at", known, total = audit.of)
     } else {
-        tr!("all {known} were looked at", known)
+        tr!("all {known} with statistics were looked at", known)
     };
     let at = || Location::Column { level, name: COLUMN.into() };
     let mut lost = audit.rows.iter().filter(|(_, verdict)| matches!(verdict, Verdict::ClassLost(_)));

@@ -9,6 +9,7 @@ mod keyboard;
 mod keys;
 mod leave;
 mod names;
+mod offers;
 mod plots;
 mod preview;
 mod saving;

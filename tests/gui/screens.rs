@@ -112,6 +112,9 @@ fn problems_are_fixed_by_buttons() {
     };
     let rename = button(&harness).into_iter().find(|label| label.starts_with("Rename")).expect("a button that renames");
     click(&mut harness, &rename);
+    // The names differ, so old and new are shown first.
+    assert_eq!(broken(&harness), 2);
+    click(&mut harness, "Apply the fixes");
     assert_eq!(broken(&harness), 1);
     // One button fixes the rest, and one undo reverts it.
     click(&mut harness, "Fix all safe");

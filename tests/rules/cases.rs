@@ -217,6 +217,32 @@ pub fn all() -> Vec<Case> {
                 inside(d, 1).samples[1].payload = Payload::asset(AssetPath::file("/nowhere/gone.bin"), 10);
             }),
         ),
+        case(
+            Rule::RasterRead,
+            "scene_b / before.tif",
+            "can't be opened",
+            Draft(|d| {
+                for row in 0..3 {
+                    inside(d, row).samples.iter_mut().filter(|sample| &*sample.id == "before.bin").for_each(|sample| {
+                        sample.id = "before.tif".into();
+                    });
+                }
+            }),
+        ),
+        case(
+            Rule::SidecarLeft,
+            "scene_a / before.bin",
+            "image.tif.msk is not packed with image.tif",
+            Draft(|d| {
+                let sample = inside(d, 0).samples.iter_mut().find(|sample| &*sample.id == "before.bin").expect("is there");
+                let Payload::Asset { path, .. } = &sample.payload else { panic!("{sample:?}") };
+                let image = path.local_file().expect("a file").with_file_name("image.tif");
+                crate::support::geotiff(&image, 1, 8, 1);
+                std::fs::write(image.with_file_name("image.tif.msk"), b"mask").expect("writes");
+                let size = std::fs::metadata(&image).expect("is there").len();
+                sample.payload = Payload::asset(AssetPath::file(image), size);
+            }),
+        ),
     ];
     cases.extend(collection());
     cases.extend([

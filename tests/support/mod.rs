@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-pub use scenes::{COLLECTION, flat_scenes, nested_scenes};
+pub use scenes::{COLLECTION, flat_scenes, geotiff, nested_scenes};
 pub use server::{Fault, Server};
 
 /// A program that runs longer is considered hanging; longer than any test takes.

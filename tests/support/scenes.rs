@@ -9,7 +9,7 @@ use gdal::spatial_ref::SpatialRef;
 use super::Workspace;
 
 /// A GeoTIFF of `bands` × `side` × `side` bytes in EPSG:32633; equal seeds give equal pixels.
-fn geotiff(path: &Path, bands: usize, side: usize, seed: u8) {
+pub fn geotiff(path: &Path, bands: usize, side: usize, seed: u8) {
     std::fs::create_dir_all(path.parent().expect("a parent")).expect("folders");
     let driver = DriverManager::get_driver_by_name("GTiff").expect("the GTiff driver");
     let mut dataset = driver.create_with_band_type::<u8, _>(path, side, side, bands).expect("a GeoTIFF");

@@ -10,6 +10,7 @@ use arrow::datatypes::DataType;
 use serde_json::Value as Json;
 
 use super::super::declared::{NAMES, type_of, value_of};
+use super::super::typed_text::{value_of_text, writing_of};
 use super::super::{Entry, Made, Note, OptionKind, OptionSpec, Scope, TortillaExtension, TortillaView, parse_options};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
@@ -50,13 +51,13 @@ fn options() -> Vec<OptionSpec> {
             mark!("columns"),
             OptionKind::Json,
             mark!(
-                "which columns: a list of names, or {\"name\": \"type\"}, or {\"name\": {\"type\", \"from\", \"description\"}}; all when absent"
+                "which columns: a list of names, or {\"name\": \"type\"}, or {\"name\": {\"type\", \"from\", \"lenient\", \"description\"}}; lenient reads 12,5, 29.02.2020, yes and n/a, and makes null of what does not fit; all when absent"
             ),
         ),
         OptionSpec::new(
             mark!("missing"),
-            OptionKind::Choice(&["null", "error"]),
-            mark!("samples without a row get nulls, or end the run"),
+            OptionKind::Choice(&["null", "keep", "error"]),
+            mark!("samples without a row get nulls, keep what they have, or end the run"),
         )
         .or("null"),
     ]
@@ -77,6 +78,8 @@ struct Wanted {
     name: String,
     from: String,
     dtype: Option<DataType>,
+    /// Cells that do not fit the type become null.
+    lenient: bool,
     description: String,
 }
 
@@ -86,6 +89,8 @@ struct Declared {
     #[serde(rename = "type")]
     dtype: Option<String>,
     from: Option<String>,
+    #[serde(default)]
+    lenient: bool,
     #[serde(default)]
     description: String,
 }
@@ -98,6 +103,7 @@ struct Columns {
     fields: Vec<FieldSpec>,
     arrays: Vec<ArrayRef>,
     need_all: bool,
+    keep: bool,
 }
 
 fn make(given: &Json) -> Result<Made> {
@@ -135,6 +141,7 @@ fn read(options: Options) -> Result<Columns> {
             name: field.name.clone(),
             from: field.name,
             dtype: None,
+            lenient: false,
             description: String::new(),
         })
     };
@@ -146,6 +153,7 @@ fn read(options: Options) -> Result<Columns> {
         fields: Vec::new(),
         arrays: Vec::new(),
         need_all: options.missing == "error",
+        keep: options.missing == "keep",
     };
     for column in wanted {
         check_field_name(&column.name).map_err(|fault| Error::usage(format!("the column \"{}\" {fault}", column.name)))?;
@@ -177,14 +185,16 @@ fn wanted(given: &Json) -> Result<Vec<Wanted>> {
             .iter()
             .map(|name| {
                 let name = name.as_str().ok_or_else(|| wrong(name))?.to_owned();
-                Ok(Wanted { from: name.clone(), name, dtype: None, description: String::new() })
+                Ok(Wanted { from: name.clone(), name, dtype: None, lenient: false, description: String::new() })
             })
             .collect(),
         Json::Object(columns) => columns
             .iter()
             .map(|(name, what)| {
                 let declared = match what {
-                    Json::String(dtype) => Declared { dtype: Some(dtype.clone()), from: None, description: String::new() },
+                    Json::String(dtype) => {
+                        Declared { dtype: Some(dtype.clone()), from: None, lenient: false, description: String::new() }
+                    }
                     Json::Object(_) => serde_json::from_value(what.clone()).map_err(|error| wrong(what).because(error))?,
                     _ => return Err(wrong(what)),
                 };
@@ -192,6 +202,7 @@ fn wanted(given: &Json) -> Result<Vec<Wanted>> {
                     from: declared.from.unwrap_or_else(|| name.clone()),
                     name: name.clone(),
                     dtype: declared.dtype.as_deref().map(typed).transpose()?,
+                    lenient: declared.lenient,
                     description: declared.description,
                 })
             })
@@ -206,6 +217,14 @@ fn typed(table: &LevelTable, index: usize, column: &Wanted, keys: &StringArray) 
     let Some(dtype) = &column.dtype else { return Ok(array) };
     if array.data_type() == dtype {
         return Ok(array);
+    }
+    if column.lenient
+        && let Some(texts) = array.as_string_opt::<i32>()
+    {
+        let writing = writing_of(texts.iter());
+        let values: Vec<Value> =
+            texts.iter().map(|cell| cell.and_then(|cell| value_of_text(cell, dtype, writing)).unwrap_or_default()).collect();
+        return crate::table::array_of(&FieldSpec::new(&column.name, dtype.clone()), values.iter());
     }
     let misfit = |row: usize| {
         let key = if keys.is_valid(row) { keys.value(row) } else { "null" };
@@ -304,6 +323,9 @@ impl TortillaExtension for Columns {
             match row {
                 Some(row) => used[row] = true,
                 None => {
+                    if self.keep {
+                        tortilla.leave(at);
+                    }
                     without_count += 1;
                     if without.len() < NAMED {
                         without.push(path);
@@ -406,6 +428,23 @@ mod tests {
         let nulls = [Value::Null, Value::Null, Value::Int(3), Value::Null, Value::Null, Value::Null];
         assert_eq!(made.columns[1][0].values, nulls);
         assert!(run_with(json!({"table": path, "missing": "error"}), 1).is_err_and(|e| e.report().contains("one/007")));
+    }
+
+    #[test]
+    fn samples_without_a_row_keep_what_they_have_when_asked() {
+        let (_folder, path) = table("t.csv", "id,n\none,1\ntwo,2\nthree,3\n");
+        let (_other, again) = table("t.csv", "id,n\ntwo,20\n");
+        let mut data = dataset();
+        data.root = run_with(json!({"table": path}), 0).expect("runs").apply(&data, false).expect("applies");
+        let joined = |missing: &str| {
+            let options = json!({"table": again, "missing": missing});
+            let call = ExtensionCall { extension: "columns".into(), options, target: Target::default(), schema_only: false };
+            let run = run(&data, &[call], &builtin(), &JobContext::default()).expect("runs");
+            let root = run.apply(&data, true).expect("applies");
+            root.samples.iter().map(|sample| sample.value(0).clone()).collect::<Vec<_>>()
+        };
+        assert_eq!(joined("keep"), [Value::Int(1), Value::Int(20), Value::Int(3)]);
+        assert_eq!(joined("null"), [Value::Null, Value::Int(20), Value::Null]);
     }
 
     #[test]

@@ -1,14 +1,14 @@
 //! Preview of a table join: key of the samples, matched rows, columns to add. Nothing changes until the button is pressed; the join
 //! is one undoable edit.
 
-use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use egui::{Frame, Margin, Rect, RichText, Role, ScrollArea, Sense, Stroke, Ui, WidgetInfo, vec2};
 
 use super::frame::{Next, foot_ui, head_ui};
-use crate::extensions::{JoinBy, JoinLevel, JoinPreview, JoinRequest, join_preview};
+use crate::extensions::{JoinBy, JoinColumn, JoinLevel, JoinOffer, JoinPreview, JoinRequest, join_preview};
 use crate::gui::document_key::{Key, revision};
 use crate::gui::icons;
 use crate::gui::panel_context::{PanelContext, Request};
@@ -28,21 +28,17 @@ pub struct JoinDialog {
     preview: AsyncValue<(Key, JoinRequest), Arc<JoinPreview>>,
     /// Excluded columns, by level and name.
     left_out: BTreeSet<(usize, String)>,
+    /// Columns whose offered type was switched on or off, by level and name.
+    typed: BTreeMap<(usize, String), bool>,
     /// The command that imports the file instead; `None` when the user asked for a table.
     otherwise: Option<Command>,
-}
-
-/// True for extensions of metadata tables.
-pub fn is_table(path: &Path) -> bool {
-    let ending = path.extension().and_then(|ending| ending.to_str()).map(str::to_lowercase);
-    matches!(ending.as_deref(), Some("csv" | "tsv" | "json" | "jsonl" | "ndjson" | "parquet"))
 }
 
 impl JoinDialog {
     /// Opens the dialog for a table; `otherwise` imports a dropped file instead.
     pub fn new(table: PathBuf, otherwise: Option<Command>) -> Self {
         let request = JoinRequest { table, ..JoinRequest::default() };
-        Self { request, preview: AsyncValue::default(), left_out: BTreeSet::new(), otherwise }
+        Self { request, preview: AsyncValue::default(), left_out: BTreeSet::new(), typed: BTreeMap::new(), otherwise }
     }
 
     /// Draws the dialog.
@@ -80,7 +76,13 @@ impl JoinDialog {
             }
         });
         let ready = found.ok().flatten();
-        let calls = ready.as_ref().map(|preview| preview.calls(|level, name| !self.left_out.contains(&(level, name.to_owned()))));
+        let calls = ready.as_ref().map(|preview| {
+            let typed = |level: usize, name: &str| {
+                let columns = preview.levels.iter().filter(|known| known.level == level).flat_map(|level| &level.columns);
+                columns.into_iter().any(|column| column.name == name && self.is_typed(level, column))
+            };
+            preview.calls(|level, name| !self.left_out.contains(&(level, name.to_owned())), typed)
+        });
         let replaces = ready.iter().flat_map(|preview| &preview.levels).any(|level| {
             level.columns.iter().any(|column| column.there && !self.left_out.contains(&(level.level, column.name.clone())))
         });
@@ -144,8 +146,8 @@ impl JoinDialog {
             let depth = level.level;
             let text = tr_n!(
                 count,
-                "{n} sample of level {depth} gets no row, so nulls: {names}",
-                "{n} samples of level {depth} get no row, so nulls: {names}",
+                "{n} sample of level {depth} gets no row and keeps what it has: {names}",
+                "{n} samples of level {depth} get no row and keep what they have: {names}",
                 n,
                 depth,
                 names
@@ -153,6 +155,12 @@ impl JoinDialog {
             note_ui(ui, &Note::Warning(text));
         }
         head_rows_ui(ui, t, preview);
+    }
+
+    /// True when the column gets the type that is offered: as long as nobody chose otherwise, when no value is lost.
+    fn is_typed(&self, level: usize, column: &JoinColumn) -> bool {
+        let Some(offer) = &column.offer else { return false };
+        self.typed.get(&(level, column.name.clone())).copied().unwrap_or(offer.lost == 0)
     }
 
     fn level_ui(&mut self, ui: &mut Ui, t: &Tokens, level: &JoinLevel) {
@@ -188,7 +196,38 @@ impl JoinDialog {
                 (None, false) => (column.example.clone(), t.tx),
             };
             paint::text_left(ui.painter(), rest, &text, font::mono(12.0), color);
+            if let Some(offer) = column.offer.as_ref().filter(|_| on) {
+                self.offer_ui(ui, t, depth, column, offer);
+            }
         }
+    }
+
+    /// Draws the offer to read a text column as another type, with what becomes null.
+    fn offer_ui(&mut self, ui: &mut Ui, t: &Tokens, level: usize, column: &JoinColumn, offer: &JoinOffer) {
+        let mut typed = self.is_typed(level, column);
+        ui.horizontal(|ui| {
+            ui.set_height(ROW);
+            ui.add_space(24.0);
+            let (n, total) = (paint::grouped(offer.values as u64), paint::grouped((offer.values + offer.nulls) as u64));
+            let text = tr!("as {kind}: {n} of {total} rows", kind = offer.kind, n, total);
+            if widgets::checkbox(ui, &mut typed, &text).changed() {
+                self.typed.insert((level, column.name.clone()), typed);
+            }
+            let mut notes = Vec::new();
+            if offer.nulls > 0 {
+                let n = paint::grouped(offer.nulls as u64);
+                let names = listed(&offer.examples);
+                notes.push(match names.is_empty() {
+                    true => tr_n!(offer.nulls, "{n} is empty", "{n} are empty", n),
+                    false => tr_n!(offer.nulls, "{n} becomes null: {names}", "{n} become null: {names}", n, names),
+                });
+            }
+            if offer.assumes_day_first {
+                notes.push(tr!("read day first").to_owned());
+            }
+            let color = if offer.lost > 0 { t.warn } else { t.tx2 };
+            ui.add(egui::Label::new(RichText::new(notes.join("; ")).text_style(text_style("small12")).color(color)).truncate());
+        });
     }
 }
 

@@ -8,13 +8,13 @@ use egui::{Frame, Margin, Rect, RichText, Role, ScrollArea, Sense, Stroke, Ui, W
 use serde_json::{Map, Value as Json};
 
 use super::frame::{Next, foot_ui, head_ui, lacking_ui};
-use crate::container::{BuildOptions, Format, OnDamage};
+use crate::container::{BuildOptions, Format, OnDamage, dataset_around};
 use crate::error::Error;
 use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::theme::{self, font, text_style};
-use crate::gui::widgets::{self, Button, Segment, TextField, Tone, paint};
+use crate::gui::widgets::{self, Button, Note, Segment, TextField, Tone, paint};
 use crate::gui::{dropped_paths, icons};
-use crate::jobs::JobId;
+use crate::jobs::{AsyncValue, JobId};
 use crate::model::Severity;
 use crate::ops::{Action as Change, CollectionMapping, FieldChoice, FieldMapping, MigrateRequest, Migrated};
 use crate::studio::Command;
@@ -55,6 +55,8 @@ pub struct Migrate {
     replace: bool,
     /// Continue without missing parts.
     allow_missing_parts: bool,
+    /// The dataset that contains the destination.
+    around: AsyncValue<String, Option<PathBuf>>,
 }
 
 impl Migrate {
@@ -62,7 +64,10 @@ impl Migrate {
     pub fn new(input: PathBuf, folder: &Path) -> Self {
         let stem = input.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_else(|| "dataset".into());
         let stem = stem.split('.').next().filter(|stem| !stem.is_empty()).unwrap_or("dataset");
-        let target = folder.join(format!("{stem}.tacozip")).display().to_string();
+        let names = std::iter::once(format!("{stem}.tacozip")).chain((2..100).map(|number| format!("{stem}-{number}.tacozip")));
+        let mut targets = names.map(|name| folder.join(name));
+        let target = targets.find(|target| !target.exists()).unwrap_or_else(|| folder.join("dataset.tacozip"));
+        let target = target.display().to_string();
         Self {
             input,
             part: Part::default(),
@@ -78,6 +83,7 @@ impl Migrate {
             target,
             replace: false,
             allow_missing_parts: false,
+            around: AsyncValue::default(),
         }
     }
 
@@ -166,8 +172,12 @@ impl Migrate {
     }
 
     /// Draws the dialog.
-    pub fn ui(&mut self, ui: &mut Ui, _cx: &mut PanelContext<'_>) -> Next {
+    pub fn ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>) -> Next {
         let t = theme::tokens(ui);
+        let target = dropped_paths::parse_path(&self.target);
+        self.around.update(cx.jobs, self.target.clone(), tr!("Look at the destination"), move |_| {
+            Ok(if target.exists() { None } else { dataset_around(&target) })
+        });
         let screen = ui.ctx().content_rect();
         ui.set_width((screen.width() - 64.0).min(860.0));
         ui.spacing_mut().item_spacing.y = 0.0;
@@ -375,7 +385,16 @@ impl Migrate {
                 }
                 widgets::checkbox(ui, &mut self.replace, tr!("Replace what is there"));
             });
-            TextField::new(tr!("Destination"), &mut self.target).mono().name(tr!("Destination of the new dataset")).show(ui);
+            let around = self.around.get(&self.target).and_then(|found| found.as_ref().ok()).cloned().flatten();
+            let note = around.map_or(Note::None, |dataset| {
+                let path = dropped_paths::display_path(&dataset);
+                Note::Warning(tr!(
+                    "This is inside the dataset {path}, whose readers would take the new one for a part of it.",
+                    path
+                ))
+            });
+            let field = TextField::new(tr!("Destination"), &mut self.target).mono().note(note);
+            field.name(tr!("Destination of the new dataset")).show(ui);
         });
     }
 

@@ -56,7 +56,6 @@ use write::WriteDialog;
 
 pub use crash::CrashReport;
 pub use documentation::Page;
-pub use join::is_table;
 pub use tools::{Start, Tool, start_of};
 
 /// One dialog.

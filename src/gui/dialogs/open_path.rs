@@ -125,14 +125,14 @@ impl OpenPath {
         };
         let close = head_ui(ui, icons::LINK, title, "");
         let entered = enter_pressed(ui);
-        let paths = dropped_paths::parse_paths(&self.text, false);
+        let mut paths = dropped_paths::parse_paths(&self.text, false);
         let opens = matches!(self.request, FileRequest::Open | FileRequest::OpenFolder);
         let schemes: Vec<Scheme> = paths.iter().filter_map(|path| Some(Address::of(path)?.scheme)).filter(|_| opens).collect();
         let saves = matches!(self.request, FileRequest::SaveSample | FileRequest::SaveRows | FileRequest::SaveProject);
         let there = |path: &PathBuf| saves || (opens && is_remote(path)) || path.exists();
-        let missing = paths.iter().find(|path| !there(path));
+        let mut missing = paths.iter().find(|path| !there(path)).cloned();
         let note = match missing {
-            Some(path) if !self.text.is_empty() => {
+            Some(ref path) if !self.text.is_empty() => {
                 Note::Warning(tr!("There is nothing at {path}.", path = dropped_paths::display_path(path)))
             }
             _ if !paths.is_empty() => Note::Ok,
@@ -158,9 +158,16 @@ impl OpenPath {
                 self.access.ui(ui, &schemes);
             }
         });
+        // What was typed in this frame counts: Enter acts on the text that is shown.
+        let now = dropped_paths::parse_paths(&self.text, false);
+        if now != paths {
+            paths = now;
+            missing = paths.iter().find(|path| !there(path)).cloned();
+        }
+        let schemes: Vec<Scheme> = paths.iter().filter_map(|path| Some(Address::of(path)?.scheme)).filter(|_| opens).collect();
         let blocked = match paths.is_empty() {
             true => Some(tr!("Type a path")),
-            false => missing.map(|_| tr!("There is nothing at this path")),
+            false => missing.as_ref().map(|_| tr!("There is nothing at this path")),
         };
         let (act, cancel) = foot_ui(ui, |ui| {
             let act = ui.add(Button::primary(verb).large().blocked(blocked)).clicked();

@@ -63,9 +63,9 @@ impl PlanDialog {
                 paint::text_left(painter, right, what, font::regular(12.0), t.tx2);
             });
         });
-        if self.plan.roots > self.plan.changes.len() as u64 {
+        if self.plan.roots > self.plan.listed {
             Frame::NONE.inner_margin(Margin::symmetric(16, 6)).show(ui, |ui| {
-                let more = self.plan.roots - self.plan.changes.len() as u64;
+                let more = self.plan.roots - self.plan.listed;
                 let text = tr_n!(more, "{n} more root", "{n} more roots", n = paint::grouped(more));
                 ui.label(RichText::new(text).font(font::regular(12.0)).color(t.tx3));
             });

@@ -35,7 +35,7 @@ impl Relocate {
         ui.spacing_mut().item_spacing.y = 0.0;
         let close = head_ui(ui, icons::FOLDER_SIMPLE, tr!("Sources have moved"), "");
         let entered = enter_pressed(ui);
-        let (from, to) = (dropped_paths::parse_path(&self.from), dropped_paths::parse_path(&self.to));
+        let to = dropped_paths::parse_path(&self.to);
         let note = match () {
             () if self.to.trim().is_empty() => Note::None,
             () if to.is_absolute() => Note::Ok,
@@ -50,6 +50,8 @@ impl Relocate {
             );
             ui.label(RichText::new(text).text_style(text_style("small12")).color(t.tx2));
         });
+        // Enter acts on the text that is shown, typed in this frame or before.
+        let (from, to) = (dropped_paths::parse_path(&self.from), dropped_paths::parse_path(&self.to));
         let blocked = match () {
             () if !from.is_absolute() || !to.is_absolute() => Some(tr!("Both folders are needed, as whole paths")),
             () if from == to => Some(tr!("The folders are the same")),

@@ -1,8 +1,8 @@
-//! The short message at the bottom right: one at a time, six seconds, with Undo after an edit.
+//! The short message at the bottom right, or where it covers no button: one at a time, six seconds, with Undo after an edit.
 
 use std::time::Duration;
 
-use egui::{Align2, Area, Context, Id, Order, RichText};
+use egui::{Align2, Area, Color32, Context, Id, Order, RichText, vec2};
 
 use super::{key_cap, link};
 use crate::gui::icons;
@@ -20,6 +20,42 @@ pub struct Toast {
     /// An action with its shortcut: `("Undo", "Ctrl Z")`.
     pub action: Option<(&'static str, &'static str)>,
     since_s: Option<f64>,
+    /// Where it is shown; chosen when it appears.
+    corner: Option<Align2>,
+}
+
+/// Places of the toast, best first.
+const CORNERS: [Align2; 6] =
+    [Align2::RIGHT_BOTTOM, Align2::CENTER_BOTTOM, Align2::LEFT_BOTTOM, Align2::CENTER_TOP, Align2::RIGHT_TOP, Align2::LEFT_TOP];
+/// Largest size of a widget that counts as a button, in points; lists and canvases are larger.
+const BUTTON: egui::Vec2 = vec2(320.0, 40.0);
+
+/// Distance from the corner, above `bottom` points of bars; at the top below the bar of menus.
+fn offset(corner: Align2, bottom: f32) -> egui::Vec2 {
+    let x = match corner.x() {
+        egui::Align::Min => 16.0,
+        egui::Align::Center => 0.0,
+        egui::Align::Max => -16.0,
+    };
+    vec2(x, if corner.y() == egui::Align::Max { -16.0 - bottom } else { 56.0 })
+}
+
+/// The first place where a toast of this size covers no button of the last frame.
+fn free_corner(ctx: &Context, size: egui::Vec2, bottom: f32) -> Align2 {
+    let screen = ctx.content_rect();
+    let place = |corner: &Align2| corner.align_size_within_rect(size, screen).translate(offset(*corner, bottom));
+    let is_free = |corner: &&Align2| {
+        let toast = place(corner);
+        ctx.viewport(|viewport| {
+            let widgets = viewport.prev_pass.widgets.layers().flat_map(|(_, widgets)| widgets.iter());
+            let mut buttons = widgets.filter(|widget| {
+                let size = widget.rect.size();
+                widget.enabled && widget.sense.senses_click() && size.x <= BUTTON.x && size.y <= BUTTON.y
+            });
+            !buttons.any(|button| button.interact_rect.is_positive() && button.interact_rect.intersects(toast))
+        })
+    };
+    CORNERS.iter().find(is_free).copied().unwrap_or(Align2::RIGHT_BOTTOM)
 }
 
 /// Outcome of a frame of the toast.
@@ -36,7 +72,7 @@ pub enum ToastEvent {
 impl Toast {
     /// A message.
     pub fn new(good: bool, text: impl Into<String>) -> Self {
-        Self { good, text: text.into(), action: None, since_s: None }
+        Self { good, text: text.into(), action: None, since_s: None, corner: None }
     }
 
     /// Offers an action.
@@ -56,14 +92,18 @@ impl Toast {
         }
         ctx.request_repaint_after(Duration::from_secs_f64(left));
         let mut event = ToastEvent::Shown;
-        Area::new(Id::unique("toast")).order(Order::Tooltip).anchor(Align2::RIGHT_BOTTOM, [-16.0, -16.0 - bottom]).show(
-            ctx,
-            |ui| {
-                if self.card_ui(ui) {
-                    event = ToastEvent::Acted;
-                }
-            },
-        );
+        let corner = *self.corner.get_or_insert_with(|| {
+            let width = |text: &str| {
+                ctx.fonts_mut(|fonts| fonts.layout_no_wrap(text.to_owned(), font::regular(12.0), Color32::WHITE).size().x)
+            };
+            let action = self.action.map_or(0.0, |(text, keys)| width(text) + width(keys) + 40.0);
+            free_corner(ctx, vec2(width(&self.text) + action + 64.0, 42.0), bottom)
+        });
+        Area::new(Id::unique("toast")).order(Order::Tooltip).anchor(corner, offset(corner, bottom)).show(ctx, |ui| {
+            if self.card_ui(ui) {
+                event = ToastEvent::Acted;
+            }
+        });
         event
     }
 
@@ -84,5 +124,25 @@ impl Toast {
             });
         });
         acted
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_toast_covers_no_button() {
+        for (at, corner) in [(egui::pos2(560.0, 340.0), Align2::CENTER_BOTTOM), (egui::pos2(20.0, 20.0), Align2::RIGHT_BOTTOM)] {
+            let mut found = None;
+            let mut harness =
+                egui_kittest::Harness::builder().with_context_setup(theme::install).with_size(vec2(700.0, 400.0)).build_ui(|ui| {
+                    ui.put(egui::Rect::from_min_size(at, vec2(80.0, 24.0)), egui::Button::new("Apply"));
+                    found = Some(free_corner(ui.ctx(), vec2(200.0, 42.0), 20.0));
+                });
+            harness.run_steps(3);
+            drop(harness);
+            assert_eq!(found, Some(corner), "a button at {at}");
+        }
     }
 }

@@ -7,7 +7,7 @@ use egui::{Color32, Frame, Margin, Rect, RichText, Role, Sense, Stroke, Ui, Widg
 
 use super::options::heading;
 use super::{Choices, Container};
-use crate::container::{Assembly, BuildOptions, Format, PlannedPart, foreign_in, free_bytes};
+use crate::container::{Assembly, BuildOptions, Format, PlannedPart, dataset_around, foreign_in, free_bytes};
 use crate::gui::action::Action;
 use crate::gui::document_key::{Key, revision};
 use crate::gui::icons;
@@ -89,6 +89,8 @@ struct Disk {
     there: bool,
     /// Why it is refused.
     refused: Option<Refused>,
+    /// The dataset that contains it.
+    inside: Option<std::path::PathBuf>,
     free: Option<u64>,
 }
 
@@ -185,7 +187,7 @@ impl Checks {
             ("ID", tr!("Ids are valid and unique among siblings").into(), String::new()),
             ("COL", tr!("COLLECTION: every required field").into(), String::new()),
         ];
-        let mut rest: Vec<&Finding> = report.findings.iter().filter(|finding| finding.rule != Rule::SourceMissing).collect();
+        let mut rest: Vec<&Finding> = report.findings.iter().filter(|finding| !is_of_source(finding)).collect();
         for (code, title, detail) in groups {
             let (own, others): (Vec<&Finding>, Vec<&Finding>) = rest.into_iter().partition(|f| f.rule.code().starts_with(code));
             rest = others;
@@ -194,7 +196,7 @@ impl Checks {
         if !rest.is_empty() {
             lines.push(group_line(tr!("Every other rule").into(), String::new(), &rest));
         }
-        lines.push(self.sources_line());
+        lines.extend(self.sources_lines());
         lines.extend(self.disk_lines(cx, choices));
         if let Some(Err(error)) = self.parts_wanted.as_ref().and_then(|wanted| self.parts.get(wanted)) {
             lines.push(Line::new(Tone::Error, error.to_string(), error.hints().join("; ")));
@@ -212,21 +214,46 @@ impl Checks {
         lines
     }
 
-    fn sources_line(&self) -> Line {
-        match self.sources.get(&self.key) {
-            None => Line::waiting(tr!("Source files are being looked at")),
-            Some(Err(error)) => Line::new(Tone::Error, error.to_string(), ""),
-            Some(Ok(report)) if report.findings.is_empty() => Line::new(Tone::Ok, tr!("All source files can be read"), ""),
-            Some(Ok(report)) => {
-                let count = report.findings.len() + report.more.values().sum::<usize>();
-                let n = paint::grouped(count as u64);
-                let title = tr_n!(count, "{n} source file can't be read", "{n} source files can't be read", n);
-                let places: Vec<String> = report.findings.iter().take(3).map(|finding| finding.at.to_string()).collect();
-                let mut line = Line::new(Tone::Error, title, places.join(", "));
-                line.jump = report.findings.first().cloned();
-                line
-            }
+    fn sources_lines(&self) -> Vec<Line> {
+        let report = match self.sources.get(&self.key) {
+            None => return vec![Line::waiting(tr!("Source files are being looked at"))],
+            Some(Err(error)) => return vec![Line::new(Tone::Error, error.to_string(), "")],
+            Some(Ok(report)) => report,
+        };
+        let line = |rule: Rule, tone: Tone, title: &dyn Fn(usize, String) -> String| {
+            let own: Vec<&Finding> = report.findings.iter().filter(|finding| finding.rule == rule).collect();
+            let count = report.count(rule);
+            let first = own.first().map(|finding| (*finding).clone())?;
+            let places: Vec<String> = own.iter().take(3).map(|finding| finding.at.to_string()).collect();
+            let mut line = Line::new(tone, title(count, paint::grouped(count as u64)), places.join(", "));
+            line.jump = Some(first);
+            Some(line)
+        };
+        let lines = [
+            line(Rule::SourceMissing, Tone::Error, &|count, n| {
+                tr_n!(count, "{n} source file can't be read", "{n} source files can't be read", n)
+            }),
+            line(Rule::RasterRead, Tone::Warning, &|count, n| {
+                tr_n!(count, "{n} raster can't be opened", "{n} rasters can't be opened", n)
+            }),
+            line(Rule::SidecarLeft, Tone::Warning, &|count, n| {
+                tr_n!(
+                    count,
+                    "{n} raster leaves a mask or georeference behind in a sidecar",
+                    "{n} rasters leave masks or georeferences behind in sidecars",
+                    n
+                )
+            }),
+        ];
+        let mut lines: Vec<Line> = lines.into_iter().flatten().collect();
+        let others: Vec<&Finding> = report.findings.iter().filter(|finding| !is_of_source(finding)).collect();
+        if !others.is_empty() {
+            lines.push(group_line(tr!("Source files").into(), String::new(), &others));
         }
+        if lines.is_empty() {
+            lines.push(Line::new(Tone::Ok, tr!("All source files can be read, and all rasters opened"), ""));
+        }
+        lines
     }
 
     fn disk_lines(&self, cx: &PanelContext<'_>, choices: &Choices) -> Vec<Line> {
@@ -246,6 +273,11 @@ impl Checks {
             }
             (None, true, true) => lines.push(Line::new(Tone::Warning, tr!("What is at the destination will be replaced"), "")),
             (None, false, _) => lines.push(Line::new(Tone::Ok, tr!("The destination is writable and empty"), "")),
+        }
+        if let Some(dataset) = &disk.inside {
+            let title = tr!("The destination is inside another dataset");
+            let detail = tr!("{path}: its readers would take the new one for a part of it.", path = dataset.display());
+            lines.push(Line::new(Tone::Warning, title, detail));
         }
         if let (Some(free), Some(needed)) = (disk.free, cx.session.totals().bytes) {
             let text = tr!("Free space {free}, needs {needed}", free = paint::bytes(free), needed = paint::bytes(needed));
@@ -293,8 +325,7 @@ impl Checks {
                     }
                 }
                 // The problem list contains the findings about sources.
-                self.leave =
-                    Some(Request::Do(if finding.rule == Rule::SourceMissing { Action::Validate } else { Action::ShowProblems }));
+                self.leave = Some(Request::Do(if is_of_source(finding) { Action::Validate } else { Action::ShowProblems }));
             }
         }
     }
@@ -341,6 +372,11 @@ impl Checks {
             paint::text_right(ui.painter(), row, &paint::bytes(*size), font::mono(11.5), t.tx);
         }
     }
+}
+
+/// True for findings about the files behind samples, which the live check does not have.
+fn is_of_source(finding: &Finding) -> bool {
+    matches!(finding.rule, Rule::SourceMissing | Rule::RasterRead | Rule::SidecarLeft)
 }
 
 fn group_line(title: String, detail: String, findings: &[&Finding]) -> Line {
@@ -441,7 +477,9 @@ fn disk_of(path: &std::path::Path, container: Container) -> Disk {
             _ => None,
         },
     };
-    Disk { there, refused, free: free_bytes(path) }
+    // What is replaced is in its place already.
+    let inside = if there { None } else { dataset_around(path) };
+    Disk { there, refused, inside, free: free_bytes(path) }
 }
 
 /// Names of files written beside the parts.

@@ -278,6 +278,7 @@ impl WriteDialog {
             self.took = job.elapsed;
         }
         let options = self.choices.options();
+        let checked = (self.choices.target.clone(), options.clone().ok());
         self.checks.refresh(cx, &self.choices, options.as_ref().ok());
         let lines = self.checks.lines(cx, &self.choices, options.as_ref().err().map(String::as_str));
         let body = Rect::from_min_size(ui.cursor().min, vec2(size.x, size.y - 100.0));
@@ -310,7 +311,10 @@ impl WriteDialog {
         if let Some(ask) = self.checks.leave.take() {
             return Next::Do(ask);
         }
-        self.buttons_ui(ui, cx, close, &lines, options)
+        // A choice that changed in this frame is not checked yet: the next frame writes, if at all.
+        let options = self.choices.options();
+        let fresh = checked == (self.choices.target.clone(), options.clone().ok());
+        self.buttons_ui(ui, cx, close, &lines, options, fresh)
     }
 
     fn take_asks(&mut self, cx: &mut PanelContext<'_>) {
@@ -326,6 +330,7 @@ impl WriteDialog {
         close: bool,
         lines: &[Line],
         options: Result<BuildOptions, String>,
+        fresh: bool,
     ) -> Next {
         let t = theme::tokens(ui);
         if let Stage::Running(job) = self.stage {
@@ -371,7 +376,7 @@ impl WriteDialog {
             }
             (write, cancel)
         });
-        match (write, cancel || close, options) {
+        match (write && fresh, cancel || close, options) {
             (true, _, Ok(options)) => Next::Also(Request::Run(Command::Write { options })),
             (_, true, _) => Next::Close,
             _ => Next::Stay,

@@ -103,6 +103,11 @@ impl Form<'_, '_> {
             }
             // A finding opens the tab of its field.
             let state = &mut self.cx.session.form;
+            if std::mem::take(&mut state.release)
+                && let Some(field) = state.field.take()
+            {
+                ui.memory_mut(|memory| memory.surrender_focus(field));
+            }
             if let Some(field) = &state.focus {
                 state.tabs.tab = Tab::of(field);
                 state.waited += 1;
@@ -192,7 +197,7 @@ impl Form<'_, '_> {
         }
         let response = field.rows(look.rows.max(1)).read_only(look.fixed || !self.writable).show(ui);
         let state = &mut self.cx.session.form;
-        if state.focus.as_deref() == Some(pointer) {
+        if state.wants(pointer) {
             state.focus = None;
             response.request_focus();
             response.scroll_to_me(Some(egui::Align::Center));
@@ -229,7 +234,14 @@ impl Form<'_, '_> {
             text = kept;
         }
         let response = TextField::new(label, &mut text).id(id).mono().width(width).read_only(!self.writable).show(ui);
+        let state = &mut self.cx.session.form;
+        if state.wants(pointer) {
+            state.focus = None;
+            response.request_focus();
+            response.scroll_to_me(Some(egui::Align::Center));
+        }
         if response.has_focus() {
+            state.field = Some(id);
             ui.data_mut(|data| data.insert_temp(id, text));
             return;
         }

@@ -17,6 +17,8 @@ pub(super) struct Typed {
 pub struct FormState {
     pub(super) typed: HashMap<String, Typed>,
     pub(super) focus: Option<String>,
+    /// Set to take the caret out of the field that has it.
+    pub(super) release: bool,
     /// Frames since the focus was requested.
     pub(super) waited: u8,
     /// Set to bring the panel to the front.
@@ -33,6 +35,23 @@ impl FormState {
     /// Puts the focus into a field, named as in findings.
     pub fn focus(&mut self, field: &str) {
         self.focus = Some(field.to_owned());
+        self.waited = 0;
+        // The caret never stays in another field than the one that is marked.
+        self.release = true;
+    }
+
+    /// Takes the caret out of the field that has it.
+    pub fn release(&mut self) {
+        self.focus = None;
+        self.release = true;
+    }
+
+    /// True when the wanted focus is that of the field at `pointer`: the one that a finding names, the one that contains what it names,
+    /// or, once there was time for these, the first inside of it.
+    pub(super) fn wants(&self, pointer: &str) -> bool {
+        let Some(at) = self.focus.as_deref() else { return false };
+        let inside = |outer: &str, inner: &str| inner.strip_prefix(outer).is_some_and(|rest| rest.starts_with('/'));
+        at == pointer || inside(pointer, at) || (self.waited > 1 && inside(at, pointer))
     }
 
     /// Discards uncommitted text of fields whose pointer has this prefix.

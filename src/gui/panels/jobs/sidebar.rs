@@ -78,8 +78,10 @@ fn failures_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
         ui.label(RichText::new(icons::WARNING_OCTAGON).font(font::icon(15.0)).color(t.err));
         ui.label(RichText::new(title).font(font::semibold(12.0)));
         ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
-            let tip = tr!("They hold null, as every sample does that has no value");
-            leave = ui.add(Button::ghost(tr!("Leave null")).tooltip(tip)).clicked();
+            let kept = crate::extensions::kept(&failed.failures) > 0;
+            let tip = tr!("They keep the values of before the run, or null where there were none");
+            let text = if kept { tr!("Leave as they were") } else { tr!("Leave null") };
+            leave = ui.add(Button::ghost(text).tooltip(tip)).clicked();
             let text = tr!("Retry {n}", n = paint::grouped(count as u64));
             again = ui.add(Button::secondary(text).icon(icons::ARROW_CLOCKWISE).name(tr!("Retry the failed samples"))).clicked();
         });
@@ -143,6 +145,7 @@ mod tests {
             extension: extension.into(),
             path: SamplePath(ids.iter().map(|id| (*id).into()).collect()),
             error: "gone".into(),
+            kept: false,
         };
         let failures = [failure("stats", &["a", "x"]), failure("stats", &["b", "x"]), failure("stac", &["a"])];
         let again = retry_of(&[call("stac", 0), call("stats", 1), call("histogram", 1)], &failures);

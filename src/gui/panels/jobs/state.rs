@@ -53,6 +53,8 @@ pub struct FailedRun {
     pub calls: Vec<ExtensionCall>,
     /// The failed samples with their errors.
     pub failures: Vec<Failure>,
+    /// Number of the step of the history that the run made.
+    pub step: usize,
 }
 
 /// Recent throughput of a job.
@@ -96,10 +98,15 @@ impl JobsState {
         self.extending.push((job, calls));
     }
 
-    /// Records the failures of the extension run that has just ended.
-    pub fn extended(&mut self, failures: Vec<Failure>) {
+    /// Forgets what came of steps after the first `steps` of the history, which were undone.
+    pub fn undone(&mut self, steps: usize) {
+        self.failed = self.failed.take().filter(|failed| failed.step <= steps);
+    }
+
+    /// Records the failures of the extension run that has just ended with this step of the history.
+    pub fn extended(&mut self, failures: Vec<Failure>, step: usize) {
         let calls = if self.extending.is_empty() { None } else { Some(self.extending.remove(0).1) };
-        self.failed = calls.filter(|_| !failures.is_empty()).map(|calls| FailedRun { calls, failures });
+        self.failed = calls.filter(|_| !failures.is_empty()).map(|calls| FailedRun { calls, failures, step });
     }
 
     /// Throughput of a job.

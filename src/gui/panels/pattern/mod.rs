@@ -110,7 +110,7 @@ fn toolbar_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
                 let button = Button::secondary(tr!("Add example")).icon(icons::PLUS).blocked(none);
                 if ui.add(button.tooltip(tr!("Show where the selected unplaced files belong"))).clicked() {
                     for file in files.into_iter().take(4) {
-                        cx.session.pattern.add(Example { file: file.path, root: "".into(), position: Vec::new() });
+                        cx.session.pattern.add(Example { file: file.path, root: "".into(), position: Vec::new() }, None);
                     }
                 }
             });

@@ -17,6 +17,8 @@ pub(super) struct Row {
     pub(super) file: std::path::PathBuf,
     pub(super) root: String,
     pub(super) position: String,
+    /// Number of the step of the history that placed the file; `None` for an example that was typed.
+    pub(super) step: Option<usize>,
 }
 
 /// Which files the list shows.
@@ -46,10 +48,17 @@ pub struct PatternState {
 }
 
 impl PatternState {
-    /// Adds an example; a second place for the same file replaces the first.
-    pub fn add(&mut self, example: Example) {
+    /// Adds an example; a second place for the same file replaces the first. `step` is the number of the step of the history that
+    /// places the file, if one does.
+    pub fn add(&mut self, example: Example, step: Option<usize>) {
         self.rows.retain(|row| row.file != example.file);
-        self.rows.push(Row { file: example.file, root: example.root.to_string(), position: example.position.join(" / ") });
+        let (root, position) = (example.root.to_string(), example.position.join(" / "));
+        self.rows.push(Row { file: example.file, root, position, step });
+    }
+
+    /// Forgets the examples of steps after the first `steps` of the history, which were undone.
+    pub fn undone(&mut self, steps: usize) {
+        self.rows.retain(|row| row.step.is_none_or(|step| step <= steps));
     }
 
     /// True while the job that matches names to the pattern runs.
@@ -104,5 +113,24 @@ impl PatternState {
             _ => self.chosen?,
         };
         Some((number, report.alternatives.get(number)?))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn undo_takes_the_example_of_its_step_with_it() {
+        let example = |name: &str| Example { file: name.into(), root: "a".into(), position: vec!["before".into()] };
+        let mut state = PatternState::default();
+        state.add(example("/typed.tif"), None);
+        state.add(example("/first.tif"), Some(1));
+        state.add(example("/second.tif"), Some(2));
+        state.undone(1);
+        let files: Vec<_> = state.rows.iter().map(|row| row.file.display().to_string()).collect();
+        assert_eq!(files, ["/typed.tif", "/first.tif"]);
+        state.undone(0);
+        assert_eq!(state.rows.len(), 1);
     }
 }

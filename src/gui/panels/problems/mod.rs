@@ -49,6 +49,9 @@ pub fn go_to(cx: &mut PanelContext<'_>, finding: &Finding) {
     if let Some(at) = finding_sample(finding) {
         cx.request(Request::Select(Some(at)));
     }
+    if !matches!(finding.at, Location::Collection(_)) {
+        cx.session.form.release();
+    }
 }
 
 /// Draws the panel.
@@ -105,7 +108,7 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
         if let Some(fixes) = fixes.get(&index).filter(|_| room.right() < rect.right() && !matches!(line, Line::Group(..)))
             && let Some(fix) = fixes_ui(ui, rect.with_min_x(room.right()), fixes, &finding.at)
         {
-            chosen_fix = Some(fix.edit.clone());
+            chosen_fix = Some((index, fix.clone()));
         }
         if let Some(plans) = group_plans
             && let Some(plan) = plans_ui(ui, rect.with_min_x(room.right()), plans)
@@ -116,6 +119,20 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
         response.clone().on_hover_text(format!("{} ({rule}, §{})", finding.message, finding.rule.section()));
     });
     state.scroll = scroll;
+    if let Some(index) = state.fix_asked.filter(|_| fixable) {
+        match state.fixes.get(&index).map(|fixes| fixes.first().cloned()) {
+            None if wanted.contains(&index) => {}
+            None => wanted.push(index),
+            Some(fix) => {
+                state.fix_asked = None;
+                match fix {
+                    Some(fix) => chosen_fix = Some((index, fix)),
+                    // Its error says that there is none.
+                    None => cx.run(Command::ApplyFix { finding: index, fix: 0 }),
+                }
+            }
+        }
+    }
     if !wanted.is_empty() {
         find_fixes(&mut state, cx, &report, wanted);
     }
@@ -123,9 +140,13 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
         cx.session.problems = state;
         return cx.request(Request::Plan(plan));
     }
-    if let Some(edit) = chosen_fix {
+    if let Some((index, fix)) = chosen_fix {
         cx.session.problems = state;
-        return cx.run(Command::Edit { edit });
+        let at = report.findings.get(index).and_then(finding_sample);
+        if let Some((document, at)) = cx.document().zip(at) {
+            cx.request(Request::Fix(structure::root_of(document, at), Box::new(fix)));
+        }
+        return;
     }
     if let Some(row) = out.clicked.or(out.moved_to) {
         match state.rows[row as usize] {

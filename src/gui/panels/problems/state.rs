@@ -19,6 +19,8 @@ pub struct ProblemsState {
     pub(super) rows: Vec<Line>,
     pub(super) made_for: Option<(Arc<Report>, usize)>,
     pub(super) changes: usize,
+    /// The finding whose best fix was asked for.
+    pub fix_asked: Option<usize>,
     /// Fixes of findings that were visible, by index.
     pub(super) fixes: HashMap<usize, Vec<Fix>>,
     /// Plans of all roots that break the pattern, by kind of fix.
@@ -36,6 +38,7 @@ impl ProblemsState {
         if !same {
             self.selected = self.selected.filter(|&selected| selected < report.findings.len());
             self.fixes.clear();
+            self.fix_asked = None;
             self.finding = AsyncValue::default();
         }
         self.made_for = Some((report.clone(), self.changes));

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use egui::{Frame, Margin, Rect, RichText, Role, Sense, Stroke, StrokeKind, Ui, WidgetInfo, pos2, vec2};
 
 use super::matrix::state_word;
+use super::root_of;
 use super::state::{Fault, FixState, Lens, Wanted};
-use super::{root_of, structure_of};
 use crate::draft::{self, Care, Fix, FixVerb, Place, PositionState};
 use crate::gui::document_key::revision;
 use crate::gui::icons;
@@ -262,6 +262,14 @@ fn fixes_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, fault: 
             ui.label(RichText::new(text).text_style(text_style("small12")).color(t.tx2));
         }
     }
+    for (old, new) in fix.renames.iter().take(24) {
+        let text = format!("{old} → {new}");
+        ui.label(RichText::new(text).font(font::mono(12.0)).color(if fix.care == Care::Safe { t.tx2 } else { t.warn }));
+    }
+    if fix.renames.len() > 24 {
+        let more = fix.renames.len() - 24;
+        ui.label(RichText::new(tr!("and {n} more", n = more)).text_style(text_style("small12")).color(t.tx3));
+    }
     ui.add_space(4.0);
     ui.label(RichText::new(tr!("Fix" in "heading")).font(font::semibold(12.0)));
     for (index, fix) in fixes.iter().enumerate() {
@@ -278,7 +286,11 @@ fn fixes_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, fault: 
         // Findings of an older revision must not change the draft.
         let checking = cx.studio.is_checking().then_some(tr!("The draft is being checked"));
         if ui.add(apply.name(tr!("Apply: {fix}", fix = fix.label)).blocked(checking)).clicked() {
-            cx.run(Command::Edit { edit: fix.edit.clone() });
+            match fix.care {
+                Care::Removes => cx.request(Request::Fix(fault.root, Box::new(fix.clone()))),
+                // The list above shows every new id.
+                Care::Safe | Care::Ids => cx.run(Command::Edit { edit: fix.edit.clone() }),
+            }
         }
         if fault.alike > 1 {
             let text = tr!("Apply to {roots} like this…", roots = paint::grouped(fault.alike));
@@ -370,19 +382,15 @@ fn siblings_after(lines: &[String], above: &[String]) -> Option<Vec<String>> {
 
 /// Starts the plan of the same fix for all similar roots.
 fn ask_plan(cx: &mut PanelContext<'_>, document: &Document, root: u32, fix: &Fix) {
-    let Some(draft) = document.draft() else { return };
+    let Some(finder) = cx.studio.fix_finder() else { return };
     let choice = document.structure().map(|structure| structure.choice().clone()).unwrap_or_default();
     let key = (cx.session.serial, revision(cx.studio));
-    let wanted: Wanted = (key, choice.clone(), root, fix.verb, fix.care);
-    let (dataset, tray, like) = (draft.dataset().clone(), draft.content().tray.clone(), fix.clone());
+    let wanted: Wanted = (key, choice, root, fix.verb, fix.care);
+    let like = fix.clone();
     let state = &mut cx.session.structure.fix;
     state.asked = Some(wanted.clone());
-    state.plan.update(cx.jobs, wanted, tr!("Look at the roots alike"), move |ctx| {
-        let structure = structure_of(&dataset, choice);
-        ctx.check()?;
-        let tray = draft::TrayIndex::of(tray);
-        let fixes = |finding: &Finding| draft::fixes_of(&dataset, &structure, finding, &tray);
-        Ok(draft::alike_plan(&dataset, &structure, root as usize, &like, fixes).map(Arc::new))
+    state.plan.update(cx.jobs, wanted, tr!("Look at the roots alike"), move |_| {
+        Ok(finder.alike_plan(root as usize, &like).map(Arc::new))
     });
 }
 

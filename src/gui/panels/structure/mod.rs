@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use egui::{Align, Frame, Layout, Margin, Rect, Ui, UiBuilder, pos2, vec2};
 
-use crate::draft::{self, PatternChoice, Plan, PositionState, Structure};
+use crate::draft::{self, PatternChoice, Plan, PositionState};
 use crate::gui::action::Action;
 use crate::gui::dock::Pane;
 use crate::gui::document_key::{Key, revision};
@@ -21,7 +21,7 @@ use crate::gui::outline::{Gap, ancestors};
 use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::widgets::{self, Button, EmptyState, Segment, paint};
 use crate::gui::{icons, theme};
-use crate::model::{Dataset, NodePath};
+use crate::model::NodePath;
 use crate::studio::{Command, Document, RowRef};
 use state::{Lens, StructureState, View};
 
@@ -87,14 +87,6 @@ impl StructureState {
     pub fn safe_plan(&self, key: Key, choice: &PatternChoice) -> Option<&Arc<Plan>> {
         self.safe.get(&(key, choice.clone()))?.as_ref().ok()?.as_ref()
     }
-}
-
-/// The structure of a dataset under a choice: for jobs, which can't share the document's own.
-pub(super) fn structure_of(dataset: &Dataset, choice: PatternChoice) -> Structure {
-    let mut structure = Structure::default();
-    structure.choose(choice);
-    structure.update(dataset);
-    structure
 }
 
 /// The root that a sample belongs to.
@@ -224,20 +216,15 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
 /// Starts the plan of all safe fixes in the background.
 pub fn want_plans(cx: &mut PanelContext<'_>, document: &Document) {
     let key = (cx.session.serial, revision(cx.studio));
-    let Some((draft, choice)) = document.draft().zip(document.structure().map(|structure| structure.choice().clone())) else {
+    let Some((choice, finder)) = document.structure().map(|structure| structure.choice().clone()).zip(cx.studio.fix_finder())
+    else {
         return;
     };
-    let (dataset, tray) = (draft.dataset().clone(), draft.content().tray.clone());
     let state = &mut cx.session.structure;
     if state.lens.roots.faults() == 0 {
         return;
     }
-    state.safe.update(cx.jobs, (key, choice.clone()), tr!("Look for safe fixes"), move |ctx| {
-        let structure = structure_of(&dataset, choice);
-        ctx.check()?;
-        let tray = draft::TrayIndex::of(tray);
-        Ok(draft::safe_plan(&dataset, &structure, |finding| draft::fixes_of(&dataset, &structure, finding, &tray)).map(Arc::new))
-    });
+    state.safe.update(cx.jobs, (key, choice), tr!("Look for safe fixes"), move |_| Ok(finder.safe_plan().map(Arc::new)));
 }
 
 fn toolbar_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, lens: &Lens) {
@@ -317,7 +304,8 @@ fn safe_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, key: Key, choice: &PatternCho
 }
 
 fn pattern_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, choice: &PatternChoice) {
-    let common = tr!("Most common shape");
+    let nothing = document.structure().is_some_and(|structure| structure.nothing_common());
+    let common = if nothing { tr!("No shape is common") } else { tr!("Most common shape") };
     let chosen = match choice {
         PatternChoice::MostCommon => common.to_owned(),
         PatternChoice::Root(id) => id.to_string(),

@@ -24,6 +24,8 @@ use crate::studio::{Command, Document};
 
 const HEAD: f32 = 30.0;
 const ROW: f32 = 24.0;
+/// Height of the line that offers to join a table.
+const JOIN: f32 = 30.0;
 /// Width of the count and three buttons in the header, in points.
 const BESIDE_TITLE: f32 = 106.0;
 /// The filter field appears from this number of files.
@@ -34,7 +36,7 @@ pub fn height(cx: &mut PanelContext<'_>, document: &Document, room: f32) -> f32 
     let Some(draft) = document.draft() else { return 0.0 };
     cx.session.tray.follow(draft.tray());
     let files = draft.tray().len();
-    let filter = if files >= FILTER_FROM { 34.0 } else { 0.0 };
+    let filter = if files >= FILTER_FROM { 34.0 } else { 0.0 } + if cx.session.tray.table.is_some() { JOIN } else { 0.0 };
     let rows = (files.max(1) as f32 * ROW).min(if files == 0 { 0.0 } else { f32::MAX });
     (HEAD + filter + rows + 4.0).min((room * 0.42).max(HEAD))
 }
@@ -65,8 +67,27 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
             });
         });
     }
+    if let Some(table) = cx.session.tray.table.clone() {
+        let line = list.with_max_y(list.top() + JOIN);
+        list.min.y += JOIN;
+        ui.scope_builder(UiBuilder::new().max_rect(line.shrink2(vec2(8.0, 2.0))), |ui| join_ui(ui, cx, table));
+    }
     filter(cx);
     ui.scope_builder(UiBuilder::new().max_rect(list).id_salt("tray"), |ui| list_ui(ui, cx));
+}
+
+/// Draws the offer to join a table that came with the files.
+fn join_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, table: PathBuf) {
+    let t = theme::tokens(ui);
+    ui.horizontal_centered(|ui| {
+        let name = table.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let tip = tr!("Adds its columns to the samples that its rows name; shows first what matches");
+        let button = Button::secondary(tr!("Join")).icon(icons::TABLE).name(tr!("Join {table}", table = name)).tooltip(tip);
+        if ui.add(button).clicked() {
+            cx.request(Request::JoinTable(table));
+        }
+        ui.add(egui::Label::new(RichText::new(name).font(font::mono(11.5)).color(t.tx2)).truncate());
+    });
 }
 
 /// Draws the button for watched folders.
@@ -221,7 +242,7 @@ fn list_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
             }
             Entry::Example => {
                 for file in cx.session.tray.chosen().into_iter().take(2) {
-                    cx.session.pattern.add(Example { file: file.path, root: "".into(), position: Vec::new() });
+                    cx.session.pattern.add(Example { file: file.path, root: "".into(), position: Vec::new() }, None);
                 }
                 cx.request(Request::Show(Pane::Pattern));
             }

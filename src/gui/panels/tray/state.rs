@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::draft::Unplaced;
+use crate::gui::file_dialog::is_table;
 use crate::gui::widgets::RowScroll;
 use crate::jobs::AsyncValue;
 use crate::studio::Command;
@@ -23,6 +24,8 @@ pub struct TrayState {
     /// True when the list had the focus in the last frame.
     pub focused: bool,
     pub(super) shown: AsyncValue<(usize, String), Arc<Vec<u32>>>,
+    /// The first file that may be a table of metadata.
+    pub(super) table: Option<std::path::PathBuf>,
 }
 
 impl TrayState {
@@ -48,6 +51,7 @@ impl TrayState {
             self.chosen = kept.map(|(place, _)| place).collect();
         }
         (self.cursor, self.anchor) = (None, None);
+        self.table = tray.iter().map(|file| &file.path).find(|path| is_table(path)).cloned();
         self.tray = tray.clone();
     }
 

@@ -119,6 +119,7 @@ fn refresh(cx: &mut PanelContext<'_>, document: &Document) {
     let kept = cx.studio.kept().cloned();
     let lens = cx.session.structure.lens.clone();
     let state = &mut cx.session.tree;
+    state.follow(cx.session.serial, document.tree());
     if state.marked_for != key {
         // Row numbers have changed.
         state.clear_marks();

@@ -764,6 +764,7 @@ fn follow(cx: &mut PanelContext<'_>, document: &Document, consistency: &Consiste
             let plan = Plan {
                 label: tr_n!(count, "Drop {n} root", "Drop {n} roots", n = count),
                 roots: count as u64,
+                listed: count.min(LISTED) as u64,
                 changes: changes.collect(),
                 care: Care::Removes,
                 verbs: vec![(FixVerb::Drop, count as u64)],

@@ -1,0 +1,123 @@
+//! Sidecars: files that GDAL reads together with the raster beside them. A sample is one file, so a sidecar is not part of it; whatever
+//! is computed from a sample is computed without them.
+
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+
+use super::names::{RASTER_EXTENSIONS, claims_raster};
+
+/// What a sidecar adds to its raster.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Sidecar {
+    /// `.msk`: which pixels are valid.
+    Mask,
+    /// `.ovr`: smaller versions.
+    Overviews,
+    /// `.aux.xml`: GDAL's statistics, nodata, coordinate system and descriptions.
+    Metadata,
+    /// `.tfw` and others: the geotransform.
+    WorldFile,
+    /// `.prj`: the coordinate system.
+    Projection,
+}
+
+/// Endings behind the raster's whole name, as in `before.tif.msk`.
+const BEHIND: [(&str, Sidecar); 3] = [(".msk", Sidecar::Mask), (".ovr", Sidecar::Overviews), (".aux.xml", Sidecar::Metadata)];
+/// Extensions instead of the raster's, as in `before.tfw`.
+const INSTEAD: [(&str, Sidecar); 9] = [
+    ("tfw", Sidecar::WorldFile),
+    ("tifw", Sidecar::WorldFile),
+    ("tiffw", Sidecar::WorldFile),
+    ("wld", Sidecar::WorldFile),
+    ("jgw", Sidecar::WorldFile),
+    ("pgw", Sidecar::WorldFile),
+    ("j2w", Sidecar::WorldFile),
+    ("prj", Sidecar::Projection),
+    ("aux", Sidecar::Metadata),
+];
+
+impl Sidecar {
+    /// What it adds, in the interface language.
+    pub fn text(self) -> &'static str {
+        match self {
+            Sidecar::Mask => tr!("its mask of valid pixels"),
+            Sidecar::Overviews => tr!("its overviews"),
+            Sidecar::Metadata => tr!("GDAL's metadata of it"),
+            Sidecar::WorldFile => tr!("its geotransform"),
+            Sidecar::Projection => tr!("its coordinate system"),
+        }
+    }
+}
+
+/// What the file `name` is to a raster among the files `beside` it (names in lower case): `None` for a file of its own, such as the
+/// `.prj` of a shapefile.
+pub fn sidecar_of(name: &str, beside: &HashSet<String>) -> Option<Sidecar> {
+    let lower = name.to_lowercase();
+    let is_raster = |name: &str| claims_raster(name) && beside.contains(name);
+    for (ending, kind) in BEHIND {
+        if let Some(raster) = lower.strip_suffix(ending)
+            && (is_raster(raster) || BEHIND.iter().any(|(other, _)| raster.strip_suffix(other).is_some_and(is_raster)))
+        {
+            return Some(kind);
+        }
+    }
+    let (stem, ending) = lower.rsplit_once('.')?;
+    let (_, kind) = INSTEAD.iter().find(|(own, _)| *own == ending)?;
+    // Another file of this stem, such as a shapefile, may own it.
+    let raster = RASTER_EXTENSIONS.iter().any(|raster| beside.contains(&format!("{stem}.{raster}")));
+    (raster && !beside.contains(&format!("{stem}.shp"))).then_some(*kind)
+}
+
+/// The sidecars of the raster `name` among the files of its folder, given by names: name and kind, in the order of [`Sidecar`].
+pub fn sidecars_among<'a>(name: &str, files: impl Iterator<Item = &'a str>) -> Vec<(&'a str, Sidecar)> {
+    let lower = name.to_lowercase();
+    if !claims_raster(&lower) {
+        return Vec::new();
+    }
+    let stem = lower.rsplit_once('.').map_or(lower.as_str(), |(stem, _)| stem);
+    let kind = |file: &str| {
+        let file = file.to_lowercase();
+        let behind = file.strip_prefix(lower.as_str()).and_then(|rest| BEHIND.iter().find(|(ending, _)| *ending == rest));
+        let instead = || {
+            let ending = file.strip_prefix(stem)?.strip_prefix('.')?;
+            INSTEAD.iter().find(|(own, _)| *own == ending)
+        };
+        behind.or_else(instead).map(|(_, kind)| *kind)
+    };
+    let mut found: Vec<(&str, Sidecar)> = files.filter_map(|file| Some((file, kind(file)?))).collect();
+    found.sort_by_key(|(name, kind)| (*kind, *name));
+    found
+}
+
+/// True when GDAL reads this file of this machine together with others beside it. Looks for the usual names only, without listing the
+/// folder.
+pub fn has_sidecar(path: &Path) -> bool {
+    let behind = BEHIND.iter().flat_map(|(ending, _)| [(*ending).to_owned(), ending.to_uppercase()]).map(|ending| {
+        let mut beside = path.as_os_str().to_owned();
+        beside.push(ending);
+        PathBuf::from(beside)
+    });
+    let instead = INSTEAD.iter().flat_map(|(ending, _)| [(*ending).to_owned(), ending.to_uppercase()]);
+    behind.chain(instead.map(|ending| path.with_extension(ending))).any(|path| path.exists())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sidecars_are_one_named_rule() {
+        let names =
+            ["a.tif", "a.tif.msk", "a.tif.msk.ovr", "a.tfw", "a.prj", "b.shp", "b.prj", "c.msk", "a.TIF.aux.xml", "d.tif", "d.shp"];
+        let beside: HashSet<String> = names.iter().map(|name| name.to_lowercase()).collect();
+        let of = |name: &str| sidecar_of(name, &beside);
+        assert_eq!(of("a.tif.msk"), Some(Sidecar::Mask));
+        assert_eq!(of("a.tif.msk.ovr"), Some(Sidecar::Overviews));
+        assert_eq!((of("a.tfw"), of("a.prj")), (Some(Sidecar::WorldFile), Some(Sidecar::Projection)));
+        assert_eq!(of("a.TIF.aux.xml"), Some(Sidecar::Metadata));
+        assert_eq!([of("a.tif"), of("b.prj"), of("c.msk"), of("b.shp"), of("d.prj")], [None; 5]);
+        let found = sidecars_among("a.tif", names.into_iter());
+        let kinds: Vec<Sidecar> = found.iter().map(|(_, kind)| *kind).collect();
+        assert_eq!(kinds, [Sidecar::Mask, Sidecar::Metadata, Sidecar::WorldFile, Sidecar::Projection], "{found:?}");
+    }
+}

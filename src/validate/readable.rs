@@ -1,0 +1,132 @@
+//! Whether what claims to be a raster can be read: by its header, and in a deep check by all of its pixels.
+
+use std::collections::HashMap;
+use std::sync::{LazyLock, Mutex, PoisonError};
+
+use rayon::prelude::*;
+
+use crate::container::ContainerReader;
+use crate::error::{Kind, Result};
+use crate::jobs::JobContext;
+use crate::model::{AssetPath, Location, Modified, Report, Rule, is_padding};
+use crate::raster::{self, RasterSource, claims_raster};
+
+/// Headers of files of this machine that were read, with their faults; emptied when there are as many.
+const REMEMBERED: usize = 500_000;
+
+/// A file in one version.
+type Version = (AssetPath, u64, Modified);
+
+static HEADERS: LazyLock<Mutex<HashMap<Version, Option<String>>>> = LazyLock::new(Mutex::default);
+
+/// Why the header of a draft's file can't be read; `None` when it can, and for files that don't claim to be rasters. A file that did
+/// not change is read once.
+pub(super) fn header_fault(id: &str, path: &AssetPath, size: u64, modified: Modified) -> Option<String> {
+    if size == 0 || path.remote_file().is_some() || !claims(id, path) {
+        return None;
+    }
+    let key = (path.clone(), size, modified);
+    if let Some(known) = HEADERS.lock().unwrap_or_else(PoisonError::into_inner).get(&key).filter(|_| !modified.is_unknown()) {
+        return known.clone();
+    }
+    let fault = match raster::describe(&RasterSource::member(path.clone())) {
+        Err(error) if error.kind() == Kind::Format => Some(error.sentence()),
+        _ => None,
+    };
+    let mut known = HEADERS.lock().unwrap_or_else(PoisonError::into_inner);
+    if known.len() >= REMEMBERED {
+        known.clear();
+    }
+    known.insert(key, fault.clone());
+    fault
+}
+
+fn claims(id: &str, path: &AssetPath) -> bool {
+    let name = || path.local_file().filter(|_| matches!(path, AssetPath::File(_))).and_then(|file| file.file_name()?.to_str());
+    claims_raster(id) || name().is_some_and(claims_raster)
+}
+
+/// Message of the finding.
+pub(super) fn header_message(reason: &str) -> String {
+    tr!("This raster can't be opened: {reason} Take the file from another copy, or drop the sample.", reason)
+}
+
+/// Reads header and pixels of every FILE of a dataset that claims to be a raster.
+///
+/// # Errors
+/// When the job is cancelled.
+pub(super) fn check(reader: &dyn ContainerReader, report: &mut Report, ctx: &JobContext) -> Result<()> {
+    let tree = match reader.levels().skeleton(ctx) {
+        Ok(tree) => tree,
+        Err(error) if error.is_cancelled() => return Err(error),
+        // Unreadable levels are reported by the level checks.
+        Err(_) => return Ok(()),
+    };
+    for (depth, level) in tree.levels.iter().enumerate() {
+        let is_claimed = |row: &u32| {
+            let id = level.id(*row);
+            !level.folder[*row as usize] && !is_padding(id) && claims_raster(id)
+        };
+        let rows: Vec<u32> = (0..level.len() as u32).filter(is_claimed).collect();
+        ctx.stage(tr!("Reading the rasters"), Some(rows.len() as u64));
+        let faults: Vec<(u32, String)> = rows
+            .par_iter()
+            .map(|&row| {
+                ctx.check()?;
+                let fault = pixel_fault(reader, depth, row, ctx)?;
+                ctx.step(1);
+                Ok(fault.map(|fault| (row, fault)))
+            })
+            .collect::<Result<Vec<_>>>()?
+            .into_iter()
+            .flatten()
+            .collect();
+        for (row, fault) in faults {
+            report.add(Rule::RasterRead, Location::Sample { level: depth, row, path: tree.path(depth, row) }, fault);
+        }
+    }
+    Ok(())
+}
+
+fn pixel_fault(reader: &dyn ContainerReader, depth: usize, row: u32, ctx: &JobContext) -> Result<Option<String>> {
+    // Bytes that can't be read at all are reported by another rule.
+    let Ok((asset, size)) = reader.asset(depth, row) else { return Ok(None) };
+    // References to other data have a rule of their own.
+    if size == 0 || matches!(raster::references_of(&asset), Ok(Some(_))) {
+        return Ok(None);
+    }
+    let source = RasterSource::member(asset);
+    match raster::describe(&source) {
+        Err(error) if error.is_cancelled() => return Err(error),
+        Err(error) if error.kind() == Kind::Format => return Ok(Some(header_message(&error.sentence()))),
+        Err(_) => return Ok(None),
+        Ok(_) => {}
+    }
+    match raster::read_through(&source, ctx) {
+        Err(error) if error.is_cancelled() => Err(error),
+        Err(error) if error.kind() == Kind::Format => {
+            let reason = error.sentence();
+            Ok(Some(tr!("Not all pixels of this raster can be read: {reason} Take the file from another copy.", reason)))
+        }
+        _ => Ok(None),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_corrupt_raster_is_found_by_its_header_and_again_only_when_it_changes() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("a.tif");
+        std::fs::write(&path, b"II*\0\x08\0\0\0 not a TIFF").expect("writes");
+        let fault = |name: &str, modified: i64| header_fault(name, &AssetPath::file(path.as_path()), 19, Modified(modified));
+        assert!(fault("a.tif", 1).is_some() && fault("label", 1).is_some(), "the file claims it, whatever the id is");
+        std::fs::remove_file(&path).expect("removes");
+        assert!(fault("a.tif", 1).is_some(), "the same version is not read again");
+        let text = folder.path().join("a.txt");
+        std::fs::write(&text, b"text").expect("writes");
+        assert_eq!(header_fault("notes", &AssetPath::file(text.as_path()), 4, Modified(1)), None);
+    }
+}

@@ -1,0 +1,122 @@
+//! Offers of the window: fixes show what they change before they are applied, dialogs act on the text that is shown, and files that arrive
+//! by themselves wait in the tray.
+
+use egui::accesskit::Role;
+use egui::{Event, Key, Modifiers};
+use egui_kittest::kittest::{NodeT, Queryable};
+use taco_studio::gui::Pane;
+use taco_studio::gui::action::Action;
+use taco_studio::model::RowRef;
+use taco_studio::studio::Command;
+
+use super::support::{app, click, dataset, document, fill, fork_with_faults, picture, sample, scenes, settle, take};
+
+/// Label of the first button whose label contains this text.
+fn label_with(window: &super::support::Window, text: &str) -> String {
+    let node = window.query_all_by_label_contains(text).next().unwrap_or_else(|| panic!("nothing contains {text}"));
+    node.accesskit_node().label().expect("has a label")
+}
+
+#[test]
+fn a_fix_shows_old_and_new_ids_before_it_renames_and_dropping_a_root_asks() {
+    let mut window = app(egui::Theme::Dark);
+    take(&mut window, vec![sample()]);
+    fork_with_faults(&mut window);
+    window.state_mut().show_pane(Pane::Problems);
+    settle(&mut window);
+    let roots = dataset(&window).root.samples.len();
+    let id = |window: &_| dataset(window).root.samples[2].children().expect("a FOLDER").samples[2].id.to_string();
+    let rename = label_with(&window, "Rename mask.tif to label.tif in");
+    click(&mut window, &rename);
+    picture(&mut window, "fix-renames-dark");
+    assert_eq!(id(&window), "mask.tif", "nothing has changed yet");
+    label_with(&window, "mask.tif → label.tif");
+    click(&mut window, "Apply the fixes");
+    assert_eq!(id(&window), "label.tif");
+    let drop = label_with(&window, "Drop ");
+    click(&mut window, &drop);
+    assert_eq!(dataset(&window).root.samples.len(), roots, "it asks first");
+    click(&mut window, "Remove folder");
+    assert_eq!(dataset(&window).root.samples.len(), roots - 1);
+}
+
+#[test]
+fn enter_opens_the_path_that_was_typed_not_that_of_the_frame_before() {
+    let mut window = app(egui::Theme::Dark);
+    window.state_mut().act(Action::OpenPath);
+    settle(&mut window);
+    let (folder, name) = (sample().parent().expect("a folder").display().to_string(), sample());
+    let name = name.file_name().expect("a name").to_string_lossy().into_owned();
+    fill(&mut window, "Path", &format!("{folder}/"));
+    // The rest of the path and Enter arrive in one frame, as from a fast typist on a busy machine.
+    let key = |pressed| Event::Key { key: Key::Enter, physical_key: None, pressed, repeat: false, modifiers: Modifiers::NONE };
+    window.input_mut().events.extend([Event::Text(name), key(true), key(false)]);
+    window.step();
+    settle(&mut window);
+    let opened = document(&window).opened().expect("a dataset is opened, not a folder imported");
+    assert_eq!(opened.reader.info().path, sample());
+}
+
+#[test]
+fn files_of_a_later_start_go_into_the_tray_not_into_the_selected_scene() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let late = folder.path().join("late.tif");
+    std::fs::write(&late, b"x").expect("writes");
+    let mut window = app(egui::Theme::Dark);
+    take(&mut window, scenes());
+    let before = dataset(&window).clone();
+    window.state_mut().select(Some(RowRef { level: 0, row: 1 }));
+    settle(&mut window);
+    window.state_mut().take_handed_over(vec![late.clone()]);
+    settle(&mut window);
+    assert_eq!(dataset(&window).root, before.root);
+    let tray = document(&window).draft().expect("a draft").tray();
+    assert_eq!(tray.iter().map(|file| file.path.clone()).collect::<Vec<_>>(), [late]);
+}
+
+#[test]
+fn the_next_problem_takes_the_caret_out_of_the_field_before() {
+    let mut window = app(egui::Theme::Dark);
+    window.state_mut().command(Command::New);
+    window.state_mut().show_pane(Pane::Collection);
+    settle(&mut window);
+    let focused = |window: &super::support::Window| -> Option<String> {
+        window.query_all_by(|node| node.is_focused()).next()?.accesskit_node().label()
+    };
+    let mut seen = Vec::new();
+    for _ in 0..window.state().studio().report().findings.len() {
+        window.get_by_role_and_label(Role::TextInput, "title").focus();
+        settle(&mut window);
+        assert_eq!(focused(&window).as_deref(), Some("title"));
+        window.state_mut().act(Action::NextProblem);
+        settle(&mut window);
+        assert_ne!(focused(&window).as_deref(), Some("title"), "after {seen:?}");
+        seen.push(focused(&window));
+    }
+    assert!(seen.iter().flatten().count() > 2, "{seen:?}");
+}
+
+#[test]
+fn a_damaged_raster_is_among_the_problems_as_soon_as_it_is_dropped() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let copies: Vec<std::path::PathBuf> = scenes()
+        .iter()
+        .take(3)
+        .map(|scene| {
+            let copy = folder.path().join(scene.file_name().expect("a name"));
+            std::fs::create_dir(&copy).expect("a folder");
+            for file in std::fs::read_dir(scene).expect("files").flatten() {
+                std::fs::copy(file.path(), copy.join(file.file_name())).expect("copies");
+            }
+            copy
+        })
+        .collect();
+    std::fs::write(copies[1].join("label.tif"), b"II*\0\x08\0\0\0 cut off").expect("writes");
+    let mut window = app(egui::Theme::Dark);
+    take(&mut window, copies);
+    let report = window.state().studio().report().clone();
+    let found: Vec<String> =
+        report.findings.iter().filter(|finding| finding.rule.code() == "SRC-2").map(|finding| finding.at.to_string()).collect();
+    assert_eq!(found.len(), 1, "{:?}", report.findings);
+    assert!(found[0].ends_with("label.tif"), "{found:?}");
+}
