@@ -34,6 +34,7 @@ mod mutants;
 mod padding;
 mod parts;
 mod places;
+mod plan;
 mod queries;
 mod reader;
 mod reference;

@@ -116,6 +116,9 @@ pub enum Verb {
         #[command(flatten)]
         open: super::opening::OpenArguments,
     },
+    /// Plans a dataset in parts that several processes or machines build, builds one part, and joins them. The bytes are those that one
+    /// process writes with the same split.
+    Plan(super::plan::PlanArguments),
     /// Writes a dataset in another container: ZIP to FOLDER, FOLDER to ZIP.
     Convert(super::convert::ConvertArguments),
     /// Writes one index over many ZIPs: a .tacocat folder or a __TACOCAT__ file.

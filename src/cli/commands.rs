@@ -26,16 +26,27 @@ pub fn reference() -> String {
     let _ = write!(text, "`taco-studio [OPTIONS] [PATH…]`. {about}\n\n");
     arguments(&program, &mut text, |_| true);
     for command in program.get_subcommands_mut() {
-        if command.is_hide_set() || command.get_name() == "help" {
-            continue;
-        }
-        let usage = command.render_usage().to_string();
-        let usage = usage.trim_start_matches("Usage:").split_whitespace().collect::<Vec<_>>().join(" ");
-        let about = command.get_long_about().or(command.get_about()).map(ToString::to_string).unwrap_or_default();
-        let _ = write!(text, "\n## {}\n\n{}\n\n`{usage}`\n\n", command.get_name(), sentence(&about));
-        arguments(command, &mut text, |argument| !argument.is_global_set());
+        section(command, "", &mut text);
     }
     text.trim_end().to_owned()
+}
+
+/// A command with its arguments, then the commands below it; `above` are the names of those that it is below.
+fn section(command: &mut Command, above: &str, text: &mut String) {
+    if command.is_hide_set() || command.get_name() == "help" {
+        return;
+    }
+    let usage = command.render_usage().to_string();
+    // Of a command with others below it there are two lines, of which the first makes do without them.
+    let usage = usage.trim_start_matches("Usage:").trim_start().lines().next().unwrap_or_default();
+    let usage = usage.split_whitespace().collect::<Vec<_>>().join(" ");
+    let about = command.get_long_about().or(command.get_about()).map(ToString::to_string).unwrap_or_default();
+    let name = format!("{above}{}", command.get_name());
+    let _ = write!(text, "\n## {name}\n\n{}\n\n`{usage}`\n\n", sentence(&about));
+    arguments(command, text, |argument| !argument.is_global_set());
+    for below in command.get_subcommands_mut() {
+        section(below, &format!("{name} "), text);
+    }
 }
 
 /// A list of a command's arguments, positional ones first.

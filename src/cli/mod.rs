@@ -23,6 +23,7 @@ mod migrate;
 mod opening;
 mod optimise;
 mod output;
+mod plan;
 mod query;
 mod read;
 mod remote;
@@ -155,6 +156,7 @@ fn run_verb(verb: Verb, terminal: &Terminal) -> Result<u8> {
             let out = read::Out { file: out, overwrite, on_damage: damage.on_damage(), format };
             read::read(&path, &open.options(), sample.as_deref(), out)
         }
+        Verb::Plan(arguments) => plan::plan(arguments, terminal),
         Verb::Convert(arguments) => convert::convert(arguments, terminal),
         Verb::Tacocat(arguments) => tacocat::tacocat(arguments, terminal),
         Verb::Tacollection(arguments) => tacocat::tacollection(arguments, terminal),

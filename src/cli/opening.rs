@@ -54,7 +54,7 @@ pub enum ModeName {
 }
 
 impl ModeName {
-    fn mode(self) -> JoinMode {
+    pub(super) fn mode(self) -> JoinMode {
         match self {
             ModeName::Intersection => JoinMode::Intersection,
             ModeName::FillMissing => JoinMode::FillMissing,

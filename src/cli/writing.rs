@@ -158,6 +158,6 @@ impl IndexName {
     }
 }
 
-fn size(text: &str) -> std::result::Result<u64, String> {
+pub(super) fn size(text: &str) -> std::result::Result<u64, String> {
     parse_size(text).map_err(|error| error.report())
 }

@@ -60,16 +60,24 @@ impl Assembly {
     /// # Errors
     /// When the job is cancelled.
     pub fn correct_extent(&mut self, ctx: &JobContext) -> Result<()> {
-        let wider = match self.collection.get("extent") {
-            Some(extent) => wider_spatial(extent, &self.batches(), ctx)?,
-            None => None,
-        };
-        let extent = self.collection.fields.get_mut("extent").and_then(Json::as_object_mut);
-        if let (Some(spatial), Some(extent)) = (wider, extent) {
-            extent.insert("spatial".into(), spatial);
-            ctx.warn(tr!("the extent missed some samples: it was recomputed from their locations"));
+        let mut collection = std::mem::take(&mut self.collection);
+        let outcome = correct(&mut collection, &self.batches(), ctx);
+        self.collection = collection;
+        outcome
+    }
+
+    /// Sets the extent of a part to that of its own samples. Returns false when no sample has a place: the part then keeps the
+    /// extent of the whole dataset.
+    ///
+    /// # Errors
+    /// When the job is cancelled.
+    pub fn narrow_extent(&mut self, ctx: &JobContext) -> Result<bool> {
+        let found = extent_of_samples(&self.batches(), ctx)?;
+        let is_own = found.is_some();
+        if let Some(extent) = found {
+            self.collection.set("extent", Some(extent));
         }
-        Ok(())
+        Ok(is_own)
     }
 
     /// Computes the extent of a draft that is about to be written where nobody stated one: it may have got places since it was
@@ -78,14 +86,38 @@ impl Assembly {
     /// # Errors
     /// When the job is cancelled.
     pub fn settle_extent(&mut self, ctx: &JobContext) -> Result<()> {
-        if ExtentOrigin::of(&self.collection) == Some(ExtentOrigin::Stated) {
-            self.collection.set(EXTENT_ORIGIN, Some(json!(ExtentOrigin::Stated.as_str())));
-            return self.correct_extent(ctx);
-        }
-        let found = extent_of_samples(&self.batches(), ctx)?;
-        put_extent(&mut self.collection, found);
-        Ok(())
+        let mut collection = std::mem::take(&mut self.collection);
+        let outcome = settle_extent(&mut collection, &self.batches(), ctx);
+        self.collection = collection;
+        outcome
     }
+}
+
+/// [`Assembly::settle_extent`] for a collection and its level tables.
+///
+/// # Errors
+/// When the job is cancelled.
+pub fn settle_extent(collection: &mut Collection, levels: &[&RecordBatch], ctx: &JobContext) -> Result<()> {
+    if ExtentOrigin::of(collection) == Some(ExtentOrigin::Stated) {
+        collection.set(EXTENT_ORIGIN, Some(json!(ExtentOrigin::Stated.as_str())));
+        return correct(collection, levels, ctx);
+    }
+    let found = extent_of_samples(levels, ctx)?;
+    put_extent(collection, found);
+    Ok(())
+}
+
+fn correct(collection: &mut Collection, levels: &[&RecordBatch], ctx: &JobContext) -> Result<()> {
+    let wider = match collection.get("extent") {
+        Some(extent) => wider_spatial(extent, levels, ctx)?,
+        None => None,
+    };
+    let extent = collection.fields.get_mut("extent").and_then(Json::as_object_mut);
+    if let (Some(spatial), Some(extent)) = (wider, extent) {
+        extent.insert("spatial".into(), spatial);
+        ctx.warn(tr!("the extent missed some samples: it was recomputed from their locations"));
+    }
+    Ok(())
 }
 
 /// Puts a computed extent, or the one of nothing known, with a note of which it is.

@@ -2,6 +2,7 @@
 //! writes a dataset. Readers do not validate: they return the data as stored, with notes on problems they worked around.
 
 mod assembly;
+mod assembly_file;
 mod atomic_write;
 mod collection_file;
 mod consolidate;
@@ -33,8 +34,9 @@ mod versions;
 mod zip;
 
 pub use assembly::{Assembly, AssemblyLevel, RowSource};
+pub use assembly_file::{decode_assembly, encode_assembly};
 pub use atomic_write::{
-    PartialFile, PartialFolder, Replacement, Scratch, Staging, aside_of, foreign_in, free_bytes, has_interrupted_edit,
+    PartialFile, PartialFolder, Replacement, Scratch, Staging, aside_of, check_space, foreign_in, free_bytes, has_interrupted_edit,
     restore_aside, restore_interrupted, write_document, write_documents,
 };
 pub use collection_file::{
@@ -44,18 +46,18 @@ pub use consolidate::{ConsolidateOptions, consolidate};
 pub use cozip::Taco3Reader;
 pub use destination::{dataset_around, folder_beside};
 pub use detect::{Detected, Format, detect};
-pub use extent::{extent_of_samples, is_inside, middle_of, put_extent};
+pub use extent::{extent_of_samples, is_inside, middle_of, put_extent, settle_extent};
 pub use folder::{FolderEdit, FolderReader};
 pub use joined::{ColumnChange, JoinMode, JoinedPart, JoinedReader};
 pub use level_edit::LevelEdit;
 pub use levels::{LevelSet, Positions, RowParts};
 pub use open::{OpenOptions, open, open_with};
 pub use opened::Opening;
-pub use parts::{Parts, PlannedPart, file_name_of, outputs_of, parse_size};
+pub use parts::{Parts, PlannedPart, file_name_of, outputs_of, parse_size, write_indexes, write_part};
 pub use plan::{BuildOptions, BuildPlan, Built};
 pub use provenance::{packed_source, raster_source};
 pub use sample_bytes::{OnDamage, SourceCheck, copy_asset, stream_asset};
-pub use source::{ByteSource, LocalFile, asset_size, is_same_file, read_asset};
+pub use source::{ByteSource, LocalFile, asset_size, is_same_file, read_asset, stamp_at};
 pub use subset::tree_order;
 pub use synthetic_levels::name_in_file;
 pub use tacocat::{TacocatIndex, TacocatReader};

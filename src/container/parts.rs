@@ -9,10 +9,11 @@ use arrow::util::display::{ArrayFormatter, FormatOptions};
 
 use super::atomic_write::{Staging, check_space};
 use super::sample_bytes::wrapped;
-use super::{Assembly, BuildOptions, Built, ConsolidateOptions, Format, consolidate, extent_of_samples};
+use super::{Assembly, BuildOptions, Built, ConsolidateOptions, Format, consolidate};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
 use crate::model::is_padding;
+use crate::table::ParquetOptions;
 
 /// How to split a dataset. Plain data.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -131,6 +132,51 @@ impl Parts {
         }
     }
 
+    /// Checks that parts of this format can have these indexes.
+    ///
+    /// # Errors
+    /// [`Kind::Usage`](crate::error::Kind::Usage) when an index is asked for over FOLDERs, or one that is no index over parts.
+    pub fn check(&self, format: Format) -> Result<()> {
+        if !self.consolidate.is_empty() && format != Format::Zip {
+            return Err(Error::usage("an index joins ZIPs, not FOLDERs").hint("write the parts as ZIP, or leave the index out"));
+        }
+        match self.consolidate.iter().find(|format| index_name(**format).is_none()) {
+            Some(wrong) => Err(Error::usage(format!("{} is not an index over other datasets", wrong.described()))),
+            None => Ok(()),
+        }
+    }
+
+    /// File names of the indexes beside the parts, in writing order.
+    pub fn index_names(&self) -> impl Iterator<Item = &str> {
+        self.consolidate.iter().filter_map(|&format| index_name(format))
+    }
+
+    /// The least size of a part in bytes with which the dataset has at most `count` parts: the parts are of similar size.
+    ///
+    /// # Errors
+    /// [`Kind::Usage`](crate::error::Kind::Usage) when the groups alone are more than `count`, or a column does not exist.
+    pub fn size_for(&self, assembly: &Assembly, count: usize, ctx: &JobContext) -> Result<u64> {
+        let sizes = root_sizes(assembly);
+        let groups: Vec<Vec<u32>> = self.groups(assembly, ctx)?.into_iter().map(|(_, roots)| roots).collect();
+        if groups.len() > count {
+            let error =
+                Error::usage(format!("the columns to group by have {} values, and {count} parts are asked for", groups.len()));
+            return Err(error.hint("ask for more parts, or group by fewer columns"));
+        }
+        let fits = |size_bytes: u64| {
+            let sized = Parts { size_bytes: Some(size_bytes), ..Parts::default() };
+            groups.iter().map(|roots| sized.chunks(roots.clone(), &sizes).len()).sum::<usize>() <= count
+        };
+        // `most` always fits: each group is one part.
+        let (mut least, mut most) = (1, sizes.iter().sum::<u64>().max(1));
+        while least < most {
+            ctx.check()?;
+            let middle = least + (most - least) / 2;
+            if fits(middle) { most = middle } else { least = middle + 1 }
+        }
+        Ok(most)
+    }
+
     /// Rows of level 0 by value, in order of first appearance.
     fn groups(&self, assembly: &Assembly, ctx: &JobContext) -> Result<Vec<(Option<String>, Vec<u32>)>> {
         let (Some(level), Some(tree)) = (assembly.levels.first(), assembly.tree.levels.first()) else { return Ok(Vec::new()) };
@@ -192,8 +238,7 @@ pub fn outputs_of(assembly: &Assembly, options: &BuildOptions, ctx: &JobContext)
     let Some(parts) = &options.parts else { return Ok(vec![options.target.clone()]) };
     let folder = options.target.parent().unwrap_or(Path::new(""));
     let planned = parts.plan(assembly, &options.target, options.format, ctx)?;
-    let indexes = parts.consolidate.iter().filter_map(|&format| index_name(format));
-    Ok(planned.iter().map(|part| part.name.as_str()).chain(indexes).map(|name| folder.join(name)).collect())
+    Ok(planned.iter().map(|part| part.name.as_str()).chain(parts.index_names()).map(|name| folder.join(name)).collect())
 }
 
 /// Bytes of data of each level-0 sample, including its descendants.
@@ -233,19 +278,12 @@ fn texts_of(batch: &RecordBatch, name: &str) -> Result<Vec<String>> {
 
 /// Writes the parts and their indexes.
 pub fn write(assembly: &Assembly, options: &BuildOptions, parts: &Parts, ctx: &JobContext) -> Result<Built> {
-    if !parts.consolidate.is_empty() && options.format != Format::Zip {
-        return Err(Error::usage("an index joins ZIPs, not FOLDERs").hint("write the parts as ZIP, or leave the index out"));
-    }
-    if let Some(wrong) = parts.consolidate.iter().find(|format| index_name(**format).is_none()) {
-        return Err(Error::usage(format!("{} is not an index over other datasets", wrong.described())));
-    }
+    parts.check(options.format)?;
     ctx.stage(tr!("Planning"), None);
     let planned = parts.plan(assembly, &options.target, options.format, ctx)?;
     let folder = options.target.parent().unwrap_or(Path::new(""));
     let mut staging = Staging::new(&options.target, options.overwrite)?;
-    for name in
-        planned.iter().map(|part| part.name.as_str()).chain(parts.consolidate.iter().filter_map(|&format| index_name(format)))
-    {
+    for name in planned.iter().map(|part| part.name.as_str()).chain(parts.index_names()) {
         staging.claim(name)?;
     }
     check_space(&options.target, planned.iter().map(|part| part.data_bytes).sum())?;
@@ -262,13 +300,9 @@ pub fn write(assembly: &Assembly, options: &BuildOptions, parts: &Parts, ctx: &J
     for part in &planned {
         ctx.check()?;
         let mut piece = assembly.of_roots(&part.roots, ctx)?;
-        // Without coordinates, the part keeps the extent of the whole dataset.
-        if let Some(extent) = extent_of_samples(&piece.batches(), ctx)? {
-            piece.collection.set("extent", Some(extent));
-        }
+        piece.narrow_extent(ctx)?;
         let target = staging.path().join(&part.name);
-        let one = super::write(&piece, &BuildOptions { target, overwrite: false, parts: None, ..options.clone() }, ctx)
-            .map_err(|error| named(error, &part.name))?;
+        let one = write_part(&piece, &BuildOptions { target, overwrite: false, ..options.clone() }, ctx)?;
         built.samples += one.samples;
         built.files += one.files;
         built.bytes += one.bytes;
@@ -276,12 +310,8 @@ pub fn write(assembly: &Assembly, options: &BuildOptions, parts: &Parts, ctx: &J
         built.parts.push(folder.join(&part.name));
     }
     let inputs: Vec<PathBuf> = planned.iter().map(|part| staging.path().join(&part.name)).collect();
-    for (format, name) in parts.consolidate.iter().filter_map(|&format| Some((format, index_name(format)?))) {
-        let target = if format == Format::Tacollection { staging.path().join(name) } else { staging.path().to_owned() };
-        let parquet = options.parquet.clone();
-        let inputs = inputs.clone();
-        let options = ConsolidateOptions { inputs, target, format, parquet, overwrite: false, skip_schema_check: false };
-        built.bytes += consolidate(&options, ctx)?.bytes;
+    for (index, name) in write_indexes(parts, &inputs, staging.path(), &options.parquet, ctx)?.iter().zip(parts.index_names()) {
+        built.bytes += index.bytes;
         built.indexes.push(folder.join(name));
     }
     ctx.check()?;
@@ -290,6 +320,42 @@ pub fn write(assembly: &Assembly, options: &BuildOptions, parts: &Parts, ctx: &J
         built.path = first.clone();
     }
     Ok(built)
+}
+
+/// Writes one part as a dataset of its own. Its extent is that of `piece`: see [`Assembly::narrow_extent`].
+///
+/// # Errors
+/// As [`super::write`], with the name of the part.
+pub fn write_part(piece: &Assembly, options: &BuildOptions, ctx: &JobContext) -> Result<Built> {
+    let name = options.target.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    super::write(piece, &BuildOptions { parts: None, ..options.clone() }, ctx).map_err(|error| named(error, &name))
+}
+
+/// Writes the indexes of `parts` over the parts `inputs` into `folder`, in the order of [`Parts::index_names`].
+///
+/// # Errors
+/// As [`consolidate`].
+pub fn write_indexes(
+    parts: &Parts,
+    inputs: &[PathBuf],
+    folder: &Path,
+    parquet: &ParquetOptions,
+    ctx: &JobContext,
+) -> Result<Vec<Built>> {
+    let mut written = Vec::with_capacity(parts.consolidate.len());
+    for (format, name) in parts.consolidate.iter().filter_map(|&format| Some((format, index_name(format)?))) {
+        let target = if format == Format::Tacollection { folder.join(name) } else { folder.to_owned() };
+        let options = ConsolidateOptions {
+            inputs: inputs.to_vec(),
+            target,
+            format,
+            parquet: parquet.clone(),
+            overwrite: false,
+            skip_schema_check: false,
+        };
+        written.push(consolidate(&options, ctx)?);
+    }
+    Ok(written)
 }
 
 fn named(error: Error, part: &str) -> Error {
@@ -362,6 +428,20 @@ mod tests {
         let planned = plan(&both, &[6, 6, 6, 1], &["ñ/o", "x", "ñ/o", "x"]).expect("plans");
         let wanted = [("a.b_ñ_o_part0001.tacozip", vec![0]), ("a.b_ñ_o_part0002.tacozip", vec![2]), ("a.b_x.tacozip", vec![1, 3])];
         assert_eq!(planned, wanted.map(|(name, rows)| (name.to_owned(), rows)));
+    }
+
+    #[test]
+    fn a_number_of_parts_gives_the_least_size_that_needs_no_more() {
+        let (sizes, regions) = ([4, 6, 1, 30, 5, 5, 9], ["x"; 7]);
+        for count in 1..=7 {
+            let whole = assembly(&sizes, &regions);
+            let size = Parts::default().size_for(&whole, count, &JobContext::default()).expect("is possible");
+            let parts = |size| plan(&Parts { size_bytes: Some(size), ..Parts::default() }, &sizes, &regions).expect("plans").len();
+            assert!(parts(size) <= count && (size == 1 || parts(size - 1) > count), "{count} parts: {size} bytes");
+        }
+        let grouped = Parts { group_by: vec!["region".into()], ..Parts::default() };
+        let error = grouped.size_for(&assembly(&[1, 1], &["a", "b"]), 1, &JobContext::default()).expect_err("two groups");
+        assert_eq!(error.kind(), crate::error::Kind::Usage);
     }
 
     #[test]

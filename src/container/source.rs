@@ -313,7 +313,10 @@ fn stamp_of_open(file: &Arc<SharedFile>) -> std::io::Result<Stamp> {
 }
 
 /// Version of the local file at `path`, without opening it; `None` for a remote one.
-pub(super) fn stamp_at(path: &Path) -> Result<Option<Stamp>> {
+///
+/// # Errors
+/// When the file does not exist, or its folder cannot be read.
+pub fn stamp_at(path: &Path) -> Result<Option<Stamp>> {
     if is_remote(path) {
         return Ok(None);
     }

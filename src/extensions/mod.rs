@@ -41,7 +41,7 @@ use options::with_command_words;
 pub use options::{OptionKind, OptionSpec, join_command_line, parse_options, split_command_line};
 pub use registry::{Registry, builtin};
 pub use run_report::Note;
-pub use runner::{Column, Failure, Run, clashes, kept, run};
+pub use runner::{Column, Failure, Run, clashes, has_targets, kept, run};
 pub use view::{SampleView, TortillaView};
 
 use serde_json::Value as Json;
@@ -154,6 +154,16 @@ pub trait TortillaExtension: Send + Sync {
     fn program(&self) -> Option<&[String]> {
         None
     }
+
+    /// False when the values of a sample depend on that sample alone, so that parts of a dataset can be computed separately.
+    fn needs_level(&self) -> bool {
+        true
+    }
+
+    /// False when the values and notes do not depend on this column, of any level.
+    fn reads(&self, _column: &str) -> bool {
+        true
+    }
 }
 
 /// An extension that computes fields of the collection.
@@ -167,6 +177,16 @@ pub trait CollectionExtension: Send + Sync {
     /// The program that it starts, with arguments; it is only started with the user's consent.
     fn program(&self) -> Option<&[String]> {
         None
+    }
+
+    /// False when the fields depend on the options alone.
+    fn reads_samples(&self) -> bool {
+        true
+    }
+
+    /// True when the fields are the extent in space and time of the samples, which is computed for each part of a dataset.
+    fn is_extent(&self) -> bool {
+        false
     }
 }
 

@@ -142,6 +142,20 @@ pub fn run(dataset: &Dataset, calls: &[ExtensionCall], registry: &Registry, ctx:
     Ok(run)
 }
 
+/// True when a call targets a sample of the dataset: of a part of a dataset it may target none.
+///
+/// # Errors
+/// When the call has an unknown extension or invalid options.
+pub fn has_targets(dataset: &Dataset, call: &ExtensionCall, registry: &Registry) -> Result<bool> {
+    let files_only = match registry.make(&call.extension, &call.options)? {
+        Made::Sample(extension) => extension.needs_file(),
+        Made::Tortilla(_) => false,
+        Made::Collection(_) => return Ok(true),
+    };
+    let rows = rows_of(dataset, call.target.level);
+    Ok(wanted(&rows, call, files_only).contains(&true))
+}
+
 /// Checks that the levels exist, and that calls computing the same column agree on its type.
 fn check(calls: &[ExtensionCall], made: &[Made], depth: usize) -> Result<()> {
     let mut fields: Vec<(usize, FieldSpec, &str)> = Vec::new();
@@ -187,14 +201,20 @@ fn rows_of(dataset: &Dataset, level: usize) -> Vec<Row<'_>> {
     rows
 }
 
-/// The rows that a call targets; never padding.
-fn chosen(dataset: &Dataset, rows: &[Row], call: &ExtensionCall, files_only: bool) -> Result<Vec<bool>> {
+/// Whether a call targets each row; never padding.
+fn wanted(rows: &[Row], call: &ExtensionCall, files_only: bool) -> Vec<bool> {
     let by_name = !call.target.positions.is_empty();
-    let wanted = |row: &Row| {
+    let is_wanted = |row: &Row| {
         let right_kind = by_name || !files_only || row.sample.kind() == SampleKind::File;
         right_kind && !row.sample.is_padding() && call.target.names(&row.ids)
     };
-    let chosen: Vec<bool> = rows.iter().map(wanted).collect();
+    rows.iter().map(is_wanted).collect()
+}
+
+/// The rows that a call targets, of which there has to be one.
+fn chosen(dataset: &Dataset, rows: &[Row], call: &ExtensionCall, files_only: bool) -> Result<Vec<bool>> {
+    let by_name = !call.target.positions.is_empty();
+    let chosen = wanted(rows, call, files_only);
     if !chosen.contains(&true) {
         let what = match by_name {
             true => call.target.positions.join(", "),

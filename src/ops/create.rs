@@ -63,6 +63,25 @@ impl CreateOutput {
 /// For a collection or table that can't be read, a source that is no folder, a target whose name contradicts its generation, a
 /// dataset that breaks a rule, and files that can't be read or written. Then nothing is written.
 pub fn create(input: &CreateInput, ctx: &JobContext) -> Result<Built> {
+    let mut dataset = draft_of_folder(input, ctx)?;
+    // Copies with what sidecars say; removed after the write.
+    let copies = match input.sidecars {
+        Sidecars::BurnIn => Some(burn_in(&mut dataset, input.output.target(), ctx)?),
+        Sidecars::Leave | Sidecars::Pack => None,
+    };
+    let built = match &input.output {
+        CreateOutput::Dataset(options) => checked_build(&dataset, options, ctx),
+        CreateOutput::FirstGeneration(_, options) => write_first_generation(&dataset, options, ctx),
+    };
+    drop(copies);
+    built
+}
+
+/// The draft that [`create`] writes, before sidecars are burned in.
+///
+/// # Errors
+/// Those of [`create`] that are known before the draft is checked.
+pub(super) fn draft_of_folder(input: &CreateInput, ctx: &JobContext) -> Result<Dataset> {
     let collection = collection_of(input)?;
     if !input.source.is_dir() {
         return Err(Error::usage("the source is not a folder").at_path(&input.source));
@@ -96,17 +115,7 @@ pub fn create(input: &CreateInput, ctx: &JobContext) -> Result<Built> {
         edit.apply(&mut dataset)?;
         lines.into_iter().for_each(|line| ctx.warn(line));
     }
-    // Copies with what sidecars say; removed after the write.
-    let copies = match input.sidecars {
-        Sidecars::BurnIn => Some(burn_in(&mut dataset, input.output.target(), ctx)?),
-        Sidecars::Leave | Sidecars::Pack => None,
-    };
-    let built = match &input.output {
-        CreateOutput::Dataset(options) => checked_build(&dataset, options, ctx),
-        CreateOutput::FirstGeneration(_, options) => write_first_generation(&dataset, options, ctx),
-    };
-    drop(copies);
-    built
+    Ok(dataset)
 }
 
 /// Replaces every GeoTIFF that has sidecars by a copy, optimized for streaming, that holds its mask, metadata and coordinates. The

@@ -28,6 +28,7 @@ mod missing_parts;
 mod optimise;
 mod own_sources;
 mod percentiles;
+pub mod plan;
 mod preview;
 mod repair;
 mod reset;

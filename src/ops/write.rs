@@ -16,6 +16,14 @@ use crate::validate;
 /// For rules that the draft breaks, the first of them as hints; a target that a sample is read from; and files that can't be read
 /// or written. Then nothing is written.
 pub fn checked_build(dataset: &Dataset, options: &BuildOptions, ctx: &JobContext) -> Result<Built> {
+    container::write(&checked_assembly(dataset, options, ctx)?, options, ctx)
+}
+
+/// Checks a draft and arranges it for the writers, with its extent.
+///
+/// # Errors
+/// Those of [`checked_build`] that are known before anything is written.
+pub(super) fn checked_assembly(dataset: &Dataset, options: &BuildOptions, ctx: &JobContext) -> Result<Assembly> {
     ctx.stage(tr!("Checking"), None);
     container::expect_containers(dataset)?;
     if !options.target.exists()
@@ -27,18 +35,27 @@ pub fn checked_build(dataset: &Dataset, options: &BuildOptions, ctx: &JobContext
     let sources = validate::sources(dataset, ctx)?;
     warn_of_sources(&sources, ctx);
     report.findings.extend(sources.findings);
-    if !report.is_valid() {
-        let errors: Vec<_> = report.findings.iter().filter(|finding| finding.severity == Severity::Error).collect();
-        let mut error = Error::invalid(format!("the dataset breaks {} rules, so readers would refuse it", errors.len()));
-        for finding in errors.iter().take(5) {
-            error = error.hint(format!("{} at {}: {}", finding.rule, finding.at, finding.message));
-        }
-        return Err(error);
-    }
+    refuse_invalid(&report)?;
     let mut assembly = Assembly::of_dataset(dataset, ctx)?;
     refuse_own_sources(dataset, &outputs_of(&assembly, options, ctx)?)?;
     assembly.settle_extent(ctx)?;
-    container::write(&assembly, options, ctx)
+    Ok(assembly)
+}
+
+/// Refuses a dataset whose report has errors, with the first of them as hints.
+///
+/// # Errors
+/// [`crate::error::Kind::Invalid`].
+pub(super) fn refuse_invalid(report: &Report) -> Result<()> {
+    if report.is_valid() {
+        return Ok(());
+    }
+    let errors: Vec<_> = report.findings.iter().filter(|finding| finding.severity == Severity::Error).collect();
+    let mut error = Error::invalid(format!("the dataset breaks {} rules, so readers would refuse it", errors.len()));
+    for finding in errors.iter().take(5) {
+        error = error.hint(format!("{} at {}: {}", finding.rule, finding.at, finding.message));
+    }
+    Err(error)
 }
 
 /// Warns of rasters that can't be opened and of sidecars that stay behind.
@@ -60,6 +77,14 @@ fn warn_of_sources(report: &Report, ctx: &JobContext) {
 /// # Errors
 /// For other generations, which [`super::migrate`] handles, and files that can't be read or written.
 pub fn convert(input: &Path, open: &OpenOptions, options: &BuildOptions, ctx: &JobContext) -> Result<Built> {
+    container::write(&converted_assembly(input, open, ctx)?, options, ctx)
+}
+
+/// A written dataset arranged for the writers, with an extent that has all its samples.
+///
+/// # Errors
+/// Those of [`convert`] that are known before anything is written.
+pub(super) fn converted_assembly(input: &Path, open: &OpenOptions, ctx: &JobContext) -> Result<Assembly> {
     let reader = container::open_with(input, open, ctx)?;
     if is_other_generation(reader.as_ref()) {
         let message = format!("this dataset is of generation {}", reader.info().format.generation());
@@ -67,7 +92,7 @@ pub fn convert(input: &Path, open: &OpenOptions, options: &BuildOptions, ctx: &J
     }
     let mut assembly = Assembly::of_reader(reader.as_ref(), ctx)?;
     assembly.correct_extent(ctx)?;
-    container::write(&assembly, options, ctx)
+    Ok(assembly)
 }
 
 /// Copies a sample's bytes into a new file.

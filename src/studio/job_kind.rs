@@ -89,6 +89,14 @@ pub enum JobKind {
     Repair(PathBuf),
     /// Writes an index over this number of datasets.
     Consolidate(usize),
+    /// Plans the parts of a dataset, in this folder.
+    Plan(PathBuf),
+    /// Builds a part of a plan.
+    PlanPart(u32),
+    /// Writes the indexes over the parts of a plan.
+    PlanFinish,
+    /// Builds the parts of a plan, or has an engine build them.
+    PlanSubmit,
     /// Copies one sample into a file.
     SaveAsset(PathBuf),
     /// Measures or clears the remote cache.
@@ -141,6 +149,10 @@ impl JobKind {
             Self::Percentiles => tr!("Read the histograms").into(),
             Self::Repair(path) => tr!("Repair {path}", path = path.display()),
             Self::Consolidate(datasets) => tr_n!(*datasets, "Join {n} dataset", "Join {n} datasets", n = datasets),
+            Self::Plan(folder) => tr!("Plan the parts in {path}", path = folder.display()),
+            Self::PlanPart(part) => tr!("Build part {part}", part),
+            Self::PlanFinish => tr!("Join the parts").into(),
+            Self::PlanSubmit => tr!("Build the parts").into(),
             Self::RemoteCache { clear: true } => tr!("Empty the cache of remote files").into(),
             Self::RemoteCache { clear: false } => tr!("Look at the cache of remote files").into(),
         }

@@ -200,6 +200,15 @@ pub fn python() -> PathBuf {
     other_python("TACO_STUDIO_PYTHON", "venv")
 }
 
+/// The Python with Dask Distributed: that of the environment variable, or that of an environment beside the one of [`python`].
+pub fn engines_python() -> PathBuf {
+    let beside = || Some(python().parent()?.parent()?.with_file_name("venv-engines").join("bin/python"));
+    match beside() {
+        Some(path) if std::env::var_os("TACO_STUDIO_PYTHON_ENGINES").is_none() && path.exists() => path,
+        _ => other_python("TACO_STUDIO_PYTHON_ENGINES", "venv-engines"),
+    }
+}
+
 /// The Python in the environment variable, or that of an environment in the cache.
 fn other_python(variable: &str, environment: &str) -> PathBuf {
     let named = std::env::var_os(variable).map(PathBuf::from);

@@ -20,6 +20,10 @@ impl CollectionExtension for Known {
         labels::shared_categories(&self.0).into_iter().for_each(|warning| ctx.warn(warning));
         Ok(self.0.clone())
     }
+
+    fn reads_samples(&self) -> bool {
+        false
+    }
 }
 
 fn known(name: &str, specs: &[OptionSpec], given: &Json, compute: fn(&Json) -> Result<Fields>) -> Result<Made> {
@@ -140,5 +144,9 @@ struct Extent;
 impl CollectionExtension for Extent {
     fn compute(&self, dataset: &Dataset, ctx: &JobContext) -> Result<Fields> {
         extent::extent(dataset, ctx)
+    }
+
+    fn is_extent(&self) -> bool {
+        true
     }
 }

@@ -309,6 +309,10 @@ impl TortillaExtension for Columns {
         self.fields.clone()
     }
 
+    fn reads(&self, _: &str) -> bool {
+        false
+    }
+
     fn compute(&self, tortilla: &TortillaView<'_>, ctx: &JobContext) -> Result<Vec<Vec<Value>>> {
         let rows = self.rows()?;
         let mut used = vec![false; self.keys.len()];

@@ -13,7 +13,7 @@ use super::super::{
 use super::majortom::Grid;
 use super::spatial_grouping::{Limits, group_name, groups};
 use super::split_assignment::{Method, Shares, assign};
-use super::{columns, content_hash, geo_enrichment, places_in};
+use super::{PLACE_COLUMNS, columns, content_hash, geo_enrichment, places_in};
 use crate::container::parse_size;
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
@@ -71,6 +71,14 @@ impl TortillaExtension for Grid {
         let code = |place: &Option<[f64; 2]>| place.and_then(|[lon, lat]| self.code(lon, lat)).map_or(Value::Null, Value::text);
         Ok(vec![places.iter().map(code).collect()])
     }
+
+    fn needs_level(&self) -> bool {
+        false
+    }
+
+    fn reads(&self, column: &str) -> bool {
+        PLACE_COLUMNS.contains(&column)
+    }
 }
 
 const SPATIAL_GROUPING: Entry = Entry {
@@ -115,6 +123,10 @@ impl TortillaExtension for Limits {
         let sizes: Vec<u64> = tortilla.samples.iter().map(|sample| sample.size_bytes()).collect();
         let name = |group: Option<u64>| group.map_or(Value::Null, |group| Value::text(group_name(group)));
         Ok(vec![groups(&places, &sizes, *self)?.into_iter().map(name).collect()])
+    }
+
+    fn reads(&self, column: &str) -> bool {
+        PLACE_COLUMNS.contains(&column)
     }
 }
 
@@ -201,6 +213,11 @@ impl TortillaExtension for SplitAssignment {
         tortilla.note(Note::Leakage(leaks_of(tortilla, &column, ctx)?));
         Ok(vec![column])
     }
+
+    fn reads(&self, column: &str) -> bool {
+        let of_leakage = GROUND_COLUMNS.contains(&column) || column == HASH_COLUMN || PLACE_COLUMNS.contains(&column);
+        of_leakage || self.options.column.as_deref() == Some(column)
+    }
 }
 
 impl SplitAssignment {
@@ -285,6 +302,14 @@ impl TortillaExtension for ContentHash {
             }
         };
         Ok(vec![hashes.into_iter().enumerate().map(value).collect()])
+    }
+
+    fn needs_level(&self) -> bool {
+        false
+    }
+
+    fn reads(&self, _: &str) -> bool {
+        false
     }
 }
 

@@ -212,6 +212,14 @@ impl TortillaExtension for GeoEnrichment {
         fields
     }
 
+    fn needs_level(&self) -> bool {
+        false
+    }
+
+    fn reads(&self, column: &str) -> bool {
+        super::PLACE_COLUMNS.contains(&column)
+    }
+
     fn compute(&self, tortilla: &TortillaView<'_>, ctx: &JobContext) -> Result<Vec<Vec<Value>>> {
         let places = places_in(tortilla)?;
         // In Z-order, so that each block of a raster is read once.

@@ -1,0 +1,260 @@
+//! The record of one process that works on a part: written at the start, every few seconds, and at the end. Whoever reads it tells a
+//! process that was killed from one that runs by the time of the last record.
+
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use super::{file_stem, now_ms, write_json};
+use crate::error::{Error, Result};
+use crate::jobs::JobContext;
+
+/// Time between two records of a running process.
+const BEAT: Duration = Duration::from_secs(2);
+/// A process without a record for this long is lost. Long, because a file server may delay records.
+pub(super) const LOST_AFTER: Duration = Duration::from_secs(60);
+
+/// One attempt at a part.
+#[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct Attempt {
+    /// [`super::Plan::id`].
+    pub plan: String,
+    /// Number of the part.
+    pub part: u32,
+    /// Name of the machine.
+    pub host: String,
+    /// Process id on that machine.
+    pub pid: u32,
+    /// Job of the engine, such as `771203_18`; empty without one.
+    #[serde(default)]
+    pub job: String,
+    /// What became of it.
+    pub state: AttemptState,
+    /// Milliseconds since 1970 when it started.
+    pub started_ms: u64,
+    /// Milliseconds since 1970 of this record.
+    pub updated_ms: u64,
+    /// Bytes read and written so far.
+    #[serde(default)]
+    pub bytes: u64,
+    /// Steps done in the present stage.
+    #[serde(default)]
+    pub done: u64,
+    /// Steps of the present stage, when known.
+    #[serde(default)]
+    pub total: Option<u64>,
+    /// Why it failed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<AttemptError>,
+}
+
+/// What became of an attempt.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AttemptState {
+    /// It runs, or was killed: see [`Attempt::is_lost`].
+    #[default]
+    Running,
+    /// The part is written.
+    Done,
+    /// It failed.
+    Failed,
+    /// It was stopped by a signal.
+    Stopped,
+}
+
+/// Why an attempt failed.
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct AttemptError {
+    /// What happened and why, without the place.
+    pub message: String,
+    /// The sample or file.
+    #[serde(default)]
+    pub place: Option<String>,
+    /// The whole report with its causes and suggestions.
+    pub report: String,
+}
+
+impl AttemptError {
+    fn of(error: &Error) -> Self {
+        let below = std::iter::successors(std::error::Error::source(error), |error| error.source());
+        let reasons =
+            below.map(|error| error.downcast_ref::<Error>().map_or_else(|| error.to_string(), |own| own.summary().to_owned()));
+        let message = std::iter::once(error.summary().to_owned()).chain(reasons).collect::<Vec<_>>().join(": ");
+        Self { message, place: place_of(error), report: error.report() }
+    }
+}
+
+/// The place of the outermost error that has one.
+fn place_of(error: &Error) -> Option<String> {
+    let own = error.place().map(str::to_owned);
+    own.or_else(|| {
+        let below = std::iter::successors(std::error::Error::source(error), |error| error.source());
+        below.filter_map(|error| error.downcast_ref::<Error>()).find_map(|error| error.place().map(str::to_owned))
+    })
+}
+
+impl Attempt {
+    /// True when the process ended without a word: it was killed, or its machine failed.
+    pub fn is_lost(&self, now_ms: u64) -> bool {
+        let silent = now_ms.saturating_sub(self.updated_ms) > LOST_AFTER.as_millis() as u64;
+        self.state == AttemptState::Running && (silent || (self.host == host_name() && has_ended(self.pid)))
+    }
+}
+
+/// True when this machine has no process with this id.
+fn has_ended(pid: u32) -> bool {
+    #[cfg(unix)]
+    {
+        let pid = i32::try_from(pid).ok().and_then(rustix::process::Pid::from_raw);
+        pid.is_some_and(|pid| rustix::process::test_kill_process(pid) == Err(rustix::io::Errno::SRCH))
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = pid;
+        false
+    }
+}
+
+/// Keeps the record of this process while it works.
+pub(super) struct Record {
+    path: PathBuf,
+    attempt: Attempt,
+    stop: Option<Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Record {
+    /// Writes the first record, then one every few seconds with the progress of `ctx`.
+    ///
+    /// # Errors
+    /// When the plan's folder can't be written.
+    pub fn start(folder: &Path, plan: &str, part: u32, ctx: &JobContext) -> Result<Self> {
+        let (now, host, pid) = (now_ms(), host_name(), std::process::id());
+        let attempt = Attempt {
+            plan: plan.to_owned(),
+            part,
+            host,
+            pid,
+            job: job_name(),
+            started_ms: now,
+            updated_ms: now,
+            ..Attempt::default()
+        };
+        let name = format!("{}.{now}.{}.{pid}.json", file_stem(part), crate::container::file_name_of(&attempt.host));
+        let path = folder.join("attempts").join(name);
+        write_json(&path, &attempt)?;
+        let (stop, stopped) = channel();
+        let (of_thread, own, ctx) = (path.clone(), attempt.clone(), ctx.clone());
+        let thread = std::thread::Builder::new().name("record".into()).spawn(move || beat(&of_thread, &own, &ctx, &stopped));
+        let thread = thread.map_err(|error| Error::internal("could not start a thread for the record").because(error))?;
+        Ok(Self { path, attempt, stop: Some(stop), thread: Some(thread) })
+    }
+
+    /// Name of the machine.
+    pub fn host(&self) -> &str {
+        &self.attempt.host
+    }
+
+    /// Milliseconds since 1970 when the attempt started.
+    pub fn started_ms(&self) -> u64 {
+        self.attempt.started_ms
+    }
+
+    /// Writes the last record.
+    ///
+    /// # Errors
+    /// When the plan's folder can't be written.
+    pub fn end<T>(mut self, outcome: &Result<T>, ctx: &JobContext) -> Result<()> {
+        self.join();
+        let (state, error) = match outcome {
+            Ok(_) => (AttemptState::Done, None),
+            Err(error) if error.is_cancelled() => (AttemptState::Stopped, None),
+            Err(error) => (AttemptState::Failed, Some(AttemptError::of(error))),
+        };
+        write_json(&self.path, &with_progress(&Attempt { state, error, ..self.attempt.clone() }, ctx))
+    }
+
+    fn join(&mut self) {
+        drop(self.stop.take());
+        if let Some(thread) = self.thread.take() {
+            // A record that could not be written is no reason to lose the part.
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Drop for Record {
+    fn drop(&mut self) {
+        self.join();
+    }
+}
+
+fn beat(path: &Path, attempt: &Attempt, ctx: &JobContext, stopped: &Receiver<()>) {
+    while let Err(RecvTimeoutError::Timeout) = stopped.recv_timeout(BEAT) {
+        if let Err(error) = write_json(path, &with_progress(attempt, ctx)) {
+            tracing::warn!("the state of part {} could not be written: {error}", attempt.part);
+        }
+    }
+}
+
+fn with_progress(attempt: &Attempt, ctx: &JobContext) -> Attempt {
+    let progress = ctx.progress();
+    Attempt { updated_ms: now_ms(), bytes: progress.bytes, done: progress.done, total: progress.total, ..attempt.clone() }
+}
+
+/// Name of this machine, of the node where a scheduler gives one.
+fn host_name() -> String {
+    let named = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
+    let of_file = || crate::files::read_to_string(Path::new("/proc/sys/kernel/hostname")).ok().map(|name| name.trim().to_owned());
+    named("SLURMD_NODENAME")
+        .or_else(of_file)
+        .or_else(|| named("COMPUTERNAME"))
+        .or_else(|| named("HOSTNAME"))
+        .unwrap_or_else(|| "localhost".into())
+}
+
+/// The job of the engine that started this process.
+fn job_name() -> String {
+    let var = |name: &str| std::env::var(name).ok();
+    let slurm = || Some(format!("{}_{}", var("SLURM_ARRAY_JOB_ID")?, var("SLURM_ARRAY_TASK_ID")?));
+    var("TACO_STUDIO_JOB").or_else(slurm).unwrap_or_default()
+}
+
+/// Greatest memory of this process in bytes, where the system reports it.
+pub(super) fn peak_memory() -> Option<u64> {
+    let status = crate::files::read_to_string(Path::new("/proc/self/status")).ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    Some(line.trim().trim_end_matches("kB").trim().parse::<u64>().ok()? * 1024)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_process_is_lost_when_it_is_silent_or_gone() {
+        let own = Attempt { host: host_name(), pid: std::process::id(), updated_ms: 1_000_000, ..Attempt::default() };
+        assert!(!own.is_lost(1_000_500) && own.is_lost(1_000_000 + LOST_AFTER.as_millis() as u64 + 1));
+        let elsewhere = Attempt { host: "another.machine".into(), pid: u32::MAX / 2, ..own.clone() };
+        assert!(!elsewhere.is_lost(1_000_500), "its processes are not known here");
+        #[cfg(unix)]
+        {
+            let mut child = std::process::Command::new("true").spawn().expect("starts");
+            child.wait().expect("ends");
+            assert!(Attempt { pid: child.id(), ..own.clone() }.is_lost(1_000_500));
+        }
+        assert!(!Attempt { state: AttemptState::Failed, ..own }.is_lost(u64::MAX), "it told its end");
+    }
+
+    #[test]
+    fn the_place_of_an_error_is_that_of_the_sample() {
+        let error = Error::invalid("the part a can't be written").because(Error::invalid("the file changed").at("roi_7 / s2"));
+        let told = AttemptError::of(&error);
+        assert_eq!(
+            (told.message.as_str(), told.place.as_deref()),
+            ("the part a can't be written: the file changed", Some("roi_7 / s2"))
+        );
+    }
+}

@@ -1,0 +1,90 @@
+//! Which calls of a recipe each part can run over its own samples, and which have to be run over all samples when the plan is made.
+
+use std::collections::HashSet;
+
+use crate::error::Result;
+use crate::extensions::{ExtensionCall, Made, Registry};
+
+/// For each call whether the parts run it. Run when the plan is made: calls that need all samples of a level, calls of the
+/// collection, and those whose columns such a call may read; and the calls that give the columns `grouped` of level 0, which decide
+/// what is in which part.
+///
+/// # Errors
+/// When a call has an unknown extension or invalid options.
+pub(super) fn deferred(calls: &[ExtensionCall], grouped: &[String], registry: &Registry) -> Result<Vec<bool>> {
+    let mut later = vec![false; calls.len()];
+    // Calls that are run when the plan is made and come after the present one.
+    let mut readers: Vec<Made> = Vec::new();
+    for (at, call) in calls.iter().enumerate().rev() {
+        let made = registry.make(&call.extension, &call.options)?;
+        let columns: HashSet<String> = match &made {
+            Made::Sample(extension) => extension.schema(),
+            Made::Tortilla(extension) => extension.schema(),
+            Made::Collection(_) => Vec::new(),
+        }
+        .into_iter()
+        .map(|field| field.name)
+        .collect();
+        let groups = call.target.level == 0 && grouped.iter().any(|name| columns.contains(name));
+        let is_read = readers.iter().any(|reader| columns.iter().any(|column| may_read(reader, column)));
+        later[at] = match &made {
+            Made::Sample(_) => !groups && !is_read,
+            Made::Tortilla(extension) => !extension.needs_level() && !groups && !is_read,
+            Made::Collection(_) => false,
+        };
+        if !later[at] {
+            readers.push(made);
+        }
+    }
+    // An extent of samples whose places are not known yet is computed with theirs.
+    for at in 0..calls.len() {
+        if let Made::Collection(extension) = registry.make(&calls[at].extension, &calls[at].options)? {
+            later[at] = extension.is_extent() && later[..at].contains(&true);
+        }
+    }
+    Ok(later)
+}
+
+/// Whether a call may read the column of another call.
+fn may_read(reader: &Made, column: &str) -> bool {
+    match reader {
+        // Programs and formulas read any column.
+        Made::Sample(_) => true,
+        Made::Tortilla(extension) => extension.reads(column),
+        // The extent is computed again from the parts.
+        Made::Collection(extension) => extension.reads_samples() && !extension.is_extent(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::extensions::{Target, builtin};
+
+    fn calls(names: &[(&str, serde_json::Value)]) -> Vec<ExtensionCall> {
+        let call = |(name, options): &(&str, serde_json::Value)| ExtensionCall {
+            extension: (*name).to_owned(),
+            options: options.clone(),
+            target: Target::default(),
+            schema_only: false,
+        };
+        names.iter().map(call).collect()
+    }
+
+    #[test]
+    fn calls_are_deferred_unless_a_later_one_needs_all_their_values() {
+        let none = serde_json::Value::Null;
+        let deferred = |names: &[&str], grouped: &[&str]| {
+            let calls = calls(&names.iter().map(|name| (*name, none.clone())).collect::<Vec<_>>());
+            let grouped: Vec<String> = grouped.iter().map(|name| (*name).to_owned()).collect();
+            super::deferred(&calls, &grouped, &builtin()).expect("knows them")
+        };
+        assert_eq!(deferred(&["stac", "stats"], &[]), [true, true]);
+        // The split is of all samples, and its report reads the ground that `stac` gives, but not the statistics.
+        assert_eq!(deferred(&["stac", "stats", "split_assignment"], &[]), [false, true, false]);
+        assert_eq!(deferred(&["stac", "majortom", "content_hash"], &[]), [true, true, true], "row by row");
+        assert_eq!(deferred(&["stac", "majortom"], &["majortom:code"]), [false, false], "decides what is in which part");
+        assert_eq!(deferred(&["stac", "extent"], &[]), [true, true], "the parts tell the places");
+        assert_eq!(deferred(&["extent", "stac"], &[]), [false, true]);
+    }
+}

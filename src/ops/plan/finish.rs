@@ -1,0 +1,253 @@
+//! Ends a plan: what needs the whole dataset, the indexes over the parts, and a check of both.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use arrow::array::RecordBatch;
+use arrow::compute::concat_batches;
+
+use super::{PartResult, Plan, PlanPart, RunRequest, Whole, digest_of, now_ms, plan_status, run_part, size_of, write_json};
+use crate::container::{self, ContainerReader, Format, Staging, decode_assembly, settle_extent, write_indexes};
+use crate::error::{Error, Result};
+use crate::extensions::pooled_statistics::PooledReport;
+use crate::jobs::JobContext;
+use crate::model::{EXTENT_ORIGIN, PitSchema};
+use crate::ops::stats::{StatsRequest, pooled_statistics};
+
+/// Which plan to end, and how. Plain data.
+#[derive(Clone, Debug, Default)]
+pub struct FinishRequest {
+    /// The folder of the plan.
+    pub folder: PathBuf,
+    /// Reads every part and compares its SHA-256; without it only its size, as each part was read back when it was written.
+    pub hashes: bool,
+}
+
+/// An index over the parts.
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct IndexResult {
+    /// Path of the file or folder.
+    pub path: PathBuf,
+    /// Size in bytes.
+    pub bytes: u64,
+    /// SHA-256 in hexadecimal; of a folder, that of the list of its files with theirs.
+    pub sha256: String,
+}
+
+/// `finished.json`: the whole dataset.
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct Finished {
+    /// [`Plan::id`].
+    pub plan: String,
+    /// The indexes, in writing order.
+    pub indexes: Vec<IndexResult>,
+    /// The parts.
+    pub parts: Vec<PathBuf>,
+    /// Samples of level 0.
+    pub roots: u64,
+    /// Samples on all levels.
+    pub samples: u64,
+    /// Bytes of parts and indexes.
+    pub bytes: u64,
+    /// Paths of samples that were damaged in the source and copied unchanged.
+    #[serde(default)]
+    pub damaged: Vec<String>,
+    /// Samples that an extension could not compute, in all parts.
+    #[serde(default)]
+    pub failures: u64,
+    /// Parts that were written again, as their extent is that of the whole dataset.
+    #[serde(default)]
+    pub rewritten: Vec<u32>,
+    /// Statistics pooled over all samples, where the dataset has some.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub statistics: Option<serde_json::Value>,
+    /// Milliseconds since 1970 when it ended.
+    pub ended_ms: u64,
+}
+
+/// Checks that all parts are there, computes what needs the whole dataset, writes the indexes, opens the result and compares it with
+/// the plan. May be called again; the result is the same.
+///
+/// # Errors
+/// When parts are missing or changed, with the reason why they failed; those of [`write_indexes`]; and a dataset that differs from the
+/// plan.
+pub fn finish_plan(request: &FinishRequest, ctx: &JobContext) -> Result<Finished> {
+    let folder = &request.folder;
+    let plan = Plan::read(folder)?;
+    let mut results = expect_all(&plan, request, ctx)?;
+    let rewritten = settle_extents(&plan, folder, &mut results, ctx)?;
+    let paths: Vec<PathBuf> = plan.parts.iter().map(|part| plan.output_of(folder, part)).collect();
+    let target = plan.dataset_in(folder);
+    let mut staging = Staging::new(&target, true)?;
+    for name in plan.split.index_names() {
+        staging.claim(name)?;
+    }
+    let written = write_indexes(&plan.split, &paths, staging.path(), &plan.parquet, ctx)?;
+    ctx.check()?;
+    staging.finish()?;
+    let mut indexes = Vec::with_capacity(written.len());
+    for name in plan.split.index_names() {
+        let path = target.with_file_name(name);
+        let (bytes, sha256) = digest_of(&path, ctx)?;
+        indexes.push(IndexResult { path, bytes, sha256 });
+    }
+    ctx.stage(tr!("Comparing"), None);
+    let statistics = compare(&plan, &paths, &indexes, ctx)?;
+    let finished = Finished {
+        plan: plan.id.clone(),
+        roots: plan.roots(),
+        samples: results.iter().map(|result| result.samples).sum(),
+        bytes: results.iter().map(|result| result.bytes).sum::<u64>() + indexes.iter().map(|index| index.bytes).sum::<u64>(),
+        indexes,
+        parts: paths,
+        damaged: results.iter().flat_map(|result| result.damaged.clone()).collect(),
+        failures: results.iter().map(|result| result.failures.len() as u64).sum(),
+        rewritten,
+        statistics,
+        ended_ms: now_ms(),
+    };
+    write_json(&folder.join("finished.json"), &finished)?;
+    Ok(finished)
+}
+
+/// The results of all parts, whose outputs are as they were written.
+fn expect_all(plan: &Plan, request: &FinishRequest, ctx: &JobContext) -> Result<Vec<PartResult>> {
+    ctx.stage(tr!("Looking at the parts"), Some(plan.parts.len() as u64));
+    let mut results = Vec::with_capacity(plan.parts.len());
+    let mut missing = Vec::new();
+    for part in &plan.parts {
+        ctx.check()?;
+        ctx.step(1);
+        match present(plan, part, request, ctx)? {
+            Some(result) => results.push(result),
+            None => missing.push(part.number),
+        }
+    }
+    if missing.is_empty() {
+        return Ok(results);
+    }
+    let listed: Vec<String> = missing.iter().take(20).map(u32::to_string).collect();
+    let more = if missing.len() > 20 { ", …" } else { "" };
+    let summary = format!("{} of {} parts are missing: {}{more}", missing.len(), plan.parts.len(), listed.join(", "));
+    let mut error = Error::invalid(summary).at_path(&request.folder);
+    for status in plan_status(&request.folder)?.parts.iter().filter(|status| missing.contains(&status.number)).take(5) {
+        if let Some(reason) = &status.error {
+            let place = reason.place.as_ref().map(|place| format!(" ({place})")).unwrap_or_default();
+            error = error.hint(format!("part {} failed: {}{place}", status.number, reason.message));
+        }
+    }
+    Err(error.hint("`plan submit` builds what is missing, `plan run --part` one part"))
+}
+
+fn present(plan: &Plan, part: &PlanPart, request: &FinishRequest, ctx: &JobContext) -> Result<Option<PartResult>> {
+    let Some(result) = plan.result(&request.folder, part)? else { return Ok(None) };
+    let output = plan.output_of(&request.folder, part);
+    if size_of(&output)? != Some(result.bytes) {
+        return Ok(None);
+    }
+    if request.hashes && digest_of(&output, ctx)?.1 != result.sha256 {
+        return Ok(None);
+    }
+    Ok(Some(result))
+}
+
+/// Computes the extent of the whole dataset where a part without places needs it, and writes these parts with it. Returns their numbers.
+fn settle_extents(plan: &Plan, folder: &Path, results: &mut [PartResult], ctx: &JobContext) -> Result<Vec<u32>> {
+    let without: Vec<u32> = results.iter().filter(|result| result.whole_extent.is_some()).map(|result| result.part).collect();
+    if without.is_empty() {
+        return Ok(without);
+    }
+    let whole = whole_of(plan, folder, ctx)?;
+    if results.iter().all(|result| result.whole_extent.as_ref().is_none_or(|used| *used == whole.extent)) {
+        return Ok(Vec::new());
+    }
+    write_json(&folder.join("whole.json"), &whole)?;
+    for &number in &without {
+        let request = RunRequest { folder: folder.to_owned(), part: number, ..RunRequest::default() };
+        let run = run_part(&request, ctx)?;
+        if let Some(result) = results.get_mut(number as usize - 1) {
+            *result = run.result().clone();
+        }
+    }
+    Ok(without)
+}
+
+/// The extent of the whole dataset, from the level tables of all parts and the collection of the plan.
+fn whole_of(plan: &Plan, folder: &Path, ctx: &JobContext) -> Result<Whole> {
+    ctx.stage(tr!("Reading the metadata"), Some(plan.parts.len() as u64));
+    let mut levels: Vec<Vec<RecordBatch>> = vec![Vec::new(); plan.levels.len()];
+    for part in &plan.parts {
+        ctx.check()?;
+        let reader = container::open(&plan.output_of(folder, part), ctx)?;
+        for (level, batches) in levels.iter_mut().enumerate().take(reader.levels().count()) {
+            batches.push(reader.levels().table(level, ctx)?.to_batch()?);
+        }
+        ctx.step(1);
+    }
+    let joined = |batches: &Vec<RecordBatch>| {
+        let first = batches.first().ok_or_else(|| Error::internal("a level has no rows in any part"))?;
+        // Types are those of the plan in every part; the metadata of the fields may name the part.
+        let schema = Arc::new(arrow::datatypes::Schema::new(
+            first
+                .schema()
+                .fields()
+                .iter()
+                .map(|field| arrow::datatypes::Field::new(field.name(), field.data_type().clone(), true))
+                .collect::<Vec<_>>(),
+        ));
+        let plain = |batch: &RecordBatch| RecordBatch::try_new(schema.clone(), batch.columns().to_vec());
+        let plain = batches.iter().map(plain).collect::<std::result::Result<Vec<_>, _>>();
+        plain
+            .and_then(|batches| concat_batches(&schema, &batches))
+            .map_err(|error| Error::format("the parts have different columns").because(error))
+    };
+    let levels: Vec<RecordBatch> = levels.iter().filter(|batches| !batches.is_empty()).map(joined).collect::<Result<_>>()?;
+    // The collection as planned: a stated extent is kept unless it misses samples.
+    let mut collection = decode_assembly(&super::part_path(folder, 1), ctx)?.collection;
+    settle_extent(&mut collection, &levels.iter().collect::<Vec<_>>(), ctx)?;
+    let value = |key: &str| collection.get(key).cloned().unwrap_or_default();
+    Ok(Whole { plan: plan.id.clone(), extent: value("extent"), origin: value(EXTENT_ORIGIN) })
+}
+
+/// Opens what was written and compares it with the plan. Returns the pooled statistics, where the samples have some.
+fn compare(plan: &Plan, paths: &[PathBuf], indexes: &[IndexResult], ctx: &JobContext) -> Result<Option<serde_json::Value>> {
+    let index = plan.split.consolidate.iter().position(|format| *format != Format::Tacollection).and_then(|at| indexes.get(at));
+    let reader = match (index, paths) {
+        (Some(index), _) => container::open(&index.path, ctx)?,
+        (None, [one]) => container::open(one, ctx)?,
+        (None, paths) => {
+            let mut found = 0;
+            for path in paths {
+                found += container::open(path, ctx)?.levels().rows(0) as u64;
+            }
+            expect_number(found, plan.roots(), "samples of level 0")?;
+            return Ok(None);
+        }
+    };
+    let levels = reader.levels();
+    expect_number(levels.rows(0) as u64, plan.roots(), "samples of level 0")?;
+    expect_number((0..levels.count()).map(|level| levels.rows(level) as u64).sum(), plan.samples, "samples")?;
+    let tree = levels.skeleton(ctx)?;
+    let differs = || Error::invalid("the tree of the written dataset differs from that of the plan").hint("make the plan again");
+    let pit = PitSchema::of(&tree).ok_or_else(differs)?;
+    // Padding may be left out when grouping by columns, so the numbers are compared above.
+    if pit.root.kind != plan.pit.root.kind || pit.shape.get(1..) != plan.pit.shape.get(1..) {
+        return Err(differs());
+    }
+    Ok(statistics(plan, reader.as_ref(), ctx))
+}
+
+fn expect_number(found: u64, planned: u64, what: &str) -> Result<()> {
+    if found == planned {
+        return Ok(());
+    }
+    Err(Error::invalid(format!("the written dataset has {found} {what}, the plan {planned}"))
+        .hint("run `plan finish` with --hashes"))
+}
+
+/// Statistics pooled over all samples; `None` when the samples have none.
+fn statistics(plan: &Plan, reader: &dyn ContainerReader, ctx: &JobContext) -> Option<serde_json::Value> {
+    let known = plan.levels.iter().flatten().any(|field| field.name == "geotiff:stats");
+    let pooled: PooledReport = known.then(|| pooled_statistics(reader, &StatsRequest::default(), None, ctx))?.ok()?;
+    serde_json::to_value(pooled).ok()
+}

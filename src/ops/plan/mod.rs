@@ -1,0 +1,358 @@
+//! A dataset written by several processes or machines: [`make_plan`] writes a folder with `plan.json` and one small file a part,
+//! [`run_part`] builds one part anywhere, [`finish_plan`] writes the indexes, [`plan_status`] reads what was done. The bytes are those
+//! of one process ([`crate::container::write`] with the same parts), whatever the number of workers and their order. No scheduler is
+//! here: [`submit_plan`] has engines start [`run_part`] in processes.
+//!
+//! | in the folder | has |
+//! |---|---|
+//! | `plan.json` | [`Plan`]: inputs with their versions, types of the columns, tree pattern, parts, calls, output |
+//! | `parts/part0001.part` | the samples of a part with their metadata and sources ([`crate::container::decode_assembly`]) |
+//! | `results/part0001.json` | [`PartResult`] of a part that is written |
+//! | `attempts/*.json` | [`Attempt`], one for each process that worked on a part; each is written by that process alone |
+//! | `whole.json` | what only the whole dataset tells, once [`finish_plan`] needs it: [`Whole`] |
+//! | `finished.json` | [`Finished`] |
+
+mod attempt;
+mod deferral;
+mod finish;
+mod make;
+mod run;
+mod status;
+mod submit;
+
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value as Json;
+use sha2::{Digest, Sha256};
+
+pub use attempt::{Attempt, AttemptError, AttemptState};
+pub use finish::{FinishRequest, Finished, IndexResult, finish_plan};
+pub use make::{PlanRequest, PlanSource, default_dataset, default_indexes, make_plan};
+pub use run::{PartRun, RunRequest, run_part};
+pub use status::{PartState, PartStatus, PlanStatus, plan_status};
+pub use submit::{DaskOptions, Engine, SlurmOptions, SubmitRequest, Submitted, submit_plan};
+
+use crate::container::{Format, OnDamage, Parts, read_json_document, write_document};
+use crate::error::{Error, IoContext, Result};
+use crate::extensions::ExtensionCall;
+use crate::jobs::JobContext;
+use crate::model::{FieldSpec, PitSchema, Stamp};
+use crate::table::ParquetOptions;
+
+/// Version of the plan's format; newer plans are refused.
+const VERSION: u32 = 1;
+
+/// `plan.json`: what is to be written, in which parts. Does not change after it is written.
+#[derive(Clone, Debug, PartialEq, Serialize, serde::Deserialize)]
+pub struct Plan {
+    /// Version of the format.
+    pub taco_studio_plan: u32,
+    /// SHA-256 of everything else in the plan, in hexadecimal: results of another plan are not taken for results of this one.
+    #[serde(default)]
+    pub id: String,
+    /// What the plan was made from.
+    pub inputs: Vec<PlanInput>,
+    /// The dataset, from which the names of the parts are derived; relative to the plan's folder where it is below it.
+    pub dataset: PathBuf,
+    /// ZIP or FOLDER.
+    pub format: Format,
+    /// Parquet settings of the level tables.
+    pub parquet: ParquetOptions,
+    /// How sample data with a wrong CRC-32 is handled.
+    pub on_damage: OnDamage,
+    /// Parts and indexes replace files that were there when the plan was made.
+    pub overwrite: bool,
+    /// How the dataset is split, and the indexes over the parts.
+    pub split: Parts,
+    /// Number of samples on all levels.
+    pub samples: u64,
+    /// Bytes of sample data.
+    pub data_bytes: u64,
+    /// `taco:pit_schema` of the whole dataset.
+    pub pit: PitSchema,
+    /// Columns of every level with their types, in the order of the level tables, without `internal:*`.
+    pub levels: Vec<Vec<FieldSpec>>,
+    /// Sample extensions that each part runs over its own samples; their columns are nulls in the files of the parts. Calls that need
+    /// all samples, and those that they depend on, were run when the plan was made.
+    pub calls: Vec<ExtensionCall>,
+    /// What a part takes at the most.
+    pub estimate: Estimate,
+    /// The parts, by number from 1.
+    pub parts: Vec<PlanPart>,
+}
+
+/// A file, folder or dataset that a plan was made from.
+#[derive(Clone, Debug, PartialEq, Serialize, serde::Deserialize)]
+pub struct PlanInput {
+    /// Path or address.
+    pub path: PathBuf,
+    /// Its version; `None` for folders and addresses. Every source in the files of the parts has a version of its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stamp: Option<Stamp>,
+}
+
+/// What the largest part needs, for the limits of a scheduler.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, serde::Deserialize)]
+pub struct Estimate {
+    /// Memory in bytes.
+    pub memory_bytes: u64,
+    /// Time in seconds on a slow disk.
+    pub seconds: u64,
+}
+
+/// One part of a plan.
+#[derive(Clone, Debug, PartialEq, Serialize, serde::Deserialize)]
+pub struct PlanPart {
+    /// Number, from 1.
+    pub number: u32,
+    /// File name of the part.
+    pub name: String,
+    /// Samples of level 0.
+    pub roots: u64,
+    /// Id of the first sample of level 0.
+    pub first: String,
+    /// Id of the last sample of level 0.
+    pub last: String,
+    /// Samples on all levels.
+    pub samples: u64,
+    /// Bytes of sample data.
+    pub data_bytes: u64,
+    /// SHA-256 of the file with its samples, in hexadecimal.
+    pub sha256: String,
+}
+
+/// `results/part0001.json`: a part that is written.
+#[derive(Clone, Debug, PartialEq, Serialize, serde::Deserialize)]
+pub struct PartResult {
+    /// [`Plan::id`].
+    pub plan: String,
+    /// Number of the part.
+    pub part: u32,
+    /// Its file name.
+    pub name: String,
+    /// Size in bytes of the file, or of all files of the FOLDER.
+    pub bytes: u64,
+    /// SHA-256 of the file in hexadecimal; of a FOLDER, that of the list of its files with theirs.
+    pub sha256: String,
+    /// Samples on all levels.
+    pub samples: u64,
+    /// FILEs written.
+    pub files: u64,
+    /// Paths of samples that were damaged in the source and copied unchanged.
+    #[serde(default)]
+    pub damaged: Vec<String>,
+    /// Samples computed by extensions, counted once for each call.
+    #[serde(default)]
+    pub computed: u64,
+    /// Samples whose values are null because an extension failed.
+    #[serde(default)]
+    pub failures: Vec<SampleFailure>,
+    /// The extent came from the whole dataset, as no sample of the part has a place: the value of [`Whole::extent`] that was used;
+    /// null where that was not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub whole_extent: Option<Json>,
+    /// Seconds from start to end.
+    pub seconds: f64,
+    /// Milliseconds since 1970 when it ended.
+    pub ended_ms: u64,
+    /// Name of the machine.
+    pub host: String,
+    /// Greatest memory of the process in bytes; `None` where the system does not report it.
+    #[serde(default)]
+    pub memory_bytes: Option<u64>,
+}
+
+/// A sample that an extension could not compute.
+#[derive(Clone, Debug, PartialEq, Serialize, serde::Deserialize)]
+pub struct SampleFailure {
+    /// Name of the extension.
+    pub extension: String,
+    /// Path of the sample.
+    pub sample: String,
+    /// Reason.
+    pub error: String,
+}
+
+/// `whole.json`: what only the whole dataset tells, and parts have to contain.
+#[derive(Clone, Debug, PartialEq, Serialize, serde::Deserialize)]
+pub struct Whole {
+    /// [`Plan::id`].
+    pub plan: String,
+    /// `extent` of the whole dataset.
+    pub extent: Json,
+    /// Origin of that extent, as in the collection.
+    pub origin: Json,
+}
+
+impl Plan {
+    /// Reads the plan in `folder`.
+    ///
+    /// # Errors
+    /// When the folder has no plan, or one of a newer version or that is damaged.
+    pub fn read(folder: &Path) -> Result<Self> {
+        let path = folder.join("plan.json");
+        let bytes = read_json_document(&path, "read the plan").map_err(|error| error.hint("name the folder that `plan` wrote"))?;
+        let damaged = |error: serde_json::Error| Error::format("the plan can't be read").because(error).at_path(&path);
+        let json: Json = serde_json::from_slice(&bytes).map_err(damaged)?;
+        match json.get("taco_studio_plan").and_then(Json::as_u64) {
+            None => return Err(Error::format("this is no plan of the studio").at_path(&path)),
+            Some(version) if version > u64::from(VERSION) => {
+                return Err(Error::unsupported("this plan was made by a newer version of the studio").at_path(&path));
+            }
+            Some(_) => {}
+        }
+        let plan: Self = serde_json::from_value(json).map_err(damaged)?;
+        if plan.id != plan.digest()? || plan.parts.iter().enumerate().any(|(at, part)| part.number as usize != at + 1) {
+            let error = Error::format("the plan was changed after it was made").at_path(&path);
+            return Err(error.hint("make the plan again with other arguments instead"));
+        }
+        Ok(plan)
+    }
+
+    /// SHA-256 of the plan without its id.
+    fn digest(&self) -> Result<String> {
+        let bare = Self { id: String::new(), ..self.clone() };
+        let bytes = serde_json::to_vec(&bare).map_err(|error| Error::internal("the plan is not JSON").because(error))?;
+        Ok(hex(&Sha256::digest(bytes)))
+    }
+
+    /// The part with this number.
+    ///
+    /// # Errors
+    /// [`crate::error::Kind::Usage`] when there is none.
+    pub fn part(&self, number: u32) -> Result<&PlanPart> {
+        let part = (number as usize).checked_sub(1).and_then(|at| self.parts.get(at));
+        part.ok_or_else(|| Error::usage(format!("the plan has no part {number}; its parts are 1 to {}", self.parts.len())))
+    }
+
+    /// Path of the whole dataset, whose folder gets the parts and indexes.
+    pub fn dataset_in(&self, folder: &Path) -> PathBuf {
+        folder.join(&self.dataset)
+    }
+
+    /// Path of a part.
+    pub fn output_of(&self, folder: &Path, part: &PlanPart) -> PathBuf {
+        self.dataset_in(folder).with_file_name(&part.name)
+    }
+
+    /// Samples of level 0.
+    pub fn roots(&self) -> u64 {
+        self.parts.iter().map(|part| part.roots).sum()
+    }
+
+    /// The result of a part, where it is one of this plan.
+    ///
+    /// # Errors
+    /// When the file is there and cannot be read.
+    pub fn result(&self, folder: &Path, part: &PlanPart) -> Result<Option<PartResult>> {
+        let found: Option<PartResult> = read_json(&result_path(folder, part.number))?;
+        Ok(found.filter(|result| result.plan == self.id && result.part == part.number && result.name == part.name))
+    }
+
+    /// What only the whole dataset tells, once it is known.
+    fn whole(&self, folder: &Path) -> Result<Option<Whole>> {
+        Ok(read_json::<Whole>(&folder.join("whole.json"))?.filter(|whole| whole.plan == self.id))
+    }
+}
+
+/// Name of the files about a part, without extension.
+fn file_stem(number: u32) -> String {
+    format!("part{number:04}")
+}
+
+fn part_path(folder: &Path, number: u32) -> PathBuf {
+    folder.join("parts").join(file_stem(number) + ".part")
+}
+
+fn result_path(folder: &Path, number: u32) -> PathBuf {
+    folder.join("results").join(file_stem(number) + ".json")
+}
+
+/// A JSON file of the plan; `None` when it does not exist.
+fn read_json<T: DeserializeOwned>(path: &Path) -> Result<Option<T>> {
+    if !path.exists() {
+        return Ok(None);
+    }
+    let bytes = read_json_document(path, "read the state of the plan")?;
+    let damaged = |error| Error::format("a file of the plan is damaged").because(error).at_path(path).hint("delete this file");
+    serde_json::from_slice(&bytes).map(Some).map_err(damaged)
+}
+
+/// Writes a JSON file of the plan atomically, over an earlier one.
+fn write_json(path: &Path, value: &impl Serialize) -> Result<()> {
+    let bytes =
+        serde_json::to_vec_pretty(value).map_err(|error| Error::internal("the state of a plan is not JSON").because(error))?;
+    write_document(path, &bytes, true)
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Size in bytes and SHA-256 of a file. For a folder the size of all its files, and the SHA-256 of the sorted list of their paths
+/// and digests.
+fn digest_of(path: &Path, ctx: &JobContext) -> Result<(u64, String)> {
+    if path.is_dir() {
+        let mut files = Vec::new();
+        files_below(path, &mut files)?;
+        files.sort();
+        let (mut total, mut list) = (0, Sha256::new());
+        for file in files {
+            let (bytes, digest) = digest_of_file(&file, ctx)?;
+            let name = file.strip_prefix(path).unwrap_or(&file).to_string_lossy().replace('\\', "/");
+            total += bytes;
+            list.update(format!("{digest}  {name}\n"));
+        }
+        return Ok((total, hex(&list.finalize())));
+    }
+    digest_of_file(path, ctx)
+}
+
+fn digest_of_file(path: &Path, ctx: &JobContext) -> Result<(u64, String)> {
+    use std::io::Read;
+    let mut file = crate::files::open(path).io_at("read back what was written", path)?;
+    let (mut hash, mut total, mut buffer) = (Sha256::new(), 0, vec![0; 1 << 20]);
+    loop {
+        ctx.check()?;
+        match file.read(&mut buffer).io_at("read back what was written", path)? {
+            0 => return Ok((total, hex(&hash.finalize()))),
+            read => {
+                hash.update(&buffer[..read]);
+                total += read as u64;
+            }
+        }
+    }
+}
+
+/// Size in bytes of a file, or of all files of a folder; `None` when it does not exist.
+fn size_of(path: &Path) -> Result<Option<u64>> {
+    if path.is_dir() {
+        let mut files = Vec::new();
+        files_below(path, &mut files)?;
+        return files
+            .iter()
+            .map(|file| Ok(std::fs::metadata(file).io_at("look at the part", file)?.len()))
+            .sum::<Result<u64>>()
+            .map(Some);
+    }
+    match std::fs::metadata(path) {
+        Ok(meta) => Ok(Some(meta.len())),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(Error::io("look at the part", path, error)),
+    }
+}
+
+fn files_below(folder: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
+    for entry in std::fs::read_dir(folder).io_at("list the part", folder)? {
+        let path = entry.io_at("list the part", folder)?.path();
+        if path.is_dir() { files_below(&path, files)? } else { files.push(path) }
+    }
+    Ok(())
+}
+
+/// Milliseconds since 1970.
+fn now_ms() -> u64 {
+    std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_or(0, |since| since.as_millis() as u64)
+}

@@ -1,0 +1,235 @@
+//! Builds one part of a plan.
+
+use std::path::{Path, PathBuf};
+
+use super::attempt::{Record, peak_memory};
+use super::make::map_sources;
+use super::{PartResult, Plan, PlanPart, SampleFailure, digest_of, file_stem, now_ms, part_path, result_path, size_of, write_json};
+use crate::container::{Assembly, BuildOptions, Built, check_space, decode_assembly, put_extent, write_part};
+use crate::error::{Error, Result};
+use crate::extensions::{Run, builtin, has_targets, need_consent};
+use crate::jobs::JobContext;
+use crate::model::{EXTENT_ORIGIN, ExtentOrigin, FieldSpec, Value};
+use crate::ops::draft_of_assembly::draft_of_assembly;
+use crate::ops::write::refuse_invalid;
+use crate::table::{array_of, value_at};
+use crate::validate;
+
+/// Which part to build, and how. Plain data.
+#[derive(Clone, Debug, Default)]
+pub struct RunRequest {
+    /// The folder of the plan.
+    pub folder: PathBuf,
+    /// Number of the part, from 1.
+    pub part: u32,
+    /// Builds a part anew that is written already.
+    pub again: bool,
+    /// Sources below the first folder are read below the second, on this machine.
+    pub relocate: Vec<(PathBuf, PathBuf)>,
+}
+
+/// What became of a part.
+#[derive(Clone, Debug, PartialEq)]
+pub enum PartRun {
+    /// It was there already, with the same bytes as when it was written.
+    Skipped(PartResult),
+    /// It was written.
+    Written(PartResult),
+}
+
+impl PartRun {
+    /// The result, of this run or an earlier one.
+    pub fn result(&self) -> &PartResult {
+        match self {
+            PartRun::Skipped(result) | PartRun::Written(result) => result,
+        }
+    }
+}
+
+/// Builds one part: runs the extensions of the plan over its samples, writes it under a temporary name, renames it, reads it back and
+/// writes its result. A part that is there with the bytes of its result is skipped. Several processes may build one part at the same
+/// time; they write the same bytes.
+///
+/// # Errors
+/// For a damaged plan, sources that changed or can't be read, samples that break a rule, and outputs that can't be written. The reason
+/// is kept in the folder of the plan.
+pub fn run_part(request: &RunRequest, ctx: &JobContext) -> Result<PartRun> {
+    let folder = &request.folder;
+    let plan = Plan::read(folder)?;
+    let part = plan.part(request.part)?;
+    if !request.again
+        && let Some(result) = written(&plan, folder, part, ctx)?
+    {
+        return Ok(PartRun::Skipped(result));
+    }
+    need_consent(&plan.calls)?;
+    refuse_stranger(&plan, folder, part)?;
+    let record = Record::start(folder, &plan.id, part.number, ctx)?;
+    let outcome = build(&plan, part, request, &record, ctx);
+    record.end(&outcome, ctx)?;
+    outcome.map(PartRun::Written)
+}
+
+/// Refuses to replace an output that no process of this plan has begun.
+fn refuse_stranger(plan: &Plan, folder: &Path, part: &PlanPart) -> Result<()> {
+    let output = plan.output_of(folder, part);
+    if plan.overwrite || output.symlink_metadata().is_err() || plan.result(folder, part)?.is_some() {
+        return Ok(());
+    }
+    let prefix = file_stem(part.number) + ".";
+    let attempts = std::fs::read_dir(folder.join("attempts")).into_iter().flatten().flatten();
+    if attempts.into_iter().any(|entry| entry.file_name().to_string_lossy().starts_with(&prefix)) {
+        return Ok(());
+    }
+    Err(Error::usage("a file with the name of this part was written since the plan was made")
+        .at_path(&output)
+        .hint("move it away, or make the plan with --overwrite"))
+}
+
+/// The result of a part whose output has the size and hash in it.
+fn written(plan: &Plan, folder: &Path, part: &PlanPart, ctx: &JobContext) -> Result<Option<PartResult>> {
+    let Some(result) = plan.result(folder, part)? else { return Ok(None) };
+    let output = plan.output_of(folder, part);
+    // Written before the extent of the whole dataset was known, which it has to contain.
+    if let (Some(used), Some(whole)) = (&result.whole_extent, plan.whole(folder)?)
+        && *used != whole.extent
+    {
+        return Ok(None);
+    }
+    if size_of(&output)? != Some(result.bytes) {
+        return Ok(None);
+    }
+    ctx.stage(tr!("Comparing"), None);
+    let (_, found) = digest_of(&output, ctx)?;
+    Ok((found == result.sha256).then_some(result))
+}
+
+fn build(plan: &Plan, part: &PlanPart, request: &RunRequest, record: &Record, ctx: &JobContext) -> Result<PartResult> {
+    let folder = &request.folder;
+    let file = part_path(folder, part.number);
+    if digest_of(&file, ctx)?.1 != part.sha256 {
+        let error = Error::format("the file of this part is not the one that was planned").at_path(&file);
+        return Err(error.hint("make the plan again"));
+    }
+    let mut piece = decode_assembly(&file, ctx)?;
+    map_sources(&mut piece, &|path| Ok(relocated(path, &request.relocate)))?;
+    let (computed, failures) = compute(plan, &mut piece, ctx)?;
+    let whole_extent = settle(plan, folder, &mut piece, ctx)?;
+    let options = BuildOptions {
+        target: plan.output_of(folder, part),
+        format: plan.format,
+        parquet: plan.parquet.clone(),
+        overwrite: true,
+        parts: None,
+        on_damage: plan.on_damage,
+    };
+    check_space(&options.target, part.data_bytes)?;
+    let Built { samples, files, damaged, .. } = write_part(&piece, &options, ctx)?;
+    drop(piece);
+    ctx.stage(tr!("Comparing"), None);
+    let (bytes, sha256) = digest_of(&options.target, ctx)?;
+    let ended_ms = now_ms();
+    let result = PartResult {
+        plan: plan.id.clone(),
+        part: part.number,
+        name: part.name.clone(),
+        bytes,
+        sha256,
+        samples,
+        files,
+        damaged,
+        computed,
+        failures,
+        whole_extent,
+        seconds: ended_ms.saturating_sub(record.started_ms()) as f64 / 1e3,
+        ended_ms,
+        host: record.host().to_owned(),
+        memory_bytes: peak_memory(),
+    };
+    write_json(&result_path(folder, part.number), &result)?;
+    Ok(result)
+}
+
+/// `path` below the second folder of the first pair whose first folder it is below.
+fn relocated(path: &Path, pairs: &[(PathBuf, PathBuf)]) -> Option<PathBuf> {
+    pairs.iter().find_map(|(from, to)| Some(to.join(path.strip_prefix(from).ok()?)))
+}
+
+/// Runs the calls of the plan over the samples of a part, and puts the values into its columns. Returns the number of computed samples
+/// and those that failed.
+fn compute(plan: &Plan, piece: &mut Assembly, ctx: &JobContext) -> Result<(u64, Vec<SampleFailure>)> {
+    if plan.calls.is_empty() {
+        return Ok((0, Vec::new()));
+    }
+    let registry = builtin();
+    let dataset = draft_of_assembly(piece, ctx)?;
+    let mut calls = Vec::with_capacity(plan.calls.len());
+    for call in &plan.calls {
+        // Of a part, a call may target no sample.
+        if call.target.level < piece.levels.len() && has_targets(&dataset, call, &registry)? {
+            calls.push(call.clone());
+        }
+    }
+    let run = crate::extensions::run(&dataset, &calls, &registry, ctx)?;
+    fill(piece, &run)?;
+    refuse_invalid(&validate::dataset(&draft_of_assembly(piece, ctx)?, ctx)?)?;
+    let failure = |failure: &crate::extensions::Failure| SampleFailure {
+        extension: failure.extension.clone(),
+        sample: failure.path.to_string(),
+        error: failure.error.clone(),
+    };
+    Ok((run.computed, run.failures.iter().map(failure).collect()))
+}
+
+/// Puts computed values into the columns that the plan made for them.
+fn fill(piece: &mut Assembly, run: &Run) -> Result<()> {
+    for (level, columns) in piece.levels.iter_mut().zip(&run.columns) {
+        let schema = level.batch.schema();
+        let mut arrays = level.batch.columns().to_vec();
+        for column in columns {
+            let name = &column.field.name;
+            let place = schema.index_of(name);
+            let place = place.map_err(|error| Error::internal(format!("the plan has no column {name}")).because(error))?;
+            let values: Vec<Value> = (0..level.batch.num_rows())
+                .map(|row| match column.touched.get(row) {
+                    Some(true) => column.values.get(row).cloned().unwrap_or_default(),
+                    _ => value_at(&arrays[place], row),
+                })
+                .collect();
+            let field = FieldSpec::new(name, schema.field(place).data_type().clone());
+            arrays[place] = array_of(&field, values.iter())?;
+        }
+        level.batch = arrow::array::RecordBatch::try_new(schema, arrays)
+            .map_err(|error| Error::internal("computed columns do not fit their level").because(error))?;
+    }
+    Ok(())
+}
+
+/// Gives the part its extent: that of its own samples; without places that of the whole dataset, which is returned. Where the calls
+/// of the plan may give places, that is known once all other parts are written.
+fn settle(plan: &Plan, folder: &Path, piece: &mut Assembly, ctx: &JobContext) -> Result<Option<serde_json::Value>> {
+    let computes = !plan.calls.is_empty();
+    if piece.narrow_extent(ctx)? {
+        // A sample with a place gives the whole dataset one.
+        if computes && ExtentOrigin::of(&piece.collection) != Some(ExtentOrigin::Stated) {
+            piece.collection.set(EXTENT_ORIGIN, Some(ExtentOrigin::Samples.as_str().into()));
+        }
+        return Ok(None);
+    }
+    if !computes {
+        return Ok(None);
+    }
+    match plan.whole(folder)? {
+        Some(whole) => {
+            piece.collection.set("extent", Some(whole.extent.clone()));
+            piece.collection.set(EXTENT_ORIGIN, Some(whole.origin));
+            Ok(Some(whole.extent))
+        }
+        None => {
+            if ExtentOrigin::of(&piece.collection) != Some(ExtentOrigin::Stated) {
+                put_extent(&mut piece.collection, None);
+            }
+            Ok(Some(piece.collection.get("extent").cloned().unwrap_or_default()))
+        }
+    }
+}

@@ -1,0 +1,213 @@
+//! What was done of a plan, from the small files in its folder.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use super::{Attempt, AttemptError, AttemptState, Finished, Plan, now_ms, read_json, size_of};
+use crate::error::{IoContext, Result};
+
+/// State of a part.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PartState {
+    /// Written and read back.
+    Done,
+    /// A process works on it.
+    Running,
+    /// No process has worked on it.
+    Waiting,
+    /// The last process that worked on it was killed, or its machine failed.
+    Lost,
+    /// The last attempt failed, or was stopped.
+    Failed,
+}
+
+/// State of one part.
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+pub struct PartStatus {
+    /// Number, from 1.
+    pub number: u32,
+    /// File name.
+    pub name: String,
+    /// State.
+    pub state: PartState,
+    /// Samples of level 0.
+    pub roots: u64,
+    /// Bytes of sample data.
+    pub data_bytes: u64,
+    /// Completed share, 0 to 1.
+    pub fraction: f64,
+    /// Machine of the last attempt.
+    pub host: Option<String>,
+    /// SHA-256 of the written part, in hexadecimal.
+    pub sha256: Option<String>,
+    /// Seconds that writing it took.
+    pub seconds: Option<f64>,
+    /// Samples that an extension could not compute.
+    pub failures: u64,
+    /// Why the last attempt failed.
+    pub error: Option<AttemptError>,
+    /// The attempts, oldest first.
+    pub attempts: Vec<Attempt>,
+}
+
+/// State of a plan.
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+pub struct PlanStatus {
+    /// [`Plan::id`].
+    pub plan: String,
+    /// Path of the whole dataset.
+    pub dataset: std::path::PathBuf,
+    /// Number of parts.
+    pub total: usize,
+    /// Parts that are written.
+    pub done: usize,
+    /// Parts that are worked on.
+    pub running: usize,
+    /// Parts that no process has worked on.
+    pub waiting: usize,
+    /// Parts whose process was killed.
+    pub lost: usize,
+    /// Parts whose last attempt failed.
+    pub failed: usize,
+    /// Samples of level 0.
+    pub roots: u64,
+    /// Bytes of sample data.
+    pub data_bytes: u64,
+    /// Bytes of sample data in the parts that are written.
+    pub done_bytes: u64,
+    /// Samples of level 0 in the parts that are written.
+    pub done_roots: u64,
+    /// Seconds from the first attempt to the last record.
+    pub elapsed_seconds: f64,
+    /// Bytes of sample data written per second, by all processes together.
+    pub bytes_per_second: f64,
+    /// Samples of level 0 written per second.
+    pub roots_per_second: f64,
+    /// Seconds that the rest takes at that rate; `None` before the first part is written and when nothing is worked on.
+    pub eta_seconds: Option<f64>,
+    /// The parts.
+    pub parts: Vec<PartStatus>,
+    /// The whole dataset, once it is finished.
+    pub finished: Option<Finished>,
+}
+
+impl PlanStatus {
+    /// Numbers of the parts that no process has written or works on.
+    pub fn missing(&self) -> Vec<u32> {
+        let is_missing = |part: &&PartStatus| !matches!(part.state, PartState::Done | PartState::Running);
+        self.parts.iter().filter(is_missing).map(|part| part.number).collect()
+    }
+}
+
+/// Reads the state of the plan in `folder`.
+///
+/// # Errors
+/// When the plan can't be read. Damaged records are skipped.
+pub fn plan_status(folder: &Path) -> Result<PlanStatus> {
+    let plan = Plan::read(folder)?;
+    let now = now_ms();
+    let mut attempts = attempts_in(folder, &plan)?;
+    let mut parts = Vec::with_capacity(plan.parts.len());
+    for part in &plan.parts {
+        let attempts = attempts.remove(&part.number).unwrap_or_default();
+        let result = plan.result(folder, part)?;
+        let result = match result {
+            Some(result) if size_of(&plan.output_of(folder, part))? == Some(result.bytes) => Some(result),
+            _ => None,
+        };
+        let last = attempts.last();
+        let state = match (&result, last) {
+            (Some(_), _) => PartState::Done,
+            (None, None) => PartState::Waiting,
+            (None, Some(last)) if last.is_lost(now) => PartState::Lost,
+            (None, Some(last)) => match last.state {
+                AttemptState::Running => PartState::Running,
+                // Written, and removed or replaced since.
+                AttemptState::Done => PartState::Waiting,
+                AttemptState::Failed | AttemptState::Stopped => PartState::Failed,
+            },
+        };
+        let progress = |attempt: &Attempt| match attempt.total {
+            Some(total) if total > 0 => (attempt.done as f64 / total as f64).min(1.0),
+            _ => 0.0,
+        };
+        parts.push(PartStatus {
+            number: part.number,
+            name: part.name.clone(),
+            state,
+            roots: part.roots,
+            data_bytes: part.data_bytes,
+            fraction: match state {
+                PartState::Done => 1.0,
+                PartState::Running => last.map_or(0.0, progress),
+                _ => 0.0,
+            },
+            host: last.map(|attempt| attempt.host.clone()),
+            sha256: result.as_ref().map(|result| result.sha256.clone()),
+            seconds: result.as_ref().map(|result| result.seconds),
+            failures: result.as_ref().map_or(0, |result| result.failures.len() as u64),
+            error: if state == PartState::Failed { last.and_then(|attempt| attempt.error.clone()) } else { None },
+            attempts,
+        });
+    }
+    let finished = read_json::<Finished>(&folder.join("finished.json"))?.filter(|finished| finished.plan == plan.id);
+    Ok(summed(&plan, folder, parts, finished))
+}
+
+fn summed(plan: &Plan, folder: &Path, parts: Vec<PartStatus>, finished: Option<Finished>) -> PlanStatus {
+    let count = |state: PartState| parts.iter().filter(|part| part.state == state).count();
+    let done = || parts.iter().filter(|part| part.state == PartState::Done);
+    let partly: f64 = parts.iter().map(|part| part.fraction * part.data_bytes as f64).sum();
+    let all = || parts.iter().flat_map(|part| &part.attempts);
+    let first = all().map(|attempt| attempt.started_ms).min();
+    let last = all().map(|attempt| attempt.updated_ms).max();
+    let elapsed = first.zip(last).map_or(0.0, |(first, last)| last.saturating_sub(first) as f64 / 1e3);
+    let rate = |amount: f64| if elapsed > 0.0 { amount / elapsed } else { 0.0 };
+    let (done_bytes, done_roots) = (done().map(|part| part.data_bytes).sum::<u64>(), done().map(|part| part.roots).sum::<u64>());
+    // Parts of empty files have no bytes: the share of samples stands for that of the bytes.
+    let share = if plan.data_bytes > 0 { partly / plan.data_bytes as f64 } else { done_roots as f64 / plan.roots().max(1) as f64 };
+    let running = count(PartState::Running);
+    let eta = (running > 0 && share > 0.0 && elapsed > 0.0).then(|| elapsed * (1.0 - share) / share);
+    PlanStatus {
+        plan: plan.id.clone(),
+        dataset: plan.dataset_in(folder),
+        total: parts.len(),
+        done: count(PartState::Done),
+        running,
+        waiting: count(PartState::Waiting),
+        lost: count(PartState::Lost),
+        failed: count(PartState::Failed),
+        roots: plan.roots(),
+        data_bytes: plan.data_bytes,
+        done_bytes,
+        done_roots,
+        elapsed_seconds: elapsed,
+        bytes_per_second: rate(partly),
+        roots_per_second: rate(done_roots as f64),
+        eta_seconds: eta,
+        parts,
+        finished,
+    }
+}
+
+/// The attempts of this plan by part, oldest first.
+fn attempts_in(folder: &Path, plan: &Plan) -> Result<HashMap<u32, Vec<Attempt>>> {
+    let place = folder.join("attempts");
+    let mut found: HashMap<u32, Vec<Attempt>> = HashMap::new();
+    if !place.is_dir() {
+        return Ok(found);
+    }
+    for entry in std::fs::read_dir(&place).io_at("read the state of the plan", &place)? {
+        let path = entry.io_at("read the state of the plan", &place)?.path();
+        let is_record = path.extension().is_some_and(|ending| ending == "json");
+        // A record may be replaced while the folder is listed.
+        if let (true, Ok(Some(attempt))) = (is_record, read_json::<Attempt>(&path))
+            && attempt.plan == plan.id
+        {
+            found.entry(attempt.part).or_default().push(attempt);
+        }
+    }
+    found.values_mut().for_each(|attempts| attempts.sort_by_key(|attempt| (attempt.started_ms, attempt.pid)));
+    Ok(found)
+}

@@ -1,0 +1,196 @@
+//! Hands the missing parts of a plan to an engine that starts `plan run` in processes, and ends the plan. Submitting again does what
+//! is missing; nothing here schedules.
+
+mod dask;
+mod local;
+mod slurm;
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use super::{FinishRequest, Finished, Plan, PlanStatus, finish_plan, plan_status, read_json};
+use crate::error::{Error, IoContext, Kind, Result};
+use crate::jobs::JobContext;
+
+/// What builds the parts.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Engine {
+    /// Processes on this machine.
+    Local {
+        /// Processes at a time.
+        workers: usize,
+    },
+    /// A job array of Slurm.
+    Slurm(SlurmOptions),
+    /// Tasks of Dask Distributed.
+    Dask(DaskOptions),
+}
+
+impl Engine {
+    /// Name in arguments and results.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Engine::Local { .. } => "local",
+            Engine::Slurm(_) => "slurm",
+            Engine::Dask(_) => "dask",
+        }
+    }
+}
+
+/// How jobs of Slurm are submitted.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SlurmOptions {
+    /// Parts built at a time; all at once when absent.
+    pub at_once: Option<u32>,
+    /// Memory of a part in bytes; the plan's estimate when absent.
+    pub memory_bytes: Option<u64>,
+    /// Time limit of a part in seconds; the plan's estimate when absent.
+    pub seconds: Option<u64>,
+    /// Partition.
+    pub partition: Option<String>,
+    /// More options of `sbatch`, as `--account=NAME`.
+    pub more: Vec<String>,
+}
+
+/// How Dask is reached.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct DaskOptions {
+    /// Address of the scheduler, as `tcp://host:8786`.
+    pub scheduler: String,
+    /// A Python with the package `distributed`.
+    pub python: PathBuf,
+}
+
+/// Which plan to build, and with what. Plain data.
+#[derive(Clone, Debug)]
+pub struct SubmitRequest {
+    /// The folder of the plan.
+    pub folder: PathBuf,
+    /// What builds the parts.
+    pub engine: Engine,
+    /// Times that a part is tried.
+    pub tries: u32,
+    /// The program that the workers start; this one when absent.
+    pub program: Option<PathBuf>,
+    /// Sources below the first folder are read below the second, on the workers.
+    pub relocate: Vec<(PathBuf, PathBuf)>,
+    /// Lets the programs start that the plan's extensions name.
+    pub allow_commands: bool,
+    /// Leaves the plan unfinished once all parts are written.
+    pub parts_only: bool,
+}
+
+/// What was submitted.
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+pub struct Submitted {
+    /// Name of the engine.
+    pub engine: &'static str,
+    /// Numbers of the parts that were missing, which the engine got.
+    pub parts: Vec<u32>,
+    /// Ids of the jobs of an engine that works on without this process; empty for the others.
+    pub jobs: Vec<String>,
+    /// The state of the plan at the end.
+    pub status: PlanStatus,
+    /// The whole dataset, where this process ended the plan.
+    pub finished: Option<Finished>,
+}
+
+/// Gives the missing parts to the engine. `local` and `dask` are waited for, then the plan is ended; Slurm gets a job that ends it once
+/// all parts are written.
+///
+/// # Errors
+/// When the plan can't be read, the engine can't be reached, and when ending the plan fails. Parts that fail are in the state of the
+/// plan.
+pub fn submit_plan(request: &SubmitRequest, ctx: &JobContext) -> Result<Submitted> {
+    let folder = std::path::absolute(&request.folder).io_at("look at", &request.folder)?;
+    let request = SubmitRequest { folder: folder.clone(), ..request.clone() };
+    let plan = Plan::read(&folder)?;
+    let log = folder.join("log");
+    std::fs::create_dir_all(&log).io_at("make the folder for the logs", &log)?;
+    let missing = plan_status(&folder)?.missing();
+    let (parts, jobs) = match &request.engine {
+        Engine::Local { workers } => (local::build(&request, &missing, *workers, ctx)?, Vec::new()),
+        Engine::Dask(options) => (dask::build(&request, &missing, options, ctx)?, Vec::new()),
+        Engine::Slurm(options) => slurm::submit(&request, &plan, missing, options)?,
+    };
+    let status = plan_status(&folder)?;
+    let ends = !matches!(request.engine, Engine::Slurm(_)) && !request.parts_only && status.done == status.total;
+    let finished = match ends {
+        true => Some(finish_plan(&FinishRequest { folder: folder.clone(), hashes: false }, ctx)?),
+        false => None,
+    };
+    let status = if finished.is_some() { plan_status(&folder)? } else { status };
+    Ok(Submitted { engine: request.engine.name(), parts, jobs, status, finished })
+}
+
+impl SubmitRequest {
+    /// The program that the workers start.
+    fn program(&self) -> Result<PathBuf> {
+        match &self.program {
+            Some(program) => Ok(program.clone()),
+            None => std::env::current_exe().map_err(|error| {
+                Error::new(Kind::Io, "the path of this program is unknown").because(error).hint("name it with --program")
+            }),
+        }
+    }
+
+    /// The arguments that build a part, without its number.
+    fn run_arguments(&self) -> Vec<OsString> {
+        let mut arguments: Vec<OsString> = vec!["--quiet".into(), "plan".into(), "run".into(), self.folder.clone().into()];
+        for (from, to) in &self.relocate {
+            arguments.extend(["--relocate".into(), from.clone().into(), to.clone().into()]);
+        }
+        if self.allow_commands {
+            arguments.push("--allow-commands".into());
+        }
+        arguments
+    }
+}
+
+/// The log of a part.
+fn log_path(folder: &Path, part: u32) -> PathBuf {
+    folder.join("log").join(super::file_stem(part) + ".log")
+}
+
+/// Starts a program of an engine and returns what it prints.
+fn output_of(command: &mut Command, what: &str) -> Result<String> {
+    let name = command.get_program().to_string_lossy().into_owned();
+    let ran = command.stdin(std::process::Stdio::null()).output().map_err(|error| {
+        Error::new(Kind::Io, format!("{name} could not be started"))
+            .because(error)
+            .hint(format!("it belongs to {what}, which has to be installed here"))
+    })?;
+    if !ran.status.success() {
+        let said = String::from_utf8_lossy(&ran.stderr).trim().to_owned();
+        return Err(Error::new(Kind::Io, format!("{name} failed ({})", ran.status)).because(said));
+    }
+    Ok(String::from_utf8_lossy(&ran.stdout).into_owned())
+}
+
+/// Numbers as ranges: `1-3,7`.
+fn ranges(numbers: &[u32]) -> String {
+    let runs = numbers.chunk_by(|a, b| a + 1 == *b);
+    let run = |run: &[u32]| match run {
+        [one] => one.to_string(),
+        [first, .., last] => format!("{first}-{last}"),
+        [] => String::new(),
+    };
+    runs.map(run).collect::<Vec<_>>().join(",")
+}
+
+/// The jobs of the last submission to an engine that works on without this process.
+fn submitted<T: serde::de::DeserializeOwned>(folder: &Path) -> Result<Option<T>> {
+    read_json(&folder.join("submitted.json"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_written_as_ranges() {
+        assert_eq!(ranges(&[1, 2, 3, 7, 9, 10]), "1-3,7,9-10");
+        assert_eq!(ranges(&[]), "");
+    }
+}

@@ -1,0 +1,188 @@
+//! Parts built by a job array of Slurm, and a job that ends the plan after them.
+
+use std::collections::HashSet;
+use std::path::Path;
+use std::process::Command;
+
+use super::{SlurmOptions, SubmitRequest, output_of, ranges, submitted};
+use crate::error::{Error, IoContext, Result};
+use crate::ops::plan::{Plan, write_json};
+
+/// Parts of one array: schedulers allow indices up to 1000 unless they are set up otherwise.
+const ARRAY: u32 = 1000;
+
+/// `submitted.json`: the jobs of the last submission.
+#[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
+struct Jobs {
+    /// Plan that they are for.
+    plan: String,
+    /// Job arrays: id, and the number of the part before the one with index 1.
+    arrays: Vec<(String, u32)>,
+    /// The job that ends the plan.
+    finish: Option<String>,
+}
+
+/// Submits the missing parts that are in no queue yet. Returns them, and the ids of the new jobs.
+pub(super) fn submit(
+    request: &SubmitRequest,
+    plan: &Plan,
+    missing: Vec<u32>,
+    options: &SlurmOptions,
+) -> Result<(Vec<u32>, Vec<String>)> {
+    let folder = &request.folder;
+    let before = submitted::<Jobs>(folder)?.filter(|jobs| jobs.plan == plan.id).unwrap_or_default();
+    let queued = queued(&before)?;
+    let missing: Vec<u32> = missing.into_iter().filter(|part| !queued.contains(part)).collect();
+    if missing.is_empty() && !queued.is_empty() {
+        // Everything is on its way, with the job that ends the plan.
+        return Ok((missing, Vec::new()));
+    }
+    let scripts = folder.join("slurm");
+    std::fs::create_dir_all(&scripts).io_at("make the folder for the scripts", &scripts)?;
+    let (part_script, finish_script) = (scripts.join("part.sbatch"), scripts.join("finish.sbatch"));
+    std::fs::write(&part_script, part_text(request)?).io_at("write the script", &part_script)?;
+    std::fs::write(&finish_script, finish_text(request)?).io_at("write the script", &finish_script)?;
+    let mut jobs = Jobs { plan: plan.id.clone(), ..Jobs::default() };
+    // Those that are still in the queue count for the end as well.
+    jobs.arrays
+        .extend(before.arrays.iter().filter(|(_, base)| queued.iter().any(|part| (part - 1) / ARRAY * ARRAY == *base)).cloned());
+    let mut new = Vec::new();
+    for same_array in missing.chunk_by(|a, b| (a - 1) / ARRAY == (b - 1) / ARRAY) {
+        let base = (same_array[0] - 1) / ARRAY * ARRAY;
+        let mut array = ranges(&same_array.iter().map(|part| part - base).collect::<Vec<_>>());
+        if let Some(at_once) = options.at_once {
+            array.push_str(&format!("%{at_once}"));
+        }
+        let mut command = sbatch(plan, options);
+        command.arg(format!("--array={array}")).arg("--requeue").arg(format!("--output={}", log_pattern(folder)));
+        command.arg(&part_script).arg(base.to_string());
+        let id = job_id(&output_of(&mut command, "Slurm")?)?;
+        jobs.arrays.push((id.clone(), base));
+        new.push(id);
+    }
+    if let Some(old) = &before.finish {
+        // It ended already, or waits for parts that failed.
+        let _ = output_of(Command::new("scancel").arg(old), "Slurm");
+    }
+    if !request.parts_only {
+        let mut command = sbatch(plan, options);
+        if !jobs.arrays.is_empty() {
+            let all: Vec<&str> = jobs.arrays.iter().map(|(id, _)| id.as_str()).collect();
+            command.arg(format!("--dependency=afterok:{}", all.join(":"))).arg("--kill-on-invalid-dep=yes");
+        }
+        command.arg(format!("--output={}", folder.join("log").join("finish.log").display())).arg("--requeue").arg(&finish_script);
+        let id = job_id(&output_of(&mut command, "Slurm")?)?;
+        jobs.finish = Some(id.clone());
+        new.push(id);
+    }
+    write_json(&folder.join("submitted.json"), &jobs)?;
+    Ok((missing, new))
+}
+
+/// The parts of earlier jobs that wait or run.
+fn queued(jobs: &Jobs) -> Result<HashSet<u32>> {
+    let mut found = HashSet::new();
+    for (id, base) in &jobs.arrays {
+        // A job that ended long ago is unknown, which is an error of `squeue`.
+        let Ok(listed) = output_of(Command::new("squeue").args(["-h", "-r", "-o", "%K", "-j", id]), "Slurm") else { continue };
+        found.extend(listed.lines().filter_map(|line| Some(base + line.trim().parse::<u32>().ok()?)));
+    }
+    Ok(found)
+}
+
+/// `sbatch` with memory, time and partition.
+fn sbatch(plan: &Plan, options: &SlurmOptions) -> Command {
+    let memory = options.memory_bytes.unwrap_or(plan.estimate.memory_bytes).div_ceil(1 << 20);
+    let minutes = options.seconds.unwrap_or(plan.estimate.seconds).div_ceil(60).max(1);
+    let name = plan.dataset.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    let mut command = Command::new("sbatch");
+    command.arg("--parsable").arg(format!("--mem={memory}M")).arg(format!("--time={minutes}"));
+    command.arg(format!("--job-name=taco-{}", crate::container::file_name_of(&name)));
+    if let Some(partition) = &options.partition {
+        command.arg(format!("--partition={partition}"));
+    }
+    command.args(&options.more);
+    command
+}
+
+/// The id in what `sbatch --parsable` prints: `ID` or `ID;CLUSTER`.
+fn job_id(printed: &str) -> Result<String> {
+    let id = printed.trim().split(';').next().unwrap_or_default();
+    match !id.is_empty() && id.bytes().all(|byte| byte.is_ascii_digit()) {
+        true => Ok(id.to_owned()),
+        false => Err(Error::format("sbatch printed no job id").at(printed.trim().escape_debug())),
+    }
+}
+
+fn log_pattern(folder: &Path) -> String {
+    // A percent sign begins a placeholder of Slurm.
+    folder.join("log").display().to_string().replace('%', "%%") + "/slurm-%A_%a.log"
+}
+
+/// The script of a part. A part is tried again at once in the same task; Slurm starts the task again on another node when its node fails.
+fn part_text(request: &SubmitRequest) -> Result<String> {
+    Ok(format!(
+        "#!/bin/sh\n# Builds part $1 + the index of the array's task.\npart=$(($1 + SLURM_ARRAY_TASK_ID))\ntry=1\nwhile :; do\n  \
+         {} --part \"$part\"\n  code=$?\n  # 1 is for damaged samples that were copied.\n  [ $code -le 1 ] && exit 0\n  \
+         [ $try -ge {} ] && exit $code\n  try=$((try + 1))\ndone\n",
+        command_line(request, request.run_arguments())?,
+        request.tries.max(1)
+    ))
+}
+
+fn finish_text(request: &SubmitRequest) -> Result<String> {
+    let mut arguments: Vec<std::ffi::OsString> =
+        vec!["--quiet".into(), "plan".into(), "finish".into(), request.folder.clone().into(), "--json".into()];
+    if request.allow_commands {
+        arguments.push("--allow-commands".into());
+    }
+    Ok(format!("#!/bin/sh\nexec {}\n", command_line(request, arguments)?))
+}
+
+fn command_line(request: &SubmitRequest, arguments: Vec<std::ffi::OsString>) -> Result<String> {
+    let words = std::iter::once(request.program()?.into_os_string()).chain(arguments);
+    words.map(|word| quoted(&word.to_string_lossy())).collect::<Result<Vec<_>>>().map(|words| words.join(" "))
+}
+
+/// A word for the shell.
+fn quoted(word: &str) -> Result<String> {
+    if word.contains(['\0', '\n', '\u{fffd}']) {
+        return Err(Error::usage("this path can't be in a script").at(word.escape_debug()));
+    }
+    Ok(format!("'{}'", word.replace('\'', "'\\''")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ops::plan::submit::Engine;
+
+    #[test]
+    fn paths_are_quoted_for_the_shell() {
+        assert_eq!(quoted("/a b/it's").expect("quotes"), "'/a b/it'\\''s'");
+        assert!(quoted("a\nb").is_err());
+    }
+
+    #[test]
+    fn job_ids_are_read_with_and_without_a_cluster() {
+        assert_eq!(job_id("4711\n").expect("reads"), "4711");
+        assert_eq!(job_id("4711;far").expect("reads"), "4711");
+        assert!(job_id("sbatch: error").is_err());
+    }
+
+    #[test]
+    fn a_part_is_tried_as_often_as_asked() {
+        let request = SubmitRequest {
+            folder: "/scratch/my plan".into(),
+            engine: Engine::Slurm(SlurmOptions::default()),
+            tries: 3,
+            program: Some("/opt/taco-studio".into()),
+            relocate: vec![("/a".into(), "/b".into())],
+            allow_commands: true,
+            parts_only: false,
+        };
+        let text = part_text(&request).expect("writes");
+        let call = "'/opt/taco-studio' '--quiet' 'plan' 'run' '/scratch/my plan' '--relocate' '/a' '/b' '--allow-commands' --part";
+        assert!(text.contains(call) && text.contains("$try -ge 3"), "{text}");
+    }
+}
