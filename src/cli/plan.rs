@@ -235,7 +235,16 @@ fn make(arguments: PlanArguments, terminal: &Terminal) -> Result<u8> {
     } else if of_files {
         let PlanArguments { collection, metadata, .. } = arguments;
         let output = CreateOutput::Dataset(options.clone());
-        let input = CreateInput { source: first, collection, metadata, fill_missing: false, pad_to: Vec::new(), align_schema: false, sidecars: Sidecars::Leave, output };
+        let input = CreateInput {
+            source: first,
+            collection,
+            metadata,
+            fill_missing: false,
+            pad_to: Vec::new(),
+            align_schema: false,
+            sidecars: Sidecars::Leave,
+            output,
+        };
         (PlanSource::Folder(Box::new(input)), Vec::new())
     } else {
         let open = OpenOptions { with: arguments.sources[1..].to_vec(), mode: arguments.mode.mode(), ..arguments.open.options() };
