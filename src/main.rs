@@ -18,6 +18,7 @@ fn main() -> ExitCode {
         Invocation::Doctor { json } => {
             let mut checks = taco_studio::ops::doctor::examine();
             checks.push(gui::graphics());
+            checks.push(gui::fonts());
             cli::report_doctor(&checks, json).map_or_else(|error| cli::report_error(&error), ExitCode::from)
         }
         Invocation::Replay(script) => done(replay(&script)),

@@ -25,7 +25,7 @@ const BY_FILE: [(&str, &str, &str); 3] = [
 ];
 
 /// Other compiled or bundled components, with a reference.
-const OTHERS: [(&str, &str, &str); 10] = [
+const OTHERS: [(&str, &str, &str); 11] = [
     ("libwebp", "BSD-3-Clause", "linked from the system where it is built"),
     ("OpenJPEG", "BSD-2-Clause", "linked from the system where it is built"),
     ("libdeflate", "MIT", "linked from the system where it is built"),
@@ -33,6 +33,7 @@ const OTHERS: [(&str, &str, &str); 10] = [
     ("OpenSSL", "Apache-2.0", "the system's; in the bundle a copy of it"),
     ("Inter", "OFL-1.1", "assets/fonts/LICENSES.txt"),
     ("JetBrains Mono NL", "OFL-1.1", "assets/fonts/LICENSES.txt"),
+    ("Droid Sans Fallback", "Apache-2.0", "assets/fonts/LICENSES.txt, LICENSE-APACHE"),
     ("Phosphor", "MIT", "assets/fonts/LICENSES.txt"),
     ("Natural Earth, countries", "public domain", "assets/countries.LICENSE.txt"),
     ("Taco Studio", "MIT OR Apache-2.0", "LICENSE-MIT, LICENSE-APACHE"),

@@ -9,7 +9,7 @@ use eframe::App as _;
 use eframe::egui_wgpu::{self, RenderState, ScreenDescriptor, WgpuSetup, wgpu};
 use egui::{Color32, ColorImage, Context, FullOutput, Pos2, RawInput, Rect, TexturesDelta, Vec2, ViewportCommand, vec2};
 
-use super::{App, Verdict};
+use super::{App, Verdict, fallback_glyphs};
 use crate::draft::Draft;
 use crate::error::{Error, Result};
 use crate::jobs::Jobs;
@@ -37,6 +37,7 @@ pub fn replay_headless(
 ) -> Result<usize> {
     let lines = read_script(file)?;
     let ctx = Context::default();
+    fallback_glyphs::install(&ctx);
     let mut app = App::for_test(&ctx, Studio::new(Jobs::quiet()));
     if let Some(folder) = autosave {
         app.keep_drafts_in(folder);

@@ -281,7 +281,7 @@ fn fonts() -> FontDefinitions {
     for (name, bytes) in FILES {
         fonts.font_data.insert(name.to_owned(), Arc::new(FontData::from_static(bytes)));
     }
-    // Every family falls back to the embedded fonts of other scripts and symbols, then to system fonts.
+    // Every family falls back to the other embedded fonts, then to system fonts, then to those of `fallback_glyphs`.
     let mut family = |family: FontFamily, stack: &[&str]| {
         fonts.families.insert(family, stack.iter().map(|&name| name.to_owned()).collect());
     };

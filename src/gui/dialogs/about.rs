@@ -58,6 +58,7 @@ impl About {
         self.checks.update(cx.jobs, (), tr!("Look at this machine"), |_| {
             let mut checks = doctor::examine();
             checks.push(crate::gui::graphics());
+            checks.push(crate::gui::fonts());
             Ok(checks)
         });
         ui.set_width(620.0);

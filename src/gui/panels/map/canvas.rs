@@ -209,7 +209,7 @@ fn want_scene(cx: &mut PanelContext<'_>, t: &Tokens, view: &MapView, size: Vec2)
     let kept = cx.studio.kept().cloned();
     let classes = state.classes().cloned();
     let address = |at: Option<usize>| at.unwrap_or(0);
-    let density = state.density;
+    let density = state.is_density();
     let of = (
         Arc::as_ptr(&footprints) as usize,
         address(kept.as_ref().map(|kept| Arc::as_ptr(kept) as usize)),

@@ -104,7 +104,7 @@ fn toolbar_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, columns: &[String], source
                 let names: Vec<String> = (0..levels).map(|level| tr!("Level {level}", level)).collect();
                 if let Some(level) = widgets::combo(ui, tr!("Level on the map"), &names[state.level], 84.0, false, &names) {
                     (state.level, state.source, state.view) = (level, None, None);
-                    state.time_column = None;
+                    (state.time_column, state.density) = (None, None);
                 }
             }
             if sources.len() > 1 && ui.available_width() > 340.0 {
@@ -119,9 +119,9 @@ fn toolbar_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, columns: &[String], source
                 let hidden = |name: &&String| !name.starts_with("internal:") && name.as_str() != "id" && !sources.contains(name);
                 let mut choices = vec![tr!("one colour").to_owned(), tr!("density").to_owned()];
                 choices.extend(columns.iter().filter(hidden).cloned());
-                let current = state.colour.clone().unwrap_or_else(|| choices[usize::from(state.density)].clone());
+                let current = state.colour.clone().unwrap_or_else(|| choices[usize::from(state.is_density())].clone());
                 if let Some(index) = widgets::combo(ui, tr!("Colour by column"), &current, 140.0, false, &choices) {
-                    state.density = index == 1;
+                    state.density = Some(index == 1);
                     state.colour = (index > 1).then(|| choices[index].clone());
                 }
             }
@@ -157,7 +157,8 @@ fn legend_ui(ui: &mut Ui, cx: &PanelContext<'_>, rect: egui::Rect) {
     let scene = state.scene.latest();
     let matching = scene.map_or(0, |scene| scene.matching);
     match state.classes() {
-        _ if state.density => {
+        _ if state.is_reading() => entry(t.ctl, true, tr!("Reading places…")),
+        _ if state.is_density() => {
             let most = scene.map_or(0, |scene| scene.densest);
             for step in 0..DENSITY_STEPS {
                 let count = f64::from(most.max(1)).powf(f64::from(step) / f64::from(DENSITY_STEPS - 1)).round() as u32;
@@ -203,7 +204,10 @@ fn legend_ui(ui: &mut Ui, cx: &PanelContext<'_>, rect: egui::Rect) {
     let placed = state.places().map_or(0, |(footprints, _)| footprints.rows());
     let response = ui.interact(rect, ui.scope_id().with("legend"), egui::Sense::hover());
     let (matching, total) = (paint::grouped(matching), paint::grouped(placed as u64));
-    let text = tr!("{matching} of {total} samples match on the map", matching, total);
+    let text = match state.is_reading() {
+        true => tr!("Reading places…").to_owned(),
+        false => tr!("{matching} of {total} samples match on the map", matching, total),
+    };
     response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Status, true, &text));
 }
 
@@ -243,7 +247,7 @@ pub fn sample_of(state: &MapState, row: u32) -> RowRef {
 /// One line about a sample: its id, and its time where there is one.
 pub fn line_of(document: &Document, state: &MapState, at: RowRef) -> (String, String) {
     let id = document.id(at).unwrap_or_default().to_owned();
-    let time = state.times.latest().and_then(|times| times.get(at.row as usize).copied().flatten());
+    let time = state.times.latest().and_then(|(_, times)| times.get(at.row as usize).copied().flatten());
     let time = time.filter(|_| at.level == state.level).map(|micros| crate::gui::map::day_text(micros.div_euclid(86_400_000_000)));
     let value = state.colour.as_ref().map(|column| format!("{column} {}", document.text(at, column)));
     let words: Vec<String> = time.into_iter().chain(value.filter(|value| !value.ends_with(' '))).collect();

@@ -33,8 +33,8 @@ pub struct MapState {
     pub level: usize,
     pub(super) source: Option<String>,
     pub(super) colour: Option<String>,
-    /// Show sample density instead of footprints.
-    pub density: bool,
+    /// Show sample density instead of footprints, as chosen; `None` decides by the number of samples.
+    pub density: Option<bool>,
     /// Effect of a drag.
     pub mode: Mode,
     /// The view; `None` fits all footprints.
@@ -51,8 +51,9 @@ pub struct MapState {
     pub scene_key: Option<SceneKey>,
     /// The active drag.
     pub drag: Option<Drag>,
-    /// Times of the level's rows.
-    pub times: AsyncValue<(Key, usize, String), RowTimes>,
+    /// The column of times that is shown and the times of the level's rows. The key has the chosen column, or `None` for the first that
+    /// has values.
+    pub times: AsyncValue<(Key, usize, Option<String>), (String, RowTimes)>,
     /// Histogram of the times.
     pub bars: AsyncValue<(Key, usize, String, usize), Option<Arc<TimeBars>>>,
     /// The time column.
@@ -65,7 +66,21 @@ pub struct MapState {
     pub next_step_s: Option<f64>,
 }
 
+/// Number of places from which density is shown instead of footprints, unless the user chooses.
+const DENSITY_FROM: usize = 100_000;
+
 impl MapState {
+    /// True when density is shown instead of footprints.
+    pub fn is_density(&self) -> bool {
+        let many = || self.places().is_some_and(|(footprints, _)| footprints.rows() >= DENSITY_FROM);
+        self.density.unwrap_or_else(|| self.colour.is_none() && many())
+    }
+
+    /// True until the places of the level, and what is drawn of them, are known.
+    pub fn is_reading(&self) -> bool {
+        self.places().is_none() || self.scene.latest().is_none()
+    }
+
     /// Footprints of the level, once known.
     pub fn places(&self) -> Option<&Places> {
         self.places.latest().filter(|(footprints, _)| footprints.level == self.level)

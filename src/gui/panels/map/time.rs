@@ -7,6 +7,7 @@ use egui::{CursorIcon, Frame, Margin, Pos2, Rect, RichText, Role, Sense, Stroke,
 use egui_plot::{Bar, BarChart, GridMark, PlotResponse, Span, VLine};
 
 use super::state::{Brush, Hold, RowTimes};
+use crate::error::Result;
 use crate::gui::document_key::revision;
 use crate::gui::filters::{self, FilterKey};
 use crate::gui::icons;
@@ -32,18 +33,17 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, columns: 
     ui.painter().hline(rect.x_range(), rect.top() + 0.5, Stroke::new(1.0, t.line));
     let Some(open) = document.opened() else { return };
     let key = (cx.session.serial, revision(cx.studio));
-    let usual = || filters::TIMES.iter().find(|name| columns.iter().any(|column| column == *name)).map(|name| (*name).to_owned());
     let state = &mut cx.session.map;
-    let column =
-        state.time_column.clone().filter(|name| columns.contains(name)).or_else(usual).or_else(|| columns.first().cloned());
-    let Some(column) = column else { return };
-    let (reader, level, name) = (open.reader.clone(), state.level, column.clone());
-    state.times.update(cx.jobs, (key, level, column.clone()), tr!("Times"), move |ctx| {
-        times_of(reader.as_ref(), level, &name, ctx).map(Arc::new)
+    let chosen = state.time_column.clone().filter(|name| columns.contains(name));
+    let (reader, level, asked) = (open.reader.clone(), state.level, chosen.clone());
+    let ordered = by_use(columns);
+    state.times.update(cx.jobs, (key, level, chosen.clone()), tr!("Times"), move |ctx| match asked {
+        Some(column) => Ok((column.clone(), Arc::new(times_of(reader.as_ref(), level, &column, ctx)?))),
+        None => first_times(&ordered, |column| times_of(reader.as_ref(), level, column, ctx)),
     });
-    let times: Option<RowTimes> = match state.times.get(&(key, level, column.clone())) {
-        Some(Ok(times)) => Some(times.clone()),
-        _ => None,
+    let (column, times) = match state.times.get(&(key, level, chosen.clone())) {
+        Some(Ok((column, times))) => (column.clone(), Some(times.clone())),
+        _ => (chosen.or_else(|| by_use(columns).into_iter().next()).unwrap_or_default(), None),
     };
     if let Some(times) = times {
         let kept = cx.studio.kept().cloned();
@@ -66,6 +66,26 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, columns: 
             paint::text_center(ui.painter(), body, text, font::regular(12.0), t.tx3);
         }
     }
+}
+
+/// Columns of times, the usual ones first.
+fn by_use(columns: &[String]) -> Vec<String> {
+    let usual = filters::TIMES.iter().filter_map(|name| columns.iter().find(|column| column == name));
+    let others = columns.iter().filter(|column| !filters::TIMES.contains(&column.as_str()));
+    usual.chain(others).cloned().collect()
+}
+
+/// The first column that has a time, with the times of its rows; the first column when none has.
+fn first_times(columns: &[String], read: impl Fn(&str) -> Result<Vec<Option<i64>>>) -> Result<(String, RowTimes)> {
+    let mut first = None;
+    for column in columns {
+        let times = read(column)?;
+        if times.iter().any(Option::is_some) {
+            return Ok((column.clone(), Arc::new(times)));
+        }
+        first.get_or_insert_with(|| (column.clone(), Arc::new(times)));
+    }
+    Ok(first.unwrap_or_default())
 }
 
 /// The range of the filter in days, as far as it is closed.
@@ -280,4 +300,20 @@ fn play(ui: &Ui, cx: &mut PanelContext<'_>, bars: &TimeBars, column: &str, now: 
         cx.session.map.next_step_s = Some(time + STEP_S);
     }
     ui.ctx().request_repaint_after(Duration::from_millis(100));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_column_without_values_gives_way_to_one_that_has_some() {
+        let names = ["acquired".to_owned(), "stac:time_start".to_owned(), "empty".to_owned()];
+        let read = |column: &str| Ok(vec![None, (column == "acquired").then_some(5)]);
+        assert_eq!(by_use(&names)[0], "stac:time_start");
+        let (column, times) = first_times(&by_use(&names), read).expect("reads");
+        assert_eq!((column.as_str(), times[1]), ("acquired", Some(5)));
+        let (column, times) = first_times(&names[1..], |_| Ok(vec![None])).expect("reads");
+        assert_eq!((column.as_str(), times.len()), ("stac:time_start", 1));
+    }
 }
