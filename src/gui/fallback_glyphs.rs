@@ -132,10 +132,7 @@ fn boxes(request: &GlyphRasterizerRequest<'_>) -> Option<RasterizedGlyph> {
         }
     }
     let (advance, above) = ((width * scale) as f32, ((BOX_HEIGHT - 3) * scale) as f32);
-    Some(RasterizedGlyph {
-        bitmap: GlyphBitmap { image, offset_px: vec2(0.0, -above), is_color: false },
-        advance_px: advance,
-    })
+    Some(RasterizedGlyph { bitmap: GlyphBitmap { image, offset_px: vec2(0.0, -above), is_color: false }, advance_px: advance })
 }
 
 /// Hexadecimal digits of a code point: four, or six.

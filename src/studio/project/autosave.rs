@@ -68,8 +68,10 @@ struct Note {
 
 #[derive(Default)]
 struct Shared {
-    /// Number of changes written or failed.
+    /// Number of changes written, failed or discarded.
     written: u64,
+    /// Number of the first changes that need not be written any more, because the draft was saved or discarded.
+    discarded: u64,
     /// Since when a change is pending.
     since: Option<Instant>,
     path: Option<PathBuf>,
@@ -165,9 +167,11 @@ impl Autosave {
         self.shared.0.lock().unwrap_or_else(PoisonError::into_inner).path.clone()
     }
 
-    /// Deletes the journal: the draft was saved or discarded.
+    /// Deletes the journal: the draft was saved or discarded. Changes that are not written yet are not written first: a slow disk would
+    /// leave a journal behind when the program ends meanwhile.
     pub fn forget(&mut self) {
         self.begun = false;
+        self.shared.0.lock().unwrap_or_else(PoisonError::into_inner).discarded = self.sent;
         let _ = self.sender.send(Message::Forget);
     }
 }
@@ -227,9 +231,14 @@ fn work(folder: &Path, receiver: &Receiver<Message>, shared: &(Mutex<Shared>, Co
                 }
             }
             Message::Note(note) => {
-                let outcome = match broken {
-                    true => write_whole(folder, &mut journal, *note),
-                    false => write(folder, &mut journal, *note),
+                let is_discarded = {
+                    let state = shared.0.lock().unwrap_or_else(PoisonError::into_inner);
+                    state.written < state.discarded
+                };
+                let outcome = match (is_discarded, broken) {
+                    (true, _) => Ok(()),
+                    (_, true) => write_whole(folder, &mut journal, *note),
+                    (_, false) => write(folder, &mut journal, *note),
                 };
                 broken = outcome.is_err();
                 let mut state = shared.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -310,6 +319,30 @@ mod tests {
     use super::super::recovery::recoverable;
     use super::*;
     use crate::draft::Draft;
+
+    #[test]
+    fn changes_of_a_discarded_draft_are_not_written_first() {
+        let place = tempfile::tempdir().expect("has a temporary folder");
+        let note = || {
+            let change = Change::Recipe(Vec::new());
+            Message::Note(Box::new(Note { change, before: None, after: Project::default(), origin: Origin::Empty, project: None }))
+        };
+        let ended = |discarded: u64| {
+            let (sender, receiver) = channel();
+            [note(), note(), Message::Forget].into_iter().for_each(|message| sender.send(message).expect("is queued"));
+            drop(sender);
+            let shared: (Mutex<Shared>, Condvar) = Default::default();
+            shared.0.lock().expect("is free").discarded = discarded;
+            // A file instead of a folder: every write fails.
+            let file = place.path().join("file");
+            std::fs::write(&file, "").expect("writes");
+            work(&file, &receiver, &shared);
+            let state = shared.0.into_inner().expect("is free");
+            (state.written, state.trouble.is_some())
+        };
+        assert_eq!(ended(2), (2, false), "nothing was tried");
+        assert_eq!(ended(0), (2, true), "each was tried");
+    }
 
     #[cfg(unix)]
     #[test]
