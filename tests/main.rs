@@ -5,6 +5,8 @@
 mod broken;
 #[cfg(target_os = "linux")]
 mod budgets;
+#[cfg(target_os = "linux")]
+mod claimed_sizes;
 mod concat;
 mod conformance;
 mod consistency;

@@ -11,9 +11,11 @@ mod containers;
 #[cfg(target_os = "linux")]
 mod driver;
 mod memory;
+#[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "libFuzzer, which mutates inputs, is built for Linux alone"))]
 mod mutate;
 mod place;
 mod replay;
+#[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "libFuzzer, which mutates inputs, is built for Linux alone"))]
 mod targets;
 mod texts;
 

@@ -164,6 +164,7 @@ impl Ran {
     }
 
     /// The exit code; `None` for a program ended by a signal.
+    #[cfg(target_os = "linux")]
     pub fn ended(&self) -> Option<i32> {
         self.status.code()
     }

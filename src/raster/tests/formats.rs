@@ -1,6 +1,7 @@
 //! Every format that this build supports, and initialisation of GDAL and PROJ in unusual environments.
 
 use super::*;
+#[cfg(all(unix, feature = "bundled-gdal"))]
 use std::process::Command;
 
 #[test]
