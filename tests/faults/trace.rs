@@ -57,7 +57,8 @@ impl Fault {
 pub struct Point {
     pub fault: Fault,
     pub call: String,
-    number: usize,
+    /// Counted from 1.
+    pub number: usize,
 }
 
 impl fmt::Display for Point {

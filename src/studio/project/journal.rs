@@ -195,6 +195,18 @@ impl Journal {
             }
             number += 1;
         };
+        // A journal that is not synced is on disk all the same; the next attempt begins another one.
+        Self::begin_at(folder, path.clone(), lock, project, start, ctx).inspect_err(|_| forget(&path))
+    }
+
+    fn begin_at(
+        folder: &Path,
+        path: PathBuf,
+        lock: File,
+        project: Option<ProjectFile>,
+        start: &Start<'_>,
+        ctx: &JobContext,
+    ) -> Result<Self> {
         let (project, mark) = project.map_or((None, None), |file| (Some(file.path), file.mark));
         let (folder_of_base, id) = (folder.to_owned(), String::new());
         let mut head = Head { tacostudio_journal: 1, project, mark, base: None, folder: folder_of_base, id, steps: 0 };
@@ -284,9 +296,8 @@ impl Journal {
         (self.file, self.bytes) = begin_file(&self.path, &head)?;
         self.draw_line();
         self.followed.id.clone_from(&head.id);
-        if let Some(old) = std::mem::replace(&mut self.head, head).base {
-            remove(folder.join(old));
-        }
+        remove_bases(&self.path, head.base.as_deref());
+        self.head = head;
         Ok(())
     }
 }
@@ -336,20 +347,23 @@ pub(super) fn remove(path: impl AsRef<Path>) {
     let _ = std::fs::remove_file(&path).or_else(|_| std::fs::remove_file(&path));
 }
 
-/// Deletes a journal, its base and its lock.
+/// Deletes a journal, its bases and its lock.
 pub(super) fn forget(path: &Path) {
-    let head = read_head(path).ok();
     remove(path);
-    let own = |base: &str| {
-        let stem = path.file_stem().unwrap_or_default().to_string_lossy();
-        !base.contains(['/', '\\']) && base.strip_prefix(&*stem).is_some_and(|rest| rest.starts_with('-'))
-    };
-    if let (Some(base), Some(folder)) = (head.and_then(|(head, _)| head.base), path.parent())
-        && own(&base)
-    {
-        remove(folder.join(base));
-    }
+    remove_bases(path, None);
     remove(lock_of(path));
+}
+
+/// Removes the bases of a journal except `keep`. A base that a failed attempt left is named by no head.
+fn remove_bases(journal: &Path, keep: Option<&str>) {
+    let (Some(folder), Some(stem)) = (journal.parent(), journal.file_stem()) else { return };
+    let stem = format!("{}-", stem.to_string_lossy());
+    let names = std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.file_name());
+    for name in names.map(|name| name.to_string_lossy().into_owned()) {
+        if name.starts_with(&stem) && Some(name.as_str()) != keep {
+            remove(folder.join(name));
+        }
+    }
 }
 
 pub(super) fn read_head(path: &Path) -> Result<(Head, BufReader<File>)> {
