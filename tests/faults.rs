@@ -130,8 +130,8 @@ impl Ready {
         }
         if !killed {
             let new = self.is_new(&found);
-            // Rasters that cannot be written are kept unchanged and listed.
-            let listed = ran.ended() == Some(1) && ran.stderr.contains("failed: ");
+            // Rasters that cannot be written are kept unchanged and listed; the same fault may then hit standard output (exit code 2).
+            let listed = ran.ended() != Some(0) && ran.stderr.contains("failed: ");
             // The fault meets every thread: a raster that can't be brought to the disk is kept, then the command itself fails.
             let many = ["optimise a dataset", "optimise a folder"].contains(&self.operation.name);
             let listed = listed || (many && point.call == "fsync" && ran.ended() == Some(2));
