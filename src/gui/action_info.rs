@@ -176,7 +176,7 @@ impl Action {
             }
             Action::ValidateDeep => (
                 Check,
-                icons::CHECK,
+                icons::SHIELD_CHECK,
                 keys(Modifiers::SHIFT, Key::F7),
                 tr!("Check every byte"),
                 tr!("Check every rule and re-read all data"),
@@ -221,7 +221,7 @@ impl Action {
             ),
             Action::Percentiles => (
                 Tools,
-                icons::CHART_BAR,
+                icons::PERCENT,
                 None,
                 tr!("Percentiles…"),
                 tr!("Compute percentiles of any selection from a .tortilla of histograms"),
@@ -249,7 +249,7 @@ impl Action {
             ),
             Action::Migrate => (
                 Tools,
-                icons::ARROW_SQUARE_OUT,
+                icons::ARROW_FAT_LINE_UP,
                 None,
                 tr!("Move to 2.0…"),
                 tr!("Write a dataset of another generation as one of 2.0"),

@@ -52,7 +52,7 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
                 {
                     cx.request(Request::Do(Action::EditFooter));
                 }
-                if ui.add(Button::primary(tr!("Move to 2.0…")).icon(icons::ARROW_SQUARE_OUT)).clicked() {
+                if ui.add(Button::primary(tr!("Move to 2.0…")).icon(icons::ARROW_FAT_LINE_UP)).clicked() {
                     cx.request(Request::Do(Action::Migrate));
                 }
                 ui.with_layout(egui::Layout::left_to_right(egui::Align::Center), |ui| {

@@ -185,7 +185,11 @@ pub const GAUGE: &str = "\u{E628}";
 /// `shield-check`.
 pub const SHIELD_CHECK: &str = "\u{E40C}";
 /// `first-aid-kit`.
-pub const FIRST_AID_KIT: &str = "\u{E574}";
+pub const FIRST_AID_KIT: &str = "\u{E570}";
+/// `percent`.
+pub const PERCENT: &str = "\u{E3B6}";
+/// `arrow-fat-line-up`.
+pub const ARROW_FAT_LINE_UP: &str = "\u{E522}";
 /// `wrench`.
 pub const WRENCH: &str = "\u{E5D4}";
 /// `book-open`.
@@ -286,6 +290,8 @@ pub const ALL: &[&str] = &[
     GAUGE,
     SHIELD_CHECK,
     FIRST_AID_KIT,
+    PERCENT,
+    ARROW_FAT_LINE_UP,
     WRENCH,
     BOOK_OPEN,
     TRANSLATE,

@@ -205,7 +205,7 @@ fn documents(on_demand: bool) -> Found {
             let entry = PaletteEntry {
                 group: tr!("Documentation"),
                 icon: icons::BOOK_OPEN,
-                text: heading.trim_matches('`').to_owned(),
+                text: heading.replace('`', ""),
                 synonyms: format!("{}, help, documentation", page.title()),
                 right: page.title().to_owned(),
                 on_demand,

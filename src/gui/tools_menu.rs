@@ -9,6 +9,11 @@ use super::panel_context::{PanelContext, Request};
 use super::theme::{self, font};
 use super::widgets::{self, Button, paint};
 
+/// Width of the menu in points.
+const WIDTH: f32 = 318.0;
+/// Space before headings and the note, in points.
+const INDENT: f32 = 6.0;
+
 /// The groups of the menu.
 fn groups() -> [(&'static str, &'static [Action]); 6] {
     [
@@ -52,13 +57,16 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
 /// Draws the entries.
 fn contents_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     let t = theme::tokens(ui);
-    ui.set_min_width(318.0);
-    ui.spacing_mut().menu_width = 318.0;
+    ui.set_min_width(WIDTH);
+    ui.spacing_mut().menu_width = WIDTH;
     widgets::menu_scroll(ui, |ui| {
         ui.spacing_mut().item_spacing.y = 0.0;
         for (title, actions) in groups() {
-            ui.add_space(5.0);
-            ui.label(RichText::new(title).font(font::semibold(11.0)).color(t.tx3));
+            ui.add_space(6.0);
+            ui.horizontal(|ui| {
+                ui.add_space(INDENT);
+                ui.label(RichText::new(title).font(font::semibold(11.0)).color(t.tx3));
+            });
             for &action in actions {
                 let (info, reason) = (action.info(), blocked(action, cx));
                 if widgets::menu_entry_with_hint(ui, info.icon, info.text, &hint(action, cx), reason.as_deref()).clicked() {
@@ -68,7 +76,11 @@ fn contents_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
             }
         }
         ui.separator();
-        let note = tr!("Only Edit in place… changes a dataset that is there; all others write a new one");
-        ui.label(RichText::new(note).font(font::regular(11.0)).color(t.tx3));
+        ui.horizontal(|ui| {
+            ui.add_space(INDENT);
+            ui.set_max_width(WIDTH - 2.0 * INDENT);
+            let note = tr!("Only Edit in place… changes a dataset that is there; all others write a new one");
+            ui.add(egui::Label::new(RichText::new(note).font(font::regular(11.0)).color(t.tx3)).wrap());
+        });
     });
 }

@@ -62,6 +62,9 @@ pub struct OptimiseRequest {
     /// What is done with bytes of a dataset that do not have the checksum that their container states.
     #[serde(default)]
     pub on_damage: OnDamage,
+    /// As in [`BuildOptions`].
+    #[serde(default)]
+    pub text_columns: bool,
 }
 
 /// A file that was copied as it is.
@@ -80,6 +83,9 @@ pub struct KeptFile {
 pub struct Optimised {
     /// What was written.
     pub path: PathBuf,
+    /// True for a dataset, false for a raster or a folder of files.
+    #[serde(skip)]
+    pub is_dataset: bool,
     /// Rasters that are TOGs now.
     pub written: u64,
     /// Rasters that were TOGs before, byte for byte.
@@ -162,7 +168,7 @@ pub fn optimise(request: &OptimiseRequest, ctx: &JobContext) -> Result<Optimised
     }
     let is_folder = !is_remote(input) && input.is_dir();
     match container::detect(input) {
-        Ok(_) => dataset(request, ctx),
+        Ok(_) => Ok(Optimised { is_dataset: true, ..dataset(request, ctx)? }),
         // Other faults are reported when it is opened as a raster.
         Err(_) if is_folder => folder(request, ctx),
         Err(_) => one(request, ctx),
@@ -341,6 +347,7 @@ fn dataset(request: &OptimiseRequest, ctx: &JobContext) -> Result<Optimised> {
         write_first_generation(&draft_of_assembly(&assembly, ctx)?, &options, ctx)?
     } else {
         let options = BuildOptions {
+            text_columns: request.text_columns,
             target: request.output.clone(),
             format: request.format.unwrap_or(if reader.info().format == Format::Folder { Format::Folder } else { Format::Zip }),
             parquet: request.parquet.clone(),

@@ -148,8 +148,15 @@ fn histograms_are_counted_and_give_percentiles() {
     };
     let found = taco_studio::ops::percentiles(&request, &JobContext::default()).expect("percentiles");
     let first = &found.positions[0].bands[0].values;
-    let line = format!("p5 {}   p50 {}", first[0], first[1]);
-    assert!(shown.iter().any(|shown| shown.contains(&line)), "{line} is not among {shown:?}");
+    // Values are shown with six significant digits.
+    let values_of = |line: &String| -> Option<[f64; 2]> {
+        let value = |name: &str| line.split_once(name)?.1.split_whitespace().next()?.parse().ok();
+        Some([value("p5 ")?, value("p50 ")?])
+    };
+    let near = |[p5, p50]: [f64; 2]| {
+        [(p5, first[0]), (p50, first[1])].iter().all(|(shown, exact)| (shown - exact).abs() <= 1e-5 * exact.abs())
+    };
+    assert!(shown.iter().filter_map(values_of).any(near), "{first:?} is not among {shown:?}");
 }
 
 #[test]
@@ -313,6 +320,24 @@ fn placeholders_fill_a_draft_up_to_a_multiple() {
     assert_eq!(dataset(&harness).root.samples.len(), 30);
     act(&mut harness, Action::Undo);
     assert_eq!(dataset(&harness).root.samples.len(), 24);
+    // The FOLDERs of level 0, or one of them.
+    let children = |harness: &Window| -> Vec<usize> {
+        dataset(harness).root.samples.iter().filter_map(|sample| Some(sample.children()?.samples.len())).collect()
+    };
+    let before = children(&harness);
+    act(&mut harness, Action::PadTo);
+    fill(&mut harness, "Multiple of", "8");
+    fill(&mut harness, "Only this FOLDER", "po_0002");
+    assert!(texts(&harness).iter().any(|line| line.contains("1 FOLDER")), "{:?}", texts(&harness));
+    click(&mut harness, "Pad");
+    let after = children(&harness);
+    assert_eq!(before.iter().zip(&after).filter(|(before, after)| before != after).count(), 1);
+    assert!(after.contains(&8), "{after:?}");
+    act(&mut harness, Action::PadTo);
+    fill(&mut harness, "Multiple of", "8");
+    click(&mut harness, "L1");
+    click(&mut harness, "Pad");
+    assert!(children(&harness).iter().all(|count| *count == 8), "{:?}", children(&harness));
 }
 
 #[test]

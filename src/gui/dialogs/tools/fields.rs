@@ -13,8 +13,8 @@ use crate::gui::widgets::{self, Button, TextField};
 
 /// Width reserved for a button beside a path, in points.
 const BUTTON: f32 = 100.0;
-/// Names of files that are no index over parts.
-const NO_INDEX: [&str; 5] = [".tacozip", ".zip", ".tortilla", ".taco", ".tif"];
+/// Words in the names of an index over parts, in lower case.
+const INDEXES: [&str; 2] = ["tacocat", "tacollection"];
 
 /// Draws inputs, and takes the paths that the desktop's dialog gave.
 pub struct Fields<'a> {
@@ -104,10 +104,11 @@ pub fn labelled<R>(ui: &mut Ui, label: &str, add: impl FnOnce(&mut Ui) -> R) -> 
     .inner
 }
 
-/// The folder that holds the parts of an index; hidden for inputs that are none by their names.
+/// The folder that holds the parts of an index; hidden for inputs that are no index by their names.
 pub fn base_path(ui: &mut Ui, fields: &mut Fields<'_>, input: &str, text: &mut String) {
-    let name = input.trim().to_lowercase();
-    if text.is_empty() && (name.is_empty() || NO_INDEX.iter().any(|ending| name.ends_with(ending))) {
+    let input = input.trim().trim_end_matches(['/', '\\']).to_lowercase();
+    let name = input.rsplit(['/', '\\']).next().unwrap_or_default();
+    if text.is_empty() && !INDEXES.iter().any(|word| name.contains(word)) {
         return;
     }
     fields.path(ui, tr!("Folder of the parts"), text, tr!("empty: beside the index"), FileRequest::ToolFolder);

@@ -36,6 +36,8 @@ use report::{Report, report_of};
 
 /// Width of the dialog in points.
 const WIDTH: f32 = 680.0;
+/// Largest part of the dialog's height that the preview takes.
+const PREVIEW_SHARE: f32 = 0.45;
 /// Time without a keystroke before a preview reads files.
 const TYPING: Duration = Duration::from_millis(250);
 
@@ -258,6 +260,8 @@ pub struct ToolDialog {
     asked: Option<String>,
     /// Paths chosen for that field.
     picked: Option<(String, Vec<PathBuf>)>,
+    /// Height of the preview in the frame before, in points.
+    preview_height: f32,
 }
 
 impl ToolDialog {
@@ -284,7 +288,7 @@ impl ToolDialog {
     }
 
     fn of(form: Box<dyn ToolForm>) -> Self {
-        Self { form, plan: AsyncValue::default(), run: Run::Idle, asked: None, picked: None }
+        Self { form, plan: AsyncValue::default(), run: Run::Idle, asked: None, picked: None, preview_height: 0.0 }
     }
 
     /// True for a command that a tool runs and shows.
@@ -365,18 +369,34 @@ impl ToolDialog {
             return report.ui(ui, close);
         }
         let mut wanted = None;
+        // The options scroll, and the preview below them stays in view.
         let height = (screen.height() - 190.0).max(160.0);
-        ScrollArea::vertical().id_salt("tool").max_height(height).show(ui, |ui| {
-            Frame::NONE.inner_margin(Margin::same(16)).show(ui, |ui| {
+        let share = self.preview_height.min(height * PREVIEW_SHARE);
+        ScrollArea::vertical().id_salt("tool").max_height(height - share).show(ui, |ui| {
+            let margin = Margin { left: 16, right: 16, top: 16, bottom: 8 };
+            Frame::NONE.inner_margin(margin).show(ui, |ui| {
                 ui.spacing_mut().item_spacing = vec2(8.0, 8.0);
                 ui.add(egui::Label::new(RichText::new(words.about).font(font::regular(12.0)).color(t.tx2)).wrap());
                 ui.add_enabled_ui(!self.is_running(), |ui| {
                     let mut fields = Fields { picked: &mut self.picked, wanted: &mut wanted };
                     self.form.options_ui(ui, &mut fields, cx);
                 });
+            });
+        });
+        let limit = height * PREVIEW_SHARE;
+        let preview = ScrollArea::vertical().id_salt("tool-preview").max_height(limit).show(ui, |ui| {
+            ui.set_min_width(ui.available_width());
+            let margin = Margin { left: 16, right: 16, top: 4, bottom: 12 };
+            Frame::NONE.inner_margin(margin).show(ui, |ui| {
+                ui.spacing_mut().item_spacing = vec2(8.0, 6.0);
                 self.plan_ui(ui, cx);
             });
         });
+        let tall = preview.content_size.y;
+        if (tall - self.preview_height).abs() > 0.5 {
+            self.preview_height = tall;
+            ui.ctx().request_repaint();
+        }
         if let Some((field, request)) = wanted {
             self.asked = Some(field);
             return Next::Also(Request::ChooseFiles(request));

@@ -1,25 +1,47 @@
-//! Placeholders at the end of level 0 of a draft, up to a multiple of a number (TACO 2.0, section 7.1.1).
+//! Placeholders at the end of level 0 or of FOLDERs of a draft, up to a multiple of a number (TACO 2.0, section 7.1.1).
 
 use egui::Ui;
 
-use super::fields::Fields;
+use super::fields::{self, Fields};
 use super::{Line, Plan, ToolForm, Words, Work};
 use crate::draft::{Edit, PadPlace, pad_to};
 use crate::gui::document_key::revision;
 use crate::gui::icons;
 use crate::gui::panel_context::PanelContext;
-use crate::gui::widgets::{TextField, paint};
+use crate::gui::widgets::{self, Segment, TextField, paint};
+use crate::model::SamplePath;
 use crate::studio::Command;
 
-/// The number.
+/// The number, and what is padded.
 #[derive(Debug)]
 pub struct PadTo {
     multiple: String,
+    level: usize,
+    /// Path of ids of one FOLDER; empty for all of the level.
+    folder: String,
 }
 
 impl Default for PadTo {
     fn default() -> Self {
-        Self { multiple: "32".into() }
+        Self { multiple: "32".into(), level: 0, folder: String::new() }
+    }
+}
+
+impl PadTo {
+    fn place(&self) -> PadPlace {
+        match SamplePath::parse(&self.folder) {
+            path if path.0.is_empty() => PadPlace::Level(self.level),
+            path => PadPlace::Folder(path),
+        }
+    }
+}
+
+/// Number of tortillas and of placeholders that an edit inserts into.
+fn inserted(edit: &Edit) -> (usize, usize) {
+    match edit {
+        Edit::Insert { samples, .. } => (1, samples.len()),
+        Edit::Batch { edits, .. } => edits.iter().map(inserted).fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1)),
+        _ => (0, 0),
     }
 }
 
@@ -29,40 +51,55 @@ impl ToolForm for PadTo {
             icon: icons::CIRCLE_DASHED,
             title: tr!("Pad to a multiple"),
             about: tr!(
-                "Appends placeholders to level 0 of the draft until the number of its samples is a multiple of a batch size. Readers skip placeholders."
+                "Appends placeholders to level 0 of the draft, or to FOLDERs, until the number of their samples is a multiple of a batch size. Readers skip placeholders."
             ),
             verb: tr!("Pad"),
         }
     }
 
-    fn options_ui(&mut self, ui: &mut Ui, _fields: &mut Fields<'_>, _cx: &mut PanelContext<'_>) {
+    fn options_ui(&mut self, ui: &mut Ui, _fields: &mut Fields<'_>, cx: &mut PanelContext<'_>) {
         TextField::new(tr!("Multiple of"), &mut self.multiple).mono().width(120.0).show(ui);
+        let levels = cx.document().map_or(1, |document| document.tree().levels.len());
+        if levels > 1 {
+            fields::labelled(ui, tr!("Level to pad"), |ui| {
+                let names: Vec<String> = (0..levels).map(|level| format!("L{level}")).collect();
+                let segments: Vec<Segment<'_, usize>> =
+                    names.iter().enumerate().map(|(level, name)| Segment::new(level, name)).collect();
+                widgets::segmented(ui, "pad-level", &mut self.level, &segments);
+            });
+            let folder = TextField::new(tr!("Only this FOLDER"), &mut self.folder).mono();
+            folder.hint(tr!("its path of ids, such as a/b; empty for all of the level")).show(ui);
+        }
     }
 
     fn work(&self, cx: &PanelContext<'_>) -> Result<Work, String> {
         let multiple = self.multiple.trim().parse::<usize>().ok().filter(|n| (2..=1_000_000).contains(n));
         let multiple = multiple.ok_or_else(|| tr!("Write a whole number from 2 to 1000000").to_owned())?;
         let draft = cx.document().and_then(|document| document.draft()).ok_or_else(|| tr!("No draft is open").to_owned())?;
-        let dataset = draft.dataset().clone();
+        let (dataset, place) = (draft.dataset().clone(), self.place());
         Ok(Box::new(move |_| {
-            let before = dataset.root.samples.len();
-            let n = paint::grouped(before as u64);
-            Ok(match pad_to(&dataset, &PadPlace::Level(0), multiple)? {
-                Some(edit) => {
-                    let after = before.next_multiple_of(multiple);
-                    let added = after - before;
-                    let label = tr_n!(added, "Append {n} placeholder", "Append {n} placeholders", n = paint::grouped(added as u64));
-                    let edit = Edit::Batch { label: label.clone(), edits: vec![edit] };
-                    let text =
-                        tr!("{label}: {before} samples become {after}", label, before = n, after = paint::grouped(after as u64));
-                    Plan::new(Command::Edit { edit }).line(Line::fact(text))
+            let Some(edit) = pad_to(&dataset, &place, multiple)? else {
+                let nothing = Edit::Batch { label: String::new(), edits: Vec::new() };
+                let text = tr!("All numbers of samples are multiples already");
+                return Ok(Plan::new(Command::Edit { edit: nothing })
+                    .line(Line::good(text))
+                    .obstacle(tr!("There is nothing to pad")));
+            };
+            let (tortillas, added) = inserted(&edit);
+            let label = tr_n!(added, "Append {n} placeholder", "Append {n} placeholders", n = paint::grouped(added as u64));
+            let text = match place {
+                PadPlace::Level(0) => {
+                    let before = dataset.root.samples.len();
+                    let after = paint::grouped((before + added) as u64);
+                    tr!("{label}: {before} samples become {after}", label, before = paint::grouped(before as u64), after)
                 }
-                None => {
-                    let nothing = Edit::Batch { label: String::new(), edits: Vec::new() };
-                    let text = tr!("{n} samples are a multiple already", n);
-                    Plan::new(Command::Edit { edit: nothing }).line(Line::good(text)).obstacle(tr!("There is nothing to pad"))
+                _ => {
+                    let n = paint::grouped(tortillas as u64);
+                    tr_n!(tortillas, "{label} to {n} FOLDER", "{label} to {n} FOLDERs", label, n)
                 }
-            })
+            };
+            let edit = Edit::Batch { label, edits: vec![edit] };
+            Ok(Plan::new(Command::Edit { edit }).line(Line::fact(text)))
         }))
     }
 

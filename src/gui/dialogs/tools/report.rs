@@ -182,8 +182,25 @@ fn optimisation(done: &Optimised) -> Report {
         sound: done.failures() == 0 && done.damaged.is_empty(),
         title: display_path(&done.path),
         lines,
-        open: Some(done.path.clone()),
+        open: done.is_dataset.then(|| done.path.clone()),
         text: serde_json::to_string_pretty(done).unwrap_or_default(),
+    }
+}
+
+/// A value with six significant digits; the copied report has all of them.
+fn digits(value: f64) -> String {
+    let magnitude = value.abs().log10().floor();
+    if value == 0.0 || !value.is_finite() {
+        return value.to_string();
+    }
+    if !(-5.0..12.0).contains(&magnitude) {
+        return format!("{value:.5e}");
+    }
+    let places = (5.0 - magnitude).max(0.0) as usize;
+    let text = format!("{value:.places$}");
+    match text.contains('.') {
+        true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
+        false => text,
     }
 }
 
@@ -198,13 +215,14 @@ fn percentiles(found: &Percentiles) -> Report {
         let rasters = tr_n!(position.rasters, "{n} raster", "{n} rasters", n);
         lines.push(Line::fact(format!("{sample}{place}, {rasters}")));
         for band in &position.bands {
-            let values: Vec<String> = found.percents.iter().zip(&band.values).map(|(p, value)| format!("p{p} {value}")).collect();
+            let values = found.percents.iter().zip(&band.values).map(|(p, value)| format!("p{p} {}", digits(*value)));
+            let values: Vec<String> = values.collect();
             let number = band.band;
             let values = match values.as_slice() {
                 [] => tr!("no values").to_owned(),
                 values => values.join("   "),
             };
-            lines.push(Line::row(tr!("band {number}:  {values}   (± {bin})", number, values, bin = band.bin)));
+            lines.push(Line::row(tr!("band {number}:  {values}   (± {bin})", number, values, bin = digits(band.bin))));
             let cells: Vec<String> = band.values.iter().map(f64::to_string).collect();
             let id = position.sample.as_deref().unwrap_or("all");
             csv.push_str(&format!("{id},{},{},{},{},{}\n", position.position, band.band, band.count, band.bin, cells.join(",")));
@@ -212,4 +230,28 @@ fn percentiles(found: &Percentiles) -> Report {
     }
     let title = tr_n!(found.positions.len(), "{n} position", "{n} positions", n = found.positions.len());
     Report { sound: true, title, lines, open: None, text: csv }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::digits;
+
+    #[test]
+    fn values_have_six_significant_digits() {
+        let cases = [
+            (0.0, "0"),
+            (5.674593548387096, "5.67459"),
+            (104.2052, "104.205"),
+            (-0.001234567, "-0.00123457"),
+            (12_345_678.9, "12345679"),
+            (2.0, "2"),
+            (1e300, "1.00000e300"),
+            (1.5e-9, "1.50000e-9"),
+            (f64::NAN, "NaN"),
+            (f64::INFINITY, "inf"),
+        ];
+        for (value, text) in cases {
+            assert_eq!(digits(value), text);
+        }
+    }
 }

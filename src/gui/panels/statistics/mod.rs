@@ -156,7 +156,7 @@ fn head_ui(
                 cx.session.statistics.exact = !exact;
             }
             for action in [Action::Percentiles, Action::Histograms] {
-                let button = Button::secondary(action.info().text).icon(icons::CHART_BAR).tooltip(action.info().tooltip);
+                let button = Button::secondary(action.info().text).icon(action.info().icon).tooltip(action.info().tooltip);
                 if ui.add(button).clicked() {
                     cx.request(Request::Do(action));
                 }
