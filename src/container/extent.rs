@@ -13,7 +13,8 @@ use crate::model::{Collection, EXTENT_ORIGIN, ExtentOrigin};
 /// Tolerance in degrees when a stated box is compared with positions; tools round boxes.
 const SLACK: f64 = 1e-9;
 
-/// What is written where nothing is known, as the official tools do: readers need an object.
+/// The extent that is written if no sample has a place: the whole world, as the official tools write it, because readers need an
+/// object.
 fn unknown_extent() -> Json {
     json!({ "spatial": [-180.0, -90.0, 180.0, 90.0], "temporal": null })
 }
@@ -80,8 +81,9 @@ impl Assembly {
         Ok(is_own)
     }
 
-    /// Computes the extent of a draft that is about to be written where nobody stated one: it may have got places since it was
-    /// computed. One that somebody stated is kept, and only grows where it misses samples. Notes where the extent comes from.
+    /// Sets the extent of a draft before it is written. An extent that the user stated stays; it grows only if it misses samples.
+    /// Any other extent is computed from the samples again, because the draft may have new places. `extent:origin` records which of
+    /// these it is.
     ///
     /// # Errors
     /// When the job is cancelled.
@@ -120,7 +122,7 @@ fn correct(collection: &mut Collection, levels: &[&RecordBatch], ctx: &JobContex
     Ok(())
 }
 
-/// Puts a computed extent, or the one of nothing known, with a note of which it is.
+/// Sets the extent computed from the samples, or the unknown extent for `None`, and records which one in `extent:origin`.
 pub fn put_extent(collection: &mut Collection, found: Option<Json>) {
     let origin = if found.is_some() { ExtentOrigin::Samples } else { ExtentOrigin::Unknown };
     collection.set("extent", Some(found.unwrap_or_else(unknown_extent)));
@@ -201,6 +203,18 @@ mod tests {
         assert_eq!(found, json!({ "spatial": [1.0, 2.0, 3.0, 4.0], "temporal": ["1970-01-01T00:00:00Z", "1970-01-03T00:00:00Z"] }));
         let bare = RecordBatch::try_from_iter([("stac:time_start", times([Some(0), None]))]).expect("a batch");
         assert_eq!(extent_of_samples(&[&bare], &JobContext::default()).expect("works"), None, "unknown stays unknown");
+    }
+
+    #[test]
+    fn boxes_across_the_antimeridian_have_a_middle_and_an_inside() {
+        let across = [170.0, -10.0, -160.0, 10.0];
+        assert_eq!(middle_of(across), [-175.0, 0.0]);
+        let places =
+            [([175.0, 0.0], true), ([-165.0, 9.0], true), ([-150.0, 0.0], false), ([160.0, 0.0], false), ([180.0, 11.0], false)];
+        for (place, inside) in places {
+            assert_eq!(is_inside(place, across), inside, "{place:?}");
+        }
+        assert!(!is_inside([175.0, 0.0], [-160.0, -10.0, 170.0, 10.0]), "the rest of the world is outside");
     }
 
     #[test]

@@ -149,20 +149,16 @@ pub struct Facts {
 }
 
 /// Columns with location and time.
-pub const GROUND_COLUMNS: [&str; 12] = [
-    "istac:geometry",
-    "istac:crs",
-    "stac:crs",
-    "stac:geotransform",
-    "stac:tensor_shape",
-    "stac:raster_shape",
-    "stac:centroid",
-    "istac:centroid",
-    "stac:time_start",
-    "stac:time_end",
-    "istac:time_start",
-    "istac:time_end",
-];
+pub const GROUND_COLUMNS: [&str; footprint::COLUMNS.len() + footprint::TIME_COLUMNS.len()] = {
+    let places = footprint::COLUMNS.len();
+    let mut names = [""; footprint::COLUMNS.len() + footprint::TIME_COLUMNS.len()];
+    let mut at = 0;
+    while at < names.len() {
+        names[at] = if at < places { footprint::COLUMNS[at] } else { footprint::TIME_COLUMNS[at - places] };
+        at += 1;
+    }
+    names
+};
 /// Default column of the parts.
 pub const SPLIT_COLUMN: &str = "split";
 /// The column of the first generation.

@@ -3,13 +3,13 @@
 use serde_json::Value as Json;
 
 use super::super::{CollectionExtension, Entry, Made, OptionKind, OptionSpec, Scope, parse_options};
-use super::{Fields, command, extent, labels, optical, publications, texts};
+use super::{Fields, command, extent, labels, optical, publications, templates, texts};
 use crate::error::Result;
 use crate::jobs::JobContext;
 use crate::model::Dataset;
 
 /// Every collection extension, in the order of the interface.
-pub const ENTRIES: &[Entry] = &[LABELS, OPTICAL, PUBLICATIONS, SCIENTIFIC, SPLIT_STRATEGY, RAI, EXTENT, command::ENTRY];
+pub const ENTRIES: &[Entry] = &[LABELS, OPTICAL, PUBLICATIONS, SCIENTIFIC, SPLIT_STRATEGY, RAI, EXTENT, TEMPLATE, command::ENTRY];
 
 /// Fields that depend on the options only. They are computed when the extension is created, so that invalid options fail before a
 /// run.
@@ -65,6 +65,11 @@ fn optical_options() -> Vec<OptionSpec> {
         )
         .required(),
         OptionSpec::new(mark!("bands"), OptionKind::Json, mark!("the bands of another sensor, each with a name")),
+        OptionSpec::new(
+            mark!("unit"),
+            OptionKind::Text,
+            mark!("the unit of the pixel values of every band without one, for example reflectance or W m-2 sr-1 um-1"),
+        ),
     ]
 }
 
@@ -148,5 +153,29 @@ impl CollectionExtension for Extent {
 
     fn is_extent(&self) -> bool {
         true
+    }
+}
+
+const TEMPLATE: Entry = Entry {
+    name: "template",
+    title: mark!("Template"),
+    summary: mark!("Fills in tasks, keywords and classes that datasets of one kind share, where the collection has none."),
+    scope: Scope::Collection,
+    options: template_options,
+    make: |given| {
+        let complete: Json = parse_options("template", &template_options(), given)?;
+        Ok(Made::Collection(Box::new(templates::template(&complete)?)))
+    },
+};
+
+fn template_options() -> Vec<OptionSpec> {
+    vec![
+        OptionSpec::new(mark!("kind"), OptionKind::Choice(&templates::KINDS), mark!("the kind of dataset, or its task")).required(),
+    ]
+}
+
+impl CollectionExtension for templates::Template {
+    fn compute(&self, dataset: &Dataset, _: &JobContext) -> Result<Fields> {
+        Ok(self.fields(&dataset.collection))
     }
 }

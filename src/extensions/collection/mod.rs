@@ -1,5 +1,6 @@
 //! Collection extensions. Each converts its options to fields of COLLECTION.json with the names and order of the official tools
-//! (labels, optical, publications, split strategy), or computes them from the samples (extent).
+//! (labels, optical, publications, split strategy), computes them from the samples (extent), or fills in what datasets of one kind
+//! share (template).
 
 pub mod bibtex;
 mod command;
@@ -8,6 +9,7 @@ pub mod extent;
 pub mod labels;
 pub mod optical;
 pub mod publications;
+pub mod templates;
 pub mod texts;
 
 pub use entries::ENTRIES;

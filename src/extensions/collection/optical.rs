@@ -115,20 +115,25 @@ struct Options {
     sensor: String,
     #[serde(default)]
     bands: Option<Vec<Band>>,
+    #[serde(default)]
+    unit: Option<String>,
 }
 
-/// `optical:sensor`, `optical:bands` and `optical:num_bands` from `{sensor, bands?}`; without `bands` they come from the built-in
-/// table.
+/// `optical:sensor`, `optical:bands` and `optical:num_bands` from `{sensor, bands?, unit?}`; without `bands` they come from the built-in
+/// table. The table has no units: pixels of one sensor are counts, radiances or reflectances, depending on the product. `unit` is that
+/// of every band without one.
 ///
 /// # Errors
 /// [`Kind::Usage`](crate::error::Kind::Usage) when the sensor is missing, or unknown and without bands.
 pub fn optical(given: &Json) -> Result<Fields> {
     let given: Options = options("optical", given)?;
-    let (sensor, bands) = match given.bands {
+    let unit = given.unit.filter(|unit| !unit.trim().is_empty());
+    let (sensor, mut bands) = match given.bands {
         Some(_) if given.sensor.trim().is_empty() => return Err(Error::usage("bands need the name of their sensor")),
         Some(bands) => (given.sensor, bands),
         None => bands_of(&given.sensor)?,
     };
+    bands.iter_mut().filter(|band| band.unit.is_none()).for_each(|band| band.unit.clone_from(&unit));
     Ok(vec![
         ("optical:sensor".into(), json!(sensor)),
         ("optical:bands".into(), json!(bands)),
@@ -174,5 +179,20 @@ mod tests {
         let fields = optical(&json!({ "sensor": "mine", "bands": [{ "name": "X", "center_wavelength": 665.0 }] })).expect("works");
         assert_eq!(fields[1].1[0]["unit"], Json::Null);
         assert_eq!(fields[2].1, json!(1));
+    }
+
+    #[test]
+    fn a_unit_is_that_of_every_band_without_one() {
+        let units = |given: Json| -> Vec<Json> {
+            let fields = optical(&given).expect("works");
+            fields[1].1.as_array().expect("bands").iter().map(|band| band["unit"].clone()).collect()
+        };
+        assert_eq!(
+            units(json!({ "sensor": "sentinel2msi[B02,B03]", "unit": "reflectance" })),
+            [json!("reflectance"), json!("reflectance")]
+        );
+        let bands = json!([{ "name": "a", "unit": "K" }, { "name": "b" }]);
+        assert_eq!(units(json!({ "sensor": "mine", "bands": bands, "unit": "reflectance" })), [json!("K"), json!("reflectance")]);
+        assert_eq!(units(json!({ "sensor": "aster[B01]" })), [Json::Null]);
     }
 }

@@ -10,9 +10,10 @@ use super::rai_presets::{RAI_PRESETS, rai_preset};
 use super::spatial_grouping::z_order;
 use super::{countries, places_in, polygons};
 use crate::error::{Error, Result};
+use crate::footprint::{self, Detail, Stated};
 use crate::jobs::JobContext;
 use crate::model::{AssetPath, FieldSpec, Value, check_field_name};
-use crate::raster::{BandIndex, RasterSource, Sampling, attribute_at, raster_at};
+use crate::raster::{AreaOfDegrees, AreaStatistic, BandIndex, RasterSource, Sampling, attribute_at, raster_at, raster_in};
 
 /// The extension `geo_enrichment`.
 pub const ENTRY: Entry = Entry {
@@ -36,9 +37,11 @@ fn options() -> Vec<OptionSpec> {
         OptionSpec::new(
             mark!("columns"),
             OptionKind::Json,
-            mark!("a list of {column, path, band, method: nearest or mean, radius_m, description, date} for rasters, or {column, path, \
+            mark!("a list of {column, path, band, method: nearest, mean with radius_m, footprint (the mean over it) or share with class (the share of pixels with that value in the \
+             footprint), description, date} for rasters, or {column, path, \
              layer, field, description, date} for polygons; paths are files or GDAL's /vsi names; preset, one of elevation, cisi, gdp, hdi, \
-             gmi, pop, admin0, admin1 and admin2, gives column, unit and source of a field of TACO 0.2"),
+             gmi, pop, admin0, admin1 and admin2 of TACO 0.2, or precipitation, temperature, soil_clay, soil_sand, soil_carbon, soil_water, \
+             soil_bulk_density and soil_ph, gives column, unit and source"),
         )
         .or(json!([])),
         OptionSpec::new(mark!("country"), OptionKind::Choice(COUNTRY), mark!("how to write the country, from the boundaries in this program"))
@@ -71,6 +74,9 @@ struct Source {
     method: Option<Method>,
     #[serde(default)]
     radius_m: Option<f64>,
+    /// Value of the pixels whose share is computed.
+    #[serde(default)]
+    class: Option<f64>,
     #[serde(default)]
     layer: Option<String>,
     /// Attribute of a polygon layer; set when the file is a polygon layer.
@@ -87,6 +93,8 @@ struct Source {
 enum Method {
     Nearest,
     Mean,
+    Footprint,
+    Share,
 }
 
 struct GeoEnrichment {
@@ -105,7 +113,7 @@ fn make(given: &Json) -> Result<Made> {
         }
         let column = &source.column;
         let polygons = source.field.is_some();
-        if polygons && (source.band.is_some() || source.method.is_some() || source.radius_m.is_some()) {
+        if polygons && (source.band.is_some() || source.method.is_some() || source.radius_m.is_some() || source.class.is_some()) {
             return Err(Error::usage(format!("{column} names a field of polygons and also how to read a raster")));
         }
         if !polygons && source.layer.is_some() {
@@ -115,6 +123,11 @@ fn make(given: &Json) -> Result<Made> {
         if source.radius_m.is_some() != (source.method == Some(Method::Mean)) || (source.radius_m.is_some() && !radius) {
             let error = Error::usage(format!("{column}: a mean needs radius_m above 0, and nothing else takes it"));
             return Err(error.hint("give \"method\": \"mean\", \"radius_m\": 1000"));
+        }
+        if source.class.is_some() != (source.method == Some(Method::Share)) || source.class.is_some_and(|class| !class.is_finite())
+        {
+            let error = Error::usage(format!("{column}: a share needs the class that is counted, and nothing else takes it"));
+            return Err(error.hint("give \"method\": \"share\", \"class\": 1"));
         }
         let path = RasterSource::typed(AssetPath::parse(&source.path)?);
         sources.push((source, path));
@@ -161,7 +174,7 @@ impl Source {
     fn dtype(&self) -> DataType {
         match (&self.field, self.column.as_str()) {
             (Some(_), _) => DataType::Utf8,
-            (None, "rai:elevation") => DataType::Int64,
+            (None, "rai:elevation") if self.class.is_none() => DataType::Int64,
             (None, _) => DataType::Float32,
         }
     }
@@ -177,15 +190,28 @@ impl Source {
         }
     }
 
+    /// What is computed over the footprint; `None` for values at the centroid.
+    fn statistic(&self) -> Option<AreaStatistic> {
+        match (self.method?, self.class) {
+            (Method::Share, Some(class)) => Some(AreaStatistic::Share { class }),
+            (Method::Footprint, _) => Some(AreaStatistic::Mean),
+            _ => None,
+        }
+    }
+
     fn provenance(&self) -> String {
         let mut text = self.description.clone().unwrap_or_default();
         if !text.is_empty() {
             text = text.trim_end_matches('.').to_owned() + ". ";
         }
-        let how = match (&self.field, self.sampling()) {
-            (Some(field), _) => format!("field {field} of the polygon at the centroid"),
-            (None, Sampling::Nearest) => format!("band {}, pixel at the centroid", self.band()),
-            (None, Sampling::Mean { radius_m }) => format!("band {}, mean within {radius_m} m of the centroid", self.band()),
+        let how = match (&self.field, self.statistic(), self.sampling()) {
+            (Some(field), ..) => format!("field {field} of the polygon at the centroid"),
+            (None, Some(AreaStatistic::Mean), _) => format!("band {}, mean over the footprint", self.band()),
+            (None, Some(AreaStatistic::Share { class }), _) => {
+                format!("band {}, share of pixels with the value {class} in the footprint", self.band())
+            }
+            (None, None, Sampling::Nearest) => format!("band {}, pixel at the centroid", self.band()),
+            (None, None, Sampling::Mean { radius_m }) => format!("band {}, mean within {radius_m} m of the centroid", self.band()),
         };
         text.push_str(&format!("From {}, {how}", self.path));
         if let Some(layer) = &self.layer {
@@ -227,6 +253,10 @@ impl TortillaExtension for GeoEnrichment {
         order.sort_by_key(|&at| places[at].map(|[lon, lat]| z_order(lon, lat)));
         let sorted: Vec<Option<[f64; 2]>> = order.iter().map(|&at| places[at]).collect();
         let mut columns = Vec::new();
+        let areas = match self.sources.iter().any(|(source, _)| source.statistic().is_some()) {
+            true => areas_in(tortilla, &places, &order, ctx)?,
+            false => Vec::new(),
+        };
         for (source, asset) in &self.sources {
             ctx.stage(&tr!("Sampling {column}", column = source.column), Some(sorted.len() as u64));
             let values: Vec<Value> = match &source.field {
@@ -235,10 +265,16 @@ impl TortillaExtension for GeoEnrichment {
                     .map(|text| text.map_or(Value::Null, Value::text))
                     .collect(),
                 None => {
-                    let tasks: Vec<Vec<Option<f64>>> = sorted
-                        .par_chunks(PLACES_A_TASK)
-                        .map(|places| raster_at(asset, source.band(), source.sampling(), places, ctx))
-                        .collect::<Result<_>>()?;
+                    let tasks: Vec<Vec<Option<f64>>> = match source.statistic() {
+                        Some(statistic) => areas
+                            .par_chunks(PLACES_A_TASK)
+                            .map(|areas| raster_in(asset, source.band(), statistic, areas, ctx))
+                            .collect::<Result<_>>()?,
+                        None => sorted
+                            .par_chunks(PLACES_A_TASK)
+                            .map(|places| raster_at(asset, source.band(), source.sampling(), places, ctx))
+                            .collect::<Result<_>>()?,
+                    };
                     let whole = source.dtype() == DataType::Int64;
                     let value =
                         |value: f64| if whole { Value::Int(value.round() as i64) } else { Value::Float(f64::from(value as f32)) };
@@ -273,6 +309,21 @@ impl TortillaExtension for GeoEnrichment {
     }
 }
 
+/// Footprints of the samples of `order`, in that order; those without an area have the centroid alone.
+fn areas_in(
+    tortilla: &TortillaView<'_>,
+    places: &[Option<[f64; 2]>],
+    order: &[usize],
+    ctx: &JobContext,
+) -> Result<Vec<Option<AreaOfDegrees>>> {
+    let rows: Vec<Stated> = order.iter().map(|&at| Stated::of(&|name| tortilla.samples[at].value(name))).collect();
+    let rings = footprint::resolve(&rows, Detail::Exact, |shape| shape.areas.concat(), ctx)?;
+    let area = |(&at, rings): (&usize, Option<Vec<Vec<[f64; 2]>>>)| {
+        Some(AreaOfDegrees { rings: rings.unwrap_or_default(), middle: places[at]? })
+    };
+    Ok(order.iter().zip(rings).map(area).collect())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -281,6 +332,25 @@ mod tests {
         match make(&json!({ "columns": columns }))? {
             Made::Tortilla(extension) => Ok(extension.schema()),
             _ => Err(Error::internal("another scope")),
+        }
+    }
+
+    #[test]
+    fn methods_have_what_they_need_and_nothing_else() {
+        let one = |source: Json| fields(json!([source]));
+        let made = one(json!({ "column": "forest", "path": "/cover.tif", "method": "share", "class": 10 })).expect("a share");
+        assert!(made[0].description.contains("share of pixels with the value 10 in the footprint"), "{}", made[0].description);
+        let made = one(json!({ "preset": "soil_ph", "path": "/ph.tif", "method": "footprint" })).expect("a mean");
+        assert_eq!(made[0].name, "geoenrich:soil_ph");
+        assert!(made[0].description.contains("mean over the footprint"), "{}", made[0].description);
+        for bad in [
+            json!({ "column": "a", "path": "/x.tif", "method": "share" }),
+            json!({ "column": "a", "path": "/x.tif", "class": 1 }),
+            json!({ "column": "a", "path": "/x.tif", "method": "footprint", "radius_m": 5 }),
+            json!({ "column": "a", "path": "/x.tif", "method": "mean" }),
+            json!({ "column": "a", "path": "/x.gpkg", "field": "name", "method": "footprint" }),
+        ] {
+            assert!(one(bad.clone()).is_err(), "{bad}");
         }
     }
 

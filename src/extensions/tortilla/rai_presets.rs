@@ -1,7 +1,7 @@
-//! The nine fields of responsible AI of TACO 0.2: their columns, units and the public data that the text names for each. The data is the
-//! user's own copy; a preset fills in what describes it.
+//! The nine fields of responsible AI of TACO 0.2, and climate and soil as the official tools name them: columns, units and public data
+//! for each. The data is the user's own copy; a preset fills in what describes it.
 
-/// A field of responsible AI.
+/// A field of responsible AI, climate or soil.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RaiPreset {
     /// Name in the option `preset`.
@@ -23,8 +23,8 @@ const fn boundary(name: &'static str, column: &'static str, description: &'stati
     RaiPreset { name, column, description, field: Some("shapeName") }
 }
 
-/// All presets, in the order of the text.
-pub const RAI_PRESETS: [RaiPreset; 9] = [
+/// All presets: those of the text, in its order, then climate and soil.
+pub const RAI_PRESETS: [RaiPreset; 17] = [
     raster("elevation", "rai:elevation", "Elevation in metres (Copernicus DEM, doi:10.5069/G9028PQB)"),
     raster("cisi", "rai:cisi", "Critical Infrastructure Spatial Index, 0 to 1 (doi:10.1038/s41597-022-01218-4)"),
     raster("gdp", "rai:gdp", "Gross domestic product in USD per year (doi:10.1038/sdata.2018.4)"),
@@ -34,6 +34,38 @@ pub const RAI_PRESETS: [RaiPreset; 9] = [
     boundary("admin0", "rai:admin0", "Country (geoBoundaries ADM0, doi:10.1371/journal.pone.0231866)"),
     boundary("admin1", "rai:admin1", "District (geoBoundaries ADM1, doi:10.1371/journal.pone.0231866)"),
     boundary("admin2", "rai:admin2", "Municipality (geoBoundaries ADM2, doi:10.1371/journal.pone.0231866)"),
+    raster("precipitation", "geoenrich:precipitation", "Annual precipitation in mm (WorldClim 2.1 BIO12, doi:10.1002/joc.5086)"),
+    raster(
+        "temperature",
+        "geoenrich:temperature",
+        "Mean annual temperature in degrees Celsius (WorldClim 2.1 BIO1, doi:10.1002/joc.5086)",
+    ),
+    raster(
+        "soil_clay",
+        "geoenrich:soil_clay",
+        "Clay content at the surface in percent of mass (OpenLandMap, doi:10.5281/zenodo.2525663)",
+    ),
+    raster(
+        "soil_sand",
+        "geoenrich:soil_sand",
+        "Sand content at the surface in percent of mass (OpenLandMap, doi:10.5281/zenodo.2525662)",
+    ),
+    raster(
+        "soil_carbon",
+        "geoenrich:soil_carbon",
+        "Organic carbon at the surface in units of 5 g/kg (OpenLandMap, doi:10.5281/zenodo.2525553)",
+    ),
+    raster(
+        "soil_water",
+        "geoenrich:soil_water",
+        "Water content at 33 kPa at the surface in percent of volume (OpenLandMap, doi:10.5281/zenodo.2784001)",
+    ),
+    raster(
+        "soil_bulk_density",
+        "geoenrich:soil_bulk_density",
+        "Bulk density of fine earth at the surface in units of 10 kg/m3 (OpenLandMap, doi:10.5281/zenodo.2525665)",
+    ),
+    raster("soil_ph", "geoenrich:soil_ph", "Soil pH in water at the surface in tenths (OpenLandMap, doi:10.5281/zenodo.2525664)"),
 ];
 
 /// The preset called `name`.

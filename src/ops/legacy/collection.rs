@@ -4,7 +4,7 @@
 use serde_json::{Map, Value as Json, json};
 
 use crate::error::{Error, Result};
-use crate::model::{instant, missing_of_taco_0_2};
+use crate::model::{EXTENT_ORIGIN, instant, missing_of_taco_0_2};
 
 /// The version of the text that is followed.
 const VERSION: &str = "0.2.0";
@@ -21,7 +21,7 @@ pub struct OldCollection {
 }
 
 /// Maps the fields of 2.0. Fields that have the form of 0.2 already stay as they are, so that either form may be given.
-/// `taco:*` fields describe a dataset of 2.0 and are left out.
+/// `taco:*` fields describe a dataset of 2.0 and are left out, as is the note of where the extent comes from.
 pub fn of_2_0(fields: &Map<String, Json>) -> OldCollection {
     let mut old = OldCollection::default();
     let says = |value: &Json| !value.is_null() && *value != Json::Array(Vec::new());
@@ -32,7 +32,7 @@ pub fn of_2_0(fields: &Map<String, Json>) -> OldCollection {
             "split:strategy" => drop(old.fields.insert("split_strategy".into(), value.clone())),
             "providers" | "curators" => drop(old.fields.insert(key.clone(), contacts(value))),
             "extent" => drop(old.fields.insert(key.clone(), extent(value))),
-            "labels:classes" | "labels:description" | "labels:num_classes" => {}
+            EXTENT_ORIGIN | "labels:classes" | "labels:description" | "labels:num_classes" => {}
             "optical:sensor" | "optical:bands" | "optical:num_bands" => {}
             "sci:doi" | "sci:citation" | "publications:list" => {}
             "publications" if fields.get("scientific").is_none_or(Json::is_null) => {}
@@ -220,7 +220,7 @@ mod tests {
     fn every_extension_of_2_0_has_its_place_in_0_2() {
         let old = mapped(json!({
             "id": "fields", "tasks": ["semantic-segmentation", "regression"], "taco_version": "2.0.0", "title": null,
-            "taco:pit_schema": {}, "split:strategy": "random", "keywords": [],
+            "taco:pit_schema": {}, "extent:origin": "samples", "split:strategy": "random", "keywords": [],
             "providers": [{ "organization": "Lab", "role": "producer, host", "email": "a@lab.example", "url": "https://lab.example" }],
             "labels:classes": [{ "name": "Water", "category": "3" }, { "name": "Land" }], "labels:num_classes": 2,
             "labels:description": "cover",

@@ -31,7 +31,7 @@ use crate::container::{
 };
 use crate::error::{Error, Result};
 use crate::jobs::{JobContext, try_map};
-use crate::model::{AssetPath, Dataset, MAX_LEVELS, Payload, Sample, Tortilla};
+use crate::model::{AssetPath, Collection, Dataset, ExtentOrigin, MAX_LEVELS, Payload, Sample, Tortilla};
 use crate::raster::{IDENTIFY_BYTES, identify};
 use crate::table::{DecodeBudget, LevelTable};
 
@@ -87,6 +87,10 @@ fn whole_collection(
     ctx: &JobContext,
 ) -> Result<Map<String, Json>> {
     let mut given = given.clone();
+    // An unknown extent is the whole world in 2.0; TACO 0.2 demands a known one.
+    if ExtentOrigin::of(&Collection { fields: given.clone() }) == Some(ExtentOrigin::Unknown) {
+        given.shift_remove("extent");
+    }
     let lacks = |half: &str| given.get("extent").and_then(|extent| extent.get(half)).is_none_or(Json::is_null);
     let lacking: Vec<&str> = ["spatial", "temporal"].into_iter().filter(|half| lacks(half)).collect();
     if !lacking.is_empty()
