@@ -101,6 +101,65 @@ fn all_that_is_written_is_as_the_specification_asks() {
     assert!(wrong.is_empty(), "{wrong}");
 }
 
+/// The text lists `path` and `internal:relative_path` for every level; the official tools write neither at level 0.
+#[test]
+fn the_columns_of_the_text_are_written_when_asked_and_made_again() {
+    let workspace = Workspace::new();
+    let golden = crate::support::tests_folder().join("fixtures/golden/05_nested3_zip/stack.tacozip");
+    let findings = |path: &Path, profile: &str| {
+        let ran = workspace.studio(["validate", text(path), "--deep", "--profile", profile, "--json"]).expect_no_panic();
+        let rules: Vec<String> = ran.json()["findings"]
+            .as_array()
+            .expect("findings")
+            .iter()
+            .map(|finding| finding["rule"].as_str().expect("a rule").to_owned())
+            .collect();
+        rules
+    };
+    let values = |path: &Path, sql: &str| -> Vec<Value> {
+        let ran = workspace.studio(["query", text(path), "--json", "--sql", sql]).expect_code(0);
+        ran.stdout.lines().map(|line| serde_json::from_str(line).expect("a row")).collect()
+    };
+    let plain = workspace.path("plain.tacozip");
+    run(&workspace, &["convert", text(&golden), text(&plain)]);
+    let before = findings(&plain, "spec");
+    assert!(before.contains(&"META-13".to_owned()), "{before:?}");
+    let mut made = Vec::new();
+    for name in ["text.tacozip", "text"] {
+        let out = workspace.path(name);
+        run(&workspace, &["convert", text(&golden), text(&out), "--profile", "spec"]);
+        let after = findings(&out, "spec");
+        assert!(!after.contains(&"META-13".to_owned()), "{name}: {after:?}");
+        assert_eq!(findings(&out, "tools"), findings(&plain, "tools"), "{name}");
+        let sql = r#"SELECT id, type, path, "internal:relative_path" AS relative FROM level0"#;
+        for row in values(&out, sql) {
+            let id = row["id"].as_str().expect("an id");
+            assert_eq!(
+                (&row["path"], &row["relative"]),
+                (&format!("DATA/{id}/").into(), &format!("{id}/").into()),
+                "{name}: {row}"
+            );
+        }
+        for row in values(&out, r#"SELECT id, type, path, "internal:relative_path" AS relative FROM level2"#) {
+            let relative = row["relative"].as_str().expect("a path");
+            assert_eq!(row["path"], format!("DATA/{relative}"), "{name}: {row}");
+            assert!(relative.ends_with(row["id"].as_str().expect("an id")), "{name}: {row}");
+        }
+        // Written again without the columns, nothing of them is left.
+        let again = workspace.path(&format!("again-{name}.tacozip"));
+        run(&workspace, &["convert", text(&out), text(&again)]);
+        let metadata = "SELECT id, type, region, score FROM level0";
+        assert_eq!(values(&again, metadata), values(&plain, metadata), "{name}");
+        assert_eq!(findings(&again, "spec"), before, "{name}");
+        made.push(out);
+    }
+    let Some(checker) = std::env::var_os("TACO_STUDIO_CHECKER") else { return };
+    for path in made {
+        let ran = Command::new(python()).arg(&checker).arg(&path).args(["--strict", "-q"]).output().expect("the checker runs");
+        assert!(ran.status.success(), "{}:\n{}", path.display(), String::from_utf8_lossy(&ran.stdout));
+    }
+}
+
 #[test]
 fn the_checking_script_detects_errors() {
     let workspace = Workspace::new();

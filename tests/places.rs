@@ -119,6 +119,7 @@ fn written(workspace: &Workspace, name: &str, dataset: &Dataset) -> PathBuf {
 fn written_as(workspace: &Workspace, name: &str, dataset: &Dataset, format: Format) -> PathBuf {
     let target = workspace.path(name);
     let options = BuildOptions {
+        text_columns: false,
         target: target.clone(),
         format,
         parquet: ParquetOptions::default(),
@@ -323,4 +324,56 @@ fn extents_that_tell_too_little_or_too_much_are_findings() {
     assert_eq!(rules_of(here.clone(), middles.clone(), "spec"), ["EXT-2"]);
     assert_eq!(rules_of(here.clone(), middles, "tools"), Vec::<String>::new());
     assert_eq!(rules_of(here, json!(["1990-01-01T00:00:00Z", "1991-01-01T00:00:00Z"]), "tools"), ["EXT-1"]);
+}
+
+/// Prints how long the rows of a million samples take to read, and their boxes and footprints to compute.
+#[test]
+#[ignore = "a figure to look at: takes a minute and 2 GB"]
+fn a_million_places_beside_the_time_to_read_their_rows() {
+    use arrow::array::{ArrayRef, Float64Builder, Int64Builder, ListBuilder, RecordBatch, StringArray};
+    use taco_studio::footprint::{Detail, boxes_of, footprints_of};
+
+    const ROWS: usize = 1_000_000;
+    let (mut transforms, mut shapes) = (ListBuilder::new(Float64Builder::new()), ListBuilder::new(Int64Builder::new()));
+    for row in 0..ROWS {
+        let (x, y) = (200_000.0 + (row % 977) as f64 * 600.0, 100_000.0 + (row % 8831) as f64 * 1000.0);
+        transforms.values().append_slice(&[x, 10.0, 0.0, y, 0.0, -10.0]);
+        transforms.append(true);
+        shapes.values().append_slice(&[13, 256, 256]);
+        shapes.append(true);
+    }
+    let ids: StringArray = (0..ROWS).map(|row| Some(format!("sample_{row:07}"))).collect();
+    let types: StringArray = (0..ROWS).map(|_| Some("FILE")).collect();
+    let systems: StringArray = (0..ROWS).map(|row| Some(format!("EPSG:{}", 32_601 + row % 60))).collect();
+    let columns: [(&str, ArrayRef); 5] = [
+        ("id", Arc::new(ids)),
+        ("type", Arc::new(types)),
+        ("stac:crs", Arc::new(systems)),
+        ("stac:geotransform", Arc::new(transforms.finish())),
+        ("stac:tensor_shape", Arc::new(shapes.finish())),
+    ];
+    let batch = RecordBatch::try_from_iter(columns).expect("a batch");
+    let bytes = taco_studio::table::write_parquet(&batch.schema(), &[batch], &ParquetOptions::default()).expect("Parquet");
+    let size = bytes.len();
+    let clock = std::time::Instant::now();
+    let reader = parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder::try_new(bytes::Bytes::from(bytes)).expect("opens");
+    let schema = reader.schema().clone();
+    let batches: Vec<RecordBatch> =
+        reader.with_batch_size(65_536).build().expect("reads").map(|batch| batch.expect("a batch")).collect();
+    let batch = arrow::compute::concat_batches(&schema, &batches).expect("one batch");
+    let read = clock.elapsed();
+    let ctx = JobContext::default();
+    let timed = |name: &str, work: &dyn Fn() -> usize| {
+        let clock = std::time::Instant::now();
+        assert_eq!(work(), ROWS, "{name}: every sample has a place");
+        println!(
+            "{name}: {:.2} s, {:.1} times the reading",
+            clock.elapsed().as_secs_f64(),
+            clock.elapsed().as_secs_f64() / read.as_secs_f64()
+        );
+    };
+    println!("reading {ROWS} rows of {size} bytes: {:.2} s", read.as_secs_f64());
+    timed("boxes", &|| boxes_of(&batch, Detail::Corners, &ctx).expect("boxes").iter().flatten().count());
+    timed("boxes with curved edges", &|| boxes_of(&batch, Detail::Exact, &ctx).expect("boxes").iter().flatten().count());
+    timed("footprints", &|| footprints_of(&batch, &ctx).expect("footprints").iter().flatten().count());
 }

@@ -59,6 +59,7 @@ pub fn optimise(arguments: OptimiseArguments, terminal: &Terminal) -> Result<u8>
         stream: arguments.stream,
         again: arguments.again,
         overwrite: options.overwrite,
+        text_columns: options.text_columns,
         on_damage: arguments.damage.on_damage(),
     };
     let kind = JobKind::Optimise(request.input.clone());

@@ -43,11 +43,12 @@ pub struct ValidateArguments {
 }
 
 /// The profiles, as arguments name them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum ProfileName {
     /// The specification's text.
     Spec,
     /// The official tools of today.
+    #[default]
     Tools,
 }
 

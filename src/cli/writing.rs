@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::ValueEnum;
 
 use super::output::say;
+use super::validate::ProfileName;
 use super::values::OutputFormat;
 use crate::container::{BuildOptions, Format, OnDamage, Parts, parse_size};
 use crate::table::{Compression, ParquetOptions};
@@ -17,6 +18,10 @@ pub struct WriteArguments {
     pub format: Option<OutputFormat>,
     #[command(flatten)]
     pub parquet: ParquetArguments,
+    /// Which form to write: as the official tools do, or with the columns that the text lists besides: `path` on every level and
+    /// `internal:relative_path` on level 0.
+    #[arg(long, value_name = "PROFILE", default_value = "tools")]
+    pub profile: ProfileName,
     /// Replace the output if it exists.
     #[arg(long)]
     pub overwrite: bool,
@@ -27,7 +32,15 @@ impl WriteArguments {
     pub fn options(&self, target: PathBuf, parts: Option<Parts>) -> BuildOptions {
         let format = self.format.unwrap_or_else(|| OutputFormat::of_name(&target)).format();
         let (parquet, overwrite) = (self.parquet.options(), self.overwrite);
-        BuildOptions { target, format, parquet, overwrite, parts, on_damage: OnDamage::Stop }
+        BuildOptions {
+            text_columns: self.profile == ProfileName::Spec,
+            target,
+            format,
+            parquet,
+            overwrite,
+            parts,
+            on_damage: OnDamage::Stop,
+        }
     }
 }
 

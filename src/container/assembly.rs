@@ -4,11 +4,12 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use arrow::array::{ArrayRef, RecordBatch, StringArray, UInt32Array};
+use arrow::array::{Array, ArrayRef, RecordBatch, StringArray, UInt32Array};
 use arrow::datatypes::{DataType, Field, Schema};
 use bytes::Bytes;
 
 use super::collection_file::DESCRIPTION;
+use super::plan::{PATH, text_path};
 use super::{AT_ONCE, ContainerReader, LevelSet, field_schema_of};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
@@ -120,10 +121,11 @@ impl Assembly {
         let mut order: Vec<u32> = (0..set.rows(0) as u32).collect();
         let mut parents: Vec<u32> = order.clone();
         let mut choices = HashMap::new();
+        let made: Vec<bool> = (0..set.count()).map(|depth| has_text_path(set, &found, depth, ctx)).collect::<Result<_>>()?;
         for depth in 0..set.count() {
             ctx.check()?;
             let level = &found.levels[depth];
-            let batch = in_tree_order(set, depth, &order, ctx)?;
+            let batch = in_tree_order(set, depth, &order, made[depth], ctx)?;
             let mut sources = Vec::with_capacity(order.len());
             let (mut next_order, mut next_parents, mut folders) = (Vec::new(), Vec::new(), Vec::new());
             for (at, &row) in order.iter().enumerate() {
@@ -148,7 +150,7 @@ impl Assembly {
             columns.push((ids, folder, std::mem::replace(&mut parents, next_parents)));
             levels.push(AssemblyLevel { batch, sources, meta_columns: std::mem::take(&mut choices) });
             if depth + 1 < set.count() {
-                choices = meta_columns(reader, depth, &folders, &set.fields(depth + 1), ctx)?;
+                choices = meta_columns(reader, depth, &folders, &kept_names(&set.fields(depth + 1), made[depth + 1]), ctx)?;
             }
             order = next_order;
         }
@@ -184,11 +186,33 @@ fn check_id(id: &str, path: impl Fn() -> SamplePath) -> Result<()> {
     check_sample_id(id).map_err(|fault| Error::invalid(format!("the id \"{}\" {fault}", id.escape_default())).at(path()))
 }
 
+/// True when a level has the column `path` as [`BuildOptions::text_columns`](super::BuildOptions) writes it: it follows from the
+/// ids, and a writer makes it again when asked. A column of that name with other values is metadata.
+fn has_text_path(set: &LevelSet, tree: &Skeleton, depth: usize, ctx: &JobContext) -> Result<bool> {
+    if !set.fields(depth).iter().any(|field| field.name == PATH && field.dtype == DataType::Utf8) {
+        return Ok(false);
+    }
+    let Some(paths) = set.columns(depth, &[PATH], ctx)?.strings(PATH)? else { return Ok(false) };
+    let folder = &tree.levels[depth].folder;
+    let own = |row: usize| text_path(&tree.path(depth, row as u32).to_archive(), folder[row]);
+    Ok((0..paths.len()).all(|row| paths.is_valid(row) && paths.value(row) == own(row)))
+}
+
+/// True for a column that the writer makes.
+fn is_made(name: &str, path_made: bool) -> bool {
+    name.starts_with("internal:") || (path_made && name == PATH)
+}
+
+/// Names of the columns of a level that are copied.
+fn kept_names(fields: &[FieldSpec], path_made: bool) -> Vec<&str> {
+    fields.iter().map(|field| field.name.as_str()).filter(|name| !is_made(name, path_made)).collect()
+}
+
 /// The extension columns of a level, with its rows reordered to `rows`.
-fn in_tree_order(set: &LevelSet, depth: usize, rows: &[u32], ctx: &JobContext) -> Result<RecordBatch> {
+fn in_tree_order(set: &LevelSet, depth: usize, rows: &[u32], path_made: bool, ctx: &JobContext) -> Result<RecordBatch> {
     let table = set.table(depth, ctx)?;
     let fields = table.schema().fields();
-    let keep: Vec<usize> = (0..fields.len()).filter(|&column| !fields[column].name().starts_with("internal:")).collect();
+    let keep: Vec<usize> = (0..fields.len()).filter(|&column| !is_made(fields[column].name(), path_made)).collect();
     let batch = table.to_batch()?.project(&keep).map_err(|e| Error::internal("columns can't be chosen").because(e))?;
     let sorted = rows.len() == table.rows() && rows.iter().enumerate().all(|(at, &row)| at as u32 == row);
     if sorted {
@@ -198,16 +222,15 @@ fn in_tree_order(set: &LevelSet, depth: usize, rows: &[u32], ctx: &JobContext) -
         .map_err(|error| Error::internal("rows can't be put in tree order").because(error))
 }
 
-/// For each FOLDER of level `depth`, the columns of its `__meta__` as indices into the batch of the level below (without
-/// `internal:*`). FOLDERs whose `__meta__` has every column are omitted.
+/// For each FOLDER of level `depth`, the columns of its `__meta__` as indices into the batch of the level below, whose columns are
+/// `names`. FOLDERs whose `__meta__` has every column are omitted.
 fn meta_columns(
     reader: &dyn ContainerReader,
     depth: usize,
     folders: &[(u32, u32)],
-    below: &[FieldSpec],
+    names: &[&str],
     ctx: &JobContext,
 ) -> Result<HashMap<u32, Arc<[usize]>>> {
-    let names: Vec<&str> = below.iter().map(|field| field.name.as_str()).filter(|name| !name.starts_with("internal:")).collect();
     let all: Vec<usize> = (0..names.len()).collect();
     let mut shared: HashMap<Vec<usize>, Arc<[usize]>> = HashMap::new();
     let mut choices = HashMap::new();

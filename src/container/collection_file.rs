@@ -176,6 +176,7 @@ fn standard_description(name: &str) -> &'static str {
     match name {
         "id" => "Identifier of the sample, unique among its siblings.",
         "type" => "Type of the sample: FILE or FOLDER.",
+        "path" => "Place of the data in the container; that of a FOLDER ends with a slash.",
         "internal:current_id" => "Row of the sample in this level, from 0.",
         "internal:parent_id" => "Row of the parent in the level above.",
         "internal:relative_path" => "Path of the sample below DATA/.",

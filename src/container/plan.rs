@@ -1,6 +1,7 @@
 //! Plans the layout of a dataset before writing: names, order and offsets, then the metadata tables that contain them.
 
 use std::collections::HashSet;
+use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -36,7 +37,14 @@ pub struct BuildOptions {
     /// How sample data with a wrong CRC-32 is handled.
     #[serde(default)]
     pub on_damage: OnDamage,
+    /// Also write the columns that the text lists and the official tools don't write: `path` on every level (TACO 2.0, section
+    /// 5.5.1), and `internal:relative_path` on level 0 (section 8.3).
+    #[serde(default)]
+    pub text_columns: bool,
 }
+
+/// The core column of the location of a sample's data (TACO 2.0, section 5.5.1).
+pub(super) const PATH: &str = "path";
 
 /// Result of a write.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
@@ -183,6 +191,9 @@ impl BuildPlan {
         let schema = level.batch.schema();
         let mut fields: Vec<Field> = chosen.iter().map(|&column| schema.field(column).clone()).collect();
         let mut columns: Vec<ArrayRef> = chosen.iter().map(|&column| rows.column(column).clone()).collect();
+        if options.text_columns {
+            put_path(&mut fields, &mut columns, self.text_paths(assembly, depth, first as usize..first as usize + length));
+        }
         if options.format == Format::Zip {
             let range = first as usize..first as usize + length;
             add_integers(&mut fields, &mut columns, "internal:offset", positions.offsets[depth][range.clone()].to_vec());
@@ -204,6 +215,9 @@ impl BuildPlan {
         let rows = level.batch.num_rows() as i64;
         let mut fields: Vec<Field> = level.batch.schema().fields().iter().map(|field| field.as_ref().clone()).collect();
         let mut columns = level.batch.columns().to_vec();
+        if options.text_columns {
+            put_path(&mut fields, &mut columns, self.text_paths(assembly, depth, 0..level.batch.num_rows()));
+        }
         add_integers(&mut fields, &mut columns, "internal:current_id", (0..rows).collect());
         let parents = assembly.tree.levels[depth].parents.iter().map(|&parent| i64::from(parent)).collect();
         add_integers(&mut fields, &mut columns, "internal:parent_id", parents);
@@ -211,7 +225,7 @@ impl BuildPlan {
             add_integers(&mut fields, &mut columns, "internal:offset", positions.offsets[depth].clone());
             add_integers(&mut fields, &mut columns, "internal:size", positions.sizes[depth].clone());
         }
-        if depth > 0 {
+        if depth > 0 || options.text_columns {
             let mut paths = StringBuilder::new();
             for (path, &folder) in self.paths[depth].iter().zip(&assembly.tree.levels[depth].folder) {
                 let path = path.unwrap_or_default();
@@ -223,6 +237,12 @@ impl BuildPlan {
         let (schema, batch) = joined(fields, columns)?;
         let bytes = write_parquet(&schema, &[batch], &options.parquet)?;
         Ok((schema, bytes))
+    }
+
+    /// The column `path` of these rows of a level.
+    fn text_paths(&self, assembly: &Assembly, depth: usize, rows: Range<usize>) -> StringArray {
+        let (paths, folder) = (&self.paths[depth], &assembly.tree.levels[depth].folder);
+        rows.map(|row| Some(text_path(paths.value(row), folder[row]))).collect()
     }
 
     /// Every level table, then COLLECTION.json, each with its path in the container.
@@ -272,6 +292,22 @@ impl BuildPlan {
     pub(super) fn source<'a>(&self, assembly: &'a Assembly, file: &PlannedFile) -> &'a RowSource {
         &assembly.levels[file.level as usize].sources[file.row as usize]
     }
+}
+
+/// `path` of a sample (TACO 2.0, section 5.5.1): its member of the container, with a slash behind a FOLDER.
+pub(super) fn text_path(path: &str, folder: bool) -> String {
+    format!("DATA/{path}{}", if folder { "/" } else { "" })
+}
+
+/// Puts `path` behind `id` and `type`, in place of a column of that name.
+fn put_path(fields: &mut Vec<Field>, columns: &mut Vec<ArrayRef>, paths: StringArray) {
+    if let Some(at) = fields.iter().position(|field| field.name() == PATH) {
+        fields.remove(at);
+        columns.remove(at);
+    }
+    let at = fields.len().min(2);
+    fields.insert(at, Field::new(PATH, DataType::Utf8, true));
+    columns.insert(at, Arc::new(paths));
 }
 
 fn joined(fields: Vec<Field>, columns: Vec<ArrayRef>) -> Result<(Schema, RecordBatch)> {

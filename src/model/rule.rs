@@ -176,7 +176,7 @@ rules! {
         mark!("The dataset has keywords, so that a search finds it.")
         "Add keywords.";
     ExtentCovers "COL-10" Warning Both "5.5.2"
-        mark!("The extent covers every centroid.")
+        mark!("The extent covers every centroid, or the middle of the footprint of samples without one. Across the antimeridian its west is greater than its east.")
         "Run `repair`, which computes the extent from the samples.";
     ExtentHemisphere "COL-11" Warning Both "5.5.2"
         mark!("The extent covers eastern and western longitudes where samples have both: some tools keep only the hemisphere with the wider span.")
@@ -237,7 +237,7 @@ rules! {
         "Cast the column to float or to decimal128.";
     TextColumns "META-13" Warning Spec "6.2"
         mark!("Every level has the columns path and internal:relative_path, which the text lists; the tools write no path, and the other one below level 0 alone.")
-        "Leave it, unless readers of your data ask for these columns.";
+        "Leave it, or write the dataset with `--profile spec` where readers of your data ask for these columns.";
     StatisticsClass "STAT-1" Warning Both "7.2"
         mark!("Class shares in geotiff:stats count the highest class: some tools always give it 0 and share the rest among the others.")
         "Run `repair`, which computes the shares from the pixels.";

@@ -464,7 +464,7 @@ fn build_options(reader: &dyn ContainerReader, request: &DatasetEdit) -> BuildOp
         (false, _) => Format::Folder,
     };
     let (parquet, overwrite) = (request.parquet.clone(), request.overwrite || own);
-    BuildOptions { target, format, parquet, overwrite, parts: None, on_damage: OnDamage::Stop }
+    BuildOptions { text_columns: false, target, format, parquet, overwrite, parts: None, on_damage: OnDamage::Stop }
 }
 
 fn is_zip_name(path: &Path) -> bool {

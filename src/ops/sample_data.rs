@@ -62,6 +62,7 @@ pub fn make_sample_dataset(folder: &Path, ctx: &JobContext) -> Result<PathBuf> {
     join_metadata(&mut dataset, &read_sidecar(&table, ctx)?, ctx)?;
     add_places(&mut dataset, ctx)?;
     let options = BuildOptions {
+        text_columns: false,
         target: target.clone(),
         format: Format::Zip,
         parquet: ParquetOptions::default(),

@@ -291,6 +291,7 @@ mod tests {
         dataset.collection.set("id", Some("verify-me".into()));
         let target = folder.path().join("out.tacozip");
         let options = BuildOptions {
+            text_columns: false,
             target: target.clone(),
             format: Format::Zip,
             parquet: ParquetOptions::default(),

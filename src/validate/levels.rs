@@ -49,9 +49,7 @@ pub fn check(reader: &dyn ContainerReader, tree: &Skeleton, report: &mut Report,
             let message = tr!("On level 0, internal:parent_id must be the number of the row itself; row {row} differs.", row);
             report.add(Rule::ParentLink, at(row), message);
         }
-        if depth > 0
-            && let Some(paths) = table.strings("internal:relative_path")?
-        {
+        if let Some(paths) = table.strings("internal:relative_path")? {
             for row in 0..paths.len() {
                 let mut wanted = tree.path(depth, row as u32).to_archive();
                 if level.folder[row] {

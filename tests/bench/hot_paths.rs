@@ -50,6 +50,7 @@ fn dataset() -> Dataset {
 
 fn options(target: PathBuf) -> BuildOptions {
     BuildOptions {
+        text_columns: false,
         target,
         format: Format::Zip,
         parquet: Default::default(),

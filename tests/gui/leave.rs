@@ -228,6 +228,7 @@ fn a_finished_write_keeps_another_dialog_open() {
         input: golden("01_flat_zip/flat.tacozip"),
         open: Box::default(),
         options: taco_studio::container::BuildOptions {
+            text_columns: false,
             target: folder.path().join("out"),
             format: taco_studio::container::Format::Folder,
             parquet: Default::default(),

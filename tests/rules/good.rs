@@ -39,6 +39,7 @@ impl Good {
 
 pub fn options(target: &Path, format: Format) -> BuildOptions {
     BuildOptions {
+        text_columns: false,
         target: target.to_owned(),
         format,
         parquet: ParquetOptions::default(),

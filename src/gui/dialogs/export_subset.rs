@@ -213,6 +213,7 @@ impl ExportSubset {
             input: self.input.clone(),
             open: self.open.clone(),
             options: BuildOptions {
+                text_columns: false,
                 target,
                 format: self.format,
                 parquet: ParquetOptions::default(),

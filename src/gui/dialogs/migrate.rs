@@ -131,6 +131,7 @@ impl Migrate {
         };
         let value = |(key, text): (&String, &String)| (key.clone(), value_of(text));
         let options = BuildOptions {
+            text_columns: false,
             target: dropped_paths::parse_path(&self.target),
             format: self.format,
             parquet: ParquetOptions::default(),

@@ -116,6 +116,7 @@ pub fn make_plan(request: &PlanRequest, ctx: &JobContext) -> Result<Plan> {
         dataset: options.target.strip_prefix(&folder).unwrap_or(&options.target).to_owned(),
         format: options.format,
         parquet: options.parquet,
+        text_columns: options.text_columns,
         on_damage: options.on_damage,
         overwrite: options.overwrite,
         split,

@@ -60,6 +60,9 @@ pub struct Plan {
     pub format: Format,
     /// Parquet settings of the level tables.
     pub parquet: ParquetOptions,
+    /// As in [`BuildOptions`](crate::container::BuildOptions).
+    #[serde(default)]
+    pub text_columns: bool,
     /// How sample data with a wrong CRC-32 is handled.
     pub on_damage: OnDamage,
     /// Parts and indexes replace files that were there when the plan was made.

@@ -122,6 +122,7 @@ fn build(plan: &Plan, part: &PlanPart, request: &RunRequest, record: &Record, ct
         overwrite: true,
         parts: None,
         on_damage: plan.on_damage,
+        text_columns: plan.text_columns,
     };
     check_space(&options.target, part.data_bytes)?;
     let Built { samples, files, damaged, .. } = write_part(&piece, &options, ctx)?;

@@ -113,6 +113,7 @@ impl ToolForm for Convert {
             overwrite: self.replace,
             parts: split.then_some(parts),
             on_damage: fields::damage(self.damaged),
+            text_columns: false,
         };
         Ok(Box::new(move |ctx| {
             let outline = dataset_outline(&input, &open, ctx)?;

@@ -106,6 +106,7 @@ impl ToolForm for Optimise {
             again: self.again,
             overwrite: self.replace,
             on_damage: fields::damage(self.damaged),
+            text_columns: false,
         };
         Ok(Box::new(move |ctx| {
             let OptimisePreview { files, looked_at, to_write, already, copied, is_dataset } = optimise_preview(&request, ctx)?;

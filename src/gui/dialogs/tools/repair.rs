@@ -78,6 +78,7 @@ impl ToolForm for Repair {
         let open = OpenOptions { base_path: path_in(&self.base), ..self.open.clone() };
         let (input, target) = (need_input(&self.input)?, need_output(&self.output)?);
         let options = BuildOptions {
+            text_columns: false,
             target,
             format: self.format,
             parquet: ParquetOptions::default(),

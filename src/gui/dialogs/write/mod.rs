@@ -138,7 +138,7 @@ impl Choices {
             Container::Parts => target.join(format!("{}.tacozip", name_of(&target))),
             _ => target,
         };
-        Ok(BuildOptions { target, format, parquet, overwrite: self.replace, parts, on_damage: OnDamage::Stop })
+        Ok(BuildOptions { text_columns: false, target, format, parquet, overwrite: self.replace, parts, on_damage: OnDamage::Stop })
     }
 }
 
