@@ -37,8 +37,8 @@ pub(super) fn deferred(calls: &[ExtensionCall], grouped: &[String], registry: &R
         }
     }
     // An extent of samples whose places are not known yet is computed with theirs.
-    for at in 0..calls.len() {
-        if let Made::Collection(extension) = registry.make(&calls[at].extension, &calls[at].options)? {
+    for (at, call) in calls.iter().enumerate() {
+        if let Made::Collection(extension) = registry.make(&call.extension, &call.options)? {
             later[at] = extension.is_extent() && later[..at].contains(&true);
         }
     }
