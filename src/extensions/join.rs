@@ -1,20 +1,20 @@
 //! Preview of joining a metadata table (CSV, JSON, Parquet) to the dataset: key column, number of matches by level, and the
 //! resulting columns. The join itself is done by the extension `columns`, called once per level.
 
-use std::collections::{HashMap, HashSet};
-use std::path::{Path, PathBuf};
+use std::collections::HashSet;
+use std::path::PathBuf;
 
-use arrow::array::{Array, StringArray};
+use arrow::array::StringArray;
 use arrow::datatypes::DataType;
 use serde_json::json;
 
-use super::tortilla::columns::{KEYS, NAMED, is_joined, rows_by_key, texts};
+use super::tortilla::columns::NAMED;
 use super::typed_text::{TextType, text_type};
 use super::{ExtensionCall, Target};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
 use crate::model::{Dataset, MAX_LEVELS, Sample, Tortilla, check_field_name, dtype_name};
-use crate::table::{LevelTable, read_sidecar_as};
+use crate::table::{KEYS, KeyedTable, LevelTable, key_texts, read_sidecar_as};
 
 /// Number of keys sampled to guess the key column.
 const GUESSED_BY: usize = 1000;
@@ -171,34 +171,14 @@ pub fn join_preview(dataset: &Dataset, request: &JoinRequest, ctx: &JobContext) 
         // Read again with the key as text: a key such as 007 is not a number.
         table = read(request, Some(&key), ctx)?;
     }
-    let keys = table.strings(&key)?;
-    let keys = keys.ok_or_else(|| Error::usage(format!("the table has no column {key}")).at_path(&request.table))?;
-    let rows = rows_by_key(&keys, &request.table)?;
-    let mut found: Vec<Option<String>> = vec![None; keys.len()];
-    let mut levels: Vec<Matched> = Vec::new();
-    walk(&dataset.root, &mut String::new(), 0, ctx, &mut |level, sample, path| {
-        if levels.len() <= level {
-            levels.resize_with(level + 1, Matched::default);
-        }
-        let matched = &mut levels[level];
-        matched.samples += 1;
-        match rows.get(if by_path { path } else { &sample.id }) {
-            Some(&row) => {
-                matched.rows.push(row);
-                found[row].get_or_insert_with(|| path.to_owned());
-            }
-            None if matched.without.len() < NAMED => matched.without.push(path.to_owned()),
-            None => {}
-        }
-    })?;
+    let keyed = KeyedTable::new(table, &request.table, &key, by_path)?;
+    let found = match_rows(&dataset.root, &keyed, ctx)?;
+    let table = &keyed.table;
     let schemas = schemas(&dataset.root);
     let given = table.fields();
-    let column = |level: usize, rows: &[usize], at: usize| {
+    let column = |level: usize, rows: &MatchedLevel, at: usize| {
         let field = &given[at];
-        if !is_joined(field, &key) {
-            return None;
-        }
-        let row = rows.iter().find(|&&row| !table.value(row, at).is_null())?;
+        let row = &rows.matched().find(|&row| !table.value(row, at).is_null())?;
         Some(JoinColumn {
             name: field.name.clone(),
             kind: dtype_name(&field.dtype),
@@ -213,85 +193,88 @@ pub fn join_preview(dataset: &Dataset, request: &JoinRequest, ctx: &JobContext) 
                 .and_then(|texts| offer_of(&texts)),
         })
     };
-    let levels = levels.into_iter().enumerate().filter(|(_, matched)| !matched.rows.is_empty());
-    let levels = levels.map(|(level, matched)| JoinLevel {
+    let joined = keyed.columns();
+    let levels = found.levels.iter().enumerate().filter(|(_, level)| level.matched().next().is_some());
+    let levels = levels.map(|(level, rows)| JoinLevel {
         level,
-        samples: matched.samples,
-        matched: matched.rows.len(),
-        columns: (0..given.len()).filter_map(|at| column(level, &matched.rows, at)).collect(),
-        without: matched.without,
+        samples: rows.samples,
+        matched: rows.matched().count(),
+        columns: joined.iter().filter_map(|&at| column(level, rows, at)).collect(),
+        without: rows.without.clone(),
     });
-    let lonely = || texts(&keys).filter(|(row, _)| found[*row].is_none()).map(|(_, key)| key.to_owned());
+    let lonely = || keyed.named().filter(|(row, _)| found.samples[*row].is_none()).map(|(_, key)| key.to_owned());
+    let unnamed = table.rows() - keyed.named().count();
     Ok(JoinPreview {
         table: request.table.clone(),
         rows: table.rows(),
         by_path,
         levels: levels.collect(),
-        unmatched: (lonely().count() + keys.len() - rows.len(), lonely().take(NAMED).collect()),
-        head: texts(&keys).take(SHOWN).map(|(row, key)| JoinRow { key: key.to_owned(), sample: found[row].clone() }).collect(),
+        unmatched: (lonely().count() + unnamed, lonely().take(NAMED).collect()),
+        head: keyed.named().take(SHOWN).map(|(row, key)| JoinRow { key: key.to_owned(), sample: found.samples[row].clone() }).collect(),
         key,
         names,
     })
 }
 
-/// A table whose rows are found by path or id.
-#[derive(Clone, Debug)]
-pub struct KeyedTable {
-    /// The file.
-    pub path: PathBuf,
-    /// Its rows.
-    pub table: LevelTable,
-    /// True when the key is the path of ids from the root, false when it is an id.
-    pub by_path: bool,
-    key: String,
-    keys: StringArray,
+/// The rows of a table that belong to the samples of a draft.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct MatchedRows {
+    /// One entry a level.
+    pub levels: Vec<MatchedLevel>,
+    /// For each row of the table, the path of the first sample that it belongs to.
+    pub samples: Vec<Option<String>>,
 }
 
-impl KeyedTable {
-    /// The row of each key.
-    ///
-    /// # Errors
-    /// [`Kind::Usage`](crate::error::Kind::Usage) for a duplicate key.
-    pub fn rows(&self) -> Result<HashMap<&str, usize>> {
-        rows_by_key(&self.keys, &self.path)
-    }
+/// The rows of a table that belong to the samples of one level.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct MatchedLevel {
+    /// The row of each sample, in the order of the level; padding has none.
+    pub rows: Vec<Option<usize>>,
+    /// Number of samples, without padding.
+    pub samples: usize,
+    /// Paths of the first samples without a row.
+    pub without: Vec<String>,
+}
 
-    /// Indices of the columns that a join adds: all but the key, `id`, `type`, `internal:*` and columns of type null.
-    pub fn columns(&self) -> Vec<usize> {
-        let fields = self.table.fields().into_iter().enumerate();
-        fields.filter(|(_, field)| is_joined(field, &self.key)).map(|(index, _)| index).collect()
+impl MatchedLevel {
+    /// The rows that belong to samples, in the order of the samples.
+    pub fn matched(&self) -> impl Iterator<Item = usize> {
+        self.rows.iter().filter_map(|row| *row)
     }
 }
 
-/// Reads a table whose key column has one of the usual names: `path`, `relative_path`, `file`, `filename` or `id`. Keys and the
-/// columns for which `text` is true are read as text.
+/// Finds the row of each sample.
 ///
 /// # Errors
-/// [`Kind::Usage`](crate::error::Kind::Usage) when the table cannot be read or has no such column.
-pub fn keyed_table(path: &Path, text: &dyn Fn(&str) -> bool, ctx: &JobContext) -> Result<KeyedTable> {
-    let table = read_sidecar_as(path, &|name| KEYS.contains(&name) || text(name), ctx)?;
-    let key = KEYS.into_iter().find(|name| table.column_index(name).is_some());
-    let (key, keys) = match key.map(|key| Ok((key, table.strings(key)?))).transpose()? {
-        Some((key, Some(keys))) => (key.to_owned(), keys),
-        _ => {
-            let error = Error::usage("the table has no column that names the samples").at_path(path);
-            return Err(error.hint(format!("call one of its columns {}", KEYS.join(", "))));
+/// [`Kind::Usage`](crate::error::Kind::Usage) for a duplicate key.
+pub fn match_rows(root: &Tortilla, table: &KeyedTable, ctx: &JobContext) -> Result<MatchedRows> {
+    let rows = table.rows()?;
+    let mut found = MatchedRows { levels: Vec::new(), samples: vec![None; table.table.rows()] };
+    walk(root, &mut String::new(), 0, ctx, &mut |level, sample, path| {
+        if found.levels.len() <= level {
+            found.levels.resize_with(level + 1, MatchedLevel::default);
         }
-    };
-    Ok(KeyedTable { path: path.to_owned(), by_path: key != "id", table, key, keys })
+        let matched = &mut found.levels[level];
+        if sample.is_padding() {
+            return matched.rows.push(None);
+        }
+        matched.samples += 1;
+        let row = rows.get(if table.by_path { path } else { &sample.id }).copied();
+        match row {
+            Some(row) => {
+                found.samples[row].get_or_insert_with(|| path.to_owned());
+            }
+            None if matched.without.len() < NAMED => matched.without.push(path.to_owned()),
+            None => {}
+        }
+        matched.rows.push(row);
+    })?;
+    Ok(found)
 }
 
 fn offer_of(texts: &StringArray) -> Option<JoinOffer> {
     let TextType { dtype, values, missing, lost, examples, assumes_day_first } = text_type(texts.iter())?;
     Some(JoinOffer { kind: dtype_name(&dtype), values, nulls: missing + lost, lost, examples, assumes_day_first })
-}
-
-#[derive(Default)]
-struct Matched {
-    samples: usize,
-    /// For each matched sample, its row in the table.
-    rows: Vec<usize>,
-    without: Vec<String>,
 }
 
 fn read(request: &JoinRequest, key: Option<&str>, ctx: &JobContext) -> Result<LevelTable> {
@@ -310,9 +293,12 @@ fn guessed(
     let mut tried: Vec<(&String, HashSet<String>, [usize; 2])> = Vec::new();
     for name in names.iter().filter(asked) {
         let Ok(Some(keys)) = table.strings(name) else { continue };
-        tried.push((name, texts(&keys).take(GUESSED_BY).map(|(_, key)| key.to_owned()).collect(), [0; 2]));
+        tried.push((name, key_texts(&keys).take(GUESSED_BY).map(|(_, key)| key.to_owned()).collect(), [0; 2]));
     }
     walk(&dataset.root, &mut String::new(), 0, ctx, &mut |_, sample, path| {
+        if sample.is_padding() {
+            return;
+        }
         for (_, keys, hits) in &mut tried {
             hits[0] += usize::from(keys.contains(path));
             hits[1] += usize::from(keys.contains(&*sample.id));
@@ -330,7 +316,7 @@ fn guessed(
         .ok_or_else(|| Error::usage("no column of the table can name samples").at_path(&request.table))
 }
 
-/// Calls `each(level, sample, path)` for every sample except padding.
+/// Calls `each(level, sample, path)` for every sample, depth first.
 fn walk(
     tortilla: &Tortilla,
     path: &mut String,
@@ -340,7 +326,7 @@ fn walk(
 ) -> Result<()> {
     ctx.check()?;
     let above = path.len();
-    for sample in tortilla.samples.iter().filter(|sample| !sample.is_padding()) {
+    for sample in &tortilla.samples {
         path.push_str(&sample.id);
         each(level, sample, path);
         if let Some(children) = sample.children().filter(|_| level + 1 < MAX_LEVELS) {

@@ -13,7 +13,6 @@ use crate::error::{Error, IoContext, Result};
 use crate::jobs::JobContext;
 use crate::model::{AssetPath, Collection, Dataset, EXTENT_ORIGIN, ExtentOrigin, Payload, Sample, Tortilla};
 use crate::raster::{RasterSource, TogOptions, claims_raster, has_sidecar, write_tog};
-use crate::table::read_sidecar;
 
 /// Paths left out that are named in warnings; the rest are counted.
 const NAMED: usize = 20;
@@ -96,7 +95,7 @@ pub(super) fn draft_of_folder(input: &CreateInput, ctx: &JobContext) -> Result<D
     }
     let mut dataset = Dataset { collection, root: Tortilla::new(samples).into() };
     if let Some(table) = &input.metadata {
-        join_metadata(&mut dataset, &read_sidecar(table, ctx)?, ctx)?;
+        join_metadata(&mut dataset, table, ctx)?;
     }
     if input.fill_missing
         && let Some((edit, roots)) = fill_missing(&dataset, &Structure::of(&dataset))

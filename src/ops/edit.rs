@@ -19,11 +19,10 @@ use crate::container::{
     extent_of_samples, put_extent,
 };
 use crate::error::{Error, Result};
-use crate::extensions::{KeyedTable, keyed_table};
 use crate::footprint::{COLUMNS, TIME_COLUMNS};
 use crate::jobs::JobContext;
 use crate::model::{Collection, EXTENT_ORIGIN, ExtentOrigin, Report, Rule, Severity, check_field_name, is_remote};
-use crate::table::ParquetOptions;
+use crate::table::{KEYS, KeyedTable, ParquetOptions};
 use crate::validate::check_collection;
 
 /// Fields of COLLECTION.json that writers make from the tree.
@@ -270,7 +269,7 @@ fn level_edit(reader: &dyn ContainerReader, request: &DatasetEdit, ctx: &JobCont
     }
     let Some(path) = &request.metadata else { return Ok(Some(edit)) };
     let text: Vec<&str> = fields.iter().filter(|field| is_text(&field.dtype)).map(|field| field.name.as_str()).collect();
-    let table = keyed_table(path, &|name| text.contains(&name), ctx)?;
+    let table = KeyedTable::read(path, &KEYS, &|name| text.contains(&name), ctx)?;
     let places = rows_of(reader, level, &table, ctx)?;
     let named = BooleanArray::from_iter(places.iter().map(|place| Some(place.is_some())));
     let indices = UInt32Array::from(places);

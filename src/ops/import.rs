@@ -1,22 +1,18 @@
 //! Files and folders become samples and tortillas; tables beside them become metadata fields.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
-use arrow::array::{Array, StringArray};
-use arrow::datatypes::DataType;
+use arrow::array::Array;
 
 use crate::draft::Unplaced;
 use crate::error::{Error, IoContext, Result};
+use crate::extensions::{Column, Run, match_rows};
 use crate::files;
 use crate::jobs::JobContext;
-use crate::model::{Dataset, FieldSpec, MAX_LEVELS, META_NAME, Payload, Sample, Schema, Tortilla, Value, check_field_name};
+use crate::model::{Dataset, MAX_LEVELS, META_NAME, Sample, Tortilla, Value, check_field_name};
 use crate::raster::sidecar_of;
-use crate::table::LevelTable;
-
-/// Columns of a metadata table that hold the sample's path, best first.
-const PATH_COLUMNS: [&str; 6] = ["path", "relative_path", "internal:relative_path", "file", "filename", "id"];
+use crate::table::{KEYS, KeyedTable};
 
 /// What an import does with sidecars ([`crate::raster::Sidecar`]).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -281,121 +277,71 @@ fn text_name(
 /// gets the columns that say something about it. Gives a warning for rows that match nothing and samples that no row names.
 ///
 /// # Errors
-/// For a table without a column of paths, rows that name a sample twice or match none, and names that fields can't have.
-pub fn join_metadata(dataset: &mut Dataset, table: &LevelTable, ctx: &JobContext) -> Result<()> {
+/// For a table that can't be read or has no column of paths, rows that name a sample twice or match none, and names that fields
+/// can't have.
+pub fn join_metadata(dataset: &mut Dataset, table: &Path, ctx: &JobContext) -> Result<()> {
     ctx.stage(tr!("Joining the metadata"), None);
-    let key = PATH_COLUMNS.iter().find(|name| table.column_index(name).is_some());
-    let key = key.ok_or_else(|| {
-        let found: Vec<_> = table.fields().into_iter().map(|field| field.name).collect();
-        Error::usage(format!("the metadata table has no column that names the samples; it has {}", found.join(", ")))
-            .hint("add a column `path` with each sample's path below the source folder")
-    })?;
-    let paths = table.strings(key)?.ok_or_else(|| Error::internal("the key column is gone"))?;
-    let mut rows: HashMap<&str, usize> = HashMap::with_capacity(paths.len());
-    for (row, path) in paths.iter().enumerate() {
-        let path = path.unwrap_or_default().trim_start_matches("./").trim_end_matches('/');
-        if rows.insert(path, row).is_some() {
-            return Err(Error::usage(format!("the metadata table names {path} twice")).hint("keep one row for each sample"));
+    let mut keyed = KeyedTable::read(table, &KEYS, &|_| false, ctx)?;
+    // A column `id` holds paths of level 0.
+    keyed.by_path = true;
+    let table = &keyed.table;
+    let fields = table.fields();
+    for field in fields.iter().filter(|field| matches!(field.name.as_str(), "id" | "type") && field.name != keyed.key()) {
+        if !repeats_the_model(&keyed, &field.name)? {
+            ctx.warn(format!(
+                "the column {0} of the metadata table is left out: every sample has its own {0}; call it something else to keep it",
+                field.name
+            ));
         }
     }
-    let mut columns = Vec::new();
-    for (index, field) in table.fields().into_iter().enumerate() {
-        if field.name == *key {
-            continue;
-        }
-        if matches!(field.name.as_str(), "id" | "type") {
-            if !repeats_the_model(table, &field.name, &paths)? {
-                ctx.warn(format!(
-                    "the column {0} of the metadata table is left out: every sample has its own {0}; call it something else to keep it",
-                    field.name
-                ));
-            }
-            continue;
-        }
-        check_field_name(&field.name).map_err(|fault| Error::usage(format!("the column \"{}\" {fault}", field.name)))?;
-        columns.push((index, field));
+    let columns = keyed.columns();
+    for &column in &columns {
+        let name = &fields[column].name;
+        check_field_name(name).map_err(|fault| Error::usage(format!("the column \"{name}\" {fault}")).at_path(&keyed.path))?;
     }
-    let mut matched = vec![Vec::new(); MAX_LEVELS];
-    let root = Arc::make_mut(&mut dataset.root);
-    collect_rows(root, "", 0, &rows, &mut matched);
-    let found: HashSet<usize> = matched.iter().flatten().flatten().copied().collect();
-    if found.is_empty() && !rows.is_empty() {
-        let example = paths.iter().flatten().next().unwrap_or_default();
+    let found = match_rows(&dataset.root, &keyed, ctx)?;
+    let (rows, matched) = (keyed.named().count(), found.samples.iter().flatten().count());
+    if matched == 0 && rows > 0 {
+        let example = keyed.named().next().map_or("", |(_, key)| key);
         return Err(Error::usage(format!("no row of the metadata table matches a sample; its first path is {example}"))
+            .at_path(&keyed.path)
             .hint("paths are relative to the source folder, with / between steps"));
     }
-    if found.len() < rows.len() {
-        ctx.warn(format!("{} rows of the metadata table match no sample", rows.len() - found.len()));
+    if matched < rows {
+        ctx.warn(format!("{} rows of the metadata table match no sample", rows - matched));
     }
-    let mut schemas: Vec<(Schema, Vec<usize>)> = Vec::with_capacity(MAX_LEVELS);
-    for rows in &matched {
+    let mut run = Run::default();
+    for level in &found.levels {
         ctx.check()?;
-        let hit: Vec<usize> = rows.iter().flatten().copied().collect();
-        let useful = |column: usize| hit.iter().any(|&row| !table.value(row, column).is_null());
-        let chosen: Vec<&(usize, FieldSpec)> =
-            columns.iter().filter(|(column, field)| !hit.is_empty() && field.dtype != DataType::Null && useful(*column)).collect();
-        schemas.push((chosen.iter().map(|(_, field)| field.clone()).collect(), chosen.iter().map(|(column, _)| *column).collect()));
-        let missing = rows.iter().filter(|row| row.is_none()).count();
-        if !hit.is_empty() && missing > 0 {
+        let useful = |&&column: &&usize| level.matched().any(|row| !table.value(row, column).is_null());
+        let joined = columns.iter().filter(useful).map(|&column| Column {
+            field: fields[column].clone(),
+            values: level.rows.iter().map(|row| row.map_or(Value::Null, |row| table.value(row, column))).collect(),
+            touched: level.rows.iter().map(Option::is_some).collect(),
+        });
+        run.columns.push(joined.collect());
+        let missing = level.samples - level.matched().count();
+        if missing > 0 && missing < level.samples {
             ctx.warn(format!("{missing} samples are in no row of the metadata table; their values are null"));
         }
     }
-    let mut next: Vec<std::vec::IntoIter<Option<usize>>> = matched.into_iter().map(Vec::into_iter).collect();
-    fill(root, 0, table, &schemas, &mut next);
+    dataset.root = run.apply(dataset, true)?;
     Ok(())
 }
 
 /// True when a column `id` or `type` says what the samples say themselves, as in a table that was made from a dataset.
-fn repeats_the_model(table: &LevelTable, name: &str, paths: &StringArray) -> Result<bool> {
-    let Some(values) = table.strings(name)? else { return Ok(true) };
-    let id = |path: &str| path.trim_end_matches('/').rsplit('/').next().map(str::to_owned);
-    let same = |(value, path): (Option<&str>, Option<&str>)| match (name, value) {
-        (_, None) => true,
-        ("type", Some(kind)) => matches!(kind, "FILE" | "FOLDER"),
-        (_, Some(value)) => path.and_then(id).as_deref() == Some(value),
-    };
-    Ok(values.iter().zip(paths).all(same))
-}
-
-fn collect_rows(tortilla: &Tortilla, prefix: &str, depth: usize, rows: &HashMap<&str, usize>, matched: &mut [Vec<Option<usize>>]) {
-    if depth >= matched.len() {
-        return;
-    }
-    let mut path = String::from(prefix);
-    for sample in &tortilla.samples {
-        path.truncate(prefix.len());
-        path.push_str(&sample.id);
-        matched[depth].push(rows.get(path.as_str()).copied());
-        if let Some(children) = sample.children() {
-            path.push('/');
-            collect_rows(children, &path, depth + 1, rows, matched);
-        }
-    }
-}
-
-fn fill(
-    tortilla: &mut Tortilla,
-    depth: usize,
-    table: &LevelTable,
-    schemas: &[(Schema, Vec<usize>)],
-    next: &mut [std::vec::IntoIter<Option<usize>>],
-) {
-    let Some((schema, columns)) = schemas.get(depth) else { return };
-    tortilla.schema = schema.clone();
-    for sample in &mut tortilla.samples {
-        if let Some(row) = next[depth].next().flatten() {
-            sample.values = columns.iter().map(|&column| table.value(row, column)).collect::<Vec<Value>>().into();
-        }
-        if let Payload::Folder(children) = &mut sample.payload {
-            fill(Arc::make_mut(children), depth + 1, table, schemas, next);
-        }
-    }
+fn repeats_the_model(keyed: &KeyedTable, name: &str) -> Result<bool> {
+    let Some(values) = keyed.table.strings(name)? else { return Ok(true) };
+    Ok(keyed.named().all(|(row, path)| match name {
+        _ if values.is_null(row) => true,
+        "type" => matches!(values.value(row), "FILE" | "FOLDER"),
+        _ => path.rsplit('/').next() == Some(values.value(row)),
+    }))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::table::read_sidecar;
 
     fn folder() -> tempfile::TempDir {
         let folder = tempfile::tempdir().expect("has a temporary folder");
@@ -438,8 +384,7 @@ mod tests {
         let mut dataset = Dataset { root: Tortilla::new(samples).into(), ..Dataset::default() };
         let csv = folder.path().join("meta.csv");
         std::fs::write(&csv, "path,split,cloud\na,train,\nb/,test,\nb/after.tif,,3\n").expect("writes");
-        let table = read_sidecar(&csv, &JobContext::default()).expect("reads");
-        join_metadata(&mut dataset, &table, &JobContext::default()).expect("joins");
+        join_metadata(&mut dataset, &csv, &JobContext::default()).expect("joins");
         let names = |tortilla: &Tortilla| tortilla.schema.iter().map(|field| field.name.clone()).collect::<Vec<_>>();
         assert_eq!(names(&dataset.root), ["split"]);
         assert_eq!(dataset.root.samples[1].value(0), &Value::text("test"));
@@ -457,8 +402,7 @@ mod tests {
             std::fs::write(&csv, text).expect("writes");
             let mut dataset = Dataset { root: Tortilla::new(samples.clone()).into(), ..Dataset::default() };
             let ctx = JobContext::default();
-            let table = read_sidecar(&csv, &ctx).expect("reads");
-            join_metadata(&mut dataset, &table, &ctx).expect("joins");
+            join_metadata(&mut dataset, &csv, &ctx).expect("joins");
             ctx.progress().warnings.join("\n")
         };
         let told = warned("path,id,type\na,A,forest\nb,B,urban\n");

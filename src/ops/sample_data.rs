@@ -12,7 +12,7 @@ use crate::extensions::{self, Column, ExtensionCall, Target};
 use crate::jobs::{JobContext, try_map};
 use crate::model::{Collection, Dataset, Tortilla, Value};
 use crate::raster::{NewRaster, Samples, write_geotiff};
-use crate::table::{ParquetOptions, read_sidecar};
+use crate::table::ParquetOptions;
 
 /// Scenes in the sample.
 const SCENES: usize = 24;
@@ -59,7 +59,7 @@ pub fn make_sample_dataset(folder: &Path, ctx: &JobContext) -> Result<PathBuf> {
     std::fs::write(&file, text).io_at("write the sample's collection", &file)?;
     let (samples, _) = import_folder(&scenes, Sidecars::Leave, ctx)?;
     let mut dataset = Dataset { collection, root: Tortilla::new(samples).into() };
-    join_metadata(&mut dataset, &read_sidecar(&table, ctx)?, ctx)?;
+    join_metadata(&mut dataset, &table, ctx)?;
     add_places(&mut dataset, ctx)?;
     let options = BuildOptions {
         text_columns: false,

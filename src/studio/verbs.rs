@@ -14,7 +14,6 @@ use crate::jobs::JobContext;
 use crate::model::{Collection, Dataset, Finding, NodePath, Profile, Report, RowRef, Rule, Sample, Tortilla, is_remote};
 use crate::ops::{self, ChunkRequest, Depth, draft_of, import_paths, import_scenes, is_folder_of_folders, join_metadata};
 use crate::query::{self, Query};
-use crate::table::read_sidecar;
 use crate::validate::{self, CheckOptions};
 
 impl Studio {
@@ -77,9 +76,8 @@ impl Studio {
                 [folder] if empty && is_folder_of_folders(folder) => import_scenes(folder, ctx)?,
                 paths => import_paths(paths, ctx).map(|(samples, report)| (samples, Vec::new(), report))?,
             };
-            let table = metadata.map(|path| read_sidecar(&path, ctx)).transpose()?;
             let mut incoming = Dataset { root: Tortilla::new(samples).into(), ..Dataset::default() };
-            if let Some(table) = table {
+            if let Some(table) = metadata {
                 join_metadata(&mut incoming, &table, ctx)?;
             }
             Ok(Box::new(move |studio: &mut Studio| {

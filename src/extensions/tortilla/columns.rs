@@ -1,10 +1,10 @@
 //! `columns`: adds columns of an external table (CSV, JSON, Parquet), joined by path or id. Types are declared or inferred; rows
 //! without a sample and samples without a row are reported.
 
-use std::collections::{HashMap, HashSet};
-use std::path::{Path, PathBuf};
+use std::collections::HashSet;
+use std::path::PathBuf;
 
-use arrow::array::{Array, ArrayRef, AsArray, StringArray};
+use arrow::array::{Array, ArrayRef, AsArray};
 use arrow::compute::{CastOptions, cast_with_options};
 use arrow::datatypes::DataType;
 use serde_json::Value as Json;
@@ -15,7 +15,7 @@ use super::super::{Entry, Made, Note, OptionKind, OptionSpec, Scope, TortillaExt
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
 use crate::model::{FieldSpec, Value, check_field_name, dtype_name};
-use crate::table::{LevelTable, cell_text, read_sidecar_as, value_at};
+use crate::table::{KEYS, KeyedTable, cell_text, value_at};
 
 pub const ENTRY: Entry = Entry {
     name: "columns",
@@ -26,8 +26,6 @@ pub const ENTRY: Entry = Entry {
     make,
 };
 
-/// Names of key columns, in order of preference.
-pub(in crate::extensions) const KEYS: [&str; 6] = ["path", "relative_path", "internal:relative_path", "file", "filename", "id"];
 /// Maximum number of names listed in a report of unmatched rows.
 pub(in crate::extensions) const NAMED: usize = 20;
 
@@ -96,10 +94,7 @@ struct Declared {
 }
 
 struct Columns {
-    table: PathBuf,
-    /// The key of each row.
-    keys: StringArray,
-    by_path: bool,
+    table: KeyedTable,
     fields: Vec<FieldSpec>,
     arrays: Vec<ArrayRef>,
     need_all: bool,
@@ -115,60 +110,36 @@ fn read(options: Options) -> Result<Columns> {
     let wanted = options.columns.as_ref().map(wanted).transpose()?;
     let declared: HashSet<&str> =
         wanted.iter().flatten().filter(|column| column.dtype.is_some()).map(|column| column.from.as_str()).collect();
-    // Keys such as 007 and columns with a declared type are read as text.
-    let is_key = |name: &str| options.key.as_deref().map_or(KEYS.contains(&name), |key| key == name);
-    let text = |name: &str| is_key(name) || declared.contains(name);
-    let table = read_sidecar_as(&options.table, &text, &JobContext::default())?;
-    let found = || table.fields().into_iter().map(|field| field.name).collect::<Vec<_>>().join(", ");
-    let key = match &options.key {
-        Some(key) => Some(key.as_str()),
-        None => KEYS.into_iter().find(|name| table.column_index(name).is_some()),
-    };
-    let keys = key.map(|key| table.strings(key)).transpose()?.flatten();
-    let (Some(key), Some(keys)) = (key, keys) else {
-        let what = options.key.as_deref().unwrap_or("that names the samples");
-        return Err(Error::usage(format!("the table has no column {what}; it has {}", found()))
-            .at_path(&options.table)
-            .hint("name the column with the option key"));
-    };
-    let by_path = match options.by.as_str() {
-        "path" => true,
-        "id" => false,
-        _ => key != "id",
-    };
+    let text = |name: &str| declared.contains(name);
+    let keys: Vec<&str> = options.key.as_deref().map_or(KEYS.to_vec(), |key| vec![key]);
+    let mut table = KeyedTable::read(&options.table, &keys, &text, &JobContext::default())?;
+    match options.by.as_str() {
+        "path" => table.by_path = true,
+        "id" => table.by_path = false,
+        _ => {}
+    }
+    let fields = table.table.fields();
     let all = || {
-        table.fields().into_iter().filter(move |field| is_joined(field, key)).map(|field| Wanted {
-            name: field.name.clone(),
-            from: field.name,
-            dtype: None,
-            lenient: false,
-            description: String::new(),
-        })
+        let joined = table.columns().into_iter().map(|index| fields[index].name.clone());
+        joined.map(|name| Wanted { from: name.clone(), name, dtype: None, lenient: false, description: String::new() })
     };
     let wanted = wanted.unwrap_or_else(|| all().collect());
-    let mut columns = Columns {
-        table: options.table.clone(),
-        keys,
-        by_path,
-        fields: Vec::new(),
-        arrays: Vec::new(),
-        need_all: options.missing == "error",
-        keep: options.missing == "keep",
-    };
+    let (mut specs, mut arrays) = (Vec::new(), Vec::new());
     for column in wanted {
         check_field_name(&column.name).map_err(|fault| Error::usage(format!("the column \"{}\" {fault}", column.name)))?;
-        let index = table.column_index(&column.from).ok_or_else(|| {
-            Error::usage(format!("the table has no column {}; it has {}", column.from, found())).at_path(&options.table)
+        let index = table.table.column_index(&column.from).ok_or_else(|| {
+            let found = fields.iter().map(|field| field.name.as_str()).collect::<Vec<_>>().join(", ");
+            Error::usage(format!("the table has no column {}; it has {found}", column.from)).at_path(&options.table)
         })?;
-        let array = typed(&table, index, &column, &columns.keys)?;
-        columns.fields.push(FieldSpec { name: column.name, dtype: array.data_type().clone(), description: column.description });
-        columns.arrays.push(array);
+        let array = typed(&table, index, &column)?;
+        specs.push(FieldSpec { name: column.name, dtype: array.data_type().clone(), description: column.description });
+        arrays.push(array);
     }
-    if columns.fields.is_empty() {
+    if specs.is_empty() {
         return Err(Error::usage("the table has no column besides its key").at_path(&options.table));
     }
-    columns.rows()?;
-    Ok(columns)
+    table.rows()?;
+    Ok(Columns { table, fields: specs, arrays, need_all: options.missing == "error", keep: options.missing == "keep" })
 }
 
 fn wanted(given: &Json) -> Result<Vec<Wanted>> {
@@ -212,8 +183,8 @@ fn wanted(given: &Json) -> Result<Vec<Wanted>> {
 }
 
 /// Casts a column to its declared type; a value that does not fit is an error with its key.
-fn typed(table: &LevelTable, index: usize, column: &Wanted, keys: &StringArray) -> Result<ArrayRef> {
-    let array = table.column(index)?;
+fn typed(table: &KeyedTable, index: usize, column: &Wanted) -> Result<ArrayRef> {
+    let array = table.table.column(index)?;
     let Some(dtype) = &column.dtype else { return Ok(array) };
     if array.data_type() == dtype {
         return Ok(array);
@@ -227,7 +198,7 @@ fn typed(table: &LevelTable, index: usize, column: &Wanted, keys: &StringArray) 
         return crate::table::array_of(&FieldSpec::new(&column.name, dtype.clone()), values.iter());
     }
     let misfit = |row: usize| {
-        let key = if keys.is_valid(row) { keys.value(row) } else { "null" };
+        let key = table.key_of(row);
         let summary = format!("{} of {key} is {}, which is no {}", column.from, cell_text(&array, row), dtype_name(dtype));
         Error::usage(summary).hint("correct the table, or declare another type")
     };
@@ -263,47 +234,6 @@ fn typed(table: &LevelTable, index: usize, column: &Wanted, keys: &StringArray) 
     }
 }
 
-impl Columns {
-    /// Maps keys to rows.
-    ///
-    /// # Errors
-    /// On a duplicate key.
-    fn rows(&self) -> Result<HashMap<&str, usize>> {
-        rows_by_key(&self.keys, &self.table)
-    }
-}
-
-/// Maps keys to rows, skipping rows without a key.
-pub(in crate::extensions) fn rows_by_key<'a>(keys: &'a StringArray, table: &Path) -> Result<HashMap<&'a str, usize>> {
-    let mut rows = HashMap::with_capacity(keys.len());
-    for (row, key) in texts(keys) {
-        if rows.insert(key, row).is_some() {
-            return Err(Error::usage(format!("the table names {key} twice"))
-                .at_path(table)
-                .hint("keep one row for each sample, or choose another key"));
-        }
-    }
-    Ok(rows)
-}
-
-/// The non-empty keys with their rows.
-pub(in crate::extensions) fn texts(keys: &StringArray) -> impl Iterator<Item = (usize, &str)> {
-    let texts = keys.iter().enumerate().filter_map(|(row, key)| Some((row, trimmed(key?))));
-    texts.filter(|(_, key)| !key.is_empty())
-}
-
-/// True for columns that are joined by default: all but the key, `id`, `type`, `internal:*` and columns of type null.
-pub(in crate::extensions) fn is_joined(field: &FieldSpec, key: &str) -> bool {
-    let name = field.name.as_str();
-    name != key && !matches!(name, "id" | "type") && !name.starts_with("internal:") && field.dtype != DataType::Null
-}
-
-/// The path without surrounding whitespace, leading `./` and trailing `/`.
-fn trimmed(key: &str) -> &str {
-    let key = key.trim();
-    key.strip_prefix("./").unwrap_or(key).trim_end_matches('/')
-}
-
 impl TortillaExtension for Columns {
     fn schema(&self) -> Vec<FieldSpec> {
         self.fields.clone()
@@ -314,8 +244,8 @@ impl TortillaExtension for Columns {
     }
 
     fn compute(&self, tortilla: &TortillaView<'_>, ctx: &JobContext) -> Result<Vec<Vec<Value>>> {
-        let rows = self.rows()?;
-        let mut used = vec![false; self.keys.len()];
+        let rows = self.table.rows()?;
+        let mut used = vec![false; self.table.table.rows()];
         let mut matched = Vec::with_capacity(tortilla.len());
         let (mut without, mut without_count) = (Vec::new(), 0u64);
         for (at, sample) in tortilla.samples.iter().enumerate() {
@@ -323,7 +253,7 @@ impl TortillaExtension for Columns {
                 ctx.check()?;
             }
             let path = sample.path().to_archive();
-            let row = rows.get(if self.by_path { path.as_str() } else { sample.id() }).copied();
+            let row = rows.get(if self.table.by_path { path.as_str() } else { sample.id() }).copied();
             match row {
                 Some(row) => used[row] = true,
                 None => {
@@ -338,25 +268,24 @@ impl TortillaExtension for Columns {
             }
             matched.push(row);
         }
-        let unused: Vec<&str> =
-            self.keys.iter().zip(&used).filter(|(_, used)| !**used).map(|(key, _)| key.unwrap_or_default()).collect();
+        let unused: Vec<&str> = used.iter().enumerate().filter(|(_, used)| !**used).map(|(row, _)| self.table.key_of(row)).collect();
         if without_count as usize == tortilla.len() && !rows.is_empty() {
             let sample = without.first().map(String::as_str).unwrap_or_default();
             let key = unused.first().copied().unwrap_or_default();
-            let what = if self.by_path { "path" } else { "id" };
+            let what = if self.table.by_path { "path" } else { "id" };
             return Err(Error::usage(format!(
                 "no row of the table matches a sample by {what}: the table says {key}, a sample is {sample}"
             ))
-            .at_path(&self.table)
+            .at_path(&self.table.path)
             .hint("choose the level, or the options key and by"));
         }
         if self.need_all && without_count > 0 {
             let summary = format!("{without_count} samples are in no row of the table, the first of them {}", without.join(", "));
-            return Err(Error::usage(summary).at_path(&self.table));
+            return Err(Error::usage(summary).at_path(&self.table.path));
         }
         if without_count > 0 || !unused.is_empty() {
             tortilla.note(Note::Unmatched {
-                table: self.table.display().to_string(),
+                table: self.table.path.display().to_string(),
                 rows: unused.len() as u64,
                 row_keys: unused.iter().take(NAMED).map(|key| (*key).to_owned()).collect(),
                 samples: without_count,

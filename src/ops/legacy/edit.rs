@@ -21,7 +21,7 @@ use crate::error::{Error, Result};
 use crate::jobs::JobContext;
 use crate::model::is_remote;
 use crate::ops::migrate::is_other_generation;
-use crate::table::{LevelTable, read_sidecar_as};
+use crate::table::{KeyedTable, LevelTable};
 
 /// Columns that say where the bytes are, and whose.
 const FIXED: [&str; 3] = ["tortilla:id", "tortilla:offset", "tortilla:length"];
@@ -89,7 +89,7 @@ pub fn edit_tortilla(request: &EditRequest, ctx: &JobContext) -> Result<PathBuf>
     if request.level > 0 && (request.metadata.is_some() || !request.drop.is_empty()) {
         return edit_nested(request, tortilla, ctx);
     }
-    let table = request.metadata.as_ref().map(|path| read_table(path, tortilla, ctx)).transpose()?;
+    let table = request.metadata.as_ref().map(|path| read_table(path, tortilla, &["tortilla:id", "id"], ctx)).transpose()?;
     let rows = table.as_ref().map(|table| rows_by_id(table, tortilla)).transpose()?;
     let collection = new_collection(request, tortilla, ctx)?;
     let mut changes = Vec::with_capacity(tortilla.files().len());
@@ -97,7 +97,7 @@ pub fn edit_tortilla(request: &EditRequest, ctx: &JobContext) -> Result<PathBuf>
         ctx.check()?;
         let footer = match (&table, &rows, request.drop.is_empty()) {
             (None, _, true) => None,
-            _ => Some(new_footer(root, table.as_ref().zip(rows.as_ref()), &request.drop)?),
+            _ => Some(new_footer(root, table.as_ref().map(|table| &table.table).zip(rows.as_ref()), &request.drop)?),
         };
         let change = TortillaChange { footer, collection: collection.clone() };
         if change.footer.is_none() && change.collection.is_none() {
@@ -139,14 +139,14 @@ fn data_end(root: &Tortilla) -> Result<u64> {
 
 /// The table, with text where the footer has text: 007 is no number there. Columns that studios make are left out with a warning; a
 /// table of nothing else is an error.
-fn read_table(path: &Path, tortilla: &TortillaReader, ctx: &JobContext) -> Result<LevelTable> {
+fn read_table(path: &Path, tortilla: &TortillaReader, keys: &[&str], ctx: &JobContext) -> Result<KeyedTable> {
     let text: HashSet<String> = (tortilla.roots().iter())
         .flat_map(|root| root.table.fields())
         .filter(|field| is_text(&field.dtype))
         .map(|field| field.name)
         .collect();
-    let table = read_sidecar_as(path, &|name| name == "id" || text.contains(name), ctx)?;
-    let names: Vec<String> = table.fields().into_iter().map(|field| field.name).collect();
+    let table = KeyedTable::read(path, keys, &|name| text.contains(name), ctx)?;
+    let names: Vec<String> = table.table.fields().into_iter().map(|field| field.name).collect();
     let made: Vec<&str> = names.iter().map(String::as_str).filter(|name| is_made(name)).collect();
     if !made.is_empty() {
         ctx.warn(format!("left out what is no column of a footer: {}", made.join(", ")));
@@ -163,23 +163,14 @@ fn is_made(name: &str) -> bool {
 }
 
 /// The rows of the table by id. All ids have to be samples of the dataset.
-fn rows_by_id(table: &LevelTable, tortilla: &TortillaReader) -> Result<HashMap<String, u32>> {
-    let key = ["tortilla:id", "id"].into_iter().find(|name| table.column_index(name).is_some());
-    let key = key.ok_or_else(|| Error::usage("the table has no column tortilla:id or id that names the samples"))?;
-    let ids = table.strings(key)?.ok_or_else(|| Error::internal("the key column is gone"))?;
-    let mut rows = HashMap::with_capacity(ids.len());
-    for (row, id) in ids.iter().enumerate() {
-        let id = id.unwrap_or_default().to_owned();
-        if rows.insert(id.clone(), row as u32).is_some() {
-            return Err(Error::usage(format!("the table names {id} twice")).hint("keep one row for each sample"));
-        }
-    }
+fn rows_by_id(table: &KeyedTable, tortilla: &TortillaReader) -> Result<HashMap<String, u32>> {
+    let rows: HashMap<String, u32> = table.rows()?.into_iter().map(|(id, row)| (id.to_owned(), row as u32)).collect();
     let mut known = HashSet::new();
     for root in tortilla.roots() {
         known.extend(root.table.strings("tortilla:id")?.iter().flat_map(|ids| ids.iter()).flatten().map(str::to_owned));
     }
-    match rows.keys().find(|id| !known.contains(*id)) {
-        Some(id) => Err(Error::usage(format!("the table names {id}, which is no sample of this dataset"))),
+    match table.named().find(|(_, id)| !known.contains(*id)) {
+        Some((_, id)) => Err(Error::usage(format!("the table names {id}, which is no sample of this dataset"))),
         None => Ok(rows),
     }
 }
@@ -215,7 +206,8 @@ fn edit_nested(request: &EditRequest, tortilla: &TortillaReader, ctx: &JobContex
         Some(output) => output.clone(),
         None => file.path().to_owned(),
     };
-    let table = request.metadata.as_ref().map(|path| read_table(path, tortilla, ctx)).transpose()?;
+    let keys = ["path", "tortilla:id", "id"];
+    let table = request.metadata.as_ref().map(|path| read_table(path, tortilla, &keys, ctx)).transpose()?;
     let rows = table.as_ref().map(|table| rows_by_path(table, tortilla, request.level, ctx)).transpose()?;
     let collection = match new_collection(request, tortilla, ctx)? {
         Some(Some(bytes)) => {
@@ -226,7 +218,7 @@ fn edit_nested(request: &EditRequest, tortilla: &TortillaReader, ctx: &JobContex
     };
     let all = vec![true; levels.rows(0)];
     let mut draft = super::part_of(tortilla, &all, true, ctx)?;
-    change_level(&mut draft, "", request.level, table.as_ref().zip(rows.as_ref()), &request.drop, ctx)?;
+    change_level(&mut draft, "", request.level, table.as_ref().map(|table| &table.table).zip(rows.as_ref()), &request.drop, ctx)?;
     let options = TortillaOptions {
         target: target.clone(),
         collection,
@@ -266,20 +258,17 @@ fn change_level(
 }
 
 /// The rows of the table by the path of their sample: from a column `path`, or from ids that the level has once.
-fn rows_by_path(table: &LevelTable, tortilla: &TortillaReader, level: usize, ctx: &JobContext) -> Result<HashMap<String, u32>> {
+fn rows_by_path(table: &KeyedTable, tortilla: &TortillaReader, level: usize, ctx: &JobContext) -> Result<HashMap<String, u32>> {
     let tree = crate::container::ContainerReader::levels(tortilla).skeleton(ctx)?;
     let paths: Vec<String> = (0..tree.levels[level].len() as u32).map(|row| tree.path(level, row).0.join("/")).collect();
-    let key = ["path", "tortilla:id", "id"].into_iter().find(|name| table.column_index(name).is_some());
-    let key = key.ok_or_else(|| Error::usage("the table has no column path, tortilla:id or id that names the samples"))?;
     let mut known: HashMap<&str, Option<&str>> = HashMap::new();
     for path in &paths {
-        let name = if key == "path" { path.as_str() } else { path.rsplit('/').next().unwrap_or_default() };
+        let name = if table.key() == "path" { path.as_str() } else { path.rsplit('/').next().unwrap_or_default() };
         known.entry(name).and_modify(|other| *other = None).or_insert(Some(path));
     }
-    let names = table.strings(key)?.ok_or_else(|| Error::internal("the key column is gone"))?;
-    let mut rows = HashMap::with_capacity(names.len());
-    for (row, name) in names.iter().enumerate() {
-        let name = name.unwrap_or_default();
+    table.rows()?;
+    let mut rows = HashMap::new();
+    for (row, name) in table.named() {
         let path = match known.get(name) {
             Some(Some(path)) => *path,
             Some(None) => {
@@ -288,9 +277,7 @@ fn rows_by_path(table: &LevelTable, tortilla: &TortillaReader, level: usize, ctx
             }
             None => return Err(Error::usage(format!("the table names {name}, which is no sample of level {level}"))),
         };
-        if rows.insert(path.to_owned(), row as u32).is_some() {
-            return Err(Error::usage(format!("the table names {name} twice")).hint("keep one row for each sample"));
-        }
+        rows.insert(path.to_owned(), row as u32);
     }
     Ok(rows)
 }
