@@ -55,7 +55,7 @@ pub fn check_draft(dataset: &Dataset, pattern: Option<&str>, options: &CheckOpti
     report.findings.extend(validate::sources(dataset, ctx)?.findings);
     if options.deep {
         let comparison = ConsistencyOptions { without: options.rules.properties_off(), ..ConsistencyOptions::default() };
-        let consistency = validate::consistency_of_draft(dataset, &comparison, &HeaderCache::default(), ctx)?;
+        let consistency = validate::consistency_of_draft(dataset, &comparison, &HeaderCache::of_drafts(), ctx)?;
         validate::report_consistency(consistency, &mut report);
         report.fold();
     }

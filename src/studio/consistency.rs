@@ -91,12 +91,18 @@ impl Studio {
 
     pub(super) fn forget_headers(&mut self) {
         self.consistency = ConsistencyState::default();
+        HeaderCache::of_drafts().clear();
     }
 
     /// Reads the headers of the open document and compares them by position. Known headers are read again only with `again`.
     pub(super) fn check_consistency(&mut self, again: bool) -> Result<Outcome> {
-        let known = self.consistency.headers.clone().filter(|_| !again);
-        let headers = known.unwrap_or_default();
+        let drafted = matches!(self.document, Some(Document::Draft(_)));
+        let known = self.consistency.headers.clone();
+        // The check of a draft's files shares their headers.
+        let headers = known.unwrap_or_else(|| if drafted { HeaderCache::of_drafts() } else { Arc::default() });
+        if again {
+            headers.clear();
+        }
         let (id, options) = (self.document_id(), self.consistency.settings.options(false));
         let (cache, kept) = (headers.clone(), headers);
         let compare: Box<dyn FnOnce(&JobContext) -> Result<_> + Send> = match &self.document {

@@ -6,6 +6,7 @@ mod columns;
 mod consistency;
 mod extent;
 mod folder;
+mod header_cache;
 mod incremental;
 mod joined;
 mod levels;
@@ -26,7 +27,8 @@ mod tortilla;
 mod zip;
 
 pub use collection::check_collection;
-pub use consistency::{ConsistencyOptions, HeaderCache, consistency_of_container, consistency_of_draft, report_consistency};
+pub use consistency::{ConsistencyOptions, consistency_of_container, consistency_of_draft, report_consistency};
+pub use header_cache::HeaderCache;
 pub use incremental::LiveCheck;
 pub use pit::check_tree;
 pub use sarif::sarif;
@@ -163,27 +165,41 @@ pub fn container_as(reader: &dyn ContainerReader, profile: Profile, deep: bool, 
 /// # Errors
 /// As [`container()`].
 pub fn container_with(reader: &dyn ContainerReader, options: &CheckOptions, ctx: &JobContext) -> Result<Report> {
-    let mut report = check_container(reader, options.profile, options.deep, ctx)?;
+    // Each header is read once for all rules.
+    let cache = HeaderCache::default();
+    let mut report = check_container(reader, options.profile, options.deep, &cache, ctx)?;
     if options.deep {
-        absorb(check_consistency(reader, &options.rules, &mut report, ctx), &mut report)?;
+        absorb(check_consistency(reader, &options.rules, &cache, &mut report, ctx), &mut report)?;
     }
     report.apply(&options.rules);
     Ok(finished(report, options.profile))
 }
 
 /// Compares the rasters by position, if their headers have anything that can be compared.
-fn check_consistency(reader: &dyn ContainerReader, rules: &RuleSettings, report: &mut Report, ctx: &JobContext) -> Result<()> {
+fn check_consistency(
+    reader: &dyn ContainerReader,
+    rules: &RuleSettings,
+    cache: &HeaderCache,
+    report: &mut Report,
+    ctx: &JobContext,
+) -> Result<()> {
     let without = rules.properties_off();
     // Without level tables there are no positions.
     if without.len() == Property::ALL.len() || report.has(Rule::LevelReadable) || report.has(Rule::LevelColumns) {
         return Ok(());
     }
     let options = ConsistencyOptions { without, ..ConsistencyOptions::default() };
-    report_consistency(consistency_of_container(reader, &options, &HeaderCache::default(), ctx)?, report);
+    report_consistency(consistency_of_container(reader, &options, cache, ctx)?, report);
     Ok(())
 }
 
-fn check_container(reader: &dyn ContainerReader, profile: Profile, deep: bool, ctx: &JobContext) -> Result<Report> {
+fn check_container(
+    reader: &dyn ContainerReader,
+    profile: Profile,
+    deep: bool,
+    cache: &HeaderCache,
+    ctx: &JobContext,
+) -> Result<Report> {
     let mut report = Report { findings: reader.notes().to_vec(), ..Report::default() };
     let structure = match reader.physical() {
         Physical::Zip(zip) => zip::check(zip, deep, &mut report, ctx),
@@ -199,7 +215,7 @@ fn check_container(reader: &dyn ContainerReader, profile: Profile, deep: bool, c
                 absorb(togs(reader, &mut report, ctx), &mut report)?;
             }
             if deep {
-                absorb(readable::check(reader, &mut report, ctx), &mut report)?;
+                absorb(readable::check(reader, cache, &mut report, ctx), &mut report)?;
             }
             return Ok(report);
         }
@@ -207,7 +223,7 @@ fn check_container(reader: &dyn ContainerReader, profile: Profile, deep: bool, c
             absorb(taco3::check(dataset, &mut report, ctx), &mut report)?;
             absorb(references::check(reader, deep, &mut report, ctx), &mut report)?;
             if deep {
-                absorb(readable::check(reader, &mut report, ctx), &mut report)?;
+                absorb(readable::check(reader, cache, &mut report, ctx), &mut report)?;
             }
             return Ok(report);
         }
@@ -216,7 +232,7 @@ fn check_container(reader: &dyn ContainerReader, profile: Profile, deep: bool, c
     absorb(check_levels(reader, deep, &mut report, ctx), &mut report)?;
     absorb(references::check(reader, deep, &mut report, ctx), &mut report)?;
     if deep {
-        absorb(readable::check(reader, &mut report, ctx), &mut report)?;
+        absorb(readable::check(reader, cache, &mut report, ctx), &mut report)?;
     }
     if !report.has(Rule::CollectionRead) {
         collection::check_collection(reader.collection(), &mut report);

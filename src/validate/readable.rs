@@ -1,44 +1,34 @@
 //! Whether what claims to be a raster can be read: by its header, and in a deep check by all of its pixels.
 
-use std::collections::HashMap;
-use std::sync::{LazyLock, Mutex, PoisonError};
+use std::sync::Arc;
 
 use rayon::prelude::*;
 
+use super::header_cache::{HeaderCache, Looked};
 use crate::container::ContainerReader;
 use crate::error::{Kind, Result};
 use crate::jobs::JobContext;
 use crate::model::{AssetPath, Location, Modified, Report, Rule, is_padding};
 use crate::raster::{self, RasterSource, claims_raster};
 
-/// Headers of files of this machine that were read, with their faults; emptied when there are as many.
-const REMEMBERED: usize = 500_000;
-
-/// A file in one version.
-type Version = (AssetPath, u64, Modified);
-
-static HEADERS: LazyLock<Mutex<HashMap<Version, Option<String>>>> = LazyLock::new(Mutex::default);
-
-/// Why the header of a draft's file can't be read; `None` when it can, and for files that don't claim to be rasters. A file that did
-/// not change is read once.
-pub(super) fn header_fault(id: &str, path: &AssetPath, size: u64, modified: Modified) -> Option<String> {
+/// Why the header of a draft's file can't be read; `None` when it can, and for files that don't claim to be rasters.
+///
+/// # Errors
+/// When the job is cancelled.
+pub(super) fn header_fault(
+    id: &str,
+    path: &AssetPath,
+    size: u64,
+    modified: Modified,
+    cache: &HeaderCache,
+) -> Result<Option<Arc<str>>> {
     if size == 0 || path.remote_file().is_some() || !claims(id, path) {
-        return None;
+        return Ok(None);
     }
-    let key = (path.clone(), size, modified);
-    if let Some(known) = HEADERS.lock().unwrap_or_else(PoisonError::into_inner).get(&key).filter(|_| !modified.is_unknown()) {
-        return known.clone();
-    }
-    let fault = match raster::describe(&RasterSource::member(path.clone())) {
-        Err(error) if error.kind() == Kind::Format => Some(error.sentence()),
-        _ => None,
-    };
-    let mut known = HEADERS.lock().unwrap_or_else(PoisonError::into_inner);
-    if known.len() >= REMEMBERED {
-        known.clear();
-    }
-    known.insert(key, fault.clone());
-    fault
+    Ok(match cache.look(path, Some((size, modified)))? {
+        Looked::Fault(fault) => Some(fault),
+        Looked::Raster(_) | Looked::NoRaster | Looked::Unread => None,
+    })
 }
 
 fn claims(id: &str, path: &AssetPath) -> bool {
@@ -51,11 +41,11 @@ pub(super) fn header_message(reason: &str) -> String {
     tr!("This raster can't be opened: {reason} Take the file from another copy, or drop the sample.", reason)
 }
 
-/// Reads header and pixels of every FILE of a dataset that claims to be a raster.
+/// Reads header and pixels of every FILE of a dataset that claims to be a raster. The headers are left in `cache`.
 ///
 /// # Errors
 /// When the job is cancelled.
-pub(super) fn check(reader: &dyn ContainerReader, report: &mut Report, ctx: &JobContext) -> Result<()> {
+pub(super) fn check(reader: &dyn ContainerReader, cache: &HeaderCache, report: &mut Report, ctx: &JobContext) -> Result<()> {
     let tree = match reader.levels().skeleton(ctx) {
         Ok(tree) => tree,
         Err(error) if error.is_cancelled() => return Err(error),
@@ -73,7 +63,7 @@ pub(super) fn check(reader: &dyn ContainerReader, report: &mut Report, ctx: &Job
             .par_iter()
             .map(|&row| {
                 ctx.check()?;
-                let fault = pixel_fault(reader, depth, row, ctx)?;
+                let fault = pixel_fault(reader, depth, row, cache, ctx)?;
                 ctx.step(1);
                 Ok(fault.map(|fault| (row, fault)))
             })
@@ -88,20 +78,19 @@ pub(super) fn check(reader: &dyn ContainerReader, report: &mut Report, ctx: &Job
     Ok(())
 }
 
-fn pixel_fault(reader: &dyn ContainerReader, depth: usize, row: u32, ctx: &JobContext) -> Result<Option<String>> {
+fn pixel_fault(reader: &dyn ContainerReader, depth: usize, row: u32, cache: &HeaderCache, ctx: &JobContext) -> Result<Option<String>> {
     // Bytes that can't be read at all are reported by another rule.
     let Ok((asset, size)) = reader.asset(depth, row) else { return Ok(None) };
     // References to other data have a rule of their own.
     if size == 0 || matches!(raster::references_of(&asset), Ok(Some(_))) {
         return Ok(None);
     }
-    let source = RasterSource::member(asset);
-    match raster::describe(&source) {
-        Err(error) if error.is_cancelled() => return Err(error),
-        Err(error) if error.kind() == Kind::Format => return Ok(Some(header_message(&error.sentence()))),
-        Err(_) => return Ok(None),
-        Ok(_) => {}
+    match cache.look(&asset, None)? {
+        Looked::Fault(reason) => return Ok(Some(header_message(&reason))),
+        Looked::Unread => return Ok(None),
+        Looked::Raster(_) | Looked::NoRaster => {}
     }
+    let source = RasterSource::member(asset);
     match raster::read_through(&source, ctx) {
         Err(error) if error.is_cancelled() => Err(error),
         Err(error) if error.kind() == Kind::Format => {
@@ -121,12 +110,16 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("a.tif");
         std::fs::write(&path, b"II*\0\x08\0\0\0 not a TIFF").expect("writes");
-        let fault = |name: &str, modified: i64| header_fault(name, &AssetPath::file(path.as_path()), 19, Modified(modified));
+        let cache = HeaderCache::default();
+        let fault = |name: &str, modified: i64| {
+            header_fault(name, &AssetPath::file(path.as_path()), 19, Modified(modified), &cache).expect("looks")
+        };
         assert!(fault("a.tif", 1).is_some() && fault("label", 1).is_some(), "the file claims it, whatever the id is");
         std::fs::remove_file(&path).expect("removes");
         assert!(fault("a.tif", 1).is_some(), "the same version is not read again");
+        assert!(fault("a.tif", 2).is_none(), "another version is, and a missing file is not its subject");
         let text = folder.path().join("a.txt");
         std::fs::write(&text, b"text").expect("writes");
-        assert_eq!(header_fault("notes", &AssetPath::file(text.as_path()), 4, Modified(1)), None);
+        assert_eq!(header_fault("notes", &AssetPath::file(text.as_path()), 4, Modified(1), &cache).expect("looks"), None);
     }
 }

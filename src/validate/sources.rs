@@ -6,6 +6,7 @@ use std::path::Path;
 
 use rayon::prelude::*;
 
+use super::header_cache::HeaderCache;
 use super::readable::{header_fault, header_message};
 use crate::container::ByteSource;
 use crate::error::Result;
@@ -23,6 +24,7 @@ use crate::raster::{Sidecar, references_of, sidecar_of, sidecars_among};
 /// When the job is cancelled.
 pub fn sources(dataset: &Dataset, ctx: &JobContext) -> Result<Report> {
     let mut report = Report::default();
+    let cache = HeaderCache::of_drafts();
     let mut tree: Option<Skeleton> = None;
     let mut tortillas: Vec<&Tortilla> = vec![&dataset.root];
     for depth in 0..MAX_LEVELS {
@@ -34,11 +36,12 @@ pub fn sources(dataset: &Dataset, ctx: &JobContext) -> Result<Report> {
             .enumerate()
             .filter_map(|(row, sample)| match ctx.check() {
                 Ok(()) => {
+                    let unreadable = || unreadable(sample, &cache).transpose().map(|message| message.map(|m| (row, Rule::RasterRead, m)));
                     let hidden = hidden(sample).map(|message| (row, Rule::IdCharacters, message));
                     let fault = hidden.or_else(|| fault(sample, &containers).map(|message| (row, Rule::SourceMissing, message)));
                     let fault = fault.or_else(|| described(sample).map(|message| (row, Rule::DataElsewhere, message)));
-                    let fault = fault.or_else(|| unreadable(sample).map(|message| (row, Rule::RasterRead, message)));
-                    fault.or_else(|| beside.left(sample).map(|message| (row, Rule::SidecarLeft, message))).map(Ok)
+                    let fault = fault.map(Ok).or_else(unreadable);
+                    fault.or_else(|| beside.left(sample).map(|message| Ok((row, Rule::SidecarLeft, message))))
                 }
                 Err(error) => Some(Err(error)),
             })
@@ -54,9 +57,9 @@ pub fn sources(dataset: &Dataset, ctx: &JobContext) -> Result<Report> {
 }
 
 /// A message for a raster whose header can't be read.
-fn unreadable(sample: &Sample) -> Option<String> {
-    let Payload::Asset { path, size, modified } = &sample.payload else { return None };
-    header_fault(&sample.id, path, *size, *modified).map(|reason| header_message(&reason))
+fn unreadable(sample: &Sample, cache: &HeaderCache) -> Result<Option<String>> {
+    let Payload::Asset { path, size, modified } = &sample.payload else { return Ok(None) };
+    Ok(header_fault(&sample.id, path, *size, *modified, cache)?.map(|reason| header_message(&reason)))
 }
 
 /// The files in the folders of the samples, and those of them that are samples themselves.

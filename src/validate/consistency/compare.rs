@@ -7,7 +7,7 @@ use std::sync::Arc;
 use geo::{Area, BooleanOps, Polygon};
 
 use super::ConsistencyOptions;
-use super::headers::{Header, Headers};
+use super::headers::{Headers, PlacedHeader as Header};
 use super::positions::{NodeId, Positions};
 use crate::error::Result;
 use crate::jobs::JobContext;

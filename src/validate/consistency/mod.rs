@@ -2,7 +2,7 @@
 //! rasters at each position of the tree (TACO 2.0, section 5.4) over all roots. The format allows rasters to differ; models seldom
 //! do. Reads headers and metadata columns, never pixels.
 //!
-//! `headers` reads each raster once and keeps a few numbers of it; `positions` says which samples are at one position; `compare`
+//! `headers` reads each raster once; `positions` says which samples are at one position; `compare`
 //! finds common values and outliers.
 
 mod compare;
@@ -10,17 +10,14 @@ mod headers;
 mod positions;
 mod times;
 
-pub use headers::HeaderCache;
+use std::collections::BTreeSet;
+use std::sync::Arc;
 
-use std::collections::{BTreeSet, HashMap};
-use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
-
-use crate::container::{ContainerReader, raster_source};
+use crate::container::ContainerReader;
 use crate::error::Result;
 use crate::jobs::JobContext;
 use crate::model::{Accepted, AssetPath, Consistency, Dataset, OutlierMessage, Payload, Property, Report, Sample, Skeleton};
-use crate::raster::RasterSource;
+use super::header_cache::{HeaderCache, Version};
 
 /// What to compare, and how exactly.
 #[derive(Clone, Debug, PartialEq)]
@@ -44,8 +41,8 @@ impl Default for ConsistencyOptions {
 /// Where the rasters and times of a dataset come from.
 struct Input<'a> {
     tree: &'a Skeleton,
-    /// The raster of a FILE; `None` without data.
-    raster: &'a (dyn Fn(usize, u32) -> Result<Option<RasterSource>> + Sync),
+    /// The bytes of a FILE and their version; `None` without data.
+    raster: &'a (dyn Fn(usize, u32) -> Result<Option<(AssetPath, Version)>> + Sync),
     /// By level, the start time of each row in microseconds since 1970.
     times: Vec<Vec<Option<i64>>>,
 }
@@ -63,13 +60,14 @@ pub fn consistency_of_container(
     let tree = reader.levels().skeleton(ctx)?;
     let raster = |level: usize, row: u32| {
         let (asset, size) = reader.asset(level, row)?;
-        Ok((size > 0).then(|| RasterSource::member(asset)))
+        Ok((size > 0).then_some((asset, None)))
     };
     let times = (0..tree.levels.len()).map(|level| times::of_level(reader, level, ctx)).collect::<Result<_>>()?;
     run(&Input { tree: &tree, raster: &raster, times }, options, cache, ctx)
 }
 
-/// Compares the rasters of a draft. A sample without a time in its metadata has the date in the name of its file.
+/// Compares the rasters of a draft as they would be packed: without sidecars. A sample without a time in its metadata has the date in
+/// the name of its file.
 ///
 /// # Errors
 /// When the job is cancelled. Files that are no rasters are counted.
@@ -89,30 +87,12 @@ pub fn consistency_of_draft(
         tortillas = samples.iter().filter_map(|sample| sample.children()).map(AsRef::as_ref).collect();
         levels.push(samples);
     }
-    // Whether a file belongs to a dataset depends on its folder alone, and looks at each folder above it.
-    let fenced: Mutex<HashMap<PathBuf, bool>> = Mutex::default();
     let raster = |level: usize, row: u32| {
-        let Some(Payload::Asset { path, size, .. }) =
-            levels.get(level).and_then(|samples| samples.get(row as usize)).map(|sample| &sample.payload)
-        else {
-            return Ok(None);
-        };
-        let folder = match path {
-            AssetPath::File(path) => path.parent(),
+        let sample = levels.get(level).and_then(|samples| samples.get(row as usize));
+        Ok(match sample.map(|sample| &sample.payload) {
+            Some(Payload::Asset { path, size, modified }) if *size > 0 => Some((path.clone(), Some((*size, *modified)))),
             _ => None,
-        };
-        let source = match folder {
-            None => raster_source(path),
-            Some(folder) => {
-                let known = fenced.lock().unwrap_or_else(PoisonError::into_inner).get(folder).copied();
-                let is_fenced = known.unwrap_or_else(|| raster_source(path).is_fenced());
-                if known.is_none() {
-                    fenced.lock().unwrap_or_else(PoisonError::into_inner).insert(folder.to_owned(), is_fenced);
-                }
-                if is_fenced { RasterSource::member(path.clone()) } else { RasterSource::typed(path.clone()) }
-            }
-        };
-        Ok((*size > 0).then_some(source))
+        })
     };
     run(&Input { tree: &tree, raster: &raster, times }, options, cache, ctx)
 }

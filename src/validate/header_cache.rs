@@ -1,0 +1,209 @@
+//! The compared part of raster headers, each read once: the checks of sources, of readable rasters and of consistency share it.
+
+use std::collections::HashMap;
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
+
+use crate::error::{Kind, Result};
+use crate::model::{AssetPath, Modified};
+use crate::raster::{self, CrsKind, RasterInfo, RasterSource};
+
+/// Index of a text in a [`HeaderCache`].
+pub type TextId = u32;
+
+/// Size and time of a file of this machine; `None` for bytes that do not change while the cache is used.
+pub type Version = Option<(u64, Modified)>;
+
+/// A coordinate system of the dataset's rasters.
+#[derive(Clone, Debug)]
+pub struct Crs {
+    /// Code or name, for users.
+    pub name: Arc<str>,
+    /// Properties for comparison; `None` for an unknown system.
+    pub kind: Option<CrsKind>,
+}
+
+/// The compared part of one raster's header. Without its place in the tree, which the comparison adds.
+#[derive(Clone, Debug)]
+pub struct Header {
+    /// Data types of the bands.
+    pub dtype: TextId,
+    pub bands: u32,
+    /// Columns and rows.
+    pub size: (u32, u32),
+    /// Index in the cache's systems.
+    pub crs: Option<u32>,
+    pub transform: Option<[f64; 6]>,
+    /// Nodata values of the bands.
+    pub nodata: TextId,
+    /// Corners in longitude and latitude (EPSG:4326): top left, top right, bottom right, bottom left.
+    pub corners: Option<[[f64; 2]; 4]>,
+}
+
+/// What a header says.
+#[derive(Clone, Debug)]
+pub enum Looked {
+    /// A raster.
+    Raster(Arc<Header>),
+    /// Bands can't be read from it: no raster, or one without bands.
+    NoRaster,
+    /// GDAL can't open it, and why.
+    Fault(Arc<str>),
+    /// The file can't be read; another rule reports it.
+    Unread,
+}
+
+/// Headers by location and version of the bytes: an edit of a draft changes few samples, so the next comparison reads few headers.
+#[derive(Default)]
+pub struct HeaderCache(Mutex<Known>);
+
+#[derive(Default)]
+struct Known {
+    interner: Interner,
+    headers: HashMap<AssetPath, (Version, Looked)>,
+}
+
+static FILES: LazyLock<Arc<HeaderCache>> = LazyLock::new(Arc::default);
+
+impl HeaderCache {
+    /// The cache of the files that drafts refer to, for all checks of this process.
+    pub fn of_drafts() -> Arc<Self> {
+        FILES.clone()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Known> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Number of files whose header was read.
+    pub fn len(&self) -> usize {
+        self.lock().headers.len()
+    }
+
+    /// True before the first header.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Forgets all headers, so that they are read again.
+    pub fn clear(&self) {
+        self.lock().headers.clear();
+    }
+
+    /// All texts and coordinate systems that headers refer to, by index.
+    pub(super) fn tables(&self) -> (Vec<Arc<str>>, Vec<Crs>) {
+        let known = self.lock();
+        let mut texts: Vec<(TextId, Arc<str>)> =
+            known.interner.texts.iter().map(|(text, number)| (*number, text.clone())).collect();
+        texts.sort_unstable_by_key(|(number, _)| *number);
+        (texts.into_iter().map(|(_, text)| text).collect(), known.interner.known.clone())
+    }
+
+    /// The header of these bytes if it was read in this version.
+    pub(super) fn known(&self, asset: &AssetPath, version: Version) -> Option<Looked> {
+        self.lock().headers.get(asset).filter(|(known, _)| *known == version).map(|(_, looked)| looked.clone())
+    }
+
+    /// The header of these bytes alone, without sidecars, as they are packed; read once in each version.
+    ///
+    /// # Errors
+    /// When the job is cancelled.
+    pub(super) fn look(&self, asset: &AssetPath, version: Version) -> Result<Looked> {
+        if let Some(known) = self.known(asset, version) {
+            return Ok(known);
+        }
+        let looked = match raster::describe(&RasterSource::member(asset.clone())) {
+            Ok(info) if info.band_count > 0 => Looked::Raster(Arc::new(header_of(&info, self))),
+            Ok(_) => Looked::NoRaster,
+            Err(error) if error.is_cancelled() => return Err(error),
+            Err(error) if error.kind() == Kind::Format => Looked::Fault(error.sentence().into()),
+            // May pass, so it is not kept.
+            Err(_) => return Ok(Looked::Unread),
+        };
+        self.lock().headers.insert(asset.clone(), (version, looked.clone()));
+        Ok(looked)
+    }
+}
+
+/// Interned texts and coordinate systems: most rasters share a few.
+#[derive(Default)]
+struct Interner {
+    texts: HashMap<Arc<str>, TextId>,
+    systems: HashMap<String, u32>,
+    known: Vec<Crs>,
+}
+
+impl Interner {
+    fn text(&mut self, text: String) -> TextId {
+        let next = self.texts.len() as TextId;
+        *self.texts.entry(text.into()).or_insert(next)
+    }
+
+    fn system(&mut self, info: &RasterInfo) -> Option<u32> {
+        let wkt = info.crs_wkt.as_deref()?;
+        if let Some(&known) = self.systems.get(wkt) {
+            return Some(known);
+        }
+        let name =
+            info.crs_code.clone().or_else(|| info.crs_name.clone()).unwrap_or_else(|| tr!("a CRS without a name").to_owned());
+        // The same system may be written in several ways.
+        let same = info.crs_code.as_ref().and_then(|code| self.known.iter().position(|known| *known.name == **code));
+        let number = same.unwrap_or(self.known.len()) as u32;
+        if same.is_none() {
+            self.known.push(Crs { name: name.into(), kind: raster::crs_kind(wkt) });
+        }
+        self.systems.insert(wkt.to_owned(), number);
+        Some(number)
+    }
+}
+
+fn header_of(info: &RasterInfo, cache: &HeaderCache) -> Header {
+    let dtype = of_bands(info.bands.iter().map(|band| band.dtype.clone()));
+    let none = || tr!("none" in "value of a raster").to_owned();
+    let nodata = of_bands(info.bands.iter().map(|band| band.nodata.map_or_else(none, |value| value.to_string())));
+    let (dtype, nodata, crs) = {
+        let interner = &mut cache.lock().interner;
+        (interner.text(dtype), interner.text(nodata), interner.system(info))
+    };
+    Header {
+        dtype,
+        bands: u32::try_from(info.band_count).unwrap_or(u32::MAX),
+        size: (u32::try_from(info.width).unwrap_or(u32::MAX), u32::try_from(info.height).unwrap_or(u32::MAX)),
+        crs,
+        // GDAL has this transform for rasters without one.
+        transform: info.geotransform.filter(|transform| *transform != [0.0, 1.0, 0.0, 0.0, 0.0, 1.0]),
+        nodata,
+        corners: info.corners_lonlat,
+    }
+}
+
+/// One value for all bands that have the same, or else the values of the bands.
+fn of_bands(values: impl Iterator<Item = String>) -> String {
+    let mut runs: Vec<(String, usize)> = Vec::new();
+    for value in values {
+        match runs.last_mut() {
+            Some((last, count)) if *last == value => *count += 1,
+            _ => runs.push((value, 1)),
+        }
+    }
+    match runs.as_slice() {
+        [(value, _)] => value.clone(),
+        runs => runs
+            .iter()
+            .map(|(value, count)| if *count == 1 { value.clone() } else { format!("{count} × {value}") })
+            .collect::<Vec<_>>()
+            .join(", "),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn equal_values_of_bands_are_one() {
+        let of = |values: &[&str]| of_bands(values.iter().map(|value| (*value).to_owned()));
+        assert_eq!(of(&["Byte", "Byte", "Byte"]), "Byte");
+        assert_eq!(of(&["Byte", "Byte", "Float32"]), "2 × Byte, Float32");
+        assert_eq!(of(&[]), "");
+    }
+}
