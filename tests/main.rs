@@ -11,6 +11,7 @@ mod concat;
 mod conformance;
 mod consistency;
 mod containers;
+mod curator;
 mod describe;
 mod doctor;
 mod drafts;

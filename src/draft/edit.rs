@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde_json::Value as Json;
 
-use crate::model::{Collection, Dataset, FieldSpec, NodePath, Payload, Sample, Tortilla, Value};
+use crate::model::{AssetPath, Collection, Dataset, FieldSpec, NodePath, Payload, Sample, Tortilla, Value, is_remote};
 
 /// The state that edits change.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -302,13 +302,13 @@ impl Edit {
         match self {
             Edit::Insert { samples, .. } if samples.len() == 1 => tr!("Add {name}", name = samples[0].id),
             Edit::Insert { samples, .. } => tr_n!(samples.len(), "Add {n} sample", "Add {n} samples", n = samples.len()),
-            Edit::Remove { count, .. } => tr_n!(*count, "Drop {n} sample", "Drop {n} samples", n = count),
+            Edit::Remove { count, .. } => tr_n!(*count, "Remove {n} sample", "Remove {n} samples", n = count),
             Edit::Rename { id, .. } => tr!("Rename to {id}", id),
             Edit::Move { .. } => tr!("Move sample").into(),
             Edit::SetPayload { .. } => tr!("Change the data of a sample").into(),
             Edit::SetValue { field, .. } => tr!("Set {name}", name = field),
             Edit::SetRow { .. } => tr!("Set the values of a sample").into(),
-            Edit::RemoveMany { samples } => tr_n!(samples.len(), "Drop {n} sample", "Drop {n} samples", n = samples.len()),
+            Edit::RemoveMany { samples } => tr_n!(samples.len(), "Remove {n} sample", "Remove {n} samples", n = samples.len()),
             Edit::MoveMany { samples, .. } => tr_n!(samples.len(), "Move {n} sample", "Move {n} samples", n = samples.len()),
             Edit::Reorder { .. } => tr!("Reorder samples").into(),
             Edit::Group { positions, id, .. } => {
@@ -337,6 +337,39 @@ impl Edit {
         }
     }
 
+    /// What the edit does to this content, in the past tense where it says more than the label, such as "Removed bahamas_08 (3 files
+    /// stay on disk)".
+    pub fn told(&self, content: &Content) -> String {
+        let removed: Vec<&Sample> = match self {
+            Edit::Remove { parent, at, count } => {
+                let siblings = content.dataset.tortilla(parent).map(|tortilla| tortilla.samples.iter());
+                siblings.into_iter().flatten().skip(*at as usize).take(*count as usize).collect()
+            }
+            Edit::RemoveMany { samples } => samples.iter().filter_map(|path| content.dataset.sample(path)).collect(),
+            _ => Vec::new(),
+        };
+        let files: usize = removed.iter().map(|sample| local_files(sample)).sum();
+        match (removed.as_slice(), files) {
+            ([], _) => self.label(),
+            ([one], 0) => tr!("Removed {name}", name = one.id),
+            ([one], files) => tr_n!(
+                files,
+                "Removed {name} ({n} file stays on disk)",
+                "Removed {name} ({n} files stay on disk)",
+                name = one.id,
+                n = files
+            ),
+            (many, 0) => tr_n!(many.len(), "Removed {n} sample", "Removed {n} samples", n = many.len()),
+            (many, files) => tr_n!(
+                files,
+                "Removed {count} samples ({n} file stays on disk)",
+                "Removed {count} samples ({n} files stay on disk)",
+                count = many.len(),
+                n = files
+            ),
+        }
+    }
+
     /// True for edits that only assign values to cells or collection fields, whose effect is visible to the user who typed them.
     pub fn only_sets(&self) -> bool {
         match self {
@@ -358,6 +391,15 @@ impl Edit {
             Edit::Batch { edits, .. } => edits.len() > 1000 || edits.iter().any(Edit::is_long),
             _ => false,
         }
+    }
+}
+
+/// Number of files of this machine that are whole samples at or below this one.
+fn local_files(sample: &Sample) -> usize {
+    match &sample.payload {
+        Payload::Folder(children) => children.samples.iter().map(local_files).sum(),
+        Payload::Asset { path: AssetPath::File(path), size, .. } => usize::from(*size > 0 && !is_remote(path)),
+        _ => 0,
     }
 }
 

@@ -35,6 +35,10 @@ pub struct Draft {
     revision: u64,
     /// The revision that was last written or saved.
     saved: u64,
+    /// Number of the last step at that revision.
+    saved_step: usize,
+    /// Steps of the saved revision that are before the first edit since; the others were undone for good.
+    shared_steps: usize,
     undo: VecDeque<Step>,
     redo: Vec<Step>,
     /// Approximate memory of all steps in bytes.
@@ -49,6 +53,8 @@ impl Default for Draft {
             content: Content::default(),
             revision: 0,
             saved: 0,
+            saved_step: 0,
+            shared_steps: 0,
             undo: VecDeque::new(),
             redo: Vec::new(),
             held: 0,
@@ -111,7 +117,15 @@ impl Draft {
     /// True when closing would lose changes: there are unsaved changes that were not all undone.
     pub fn has_unsaved(&self) -> bool {
         // A saved or restored draft differs from the disk even when no step can be undone.
-        self.is_dirty() && (self.steps() > 0 || self.forgotten > 0 || self.saved != 0)
+        self.is_dirty() && (self.steps() > 0 || self.forgotten > 0 || self.saved != 0) && self.unsaved_changes() != Some(0)
+    }
+
+    /// Number of steps between the saved revision and this one, done or undone; `None` for a restored draft.
+    pub fn unsaved_changes(&self) -> Option<u64> {
+        let shared = self.shared_steps.min(self.step_number());
+        let steps = (self.saved_step - self.shared_steps.min(self.saved_step)) + (self.step_number() - shared);
+        let undone = self.shared_steps - shared;
+        (self.saved != u64::MAX).then_some((steps + undone) as u64)
     }
 
     /// Number of steps that can be undone.
@@ -132,6 +146,8 @@ impl Draft {
     /// Marks the current state as saved.
     pub fn mark_saved(&mut self) {
         self.saved = self.revision;
+        self.saved_step = self.step_number();
+        self.shared_steps = self.saved_step;
     }
 
     /// Marks the whole draft as unsaved: for a restored draft.
@@ -157,6 +173,7 @@ impl Draft {
     }
 
     fn note(&mut self, label: String, inverse: Edit) {
+        self.shared_steps = self.shared_steps.min(self.step_number());
         let step = Step::new(label, inverse);
         self.held += step.bytes;
         self.undo.push_back(step);
@@ -235,6 +252,29 @@ impl Draft {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_changes_that_closing_would_lose_are_counted() {
+        let mut draft = Draft::new();
+        let set = |value: &str| Edit::SetCollection { key: "title".into(), value: Some(value.into()) };
+        let changes = |draft: &Draft| (draft.unsaved_changes(), draft.has_unsaved());
+        assert_eq!(changes(&draft), (Some(0), false));
+        for title in ["One", "Two", "Three"] {
+            draft.apply(set(title)).expect("applies");
+        }
+        assert_eq!(changes(&draft), (Some(3), true));
+        draft.mark_saved();
+        assert_eq!(changes(&draft), (Some(0), false));
+        draft.undo().expect("undoes");
+        assert_eq!(changes(&draft), (Some(1), true));
+        draft.redo().expect("redoes");
+        assert_eq!(changes(&draft), (Some(0), false), "as it was saved");
+        draft.undo().expect("undoes");
+        draft.apply(set("Other")).expect("applies");
+        assert_eq!(changes(&draft), (Some(2), true), "one undone, another made");
+        draft.mark_unsaved();
+        assert_eq!(changes(&draft), (None, true));
+    }
 
     #[test]
     fn undo_and_redo_walk_the_same_path() {

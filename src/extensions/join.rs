@@ -210,7 +210,11 @@ pub fn join_preview(dataset: &Dataset, request: &JoinRequest, ctx: &JobContext) 
         by_path,
         levels: levels.collect(),
         unmatched: (lonely().count() + unnamed, lonely().take(NAMED).collect()),
-        head: keyed.named().take(SHOWN).map(|(row, key)| JoinRow { key: key.to_owned(), sample: found.samples[row].clone() }).collect(),
+        head: keyed
+            .named()
+            .take(SHOWN)
+            .map(|(row, key)| JoinRow { key: key.to_owned(), sample: found.samples[row].clone() })
+            .collect(),
         key,
         names,
     })

@@ -31,7 +31,8 @@ mod typed_text;
 mod view;
 
 pub use join::{
-    JoinBy, JoinColumn, JoinLevel, JoinOffer, JoinPreview, JoinRequest, JoinRow, MatchedLevel, MatchedRows, join_preview, match_rows,
+    JoinBy, JoinColumn, JoinLevel, JoinOffer, JoinPreview, JoinRequest, JoinRow, MatchedLevel, MatchedRows, join_preview,
+    match_rows,
 };
 pub use leakage::{
     Facts, GROUND_COLUMNS, HASH_COLUMN, Leak, LeakPair, LeakSample, Leakage, LeakageRequest, OLD_SPLIT_COLUMN, Part, SPLIT_COLUMN,

@@ -84,8 +84,12 @@ pub enum Action {
     PreviousProblem,
     /// Apply the best fix of the selected problem.
     FixProblem,
+    /// Apply the best fix of the selected problem to all roots with this problem.
+    FixAlike,
     /// Apply all fixes that remove nothing.
     FixSafe,
+    /// Compute what is ticked among the extensions.
+    RunExtensions,
     /// Write rasters as optimised GeoTIFFs.
     Optimise,
     /// Write a tortilla of histograms.
@@ -266,7 +270,9 @@ impl Action {
         Action::NextProblem,
         Action::PreviousProblem,
         Action::FixProblem,
+        Action::FixAlike,
         Action::FixSafe,
+        Action::RunExtensions,
         Action::Optimise,
         Action::Histograms,
         Action::Percentiles,

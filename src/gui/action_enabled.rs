@@ -83,17 +83,21 @@ pub fn blocked(action: Action, cx: &PanelContext<'_>) -> Option<String> {
             let file = document?.kind(cx.session.selected?)? == SampleKind::File;
             (!file).then_some(mark!("A FOLDER has no bytes of its own"))
         }),
+        Action::RunExtensions => {
+            let ticked = cx.session.extensions.choices.values().any(|choice| choice.on);
+            drafted().or((!ticked).then_some(mark!("Tick an extension first")))
+        }
         Action::NextProblem | Action::PreviousProblem => {
             cx.studio.report().findings.is_empty().then_some(mark!("There are no problems"))
         }
-        Action::FixSafe | Action::FixProblem if cx.studio.report().findings.is_empty() => {
+        Action::FixSafe | Action::FixProblem | Action::FixAlike if cx.studio.report().findings.is_empty() => {
             drafted().or(Some(mark!("There are no problems")))
         }
         Action::FixSafe => drafted().or_else(|| {
             let choice = document?.structure()?.choice().clone();
             cx.session.structure.needs_choice((cx.session.serial, revision(cx.studio)), &choice)
         }),
-        Action::FixProblem => {
+        Action::FixProblem | Action::FixAlike => {
             // Findings of an older revision must not change the draft.
             let checking = cx.studio.is_checking().then_some(mark!("The draft is being checked"));
             drafted().or(checking).or(cx.session.problems.selected.is_none().then_some(mark!("Select a problem first, with F8")))

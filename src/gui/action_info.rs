@@ -198,6 +198,20 @@ impl Action {
                 tr!("Fix problem"),
                 tr!("Take the best way out of the selected problem"),
             ),
+            Action::FixAlike => (
+                Check,
+                icons::MAGIC_WAND,
+                keys(CTRL_ALT, Key::Period),
+                tr!("Fix all like this…"),
+                tr!("Apply the best fix of the selected problem to every root with the same problem, after a preview"),
+            ),
+            Action::RunExtensions => (
+                Edit,
+                icons::PLAY,
+                keys(Modifiers::NONE, Key::F5),
+                tr!("Run extensions"),
+                tr!("Compute the columns and fields of the ticked extensions"),
+            ),
             Action::FixSafe => (
                 Check,
                 icons::MAGIC_WAND,

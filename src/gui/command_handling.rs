@@ -512,7 +512,12 @@ impl App {
             Action::Validate => self.requests.push(Request::Run(Command::Validate { deep: false, profile: Profile::Tools })),
             Action::ValidateDeep => self.requests.push(Request::Run(Command::Validate { deep: true, profile: Profile::Tools })),
             Action::NextProblem | Action::PreviousProblem => self.step_problem(action == Action::NextProblem),
-            Action::FixProblem => self.fix_problem(),
+            Action::FixProblem => self.fix_problem(false),
+            Action::FixAlike => self.fix_problem(true),
+            Action::RunExtensions => {
+                self.session.extensions.run_asked = true;
+                self.view.dock.show(Pane::Extensions);
+            }
             Action::FixSafe => self.requests.push(Request::Run(Command::FixSafe)),
             Action::Palette => self.palette.open(),
             Action::GoToRow => {

@@ -159,11 +159,11 @@ impl App {
             .filter(|dialog| matches!(dialog.request(), FileRequest::Open | FileRequest::OpenFolder | FileRequest::Target));
     }
 
-    /// Applies the best fix of the selected problem.
-    pub(super) fn fix_problem(&mut self) {
+    /// Applies the best fix of the selected problem, or shows the same for all roots with this problem.
+    pub(super) fn fix_problem(&mut self, alike: bool) {
         let report = self.studio.report().clone();
         let Some(finding) = self.session.problems.selected.filter(|index| *index < report.findings.len()) else { return };
-        self.session.problems.fix_asked = Some(finding);
+        self.session.problems.fix_asked = Some((finding, alike));
         self.requests.push(Request::Show(Pane::Problems));
     }
 

@@ -31,7 +31,7 @@ fn synonyms(action: Action) -> &'static str {
         Action::Describe => tr!("stac, geoparquet, croissant, datacite, doi, card, catalogue, metadata"),
         Action::Validate => tr!("validate, verify, test, lint, rules"),
         Action::ValidateDeep => tr!("verify, deep, checksum, crc, integrity, repair, damaged"),
-        Action::FixSafe | Action::FixProblem => tr!("mend, repair, correct, quick fix"),
+        Action::FixSafe | Action::FixProblem | Action::FixAlike => tr!("mend, repair, correct, quick fix"),
         Action::Optimise => tr!("optimize, tog, cog, tile, compress, geotiff, convert raster"),
         Action::Histograms => tr!("count, bins, distribution"),
         Action::Percentiles => tr!("quantile, stretch, p2, p98, normalise"),

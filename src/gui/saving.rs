@@ -13,6 +13,7 @@ use super::file_dialog::FileRequest;
 use super::panel_context::Request;
 use super::view_state::{Recent, now_s};
 use super::widgets::Toast;
+use crate::draft::Draft;
 use crate::error::{Error, Kind};
 use crate::jobs::JobId;
 use crate::model::SamplePath;
@@ -131,7 +132,8 @@ impl App {
 
     /// Asks whether to save unsaved changes, discard them, or stay.
     pub(super) fn ask_to_discard(&mut self, then: Request) {
-        self.dialogs.open(Dialog::discard(then));
+        let changes = self.studio.document().and_then(Document::draft).and_then(Draft::unsaved_changes);
+        self.dialogs.open(Dialog::discard(changes, then));
     }
 
     /// Asks before quitting cancels running jobs.

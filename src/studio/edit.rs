@@ -15,7 +15,11 @@ impl Studio {
             return self.edit_later(&label, move |_, _| Ok(edit));
         }
         let sets = edit.only_sets();
-        self.change(|draft| Ok(((draft.apply(edit.clone())?, sets), Change::Do(edit))))
+        self.change(|draft| {
+            let told = edit.told(draft.content());
+            draft.apply(edit.clone())?;
+            Ok(((told, sets), Change::Do(edit)))
+        })
     }
 
     pub(super) fn undo(&mut self) -> Result<Outcome> {

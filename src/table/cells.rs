@@ -6,13 +6,14 @@ use arrow::util::display::{ArrayFormatter, FormatOptions};
 use chrono::DateTime;
 use serde_json::{Value as Json, json};
 
-use super::value_at;
+use super::{value_at, wkb_bounds};
 use crate::model::Value;
 
 /// Maximum number of bytes shown of a binary cell.
 const BYTES_SHOWN: usize = 24;
 
-/// The cell at `row` of `array` as text; empty for null. WKB points are shown as `POINT (x y)`.
+/// The cell at `row` of `array` as text; empty for null. WKB points are shown as `POINT (x y)`, other geometries as their kind and box,
+/// such as `POLYGON (west south, east north)`.
 pub fn cell_text(array: &ArrayRef, row: usize) -> String {
     if row >= array.len() || array.is_null(row) {
         return String::new();
@@ -86,8 +87,25 @@ fn bytes_text(bytes: &[u8]) -> String {
     if let Some((x, y)) = wkb_point(bytes) {
         return format!("POINT ({x} {y})");
     }
+    if let Some((kind, [west, south, east, north])) = geometry_kind(bytes).zip(wkb_bounds(bytes)) {
+        return format!("{kind} ({west} {south}, {east} {north})");
+    }
     let shown: String = bytes.iter().take(BYTES_SHOWN).map(|byte| format!("{byte:02x}")).collect();
     if bytes.len() > BYTES_SHOWN { format!("{shown}… {} bytes", bytes.len()) } else { shown }
+}
+
+/// Name of the geometry in WKB, of any dimension.
+fn geometry_kind(bytes: &[u8]) -> Option<&'static str> {
+    let (&order, rest) = bytes.split_first()?;
+    let kind: [u8; 4] = rest.get(..4)?.try_into().ok()?;
+    let kind = match order {
+        0 => u32::from_be_bytes(kind),
+        1 => u32::from_le_bytes(kind),
+        _ => return None,
+    };
+    // ISO adds thousands for Z and M, PostGIS sets high bits.
+    let names = ["POINT", "LINESTRING", "POLYGON", "MULTIPOINT", "MULTILINESTRING", "MULTIPOLYGON", "GEOMETRYCOLLECTION"];
+    names.get(((kind & 0x0fff_ffff) % 1000).checked_sub(1)? as usize).copied()
 }
 
 /// Coordinates (x, y) of a WKB point in either byte order, or of `POINT (x y)`, as older generations store points.
@@ -245,6 +263,14 @@ mod tests {
         wkb.extend(1.5f64.to_le_bytes());
         wkb.extend((-2.0f64).to_le_bytes());
         assert_eq!(value_text(&Value::Bytes(wkb.into()), &DataType::Binary), "POINT (1.5 -2)");
+        let mut wkb = vec![1, 3, 0, 0, 0, 1, 0, 0, 0, 4, 0, 0, 0];
+        for (x, y) in [(10.5f64, 20.0f64), (11.0, 20.0), (11.0, 21.25), (10.5, 20.0)] {
+            wkb.extend(x.to_le_bytes());
+            wkb.extend(y.to_le_bytes());
+        }
+        let text = |bytes: &[u8]| value_text(&Value::Bytes(bytes.into()), &DataType::Binary);
+        assert_eq!(text(&wkb), "POLYGON (10.5 20, 11 21.25)");
+        assert!(text(&wkb[..40]).starts_with("0103"), "a damaged geometry is bytes");
         assert_eq!(value_text(&Value::Float(f64::from(0.1f32)), &DataType::Float32), "0.1");
     }
 

@@ -78,7 +78,13 @@ pub(super) fn check(reader: &dyn ContainerReader, cache: &HeaderCache, report: &
     Ok(())
 }
 
-fn pixel_fault(reader: &dyn ContainerReader, depth: usize, row: u32, cache: &HeaderCache, ctx: &JobContext) -> Result<Option<String>> {
+fn pixel_fault(
+    reader: &dyn ContainerReader,
+    depth: usize,
+    row: u32,
+    cache: &HeaderCache,
+    ctx: &JobContext,
+) -> Result<Option<String>> {
     // Bytes that can't be read at all are reported by another rule.
     let Ok((asset, size)) = reader.asset(depth, row) else { return Ok(None) };
     // References to other data have a rule of their own.

@@ -36,7 +36,8 @@ pub fn sources(dataset: &Dataset, ctx: &JobContext) -> Result<Report> {
             .enumerate()
             .filter_map(|(row, sample)| match ctx.check() {
                 Ok(()) => {
-                    let unreadable = || unreadable(sample, &cache).transpose().map(|message| message.map(|m| (row, Rule::RasterRead, m)));
+                    let unreadable =
+                        || unreadable(sample, &cache).transpose().map(|message| message.map(|m| (row, Rule::RasterRead, m)));
                     let hidden = hidden(sample).map(|message| (row, Rule::IdCharacters, message));
                     let fault = hidden.or_else(|| fault(sample, &containers).map(|message| (row, Rule::SourceMissing, message)));
                     let fault = fault.or_else(|| described(sample).map(|message| (row, Rule::DataElsewhere, message)));

@@ -109,7 +109,7 @@ fn unsaved_changes_are_not_lost_without_a_question() {
     take(&mut harness, scenes().into_iter().take(1).collect());
     take(&mut harness, vec![sample()]);
     assert!(document(&harness).draft().is_some(), "the draft is still there");
-    click(&mut harness, "Keep");
+    click(&mut harness, "Cancel");
     assert!(document(&harness).draft().is_some());
     take(&mut harness, vec![sample()]);
     click(&mut harness, "Discard changes");

@@ -22,7 +22,6 @@ fn screens_draw_in_both_themes() {
         click(&mut harness, "Open river-floods-sample");
         harness.state_mut().act(Action::ShowPreview);
         settle(&mut harness);
-        click(&mut harness, "Show the first file");
         let canvas = harness.get_by_label_contains("Picture of").rect();
         harness.hover_at(canvas.center() + egui::vec2(40.0, -30.0));
         harness.state_mut().act(Action::ToggleBottom);

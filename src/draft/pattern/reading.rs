@@ -521,11 +521,14 @@ fn label(tokens: &[PatternToken], ordered: bool) -> String {
                 kind => kind.as_str().to_owned(),
             })
             .collect();
-        if kinds.is_empty() { tr!("nothing").to_owned() } else { kinds.join(", ") }
+        (!kinds.is_empty()).then(|| kinds.join(", "))
     };
-    let (root, position) = (by(TokenRole::Root), by(TokenRole::Position));
-    match ordered {
-        true => tr!("root by {root} · position by the order of {position}", root, position),
-        false => tr!("root by {root} · position by {position}", root, position),
+    match (by(TokenRole::Root), by(TokenRole::Position), ordered) {
+        (Some(root), Some(position), true) => tr!("root by {root} · position by the order of {position}", root, position),
+        (Some(root), Some(position), false) => tr!("root by {root} · position by {position}", root, position),
+        (Some(root), None, _) => tr!("root by {root}", root),
+        (None, Some(position), true) => tr!("position by the order of {position}", position),
+        (None, Some(position), false) => tr!("position by {position}", position),
+        (None, None, _) => tr!("the same name for all files").into(),
     }
 }

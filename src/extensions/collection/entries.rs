@@ -108,7 +108,7 @@ fn scientific_options() -> Vec<OptionSpec> {
 
 const SPLIT_STRATEGY: Entry = Entry {
     name: "split_strategy",
-    title: mark!("Split strategy"),
+    title: mark!("Describe the split"),
     summary: mark!("Says how the samples were divided into train, validation and test."),
     scope: Scope::Collection,
     options: strategy_options,

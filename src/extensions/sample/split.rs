@@ -10,7 +10,7 @@ use crate::model::{FieldSpec, Value};
 
 pub const ENTRY: Entry = Entry {
     name: "split",
-    title: mark!("Split"),
+    title: mark!("Split from a column"),
     summary: mark!("Says whether a sample is for train, test or validation."),
     scope: Scope::Sample,
     options,

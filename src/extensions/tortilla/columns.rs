@@ -268,7 +268,8 @@ impl TortillaExtension for Columns {
             }
             matched.push(row);
         }
-        let unused: Vec<&str> = used.iter().enumerate().filter(|(_, used)| !**used).map(|(row, _)| self.table.key_of(row)).collect();
+        let unused: Vec<&str> =
+            used.iter().enumerate().filter(|(_, used)| !**used).map(|(row, _)| self.table.key_of(row)).collect();
         if without_count as usize == tortilla.len() && !rows.is_empty() {
             let sample = without.first().map(String::as_str).unwrap_or_default();
             let key = unused.first().copied().unwrap_or_default();

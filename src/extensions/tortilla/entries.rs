@@ -132,7 +132,7 @@ impl TortillaExtension for Limits {
 
 const SPLIT_ASSIGNMENT: Entry = Entry {
     name: "split_assignment",
-    title: mark!("Assign a split"),
+    title: mark!("Divide into train, validation, test"),
     summary: mark!("Assigns samples to train, validation and test, and reports leakage between them."),
     scope: Scope::Tortilla,
     options: split_options,

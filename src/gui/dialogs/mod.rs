@@ -99,15 +99,24 @@ pub enum Dialog {
 }
 
 impl Dialog {
-    /// Asks before unsaved changes are discarded.
-    pub fn discard(then: Request) -> Self {
+    /// Asks before unsaved changes are discarded; `changes` is their number, if it is known.
+    pub fn discard(changes: Option<u64>, then: Request) -> Self {
+        let what = match changes {
+            Some(n) => tr_n!(
+                n,
+                "{n} change since the last save would be lost. Files on disk stay.",
+                "{n} changes since the last save would be lost. Files on disk stay.",
+                n = widgets::paint::grouped(n)
+            ),
+            None => tr!("The changes since the last save would be lost. Files on disk stay.").into(),
+        };
         Dialog::Confirm(Box::new(Confirm {
             title: tr!("The draft has changes that are not saved").into(),
-            what: tr!("Closing it loses the order, ids and metadata that you gave. Files on disk stay.").into(),
+            what,
             button: tr!("Discard changes").into(),
             then: Some(Request::Anyway(Box::new(then.clone()))),
             instead: Some((tr!("Save first").into(), Request::SaveFirst(Box::new(then)))),
-            stay: tr!("Keep"),
+            stay: tr!("Cancel"),
         }))
     }
 
@@ -128,7 +137,7 @@ impl Dialog {
         Dialog::Confirm(Box::new(Confirm {
             title: tr!("A write was interrupted").into(),
             what: tr!(
-                "Nothing has the name {path} now. What was there before a program was stopped lies beside it, whole.",
+                "Nothing has the name {path} now. What was there before a program was stopped is beside it, complete.",
                 path = crate::gui::dropped_paths::display_path(&path)
             ),
             button: String::new(),
@@ -146,7 +155,7 @@ impl Dialog {
             button: tr!("Stop and close").into(),
             then: Some(Request::Anyway(Box::new(then))),
             instead: None,
-            stay: tr!("Keep"),
+            stay: tr!("Cancel"),
         }))
     }
 
@@ -164,7 +173,7 @@ impl Dialog {
             button: tr!("Remove folder").into(),
             then: Some(then),
             instead: None,
-            stay: tr!("Keep"),
+            stay: tr!("Cancel"),
         }))
     }
 
@@ -177,7 +186,7 @@ impl Dialog {
             button: tr!("Remove {n}", n),
             then: Some(then),
             instead: None,
-            stay: tr!("Keep"),
+            stay: tr!("Cancel"),
         }))
     }
 

@@ -13,11 +13,11 @@ mod times;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use super::header_cache::{HeaderCache, Version};
 use crate::container::ContainerReader;
 use crate::error::Result;
 use crate::jobs::JobContext;
 use crate::model::{Accepted, AssetPath, Consistency, Dataset, OutlierMessage, Payload, Property, Report, Sample, Skeleton};
-use super::header_cache::{HeaderCache, Version};
 
 /// What to compare, and how exactly.
 #[derive(Clone, Debug, PartialEq)]

@@ -13,9 +13,9 @@ use crate::ops::Depth;
 use crate::table::Compression;
 
 const DEPTHS: [(Depth, &str); 3] = [
-    (Depth::Counts, mark!("counts the samples")),
-    (Depth::Random, mark!("and compares 120 of them")),
-    (Depth::All, mark!("and compares all bytes")),
+    (Depth::Counts, mark!("Count the samples")),
+    (Depth::Random, mark!("Compare 120 samples with their sources")),
+    (Depth::All, mark!("Compare all samples with their sources")),
 ];
 
 impl WriteDialog {
@@ -60,7 +60,7 @@ impl WriteDialog {
                 let index = DEPTHS.iter().position(|(depth, _)| *depth == self.choices.depth).unwrap_or_default();
                 ui.horizontal(|ui| {
                     ui.add_space(21.0);
-                    if let Some(index) = widgets::combo(ui, tr!("How much to verify"), words[index], 210.0, false, &words) {
+                    if let Some(index) = widgets::combo(ui, tr!("How much to verify"), words[index], 290.0, false, &words) {
                         self.choices.depth = DEPTHS[index].0;
                     }
                 });

@@ -318,7 +318,14 @@ impl Form<'_, '_> {
                 }
                 ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
                     let add = if key == "curators" { tr!("Add curator") } else { tr!("Add provider") };
-                    if self.writable && widgets::link(ui, add).clicked() {
+                    let link = self.writable.then(|| widgets::link(ui, add));
+                    let state = &mut self.cx.session.form;
+                    if let Some(link) = link.as_ref().filter(|_| contacts.is_empty() && state.focus.as_deref() == Some(key)) {
+                        state.focus = None;
+                        link.request_focus();
+                        link.scroll_to_me(Some(egui::Align::Center));
+                    }
+                    if link.is_some_and(|link| link.clicked()) {
                         let mut more = contacts.clone();
                         more.push(new_contact(key));
                         self.cx.session.form.focus(&format!("{key}/{}/name", contacts.len()));

@@ -271,7 +271,7 @@ impl Form<'_, '_> {
     }
 
     fn split_ui(&mut self, ui: &mut Ui) {
-        self.heading(ui, tr!("Split strategy"), tr!("How training, validation and test samples were told apart."));
+        self.heading(ui, tr!("Describe the split"), tr!("How the samples were divided into train, validation and test."));
         let now = text_at(self.collection, "split:strategy");
         let why = [
             tr!("Every sample by chance"),

@@ -220,7 +220,11 @@ pub fn foot_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
             });
             ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
                 let button = Button::primary(tr!("Run")).icon(icons::PLAY).large().name(tr!("Run extensions"));
-                if ui.add(button.blocked(blocked)).clicked()
+                let (is_pending, is_blocked) = (matches!(found, Ok((_, None, None))), blocked.is_some());
+                let state = &mut cx.session.extensions;
+                let keyed = state.run_asked && !is_blocked;
+                state.run_asked &= is_pending;
+                if (ui.add(button.blocked(blocked)).clicked() || keyed)
                     && let Ok((calls, _, _)) = found
                 {
                     cx.run(Command::Extend { calls, replace: clash && replace });

@@ -192,6 +192,14 @@ fn entry_ui(ui: &mut Ui, state: &mut ExtensionsState, entry: &Entry) {
     response.on_hover_text(summary);
 }
 
+/// The cell of an extension that does not take samples of this kind.
+fn not_for(kind: SampleKind) -> &'static str {
+    match kind {
+        SampleKind::Folder => tr!("not for folders"),
+        SampleKind::File => tr!("not for files"),
+    }
+}
+
 fn targets_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     let t = theme::tokens(ui);
     widgets::section_header(ui, tr!("Targets"), |ui| {
@@ -238,7 +246,7 @@ fn targets_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
             let Some(choice) = state.choices.get_mut(entry.name) else { continue };
             let options = form::options_of(&(entry.options)(), &choice.typed).unwrap_or_default();
             if !targets::takes(entry, &options, group.kind) {
-                paint::text_center(ui.painter(), column(index, row), "null", font::regular(11.0), t.txd);
+                paint::text_center(ui.painter(), column(index, row), not_for(group.kind), font::regular(11.0), t.txd);
                 continue;
             }
             let Some(tick) = choice.ticked.get_mut(place) else { continue };

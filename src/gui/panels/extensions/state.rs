@@ -33,6 +33,8 @@ pub struct ExtensionsState {
     pub(super) made_for: Option<Key>,
     /// Replace columns of the same name.
     pub replace: bool,
+    /// Run as soon as the example is computed.
+    pub run_asked: bool,
     pub(super) example: ExampleState,
     pub(super) recipes: RecipesState,
 }
@@ -47,6 +49,7 @@ impl Default for ExtensionsState {
             groups: Arc::default(),
             made_for: None,
             replace: false,
+            run_asked: false,
             example: ExampleState::default(),
             recipes: Default::default(),
         }
@@ -105,8 +108,9 @@ impl ExtensionsState {
         }
     }
 
-    /// Brings an extension into view with its options.
+    /// Ticks an extension and brings it into view with its options.
     pub fn show(&mut self, name: &str) {
+        self.choices.entry(name.to_owned()).or_default().on = true;
         self.focus = name.to_owned();
         self.filter.clear();
     }

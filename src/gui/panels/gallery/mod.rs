@@ -194,7 +194,10 @@ fn toolbar_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
             if ui.available_width() > 220.0 {
                 word(ui, tr!("stretch"));
                 let choices = [Segment::new(true, tr!("Shared" in "stretch")), Segment::new(false, tr!("Each" in "stretch"))];
-                widgets::segmented(ui, "gallery-stretch", &mut state.shared, &choices);
+                let mut shared = state.is_shared();
+                if widgets::segmented(ui, "gallery-stretch", &mut shared, &choices).changed() {
+                    state.shared = Some(shared);
+                }
             }
             captions_ui(ui, &mut state.captions, &fields.iter().map(|field| field.name.clone()).collect::<Vec<_>>());
             ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
@@ -240,7 +243,8 @@ fn grid_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, count: u
     let mut pictures = std::mem::take(&mut cx.session.gallery.pictures);
     let state = &cx.session.gallery;
     let bands = state.preset.map_or(ThumbnailBands::Best, ThumbnailBands::Preset);
-    pictures.begin(state.shared);
+    let shared = state.shared.unwrap_or_else(|| pictures.is_alike());
+    pictures.begin(shared);
     let list = VirtualRows::new(tr!("Gallery"), lines as u64).row_height(height).sense(Sense::hover());
     let out = list.show(ui, &mut scroll, |ui, line, rect, response| {
         let first = line * across as u64 + 1;
@@ -304,6 +308,7 @@ fn card_ui(
                 let line = Rect::from_center_size(picture.center() + vec2(0.0, 12.0), vec2(picture.width() - 8.0, 16.0));
                 paint::text_center(&painter, line, tr!("reading"), font::regular(11.0), t.tx3);
             }
+            Shown::File(tile) => tile_ui(&painter, t, picture, tile, document.id(file).unwrap_or_default()),
             Shown::Failed(why) => {
                 let why = why.to_owned();
                 failed_ui(ui, pictures, file, bands, picture, &why);
@@ -341,6 +346,36 @@ fn card_ui(
     if response.double_clicked() {
         requests.push(Request::Do(Action::ShowPreview));
     }
+}
+
+/// A file without a picture: its kind, first lines and size.
+fn tile_ui(painter: &egui::Painter, t: &theme::Tokens, picture: Rect, tile: &pictures::FileTile, id: &str) {
+    let painter = painter.with_clip_rect(painter.clip_rect().intersect(picture));
+    if tile.size == 0 {
+        painter.extend(egui::Shape::dashed_line(
+            &[picture.left_top(), picture.right_top(), picture.right_bottom(), picture.left_bottom(), picture.left_top()],
+            Stroke::new(1.0, t.line),
+            4.0,
+            3.0,
+        ));
+        paint::text_center(&painter, picture, crate::text::of(tile.kind), font::regular(11.0), t.tx3);
+        return;
+    }
+    painter.rect_filled(picture, 4, t.bg2);
+    let inner = picture.shrink(8.0);
+    let head = inner.with_max_y(inner.top() + 16.0);
+    paint::icon(&painter, head.left_center() + vec2(7.0, 0.0), icons::of_file(id), 13.0, t.tx3);
+    paint::text_left(&painter, head.with_min_x(head.left() + 20.0), crate::text::of(tile.kind), font::medium(11.0), t.tx2);
+    let foot = inner.with_min_y(inner.bottom() - 14.0);
+    for (index, line) in tile.lines.iter().enumerate() {
+        let top = head.bottom() + 4.0 + index as f32 * 12.0;
+        if top + 12.0 > foot.top() {
+            break;
+        }
+        let place = Rect::from_min_size(pos2(inner.left(), top), vec2(inner.width(), 12.0));
+        paint::text_left(&painter, place, line, font::mono(9.5), t.tx3);
+    }
+    paint::text_left(&painter, foot, &paint::bytes(tile.size), font::regular(11.0), t.tx3);
 }
 
 fn failed_ui(ui: &mut Ui, pictures: &mut Pictures, file: RowRef, bands: &ThumbnailBands, picture: Rect, why: &str) {

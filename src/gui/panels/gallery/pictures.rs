@@ -5,11 +5,13 @@ use std::path::PathBuf;
 
 use egui::{Context, TextureHandle};
 
-use crate::error::Error;
+use crate::error::{Error, Kind};
+use crate::gui::panels::preview::file_contents;
 use crate::gui::textures;
 use crate::jobs::{AsyncValue, Jobs};
+use crate::model::AssetPath;
 use crate::ops::{Thumbnail, ThumbnailRequest, thumbnail};
-use crate::raster::{BandChoice, ColourMap, Limits, Preset, RasterInfo, describe};
+use crate::raster::{BandChoice, ColourMap, Limits, Preset, RasterInfo, claims_raster, describe};
 use crate::studio::{Document, RowRef};
 
 /// Side of a thumbnail, in pixels.
@@ -22,6 +24,12 @@ const KEPT: usize = 768;
 const UPLOADS: usize = 8;
 /// Thumbnails that determine the shared stretch.
 const TELL: usize = 24;
+/// One of this many pictures may differ from the others under a shared stretch.
+const UNLIKE: usize = 8;
+/// Bytes of a file without a picture that are read.
+const HEAD: u64 = 512;
+/// Lines of it that a card shows.
+const LINES: usize = 8;
 
 /// Bands of the thumbnails.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -44,8 +52,35 @@ impl ThumbnailBands {
 
 type Name = (RowRef, ThumbnailBands);
 
+/// What a card shows.
+enum Picture {
+    /// A picture of a raster.
+    Raster(Thumbnail),
+    /// A file without a picture.
+    File(FileTile),
+}
+
+/// What is known of a file that is no raster.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FileTile {
+    /// What it holds, in the interface language.
+    pub kind: &'static str,
+    /// Its first lines, or bytes in hexadecimal.
+    pub lines: Vec<String>,
+    /// Size in bytes; 0 for an empty slot.
+    pub size: u64,
+}
+
+impl FileTile {
+    fn read(asset: &AssetPath, size: u64) -> crate::error::Result<Self> {
+        let view = file_contents::view_of(&file_contents::first_bytes(asset, size.min(HEAD))?, size);
+        let lines = view.lines.into_iter().take(LINES).collect();
+        Ok(Self { kind: view.kind, lines, size })
+    }
+}
+
 struct Made {
-    outcome: Result<Thumbnail, String>,
+    outcome: Result<Picture, String>,
     /// True for a transient error: retried when the card becomes visible again.
     passing: bool,
     /// True when the card has been visible since.
@@ -60,6 +95,8 @@ struct Made {
 pub enum Shown<'a> {
     /// The picture.
     Picture(&'a TextureHandle),
+    /// A file without a picture.
+    File(&'a FileTile),
     /// Pending.
     Waiting,
     /// Failed with this message.
@@ -71,7 +108,7 @@ pub enum Shown<'a> {
 pub struct Pictures {
     cache: Option<PathBuf>,
     made: HashMap<Name, Made>,
-    running: Vec<(Name, AsyncValue<(), Thumbnail>)>,
+    running: Vec<(Name, AsyncValue<(), Picture>)>,
     now: Vec<Name>,
     soon: VecDeque<Name>,
     asked: HashSet<Name>,
@@ -81,12 +118,28 @@ pub struct Pictures {
     told_from: usize,
     stretch: u64,
     is_shared: bool,
+    /// True when the pictures have similar values, so that one stretch suits them all.
+    is_alike: bool,
+}
+
+/// True when two pictures can share a stretch: in each band the two ranges of values overlap by at least a tenth of the larger one.
+fn alike_limits(one: &[Limits], other: &[Limits]) -> bool {
+    one.iter().zip(other).all(|(a, b)| {
+        let common = a.high.min(b.high) - a.low.max(b.low);
+        let larger = (a.high - a.low).max(b.high - b.low);
+        larger <= 0.0 && a.low == b.low || common >= 0.1 * larger && larger > 0.0
+    })
 }
 
 impl Pictures {
     /// No thumbnails yet; `cache` is the disk cache.
     pub fn new(cache: Option<PathBuf>) -> Self {
-        Self { cache, is_shared: true, ..Self::default() }
+        Self { cache, is_shared: true, is_alike: true, ..Self::default() }
+    }
+
+    /// True when one stretch for all pictures shows something in each of them.
+    pub fn is_alike(&self) -> bool {
+        self.is_alike
     }
 
     /// Begins a frame: takes finished thumbnails and evicts old ones.
@@ -128,8 +181,11 @@ impl Pictures {
 
     /// Computes the shared stretch: the median limits of the first thumbnails. It becomes fixed, so that the gallery does not flicker.
     fn tell_shared(&mut self) {
-        let ready: Vec<&Thumbnail> =
-            self.made.values().filter_map(|made| made.outcome.as_ref().ok()).filter(|thumb| !thumb.limits.is_empty()).collect();
+        let rasters = self.made.values().filter_map(|made| match &made.outcome {
+            Ok(Picture::Raster(thumb)) if !thumb.limits.is_empty() => Some(thumb),
+            _ => None,
+        });
+        let ready: Vec<&Thumbnail> = rasters.collect();
         // Recomputed whenever the number of thumbnails has doubled.
         if ready.is_empty() || self.told_from >= TELL || ready.len() < 2 * self.told_from {
             return;
@@ -145,7 +201,10 @@ impl Pictures {
             let mut highs: Vec<f64> = alike.iter().map(|thumb| thumb.limits[band].high).collect();
             Limits { low: middle(&mut lows), high: middle(&mut highs) }
         });
-        self.shared = Some(limits.collect());
+        let limits: Vec<Limits> = limits.collect();
+        let unlike = ready.iter().filter(|thumb| thumb.bands() != bands || !alike_limits(&thumb.limits, &limits)).count();
+        self.is_alike = unlike * UNLIKE <= ready.len();
+        self.shared = Some(limits);
         self.told_from = ready.len();
         self.stretch += 1;
     }
@@ -161,7 +220,7 @@ impl Pictures {
         let Some(made) = self.made.get_mut(&name) else { return Shown::Waiting };
         (made.used, made.seen) = (self.frame, true);
         let stale = made.texture.is_none() || made.stretch != stretch;
-        if let Ok(thumb) = &made.outcome
+        if let Ok(Picture::Raster(thumb)) = &made.outcome
             && stale
             && self.uploads < UPLOADS
         {
@@ -175,6 +234,7 @@ impl Pictures {
         }
         match (&made.outcome, &made.texture) {
             (Err(why), _) => Shown::Failed(why),
+            (Ok(Picture::File(tile)), _) => Shown::File(tile),
             (Ok(_), Some(texture)) => Shown::Picture(texture),
             (Ok(_), None) => Shown::Waiting,
         }
@@ -203,16 +263,30 @@ impl Pictures {
         for name in next.into_iter().take(AT_ONCE.saturating_sub(self.running.len())) {
             let place = document.raster_later(name.0);
             let (bands, cache) = (name.1.clone(), self.cache.clone());
+            let named_raster = document.id(name.0).is_some_and(claims_raster);
             let mut picture = AsyncValue::default();
             picture.update(jobs, (), tr!("Small picture"), move |ctx| {
-                let (source, _) = place()?;
+                let (source, size) = place()?;
                 ctx.check()?;
-                // Only a preset needs the header: a cached thumbnail is read without it.
-                let bands = match bands {
-                    ThumbnailBands::Best => BandChoice::Auto,
-                    preset => preset.of(describe(&source)?.as_ref()),
+                if size == 0 {
+                    return Ok(Picture::File(FileTile { kind: tr!("Empty slot (padding)"), lines: Vec::new(), size }));
+                }
+                let asset = source.asset().clone();
+                let make = || {
+                    // Only a preset needs the header: a cached thumbnail is read without it.
+                    let bands = match bands {
+                        ThumbnailBands::Best => BandChoice::Auto,
+                        preset => preset.of(describe(&source)?.as_ref()),
+                    };
+                    thumbnail(&ThumbnailRequest { source, side: SIDE, bands }, cache.as_deref(), ctx)
                 };
-                thumbnail(&ThumbnailRequest { source, side: SIDE, bands }, cache.as_deref(), ctx)
+                match make() {
+                    // A file with the name of a raster that can't be opened is damaged; other files have no picture.
+                    Err(error) if !named_raster && matches!(error.kind(), Kind::Format | Kind::Unsupported) => {
+                        FileTile::read(&asset, size).map(Picture::File)
+                    }
+                    made => made.map(Picture::Raster),
+                }
             });
             self.asked.insert(name.clone());
             self.running.push((name, picture));

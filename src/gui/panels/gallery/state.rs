@@ -15,7 +15,8 @@ pub struct GalleryState {
     pub(super) file: Vec<u32>,
     pub(super) files: Vec<(Vec<u32>, String)>,
     pub(super) preset: Option<Preset>,
-    pub(super) shared: bool,
+    /// One stretch for all pictures, or one for each; `None` decides by their values.
+    pub(super) shared: Option<bool>,
     pub(super) size: f32,
     pub(super) sort: Option<String>,
     pub(super) order: AsyncValue<(Key, usize, String), Arc<Vec<u32>>>,
@@ -25,6 +26,13 @@ pub struct GalleryState {
     pub(super) pictures: Pictures,
 }
 
+impl GalleryState {
+    /// True when all pictures share one stretch.
+    pub(super) fn is_shared(&self) -> bool {
+        self.shared.unwrap_or_else(|| self.pictures.is_alike())
+    }
+}
+
 impl Default for GalleryState {
     fn default() -> Self {
         Self {
@@ -32,7 +40,7 @@ impl Default for GalleryState {
             file: Vec::new(),
             files: Vec::new(),
             preset: None,
-            shared: true,
+            shared: None,
             size: 158.0,
             sort: None,
             order: AsyncValue::default(),

@@ -37,9 +37,16 @@ pub fn refresh(cx: &mut PanelContext<'_>) {
         state.typed.retain(|name, _| same && state.focused.as_ref() == Some(name));
         state.typed_for = Some((key, cx.session.selected));
     }
-    let Some(at) = cx.session.selected.filter(|&at| document.kind(at) == Some(SampleKind::File)) else { return };
+    if let Some(at) = cx.session.selected.filter(|&at| document.kind(at) == Some(SampleKind::File)) {
+        read_header(cx, document, at);
+    }
+}
+
+/// Starts reading the header of a FILE: the selected one, or the first below a selected FOLDER.
+pub fn read_header(cx: &mut PanelContext<'_>, document: &Document, at: RowRef) {
+    let key = (cx.session.serial, revision(cx.studio));
     let place = document.raster_later(at);
-    state.asset.update(cx.jobs, (key, at), tr!("Preview headers"), move |_| {
+    cx.session.sample.asset.update(cx.jobs, (key, at), tr!("Preview headers"), move |_| {
         let (source, size) = place()?;
         let raster = if size == 0 { Err(Error::usage("this sample is empty")) } else { describe(&source) };
         Ok(Asset { source, size, raster })

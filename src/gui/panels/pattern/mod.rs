@@ -201,6 +201,10 @@ fn answer_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
         }
     }
     let Some((_, way)) = cx.session.pattern.way() else { return };
+    if way.placed.is_empty() && way.nearly.is_empty() && way.left_over.is_empty() {
+        ui.label(RichText::new(tr!("Nothing left to place")).text_style(text_style("small12")).color(t.tx2));
+        return;
+    }
     if ways == 1 {
         ui.label(RichText::new(format!("{}: {}", way.label, counts(way))).text_style(text_style("small12")).color(t.tx2));
     }

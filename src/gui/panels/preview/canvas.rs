@@ -25,7 +25,8 @@ const EARTH_M: f64 = 6_371_008.8;
 pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, rect: Rect) {
     let t = theme::tokens(ui);
     let response = ui.interact(rect, ui.scope_id().with("canvas"), Sense::click_and_drag());
-    let title = cx.session.selected.and_then(|at| cx.document()?.path(at)).map(|path| path.to_string()).unwrap_or_default();
+    let shown = cx.session.preview.shown.map(|(_, at)| at);
+    let title = shown.and_then(|at| cx.document()?.path(at)).map(|path| path.to_string()).unwrap_or_default();
     response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Image, true, tr!("Picture of {title}", title)));
     let painter = ui.painter_at(rect);
     painter.rect_filled(rect, 0, t.input);
@@ -216,7 +217,7 @@ pub fn navigate(ui: &Ui, cx: &mut PanelContext<'_>, response: &egui::Response, t
             about = Some(transform.screen);
         }
         if steps != 0
-            && let (Some(document), Some(at)) = (cx.document(), cx.session.selected)
+            && let (Some(document), Some(at)) = (cx.document(), cx.session.preview.shown.map(|(_, at)| at))
             && let Some(to) = sibling(document, at, steps.signum())
         {
             cx.request(Request::Select(Some(to)));

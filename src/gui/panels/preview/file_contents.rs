@@ -73,7 +73,11 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, key: DocumentKey, at: RowRef, 
     cx.session.preview.file.scroll = scroll;
 }
 
-fn first_bytes(asset: &AssetPath, size: u64) -> Result<Vec<u8>> {
+/// The first bytes of a file.
+///
+/// # Errors
+/// When they can't be read.
+pub fn first_bytes(asset: &AssetPath, size: u64) -> Result<Vec<u8>> {
     let most = size.min(SHOWN);
     match asset {
         AssetPath::File(path) => {
@@ -90,7 +94,8 @@ fn first_bytes(asset: &AssetPath, size: u64) -> Result<Vec<u8>> {
     }
 }
 
-fn view_of(bytes: &[u8], size: u64) -> FileView {
+/// The lines that show the beginning `bytes` of a file with `size` bytes.
+pub fn view_of(bytes: &[u8], size: u64) -> FileView {
     let cut = size > bytes.len() as u64;
     let text = match std::str::from_utf8(bytes) {
         Ok(text) => Some(text),

@@ -2,7 +2,7 @@
 
 mod canvas;
 mod chunks;
-mod file_contents;
+pub mod file_contents;
 mod linked;
 pub mod names;
 mod picture;
@@ -19,11 +19,11 @@ use egui::{Ui, UiBuilder};
 use crate::error::Result;
 use crate::gui::document_key::{Key as DocumentKey, revision};
 use crate::gui::icons;
-use crate::gui::panel_context::{PanelContext, Request};
+use crate::gui::panel_context::PanelContext;
 use crate::gui::panels::inspector;
 use crate::gui::widgets::{self, EmptyState};
 use crate::jobs::{AsyncValue, JobContext};
-use crate::model::SampleKind;
+use crate::model::{SampleKind, is_padding};
 use crate::raster::{BandChoice, PreviewRequest, RasterInfo, RenderOptions, Resampling, describe, preview};
 use crate::studio::{Document, RowRef};
 use picture::{Answer, Look, Picture};
@@ -38,17 +38,12 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     let Some(document) = cx.document() else {
         return nothing_ui(ui, tr!("No preview"), tr!("Open a dataset, then select a raster."), &[]).map_or((), drop);
     };
-    let Some(at) = cx.session.selected.filter(|&at| document.kind(at) == Some(SampleKind::File)) else {
-        let first = first_file(document, cx.session.selected);
-        let show = [tr!("Show the first file")];
-        let actions: &[&str] = if first.is_some() { &show } else { &[] };
-        let why = tr!("Select a FILE in the hierarchy or the table.");
-        if nothing_ui(ui, tr!("A FOLDER has no picture"), why, actions).is_some() {
-            cx.request(Request::Select(first));
-        }
-        return;
+    // Of a FOLDER, or when nothing is selected, its first file is shown.
+    let Some(at) = first_file(document, cx.session.selected) else {
+        return nothing_ui(ui, tr!("No preview"), tr!("There is no FILE below this FOLDER."), &[]).map_or((), drop);
     };
     inspector::refresh(cx);
+    inspector::read_header(cx, document, at);
     let key = (cx.session.serial, revision(cx.studio));
     if cx.session.preview.shown != Some((key, at)) {
         let state = &mut cx.session.preview;
@@ -59,6 +54,10 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     }
     if cx.session.preview.asset.is_none() {
         match cx.session.sample.asset(key, at) {
+            Some(Ok(asset)) if asset.size == 0 => {
+                let why = tr!("It keeps the place of a file that this sample lacks, and holds no data.");
+                return nothing_ui(ui, tr!("Empty slot (padding)"), why, &[]).map_or((), drop);
+            }
             Some(Ok(asset)) => match &asset.raster {
                 Ok(info) if info.band_count > 0 => {
                     let same = cx.session.preview.info().is_some_and(|old| (old.width, old.height) == (info.width, info.height));
@@ -131,7 +130,9 @@ fn first_file(document: &Document, at: Option<RowRef>) -> Option<RowRef> {
         None => return None,
     };
     while document.kind(at)? == SampleKind::Folder {
-        let row = *document.tree().levels.get(at.level)?.children(at.row).first()?;
+        let below = document.tree().levels.get(at.level + 1)?;
+        let children = document.tree().levels.get(at.level)?.children(at.row);
+        let row = *children.iter().find(|&&row| !is_padding(below.id(row))).or(children.first())?;
         at = RowRef { level: at.level + 1, row };
     }
     Some(at)

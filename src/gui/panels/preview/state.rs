@@ -162,8 +162,8 @@ impl ChunksState {
 
 /// Displayed contents of a file.
 pub struct FileView {
-    pub(super) kind: &'static str,
-    pub(super) lines: Vec<String>,
+    pub(in crate::gui::panels) kind: &'static str,
+    pub(in crate::gui::panels) lines: Vec<String>,
     pub(super) cut: bool,
 }
 

@@ -119,12 +119,33 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
         response.clone().on_hover_text(format!("{} ({rule}, §{})", finding.message, finding.rule.section()));
     });
     state.scroll = scroll;
-    if let Some(index) = state.fix_asked.filter(|_| fixable) {
+    if let Some((index, alike)) = state.fix_asked.filter(|_| fixable) {
         match state.fixes.get(&index).map(|fixes| fixes.first().cloned()) {
             None if wanted.contains(&index) => {}
             None => wanted.push(index),
             Some(fix) => {
-                state.fix_asked = None;
+                let root = report.findings.get(index).and_then(finding_sample).zip(cx.document());
+                match (&fix, root) {
+                    (Some(fix), Some((at, document))) if alike => {
+                        let key = ((cx.session.serial, revision(cx.studio)), index);
+                        if let (None, Some(finder)) = (state.alike.get(&key), cx.studio.fix_finder()) {
+                            let (root, fix) = (structure::root_of(document, at) as usize, fix.clone());
+                            state.alike.update(cx.jobs, key, tr!("Look for fixes"), move |_| {
+                                Ok(finder.alike_plan(root, &fix).map(Arc::new))
+                            });
+                        }
+                        if let Some(found) = state.alike.get(&key) {
+                            chosen_plan = found.as_ref().ok().cloned().flatten();
+                            state.fix_asked = None;
+                        }
+                        cx.session.problems = state;
+                        if let Some(plan) = chosen_plan {
+                            cx.request(Request::Plan(plan));
+                        }
+                        return;
+                    }
+                    _ => state.fix_asked = None,
+                }
                 match fix {
                     Some(fix) => chosen_fix = Some((index, fix)),
                     // Its error says that there is none.

@@ -19,8 +19,10 @@ pub struct ProblemsState {
     pub(super) rows: Vec<Line>,
     pub(super) made_for: Option<(Arc<Report>, usize)>,
     pub(super) changes: usize,
-    /// The finding whose best fix was asked for.
-    pub fix_asked: Option<usize>,
+    /// The finding whose best fix was asked for, and whether for all roots with this problem.
+    pub fix_asked: Option<(usize, bool)>,
+    /// The plan of that fix for all roots with the problem.
+    pub(super) alike: AsyncValue<(Key, usize), Option<Arc<Plan>>>,
     /// Fixes of findings that were visible, by index.
     pub(super) fixes: HashMap<usize, Vec<Fix>>,
     /// Plans of all roots that break the pattern, by kind of fix.
@@ -60,17 +62,19 @@ impl ProblemsState {
         }
     }
 
+    /// The findings in the order shown.
+    fn order(&self) -> Vec<usize> {
+        let finding = |line: &Line| match line {
+            Line::Child(index) | Line::Single(index) => Some(*index),
+            Line::Group(..) => None,
+        };
+        self.rows.iter().filter_map(finding).collect()
+    }
+
     /// The finding after (or before) the selected one, in the order shown.
     pub fn step(&mut self, report: &Arc<Report>, forward: bool) -> Option<usize> {
         self.refresh(report);
-        let order: Vec<usize> = self
-            .rows
-            .iter()
-            .filter_map(|line| match line {
-                Line::Child(index) | Line::Single(index) => Some(*index),
-                Line::Group(..) => None,
-            })
-            .collect();
+        let order = self.order();
         let now = self.selected.and_then(|selected| order.iter().position(|&index| index == selected));
         let next = match (now, forward) {
             (None, true) => 0,

@@ -18,18 +18,13 @@ use crate::gui::widgets::{
     self, Button, Cell, Column, EmptyState, Mark, PitMark, Segment, Table, TableSource, TableState, TextField, paint,
 };
 use crate::gui::{drag, filters, icons};
-use crate::model::{SampleKind, dtype_name, is_padding};
+use crate::model::{SampleKind, SamplePath, dtype_name, is_padding};
 use crate::studio::{Document, RowRef};
 use crate::text::spoken;
 use state::{Kind, Shown};
 
 /// Most pattern cells drawn.
 const PATTERN_SHOWN: usize = 32;
-
-/// Rows sampled to determine the decimals of a column.
-const DECIMALS_FROM: usize = 200;
-/// Most decimals that other rows are padded to; longer values are not truncated.
-const MOST_DECIMALS: usize = 6;
 
 /// Draws the panel.
 pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
@@ -160,6 +155,9 @@ fn refresh(cx: &mut PanelContext<'_>, document: &Document) {
     let tree = document.tree();
     let rows = &tree.levels[level];
     let mut all = vec![(Kind::Id, column("id", "string", 120.0, false))];
+    if level > 0 {
+        all.push((Kind::Parent, column(tr!("parent"), "path", 140.0, false)));
+    }
     let positions = match document.draft().filter(|_| level == 0) {
         Some(_) => cx.session.structure.lens.pattern.len(),
         None => pattern_of(document, level, 0).len(),
@@ -176,11 +174,7 @@ fn refresh(cx: &mut PanelContext<'_>, document: &Document) {
         let letters = (field.name.chars().count() as f32 * 6.9).max(name.chars().count() as f32 * 6.4);
         let width = (letters + 22.0).clamp(76.0, 220.0);
         let words = matches!(field.dtype, DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View | DataType::Boolean);
-        let shown = match () {
-            () if words => Shown::Words,
-            () if field.dtype.is_floating() && document.level_ready(level) => decimals_of(document, level, &field.name),
-            () => Shown::Mono,
-        };
+        let shown = if words { Shown::Words } else { Shown::Mono };
         all.push((Kind::Field(field.name.clone(), shown), column(&field.name, &name, width, number)));
     }
     if document.draft().is_some() || rows.folder.iter().any(|folder| !folder) {
@@ -189,35 +183,6 @@ fn refresh(cx: &mut PanelContext<'_>, document: &Document) {
     state.all = all.iter().map(|(_, column)| column.name.clone()).collect();
     all.retain(|(kind, column)| *kind == Kind::Id || !state.hidden.contains(&column.name));
     (state.kinds, state.columns) = all.into_iter().unzip();
-}
-
-fn decimals_of(document: &Document, level: usize, field: &str) -> Shown {
-    let rows = document.rows(level).min(DECIMALS_FROM);
-    let text = |row| document.text(RowRef { level, row: row as u32 }, field);
-    let places = (0..rows).filter_map(|row| decimals(&text(row))).filter(|&places| places <= MOST_DECIMALS);
-    Shown::Decimals(places.max().unwrap_or(0))
-}
-
-/// Digits after the point; `None` for what is not a plain decimal number.
-fn decimals(text: &str) -> Option<usize> {
-    let digits = text.trim_start_matches('-');
-    let (whole, part) = digits.split_once('.').unwrap_or((digits, ""));
-    let plain = |text: &str| text.chars().all(|letter| letter.is_ascii_digit());
-    (!whole.is_empty() && plain(whole) && plain(part)).then_some(part.len())
-}
-
-/// `text` with zeros at the end up to this many decimals.
-fn with_decimals(mut text: String, places: usize) -> String {
-    match decimals(&text) {
-        Some(has) if has < places => {
-            if has == 0 && !text.ends_with('.') {
-                text.push('.');
-            }
-            text.extend(std::iter::repeat_n('0', places - has));
-            text
-        }
-        _ => text,
-    }
 }
 
 fn column(name: &str, type_name: &str, width: f32, right: bool) -> Column {
@@ -360,6 +325,13 @@ impl TableSource for Level<'_> {
         let at = self.at(row);
         match &self.kinds[column] {
             Kind::Id => self.document.id(at).map_or(Cell::Empty, |id| Cell::Mono(id.into())),
+            Kind::Parent => match self.document.path(at) {
+                Some(path) => {
+                    let above = &path.0[..path.0.len().saturating_sub(1)];
+                    Cell::Mono(SamplePath(above.to_vec()).to_string().into())
+                }
+                None => Cell::Empty,
+            },
             Kind::Type => match self.document.kind(at) {
                 Some(SampleKind::Folder) => Cell::Glyph(icons::STACK, "FOLDER".into()),
                 Some(SampleKind::File) if self.document.id(at).is_some_and(is_padding) => {
@@ -375,7 +347,6 @@ impl TableSource for Level<'_> {
                 (text, _) if text.is_empty() => Cell::Empty,
                 (text, Shown::Words) => Cell::Text(text.into()),
                 (text, Shown::Mono) => Cell::Mono(text.into()),
-                (text, Shown::Decimals(places)) => Cell::Mono(with_decimals(text, *places).into()),
             },
         }
     }
@@ -456,16 +427,5 @@ mod tests {
         assert_eq!(place_of(Some(&[2, 5, 9]), 5), Some(1));
         assert_eq!(place_of(Some(&[2, 5, 9]), 6), None, "the filter hides it");
         assert_eq!(place_of(None, 6), Some(6));
-    }
-
-    #[test]
-    fn the_points_of_a_column_stand_below_each_other() {
-        assert_eq!(with_decimals("11".into(), 1), "11.0");
-        assert_eq!(with_decimals("-0.078".into(), 4), "-0.0780");
-        assert_eq!(with_decimals("0.12345".into(), 4), "0.12345");
-        for untouched in ["1e-9", "NaN", "inf", "", "3"] {
-            assert_eq!(with_decimals(untouched.into(), 0), untouched);
-        }
-        assert_eq!(with_decimals("NaN".into(), 2), "NaN");
     }
 }

@@ -10,6 +10,8 @@ use crate::text::Language;
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Kind {
     Id,
+    /// Ids of the FOLDERs above.
+    Parent,
     Pattern,
     Type,
     Field(String, Shown),
@@ -21,8 +23,6 @@ pub(super) enum Kind {
 pub(super) enum Shown {
     Words,
     Mono,
-    /// Decimals, padded with zeros to this many, so that decimal points align.
-    Decimals(usize),
 }
 
 /// State of the panel.
