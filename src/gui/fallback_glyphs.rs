@@ -51,7 +51,7 @@ const BOX_FONT_SIZE: f32 = 16.0;
 /// Adds the fonts and the boxes to a context, after the fonts of the system.
 pub fn install(ctx: &Context) {
     ctx.add_font_provider(Arc::new(EmbeddedCjk));
-    ctx.add_glyph_rasterizer(GlyphRasterizer::new("taco_studio::code_point_boxes", |request| boxes(request)));
+    ctx.add_glyph_rasterizer(GlyphRasterizer::new("taco_studio::code_point_boxes", boxes));
 }
 
 /// Whether text of the usual scripts can be read on this machine, for `doctor` and the About dialog.

@@ -280,7 +280,7 @@ fn least_width(chunk: &ColumnChunkMetaData) -> u64 {
 
 /// Checks the counts in the lists of lengths of a chunk's DELTA_LENGTH_BYTE_ARRAY and DELTA_BYTE_ARRAY pages.
 fn check_lengths<R: Chunks>(file: &Arc<R>, chunk: &ColumnChunkMetaData, rows: u64) -> Result<()> {
-    with_lengths(file, chunk, rows, &mut |encoding, values, count| {
+    with_lengths(file, chunk, rows, |encoding, values, count| {
         let lists = if encoding == Encoding::DELTA_BYTE_ARRAY { 2 } else { 1 };
         Ok(lists_hold_at_most(values, lists, count))
     })
@@ -289,7 +289,7 @@ fn check_lengths<R: Chunks>(file: &Arc<R>, chunk: &ColumnChunkMetaData, rows: u6
 /// Total bytes of all DELTA_BYTE_ARRAY strings of a chunk.
 fn front_coded<R: Chunks>(file: &Arc<R>, chunk: &ColumnChunkMetaData, rows: u64, budget: &DecodeBudget) -> Result<u64> {
     let mut total = 0u64;
-    with_lengths(file, chunk, rows, &mut |encoding, values, count| {
+    with_lengths(file, chunk, rows, |encoding, values, count| {
         if encoding != Encoding::DELTA_BYTE_ARRAY {
             return Ok(true);
         }
@@ -307,7 +307,7 @@ fn with_lengths<R: Chunks>(
     file: &Arc<R>,
     chunk: &ColumnChunkMetaData,
     rows: u64,
-    check: &mut dyn FnMut(Encoding, &[u8], u64) -> Result<bool>,
+    mut check: impl FnMut(Encoding, &[u8], u64) -> Result<bool>,
 ) -> Result<()> {
     let described = chunk.column_descr();
     let mut pages = reader(file, chunk, rows)?;
