@@ -1,6 +1,6 @@
 //! A choice from a list: egui's combo box in the style of an input, with a caret.
 
-use egui::{ComboBox, Response, RichText, Role, Sense, Stroke, Ui, WidgetInfo, vec2};
+use egui::{Align, ComboBox, Layout, Response, RichText, Role, Sense, Stroke, Ui, WidgetInfo, vec2};
 
 use super::paint;
 use crate::gui::icons;
@@ -12,7 +12,8 @@ pub fn combo<S: AsRef<str>>(ui: &mut Ui, name: &str, current: &str, width: f32, 
     let text_font = if mono { font::mono(12.0) } else { font::regular(13.0) };
     // Several combos of a panel can have the same name.
     let id = ui.next_auto_id();
-    let shown = ui.scope(|ui| {
+    // A longer text is cut at the width.
+    let shown = ui.allocate_ui_with_layout(vec2(width, 26.0), Layout::left_to_right(Align::Center), |ui| {
         ui.spacing_mut().button_padding = vec2(9.0, 4.0);
         ui.spacing_mut().interact_size.y = 26.0;
         ui.spacing_mut().icon_width = 12.0;
