@@ -9,7 +9,6 @@ use arrow::datatypes::{DataType, Field, Schema};
 use bytes::Bytes;
 
 use super::collection_file::DESCRIPTION;
-use super::plan::{PATH, text_path};
 use super::{AT_ONCE, ContainerReader, LevelSet, field_schema_of};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
@@ -18,6 +17,9 @@ use crate::model::{
     Value, check_field_name, check_sample_id,
 };
 use crate::table::array_of;
+
+/// The core column of the location of a sample's data (TACO 2.0, section 5.5.1).
+pub(super) const PATH: &str = "path";
 
 /// Source of the bytes of one row.
 #[derive(Clone, Debug, PartialEq)]
@@ -180,6 +182,11 @@ impl Assembly {
     pub fn files(&self) -> usize {
         self.levels.iter().flat_map(|level| &level.sources).filter(|source| **source != RowSource::Folder).count()
     }
+}
+
+/// `path` of a sample (TACO 2.0, section 5.5.1): its member of the container, with a slash behind a FOLDER.
+pub(super) fn text_path(path: &str, folder: bool) -> String {
+    format!("DATA/{path}{}", if folder { "/" } else { "" })
 }
 
 fn check_id(id: &str, path: impl Fn() -> SamplePath) -> Result<()> {

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use arrow::array::{ArrayRef, Int64Array, RecordBatch, StringArray, StringBuilder};
 use arrow::datatypes::{DataType, Field, Schema};
 
+use super::assembly::{PATH, text_path};
 use super::extent::put_extent;
 use super::sample_bytes::name_sample;
 use super::versions::Versions;
@@ -42,9 +43,6 @@ pub struct BuildOptions {
     #[serde(default)]
     pub text_columns: bool,
 }
-
-/// The core column of the location of a sample's data (TACO 2.0, section 5.5.1).
-pub(super) const PATH: &str = "path";
 
 /// Result of a write.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
@@ -292,11 +290,6 @@ impl BuildPlan {
     pub(super) fn source<'a>(&self, assembly: &'a Assembly, file: &PlannedFile) -> &'a RowSource {
         &assembly.levels[file.level as usize].sources[file.row as usize]
     }
-}
-
-/// `path` of a sample (TACO 2.0, section 5.5.1): its member of the container, with a slash behind a FOLDER.
-pub(super) fn text_path(path: &str, folder: bool) -> String {
-    format!("DATA/{path}{}", if folder { "/" } else { "" })
 }
 
 /// Puts `path` behind `id` and `type`, in place of a column of that name.

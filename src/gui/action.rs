@@ -2,8 +2,8 @@
 
 use egui::{Key, KeyboardShortcut};
 
-use super::dialogs::Tool;
 use super::dock::Pane;
+use super::tool::Tool;
 
 /// An action offered by menus, shortcuts and the palette.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -265,6 +265,7 @@ impl Action {
         Action::Relocate,
         Action::EditCopy,
         Action::SaveSample,
+        Action::RunExtensions,
         Action::Validate,
         Action::ValidateDeep,
         Action::NextProblem,
@@ -272,7 +273,6 @@ impl Action {
         Action::FixProblem,
         Action::FixAlike,
         Action::FixSafe,
-        Action::RunExtensions,
         Action::Optimise,
         Action::Histograms,
         Action::Percentiles,

@@ -44,8 +44,8 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
                 }
                 if widgets::link(ui, tr!("What changes?")).clicked() {
                     cx.request(Request::Document(
-                        super::dialogs::Page::Commands,
-                        super::dialogs::Page::Commands.line_of("migrate"),
+                        super::documentation_page::Page::Commands,
+                        super::documentation_page::Page::Commands.line_of("migrate"),
                     ));
                 }
                 if format != Format::Taco3 && ui.add(Button::secondary(tr!("Edit footer…")).icon(icons::PENCIL_SIMPLE)).clicked()

@@ -6,10 +6,11 @@ use std::path::{Path, PathBuf};
 use egui::Context;
 
 use super::App;
-use super::dialogs::{Dialog, Start, Tool, start_of};
+use super::dialogs::{Dialog, Start, start_of};
 use super::dropped_paths;
 use super::file_dialog::FileRequest;
 use super::panel_context::Request;
+use super::tool::Tool;
 use super::view_state::QueryBook;
 use super::widgets::Toast;
 use crate::container::{dataset_around, folder_beside};

@@ -4,9 +4,9 @@
 use super::App;
 use super::action::Action;
 use super::action_enabled::blocked;
-use super::dialogs::Page;
 use super::dock::Pane;
 use super::document_key::revision;
+use super::documentation_page::Page;
 use super::icons;
 use super::panel_context::{PanelContext, Request};
 use super::widgets::PaletteEntry;

@@ -6,9 +6,10 @@ use std::sync::Arc;
 use egui::Color32;
 
 use super::action::Action;
-use super::dialogs::{Page, Tool};
+use super::documentation_page::Page;
 use super::file_dialog::FileRequest;
 use super::session::Session;
+use super::tool::Tool;
 use super::view_state::{QueryBook, ViewState};
 use crate::draft::{Fix, Plan};
 use crate::jobs::Jobs;

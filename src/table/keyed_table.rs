@@ -38,7 +38,11 @@ impl KeyedTable {
         let table = read_sidecar_as(path, &|name| keys.contains(&name) || text(name), ctx)?;
         let key = keys.iter().find(|name| table.column_index(name).is_some()).copied();
         let key = key.ok_or_else(|| {
-            let error = format!("the table has no column that names the samples; it has {}", names(&table));
+            let missing = match keys {
+                [only] => format!("the table has no column {only}"),
+                _ => "the table has no column that names the samples".to_owned(),
+            };
+            let error = format!("{missing}; it has {}", names(&table));
             Error::usage(error).at_path(path).hint(format!("call one of its columns {}", keys.join(", ")))
         })?;
         Self::new(table, path, key, key != "id")

@@ -3,66 +3,13 @@
 use egui::{Frame, Margin, RichText, ScrollArea, Ui};
 
 use super::frame::{Next, head_ui};
+use crate::gui::documentation_page::Page;
 use crate::gui::icons;
 use crate::gui::theme::{self, font};
 use crate::gui::widgets::{self, Segment, TextField};
 
 /// Height of a line in points.
 const LINE: f32 = 18.0;
-
-/// A document.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Page {
-    /// Commands that scripts hold.
-    Commands,
-    /// The command line.
-    CommandLine,
-    /// Rules of the checks.
-    Rules,
-    /// Formats for other programs.
-    Formats,
-    /// Installing.
-    Installing,
-}
-
-impl Page {
-    /// All, in the order of the tabs.
-    pub const ALL: [Page; 5] = [Page::CommandLine, Page::Commands, Page::Rules, Page::Formats, Page::Installing];
-
-    /// Its title.
-    pub fn title(self) -> &'static str {
-        match self {
-            Page::Commands => tr!("Options of the command line"),
-            Page::CommandLine => tr!("Command line"),
-            Page::Rules => tr!("Rules"),
-            Page::Formats => tr!("Formats"),
-            Page::Installing => tr!("Installing"),
-        }
-    }
-
-    /// Its text in Markdown, in English.
-    pub fn text(self) -> &'static str {
-        match self {
-            Page::Commands => include_str!("../../../docs/COMMANDS.md"),
-            Page::CommandLine => include_str!("../../../docs/COMMAND-LINE.md"),
-            Page::Rules => include_str!("../../../docs/RULES.md"),
-            Page::Formats => include_str!("../../../docs/FORMATS.md"),
-            Page::Installing => include_str!("../../../docs/INSTALLING.md"),
-        }
-    }
-
-    /// The line of the heading with this name; 0 without one.
-    pub fn line_of(self, heading: &str) -> usize {
-        self.headings().find(|(_, text)| text.trim_matches('`') == heading).map_or(0, |(line, _)| line)
-    }
-
-    /// Headings with their line numbers.
-    pub fn headings(self) -> impl Iterator<Item = (usize, &'static str)> {
-        let heading =
-            |(number, line): (usize, &'static str)| Some((number, line.strip_prefix('#')?.trim_start_matches('#').trim()));
-        self.text().lines().enumerate().filter_map(heading)
-    }
-}
 
 /// The dialog.
 pub struct Documentation {

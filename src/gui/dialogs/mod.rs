@@ -25,10 +25,12 @@ use std::sync::Arc;
 use egui::{Context, Frame, Id, Modal};
 
 use super::App;
+use super::documentation_page::Page;
 use super::file_dialog::FileRequest;
 use super::panel_context::{DIM, Request};
 use super::settings::Settings;
 use super::theme::{self, Theme};
+use super::tool::Tool;
 use super::widgets;
 use crate::container::{Built, OpenOptions};
 use crate::draft::Plan;
@@ -55,8 +57,7 @@ use tools::ToolDialog;
 use write::WriteDialog;
 
 pub use crash::CrashReport;
-pub use documentation::Page;
-pub use tools::{Start, Tool, start_of};
+pub use tools::{Start, start_of};
 
 /// One dialog.
 pub enum Dialog {

@@ -27,6 +27,7 @@ use crate::gui::icons;
 use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::panels::jobs::detail;
 use crate::gui::theme::{self, font};
+use crate::gui::tool::Tool;
 use crate::gui::widgets::{self, Button, Note, paint};
 use crate::jobs::{AsyncValue, JobContext, JobId};
 use crate::ops::DatasetOutline;
@@ -40,31 +41,6 @@ const WIDTH: f32 = 680.0;
 const PREVIEW_SHARE: f32 = 0.45;
 /// Time without a keystroke before a preview reads files.
 const TYPING: Duration = Duration::from_millis(250);
-
-/// A tool with this dialog.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Tool {
-    /// Rasters as TACO Optimized GeoTIFFs.
-    Optimise,
-    /// A tortilla of histograms.
-    Histograms,
-    /// Percentiles from histograms.
-    Percentiles,
-    /// A copy without faults.
-    Repair,
-    /// Another container.
-    Convert,
-    /// An index over ZIPs.
-    Index,
-    /// A TORTILLA or TACO of the first generation.
-    Older,
-    /// Columns and collection of a finished dataset.
-    Footer,
-    /// Several datasets opened as one.
-    Several,
-    /// Placeholders up to a multiple of a number.
-    PadTo,
-}
 
 /// What is open, as far as a tool begins with it.
 #[derive(Clone, Debug, Default)]

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use egui::{Context, TextureHandle};
 
 use crate::error::{Error, Kind};
-use crate::gui::panels::preview::file_contents;
+use crate::gui::panels::preview::file_view;
 use crate::gui::textures;
 use crate::jobs::{AsyncValue, Jobs};
 use crate::model::AssetPath;
@@ -73,7 +73,7 @@ pub struct FileTile {
 
 impl FileTile {
     fn read(asset: &AssetPath, size: u64) -> crate::error::Result<Self> {
-        let view = file_contents::view_of(&file_contents::first_bytes(asset, size.min(HEAD))?, size);
+        let view = file_view::view_of(&file_view::first_bytes(asset, size.min(HEAD))?, size);
         let lines = view.lines.into_iter().take(LINES).collect();
         Ok(Self { kind: view.kind, lines, size })
     }

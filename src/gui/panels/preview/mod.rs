@@ -2,7 +2,8 @@
 
 mod canvas;
 mod chunks;
-pub mod file_contents;
+mod file_contents;
+pub mod file_view;
 mod linked;
 pub mod names;
 mod picture;

@@ -9,13 +9,13 @@ use std::sync::Arc;
 use egui::{Frame, Margin, RichText, Ui, vec2};
 
 use crate::gui::action::Action;
-use crate::gui::dialogs::Tool;
 use crate::gui::document_key::revision;
 use crate::gui::outline::{self, Gap, Outline, ancestors};
 use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::panels::structure::state::Lens;
 use crate::gui::panels::{structure, tray};
 use crate::gui::theme::{self, font, text_style};
+use crate::gui::tool::Tool;
 use crate::gui::widgets::{self, EmptyState, Mark, Segment, TextField, Tone, TreeRow, paint};
 use crate::gui::{drag, dropped_paths, icons};
 use crate::model::{SampleKind, is_padding};
