@@ -45,9 +45,8 @@ fn statistics_of_nested_imagery_are_the_exact_ones() {
         let out = extend(&workspace, &golden(set, name), set, &stored);
         // Other positions keep the statistics that the official tool wrote.
         let ids = positions.split(',').map(|id| format!("'{id}'")).collect::<Vec<_>>().join(", ");
-        let sql = format!(
-            r#"SELECT "internal:relative_path" AS path, "geotiff:stats" AS stats FROM level{level} WHERE id IN ({ids})"#
-        );
+        let sql =
+            format!(r#"SELECT "internal:relative_path" AS path, "geotiff:stats" AS stats FROM level{level} WHERE id IN ({ids})"#);
         for row in rows(&workspace, &out, &sql) {
             // scene_03/after.tif and site_2/imagery/b1.tif are cd_3_after.tif and stk_2_b1.tif.
             let path = row["path"].as_str().expect("a path");
