@@ -30,9 +30,9 @@ pub struct CommonShape {
 /// One sample of a shape, for [`common_shape`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ShapeChild {
-    /// Its [`position_key`]; of padding, that of its index.
+    /// Its `position_key`; of padding, that of its index.
     pub key: u64,
-    /// The [`position_key`] of its index among its siblings, instead of its id.
+    /// The `position_key` of its index among its siblings, instead of its id.
     pub place: u64,
     /// Index of its FOLDER in the list.
     pub parent: Option<usize>,

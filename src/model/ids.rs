@@ -196,8 +196,7 @@ pub fn safe_relative(path: &str) -> bool {
         && !path.split('/').next().is_some_and(|first| first.contains(':'))
 }
 
-/// True when an id matches a pattern, in which `*` stands for any text and `?` for any one character. Takes at most length of the
-/// pattern × length of the text.
+/// True when an id matches a pattern: `*` matches any text, `?` any one character. Time grows with the product of both lengths.
 pub fn id_matches(pattern: &str, text: &str) -> bool {
     let (pattern, text): (Vec<char>, Vec<char>) = (pattern.chars().collect(), text.chars().collect());
     let (mut p, mut t) = (0, 0);

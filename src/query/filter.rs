@@ -318,7 +318,7 @@ fn seconds_in_range(name: &str, range: TimeRange) -> Expr {
     [from, to].into_iter().flatten().reduce(|a, b| a.and(b)).unwrap_or_else(|| col(name).is_not_null())
 }
 
-/// The column has dates: each stands for its whole day.
+/// The column has dates; a date is its whole day.
 fn days_in_range(name: &str, range: TimeRange) -> Expr {
     let bound = |day: i64| lit(i32::try_from(day).unwrap_or(if day < 0 { i32::MIN } else { i32::MAX })).cast(DataType::Date);
     let from = range.first.map(|first| col(name).gt_eq(bound(first.micros.div_euclid(MICROS_OF_DAY))));

@@ -157,7 +157,7 @@ impl JoinDialog {
         head_rows_ui(ui, t, preview);
     }
 
-    /// True when the column gets the type that is offered: as long as nobody chose otherwise, when no value is lost.
+    /// True when the column gets the offered type: by choice, or by default where no value is lost.
     fn is_typed(&self, level: usize, column: &JoinColumn) -> bool {
         let Some(offer) = &column.offer else { return false };
         self.typed.get(&(level, column.name.clone())).copied().unwrap_or(offer.lost == 0)
