@@ -52,6 +52,22 @@ pub enum Sampling {
     },
 }
 
+/// The inverse geotransform of a raster: from its coordinate system to pixels. Fails without the band or a geotransform.
+fn pixels_of_plane(source: &RasterSource, info: &RasterInfo, band: BandIndex) -> Result<[f64; 6]> {
+    if info.band(band).is_none() {
+        return Err(Error::usage(format!("there is no band {band}; the raster has {}", info.band_count)).at(source.asset()));
+    }
+    let inverse = info.geotransform.and_then(inverted);
+    inverse.ok_or_else(|| Error::usage("the raster has no place on Earth").at(source.asset()))
+}
+
+/// The transformation from longitude and latitude to the coordinate system of a raster.
+fn way_to(source: &RasterSource, info: &RasterInfo) -> Result<CoordTransform> {
+    let wkt = info.crs_wkt.as_deref();
+    let wkt = wkt.ok_or_else(|| Error::usage("the raster has no coordinate system").at(source.asset()))?;
+    from_lonlat(wkt).ok_or_else(|| Error::unsupported("the coordinate system can't be reached").at(source.asset()))
+}
+
 /// The value at each point of `places`. `None` for a point outside of the raster, on nodata, without coordinates, or that can't be
 /// transformed to the raster's coordinate system.
 ///
@@ -67,15 +83,10 @@ pub fn raster_at(
     ctx: &JobContext,
 ) -> Result<Vec<Option<f64>>> {
     let lease = pool::lease(source)?;
-    let asset = source.asset();
     let info = lease.info.clone();
-    if info.band(band).is_none() {
-        return Err(Error::usage(format!("there is no band {band}; the raster has {}", info.band_count)).at(asset));
-    }
-    let inverse = info.geotransform.and_then(inverted).ok_or_else(|| Error::usage("the raster has no place on Earth").at(asset))?;
-    let wkt = info.crs_wkt.as_deref().ok_or_else(|| Error::usage("the raster has no coordinate system").at(asset))?;
+    let inverse = pixels_of_plane(source, &info, band)?;
     let (values, _said) = gdal_errors::listen(|| -> Result<Vec<Option<f64>>> {
-        let way = from_lonlat(wkt).ok_or_else(|| Error::unsupported("the coordinate system can't be reached").at(asset))?;
+        let way = way_to(source, &info)?;
         let mut values = Vec::with_capacity(places.len());
         for place in places {
             ctx.check()?;
@@ -114,19 +125,14 @@ pub fn raster_in(
     ctx: &JobContext,
 ) -> Result<Vec<Option<f64>>> {
     let lease = pool::lease(source)?;
-    let asset = source.asset();
     let info = lease.info.clone();
-    if info.band(band).is_none() {
-        return Err(Error::usage(format!("there is no band {band}; the raster has {}", info.band_count)).at(asset));
-    }
-    let inverse = info.geotransform.and_then(inverted).ok_or_else(|| Error::usage("the raster has no place on Earth").at(asset))?;
-    let wkt = info.crs_wkt.as_deref().ok_or_else(|| Error::usage("the raster has no coordinate system").at(asset))?;
+    let inverse = pixels_of_plane(source, &info, band)?;
     let resampling = match statistic {
         AreaStatistic::Mean => Resampling::Average,
         AreaStatistic::Share { .. } => Resampling::Nearest,
     };
     let (values, _said) = gdal_errors::listen(|| -> Result<Vec<Option<f64>>> {
-        let way = from_lonlat(wkt).ok_or_else(|| Error::unsupported("the coordinate system can't be reached").at(asset))?;
+        let way = way_to(source, &info)?;
         let mut values = Vec::with_capacity(areas.len());
         for area in areas {
             ctx.check()?;

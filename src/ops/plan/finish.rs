@@ -9,7 +9,7 @@ use arrow::compute::concat_batches;
 use super::{PartResult, Plan, PlanPart, RunRequest, Whole, digest_of, now_ms, plan_status, run_part, size_of, write_json};
 use crate::container::{self, ContainerReader, Format, Staging, decode_assembly, settle_extent, write_indexes};
 use crate::error::{Error, Result};
-use crate::extensions::pooled_statistics::PooledReport;
+use crate::footprint::{self, TIME_COLUMNS};
 use crate::jobs::JobContext;
 use crate::model::{EXTENT_ORIGIN, PitSchema};
 use crate::ops::stats::{StatsRequest, pooled_statistics};
@@ -180,7 +180,13 @@ fn whole_of(plan: &Plan, folder: &Path, ctx: &JobContext) -> Result<Whole> {
         ctx.check()?;
         let reader = container::open(&plan.output_of(folder, part), ctx)?;
         for (level, batches) in levels.iter_mut().enumerate().take(reader.levels().count()) {
-            batches.push(reader.levels().table(level, ctx)?.to_batch()?);
+            // The extent needs places and times alone.
+            let fields = reader.levels().fields(level);
+            let is_field = |name: &&str| fields.iter().any(|field| *field.name == **name);
+            let names: Vec<&str> = footprint::COLUMNS.into_iter().chain(TIME_COLUMNS).filter(is_field).collect();
+            if !names.is_empty() {
+                batches.push(reader.levels().columns(level, &names, ctx)?.to_batch()?);
+            }
         }
         ctx.step(1);
     }
@@ -234,7 +240,7 @@ fn compare(plan: &Plan, paths: &[PathBuf], indexes: &[IndexResult], ctx: &JobCon
     if pit.root.kind != plan.pit.root.kind || pit.shape.get(1..) != plan.pit.shape.get(1..) {
         return Err(differs());
     }
-    Ok(statistics(plan, reader.as_ref(), ctx))
+    statistics(plan, reader.as_ref(), ctx)
 }
 
 fn expect_number(found: u64, planned: u64, what: &str) -> Result<()> {
@@ -245,9 +251,17 @@ fn expect_number(found: u64, planned: u64, what: &str) -> Result<()> {
         .hint("run `plan finish` with --hashes"))
 }
 
-/// Statistics pooled over all samples; `None` when the samples have none.
-fn statistics(plan: &Plan, reader: &dyn ContainerReader, ctx: &JobContext) -> Option<serde_json::Value> {
-    let known = plan.levels.iter().flatten().any(|field| field.name == "geotiff:stats");
-    let pooled: PooledReport = known.then(|| pooled_statistics(reader, &StatsRequest::default(), None, ctx))?.ok()?;
-    serde_json::to_value(pooled).ok()
+/// Statistics pooled over all samples; `None` when the samples have none, or with a warning when they can't be pooled.
+fn statistics(plan: &Plan, reader: &dyn ContainerReader, ctx: &JobContext) -> Result<Option<serde_json::Value>> {
+    if !plan.levels.iter().flatten().any(|field| field.name == "geotiff:stats") {
+        return Ok(None);
+    }
+    match pooled_statistics(reader, &StatsRequest::default(), None, ctx) {
+        Ok(pooled) => Ok(serde_json::to_value(pooled).ok()),
+        Err(error) if error.is_cancelled() => Err(error),
+        Err(error) => {
+            ctx.warn(format!("the statistics of all samples could not be pooled: {}", error.sentence()));
+            Ok(None)
+        }
+    }
 }
