@@ -4,9 +4,9 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::detect::{Detected, Format, detect_bytes};
+use super::magic_bytes::detect_bytes;
 use super::tortilla::{HEADER_SIZE, TortillaHeader, pattern};
-use super::{ByteSource, PartSet, read_collection};
+use super::{ByteSource, Detected, Format, PartSet, read_collection};
 use crate::error::{Error, Result, settled};
 use crate::model::{Address, is_remote, place_above, place_below};
 use crate::remote::{FIRST_OF_DATASET, RemoteFile, may_be_folder, means_absent};

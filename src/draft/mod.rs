@@ -8,6 +8,7 @@ mod column_change;
 mod edit;
 mod edit_memory;
 mod file_kind;
+mod find_fixes;
 mod fitting;
 mod fix;
 mod history;
@@ -27,7 +28,8 @@ pub use align_schema::{cast, one_schema};
 pub use edit::{ColumnChange, Content, Edit, TrayPlace, Unplaced};
 pub use edit_memory::edit_weight;
 pub use file_kind::{FileKind, KindReader, Kinds};
-pub use fix::{Care, Fix, FixVerb, PadPlace, apply_alike, fill_missing, fix_safe, fixes_of, pad_to, split_off};
+pub use find_fixes::{PadPlace, apply_alike, fill_missing, fix_safe, fixes_of, pad_to, split_off};
+pub use fix::{Care, Fix, FixVerb};
 pub use history::{Draft, Step};
 pub use pattern::{
     Alternative, Example, Nearly, PatternReport, PatternToken, Placement, TokenKind, TokenRole, find_pattern, place_by_pattern,

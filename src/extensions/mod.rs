@@ -15,6 +15,7 @@
 //!   extensions on one level run together, so the pixels are read once for all of them.
 
 pub mod collection;
+mod column;
 mod declared;
 mod join;
 mod leakage;
@@ -30,6 +31,7 @@ pub mod tortilla;
 mod typed_text;
 mod view;
 
+pub use column::Column;
 pub use join::{
     JoinBy, JoinColumn, JoinLevel, JoinOffer, JoinPreview, JoinRequest, JoinRow, MatchedLevel, MatchedRows, join_preview,
     match_rows,
@@ -42,7 +44,7 @@ use options::with_command_words;
 pub use options::{OptionKind, OptionSpec, join_command_line, parse_options, split_command_line};
 pub use registry::{Registry, builtin};
 pub use run_report::Note;
-pub use runner::{Column, Failure, Run, clashes, has_targets, kept, run};
+pub use runner::{Failure, Run, clashes, has_targets, kept, run};
 pub use view::{SampleView, TortillaView};
 
 use serde_json::Value as Json;

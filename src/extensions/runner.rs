@@ -8,21 +8,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use rayon::prelude::*;
 use serde_json::Value as Json;
 
-use super::{ExtensionCall, Made, Note, Registry, SampleExtension, SampleView, TortillaExtension, TortillaView};
+use super::{Column, ExtensionCall, Made, Note, Registry, SampleExtension, SampleView, TortillaExtension, TortillaView};
 use crate::error::{Cause, Error, Result};
 use crate::jobs::{JobContext, panic_error};
 use crate::model::{Dataset, FieldSpec, Payload, Sample, SampleKind, SamplePath, Schema, Tortilla, Value, same_values};
-
-/// A computed column of a whole level.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Column {
-    /// Name, type and description.
-    pub field: FieldSpec,
-    /// One value per row of the level, in tree order.
-    pub values: Vec<Value>,
-    /// False for rows that the call did not target; they keep an existing value of the same type.
-    pub touched: Vec<bool>,
-}
 
 /// A sample that could not be computed. Its values are those of before the run where it had some of the same type, else null.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]

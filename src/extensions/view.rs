@@ -5,8 +5,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use tempfile::TempPath;
 
-use super::Note;
-use super::runner::Column;
+use super::{Column, Note};
 use crate::container;
 use crate::error::{Error, IoContext, Result};
 use crate::jobs::JobContext;

@@ -159,7 +159,7 @@ fn split(ring: &[[f64; 2]], edge: f64) -> (Vec<Ring>, Vec<Ring>) {
     let Some(start) = (0..ring.len()).find(|&index| right(ring[index]) != right(next(index))) else {
         return (vec![ring.to_vec()], Vec::new());
     };
-    // Chains between crossings: each begins and ends on the meridian, and lies on one side of it.
+    // Chains between crossings: each begins and ends on the meridian, and is on one side of it.
     let mut chains: Vec<Ring> = Vec::new();
     let mut latitudes: Vec<f64> = Vec::new();
     for step in 0..ring.len() {

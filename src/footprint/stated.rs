@@ -64,7 +64,7 @@ impl Stated {
         let grid = || {
             let transform: [f64; 6] = numbers(&value("stac:geotransform"))?.try_into().ok()?;
             let shape = ["stac:tensor_shape", "stac:raster_shape"].iter().find_map(|name| numbers(&value(name)))?;
-            // The last two numbers of a shape are rows and columns, whatever comes before them.
+            // The last two numbers of a shape are rows and columns; other numbers may come before them.
             let [.., rows, columns] = shape.as_slice() else { return None };
             let sound = transform.iter().all(|number| number.is_finite()) && *rows > 0.0 && *columns > 0.0;
             Some(Grid { crs: crs_of(value("stac:crs"))?, transform, columns: *columns, rows: *rows }).filter(|_| sound)

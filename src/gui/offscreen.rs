@@ -23,7 +23,7 @@ const PAUSE: Duration = Duration::from_millis(3);
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Runs a script in the application without a display and returns the number of lines that succeeded. Screenshots are rendered by a
-/// software adapter if there is one. `autosave` is the folder for autosave. `tell` gets the number of lines done and of undoable
+/// software adapter if there is one. `autosave` is the folder for autosave. `report` gets the number of lines done and of undoable
 /// steps of the open draft.
 ///
 /// # Errors
@@ -33,7 +33,7 @@ pub fn replay_headless(
     file: &Path,
     pictures: Option<PathBuf>,
     autosave: Option<PathBuf>,
-    tell: &mut dyn FnMut(usize, usize) -> Result<()>,
+    report: &mut dyn FnMut(usize, usize) -> Result<()>,
 ) -> Result<usize> {
     let lines = read_script(file)?;
     let ctx = Context::default();
@@ -44,7 +44,7 @@ pub fn replay_headless(
     }
     let verdict = app.drive(&ctx, &file.display().to_string(), lines, pictures);
     let mut textures = TexturesDelta::default();
-    let outcome = run_frames(&ctx, &mut app, &verdict, &mut textures, tell);
+    let outcome = run_frames(&ctx, &mut app, &verdict, &mut textures, report);
     // Texture updates are dropped explicitly, because egui asserts that they are handled.
     textures.clear();
     app.forget_kept();
@@ -57,17 +57,17 @@ fn run_frames(
     app: &mut App,
     verdict: &Verdict,
     textures: &mut TexturesDelta,
-    tell: &mut dyn FnMut(usize, usize) -> Result<()>,
+    report: &mut dyn FnMut(usize, usize) -> Result<()>,
 ) -> Result<usize> {
     let mut frame = eframe::Frame::_new_kittest();
     let mut painter: Option<Painter> = None;
     let (mut size, began) = (SIZE, Instant::now());
-    let mut told = 0;
+    let mut reported = 0;
     loop {
         let done = app.lines_done();
-        if done > told {
-            told = done;
-            tell(done, app.studio().document().and_then(Document::draft).map_or(0, Draft::steps))?;
+        if done > reported {
+            reported = done;
+            report(done, app.studio().document().and_then(Document::draft).map_or(0, Draft::steps))?;
         }
         if let Some(outcome) = verdict.lock().unwrap_or_else(PoisonError::into_inner).take() {
             return outcome;

@@ -122,7 +122,7 @@ mod tests {
         let roots: [&[&str]; 4] =
             [&["after", "before"], &["after", "before", "label", "stray"], &["after", "before", "label"], &["after", "label", "x"]];
         assert_eq!(chosen(&roots), (2, true));
-        // Padding stands for whatever belongs to its position.
+        // Padding takes the place of a sample of any shape.
         assert_eq!(chosen(&[&["a", "b"], &["__TACOPAD__0", "b"], &["__TACOPAD__0", "b", "x"], &["a", "b", "y"]]), (0, true));
         // A root that lacks a file is no pattern for those that have it.
         assert_eq!(chosen(&[&["a", "b"], &["a", "b", "c"]]), (1, true));

@@ -8,7 +8,9 @@ mod common_shape;
 mod consistency;
 mod finding;
 mod ids;
+mod location;
 mod padding;
+mod property;
 mod row_ref;
 mod rule;
 mod sample;
@@ -25,13 +27,15 @@ pub use collection::{
     Collection, EXTENT_ORIGIN, ExtentOrigin, KNOWN_KEYS, TASKS, UNKNOWN_LICENCE, UNKNOWN_PROVIDER, description_of_moved, instant,
 };
 pub use common_shape::{CommonShape, ShapeChild, ShapeUse, common_shape};
-pub use consistency::{Accepted, Agreement, Consistency, Outlier, OutlierMessage, Position, Property};
-pub use finding::{FINDINGS_KEPT, Finding, Location, Report};
+pub use consistency::{Accepted, Agreement, Consistency, Outlier, OutlierMessage, Position};
+pub use finding::{FINDINGS_KEPT, Finding, Report};
 pub use ids::{
     IdFault, MAX_LEVELS, META_NAME, NameFault, PAD_PREFIX, check_dataset_id, check_field_name, check_portable_name,
     check_sample_id, id_matches, is_padding, portable_name, safe_relative, without_case,
 };
+pub use location::Location;
 pub use padding::{free_padding_number, pad_to, padding_file, padding_id, padding_like};
+pub use property::Property;
 pub use row_ref::RowRef;
 pub use rule::{Profile, Rule, RuleSettings, Severity, parse_rule_level};
 pub use sample::{Dataset, NodePath, Payload, Sample, SampleKind, SamplePath, Schema, Tortilla};

@@ -1,9 +1,7 @@
 //! The table of validation rules. The checks are elsewhere.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fmt;
-
-use super::Property;
 
 /// Severity of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
@@ -402,7 +400,7 @@ rules! {
         "Swap the samples, correct the time, accept the order, or drop the root.";
     PathQuote "FMT-2" Warning Tools "6"
         mark!("The path has no apostrophe: the Python reader does not load such a dataset.")
-        "Rename the file or the folder that it lies in.";
+        "Rename the file or the folder that contains it.";
 }
 
 impl Rule {
@@ -449,11 +447,6 @@ impl RuleSettings {
     /// True when the rule is switched off.
     pub fn is_off(&self, rule: Rule) -> bool {
         self.levels.get(&rule) == Some(&None)
-    }
-
-    /// Properties whose rules are switched off.
-    pub fn properties_off(&self) -> BTreeSet<Property> {
-        Property::ALL.into_iter().filter(|property| self.is_off(property.rule())).collect()
     }
 
     /// The severity that was set.

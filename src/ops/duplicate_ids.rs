@@ -25,20 +25,20 @@ pub(super) fn settle(
     let Some(level) = part.tree.levels.first() else { return Ok(()) };
     let mut seen: HashMap<&str, &str> = HashMap::with_capacity(level.len());
     let mut shared: HashSet<&str> = HashSet::new();
-    let mut told = Vec::new();
+    let mut lines = Vec::new();
     let mut padded = false;
     for (row, name) in (0..level.len() as u32).zip(&names) {
         let id = level.id(row);
         match seen.insert(id, name) {
             Some(_) if is_padding(id) => padded = true,
-            Some(other) if shared.insert(id) => told.push(format!("{id} ({other}, {name})")),
+            Some(other) if shared.insert(id) => lines.push(format!("{id} ({other}, {name})")),
             _ => {}
         }
     }
     if !shared.is_empty() && !prefix {
-        let more = if told.len() > NAMED { ", …" } else { "" };
-        told.truncate(NAMED);
-        let error = Error::invalid(format!("{} ids are in more than one dataset: {}{more}", shared.len(), told.join(", ")));
+        let more = if lines.len() > NAMED { ", …" } else { "" };
+        lines.truncate(NAMED);
+        let error = Error::invalid(format!("{} ids are in more than one dataset: {}{more}", shared.len(), lines.join(", ")));
         return Err(error.hint("put the name of their dataset in front of them: --prefix-ids"));
     }
     if shared.is_empty() && !padded {

@@ -64,7 +64,7 @@ pub struct HistogramRequest {
 
 /// One FILE of the dataset, in tree order.
 struct Leaf {
-    /// Ids from below level 0, joined by slashes: the same for all samples, whatever level 0 is called.
+    /// Ids from below level 0, joined by slashes: the same for all samples.
     component: Arc<str>,
     /// Ids from the root.
     path: String,

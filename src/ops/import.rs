@@ -60,7 +60,7 @@ pub fn import_paths(paths: &[PathBuf], ctx: &JobContext) -> Result<(Vec<Sample>,
         let Some(id) = text_name(name, path, &beside, Sidecars::Leave, &mut report) else { continue };
         let mut links = Links::of(path);
         samples.extend(scan(path, &id, &meta, 0, &mut links, &mut report, ctx)?);
-        links.tell(ctx);
+        links.warn(ctx);
     }
     Ok((samples, report))
 }
@@ -129,7 +129,7 @@ pub fn import_folder(folder: &Path, sidecars: Sidecars, ctx: &JobContext) -> Res
     let mut report = Imported::default();
     let mut links = Links { sidecars, ..Links::of(folder) };
     let samples = children(folder, 0, &mut links, &mut report, ctx)?;
-    links.tell(ctx);
+    links.warn(ctx);
     Ok((samples, report))
 }
 
@@ -170,7 +170,7 @@ impl Links {
         }
     }
 
-    fn tell(&self, ctx: &JobContext) {
+    fn warn(&self, ctx: &JobContext) {
         if self.out == 0 {
             return;
         }
@@ -405,8 +405,8 @@ mod tests {
             join_metadata(&mut dataset, &csv, &ctx).expect("joins");
             ctx.progress().warnings.join("\n")
         };
-        let told = warned("path,id,type\na,A,forest\nb,B,urban\n");
-        assert!(told.contains("the column id") && told.contains("the column type"), "{told}");
+        let warnings = warned("path,id,type\na,A,forest\nb,B,urban\n");
+        assert!(warnings.contains("the column id") && warnings.contains("the column type"), "{warnings}");
         // What was made from a dataset says nothing new.
         assert_eq!(warned("path,id,type\na,a,FOLDER\nb/,b,FOLDER\n"), "");
     }

@@ -82,7 +82,7 @@ pub(super) fn refuse_own_sources(dataset: &Dataset, outputs: &[PathBuf]) -> Resu
     match outputs.first(&dataset.root, &mut path) {
         None => Ok(()),
         Some(source) => {
-            let summary = format!("the output would take the place of a file that the draft reads: sample {path} lies in it");
+            let summary = format!("the output would replace a file that the draft reads: it contains sample {path}");
             Err(Error::usage(summary)
                 .at_path(&source)
                 .hint("write it under another name; when that is done, close the draft and put the new one in the old one's place"))

@@ -1,6 +1,6 @@
 //! Percentiles out of a tortilla of histograms ([`super::histograms`]), of single samples, of a selection, or of the whole dataset.
 //! Reads the histograms alone. Each is within one bin of the exact one, because every value is known to within its bin; between two
-//! neighbouring values it lies on the straight line, as exact ones do.
+//! neighbouring values it is on the straight line, as exact ones do.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -199,11 +199,11 @@ fn add(sum: &mut Vec<Counts>, more: Vec<Counts>) -> Result<()> {
     }
     if sum.len() != more.len() {
         let error = Error::usage(format!("this histogram has {} bands, those before it have {}", more.len(), sum.len()));
-        return Err(error.hint("--each tells of every sample by itself; --ids or --where choose samples with the same bands"));
+        return Err(error.hint("--each gives the percentiles of each sample; --ids or --where choose samples with the same bands"));
     }
     if sum.iter().zip(&more).any(|(a, b)| (a.low, a.high) != (b.low, b.high)) {
         let error = Error::format("this histogram has another scale than those of the samples before it");
-        let error = error.hint("--each tells of every sample by itself, and --ids chooses samples");
+        let error = error.hint("--each gives the percentiles of each sample, and --ids chooses samples");
         return Err(error.hint("make the histograms again, of the whole dataset, for one scale"));
     }
     for (sum, more) in sum.iter_mut().zip(more) {

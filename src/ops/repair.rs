@@ -130,7 +130,7 @@ fn refuse_same(input: &Path, target: &Path) -> Result<()> {
     let real = |path: &Path| std::fs::canonicalize(path).ok();
     let (Some(from), Some(to)) = (real(input), real(target)) else { return Ok(()) };
     if from == to || to.starts_with(&from) || from.starts_with(&to) {
-        return Err(Error::usage("the output is the dataset itself, or lies inside it, or around it")
+        return Err(Error::usage("the output is the dataset itself, is inside it, or contains it")
             .at_path(target)
             .hint("write to another place, then replace the old one by it"));
     }

@@ -88,7 +88,7 @@ pub(super) fn converted_assembly(input: &Path, open: &OpenOptions, ctx: &JobCont
     let reader = container::open_with(input, open, ctx)?;
     if is_other_generation(reader.as_ref()) {
         let message = format!("this dataset is of generation {}", reader.info().format.generation());
-        return Err(Error::usage(message).at_path(input).hint("use `migrate`, which tells what becomes of its fields"));
+        return Err(Error::usage(message).at_path(input).hint("use `migrate`, which reports what becomes of each field"));
     }
     let mut assembly = Assembly::of_reader(reader.as_ref(), ctx)?;
     assembly.correct_extent(ctx)?;

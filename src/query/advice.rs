@@ -106,7 +106,7 @@ pub(super) fn of_statement(tokens: &[TokenWithSpan], is_column: &dyn Fn(&str) ->
         _ => None,
     });
     if let Some(name) = quoted {
-        found.push(format!("\"{name}\" is a name; a text stands in single quotes: '{name}'"));
+        found.push(format!("\"{name}\" is a name; texts are in single quotes: '{name}'"));
     }
     found
 }

@@ -724,7 +724,7 @@ impl Rewrite<'_, '_> {
                 return self.lambda(&name, call.arguments, span).map(Some);
             }
             "unnest" => {
-                let hint = "UNNEST stands in FROM: SELECT id, x FROM data CROSS JOIN UNNEST(column) AS t(x)";
+                let hint = "use UNNEST in FROM: SELECT id, x FROM data CROSS JOIN UNNEST(column) AS t(x)";
                 return Err(self.refuse(span, "UNNEST can't stand within an expression", hint));
             }
             _ => {

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 use std::sync::Arc;
 
+use arrow::array::{ArrayRef, RecordBatch, StringArray};
 use arrow::datatypes::Schema;
 use polars::prelude::{DataFrame, DataType, Series};
 use serde_json::Value as Json;
@@ -32,6 +33,14 @@ pub struct QueryResult {
 }
 
 impl QueryResult {
+    /// A result of text columns with these names.
+    pub(super) fn of_texts<const N: usize>(columns: [(&str, Vec<String>); N]) -> Result<Self> {
+        let columns = columns.map(|(name, texts)| (name, Arc::new(StringArray::from(texts)) as ArrayRef));
+        let batch =
+            RecordBatch::try_from_iter(columns).map_err(|error| Error::internal("the list could not be made").because(error))?;
+        Ok(Self::new(LevelTable::new(batch.schema(), vec![batch]), false))
+    }
+
     pub(super) fn new(table: LevelTable, truncated: bool) -> Self {
         let row_count = table.rows();
         Self { table: Arc::new(table), row_count, truncated }

@@ -1,11 +1,10 @@
 //! Runs one query: parse, plan and collect, on a separate thread.
 
 use std::panic::AssertUnwindSafe;
+use std::sync::Once;
 use std::sync::mpsc::{RecvTimeoutError, sync_channel};
-use std::sync::{Arc, Once};
 use std::time::Duration;
 
-use arrow::array::{ArrayRef, RecordBatch, StringArray};
 use polars::prelude::{DataFrame, DataType, IdxSize, IntoLazy, LazyFrame, PolarsError, df};
 
 use super::filter::Filter;
@@ -17,7 +16,6 @@ use super::{QueryResult, bounds, duckdb_arithmetic, frames, maps, output, partia
 use crate::error::{Error, Result};
 use crate::jobs::{JobContext, panic_error};
 use crate::model::dtype_name;
-use crate::table::LevelTable;
 
 /// Maximum bytes of a statement; a longer one is a file pasted by mistake.
 const LONGEST_SQL_BYTES: usize = 1 << 20;
@@ -99,7 +97,7 @@ pub fn run(tables: &Tables, query: &Query, ctx: &JobContext) -> Result<QueryResu
     let Some((verb, start, tokens)) = verbs.last() else { return Err(Error::internal("a query has no statement")) };
     let about = |sql: String, limit| Query { sql: Some(sql), limit, ..query.clone() };
     match verb {
-        Verb::ShowTables => return listed([("name", tables.names())]),
+        Verb::ShowTables => return QueryResult::of_texts([("name", tables.names())]),
         Verb::Describe => {
             let name = sql_dialect::only_name(&tokens[*start..]);
             if let Some(name) = name.filter(|name| query.steps.is_empty() || *name != "data") {
@@ -107,11 +105,11 @@ pub fn run(tables: &Tables, query: &Query, ctx: &JobContext) -> Result<QueryResu
             }
             let empty = run(tables, &about(sql_dialect::subject(&source, tokens, *start), Some(0)), ctx)?;
             let (names, types) = empty.columns().into_iter().unzip();
-            return listed([("column", names), ("type", types)]);
+            return QueryResult::of_texts([("column", names), ("type", types)]);
         }
         Verb::Summarize => {
             let statement = sql_dialect::subject(&source, tokens, *start);
-            return summary::summarize(tables, &about(statement, None), ctx);
+            return summary::summarize(&run(tables, &about(statement, None), ctx)?, ctx);
         }
         Verb::Rows | Verb::Explain => {}
     }
@@ -286,12 +284,5 @@ fn describe(tables: &Tables, name: &str) -> Result<QueryResult> {
         return Err(error.hint(format!("tables: {}", tables.names().join(", "))));
     };
     let (names, types) = columns.iter().map(|field| (field.name.clone(), dtype_name(&field.dtype))).unzip();
-    listed([("column", names), ("type", types)])
-}
-
-pub(super) fn listed<const N: usize>(columns: [(&str, Vec<String>); N]) -> Result<QueryResult> {
-    let columns = columns.map(|(name, texts)| (name, Arc::new(StringArray::from(texts)) as ArrayRef));
-    let batch =
-        RecordBatch::try_from_iter(columns).map_err(|error| Error::internal("the list could not be made").because(error))?;
-    Ok(QueryResult::new(LevelTable::new(batch.schema(), vec![batch]), false))
+    QueryResult::of_texts([("column", names), ("type", types)])
 }

@@ -116,7 +116,7 @@ impl Planner<'_> {
         match planned.names.as_slice() {
             [only] => Ok(only.clone()),
             several => {
-                let error = Error::usage(format!("a subquery that stands for a value has {} columns, not one", several.len()));
+                let error = Error::usage(format!("a scalar subquery has {} columns, not one", several.len()));
                 Err(self.source.locate(error.hint("name the one column: (SELECT max(x) FROM data)"), span))
             }
         }
@@ -145,7 +145,7 @@ fn single() -> UserDefinedFunction {
             0 => Ok(Column::full_null(values.name().clone(), 1, values.dtype())),
             1 => Ok(values.clone()),
             _ => {
-                let error = Error::usage("a subquery that stands for a value has several rows");
+                let error = Error::usage("a scalar subquery has several rows");
                 Err(fault(&error.hint("take one of them: (SELECT max(x) FROM data), or add LIMIT 1")))
             }
         }

@@ -8,16 +8,13 @@ use arrow::compute::cast;
 use arrow::datatypes::DataType;
 
 use super::QueryResult;
-use super::run::{Query, listed, run};
-use super::tables::Tables;
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
 use crate::model::dtype_name;
 use crate::table::cell_text;
 
-/// One row per column of the query's result; all values as text, as in DuckDB.
-pub(super) fn summarize(tables: &Tables, query: &Query, ctx: &JobContext) -> Result<QueryResult> {
-    let result = run(tables, query, ctx)?;
+/// One row per column of `result`; all values as text, as in DuckDB.
+pub(super) fn summarize(result: &QueryResult, ctx: &JobContext) -> Result<QueryResult> {
     let mut found: [Vec<String>; 9] = Default::default();
     for (index, field) in result.table.schema().fields().iter().enumerate() {
         ctx.check()?;
@@ -69,5 +66,5 @@ pub(super) fn summarize(tables: &Tables, query: &Query, ctx: &JobContext) -> Res
     let names = ["column_name", "column_type", "min", "max", "approx_unique", "avg", "std", "count", "null_percentage"];
     let mut columns = names.into_iter().zip(found);
     let columns: [(&str, Vec<String>); 9] = std::array::from_fn(|_| columns.next().unwrap_or_default());
-    listed(columns)
+    QueryResult::of_texts(columns)
 }

@@ -35,7 +35,7 @@ pub fn identify(head: &[u8], name: &str) -> Option<String> {
     let drivers: Vec<CString> = fence::identified().filter_map(|name| CString::new(name).ok()).collect();
     let mut names: Vec<_> = drivers.iter().map(|name| name.as_ptr()).collect();
     names.push(std::ptr::null());
-    // Some drivers ask the HDF5 library, which is not thread-safe, whatever the file begins with.
+    // Some drivers ask the HDF5 library, which is not thread-safe, for files of other formats too.
     let _turn = hdf5_lock::turn();
     let mut bytes = head.to_vec();
     // Messages of drivers that do not recognise the file are discarded.

@@ -104,6 +104,12 @@ impl RasterInfo {
         self.band_count == 0 && !self.layers.is_empty()
     }
 
+    /// Transforms `[x, y]` points of the raster's coordinate system to `[longitude, latitude]` in degrees (EPSG:4326). `None` without
+    /// a coordinate system; a point that can't be transformed is `None`.
+    pub fn to_lonlat(&self, points: &[[f64; 2]]) -> Option<Vec<Option<[f64; 2]>>> {
+        reproject::transform(self.crs_wkt.as_deref()?, points)
+    }
+
     /// The band with this number, if it is listed.
     pub fn band(&self, index: BandIndex) -> Option<&BandInfo> {
         self.bands.get(index.position())

@@ -61,7 +61,7 @@ pub use preview::{PreviewImage, PreviewRequest, preview};
 pub use probe::{PixelValue, Probe, probe};
 pub use references::References;
 pub use render::{BandChoice, RenderOptions, Rgba, render, render_with};
-pub use reproject::{CrsKind, LonLatTransform, crs_kind, is_geographic, to_lonlat, to_lonlat_from};
+pub use reproject::{CrsKind, LonLatTransform, crs_kind, is_geographic, to_lonlat_from};
 pub use restretch::{Prepared, difference};
 pub use sidecars::{Sidecar, has_sidecar, sidecar_of, sidecars_among};
 pub use source::RasterSource;

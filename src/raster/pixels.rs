@@ -155,9 +155,7 @@ pub(super) fn read(opened: &Opened, source: &RasterSource, request: &ReadRequest
         return Err(Error::unsupported(what).at(asset).hint(hint));
     }
     let Some(window) = request.window.clip(info.width, info.height) else {
-        return Err(
-            Error::usage(format!("the window lies outside the raster of {} × {} pixels", info.width, info.height)).at(asset)
-        );
+        return Err(Error::usage(format!("the window is outside the raster of {} × {} pixels", info.width, info.height)).at(asset));
     };
     let (width, height) = request.out;
     if width == 0 || height == 0 || request.bands.is_empty() {

@@ -75,7 +75,7 @@ pub fn preview(request: &PreviewRequest, ctx: &JobContext) -> Result<PreviewImag
         Some(window) => window,
         // No pixels at all: reading says why.
         None if info.band_count == 0 => full,
-        None => return Err(Error::usage("the window lies outside the raster").at(&request.source)),
+        None => return Err(Error::usage("the window is outside the raster").at(&request.source)),
     };
     let bands = request.options.bands.resolve(&info);
     let out = if info.band_count == 0 { (1, 1) } else { window.fit(request.fit.0.max(1), request.fit.1.max(1)) };

@@ -3,7 +3,7 @@
 use std::ffi::c_void;
 
 use super::gdal_errors;
-use super::reproject::{apply, to_lonlat};
+use super::reproject::apply;
 use super::{BandIndex, RasterSource, budget, pool};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
@@ -91,6 +91,6 @@ pub fn probe(source: &RasterSource, column: usize, row: usize, ctx: &JobContext)
         values.push(PixelValue { band: band.index, value, imaginary: band.is_complex().then_some(pair[1]), missing });
     }
     let xy = info.geotransform.map(|transform| apply(transform, column as f64 + 0.5, row as f64 + 0.5));
-    let lonlat = xy.and_then(|xy| to_lonlat(&info, &[xy])).and_then(|points| points.first().copied().flatten());
+    let lonlat = xy.and_then(|xy| info.to_lonlat(&[xy])).and_then(|points| points.first().copied().flatten());
     Ok(Probe { column, row, xy, lonlat, values })
 }

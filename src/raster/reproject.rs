@@ -5,7 +5,7 @@ use std::ffi::CString;
 
 use gdal::spatial_ref::{AxisMappingStrategy, CoordTransform, SpatialRef};
 
-use super::{RasterInfo, environment, gdal_errors};
+use super::{environment, gdal_errors};
 use crate::error::{Error, Result};
 
 /// Coordinates beyond this have no place on Earth in any unit. GDAL takes turns off longitudes one by one, without end for large ones.
@@ -128,12 +128,6 @@ fn shortened(crs: &str) -> String {
     if crs.chars().count() <= 60 { crs.to_owned() } else { crs.chars().take(60).chain(['…']).collect() }
 }
 
-/// Transforms `[x, y]` points of the raster's coordinate system to `[longitude, latitude]` in degrees (EPSG:4326). `None` without a
-/// coordinate system; a point that can't be transformed is `None`.
-pub fn to_lonlat(info: &RasterInfo, points: &[[f64; 2]]) -> Option<Vec<Option<[f64; 2]>>> {
-    transform(info.crs_wkt.as_deref()?, points)
-}
-
 /// Longitude and latitude in degrees of the four corners; `None` unless all can be transformed.
 pub(super) fn corners(wkt: &str, geotransform: [f64; 6], width: usize, height: usize) -> Option<[[f64; 2]; 4]> {
     let (width, height) = (width as f64, height as f64);
@@ -148,7 +142,8 @@ pub(super) fn apply(t: [f64; 6], column: f64, row: f64) -> [f64; 2] {
     [t[0] + column * t[1] + row * t[2], t[3] + column * t[4] + row * t[5]]
 }
 
-fn transform(wkt: &str, points: &[[f64; 2]]) -> Option<Vec<Option<[f64; 2]>>> {
+/// Longitude and latitude in degrees of points of the system `wkt`; `None` for an unknown system, and for points without a place.
+pub(super) fn transform(wkt: &str, points: &[[f64; 2]]) -> Option<Vec<Option<[f64; 2]>>> {
     let (transformed, _said) = gdal_errors::listen(|| {
         let mut from = SpatialRef::from_wkt(wkt).ok()?;
         let limit = if from.is_geographic() { DEGREES_MOST } else { COORDINATE_MOST };

@@ -73,7 +73,7 @@ impl Histogram {
     }
 }
 
-/// Statistics of one band from which limits of every stretch are computed; one pass over the values. Nodata, NaN and infinities are
+/// Statistics of one band from which limits of every stretch are computed. Nodata, NaN and infinities are
 /// excluded.
 #[derive(Clone, Debug)]
 pub struct BandValues {
@@ -91,19 +91,24 @@ impl BandValues {
     pub fn of(band: &BandPixels) -> Option<Self> {
         let stride = band.samples.len().div_ceil(SORTED_AT_MOST).max(1);
         let (mut sorted, mut seen) = (Vec::with_capacity(band.samples.len() / stride + 1), 0usize);
-        let (mut min, mut max, mut mean, mut squares) = (f64::INFINITY, f64::NEG_INFINITY, 0.0, 0.0);
+        let (mut min, mut max, mut sum) = (f64::INFINITY, f64::NEG_INFINITY, 0.0);
         for_each(band, |value| {
             if seen.is_multiple_of(stride) {
                 sorted.push(value);
             }
             seen += 1;
-            (min, max) = (min.min(value), max.max(value));
-            let off = value - mean;
-            mean += off / seen as f64;
-            squares += off * (value - mean);
+            (min, max, sum) = (min.min(value), max.max(value), sum + value);
         });
+        if seen == 0 {
+            return None;
+        }
         sorted.sort_unstable_by(f64::total_cmp);
-        (seen > 0).then(|| Self { sorted, min, max, mean, std: (squares / seen as f64).sqrt() })
+        // Two passes without a division per value are faster than a running mean. The mean of values whose sum is no number is that
+        // of the ends.
+        let mean = Some(sum / seen as f64).filter(|mean| mean.is_finite()).unwrap_or(min / 2.0 + max / 2.0);
+        let mut squares = 0.0;
+        for_each(band, |value| squares += (value - mean) * (value - mean));
+        Some(Self { sorted, min, max, mean, std: (squares / seen as f64).sqrt() })
     }
 
     /// Smallest and largest value.
@@ -216,6 +221,16 @@ mod tests {
         assert!((limits.high - 8.164_965_809).abs() < 1e-6 && (limits.low + limits.high).abs() < 1e-9, "{limits:?}");
         let wide = super::limits(&band(Samples::I16(vec![-10, 0, 10]), None), Stretch::StdDev(9.0));
         assert_eq!(wide, Some(Limits { low: -10.0, high: 10.0 }));
+    }
+
+    #[test]
+    fn huge_values_have_a_mean_and_a_deviation() {
+        let huge = band(Samples::F64(vec![f64::MAX, f64::MAX, f64::MAX, 0.0]), None);
+        let limits = limits(&huge, Stretch::StdDev(1.0)).expect("has values");
+        assert_eq!((limits.low, limits.high), (0.0, f64::MAX));
+        let far = band(Samples::F64(vec![1e15, 1e15 + 2.0, 1e15 + 4.0]), None);
+        let limits = super::limits(&far, Stretch::StdDev(1.0)).expect("has values");
+        assert!((limits.high - limits.low - 3.265_986_324).abs() < 0.2, "{limits:?}");
     }
 
     #[test]

@@ -183,7 +183,7 @@ pub fn chunk_layout(read: &dyn Fn(u64, u64) -> Result<Vec<u8>>, size: u64) -> Re
         return Err(Error::format(format!("the TIFF lists {} chunks; its dimensions require {wanted:?}", layout.places.len())));
     }
     if layout.places.iter().any(|(offset, length)| offset.checked_add(*length).is_none_or(|end| end > size)) {
-        return Err(Error::format("a chunk of the TIFF lies outside the file"));
+        return Err(Error::format("a chunk of the TIFF is outside the file"));
     }
     Ok(Some(layout))
 }

@@ -194,7 +194,7 @@ impl RemoteFile {
         if let Some(file) = known(&target_of(path)?) {
             return Ok(file);
         }
-        let end = offset.checked_add(first.max(1)).ok_or_else(|| Error::format("the range lies outside the file").at_path(path))?;
+        let end = offset.checked_add(first.max(1)).ok_or_else(|| Error::format("the range is outside the file").at_path(path))?;
         let mut opened = Self::open_parts(&[path], Part::Range(offset..end))?;
         opened.pop().unwrap_or_else(|| Err(Error::internal("a file was not opened")))
     }
@@ -229,7 +229,7 @@ impl RemoteFile {
     /// Reads `size` bytes at `offset`; sequential reads read ahead.
     ///
     /// # Errors
-    /// [`Kind::Format`](crate::error::Kind::Format) when the range lies outside the file,
+    /// [`Kind::Format`](crate::error::Kind::Format) when the range is outside the file,
     /// [`Kind::Changed`](crate::error::Kind::Changed) when the file on the server changed, or a failed request.
     pub fn read(&self, offset: u64, size: u64) -> Result<Bytes> {
         let mut range = self.inside(offset, size)?;

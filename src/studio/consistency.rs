@@ -4,42 +4,11 @@ use std::sync::Arc;
 
 use super::document::Document;
 use super::job_kind::JobKind;
-use super::{Event, Finish, Outcome, Studio};
+use super::{ConsistencySettings, Event, Finish, Outcome, Studio};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
-use crate::model::{Accepted, Property, Report};
-use crate::validate::{self, ConsistencyOptions, HeaderCache};
-
-/// How rasters are compared, and what was accepted. Kept with the project.
-#[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
-#[serde(default)]
-pub struct ConsistencySettings {
-    /// Largest difference of equal pixel sizes in thousandths of the common pixel size; 1 when absent.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub tolerance: Option<f64>,
-    /// Properties that are not compared.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub without: Vec<Property>,
-    /// Values that are no outliers.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub accepted: Vec<Accepted>,
-}
-
-impl ConsistencySettings {
-    /// Tolerance as a fraction of the common pixel size.
-    pub fn fraction(&self) -> f64 {
-        self.tolerance.filter(|tolerance| tolerance.is_finite() && *tolerance >= 0.0).unwrap_or(1.0) / 1000.0
-    }
-
-    fn options(&self, cached_only: bool) -> ConsistencyOptions {
-        ConsistencyOptions {
-            tolerance: self.fraction(),
-            without: self.without.iter().copied().collect(),
-            accepted: self.accepted.clone(),
-            cached_only,
-        }
-    }
-}
+use crate::model::{Property, Report};
+use crate::validate::{self, HeaderCache};
 
 /// Headers of the open document, as read in this session.
 #[derive(Default)]

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use arrow::datatypes::DataType;
 use serde_json::Value as Json;
 
+use super::Server;
 use super::fix::FixFinder;
 use super::project::{Autosave, Change, Origin, Project, ProjectFile};
 use crate::container::{ContainerReader, Format, OpenOptions, packed_source};
@@ -76,22 +77,6 @@ pub struct DraftDocument {
     pub(super) servers: Vec<Server>,
     pub(super) origin: Origin,
     pub(super) autosave: Option<Autosave>,
-}
-
-/// A server that holds files of a project.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Server {
-    /// Scheme and host, or scheme and bucket.
-    pub host: String,
-    /// Number of samples on it.
-    pub files: u64,
-}
-
-impl Server {
-    /// Number of files as text for the user.
-    pub fn files_text(&self) -> String {
-        if self.files == 1 { "1 file".to_owned() } else { format!("{} files", self.files) }
-    }
 }
 
 /// Structure and tree of the draft; the tree is updated only when ids or types change.

@@ -4,6 +4,7 @@
 mod command;
 mod command_paths;
 mod consistency;
+mod consistency_settings;
 pub mod crash;
 mod document;
 mod document_id;
@@ -15,20 +16,22 @@ mod job_kind;
 mod project;
 mod replay;
 mod script;
+mod server;
 mod tray;
 mod verbs;
 mod watch;
 
 pub use crate::model::RowRef;
 pub use command::{Command, Event, Outcome};
-pub use consistency::ConsistencySettings;
-pub use document::{Document, DraftDocument, OpenDataset, Server};
+pub use consistency_settings::ConsistencySettings;
+pub use document::{Document, DraftDocument, OpenDataset};
 pub use document_id::DocumentId;
 pub use fix::FixFinder;
 pub use job_kind::JobKind;
 pub use project::{Project, Recoverable, is_project, open_project, recoverable, save_project};
 pub use replay::{check_expectation, replay, run_line};
 pub use script::{Expect, ReplayLine, ScriptLine, Step, WAIT_SECONDS, read_script};
+pub use server::Server;
 pub use verbs::command_for;
 
 use std::collections::VecDeque;

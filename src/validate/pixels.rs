@@ -443,7 +443,7 @@ fn place_fault(info: &RasterInfo, cell: &dyn Fn(&str) -> Value) -> Option<String
     let (column, row) = (size[1] / 2.0, size[0] / 2.0);
     let [x0, dx, rx, y0, ry, dy] = transform;
     let middle = [x0 + column * dx + row * rx, y0 + column * ry + row * dy];
-    let [right_lon, right_lat] = raster::to_lonlat(info, &[middle])?.first().copied().flatten()?;
+    let [right_lon, right_lat] = info.to_lonlat(&[middle])?.first().copied().flatten()?;
     let around = (lon - right_lon).abs();
     let off = around.min((around - 360.0).abs()).max((lat - right_lat).abs());
     (off > 1e-5).then(|| {

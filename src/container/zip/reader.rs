@@ -5,11 +5,12 @@ use std::sync::OnceLock;
 
 use super::directory::{Directory, LocalHeader};
 use super::header::{HEADER_END, HeaderEntry, TacoHeader};
+use super::member_name::member_of;
 use crate::container::offset_check::{ends_before, tiling_parts};
 use crate::container::{ByteSource, ContainerInfo, ContainerReader, Format, LevelSet, Opening, Physical, read_collection};
 use crate::error::{Cause, Error, Result, settled};
 use crate::jobs::JobContext;
-use crate::model::{AssetPath, Collection, Finding, Location, META_NAME, Rule, SamplePath};
+use crate::model::{AssetPath, Collection, Finding, Location, Rule};
 use crate::table::{LevelTable, TableHead};
 
 /// An opened TACO ZIP.
@@ -229,12 +230,6 @@ impl ContainerReader for ZipReader {
     fn physical(&self) -> Physical<'_> {
         Physical::Zip(self)
     }
-}
-
-/// Member name of the sample at `path`; for a FOLDER, of its `__meta__`.
-pub fn member_of(path: &SamplePath, folder: bool) -> String {
-    let path = path.to_archive();
-    if folder { format!("DATA/{path}/{META_NAME}") } else { format!("DATA/{path}") }
 }
 
 /// The level tables and collection that TACO_HEADER locates, as far as readable.

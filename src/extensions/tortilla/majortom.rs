@@ -79,7 +79,7 @@ impl Grid {
         let first = partition(0, rows, |row| lats.at(row) < latitude.0);
         let end = partition(first, rows, |row| lats.at(row) <= latitude.1);
         if first >= end || longitude.0.is_nan() || longitude.1.is_nan() {
-            return Err(Error::usage(format!("no row of the grid lies between {} and {} degrees", latitude.0, latitude.1)));
+            return Err(Error::usage(format!("no row of the grid is between {} and {} degrees", latitude.0, latitude.1)));
         }
         Ok(Self { dist_km, rows, kept: (first, end - 1), longitude, separator: separator.to_owned() })
     }

@@ -240,11 +240,11 @@ mod tests {
                             "publications": [{ "doi": "10.1/2", "citation": "A (2020)", "summary": "" }] }
         });
         assert_eq!(Json::Object(old.fields), wanted);
-        let told = old.notes.join("\n");
+        let notes = old.notes.join("\n");
         for word in ["regression", "category", "Land", "sensor"] {
-            assert!(told.contains(word), "{word}: {told}");
+            assert!(notes.contains(word), "{word}: {notes}");
         }
-        assert_eq!(old.notes.len(), 3, "{told}");
+        assert_eq!(old.notes.len(), 3, "{notes}");
     }
 
     #[test]

@@ -85,7 +85,7 @@ pub fn footer_of(tortilla: &Tortilla, rows: &[usize], formats: &[String], taco: 
             name => more.push((name.into(), array)),
         }
     }
-    // A nested tortilla has this format, whatever the column states.
+    // A nested tortilla has this format; the column may state another.
     for (word, sample) in words.iter_mut().zip(&samples) {
         if sample.children().is_some() {
             *word = "TORTILLA".into();

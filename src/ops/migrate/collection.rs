@@ -149,7 +149,7 @@ pub fn of_next_generation(old: &Collection, path: &Path) -> (Collection, Vec<Col
                 mapped.put(key, "taco_version", Action::Changed, value.clone(), json!("2.0.0"), tr!("the dataset is of 2.0 now"));
             }
             "taco:structure" | "taco:metadata" => {
-                mapped.drop(key, value.clone(), tr!("2.0 tells structure and columns by taco:pit_schema and taco:field_schema"));
+                mapped.drop(key, value.clone(), tr!("2.0 states structure and columns in taco:pit_schema and taco:field_schema"));
             }
             key if key.starts_with("taco:") => mapped.drop(key, value.clone(), tr!("this belongs to TACO 3 alone")),
             key => mapped.put(key, key, Action::Kept, Json::Null, value.clone(), ""),

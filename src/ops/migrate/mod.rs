@@ -1,5 +1,5 @@
 //! Datasets of the other generations → 2.0: columns and collection mapped, the tree checked, every byte of data as it is. What
-//! changed, what was made up and what has no home is told field by field. A tree that 2.0 can't hold is findings, and nothing
+//! changed, what was made up and what has no home is report field by field. A tree that 2.0 can't hold is findings, and nothing
 //! is written.
 
 mod align_ids;
@@ -97,13 +97,13 @@ impl Migrated {
 
     /// The report as one object: every column, every field of the collection, every value that changed, every finding.
     pub fn report(&self) -> Json {
-        let mut told = serde_json::to_value(self).unwrap_or_default();
-        told["possible"] = json!(self.is_possible());
-        told["findings"] = self.findings.iter().map(Finding::json).collect();
+        let mut report = serde_json::to_value(self).unwrap_or_default();
+        report["possible"] = json!(self.is_possible());
+        report["findings"] = self.findings.iter().map(Finding::json).collect();
         if let Some(built) = &self.built {
-            told["built"]["path"] = json!(built.path.display().to_string());
+            report["built"]["path"] = json!(built.path.display().to_string());
         }
-        told
+        report
     }
 }
 

@@ -245,15 +245,15 @@ mod tests {
             child.wait().expect("ends");
             assert!(Attempt { pid: child.id(), ..own.clone() }.is_lost(1_000_500));
         }
-        assert!(!Attempt { state: AttemptState::Failed, ..own }.is_lost(u64::MAX), "it told its end");
+        assert!(!Attempt { state: AttemptState::Failed, ..own }.is_lost(u64::MAX), "its end is recorded");
     }
 
     #[test]
     fn the_place_of_an_error_is_that_of_the_sample() {
         let error = Error::invalid("the part a can't be written").because(Error::invalid("the file changed").at("roi_7 / s2"));
-        let told = AttemptError::of(&error);
+        let recorded = AttemptError::of(&error);
         assert_eq!(
-            (told.message.as_str(), told.place.as_deref()),
+            (recorded.message.as_str(), recorded.place.as_deref()),
             ("the part a can't be written: the file changed", Some("roi_7 / s2"))
         );
     }

@@ -84,7 +84,7 @@ mod tests {
         assert_eq!(deferred(&["stac", "stats", "split_assignment"], &[]), [false, true, false]);
         assert_eq!(deferred(&["stac", "majortom", "content_hash"], &[]), [true, true, true], "row by row");
         assert_eq!(deferred(&["stac", "majortom"], &["majortom:code"]), [false, false], "decides what is in which part");
-        assert_eq!(deferred(&["stac", "extent"], &[]), [true, true], "the parts tell the places");
+        assert_eq!(deferred(&["stac", "extent"], &[]), [true, true], "the parts have the places");
         assert_eq!(deferred(&["extent", "stac"], &[]), [false, true]);
         let program = calls(&[("stac", none.clone()), ("collection_command", serde_json::json!({ "command": ["x"] }))]);
         assert_eq!(super::deferred(&program, &[], &builtin()).expect("knows them"), [false, false], "a program reads any column");

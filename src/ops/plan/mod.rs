@@ -1,6 +1,6 @@
 //! A dataset written by several processes or machines: [`make_plan`] writes a folder with `plan.json` and one small file a part,
 //! [`run_part`] builds one part anywhere, [`finish_plan`] writes the indexes, [`plan_status`] reads what was done. The bytes are those
-//! of one process ([`crate::container::write`] with the same parts), whatever the number of workers and their order. No scheduler is
+//! of one process ([`crate::container::write`] with the same parts) for any number of workers, in any order. No scheduler is
 //! here: [`submit_plan`] has engines start [`run_part`] in processes.
 //!
 //! | in the folder | has |
@@ -15,6 +15,7 @@
 mod attempt;
 mod deferral;
 mod finish;
+mod finished;
 mod make;
 mod run;
 mod status;
@@ -28,7 +29,8 @@ use serde_json::Value as Json;
 use sha2::{Digest, Sha256};
 
 pub use attempt::{Attempt, AttemptError, AttemptState};
-pub use finish::{FinishRequest, Finished, IndexResult, finish_plan};
+pub use finish::{FinishRequest, finish_plan};
+pub use finished::{Finished, IndexResult};
 pub use make::{PlanRequest, PlanSource, default_dataset, default_indexes, make_plan};
 pub use run::{PartRun, RunRequest, run_part};
 pub use status::{PartState, PartStatus, PlanStatus, plan_status};

@@ -165,7 +165,7 @@ fn summed(plan: &Plan, folder: &Path, parts: Vec<PartStatus>, finished: Option<F
     let elapsed = first.zip(last).map_or(0.0, |(first, last)| last.saturating_sub(first) as f64 / 1e3);
     let rate = |amount: f64| if elapsed > 0.0 { amount / elapsed } else { 0.0 };
     let (done_bytes, done_roots) = (done().map(|part| part.data_bytes).sum::<u64>(), done().map(|part| part.roots).sum::<u64>());
-    // Parts of empty files have no bytes: the share of samples stands for that of the bytes.
+    // Parts of empty files have no bytes: the share of samples is used for that of the bytes.
     let share = if plan.data_bytes > 0 { partly / plan.data_bytes as f64 } else { done_roots as f64 / plan.roots().max(1) as f64 };
     let running = count(PartState::Running);
     let eta = (running > 0 && share > 0.0 && elapsed > 0.0).then(|| elapsed * (1.0 - share) / share);

@@ -58,13 +58,13 @@ fn gaps() -> Tables {
     tables
 }
 
-fn told(sql: &str) -> QueryResult {
+fn answered(sql: &str) -> QueryResult {
     run_sql(&gaps(), sql, None, &ctx()).unwrap_or_else(|error| panic!("{sql}: {}", error.report()))
 }
 
 /// The rows as CSV without the header, on one line.
 fn flat(sql: &str) -> String {
-    told(sql).csv().lines().skip(1).collect::<Vec<_>>().join(" ")
+    answered(sql).csv().lines().skip(1).collect::<Vec<_>>().join(" ")
 }
 
 fn refused(sql: &str) -> String {
@@ -206,7 +206,7 @@ fn clauses_see_what_select_does_not_name() {
         ("SELECT id FROM data QUALIFY row_number() OVER (PARTITION BY s ORDER BY k) = 2 ORDER BY k", "e g"),
         ("SELECT id, row_number() OVER (PARTITION BY s ORDER BY k) AS r FROM data QUALIFY r = 2 AND k > 5", "g,2"),
     ]);
-    assert_eq!(told("SELECT a.id, b.id FROM data a JOIN data b ON a.k = b.k WHERE a.k = 0").csv(), "id,id_1\na,a\n");
+    assert_eq!(answered("SELECT a.id, b.id FROM data a JOIN data b ON a.k = b.k WHERE a.k = 0").csv(), "id,id_1\na,a\n");
 }
 
 #[test]
@@ -228,7 +228,7 @@ fn aggregations_stand_beside_groups_alone() {
 
 #[test]
 fn values_are_told_apart() {
-    let result = told("SELECT f, s, st FROM data WHERE k IN (0, 1, 4)");
+    let result = answered("SELECT f, s, st FROM data WHERE k IN (0, 1, 4)");
     assert_eq!(result.csv(), "f,s,st\n,,\"{\"\"a\"\":0}\"\nNaN,\"\",\"{\"\"a\"\":1}\"\ninf,train,\"{\"\"a\"\":4}\"\n");
     let rows: Vec<Json> = result.json_rows().map(Json::Object).collect();
     assert_eq!(rows[1], json!({"f": "NaN", "s": "", "st": {"a": 1}}));
@@ -350,12 +350,12 @@ fn lists_dates_and_powers_are_computed() {
 #[test]
 fn columns_have_the_names_that_duckdb_gives_them() {
     assert_eq!(
-        told("SELECT count(*), sum(k), k + 1 FROM data GROUP BY k ORDER BY k LIMIT 1").csv(),
+        answered("SELECT count(*), sum(k), k + 1 FROM data GROUP BY k ORDER BY k LIMIT 1").csv(),
         "count_star(),sum(k),(k + 1)\n1,0,1\n"
     );
     let spatial = run("SELECT ST_Area(\"stac:centroid\") FROM data");
     assert_eq!(spatial.columns()[0].0, "st_area(\"stac:centroid\")");
-    assert_eq!(told("SELECT max(k), max(k) FROM data").csv(), "max(k),max(k)_1\n7,7\n");
+    assert_eq!(answered("SELECT max(k), max(k) FROM data").csv(), "max(k),max(k)_1\n7,7\n");
 }
 
 #[test]

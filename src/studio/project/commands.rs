@@ -17,8 +17,8 @@ use crate::draft::{Content, Draft, Structure, split_off};
 use crate::error::{Error, Kind, Result};
 use crate::extensions::ExtensionCall;
 use crate::model::{Dataset, Payload, Tortilla};
-use crate::studio::document::{Document, DraftDocument, Server};
-use crate::studio::{Event, Finish, JobKind, LogLevel, Outcome, Studio};
+use crate::studio::document::{Document, DraftDocument};
+use crate::studio::{Event, Finish, JobKind, LogLevel, Outcome, Server, Studio};
 
 impl Studio {
     /// Sets the autosave folder for all drafts; `None` disables autosave.

@@ -7,6 +7,7 @@ mod fields;
 mod footer;
 mod histograms;
 mod index;
+mod line;
 mod older;
 mod optimise;
 mod pad;
@@ -18,12 +19,11 @@ mod several;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use egui::{Frame, Margin, RichText, Role, ScrollArea, Sense, Ui, WidgetInfo, vec2};
+use egui::{Frame, Margin, RichText, ScrollArea, Ui, vec2};
 
 use super::frame::{Next, foot_ui, head_ui};
 use crate::container::{OpenOptions, free_bytes};
 use crate::error::{Error, Result};
-use crate::gui::icons;
 use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::panels::jobs::detail;
 use crate::gui::theme::{self, font};
@@ -33,6 +33,8 @@ use crate::jobs::{AsyncValue, JobContext, JobId};
 use crate::ops::DatasetOutline;
 use crate::studio::{Command, Document, Event, Studio};
 use fields::Fields;
+pub use line::Line;
+use line::line_ui;
 use report::{Report, report_of};
 
 /// Width of the dialog in points.
@@ -75,45 +77,6 @@ impl Start {
         let stem = stem.split('.').next().filter(|stem| !stem.is_empty()).unwrap_or("dataset").to_owned();
         let stem = crate::model::portable_name(&stem);
         self.folder.join(format!("{stem}{suffix}{ending}")).display().to_string()
-    }
-}
-
-/// A line of a preview or report.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Line {
-    kind: LineKind,
-    text: String,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum LineKind {
-    Fact,
-    Good,
-    Warning,
-    Error,
-    /// A row of a table, in mono.
-    Row,
-}
-
-impl Line {
-    fn fact(text: impl Into<String>) -> Self {
-        Self { kind: LineKind::Fact, text: text.into() }
-    }
-
-    fn good(text: impl Into<String>) -> Self {
-        Self { kind: LineKind::Good, text: text.into() }
-    }
-
-    fn warning(text: impl Into<String>) -> Self {
-        Self { kind: LineKind::Warning, text: text.into() }
-    }
-
-    fn error(text: impl Into<String>) -> Self {
-        Self { kind: LineKind::Error, text: text.into() }
-    }
-
-    fn row(text: impl Into<String>) -> Self {
-        Self { kind: LineKind::Row, text: text.into() }
     }
 }
 
@@ -477,30 +440,6 @@ fn running_ui(ui: &mut Ui, cx: &PanelContext<'_>, job: Option<JobId>) -> Next {
     match job.filter(|_| stop) {
         Some(job) => Next::Also(Request::Run(Command::Cancel { job })),
         None => Next::Stay,
-    }
-}
-
-/// Draws a line of a preview or report.
-fn line_ui(ui: &mut Ui, line: &Line) {
-    let t = theme::tokens(ui);
-    let (icon, color) = match line.kind {
-        LineKind::Fact => (icons::INFO, t.tx3),
-        LineKind::Good => (icons::CHECK_CIRCLE, t.ok),
-        LineKind::Warning => (icons::WARNING, t.warn),
-        LineKind::Error => (icons::WARNING_OCTAGON, t.err),
-        LineKind::Row => ("", t.tx3),
-    };
-    let font = if line.kind == LineKind::Row { font::mono(12.0) } else { font::regular(12.0) };
-    let top = ui.cursor().min;
-    let response = ui
-        .horizontal_top(|ui| {
-            ui.add_space(20.0);
-            ui.add(egui::Label::new(RichText::new(&line.text).font(font).color(t.tx)).wrap().sense(Sense::hover()))
-        })
-        .inner;
-    response.widget_info(|| WidgetInfo::labeled(Role::ListItem, true, &line.text));
-    if !icon.is_empty() {
-        paint::icon(ui.painter(), egui::pos2(top.x + 7.0, top.y + 8.0), icon, 14.0, color);
     }
 }
 
