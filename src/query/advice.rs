@@ -3,7 +3,7 @@
 use sqlparser::keywords::Keyword;
 use sqlparser::tokenizer::{Token, TokenWithSpan, Word};
 
-use super::spatial_functions;
+use super::function_registry;
 
 /// Alternative to PIVOT.
 pub(super) const PIVOT: &str = "one column for each value: SELECT count(*) FILTER (WHERE split = 'train') AS train FROM data";
@@ -82,7 +82,7 @@ pub(super) fn of_statement(tokens: &[TokenWithSpan], is_column: &dyn Fn(&str) ->
             found.push(text.to_owned());
         }
     }
-    let is_unknown = |word: &str| word.starts_with("st_") && !spatial_functions::is_known(word);
+    let is_unknown = |word: &str| word.starts_with("st_") && !function_registry::is_known(word);
     if words.iter().any(|(word, called)| *called && is_unknown(word)) {
         found.push(SPATIAL.to_owned());
     }

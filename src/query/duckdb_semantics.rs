@@ -17,7 +17,7 @@ use sqlparser::tokenizer::Span;
 
 use super::source_span::Source;
 use super::sql_dialect::POWER;
-use super::{advice, duckdb_functions, spatial_functions};
+use super::{advice, duckdb_functions, function_registry, list_lambda, spatial_functions};
 use crate::error::{Error, Result};
 
 /// Aggregate functions.
@@ -743,7 +743,7 @@ impl Rewrite<'_, '_> {
 
     fn check_known(&self, name: &str, span: Span) -> Result<(), Box<Error>> {
         let is_extra = self.0.extras.borrow().iter().any(|(extra, _)| extra == name);
-        if is_extra || ENGINE.contains(&name) || spatial_functions::is_known(name) {
+        if is_extra || ENGINE.contains(&name) || function_registry::is_known(name) {
             return Ok(());
         }
         let mut error = if is_aggregate_name(name) {
@@ -804,7 +804,7 @@ impl Rewrite<'_, '_> {
         let mut extras = self.0.extras.borrow_mut();
         let called = format!("__lambda{}", extras.len());
         let keeps = name.ends_with("filter");
-        extras.push((called.clone(), duckdb_functions::of_elements(&called, body.to_string(), keeps)));
+        extras.push((called.clone(), list_lambda::of_elements(&called, body.to_string(), keeps)));
         drop(extras);
         Ok(expression(&format!("{called}(_0)"), vec![list]))
     }

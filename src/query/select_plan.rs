@@ -26,7 +26,7 @@ use super::scope::{Scope, UniqueNames};
 use super::source_span::Source;
 use super::subquery_rewrite::{Attached, count_of};
 use super::window_functions::{self, Bound, Frame, Window};
-use super::{advice, column_names, spatial_functions};
+use super::{advice, column_names, function_registry};
 use crate::error::{Error, Result};
 
 /// Maximum characters of an engine message in an error.
@@ -167,7 +167,7 @@ impl<'a> Planner<'a> {
 
     /// Runs engine SQL over a frame, named `t`.
     fn run(&self, frame: LazyFrame, sql: &str) -> Result<LazyFrame> {
-        let registry = spatial_functions::registry(self.extras.borrow().clone());
+        let registry = function_registry::registry(self.extras.borrow().clone());
         let mut context = SQLContext::new().with_function_registry(registry);
         context.register("t", frame);
         let is_column = |name: &str| self.columns.iter().any(|(_, columns)| columns.iter().any(|column| column == name));

@@ -1,13 +1,10 @@
 //! SQL functions that polars lacks: predicates and measures of WKB geometries, and `mode`.
 
-use std::sync::Arc;
-
 use geo::{Area, Centroid, Contains, Coord, Distance, Geometry, Intersects, Point, Rect};
 use polars::prelude::udf::UserDefinedFunction;
 use polars::prelude::*;
-use polars::sql::{FunctionOptions, FunctionRegistry};
+use polars::sql::FunctionOptions;
 
-use super::duckdb_functions;
 use super::geometry::{from_text, to_text};
 use crate::table::{parse_wkb, wkb_bounds, wkb_point, write_wkb as write};
 
@@ -61,42 +58,17 @@ const FUNCTIONS: [(&str, Kind); 20] = [
     ("mode", Kind::Mode),
 ];
 
-struct Functions {
-    extras: Vec<(String, UserDefinedFunction)>,
-}
-
-impl FunctionRegistry for Functions {
-    fn register(&mut self, name: &str, _function: UserDefinedFunction) -> PolarsResult<()> {
-        polars_bail!(InvalidOperation: "{name} can't be added")
-    }
-
-    fn get_udf(&self, name: &str) -> PolarsResult<Option<UserDefinedFunction>> {
-        let geometry = FUNCTIONS.iter().find(|(known, _)| *known == name).map(|(name, kind)| function(name, *kind));
-        let extra = || self.extras.iter().find(|(known, _)| known == name).map(|(_, function)| function.clone());
-        Ok(geometry.or_else(|| duckdb_functions::function(name)).or_else(extra))
-    }
-
-    fn contains(&self, name: &str) -> bool {
-        is_known(name) || self.extras.iter().any(|(known, _)| known == name)
-    }
-}
-
-/// True for the name of a function of this module, in lower case.
-pub(super) fn is_known(name: &str) -> bool {
-    FUNCTIONS.iter().any(|(known, _)| *known == name) || duckdb_functions::is_known(name)
-}
-
 /// The names of the functions of this module.
 pub(super) fn names() -> impl Iterator<Item = &'static str> {
     FUNCTIONS.iter().map(|(name, _)| *name)
 }
 
-/// Registry of the functions of this module and of [`duckdb_functions`], and of `extras`, which exist for one statement.
-pub(super) fn registry(extras: Vec<(String, UserDefinedFunction)>) -> Arc<dyn FunctionRegistry> {
-    Arc::new(Functions { extras })
+/// The function of this name, in lower case.
+pub(super) fn function(name: &str) -> Option<UserDefinedFunction> {
+    FUNCTIONS.iter().find(|(known, _)| *known == name).map(|(name, kind)| user_function(name, *kind))
 }
 
-fn function(name: &'static str, kind: Kind) -> UserDefinedFunction {
+fn user_function(name: &'static str, kind: Kind) -> UserDefinedFunction {
     let values = move |columns: &mut [Column]| -> PolarsResult<Column> { evaluate(name, kind, columns) };
     let field = move |_: &Schema, fields: &[Field]| {
         let first = fields.first();

@@ -475,7 +475,7 @@ fn groups_and_first_rows_are_computed_row_group_by_row_group() {
     let tables = many_groups();
     let views = super::frames::Views::new(&tables, &[], &ctx()).expect("views");
     let planned = |sql: &str| {
-        let mut context = polars::sql::SQLContext::new().with_function_registry(super::spatial_functions::registry(Vec::new()));
+        let mut context = polars::sql::SQLContext::new().with_function_registry(super::function_registry::registry(Vec::new()));
         let table = super::tables::TableName::parse("data", 1).expect("a table");
         context.register("data", views.frame(table, &ctx()).expect("a frame"));
         let frame = super::top_k::bounded(context.execute(sql).expect("is planned"));

@@ -5,8 +5,8 @@ use polars::prelude::*;
 use polars::sql::{FunctionOptions, SQLContext};
 
 use super::duckdb_arithmetic::{meant, too_large};
+use super::function_registry;
 use super::scan::fault;
-use super::spatial_functions;
 use crate::error::Error;
 
 /// Maximum sum of frame sizes that an aggregate visits: some seconds of work.
@@ -468,7 +468,7 @@ fn aggregated(mut frame: DataFrame, sql: &str) -> PolarsResult<LazyFrame> {
     if frame.column(RANGE).is_err() {
         frame.with_column(IdxCa::from_vec(RANGE.into(), vec![0; frame.height()]).into_column())?;
     }
-    let mut context = SQLContext::new().with_function_registry(spatial_functions::registry(Vec::new()));
+    let mut context = SQLContext::new().with_function_registry(function_registry::registry(Vec::new()));
     context.register("t", frame.lazy());
     context.execute(&format!("SELECT \"{RANGE}\", {sql} AS \"value\" FROM t GROUP BY \"{RANGE}\""))
 }

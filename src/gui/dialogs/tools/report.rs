@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use egui::{Frame, Margin, RichText, ScrollArea, Ui, vec2};
 use serde_json::json;
 
-use super::{Line, line_ui};
+use super::line::{Line, line_ui};
 use crate::container::Built;
 use crate::gui::dialogs::frame::{Next, foot_ui};
 use crate::gui::dropped_paths::display_path;
