@@ -162,6 +162,7 @@ impl App {
     /// Applies the best fix of the selected problem, or shows the same for all roots with this problem.
     pub(super) fn fix_problem(&mut self, alike: bool) {
         let report = self.studio.report().clone();
+        self.session.problems.refresh(&report);
         let Some(finding) = self.session.problems.selected.filter(|index| *index < report.findings.len()) else { return };
         self.session.problems.fix_asked = Some((finding, alike));
         self.requests.push(Request::Show(Pane::Problems));

@@ -120,3 +120,61 @@ fn a_damaged_raster_is_among_the_problems_as_soon_as_it_is_dropped() {
     assert_eq!(found.len(), 1, "{:?}", report.findings);
     assert!(found[0].ends_with("label.tif"), "{found:?}");
 }
+
+#[test]
+fn the_next_problem_skips_none_when_the_field_of_the_one_before_is_filled() {
+    let mut window = app(egui::Theme::Dark);
+    take(&mut window, scenes());
+    settle(&mut window);
+    let fields = |window: &super::support::Window| -> Vec<String> {
+        let report = window.state().studio().report().clone();
+        report.findings.iter().map(|finding| finding.at.to_string().replace("COLLECTION.json ", "")).collect()
+    };
+    let all = fields(&window);
+    assert!(["id", "description"].iter().all(|field| all.iter().any(|other| other == field)), "{all:?}");
+    // The names of the fields that the steps lead to, each filled when it is a line of text.
+    let mut seen = Vec::new();
+    for _ in 0..all.len() {
+        window.state_mut().act(Action::NextProblem);
+        settle(&mut window);
+        let Some(node) = window.query_all_by(|node| node.is_focused()).next() else { continue };
+        let name = node.accesskit_node().label().unwrap_or_default();
+        if matches!(name.as_str(), "id" | "description" | "title") {
+            window.input_mut().events.push(Event::Text("words".to_owned()));
+            settle(&mut window);
+        }
+        seen.push(name);
+    }
+    let mut once = seen.clone();
+    once.sort();
+    once.dedup();
+    assert_eq!(once.len(), seen.len(), "each problem is selected once before the first comes again: {seen:?}");
+    let left = fields(&window);
+    let skipped: Vec<&String> = left.iter().filter(|field| !seen.iter().any(|name| *field == name)).collect();
+    // A list's first entry is a button, which has its own name.
+    assert!(skipped.iter().all(|field| field.contains("providers") || field.contains("dataset")), "{skipped:?} of {left:?}");
+    assert!(seen.len() + 1 >= all.len(), "{seen:?} of {all:?}");
+}
+
+#[test]
+fn the_dialog_warns_of_a_destination_inside_another_dataset() {
+    use super::support::{app as new_app, take as open};
+    let folder = tempfile::tempdir().expect("a folder");
+    let parts = folder.path().join("parts");
+    std::fs::create_dir_all(parts.join(".tacocat")).expect("folders");
+    let archive = parts.join("one.tacozip");
+    std::fs::copy(sample(), &archive).expect("a copy");
+    let mut window = new_app(egui::Theme::Dark);
+    open(&mut window, vec![archive]);
+    window.state_mut().act(Action::EditCopy);
+    settle(&mut window);
+    window.state_mut().act(Action::Write);
+    settle(&mut window);
+    let inside = |window: &super::support::Window| window.query_by_label_contains("The destination is inside another dataset").is_some();
+    let field = window.get_by_role_and_label(Role::TextInput, "Destination");
+    let proposed = field.accesskit_node().value().expect("a path");
+    assert!(!proposed.starts_with(&parts.display().to_string()), "{proposed} is among the parts of another dataset");
+    assert!(!inside(&window));
+    fill(&mut window, "Destination", &parts.join("two.tacozip").display().to_string());
+    assert!(inside(&window), "the user is warned where the place was typed");
+}

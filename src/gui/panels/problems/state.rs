@@ -7,7 +7,7 @@ use crate::draft::{Fix, Plan};
 use crate::gui::document_key::Key;
 use crate::gui::widgets::RowScroll;
 use crate::jobs::AsyncValue;
-use crate::model::{Report, Rule, Severity};
+use crate::model::{Finding, Location, Report, Rule, SamplePath, Severity};
 
 /// State of the panel.
 #[derive(Default)]
@@ -16,6 +16,8 @@ pub struct ProblemsState {
     pub(super) folded: HashSet<Rule>,
     /// The selected finding.
     pub selected: Option<usize>,
+    /// When the selected finding is no longer reported: the finding before it and the one after it, in the order shown.
+    left: Option<[Option<usize>; 2]>,
     pub(super) rows: Vec<Line>,
     pub(super) made_for: Option<(Arc<Report>, usize)>,
     pub(super) changes: usize,
@@ -32,13 +34,16 @@ pub struct ProblemsState {
 }
 
 impl ProblemsState {
-    pub(super) fn refresh(&mut self, report: &Arc<Report>) {
+    /// Takes a new report: the selection follows its finding, and so do the rows.
+    pub fn refresh(&mut self, report: &Arc<Report>) {
         let same = self.made_for.as_ref().is_some_and(|(known, _)| Arc::ptr_eq(known, report));
         if same && self.made_for.as_ref().is_some_and(|(_, changes)| *changes == self.changes) {
             return;
         }
         if !same {
-            self.selected = self.selected.filter(|&selected| selected < report.findings.len());
+            if let Some((old, _)) = self.made_for.take() {
+                self.follow(&old, report);
+            }
             self.fixes.clear();
             self.fix_asked = None;
             self.finding = AsyncValue::default();
@@ -62,6 +67,35 @@ impl ProblemsState {
         }
     }
 
+    /// Moves the selection from the findings of one report to those of the next. A finding is the same when rule and place are: its
+    /// index changes with every finding before it that is mended.
+    fn follow(&mut self, old: &Report, new: &Report) {
+        if self.selected.is_none() && self.left.is_none() {
+            return;
+        }
+        let order = self.order();
+        let known: HashMap<Identity<'_>, usize> =
+            new.findings.iter().enumerate().rev().map(|(index, finding)| (identity(finding), index)).collect();
+        let same = |&index: &usize| known.get(&identity(old.findings.get(index)?)).copied();
+        let at = |index: usize| order.iter().position(|&shown| shown == index);
+        let (before, after) = match (self.selected, self.left) {
+            (Some(selected), _) => {
+                self.selected = same(&selected);
+                if self.selected.is_some() {
+                    return;
+                }
+                at(selected).map_or((0, order.len()), |place| (place, place + 1))
+            }
+            (None, Some([before, after])) => {
+                let before = before.and_then(at).map_or(0, |place| place + 1);
+                (before, after.and_then(at).unwrap_or(order.len()))
+            }
+            (None, None) => return,
+        };
+        let before = order.iter().take(before).rev().find_map(same);
+        self.left = Some([before, order.iter().skip(after).find_map(same)]);
+    }
+
     /// The findings in the order shown.
     fn order(&self) -> Vec<usize> {
         let finding = |line: &Line| match line {
@@ -76,11 +110,16 @@ impl ProblemsState {
         self.refresh(report);
         let order = self.order();
         let now = self.selected.and_then(|selected| order.iter().position(|&index| index == selected));
-        let next = match (now, forward) {
-            (None, true) => 0,
-            (None, false) => order.len().checked_sub(1)?,
-            (Some(now), true) => (now + 1) % order.len().max(1),
-            (Some(now), false) => (now + order.len() - 1) % order.len().max(1),
+        let left = self.left.take().and_then(|[before, after]| {
+            let wanted = if forward { after } else { before };
+            order.iter().position(|&index| Some(index) == wanted)
+        });
+        let next = match (now, left, forward) {
+            (None, Some(left), _) => left,
+            (None, None, true) => 0,
+            (None, None, false) => order.len().checked_sub(1)?,
+            (Some(now), _, true) => (now + 1) % order.len().max(1),
+            (Some(now), _, false) => (now + order.len() - 1) % order.len().max(1),
         };
         self.selected = order.get(next).copied();
         if let Some(selected) = self.selected
@@ -101,4 +140,77 @@ pub(super) enum Line {
     Child(usize),
     /// The only finding of its rule.
     Single(usize),
+}
+
+/// Rule and place of a finding, without the row of a sample, which changes when samples before it do.
+type Identity<'a> = (Rule, Place<'a>);
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum Place<'a> {
+    Dataset,
+    Collection(&'a str),
+    Column(usize, &'a str),
+    Level(usize),
+    Sample(&'a SamplePath),
+    Member(&'a str),
+}
+
+fn identity(finding: &Finding) -> Identity<'_> {
+    let place = match &finding.at {
+        Location::Dataset => Place::Dataset,
+        Location::Collection(field) => Place::Collection(field),
+        Location::Column { level, name } => Place::Column(*level, name),
+        Location::Level(level) => Place::Level(*level),
+        Location::Sample { path, .. } => Place::Sample(path),
+        Location::Member(name) => Place::Member(name),
+    };
+    (finding.rule, place)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn report(fields: &[&str]) -> Arc<Report> {
+        let mut report = Report::default();
+        for field in fields {
+            report.add(Rule::CollectionRequired, Location::Collection((*field).to_owned()), "is missing");
+        }
+        Arc::new(report)
+    }
+
+    fn steps(state: &mut ProblemsState, report: &Arc<Report>, forward: bool) -> String {
+        let index = state.step(report, forward).expect("there is a problem");
+        report.findings[index].at.to_string().replace("COLLECTION.json ", "")
+    }
+
+    #[test]
+    fn no_problem_is_skipped_when_the_selected_one_is_mended() {
+        let mut state = ProblemsState::default();
+        let all = report(&["id", "description", "licenses", "tasks"]);
+        assert_eq!(steps(&mut state, &all, true), "id");
+        let without_id = report(&["description", "licenses", "tasks"]);
+        assert_eq!(steps(&mut state, &without_id, true), "description");
+        // Two reports come before the next step, and each has lost a finding.
+        state.refresh(&report(&["licenses", "tasks"]));
+        assert_eq!(state.selected, None, "a fix must not apply to a problem that was never selected");
+        let last = report(&["tasks"]);
+        state.refresh(&last);
+        assert_eq!(steps(&mut state, &last, true), "tasks");
+    }
+
+    #[test]
+    fn the_selection_stays_with_its_problem_and_goes_back_past_a_mended_one() {
+        let mut state = ProblemsState::default();
+        let all = report(&["id", "description", "licenses", "tasks"]);
+        assert_eq!([(); 3].map(|()| steps(&mut state, &all, true)), ["id", "description", "licenses"]);
+        let fewer = report(&["description", "licenses", "tasks"]);
+        state.refresh(&fewer);
+        assert_eq!(state.selected, Some(1));
+        let without = report(&["description", "tasks"]);
+        assert_eq!(steps(&mut state, &without, false), "description");
+        assert_eq!(steps(&mut state, &without, false), "tasks", "wraps around");
+        // The last one is mended: the next is the first.
+        assert_eq!(steps(&mut state, &report(&["description"]), true), "description");
+    }
 }
