@@ -53,7 +53,7 @@ pub use identify::{IDENTIFY_BYTES, identify};
 pub use info::{BandInfo, LayerInfo, RasterInfo, Subdataset};
 pub use member_references::references_of;
 pub use names::claims_raster;
-pub use pixels::{BandPixels, Pixels, ReadRequest, Resampling, Samples, read_window};
+pub use pixels::{BandPixels, ComplexPart, Pixels, ReadRequest, Resampling, Samples, read_window};
 pub use places::{AreaOfDegrees, AreaStatistic, Sampling, attribute_at, raster_at, raster_in};
 pub use pool::{close_idle, describe};
 pub use presets::{Index, Preset, Role, band_of, indices_of};

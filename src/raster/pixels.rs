@@ -73,8 +73,38 @@ pub struct BandPixels {
     pub palette: Option<Arc<Vec<[u8; 4]>>>,
 }
 
+/// The real number that stands for a complex one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ComplexPart {
+    /// The distance from 0.
+    #[default]
+    Magnitude,
+    /// The angle in radians, from -π to π.
+    Phase,
+    /// The real part.
+    Real,
+    /// The imaginary part.
+    Imaginary,
+}
+
+impl ComplexPart {
+    /// All parts, in the order in which they are offered.
+    pub const ALL: [Self; 4] = [Self::Magnitude, Self::Phase, Self::Real, Self::Imaginary];
+
+    /// The part of a number with this real and imaginary part.
+    pub fn of(self, [real, imaginary]: [f64; 2]) -> f64 {
+        match self {
+            Self::Magnitude => real.hypot(imaginary),
+            Self::Phase => imaginary.atan2(real),
+            Self::Real => real,
+            Self::Imaginary => imaginary,
+        }
+    }
+}
+
 /// Values in their stored type. Types that are not listed use the next wider one; 64-bit integers become `F64`, complex numbers
-/// their magnitude in `F32` or `F64`.
+/// one of their parts ([`ComplexPart`]) in `F32` or `F64`.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Samples {
     /// `Byte`.
@@ -142,10 +172,17 @@ impl BandPixels {
 /// of opening and reading, and cancellation.
 pub fn read_window(source: &RasterSource, request: &ReadRequest, ctx: &JobContext) -> Result<Pixels> {
     let lease = pool::lease(source)?;
-    read(&lease, source, request, ctx)
+    read(&lease, source, request, ComplexPart::Magnitude, ctx)
 }
 
-pub(super) fn read(opened: &Opened, source: &RasterSource, request: &ReadRequest, ctx: &JobContext) -> Result<Pixels> {
+/// [`read_window`] of an opened raster; complex bands are read as `part`.
+pub(super) fn read(
+    opened: &Opened,
+    source: &RasterSource,
+    request: &ReadRequest,
+    part: ComplexPart,
+    ctx: &JobContext,
+) -> Result<Pixels> {
     let (info, asset) = (&opened.info, source.asset());
     if info.band_count == 0 {
         let (what, hint) = match info.is_vector() {
@@ -166,7 +203,8 @@ pub(super) fn read(opened: &Opened, source: &RasterSource, request: &ReadRequest
     let mut bands = Vec::with_capacity(request.bands.len());
     for &index in &request.bands {
         ctx.check()?;
-        bands.push(read_band(opened, asset, index, window, request, &mut masks, ctx)?);
+        let job = BandRead { opened, window, request, part, ctx };
+        bands.push(read_band(&job, asset, index, &mut masks)?);
     }
     Ok(Pixels { width, height, window, bands })
 }
@@ -193,23 +231,30 @@ fn check_size(info: &RasterInfo, request: &ReadRequest, window: Window, source: 
     budget::check_look(info, &request.bands, pixels, request.out, source)
 }
 
+/// What all bands of a read have in common.
+struct BandRead<'a> {
+    opened: &'a Opened,
+    window: Window,
+    request: &'a ReadRequest,
+    part: ComplexPart,
+    ctx: &'a JobContext,
+}
+
 fn read_band(
-    opened: &Opened,
+    read: &BandRead<'_>,
     asset: &AssetPath,
     index: BandIndex,
-    window: Window,
-    request: &ReadRequest,
     masks: &mut Vec<(usize, Arc<[bool]>)>,
-    ctx: &JobContext,
 ) -> Result<BandPixels> {
+    let &BandRead { opened, window, request, part, ctx } = read;
     let Some(info) = opened.info.band(index) else {
         return Err(Error::internal(format!("band {index} is not described")).at(asset));
     };
     let (result, said) = gdal_errors::listen(|| {
         let band = opened.dataset.rasterband(index.get()).map_err(ReadFault::Gdal)?;
         let job = Read { band: &band, window, out: request.out, alg: algorithm(request, window, info), ctx };
-        let samples = job.samples(&info.dtype)?;
-        let valid = job.valid(&samples, info.nodata, masks)?;
+        let (samples, with_data) = job.samples(&info.dtype, part, info.nodata)?;
+        let valid = job.valid(&samples, with_data, info.nodata, masks)?;
         Ok(BandPixels { index, samples, valid, palette: info.palette.clone() })
     });
     result.map_err(|fault| match fault {
@@ -249,8 +294,14 @@ struct Read<'a> {
 }
 
 impl Read<'_> {
-    fn samples(&self, dtype: &str) -> Result<Samples, ReadFault> {
-        Ok(match dtype {
+    /// The values, and for complex types which of them are not nodata.
+    fn samples(
+        &self,
+        dtype: &str,
+        part: ComplexPart,
+        nodata: Option<f64>,
+    ) -> Result<(Samples, Option<Arc<[bool]>>), ReadFault> {
+        let plain = match dtype {
             "Byte" | "UInt8" => Samples::U8(self.typed()?),
             "UInt16" => Samples::U16(self.typed()?),
             "Int16" | "Int8" => Samples::I16(self.typed()?),
@@ -259,14 +310,17 @@ impl Read<'_> {
             "Float32" | "Float16" => Samples::F32(self.typed()?),
             "CInt16" | "CInt32" | "CFloat16" | "CFloat32" => {
                 let pairs: Vec<[f32; 2]> = self.raw(self.band, gdal_sys::GDALDataType::GDT_CFloat32, self.alg, [0.0; 2])?;
-                Samples::F32(pairs.iter().map(|[real, imaginary]| real.hypot(*imaginary)).collect())
+                let wide = || pairs.iter().map(|pair| pair.map(f64::from));
+                return Ok((Samples::F32(wide().map(|pair| part.of(pair) as f32).collect()), not_nodata(wide(), nodata)));
             }
             "CFloat64" => {
                 let pairs: Vec<[f64; 2]> = self.raw(self.band, gdal_sys::GDALDataType::GDT_CFloat64, self.alg, [0.0; 2])?;
-                Samples::F64(pairs.iter().map(|[real, imaginary]| real.hypot(*imaginary)).collect())
+                let all = || pairs.iter().copied();
+                return Ok((Samples::F64(all().map(|pair| part.of(pair)).collect()), not_nodata(all(), nodata)));
             }
             _ => Samples::F64(self.typed()?),
-        })
+        };
+        Ok((plain, None))
     }
 
     fn typed<T: GdalType + Copy + Default>(&self) -> Result<Vec<T>, ReadFault> {
@@ -324,6 +378,7 @@ impl Read<'_> {
     fn valid(
         &self,
         samples: &Samples,
+        with_data: Option<Arc<[bool]>>,
         nodata: Option<f64>,
         shared: &mut Vec<(usize, Arc<[bool]>)>,
     ) -> Result<Option<Arc<[bool]>>, ReadFault> {
@@ -332,7 +387,7 @@ impl Read<'_> {
             return Ok(None);
         }
         if flags.is_nodata() && !flags.is_per_dataset() {
-            return Ok(nodata.and_then(|nodata| by_value(samples, nodata)));
+            return Ok(with_data.or_else(|| nodata.and_then(|nodata| by_value(samples, nodata))));
         }
         let mask = self.band.open_mask_band().map_err(ReadFault::Gdal)?;
         // Safety: the pointer is only compared.
@@ -345,6 +400,13 @@ impl Read<'_> {
         shared.push((key, valid.clone()));
         Ok(Some(valid))
     }
+}
+
+/// Complex pixels that are not nodata: those whose real part differs from it, or whose imaginary part is neither 0 nor nodata.
+fn not_nodata(pairs: impl Iterator<Item = [f64; 2]>, nodata: Option<f64>) -> Option<Arc<[bool]>> {
+    let nodata = nodata?;
+    let same = |value: f64| value == nodata || (value as f32) == nodata as f32;
+    Some(pairs.map(|[real, imaginary]| !(same(real) && (imaginary == 0.0 || same(imaginary)))).collect())
 }
 
 /// Valid pixels by nodata value; `None` when no pixel has it.

@@ -4,7 +4,7 @@
 use gdal::spatial_ref::{AxisMappingStrategy, CoordTransform, SpatialRef};
 use gdal::vector::LayerAccess;
 
-use super::pixels::read;
+use super::pixels::{ComplexPart, read};
 use super::{BandIndex, RasterInfo, RasterSource, ReadRequest, Resampling, Window, gdal_errors, pool};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
@@ -97,7 +97,7 @@ pub fn raster_at(
             };
             let out = area.fit(MEAN_SIDE, MEAN_SIDE);
             let request = ReadRequest { window: area, out, bands: vec![band], resampling: Resampling::Average };
-            let pixels = read(&lease, source, &request, ctx)?;
+            let pixels = read(&lease, source, &request, ComplexPart::Magnitude, ctx)?;
             values.push(pixels.bands.first().and_then(|pixels| {
                 let (mut sum, mut count) = (0.0, 0u32);
                 for at in (0..pixels.samples.len()).filter(|&at| pixels.is_valid(at)) {
@@ -145,7 +145,7 @@ pub fn raster_in(
             for (rings, window) in windows_of(&way, inverse, area, &info) {
                 let out = window.fit(AREA_SIDE, AREA_SIDE);
                 let request = ReadRequest { window, out, bands: vec![band], resampling };
-                let pixels = read(&lease, source, &request, ctx)?;
+                let pixels = read(&lease, source, &request, ComplexPart::Magnitude, ctx)?;
                 let Some(pixels) = pixels.bands.first() else { continue };
                 let step = [window.width as f64 / out.0 as f64, window.height as f64 / out.1 as f64];
                 for row in 0..out.1 {
@@ -163,7 +163,7 @@ pub fn raster_in(
                 && let Some(window) = area_of(&way, inverse, wrapped(area.middle), Sampling::Nearest, &info)
             {
                 let request = ReadRequest { window, out: (1, 1), bands: vec![band], resampling: Resampling::Nearest };
-                let pixels = read(&lease, source, &request, ctx)?;
+                let pixels = read(&lease, source, &request, ComplexPart::Magnitude, ctx)?;
                 tally.add(pixels.bands.first().filter(|pixels| pixels.is_valid(0)).map(|pixels| pixels.samples.get(0)));
             }
             values.push(tally.value());

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use super::pixels::{self, ReadRequest, Resampling};
-use super::stretch::{self, Histogram, Limits};
+use super::stretch::{Histogram, Limits};
 use super::{BandChoice, BandIndex, Prepared, RasterInfo, RasterSource, RenderOptions, Rgba, Window, pool};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
@@ -55,7 +55,7 @@ pub struct PreviewImage {
     pub band_indices: Vec<BandIndex>,
     /// Display limits per band shown; `None` without data, or when a colour table is used.
     pub limits: Vec<Option<Limits>>,
-    /// Histogram (256 bins) per band shown, of the pixels read.
+    /// Histogram (256 bins) per band shown, of the pixels read, over the values that all but a few pixels have.
     pub histograms: Vec<Histogram>,
 }
 
@@ -80,13 +80,13 @@ pub fn preview(request: &PreviewRequest, ctx: &JobContext) -> Result<PreviewImag
     let bands = request.options.bands.resolve(&info);
     let out = if info.band_count == 0 { (1, 1) } else { window.fit(request.fit.0.max(1), request.fit.1.max(1)) };
     let read = ReadRequest { window, out, bands: bands.bands(), resampling: request.resampling };
-    let pixels = pixels::read(&lease, &request.source, &read, ctx)?;
+    let pixels = pixels::read(&lease, &request.source, &read, request.options.part, ctx)?;
     drop(lease);
     ctx.check()?;
     let options = RenderOptions { bands: bands.clone(), ..request.options.clone() };
     let prepared = Arc::new(Prepared::new(Arc::new(pixels)));
     let (rgba, limits) = prepared.render(&options, None, None, None);
     ctx.check()?;
-    let histograms = stretch::histogram(&prepared.pixels, BINS);
+    let histograms = prepared.histograms(BINS);
     Ok(PreviewImage { info, rgba, prepared, window, band_indices: bands.bands(), bands, limits, histograms })
 }

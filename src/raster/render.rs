@@ -5,7 +5,7 @@ use rayon::prelude::*;
 
 use super::pixels::{BandPixels, each_type};
 use super::stretch::{self, Limits, Stretch};
-use super::{BandIndex, ColourMap, Pixels, RasterInfo};
+use super::{BandIndex, ColourMap, ComplexPart, Pixels, RasterInfo};
 
 /// Steps between black and white before gamma.
 const STEPS: usize = 4096;
@@ -83,11 +83,13 @@ pub struct RenderOptions {
     pub gamma: f32,
     /// Pixels without data are transparent instead of black.
     pub nodata_transparent: bool,
+    /// What is read of complex bands.
+    pub part: ComplexPart,
 }
 
 impl Default for RenderOptions {
     fn default() -> Self {
-        Self { bands: BandChoice::Auto, stretch: Stretch::default(), gamma: 1.0, nodata_transparent: true }
+        Self { bands: BandChoice::Auto, stretch: Stretch::default(), gamma: 1.0, nodata_transparent: true, part: ComplexPart::default() }
     }
 }
 

@@ -6,7 +6,7 @@ use rayon::prelude::*;
 
 use super::pixels::{BandPixels, Samples};
 use super::render::render_with;
-use super::stretch::{BandValues, Limits, Stretch};
+use super::stretch::{self, BandValues, Histogram, Limits, Stretch};
 use super::{Pixels, RenderOptions, Rgba};
 
 /// Pixels with the per-band values from which limits are computed.
@@ -28,6 +28,12 @@ impl Prepared {
     /// The limits of each band; `None` without data.
     pub fn limits(&self, stretch: Stretch) -> Vec<Option<Limits>> {
         self.values.iter().map(|values| values.as_ref().map(|values| values.limits(stretch))).collect()
+    }
+
+    /// The histogram of each band over [`BandValues::central`].
+    pub fn histograms(&self, bins: usize) -> Vec<Histogram> {
+        let bands = self.pixels.bands.par_iter().zip(&self.values);
+        bands.map(|(band, values)| stretch::histogram_over(band, values.as_ref().map(BandValues::central), bins)).collect()
     }
 
     /// As [`render_with`]. `fixed` has limits per band that replace those of the stretch; it is ignored if its length is not the

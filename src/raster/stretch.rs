@@ -7,6 +7,9 @@ use super::pixels::{BandPixels, each_type};
 /// off by less than 0.1 %.
 const SORTED_AT_MOST: usize = 1 << 17;
 
+/// Number of values from which a histogram leaves far ones out.
+const CENTRAL_FROM: usize = 64;
+
 /// How the display limits are computed.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -49,12 +52,16 @@ pub struct Limits {
 /// Counts of values in bins of equal width from `min` to `max`, which belongs to the last bin.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct Histogram {
-    /// Smallest value.
+    /// Lower end of the first bin.
     pub min: f64,
-    /// Largest value.
+    /// Upper end of the last bin.
     pub max: f64,
+    /// Smallest and largest value, which may be outside of the bins.
+    pub range: [f64; 2],
     /// Values per bin.
     pub counts: Vec<u64>,
+    /// Number of values below `min` and above `max`.
+    pub outside: [u64; 2],
     /// Number of finite values with data.
     pub valid: u64,
     /// Number of all values.
@@ -116,6 +123,21 @@ impl BandValues {
         Limits { low: self.min, high: self.max }
     }
 
+    /// The values that a histogram shows: all of them, unless a few far ones would leave the others a small part of the axis. These
+    /// are at most 1/1000 of the values, or one, on each side; without them the range is at least 8 times smaller.
+    pub fn central(&self) -> Limits {
+        let count = self.sorted.len();
+        let cut = (count / 1000).max(1);
+        let (Some(low), Some(high)) = (self.sorted.get(cut), count.checked_sub(cut + 1).and_then(|at| self.sorted.get(at))) else {
+            return self.range();
+        };
+        let span = high - low;
+        if count < CENTRAL_FROM || span <= 0.0 || self.max - self.min <= 8.0 * span {
+            return self.range();
+        }
+        Limits { low: (low - span / 8.0).max(self.min), high: (high + span / 8.0).min(self.max) }
+    }
+
     /// Display limits. Those of [`Stretch::StdDev`] are clipped to the range; equal percentiles, as in a mask, give the whole
     /// range.
     pub fn limits(&self, stretch: Stretch) -> Limits {
@@ -150,16 +172,27 @@ pub fn histogram(pixels: &Pixels, bins: usize) -> Vec<Histogram> {
 }
 
 fn band_histogram(band: &BandPixels, bins: usize) -> Histogram {
+    histogram_over(band, range(band).map(|(low, high)| Limits { low, high }), bins)
+}
+
+/// Histogram of the values between these limits, with the number of those outside; all 0 without limits, as of a band without data.
+pub(super) fn histogram_over(band: &BandPixels, limits: Option<Limits>, bins: usize) -> Histogram {
     let total = band.samples.len() as u64;
-    let Some((min, max)) = range(band) else { return Histogram { min: 0.0, max: 0.0, counts: vec![0; bins], valid: 0, total } };
-    let mut counts = vec![0u64; bins];
-    let mut valid = 0;
+    let mut counts = vec![0u64; bins.max(1)];
+    let (Limits { low: min, high: max }, mut valid, mut outside) = (limits.unwrap_or(Limits { low: 0.0, high: 0.0 }), 0, [0, 0]);
+    let mut range = [min, max];
     let per_value = if max > min { bins as f64 / (max - min) } else { 0.0 };
+    let last = counts.len() - 1;
     for_each(band, |value| {
-        counts[(((value - min) * per_value) as usize).min(bins - 1)] += 1;
         valid += 1;
+        range = [range[0].min(value), range[1].max(value)];
+        match value {
+            value if value < min => outside[0] += 1,
+            value if value > max => outside[1] += 1,
+            value => counts[(((value - min) * per_value) as usize).min(last)] += 1,
+        }
     });
-    Histogram { min, max, counts, valid, total }
+    Histogram { min, max, range, counts, outside, valid, total }
 }
 
 /// Calls `with` for each finite value that is data.
@@ -231,6 +264,24 @@ mod tests {
         let far = band(Samples::F64(vec![1e15, 1e15 + 2.0, 1e15 + 4.0]), None);
         let limits = super::limits(&far, Stretch::StdDev(1.0)).expect("has values");
         assert!((limits.high - limits.low - 3.265_986_324).abs() < 0.2, "{limits:?}");
+    }
+
+    #[test]
+    fn one_far_value_leaves_the_histogram_of_the_others() {
+        let mut values: Vec<f64> = (0..4000).map(|n| f64::from(n % 100)).collect();
+        values.push(1e15);
+        let far = band(Samples::F64(values.clone()), None);
+        let central = BandValues::of(&far).expect("has values").central();
+        assert!(central.low == 0.0 && central.high > 98.0 && central.high < 115.0, "{central:?}");
+        let histogram = histogram_over(&far, Some(central), 256);
+        assert_eq!((histogram.outside, histogram.range, histogram.valid), ([0, 1], [0.0, 1e15], 4001));
+        assert_eq!(histogram.counts.iter().sum::<u64>(), 4000);
+        assert!(histogram.counts.iter().filter(|count| **count > 0).count() >= 100, "each of the other values has its bin");
+        // Two kinds of values that both occur often stay.
+        values.truncate(4000);
+        values.extend(vec![1e6; 4000]);
+        let both = BandValues::of(&band(Samples::F64(values), None)).expect("has values").central();
+        assert_eq!(both, Limits { low: 0.0, high: 1e6 });
     }
 
     #[test]

@@ -171,3 +171,72 @@ fn the_chunks_of_a_streamable_dataset_are_read_one_by_one() {
     assert!(harness.query_by_label("Values of chunk 0").is_some(), "it is shown; {log:#?}");
     assert!(harness.query_all_by_label_contains("Chunk 0: 4 × 128 × 128").next().is_some(), "its shape is told");
 }
+
+#[test]
+fn the_values_of_a_pixel_are_in_view_at_the_usual_size() {
+    let mut harness = app(Theme::Dark);
+    take(&mut harness, vec![sample()]);
+    harness.state_mut().act(Action::ShowPreview);
+    harness.state_mut().select(Some(RowRef { level: 1, row: 0 }));
+    settle(&mut harness);
+    let canvas = harness.get_by_label_contains("Picture of").rect();
+    harness.hover_at(canvas.center());
+    settle(&mut harness);
+    picture(&mut harness, "pixel-1440-dark");
+    let lowest = harness.get_by_role_and_label(egui::accesskit::Role::Tab, "Problems").rect().top();
+    let place = harness.query_all_by_label_contains("row, col: ").next().expect("the place of the pixel");
+    assert!(place.rect().bottom() < lowest && place.rect().top() > canvas.top(), "{:?} above {lowest}", place.rect());
+    let below = place.rect().bottom();
+    let bands = harness.query_all_by_label_contains(": ").filter(|node| {
+        let rect = node.rect();
+        rect.left() > canvas.right() && rect.top() >= below && rect.top() < lowest && rect.right() <= place.rect().right() + 1.0
+    });
+    let rects: Vec<Rect> = bands.map(|node| node.rect()).collect();
+    assert!(rects.len() >= 4 && rects.iter().all(|rect| rect.bottom() < lowest), "{rects:?} above {lowest}");
+}
+
+/// Opens one raster as a draft, in the preview.
+fn alone(path: &std::path::Path) -> Window {
+    let mut harness = app(Theme::Dark);
+    take(&mut harness, vec![path.to_owned()]);
+    harness.state_mut().act(Action::ToggleBottom);
+    harness.state_mut().act(Action::ShowPreview);
+    harness.state_mut().select(Some(RowRef { level: 0, row: 0 }));
+    settle(&mut harness);
+    harness
+}
+
+#[test]
+fn stretch_and_histogram_are_in_physical_values_and_survive_a_far_value() {
+    use egui::accesskit::Role;
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("kelvin.tif");
+    let driver = gdal::DriverManager::get_driver_by_name("GTiff").expect("a driver");
+    let dataset = driver.create_with_band_type::<f64, _>(&path, 64, 64, 1).expect("a raster");
+    // 0 to 999 stored, 273.15 to 373.05 kelvin, and one pixel of 1e15.
+    let mut pixels: Vec<f64> = (0..4096).map(|n| f64::from(n % 1000)).collect();
+    pixels[77] = 1e15;
+    let mut buffer = gdal::raster::Buffer::new((64, 64), pixels);
+    let mut band = dataset.rasterband(1).expect("a band");
+    band.write((0, 0), (64, 64), &mut buffer).expect("written");
+    band.set_scale(0.1).and_then(|()| band.set_offset(273.15)).expect("a scale");
+    drop(band);
+    dataset.close().expect("closed");
+
+    let mut harness = alone(&path);
+    assert!(harness.query_all_by_label_contains("1 value beyond the axis; all are from 0 to 1.000e15").next().is_some());
+    choose(&mut harness, "Stretch", "Fixed limits");
+    let typed = |harness: &Window, label: &str| -> f64 {
+        let field = harness.get_by_role_and_label(Role::TextInput, label);
+        field.accesskit_node().value().and_then(|text| text.trim().parse().ok()).expect("a number")
+    };
+    let stored = typed(&harness, "Upper limit");
+    assert!((900.0..1000.0).contains(&stored), "{stored}");
+    click(&mut harness, "Scaled values");
+    let physical = typed(&harness, "Upper limit");
+    assert!((physical - (stored * 0.1 + 273.15)).abs() < 1e-3, "{physical} for {stored}");
+    picture(&mut harness, "physical-dark");
+    super::support::fill(&mut harness, "Upper limit", "323.15");
+    click(&mut harness, "Scaled values");
+    assert!((typed(&harness, "Upper limit") - 500.0).abs() < 1e-6, "{}", typed(&harness, "Upper limit"));
+}

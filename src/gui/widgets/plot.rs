@@ -22,8 +22,8 @@ pub struct Axes<'a> {
     pub x_text: Box<dyn Fn(f64) -> String + 'a>,
     /// Quantity and unit of the x axis; empty when the marks say it.
     pub x_title: &'a str,
-    /// Last value of the y axis, which begins at 0.
-    pub y_top: f64,
+    /// First and last value of the y axis.
+    pub y_bounds: RangeInclusive<f64>,
     /// Marks of the y axis; none draws no y axis.
     pub y_ticks: Vec<GridMark>,
     /// The text of a mark of the y axis.
@@ -44,7 +44,7 @@ pub fn show<'a>(
     build: impl FnOnce(&mut PlotUi<'a>) + 'a,
 ) -> PlotResponse<()> {
     let t = theme::tokens(ui);
-    let Axes { x_bounds, mut x_ticks, x_text, x_title, y_top, y_ticks, y_text, y_width } = axes;
+    let Axes { x_bounds, mut x_ticks, x_text, x_title, y_bounds, y_ticks, y_text, y_width } = axes;
     x_ticks.retain(|mark| x_bounds.contains(&mark.value));
     let title =
         if x_title.is_empty() { RichText::default() } else { RichText::new(x_title).font(font::regular(10.5)).color(t.tx3) };
@@ -76,7 +76,7 @@ pub fn show<'a>(
     let scope = UiBuilder::new().max_rect(rect).scope_id(ui.scope_id().with(salt));
     let build = move |plot: &mut PlotUi<'a>| {
         plot.set_plot_bounds_x(x_bounds);
-        plot.set_plot_bounds_y(0.0..=y_top);
+        plot.set_plot_bounds_y(y_bounds);
         build(plot);
     };
     ui.scope_builder(scope, |ui| plot.show(ui, build)).inner

@@ -296,6 +296,43 @@ fn complex_numbers_show_their_magnitude() {
 }
 
 #[test]
+fn complex_numbers_show_the_part_that_is_asked_for() {
+    use crate::raster::ComplexPart;
+    let folder = folder();
+    let path = folder.path().join("complex.tif");
+    let name = std::ffi::CString::new(path.display().to_string()).expect("a name");
+    let driver = gdal::DriverManager::get_driver_by_name("GTiff").expect("a driver");
+    let mut pairs = [3.0f64, 4.0, 0.0, -2.0, 0.0, 0.0, -1.0, 0.0];
+    // Safety: the handles are checked, `pairs` has 4 complex values of two doubles, and the dataset is closed once.
+    unsafe {
+        let no_options = std::ptr::null_mut();
+        let dataset = gdal_sys::GDALCreate(driver.c_driver(), name.as_ptr(), 4, 1, 1, gdal_sys::GDALDataType::GDT_CFloat32, no_options);
+        assert!(!dataset.is_null());
+        let band = gdal_sys::GDALGetRasterBand(dataset, 1);
+        assert_eq!(gdal_sys::GDALSetRasterNoDataValue(band, 0.0), gdal_sys::CPLErr::CE_None);
+        let (write, kind) = (gdal_sys::GDALRWFlag::GF_Write, gdal_sys::GDALDataType::GDT_CFloat64);
+        let data = pairs.as_mut_ptr().cast();
+        assert_eq!(gdal_sys::GDALRasterIO(band, write, 0, 0, 4, 1, data, 4, 1, kind, 0, 0), gdal_sys::CPLErr::CE_None);
+        gdal_sys::GDALClose(dataset);
+    }
+    let values = |part: ComplexPart| {
+        let mut request = PreviewRequest::new(own(&path), (4, 1));
+        request.options.part = part;
+        let band = preview(&request, &ctx()).expect("shows").prepared.pixels.bands[0].clone();
+        assert_eq!([0, 1, 2, 3].map(|at| band.is_valid(at)), [true, true, false, true], "only 0 + 0i is nodata");
+        [0, 1, 2, 3].map(|at| band.samples.get(at))
+    };
+    assert_eq!(values(ComplexPart::Magnitude), [5.0, 2.0, 0.0, 1.0]);
+    assert_eq!(values(ComplexPart::Real), [3.0, 0.0, 0.0, -1.0]);
+    assert_eq!(values(ComplexPart::Imaginary), [4.0, -2.0, 0.0, 0.0]);
+    let phases = values(ComplexPart::Phase);
+    // atan2 by hand: 3 + 4i is 0.927 rad, -2i is -π/2, -1 is π.
+    for (phase, expected) in phases.into_iter().zip([0.927_295_2, -std::f64::consts::FRAC_PI_2, 0.0, std::f64::consts::PI]) {
+        assert!((phase - expected).abs() < 1e-6, "{phases:?}");
+    }
+}
+
+#[test]
 fn a_pixel_knows_its_place() {
     let folder = folder();
     let asset = own(written(folder.path(), "scene.tif", &scene(40, 30)));

@@ -397,7 +397,7 @@ fn spectrum_ui(ui: &mut Ui, bands: &[Json]) {
         x_ticks: nanometres.iter().map(|nm: &f64| GridMark { value: nm.log10(), step_size: 0.1 }).collect(),
         x_text: Box::new(|value| paint::grouped(10f64.powf(value).round() as u64)),
         x_title: tr!("wavelength in nm"),
-        y_top: 1.25,
+        y_bounds: 0.0..=1.25,
         y_ticks: Vec::new(),
         y_text: Box::new(|_| String::new()),
         y_width: 0.0,

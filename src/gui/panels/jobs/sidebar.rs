@@ -51,7 +51,7 @@ fn throughput_ui(ui: &mut Ui, rates: &Rates) {
         x_ticks: plot::decimal_ticks(from - to, 0.0, 4),
         x_text: Box::new(|seconds| if seconds == 0.0 { tr!("now").to_owned() } else { format!("{} s", plot::trimmed(seconds)) }),
         x_title: "",
-        y_top: most * 1.1,
+        y_bounds: 0.0..=most * 1.1,
         y_ticks: plot::decimal_ticks(0.0, most * 1.1, 3),
         y_text: Box::new(text),
         y_width: 64.0,

@@ -191,7 +191,7 @@ fn bars_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, bars: &TimeBars, column: &str
         x_ticks: words.iter().map(|(day, _)| GridMark { value: *day as f64, step_size: apart as f64 }).collect(),
         x_text: Box::new(|day| words.iter().find(|(at, _)| *at as f64 == day).map_or(String::new(), |(_, word)| word.clone())),
         x_title: "",
-        y_top: most * 1.05,
+        y_bounds: 0.0..=most * 1.05,
         y_ticks: plot::decimal_ticks(0.0, most, 3).into_iter().filter(|mark| mark.value.fract() == 0.0).collect(),
         y_text: Box::new(plot::short_count),
         y_width: 34.0,

@@ -341,9 +341,12 @@ pub fn readout_ui(ui: &mut Ui, cx: &PanelContext<'_>, rect: Rect) {
         }
     }
     let inner = rect.shrink2(vec2(10.0, 0.0));
-    paint::text_left(&painter, inner, &text, font::mono(11.0), t.tx2);
     let crs = state.info().and_then(|info| info.crs_code.as_deref().or(info.crs_name.as_deref())).unwrap_or_default();
-    paint::text_right(&painter, inner, crs, font::mono(11.0), t.tx3);
+    // The place of the pixel has priority; the name of the system is cut at what is left.
+    let end = paint::text_left(&painter, inner, &text, font::mono(11.0), t.tx2);
+    if inner.right() - end > 60.0 {
+        paint::text_right(&painter, inner.with_min_x(end + 16.0), crs, font::mono(11.0), t.tx3);
+    }
     let response = ui.interact(rect, ui.scope_id().with("readout"), Sense::hover());
     response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Status, true, &text));
 }

@@ -15,7 +15,7 @@ use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::theme::{self, font};
 use crate::gui::widgets::{self, paint};
 use crate::jobs::Jobs;
-use crate::raster::{BandChoice, PreviewRequest, describe, preview};
+use crate::raster::{BandChoice, ComplexPart, PreviewRequest, describe, preview};
 use crate::studio::{Document, RowRef};
 
 /// Most pictures.
@@ -38,10 +38,11 @@ impl LinkedState {
         }
     }
 
-    fn update(&mut self, jobs: &Jobs, document: &Document, key: DocumentKey, bands: &BandChoice, by_class: bool) {
+    fn update(&mut self, jobs: &Jobs, document: &Document, key: DocumentKey, (bands, part): &(BandChoice, ComplexPart), by_class: bool) {
+        let part = *part;
         let mut running = self.others.values().filter(|one| one.asked.is_pending()).count();
         for (&row, one) in &mut self.others {
-            let wanted = (key, bands.clone(), by_class);
+            let wanted = (key, bands.clone(), part, by_class);
             if one.asked.get(&wanted).is_some() || one.asked.is_pending() || running >= AT_ONCE {
                 continue;
             }
@@ -51,7 +52,7 @@ impl LinkedState {
                 let (asset, _) = place()?;
                 let mut request = PreviewRequest::new(asset, (WHOLE, WHOLE));
                 let info = describe(&request.source)?;
-                request.options.bands = within(&bands, info.band_count);
+                (request.options.bands, request.options.part) = (within(&bands, info.band_count), part);
                 request.resampling = resampling_of(by_class, &request.options.bands, &info);
                 let image = preview(&request, ctx)?;
                 Ok(Arc::new((request, image)))
@@ -67,10 +68,10 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, key: Docu
     state.linked.follow(document, key, at);
     if let Some(whole) = &state.whole {
         let (ctx, limits) = (whole.ctx.clone(), whole.limits.clone());
-        let (bands, by_class) = (state.options.bands.clone(), look.classes.is_some());
-        state.linked.update(jobs, document, key, &bands, by_class);
+        let (read, by_class) = ((state.options.bands.clone(), state.options.part), look.classes.is_some());
+        state.linked.update(jobs, document, key, &read, by_class);
         for one in state.linked.others.values_mut() {
-            if let Some(Ok(answer)) = one.asked.get(&(key, bands.clone(), by_class))
+            if let Some(Ok(answer)) = one.asked.get(&(key, read.0.clone(), read.1, by_class))
                 && one.picture.as_ref().is_none_or(|shown| !Arc::ptr_eq(&shown.answer, answer))
             {
                 one.picture = Some(Picture::new(&ctx, answer.clone()));
@@ -174,7 +175,7 @@ fn cell_ui(
             let all = Rect::from_min_max(pos2(0.0, 0.0), pos2(1.0, 1.0));
             painter.image(picture.texture.id(), place, all, Color32::WHITE);
         }
-        Some(one) => match one.asked.get(&(key, cx.session.preview.options.bands.clone(), by_class)) {
+        Some(one) => match one.asked.get(&(key, cx.session.preview.options.bands.clone(), cx.session.preview.options.part, by_class)) {
             Some(Err(error)) => {
                 let line = Rect::from_center_size(cell.center(), vec2(cell.width() - 16.0, 18.0));
                 paint::text_center(&painter, line, error.summary(), font::regular(12.0), t.err);

@@ -4,9 +4,12 @@ mod canvas;
 mod chunks;
 mod file_contents;
 pub mod file_view;
+mod histogram;
 mod linked;
 pub mod names;
 mod picture;
+mod pixel;
+mod scaling;
 pub mod siblings;
 pub mod sidebar;
 pub mod state;
@@ -29,6 +32,8 @@ use crate::raster::{BandChoice, PreviewRequest, RasterInfo, RenderOptions, Resam
 use crate::studio::{Document, RowRef};
 use picture::{Answer, Look, Picture};
 use state::{LinkedState, Mode, plain};
+
+pub use tools::siblings_of;
 
 /// Side of the picture of a whole raster, in pixels; detail of larger rasters is read on zoom.
 pub const WHOLE: usize = 1280;
@@ -124,7 +129,7 @@ fn nothing_ui(ui: &mut Ui, title: &str, why: &str, actions: &[&str]) -> Option<u
 }
 
 /// The first FILE at or below a sample.
-fn first_file(document: &Document, at: Option<RowRef>) -> Option<RowRef> {
+pub fn first_file(document: &Document, at: Option<RowRef>) -> Option<RowRef> {
     let mut at = match at {
         Some(at) => at,
         None if document.rows(0) > 0 => RowRef::default(),
@@ -191,14 +196,14 @@ fn request_other(cx: &mut PanelContext<'_>, document: &Document, key: DocumentKe
         state.other = None;
         return;
     };
-    let wanted = (key, other, state.options.bands.clone(), by_class);
+    let (bands, part) = (state.options.bands.clone(), state.options.part);
+    let wanted = (key, other, bands.clone(), part, by_class);
     let place = document.raster_later(other);
-    let bands = state.options.bands.clone();
     state.other_asked.update(cx.jobs, wanted.clone(), tr!("Second picture"), move |ctx| {
         let (asset, _) = place()?;
         let mut request = PreviewRequest::new(asset, (WHOLE, WHOLE));
         let info = describe(&request.source)?;
-        request.options.bands = within(&bands, info.band_count);
+        (request.options.bands, request.options.part) = (within(&bands, info.band_count), part);
         request.resampling = resampling_of(by_class, &request.options.bands, &info);
         read(request, ctx)
     });

@@ -67,7 +67,7 @@ pub fn number(value: f64) -> String {
     if !value.is_finite() {
         return value.to_string();
     }
-    if value.fract() == 0.0 && value.abs() < 1e15 {
+    if value.fract() == 0.0 && value.abs() < 1e9 {
         let sign = if value < 0.0 { "-" } else { "" };
         return format!("{sign}{}", paint::grouped(value.abs() as u64));
     }
@@ -90,6 +90,7 @@ mod tests {
         assert_eq!(number(0.0312), "0.0312");
         assert_eq!(number(811.73), "811.7");
         assert_eq!(number(1.5e-9), "1.500e-9");
+        assert_eq!((number(1e15), number(999_999_999.0)), ("1.000e15".into(), "999\u{2009}999\u{2009}999".into()));
         assert_eq!(number(f64::NAN), "NaN");
     }
 }

@@ -11,7 +11,7 @@ use crate::gui::document_key::Key as DocumentKey;
 use crate::gui::widgets::RowScroll;
 use crate::jobs::{AsyncValue, JobContext, JobId, Jobs, State};
 use crate::ops::{ChunkArray, ChunkPlace};
-use crate::raster::{BandChoice, Limits, PreviewImage, PreviewRequest, Probe, RasterInfo, RasterSource, RenderOptions, Rgba};
+use crate::raster::{BandChoice, ComplexPart, Limits, PreviewImage, PreviewRequest, Probe, RasterInfo, RasterSource, RenderOptions, Rgba};
 use crate::studio::RowRef;
 
 /// State of the panel.
@@ -47,7 +47,7 @@ pub struct PreviewState {
     pub compare: Compare,
     /// The second picture.
     pub other: Option<Picture>,
-    pub(super) other_asked: AsyncValue<(DocumentKey, RowRef, BandChoice, bool), Answer>,
+    pub(super) other_asked: AsyncValue<(DocumentKey, RowRef, BandChoice, ComplexPart, bool), Answer>,
     /// Siblings linked under one view.
     pub linked: LinkedState,
     /// Chunks, if the dataset is streamable.
@@ -177,7 +177,7 @@ pub struct FileState {
 /// One sibling.
 #[derive(Default)]
 pub(super) struct One {
-    pub(super) asked: AsyncValue<(DocumentKey, BandChoice, bool), Answer>,
+    pub(super) asked: AsyncValue<(DocumentKey, BandChoice, ComplexPart, bool), Answer>,
     pub(super) picture: Option<Picture>,
 }
 
@@ -289,6 +289,6 @@ impl Compare {
 
 /// A request without the options that are applied after reading, such as the stretch.
 pub fn plain(request: &PreviewRequest) -> PreviewRequest {
-    let options = RenderOptions { bands: request.options.bands.clone(), ..RenderOptions::default() };
+    let options = RenderOptions { bands: request.options.bands.clone(), part: request.options.part, ..RenderOptions::default() };
     PreviewRequest { options, ..request.clone() }
 }
