@@ -13,17 +13,17 @@ use crate::model::Value;
 const BYTES_SHOWN: usize = 24;
 
 /// The cell at `row` of `array` as text; empty for null. WKB points are shown as `POINT (x y)`, other geometries as their kind and box,
-/// such as `POLYGON (west south, east north)`.
+/// such as `POLYGON (west south, east north)`, structs and maps as `{name: value, …}`.
 pub fn cell_text(array: &ArrayRef, row: usize) -> String {
     if row >= array.len() || array.is_null(row) {
         return String::new();
     }
     let value = value_at(array, row);
     match &value {
-        Value::Other(one) => {
+        Value::Other(one) => nested_text(one).unwrap_or_else(|| {
             let options = FormatOptions::default();
             ArrayFormatter::try_new(one.as_ref(), &options).map_or(String::new(), |text| text.value(0).to_string())
-        }
+        }),
         plain => value_text(plain, array.data_type()),
     }
 }
@@ -142,6 +142,90 @@ pub fn cell_json(array: &ArrayRef, row: usize) -> Json {
         return Json::Null;
     }
     value_json(&value_at(array, row), array.data_type())
+}
+
+/// A list, struct or map of one row as text; `None` for other types.
+fn nested_text(one: &ArrayRef) -> Option<String> {
+    let part = |array: &ArrayRef, row: usize| if array.is_null(row) { "null".to_owned() } else { cell_text(array, row) };
+    let list = |values: ArrayRef| {
+        let parts: Vec<String> = (0..values.len()).map(|row| part(&values, row)).collect();
+        format!("[{}]", parts.join(", "))
+    };
+    Some(match one.data_type() {
+        DataType::Struct(_) => {
+            let one = one.as_struct();
+            let named = one.column_names().into_iter().zip(one.columns());
+            let parts: Vec<String> = named.map(|(name, cell)| format!("{name}: {}", part(cell, 0))).collect();
+            format!("{{{}}}", parts.join(", "))
+        }
+        DataType::List(_) => list(one.as_list::<i32>().value(0)),
+        DataType::LargeList(_) => list(one.as_list::<i64>().value(0)),
+        DataType::FixedSizeList(..) => list(one.as_fixed_size_list().value(0)),
+        DataType::Map(..) => {
+            let entries = one.as_map().value(0);
+            let [keys, values] = entries.columns() else { return None };
+            let parts: Vec<String> =
+                (0..entries.len()).map(|row| format!("{}: {}", part(keys, row), part(values, row))).collect();
+            format!("{{{}}}", parts.join(", "))
+        }
+        _ => return None,
+    })
+}
+
+/// A line of a cell: its depth within the structs that hold it, its name, and its text, empty for what has lines below.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CellLine {
+    /// Number of structs, maps and lists around it.
+    pub depth: usize,
+    /// Name of the column, field or key, or place in a list, from 0.
+    pub name: String,
+    /// The value; `None` for null.
+    pub text: Option<String>,
+}
+
+/// A cell as one line per value: structs, maps and lists of such are unfolded, at most `most` lines. Lists of plain values are one line.
+pub fn cell_lines(name: &str, array: &ArrayRef, row: usize, most: usize) -> Vec<CellLine> {
+    let mut lines = Vec::new();
+    push_lines(&mut lines, 0, name.to_owned(), array, row, most);
+    lines
+}
+
+fn push_lines(lines: &mut Vec<CellLine>, depth: usize, name: String, array: &ArrayRef, row: usize, most: usize) {
+    if lines.len() >= most {
+        return;
+    }
+    if row >= array.len() || array.is_null(row) {
+        return lines.push(CellLine { depth, name, text: None });
+    }
+    let mut below: Vec<(String, ArrayRef, usize)> = Vec::new();
+    match array.data_type() {
+        DataType::Struct(_) => {
+            let one = array.as_struct();
+            below.extend(one.column_names().into_iter().zip(one.columns()).map(|(name, cell)| (name.to_owned(), cell.clone(), row)));
+        }
+        DataType::Map(..) => {
+            let entries = array.as_map().value(row);
+            if let [keys, values] = entries.columns() {
+                below.extend((0..entries.len().min(most)).map(|at| (cell_text(keys, at), values.clone(), at)));
+            }
+        }
+        DataType::List(item) | DataType::LargeList(item) | DataType::FixedSizeList(item, _) if item.data_type().is_nested() => {
+            let values = match array.data_type() {
+                DataType::List(_) => array.as_list::<i32>().value(row),
+                DataType::LargeList(_) => array.as_list::<i64>().value(row),
+                _ => array.as_fixed_size_list().value(row),
+            };
+            below.extend((0..values.len().min(most)).map(|at| (at.to_string(), values.clone(), at)));
+        }
+        _ => {}
+    }
+    if below.is_empty() {
+        return lines.push(CellLine { depth, name, text: Some(cell_text(array, row)) });
+    }
+    lines.push(CellLine { depth, name, text: Some(String::new()) });
+    for (name, cell, row) in below {
+        push_lines(lines, depth + 1, name, &cell, row, most);
+    }
 }
 
 /// A list, struct or map of one row as JSON; any other value as text.
@@ -272,6 +356,36 @@ mod tests {
         assert_eq!(text(&wkb), "POLYGON (10.5 20, 11 21.25)");
         assert!(text(&wkb[..40]).starts_with("0103"), "a damaged geometry is bytes");
         assert_eq!(value_text(&Value::Float(f64::from(0.1f32)), &DataType::Float32), "0.1");
+    }
+
+    #[test]
+    fn structs_name_their_values_and_unfold_into_lines() {
+        use arrow::array::{ArrayRef, BinaryArray, Int32Array, ListArray, StructArray};
+        use arrow::buffer::OffsetBuffer;
+        use arrow::datatypes::Field;
+        use std::sync::Arc;
+        let mut wkb = vec![1, 1, 0, 0, 0];
+        wkb.extend(1.5f64.to_le_bytes());
+        wkb.extend((-2.0f64).to_le_bytes());
+        let field = |name: &str, dtype: DataType| Arc::new(Field::new(name, dtype, true));
+        let year: ArrayRef = Arc::new(Int32Array::from(vec![Some(2020), None]));
+        let place: ArrayRef = Arc::new(BinaryArray::from(vec![Some(wkb.as_slice()), Some(wkb.as_slice())]));
+        let one: ArrayRef = Arc::new(StructArray::from(vec![
+            (field("year", DataType::Int32), year),
+            (field("place", DataType::Binary), place),
+        ]));
+        assert_eq!(cell_text(&one, 0), "{year: 2020, place: POINT (1.5 -2)}");
+        assert_eq!(cell_text(&one, 1), "{year: null, place: POINT (1.5 -2)}");
+        let item = field("item", one.data_type().clone());
+        let list: ArrayRef = Arc::new(ListArray::new(item, OffsetBuffer::from_lengths([2]), one, None));
+        assert_eq!(cell_text(&list, 0), "[{year: 2020, place: POINT (1.5 -2)}, {year: null, place: POINT (1.5 -2)}]");
+        let lines = cell_lines("visits", &list, 0, 50);
+        let said: Vec<String> = lines
+            .iter()
+            .map(|line| format!("{}{} {}", " ".repeat(line.depth), line.name, line.text.as_deref().unwrap_or("null")))
+            .collect();
+        assert_eq!(said, ["visits ", " 0 ", "  year 2020", "  place POINT (1.5 -2)", " 1 ", "  year null", "  place POINT (1.5 -2)"]);
+        assert_eq!(cell_lines("visits", &list, 0, 3).len(), 3, "no more lines than are wanted");
     }
 
     #[test]

@@ -15,8 +15,8 @@ use crate::gui::sql::{self, Kind};
 use crate::gui::theme::{self, Tokens, font};
 use crate::gui::widgets::paint;
 
-/// Most visible lines; more scroll.
-const LINES: usize = 10;
+/// Fewest visible lines; the editor grows with its text to half of the panel, then scrolls.
+const LINES: usize = 3;
 const LINE: f32 = 18.0;
 const GUTTER: f32 = 34.0;
 /// Most suggestions.
@@ -33,13 +33,16 @@ pub fn ui(ui: &mut Ui, state: &mut EditorState, words: &[Word], fault: Option<Ra
     let focused = ui.memory(|memory| memory.has_focus(id()));
     // Consumed before the editor, which would insert a new line.
     let run = focused && ui.input_mut(|input| input.consume_key(Modifiers::COMMAND, Key::Enter));
-    if focused && state.offer.is_some() {
+    if run {
+        state.close_offer();
+    } else if focused && state.offer.is_some() {
         offer_keys(ui, state);
     } else {
         state.offer = None;
     }
     let lines = state.sql.lines().count().max(1) + usize::from(state.sql.ends_with('\n'));
-    let height = LINE * lines.clamp(3, LINES) as f32 + 12.0;
+    let most = ((ui.available_height() / 2.0 - 12.0) / LINE).max(LINES as f32) as usize;
+    let height = LINE * lines.clamp(LINES, most) as f32 + 12.0;
     let (rect, _) = ui.allocate_exact_size(vec2(ui.available_width(), height), Sense::hover());
     ui.painter().rect_filled(rect, 0, t.input);
     let mut child = ui.new_child(UiBuilder::new().max_rect(rect.shrink2(vec2(0.0, 6.0))).id_salt("editor"));
@@ -143,8 +146,7 @@ fn offer_keys(ui: &Ui, state: &mut EditorState) {
         let (typed, word) = (offer.typed.clone(), offer.words[offer.chosen].clone());
         state.complete(typed, &word);
     } else if escape {
-        state.closed = state.sql.get(offer.typed.clone()).map(|word| word.trim_start_matches('"').to_owned());
-        state.offer = None;
+        state.close_offer();
     }
 }
 

@@ -1,5 +1,7 @@
 //! The query panel: SQL over the filtered dataset, the result rows, and actions on them.
 
+pub mod chart;
+mod detail;
 mod editor;
 pub mod rows;
 pub mod state;
@@ -16,6 +18,7 @@ use crate::gui::{filters, icons, sql};
 use crate::model::dtype_name;
 use crate::query::{Filter, Query, QueryResult};
 use crate::studio::{Command, Document};
+use chart::Shape;
 use rows::COPIED_MOST;
 use state::{Copied, Word};
 
@@ -46,12 +49,10 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     let mut run = tools_ui(ui, cx);
     let state = &mut cx.session.query;
     let fault = state.failed.as_ref().and_then(|(_, _, place)| place.clone());
-    let before = state.editor.sql.len();
     run |= editor::ui(ui, &mut state.editor, &state.words.1, fault);
-    if before != state.editor.sql.len()
-        && let Some(failed) = &mut state.failed
-    {
-        failed.2 = None;
+    // An error belongs to the statement that failed.
+    if state.failed_sql.as_ref().is_some_and(|failed| *failed != state.editor.sql) {
+        (state.failed, state.failed_sql) = (None, None);
     }
     rule(ui);
     filter_ui(ui, cx, document);
@@ -69,7 +70,7 @@ fn start(cx: &mut PanelContext<'_>, sql: String) {
     let filters = cx.studio.filters().to_vec();
     let state = &mut cx.session.query;
     state.waiting = Some(Instant::now());
-    state.failed = None;
+    (state.failed, state.failed_sql) = (None, None);
     state.asked = Some((sql.clone(), filters.clone()));
     let limit = LIMITS[state.limit.min(LIMITS.len() - 1)].1;
     if cx.remembered.queries.history.first() != Some(&sql) {
@@ -288,6 +289,9 @@ fn result_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
         return;
     };
     bar_ui(ui, cx, &result);
+    if cx.session.query.chart.shape != Shape::Rows {
+        return chart::ui(ui, cx, &result);
+    }
     let level = level_of(state_sql(cx), document.tree().levels.len());
     rows::ui(ui, cx, level);
 }
@@ -330,6 +334,9 @@ fn bar_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, result: &Arc<QueryResult>) {
                     ui.label(RichText::new(tr!("1 selected" in "row")).text_style(text_style("small12")).color(t.tx3));
                 }
                 rows_menu_ui(ui, cx, result);
+                if ui.available_width() > 250.0 {
+                    chart::shape_ui(ui, cx);
+                }
             });
         });
     });

@@ -9,6 +9,7 @@ use arrow::array::UInt32Array;
 use arrow::compute::{SortOptions, sort_to_indices};
 use egui::{Painter, Pos2, Rect, Ui, pos2};
 
+use super::detail;
 use crate::error::{Error, Result};
 use crate::gui::icons;
 use crate::gui::panel_context::{PanelContext, Request};
@@ -48,7 +49,11 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, level: usize) {
     let mut table = std::mem::take(&mut state.table);
     let mut requests = Vec::new();
     let shown = Table::new(tr!("Query rows"), &source).sticky(1).selected(state.selected).sorted(state.sort);
-    let out = shown.show(ui, &mut table, |ui, row| {
+    let area = ui.available_rect_before_wrap();
+    let chosen = state.selected.map(|row| source.row(row)).filter(|row| *row < result.row_count);
+    let (left, right) = area.split_left_right_at_x(area.right() - detail::width(area.width(), chosen.is_some()));
+    let mut child = ui.new_child(egui::UiBuilder::new().max_rect(left).id_salt("query-table"));
+    let out = shown.show(&mut child, &mut table, |ui, row| {
         if widgets::menu_entry(ui, icons::COPY, tr!("Copy row as text"), "", None).clicked() {
             let row = source.row(row);
             let line: Vec<String> = (0..source.columns.len()).map(|column| result.table.text(row, column)).collect();
@@ -66,6 +71,12 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, level: usize) {
             _ => Some((column, false)),
         };
     }
+    if let Some(row) = chosen.filter(|_| right.width() > 0.0)
+        && detail::ui(ui, right, &result, row)
+    {
+        state.selected = None;
+    }
+    ui.advance_cursor_after_rect(area);
     if let Some((row, place)) = picked {
         state.selected = Some(row);
         find_sample(cx, &result, place, level);

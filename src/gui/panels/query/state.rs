@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use egui::Rect;
 
+use super::chart::ChartState;
 use crate::error::Error;
 use crate::gui::document_key::Key;
 use crate::gui::sql;
@@ -24,7 +25,11 @@ pub struct QueryState {
     /// The rows.
     pub rows: RowsState,
     pub(super) limit: usize,
+    /// How the rows are shown.
+    pub chart: ChartState,
     pub(super) failed: Option<(String, Vec<String>, Option<Range<usize>>)>,
+    /// The text of the editor when the error came.
+    pub(super) failed_sql: Option<String>,
     pub(super) waiting: Option<Instant>,
     /// The job of the newest query.
     pub(super) job: Option<JobId>,
@@ -42,7 +47,9 @@ impl Default for QueryState {
             editor: EditorState::new("SELECT *\nFROM data"),
             rows: RowsState::default(),
             limit: 1,
+            chart: ChartState::default(),
             failed: None,
+            failed_sql: None,
             waiting: None,
             job: None,
             took: Duration::ZERO,
@@ -67,7 +74,7 @@ impl QueryState {
         }
         self.job = None;
         self.rows.take(result);
-        self.failed = None;
+        (self.failed, self.failed_sql) = (None, None);
         self.took = self.waiting.take().map_or(Duration::ZERO, |since| since.elapsed());
         self.ran = self.asked.take();
     }
@@ -83,6 +90,7 @@ impl QueryState {
             let text = error.to_string();
             let place = sql::fault(error, &self.editor.sql);
             self.failed = Some((text, error.hints().to_vec(), place));
+            self.failed_sql = Some(self.editor.sql.clone());
             self.ran = None;
         }
         waited
@@ -138,6 +146,12 @@ impl EditorState {
     /// The initial statement.
     pub fn new(sql: &str) -> Self {
         Self { sql: sql.to_owned(), ..Self::default() }
+    }
+
+    /// Closes the suggestions; they stay closed while the word at the cursor stays the same.
+    pub(super) fn close_offer(&mut self) {
+        let Some(offer) = self.offer.take() else { return };
+        self.closed = self.sql.get(offer.typed).map(|word| word.trim_start_matches('"').to_owned());
     }
 
     /// Replaces the typed part of a word at the cursor by its completion.
