@@ -125,6 +125,19 @@ pub fn as_sql(filter: &Filter, document: &Document) -> Option<String> {
     (!parts.is_empty()).then(|| parts.join("\n  AND "))
 }
 
+/// The filter of samples whose id contains the typed text, or matches it as a pattern with `*` and `?`; case is ignored.
+pub fn of_ids(typed: &str) -> Filter {
+    let escaped = |text: &str| regex::escape(text);
+    let pattern = match typed.contains(['*', '?']) {
+        true => {
+            let parts: Vec<String> = typed.split('*').map(|part| part.split('?').map(escaped).collect::<Vec<_>>().join(".")).collect();
+            format!("(?is)^{}$", parts.join(".*"))
+        }
+        false => format!("(?is){}", escaped(typed)),
+    };
+    Filter::condition(format!("regexp_matches(id, {})", sql::text(&pattern)))
+}
+
 /// Identifies the chip that a new filter replaces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FilterKey<'a> {
@@ -161,7 +174,10 @@ pub fn chips_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) -> bool {
     let filters = cx.studio.filters().to_vec();
     let mut remove = None;
     for (index, filter) in filters.iter().enumerate() {
-        let (icon, text) = chip_text(filter);
+        let (icon, mut text) = chip_text(filter);
+        if let Some((typed, _)) = cx.session.tree.applied.as_ref().filter(|(_, applied)| applied == filter) {
+            text = tr!("id: {typed}", typed);
+        }
         if chip(ui, icon, &text) {
             remove = Some(index);
         }
@@ -244,6 +260,26 @@ mod tests {
         assert_eq!(moved[1].bbox, Some([5.0, 5.0, 6.0, 6.0]));
         assert_eq!(replaced(&moved, FilterKey::Column("split"), None).len(), 1);
         assert_eq!(replaced(&moved, FilterKey::Time, None), moved);
+    }
+
+    #[test]
+    fn typed_ids_match_as_in_the_tree() {
+        let matches = |typed: &str, id: &str| {
+            let condition = of_ids(typed).condition.expect("is a condition");
+            let pattern = condition.trim_start_matches("regexp_matches(id, '").trim_end_matches("')").replace("''", "'");
+            regex::Regex::new(&pattern).expect("is a pattern").is_match(id)
+        };
+        for (typed, id) in [
+            ("ebro", "my_EBRO_1"),
+            ("ebro_000?", "ebro_0001"),
+            ("ebro_000?", "ebro_00012"),
+            ("a.b", "axb"),
+            ("*_t02*", "s2_t02.tif"),
+            ("it's", "it's"),
+            ("a+b?", "a+bc"),
+        ] {
+            assert_eq!(matches(typed, id), crate::gui::outline::matches(typed, id), "{typed} {id}");
+        }
     }
 
     #[test]

@@ -201,7 +201,8 @@ pub fn keep(tree: &Skeleton, mut wanted: impl FnMut(RowRef, &str) -> bool) -> Ve
     for (level, table) in tree.levels.iter().enumerate().rev() {
         for row in 0..table.len() {
             let at = RowRef { level, row: row as u32 };
-            if kept[level][row] || wanted(at, table.id(row as u32)) {
+            // Asked for every sample, also where one below it matches.
+            if wanted(at, table.id(row as u32)) || kept[level][row] {
                 kept[level][row] = true;
                 let parent = table.parents[row] as usize;
                 if level > 0 && parent < kept[level - 1].len() {

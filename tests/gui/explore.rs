@@ -227,3 +227,30 @@ fn a_problem_leads_to_its_place() {
     let field = harness.get_by_role_and_label(egui::accesskit::Role::MultilineTextInput, "description");
     assert!(field.is_focused(), "the form is in front, the cursor in the field");
 }
+
+#[test]
+fn ids_typed_above_the_tree_are_a_filter_of_every_view() {
+    use egui::accesskit::Role;
+    let mut harness = app(egui::Theme::Dark);
+    take(&mut harness, vec![sample()]);
+    fill(&mut harness, "Filter ids", "ebro_000?");
+    let kept = |harness: &super::support::Window| harness.state().studio().kept().and_then(|kept| kept.rows(0).map(<[u32]>::len));
+    assert_eq!(kept(&harness), Some(4));
+    assert_eq!(harness.query_all_by_role(Role::Row).count(), 4, "the table shows the same");
+    assert_eq!(harness.query_all_by_role(Role::TreeItem).count(), 5, "the tree has the root above them");
+    // Together with another filter.
+    let mut filters = harness.state().studio().filters().to_vec();
+    filters.push(Filter::condition("id <> 'ebro_0001'"));
+    harness.state_mut().command(Command::Filter { filters });
+    settle(&mut harness);
+    assert_eq!(kept(&harness), Some(3));
+    fill(&mut harness, "Filter ids", "ebro_0002");
+    assert_eq!((kept(&harness), harness.state().studio().filters().len()), (Some(1), 2), "the typed one is replaced");
+    let chip = harness.query_all_by_label("Remove filter id: ebro_0002").next().expect("a chip");
+    chip.click();
+    settle(&mut harness);
+    assert_eq!(harness.state().studio().filters().len(), 1);
+    let field = harness.get_by_role_and_label(Role::TextInput, "Filter ids");
+    assert_eq!(field.accesskit_node().value().as_deref().unwrap_or_default(), "", "its text went with it");
+    assert_eq!(harness.query_all_by_role(Role::TreeItem).count(), 24, "the root and all but one");
+}

@@ -308,7 +308,11 @@ fn card_ui(
                 let line = Rect::from_center_size(picture.center() + vec2(0.0, 12.0), vec2(picture.width() - 8.0, 16.0));
                 paint::text_center(&painter, line, tr!("reading"), font::regular(11.0), t.tx3);
             }
-            Shown::File(tile) => tile_ui(&painter, t, picture, tile, document.id(file).unwrap_or_default()),
+            Shown::File(tile) => {
+                let kind = crate::text::of(tile.kind);
+                ui.ctx().accesskit_node_builder(response.id, |node| node.set_description(kind));
+                tile_ui(&painter, t, picture, tile, document.id(file).unwrap_or_default());
+            }
             Shown::Failed(why) => {
                 let why = why.to_owned();
                 failed_ui(ui, pictures, file, bands, picture, &why);

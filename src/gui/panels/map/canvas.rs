@@ -43,6 +43,7 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, rect: Rec
     if let Some(scene) = &scene {
         painter.add(Shape::Mesh(placed(&mut cx.session.map.placed, scene, &view, rect)));
     }
+    super::rasters::ui(ui, cx, document, &painter, &view, rect);
     let selected = selected_ui(&painter, t, cx, document, &view, rect);
     box_ui(ui, cx, t, &view, rect, &response);
     if cx.session.map.places().is_none() {

@@ -1,6 +1,7 @@
 //! The map panel: footprints of the filtered samples of a level. A box drawn here and a time range are filters of the dataset.
 
 mod canvas;
+pub mod rasters;
 pub mod state;
 mod time;
 
@@ -72,7 +73,7 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     let (upper, lower) = area.split_top_bottom_at_y(area.bottom() - strip);
     let (canvas, legend) = upper.split_top_bottom_at_y(upper.bottom() - 26.0);
     canvas::ui(ui, cx, document, canvas);
-    legend_ui(ui, cx, legend);
+    legend_ui(ui, cx, document, legend);
     if strip > 0.0 {
         let times: Vec<String> = times.into_iter().cloned().collect();
         time::ui(ui, cx, document, &times, lower);
@@ -107,7 +108,7 @@ fn toolbar_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, columns: &[String], source
                     (state.time_column, state.density) = (None, None);
                 }
             }
-            if sources.len() > 1 && ui.available_width() > 340.0 {
+            if sources.len() > 1 && ui.available_width() > 500.0 {
                 small(ui, tr!("Geometry"));
                 let current = state.source.clone().or_else(|| sources.first().cloned()).unwrap_or_default();
                 if let Some(index) = widgets::combo(ui, tr!("Geometry"), &current, 150.0, true, sources) {
@@ -125,6 +126,13 @@ fn toolbar_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, columns: &[String], source
                     state.colour = (index > 1).then(|| choices[index].clone());
                 }
             }
+            if ui.available_width() > 200.0 {
+                let names = rasters::Shown::ALL.map(rasters::Shown::text);
+                let current = state.rasters.shown.text();
+                if let Some(index) = widgets::combo(ui, tr!("Rasters on the map"), current, 130.0, false, &names) {
+                    state.rasters.shown = rasters::Shown::ALL.get(index).copied().unwrap_or_default();
+                }
+            }
             ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
                 let fit = Button::ghost(tr!("Fit")).icon(icons::CORNERS_OUT);
                 if ui.add(fit.name(tr!("Fit the map")).tooltip(tr!("Show every sample (0)"))).clicked() {
@@ -137,7 +145,7 @@ fn toolbar_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, columns: &[String], source
     ui.painter().hline(rect.x_range(), rect.bottom() - 0.5, Stroke::new(1.0, t.line));
 }
 
-fn legend_ui(ui: &mut Ui, cx: &PanelContext<'_>, rect: egui::Rect) {
+fn legend_ui(ui: &mut Ui, cx: &PanelContext<'_>, document: &Document, rect: egui::Rect) {
     let t = theme::tokens(ui);
     let painter = ui.painter_at(rect);
     painter.rect_filled(rect, 0, t.bg2);
@@ -196,6 +204,11 @@ fn legend_ui(ui: &mut Ui, cx: &PanelContext<'_>, rect: egui::Rect) {
             entry(t.tx, true, tr!("selected" in "sample on the map"));
         }
     }
+    if state.rasters.is_reading() {
+        entry(t.ctl, true, tr!("Reading rasters…"));
+    } else if let Some(why) = state.rasters.failure(rasters::selected(cx, document)) {
+        entry(t.warn, true, why);
+    }
     let source = match state.places() {
         Some((footprints, _)) if footprints.approximate => tr!("outlines approximate   Natural Earth"),
         _ => "Natural Earth",
@@ -204,10 +217,15 @@ fn legend_ui(ui: &mut Ui, cx: &PanelContext<'_>, rect: egui::Rect) {
     let placed = state.places().map_or(0, |(footprints, _)| footprints.rows());
     let response = ui.interact(rect, ui.scope_id().with("legend"), egui::Sense::hover());
     let (matching, total) = (paint::grouped(matching), paint::grouped(placed as u64));
-    let text = match state.is_reading() {
+    let mut text = match state.is_reading() {
         true => tr!("Reading places…").to_owned(),
         false => tr!("{matching} of {total} samples match on the map", matching, total),
     };
+    let drawn = state.rasters.drawn();
+    if drawn > 0 {
+        text.push_str("; ");
+        text.push_str(&tr_n!(drawn, "{n} raster drawn in place", "{n} rasters drawn in place", n = drawn));
+    }
     response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Status, true, &text));
 }
 

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use egui::{Mesh, Pos2};
 
+use super::rasters::RastersState;
 use crate::gui::document_key::Key;
 use crate::gui::map::{Base, Classes, MapView, Projected, Scene, TimeBars};
 use crate::jobs::AsyncValue;
@@ -64,6 +65,8 @@ pub struct MapState {
     pub typed: [String; 2],
     /// Time of the next playback step, in seconds of egui's clock.
     pub next_step_s: Option<f64>,
+    /// Rasters in their places.
+    pub rasters: RastersState,
 }
 
 /// Number of places from which density is shown instead of footprints, unless the user chooses.

@@ -17,9 +17,10 @@ use crate::gui::panels::{structure, tray};
 use crate::gui::theme::{self, font, text_style};
 use crate::gui::tool::Tool;
 use crate::gui::widgets::{self, EmptyState, Mark, Segment, TextField, Tone, TreeRow, paint};
-use crate::gui::{drag, dropped_paths, icons};
+use crate::gui::{drag, dropped_paths, filters, icons};
 use crate::model::{SampleKind, is_padding};
-use crate::studio::{Document, RowRef};
+use crate::query::Filter;
+use crate::studio::{Command, Document, RowRef};
 use state::{Show, TreePanelState};
 
 /// Largest range that Shift selects, in rows.
@@ -118,6 +119,7 @@ fn refresh(cx: &mut PanelContext<'_>, document: &Document) {
     let marks = cx.session.marks.clone();
     let kept = cx.studio.kept().cloned();
     let lens = cx.session.structure.lens.clone();
+    follow_chip(cx);
     let state = &mut cx.session.tree;
     state.follow(cx.session.serial, document.tree());
     if state.marked_for != key {
@@ -132,7 +134,7 @@ fn refresh(cx: &mut PanelContext<'_>, document: &Document) {
             state.outline = Arc::new(Outline::new(document.tree(), state.root_open, &state.open, &gaps));
             state.made_for = wanted;
         }
-        return;
+        return apply_filter(cx, document, None);
     }
     state.made_for = None;
     let (filter, show) = (state.filter.trim().to_owned(), state.show);
@@ -148,25 +150,61 @@ fn refresh(cx: &mut PanelContext<'_>, document: &Document) {
         ctx.check()?;
         let stays = |at: RowRef| kept.as_ref().is_none_or(|kept| kept.contains(at));
         if let Some((root_open, open)) = open {
-            return Ok(Arc::new(Outline::filtered(outline::keep_open(&tree, root_open, &open, stays))));
+            return Ok((Arc::new(Outline::filtered(outline::keep_open(&tree, root_open, &open, stays))), None));
         }
         let problems: std::collections::HashSet<RowRef> = match show {
             Show::Problems => work_marks.samples().collect(),
             _ => Default::default(),
         };
+        let mut highest: Option<usize> = None;
         let rows = outline::keep(&tree, |at, id| {
+            if !filter.is_empty() {
+                if !outline::matches(&filter, id) {
+                    return false;
+                }
+                highest = Some(highest.map_or(at.level, |known| known.min(at.level)));
+            }
             let shown = match show {
                 Show::All => true,
                 Show::Problems => problems.contains(&at),
                 Show::Padded => is_padding(id),
             };
-            shown && stays(at) && (filter.is_empty() || outline::matches(&filter, id))
+            shown && stays(at)
         });
-        Ok(Arc::new(Outline::filtered(rows)))
+        Ok((Arc::new(Outline::filtered(rows)), highest))
     });
-    if let Some(found) = state.filtered.latest() {
+    if let Some((found, _)) = state.filtered.latest() {
         state.outline = found.clone();
     }
+    if !state.filtered.is_pending() {
+        let highest = state.filtered.latest().and_then(|(_, highest)| *highest);
+        apply_filter(cx, document, highest);
+    }
+}
+
+/// Clears the field when its filter was removed elsewhere, as by the cross of its chip.
+fn follow_chip(cx: &mut PanelContext<'_>) {
+    let removed = |(_, filter): &(String, Filter)| !cx.studio.filters().contains(filter);
+    if cx.session.tree.applied.as_ref().is_some_and(removed) {
+        cx.session.tree.applied = None;
+        cx.session.tree.filter.clear();
+    }
+}
+
+/// Makes the typed filter one of the filters of an opened dataset, on the highest level where an id matches.
+fn apply_filter(cx: &mut PanelContext<'_>, document: &Document, highest: Option<usize>) {
+    let text = cx.session.tree.filter.trim().to_owned();
+    let wanted = (!text.is_empty()).then(|| (text.clone(), filters::of_ids(&text).at_level(highest.unwrap_or(0))));
+    if document.opened().is_none() || cx.session.tree.applied == wanted {
+        return;
+    }
+    let mut list = cx.studio.filters().to_vec();
+    if let Some((_, old)) = &cx.session.tree.applied {
+        list.retain(|filter| filter != old);
+    }
+    list.extend(wanted.iter().map(|(_, filter)| filter.clone()));
+    cx.session.tree.applied = wanted;
+    cx.run(Command::Filter { filters: list });
 }
 
 fn tree_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {

@@ -8,6 +8,7 @@ use crate::gui::outline::{self, Outline};
 use crate::gui::widgets::RowScroll;
 use crate::jobs::AsyncValue;
 use crate::model::Skeleton;
+use crate::query::Filter;
 use crate::studio::{DocumentId, RowRef};
 
 /// Which samples are shown.
@@ -39,11 +40,14 @@ pub struct TreePanelState {
     pub(super) anchor: Option<u64>,
     /// Typed filter.
     pub filter: String,
+    /// The typed filter as one of the dataset's filters, with its text; `None` while nothing is typed, and in drafts.
+    pub applied: Option<(String, Filter)>,
     pub(super) show: Show,
     pub(super) outline: Arc<Outline>,
     pub(super) made_for: Option<(Key, u64, usize)>,
     pub(super) changes: u64,
-    pub(super) filtered: AsyncValue<Wanted, Arc<Outline>>,
+    /// The outline, and the highest level with an id that matches the typed filter.
+    pub(super) filtered: AsyncValue<Wanted, (Arc<Outline>, Option<usize>)>,
     pub(super) reveal: Option<RowRef>,
 }
 
@@ -115,6 +119,7 @@ impl Default for TreePanelState {
             marked_for: Key::default(),
             anchor: None,
             filter: String::new(),
+            applied: None,
             show: Show::All,
             outline: Arc::default(),
             made_for: None,
