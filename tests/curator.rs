@@ -8,11 +8,11 @@ use serde_json::Value;
 use crate::support::{Workspace, geotiff, tests_folder};
 
 /// Clicks and keys that the task may take, whatever the number of scenes.
-const MOST: usize = 30;
+pub const MOST: usize = 30;
 
 /// Scenes with three files each, of which every thirteenth has a misnamed label, a missing file, a file beside the folder, or a sidecar;
 /// and a table whose numbers, dates and flags are written in several ways.
-fn messy(workspace: &Workspace, scenes: usize) {
+pub fn messy(workspace: &Workspace, scenes: usize) {
     let mut table = String::from("scene;clouds;when;usable\n");
     for scene in 1..=scenes {
         let id = format!("bahamas_{scene:02}");
@@ -35,6 +35,11 @@ fn messy(workspace: &Workspace, scenes: usize) {
     workspace.write("messy/scenes.csv", table);
 }
 
+/// The steps of a script of `tests/scripts`.
+pub fn steps_of(name: &str) -> Vec<Value> {
+    serde_json::from_str(&fs::read_to_string(tests_folder().join("scripts").join(name)).expect("reads")).expect("a list")
+}
+
 /// Runs a script of `tests/scripts` beside the messy folder; returns its steps.
 fn run(workspace: &Workspace, name: &str) -> Vec<Value> {
     let script = workspace.path(name);
@@ -46,11 +51,11 @@ fn run(workspace: &Workspace, name: &str) -> Vec<Value> {
     }
     let ran = workspace.studio(arguments).expect_code(0);
     assert!(ran.stdout.contains("lines did what they should"), "{ran}");
-    serde_json::from_str(&fs::read_to_string(script).expect("reads")).expect("a list")
+    steps_of(name)
 }
 
 /// Steps that a person takes: clicks, drags, fields and panels that are chosen, keys. Text alone is typed where the caret is.
-fn actions(steps: &[Value]) -> usize {
+pub fn actions(steps: &[Value]) -> usize {
     let acts = |step: &&Value| match step["step"].as_str() {
         Some("click" | "drag" | "drop" | "open_panel" | "key" | "select") => true,
         Some("type") => step.get("label").is_some(),
@@ -66,8 +71,8 @@ fn rows(workspace: &Workspace, out: &Path, sql: &str) -> Vec<Value> {
     ran.stdout.lines().map(|line| serde_json::from_str(line).expect("a row")).collect()
 }
 
-/// The dataset that the script writes.
-fn check(workspace: &Workspace, scenes: usize) {
+/// Checks the dataset that the task writes.
+pub fn check(workspace: &Workspace, scenes: usize) {
     let out = workspace.path("bahamas.tacozip");
     let ran = workspace.studio(["validate".as_ref(), out.as_os_str(), "--deep".as_ref(), "--json".as_ref()]).expect_code(0);
     assert_eq!(ran.json()["findings"], serde_json::json!([]), "{ran}");

@@ -100,7 +100,8 @@ pub fn entries(cx: &mut PanelContext<'_>, query: &str) -> Found {
         Some('?') => documents(false),
         Some('>') => commands(cx),
         _ => {
-            let mut found = commands(cx);
+            let mut found = offers(cx);
+            found.extend(commands(cx));
             found.extend(extensions(cx));
             found.extend(settings());
             found.extend(documents(true));
@@ -131,6 +132,25 @@ fn commands(cx: &PanelContext<'_>) -> Found {
         (entry, Request::Do(action))
     };
     Action::ALL.iter().filter(|action| **action != Action::Palette).map(entry).collect()
+}
+
+/// What the open draft offers by itself: the table that came with its files.
+fn offers(cx: &PanelContext<'_>) -> Found {
+    let Some(table) = cx.session.tray.table.clone().filter(|_| cx.document().is_some_and(|document| document.draft().is_some()))
+    else {
+        return Vec::new();
+    };
+    let name = table.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let entry = PaletteEntry {
+        group: tr!("Commands"),
+        icon: icons::TABLE,
+        text: tr!("Join {table}", table = name),
+        about: tr!("Adds its columns to the samples that its rows name; shows first what matches").to_owned(),
+        synonyms: synonyms(Action::JoinTable).to_owned(),
+        right: tr!("Unplaced files").to_owned(),
+        ..PaletteEntry::default()
+    };
+    vec![(entry, Request::JoinTable(table))]
 }
 
 fn extensions(cx: &PanelContext<'_>) -> Found {

@@ -113,6 +113,8 @@ impl ExtensionsState {
         self.choices.entry(name.to_owned()).or_default().on = true;
         self.focus = name.to_owned();
         self.filter.clear();
+        // Its targets are not ticked yet.
+        self.made_for = None;
     }
 
     /// The groups of the open draft.

@@ -25,7 +25,7 @@ pub struct TrayState {
     pub focused: bool,
     pub(super) shown: AsyncValue<(usize, String), Arc<Vec<u32>>>,
     /// The first file that may be a table of metadata.
-    pub(super) table: Option<std::path::PathBuf>,
+    pub table: Option<std::path::PathBuf>,
 }
 
 impl TrayState {
