@@ -60,6 +60,8 @@ pub enum Cause {
     ZipDirectory,
     /// A program could not be started; it would not start for another sample either.
     NotStarted,
+    /// The output exists already, and may not be replaced.
+    OutputExists,
 }
 
 /// An error for users. `Display` gives the chain of errors on one line; [`Error::report`] on several.
@@ -330,7 +332,7 @@ impl Cause {
             Cause::HttpStatus(status) => Some(matches!(status, 408 | 425 | 429 | 500..)),
             Cause::NoRanges | Cause::Sql(_) => Some(false),
             Cause::Passing => Some(true),
-            Cause::MissingMember | Cause::ZipDirectory | Cause::NotStarted => None,
+            Cause::MissingMember | Cause::ZipDirectory | Cause::NotStarted | Cause::OutputExists => None,
         }
     }
 }

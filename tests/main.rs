@@ -52,6 +52,10 @@ mod rules;
 mod secrets;
 mod sources;
 mod stats;
+#[cfg(target_os = "linux")]
+mod store_throughput;
+mod stores;
+mod stores_faults;
 mod strangers;
 mod support;
 mod tacocat;

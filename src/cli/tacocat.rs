@@ -8,6 +8,7 @@ use super::runner::run;
 use super::writing::ParquetArguments;
 use crate::container::{ConsolidateOptions, Format, consolidate};
 use crate::error::Result;
+use crate::model::place_below;
 use crate::ops::{folder_of_index, zips_elsewhere};
 use crate::studio::JobKind;
 use crate::table::ParquetOptions;
@@ -68,7 +69,7 @@ pub fn tacocat(arguments: TacocatArguments, terminal: &Terminal) -> Result<u8> {
 pub fn tacollection(arguments: TacollectionArguments, terminal: &Terminal) -> Result<u8> {
     let TacollectionArguments { inputs, output, overwrite, no_schema_check: skip_schema_check, json } = arguments;
     let is_folder = output.is_dir() || output.as_os_str().to_string_lossy().ends_with(['/', std::path::MAIN_SEPARATOR]);
-    let target = if is_folder { output.join(TACOLLECTION) } else { output };
+    let target = if is_folder { place_below(&output, TACOLLECTION) } else { output };
     let (format, parquet) = (Format::Tacollection, ParquetOptions::default());
     write_index(ConsolidateOptions { inputs, target, format, parquet, overwrite, skip_schema_check }, json, terminal)
 }

@@ -1,8 +1,10 @@
 //! Atomic output of files and folders: written under a temporary name beside the target, synced to disk, then renamed. Replaced
-//! outputs are deleted last.
+//! outputs are deleted last. Where the target is an object of a store, what is small is written in the temporary folder of this
+//! machine and sent when it is whole; datasets are streamed ([`ObjectFolder`], [`crate::remote::ObjectWriter`]).
 
 #[cfg(test)]
 mod interrupted;
+mod objects;
 mod replacement;
 mod scratch;
 mod swap;
@@ -12,12 +14,14 @@ use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use tempfile::NamedTempFile;
+use tempfile::{NamedTempFile, TempDir};
 
-use crate::error::{Error, IoContext, Result};
+use crate::error::{Cause, Error, IoContext, Result};
 use crate::jobs::JobContext;
 use crate::model::is_remote;
 
+pub use objects::ObjectFolder;
+use objects::{refuse_object, send_file};
 pub use replacement::{Replacement, restore_interrupted};
 use scratch::Made;
 pub use scratch::{Scratch, aside_of, has_interrupted_edit, restore_aside};
@@ -27,12 +31,21 @@ pub struct PartialFile {
     temporary: NamedTempFile,
     target: PathBuf,
     overwrite: bool,
+    /// Folders created for it.
     made: Made,
+}
+
+/// Where a folder is written until it is whole.
+enum Place {
+    /// Beside the target.
+    Beside(Scratch),
+    /// In the temporary folder of this machine: the target is an address.
+    Elsewhere(TempDir, ObjectFolder),
 }
 
 /// A folder being written.
 pub struct PartialFolder {
-    scratch: Scratch,
+    scratch: Place,
     target: PathBuf,
     /// The temporary folder.
     place: PathBuf,
@@ -45,7 +58,7 @@ pub struct PartialFolder {
 fn parent_of(target: &Path) -> Result<PathBuf> {
     // As a local path an address would become a folder called `https:`.
     if is_remote(target) {
-        return Err(Error::usage("outputs are written to this machine")
+        return Err(Error::usage("this kind of output is written to this machine")
             .at_path(target)
             .hint("write to a file or folder here, and bring it there with the tool of that store"));
     }
@@ -75,13 +88,26 @@ fn refuse(target: &Path, overwrite: bool) -> Result<()> {
     if !overwrite && target.symlink_metadata().is_ok() {
         return Err(Error::usage("the output exists already")
             .at_path(target)
-            .hint("choose another name, or replace it (--overwrite)"));
+            .hint("choose another name, or replace it (--overwrite)")
+            .caused_by(Cause::OutputExists));
     }
     Ok(())
 }
 
 /// Top-level entries of the folders that the studio writes. A folder with other entries is not replaced.
 const OURS: [&str; 4] = ["COLLECTION.json", "DATA", "METADATA", ".tacocat"];
+
+/// True for the name of a top-level entry of a dataset.
+fn is_ours(name: &str) -> bool {
+    OURS.contains(&name) || (name.starts_with("level") && name.ends_with(".parquet"))
+}
+
+/// The error for a folder with an entry that is no part of a dataset.
+fn refuse_name(foreign: &str, target: &Path) -> Error {
+    Error::usage(format!("the folder contains {}, which is no part of a dataset", foreign.escape_debug()))
+        .at_path(target)
+        .hint("only a dataset or an empty folder is replaced: choose another name, or empty the folder yourself")
+}
 
 /// The first entry of the folder `target` that does not belong to a dataset, and so prevents replacing it. `None` for a dataset,
 /// an empty folder, or a path that is no folder.
@@ -92,7 +118,6 @@ pub fn foreign_in(target: &Path) -> Result<Option<String>> {
     if !target.is_dir() {
         return Ok(None);
     }
-    let ours = |name: &str| OURS.contains(&name) || (name.starts_with("level") && name.ends_with(".parquet"));
     let mut names = Vec::new();
     for entry in std::fs::read_dir(target).io_at("list the folder to be replaced", target)? {
         let entry = entry.io_at("list the folder to be replaced", target)?;
@@ -100,18 +125,14 @@ pub fn foreign_in(target: &Path) -> Result<Option<String>> {
     }
     names.sort();
     let whole = names.is_empty() || names.iter().any(|name| name == "COLLECTION.json" || name == "METADATA");
-    Ok(names.into_iter().find(|name| !whole || !ours(name)))
+    Ok(names.into_iter().find(|name| !whole || !is_ours(name)))
 }
 
 /// Refuses to replace a folder that contains anything but a dataset.
 fn refuse_foreign(target: &Path) -> Result<()> {
     match foreign_in(target)? {
         None => Ok(()),
-        Some(foreign) => {
-            Err(Error::usage(format!("the folder contains {}, which is no part of a dataset", foreign.escape_debug()))
-                .at_path(target)
-                .hint("only a dataset or an empty folder is replaced: choose another name, or empty the folder yourself"))
-        }
+        Some(foreign) => Err(refuse_name(&foreign, target)),
     }
 }
 
@@ -137,6 +158,11 @@ impl PartialFile {
     /// # Errors
     /// When `target` exists and `overwrite` is false, is a folder, or its folder cannot be created.
     pub fn new(target: &Path, overwrite: bool) -> Result<Self> {
+        if is_remote(target) {
+            refuse_object(target, overwrite)?;
+            let temporary = NamedTempFile::new().io_at("make a file in the temporary folder", &std::env::temp_dir())?;
+            return Ok(Self { temporary, target: target.to_owned(), overwrite, made: Made::default() });
+        }
         begin(target, overwrite)?;
         if target.is_dir() {
             return Err(Error::usage("the output is a folder; a file name is needed").at_path(target));
@@ -155,11 +181,14 @@ impl PartialFile {
         self.temporary.path()
     }
 
-    /// Syncs the file to disk and renames it to the target.
+    /// Syncs the file to disk and renames it to the target, or sends it there.
     ///
     /// # Errors
-    /// When syncing or renaming fails; the target is then unchanged.
+    /// When syncing, renaming or sending fails; the target is then unchanged.
     pub fn finish(mut self) -> Result<()> {
+        if is_remote(&self.target) {
+            return send_file(self.temporary.as_file(), &self.target, self.overwrite);
+        }
         self.temporary.as_file().sync_all().io_at("sync the output to disk", &self.target)?;
         let outcome =
             if self.overwrite { self.temporary.persist(&self.target) } else { self.temporary.persist_noclobber(&self.target) };
@@ -193,9 +222,19 @@ impl PartialFolder {
     /// # Errors
     /// When `target` may not be replaced, or the temporary folder cannot be created.
     pub fn new(target: &Path, overwrite: bool) -> Result<Self> {
+        if is_remote(target) {
+            return Self::elsewhere(target, overwrite, ObjectFolder::new(target, overwrite)?);
+        }
         begin(target, overwrite)?;
         refuse_foreign(target)?;
         Self::make(target, overwrite, false)
+    }
+
+    /// For an address: a folder of this machine, which is sent when it is whole.
+    fn elsewhere(target: &Path, overwrite: bool, objects: ObjectFolder) -> Result<Self> {
+        let folder = TempDir::new().io_at("make a folder in the temporary folder", &std::env::temp_dir())?;
+        let place = folder.path().to_owned();
+        Ok(Self { scratch: Place::Elsewhere(folder, objects), target: target.to_owned(), place, overwrite, files: false })
     }
 
     /// Starts writing a folder of arbitrary files at `target`. With `overwrite`, every file of an existing folder must also be in
@@ -204,6 +243,9 @@ impl PartialFolder {
     /// # Errors
     /// When `target` may not be replaced, or the temporary folder cannot be created.
     pub fn of_files(target: &Path, overwrite: bool) -> Result<Self> {
+        if is_remote(target) {
+            return Self::elsewhere(target, overwrite, ObjectFolder::of_files(target, overwrite)?);
+        }
         begin(target, overwrite)?;
         Self::make(target, overwrite, true)
     }
@@ -215,7 +257,7 @@ impl PartialFolder {
         let scratch = Scratch::beside(target)?;
         let place = scratch.path().join(swap::NEW).join(name_of(target)?);
         std::fs::create_dir_all(&place).io_at("make a folder beside the output", &place)?;
-        Ok(Self { scratch, target: target.to_owned(), place, overwrite, files })
+        Ok(Self { scratch: Place::Beside(scratch), target: target.to_owned(), place, overwrite, files })
     }
 
     /// Path of the temporary folder.
@@ -223,12 +265,20 @@ impl PartialFolder {
         &self.place
     }
 
-    /// Syncs everything to disk and renames the folder to the target. A replaced folder is deleted afterwards.
+    /// Syncs everything to disk and renames the folder to the target. A replaced folder is deleted afterwards. A folder for an address
+    /// is sent there, COLLECTION.json last.
     ///
     /// # Errors
-    /// When syncing or renaming fails, or the target received foreign files meanwhile; it is then unchanged.
-    pub fn finish(mut self) -> Result<()> {
-        sync_tree(self.scratch.path())?;
+    /// When syncing or renaming fails, or the target received foreign files meanwhile; it is then unchanged. When sending fails.
+    pub fn finish(self) -> Result<()> {
+        let mut scratch = match self.scratch {
+            Place::Beside(scratch) => scratch,
+            Place::Elsewhere(folder, objects) => {
+                let context = crate::jobs::current().map(|job| job.context).unwrap_or_default();
+                return objects.send_tree(folder.path(), &context);
+            }
+        };
+        sync_tree(scratch.path())?;
         let (overwrite, files) = (self.overwrite, self.files);
         // Writing may take hours: the target is checked again.
         let check = |new: &Path, target: &Path| {
@@ -236,7 +286,7 @@ impl PartialFolder {
             if files { refuse_losing(target, new) } else { refuse_foreign(target) }
         };
         let names = [name_of(&self.target)?.to_owned()];
-        swap::place(&mut self.scratch, &parent_of(&self.target)?, (&names, &[]), &check)
+        swap::place(&mut scratch, &parent_of(&self.target)?, (&names, &[]), &check)
     }
 }
 
@@ -426,6 +476,10 @@ pub fn write_at(file: &File, bytes: &[u8], at: u64) -> std::io::Result<()> {
 
 /// Checks that the disk that will hold `target` has `bytes` free; passes when the system does not report it. Creates nothing.
 pub fn check_space(target: &Path, bytes: u64) -> Result<()> {
+    // Stores have no limit that they would tell.
+    if is_remote(target) {
+        return Ok(());
+    }
     parent_of(target)?;
     match free_bytes(target) {
         Some(free) if free < bytes => {
@@ -508,11 +562,12 @@ mod tests {
     }
 
     #[test]
-    fn addresses_and_devices_are_no_outputs() {
-        for target in ["s3://bucket/out.tacozip", "https://example.org/x.tacozip", "gs://b/x"] {
-            let error = PartialFile::new(Path::new(target), true).err().expect("is refused").report();
-            assert!(error.contains("written to this machine"), "{error}");
-            assert!(PartialFolder::new(Path::new(target), true).is_err() && Staging::new(Path::new(target), true).is_err());
+    fn addresses_without_a_store_and_devices_are_no_outputs() {
+        for target in ["https://example.org/x.tacozip", "http://localhost/x"] {
+            let error = PartialFile::new(Path::new(target), true).err().expect("is refused");
+            assert_eq!(error.kind(), crate::error::Kind::Unsupported, "{error}");
+            assert!(PartialFolder::new(Path::new(target), true).is_err());
+            assert!(Staging::new(Path::new(target), true).is_err());
         }
         assert!(!Path::new("s3:").exists() && !Path::new("https:").exists());
         #[cfg(unix)]

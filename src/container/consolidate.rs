@@ -16,7 +16,7 @@ use super::tacocat::{INDEX_SIZE, TacocatIndex};
 use super::{Built, ContainerReader, Format, HeaderEntry, ZipReader, detect, field_schema_of};
 use crate::error::{Error, IoContext, Result};
 use crate::jobs::{JobContext, try_map};
-use crate::model::{Collection, MAX_LEVELS, PitRoot, PitSchema, SampleKind};
+use crate::model::{Collection, MAX_LEVELS, PitRoot, PitSchema, SampleKind, place_below};
 use crate::table::{Compression, ParquetOptions, ParquetSink};
 
 /// The row number within the part. Parts of older tools have no such column; the current Python reader joins levels on it.
@@ -285,7 +285,7 @@ fn pit_of(zip: &ZipReader, ctx: &JobContext) -> Result<PitSchema> {
 }
 
 fn write_folder(gathered: &Gathered, options: &ConsolidateOptions, ctx: &JobContext) -> Result<Built> {
-    let target = options.target.join(".tacocat");
+    let target = place_below(&options.target, ".tacocat");
     let output = PartialFolder::new(&target, options.overwrite)?;
     let mut bytes = 0;
     for level in 0..gathered.schemas.len() {
@@ -309,7 +309,7 @@ fn write_file(gathered: &Gathered, options: &ConsolidateOptions, ctx: &JobContex
     if gathered.schemas.len() > MAX_LEVELS {
         return Err(Error::invalid(format!("__TACOCAT__ has room for {MAX_LEVELS} levels")));
     }
-    let target = options.target.join("__TACOCAT__");
+    let target = place_below(&options.target, "__TACOCAT__");
     let output = PartialFile::new(&target, options.overwrite)?;
     let failed = |error| Error::io("write the index", &target, error);
     let mut index = TacocatIndex::default();

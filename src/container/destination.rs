@@ -3,7 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use super::detect::is_dataset_folder;
-use crate::model::is_remote;
+use crate::error::Result;
+use crate::model::{is_remote, place_below};
+use crate::remote::object_exists;
 
 /// Maximum number of ancestor folders that are examined.
 const ABOVE: usize = 24;
@@ -34,6 +36,17 @@ pub fn folder_beside(path: &Path) -> Option<PathBuf> {
     // The root of the disk is nobody's place for datasets.
     let writable = std::fs::metadata(&beside).is_ok_and(|meta| meta.is_dir() && !meta.permissions().readonly());
     (writable && beside.parent().is_some()).then_some(beside)
+}
+
+/// True when a file, folder or object of this name exists; of a folder in a store, when it is a dataset.
+///
+/// # Errors
+/// When a store can't be reached, or refuses to say.
+pub fn output_exists(path: &Path) -> Result<bool> {
+    match is_remote(path) {
+        true => Ok(object_exists(path)? || object_exists(&place_below(path, "COLLECTION.json"))?),
+        false => Ok(path.symlink_metadata().is_ok()),
+    }
 }
 
 #[cfg(test)]

@@ -38,7 +38,7 @@ mod zip;
 pub use assembly::{Assembly, AssemblyLevel, RowSource};
 pub use assembly_file::{decode_assembly, encode_assembly};
 pub use atomic_write::{
-    PartialFile, PartialFolder, Replacement, Scratch, Staging, aside_of, check_space, foreign_in, free_bytes, has_interrupted_edit,
+    ObjectFolder, PartialFile, PartialFolder, Replacement, Scratch, Staging, aside_of, check_space, foreign_in, free_bytes, has_interrupted_edit,
     restore_aside, restore_interrupted, write_document, write_documents,
 };
 pub use collection_file::{
@@ -46,7 +46,7 @@ pub use collection_file::{
 };
 pub use consolidate::{ConsolidateOptions, consolidate};
 pub use cozip::Taco3Reader;
-pub use destination::{dataset_around, folder_beside};
+pub use destination::{dataset_around, folder_beside, output_exists};
 pub use detect::detect;
 pub use extent::{extent_of_samples, is_inside, middle_of, put_extent, settle_extent};
 pub use folder::{FolderEdit, FolderReader};
@@ -74,7 +74,7 @@ pub use zip::{Directory, Entry, FixedTail, HeaderEntry, LocalHeader, TacoHeader,
 
 use std::path::{Path, PathBuf};
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Kind, Result};
 use crate::jobs::JobContext;
 use crate::model::{AssetPath, Collection, Finding, Modified, is_remote};
 use crate::table::LevelTable;
@@ -196,12 +196,44 @@ pub fn write(assembly: &Assembly, options: &BuildOptions, ctx: &JobContext) -> R
     if let Some(parts) = &options.parts {
         return parts::write(assembly, options, parts, ctx);
     }
-    match options.format {
+    let built = match options.format {
         Format::Zip => zip::write(assembly, options, ctx),
         Format::Folder => folder::write(assembly, options, ctx),
         other => Err(Error::unsupported(format!("this version can't write {}", other.described())).hint("write a ZIP or a FOLDER")),
+    }?;
+    if is_remote(&options.target) {
+        read_back(assembly, &built, ctx)?;
     }
+    Ok(built)
 }
+
+/// Opens a dataset that was written to a store as its readers do, by ranges, and compares its rows with what was written.
+fn read_back(assembly: &Assembly, built: &Built, ctx: &JobContext) -> Result<()> {
+    ctx.stage(tr!("Reading it back"), None);
+    let reader = open(&built.path, ctx)?;
+    let rows = |level: usize| (level < reader.levels().count()).then(|| reader.levels().rows(level));
+    let differs = (0..assembly.tree.levels.len()).find(|&level| rows(level) != Some(assembly.tree.levels[level].len()));
+    if let Some(level) = differs {
+        let (found, written) = (rows(level).unwrap_or_default(), assembly.tree.levels[level].len());
+        return Err(Error::new(Kind::Damaged, format!("the store has {found} rows of level{level}, {written} were written"))
+            .at_path(&built.path)
+            .hint("another program may have written it at the same time: look at it, then write again (--overwrite)"));
+    }
+    // The last bytes of the data arrive like the first.
+    let last = assembly.tree.levels.iter().enumerate().rev().find_map(|(level, tree)| {
+        let row = (0..tree.len()).rev().find(|&row| !tree.folder[row])?;
+        Some((level, row as u32))
+    });
+    if let Some((level, row)) = last {
+        let (asset, size) = reader.asset(level, row)?;
+        let offset = if let AssetPath::Range { offset, .. } = &asset { *offset } else { 0 };
+        ByteSource::open_for(&asset)?.read(offset, size.min(READ_BACK))?;
+    }
+    Ok(())
+}
+
+/// Bytes of a sample that are read back.
+const READ_BACK: u64 = 64 << 10;
 
 #[cfg(test)]
 mod tests {

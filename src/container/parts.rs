@@ -12,7 +12,8 @@ use super::sample_bytes::wrapped;
 use super::{Assembly, BuildOptions, Built, ConsolidateOptions, Format, consolidate};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
-use crate::model::is_padding;
+use crate::model::{is_padding, is_remote, place_above, place_below};
+use crate::remote::{delete_object, objects_below};
 use crate::table::ParquetOptions;
 
 /// How to split a dataset. Plain data.
@@ -282,6 +283,9 @@ pub fn write(assembly: &Assembly, options: &BuildOptions, parts: &Parts, ctx: &J
     ctx.stage(tr!("Planning"), None);
     let planned = parts.plan(assembly, &options.target, options.format, ctx)?;
     let folder = options.target.parent().unwrap_or(Path::new(""));
+    if is_remote(&options.target) {
+        return write_to_store(assembly, options, parts, &planned, ctx);
+    }
     let mut staging = Staging::new(&options.target, options.overwrite)?;
     for name in planned.iter().map(|part| part.name.as_str()).chain(parts.index_names()) {
         staging.claim(name)?;
@@ -310,7 +314,8 @@ pub fn write(assembly: &Assembly, options: &BuildOptions, parts: &Parts, ctx: &J
         built.parts.push(folder.join(&part.name));
     }
     let inputs: Vec<PathBuf> = planned.iter().map(|part| staging.path().join(&part.name)).collect();
-    for (index, name) in write_indexes(parts, &inputs, staging.path(), &options.parquet, ctx)?.iter().zip(parts.index_names()) {
+    let indexes = write_indexes(parts, &inputs, staging.path(), (&options.parquet, false), ctx)?;
+    for (index, name) in indexes.iter().zip(parts.index_names()) {
         built.bytes += index.bytes;
         built.indexes.push(folder.join(name));
     }
@@ -320,6 +325,75 @@ pub fn write(assembly: &Assembly, options: &BuildOptions, parts: &Parts, ctx: &J
         built.path = first.clone();
     }
     Ok(built)
+}
+
+/// Writes the parts to a store, and the indexes after them. When one fails, the parts that were written are removed again.
+fn write_to_store(
+    assembly: &Assembly,
+    options: &BuildOptions,
+    parts: &Parts,
+    planned: &[PlannedPart],
+    ctx: &JobContext,
+) -> Result<Built> {
+    let folder = place_above(&options.target).unwrap_or_default();
+    let mut built = Built {
+        path: options.target.clone(),
+        format: options.format,
+        samples: 0,
+        files: 0,
+        bytes: 0,
+        parts: Vec::new(),
+        indexes: Vec::new(),
+        damaged: Vec::new(),
+    };
+    let mut write_all = || {
+        for part in planned {
+            ctx.check()?;
+            let mut piece = assembly.of_roots(&part.roots, ctx)?;
+            piece.narrow_extent(ctx)?;
+            let target = place_below(&folder, &part.name);
+            let one = write_part(&piece, &BuildOptions { target: target.clone(), ..options.clone() }, ctx)?;
+            built.samples += one.samples;
+            built.files += one.files;
+            built.bytes += one.bytes;
+            built.damaged.extend(one.damaged);
+            built.parts.push(target);
+        }
+        let indexes = write_indexes(parts, &built.parts, &folder, (&options.parquet, options.overwrite), ctx)?;
+        for (index, name) in indexes.iter().zip(parts.index_names()) {
+            built.bytes += index.bytes;
+            built.indexes.push(place_below(&folder, name));
+        }
+        Ok(())
+    };
+    if let Err(error) = write_all() {
+        // Replaced parts are gone in any case.
+        if !options.overwrite {
+            remove_written(&built.parts, options.format);
+        }
+        return Err(error);
+    }
+    if let Some(first) = built.indexes.first().or(built.parts.first()) {
+        built.path = first.clone();
+    }
+    Ok(built)
+}
+
+/// Removes parts that a failed write leaves in a store.
+fn remove_written(parts: &[PathBuf], format: Format) {
+    let remove = |part: &Path| match format {
+        Format::Folder => {
+            // COLLECTION.json first: what is left is no dataset.
+            delete_object(&place_below(part, "COLLECTION.json"))?;
+            objects_below(part)?.iter().try_for_each(|name| delete_object(&place_below(part, name)))
+        }
+        _ => delete_object(part),
+    };
+    for part in parts {
+        if let Err(error) = remove(part) {
+            tracing::warn!("{} is not needed any more, and could not be removed: {error}", part.display());
+        }
+    }
 }
 
 /// Writes one part as a dataset of its own. Its extent is that of `piece`: see [`Assembly::narrow_extent`].
@@ -339,18 +413,18 @@ pub fn write_indexes(
     parts: &Parts,
     inputs: &[PathBuf],
     folder: &Path,
-    parquet: &ParquetOptions,
+    (parquet, overwrite): (&ParquetOptions, bool),
     ctx: &JobContext,
 ) -> Result<Vec<Built>> {
     let mut written = Vec::with_capacity(parts.consolidate.len());
     for (format, name) in parts.consolidate.iter().filter_map(|&format| Some((format, index_name(format)?))) {
-        let target = if format == Format::Tacollection { folder.join(name) } else { folder.to_owned() };
+        let target = if format == Format::Tacollection { place_below(folder, name) } else { folder.to_owned() };
         let options = ConsolidateOptions {
             inputs: inputs.to_vec(),
             target,
             format,
             parquet: parquet.clone(),
-            overwrite: false,
+            overwrite,
             skip_schema_check: false,
         };
         written.push(consolidate(&options, ctx)?);

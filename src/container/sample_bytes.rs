@@ -327,6 +327,22 @@ impl Sources {
         Ok(Copied { crc, modified })
     }
 
+    /// CRC-32 and modification time of a sample's data: as its container states it where [`Sources::stream`] verifies that, otherwise
+    /// computed.
+    ///
+    /// # Errors
+    /// As [`Sources::read_into`].
+    pub fn checksum(&self, source: &RowSource, name: &dyn Fn() -> String, ctx: &JobContext) -> Result<Copied> {
+        if self.on_damage == OnDamage::Stop
+            && let RowSource::Asset { path: AssetPath::Range { container, offset, size: length, stamp }, size, .. } = source
+            && let Some(crc) =
+                self.container(container, *offset, *length, stamp.as_ref())?.crc(*offset, *size, stamp.is_some())?
+        {
+            return Ok(Copied { crc, modified: None });
+        }
+        self.stream(source, name, ctx, &mut |_| Ok(()))
+    }
+
     /// Streams a sample's data through `sink` in chunks. `name` returns the sample's path.
     ///
     /// # Errors

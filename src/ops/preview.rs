@@ -10,7 +10,7 @@ use super::optimise::{OptimiseRequest, RasterLook, look_at};
 use crate::container::{self, ColumnChange, ConsolidateOptions, ContainerReader, Format, OpenOptions, Physical};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
-use crate::model::{AssetPath, FieldSpec, is_padding, is_remote};
+use crate::model::{AssetPath, FieldSpec, is_padding, is_remote, place_below};
 use crate::raster::RasterSource;
 use crate::validate::files_below;
 
@@ -204,6 +204,11 @@ pub fn folder_of_index(options: &ConsolidateOptions) -> &Path {
 /// How many of the ZIPs are not in [`folder_of_index`]. Asks the disk.
 pub fn zips_elsewhere(options: &ConsolidateOptions) -> usize {
     let folder = folder_of_index(options);
-    let is_there = |path: &PathBuf| path.file_name().is_some_and(|name| folder.join(name).is_file());
+    let is_there = |path: &PathBuf| match (is_remote(folder), path.file_name()) {
+        // A store is not asked: readers find a ZIP whose address is in the folder.
+        (true, Some(name)) => *path == place_below(folder, &name.to_string_lossy()),
+        (false, Some(name)) => folder.join(name).is_file(),
+        (_, None) => false,
+    };
     options.inputs.iter().filter(|path| !is_there(path)).count()
 }

@@ -8,7 +8,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use object_store::aws::{AmazonS3Builder, AmazonS3ConfigKey};
 use object_store::azure::{AzureConfigKey, MicrosoftAzureBuilder};
-use object_store::gcp::GoogleCloudStorageBuilder;
+use object_store::client::HttpConnector;
+use object_store::gcp::{GoogleCloudStorageBuilder, GoogleConfigKey};
 use object_store::http::HttpBuilder;
 use object_store::path::Path as Key;
 use object_store::{ClientOptions, ObjectStore, RetryConfig};
@@ -16,6 +17,7 @@ use reqwest::header::HeaderValue;
 
 use super::http::Connector;
 use super::profile;
+use super::upload::{Bucket, Signer};
 use crate::error::{Error, Result};
 use crate::model::{Address, Scheme};
 
@@ -69,6 +71,8 @@ struct Known {
     /// Queries of signed links, by address.
     links: Vec<(String, Box<str>)>,
     stores: HashMap<Place, Arc<dyn ObjectStore>>,
+    /// Where objects are written.
+    buckets: HashMap<(Scheme, Box<str>), Arc<Bucket>>,
 }
 
 static KNOWN: Mutex<Option<Known>> = Mutex::new(None);
@@ -110,6 +114,7 @@ pub fn set_access(access: Access) -> Result<()> {
         }
     }
     known.stores.clear();
+    known.buckets.clear();
     Ok(())
 }
 
@@ -170,19 +175,13 @@ pub(super) fn store_for(address: &Address) -> Result<(Arc<dyn ObjectStore>, Key)
     }
     let built = match address.scheme {
         Scheme::Http | Scheme::Https => web(address, name.2.as_deref(), &access),
-        Scheme::S3 => s3(address, &access),
-        Scheme::Gs => google(&address.authority, &access),
-        Scheme::Az => azure(&address.authority, &access),
-        Scheme::Oss => alibaba(&address.authority, &access),
+        Scheme::S3 => s3(address, &access).and_then(|(builder, _)| Ok(Arc::new(builder.build()?) as _)),
+        Scheme::Gs => google(&address.authority, &access).and_then(|(builder, _)| Ok(Arc::new(builder.build()?) as _)),
+        Scheme::Az => azure(&address.authority, &access).and_then(|(builder, _)| Ok(Arc::new(builder.build()?) as _)),
+        Scheme::Oss => alibaba(&address.authority, &access).and_then(|(builder, _)| Ok(Arc::new(builder.build()?) as _)),
         Scheme::Swift => swift(&address.authority, &access),
     };
-    let store = built.map_err(|error| match error {
-        Fault::Own(error) => error.at(address),
-        Fault::Store(error) => Error::usage("the settings for this address are not complete")
-            .at(address)
-            .because(root_cause(&error))
-            .hint("set the variables that its provider's own tools use, or try it without credentials (--anonymous)"),
-    })?;
+    let store = built.map_err(|fault| fault.at(address))?;
     // The settings may have changed meanwhile. All threads must get the same client, as it identifies open files.
     let mut known = known();
     let known = known.get_or_insert_default();
@@ -196,6 +195,18 @@ enum Fault {
     Store(object_store::Error),
 }
 
+impl Fault {
+    fn at(self, address: &Address) -> Error {
+        match self {
+            Fault::Own(error) => error.at(address),
+            Fault::Store(error) => Error::usage("the settings for this address are not complete")
+                .at(address)
+                .because(root_cause(&error))
+                .hint("set the variables that its provider's own tools use, or try it without credentials (--anonymous)"),
+        }
+    }
+}
+
 impl From<object_store::Error> for Fault {
     fn from(error: object_store::Error) -> Self {
         Fault::Store(error)
@@ -203,6 +214,85 @@ impl From<object_store::Error> for Fault {
 }
 
 type Built = std::result::Result<Arc<dyn ObjectStore>, Fault>;
+/// The settings of a client, and whether it signs its requests.
+type Set<B> = std::result::Result<(B, bool), Fault>;
+
+/// Where the objects of an address are written, and how requests for it are signed: with the settings and credentials that reading
+/// has.
+///
+/// # Errors
+/// [`Kind::Unsupported`](crate::error::Kind::Unsupported) for an address without a protocol for writing,
+/// [`Kind::Usage`](crate::error::Kind::Usage) for incomplete settings.
+pub(super) fn bucket_for(address: &Address) -> Result<Arc<Bucket>> {
+    let (access, name) = (access_for(address), (address.scheme, address.authority.clone()));
+    if let Some(bucket) = known().as_ref().and_then(|known| known.buckets.get(&name).cloned()) {
+        return Ok(bucket);
+    }
+    let bucket = match address.scheme {
+        Scheme::S3 => s3(address, &access).and_then(|set| s3_bucket(&address.authority, set)),
+        Scheme::Oss => alibaba(&address.authority, &access).and_then(|set| s3_bucket(&address.authority, set)),
+        Scheme::Gs => google(&address.authority, &access).and_then(|set| google_bucket(&address.authority, set)),
+        Scheme::Az => azure(&address.authority, &access).and_then(|set| azure_bucket(&address.authority, set)),
+        Scheme::Http | Scheme::Https | Scheme::Swift => {
+            return Err(Error::unsupported("this version writes to s3://, gs://, az:// and oss://, and to this machine")
+                .at(address)
+                .hint("write to a file or folder here, and bring it there with the tool of that store"));
+        }
+    };
+    let bucket = Arc::new(bucket.map_err(|fault| fault.at(address))?);
+    let mut known = known();
+    let known = known.get_or_insert_default();
+    let is_current = *known.access_for(address) == access;
+    Ok(if is_current { known.buckets.entry(name).or_insert(bucket).clone() } else { bucket })
+}
+
+/// A client for requests to `url` that we make ourselves.
+fn client_for(url: &str) -> std::result::Result<object_store::client::HttpClient, Fault> {
+    Ok(signing(url).connect(&options())?)
+}
+
+fn s3_bucket(bucket: &str, (builder, signs): (AmazonS3Builder, bool)) -> std::result::Result<Bucket, Fault> {
+    let set = |key| builder.get_config_value(&key).filter(|text| !text.is_empty());
+    let region = set(AmazonS3ConfigKey::Region).unwrap_or_else(|| "us-east-1".into());
+    let endpoint = set(AmazonS3ConfigKey::Endpoint).or_else(|| set(AmazonS3ConfigKey::S3Endpoint));
+    let in_host = is_yes(set(AmazonS3ConfigKey::VirtualHostedStyleRequest));
+    // The library takes an endpoint for virtual hosts with the bucket in its name.
+    let url = match endpoint {
+        Some(endpoint) if in_host => endpoint.trim_end_matches('/').to_owned(),
+        Some(endpoint) => format!("{}/{bucket}", endpoint.trim_end_matches('/')),
+        None if in_host => format!("https://{bucket}.s3.{region}.amazonaws.com"),
+        None => format!("https://s3.{region}.amazonaws.com/{bucket}"),
+    };
+    let signer = Signer::S3 { store: Box::new(builder.build()?), region, signs };
+    Ok(Bucket { client: client_for(&url)?, name: bucket.into(), url, signer })
+}
+
+fn google_bucket(bucket: &str, (builder, signs): (GoogleCloudStorageBuilder, bool)) -> std::result::Result<Bucket, Fault> {
+    let url = builder.get_config_value(&GoogleConfigKey::BaseUrl).unwrap_or_else(|| "https://storage.googleapis.com".into());
+    let url = url.trim_end_matches('/').to_owned();
+    let signer = Signer::Google { store: Box::new(builder.build()?), signs };
+    Ok(Bucket { client: client_for(&url)?, name: bucket.into(), url, signer })
+}
+
+fn azure_bucket(container: &str, (builder, signs): (MicrosoftAzureBuilder, bool)) -> std::result::Result<Bucket, Fault> {
+    let set = |key| builder.get_config_value(&key).filter(|text| !text.is_empty());
+    let emulated = is_yes(set(AzureConfigKey::UseEmulator));
+    let account = set(AzureConfigKey::AccountName).or_else(|| emulated.then(|| "devstoreaccount1".into()));
+    let Some(account) = account else {
+        let error = Error::usage("the storage account is not known");
+        return Err(Fault::Own(error.hint("set AZURE_STORAGE_ACCOUNT_NAME")));
+    };
+    let url = match set(AzureConfigKey::Endpoint) {
+        _ if emulated => {
+            let base = variable(&["AZURITE_BLOB_STORAGE_URL"]).unwrap_or_else(|| "http://127.0.0.1:10000".into());
+            format!("{}/{account}/{container}", base.trim_end_matches('/'))
+        }
+        Some(endpoint) => format!("{}/{container}", endpoint.trim_end_matches('/')),
+        None => format!("https://{account}.blob.core.windows.net/{container}"),
+    };
+    let signer = Signer::Azure { store: Box::new(builder.build()?), account, signs };
+    Ok(Bucket { client: client_for(&url)?, name: container.into(), url, signer })
+}
 
 /// The query of the signed link that applies to an address: its own, or that of a parent folder.
 fn link_of(address: &Address) -> Option<Box<str>> {
@@ -321,7 +411,7 @@ fn web(address: &Address, query: Option<&str>, access: &Access) -> Built {
     Ok(Arc::new(builder.build()?))
 }
 
-fn s3(address: &Address, access: &Access) -> Built {
+fn s3(address: &Address, access: &Access) -> Set<AmazonS3Builder> {
     let bucket = &*address.authority;
     let named = access.profile.clone().or_else(|| variable(&["AWS_PROFILE", "AWS_DEFAULT_PROFILE"]));
     let profile = profile::load(named.as_deref().unwrap_or("default"));
@@ -368,7 +458,7 @@ fn s3(address: &Address, access: &Access) -> Built {
     // The endpoint from the environment, as read by the library, counts too.
     let endpoint = endpoint.or_else(|| builder.get_config_value(&AmazonS3ConfigKey::Endpoint)).filter(|_| !said);
     refuse_open(endpoint.as_deref(), signs, &["AWS_ALLOW_HTTP"])?;
-    Ok(Arc::new(builder.build()?))
+    Ok((builder, signs))
 }
 
 /// GDAL's settings: a host without scheme in `AWS_S3_ENDPOINT`, and `AWS_HTTPS=NO` for servers without a certificate.
@@ -381,7 +471,7 @@ fn gdal_endpoint() -> Option<String> {
     Some(format!("{}://{host}", if plain { "http" } else { "https" }))
 }
 
-fn google(bucket: &str, access: &Access) -> Built {
+fn google(bucket: &str, access: &Access) -> Set<GoogleCloudStorageBuilder> {
     let mut builder = GoogleCloudStorageBuilder::from_env()
         .with_bucket_name(bucket)
         .with_client_options(options())
@@ -399,10 +489,10 @@ fn google(bucket: &str, access: &Access) -> Built {
         builder = builder.with_skip_signature(true);
     }
     refuse_open(access.endpoint.as_deref(), signs, &["GOOGLE_ALLOW_HTTP"])?;
-    Ok(Arc::new(builder.build()?))
+    Ok((builder, signs))
 }
 
-fn azure(container: &str, access: &Access) -> Built {
+fn azure(container: &str, access: &Access) -> Set<MicrosoftAzureBuilder> {
     let mut builder = MicrosoftAzureBuilder::from_env()
         .with_container_name(container)
         .with_client_options(options())
@@ -421,14 +511,14 @@ fn azure(container: &str, access: &Access) -> Built {
         builder = builder.with_skip_signature(true);
     }
     refuse_open(builder.get_config_value(&AzureConfigKey::Endpoint).as_deref(), signs, &["AZURE_ALLOW_HTTP"])?;
-    Ok(Arc::new(builder.build()?))
+    Ok((builder, signs))
 }
 
 /// The endpoint of Alibaba Cloud that GDAL takes where none is named.
 const OSS_ENDPOINT: &str = "oss-us-east-1.aliyuncs.com";
 
 /// Alibaba Cloud through its interface for S3, with GDAL's variables.
-fn alibaba(bucket: &str, access: &Access) -> Built {
+fn alibaba(bucket: &str, access: &Access) -> Set<AmazonS3Builder> {
     let endpoint = access.endpoint.clone().or_else(|| variable(&["OSS_ENDPOINT"])).unwrap_or_else(|| OSS_ENDPOINT.into());
     let plain = variable(&["OSS_HTTPS"]).is_some() && !is_yes(variable(&["OSS_HTTPS"]));
     let (scheme, host) = endpoint.split_once("://").unwrap_or((if plain { "http" } else { "https" }, &endpoint));
@@ -468,7 +558,7 @@ fn alibaba(bucket: &str, access: &Access) -> Built {
         }
     };
     refuse_open(Some(&origin), signs && !plain, &["OSS_ALLOW_HTTP"])?;
-    Ok(Arc::new(builder.build()?))
+    Ok((builder, signs))
 }
 
 /// OpenStack Swift, with the address and token that an earlier login gave: GDAL's SWIFT_STORAGE_URL and SWIFT_AUTH_TOKEN, or those of

@@ -71,7 +71,7 @@ pub struct Fetched {
 
 /// Failure of one request.
 #[derive(Clone, Debug)]
-enum Fault {
+pub(super) enum Fault {
     Status(u16, Option<String>),
     Timeout,
     Connect(String),
@@ -272,7 +272,7 @@ fn fault_of(error: &object_store::Error, attempt: &Attempt) -> Fault {
     }
 }
 
-fn sentence(address: &Address, fault: &Fault) -> String {
+pub(super) fn sentence(address: &Address, fault: &Fault) -> String {
     let host = address.host();
     match fault {
         Fault::Status(status, code) => {
@@ -310,7 +310,7 @@ fn reason_phrase(status: u16) -> &'static str {
     }
 }
 
-fn error(address: &Address, fault: &Fault, tries: u32) -> Error {
+pub(super) fn error(address: &Address, fault: &Fault, tries: u32) -> Error {
     let mut summary = sentence(address, fault);
     if tries > 1 {
         summary.push_str(&format!(", after {tries} tries"));

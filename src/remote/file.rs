@@ -101,6 +101,19 @@ pub fn forget_below(path: &Path) {
     drop(gone);
 }
 
+/// Closes a file that was written, so that it is opened in its new version.
+pub(super) fn forget(path: &Path) {
+    let Ok(target) = target_of(path) else { return };
+    let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
+    let Some(kept) = open.as_mut() else { return };
+    kept.files.remove(&target.text);
+    let all = std::mem::take(&mut kept.idle);
+    let (gone, stay): (VecDeque<_>, VecDeque<_>) = all.into_iter().partition(|file| file.text() == &*target.text);
+    kept.idle = stay;
+    drop(open);
+    drop(gone);
+}
+
 fn target_of(path: &Path) -> Result<Target> {
     let address = Address::of(path).ok_or_else(|| Error::usage("this is not the address of a remote file").at_path(path))?;
     // Secrets in the query are removed here, as the address may be shown.

@@ -1,5 +1,5 @@
 //! Remote files: credentials ([`Access`]), byte ranges over HTTP, S3, Google Cloud Storage and Azure ([`RemoteFile`]) with few
-//! requests, retries, a disk cache, and traffic statistics ([`traffic`]). Credentials are never logged or stored, and bytes of
+//! requests, retries, a disk cache, and traffic statistics ([`traffic`]); objects are written by [`ObjectWriter`]. Credentials are never logged or stored, and bytes of
 //! two versions of a file are never mixed.
 //!
 //! All functions block and must not be called on the interface thread; requests run on a separate runtime. Cancelling a job ends
@@ -15,6 +15,7 @@ mod memory;
 mod meter;
 mod profile;
 mod runtime;
+mod upload;
 
 pub use cache::{CacheState, cache_state, clear_cache};
 pub use credentials::{Access, Secret, access, admit, set_access};
@@ -22,3 +23,6 @@ pub use fetch::{may_be_folder, means_absent};
 pub use file::{FIRST_OF_DATASET, FIRST_OF_SAMPLE, Identity, RemoteFile, forget_below};
 pub use limits::{Limits, set_limits};
 pub use meter::{ActionTraffic, RequestLine, Traffic, traffic};
+pub use upload::{
+    NewObject, ObjectWriter, Stored, delete_object, expect_writable, object_exists, object_has, objects_below, put_objects,
+};

@@ -1,10 +1,11 @@
 //! The thread that runs all requests, and blocking waits for its results.
 
 use std::sync::OnceLock;
-use std::sync::mpsc::{RecvTimeoutError, sync_channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::time::Duration;
 
 use tokio::runtime::{Builder, Handle};
+use tokio::task::AbortHandle;
 
 use crate::error::{Error, Result};
 use crate::jobs;
@@ -40,28 +41,56 @@ fn handle() -> Result<&'static Handle> {
     Ok(RUNTIME.get_or_init(|| made))
 }
 
+/// A request that runs while its sender goes on. Dropped before its end, it is aborted.
+pub struct Task<T> {
+    answer: Receiver<T>,
+    handle: AbortHandle,
+}
+
+impl<T> Drop for Task<T> {
+    fn drop(&mut self) {
+        self.handle.abort();
+    }
+}
+
+/// Starts `future` on the request thread.
+///
+/// # Errors
+/// When the thread can't be started.
+pub fn start<T: Send + 'static>(future: impl Future<Output = T> + Send + 'static) -> Result<Task<T>> {
+    let (sender, answer) = sync_channel(1);
+    let task = handle()?.spawn(async move {
+        let _ = sender.send(future.await);
+    });
+    Ok(Task { answer, handle: task.abort_handle() })
+}
+
+impl<T> Task<T> {
+    /// Waits for the result.
+    ///
+    /// # Errors
+    /// [`Kind::Cancelled`](crate::error::Kind::Cancelled) when the job is cancelled, which also aborts the request.
+    pub fn join(self) -> Result<T> {
+        let job = jobs::current();
+        loop {
+            match self.answer.recv_timeout(LOOK) {
+                Ok(value) => return Ok(value),
+                Err(RecvTimeoutError::Timeout) => job.iter().try_for_each(|job| job.context.check())?,
+                Err(RecvTimeoutError::Disconnected) => return Err(Error::internal("a request ended without a result")),
+            }
+        }
+    }
+
+    /// Waits for the result at most this long, also for a job that is cancelled: to clean up after it.
+    pub fn join_within(self, most: Duration) -> Option<T> {
+        self.answer.recv_timeout(most).ok()
+    }
+}
+
 /// Runs `future` on the request thread and waits for its result.
 ///
 /// # Errors
 /// [`Kind::Cancelled`](crate::error::Kind::Cancelled) when the job is cancelled, which also aborts the request.
 pub fn wait<T: Send + 'static>(future: impl Future<Output = T> + Send + 'static) -> Result<T> {
-    let (sender, receiver) = sync_channel(1);
-    let task = handle()?.spawn(async move {
-        let _ = sender.send(future.await);
-    });
-    let job = jobs::current();
-    loop {
-        match receiver.recv_timeout(LOOK) {
-            Ok(value) => return Ok(value),
-            Err(RecvTimeoutError::Timeout) => {
-                if let Some(job) = &job
-                    && let Err(cancelled) = job.context.check()
-                {
-                    task.abort();
-                    return Err(cancelled);
-                }
-            }
-            Err(RecvTimeoutError::Disconnected) => return Err(Error::internal("a request ended without a result")),
-        }
-    }
+    start(future)?.join()
 }

@@ -1,8 +1,10 @@
 //! Test support: a workspace with its own home, runners for the program and the readers' Python, small GeoTIFFs and checksums.
 //! Contains no test, and uses nothing internal of the library.
 
+mod fault_proxy;
 mod scenes;
 mod server;
+mod stores;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,7 +15,9 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 pub use scenes::{COLLECTION, flat_scenes, geotiff, nested_scenes};
+pub use fault_proxy::{FaultProxy, SentFault};
 pub use server::{Fault, Server};
+pub use stores::{Emulator, StoreKind};
 
 /// A program that runs longer is considered hanging; longer than any test takes.
 const LIMIT: Duration = Duration::from_secs(120);
@@ -208,6 +212,18 @@ pub fn engines_python() -> PathBuf {
         Some(path) if std::env::var_os("TACO_STUDIO_PYTHON_ENGINES").is_none() && path.exists() => path,
         _ => other_python("TACO_STUDIO_PYTHON_ENGINES", "venv-engines"),
     }
+}
+
+/// The Python with the emulators of object stores; `None` where it was not installed, which continuous integration takes for a failure.
+pub fn stores_python() -> Option<PathBuf> {
+    let named = std::env::var_os("TACO_STUDIO_PYTHON_STORES").map(PathBuf::from);
+    let beside = || Some(python().parent()?.parent()?.with_file_name("venv-stores").join("bin/python"));
+    let found = named.or_else(beside).filter(|path| path.exists());
+    if found.is_none() {
+        assert!(std::env::var_os("CI").is_none(), "venv-stores is not there: run ./packaging/test, which makes it");
+        println!("skipped: venv-stores is not there; ./packaging/test makes it");
+    }
+    found
 }
 
 /// The Python in the environment variable, or that of an environment in the cache.

@@ -9,6 +9,7 @@ use tempfile::{Builder, NamedTempFile};
 
 use super::swap;
 use crate::error::{Error, IoContext, Result};
+use crate::model::is_remote;
 
 /// Suffix of files being written, and of files no longer needed.
 const PARTIAL: &str = ".partial";
@@ -66,7 +67,11 @@ impl Scratch {
     /// # Errors
     /// When the folder of `target` cannot be created or written.
     pub fn beside(target: &Path) -> Result<Self> {
-        let (parent, made) = Made::folder_of(target)?;
+        // An address has no folder here.
+        let (parent, made) = match is_remote(target) {
+            true => (std::env::temp_dir(), Made::default()),
+            false => Made::folder_of(target)?,
+        };
         let prefix = prefix_of(target)?;
         for _ in 0..TRIES {
             let folder = Builder::new().prefix(&prefix).suffix(PARTIAL).tempdir_in(&parent);

@@ -1,4 +1,4 @@
-//! Writes a FOLDER into a temporary folder beside the target and renames it.
+//! Writes a FOLDER into a temporary folder beside the target and renames it; to a store, object by object with COLLECTION.json last.
 
 use std::collections::HashSet;
 use std::fs::File;
@@ -6,7 +6,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::Write;
 use std::path::Path;
 
-use crate::container::atomic_write::{PartialFolder, check_space};
+use crate::container::atomic_write::{ObjectFolder, PartialFolder, check_space};
 use crate::container::sample_bytes::{PlannedFile, Sources, WHOLE_MAX, name_sample};
 use crate::container::{Assembly, BuildOptions, BuildPlan, Built, RowSource};
 use crate::error::{Error, IoContext, Result};
@@ -29,6 +29,9 @@ pub fn write(assembly: &Assembly, options: &BuildOptions, ctx: &JobContext) -> R
     check_names(&plan, ctx)?;
     let sources = Sources::new(options.on_damage);
     plan.expect_sources(assembly)?;
+    if is_remote(&options.target) {
+        return write_objects(assembly, &plan, options, sources, ctx);
+    }
     check_space(&options.target, plan.data_end)?;
     let output = PartialFolder::new(&options.target, options.overwrite)?;
     let root = output.path();
@@ -67,8 +70,12 @@ pub fn write(assembly: &Assembly, options: &BuildOptions, ctx: &JobContext) -> R
     ctx.check()?;
     ctx.stage(tr!("Syncing to disk"), None);
     output.finish()?;
+    Ok(built(assembly, &plan, options, bytes, damaged))
+}
+
+fn built(assembly: &Assembly, plan: &BuildPlan, options: &BuildOptions, bytes: u64, damaged: Vec<String>) -> Built {
     let (samples, files) = (assembly.tree.total() as u64, plan.files.len() as u64);
-    Ok(Built {
+    Built {
         path: options.target.clone(),
         format: options.format,
         samples,
@@ -77,7 +84,78 @@ pub fn write(assembly: &Assembly, options: &BuildOptions, ctx: &JobContext) -> R
         parts: Vec::new(),
         indexes: Vec::new(),
         damaged,
-    })
+    }
+}
+
+/// Number of small files, and bytes of them, that are sent at once.
+const AT_ONCE: (usize, u64) = (256, 32 << 20);
+
+/// Writes the folder to a store. The bytes are those of [`write`].
+fn write_objects(
+    assembly: &Assembly,
+    plan: &BuildPlan,
+    options: &BuildOptions,
+    sources: Sources,
+    ctx: &JobContext,
+) -> Result<Built> {
+    let output = ObjectFolder::new(&options.target, options.overwrite)?;
+    ctx.stage(tr!("Writing"), Some(plan.files.len() as u64));
+    let mut next = 0;
+    while let Some(first) = plan.files.get(next) {
+        ctx.check()?;
+        let named = |index: usize, error| name_sample(error, assembly, plan, index);
+        if first.size > WHOLE_MAX {
+            let name = || plan.sample(assembly, next);
+            let sent = output.stream(&first.name, first.size, |writer| {
+                let source = plan.source(assembly, first);
+                sources.stream(source, &name, ctx, &mut |chunk| writer.write_all(chunk).io_at("send the sample", &options.target))?;
+                Ok(())
+            });
+            sent.map_err(|error| named(next, error))?;
+            (next, _) = (next + 1, ctx.step(1));
+            continue;
+        }
+        let (mut end, mut bytes) = (next, 0);
+        while let Some(file) = plan.files.get(end).filter(|file| file.size <= WHOLE_MAX && end - next < AT_ONCE.0)
+            && (end == next || bytes + file.size <= AT_ONCE.1)
+        {
+            bytes += file.size;
+            end += 1;
+        }
+        sources.prefetch(plan, assembly, &(next..end));
+        let read = try_map(next..end, |_, index| {
+            ctx.check()?;
+            let file = &plan.files[index];
+            let mut bytes = vec![0; file.size as usize];
+            let read = sources.read_into(plan.source(assembly, file), &|| plan.sample(assembly, index), &mut bytes);
+            read.map_err(|error| named(index, error))?;
+            Ok((file.name.to_string(), bytes.into()))
+        })?;
+        output.put_all(read)?;
+        ctx.bytes(bytes);
+        ctx.step((end - next) as u64);
+        next = end;
+    }
+    let damaged = sources.finish()?;
+    ctx.stage(tr!("Writing the metadata"), Some(plan.folders.len() as u64));
+    let mut bytes = plan.data_end;
+    for some in plan.folders.chunks(AT_ONCE.0) {
+        let local = try_map(some, |_, folder| {
+            ctx.check()?;
+            Ok((folder.name.to_string(), plan.local_meta(assembly, &plan.positions, folder, options)?.into()))
+        })?;
+        bytes += local.iter().map(|(_, bytes): &(String, bytes::Bytes)| bytes.len() as u64).sum::<u64>();
+        output.put_all(local)?;
+        ctx.step(some.len() as u64);
+    }
+    let mut tables = plan.consolidated(assembly, &plan.positions, options, ctx)?;
+    bytes += tables.iter().map(|(_, content)| content.len() as u64).sum::<u64>();
+    // The last member is COLLECTION.json, which makes the dataset visible.
+    let collection = tables.pop().map(|(_, content)| content);
+    output.put_all(tables.into_iter().map(|(name, content)| (name, content.into())).collect())?;
+    ctx.check()?;
+    output.finish(collection)?;
+    Ok(built(assembly, plan, options, bytes, damaged))
 }
 
 /// Refuses names that some file systems cannot store or would merge, on every system, so that the output can be copied anywhere.

@@ -1,4 +1,5 @@
-//! Writes a TACO ZIP: data is streamed to a temporary file while the metadata is encoded; the header is patched last.
+//! Writes a TACO ZIP: data is streamed to a temporary file while the metadata is encoded; the header is patched last. To a store,
+//! which takes the bytes in order, the metadata is encoded first, and the CRC-32 of a large sample is computed before it is sent.
 
 use std::io::{BufWriter, Seek, SeekFrom, Write};
 
@@ -10,8 +11,10 @@ use super::records::{DosTime, Member, local_header_len, put_end};
 use crate::container::atomic_write::{PartialFile, check_space};
 use crate::container::sample_bytes::{Sources, name_sample};
 use crate::container::{Assembly, BuildOptions, BuildPlan, Built};
-use crate::error::{Error, IoContext, Result};
+use crate::error::{Error, IoContext, Kind, Result};
 use crate::jobs::{JobContext, panic_error, try_map};
+use crate::model::is_remote;
+use crate::remote::ObjectWriter;
 
 /// Maximum size in bytes of encoded metadata kept in memory; more goes to a temporary file.
 const METADATA_IN_MEMORY: usize = 32 << 20;
@@ -25,6 +28,9 @@ pub(super) const BUFFER: usize = 256 << 10;
 /// # Errors
 /// As [`crate::container::write`].
 pub fn write(assembly: &Assembly, options: &BuildOptions, ctx: &JobContext) -> Result<Built> {
+    if is_remote(&options.target) {
+        return write_object(assembly, options, ctx);
+    }
     ctx.stage(tr!("Planning"), None);
     let plan = BuildPlan::new(assembly, options.format, HEADER_END)?;
     let sources = Sources::new(options.on_damage);
@@ -61,17 +67,94 @@ pub fn write(assembly: &Assembly, options: &BuildOptions, ctx: &JobContext) -> R
     let size = output.file().metadata().io_at("read the archive", &options.target)?.len();
     debug_assert!(size > directory + directory_size);
     output.finish()?;
+    Ok(built(assembly, &plan, options, size, damaged))
+}
+
+fn built(assembly: &Assembly, plan: &BuildPlan, options: &BuildOptions, bytes: u64, damaged: Vec<String>) -> Built {
     let (samples, files) = (assembly.tree.total() as u64, plan.files.len() as u64);
-    Ok(Built {
+    Built {
         path: options.target.clone(),
         format: options.format,
         samples,
         files,
-        bytes: size,
+        bytes,
         parts: Vec::new(),
         indexes: Vec::new(),
         damaged,
-    })
+    }
+}
+
+/// Writes the archive to a store, from its first byte to its last. The bytes are those of [`write`].
+fn write_object(assembly: &Assembly, options: &BuildOptions, ctx: &JobContext) -> Result<Built> {
+    ctx.stage(tr!("Planning"), None);
+    let plan = BuildPlan::new(assembly, options.format, HEADER_END)?;
+    let sources = Sources::new(options.on_damage);
+    plan.expect_sources(assembly)?;
+    let expected = plan.data_end + plan.files.iter().map(|file| 128 + file.name.len() as u64).sum::<u64>();
+    // Before the metadata is encoded: an output that exists is said at once.
+    let mut out = ObjectWriter::new(&options.target, options.overwrite, expected)?;
+    let failed = |error| Error::io("write the archive", &options.target, error);
+    ctx.stage(tr!("Writing the metadata"), None);
+    let tail = encode_metadata(assembly, &plan, options, ctx)?;
+    let header = tail.header(plan.data_end);
+    let mut bytes = Vec::with_capacity(HEADER_END as usize);
+    header_member(&header).put_local(&mut bytes);
+    bytes.extend(header.to_bytes());
+    out.write_all(&bytes).map_err(failed)?;
+    ctx.stage(tr!("Writing"), Some(plan.files.len() as u64));
+    let mut members: Vec<Member> = Vec::with_capacity(plan.files.len());
+    for_each_piece(&plan, assembly, &sources, ctx, |piece| {
+        match piece {
+            Piece::Run { members: run, bytes } => {
+                out.write_all(bytes).map_err(failed)?;
+                ctx.bytes(bytes.len() as u64);
+                ctx.step(run.len() as u64);
+                members.extend_from_slice(run);
+            }
+            Piece::Large(index) => {
+                members.push(send_large(assembly, &plan, &sources, *index, &mut out, ctx, &failed)?);
+                ctx.step(1);
+            }
+        }
+        Ok(())
+    })?;
+    let damaged = sources.finish()?;
+    ctx.stage(tr!("Writing the metadata"), None);
+    let written = write_tail(&mut out, tail, plan.data_end, &mut members, ctx).map_err(failed)?;
+    debug_assert_eq!(written.entries, header.entries);
+    let directory = members.last().map_or(plan.data_end, |member| member.data() + member.size);
+    write_directory(&mut out, &header, &members, directory).map_err(failed)?;
+    ctx.check()?;
+    ctx.stage(tr!("Waiting for the store"), None);
+    let size = out.position();
+    out.finish()?;
+    Ok(built(assembly, &plan, options, size, damaged))
+}
+
+/// Sends a file too large for memory. Its local header has its CRC-32, so it is read twice.
+fn send_large(
+    assembly: &Assembly,
+    plan: &BuildPlan,
+    sources: &Sources,
+    index: usize,
+    out: &mut ObjectWriter,
+    ctx: &JobContext,
+    failed: &dyn Fn(std::io::Error) -> Error,
+) -> Result<Member> {
+    let (source, name) = (plan.source(assembly, &plan.files[index]), || plan.sample(assembly, index));
+    let mut send = || {
+        let first = sources.checksum(source, &name, ctx)?;
+        let member = planned_member(plan, index, first);
+        let mut header = Vec::new();
+        member.put_local(&mut header);
+        out.write_all(&header).map_err(failed)?;
+        let sent = sources.stream(source, &name, ctx, &mut |chunk| out.write_all(chunk).map_err(failed))?;
+        if sent.crc != first.crc {
+            return Err(Error::new(Kind::Changed, "the sample changed while it was sent").hint("write again"));
+        }
+        Ok(member)
+    };
+    send().map_err(|error| name_sample(error, assembly, plan, index))
 }
 
 /// Copies every FILE to its planned offset; returns the members with their CRC-32.
@@ -140,6 +223,19 @@ pub(super) struct Tail {
 }
 
 impl Tail {
+    /// TACO_HEADER of an archive in which the members follow each other from `start`.
+    fn header(&self, start: u64) -> TacoHeader {
+        let (mut position, mut entries) = (start, Vec::new());
+        for (name, size, _) in &self.members {
+            let offset = position + local_header_len(name.len(), *size);
+            if !name.starts_with("DATA/") {
+                entries.push(HeaderEntry { offset, size: *size });
+            }
+            position = offset + size;
+        }
+        TacoHeader { entries, clean: true }
+    }
+
     /// Length in bytes of the members with their local headers.
     pub(super) fn length(&self) -> u64 {
         self.members.iter().map(|(name, size, _)| local_header_len(name.len(), *size) + size).sum()
@@ -179,7 +275,7 @@ pub(super) fn encode_metadata(assembly: &Assembly, plan: &BuildPlan, options: &B
 }
 
 pub(super) fn write_tail(
-    out: &mut BufWriter<&std::fs::File>,
+    out: &mut impl Write,
     mut tail: Tail,
     start: u64,
     members: &mut Vec<Member>,
@@ -205,15 +301,20 @@ pub(super) fn write_tail(
     Ok(TacoHeader { entries, clean: true })
 }
 
+/// The member TACO_HEADER.
+fn header_member(header: &TacoHeader) -> Member {
+    let crc = crc32fast::hash(&header.to_bytes());
+    Member { name: HEADER_NAME.into(), local: 0, size: HEADER_SIZE as u64, crc, time: DosTime::EPOCH }
+}
+
 /// Writes the central directory at `start`, with TACO_HEADER first; returns that member and the directory's length.
 pub(super) fn write_directory(
-    out: &mut BufWriter<&std::fs::File>,
+    out: &mut impl Write,
     header: &TacoHeader,
     members: &[Member],
     start: u64,
 ) -> std::io::Result<(Member, u64)> {
-    let crc = crc32fast::hash(&header.to_bytes());
-    let first = Member { name: HEADER_NAME.into(), local: 0, size: HEADER_SIZE as u64, crc, time: DosTime::EPOCH };
+    let first = header_member(header);
     let mut record = Vec::new();
     let mut size = 0;
     for member in std::iter::once(&first).chain(members) {

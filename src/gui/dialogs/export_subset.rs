@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use egui::{Frame, Margin, RichText, Ui};
 
 use super::frame::{Next, foot_ui, head_ui, lacking_ui};
-use crate::container::{BuildOptions, Built, Format, OnDamage, OpenOptions};
+use crate::container::{BuildOptions, Built, Format, OnDamage, OpenOptions, output_exists};
 use crate::error::Error;
 use crate::gui::filters::{chip_text, tally_text};
 use crate::gui::panel_context::{PanelContext, Request};
@@ -150,11 +150,12 @@ impl ExportSubset {
             }
             let target = dropped_paths::parse_path(&self.target);
             let place = target.clone();
-            self.there.update(cx.jobs, target.clone(), tr!("Look at the destination"), move |_| Ok(place.exists()));
+            self.there.update(cx.jobs, target.clone(), tr!("Look at the destination"), move |_| output_exists(&place));
             taken = matches!(self.there.get(&target), Some(Ok(true))) && !self.replace;
-            let note = match taken {
-                true => Note::Warning(tr!("Something lies there already. Choose another name, or replace it.").into()),
-                false => Note::None,
+            let note = match (taken, self.there.get(&target)) {
+                (true, _) => Note::Warning(tr!("Something lies there already. Choose another name, or replace it.").into()),
+                (false, Some(Err(error))) => Note::Error(error.report()),
+                (false, _) => Note::None,
             };
             TextField::new(tr!("Destination"), &mut self.target).mono().name(tr!("Destination of the subset")).note(note).show(ui);
             widgets::checkbox(ui, &mut self.keep_siblings, tr!("Keep all children of the samples that stay"));

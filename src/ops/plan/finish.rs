@@ -14,7 +14,7 @@ use crate::container::{self, ContainerReader, Format, Staging, decode_assembly, 
 use crate::error::{Error, Result};
 use crate::footprint::{self, TIME_COLUMNS};
 use crate::jobs::JobContext;
-use crate::model::{EXTENT_ORIGIN, PitSchema};
+use crate::model::{EXTENT_ORIGIN, PitSchema, is_remote, place_above};
 use crate::ops::stats::{StatsRequest, pooled_statistics};
 
 /// Which plan to end, and how. Plain data.
@@ -39,13 +39,19 @@ pub fn finish_plan(request: &FinishRequest, ctx: &JobContext) -> Result<Finished
     let rewritten = settle_extents(&plan, folder, &mut results, ctx)?;
     let paths: Vec<PathBuf> = plan.parts.iter().map(|part| plan.output_of(folder, part)).collect();
     let target = plan.dataset_in(folder);
-    let mut staging = Staging::new(&target, true)?;
-    for name in plan.split.index_names() {
-        staging.claim(name)?;
-    }
-    let written = write_indexes(&plan.split, &paths, staging.path(), &plan.parquet, ctx)?;
-    ctx.check()?;
-    staging.finish()?;
+    let written = match place_above(&target).filter(|_| is_remote(&target)) {
+        Some(above) => write_indexes(&plan.split, &paths, &above, (&plan.parquet, true), ctx)?,
+        None => {
+            let mut staging = Staging::new(&target, true)?;
+            for name in plan.split.index_names() {
+                staging.claim(name)?;
+            }
+            let written = write_indexes(&plan.split, &paths, staging.path(), (&plan.parquet, false), ctx)?;
+            ctx.check()?;
+            staging.finish()?;
+            written
+        }
+    };
     let mut indexes = Vec::with_capacity(written.len());
     for name in plan.split.index_names() {
         let path = target.with_file_name(name);

@@ -7,7 +7,8 @@ use std::sync::Arc;
 use super::deferral::deferred;
 use super::{Estimate, Plan, PlanInput, PlanPart, VERSION, file_stem, hex};
 use crate::container::{
-    Assembly, BuildOptions, OpenOptions, PartialFolder, Parts, RowSource, decode_assembly, encode_assembly, outputs_of, stamp_at,
+    Assembly, BuildOptions, OpenOptions, PartialFolder, Parts, RowSource, decode_assembly, encode_assembly, output_exists, outputs_of,
+    stamp_at,
 };
 use crate::draft::Edit;
 use crate::error::{Error, IoContext, Result};
@@ -70,7 +71,7 @@ pub fn make_plan(request: &PlanRequest, ctx: &JobContext) -> Result<Plan> {
     let planned = split.plan(&assembly, &options.target, options.format, ctx)?;
     options.parts = Some(split.clone());
     for path in outputs_of(&assembly, &options, ctx)? {
-        if !options.overwrite && path.symlink_metadata().is_ok() {
+        if !options.overwrite && output_exists(&path)? {
             let error = Error::usage("the output exists already").at_path(&path);
             return Err(error.hint("choose another name, or let the parts replace it (--overwrite)"));
         }
@@ -219,6 +220,9 @@ fn expect_same(piece: &Assembly, again: &Assembly) -> Result<()> {
 }
 
 fn absolute(path: &Path) -> Result<PathBuf> {
+    if is_remote(path) {
+        return Ok(path.to_owned());
+    }
     std::path::absolute(path).io_at("look at", path)
 }
 

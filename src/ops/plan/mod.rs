@@ -17,6 +17,7 @@ mod deferral;
 mod finish;
 mod finished;
 mod make;
+mod output_digest;
 mod run;
 mod status;
 mod submit;
@@ -36,11 +37,12 @@ pub use run::{PartRun, RunRequest, run_part};
 pub use status::{PartState, PartStatus, PlanStatus, plan_status};
 pub use submit::{DaskOptions, Engine, SlurmOptions, SubmitRequest, Submitted, submit_plan};
 
+use output_digest::{digest_of, size_of};
+
 use crate::container::{Format, OnDamage, Parts, read_json_document, write_document};
-use crate::error::{Error, IoContext, Result};
+use crate::error::{Error, Result};
 use crate::extensions::ExtensionCall;
-use crate::jobs::JobContext;
-use crate::model::{FieldSpec, PitSchema, Stamp};
+use crate::model::{FieldSpec, PitSchema, Stamp, is_remote};
 use crate::table::ParquetOptions;
 
 /// Version of the plan's format; newer plans are refused.
@@ -234,7 +236,7 @@ impl Plan {
 
     /// Path of the whole dataset, whose folder gets the parts and indexes.
     pub fn dataset_in(&self, folder: &Path) -> PathBuf {
-        folder.join(&self.dataset)
+        if is_remote(&self.dataset) { self.dataset.clone() } else { folder.join(&self.dataset) }
     }
 
     /// Path of a part.
@@ -294,67 +296,6 @@ fn write_json(path: &Path, value: &impl Serialize) -> Result<()> {
 
 fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
-/// Size in bytes and SHA-256 of a file. For a folder the size of all its files, and the SHA-256 of the sorted list of their paths
-/// and digests.
-fn digest_of(path: &Path, ctx: &JobContext) -> Result<(u64, String)> {
-    if path.is_dir() {
-        let mut files = Vec::new();
-        files_below(path, &mut files)?;
-        files.sort();
-        let (mut total, mut list) = (0, Sha256::new());
-        for file in files {
-            let (bytes, digest) = digest_of_file(&file, ctx)?;
-            let name = file.strip_prefix(path).unwrap_or(&file).to_string_lossy().replace('\\', "/");
-            total += bytes;
-            list.update(format!("{digest}  {name}\n"));
-        }
-        return Ok((total, hex(&list.finalize())));
-    }
-    digest_of_file(path, ctx)
-}
-
-fn digest_of_file(path: &Path, ctx: &JobContext) -> Result<(u64, String)> {
-    use std::io::Read;
-    let mut file = crate::files::open(path).io_at("read back what was written", path)?;
-    let (mut hash, mut total, mut buffer) = (Sha256::new(), 0, vec![0; 1 << 20]);
-    loop {
-        ctx.check()?;
-        match file.read(&mut buffer).io_at("read back what was written", path)? {
-            0 => return Ok((total, hex(&hash.finalize()))),
-            read => {
-                hash.update(&buffer[..read]);
-                total += read as u64;
-            }
-        }
-    }
-}
-
-/// Size in bytes of a file, or of all files of a folder; `None` when it does not exist.
-fn size_of(path: &Path) -> Result<Option<u64>> {
-    if path.is_dir() {
-        let mut files = Vec::new();
-        files_below(path, &mut files)?;
-        return files
-            .iter()
-            .map(|file| Ok(std::fs::metadata(file).io_at("look at the part", file)?.len()))
-            .sum::<Result<u64>>()
-            .map(Some);
-    }
-    match std::fs::metadata(path) {
-        Ok(meta) => Ok(Some(meta.len())),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(Error::io("look at the part", path, error)),
-    }
-}
-
-fn files_below(folder: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
-    for entry in std::fs::read_dir(folder).io_at("list the part", folder)? {
-        let path = entry.io_at("list the part", folder)?.path();
-        if path.is_dir() { files_below(&path, files)? } else { files.push(path) }
-    }
-    Ok(())
 }
 
 /// Milliseconds since 1970.

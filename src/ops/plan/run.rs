@@ -4,8 +4,10 @@ use std::path::{Path, PathBuf};
 
 use super::attempt::{Record, peak_memory};
 use super::make::map_sources;
-use super::{PartResult, Plan, PlanPart, SampleFailure, digest_of, file_stem, now_ms, part_path, result_path, size_of, write_json};
-use crate::container::{Assembly, BuildOptions, Built, check_space, decode_assembly, put_extent, write_part};
+use super::{
+    PartResult, Plan, PlanPart, SampleFailure, digest_of, file_stem, now_ms, part_path, result_path, size_of, write_json,
+};
+use crate::container::{Assembly, BuildOptions, Built, check_space, decode_assembly, output_exists, put_extent, write_part};
 use crate::error::{Error, Result};
 use crate::extensions::{Run, builtin, has_targets, need_consent};
 use crate::jobs::JobContext;
@@ -73,7 +75,7 @@ pub fn run_part(request: &RunRequest, ctx: &JobContext) -> Result<PartRun> {
 /// Refuses to replace an output that no process of this plan has begun.
 fn refuse_stranger(plan: &Plan, folder: &Path, part: &PlanPart) -> Result<()> {
     let output = plan.output_of(folder, part);
-    if plan.overwrite || output.symlink_metadata().is_err() || plan.result(folder, part)?.is_some() {
+    if plan.overwrite || !output_exists(&output)? || plan.result(folder, part)?.is_some() {
         return Ok(());
     }
     let prefix = file_stem(part.number) + ".";

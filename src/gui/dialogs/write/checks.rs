@@ -7,7 +7,7 @@ use egui::{Color32, Frame, Margin, Rect, RichText, Role, Sense, Stroke, Ui, Widg
 
 use super::options::heading;
 use super::{Choices, Container};
-use crate::container::{Assembly, BuildOptions, Format, PlannedPart, dataset_around, foreign_in, free_bytes};
+use crate::container::{Assembly, BuildOptions, Format, PlannedPart, dataset_around, foreign_in, free_bytes, output_exists};
 use crate::gui::action::Action;
 use crate::gui::document_key::{Key, revision};
 use crate::gui::icons;
@@ -16,7 +16,7 @@ use crate::gui::sample_status::finding_sample;
 use crate::gui::theme::{self, font, text_style};
 use crate::gui::widgets::{self, Button, Tone, paint};
 use crate::jobs::AsyncValue;
-use crate::model::{Dataset, Finding, Location, Report, Rule, Sample, Severity};
+use crate::model::{Dataset, Finding, Location, Report, Rule, Sample, Severity, is_remote};
 use crate::studio::Document;
 use crate::validate;
 
@@ -65,6 +65,8 @@ enum Refused {
     File,
     /// The folder contains this entry, which is not part of a dataset.
     Foreign(String),
+    /// The store of the address refuses it; the reason.
+    Store(String),
 }
 
 impl Refused {
@@ -79,6 +81,7 @@ impl Refused {
                 "The folder holds {name}, which is no part of a dataset. Choose another name, or empty the folder yourself.",
                 name
             ),
+            Refused::Store(reason) => reason.clone(),
         }
     }
 }
@@ -459,6 +462,12 @@ fn sizes_of(dataset: &Dataset, [padding, roots, others]: [&str; 3]) -> Vec<(Stri
 }
 
 fn disk_of(path: &std::path::Path, container: Container) -> Disk {
+    if is_remote(path) {
+        return match output_exists(path) {
+            Ok(there) => Disk { there, ..Disk::default() },
+            Err(error) => Disk { refused: Some(Refused::Store(error.report())), ..Disk::default() },
+        };
+    }
     let there = match std::fs::read_dir(path) {
         Ok(mut entries) => entries.next().is_some(),
         Err(_) => path.symlink_metadata().is_ok(),
@@ -518,6 +527,9 @@ mod tests {
         assert!(!disk(&folder.path().join("new.tacozip")).there);
         assert!(!disk(folder.path()).there && disk(folder.path()).refused.is_none(), "an empty folder is no obstacle");
         assert!(matches!(disk_of(folder.path(), Container::Zip).refused, Some(Refused::Folder)));
+        // An address without a protocol for writing: the reason is said before anything is written.
+        let text = disk(std::path::Path::new("https://example.org/set")).refused.expect("is refused").text();
+        assert!(text.contains("s3://"), "{text}");
         let file = folder.path().join("file");
         std::fs::write(&file, "x").expect("writes");
         assert!(disk(&file).there && disk(folder.path()).there);

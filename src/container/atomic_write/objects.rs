@@ -1,0 +1,223 @@
+//! Outputs in object stores: a file is sent whole, and a folder object by object with the one that readers open first as the last.
+
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::io::{BufReader, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use bytes::Bytes;
+
+use super::{is_ours, refuse_name};
+use crate::error::{Cause, Error, IoContext, Result};
+use crate::jobs::JobContext;
+use crate::model::place_below;
+use crate::remote::{
+    NewObject, ObjectWriter, delete_object, expect_writable, object_exists, object_has, objects_below, put_objects,
+};
+
+/// What readers open first: without it a folder is no dataset.
+const LAST: &str = "COLLECTION.json";
+/// Bytes that are read ahead of an upload.
+const READ_AHEAD: usize = 1 << 20;
+
+/// The error for an output that exists.
+pub(super) fn exists(target: &Path) -> Error {
+    Error::usage("the output exists already")
+        .at_path(target)
+        .hint("choose another name, or replace it (--overwrite)")
+        .caused_by(Cause::OutputExists)
+}
+
+/// Refuses an address that can't be written, and an object that exists unless `overwrite`.
+pub(super) fn refuse_object(target: &Path, overwrite: bool) -> Result<()> {
+    expect_writable(target)?;
+    if !overwrite && object_exists(target)? { Err(exists(target)) } else { Ok(()) }
+}
+
+/// Sends a file of this machine to `target`.
+pub(super) fn send_file(file: &File, target: &Path, overwrite: bool) -> Result<()> {
+    let mut file = file;
+    let size = file.metadata().io_at("read what is sent", target)?.len();
+    file.seek(SeekFrom::Start(0)).io_at("read what is sent", target)?;
+    let mut writer = ObjectWriter::new(target, overwrite, size)?;
+    std::io::copy(&mut BufReader::with_capacity(READ_AHEAD, file), &mut writer).io_at("send the output", target)?;
+    writer.finish().map(drop)
+}
+
+/// A folder of objects that is being written. Readers see a dataset once [`ObjectFolder::finish`] has written its COLLECTION.json.
+/// Dropped before that, the new objects are removed.
+pub struct ObjectFolder {
+    target: PathBuf,
+    overwrite: bool,
+    /// Names of the objects below the folder when the write began.
+    before: BTreeSet<String>,
+    written: Mutex<BTreeSet<String>>,
+    is_done: bool,
+}
+
+impl ObjectFolder {
+    /// Starts a dataset at `target`. Objects of an interrupted write are used again where they have the same bytes. With `overwrite`,
+    /// the COLLECTION.json of an existing dataset is removed first, so that no reader sees a mixture.
+    ///
+    /// # Errors
+    /// When a dataset exists and `overwrite` is false; when the folder has other objects that would be mixed with the dataset; when
+    /// the store refuses to list the folder.
+    pub fn new(target: &Path, overwrite: bool) -> Result<Self> {
+        let folder = Self::begin(target, overwrite)?;
+        if let Some(foreign) = folder.before.iter().find(|name| !is_ours(name.split('/').next().unwrap_or_default())) {
+            return Err(refuse_name(foreign, target));
+        }
+        if folder.before.contains(LAST) {
+            delete_object(&folder.place(LAST))?;
+        }
+        Ok(folder)
+    }
+
+    /// Starts a folder of arbitrary files at `target`. With `overwrite`, it may have objects of the same names.
+    ///
+    /// # Errors
+    /// As [`ObjectFolder::new`].
+    pub fn of_files(target: &Path, overwrite: bool) -> Result<Self> {
+        let folder = Self::begin(target, overwrite)?;
+        match overwrite || folder.before.is_empty() {
+            true => Ok(folder),
+            false => Err(exists(target)),
+        }
+    }
+
+    fn begin(target: &Path, overwrite: bool) -> Result<Self> {
+        expect_writable(target)?;
+        let before: BTreeSet<String> = objects_below(target)?.into_iter().collect();
+        if !overwrite && before.contains(LAST) {
+            return Err(exists(target));
+        }
+        Ok(Self { target: target.to_owned(), overwrite, before, written: Mutex::default(), is_done: false })
+    }
+
+    fn place(&self, name: &str) -> PathBuf {
+        place_below(&self.target, name)
+    }
+
+    fn may_replace(&self, name: &str) -> bool {
+        self.overwrite && self.before.contains(name)
+    }
+
+    /// Writes small objects, several at once.
+    ///
+    /// # Errors
+    /// The first error: an object of another writer, or a store that refuses it.
+    pub fn put_all(&self, objects: Vec<(String, Bytes)>) -> Result<()> {
+        let new = objects.iter().map(|(name, bytes)| NewObject {
+            path: self.place(name),
+            bytes: bytes.clone(),
+            overwrite: self.may_replace(name),
+        });
+        let mut first_error = None;
+        for ((name, bytes), outcome) in objects.iter().zip(put_objects(new.collect())?) {
+            let settled = match outcome {
+                Ok(_) => Ok(()),
+                // Left by a write that was interrupted: the same bytes need no second request.
+                Err(error) if error.is_caused_by(Cause::OutputExists) && self.before.contains(name) => {
+                    match object_has(&self.place(name), bytes) {
+                        Ok(true) => Ok(()),
+                        Ok(false) => Err(error),
+                        Err(other) => Err(other),
+                    }
+                }
+                Err(error) => Err(error),
+            };
+            match settled {
+                Ok(()) => self.note(name),
+                Err(error) => _ = first_error.get_or_insert(error),
+            }
+        }
+        first_error.map_or(Ok(()), Err)
+    }
+
+    /// Writes a large object of `size` bytes with `write`.
+    ///
+    /// # Errors
+    /// Those of `write`; an object of another writer, or a store that refuses it.
+    pub fn stream(&self, name: &str, size: u64, write: impl FnOnce(&mut ObjectWriter) -> Result<()>) -> Result<()> {
+        // Of an interrupted write: it may be replaced, as the dataset never became visible.
+        let mut writer = ObjectWriter::new(&self.place(name), self.before.contains(name), size)?;
+        write(&mut writer)?;
+        writer.finish()?;
+        self.note(name);
+        Ok(())
+    }
+
+    /// Sends the files below a folder of this machine, those at its top last, and COLLECTION.json after all others.
+    ///
+    /// # Errors
+    /// When a file can't be read or sent.
+    pub fn send_tree(self, folder: &Path, ctx: &JobContext) -> Result<()> {
+        let mut files = Vec::new();
+        list_files(folder, "", &mut files)?;
+        files.sort_by_cached_key(|name| (name == LAST, !name.contains('/'), name.clone()));
+        for name in files.iter().filter(|name| *name != LAST) {
+            ctx.check()?;
+            let path = folder.join(name);
+            let file = File::open(&path).io_at("read what is sent", &path)?;
+            let size = file.metadata().io_at("read what is sent", &path)?.len();
+            self.stream(name, size, |writer| {
+                std::io::copy(&mut BufReader::with_capacity(READ_AHEAD, file), writer).io_at("send the output", &path)?;
+                Ok(())
+            })?;
+        }
+        let last = match files.iter().any(|name| name == LAST) {
+            true => Some(std::fs::read(folder.join(LAST)).io_at("read what is sent", folder)?),
+            false => None,
+        };
+        self.finish(last)
+    }
+
+    /// Writes COLLECTION.json, if the folder has one, which makes the dataset visible; then removes objects of the dataset that it
+    /// replaced.
+    ///
+    /// # Errors
+    /// When another writer was faster, or the store refuses it.
+    pub fn finish(mut self, collection: Option<Vec<u8>>) -> Result<()> {
+        if let Some(bytes) = collection {
+            let new = NewObject { path: self.place(LAST), bytes: bytes.into(), overwrite: false };
+            put_objects(vec![new])?.pop().unwrap_or_else(|| Err(Error::internal("an object was not sent")))?;
+            self.note(LAST);
+        }
+        self.is_done = true;
+        let written = std::mem::take(self.written.get_mut().unwrap_or_else(PoisonError::into_inner));
+        self.before.difference(&written).filter(|name| *name != LAST).try_for_each(|name| delete_object(&self.place(name)))
+    }
+
+    fn note(&self, name: &str) {
+        self.written.lock().unwrap_or_else(PoisonError::into_inner).insert(name.to_owned());
+    }
+}
+
+impl Drop for ObjectFolder {
+    fn drop(&mut self) {
+        if self.is_done {
+            return;
+        }
+        let written = std::mem::take(self.written.get_mut().unwrap_or_else(PoisonError::into_inner));
+        for name in written.difference(&self.before) {
+            if let Err(error) = delete_object(&self.place(name)) {
+                tracing::warn!("{} is not needed any more, and could not be removed: {error}", self.place(name).display());
+                return;
+            }
+        }
+    }
+}
+
+/// Paths of the files below a folder, relative to it, with `/`.
+fn list_files(folder: &Path, above: &str, files: &mut Vec<String>) -> Result<()> {
+    for entry in std::fs::read_dir(folder).io_at("read what is sent", folder)? {
+        let entry = entry.io_at("read what is sent", folder)?;
+        let name = format!("{above}{}", entry.file_name().to_string_lossy());
+        match entry.file_type().io_at("read what is sent", folder)?.is_dir() {
+            true => list_files(&entry.path(), &format!("{name}/"), files)?,
+            false => files.push(name),
+        }
+    }
+    Ok(())
+}

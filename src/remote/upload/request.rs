@@ -1,0 +1,245 @@
+//! One signed request to a store, with retries: of lost connections, silence, and statuses that say that a later try may succeed.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use bytes::{Bytes, BytesMut};
+use futures::StreamExt;
+use object_store::HeaderMap;
+use object_store::aws::AwsAuthorizer;
+use object_store::azure::AzureAuthorizer;
+use object_store::client::{HttpError, HttpErrorKind, HttpRequest};
+use reqwest::Method;
+use reqwest::header::{HeaderName, HeaderValue};
+
+use super::{Object, Signer};
+use crate::model::Address;
+use crate::remote::credentials::root_cause;
+use crate::remote::fetch::{Fault, sentence};
+use crate::remote::http::Attempt;
+use crate::remote::limits::patience;
+use crate::remote::meter::RequestLine;
+
+/// Pauses before the second and later tries. Longer than for reading: what was sent so far is lost with the last one.
+const PAUSES: [Duration; 5] = [
+    Duration::from_millis(300),
+    Duration::from_millis(1000),
+    Duration::from_millis(3000),
+    Duration::from_secs(8),
+    Duration::from_secs(15),
+];
+/// Maximum pause that a server may request.
+const PAUSE_MAX: Duration = Duration::from_secs(30);
+/// Bytes of a body for which the server gets the time without data once more: a response comes after the whole body.
+const PACE: u64 = 2 << 20;
+/// Factor of the time without data for [`Ask::long`].
+const LONG: u32 = 30;
+/// Maximum bytes read of a response.
+const ANSWER_MAX: usize = 1 << 20;
+/// The version of Azure's protocol for requests without a signature; signed ones get it from the signer.
+const AZURE_VERSION: &str = "2023-11-03";
+
+/// A request without its signature.
+pub struct Ask {
+    pub method: Method,
+    pub url: String,
+    pub headers: Vec<(&'static str, String)>,
+    pub body: Bytes,
+    /// The store may work for minutes before it answers.
+    pub is_long: bool,
+}
+
+impl Ask {
+    pub fn new(method: Method, url: String) -> Self {
+        Self { method, url, headers: Vec::new(), body: Bytes::new(), is_long: false }
+    }
+
+    /// Waits longer for the answer: joining many parts takes a store minutes.
+    pub fn long(self) -> Self {
+        Self { is_long: true, ..self }
+    }
+
+    pub fn with(mut self, name: &'static str, value: impl Into<String>) -> Self {
+        self.headers.push((name, value.into()));
+        self
+    }
+
+    /// With a header that makes the store refuse the request when the object exists.
+    pub fn unless_there(self, overwrite: bool) -> Self {
+        if overwrite { self } else { self.with("if-none-match", "*") }
+    }
+
+    pub fn body(mut self, body: Bytes) -> Self {
+        self.body = body;
+        self
+    }
+}
+
+/// A response that the caller can use.
+#[derive(Debug)]
+pub struct Answer {
+    pub status: u16,
+    pub headers: HeaderMap,
+    pub body: Bytes,
+}
+
+impl Answer {
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers.get(name).and_then(|value| value.to_str().ok())
+    }
+
+    /// The body as text.
+    pub fn text(&self) -> String {
+        String::from_utf8_lossy(&self.body).into_owned()
+    }
+}
+
+/// The failure of the last try.
+#[derive(Debug)]
+pub struct Refusal {
+    pub fault: Fault,
+    pub tries: u32,
+}
+
+impl Refusal {
+    pub fn other(reason: impl Into<String>) -> Self {
+        Self { fault: Fault::Other(reason.into()), tries: 1 }
+    }
+
+    /// True when the store says that an object of this name exists, or that another writer of it was faster.
+    pub fn means_other_writer(&self) -> bool {
+        matches!(self.fault, Fault::Status(409 | 412, _))
+    }
+
+    pub fn status(&self) -> Option<u16> {
+        match self.fault {
+            Fault::Status(status, _) => Some(status),
+            _ => None,
+        }
+    }
+}
+
+/// Maximum number of tries for a failure.
+fn tries(fault: &Fault) -> usize {
+    match fault {
+        Fault::Status(408 | 425 | 429 | 500 | 502 | 503 | 504, _) | Fault::Cut(_) => PAUSES.len() + 1,
+        Fault::Connect(_) => 4,
+        Fault::Timeout => 3,
+        _ => 1,
+    }
+}
+
+impl Object {
+    /// Sends a request until it succeeds or another try is no use. Statuses below 400 are answers.
+    pub(super) async fn request(&self, ask: &Ask) -> Result<Answer, Refusal> {
+        let mut number = 1;
+        loop {
+            let outcome = self.try_once(ask, number).await;
+            let (fault, wait) = match outcome {
+                Ok(answer) => return Ok(answer),
+                Err(failed) => failed,
+            };
+            if number as usize >= tries(&fault) {
+                return Err(Refusal { fault, tries: number });
+            }
+            tracing::debug!("{}: {}; trying again", self.text, sentence(&self.address, &fault));
+            let pause = PAUSES.get(number as usize - 1).copied().unwrap_or(PAUSE_MAX);
+            tokio::time::sleep(pause.max(wait).min(PAUSE_MAX)).await;
+            number += 1;
+        }
+    }
+
+    /// One try; a failure comes with the pause that the server asks for.
+    pub(super) async fn try_once(&self, ask: &Ask, number: u32) -> Result<Answer, (Fault, Duration)> {
+        let attempt = Arc::new(Attempt::new(self.purpose.clone()));
+        let begun = Instant::now();
+        let most = match ask.is_long {
+            true => patience() * LONG,
+            false => patience() + patience().mul_f64(ask.body.len() as f64 / PACE as f64),
+        };
+        let outcome = match tokio::time::timeout(most, self.send(ask, &attempt)).await {
+            Ok(outcome) => outcome,
+            Err(_) => Err(Fault::Timeout),
+        };
+        self.purpose.ended(RequestLine {
+            action: "".into(),
+            address: self.text.clone(),
+            range: None,
+            status: attempt.status(),
+            bytes: outcome.as_ref().map_or(0, |answer| answer.body.len() as u64),
+            elapsed_ms: begun.elapsed().as_secs_f64() * 1e3,
+            attempt: number,
+            // That an object does not exist is an answer.
+            fault: outcome.as_ref().err().filter(|fault| !matches!(fault, Fault::Status(404, _))).map(|f| sentence(&self.address, f)),
+        });
+        outcome.map_err(|fault| (fault, Duration::from_secs(attempt.retry_after_s())))
+    }
+
+    async fn send(&self, ask: &Ask, attempt: &Arc<Attempt>) -> Result<Answer, Fault> {
+        let wrong = |_| Fault::Other("the request can't be written".into());
+        let mut request = HttpRequest::new(ask.body.clone().into());
+        *request.method_mut() = ask.method.clone();
+        *request.uri_mut() = ask.url.parse().map_err(|_| Fault::Other("the address can't be written as a URL".into()))?;
+        let headers = request.headers_mut();
+        headers.insert("content-length", HeaderValue::from(ask.body.len()));
+        for (name, value) in &ask.headers {
+            headers.insert(HeaderName::from_static(name), HeaderValue::from_str(value).map_err(wrong)?);
+        }
+        self.sign(&mut request).await?;
+        request.extensions_mut().insert(attempt.clone());
+        let response = self.bucket.client.execute(request).await.map_err(|error| fault_of(&error))?;
+        let status = response.status().as_u16();
+        if status >= 400 {
+            return Err(Fault::Status(status, attempt.code()));
+        }
+        let (parts, body) = response.into_parts();
+        let (mut stream, mut bytes) = (body.bytes_stream(), BytesMut::new());
+        while let Some(chunk) = stream.next().await {
+            bytes.extend_from_slice(&chunk.map_err(|error| fault_of(&error))?);
+            if bytes.len() > ANSWER_MAX {
+                return Err(Fault::Other("the answer is too long".into()));
+            }
+        }
+        Ok(Answer { status, headers: parts.headers, body: bytes.freeze() })
+    }
+
+    /// Adds the signature or token. Credentials are asked for each time, as those of a session are renewed.
+    async fn sign(&self, request: &mut HttpRequest) -> Result<(), Fault> {
+        let failed = |error: object_store::Error| Fault::Other(format!("no credentials: {}", root_cause(&error)));
+        match &self.bucket.signer {
+            Signer::S3 { store, region, signs: true } => {
+                let credential = store.credentials().get_credential().await.map_err(failed)?;
+                // The transport protects the body, and its MD5 goes along.
+                let is_plain = Address::parse(&self.bucket.url).is_some_and(|address| address.origin().starts_with("http://"));
+                AwsAuthorizer::new(&credential, "s3", region).with_sign_payload(is_plain).authorize(request, None);
+            }
+            Signer::Google { store, signs: true } => {
+                let credential = store.credentials().get_credential().await.map_err(failed)?;
+                let text = HeaderValue::from_str(&format!("Bearer {}", credential.bearer));
+                let mut value = text.map_err(|_| Fault::Other("the token can't be sent".into()))?;
+                value.set_sensitive(true);
+                request.headers_mut().insert("authorization", value);
+            }
+            Signer::Azure { store, account, signs: true } => {
+                let credential = store.credentials().get_credential().await.map_err(failed)?;
+                AzureAuthorizer::new(&credential, account).authorize(request);
+            }
+            Signer::Azure { .. } => {
+                request.headers_mut().insert("x-ms-version", HeaderValue::from_static(AZURE_VERSION));
+            }
+            Signer::S3 { .. } | Signer::Google { .. } => {}
+        }
+        Ok(())
+    }
+}
+
+fn fault_of(error: &HttpError) -> Fault {
+    let reason = root_cause(error);
+    match error.kind() {
+        HttpErrorKind::Timeout => Fault::Timeout,
+        HttpErrorKind::Connect => Fault::Connect(reason),
+        HttpErrorKind::Decode => Fault::Other(reason),
+        // Interrupted, or a kind that the client could not tell.
+        _ => Fault::Cut(format!("the connection ended while data was sent: {reason}")),
+    }
+}

@@ -1,0 +1,225 @@
+//! Streams an object in parts: a few are sent at once while the next one is filled, so memory does not grow with the object.
+
+use std::collections::VecDeque;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use bytes::Bytes;
+use md5::{Digest, Md5};
+
+use super::request::Refusal;
+use super::{ABORT_WITHIN, Object, PartTag, Signer, Stored, UploadId, azure, google, s3, whole_checksum};
+use crate::error::{Error, Kind, Result};
+use crate::remote::runtime::{self, Task};
+use crate::remote::{credentials, file};
+
+/// Least size of a part in bytes. A store takes no part below 5 MiB, except the last.
+const PART_MIN: u64 = 8 << 20;
+/// Most parts that are planned for; S3 takes 10,000.
+const PARTS: u64 = 9_000;
+/// Most parts that a store takes.
+const PARTS_MAX: usize = 10_000;
+/// Bytes of parts that are sent at once.
+const SENT_AT_ONCE: u64 = 64 << 20;
+
+/// An object that is written from its first byte to its last. Dropped before [`ObjectWriter::finish`], the upload is given up, and
+/// the store keeps what it had.
+pub struct ObjectWriter {
+    object: Arc<Object>,
+    path: PathBuf,
+    overwrite: bool,
+    part_bytes: usize,
+    buffer: Vec<u8>,
+    upload: Option<UploadId>,
+    /// Parts on their way, in their order.
+    sent: VecDeque<Task<Result<PartTag, Refusal>>>,
+    parts: Vec<PartTag>,
+    /// Number of parts that were begun.
+    begun: usize,
+    /// Bytes in parts that were begun.
+    position: u64,
+    /// MD5 of all bytes, for stores that give it.
+    whole: Option<Md5>,
+    is_done: bool,
+}
+
+impl ObjectWriter {
+    /// Begins an object of about `expected` bytes, from which the size of the parts follows. Nothing is sent yet, except the question
+    /// whether the object exists.
+    ///
+    /// # Errors
+    /// With [`Cause::OutputExists`](crate::error::Cause::OutputExists) when it exists and `overwrite` is false; when the address can't
+    /// be written, or the store can't be reached.
+    pub fn new(path: &Path, overwrite: bool, expected: u64) -> Result<Self> {
+        let object = Arc::new(Object::of(path)?);
+        if !overwrite {
+            let asked = object.clone();
+            let found = runtime::wait(async move { asked.stored().await.map_err(|refusal| asked.error(refusal)) })??;
+            if found.is_some() {
+                return Err(object.exists());
+            }
+        }
+        let part_bytes = (expected.div_ceil(PARTS)).max(PART_MIN).next_multiple_of(google::CHUNK_UNIT) as usize;
+        let whole = matches!(object.bucket.signer, Signer::Google { .. } | Signer::Azure { .. }).then(Md5::new);
+        Ok(Self {
+            object,
+            path: path.to_owned(),
+            overwrite,
+            part_bytes,
+            buffer: Vec::new(),
+            upload: None,
+            sent: VecDeque::new(),
+            parts: Vec::new(),
+            begun: 0,
+            position: 0,
+            whole,
+            is_done: false,
+        })
+    }
+
+    /// Bytes written so far.
+    pub fn position(&self) -> u64 {
+        self.position + self.buffer.len() as u64
+    }
+
+    /// Sends what is left, makes the object visible, and compares what the store has by size and checksum.
+    ///
+    /// # Errors
+    /// With [`Cause::OutputExists`](crate::error::Cause::OutputExists) when another writer was faster; when the store refuses it, can't
+    /// be reached, or has other bytes.
+    pub fn finish(mut self) -> Result<Stored> {
+        let object = self.object.clone();
+        let Some(upload) = self.upload.clone() else {
+            let (bytes, overwrite) = (Bytes::from(std::mem::take(&mut self.buffer)), self.overwrite);
+            self.is_done = true;
+            let stored = runtime::wait(async move { object.put(bytes, overwrite).await })??;
+            file::forget(&self.path);
+            return Ok(stored);
+        };
+        if !self.buffer.is_empty() || self.is_ordered() {
+            self.send_part(true)?;
+        }
+        // The outcome of the last chunk of a store that takes them in order is that of the object.
+        while self.sent.len() > usize::from(self.is_ordered()) {
+            self.take_one()?;
+        }
+        let last = self.sent.pop_front().map(Task::join).transpose()?;
+        let whole = self.whole.take().map(|md5| md5.finalize().into());
+        let checksum = match &whole {
+            Some(whole) => whole_checksum(&object.bucket.signer, whole),
+            None => s3::whole_tag(&self.parts),
+        };
+        let expected = Stored { size_bytes: self.position, checksum: Some(checksum) };
+        let (parts, overwrite) = (std::mem::take(&mut self.parts), self.overwrite);
+        let stored = runtime::wait(async move {
+            let outcome = match (&object.bucket.signer, &whole) {
+                (Signer::Azure { .. }, Some(whole)) => azure::complete(&object, &parts, whole, overwrite).await,
+                (Signer::Google { .. }, _) => last.unwrap_or_else(|| Err(Refusal::other("nothing was sent"))).map(drop),
+                (Signer::S3 { .. } | Signer::Azure { .. }, _) => s3::complete(&object, &upload, &parts, overwrite).await,
+            };
+            object.settled(outcome, &expected).await
+        })??;
+        self.is_done = true;
+        file::forget(&self.path);
+        Ok(stored)
+    }
+
+    /// True for a store that takes the parts in their order, one after another.
+    fn is_ordered(&self) -> bool {
+        matches!(self.object.bucket.signer, Signer::Google { .. })
+    }
+
+    /// Parts that are sent at once.
+    fn at_once(&self) -> usize {
+        if self.is_ordered() {
+            return 1;
+        }
+        ((SENT_AT_ONCE / self.part_bytes as u64) as usize).clamp(1, credentials::connections().max(1))
+    }
+
+    fn begin(&mut self) -> Result<UploadId> {
+        if let Some(upload) = &self.upload {
+            return Ok(upload.clone());
+        }
+        let (object, overwrite) = (self.object.clone(), self.overwrite);
+        let upload = runtime::wait(async move { object.begin(overwrite).await })??;
+        self.upload = Some(upload.clone());
+        Ok(upload)
+    }
+
+    /// Starts to send the filled buffer.
+    fn send_part(&mut self, is_last: bool) -> Result<()> {
+        let upload = self.begin()?;
+        while self.sent.len() >= self.at_once() {
+            self.take_one()?;
+        }
+        if self.begun >= PARTS_MAX {
+            let error = Error::new(Kind::TooLarge, "the output is longer than planned, and the store takes no more parts");
+            return Err(error.at(&self.object.address));
+        }
+        let next = Vec::with_capacity(if is_last { 0 } else { self.part_bytes });
+        let bytes = Bytes::from(std::mem::replace(&mut self.buffer, next));
+        if let Some(whole) = &mut self.whole {
+            whole.update(&bytes);
+        }
+        let (object, start) = (self.object.clone(), self.position);
+        self.begun += 1;
+        self.position += bytes.len() as u64;
+        let (number, total) = (self.begun, is_last.then_some(self.position));
+        self.sent.push_back(match &object.bucket.signer {
+            Signer::Google { .. } => runtime::start(async move {
+                let sent = google::chunk(&object, &upload, start, &bytes, total).await;
+                sent.map(|()| PartTag { tag: String::new(), checksum: [0; 16] })
+            })?,
+            Signer::S3 { .. } => {
+                let checksum = Md5::digest(&bytes).into();
+                runtime::start(async move { s3::part(&object, &upload, number, &bytes, &checksum).await })?
+            }
+            Signer::Azure { .. } => {
+                let checksum = Md5::digest(&bytes).into();
+                runtime::start(async move { azure::part(&object, &upload, number, &bytes, &checksum).await })?
+            }
+        });
+        Ok(())
+    }
+
+    /// Waits for the oldest part on its way.
+    fn take_one(&mut self) -> Result<()> {
+        let Some(task) = self.sent.pop_front() else { return Ok(()) };
+        match task.join()? {
+            Ok(part) => self.parts.push(part),
+            Err(refusal) if refusal.means_other_writer() => return Err(self.object.exists()),
+            Err(refusal) => return Err(self.object.error(refusal)),
+        }
+        Ok(())
+    }
+}
+
+impl Write for ObjectWriter {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        if self.buffer.len() == self.part_bytes {
+            self.send_part(false).map_err(std::io::Error::other)?;
+        }
+        let taken = bytes.len().min(self.part_bytes - self.buffer.len());
+        self.buffer.extend_from_slice(&bytes[..taken]);
+        Ok(taken)
+    }
+
+    /// Does nothing: a part is sent when it is full.
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Drop for ObjectWriter {
+    fn drop(&mut self) {
+        let Some(upload) = self.upload.take().filter(|_| !self.is_done) else { return };
+        // A part that arrives after the upload was given up would stay.
+        self.sent.clear();
+        let object = self.object.clone();
+        if let Ok(task) = runtime::start(async move { object.abort(&upload).await }) {
+            task.join_within(ABORT_WITHIN);
+        }
+    }
+}
