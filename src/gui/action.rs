@@ -150,6 +150,12 @@ pub enum Action {
     ShowPattern,
     /// Show the extension runner.
     ShowExtensions,
+    /// Show the plan of parts.
+    ShowPlan,
+    /// Show what builds the parts of a plan.
+    ShowEngine,
+    /// Show the selected part of a plan.
+    ShowPart,
     /// Show the fields of the selected sample.
     ShowSample,
     /// Show the form of the collection.
@@ -303,6 +309,9 @@ impl Action {
         Action::ShowStructure,
         Action::ShowPattern,
         Action::ShowExtensions,
+        Action::ShowPlan,
+        Action::ShowEngine,
+        Action::ShowPart,
         Action::ShowSample,
         Action::ShowCollection,
         Action::ShowProblems,
@@ -361,6 +370,9 @@ impl Action {
             Action::ShowStructure => Pane::Structure,
             Action::ShowPattern | Action::MatchPattern => Pane::Pattern,
             Action::ShowExtensions => Pane::Extensions,
+            Action::ShowPlan => Pane::Plan,
+            Action::ShowEngine => Pane::Engine,
+            Action::ShowPart => Pane::Part,
             Action::ShowSample => Pane::Sample,
             Action::ShowCollection => Pane::Collection,
             Action::ShowProblems => Pane::Problems,

@@ -343,6 +343,19 @@ impl Action {
             Action::ShowExtensions => {
                 (View, icons::PUZZLE_PIECE, keys(CTRL, Key::Num7), tr!("Extensions"), tr!("Compute columns from the samples"))
             }
+            Action::ShowPlan => (
+                View,
+                icons::STACK,
+                None,
+                tr!("Plan"),
+                tr!("Show a plan of parts that several machines build, and what was done of it"),
+            ),
+            Action::ShowEngine => {
+                (View, icons::GAUGE, None, tr!("Engine"), tr!("Choose what builds the parts of a plan, and write a plan"))
+            }
+            Action::ShowPart => {
+                (View, icons::FILE_ZIP, None, tr!("Part"), tr!("Show attempts, log and failure of a part of the plan"))
+            }
             Action::ShowProblems => (View, icons::WARNING_OCTAGON, None, tr!("Problems"), tr!("Show what the checks found")),
             Action::ShowJobs => (View, icons::QUEUE, None, tr!("Jobs"), tr!("Show what is running")),
             Action::ShowLog => (View, icons::TERMINAL_WINDOW, None, tr!("Log"), tr!("Show what happened")),

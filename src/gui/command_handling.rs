@@ -284,6 +284,23 @@ impl App {
             }
             Event::Optimised(done) => self.toast = Some(Toast::new(done.failures() == 0, done.summary())),
             Event::Percentiles(_) | Event::DatasetEdited(_) => {}
+            Event::Planned(folder) => {
+                self.session.plan.show(&folder);
+                self.toast = Some(Toast::new(true, tr!("Saved {path}", path = dropped_paths::display_path(&folder))));
+            }
+            Event::PlanBuilt(built) => {
+                self.session.plan.read_again();
+                let (done, total) = (built.status.done, built.status.total);
+                let (good, text) = match built.jobs.is_empty() {
+                    true => (done == total, tr!("{done} of {total} parts written", done, total)),
+                    false => (true, tr_n!(built.parts.len(), "Submitted {n} part", "Submitted {n} parts", n = built.parts.len())),
+                };
+                self.toast = Some(Toast::new(good, text));
+            }
+            Event::PlanPart { part, .. } => {
+                self.session.plan.read_again();
+                self.toast = Some(Toast::new(true, tr!("Part {part} is written", part)));
+            }
             Event::Migrated(migrated) => self.migrated(*migrated),
             Event::Leakage(found) => self.session.statistics.leaks.take(job, found),
             Event::ChunkRead(array) => self.session.preview.chunks.take(job, *array),
@@ -293,6 +310,7 @@ impl App {
             }
             Event::Failed { job, label, error } => {
                 let asked = self.ask_to_replace(job, &error);
+                self.session.plan.read_again();
                 self.after_save = None;
                 self.session.jobs.note(job, End::Failed, error.to_string());
                 let own =
@@ -305,6 +323,7 @@ impl App {
                 }
             }
             Event::Cancelled { job, .. } => {
+                self.session.plan.read_again();
                 self.session.query.stopped(job);
                 self.session.jobs.note(job, End::Cancelled, "");
                 self.session.statistics.leaks.ended(job, None);
@@ -428,6 +447,11 @@ impl App {
             FileRequest::SaveRows => self.rows_target(paths.into_iter().next()),
             FileRequest::ToolFile | FileRequest::ToolFiles | FileRequest::ToolFolder | FileRequest::ToolOutput => {
                 self.dialogs.tool_picked(paths);
+            }
+            FileRequest::Plan => {
+                if let Some(folder) = paths.into_iter().next() {
+                    self.session.plan.show(&folder);
+                }
             }
             FileRequest::Target => {
                 if let Some(folder) = paths.into_iter().next() {

@@ -34,6 +34,12 @@ pub enum Pane {
     Pattern,
     /// Extension runner.
     Extensions,
+    /// A plan of parts, and what was done of it.
+    Plan,
+    /// What builds the parts of a plan.
+    Engine,
+    /// The selected part of a plan.
+    Part,
     /// The selected sample's fields.
     Sample,
     /// COLLECTION.json.
@@ -50,7 +56,7 @@ pub enum Pane {
 
 impl Pane {
     /// Every panel.
-    pub const ALL: [Pane; 18] = [
+    pub const ALL: [Pane; 21] = [
         Pane::Hierarchy,
         Pane::Table,
         Pane::Map,
@@ -63,6 +69,9 @@ impl Pane {
         Pane::Structure,
         Pane::Pattern,
         Pane::Extensions,
+        Pane::Plan,
+        Pane::Engine,
+        Pane::Part,
         Pane::Sample,
         Pane::Collection,
         Pane::Problems,
@@ -86,6 +95,9 @@ impl Pane {
             Pane::Structure => tr!("Structure"),
             Pane::Pattern => tr!("Pattern"),
             Pane::Extensions => tr!("Extensions"),
+            Pane::Plan => tr!("Plan"),
+            Pane::Engine => tr!("Engine"),
+            Pane::Part => tr!("Part"),
             Pane::Sample => tr!("Sample"),
             Pane::Collection => tr!("Collection"),
             Pane::Problems => tr!("Problems"),
@@ -109,6 +121,9 @@ impl Pane {
             Pane::Structure => Some(icons::TREE_STRUCTURE),
             Pane::Pattern => Some(icons::MAGIC_WAND),
             Pane::Extensions => Some(icons::PUZZLE_PIECE),
+            Pane::Plan => Some(icons::STACK),
+            Pane::Engine => Some(icons::GAUGE),
+            Pane::Part => Some(icons::FILE_ZIP),
             Pane::Sample | Pane::Collection => None,
             Pane::Problems => Some(icons::WARNING_OCTAGON),
             Pane::Jobs => Some(icons::QUEUE),
@@ -129,10 +144,16 @@ pub enum Side {
     Bottom,
 }
 
+/// Panels that are shown with the plan alone, each with the one that takes its place.
+const PLANNING: [(Pane, Pane); 2] = [(Pane::Engine, Pane::Hierarchy), (Pane::Part, Pane::Sample)];
+
 /// The arrangement of the panels.
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub struct Dock {
     tree: Tree<Pane>,
+    /// True while the plan is the front tab: its engine and part have tabs beside it.
+    #[serde(default)]
+    planning: bool,
 }
 
 impl Default for Dock {
@@ -142,7 +163,7 @@ impl Default for Dock {
             let children = panes.iter().map(|&pane| tiles.insert_pane(pane)).collect();
             tiles.insert_tab_tile(children)
         };
-        let left = tabs(&[Pane::Hierarchy, Pane::Columns]);
+        let left = tabs(&[Pane::Hierarchy, Pane::Columns, Pane::Engine]);
         let center = tabs(&[
             Pane::Table,
             Pane::Map,
@@ -152,8 +173,9 @@ impl Default for Dock {
             Pane::Structure,
             Pane::Extensions,
             Pane::Pattern,
+            Pane::Plan,
         ]);
-        let right = tabs(&[Pane::Sample, Pane::Collection]);
+        let right = tabs(&[Pane::Sample, Pane::Collection, Pane::Part]);
         let bottom = tabs(&[Pane::Problems, Pane::Jobs, Pane::Log, Pane::Source, Pane::Statistics, Pane::Bytes]);
         // Shares for 1440 × 836 points between the bars: left 296, right 336, bottom 275 points.
         let mut upper = Linear::new(LinearDir::Horizontal, vec![center, right]);
@@ -168,14 +190,40 @@ impl Default for Dock {
         root.shares.set_share(left, 296.0);
         root.shares.set_share(main, 1144.0);
         let root = tiles.insert_container(Container::Linear(root));
-        Self { tree: Tree::new(egui::Id::unique("dock"), root, tiles) }
+        let mut dock = Self { tree: Tree::new(egui::Id::unique("dock"), root, tiles), planning: false };
+        PLANNING.into_iter().for_each(|(pane, _)| dock.set_visible(pane, false));
+        dock
     }
 }
 
 impl Dock {
     /// Draws every visible panel through `contents`.
     pub fn ui(&mut self, ui: &mut Ui, contents: &mut dyn Contents) {
+        self.follow_plan();
         self.tree.ui(&mut Bridge { contents }, ui);
+    }
+
+    /// Brings engine and part to the front when the plan becomes the front tab, and hides them when it no longer is.
+    fn follow_plan(&mut self) {
+        let planning = self.is_active(Pane::Plan);
+        if planning == self.planning {
+            return;
+        }
+        self.planning = planning;
+        for (pane, instead) in PLANNING {
+            let was_front = self.is_active(pane);
+            self.set_visible(pane, planning);
+            if planning || was_front {
+                let front = if planning { pane } else { instead };
+                self.tree.make_active(|_, tile| *tile == Tile::Pane(front));
+            }
+        }
+    }
+
+    fn set_visible(&mut self, pane: Pane, visible: bool) {
+        if let Some(id) = self.tree.tiles.find_pane(&pane) {
+            self.tree.set_visible(id, visible);
+        }
     }
 
     /// Brings a panel to the front and shows its side if that was hidden.
@@ -338,7 +386,7 @@ mod tests {
 
     #[test]
     fn an_arrangement_without_a_panel_is_replaced() {
-        let mut dock = Dock { tree: Tree::new_tabs(egui::Id::unique("dock"), vec![Pane::Table, Pane::Table]) };
+        let mut dock = Dock { tree: Tree::new_tabs(egui::Id::unique("dock"), vec![Pane::Table, Pane::Table]), planning: false };
         dock.mend();
         assert_eq!(dock.panes().len(), Pane::ALL.len());
     }

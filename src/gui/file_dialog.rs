@@ -38,6 +38,8 @@ pub enum FileRequest {
     SaveRows,
     /// The folder to write the dataset into.
     Target,
+    /// The folder of a plan.
+    Plan,
     /// A file that a tool reads.
     ToolFile,
     /// Files that a tool reads.
@@ -142,6 +144,7 @@ fn title(request: FileRequest) -> &'static str {
         FileRequest::SaveProject => tr!("Save the draft"),
         FileRequest::SaveRows => tr!("Save rows"),
         FileRequest::Target => tr!("Write the dataset into"),
+        FileRequest::Plan => tr!("Folder of the plan"),
         FileRequest::ToolFile | FileRequest::ToolFiles => tr!("Choose files"),
         FileRequest::ToolFolder => tr!("Choose a folder"),
         FileRequest::ToolOutput => tr!("Choose a name"),
@@ -157,7 +160,7 @@ fn show(request: FileRequest, title: &str, kinds: &[Kind], name: &str) -> Option
         FileRequest::Open | FileRequest::AddFiles | FileRequest::AddUnplaced | FileRequest::ToolFiles => dialog.pick_files(),
         FileRequest::AddFolder | FileRequest::AddUnplacedFolder => dialog.pick_folders(),
         FileRequest::JoinTable | FileRequest::ToolFile => dialog.pick_file().map(|path| vec![path]),
-        FileRequest::OpenFolder | FileRequest::Watch | FileRequest::Target | FileRequest::ToolFolder => {
+        FileRequest::OpenFolder | FileRequest::Watch | FileRequest::Target | FileRequest::Plan | FileRequest::ToolFolder => {
             dialog.pick_folder().map(|path| vec![path])
         }
         FileRequest::SaveSample | FileRequest::SaveProject | FileRequest::SaveRows | FileRequest::ToolOutput => {

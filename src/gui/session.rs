@@ -8,8 +8,8 @@ use super::document_key::{Key, revision};
 use super::frame_watchdog::FrameWatchdog;
 use super::outline;
 use super::panels::{
-    ByteMapState, ColumnsState, ExtensionsState, FormState, GalleryState, JobsState, MapState, PatternState, PreviewState,
-    ProblemsState, QueryState, SampleState, SourceState, StatisticsState, StructureState, TablePanelState, TrayState,
+    ByteMapState, ColumnsState, ExtensionsState, FormState, GalleryState, JobsState, MapState, PatternState, PlanState,
+    PreviewState, ProblemsState, QueryState, SampleState, SourceState, StatisticsState, StructureState, TablePanelState, TrayState,
     TreePanelState,
 };
 use super::sample_status::SampleStatus;
@@ -110,6 +110,8 @@ pub struct Session {
     pub extensions: ExtensionsState,
     /// Source.
     pub source: SourceState,
+    /// Plan.
+    pub plan: PlanState,
 }
 
 impl Session {
@@ -124,6 +126,7 @@ impl Session {
             jobs: std::mem::take(&mut self.jobs),
             extensions: self.extensions.for_next_document(),
             source: std::mem::take(&mut self.source),
+            plan: std::mem::take(&mut self.plan),
             ..Self::default()
         };
     }

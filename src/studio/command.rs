@@ -329,6 +329,26 @@ pub enum Command {
         #[serde(flatten)]
         request: Box<ops::PercentileRequest>,
     },
+    /// Writes a plan of the draft, from which several processes or machines build its parts.
+    PlanDraft {
+        /// The folder, the dataset and the parts.
+        #[serde(flatten)]
+        request: Box<super::PlanDraft>,
+    },
+    /// Gives the missing parts of a plan to an engine. Processes on this machine and Dask are waited for, then the plan is ended; Slurm
+    /// gets a job that ends it.
+    SubmitPlan {
+        /// The plan and the engine.
+        #[serde(flatten)]
+        request: Box<super::PlanSubmission>,
+    },
+    /// Builds one part of a plan in this process.
+    RunPlanPart {
+        /// The folder of the plan.
+        folder: PathBuf,
+        /// Number of the part, from 1.
+        part: u32,
+    },
     /// Writes an index over several ZIPs: TACOCAT or TACOLLECTION.
     Consolidate {
         /// Inputs, target and options.
@@ -448,6 +468,17 @@ pub enum Event {
     Optimised(Box<ops::Optimised>),
     /// Percentiles of a dataset.
     Percentiles(Arc<ops::Percentiles>),
+    /// A plan was written into this folder.
+    Planned(PathBuf),
+    /// Parts of a plan were built, and the plan ended where all are there.
+    PlanBuilt(Box<ops::plan::Submitted>),
+    /// A part of a plan was built in this process.
+    PlanPart {
+        /// The folder of the plan.
+        folder: PathBuf,
+        /// Number of the part.
+        part: u32,
+    },
     /// Metadata of a finished dataset were changed.
     DatasetEdited(Box<ops::Edited>),
     /// A chunk's values.

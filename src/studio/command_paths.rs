@@ -60,6 +60,9 @@ impl Command {
                 base.join_all([&mut request.input, &mut request.output]);
                 base.open(&mut request.open);
             }
+            Self::PlanDraft { request } => base.join_all([&mut request.folder, &mut request.options.target]),
+            Self::SubmitPlan { request } => base.join(&mut request.folder),
+            Self::RunPlanPart { folder, .. } => base.join(folder),
             Self::Percentiles { request } => base.join(&mut request.input),
             Self::Consolidate { options } => base.join_all(options.inputs.iter_mut().chain([&mut options.target])),
             Self::Compile { request } => base.join_all([&mut request.input, &mut request.options.target]),

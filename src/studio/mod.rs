@@ -13,6 +13,7 @@ mod extend;
 mod filter;
 mod fix;
 mod job_kind;
+mod plan;
 mod project;
 mod replay;
 mod script;
@@ -28,6 +29,7 @@ pub use document::{Document, DraftDocument, OpenDataset};
 pub use document_id::DocumentId;
 pub use fix::FixFinder;
 pub use job_kind::JobKind;
+pub use plan::{PlanDraft, PlanSubmission};
 pub use project::{Project, Recoverable, is_project, open_project, recoverable, save_project};
 pub use replay::{check_expectation, replay, run_line};
 pub use script::{Expect, ReplayLine, ScriptLine, Step, WAIT_SECONDS, read_script};
@@ -266,6 +268,9 @@ impl Studio {
             Command::Percentiles { request } => {
                 self.operate(JobKind::Percentiles, Event::Percentiles, move |ctx| ops::percentiles(&request, ctx).map(Arc::new))
             }
+            Command::PlanDraft { request } => self.plan_draft(*request),
+            Command::SubmitPlan { request } => self.submit_plan(*request),
+            Command::RunPlanPart { folder, part } => self.run_plan_part(folder, part),
             Command::Consolidate { options } => {
                 self.operate(JobKind::Consolidate(options.inputs.len()), Event::Written, move |ctx| consolidate(&options, ctx))
             }
@@ -327,6 +332,7 @@ impl Studio {
     pub fn programs_of(&self, command: &Command) -> Vec<Vec<String>> {
         match command {
             Command::Extend { calls, .. } => crate::extensions::programs_in(calls),
+            Command::PlanDraft { request } if request.recipe => self.programs_of(&Command::RunRecipe),
             Command::RunRecipe => match &self.document {
                 Some(Document::Draft(draft)) => crate::extensions::programs_in(&draft.recipe),
                 _ => Vec::new(),

@@ -10,6 +10,7 @@ mod keys;
 mod leave;
 mod names;
 mod offers;
+mod plan;
 mod plots;
 mod preview;
 mod query;

@@ -119,6 +119,7 @@ impl OpenPath {
             FileRequest::SaveSample => (tr!("Save sample as"), tr!("Save")),
             FileRequest::SaveRows => (tr!("Save rows as"), tr!("Save")),
             FileRequest::Target => (tr!("Write into"), tr!("Use folder")),
+            FileRequest::Plan => (tr!("Folder of the plan"), tr!("Use folder")),
             FileRequest::ToolFile | FileRequest::ToolFiles | FileRequest::ToolFolder | FileRequest::ToolOutput => {
                 (tr!("Type a path"), tr!("Use path"))
             }

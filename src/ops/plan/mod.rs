@@ -35,7 +35,7 @@ pub use finished::{Finished, IndexResult};
 pub use make::{PlanRequest, PlanSource, default_dataset, default_indexes, make_plan};
 pub use run::{PartRun, RunRequest, run_part};
 pub use status::{PartState, PartStatus, PlanStatus, plan_status};
-pub use submit::{DaskOptions, Engine, SlurmOptions, SubmitRequest, Submitted, submit_plan};
+pub use submit::{DaskOptions, Engine, SlurmOptions, SubmitRequest, Submitted, log_tail, slurm_version, submit_plan};
 
 use output_digest::{digest_of, size_of};
 

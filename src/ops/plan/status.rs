@@ -52,7 +52,7 @@ pub struct PartStatus {
 }
 
 /// State of a plan.
-#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
 pub struct PlanStatus {
     /// [`Plan::id`].
     pub plan: String,
@@ -93,6 +93,15 @@ pub struct PlanStatus {
 }
 
 impl PlanStatus {
+    /// Completed share of the bytes, with those of the parts that are worked on, 0 to 1.
+    pub fn share(&self) -> f64 {
+        let part = |part: &PartStatus| part.fraction * part.data_bytes as f64;
+        match self.data_bytes {
+            0 => self.done as f64 / self.total.max(1) as f64,
+            all => self.parts.iter().map(part).sum::<f64>() / all as f64,
+        }
+    }
+
     /// Numbers of the parts that no process has written or works on.
     pub fn missing(&self) -> Vec<u32> {
         let is_missing = |part: &&PartStatus| !matches!(part.state, PartState::Done | PartState::Running);

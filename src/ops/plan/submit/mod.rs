@@ -6,15 +6,17 @@ mod local;
 mod slurm;
 
 use std::ffi::OsString;
+use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::{FinishRequest, Finished, Plan, PlanStatus, finish_plan, plan_status, read_json};
+use super::{FinishRequest, Finished, PartStatus, Plan, PlanStatus, finish_plan, plan_status, read_json};
 use crate::error::{Error, IoContext, Kind, Result};
 use crate::jobs::JobContext;
 
 /// What builds the parts.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+#[serde(tag = "name", rename_all = "snake_case")]
 pub enum Engine {
     /// Processes on this machine.
     Local {
@@ -39,7 +41,8 @@ impl Engine {
 }
 
 /// How jobs of Slurm are submitted.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
+#[serde(default)]
 pub struct SlurmOptions {
     /// Parts built at a time; all at once when absent.
     pub at_once: Option<u32>,
@@ -54,7 +57,7 @@ pub struct SlurmOptions {
 }
 
 /// How Dask is reached.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct DaskOptions {
     /// Address of the scheduler, as `tcp://host:8786`.
     pub scheduler: String,
@@ -151,6 +154,35 @@ impl SubmitRequest {
 /// The log of a part.
 fn log_path(folder: &Path, part: u32) -> PathBuf {
     folder.join("log").join(super::file_stem(part) + ".log")
+}
+
+/// The last lines of what the processes of a part printed, at most `lines` of the last 16 KiB; none before a process was started. A
+/// job array of Slurm writes one file per job: the newest counts.
+///
+/// # Errors
+/// When the log can't be read.
+pub fn log_tail(folder: &Path, part: &PartStatus, lines: usize) -> Result<Vec<String>> {
+    const TAIL: u64 = 16 << 10;
+    let newest = part.attempts.iter().rev().map(|attempt| &attempt.job).find(|job| !job.is_empty());
+    let of_job = newest.map(|job| folder.join("log").join(format!("slurm-{}.log", job.replace(['/', '\\'], "_"))));
+    let Some(path) = of_job.into_iter().chain([log_path(folder, part.number)]).find(|path| path.is_file()) else {
+        return Ok(Vec::new());
+    };
+    let mut file = crate::files::open(&path).io_at("read the log", &path)?;
+    let size = file.metadata().io_at("read the log", &path)?.len();
+    file.seek(SeekFrom::Start(size.saturating_sub(TAIL))).io_at("read the log", &path)?;
+    let mut bytes = Vec::new();
+    file.take(TAIL).read_to_end(&mut bytes).io_at("read the log", &path)?;
+    let text = String::from_utf8_lossy(&bytes);
+    let all: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
+    Ok(all[all.len().saturating_sub(lines)..].iter().map(|line| (*line).to_owned()).collect())
+}
+
+/// Version of `sbatch` on this machine; `None` when it has none.
+pub fn slurm_version() -> Option<String> {
+    let ran = Command::new("sbatch").arg("--version").stdin(std::process::Stdio::null()).output().ok()?;
+    let text = String::from_utf8_lossy(&ran.stdout).trim().to_owned();
+    (ran.status.success() && !text.is_empty()).then_some(text)
 }
 
 /// Starts a program of an engine and returns what it prints.

@@ -1,0 +1,208 @@
+//! The engine panel: what builds the parts, with its options, and the form that writes a plan of the draft.
+
+use std::path::{Path, PathBuf};
+
+use egui::{Frame, Label, Margin, RichText, Role, ScrollArea, Sense, Stroke, Ui, WidgetInfo, pos2, vec2};
+
+use super::state::{EngineChoice, PlanState};
+use super::{choose_folder, rule};
+use crate::container::{BuildOptions, Format, OnDamage, Parts};
+use crate::gui::icons;
+use crate::gui::panel_context::PanelContext;
+use crate::gui::theme::{self, font, text_style};
+use crate::gui::widgets::{self, Button, TextField, paint};
+use crate::ops::plan::{default_dataset, default_indexes, slurm_version};
+use crate::studio::{Command, Document, PlanDraft};
+use crate::table::ParquetOptions;
+
+/// Width of the names of fields in points.
+const NAME: f32 = 96.0;
+
+/// Draws the panel.
+pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
+    ScrollArea::vertical().id_salt("engine").auto_shrink(false).show(ui, |ui| {
+        Frame::NONE.inner_margin(12).show(ui, |ui| {
+            ui.spacing_mut().item_spacing = vec2(8.0, 8.0);
+            let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+            let here = tr_n!(cores, "{n} core", "{n} cores", n = cores);
+            let choices = [
+                (EngineChoice::Local, tr!("This machine"), here.as_str(), icons::MONITOR),
+                (EngineChoice::Slurm, "Slurm", tr!("array of jobs, shared folder"), icons::HARD_DRIVES),
+                (EngineChoice::Dask, "Dask", tr!("a scheduler that is running"), icons::LINK),
+            ];
+            for (choice, name, what, icon) in choices {
+                if card_ui(ui, cx.session.plan.engine == choice, name, what, icon) {
+                    cx.session.plan.engine = choice;
+                }
+            }
+            options_ui(ui, cx);
+        });
+        rule(ui);
+        Frame::NONE.inner_margin(12).show(ui, |ui| {
+            ui.spacing_mut().item_spacing = vec2(8.0, 8.0);
+            plan_ui(ui, cx);
+        });
+    });
+}
+
+/// One engine to choose, full width and 44 points high. Returns true when it is clicked.
+fn card_ui(ui: &mut Ui, chosen: bool, name: &str, what: &str, icon: &str) -> bool {
+    let t = theme::tokens(ui);
+    let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width(), 44.0), Sense::click());
+    response.widget_info(|| WidgetInfo::selected(Role::RadioButton, true, chosen, name));
+    let painter = ui.painter();
+    let (fill, border) = if chosen { (t.accbg, t.accline) } else { (t.bg1, t.line2) };
+    painter.rect(rect, 4, fill, Stroke::new(1.0, border), egui::StrokeKind::Inside);
+    let mark = pos2(rect.left() + 18.0, rect.center().y);
+    match chosen {
+        true => {
+            painter.circle_filled(mark, 7.0, t.accfill);
+            painter.circle_filled(mark, 3.0, t.onacc);
+        }
+        false => drop(painter.circle(mark, 6.5, t.input, Stroke::new(1.0, t.ctl))),
+    }
+    let text = rect.with_min_x(rect.left() + 34.0).with_max_x(rect.right() - 34.0);
+    let (upper, lower) = text.shrink2(vec2(0.0, 5.0)).split_top_bottom_at_fraction(0.5);
+    paint::text_left(painter, upper, name, font::medium(13.0), t.tx);
+    paint::text_left(painter, lower, what, font::regular(11.5), t.tx2);
+    paint::icon(painter, pos2(rect.right() - 18.0, rect.center().y), icon, 15.0, t.tx2);
+    paint::focus_ring(ui, &response, 4);
+    response.clicked()
+}
+
+fn options_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
+    let t = theme::tokens(ui);
+    if cx.session.plan.engine == EngineChoice::Slurm {
+        cx.session.plan.slurm.update(cx.jobs, (), tr!("Look for Slurm"), |_| Ok(slurm_version()));
+        let found = match cx.session.plan.slurm.latest() {
+            None => String::new(),
+            Some(None) => tr!("sbatch is not on this machine").to_owned(),
+            Some(Some(version)) => tr!("{version} found", version),
+        };
+        ui.label(RichText::new(found).font(font::regular(11.5)).color(t.tx3));
+    }
+    let state = &mut cx.session.plan;
+    match state.engine {
+        EngineChoice::Local => row(ui, tr!("At a time"), &mut state.workers, 56.0, "", tr!("processes")),
+        EngineChoice::Slurm => {
+            row(ui, tr!("Partition"), &mut state.partition, 140.0, tr!("the default one"), "");
+            row(ui, tr!("At a time"), &mut state.at_once, 56.0, tr!("all"), tr!("parts"));
+            row(ui, tr!("Memory"), &mut state.memory, 84.0, tr!("estimate"), tr!("GB a part"));
+            row(ui, tr!("Time limit"), &mut state.minutes, 84.0, tr!("estimate"), tr!("minutes"));
+        }
+        EngineChoice::Dask => {
+            row(ui, tr!("Scheduler"), &mut state.scheduler, 150.0, "tcp://HOST:8786", "");
+            row(ui, "Python", &mut state.python, 150.0, "python3", "");
+        }
+    }
+    row(ui, tr!("Program"), &mut state.program, 150.0, tr!("this one"), "");
+    row(ui, tr!("If it fails"), &mut state.tries, 56.0, "", tr!("times tried"));
+}
+
+/// A field with its name on the left and its unit on the right.
+fn row(ui: &mut Ui, name: &str, value: &mut String, width: f32, hint: &str, unit: &str) {
+    let t = theme::tokens(ui);
+    ui.horizontal(|ui| {
+        ui.allocate_ui(vec2(NAME, 24.0), |ui| {
+            ui.set_min_size(vec2(NAME, 24.0));
+            ui.centered_and_justified(|ui| {
+                ui.with_layout(egui::Layout::left_to_right(egui::Align::Center), |ui| {
+                    ui.label(RichText::new(name).font(font::regular(12.0)).color(t.tx2));
+                });
+            });
+        });
+        TextField::new(name, value).hide_label().mono().hint(hint).width(width).show(ui);
+        if !unit.is_empty() {
+            ui.label(RichText::new(unit).font(font::regular(12.0)).color(t.tx2));
+        }
+    });
+}
+
+/// The folder of the plan; what the plan has, or the form that writes one.
+fn plan_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
+    let t = theme::tokens(ui);
+    ui.label(RichText::new(tr!("Plan")).font(font::semibold(13.0)).color(t.tx));
+    let width = ui.available_width();
+    let field = TextField::new(tr!("Folder of the plan"), &mut cx.session.plan.folder);
+    field.mono().hint(tr!("folder that every worker reaches")).width(width).show(ui);
+    ui.horizontal(|ui| {
+        if ui.add(Button::secondary(tr!("Choose…")).icon(icons::FOLDER_OPEN)).clicked() {
+            choose_folder(cx);
+        }
+        if ui.add(Button::ghost(tr!("Read the state again")).icon(icons::ARROW_CLOCKWISE)).clicked() {
+            cx.session.plan.read_again();
+        }
+    });
+    let Some(folder) = cx.session.plan.folder() else { return };
+    if let Some(shown) = cx.session.plan.shown() {
+        let status = &shown.status;
+        let (least, most) = sizes(status);
+        let text = match status.total {
+            0 | 1 => tr!("1 part of {size}", size = paint::bytes(most)),
+            total => tr!("{total} parts of {least} to {most}", total, least = paint::bytes(least), most = paint::bytes(most)),
+        };
+        ui.label(RichText::new(text).font(font::regular(12.0)).color(t.tx2));
+        let dataset = status.dataset.display().to_string();
+        ui.add(Label::new(RichText::new(&dataset).font(font::mono(11.5)).color(t.tx2)).truncate()).on_hover_text(dataset);
+        return;
+    }
+    make_ui(ui, cx, &folder);
+}
+
+/// Bytes of the smallest and the largest part.
+fn sizes(status: &crate::ops::plan::PlanStatus) -> (u64, u64) {
+    let sizes = || status.parts.iter().map(|part| part.data_bytes);
+    (sizes().min().unwrap_or_default(), sizes().max().unwrap_or_default())
+}
+
+/// The form that writes a plan of the draft.
+fn make_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, folder: &Path) {
+    let building = cx.studio.is_building_plan();
+    let Some(Document::Draft(draft)) = cx.document() else {
+        return note(ui, tr!("This folder has no plan. Open a draft to write one, or name the folder of a plan."));
+    };
+    let calls = draft.recipe.len();
+    let id = draft.draft.dataset().collection.id().to_owned();
+    let empty = draft.draft.dataset().root.samples.is_empty();
+    let usual = default_dataset(folder, &id);
+    let hint = usual.display().to_string();
+    let state: &mut PlanState = &mut cx.session.plan;
+    let width = ui.available_width();
+    TextField::new(tr!("Dataset that the parts make"), &mut state.dataset).mono().hint(&hint).width(width).show(ui);
+    row(ui, tr!("Parts"), &mut state.parts, 56.0, "", tr!("at most"));
+    if calls > 0 {
+        let text = tr_n!(calls, "Run {n} stored extension", "Run {n} stored extensions", n = calls);
+        widgets::checkbox(ui, &mut state.recipe, &text);
+    }
+    let parts = state.parts.trim().parse::<usize>().ok().filter(|parts| *parts > 0);
+    let blocked = match () {
+        () if empty => Some(tr!("The draft has no samples.")),
+        () if parts.is_none() => Some(tr!("The number of parts is not a number.")),
+        () if building => Some(tr!("Another plan is being built.")),
+        () => None,
+    };
+    let typed = state.dataset.trim();
+    let target = if typed.is_empty() { usual } else { PathBuf::from(typed) };
+    let recipe = state.recipe && calls > 0;
+    if ui.add(Button::primary(tr!("Write plan")).icon(icons::EXPORT).blocked(blocked)).clicked() {
+        let options = BuildOptions {
+            target,
+            format: Format::Zip,
+            parquet: ParquetOptions::default(),
+            overwrite: false,
+            text_columns: false,
+            parts: Some(default_indexes(&Parts::default(), Format::Zip)),
+            on_damage: OnDamage::Stop,
+        };
+        let request = PlanDraft { folder: folder.to_owned(), options, most_parts: parts, recipe };
+        cx.run(Command::PlanDraft { request: Box::new(request) });
+    }
+    note(ui, tr!("The plan is a folder of small files. A window on another machine that opens it shows the same state."));
+}
+
+fn note(ui: &mut Ui, text: &str) {
+    let t = theme::tokens(ui);
+    Frame::NONE
+        .inner_margin(Margin::ZERO)
+        .show(ui, |ui| ui.label(RichText::new(text).text_style(text_style("small12")).color(t.tx2)));
+}

@@ -1,0 +1,313 @@
+//! The plan panels. A plan splits a dataset into parts that several processes or machines build ([`crate::ops::plan`]). This one shows
+//! what was done of a plan: its parts, throughput, and the commands that do the same. [`engine`] has what builds the parts and the form
+//! that writes a plan of the draft, [`part`] the selected part.
+
+pub mod engine;
+pub mod part;
+mod parts;
+pub mod state;
+mod throughput;
+
+use std::path::Path;
+use std::sync::Arc;
+
+use egui::{Frame, Label, Margin, RichText, ScrollArea, Ui, vec2};
+
+use crate::gui::file_dialog::FileRequest;
+use crate::gui::icons;
+use crate::gui::panel_context::{PanelContext, Request};
+use crate::gui::theme::{self, font, text_style};
+use crate::gui::widgets::{self, Button, EmptyState, paint};
+use crate::ops::plan::{Engine, PlanStatus, plan_status};
+use crate::studio::{Command, PlanSubmission};
+use state::{EngineChoice, Shown};
+use throughput::Throughput;
+
+/// Seconds between two readings of the state while parts are built.
+const AGAIN_S: f64 = 2.0;
+
+/// Draws the panel.
+pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
+    let Some(folder) = cx.session.plan.folder() else {
+        let state = EmptyState {
+            icon: icons::STACK,
+            title: tr!("No plan is open"),
+            why: tr!(
+                "Choose the folder of a plan to follow it, or a new folder that every worker can reach to write a plan of the draft."
+            ),
+            actions: &[tr!("Choose a folder…")],
+        };
+        if widgets::empty_state(ui, &state).is_some() {
+            choose_folder(cx);
+        }
+        return;
+    };
+    let building = cx.studio.is_building_plan();
+    read(ui, cx, &folder, building);
+    let key = (folder.clone(), cx.session.plan.reading);
+    if let Some(Err(error)) = cx.session.plan.status.get(&key) {
+        let text = error.to_string();
+        return note(ui, &text);
+    }
+    let is_read = cx.session.plan.status.latest().is_some_and(|found| found.0 == folder);
+    let shown = cx.session.plan.shown().cloned();
+    ScrollArea::vertical().id_salt("plan").auto_shrink(false).show(ui, |ui| {
+        ui.spacing_mut().item_spacing.y = 0.0;
+        match shown {
+            None if !is_read => drop(widgets::spinner(ui, 20.0)),
+            None => {
+                let state = EmptyState {
+                    icon: icons::STACK,
+                    title: tr!("This folder has no plan"),
+                    why: tr!("Write a plan of the draft into it with the form in Engine, or choose the folder of a plan."),
+                    actions: &[tr!("Choose a folder…")],
+                };
+                if widgets::empty_state(ui, &state).is_some() {
+                    choose_folder(cx);
+                }
+            }
+            Some(shown) => status_ui(ui, cx, &folder, &shown, building),
+        }
+    });
+}
+
+fn choose_folder(cx: &mut PanelContext<'_>) {
+    cx.request(Request::ChooseFiles(FileRequest::Plan));
+}
+
+/// Requests the state, again every few seconds while parts are built.
+fn read(ui: &Ui, cx: &mut PanelContext<'_>, folder: &Path, building: bool) {
+    let state = &mut cx.session.plan;
+    let running = state.shown().is_some_and(|shown| shown.status.running > 0);
+    let now = ui.input(|input| input.time);
+    if building || running {
+        if now - state.asked_at >= AGAIN_S && !state.status.is_pending() {
+            state.read_again();
+        }
+        ui.ctx().request_repaint_after(std::time::Duration::from_secs_f64(AGAIN_S));
+    }
+    let key = (folder.to_owned(), state.reading);
+    if state.status.key() != Some(&key) {
+        state.asked_at = now;
+    }
+    let folder = folder.to_owned();
+    state.status.update(cx.jobs, key, tr!("Read the plan"), move |_| {
+        let shown = match folder.join("plan.json").exists() {
+            true => {
+                let status = Arc::new(plan_status(&folder)?);
+                let throughput = Arc::new(Throughput::of(&status));
+                Some(Shown { status, throughput })
+            }
+            false => None,
+        };
+        Ok((folder, shown))
+    });
+}
+
+fn status_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, folder: &Path, shown: &Shown, building: bool) {
+    let status = &*shown.status;
+    let t = theme::tokens(ui);
+    Frame::NONE.inner_margin(Margin::symmetric(12, 10)).show(ui, |ui| {
+        ui.spacing_mut().item_spacing = vec2(8.0, 8.0);
+        ui.horizontal_wrapped(|ui| {
+            let (roots, bytes) = (paint::grouped(status.roots), paint::bytes(status.data_bytes));
+            let text = tr_n!(
+                status.total,
+                "{roots} roots, {bytes} in {n} part",
+                "{roots} roots, {bytes} in {n} parts",
+                n = status.total,
+                roots,
+                bytes
+            );
+            ui.label(RichText::new(text).font(font::medium(13.0)).color(t.tx));
+            ui.add_space(12.0);
+            submit_ui(ui, cx, folder, status, building);
+        });
+        let share = status.share();
+        ui.horizontal(|ui| {
+            let width = (ui.available_width() - 56.0).max(80.0);
+            widgets::progress_bar(ui, tr!("Progress of the plan"), share as f32, width, 8.0);
+            ui.label(RichText::new(format!("{:.0} %", share * 100.0)).font(font::mono_semibold(12.0)).color(t.tx));
+        });
+        ui.horizontal_wrapped(|ui| {
+            ui.spacing_mut().item_spacing.x = 18.0;
+            let mut facts = vec![tr!("{done} of {total} parts written", done = status.done, total = status.total)];
+            if status.bytes_per_second > 0.0 {
+                facts.push(tr!("{rate}/s", rate = paint::bytes(status.bytes_per_second as u64)));
+                facts.push(tr!("{rate} roots/s", rate = format!("{:.0}", status.roots_per_second)));
+            }
+            if let Some(eta) = status.eta_seconds {
+                facts.push(tr!("{time} to go", time = duration(eta)));
+            }
+            if status.elapsed_seconds > 0.0 {
+                facts.push(tr!("{time} so far", time = duration(status.elapsed_seconds)));
+            }
+            for fact in facts {
+                ui.label(RichText::new(fact).font(font::regular(12.0)).color(t.tx2));
+            }
+        });
+    });
+    parts::ui(ui, &mut cx.session.plan, status);
+    if shown.throughput.bytes_per_second.iter().any(|rate| *rate > 0.0) {
+        rule(ui);
+        Frame::NONE.inner_margin(Margin::symmetric(12, 8)).show(ui, |ui| {
+            ui.horizontal(|ui| {
+                ui.label(RichText::new(tr!("Throughput")).font(font::semibold(12.0)).color(t.tx));
+                let text = tr!("line: bytes written per second, bars: parts being built");
+                ui.label(RichText::new(text).font(font::regular(12.0)).color(t.tx3));
+            });
+            throughput::ui(ui, &shown.throughput);
+        });
+    }
+    rule(ui);
+    commands_ui(ui, cx, folder, status);
+}
+
+/// The buttons that give what is missing to the engine, and that end the plan.
+fn submit_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, folder: &Path, status: &PlanStatus, building: bool) {
+    let missing = status.missing().len();
+    let state = &cx.session.plan;
+    let (engine, tries, program) = (state.engine(), state.tries(), state.program());
+    let busy = building.then_some(tr!("The parts are being built."));
+    let blocked = match (&engine, tries) {
+        _ if missing == 0 && status.done < status.total => Some(tr!("Other processes are working on the parts.")),
+        _ if missing == 0 => Some(tr!("All parts are written.")),
+        (Err(wrong), _) => Some(*wrong),
+        (_, None) => Some(tr!("The number of tries is not a number.")),
+        _ => busy,
+    };
+    let text = match missing == status.total {
+        true => tr!("Submit").to_owned(),
+        false => tr!("Submit what is missing: {missing}", missing),
+    };
+    let submit = match missing {
+        0 => Button::secondary(tr!("Submit")),
+        _ => Button::primary(text),
+    };
+    if ui.add(submit.icon(icons::PLAY).blocked(blocked)).clicked()
+        && let (Ok(engine), Some(tries)) = (engine, tries)
+    {
+        let request = PlanSubmission { folder: folder.to_owned(), engine, tries, program };
+        cx.run(Command::SubmitPlan { request: Box::new(request) });
+    }
+    if let Some(finished) = &status.finished
+        && let Some(path) = finished.indexes.first().map(|index| &index.path).or(finished.parts.first())
+    {
+        if ui.add(Button::primary(tr!("Open the dataset")).icon(icons::FOLDER_OPEN)).clicked() {
+            cx.run(Command::Open { path: path.clone() });
+        }
+        return;
+    }
+    let left = status.total - status.done;
+    let waits = tr_n!(left, "{n} part is not written yet.", "{n} parts are not written yet.", n = left);
+    let blocked = match () {
+        () if left > 0 => Some(waits.as_str()),
+        () => busy,
+    };
+    let text = tr!("Finish: index and collection");
+    let finish = if left == 0 { Button::primary(text) } else { Button::secondary(text) };
+    if ui.add(finish.icon(icons::CHECK_CIRCLE).blocked(blocked)).clicked() {
+        let request = PlanSubmission { folder: folder.to_owned(), engine: Engine::Local { workers: 1 }, tries: 1, program: None };
+        cx.run(Command::SubmitPlan { request: Box::new(request) });
+    }
+}
+
+/// The commands that do the same, on this machine or with an engine.
+fn commands_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, folder: &Path, status: &PlanStatus) {
+    let t = theme::tokens(ui);
+    let place = quoted(&folder.display().to_string());
+    let part = cx.session.plan.selected.or_else(|| status.missing().first().copied()).unwrap_or(1);
+    let commands = [
+        (tr!("Submit"), format!("taco-studio plan submit {place}{}", engine_words(cx))),
+        (tr!("By hand"), format!("taco-studio plan run {place} --part {part}")),
+        (tr!("State"), format!("taco-studio plan status {place}")),
+        (tr!("Finish"), format!("taco-studio plan finish {place}")),
+    ];
+    Frame::NONE.inner_margin(Margin::symmetric(12, 10)).show(ui, |ui| {
+        ui.spacing_mut().item_spacing = vec2(8.0, 6.0);
+        ui.horizontal(|ui| {
+            ui.label(RichText::new(tr!("Commands")).font(font::semibold(12.0)).color(t.tx));
+            ui.label(RichText::new(tr!("each may run twice without harm")).font(font::regular(12.0)).color(t.tx3));
+        });
+        for (name, command) in commands {
+            ui.horizontal(|ui| {
+                ui.allocate_ui(vec2(96.0, 20.0), |ui| {
+                    ui.set_min_width(96.0);
+                    ui.label(RichText::new(name).font(font::regular(12.0)).color(t.tx2));
+                });
+                if ui.add(Button::icon_only(icons::COPY, tr!("Copy the command: {name}", name))).clicked() {
+                    cx.request(Request::Copy(command.clone()));
+                }
+                ui.add(Label::new(RichText::new(&command).font(font::mono(12.0)).color(t.tx)).truncate());
+            });
+        }
+    });
+}
+
+/// The options of `plan submit` for the chosen engine; those of the fields alone that hold something.
+fn engine_words(cx: &PanelContext<'_>) -> String {
+    let state = &cx.session.plan;
+    let mut words = String::new();
+    let mut add = |option: &str, value: &str| {
+        if !value.trim().is_empty() {
+            words.push_str(&format!(" {option} {}", quoted(value.trim())));
+        }
+    };
+    match state.engine {
+        EngineChoice::Local => add("--workers", &state.workers),
+        EngineChoice::Slurm => {
+            add("--engine", "slurm");
+            add("--partition", &state.partition);
+            add("--at-once", &state.at_once);
+            let memory = if state.memory.trim().is_empty() { String::new() } else { format!("{}GB", state.memory.trim()) };
+            add("--memory", &memory);
+            add("--time", &state.minutes);
+        }
+        EngineChoice::Dask => {
+            add("--engine", "dask");
+            add("--scheduler", &state.scheduler);
+            add("--python", &state.python);
+        }
+    }
+    add("--tries", &state.tries);
+    add("--program", &state.program);
+    words
+}
+
+/// A path for a shell, in quotes where it needs them.
+fn quoted(path: &str) -> String {
+    let plain = |letter: char| letter.is_alphanumeric() || "/._-:\\".contains(letter);
+    if path.chars().all(plain) { path.to_owned() } else { format!("'{}'", path.replace('\'', "'\\''")) }
+}
+
+/// A time in seconds, as people read it.
+fn duration(seconds: f64) -> String {
+    let whole = seconds.round().max(0.0) as u64;
+    match (whole / 3600, whole / 60 % 60, whole % 60) {
+        (0, 0, s) => tr!("{s} s", s),
+        (0, m, s) => tr!("{m} min {s} s", m, s),
+        (h, m, _) => tr!("{h} h {m} min", h, m),
+    }
+}
+
+fn note(ui: &mut Ui, text: &str) {
+    let t = theme::tokens(ui);
+    Frame::NONE.inner_margin(12).show(ui, |ui| ui.label(RichText::new(text).text_style(text_style("small12")).color(t.tx2)));
+}
+
+fn rule(ui: &mut Ui) {
+    let t = theme::tokens(ui);
+    let (rect, _) = ui.allocate_exact_size(vec2(ui.available_width(), 1.0), egui::Sense::hover());
+    ui.painter().hline(rect.x_range(), rect.center().y, egui::Stroke::new(1.0, t.line));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_are_quoted_where_the_shell_needs_it() {
+        assert_eq!(quoted("/scratch/andes-1/plan"), "/scratch/andes-1/plan");
+        assert_eq!(quoted("/my data/it's"), "'/my data/it'\\''s'");
+    }
+}

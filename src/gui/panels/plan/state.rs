@@ -1,0 +1,210 @@
+//! State of the plan panels. Imports no panel context, so that the session can hold it.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::jobs::AsyncValue;
+use crate::ops::plan::{DaskOptions, Engine, PlanStatus, SlurmOptions};
+
+use super::throughput::Throughput;
+
+/// What builds the parts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum EngineChoice {
+    /// Processes on this machine.
+    #[default]
+    Local,
+    /// A job array of Slurm.
+    Slurm,
+    /// Tasks of Dask Distributed.
+    Dask,
+}
+
+/// A plan as it was read.
+#[derive(Clone)]
+pub(super) struct Shown {
+    pub status: Arc<PlanStatus>,
+    pub throughput: Arc<Throughput>,
+}
+
+/// The folder that was read, and its plan if it has one. With the folder, as an earlier value is shown while a new one is read.
+pub(super) type Found = (PathBuf, Option<Shown>);
+
+/// State of the panels. Outlives the document.
+pub struct PlanState {
+    /// The folder of the plan, as typed.
+    pub(super) folder: String,
+    /// The dataset that the parts make, as typed; below the plan's folder when empty.
+    pub(super) dataset: String,
+    /// The number of parts, as typed.
+    pub(super) parts: String,
+    /// Runs the extensions that the project keeps.
+    pub(super) recipe: bool,
+    /// What builds the parts.
+    pub(super) engine: EngineChoice,
+    /// Local processes at a time, as typed.
+    pub(super) workers: String,
+    /// Slurm: parts at a time, as typed; all when empty.
+    pub(super) at_once: String,
+    /// Slurm: memory of a part in GB, as typed; the plan's estimate when empty.
+    pub(super) memory: String,
+    /// Slurm: time limit of a part in minutes, as typed; the plan's estimate when empty.
+    pub(super) minutes: String,
+    /// Slurm: partition; the default one when empty.
+    pub(super) partition: String,
+    /// Dask: address of the scheduler.
+    pub(super) scheduler: String,
+    /// Dask: a Python with `distributed`.
+    pub(super) python: String,
+    /// Times that a part is tried, as typed.
+    pub(super) tries: String,
+    /// The program that the workers start, where it has another path there.
+    pub(super) program: String,
+    /// True when the parts are grouped by machine.
+    pub(super) by_host: bool,
+    /// The part whose details are shown.
+    pub(super) selected: Option<u32>,
+    /// The state, for the folder and the number of the reading.
+    pub(super) status: AsyncValue<(PathBuf, u64), Found>,
+    /// Last lines of the log of a part, for the folder, the part and the number of the reading.
+    pub(super) log: AsyncValue<(PathBuf, u32, u64), Vec<String>>,
+    /// Version of `sbatch` on this machine; `None` when it has none.
+    pub(super) slurm: AsyncValue<(), Option<String>>,
+    /// Number of the reading.
+    pub(super) reading: u64,
+    /// Time of the window in seconds when the state was last requested.
+    pub(super) asked_at: f64,
+}
+
+impl Default for PlanState {
+    fn default() -> Self {
+        Self {
+            folder: String::new(),
+            dataset: String::new(),
+            parts: "40".into(),
+            recipe: false,
+            engine: EngineChoice::default(),
+            workers: "2".into(),
+            at_once: String::new(),
+            memory: String::new(),
+            minutes: String::new(),
+            partition: String::new(),
+            scheduler: String::new(),
+            python: "python3".into(),
+            tries: "3".into(),
+            program: String::new(),
+            by_host: false,
+            selected: None,
+            status: AsyncValue::default(),
+            log: AsyncValue::default(),
+            slurm: AsyncValue::default(),
+            reading: 0,
+            asked_at: 0.0,
+        }
+    }
+}
+
+impl PlanState {
+    /// Shows the plan in this folder.
+    pub fn show(&mut self, folder: &Path) {
+        self.folder = folder.display().to_string();
+        self.read_again();
+    }
+
+    /// Reads the state again.
+    pub fn read_again(&mut self) {
+        self.reading += 1;
+    }
+
+    /// The folder, unless none is named.
+    pub(super) fn folder(&self) -> Option<PathBuf> {
+        Some(self.folder.trim()).filter(|typed| !typed.is_empty()).map(PathBuf::from)
+    }
+
+    /// The plan in the folder, once it was read.
+    pub(super) fn shown(&self) -> Option<&Shown> {
+        let folder = self.folder()?;
+        self.status.latest().filter(|found| found.0 == folder).and_then(|found| found.1.as_ref())
+    }
+
+    /// Times that a part is tried; `None` when the field holds no number.
+    pub(super) fn tries(&self) -> Option<u32> {
+        self.tries.trim().parse().ok().filter(|tries| *tries > 0)
+    }
+
+    /// The program that the workers start; `None` for this one.
+    pub(super) fn program(&self) -> Option<PathBuf> {
+        Some(self.program.trim()).filter(|typed| !typed.is_empty()).map(PathBuf::from)
+    }
+
+    /// The engine with its options.
+    ///
+    /// # Errors
+    /// What is wrong with a field, for the user.
+    pub(super) fn engine(&self) -> Result<Engine, &'static str> {
+        let number = |text: &str, wrong: &'static str| match text.trim() {
+            "" => Ok(None),
+            typed => typed.parse::<f64>().ok().filter(|number| (1e-3..1e6).contains(number)).map(Some).ok_or(wrong),
+        };
+        let whole = |text: &str, wrong: &'static str| match text.trim() {
+            "" => Ok(None),
+            typed => typed.parse::<u32>().ok().filter(|number| *number > 0).map(Some).ok_or(wrong),
+        };
+        match self.engine {
+            EngineChoice::Local => {
+                let wrong = tr!("The number of processes is not a number.");
+                let workers = whole(&self.workers, wrong)?.ok_or(wrong)?;
+                Ok(Engine::Local { workers: workers as usize })
+            }
+            EngineChoice::Slurm => {
+                let memory = number(&self.memory, tr!("The memory is not a number of GB."))?;
+                let minutes = whole(&self.minutes, tr!("The time limit is not a number of minutes."))?;
+                let partition = self.partition.trim();
+                Ok(Engine::Slurm(SlurmOptions {
+                    at_once: whole(&self.at_once, tr!("The number of parts at a time is not a number."))?,
+                    memory_bytes: memory.map(|memory| (memory * 1e9) as u64),
+                    seconds: minutes.map(|minutes| u64::from(minutes) * 60),
+                    partition: Some(partition.to_owned()).filter(|name| !name.is_empty()),
+                    more: Vec::new(),
+                }))
+            }
+            EngineChoice::Dask => {
+                let (scheduler, python) = (self.scheduler.trim(), self.python.trim());
+                if scheduler.is_empty() {
+                    return Err(tr!("The address of the scheduler is missing."));
+                }
+                if python.is_empty() {
+                    return Err(tr!("The Python with the package distributed is missing."));
+                }
+                Ok(Engine::Dask(DaskOptions { scheduler: scheduler.to_owned(), python: python.into() }))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_engine_is_made_from_the_fields_or_the_wrong_field_is_named() {
+        let mut state = PlanState::default();
+        assert_eq!(state.engine(), Ok(Engine::Local { workers: 2 }));
+        state.workers = "0".into();
+        assert!(state.engine().is_err());
+        state.engine = EngineChoice::Slurm;
+        state.memory = "1.5".into();
+        state.minutes = "30".into();
+        state.at_once = "8".into();
+        let wanted =
+            SlurmOptions { at_once: Some(8), memory_bytes: Some(1_500_000_000), seconds: Some(1800), ..Default::default() };
+        assert_eq!(state.engine(), Ok(Engine::Slurm(wanted)));
+        state.memory = "much".into();
+        assert_eq!(state.engine(), Err("The memory is not a number of GB."));
+        state.engine = EngineChoice::Dask;
+        assert_eq!(state.engine(), Err("The address of the scheduler is missing."));
+        state.scheduler = " tcp://host:8786 ".into();
+        let dask = DaskOptions { scheduler: "tcp://host:8786".into(), python: "python3".into() };
+        assert_eq!(state.engine(), Ok(Engine::Dask(dask)));
+    }
+}
