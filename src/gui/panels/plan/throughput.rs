@@ -76,7 +76,7 @@ pub fn ui(ui: &mut Ui, throughput: &Throughput) {
         x_ticks: plot::decimal_ticks(0.0, right, 6),
         x_text: Box::new(move |seconds| clock(name_of.span_ms.0 + (seconds * 1000.0) as u64)),
         x_title: "",
-        y_top: most * 1.15,
+        y_bounds: 0.0..=most * 1.15,
         y_ticks: plot::decimal_ticks(0.0, most * 1.15, 3),
         y_text: Box::new(|rate| if rate > 0.0 { tr!("{rate}/s", rate = paint::bytes(rate as u64)) } else { String::new() }),
         y_width: 62.0,
