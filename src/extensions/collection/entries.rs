@@ -68,7 +68,7 @@ fn optical_options() -> Vec<OptionSpec> {
         OptionSpec::new(
             mark!("unit"),
             OptionKind::Text,
-            mark!("the unit of the pixel values of every band without one, for example reflectance or W m-2 sr-1 um-1"),
+            mark!("the unit of the pixel values, for example W m-2 sr-1 um-1, instead of reflectance and K of the known sensors"),
         ),
     ]
 }

@@ -20,7 +20,7 @@ struct Class {
     category: Category,
     #[serde(default)]
     description: Option<String>,
-    #[serde(default)]
+    #[serde(default, alias = "color")]
     colour: Option<String>,
 }
 
@@ -97,6 +97,9 @@ mod tests {
                                         { "name": "Forest", "category": "FOR", "description": "trees" }] });
         let fields = labels(&given).expect("works");
         assert_eq!(fields[0].1[0], json!({ "name": "Water", "category": "0", "description": null, "color": "#0044ff" }));
+        // As the field of the collection spells it.
+        let given = json!({ "classes": [{ "name": "Water", "category": 0, "color": "#0044FF" }] });
+        assert_eq!(labels(&given).expect("works")[0].1[0]["color"], "#0044ff");
         assert_eq!(fields[0].1[1], json!({ "name": "Forest", "category": "FOR", "description": "trees" }));
         assert_eq!(fields[1], ("labels:description".into(), Json::Null));
         assert_eq!(fields[2], ("labels:num_classes".into(), json!(2)));

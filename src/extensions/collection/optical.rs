@@ -7,7 +7,8 @@ use serde_json::{Value as Json, json};
 use super::{Fields, nearest, options};
 use crate::error::{Error, Result};
 
-/// CSV columns: sensor, name, index, common_name, description, unit, center_wavelength_nm, full_width_half_max_nm.
+/// CSV columns: sensor, name, index, common_name, description, unit, center_wavelength_nm, full_width_half_max_nm. The unit is that of
+/// calibrated values: reflectance (a ratio) of bands that see sunlight, kelvin (brightness temperature) of thermal bands.
 static TABLE: &str = include_str!("../../../assets/sensor_bands.csv");
 
 /// One spectral band.
@@ -120,20 +121,23 @@ struct Options {
 }
 
 /// `optical:sensor`, `optical:bands` and `optical:num_bands` from `{sensor, bands?, unit?}`; without `bands` they come from the built-in
-/// table. The table has no units: pixels of one sensor are counts, radiances or reflectances, depending on the product. `unit` is that
-/// of every band without one.
+/// table, whose units are those of calibrated values. Where pixels are counts or radiances, `unit` replaces the units of the table;
+/// of bands that are given it is that of every band without one.
 ///
 /// # Errors
 /// [`Kind::Usage`](crate::error::Kind::Usage) when the sensor is missing, or unknown and without bands.
 pub fn optical(given: &Json) -> Result<Fields> {
     let given: Options = options("optical", given)?;
     let unit = given.unit.filter(|unit| !unit.trim().is_empty());
+    let by_table = given.bands.is_none();
     let (sensor, mut bands) = match given.bands {
         Some(_) if given.sensor.trim().is_empty() => return Err(Error::usage("bands need the name of their sensor")),
         Some(bands) => (given.sensor, bands),
         None => bands_of(&given.sensor)?,
     };
-    bands.iter_mut().filter(|band| band.unit.is_none()).for_each(|band| band.unit.clone_from(&unit));
+    if unit.is_some() {
+        bands.iter_mut().filter(|band| by_table || band.unit.is_none()).for_each(|band| band.unit.clone_from(&unit));
+    }
     Ok(vec![
         ("optical:sensor".into(), json!(sensor)),
         ("optical:bands".into(), json!(bands)),
@@ -152,6 +156,11 @@ mod tests {
         assert_eq!(counts.iter().sum::<usize>(), 138);
         let bands = sensors().iter().flat_map(|(_, bands)| bands);
         assert!(bands.clone().all(|b| b.index.is_some() && b.center_wavelength.is_some() && b.full_width_half_max.is_some()));
+        // Between 3 and 3.5 micrometres no sensor has a band: below sunlight prevails, above the warmth of the Earth.
+        for band in bands {
+            let expected = if band.center_wavelength > Some(3250.0) { "K" } else { "reflectance" };
+            assert_eq!(band.unit.as_deref(), Some(expected), "{}", band.name);
+        }
     }
 
     #[test]
@@ -188,11 +197,12 @@ mod tests {
             fields[1].1.as_array().expect("bands").iter().map(|band| band["unit"].clone()).collect()
         };
         assert_eq!(
-            units(json!({ "sensor": "sentinel2msi[B02,B03]", "unit": "reflectance" })),
-            [json!("reflectance"), json!("reflectance")]
+            units(json!({ "sensor": "landsat8oli[B04,B10]", "unit": "W m-2 sr-1 um-1" })),
+            [json!("W m-2 sr-1 um-1"), json!("W m-2 sr-1 um-1")]
         );
+        assert_eq!(units(json!({ "sensor": "landsat8oli[B04,B10]" })), [json!("reflectance"), json!("K")]);
         let bands = json!([{ "name": "a", "unit": "K" }, { "name": "b" }]);
         assert_eq!(units(json!({ "sensor": "mine", "bands": bands, "unit": "reflectance" })), [json!("K"), json!("reflectance")]);
-        assert_eq!(units(json!({ "sensor": "aster[B01]" })), [Json::Null]);
+        assert_eq!(units(json!({ "sensor": "mine", "bands": [{ "name": "a" }] })), [Json::Null]);
     }
 }

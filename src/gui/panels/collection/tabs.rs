@@ -187,12 +187,14 @@ impl Form<'_, '_> {
             let number = |key: &str| band.get(key).and_then(Json::as_f64).map_or(String::new(), |value| format!("{value:.0}"));
             let (row, response) = ui.allocate_exact_size(vec2(ui.available_width(), 22.0), Sense::hover());
             let said = tr!(
-                "Band {name} {common_name} {wavelength} nm",
+                "Band {name} {common_name} {wavelength} nm {unit}",
                 name = text("name"),
                 common_name = text("common_name"),
                 wavelength = number("center_wavelength"),
+                unit = text("unit"),
             );
-            response.widget_info(|| WidgetInfo::labeled(Role::Label, true, &said));
+            let said = said.trim_end();
+            response.widget_info(|| WidgetInfo::labeled(Role::Label, true, said));
             let painter = ui.painter();
             painter.hline(row.x_range(), row.bottom() - 0.5, Stroke::new(1.0, t.line));
             paint::text_left(painter, row, text("name"), font::mono(12.0), t.tx);
@@ -200,6 +202,9 @@ impl Form<'_, '_> {
             let wavelength = format!("{} nm", number("center_wavelength"));
             let right = row.with_max_x(row.right() - 26.0);
             paint::text_right(painter, right, &wavelength, font::mono(11.5), t.tx2);
+            if row.width() > 300.0 {
+                paint::text_right(painter, right.with_max_x(right.right() - 74.0), text("unit"), font::regular(11.5), t.tx3);
+            }
             let remove = Rect::from_center_size(pos2(row.right() - 10.0, row.center().y), vec2(20.0, 20.0));
             // A child that takes no room of its own: the button is inside the row.
             let mut child = ui.new_child(egui::UiBuilder::new().max_rect(remove).id_salt(("band", index)));
