@@ -180,8 +180,10 @@ pub fn scene_of(request: &SceneRequest, ctx: &JobContext) -> Result<Scene> {
             return;
         }
         if matches && 2.0 * reach >= OUTLINED_FROM && outlined.len() < OUTLINES {
-            // The outline gets the same turns as the row.
-            outlined.push((row, turn as f32));
+            // Once on every turn of the map that shows a part of it, as the land.
+            let period = request.view.scale as f32;
+            let is_near = |more: &f32| (x + more * period).abs() <= half.x + reach;
+            outlined.extend([0.0, 1.0, -1.0].into_iter().filter(is_near).map(|more| (row, turn as f32 + more)));
             return;
         }
         let key = ((x / cell).floor() as i32, (y / cell).floor() as i32);
@@ -256,8 +258,8 @@ fn outline(scene: &mut Scene, request: &SceneRequest, row: u32, turn: f32) {
     }
     scene.spots.push(Spot { row, count: 1, rect: Rect::from_points(&all) });
     let mut parts = request.footprints.parts(row).peekable();
-    while let Some((kind, points)) = parts.next() {
-        let points: Vec<Pos2> = points.iter().map(place).collect();
+    while let Some((kind, outer)) = parts.next() {
+        let points: Vec<Pos2> = outer.iter().map(place).collect();
         match kind {
             OutlineKind::Ring => {
                 let mut rings = vec![points];
@@ -265,7 +267,11 @@ fn outline(scene: &mut Scene, request: &SceneRequest, row: u32, turn: f32) {
                     rings.push(hole.iter().map(place).collect());
                 }
                 fill(&mut scene.mesh, &rings, color.gamma_multiply(0.22));
-                rings.iter().for_each(|ring| closed_line(&mut scene.mesh, ring, color));
+                match around_pole(outer) {
+                    Some(around) => open_line(&mut scene.mesh, &around.iter().map(place).collect::<Vec<_>>(), color),
+                    None => closed_line(&mut scene.mesh, &rings[0], color),
+                }
+                rings[1..].iter().for_each(|ring| closed_line(&mut scene.mesh, ring, color));
             }
             OutlineKind::Hole => closed_line(&mut scene.mesh, &points, color),
             OutlineKind::Line => open_line(&mut scene.mesh, &points, color),
@@ -276,6 +282,23 @@ fn outline(scene: &mut Scene, request: &SceneRequest, row: u32, turn: f32) {
             }
         }
     }
+}
+
+/// The edge of an area that holds a pole, from one end of its turn around the Earth to the other: its ring is closed along the pole
+/// and the antimeridian, where the area has no edge. `None` for other rings.
+pub fn around_pole(ring: &[[f32; 2]]) -> Option<Vec<[f32; 2]>> {
+    const POLE: f32 = 89.999;
+    let (west, east) = ring.iter().fold((f32::INFINITY, f32::NEG_INFINITY), |(west, east), at| (west.min(at[0]), east.max(at[0])));
+    let is_pole = |index: usize| ring[index % ring.len()][1].abs() >= POLE;
+    if east - west < 359.99 {
+        return None;
+    }
+    let first = (0..ring.len()).find(|&index| is_pole(index) && !is_pole(index + 1))? + 1;
+    let edge: Vec<[f32; 2]> =
+        (first..first + ring.len()).map(|index| ring[index % ring.len()]).take_while(|at| at[1].abs() < POLE).collect();
+    // Both poles, or the corners of a raster of the whole Earth: an outline as others.
+    let turns = edge.first().zip(edge.last()).is_some_and(|(from, to)| (to[0] - from[0]).abs() > 359.99);
+    turns.then_some(edge)
 }
 
 /// Fills an area: the triangles of its outer ring without its holes.
@@ -374,6 +397,29 @@ mod tests {
         };
         let filled: f32 = mesh.indices.chunks_exact(3).map(area).sum();
         assert!((filled - (90.0 * 30.0 + 30.0 * 60.0 - 100.0)).abs() < 0.01, "{filled}");
+    }
+
+    #[test]
+    fn an_area_around_a_pole_has_no_edge_along_the_antimeridian() {
+        let ring = [[-180.0, 70.0], [-90.0, 75.0], [0.0, 72.0], [90.0, 75.0], [180.0, 70.0], [180.0, 90.0], [-180.0, 90.0]];
+        assert_eq!(around_pole(&ring).as_deref(), Some(&ring[..5]));
+        let mut turned = ring;
+        turned.rotate_left(2);
+        assert_eq!(around_pole(&turned).as_deref(), Some(&ring[..5]));
+        assert_eq!(around_pole(&[[0.0, 0.0], [1.0, 0.0], [1.0, 90.0]]), None);
+        assert_eq!(around_pole(&[[-180.0, -90.0], [180.0, -90.0], [180.0, 90.0], [-180.0, 90.0]]), None, "the whole Earth");
+        assert_eq!(around_pole(&[]), None);
+    }
+
+    #[test]
+    fn outlines_repeat_with_the_land() {
+        // A view of more than one turn: what crosses its edge shows on both sides.
+        let view = MapView { middle: [0.5, 0.5], scale: 700.0 };
+        let scene = scene_of(&request(&[[180.0, 0.0], [0.0, 0.0]], 9.0, view), &JobContext::default()).expect("is made");
+        let mut found: Vec<(u32, i32)> = scene.spots.iter().map(|spot| (spot.row, spot.rect.center().x.round() as i32)).collect();
+        found.sort_unstable();
+        assert_eq!(found, [(0, -350), (0, 350), (1, 0)]);
+        assert_eq!(scene.matching, 2);
     }
 
     #[test]

@@ -101,7 +101,7 @@ pub struct Projected {
     pub middles: Vec<[f32; 2]>,
     /// Half extents.
     pub halves: Vec<f32>,
-    /// Bounds of all footprints: left, top, right, bottom.
+    /// Bounds of all footprints: left, top, right, bottom. Right is above 1 where they cross the antimeridian.
     pub bounds: Option<[f64; 4]>,
 }
 
@@ -110,6 +110,7 @@ impl Projected {
     pub fn new(footprints: &Footprints) -> Self {
         let mut made =
             Self { middles: Vec::with_capacity(footprints.rows()), halves: Vec::with_capacity(footprints.rows()), bounds: None };
+        let mut boxes: Vec<[f64; 4]> = Vec::with_capacity(footprints.rows());
         for row in 0..footprints.rows() as u32 {
             let ring = footprints.of(row);
             if ring.is_empty() {
@@ -124,11 +125,49 @@ impl Projected {
             }
             made.middles.push([((b[0] + b[2]) / 2.0) as f32, ((b[1] + b[3]) / 2.0) as f32]);
             made.halves.push(((b[2] - b[0]).max(b[3] - b[1]) / 2.0) as f32);
-            let all = made.bounds.get_or_insert(b);
-            *all = [all[0].min(b[0]), all[1].min(b[1]), all[2].max(b[2]), all[3].max(b[3])];
+            boxes.push(b);
         }
+        made.bounds = enclosing(&boxes);
         made
     }
+}
+
+/// Share of the width that a view across the antimeridian has to save: maps begin and end at the antimeridian by custom.
+const SAVED_SHARE: f64 = 0.8;
+/// Steps of longitude in which gaps between footprints are looked for.
+const STEPS: usize = 1024;
+
+/// The box around boxes `[left, top, right, bottom]` on the plane, whose x goes round.
+fn enclosing(boxes: &[[f64; 4]]) -> Option<[f64; 4]> {
+    let usual = bounds_from(boxes, 0.0)?;
+    let mut taken = [false; STEPS];
+    for [left, _, right, _] in boxes {
+        let first = (left * STEPS as f64).floor();
+        let count = ((right * STEPS as f64).floor() - first).min(STEPS as f64) as usize + 1;
+        let first = first.rem_euclid(STEPS as f64) as usize;
+        (0..count.min(STEPS)).for_each(|step| taken[(first + step) % STEPS] = true);
+    }
+    // Twice around, so that a gap at the end and the beginning is one.
+    let (mut longest, mut length, mut middle) = (0, 0, 0.0);
+    for step in 0..2 * STEPS {
+        length = if taken[step % STEPS] { 0 } else { length + 1 };
+        if length > longest && length < STEPS {
+            (longest, middle) = (length, (step as f64 + 1.0 - length as f64 / 2.0) / STEPS as f64);
+        }
+    }
+    let across = bounds_from(boxes, middle.rem_euclid(1.0))?;
+    Some(if longest > 0 && across[2] - across[0] < SAVED_SHARE * (usual[2] - usual[0]) { across } else { usual })
+}
+
+/// The box around boxes that are moved by whole turns until their left side is in `from..from + 1`.
+fn bounds_from(boxes: &[[f64; 4]], from: f64) -> Option<[f64; 4]> {
+    boxes
+        .iter()
+        .map(|&[left, top, right, bottom]| {
+            let turns = (left - from).floor();
+            [left - turns, top, right - turns, bottom]
+        })
+        .reduce(|all, b| [all[0].min(b[0]), all[1].min(b[1]), all[2].max(b[2]), all[3].max(b[3])])
 }
 
 #[cfg(test)]
@@ -144,6 +183,23 @@ mod tests {
         }
         assert!(y_of(90.0) < 1e-6 && y_of(-90.0) > 1.0 - 1e-6);
         assert_eq!((wrapped(190.0), wrapped(-190.0), wrapped(180.0)), (-170.0, 170.0, 180.0));
+    }
+
+    #[test]
+    fn bounds_are_the_narrow_ones_at_the_antimeridian() {
+        let bounds = |boxes: &[[f64; 2]]| {
+            let boxes: Vec<[f64; 4]> = boxes.iter().map(|&[west, east]| [x_of(west), 0.4, x_of(east), 0.6]).collect();
+            enclosing(&boxes).map(|[left, _, right, _]| [lon_of(left), lon_of(right)].map(|lon| (lon * 1e6).round() / 1e6))
+        };
+        assert_eq!(bounds(&[]), None);
+        assert_eq!(bounds(&[[10.0, 11.0], [-5.0, 2.0]]), Some([-5.0, 11.0]));
+        assert_eq!(bounds(&[[178.0, 179.0], [-179.5, -179.0]]), Some([178.0, 181.0]));
+        assert_eq!(bounds(&[[178.0, 182.0]]), Some([178.0, 182.0]));
+        assert_eq!(bounds(&[[-182.0, -178.0], [170.0, 171.0]]), Some([170.0, 182.0]));
+        // Around a pole, and all around in small steps.
+        assert_eq!(bounds(&[[-180.0, 180.0], [178.0, 182.0]]).map(|[west, _]| west), Some(-180.0));
+        let all: Vec<[f64; 2]> = (0..720).map(|step| [f64::from(step) / 2.0 - 180.0; 2]).collect();
+        assert_eq!(bounds(&all), Some([-180.0, 179.5]));
     }
 
     #[test]

@@ -11,7 +11,9 @@ use super::state::{Drag, Mode, Placed};
 use crate::gui::action::Action;
 use crate::gui::filters::{self, FilterKey};
 use crate::gui::icons;
-use crate::gui::map::{Base, Ink, MapView, Scene, SceneRequest, base_of, bucket_of, lat_of, lon_of, scene_of, wrapped, x_of, y_of};
+use crate::gui::map::{
+    Base, Ink, MapView, Scene, SceneRequest, around_pole, base_of, bucket_of, lat_of, lon_of, scene_of, wrapped, x_of, y_of,
+};
 use crate::gui::outline::ancestors;
 use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::theme::{self, Tokens, font};
@@ -296,17 +298,21 @@ fn selected_ui(
     let apart = f64::from(middle[0]) - view.middle[0];
     let turn = -apart.round();
     let place = view.screen(rect, [f64::from(middle[0]) + turn, f64::from(middle[1])]);
-    let on_screen = |&[lon, lat]: &[f32; 2]| view.screen(rect, [x_of(f64::from(lon)) + turn, y_of(f64::from(lat))]);
-    let all: Vec<Pos2> = footprints.of(at.row).iter().map(on_screen).collect();
+    let on_screen = |&[lon, lat]: &[f32; 2], turn: f64| view.screen(rect, [x_of(f64::from(lon)) + turn, y_of(f64::from(lat))]);
+    let all: Vec<Pos2> = footprints.of(at.row).iter().map(|at| on_screen(at, turn)).collect();
     let bounds = Rect::from_points(&all);
+    let (left, right) = (view.plane(rect, bounds.left_top())[0] - turn, view.plane(rect, bounds.right_bottom())[0] - turn);
     // The selected sample is shown even if it does not match the filter, in another colour.
     let fill = if is_left(cx, at) { t.accfill } else { t.bg1 };
     let line = if is_left(cx, at) { t.accfill } else { t.ctl };
     if bounds.width().max(bounds.height()) > 10.0 {
+        let turns: Vec<f64> = view.turns(rect.size(), left, right).collect();
         for stroke in [Stroke::new(4.0, t.bg1), Stroke::new(2.0, line)] {
-            for (kind, points) in footprints.parts(at.row) {
-                let points: Vec<Pos2> = points.iter().map(on_screen).collect();
+            for ((kind, points), &turn) in footprints.parts(at.row).flat_map(|part| turns.iter().map(move |turn| (part, turn))) {
+                let around = around_pole(points).filter(|_| kind == OutlineKind::Ring);
+                let points: Vec<Pos2> = around.as_deref().unwrap_or(points).iter().map(|at| on_screen(at, turn)).collect();
                 painter.add(match kind {
+                    _ if around.is_some() => Shape::line(points, stroke),
                     OutlineKind::Ring | OutlineKind::Hole => Shape::closed_line(points, stroke),
                     OutlineKind::Line => Shape::line(points, stroke),
                     OutlineKind::Point => {
