@@ -13,9 +13,10 @@ use super::super::{
 use super::majortom::Grid;
 use super::spatial_grouping::{Limits, group_name, groups};
 use super::split_assignment::{Method, Shares, assign};
-use super::{PLACE_COLUMNS, columns, content_hash, geo_enrichment, places_in};
+use super::{columns, content_hash, geo_enrichment, places_in};
 use crate::container::parse_size;
 use crate::error::{Error, Result};
+use crate::footprint::COLUMNS;
 use crate::jobs::JobContext;
 use crate::model::{FieldSpec, Tortilla, Value};
 use crate::table::value_text;
@@ -66,7 +67,7 @@ impl TortillaExtension for Grid {
     }
 
     fn compute(&self, tortilla: &TortillaView<'_>, ctx: &JobContext) -> Result<Vec<Vec<Value>>> {
-        let places = places_in(tortilla)?;
+        let places = places_in(tortilla, ctx)?;
         ctx.check()?;
         let code = |place: &Option<[f64; 2]>| place.and_then(|[lon, lat]| self.code(lon, lat)).map_or(Value::Null, Value::text);
         Ok(vec![places.iter().map(code).collect()])
@@ -77,7 +78,7 @@ impl TortillaExtension for Grid {
     }
 
     fn reads(&self, column: &str) -> bool {
-        PLACE_COLUMNS.contains(&column)
+        COLUMNS.contains(&column)
     }
 }
 
@@ -115,7 +116,7 @@ impl TortillaExtension for Limits {
     }
 
     fn compute(&self, tortilla: &TortillaView<'_>, ctx: &JobContext) -> Result<Vec<Vec<Value>>> {
-        let places = places_in(tortilla)?;
+        let places = places_in(tortilla, ctx)?;
         ctx.check()?;
         if !tortilla.is_empty() && places.iter().all(Option::is_none) {
             return Err(Error::invalid("no sample has a location, so there is nothing to group"));
@@ -126,7 +127,7 @@ impl TortillaExtension for Limits {
     }
 
     fn reads(&self, column: &str) -> bool {
-        PLACE_COLUMNS.contains(&column)
+        COLUMNS.contains(&column)
     }
 }
 
@@ -198,7 +199,7 @@ impl TortillaExtension for SplitAssignment {
             "stratified" => Method::Stratified { classes: self.keys(tortilla, &real)? },
             "together" => Method::Together { keys: self.keys(tortilla, &real)? },
             "blocks" => {
-                let places = places_in(tortilla)?;
+                let places = places_in(tortilla, ctx)?;
                 Method::Blocks { places: real.iter().map(|&at| places[at]).collect(), side_km: self.options.block_km }
             }
             _ => Method::Random,
@@ -215,7 +216,7 @@ impl TortillaExtension for SplitAssignment {
     }
 
     fn reads(&self, column: &str) -> bool {
-        let of_leakage = GROUND_COLUMNS.contains(&column) || column == HASH_COLUMN || PLACE_COLUMNS.contains(&column);
+        let of_leakage = GROUND_COLUMNS.contains(&column) || column == HASH_COLUMN || COLUMNS.contains(&column);
         of_leakage || self.options.column.as_deref() == Some(column)
     }
 }

@@ -243,11 +243,11 @@ impl TortillaExtension for GeoEnrichment {
     }
 
     fn reads(&self, column: &str) -> bool {
-        super::PLACE_COLUMNS.contains(&column)
+        footprint::COLUMNS.contains(&column)
     }
 
     fn compute(&self, tortilla: &TortillaView<'_>, ctx: &JobContext) -> Result<Vec<Vec<Value>>> {
-        let places = places_in(tortilla)?;
+        let places = places_in(tortilla, ctx)?;
         // In Z-order, so that each block of a raster is read once.
         let mut order: Vec<usize> = (0..places.len()).filter(|&at| places[at].is_some()).collect();
         order.sort_by_key(|&at| places[at].map(|[lon, lat]| z_order(lon, lat)));

@@ -15,11 +15,14 @@ pub mod split_assignment;
 pub use entries::ENTRIES;
 
 use super::TortillaView;
+use crate::container::middle_of;
 use crate::error::{Error, Result};
+use crate::footprint::{Detail, Stated, Unfolded, resolve};
+use crate::jobs::JobContext;
 use crate::model::Value;
 use crate::table::wkb_point;
 
-/// Columns with a sample's location, in order of preference.
+/// Columns with a sample's centroid, in order of preference.
 pub const PLACE_COLUMNS: [&str; 2] = ["stac:centroid", "istac:centroid"];
 
 /// `[longitude, latitude]` in degrees from a value of [`PLACE_COLUMNS`]; `None` for anything but a point with valid coordinates.
@@ -31,17 +34,25 @@ pub fn place_of(value: &Value) -> Option<[f64; 2]> {
     }
 }
 
-/// Location of each sample of a level.
+/// Location of each sample of a level: its centroid, else the middle of its footprint.
 ///
 /// # Errors
-/// When the level has none of [`PLACE_COLUMNS`].
-fn places_in(tortilla: &TortillaView<'_>) -> Result<Vec<Option<[f64; 2]>>> {
-    if !tortilla.is_empty() && PLACE_COLUMNS.iter().all(|name| tortilla.field(name).is_none()) {
+/// When the level has no column of places, or the job is cancelled.
+fn places_in(tortilla: &TortillaView<'_>, ctx: &JobContext) -> Result<Vec<Option<[f64; 2]>>> {
+    let has = |name: &str| tortilla.field(name).is_some();
+    let drawn = ["istac:geometry", "stac:geotransform"].into_iter().any(has);
+    if !tortilla.is_empty() && !drawn && !PLACE_COLUMNS.into_iter().any(has) {
         let error = Error::invalid(format!("level {} has no column {}", tortilla.level, PLACE_COLUMNS.join(" or ")));
         return Err(error.hint("run the STAC or ISTAC extension first"));
     }
     let place = |sample: &super::SampleView<'_>| PLACE_COLUMNS.iter().find_map(|name| place_of(&sample.value(name)));
-    Ok(tortilla.samples.iter().map(place).collect())
+    let mut places: Vec<Option<[f64; 2]>> = tortilla.samples.iter().map(place).collect();
+    let open: Vec<usize> = (0..places.len()).filter(|&at| drawn && places[at].is_none()).collect();
+    let rows: Vec<Stated> = open.iter().map(|&at| Stated::of(&|name| tortilla.samples[at].value(name))).collect();
+    for (at, found) in open.into_iter().zip(resolve(&rows, Detail::Corners, Unfolded::bounds, ctx)?) {
+        places[at] = found.flatten().map(middle_of).filter(on_earth);
+    }
+    Ok(places)
 }
 
 /// True for finite coordinates within ±180 and ±90 degrees.
