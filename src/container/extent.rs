@@ -67,16 +67,16 @@ impl Assembly {
         outcome
     }
 
-    /// Sets the extent of a part to that of its own samples. Returns false when no sample has a place: the part then keeps the
-    /// extent of the whole dataset.
+    /// Sets the extent of a part to that of its own samples, and notes so: what somebody stated is the extent of the whole. Returns
+    /// false when no sample has a place: the part then keeps the extent of the whole dataset.
     ///
     /// # Errors
     /// When the job is cancelled.
     pub fn narrow_extent(&mut self, ctx: &JobContext) -> Result<bool> {
         let found = extent_of_samples(&self.batches(), ctx)?;
         let is_own = found.is_some();
-        if let Some(extent) = found {
-            self.collection.set("extent", Some(extent));
+        if is_own {
+            put_extent(&mut self.collection, found);
         }
         Ok(is_own)
     }

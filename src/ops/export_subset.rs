@@ -11,7 +11,7 @@ use super::duplicate_ids;
 use super::migrate::assembly_of;
 use super::missing_parts::need_all_parts;
 use super::tables::tables_of;
-use crate::container::{self, Assembly, BuildOptions, Built, OpenOptions, extent_of_samples, tree_order};
+use crate::container::{self, Assembly, BuildOptions, Built, OpenOptions, extent_of_samples, put_extent, tree_order};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
 use crate::model::{Collection, Report, Severity, Skeleton, is_padding};
@@ -206,7 +206,7 @@ fn check_collection(part: &Assembly) -> Result<()> {
 fn describe(part: &mut Assembly, ctx: &JobContext) -> Result<()> {
     // Without coordinates nothing better than the old extent is known.
     if let Some(extent) = extent_of_samples(&part.batches(), ctx)? {
-        part.collection.set("extent", Some(extent));
+        put_extent(&mut part.collection, Some(extent));
     }
     for key in STALE {
         part.collection.set(key, None);

@@ -4,9 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::attempt::{Record, peak_memory};
 use super::make::map_sources;
-use super::{
-    PartResult, Plan, PlanPart, SampleFailure, digest_of, file_stem, now_ms, part_path, result_path, size_of, write_json,
-};
+use super::{PartResult, Plan, PlanPart, SampleFailure, digest_of, file_stem, now_ms, part_path, result_path, size_of, write_json};
 use crate::container::{Assembly, BuildOptions, Built, check_space, decode_assembly, output_exists, put_extent, write_part};
 use crate::error::{Error, Result};
 use crate::extensions::{Run, builtin, has_targets, need_consent};
@@ -212,14 +210,7 @@ fn fill(piece: &mut Assembly, run: &Run) -> Result<()> {
 /// of the plan may give places, that is known once all other parts are written.
 fn settle(plan: &Plan, folder: &Path, piece: &mut Assembly, ctx: &JobContext) -> Result<Option<serde_json::Value>> {
     let computes = !plan.calls.is_empty();
-    if piece.narrow_extent(ctx)? {
-        // A sample with a place gives the whole dataset one.
-        if computes && ExtentOrigin::of(&piece.collection) != Some(ExtentOrigin::Stated) {
-            piece.collection.set(EXTENT_ORIGIN, Some(ExtentOrigin::Samples.as_str().into()));
-        }
-        return Ok(None);
-    }
-    if !computes {
+    if piece.narrow_extent(ctx)? || !computes {
         return Ok(None);
     }
     match plan.whole(folder)? {
