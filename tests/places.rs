@@ -13,6 +13,7 @@ use taco_studio::model::{Collection, Dataset, FieldSpec, Rule, Sample, Tortilla,
 use taco_studio::ops::checked_build;
 use taco_studio::table::{ParquetOptions, write_wkb};
 
+use crate::interop::expect_ok;
 use crate::support::Workspace;
 
 /// The rules covered by this file.
@@ -33,6 +34,13 @@ fn ring(corners: &[(f64, f64)]) -> Geometry<f64> {
 
 fn square(x: f64, y: f64, side: f64) -> Geometry<f64> {
     ring(&[(x, y), (x + side, y), (x + side, y + side), (x, y + side)])
+}
+
+/// A ZIP with samples of every kind that pyproj can judge, or with those of these ids.
+pub fn dataset_of_kinds(workspace: &Workspace, name: &str, ids: Option<&[&str]>) -> PathBuf {
+    let mut kinds = places();
+    kinds.retain(|(id, _)| ids.is_none_or(|ids| ids.contains(id)));
+    written(workspace, name, &dataset(workspace, &kinds, None))
 }
 
 /// Samples of every kind that pyproj can judge.
@@ -291,6 +299,16 @@ fn unknown_extents_stay_unknown_until_they_are_known() {
     let file = written(&workspace, "stated.tacozip", &draft);
     let collection = collection_of(&workspace, &file);
     assert_eq!((&collection["extent"], collection["extent:origin"].as_str()), (&own, Some("stated")));
+    // A part has an extent of its own, which nobody stated.
+    let part = workspace.path("part.tacozip");
+    workspace
+        .studio(["export".as_ref(), file.as_os_str(), "-o".as_ref(), part.as_os_str(), "--limit".as_ref(), "1".as_ref()])
+        .expect_code(0);
+    let collection = collection_of(&workspace, &part);
+    assert_eq!(
+        (collection["extent"]["spatial"].clone(), collection["extent:origin"].as_str()),
+        (json!([10.0, 49.0, 11.0, 50.0]), Some("samples"))
+    );
 }
 
 #[test]
@@ -324,6 +342,119 @@ fn extents_that_tell_too_little_or_too_much_are_findings() {
     assert_eq!(rules_of(here.clone(), middles.clone(), "spec"), ["EXT-2"]);
     assert_eq!(rules_of(here.clone(), middles, "tools"), Vec::<String>::new());
     assert_eq!(rules_of(here, json!(["1990-01-01T00:00:00Z", "1991-01-01T00:00:00Z"]), "tools"), ["EXT-1"]);
+}
+
+#[test]
+fn extents_that_go_the_long_way_around_are_findings() {
+    let workspace = Workspace::new();
+    let both = [
+        ("fiji", Place::Grid("EPSG:4326", [178.0, 0.1, 0.0, -16.0, 0.0, -0.1], [10, 10])),
+        ("samoa", Place::Grid("EPSG:4326", [-173.0, 0.1, 0.0, -13.0, 0.0, -0.1], [10, 10])),
+    ];
+    let folder = written_as(&workspace, "both", &dataset(&workspace, &both, None), Format::Folder);
+    let file = folder.join("COLLECTION.json");
+    let written: Json = serde_json::from_slice(&std::fs::read(&file).expect("a file")).expect("JSON");
+    assert_eq!(written["extent"]["spatial"], json!([178.0, -17.0, -172.0, -13.0]));
+    let findings = |spatial: Json| {
+        let mut collection = written.clone();
+        collection["extent"]["spatial"] = spatial;
+        collection.as_object_mut().expect("an object").remove("extent:origin");
+        std::fs::write(&file, collection.to_string()).expect("writes");
+        let report = workspace.studio(["validate".as_ref(), folder.as_os_str(), "--json".as_ref()]).json();
+        let all = report["findings"].as_array().expect("findings").clone();
+        all.iter().map(|finding| (finding["rule"].clone(), finding["message"].to_string())).collect::<Vec<_>>()
+    };
+    assert_eq!(findings(json!([178.0, -17.0, -172.0, -13.0])), []);
+    // The hemisphere that some tools keep.
+    let found = findings(json!([178.0, -17.0, 180.0, -13.0]));
+    assert_eq!(found.iter().map(|(rule, _)| rule.clone()).collect::<Vec<_>>(), ["COL-11"]);
+    assert!(found[0].1.contains("eastern longitudes alone; 1 of 2"), "{found:?}");
+    assert!(found[0].1.contains("cross the antimeridian: the box around them is 178.00, -17.00, -172.00, -13.00"), "{found:?}");
+    // The least and the greatest longitude.
+    let found = findings(json!([-173.0, -17.0, 179.0, -13.0]));
+    assert_eq!(found.iter().map(|(rule, _)| rule.clone()).collect::<Vec<_>>(), ["EXT-3"]);
+    assert!(found[0].1.contains("352°") && found[0].1.contains("across the antimeridian"), "{found:?}");
+    // A box on one side of Greenwich has no word about the antimeridian.
+    let beside = [
+        ("a", Place::Grid("EPSG:4326", [1.0, 0.1, 0.0, 50.0, 0.0, -0.1], [10, 10])),
+        ("b", Place::Grid("EPSG:4326", [-3.0, 0.1, 0.0, 50.0, 0.0, -0.1], [10, 10])),
+    ];
+    let other = written_as(&workspace, "beside", &dataset(&workspace, &beside, None), Format::Folder);
+    let file = other.join("COLLECTION.json");
+    let mut collection: Json = serde_json::from_slice(&std::fs::read(&file).expect("a file")).expect("JSON");
+    collection["extent"]["spatial"] = json!([0.0, 49.0, 2.0, 50.0]);
+    std::fs::write(&file, collection.to_string()).expect("writes");
+    let report = workspace.studio(["validate".as_ref(), other.as_os_str(), "--json".as_ref()]).json();
+    let message = report["findings"][0]["message"].to_string();
+    assert!(report["findings"][0]["rule"] == "COL-11" && !message.contains("antimeridian"), "{report}");
+}
+
+#[test]
+fn means_and_shares_over_footprints_are_those_of_rasterio() {
+    let workspace = Workspace::new();
+    let raster = workspace.path("heights.tif");
+    workspace.python("footprint_means.py", ["raster".as_ref(), raster.as_os_str()]).expect_code(0);
+    let hole = LineString::from(vec![(602_000.0, 5_397_000.0), (603_000.0, 5_397_500.0), (602_900.0, 5_397_900.0)]);
+    let outer = LineString::from(vec![(601_000.0, 5_396_000.0), (605_000.0, 5_396_300.0), (603_700.0, 5_399_400.0)]);
+    let all = [
+        // Edges between pixel centres: no pixel is in doubt.
+        (
+            "aligned",
+            Place::Drawn(
+                "EPSG:32632",
+                ring(&[(600_300.0, 5_396_100.0), (603_300.0, 5_396_100.0), (603_300.0, 5_399_100.0), (600_300.0, 5_399_100.0)]),
+            ),
+        ),
+        (
+            "beyond",
+            Place::Drawn(
+                "EPSG:32632",
+                ring(&[(604_500.0, 5_399_010.0), (609_000.0, 5_399_010.0), (609_000.0, 5_401_500.0), (604_500.0, 5_401_500.0)]),
+            ),
+        ),
+        ("with_hole", Place::Drawn("EPSG:32632", Polygon::new(outer, vec![hole]).into())),
+        ("degrees", Place::Drawn("EPSG:4326", ring(&[(10.37, 48.71), (10.42, 48.70), (10.43, 48.735), (10.38, 48.73)]))),
+        (
+            "other_zone",
+            Place::Drawn("EPSG:32633", ring(&[(160_500.0, 5_405_300.0), (163_500.0, 5_405_200.0), (163_400.0, 5_407_900.0)])),
+        ),
+        ("grid", Place::Grid("EPSG:32632", [601_200.0, 28.0, 9.0, 5_399_000.0, 9.0, -28.0], [60, 80])),
+        (
+            "part_nodata",
+            Place::Drawn(
+                "EPSG:32632",
+                ring(&[(603_900.0, 5_395_800.0), (605_700.0, 5_395_800.0), (605_700.0, 5_397_900.0), (603_900.0, 5_397_900.0)]),
+            ),
+        ),
+        ("nodata", Place::Drawn("EPSG:32632", square(604_800.0, 5_396_400.0, 450.0))),
+        ("in_a_pixel", Place::Drawn("EPSG:32632", square(601_503.0, 5_398_003.0, 4.0))),
+        ("outside", Place::Drawn("EPSG:32632", square(650_000.0, 5_398_000.0, 900.0))),
+    ];
+    let folder = written_as(&workspace, "set", &dataset(&workspace, &all, None), Format::Folder);
+    let output = workspace.path("out");
+    let source = |column: &str, more: Json| {
+        let mut source = json!({ "column": column, "path": raster });
+        source.as_object_mut().expect("an object").extend(more.as_object().expect("an object").clone());
+        source
+    };
+    let columns = json!([
+        source("own:mean", json!({ "method": "footprint" })),
+        source("own:share", json!({ "method": "share", "class": 3, "band": 2 })),
+    ]);
+    let options = json!({ "columns": columns }).to_string();
+    workspace
+        .studio([
+            "extend".as_ref(),
+            folder.as_os_str(),
+            "-o".as_ref(),
+            output.as_os_str(),
+            "--with".as_ref(),
+            "geo_enrichment".as_ref(),
+            "--options".as_ref(),
+            options.as_ref(),
+        ])
+        .expect_code(0);
+    expect_ok(workspace.python("footprint_means.py", ["check".as_ref(), output.as_os_str(), raster.as_os_str()]));
 }
 
 /// Prints how long the rows of a million samples take to read, and their boxes and footprints to compute.

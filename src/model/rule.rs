@@ -177,7 +177,7 @@ rules! {
         mark!("The extent covers every centroid, or the middle of the footprint of samples without one. Across the antimeridian its west is greater than its east.")
         "Run `repair`, which computes the extent from the samples.";
     ExtentHemisphere "COL-11" Warning Both "5.5.2"
-        mark!("The extent covers eastern and western longitudes where samples have both: some tools keep only the hemisphere with the wider span.")
+        mark!("The extent covers eastern and western longitudes where samples have both: some tools keep only the hemisphere with the wider span. Across the antimeridian its west is greater than its east.")
         "Run `repair`, which computes the extent from the samples.";
     ExtentTimes "EXT-1" Warning Both "5.5.2"
         mark!("The temporal extent meets the time of every sample.")
@@ -186,7 +186,7 @@ rules! {
         mark!("The temporal extent runs from the first start to the last end: the tools compute it from the middles.")
         "Run `repair`, which computes the extent from the samples.";
     ExtentGlobal "EXT-3" Warning Both "5.5.2"
-        mark!("The spatial extent is not the whole world where the samples cover a part of it.")
+        mark!("The spatial extent is neither the whole world nor the long way around it where the samples cover a part of it. Across the antimeridian its west is greater than its east.")
         "Run `repair`, which computes the extent from the samples.";
     ContactForm "COL-12" Warning Spec "5.5.2"
         mark!("Contacts are in the form of the text: name, organization, email, role; the tools write roles, url and links.")

@@ -14,6 +14,8 @@ use crate::model::{ExtentOrigin, Location, Report, Rule, instant, is_padding};
 const SLACK: f64 = 1e-9;
 /// Share of the world from which samples may be said to cover it.
 const GLOBAL_SHARE: f64 = 0.5;
+/// From this share of its width on, a box that goes the other way around the Earth is not narrower in a way that matters.
+const NARROWER_SHARE: f64 = 0.5;
 
 /// Checks the extent, and that places lie within their coordinate systems.
 ///
@@ -102,6 +104,10 @@ fn check_spatial(
     let [west, south, east, north] = extent;
     let at = || Location::Collection("extent/spatial".into());
     let seen = middles.len();
+    let own = enclosing_box(boxes.iter().copied());
+    let text_of = |numbers: BoxOfDegrees| numbers.map(|number| format!("{number:.2}")).join(", ");
+    // The box around samples on both sides of the antimeridian.
+    let across = own.filter(|own| own[0] > own[2]);
     let missed: Vec<&[f64; 2]> = middles.iter().filter(|place| !is_inside(**place, extent)).collect();
     if !missed.is_empty() {
         let outside = missed.len();
@@ -125,6 +131,14 @@ fn check_spatial(
                     level
                 ),
             };
+            let message = match across {
+                Some(own) => tr!(
+                    "{message} The samples cross the antimeridian: the box around them is {own}, with west greater than east.",
+                    message,
+                    own = text_of(own)
+                ),
+                None => message,
+            };
             return report.add(Rule::ExtentHemisphere, at(), message);
         }
         let message = tr!(
@@ -138,19 +152,25 @@ fn check_spatial(
     let whole = west <= -180.0 && east >= 180.0 && south <= -90.0 && north >= 90.0;
     let stated = ExtentOrigin::of(reader.collection()) == Some(ExtentOrigin::Stated)
         && reader.collection().get(crate::model::EXTENT_ORIGIN).is_some();
-    if whole
-        && !stated
-        && let Some([west, south, east, north]) = enclosing_box(boxes.iter().copied())
-    {
-        let width = if west > east { east + 360.0 - west } else { east - west };
-        if width * (north - south) < GLOBAL_SHARE * 360.0 * 180.0 {
-            let own = [west, south, east, north].map(|number| format!("{number:.2}")).join(", ");
-            report.add(
-                Rule::ExtentGlobal,
-                at(),
-                tr!("The extent is the whole world; the samples of level {level} lie in {own}.", level, own),
-            );
+    let width_of = |[west, _, east, _]: BoxOfDegrees| if west > east { east + 360.0 - west } else { east - west };
+    if stated {
+        return;
+    }
+    if whole {
+        if let Some(own) = own.filter(|own| width_of(*own) * (own[3] - own[1]) < GLOBAL_SHARE * 360.0 * 180.0) {
+            let message =
+                tr!("The extent is the whole world; the samples of level {level} lie in {own}.", level, own = text_of(own));
+            report.add(Rule::ExtentGlobal, at(), message);
         }
+    } else if let Some(own) = across.filter(|own| west <= east && width_of(*own) < NARROWER_SHARE * width_of(extent)) {
+        // The least and the greatest longitude of samples on both sides of the antimeridian.
+        let message = tr!(
+            "The extent goes {width}° around the Earth; the samples of level {level} lie in {own}, across the antimeridian.",
+            width = format!("{:.0}", width_of(extent)),
+            level,
+            own = text_of(own)
+        );
+        report.add(Rule::ExtentGlobal, at(), message);
     }
 }
 

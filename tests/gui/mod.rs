@@ -11,6 +11,7 @@ mod leave;
 mod names;
 mod offers;
 mod plan;
+mod places;
 mod plots;
 mod preview;
 mod query;

@@ -170,7 +170,8 @@ fn the_dialog_warns_of_a_destination_inside_another_dataset() {
     settle(&mut window);
     window.state_mut().act(Action::Write);
     settle(&mut window);
-    let inside = |window: &super::support::Window| window.query_by_label_contains("The destination is inside another dataset").is_some();
+    let inside =
+        |window: &super::support::Window| window.query_by_label_contains("The destination is inside another dataset").is_some();
     let field = window.get_by_role_and_label(Role::TextInput, "Destination");
     let proposed = field.accesskit_node().value().expect("a path");
     assert!(!proposed.starts_with(&parts.display().to_string()), "{proposed} is among the parts of another dataset");

@@ -42,7 +42,8 @@ fn a_result_is_drawn_as_bars_a_line_or_points() {
 
 #[test]
 fn one_row_is_whole_beside_the_table() {
-    let mut window = query(egui::Theme::Dark, "SELECT id, river, cloud_cover, \"stac:centroid\" FROM data WHERE river = 'po' ORDER BY id");
+    let mut window =
+        query(egui::Theme::Dark, "SELECT id, river, cloud_cover, \"stac:centroid\" FROM data WHERE river = 'po' ORDER BY id");
     let row = window.query_all_by_role(Role::Row).find(|node| node.accesskit_node().label().is_some_and(|l| l.starts_with("po_")));
     row.expect("a row of the result").click();
     settle(&mut window);
