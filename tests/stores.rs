@@ -192,7 +192,9 @@ fn other_verbs_write_to_stores() {
     let flat = flat.to_str().expect("a path");
     let both = |name: &str, arguments: &[&str]| {
         let local = workspace.path(name);
-        let at = |output: &str| arguments.iter().map(|text| if *text == "OUT" { output.to_owned() } else { (*text).to_owned() }).collect::<Vec<_>>();
+        let at = |output: &str| {
+            arguments.iter().map(|text| if *text == "OUT" { output.to_owned() } else { (*text).to_owned() }).collect::<Vec<_>>()
+        };
         workspace.studio_with(&[("SOURCE_DATE_EPOCH", "1700000000")], at(local.to_str().expect("a path"))).expect_code(0);
         let ran = store.studio_through(&workspace, store.port(), &[("SOURCE_DATE_EPOCH", "1700000000")], at(&store.address(name)));
         ran.expect_code(0);

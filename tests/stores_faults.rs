@@ -26,11 +26,15 @@ struct Steps {
 fn steps(kind: StoreKind) -> Steps {
     match kind {
         StoreKind::S3 => Steps { begin: ("POST", "uploads="), part: ("PUT", "partNumber="), complete: ("POST", "uploadId=") },
-        StoreKind::Google => {
-            Steps { begin: ("POST", "uploadType=resumable"), part: ("PUT", "uploadType=resumable"), complete: ("PUT", "uploadType=resumable") }
-        }
+        StoreKind::Google => Steps {
+            begin: ("POST", "uploadType=resumable"),
+            part: ("PUT", "uploadType=resumable"),
+            complete: ("PUT", "uploadType=resumable"),
+        },
         // There is nothing to begin.
-        StoreKind::Azure => Steps { begin: ("PUT", "comp=block&"), part: ("PUT", "comp=block&"), complete: ("PUT", "comp=blocklist") },
+        StoreKind::Azure => {
+            Steps { begin: ("PUT", "comp=block&"), part: ("PUT", "comp=block&"), complete: ("PUT", "comp=blocklist") }
+        }
     }
 }
 
@@ -40,7 +44,8 @@ impl Scene {
         let proxy = FaultProxy::to(store.port());
         let workspace = Workspace::new();
         flat_scenes(&workspace, 2);
-        let bytes: Vec<u8> = (0..(30usize << 20) / 4).flat_map(|number| (number as u32).wrapping_mul(2_654_435_761).to_le_bytes()).collect();
+        let bytes: Vec<u8> =
+            (0..(30usize << 20) / 4).flat_map(|number| (number as u32).wrapping_mul(2_654_435_761).to_le_bytes()).collect();
         workspace.write("scenes/large.bin", bytes);
         workspace.studio(["create", "scenes", "-o", "local.tacozip", "--collection", "collection.json"]).expect_code(0);
         let address = store.address("set.tacozip");
@@ -115,7 +120,10 @@ fn lost_answers_are_no_other_writer(kind: StoreKind) {
     scene.proxy.fail(way.0, way.1, SentFault::AnswerLost, 0, 1);
     fs::remove_file(scene.workspace.path("scenes/large.bin")).expect("removes");
     let arguments = ["create", "scenes", "-o", &small, "--collection", "collection.json"];
-    scene.store.studio_through(&scene.workspace, scene.proxy.port(), &[("TACO_STUDIO_HTTP_TIMEOUT", "2")], arguments).expect_code(0);
+    scene
+        .store
+        .studio_through(&scene.workspace, scene.proxy.port(), &[("TACO_STUDIO_HTTP_TIMEOUT", "2")], arguments)
+        .expect_code(0);
     assert_eq!(scene.store.names(), ["set.tacozip", "small.tacozip"]);
 }
 
@@ -231,7 +239,12 @@ fn google_is_asked_to_refuse_a_second_object() {
     scene.proxy.fail(part.0, part.1, SentFault::Status(412, "conditionNotMet"), 2, 100);
     let ran = scene.create(&[]).expect_code(2);
     assert!(ran.stderr.contains("exists already"), "{ran}");
-    let begun = scene.proxy.asked().iter().filter(|line| line.contains("uploadType=resumable") && line.contains("ifGenerationMatch=0")).count();
+    let begun = scene
+        .proxy
+        .asked()
+        .iter()
+        .filter(|line| line.contains("uploadType=resumable") && line.contains("ifGenerationMatch=0"))
+        .count();
     assert!(begun > 0, "{:?}", scene.proxy.asked());
     scene.expect_absent();
 }

@@ -335,8 +335,7 @@ impl Sources {
     pub fn checksum(&self, source: &RowSource, name: &dyn Fn() -> String, ctx: &JobContext) -> Result<Copied> {
         if self.on_damage == OnDamage::Stop
             && let RowSource::Asset { path: AssetPath::Range { container, offset, size: length, stamp }, size, .. } = source
-            && let Some(crc) =
-                self.container(container, *offset, *length, stamp.as_ref())?.crc(*offset, *size, stamp.is_some())?
+            && let Some(crc) = self.container(container, *offset, *length, stamp.as_ref())?.crc(*offset, *size, stamp.is_some())?
         {
             return Ok(Copied { crc, modified: None });
         }

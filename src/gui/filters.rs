@@ -130,7 +130,8 @@ pub fn of_ids(typed: &str) -> Filter {
     let escaped = |text: &str| regex::escape(text);
     let pattern = match typed.contains(['*', '?']) {
         true => {
-            let parts: Vec<String> = typed.split('*').map(|part| part.split('?').map(escaped).collect::<Vec<_>>().join(".")).collect();
+            let parts: Vec<String> =
+                typed.split('*').map(|part| part.split('?').map(escaped).collect::<Vec<_>>().join(".")).collect();
             format!("(?is)^{}$", parts.join(".*"))
         }
         false => format!("(?is){}", escaped(typed)),

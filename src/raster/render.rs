@@ -89,7 +89,13 @@ pub struct RenderOptions {
 
 impl Default for RenderOptions {
     fn default() -> Self {
-        Self { bands: BandChoice::Auto, stretch: Stretch::default(), gamma: 1.0, nodata_transparent: true, part: ComplexPart::default() }
+        Self {
+            bands: BandChoice::Auto,
+            stretch: Stretch::default(),
+            gamma: 1.0,
+            nodata_transparent: true,
+            part: ComplexPart::default(),
+        }
     }
 }
 

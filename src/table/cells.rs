@@ -164,8 +164,7 @@ fn nested_text(one: &ArrayRef) -> Option<String> {
         DataType::Map(..) => {
             let entries = one.as_map().value(0);
             let [keys, values] = entries.columns() else { return None };
-            let parts: Vec<String> =
-                (0..entries.len()).map(|row| format!("{}: {}", part(keys, row), part(values, row))).collect();
+            let parts: Vec<String> = (0..entries.len()).map(|row| format!("{}: {}", part(keys, row), part(values, row))).collect();
             format!("{{{}}}", parts.join(", "))
         }
         _ => return None,
@@ -201,7 +200,8 @@ fn push_lines(lines: &mut Vec<CellLine>, depth: usize, name: String, array: &Arr
     match array.data_type() {
         DataType::Struct(_) => {
             let one = array.as_struct();
-            below.extend(one.column_names().into_iter().zip(one.columns()).map(|(name, cell)| (name.to_owned(), cell.clone(), row)));
+            below
+                .extend(one.column_names().into_iter().zip(one.columns()).map(|(name, cell)| (name.to_owned(), cell.clone(), row)));
         }
         DataType::Map(..) => {
             let entries = array.as_map().value(row);
@@ -370,10 +370,8 @@ mod tests {
         let field = |name: &str, dtype: DataType| Arc::new(Field::new(name, dtype, true));
         let year: ArrayRef = Arc::new(Int32Array::from(vec![Some(2020), None]));
         let place: ArrayRef = Arc::new(BinaryArray::from(vec![Some(wkb.as_slice()), Some(wkb.as_slice())]));
-        let one: ArrayRef = Arc::new(StructArray::from(vec![
-            (field("year", DataType::Int32), year),
-            (field("place", DataType::Binary), place),
-        ]));
+        let one: ArrayRef =
+            Arc::new(StructArray::from(vec![(field("year", DataType::Int32), year), (field("place", DataType::Binary), place)]));
         assert_eq!(cell_text(&one, 0), "{year: 2020, place: POINT (1.5 -2)}");
         assert_eq!(cell_text(&one, 1), "{year: null, place: POINT (1.5 -2)}");
         let item = field("item", one.data_type().clone());
@@ -384,7 +382,10 @@ mod tests {
             .iter()
             .map(|line| format!("{}{} {}", " ".repeat(line.depth), line.name, line.text.as_deref().unwrap_or("null")))
             .collect();
-        assert_eq!(said, ["visits ", " 0 ", "  year 2020", "  place POINT (1.5 -2)", " 1 ", "  year null", "  place POINT (1.5 -2)"]);
+        assert_eq!(
+            said,
+            ["visits ", " 0 ", "  year 2020", "  place POINT (1.5 -2)", " 1 ", "  year null", "  place POINT (1.5 -2)"]
+        );
         assert_eq!(cell_lines("visits", &list, 0, 3).len(), 3, "no more lines than are wanted");
     }
 

@@ -237,6 +237,10 @@ fn columns_of_streamable_files_and_of_nested_footers_are_edited() {
         let chunk = workspace.studio(["read".as_ref(), streamed.as_os_str(), "scene_9/before.tif::0".as_ref()]);
         chunk.expect_code(0);
     }
+    // A path names a sample of level 0, too, as in other datasets.
+    edit(&streamed, "path,rank\nscene_8,6\nscene_9,7\n", &[]).expect_code(0);
+    let rows = query(&workspace, &streamed, "SELECT * FROM level0 WHERE rank = 7");
+    assert_eq!((rows[0]["id"].as_str(), rows[0].get("path")), (Some("scene_9"), None));
     assert_eq!(bytes_of(&streamed, "scene_8/after.tif"), before);
     let refused = workspace.studio(["edit".as_ref(), streamed.as_os_str(), "--drop".as_ref(), "tortilla:root".as_ref()]);
     refused.expect_code(2);

@@ -47,7 +47,13 @@ impl FaultProxy {
     pub fn to(port: u16) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         let own_port = listener.local_addr().expect("an address").port();
-        let shared = Arc::new(Shared { to: port, rules: Mutex::default(), asked: Mutex::default(), cuts: AtomicUsize::new(0), ends: AtomicBool::new(false) });
+        let shared = Arc::new(Shared {
+            to: port,
+            rules: Mutex::default(),
+            asked: Mutex::default(),
+            cuts: AtomicUsize::new(0),
+            ends: AtomicBool::new(false),
+        });
         let own = shared.clone();
         std::thread::spawn(move || {
             for stream in listener.incoming().map_while(Result::ok) {

@@ -14,8 +14,8 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-pub use scenes::{COLLECTION, flat_scenes, geotiff, nested_scenes};
 pub use fault_proxy::{FaultProxy, SentFault};
+pub use scenes::{COLLECTION, flat_scenes, geotiff, nested_scenes};
 pub use server::{Fault, Server};
 pub use stores::{Emulator, StoreKind};
 

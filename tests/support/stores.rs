@@ -67,7 +67,9 @@ impl Emulator {
                     return None;
                 }
                 let mut command = Command::new(program);
-                command.args(["--silent", "--skipApiVersionCheck", "--disableTelemetry", "--blobPort", &text, "--location"]).arg(folder.path());
+                command
+                    .args(["--silent", "--skipApiVersionCheck", "--disableTelemetry", "--blobPort", &text, "--location"])
+                    .arg(folder.path());
                 command
             }
         };

@@ -108,7 +108,8 @@ fn write_objects(
             let name = || plan.sample(assembly, next);
             let sent = output.stream(&first.name, first.size, |writer| {
                 let source = plan.source(assembly, first);
-                sources.stream(source, &name, ctx, &mut |chunk| writer.write_all(chunk).io_at("send the sample", &options.target))?;
+                sources
+                    .stream(source, &name, ctx, &mut |chunk| writer.write_all(chunk).io_at("send the sample", &options.target))?;
                 Ok(())
             });
             sent.map_err(|error| named(next, error))?;

@@ -48,7 +48,7 @@ pub struct EditRequest {
     /// Replace the output if it exists.
     #[serde(default)]
     pub overwrite: bool,
-    /// A CSV, JSON or Parquet table whose columns are added or replaced, by `tortilla:id` or `id`.
+    /// A CSV, JSON or Parquet table whose columns are added or replaced, by `tortilla:id`, `id` or `path`.
     #[serde(default)]
     pub metadata: Option<PathBuf>,
     /// Columns that are taken out.
@@ -89,7 +89,8 @@ pub fn edit_tortilla(request: &EditRequest, ctx: &JobContext) -> Result<PathBuf>
     if request.level > 0 && (request.metadata.is_some() || !request.drop.is_empty()) {
         return edit_nested(request, tortilla, ctx);
     }
-    let table = request.metadata.as_ref().map(|path| read_table(path, tortilla, &["tortilla:id", "id"], ctx)).transpose()?;
+    let table =
+        request.metadata.as_ref().map(|path| read_table(path, tortilla, &["tortilla:id", "id", "path"], ctx)).transpose()?;
     let rows = table.as_ref().map(|table| rows_by_id(table, tortilla)).transpose()?;
     let collection = new_collection(request, tortilla, ctx)?;
     let mut changes = Vec::with_capacity(tortilla.files().len());
@@ -97,7 +98,7 @@ pub fn edit_tortilla(request: &EditRequest, ctx: &JobContext) -> Result<PathBuf>
         ctx.check()?;
         let footer = match (&table, &rows, request.drop.is_empty()) {
             (None, _, true) => None,
-            _ => Some(new_footer(root, table.as_ref().map(|table| &table.table).zip(rows.as_ref()), &request.drop)?),
+            _ => Some(new_footer(root, table.as_ref().zip(rows.as_ref()), &request.drop)?),
         };
         let change = TortillaChange { footer, collection: collection.clone() };
         if change.footer.is_none() && change.collection.is_none() {
@@ -151,7 +152,7 @@ fn read_table(path: &Path, tortilla: &TortillaReader, keys: &[&str], ctx: &JobCo
     if !made.is_empty() {
         ctx.warn(format!("left out what is no column of a footer: {}", made.join(", ")));
     }
-    if names.iter().all(|name| matches!(name.as_str(), "tortilla:id" | "id") || is_made(name)) {
+    if names.iter().all(|name| matches!(name.as_str(), "tortilla:id" | "id") || name == table.key() || is_made(name)) {
         return Err(Error::usage("the table has no column to add or replace").at_path(path));
     }
     Ok(table)
@@ -176,10 +177,12 @@ fn rows_by_id(table: &KeyedTable, tortilla: &TortillaReader) -> Result<HashMap<S
 }
 
 /// The footer of a file. That of a streamable dataset is the first object of a chain, and keeps its pointer to the next.
-fn new_footer(root: &Tortilla, table: Option<(&LevelTable, &HashMap<String, u32>)>, dropped: &[String]) -> Result<Bytes> {
+fn new_footer(root: &Tortilla, table: Option<(&KeyedTable, &HashMap<String, u32>)>, dropped: &[String]) -> Result<Bytes> {
     let ids = root.table.strings("tortilla:id")?.ok_or_else(|| Error::internal("the footer has no ids"))?;
     let names: Vec<String> = ids.iter().map(|id| id.unwrap_or_default().to_owned()).collect();
-    let footer = changed_columns(&root.table.to_batch()?, &names, false, table, dropped)?;
+    let by_path = table.is_some_and(|(table, _)| table.key() == "path");
+    let table = table.map(|(table, rows)| (&table.table, rows));
+    let footer = changed_columns(&root.table.to_batch()?, &names, by_path, table, dropped)?;
     match &root.pointer {
         Some(pointer) => Ok(container::object_bytes(&footer, pointer.clone())?.into()),
         None => footer_bytes(&footer),

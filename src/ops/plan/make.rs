@@ -7,8 +7,8 @@ use std::sync::Arc;
 use super::deferral::deferred;
 use super::{Estimate, Plan, PlanInput, PlanPart, VERSION, file_stem, hex};
 use crate::container::{
-    Assembly, BuildOptions, OpenOptions, PartialFolder, Parts, RowSource, decode_assembly, encode_assembly, output_exists, outputs_of,
-    stamp_at,
+    Assembly, BuildOptions, OpenOptions, PartialFolder, Parts, RowSource, decode_assembly, encode_assembly, output_exists,
+    outputs_of, stamp_at,
 };
 use crate::draft::Edit;
 use crate::error::{Error, IoContext, Result};

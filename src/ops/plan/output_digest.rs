@@ -80,7 +80,6 @@ fn files_below(folder: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
     Ok(())
 }
 
-
 /// [`digest_of`] of an object, or of the objects of a folder.
 fn digest_of_objects(path: &Path, ctx: &JobContext) -> Result<(u64, String)> {
     if object_exists(path)? {

@@ -306,7 +306,8 @@ fn complex_numbers_show_the_part_that_is_asked_for() {
     // Safety: the handles are checked, `pairs` has 4 complex values of two doubles, and the dataset is closed once.
     unsafe {
         let no_options = std::ptr::null_mut();
-        let dataset = gdal_sys::GDALCreate(driver.c_driver(), name.as_ptr(), 4, 1, 1, gdal_sys::GDALDataType::GDT_CFloat32, no_options);
+        let dataset =
+            gdal_sys::GDALCreate(driver.c_driver(), name.as_ptr(), 4, 1, 1, gdal_sys::GDALDataType::GDT_CFloat32, no_options);
         assert!(!dataset.is_null());
         let band = gdal_sys::GDALGetRasterBand(dataset, 1);
         assert_eq!(gdal_sys::GDALSetRasterNoDataValue(band, 0.0), gdal_sys::CPLErr::CE_None);

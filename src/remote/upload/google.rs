@@ -111,7 +111,11 @@ pub(super) async fn chunk(
         if has < start || has > end {
             return Err(Refusal::other(format!("the store has {has} bytes of the upload, and asks for what was sent before")));
         }
-        if has > at { fruitless = 0 } else { fruitless += 1 }
+        if has > at {
+            fruitless = 0
+        } else {
+            fruitless += 1
+        }
         if fruitless > RESUMED {
             return Err(Refusal::other("the store takes no more bytes of the upload"));
         }

@@ -145,13 +145,16 @@ impl Object {
         match (found, refused) {
             (Some(found), None) => match found.agrees(expected) {
                 true => Ok(found),
-                false => Err(Error::new(Kind::Damaged, format!(
-                    "the store has {} bytes with the checksum {}, {} bytes with {} were sent",
-                    found.size_bytes,
-                    found.checksum.as_deref().unwrap_or("unknown"),
-                    expected.size_bytes,
-                    expected.checksum.as_deref().unwrap_or("unknown")
-                ))
+                false => Err(Error::new(
+                    Kind::Damaged,
+                    format!(
+                        "the store has {} bytes with the checksum {}, {} bytes with {} were sent",
+                        found.size_bytes,
+                        found.checksum.as_deref().unwrap_or("unknown"),
+                        expected.size_bytes,
+                        expected.checksum.as_deref().unwrap_or("unknown")
+                    ),
+                )
                 .at(&self.address)
                 .hint("another program may have written it at the same time: look at it, then write again (--overwrite)")),
             },
@@ -291,8 +294,7 @@ pub fn object_exists(path: &Path) -> Result<bool> {
 pub fn object_has(path: &Path, bytes: &[u8]) -> Result<bool> {
     let object = Object::of(path)?;
     let checksum: Checksum = Md5::digest(bytes).into();
-    let expected =
-        Stored { size_bytes: bytes.len() as u64, checksum: Some(whole_checksum(&object.bucket.signer, &checksum)) };
+    let expected = Stored { size_bytes: bytes.len() as u64, checksum: Some(whole_checksum(&object.bucket.signer, &checksum)) };
     let found = runtime::wait(async move { object.stored().await.map_err(|refusal| object.error(refusal)) })??;
     Ok(found.is_some_and(|found| found.is_surely(&expected)))
 }

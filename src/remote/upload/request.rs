@@ -170,7 +170,11 @@ impl Object {
             elapsed_ms: begun.elapsed().as_secs_f64() * 1e3,
             attempt: number,
             // That an object does not exist is an answer.
-            fault: outcome.as_ref().err().filter(|fault| !matches!(fault, Fault::Status(404, _))).map(|f| sentence(&self.address, f)),
+            fault: outcome
+                .as_ref()
+                .err()
+                .filter(|fault| !matches!(fault, Fault::Status(404, _)))
+                .map(|f| sentence(&self.address, f)),
         });
         outcome.map_err(|fault| (fault, Duration::from_secs(attempt.retry_after_s())))
     }

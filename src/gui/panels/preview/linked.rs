@@ -38,7 +38,14 @@ impl LinkedState {
         }
     }
 
-    fn update(&mut self, jobs: &Jobs, document: &Document, key: DocumentKey, (bands, part): &(BandChoice, ComplexPart), by_class: bool) {
+    fn update(
+        &mut self,
+        jobs: &Jobs,
+        document: &Document,
+        key: DocumentKey,
+        (bands, part): &(BandChoice, ComplexPart),
+        by_class: bool,
+    ) {
         let part = *part;
         let mut running = self.others.values().filter(|one| one.asked.is_pending()).count();
         for (&row, one) in &mut self.others {
@@ -175,16 +182,18 @@ fn cell_ui(
             let all = Rect::from_min_max(pos2(0.0, 0.0), pos2(1.0, 1.0));
             painter.image(picture.texture.id(), place, all, Color32::WHITE);
         }
-        Some(one) => match one.asked.get(&(key, cx.session.preview.options.bands.clone(), cx.session.preview.options.part, by_class)) {
-            Some(Err(error)) => {
-                let line = Rect::from_center_size(cell.center(), vec2(cell.width() - 16.0, 18.0));
-                paint::text_center(&painter, line, error.summary(), font::regular(12.0), t.err);
+        Some(one) => {
+            match one.asked.get(&(key, cx.session.preview.options.bands.clone(), cx.session.preview.options.part, by_class)) {
+                Some(Err(error)) => {
+                    let line = Rect::from_center_size(cell.center(), vec2(cell.width() - 16.0, 18.0));
+                    paint::text_center(&painter, line, error.summary(), font::regular(12.0), t.err);
+                }
+                _ => {
+                    let place = Rect::from_center_size(cell.center(), Vec2::splat(20.0));
+                    ui.scope_builder(UiBuilder::new().max_rect(place), |ui| widgets::spinner(ui, 20.0));
+                }
             }
-            _ => {
-                let place = Rect::from_center_size(cell.center(), Vec2::splat(20.0));
-                ui.scope_builder(UiBuilder::new().max_rect(place), |ui| widgets::spinner(ui, 20.0));
-            }
-        },
+        }
         None => {}
     }
     paint::focus_ring(ui, &response, 0);

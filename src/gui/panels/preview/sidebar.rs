@@ -64,8 +64,11 @@ fn picture_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, at: R
         complex_ui(ui, cx);
         widgets::checkbox(ui, &mut cx.session.preview.options.nodata_transparent, tr!("Nodata is transparent"));
         if let Some(Scaling { factor, offset }) = shared {
-            widgets::checkbox(ui, &mut cx.session.preview.side.scaled, tr!("Scaled values"))
-                .on_hover_text(tr!("stored × {factor} + {offset}", factor = number(factor), offset = number(offset)));
+            widgets::checkbox(ui, &mut cx.session.preview.side.scaled, tr!("Scaled values")).on_hover_text(tr!(
+                "stored × {factor} + {offset}",
+                factor = number(factor),
+                offset = number(offset)
+            ));
         }
     });
     if let Some(whole) = &cx.session.preview.whole {
@@ -199,9 +202,7 @@ fn stretch_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, scaling: Scaling) {
         };
     } else if changed {
         *stretch = match *stretch {
-            Stretch::Percentile { .. } => {
-                Stretch::Percentile { low: pair[0].clamp(0.0, 100.0), high: pair[1].clamp(0.0, 100.0) }
-            }
+            Stretch::Percentile { .. } => Stretch::Percentile { low: pair[0].clamp(0.0, 100.0), high: pair[1].clamp(0.0, 100.0) },
             Stretch::StdDev(_) => Stretch::StdDev((pair[0] as f32).clamp(0.1, 20.0)),
             _ => {
                 let [low, high] = scaling.stored_pair(pair[0], pair[1]);

@@ -11,7 +11,9 @@ use crate::gui::document_key::Key as DocumentKey;
 use crate::gui::widgets::RowScroll;
 use crate::jobs::{AsyncValue, JobContext, JobId, Jobs, State};
 use crate::ops::{ChunkArray, ChunkPlace};
-use crate::raster::{BandChoice, ComplexPart, Limits, PreviewImage, PreviewRequest, Probe, RasterInfo, RasterSource, RenderOptions, Rgba};
+use crate::raster::{
+    BandChoice, ComplexPart, Limits, PreviewImage, PreviewRequest, Probe, RasterInfo, RasterSource, RenderOptions, Rgba,
+};
 use crate::studio::RowRef;
 
 /// State of the panel.

@@ -109,7 +109,10 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, result: &Arc<QueryResult>) {
     if y.is_some() || shape == Shape::Bars {
         chart.data.update(cx.jobs, (serial, shape, x, y), tr!("Chart"), move |ctx| values(&rows, shape, x, y, ctx).map(Arc::new));
     }
-    let data = chart.data.get(&(serial, shape, x, y)).map(|data| data.as_ref().map(Arc::clone).map_err(|error| error.summary().to_owned()));
+    let data = chart
+        .data
+        .get(&(serial, shape, x, y))
+        .map(|data| data.as_ref().map(Arc::clone).map_err(|error| error.summary().to_owned()));
     choice_ui(ui, cx, &columns, x, y, data.as_ref().and_then(|data| data.as_ref().ok()));
     let rect = ui.available_rect_before_wrap().shrink2(egui::vec2(10.0, 4.0));
     match data {
@@ -126,7 +129,14 @@ fn note(ui: &mut Ui, text: &str) {
     Frame::NONE.inner_margin(12).show(ui, |ui| ui.label(RichText::new(text).text_style(text_style("small12")).color(t.tx3)));
 }
 
-fn choice_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, columns: &[Column], x: usize, y: Option<usize>, data: Option<&Arc<ChartData>>) {
+fn choice_ui(
+    ui: &mut Ui,
+    cx: &mut PanelContext<'_>,
+    columns: &[Column],
+    x: usize,
+    y: Option<usize>,
+    data: Option<&Arc<ChartData>>,
+) {
     let t = theme::tokens(ui);
     let chart = &mut cx.session.query.chart;
     let small = |text: &str| RichText::new(text).text_style(text_style("small12")).color(t.tx2);
@@ -177,7 +187,8 @@ fn values(result: &QueryResult, shape: Shape, x: usize, y: Option<usize>, ctx: &
         Some(y) => column(y)?,
         None => None,
     };
-    let at = |numbers: &Float64Array, row: usize| numbers.is_valid(row).then(|| numbers.value(row)).filter(|value| value.is_finite());
+    let at =
+        |numbers: &Float64Array, row: usize| numbers.is_valid(row).then(|| numbers.value(row)).filter(|value| value.is_finite());
     let mut data = ChartData::default();
     if shape == Shape::Bars {
         match heights {
@@ -341,11 +352,8 @@ mod tests {
         let names: ArrayRef = Arc::new(StringArray::from(vec!["po", "ebro", "po", "danube"]));
         let clouds: ArrayRef = Arc::new(Float64Array::from(vec![Some(3.0), None, Some(1.0), Some(f64::NAN)]));
         let depth: ArrayRef = Arc::new(Float64Array::from(vec![9.0, 8.0, 7.0, 6.0]));
-        let batch = RecordBatch::try_from_iter_with_nullable([
-            ("river", names, true),
-            ("clouds", clouds, true),
-            ("depth", depth, true),
-        ]);
+        let batch =
+            RecordBatch::try_from_iter_with_nullable([("river", names, true), ("clouds", clouds, true), ("depth", depth, true)]);
         let batch = batch.expect("is a batch");
         let table = LevelTable::new(batch.schema(), vec![batch]);
         QueryResult { row_count: table.rows(), table: Arc::new(table), truncated: false }
