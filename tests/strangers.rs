@@ -252,6 +252,28 @@ fn a_script_starts_no_program_and_chooses_no_server_that_was_not_allowed() {
         assert!(workspace.path("started").exists(), "{name}");
         std::fs::remove_file(workspace.path("started")).expect("removes");
     }
+    // So do engines of plans: the program of the workers, Python and its scheduler, and Slurm.
+    workspace.write("files/a.txt", "a");
+    workspace.write("collection.json", COLLECTION);
+    workspace.studio(["plan", "files", "-o", "plan", "--parts", "1", "--collection", "collection.json"]).expect_code(0);
+    let program = workspace.write("started.sh", "#!/bin/sh\ntouch started\n");
+    std::fs::set_permissions(&program, std::os::unix::fs::PermissionsExt::from_mode(0o755)).expect("permissions");
+    let program = program.to_str().expect("text");
+    let engines = [
+        json!({ "engine": { "name": "local", "workers": 1 }, "program": program }),
+        json!({ "engine": { "name": "dask", "python": program, "scheduler": "tcp://127.0.0.1:9" } }),
+        json!({ "engine": { "name": "slurm", "more": [format!("--wrap={program}")] } }),
+    ];
+    for engine in engines {
+        let mut line = json!({ "command": "submit_plan", "folder": workspace.path("plan"), "tries": 1 });
+        line.as_object_mut().expect("an object").extend(engine.as_object().expect("an object").clone());
+        let file = workspace.write("submit.json", json!([line]).to_string());
+        for mode in [&["replay", file.to_str().expect("text")][..], &["replay", file.to_str().expect("text"), "--headless"]] {
+            let ran = workspace.studio(mode.iter().copied()).expect_code(2);
+            assert!(ran.stderr.contains("--allow-commands"), "{ran}");
+            assert!(!workspace.path("started").exists(), "{line}");
+        }
+    }
     // A file with calls is untrusted too; command-line arguments are the user's.
     let file = workspace.write("calls.json", calls(&workspace.path("started")).to_string());
     let args = ["extend", "set", "-o", "ext.tacozip", "--calls"];

@@ -333,6 +333,7 @@ impl Studio {
         match command {
             Command::Extend { calls, .. } => crate::extensions::programs_in(calls),
             Command::PlanDraft { request } if request.recipe => self.programs_of(&Command::RunRecipe),
+            Command::SubmitPlan { request } => request.programs_without_consent(),
             Command::RunRecipe => match &self.document {
                 Some(Document::Draft(draft)) => crate::extensions::programs_in(&draft.recipe),
                 _ => Vec::new(),

@@ -3,8 +3,10 @@
 use std::path::PathBuf;
 
 use super::{Event, JobKind, Outcome, Studio};
+use crate::consent;
 use crate::container::BuildOptions;
 use crate::error::{Error, Result};
+use crate::extensions::not_agreed;
 use crate::ops::plan::{Engine, PlanRequest, PlanSource, RunRequest, SubmitRequest, make_plan, run_part, submit_plan};
 
 /// A plan of the draft. Plain data.
@@ -36,6 +38,24 @@ pub struct PlanSubmission {
     pub program: Option<PathBuf>,
 }
 
+impl PlanSubmission {
+    /// The programs that it starts on this machine or has workers start, with what they are given, apart from this program itself.
+    pub fn programs(&self) -> Vec<Vec<String>> {
+        let named = self.program.iter().map(|program| vec![program.display().to_string()]);
+        let of_engine = match &self.engine {
+            Engine::Local { .. } => None,
+            Engine::Slurm(options) => Some(["sbatch".to_owned()].into_iter().chain(options.more.iter().cloned()).collect()),
+            Engine::Dask(options) => Some(vec![options.python.display().to_string(), options.scheduler.clone()]),
+        };
+        named.chain(of_engine).collect()
+    }
+
+    /// Those of [`PlanSubmission::programs`] that the user of this session has not agreed to.
+    pub fn programs_without_consent(&self) -> Vec<Vec<String>> {
+        self.programs().into_iter().filter(|program| !consent::allows_program(program)).collect()
+    }
+}
+
 impl Studio {
     pub(super) fn plan_draft(&mut self, plan: PlanDraft) -> Result<Outcome> {
         let document = self.draft_document()?;
@@ -49,6 +69,10 @@ impl Studio {
 
     pub(super) fn submit_plan(&mut self, submission: PlanSubmission) -> Result<Outcome> {
         self.one_plan_at_a_time()?;
+        match submission.programs_without_consent().as_slice() {
+            [] => {}
+            programs => return Err(not_agreed(programs)),
+        }
         let PlanSubmission { folder, engine, tries, program } = submission;
         let request =
             SubmitRequest { folder, engine, tries, program, relocate: Vec::new(), allow_commands: false, parts_only: false };

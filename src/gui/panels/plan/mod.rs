@@ -13,6 +13,7 @@ use std::sync::Arc;
 
 use egui::{Frame, Label, Margin, RichText, ScrollArea, Ui, vec2};
 
+use crate::consent;
 use crate::gui::file_dialog::FileRequest;
 use crate::gui::icons;
 use crate::gui::panel_context::{PanelContext, Request};
@@ -188,6 +189,8 @@ fn submit_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, folder: &Path, status: &Pla
         && let (Ok(engine), Some(tries)) = (engine, tries)
     {
         let request = PlanSubmission { folder: folder.to_owned(), engine, tries, program };
+        // The user has typed them and asks for them with this click.
+        request.programs().iter().for_each(|program| consent::allow_program(program));
         cx.run(Command::SubmitPlan { request: Box::new(request) });
     }
     if let Some(finished) = &status.finished
