@@ -274,6 +274,16 @@ fn a_script_starts_no_program_and_chooses_no_server_that_was_not_allowed() {
             assert!(!workspace.path("started").exists(), "{line}");
         }
     }
+    // Nor does it send anything to another machine.
+    let targets = [
+        json!({ "command": "write", "options": { "target": "s3://bucket/set.tacozip", "format": "zip" } }),
+        json!({ "command": "convert", "input": "set", "options": { "target": "az://account/container/set", "format": "folder" } }),
+    ];
+    for line in targets {
+        let file = workspace.write("send.json", json!([line]).to_string());
+        let ran = workspace.studio(["replay", file.to_str().expect("text")]).expect_code(2);
+        assert!(ran.stderr.contains("--allow-connect"), "{ran}");
+    }
     // A file with calls is untrusted too; command-line arguments are the user's.
     let file = workspace.write("calls.json", calls(&workspace.path("started")).to_string());
     let args = ["extend", "set", "-o", "ext.tacozip", "--calls"];

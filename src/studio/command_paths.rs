@@ -13,6 +13,72 @@ use crate::model::{AssetPath, Payload, Sample, is_remote};
 use crate::remote::admit;
 
 impl Command {
+    /// The files and folders that it writes, as far as it names them.
+    pub fn targets(&self) -> Vec<&Path> {
+        // Exhaustive, so that a new command does not compile before its targets are listed.
+        match self {
+            Self::SaveAsset { target, .. } | Self::SaveRows { target, .. } => vec![target],
+            Self::SplitOff { path, .. } => vec![path],
+            Self::SaveProject { path, .. } => path.iter().map(PathBuf::as_path).collect(),
+            Self::Write { options } | Self::Convert { options, .. } | Self::Repair { options, .. } => vec![&options.target],
+            Self::WriteTortilla { options } => vec![&options.target],
+            Self::Optimise { request } => vec![&request.output],
+            Self::Histograms { request } => vec![&request.output],
+            Self::PlanDraft { request } => vec![&request.folder, &request.options.target],
+            Self::Consolidate { options } => vec![&options.target],
+            Self::Compile { request } => vec![&request.options.target],
+            Self::EditTortilla { request } => vec![request.output.as_ref().unwrap_or(&request.input)],
+            Self::EditDataset { request } => vec![request.output.as_ref().unwrap_or(&request.input)],
+            Self::Describe { request } => vec![&request.output],
+            Self::Export { request } => vec![&request.options.target],
+            Self::Migrate { request } => request.options.iter().map(|options| options.target.as_path()).collect(),
+            // The plan names the dataset.
+            Self::Open { .. }
+            | Self::ImportCollection { .. }
+            | Self::OpenProject { .. }
+            | Self::Restore { .. }
+            | Self::Watch { .. }
+            | Self::Unwatch { .. }
+            | Self::PlaceUnplaced { .. }
+            | Self::Forget { .. }
+            | Self::Query { .. }
+            | Self::OpenWith { .. }
+            | Self::Import { .. }
+            | Self::AddToTray { .. }
+            | Self::RemoveFromTray { .. }
+            | Self::Verify { .. }
+            | Self::FindPattern { .. }
+            | Self::PlaceByPattern { .. }
+            | Self::Edit { .. }
+            | Self::Extend { .. }
+            | Self::SetRecipe { .. }
+            | Self::SubmitPlan { .. }
+            | Self::RunPlanPart { .. }
+            | Self::Percentiles { .. }
+            | Self::ReadChunk { .. }
+            | Self::New
+            | Self::Connect { .. }
+            | Self::RemoteCache { .. }
+            | Self::Close
+            | Self::Fork
+            | Self::FindFixes { .. }
+            | Self::ApplyFix { .. }
+            | Self::RunRecipe
+            | Self::FixSafe
+            | Self::ChoosePattern { .. }
+            | Self::Undo
+            | Self::Redo
+            | Self::LoadLevel { .. }
+            | Self::Validate { .. }
+            | Self::CheckConsistency { .. }
+            | Self::SetConsistency { .. }
+            | Self::Filter { .. }
+            | Self::Leakage { .. }
+            | Self::Pause { .. }
+            | Self::Cancel { .. } => Vec::new(),
+        }
+    }
+
     /// Joins every relative path in the command to `base`. Addresses of other machines stay as they are.
     pub(super) fn resolve(&mut self, base: &Path) {
         let base = &Base(base);

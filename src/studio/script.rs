@@ -22,6 +22,7 @@ use super::Command;
 use crate::container::read_json_document;
 use crate::error::{Error, IoContext, Result};
 use crate::extensions;
+use crate::model::is_remote;
 
 /// Default timeout of a step in seconds.
 pub const WAIT_SECONDS: f64 = 60.0;
@@ -278,6 +279,12 @@ fn need_consent(lines: &[ScriptLine]) -> Result<()> {
                 return Err(error.hint("look at what it says; --allow-connect lets it"));
             }
             _ => {}
+        }
+        if let Some(target) = command.targets().into_iter().find(|target| is_remote(target))
+            && !crate::consent::allows_connect()
+        {
+            let error = Error::usage("the script writes to another machine, which you have not agreed to").at_path(target);
+            return Err(error.hint("look at what it writes; --allow-connect lets it"));
         }
     }
     extensions::need_consent(&calls)
