@@ -17,7 +17,7 @@
 //! | [`model`] | plain data: samples, tortillas, the collection, the tree's skeleton, findings and the rule table |
 //! | [`jobs`] | work off the interface thread: progress, cancel, newest request wins |
 //! | [`table`] | Parquet bytes ⇄ level tables, values ⇄ columns |
-//! | [`remote`] | bytes of other machines: addresses, credentials, requests, the disk cache |
+//! | [`remote`] | bytes of other machines: addresses, credentials, requests, the disk cache, objects that are written |
 //! | [`raster`] | everything that GDAL does |
 //! | [`footprint`] | where samples are and when: footprints in longitude and latitude, boxes, times |
 //! | [`container`] | on-disk formats: detect, read, plan, write |

@@ -124,6 +124,9 @@ fn folders_and_indexes_are_written(kind: StoreKind) {
     store.studio(&workspace, ["validate", &address]).expect_code(0);
     let ran = store.studio(&workspace, create(&address)).expect_code(2);
     assert!(ran.stderr.contains("exists already"), "{ran}");
+    let ran = store.studio(&workspace, ["convert", &address, &address, "--overwrite"]).expect_code(2);
+    assert!(ran.stderr.contains("read from the folder"), "{ran}");
+    assert_eq!(store.names(), wanted);
     // Replaced by a dataset with fewer objects: what is left of the old one goes.
     fs::remove_dir_all(workspace.path("scenes/scene_11")).expect("removes");
     store.studio(&workspace, create(&address).into_iter().chain(["--overwrite"])).expect_code(0);
@@ -207,7 +210,7 @@ fn other_verbs_write_to_stores() {
     let old = golden("42_v1_nested", "nested.tortilla");
     both("moved.tacozip", &["migrate", old.to_str().expect("a path"), "-o", "OUT"]);
     both("joined.tacozip", &["convert", flat, "OUT", "--compression", "gzip"]);
-    both("page.md", &["describe", flat, "--as", "card", "-o", "OUT"]);
+    both("page.md", &["describe", flat, "--as", "markdown", "-o", "OUT"]);
 }
 
 #[test]

@@ -14,9 +14,9 @@ use super::atomic_write::{PartialFile, PartialFolder};
 use super::merge_collections::{PartFacts, check_schemas, collection_bytes, merged, sources_of, tacocat_of};
 use super::tacocat::{INDEX_SIZE, TacocatIndex};
 use super::{Built, ContainerReader, Format, HeaderEntry, ZipReader, detect, field_schema_of};
-use crate::error::{Error, IoContext, Result};
+use crate::error::{Error, IoContext, Kind, Result};
 use crate::jobs::{JobContext, try_map};
-use crate::model::{Collection, MAX_LEVELS, PitRoot, PitSchema, SampleKind, place_below};
+use crate::model::{Collection, MAX_LEVELS, PitRoot, PitSchema, SampleKind, is_remote, place_below};
 use crate::table::{Compression, ParquetOptions, ParquetSink};
 
 /// The row number within the part. Parts of older tools have no such column; the current Python reader joins levels on it.
@@ -60,11 +60,28 @@ pub fn consolidate(options: &ConsolidateOptions, ctx: &JobContext) -> Result<Bui
         return Err(error.hint("only a TACOLLECTION can do without the check of schemas"));
     }
     let gathered = Gathered::read(&options.inputs, options.skip_schema_check, ctx)?;
-    match options.format {
+    let built = match options.format {
         Format::Tacocat => write_folder(&gathered, options, ctx),
         Format::TacocatFile => write_file(&gathered, options, ctx),
         Format::Tacollection => write_collection_file(&gathered, options),
         other => Err(Error::usage(format!("{} is not an index over other datasets", other.described()))),
+    }?;
+    if is_remote(&built.path) && options.format != Format::Tacollection {
+        read_back(&built, ctx)?;
+    }
+    Ok(built)
+}
+
+/// Opens an index that was written to a store as its readers do, and compares its rows with those of the parts.
+fn read_back(built: &Built, ctx: &JobContext) -> Result<()> {
+    ctx.stage(tr!("Reading it back"), None);
+    let reader = super::open(&built.path, ctx)?;
+    let found = (0..reader.levels().count()).map(|level| reader.levels().rows(level) as u64).sum::<u64>();
+    match found == built.samples {
+        true => Ok(()),
+        false => Err(Error::new(Kind::Damaged, format!("the index has {found} rows, the parts have {}", built.samples))
+            .at_path(&built.path)
+            .hint("another program may have written it at the same time: look at it, then write again (--overwrite)")),
     }
 }
 

@@ -20,6 +20,7 @@ mod screens;
 mod settings;
 mod spanish;
 mod steady;
+mod stores;
 mod stranger;
 mod structure;
 pub mod support;

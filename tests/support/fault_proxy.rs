@@ -129,6 +129,10 @@ impl Shared {
                 "content-length" => length = value.trim().parse().unwrap_or_default(),
                 // Each connection carries one request.
                 "connection" => continue,
+                "expect" => {
+                    (&client).write_all(b"HTTP/1.1 100 Continue\r\n\r\n")?;
+                    continue;
+                }
                 _ => {}
             }
             head += &line;

@@ -62,7 +62,9 @@ impl Emulator {
             StoreKind::Azure => {
                 let program = environment.join("npm/node_modules/.bin/azurite-blob");
                 if !program.exists() {
-                    assert!(std::env::var_os("CI").is_none(), "azurite is not there: run ./packaging/test, which installs it");
+                    let has_npm = Command::new("npm").arg("--version").output().is_ok_and(|output| output.status.success());
+                    let here = std::env::var_os("CI").is_none() || !has_npm;
+                    assert!(here, "azurite is not there: run ./packaging/test, which installs it");
                     println!("skipped: azurite is not there; ./packaging/test installs it where npm is");
                     return None;
                 }

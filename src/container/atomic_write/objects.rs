@@ -50,6 +50,8 @@ pub(super) fn send_file(file: &File, target: &Path, overwrite: bool) -> Result<(
 pub struct ObjectFolder {
     target: PathBuf,
     overwrite: bool,
+    /// It is a dataset, all of which is replaced; otherwise arbitrary files, of which others stay.
+    is_dataset: bool,
     /// Names of the objects below the folder when the write began.
     before: BTreeSet<String>,
     written: Mutex<BTreeSet<String>>,
@@ -64,7 +66,7 @@ impl ObjectFolder {
     /// When a dataset exists and `overwrite` is false; when the folder has other objects that would be mixed with the dataset; when
     /// the store refuses to list the folder.
     pub fn new(target: &Path, overwrite: bool) -> Result<Self> {
-        let folder = Self::begin(target, overwrite)?;
+        let folder = Self::begin(target, overwrite, true)?;
         if let Some(foreign) = folder.before.iter().find(|name| !is_ours(name.split('/').next().unwrap_or_default())) {
             return Err(refuse_name(foreign, target));
         }
@@ -74,25 +76,25 @@ impl ObjectFolder {
         Ok(folder)
     }
 
-    /// Starts a folder of arbitrary files at `target`. With `overwrite`, it may have objects of the same names.
+    /// Starts a folder of arbitrary files at `target`. With `overwrite`, it may have objects, and those of the same names are replaced.
     ///
     /// # Errors
     /// As [`ObjectFolder::new`].
     pub fn of_files(target: &Path, overwrite: bool) -> Result<Self> {
-        let folder = Self::begin(target, overwrite)?;
+        let folder = Self::begin(target, overwrite, false)?;
         match overwrite || folder.before.is_empty() {
             true => Ok(folder),
             false => Err(exists(target)),
         }
     }
 
-    fn begin(target: &Path, overwrite: bool) -> Result<Self> {
+    fn begin(target: &Path, overwrite: bool, is_dataset: bool) -> Result<Self> {
         expect_writable(target)?;
         let before: BTreeSet<String> = objects_below(target)?.into_iter().collect();
         if !overwrite && before.contains(LAST) {
             return Err(exists(target));
         }
-        Ok(Self { target: target.to_owned(), overwrite, before, written: Mutex::default(), is_done: false })
+        Ok(Self { target: target.to_owned(), overwrite, is_dataset, before, written: Mutex::default(), is_done: false })
     }
 
     fn place(&self, name: &str) -> PathBuf {
@@ -180,11 +182,16 @@ impl ObjectFolder {
     /// When another writer was faster, or the store refuses it.
     pub fn finish(mut self, collection: Option<Vec<u8>>) -> Result<()> {
         if let Some(bytes) = collection {
-            let new = NewObject { path: self.place(LAST), bytes: bytes.into(), overwrite: false };
+            // That of a dataset was removed: an object is another writer's.
+            let overwrite = !self.is_dataset && self.may_replace(LAST);
+            let new = NewObject { path: self.place(LAST), bytes: bytes.into(), overwrite };
             put_objects(vec![new])?.pop().unwrap_or_else(|| Err(Error::internal("an object was not sent")))?;
             self.note(LAST);
         }
         self.is_done = true;
+        if !self.is_dataset {
+            return Ok(());
+        }
         let written = std::mem::take(self.written.get_mut().unwrap_or_else(PoisonError::into_inner));
         self.before.difference(&written).filter(|name| *name != LAST).try_for_each(|name| delete_object(&self.place(name)))
     }

@@ -98,6 +98,7 @@ fn write_objects(
     sources: Sources,
     ctx: &JobContext,
 ) -> Result<Built> {
+    refuse_own_objects(assembly, &options.target)?;
     let output = ObjectFolder::new(&options.target, options.overwrite)?;
     ctx.stage(tr!("Writing"), Some(plan.files.len() as u64));
     let mut next = 0;
@@ -113,7 +114,8 @@ fn write_objects(
                 Ok(())
             });
             sent.map_err(|error| named(next, error))?;
-            (next, _) = (next + 1, ctx.step(1));
+            ctx.step(1);
+            next += 1;
             continue;
         }
         let (mut end, mut bytes) = (next, 0);
@@ -157,6 +159,21 @@ fn write_objects(
     ctx.check()?;
     output.finish(collection)?;
     Ok(built(assembly, plan, options, bytes, damaged))
+}
+
+/// Refuses to write over the objects that the samples are read from: they would be gone before they are read.
+fn refuse_own_objects(assembly: &Assembly, target: &Path) -> Result<()> {
+    let above = format!("{}/", target.display().to_string().trim_end_matches('/'));
+    for source in assembly.levels.iter().flat_map(|level| &level.sources) {
+        if let RowSource::Asset { path: AssetPath::File(path) | AssetPath::Range { container: path, .. }, .. } = source
+            && path.to_str().is_some_and(|text| text.starts_with(&above))
+        {
+            return Err(Error::usage("the dataset is read from the folder that it would replace")
+                .at_path(path)
+                .hint("choose another name for the output"));
+        }
+    }
+    Ok(())
 }
 
 /// Refuses names that some file systems cannot store or would merge, on every system, so that the output can be copied anywhere.

@@ -88,8 +88,8 @@ impl Answer {
         self.headers.get(name).and_then(|value| value.to_str().ok())
     }
 
-    /// The body as text.
-    pub fn text(&self) -> String {
+    /// The body, which is XML.
+    pub fn xml(&self) -> String {
         String::from_utf8_lossy(&self.body).into_owned()
     }
 }

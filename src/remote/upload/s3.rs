@@ -32,8 +32,8 @@ pub(super) fn whole_tag(parts: &[PartTag]) -> String {
 }
 
 /// The text between `<name>` and `</name>`.
-fn element<'a>(text: &'a str, name: &str) -> Option<&'a str> {
-    let (_, rest) = text.split_once(&format!("<{name}>"))?;
+fn element<'a>(xml: &'a str, name: &str) -> Option<&'a str> {
+    let (_, rest) = xml.split_once(&format!("<{name}>"))?;
     rest.split_once(&format!("</{name}>")).map(|(value, _)| value)
 }
 
@@ -62,8 +62,8 @@ pub(super) async fn put(object: &Object, bytes: &Bytes, checksum: &Checksum, ove
 
 pub(super) async fn begin(object: &Object) -> Result<UploadId, Refusal> {
     let answer = object.request(&Ask::new(Method::POST, format!("{}?uploads=", url_of(object)))).await?;
-    let text = answer.text();
-    match element(&text, "UploadId") {
+    let xml = answer.xml();
+    match element(&xml, "UploadId") {
         Some(id) => Ok(UploadId(plain(id).into())),
         None => Err(Refusal::other("the store began no upload, although it answered")),
     }
@@ -102,11 +102,9 @@ pub(super) async fn complete(object: &Object, upload: &UploadId, parts: &[PartTa
         tries += 1;
         let answer = object.request(&ask).await.map_err(|refusal| Refusal { tries: refusal.tries + tries - 1, ..refusal })?;
         // The status is sent before the parts are joined, so that a failure can be in the body of a response with status 200.
-        let text = answer.text();
-        if !text.contains("<Error>") {
-            return Ok(());
-        }
-        let code = element(&text, "Code").map(str::to_owned);
+        let xml = answer.xml();
+        let Some(failure) = element(&xml, "Error") else { return Ok(()) };
+        let code = element(failure, "Code").map(str::to_owned);
         if tries >= 4 {
             return Err(Refusal { fault: Fault::Status(500, code), tries });
         }

@@ -9,7 +9,7 @@ use bytes::Bytes;
 use md5::{Digest, Md5};
 
 use super::request::Refusal;
-use super::{ABORT_WITHIN, Object, PartTag, Signer, Stored, UploadId, azure, google, s3, whole_checksum};
+use super::{ABORT_WITHIN, Checksum, Object, PartTag, Signer, Stored, UploadId, azure, google, s3, whole_checksum};
 use crate::error::{Error, Kind, Result};
 use crate::remote::runtime::{self, Task};
 use crate::remote::{credentials, file};
@@ -55,9 +55,12 @@ impl ObjectWriter {
         let object = Arc::new(Object::of(path)?);
         if !overwrite {
             let asked = object.clone();
-            let found = runtime::wait(async move { asked.stored().await.map_err(|refusal| asked.error(refusal)) })??;
-            if found.is_some() {
-                return Err(object.exists());
+            match runtime::wait(async move { asked.stored().await })? {
+                Ok(None) => {}
+                Ok(Some(_)) => return Err(object.exists()),
+                // Without permission to list, S3 says so of an object that does not exist; the last request is refused if it does.
+                Err(refusal) if refusal.status() == Some(403) => {}
+                Err(refusal) => return Err(object.error(refusal)),
             }
         }
         let part_bytes = (expected.div_ceil(PARTS)).max(PART_MIN).next_multiple_of(google::CHUNK_UNIT) as usize;
@@ -172,14 +175,14 @@ impl ObjectWriter {
                 let sent = google::chunk(&object, &upload, start, &bytes, total).await;
                 sent.map(|()| PartTag { tag: String::new(), checksum: [0; 16] })
             })?,
-            Signer::S3 { .. } => {
-                let checksum = Md5::digest(&bytes).into();
-                runtime::start(async move { s3::part(&object, &upload, number, &bytes, &checksum).await })?
-            }
-            Signer::Azure { .. } => {
-                let checksum = Md5::digest(&bytes).into();
-                runtime::start(async move { azure::part(&object, &upload, number, &bytes, &checksum).await })?
-            }
+            Signer::S3 { .. } => runtime::start(async move {
+                let checksum = checksum_of(&bytes).await?;
+                s3::part(&object, &upload, number, &bytes, &checksum).await
+            })?,
+            Signer::Azure { .. } => runtime::start(async move {
+                let checksum = checksum_of(&bytes).await?;
+                azure::part(&object, &upload, number, &bytes, &checksum).await
+            })?,
         });
         Ok(())
     }
@@ -194,6 +197,13 @@ impl ObjectWriter {
         }
         Ok(())
     }
+}
+
+/// MD5 of a part, computed beside the requests: those of several parts at once.
+async fn checksum_of(bytes: &Bytes) -> Result<Checksum, Refusal> {
+    let bytes = bytes.clone();
+    let computed = tokio::task::spawn_blocking(move || Md5::digest(&bytes).into()).await;
+    computed.map_err(|_| Refusal::other("the checksum of a part was not computed"))
 }
 
 impl Write for ObjectWriter {
