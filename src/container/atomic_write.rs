@@ -160,7 +160,7 @@ impl PartialFile {
     pub fn new(target: &Path, overwrite: bool) -> Result<Self> {
         if is_remote(target) {
             refuse_object(target, overwrite)?;
-            let temporary = NamedTempFile::new().io_at("make a file in the temporary folder", &std::env::temp_dir())?;
+            let temporary = NamedTempFile::new().io_at("make a file in the temporary folder", std::env::temp_dir())?;
             return Ok(Self { temporary, target: target.to_owned(), overwrite, made: Made::default() });
         }
         begin(target, overwrite)?;
@@ -232,7 +232,7 @@ impl PartialFolder {
 
     /// For an address: a folder of this machine, which is sent when it is whole.
     fn elsewhere(target: &Path, overwrite: bool, objects: ObjectFolder) -> Result<Self> {
-        let folder = TempDir::new().io_at("make a folder in the temporary folder", &std::env::temp_dir())?;
+        let folder = TempDir::new().io_at("make a folder in the temporary folder", std::env::temp_dir())?;
         let place = folder.path().to_owned();
         Ok(Self { scratch: Place::Elsewhere(folder, objects), target: target.to_owned(), place, overwrite, files: false })
     }

@@ -117,8 +117,8 @@ def main():
     if verb == "make":
         if kind == "s3":
             s3().create_bucket(Bucket="data")
-            # Anybody may read, as from a bucket with a published dataset.
-            rule = {"Effect": "Allow", "Principal": "*", "Action": ["s3:GetObject"], "Resource": ["arn:aws:s3:::data/*"]}
+            # Anybody may read, as from a bucket with a published dataset, and write: tests in one process set no credentials.
+            rule = {"Effect": "Allow", "Principal": "*", "Action": ["s3:*"], "Resource": ["arn:aws:s3:::data/*"]}
             s3().put_bucket_policy(Bucket="data", Policy=json.dumps({"Version": "2012-10-17", "Statement": [rule]}))
         if kind == "azure":
             azure("PUT", "/data", "restype=container")
