@@ -192,6 +192,11 @@ impl App {
         self.session.watch.start(limit);
     }
 
+    /// True while the first rows of a dataset that is being opened are there to be drawn.
+    pub fn shows_first_rows(&self) -> bool {
+        self.studio.opening().is_some() && self.session.opening.has_rows()
+    }
+
     /// The recorded steps that exceeded the limit.
     pub fn slow_steps(&self) -> &[SlowStep] {
         self.session.watch.slow()
@@ -280,6 +285,7 @@ impl App {
                 let t = theme::tokens(ui);
                 ui.painter().rect_filled(ui.max_rect(), 0, t.bg0);
                 match cx.document() {
+                    _ if panels::opening::shows(cx) => panels::opening::ui(ui, cx),
                     None => panels::welcome::ui(ui, cx),
                     Some(_) => {
                         panels::inspector::refresh(cx);

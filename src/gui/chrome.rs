@@ -189,7 +189,10 @@ fn right_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
 fn jobs_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     let running: Vec<_> = cx.session.jobs.running().collect();
     let text = match running.as_slice() {
-        [] if cx.studio.is_checking() => tr!("Checking").to_owned(),
+        [] if cx.studio.is_checking() => match cx.studio.check_progress().and_then(|progress| progress.fraction()) {
+            Some(part) => tr!("Checking {percent} %", percent = format!("{:.0}", part * 100.0)),
+            None => tr!("Checking").to_owned(),
+        },
         [] => tr!("No jobs").to_owned(),
         [job] => match job.progress.fraction() {
             Some(fraction) => tr!("1 job {percent} %", percent = format!("{:.0}", fraction * 100.0)),

@@ -8,9 +8,9 @@ use super::document_key::{Key, revision};
 use super::frame_watchdog::FrameWatchdog;
 use super::outline;
 use super::panels::{
-    ByteMapState, ColumnsState, ExtensionsState, FormState, GalleryState, JobsState, MapState, PatternState, PlanState,
-    PreviewState, ProblemsState, QueryState, SampleState, SourceState, StatisticsState, StructureState, TablePanelState, TrayState,
-    TreePanelState,
+    ByteMapState, ColumnsState, ExtensionsState, FormState, GalleryState, JobsState, MapState, OpeningState, PatternState,
+    PlanState, PreviewState, ProblemsState, QueryState, SampleState, SourceState, StatisticsState, StructureState, TablePanelState,
+    TrayState, TreePanelState,
 };
 use super::sample_status::SampleStatus;
 use crate::jobs::{AsyncValue, JobId, Jobs};
@@ -112,6 +112,8 @@ pub struct Session {
     pub source: SourceState,
     /// Plan.
     pub plan: PlanState,
+    /// The dataset that is being opened.
+    pub opening: OpeningState,
 }
 
 impl Session {

@@ -242,6 +242,11 @@ impl<T: Send + 'static> Latest<T> {
         self.job.is_some()
     }
 
+    /// Progress of the running request.
+    pub fn progress(&self) -> Option<Progress> {
+        self.job.as_ref().map(Job::progress)
+    }
+
     /// The newest request's result, once it has ended.
     pub fn try_take(&mut self) -> Option<Result<T>> {
         let outcome = self.job.as_mut()?.try_take()?;

@@ -38,10 +38,10 @@ pub use verbs::command_for;
 
 use std::collections::VecDeque;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
-use crate::container::{OpenOptions, consolidate};
+use crate::container::{ContainerReader, OpenOptions, consolidate};
 use crate::error::{Error, Result};
 use crate::jobs::{Job, JobContext, JobId, Jobs, Latest, Progress};
 use crate::model::Report;
@@ -101,6 +101,25 @@ pub struct JobView {
     pub elapsed: Duration,
 }
 
+/// A dataset that is being opened: its reader is there before its tables are decoded.
+pub struct Opening {
+    /// The job.
+    pub job: JobId,
+    /// The dataset.
+    pub path: PathBuf,
+    reader: SharedReader,
+}
+
+/// The reader of a dataset that is being opened, once it is known.
+type SharedReader = Arc<Mutex<Option<Arc<dyn ContainerReader>>>>;
+
+impl Opening {
+    /// Reader of the dataset, once its container is open.
+    pub fn reader(&self) -> Option<Arc<dyn ContainerReader>> {
+        self.reader.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
 /// State of the session: one document, its findings, running jobs, the log.
 pub struct Studio {
     jobs: Jobs,
@@ -109,6 +128,7 @@ pub struct Studio {
     document_id: DocumentId,
     report: Arc<Report>,
     live_check: Latest<Report>,
+    opening: Option<Opening>,
     /// State of the incremental check, which examines only changed roots.
     live: Arc<Mutex<LiveCheck>>,
     checks_by_itself: bool,
@@ -137,6 +157,7 @@ impl Studio {
             document_id: DocumentId::default(),
             report: Arc::default(),
             live_check: Latest::new(),
+            opening: None,
             live: Arc::default(),
             checks_by_itself: true,
             autosave_folder: None,
@@ -441,6 +462,16 @@ impl Studio {
     /// True while a check runs, so the report may be outdated.
     pub fn is_checking(&self) -> bool {
         self.live_check.is_running()
+    }
+
+    /// Progress of the check that runs by itself.
+    pub fn check_progress(&self) -> Option<Progress> {
+        self.live_check.progress()
+    }
+
+    /// The dataset that is being opened.
+    pub fn opening(&self) -> Option<&Opening> {
+        self.opening.as_ref().filter(|opening| self.running_job(opening.job).is_ok())
     }
 
     /// The running jobs, oldest first.

@@ -1,11 +1,11 @@
 //! Implementation of the commands: quick ones immediately, others as jobs on cheap clones whose results are applied when polled.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 
 use super::document::{Document, DraftDocument, OpenDataset};
 use super::project::{Origin, is_project};
-use super::{Command, DocumentId, Event, Finish, JobKind, Outcome, Studio};
+use super::{Command, DocumentId, Event, Finish, JobKind, Opening, Outcome, SharedReader, Studio};
 use crate::container::{self, BuildOptions, OpenOptions, TortillaOptions, read_collection_file};
 use crate::draft::{Draft, Edit, Unplaced};
 use crate::error::{Error, Result};
@@ -39,8 +39,10 @@ impl Studio {
             return self.open_project(path);
         }
         let leaving = self.leaving();
-        Ok(self.start(JobKind::Open(path.clone(), options.with.len()), move |ctx| {
-            let open = open_dataset(&path, &options, ctx)?;
+        let reader = SharedReader::default();
+        let (shared, of) = (reader.clone(), path.clone());
+        let outcome = self.start(JobKind::Open(path.clone(), options.with.len()), move |ctx| {
+            let open = open_dataset(&path, &options, &shared, ctx)?;
             let notes = Report { findings: open.reader.notes().to_vec(), ..Report::default() };
             Ok(Box::new(move |studio: &mut Studio| {
                 studio.may_leave(&leaving)?;
@@ -48,7 +50,11 @@ impl Studio {
                 studio.report = Arc::new(notes);
                 Ok(Event::DocumentChanged)
             }) as Finish)
-        }))
+        });
+        if let Outcome::Started(job) = &outcome {
+            self.opening = Some(Opening { job: *job, path: of, reader });
+        }
+        Ok(outcome)
     }
 
     pub(super) fn fork(&mut self) -> Result<Outcome> {
@@ -345,10 +351,13 @@ fn show_report(report: Report, id: DocumentId) -> Finish {
     })
 }
 
-fn open_dataset(path: &Path, options: &OpenOptions, ctx: &JobContext) -> Result<OpenDataset> {
+fn open_dataset(path: &Path, options: &OpenOptions, shared: &SharedReader, ctx: &JobContext) -> Result<OpenDataset> {
     let reader = container::open_with(path, options, ctx)?;
+    *shared.lock().unwrap_or_else(PoisonError::into_inner) = Some(reader.clone());
+    ctx.stage(tr!("Reading the samples"), None);
     // Level 0 is shown first, and the tree needs some of its columns, so it is decoded once.
     reader.levels().table(0, ctx)?;
+    ctx.stage(tr!("Building the tree"), None);
     let tree = reader.levels().skeleton(ctx)?;
     Ok(OpenDataset::new(reader, tree, options.clone()))
 }

@@ -252,13 +252,18 @@ fn check_path(path: &Path, report: &mut Report) {
     }
 }
 
+/// Steps of the check of levels: tree, levels, ids, statistics, declared columns, tables of folders.
+const LEVEL_STEPS: u64 = 6;
+
 fn check_levels(reader: &dyn ContainerReader, deep: bool, report: &mut Report, ctx: &JobContext) -> Result<()> {
-    ctx.stage(tr!("Checking the levels"), None);
+    ctx.stage(tr!("Checking the levels"), Some(LEVEL_STEPS));
     if !columns::check(reader, report) {
         return Ok(());
     }
     let tree = reader.levels().skeleton(ctx)?;
+    ctx.step(1);
     levels::check(reader, &tree, report, ctx)?;
+    ctx.step(1);
     match reader.physical() {
         Physical::Tacocat(_) => {
             let parts = reader.levels().sources(0, ctx)?;
@@ -274,8 +279,11 @@ fn check_levels(reader: &dyn ContainerReader, deep: bool, report: &mut Report, c
     pit::check_case(&tree, !matches!(reader.physical(), Physical::Tacocat(_) | Physical::Joined(_)), report);
     pit::check_tree(&tree, report);
     ctx.check()?;
+    ctx.step(1);
     statistics::check(reader, &tree, deep, report, ctx)?;
+    ctx.step(1);
     columns::check_declared(reader, &tree, report, ctx)?;
+    ctx.step(1);
     local_meta::check(reader, &tree, deep, report, ctx)
 }
 

@@ -193,3 +193,40 @@ fn frames_of_a_large_draft_are_quick() {
     }
     notes.check();
 }
+
+/// Median and 99th percentile of the frames that are drawn while `busy` is true, 16 ms apart.
+fn frames_while(window: &mut Window, mut busy: impl FnMut(&App) -> bool) -> Option<(Duration, Duration)> {
+    let mut times = Vec::new();
+    while busy(&window.app) {
+        times.push(window.frame(Vec::new()));
+        std::thread::sleep(Duration::from_millis(16));
+    }
+    times.sort();
+    Some((*times.get(times.len() / 2)?, *times.get(times.len() * 99 / 100)?))
+}
+
+#[test]
+#[ignore = "needs a large dataset, and a release build"]
+fn first_rows_show_while_a_large_dataset_opens_and_frames_stay_short_while_it_is_checked() {
+    let path = std::env::var_os("TACO_STUDIO_BENCH_DATASET").expect("a dataset in TACO_STUDIO_BENCH_DATASET");
+    let mut window = Window::new();
+    window.frame(Vec::new());
+    let began = Instant::now();
+    window.app.open_paths(vec![path.into()]);
+    let mut notes = Notes::default();
+    let mut first = None;
+    let opening = frames_while(&mut window, |app| {
+        if first.is_none() && app.shows_first_rows() {
+            first = Some(began.elapsed());
+        }
+        app.studio().document().is_none()
+    });
+    println!("first rows after {first:?}, open after {:?}", began.elapsed());
+    assert!(first.is_some(), "the dataset opened before its first rows could show");
+    opening.into_iter().for_each(|times| notes.add("frames while it opens", times));
+    let checked = frames_while(&mut window, |app| app.is_busy() || app.studio().is_checking());
+    println!("checked after {:?}", began.elapsed());
+    checked.into_iter().for_each(|times| notes.add("frames while it is checked", times));
+    Notes::steps(&window);
+    notes.check();
+}

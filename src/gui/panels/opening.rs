@@ -1,0 +1,150 @@
+//! What shows while a large or distant dataset is opened: its first rows, and how far the work is. Small datasets are open before it
+//! appears.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use egui::{Frame, Margin, RichText, Role, Ui, WidgetInfo};
+
+use crate::gui::icons;
+use crate::gui::panel_context::PanelContext;
+use crate::gui::theme::{self, font, text_style};
+use crate::gui::widgets::{self, Button, Cell, Column, Table, TableSource, TableState, paint};
+use crate::jobs::{AsyncValue, JobId};
+use crate::model::{dtype_name, is_remote};
+use crate::ops::{FirstRows, first_rows};
+use crate::studio::Command;
+
+/// Time after which the page appears.
+const PATIENCE: Duration = Duration::from_millis(200);
+/// Rows that are read.
+const ROWS: usize = 200;
+
+/// State of the page.
+#[derive(Default)]
+pub struct OpeningState {
+    rows: AsyncValue<JobId, Option<Arc<FirstRows>>>,
+    columns: Vec<Column>,
+    table: TableState,
+    /// The job that is shown, and the bytes received from servers before it began.
+    job: Option<(JobId, u64)>,
+}
+
+impl OpeningState {
+    /// True once the first rows are known.
+    pub fn has_rows(&self) -> bool {
+        self.rows.latest().is_some_and(Option::is_some)
+    }
+}
+
+/// True when the page is to be drawn.
+pub fn shows(cx: &PanelContext<'_>) -> bool {
+    let Some(opening) = cx.studio.opening() else { return false };
+    cx.studio.jobs().iter().any(|job| job.id == opening.job && job.elapsed >= PATIENCE)
+}
+
+/// Draws the page.
+pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
+    let t = theme::tokens(ui);
+    let Some((job, path, reader)) = cx.studio.opening().map(|open| (open.job, open.path.clone(), open.reader())) else { return };
+    let received = cx.studio.traffic().total.bytes;
+    let state = &mut cx.session.opening;
+    if state.job.is_none_or(|(known, _)| known != job) {
+        *state = OpeningState { job: Some((job, received)), ..OpeningState::default() };
+    }
+    if let Some(reader) = reader {
+        state.rows.update(cx.jobs, job, tr!("First rows"), move |ctx| Ok(first_rows(reader.as_ref(), ROWS, ctx)?.map(Arc::new)));
+    }
+    let first = state.rows.latest().cloned().flatten();
+    if let Some(first) = first.as_ref().filter(|_| state.columns.is_empty()) {
+        state.columns = columns_of(first);
+    }
+    let before = state.job.map_or(received, |(_, before)| before);
+    let name = path.file_name().map_or_else(|| path.display().to_string(), |name| name.to_string_lossy().into_owned());
+    let running = cx.studio.jobs().into_iter().find(|view| view.id == job);
+    Frame::NONE.fill(t.bg1).inner_margin(Margin::symmetric(16, 12)).show(ui, |ui| {
+        ui.set_min_width(ui.available_width());
+        ui.horizontal(|ui| {
+            ui.spacing_mut().item_spacing.x = 8.0;
+            widgets::spinner(ui, 16.0);
+            ui.label(RichText::new(tr!("Opening {name}", name)).font(font::semibold(14.0)).color(t.tx));
+            if let Some(first) = &first {
+                let rows = tr_n!(first.total, "{n} row", "{n} rows", n = paint::grouped(first.total as u64));
+                ui.label(RichText::new(rows).text_style(text_style("small12")).color(t.tx2));
+            }
+            ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
+                if ui.add(Button::secondary(tr!("Cancel")).icon(icons::X).name(tr!("Cancel opening"))).clicked() {
+                    cx.run(Command::Cancel { job });
+                }
+            });
+        });
+        let mut words: Vec<String> = Vec::new();
+        if let Some(job) = &running {
+            let stage = job.progress.stage.name.clone();
+            let percent = job.progress.fraction().map(|part| format!("{:.0} %", part * 100.0));
+            words.extend([stage, percent.unwrap_or_default()].into_iter().filter(|text| !text.is_empty()));
+            let seconds = job.elapsed.as_secs_f64();
+            words.push(tr!("{seconds} s so far", seconds = format!("{seconds:.0}")));
+            let bytes = received.saturating_sub(before);
+            if is_remote(&path) && bytes > 0 {
+                let rate = bytes as f64 / seconds.max(0.1);
+                words.push(tr!("{bytes} received, {rate}/s", bytes = paint::bytes(bytes), rate = paint::bytes(rate as u64)));
+                let left = first.as_ref().map_or(0, |first| first.stored_bytes.saturating_sub(bytes));
+                if left > 0 {
+                    words.push(tr!("about {seconds} s left", seconds = format!("{:.0}", (left as f64 / rate).ceil())));
+                }
+            }
+        }
+        let text = words.join(", ");
+        let label = ui.label(RichText::new(&text).text_style(text_style("small12")).color(t.tx2));
+        label.widget_info(|| WidgetInfo::labeled(Role::Status, true, &text));
+    });
+    match first {
+        Some(first) => {
+            let note = tr!("The first rows; the others follow with filters, tree and map.");
+            Frame::NONE.inner_margin(Margin::symmetric(16, 4)).show(ui, |ui| {
+                ui.label(RichText::new(note).text_style(text_style("small12")).color(t.tx3));
+            });
+            let state = &mut cx.session.opening;
+            let source = Rows { first: &first, columns: &state.columns };
+            let mut table = std::mem::take(&mut state.table);
+            let _ = Table::new(tr!("First rows"), &source).sticky(1).show(ui, &mut table, |_, _| {});
+            state.table = table;
+        }
+        None => {
+            ui.add_space(40.0);
+            ui.vertical_centered(|ui| widgets::spinner(ui, 24.0));
+        }
+    }
+}
+
+fn columns_of(first: &FirstRows) -> Vec<Column> {
+    let column = |field: &Arc<arrow::datatypes::Field>| {
+        let name = field.name().clone();
+        let width = (name.chars().count() as f32 * 7.2 + 28.0).clamp(if name == "id" { 160.0 } else { 96.0 }, 220.0);
+        Column { name, type_name: dtype_name(field.data_type()), width, right: field.data_type().is_numeric() }
+    };
+    first.table.schema().fields().iter().map(column).collect()
+}
+
+struct Rows<'a> {
+    first: &'a FirstRows,
+    columns: &'a [Column],
+}
+
+impl TableSource for Rows<'_> {
+    fn rows(&self) -> u64 {
+        self.first.table.rows() as u64
+    }
+
+    fn columns(&self) -> &[Column] {
+        self.columns
+    }
+
+    fn cell(&self, row: u64, column: usize) -> Cell<'_> {
+        match self.first.table.text(row as usize, column) {
+            text if text.is_empty() => Cell::Empty,
+            text => Cell::Mono(text.into()),
+        }
+    }
+}
