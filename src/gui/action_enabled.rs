@@ -70,7 +70,7 @@ pub fn blocked(action: Action, cx: &PanelContext<'_>) -> Option<String> {
         Action::Nest => drafted().or_else(selected).or_else(|| no_folder_above(cx)),
         Action::Unnest => drafted().or_else(selected).or_else(|| {
             let top = cx.session.selected.is_some_and(|at| at.level == 0);
-            top.then_some(mark!("It stands in no folder"))
+            top.then_some(mark!("It is not in a folder"))
         }),
         Action::Group => drafted().or_else(selected),
         Action::Dissolve => drafted().or_else(selected).or_else(|| {
@@ -112,9 +112,9 @@ pub fn blocked(action: Action, cx: &PanelContext<'_>) -> Option<String> {
 fn no_folder_above(cx: &PanelContext<'_>) -> Option<&'static str> {
     let document = cx.document()?;
     let (parent, position) = document.node(cx.session.selected?)?.parent()?;
-    let Some(above) = position.checked_sub(1) else { return Some(mark!("No folder stands above it")) };
+    let Some(above) = position.checked_sub(1) else { return Some(mark!("There is no folder before it")) };
     let above = document.draft()?.dataset().sample(&parent.child(above))?;
-    above.children().is_none().then_some(mark!("What stands above it is a FILE"))
+    above.children().is_none().then_some(mark!("The sample before it is a FILE"))
 }
 
 fn edge(action: Action, cx: &PanelContext<'_>) -> Option<&'static str> {

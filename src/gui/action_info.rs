@@ -79,7 +79,7 @@ impl Action {
             Action::AddFiles => {
                 (Edit, icons::FILE, keys(CTRL_SHIFT, Key::A), tr!("Add files…"), tr!("Add files to the selected folder"))
             }
-            Action::AddFolder => (Edit, icons::FOLDER_SIMPLE_PLUS, None, tr!("Add folder…"), tr!("Add a folder and what it holds")),
+            Action::AddFolder => (Edit, icons::FOLDER_SIMPLE_PLUS, None, tr!("Add folder…"), tr!("Add a folder and its contents")),
             Action::AddUnplaced => {
                 (Edit, icons::TRAY, None, tr!("Add unplaced files…"), tr!("Put files into the tray, to be placed later"))
             }
@@ -152,7 +152,7 @@ impl Action {
                 tr!("Make a folder of the selected samples"),
             ),
             Action::Dissolve => {
-                (Edit, icons::ARROWS_LEFT_RIGHT, None, tr!("Dissolve folder"), tr!("Put what the folder holds in its place"))
+                (Edit, icons::ARROWS_LEFT_RIGHT, None, tr!("Dissolve folder"), tr!("Replace the folder by its contents"))
             }
             Action::Relocate => (
                 Edit,
@@ -196,7 +196,7 @@ impl Action {
                 icons::MAGIC_WAND,
                 keys(CTRL, Key::Period),
                 tr!("Fix problem"),
-                tr!("Take the best way out of the selected problem"),
+                tr!("Apply the best fix of the selected problem"),
             ),
             Action::FixAlike => (
                 Check,
@@ -217,7 +217,7 @@ impl Action {
                 icons::MAGIC_WAND,
                 keys(CTRL_SHIFT, Key::Period),
                 tr!("Fix everything safe"),
-                tr!("Mend whatever can be mended without removing anything, in one step"),
+                tr!("Apply every fix that removes nothing, in one step"),
             ),
             Action::Optimise => (
                 Tools,
@@ -318,20 +318,22 @@ impl Action {
             }
             Action::ShowHierarchy => (View, icons::TREE_STRUCTURE, None, tr!("Hierarchy"), tr!("Show the tree of samples")),
             Action::ShowTable => (View, icons::TABLE, keys(CTRL, Key::Num1), tr!("Table"), tr!("Show the level table")),
-            Action::ShowMap => (View, icons::MAP_TRIFOLD, keys(CTRL, Key::Num2), tr!("Map"), tr!("Show where the samples lie")),
+            Action::ShowMap => (View, icons::MAP_TRIFOLD, keys(CTRL, Key::Num2), tr!("Map"), tr!("Show the samples on a map")),
             Action::ShowPreview => (View, icons::IMAGE, keys(CTRL, Key::Num3), tr!("Preview"), tr!("Show the selected raster")),
             Action::ShowGallery => {
                 (View, icons::SQUARES_FOUR, keys(CTRL, Key::Num4), tr!("Gallery"), tr!("Show a small picture of every sample"))
             }
             Action::ShowQuery => (View, icons::DATABASE, keys(CTRL, Key::Num5), tr!("Query"), tr!("Select rows with SQL")),
-            Action::ShowColumns => (View, icons::COLUMNS, None, tr!("Columns"), tr!("Show every column and what it holds")),
+            Action::ShowColumns => {
+                (View, icons::COLUMNS, None, tr!("Columns"), tr!("Show every column with a summary of its values"))
+            }
             Action::ShowStatistics => {
                 (View, icons::CHART_BAR, None, tr!("Statistics"), tr!("Show pooled statistics, classes and splits"))
             }
-            Action::ShowBytes => (View, icons::MEMORY, None, tr!("Bytes"), tr!("Show what the bytes of the container hold")),
+            Action::ShowBytes => (View, icons::MEMORY, None, tr!("Bytes"), tr!("Show the layout of the container's bytes")),
             Action::ClearFilter => (View, icons::FUNNEL, None, tr!("Clear filter"), tr!("Show all rows again")),
             Action::ShowStructure => {
-                (View, icons::TREE_STRUCTURE, keys(CTRL, Key::Num6), tr!("Structure"), tr!("Show every root beside the pattern"))
+                (View, icons::TREE_STRUCTURE, keys(CTRL, Key::Num6), tr!("Structure"), tr!("Compare every root with the pattern"))
             }
             Action::ShowPattern => {
                 (View, icons::MAGIC_WAND, None, tr!("Pattern"), tr!("Show how the names of unplaced files lead to their places"))

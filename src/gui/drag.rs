@@ -50,9 +50,7 @@ pub fn look(ctx: &Context, facts: &mut AsyncValue<PathBuf, Arc<RasterInfo>>, job
     };
     let Some(file) = file else { return };
     let path = file.path.clone();
-    facts.update(jobs, path.clone(), tr!("Look at the dragged file"), move |_| {
-        describe(&RasterSource::typed(AssetPath::file(path)))
-    });
+    facts.update(jobs, path.clone(), tr!("Read the dragged file"), move |_| describe(&RasterSource::typed(AssetPath::file(path))));
     let text = facts.get(&file.path).and_then(|found| found.as_ref().ok()).map(|info| facts_text(info));
     ctx.data_mut(|data| data.insert_temp(facts_id(), text.unwrap_or_default()));
 }

@@ -84,7 +84,7 @@ impl App {
         // In a draft with FOLDERs, loose files without a selected FOLDER go into the tray.
         let loose = into.0.is_empty() && self.has_folders();
         let key = (self.session.serial, Instant::now());
-        self.path_action.update(&self.jobs, key, tr!("Look at the paths"), move |_| look(into, opened, loose));
+        self.path_action.update(&self.jobs, key, tr!("Read the paths"), move |_| look(into, opened, loose));
     }
 
     /// Handles the result of the inspection.

@@ -201,8 +201,8 @@ fn settings() -> Found {
         entry(tr!("Less motion: nothing slides, fades or spins").into(), tr!("animation, accessibility"), dialog()),
         entry(tr!("Threads, from the next start").into(), tr!("processors, cpu, parallel, cores"), dialog()),
         entry(tr!("Requests at one time").into(), tr!("network, connections, remote"), dialog()),
-        entry(tr!("Give a silent server up after").into(), tr!("timeout, network, remote"), dialog()),
-        entry(tr!("Keep on this disk up to").into(), tr!("cache, disk, space, remote"), dialog()),
+        entry(tr!("Stop waiting for a server after").into(), tr!("timeout, network, remote"), dialog()),
+        entry(tr!("Size of the cache on this disk").into(), tr!("cache, disk, space, remote"), dialog()),
         entry(tr!("Empty the cache").into(), tr!("clear, delete, disk, space"), dialog()),
     ];
     let system = tr!("As the system: {language}", language = Language::usual().name());

@@ -43,7 +43,7 @@ const STEPS: [Step; 8] = [
         done: |cx| cx.session.selected.and_then(|row| cx.document()?.kind(row)) == Some(SampleKind::File),
     },
     Step {
-        title: mark!("See where it lies"),
+        title: mark!("See it on the map"),
         text: mark!(
             "Places come from the columns of the extension STAC. Draw a box, and table, gallery and query show what is in it."
         ),

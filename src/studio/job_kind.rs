@@ -154,7 +154,7 @@ impl JobKind {
             Self::PlanFinish => tr!("Join the parts").into(),
             Self::PlanSubmit => tr!("Build the parts").into(),
             Self::RemoteCache { clear: true } => tr!("Empty the cache of remote files").into(),
-            Self::RemoteCache { clear: false } => tr!("Look at the cache of remote files").into(),
+            Self::RemoteCache { clear: false } => tr!("Measure the cache of remote files").into(),
         }
     }
 }

@@ -254,3 +254,22 @@ fn ids_typed_above_the_tree_are_a_filter_of_every_view() {
     assert_eq!(field.accesskit_node().value().as_deref().unwrap_or_default(), "", "its text went with it");
     assert_eq!(harness.query_all_by_role(Role::TreeItem).count(), 24, "the root and all but one");
 }
+
+#[test]
+fn rasters_are_drawn_in_their_places_on_the_map() {
+    let mut harness = app(egui::Theme::Dark);
+    take(&mut harness, vec![sample()]);
+    harness.state_mut().act(Action::ToggleBottom);
+    harness.state_mut().act(Action::ShowMap);
+    harness.state_mut().select(Some(RowRef { level: 1, row: 0 }));
+    settle(&mut harness);
+    let shown = |harness: &super::support::Window, text: &str| harness.query_all_by_label_contains(text).next().is_some();
+    assert!(!shown(&harness, "drawn in place"), "only on demand");
+    click(&mut harness, "Rasters on the map");
+    click(&mut harness, "This sample");
+    assert!(shown(&harness, "1 raster drawn in place"));
+    click(&mut harness, "Rasters on the map");
+    click(&mut harness, "With its siblings");
+    assert!(shown(&harness, "3 rasters drawn in place"));
+    super::support::picture(&mut harness, "map-rasters-dark");
+}

@@ -279,7 +279,7 @@ fn an_incomplete_set_is_written_only_after_asking() {
         harness.key_press(egui::Key::Tab);
         settle(&mut harness);
         assert!(harness.get_by_label(button).accesskit_node().is_disabled(), "{button}");
-        click(&mut harness, "Go on with what is there");
+        click(&mut harness, "Continue without the missing parts");
         picture(&mut harness, &format!("incomplete-{name}-light"));
         click(&mut harness, button);
         assert!(target.is_file(), "{button}");

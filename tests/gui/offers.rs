@@ -179,3 +179,26 @@ fn the_dialog_warns_of_a_destination_inside_another_dataset() {
     fill(&mut window, "Destination", &parts.join("two.tacozip").display().to_string());
     assert!(inside(&window), "the user is warned where the place was typed");
 }
+
+#[test]
+fn a_file_without_a_picture_is_a_neutral_tile_and_no_error() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let copies: Vec<std::path::PathBuf> = ["one", "two", "three"].map(|name| folder.path().join(name)).to_vec();
+    for copy in &copies {
+        std::fs::create_dir(copy).expect("a folder");
+        std::fs::write(copy.join("notes.txt"), "Water is high.\nThe bridge is closed.\n").expect("writes");
+    }
+    let mut window = app(egui::Theme::Dark);
+    take(&mut window, copies);
+    window.state_mut().show_pane(Pane::Gallery);
+    settle(&mut window);
+    picture(&mut window, "gallery-tiles-dark");
+    let cards: Vec<Option<String>> = window
+        .query_all_by_label_contains("Card ")
+        .filter(|node| node.accesskit_node().role() == Role::ListBoxOption)
+        .map(|node| node.accesskit_node().description())
+        .collect();
+    assert_eq!(cards.len(), 3, "{cards:?}");
+    assert!(cards.iter().all(|kind| kind.as_deref().is_some_and(|kind| !kind.is_empty())), "each says what it is: {cards:?}");
+    assert!(window.query_by_label("Retry picture").is_none(), "nothing has failed");
+}

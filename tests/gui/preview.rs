@@ -162,7 +162,7 @@ fn the_chunks_of_a_streamable_dataset_are_read_one_by_one() {
     harness.state_mut().act(Action::ShowPreview);
     harness.state_mut().select(Some(RowRef { level: 1, row: 0 }));
     settle(&mut harness);
-    click(&mut harness, "Show where they lie");
+    click(&mut harness, "Show the chunks on the picture");
     let chunks = harness.get_by_role_and_label(Role::ComboBox, "Chunk");
     assert!(chunks.accesskit_node().value().is_some_and(|value| value.starts_with("0  rows 0–")), "the first one is chosen");
     click(&mut harness, "Read chunk");

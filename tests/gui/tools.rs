@@ -205,7 +205,7 @@ fn an_older_generation_is_written_edited_in_place_and_turned_into_the_other() {
     let collection = folder.path().join("collection.json");
     std::fs::write(&collection, crate::support::core_fields_of_taco_0_2("Rivers")).expect("written");
     act(&mut harness, Action::EditFooter);
-    click(&mut harness, "Give it a collection: it becomes a TACO");
+    click(&mut harness, "Add a collection: the file becomes a TACO");
     fill(&mut harness, "Collection", &collection.display().to_string());
     run(&mut harness, "Apply changes");
     click(&mut harness, "Close the report");
@@ -216,7 +216,7 @@ fn an_older_generation_is_written_edited_in_place_and_turned_into_the_other() {
     click(&mut harness, "Close the report");
     assert_eq!(document(&harness).collection().fields["title"], "Two rivers of the Alps");
     act(&mut harness, Action::EditFooter);
-    click(&mut harness, "Take the collection away: it becomes a TORTILLA");
+    click(&mut harness, "Remove the collection: the file becomes a TORTILLA");
     run(&mut harness, "Apply changes");
     click(&mut harness, "Close the report");
     assert_eq!(document(&harness).format(), Some(Format::Tortilla));
@@ -391,7 +391,7 @@ fn the_palette_finds_tools_settings_languages_extensions_and_documentation() {
         ("tacocat", "Index existing ZIPs…"),
         ("deep", "Check every byte"),
         ("Spanish", "Español"),
-        ("timeout", "Give a silent server up after"),
+        ("timeout", "Stop waiting for a server after"),
         ("concat", "Add dataset…"),
         ("padding", "Pad to a multiple…"),
         ("quantile", "Percentiles…"),

@@ -17,8 +17,8 @@ fn the_tour_ends_at_the_write_dialog_of_a_draft() {
     click(&mut window, "Select a file");
     picture(&mut window, "tour-dark");
     for (button, step) in [
-        ("Next step", "See where it lies"),
-        ("Show the map", "See where it lies"),
+        ("Next step", "See it on the map"),
+        ("Show the map", "See it on the map"),
         ("Next step", "Ask a question"),
         ("Show the query", "Ask a question"),
         ("Next step", "Check it"),

@@ -55,7 +55,7 @@ impl About {
     /// Draws the dialog.
     pub fn ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>) -> Next {
         let t = theme::tokens(ui);
-        self.checks.update(cx.jobs, (), tr!("Look at this machine"), |_| {
+        self.checks.update(cx.jobs, (), tr!("Check this machine"), |_| {
             let mut checks = doctor::examine();
             checks.push(crate::gui::graphics());
             checks.push(crate::gui::fonts());

@@ -40,7 +40,8 @@ impl Dialog {
     pub fn servers(lines: Vec<String>, then: Request) -> Self {
         Self::Consent(Box::new(Consent {
             title: tr!("Read from other servers?").into(),
-            what: tr!("Files of this project lie on these servers. They would see that you ask, and get no token of yours.").into(),
+            what: tr!("Files of this project are on these servers. The servers would see your requests; no token is sent to them.")
+                .into(),
             lines,
             button: tr!("Open and read").into(),
             stay: tr!("Do not open").into(),

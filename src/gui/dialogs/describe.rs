@@ -122,7 +122,7 @@ impl Describe {
         let key = (dropped_paths::parse_path(&self.target), self.form == Catalogue::Stac);
         if !self.is_running() {
             let (place, folder) = key.clone();
-            self.there.update(cx.jobs, key.clone(), tr!("Look at the destination"), move |_| {
+            self.there.update(cx.jobs, key.clone(), tr!("Check the destination"), move |_| {
                 Ok(match folder {
                     true => place.join("collection.json").exists() || place.join("items").exists(),
                     // A path without extension is a folder; the document gets its default name in it.
@@ -180,7 +180,7 @@ impl Describe {
                 .hint(tr!("where people will get it; may be empty"))
                 .show(ui);
             let note = match taken {
-                true => Note::Warning(tr!("Something lies there already. Choose another name, or replace it.").into()),
+                true => Note::Warning(tr!("The destination exists already. Choose another name, or replace it.").into()),
                 false => Note::None,
             };
             let field = TextField::new(tr!("Destination"), &mut self.target).mono().name(tr!("Destination of the description"));
@@ -192,7 +192,7 @@ impl Describe {
         });
         let blocked = match () {
             () if self.target.trim().is_empty() => Some(tr!("Name the file to write")),
-            () if taken => Some(tr!("Something lies at the destination")),
+            () if taken => Some(tr!("The destination exists already")),
             () => None,
         };
         self.foot_ui(ui, blocked, close)

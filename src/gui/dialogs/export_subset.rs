@@ -150,10 +150,10 @@ impl ExportSubset {
             }
             let target = dropped_paths::parse_path(&self.target);
             let place = target.clone();
-            self.there.update(cx.jobs, target.clone(), tr!("Look at the destination"), move |_| output_exists(&place));
+            self.there.update(cx.jobs, target.clone(), tr!("Check the destination"), move |_| output_exists(&place));
             taken = matches!(self.there.get(&target), Some(Ok(true))) && !self.replace;
             let note = match (taken, self.there.get(&target)) {
-                (true, _) => Note::Warning(tr!("Something lies there already. Choose another name, or replace it.").into()),
+                (true, _) => Note::Warning(tr!("The destination exists already. Choose another name, or replace it.").into()),
                 (false, Some(Err(error))) => Note::Error(error.report()),
                 (false, _) => Note::None,
             };
@@ -177,7 +177,7 @@ impl ExportSubset {
         let nothing = cx.studio.kept().and_then(|kept| kept.rows(0)).is_some_and(<[u32]>::is_empty);
         let blocked = match () {
             () if self.target.trim().is_empty() => Some(tr!("Name the file to write")),
-            () if taken => Some(tr!("Something lies at the destination")),
+            () if taken => Some(tr!("The destination exists already")),
             () if lacking.is_some() && !self.allow_missing_parts => Some(tr!("Parts of the dataset are missing")),
             () if nothing => Some(tr!("The filter leaves no sample")),
             () if cx.studio.is_filtering() => Some(tr!("The filter is being applied")),

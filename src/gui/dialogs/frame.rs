@@ -64,7 +64,7 @@ pub fn lacking_ui(ui: &mut Ui, lacking: &MissingParts, allow: &mut bool) {
         names => tr!("Parts of this dataset are missing: {names}.", names),
     };
     widgets::note_ui(ui, &widgets::Note::Warning(text));
-    widgets::checkbox(ui, allow, tr!("Go on with what is there"));
+    widgets::checkbox(ui, allow, tr!("Continue without the missing parts"));
 }
 
 /// Draws the footer of a dialog, filled from the right.

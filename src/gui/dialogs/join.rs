@@ -48,7 +48,7 @@ impl JoinDialog {
         let key = ((cx.session.serial, revision(cx.studio)), self.request.clone());
         let request = self.request.clone();
         self.preview
-            .update(cx.jobs, key.clone(), tr!("Look at a table"), move |ctx| Ok(Arc::new(join_preview(&dataset, &request, ctx)?)));
+            .update(cx.jobs, key.clone(), tr!("Read the table"), move |ctx| Ok(Arc::new(join_preview(&dataset, &request, ctx)?)));
         let found = match self.preview.get(&key) {
             Some(Ok(preview)) => Ok(Some(preview.clone())),
             Some(Err(error)) => Err(error.report()),

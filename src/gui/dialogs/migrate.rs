@@ -176,7 +176,7 @@ impl Migrate {
     pub fn ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>) -> Next {
         let t = theme::tokens(ui);
         let target = dropped_paths::parse_path(&self.target);
-        self.around.update(cx.jobs, self.target.clone(), tr!("Look at the destination"), move |_| {
+        self.around.update(cx.jobs, self.target.clone(), tr!("Check the destination"), move |_| {
             Ok(if target.exists() { None } else { dataset_around(&target) })
         });
         let screen = ui.ctx().content_rect();
@@ -245,12 +245,12 @@ impl Migrate {
                 });
             }
             (None, Some(plan)) if plan.is_possible() => {
-                ui.label(small(tr!("Data is copied as it is, byte by byte. This is what becomes of the metadata.").into()));
+                ui.label(small(tr!("Data is copied byte by byte. The metadata changes as listed here.").into()));
             }
             (None, Some(_)) => {
                 ui.horizontal(|ui| {
                     widgets::badge(ui, Tone::Error, Some(icons::WARNING_OCTAGON), tr!("Not possible yet"));
-                    ui.label(small(tr!("The report says what stands in the way.").into()));
+                    ui.label(small(tr!("The report lists what prevents it.").into()));
                 });
             }
             (None, None) => drop(ui.label(small(tr!("Looking at the dataset…").into()))),
@@ -403,7 +403,7 @@ impl Migrate {
         let blocked = match &self.plan {
             _ if self.job.is_some() => Some(tr!("The dataset is being read")),
             None => Some(tr!("There is no plan yet")),
-            Some(plan) if !plan.is_possible() => Some(tr!("The report says what stands in the way")),
+            Some(plan) if !plan.is_possible() => Some(tr!("The report lists what prevents it")),
             Some(plan) if plan.lacking.is_some() && !self.allow_missing_parts => Some(tr!("Parts of the dataset are missing")),
             _ if self.target.trim().is_empty() => Some(tr!("Name the file to write")),
             _ => None,
@@ -536,7 +536,7 @@ fn report_ui(ui: &mut Ui, plan: &Migrated) {
         line(icons::CIRCLE_DASHED, t.info, tr_n!(plan.padded, "{n} root was padded", "{n} roots were padded", n));
     }
     if plan.findings.is_empty() && plan.renamed.is_empty() && plan.padded == 0 {
-        line(icons::CHECK_CIRCLE, t.ok, tr!("Every sample keeps its id, and nothing stands in the way").into());
+        line(icons::CHECK_CIRCLE, t.ok, tr!("Every sample keeps its id, and nothing prevents the migration").into());
     }
 }
 

@@ -138,7 +138,7 @@ impl Dialog {
         Dialog::Confirm(Box::new(Confirm {
             title: tr!("A write was interrupted").into(),
             what: tr!(
-                "Nothing has the name {path} now. What was there before a program was stopped is beside it, complete.",
+                "{path} does not exist now. Its earlier contents, complete, are beside it under another name.",
                 path = crate::gui::dropped_paths::display_path(&path)
             ),
             button: String::new(),

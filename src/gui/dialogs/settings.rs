@@ -38,7 +38,7 @@ impl SettingsDialog {
     /// Draws the dialog.
     pub fn ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>) -> Next {
         let emptied = self.emptied;
-        self.cache.update(cx.jobs, emptied, tr!("Look at the cache"), move |_| {
+        self.cache.update(cx.jobs, emptied, tr!("Measure the cache"), move |_| {
             Ok(if emptied > 0 { clear_cache() } else { cache_state() })
         });
         ui.set_width(560.0);
@@ -92,13 +92,13 @@ impl SettingsDialog {
         group_ui(ui, tr!("Other machines"));
         let remote = &mut self.settings.remote;
         choice_ui(ui, tr!("Requests at one time"), &mut remote.connections, &REQUESTS, |number| number.to_string());
-        choice_ui(ui, tr!("Give a silent server up after"), &mut remote.silence_s, &SILENCE_S, |seconds| format!("{seconds} s"));
+        choice_ui(ui, tr!("Stop waiting for a server after"), &mut remote.silence_s, &SILENCE_S, |seconds| format!("{seconds} s"));
         let megabytes = |mb: u64| match mb {
             0 => tr!("Keep nothing").to_owned(),
             mb if mb % 1024 == 0 => format!("{} GB", mb / 1024),
             mb => format!("{mb} MB"),
         };
-        choice_ui(ui, tr!("Keep on this disk up to"), &mut remote.cache_mb, &CACHE_MB, megabytes);
+        choice_ui(ui, tr!("Size of the cache on this disk"), &mut remote.cache_mb, &CACHE_MB, megabytes);
         let Some(cache) = self.cache.latest() else { return };
         let Some(folder) = &cache.folder else { return };
         let (size, n) = (paint::bytes(cache.bytes), paint::grouped(cache.files));

@@ -130,7 +130,7 @@ impl Footer {
 
     fn collection_ui(&mut self, ui: &mut Ui, fields: &mut Fields<'_>, contents: &EditableContents) {
         let Some(collection) = &contents.collection else {
-            widgets::checkbox(ui, &mut self.other_generation, tr!("Give it a collection: it becomes a TACO"));
+            widgets::checkbox(ui, &mut self.other_generation, tr!("Add a collection: the file becomes a TACO"));
             if self.other_generation {
                 let hint = tr!("a JSON file with the fields of a TACO 0.2");
                 fields.path(ui, tr!("Collection"), &mut self.collection, hint, FileRequest::ToolFile);
@@ -138,7 +138,7 @@ impl Footer {
             return;
         };
         if contents.format == Format::Taco {
-            widgets::checkbox(ui, &mut self.other_generation, tr!("Take the collection away: it becomes a TORTILLA"));
+            widgets::checkbox(ui, &mut self.other_generation, tr!("Remove the collection: the file becomes a TORTILLA"));
         }
         if self.other_generation {
             return;

@@ -115,7 +115,7 @@ impl ToolForm for Older {
             widgets::checkbox(ui, &mut self.allow_non_tog, tr!("Also with rasters that are no TOGs"));
         }
         if !self.draft {
-            widgets::checkbox(ui, &mut self.allow_missing_parts, tr!("Go on with what is there"));
+            widgets::checkbox(ui, &mut self.allow_missing_parts, tr!("Continue without the missing parts"));
         }
         fields::keep_damaged(ui, &mut self.damaged);
         fields::replace(ui, &mut self.replace);

@@ -120,7 +120,7 @@ impl Checks {
         let Some(draft) = cx.document().and_then(Document::draft) else { return };
         self.key = (cx.session.serial, revision(cx.studio));
         let dataset = draft.dataset().clone();
-        self.sources.update(cx.jobs, self.key, tr!("Look at the sources"), move |ctx| validate::sources(&dataset, ctx));
+        self.sources.update(cx.jobs, self.key, tr!("Read the sources"), move |ctx| validate::sources(&dataset, ctx));
         let dataset = draft.dataset().clone();
         let words = [tr!("padding"), tr!("roots"), tr!("others")];
         self.sizes.update(cx.jobs, self.key, tr!("Sizes"), move |_| Ok(sizes_of(&dataset, words)));
@@ -128,7 +128,7 @@ impl Checks {
         self.disk_wanted = Some(wanted.clone());
         let path = crate::gui::dropped_paths::parse_path(&wanted.0);
         let container = wanted.1;
-        self.disk.update(cx.jobs, wanted, tr!("Look at the destination"), move |_| Ok(disk_of(&path, container)));
+        self.disk.update(cx.jobs, wanted, tr!("Check the destination"), move |_| Ok(disk_of(&path, container)));
         self.parts_wanted = None;
         if let Some(options) = options
             && let Some(parts) = options.parts.clone()
@@ -270,7 +270,7 @@ impl Checks {
             (None, true, false) => {
                 lines.push(Line::new(
                     Tone::Error,
-                    tr!("There is something at the destination already"),
+                    tr!("The destination exists already"),
                     tr!("Choose another name, or replace it."),
                 ));
             }

@@ -7,7 +7,7 @@ mod time;
 
 use std::sync::Arc;
 
-use egui::{Align, Frame, Key as Press, Layout, Margin, RichText, Stroke, Ui, vec2};
+use egui::{Align, Frame, Key as Press, Layout, Margin, Popup, RichText, Stroke, Ui, vec2};
 
 use crate::footprint::is_time_column;
 use crate::gui::document_key::revision;
@@ -108,7 +108,7 @@ fn toolbar_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, columns: &[String], source
                     (state.time_column, state.density) = (None, None);
                 }
             }
-            if sources.len() > 1 && ui.available_width() > 500.0 {
+            if sources.len() > 1 && ui.available_width() > 370.0 {
                 small(ui, tr!("Geometry"));
                 let current = state.source.clone().or_else(|| sources.first().cloned()).unwrap_or_default();
                 if let Some(index) = widgets::combo(ui, tr!("Geometry"), &current, 150.0, true, sources) {
@@ -126,13 +126,19 @@ fn toolbar_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, columns: &[String], source
                     state.colour = (index > 1).then(|| choices[index].clone());
                 }
             }
-            if ui.available_width() > 200.0 {
-                let names = rasters::Shown::ALL.map(rasters::Shown::text);
-                let current = state.rasters.shown.text();
-                if let Some(index) = widgets::combo(ui, tr!("Rasters on the map"), current, 130.0, false, &names) {
-                    state.rasters.shown = rasters::Shown::ALL.get(index).copied().unwrap_or_default();
+            let shown = state.rasters.shown;
+            let button = Button::icon_only(icons::IMAGE, tr!("Rasters on the map")).selected(shown != rasters::Shown::Nothing);
+            let button = ui.add(button.tooltip(tr!("Draw the selected raster in its place")));
+            Popup::menu(&button).show(|ui| {
+                ui.spacing_mut().item_spacing.y = 0.0;
+                for choice in rasters::Shown::ALL {
+                    let icon = if choice == shown { icons::CHECK } else { "" };
+                    if widgets::menu_entry(ui, icon, choice.text(), "", None).clicked() {
+                        state.rasters.show(choice);
+                        ui.close();
+                    }
                 }
-            }
+            });
             ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
                 let fit = Button::ghost(tr!("Fit")).icon(icons::CORNERS_OUT);
                 if ui.add(fit.name(tr!("Fit the map")).tooltip(tr!("Show every sample (0)"))).clicked() {

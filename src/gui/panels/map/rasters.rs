@@ -71,10 +71,17 @@ pub struct One {
 pub struct RastersState {
     /// Which are drawn.
     pub shown: Shown,
+    /// Zoom to the selected raster once its place is known.
+    zooms: bool,
     list: BTreeMap<RowRef, One>,
 }
 
 impl RastersState {
+    /// Chooses which rasters are drawn; the map zooms to the selected one, which is a dot where all samples fit.
+    pub fn show(&mut self, shown: Shown) {
+        (self.shown, self.zooms) = (shown, shown != Shown::Nothing);
+    }
+
     /// Why the selected raster is not on the map.
     pub fn failure(&self, at: Option<RowRef>) -> Option<&str> {
         let one = at.and_then(|at| self.list.get(&at))?;
@@ -126,6 +133,14 @@ pub fn ui(ui: &Ui, cx: &mut PanelContext<'_>, document: &Document, painter: &Pai
             one.texture = Some(textures::upload(ui.ctx(), "map-raster", &placed.image));
         }
     }
+    let known = cx.session.map.rasters.list.get(&at).and_then(|one| one.asked.get(&(key, at))?.as_ref().ok());
+    if let Some([left, top, right, bottom]) = known.map(|placed| bounds_of(placed)).filter(|_| cx.session.map.rasters.zooms) {
+        let fit = |points: f32, plane: f64| f64::from(points) * 0.6 / plane.max(1e-9);
+        let scale = fit(rect.width(), right - left).min(fit(rect.height(), bottom - top)).min(MapView::NEAREST);
+        cx.session.map.view = Some(MapView { middle: [(left + right) / 2.0, (top + bottom) / 2.0], scale });
+        cx.session.map.rasters.zooms = false;
+    }
+    let list = &cx.session.map.rasters.list;
     for row in rows.iter().filter(|row| **row != at).chain(std::iter::once(&at)) {
         let Some(one) = list.get(row) else { continue };
         if let (Some(texture), Some(Ok(placed))) = (&one.texture, one.asked.get(&(key, *row))) {
@@ -155,6 +170,12 @@ fn grid_of(info: &RasterInfo) -> Option<Vec<[f64; 2]>> {
     let first = plane.first()?[0];
     plane.iter_mut().for_each(|at| at[0] -= (at[0] - first).round());
     Some(plane)
+}
+
+/// Left, top, right and bottom of the grid.
+fn bounds_of(placed: &Placed) -> [f64; 4] {
+    let start = [f64::INFINITY, f64::INFINITY, f64::NEG_INFINITY, f64::NEG_INFINITY];
+    placed.grid.iter().fold(start, |[left, top, right, bottom], &[x, y]| [left.min(x), top.min(y), right.max(x), bottom.max(y)])
 }
 
 fn mesh(placed: &Placed, texture: &TextureHandle, view: &MapView, rect: Rect) -> Mesh {

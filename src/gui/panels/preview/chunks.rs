@@ -88,7 +88,7 @@ pub fn side_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, at: 
     let mut read = false;
     Frame::NONE.inner_margin(Margin::symmetric(12, 8)).show(ui, |ui| {
         ui.spacing_mut().item_spacing.y = 6.0;
-        widgets::checkbox(ui, &mut state.grid, tr!("Show where they lie"));
+        widgets::checkbox(ui, &mut state.grid, tr!("Show the chunks on the picture"));
         let named: Vec<String> = places.iter().take(LISTED).map(|chunk| format!("{}  {}", chunk.index, rows_text(chunk))).collect();
         let position = places.iter().position(|chunk| chunk.index == state.chosen).unwrap_or(0);
         let current = places.get(position).map(|chunk| format!("{}  {}", chunk.index, rows_text(chunk))).unwrap_or_default();

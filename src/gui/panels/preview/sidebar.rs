@@ -19,6 +19,8 @@ const LINE: f32 = 18.0;
 const PIXEL_HEAD: f32 = 46.0;
 /// Largest part of the sidebar that the pixel takes.
 const PIXEL_PART: f32 = 0.45;
+/// The same in a low window.
+const PIXEL_PART_LOW: f32 = 0.3;
 
 /// Draws the sidebar.
 pub fn side_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, at: RowRef) {
@@ -45,7 +47,9 @@ fn pixel_height(cx: &PanelContext<'_>, document: &Document, at: RowRef, known: &
         let complex = info.bands.iter().filter(|band| band.is_complex()).count();
         1 + indices_of(info, known).len() + info.bands.len() + complex + usize::from(scaled)
     });
-    (PIXEL_HEAD + LINE * lines.max(3) as f32 + 8.0).min(height * PIXEL_PART)
+    // In a low window the stretch and its histogram need more of it.
+    let part = if height < 400.0 { PIXEL_PART_LOW } else { PIXEL_PART };
+    (PIXEL_HEAD + LINE * lines.max(3) as f32 + 8.0).min(height * part)
 }
 
 /// Draws what belongs to the whole picture: stretch, histogram and nodata.
@@ -192,7 +196,7 @@ fn stretch_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, scaling: Scaling) {
         chosen = widgets::combo(ui, tr!("Stretch"), kinds[kind], room, false, &kinds);
         !below && fields_ui(ui)
     });
-    let changed = if below { ui.horizontal(|ui| fields_ui(ui)).inner } else { changed.inner };
+    let changed = if below { ui.horizontal(fields_ui).inner } else { changed.inner };
     if let Some(index) = chosen {
         *stretch = match index {
             0 => Stretch::default(),

@@ -73,7 +73,16 @@ pub fn shape_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
         Segment::new(Shape::Line, tr!("Line" in "chart")),
         Segment::new(Shape::Points, tr!("Points" in "chart")),
     ];
-    widgets::segmented(ui, "query-shape", &mut cx.session.query.chart.shape, &segments);
+    let shape = &mut cx.session.query.chart.shape;
+    if ui.available_width() > widgets::segmented_width(ui, &segments) + 8.0 {
+        widgets::segmented(ui, "query-shape", shape, &segments);
+        return;
+    }
+    let names = segments.each_ref().map(|segment| segment.text);
+    let current = segments.iter().find(|segment| segment.value == *shape).map_or("", |segment| segment.text);
+    if let Some(index) = widgets::combo(ui, tr!("Rows or a chart"), current, 84.0, false, &names) {
+        *shape = segments.get(index).map_or(Shape::Rows, |segment| segment.value);
+    }
 }
 
 fn is_number(column: &Column) -> bool {
@@ -163,7 +172,7 @@ fn choice_ui(
                     let (n, all) = (paint::grouped(data.points.len() as u64), paint::grouped(data.all as u64));
                     said.push(match chart.shape {
                         Shape::Bars => tr!("first {n} of {all}", n, all),
-                        _ => tr!("every {step}th of {all}", step = data.all.div_ceil(data.points.len().max(1)), all),
+                        _ => tr!("one in {step} of {all}", step = data.all.div_ceil(data.points.len().max(1)), all),
                     });
                 }
                 if data.without > 0 {

@@ -334,9 +334,7 @@ fn bar_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, result: &Arc<QueryResult>) {
                     ui.label(RichText::new(tr!("1 selected" in "row")).text_style(text_style("small12")).color(t.tx3));
                 }
                 rows_menu_ui(ui, cx, result);
-                if ui.available_width() > 250.0 {
-                    chart::shape_ui(ui, cx);
-                }
+                chart::shape_ui(ui, cx);
             });
         });
     });

@@ -145,7 +145,7 @@ fn cache_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
                 if ui.add(Button::ghost(tr!("Empty cache")).icon(icons::TRASH).blocked(empty)).clicked() {
                     cx.run(Command::RemoteCache { clear: true });
                 }
-                if ui.add(Button::icon_only(icons::ARROW_CLOCKWISE, tr!("Look at the cache again"))).clicked() {
+                if ui.add(Button::icon_only(icons::ARROW_CLOCKWISE, tr!("Measure the cache again"))).clicked() {
                     cx.run(Command::RemoteCache { clear: false });
                 }
             });

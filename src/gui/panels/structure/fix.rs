@@ -240,11 +240,7 @@ fn fixes_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, fault: 
         State::NotAsked | State::Pending => return,
     };
     if fixes.is_empty() {
-        ui.label(
-            RichText::new(tr!("No fix is known for this: only you can tell what belongs here."))
-                .text_style(text_style("small12"))
-                .color(t.tx2),
-        );
+        ui.label(RichText::new(tr!("There is no automatic fix: choose by hand.")).text_style(text_style("small12")).color(t.tx2));
         return;
     }
     let chosen = cx.session.structure.fix.chosen.min(fixes.len() - 1);
@@ -389,9 +385,9 @@ fn ask_plan(cx: &mut PanelContext<'_>, document: &Document, root: u32, fix: &Fix
     let like = fix.clone();
     let state = &mut cx.session.structure.fix;
     state.asked = Some(wanted.clone());
-    state.plan.update(cx.jobs, wanted, tr!("Look at the roots alike"), move |_| {
-        Ok(finder.alike_plan(root as usize, &like).map(Arc::new))
-    });
+    state
+        .plan
+        .update(cx.jobs, wanted, tr!("Compare the roots"), move |_| Ok(finder.alike_plan(root as usize, &like).map(Arc::new)));
 }
 
 fn show_plan(cx: &mut PanelContext<'_>) {

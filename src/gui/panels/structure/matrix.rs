@@ -475,7 +475,7 @@ pub fn state_word(place: &Place) -> String {
         (PositionState::Padded, ..) => tr!("padded" in "state of a position").into(),
         (PositionState::Missing, ..) => tr!("missing" in "state of a position").into(),
         (PositionState::WrongType, _, Some(kind)) => tr!("is a {kind}", kind),
-        (PositionState::WrongOrder, Some(id), _) => tr!("wrong order, {id} stands here", id),
+        (PositionState::WrongOrder, Some(id), _) => tr!("wrong order: {id} is here", id),
         (PositionState::WrongId, Some(id), _) => tr!("has the id {id}", id),
         _ => tr!("wrong" in "state of a position").into(),
     }

@@ -195,7 +195,7 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
                 let why = tr!("Drop files or folders: folders become tortillas, files become samples.");
                 (tr!("No samples yet"), why, &add)
             }
-            _ => (tr!("No positions"), tr!("The roots that give the pattern are FILEs: nothing stands below them."), &[]),
+            _ => (tr!("No positions"), tr!("The roots are FILEs, so there are no positions below them."), &[]),
         };
         if widgets::empty_state(ui, &EmptyState { icon: icons::TREE_STRUCTURE, title, why, actions }).is_some() {
             cx.request(Request::Do(Action::AddFolder));

@@ -91,7 +91,7 @@ fn start_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
         (Action::New, tr!("New dataset"), tr!("An empty draft to drop files into"), true),
         (Action::OpenFile, tr!("Open file"), tr!(".tacozip, or rasters to begin a draft"), false),
         (Action::OpenFolder, tr!("Open folder"), tr!("A FOLDER dataset, or a folder of scenes"), false),
-        (Action::OpenPath, tr!("Open path"), tr!("Type or paste where it lies"), false),
+        (Action::OpenPath, tr!("Open path"), tr!("Type or paste a path or an address"), false),
     ];
     for (action, title, what, strong) in entries {
         if entry_ui(ui, action.info().icon, title, what, &action.keys_text(), strong).clicked() {

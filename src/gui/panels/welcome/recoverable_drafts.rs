@@ -57,7 +57,7 @@ fn row_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, rect: Rect, draft: &Recoverabl
             index => tr!("Forget unsaved draft {number}", number = index + 1),
         };
         let forget = Button::danger_ghost(tr!("Forget")).name(name);
-        if ui.add(forget.tooltip(tr!("Throw away what was kept of this draft"))).clicked() {
+        if ui.add(forget.tooltip(tr!("Delete the autosaved draft"))).clicked() {
             cx.request(Request::ForgetDraft(draft.journal.clone()));
         }
         let name = match index {
