@@ -80,6 +80,49 @@ fn a_column_of_a_folder_changes_while_its_data_is_not_touched() {
     is_valid(&workspace, &dataset);
 }
 
+/// With `TACO_STUDIO_EDIT_ROWS=1000000` and `--nocapture` the figure of a large dataset: 10 GB of sparse files.
+#[cfg(unix)]
+#[test]
+fn a_killed_edit_of_a_folder_leaves_the_old_or_the_new_values_and_its_data_untouched() {
+    let count = std::env::var("TACO_STUDIO_EDIT_ROWS").ok().and_then(|text| text.parse().ok()).unwrap_or(2_000usize);
+    let workspace = Workspace::new();
+    let table = |round: usize| {
+        let lines = (0..count).map(|row| format!("{row:07}.bin,{}\n", row + round * count));
+        workspace.write("new.csv", "path,rank\n".to_owned() + &lines.collect::<String>());
+    };
+    table(0);
+    std::fs::rename(workspace.path("new.csv"), workspace.path("metadata.csv")).expect("renames");
+    workspace.write("collection.json", crate::support::COLLECTION);
+    (0..count).for_each(|row| drop(workspace.write(&format!("scenes/{row:07}.bin"), "x")));
+    let dataset = made(&workspace, "set");
+    for path in crate::support::entries(&dataset.join("DATA")) {
+        std::fs::OpenOptions::new().write(true).open(path).and_then(|file| file.set_len(10_000)).expect("grows");
+    }
+    let before = identities(&dataset.join("DATA"));
+    let arguments = ["edit", "set", "--metadata", "new.csv"].map(std::ffi::OsStr::new);
+    table(1);
+    let clock = std::time::Instant::now();
+    workspace.studio(arguments).expect_code(0);
+    let whole = clock.elapsed();
+    println!("{count} values changed in {:.2} s", whole.as_secs_f64());
+    let (mut current, mut stopped) = (1, 0);
+    for round in 2..14 {
+        table(round);
+        // Spread over the duration of a run, and beyond.
+        stopped += usize::from(workspace.killed(&arguments, whole.mul_f64((round - 1) as f64 / 10.0)));
+        let sql = r#"SELECT min(rank - "internal:current_id") AS low, max(rank - "internal:current_id") AS high, count(rank) AS n FROM data"#;
+        let found = rows(&workspace, &dataset, sql);
+        let values = |round: usize| vec![json!({ "low": round * count, "high": round * count, "n": count })];
+        assert!(found == values(current) || found == values(round), "round {round}: {found:?}");
+        if found == values(round) {
+            current = round;
+        }
+        workspace.studio(["validate".as_ref(), dataset.as_os_str()]).expect_code(0);
+    }
+    assert!(stopped > 2, "the program was stopped in its work {stopped} times");
+    assert!(identities(&dataset.join("DATA")) == before, "inodes and times of the data are as they were");
+}
+
 #[cfg(unix)]
 #[test]
 fn a_column_below_level_0_changes_in_the_folders_concerned_alone() {

@@ -266,6 +266,16 @@ fn places_outside_their_system_are_findings() {
     ];
     let file = written(&workspace, "wrong.tacozip", &dataset(&workspace, &wrong, Some([-75.0, 0.0])));
     assert_eq!(found_rules(&workspace, &file, false), ["GEO-1"]);
+    // Bytes that are no geometry.
+    let right = [("right", Place::Drawn("EPSG:32618", square(500_000.0, 0.0, 1000.0)))];
+    let mut broken = dataset(&workspace, &right, Some([-75.0, 0.0]));
+    let mut root = (*broken.root).clone();
+    let mut values = root.samples[0].values.to_vec();
+    values[1] = Value::Bytes(b"\x01\x03rubbish".as_slice().into());
+    root.samples[0].values = values.into();
+    broken.root = Arc::new(root);
+    let file = written(&workspace, "broken.tacozip", &broken);
+    assert_eq!(found_rules(&workspace, &file, false), ["GEO-1"]);
 }
 
 #[test]

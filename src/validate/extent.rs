@@ -1,6 +1,7 @@
 //! Compares the extent with the places and times of the samples (TACO 2.0, sections 5.5.2 and 7.1.1), and places with the coordinate
 //! systems that they are in.
 
+use arrow::array::Array;
 use serde_json::Value as Json;
 
 use crate::container::{ContainerReader, is_inside, middle_of};
@@ -47,6 +48,16 @@ pub fn check(reader: &dyn ContainerReader, report: &mut Report, ctx: &JobContext
             let rows: Vec<Stated> =
                 (0..batch.num_rows()).map(|row| if real(row) { columns.stated(row) } else { Stated::default() }).collect();
             drawn += range_faults(&rows, first, &mut wrong, ctx)?;
+            if let Some(geometries) = batch.column_by_name("istac:geometry") {
+                // Bytes that are no geometry.
+                let broken = |row: &usize| {
+                    real(*row) && geometries.is_valid(*row) && rows[*row].clone().only(PlaceSource::Geometry).is_empty()
+                };
+                let broken: Vec<u32> = (0..rows.len()).filter(broken).map(|row| first + row as u32).collect();
+                drawn += broken.len();
+                wrong.extend(broken);
+                wrong.sort_unstable();
+            }
             if !compared && spatial.is_some() {
                 for (stated, found) in rows.iter().zip(resolve(&rows, Detail::Corners, Unfolded::bounds, ctx)?) {
                     let Some(own) = found.flatten() else { continue };

@@ -3,7 +3,6 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use serde_json::{Value as Json, json};
@@ -281,20 +280,6 @@ fn tacos_and_tortillas_become_each_other() {
     assert_eq!(fs::read(&taco).expect("reads"), fs::read(&path).expect("reads"), "there and back is the same file");
 }
 
-/// Starts the program, kills it after `delay`, and returns whether it was still running.
-fn killed(workspace: &Workspace, arguments: &[&std::ffi::OsStr], delay: Duration) -> bool {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_taco-studio"));
-    workspace.house(command.args(arguments)).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-    let mut child = command.spawn().expect("starts");
-    std::thread::sleep(delay);
-    let running = child.try_wait().expect("a state").is_none();
-    if running {
-        child.kill().expect("ends it");
-    }
-    child.wait().expect("ends");
-    running
-}
-
 #[test]
 fn a_killed_edit_or_compile_leaves_a_whole_file() {
     let workspace = Workspace::new();
@@ -307,7 +292,7 @@ fn a_killed_edit_or_compile_leaves_a_whole_file() {
         // Spread over the duration of a run, and beyond.
         let delay = Duration::from_micros(3_000 * round);
         let text = format!("description=\"Round {round} {}\"", "x".repeat((round as usize * 997) % 5000));
-        stopped += usize::from(killed(&workspace, &["edit".as_ref(), path.as_os_str(), "--set".as_ref(), text.as_ref()], delay));
+        stopped += usize::from(workspace.killed(&["edit".as_ref(), path.as_os_str(), "--set".as_ref(), text.as_ref()], delay));
         let rows = query(&workspace, &path, "SELECT id, elev FROM data");
         assert_eq!(rows.as_array().map(Vec::len), Some(3), "round {round}");
         workspace.studio(["validate".as_ref(), path.as_os_str()]).expect_code(0);
@@ -320,7 +305,7 @@ fn a_killed_edit_or_compile_leaves_a_whole_file() {
             "2".as_ref(),
             "--overwrite".as_ref(),
         ];
-        killed(&workspace, &arguments, delay);
+        workspace.killed(&arguments, delay);
         if part.exists() {
             workspace.studio(["validate".as_ref(), part.as_os_str()]).expect_code(0);
         }

@@ -123,6 +123,20 @@ impl Workspace {
         command
     }
 
+    /// Starts the program, kills it after `delay`, and returns whether it was still running.
+    pub fn killed(&self, arguments: &[&std::ffi::OsStr], delay: Duration) -> bool {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_taco-studio"));
+        self.house(command.args(arguments)).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        let mut child = command.spawn().expect("starts");
+        std::thread::sleep(delay);
+        let running = child.try_wait().expect("a state").is_none();
+        if running {
+            child.kill().expect("ends it");
+        }
+        child.wait().expect("ends");
+        running
+    }
+
     /// Runs any program in this workspace.
     pub fn run(&self, mut command: Command) -> Ran {
         // Files instead of pipes: a program with much output cannot block, and output of a killed program is kept.
