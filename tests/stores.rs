@@ -26,7 +26,7 @@ fn large_sample(workspace: &Workspace, name: &str, size: usize) {
     workspace.write(&format!("scenes/{name}"), bytes);
 }
 
-fn create<'a>(output: &'a str) -> Vec<&'a str> {
+fn create(output: &str) -> Vec<&str> {
     vec!["create", "scenes", "-o", output, "--collection", "collection.json"]
 }
 

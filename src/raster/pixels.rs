@@ -285,6 +285,9 @@ enum ReadFault {
     Memory,
 }
 
+/// For each pixel whether it has data; `None` when that is not known from the values.
+type WithData = Option<Arc<[bool]>>;
+
 struct Read<'a> {
     band: &'a RasterBand<'a>,
     window: Window,
@@ -295,7 +298,7 @@ struct Read<'a> {
 
 impl Read<'_> {
     /// The values, and for complex types which of them are not nodata.
-    fn samples(&self, dtype: &str, part: ComplexPart, nodata: Option<f64>) -> Result<(Samples, Option<Arc<[bool]>>), ReadFault> {
+    fn samples(&self, dtype: &str, part: ComplexPart, nodata: Option<f64>) -> Result<(Samples, WithData), ReadFault> {
         let plain = match dtype {
             "Byte" | "UInt8" => Samples::U8(self.typed()?),
             "UInt16" => Samples::U16(self.typed()?),
