@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use arrow::array::{Array, ArrayRef, RecordBatch, StringArray, new_null_array};
+use arrow::array::{Array, ArrayRef, AsArray, RecordBatch, StringArray, new_null_array};
 use arrow::compute::{cast, concat};
 use arrow::datatypes::{DataType, Field, Schema};
 
@@ -116,7 +116,16 @@ fn as_type(array: &ArrayRef, target: &DataType) -> Result<ArrayRef> {
     match cast(array, target) {
         Ok(cast) if cast.null_count() == array.null_count() && !nested_text => Ok(cast),
         _ if *target == DataType::Utf8 => {
-            let text = (0..array.len()).map(|row| array.is_valid(row).then(|| cell_text(array, row)));
+            // The text of a cell shortens bytes.
+            let bytes = match array.data_type() {
+                DataType::Binary | DataType::LargeBinary | DataType::BinaryView => cast(array, &DataType::Binary).ok(),
+                _ => None,
+            };
+            let text_of = |row: usize| match &bytes {
+                Some(bytes) => bytes.as_binary::<i32>().value(row).iter().map(|byte| format!("{byte:02x}")).collect(),
+                None => cell_text(array, row),
+            };
+            let text = (0..array.len()).map(|row| array.is_valid(row).then(|| text_of(row)));
             Ok(Arc::new(text.collect::<StringArray>()))
         }
         _ => {
@@ -129,13 +138,25 @@ fn as_type(array: &ArrayRef, target: &DataType) -> Result<ArrayRef> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use arrow::array::{AsArray, Float64Array, Int64Array, LargeStringArray};
+    use arrow::array::{BinaryArray, Float64Array, Int64Array, LargeStringArray};
     use arrow::datatypes::Float64Type;
 
     fn table(columns: Vec<(&str, ArrayRef)>) -> LevelTable {
         let batch = RecordBatch::try_from_iter_with_nullable(columns.into_iter().map(|(name, array)| (name, array, true)));
         let batch = batch.expect("is a batch");
         LevelTable::new(batch.schema(), vec![batch])
+    }
+
+    #[test]
+    fn bytes_beside_texts_keep_every_byte_in_hexadecimal() {
+        let bytes: Vec<u8> = (0..=255).collect();
+        let first = table(vec![("a", Arc::new(BinaryArray::from(vec![Some(&bytes[..]), None])) as ArrayRef)]);
+        let second = table(vec![("a", Arc::new(StringArray::from(vec!["text"])) as ArrayRef)]);
+        let (batch, widened) = join(&[first, second], &DecodeBudget::default()).expect("joins");
+        let texts = batch.column(0).as_string::<i32>();
+        let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+        assert_eq!((texts.value(0), texts.is_null(1), texts.value(2)), (hex.as_str(), true, "text"));
+        assert_eq!(widened.len(), 1);
     }
 
     #[test]
