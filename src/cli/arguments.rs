@@ -72,24 +72,24 @@ pub enum Verb {
     Rules(RulesArguments),
     /// Prints this reference of the commands, as Markdown.
     Commands,
-    /// Writes a dataset anew with the faults mended that need no judgement; every byte of data stays as it is.
+    /// Writes a repaired copy of a dataset: faults with a single possible repair are corrected, the bytes of samples stay the same.
     Repair(RepairArguments),
     /// Describes a dataset as STAC, GeoParquet, Croissant, DataCite or data card.
     Describe(super::describe::DescribeArguments),
     /// Writes chosen samples as a TORTILLA 0.5 or TACO 0.2 file.
     Compile(super::compile::CompileArguments),
     /// Changes metadata of a dataset: columns of a level and fields of the collection. Data is not touched; only a ZIP of
-    /// another layout than the tools write is written anew, which is said before.
+    /// another layout than the tools write is rewritten as a new file, after a notice.
     Edit(super::edit::EditArguments),
     /// Turns a .tortilla into a TACO 0.2 by giving it a collection.
     Tortilla2taco(super::edit::TortillaToTacoArguments),
     /// Turns a TACO 0.2 into a TORTILLA by taking its collection away.
     Taco2tortilla(super::edit::TacoToTortillaArguments),
-    /// Moves a dataset of another generation (TORTILLA 0.5, TACO 0.2, TACO 3) to 2.0 and tells what became of each field.
+    /// Moves a dataset of another generation (TORTILLA 0.5, TACO 0.2, TACO 3) to 2.0 and reports what became of each field.
     Migrate(super::migrate::MigrateArguments),
     /// Counts the values of a dataset's rasters into a tortilla of histograms.
     Histograms(super::histograms::HistogramArguments),
-    /// Tells percentiles of samples, a selection or a dataset from a tortilla of histograms alone.
+    /// Computes percentiles of samples, a selection or a dataset from a tortilla of histograms, without the rasters.
     Percentiles(super::histograms::PercentileArguments),
     /// Writes rasters, or the rasters of a dataset, as TACO Optimized GeoTIFFs: every value as it is.
     #[command(alias = "optimize")]
@@ -129,7 +129,7 @@ pub enum Verb {
     Query(super::query::QueryArguments),
     /// Writes a filtered part of a dataset as a dataset of its own.
     Export(super::export::ExportArguments),
-    /// Opens several datasets as one; writes them as one, or says what joining them drops and fills.
+    /// Opens several datasets as one; writes the joined dataset, or lists the columns that joining drops or fills.
     Concat(super::concat::ConcatArguments),
     /// Lists the columns of a level: type, description, nulls, smallest and largest value.
     Fields(super::fields::FieldsArguments),
@@ -145,7 +145,7 @@ pub enum Verb {
         /// Where.
         folder: PathBuf,
     },
-    /// Looks at this machine: GDAL, PROJ, folders, display, graphics, file dialogs. Says what is amiss and what to do.
+    /// Checks this machine: GDAL, PROJ, folders, display, graphics, file dialogs. Reports faults with their remedies.
     Doctor {
         /// Print JSON.
         #[arg(long)]

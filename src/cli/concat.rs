@@ -22,7 +22,7 @@ pub struct ConcatArguments {
     pub first: PathBuf,
     #[command(flatten)]
     pub join: JoinArguments,
-    /// The file or folder to make; without it, only what joining them would give is printed.
+    /// The file or folder to write; without it, the joined columns are listed and nothing is written.
     #[arg(long, short)]
     pub output: Option<PathBuf>,
     #[command(flatten)]

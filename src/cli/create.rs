@@ -54,7 +54,7 @@ pub struct CreateArguments {
     /// copies of their GeoTIFFs.
     #[arg(long, value_name = "WHAT", value_enum, default_value = "leave")]
     pub sidecars: SidecarsArgument,
-    /// Write another generation: a TORTILLA 0.5, or a TACO 0.2. Told from the endings .tortilla and .taco when absent.
+    /// Write another generation: a TORTILLA 0.5, or a TACO 0.2. Taken from the endings .tortilla and .taco when absent.
     #[arg(long, value_name = "NAME")]
     pub generation: Option<WrittenGeneration>,
     #[command(flatten)]

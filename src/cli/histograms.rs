@@ -67,7 +67,7 @@ pub struct PercentileArguments {
     pub percents: Vec<f64>,
     #[command(flatten)]
     pub rows: RowArguments,
-    /// Tell of each sample of level 0 by itself.
+    /// Print the percentiles of each sample of level 0.
     #[arg(long)]
     pub each: bool,
     /// Give the summed histogram of each band, too: 100 bins of equal width with the number of values in each.
@@ -78,7 +78,7 @@ pub struct PercentileArguments {
     pub json: bool,
 }
 
-/// Tells percentiles.
+/// Prints percentiles.
 pub fn percentiles(arguments: PercentileArguments, terminal: &Terminal) -> Result<u8> {
     let json = arguments.json;
     let request = PercentileRequest {

@@ -17,7 +17,7 @@ use crate::studio::JobKind;
 pub struct MigrateArguments {
     /// A .tortilla, a .taco, the folder of its parts, name.*.part.tortilla, or a TACO 3 archive or folder.
     pub input: PathBuf,
-    /// The file or folder to make; without it, only what would be done is told.
+    /// The file or folder to write; without it, the report is printed and nothing is written.
     #[arg(long, short)]
     pub output: Option<PathBuf>,
     #[command(flatten)]

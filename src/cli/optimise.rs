@@ -31,7 +31,7 @@ pub struct OptimiseArguments {
     /// Make a .tortilla or .taco streamable: one chain of tables for all levels and chunks.
     #[arg(long)]
     pub stream: bool,
-    /// Write rasters anew that are optimized already.
+    /// Also rewrite rasters that are optimized already.
     #[arg(long)]
     pub again: bool,
     #[command(flatten)]

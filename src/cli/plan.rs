@@ -73,7 +73,7 @@ pub enum PlanAction {
     Finish(FinishArguments),
     /// Has an engine build the parts that are missing, and ends the plan; exit code 1 when a part is still missing.
     Submit(Box<SubmitArguments>),
-    /// Tells what was done: progress, throughput, failures with the sample and reason; exit code 1 when a part failed.
+    /// Prints the state: progress, throughput, failures with the sample and reason; exit code 1 when a part failed.
     Status(StatusArguments),
 }
 
@@ -85,7 +85,7 @@ pub struct RunArguments {
     /// Numbers of the parts, from 1.
     #[arg(long, value_name = "K", required = true, value_delimiter = ',')]
     pub part: Vec<u32>,
-    /// Build parts anew that are written already.
+    /// Also rebuild parts that are written already.
     #[arg(long)]
     pub again: bool,
     /// Read sources below the second folder that the plan has below the first.

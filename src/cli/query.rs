@@ -134,7 +134,7 @@ pub struct QueryArguments {
     /// Rows at the most.
     #[arg(long)]
     pub limit: Option<usize>,
-    /// How to print; told from the name of the file when absent.
+    /// Output format; taken from the name of the file when absent.
     #[arg(long)]
     pub format: Option<RowFormat>,
     /// Print JSON objects, one a line.

@@ -13,7 +13,7 @@ use crate::studio::replay as replay_file;
 pub struct ReplayArguments {
     /// A JSON list of commands and of steps of the interface.
     pub file: PathBuf,
-    /// Tell each line on stdout as soon as it is done.
+    /// Print each line on stdout as soon as it is done.
     #[arg(long)]
     pub tell: bool,
     /// Run it in a window on this display.

@@ -13,7 +13,7 @@ use crate::table::{Compression, ParquetOptions};
 /// The container, its tables, and whether it may take another's place: what every verb that writes a dataset asks for.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub struct WriteArguments {
-    /// The container; told from the output's name when absent.
+    /// The container; taken from the output's name when absent.
     #[arg(long)]
     pub format: Option<OutputFormat>,
     #[command(flatten)]

@@ -1,5 +1,5 @@
 //! What this machine has and lacks for the studio: GDAL and its drivers, PROJ and its data, folders that must be writable, the desktop's
-//! file dialogs. Each check says what it saw and, where something is amiss, what to do. Must never change anything that lasts.
+//! file dialogs. Each check states what it found and, for a fault, the remedy. No check changes a setting or a file.
 
 use std::path::{Path, PathBuf};
 

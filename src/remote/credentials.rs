@@ -234,7 +234,7 @@ pub(super) fn bucket_for(address: &Address) -> Result<Arc<Bucket>> {
         Scheme::Gs => google(&address.authority, &access).and_then(|set| google_bucket(&address.authority, set)),
         Scheme::Az => azure(&address.authority, &access).and_then(|set| azure_bucket(&address.authority, set)),
         Scheme::Http | Scheme::Https | Scheme::Swift => {
-            return Err(Error::unsupported("this version writes to s3://, gs://, az:// and oss://, and to this machine")
+            return Err(Error::unsupported("outputs are written to this machine, or to an s3://, gs://, az:// or oss:// address")
                 .at(address)
                 .hint("write to a file or folder here, and bring it there with the tool of that store"));
         }

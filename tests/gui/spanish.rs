@@ -126,8 +126,14 @@ fn every_text_is_shown_in_spanish() {
         .filter_map(|entry| Some((entry.english.as_str(), entry.translated.first()?.as_str())))
         .collect();
     let own: BTreeSet<&str> = catalogue.iter().flat_map(|entry| entry.translated.iter().map(String::as_str)).collect();
+    // Source lists the requests of the whole process, with the texts that other tests gave them.
+    let of_others: BTreeSet<String> =
+        taco_studio::remote::traffic().actions.iter().map(|action| action.label.to_string()).collect();
     let mut left = Vec::new();
     for (said, place) in spanish.iter().filter(|(said, _)| english.contains_key(*said)) {
+        if place.ends_with("-Source") && of_others.contains(said) {
+            continue;
+        }
         let known = translated.get(said.as_str()).is_some_and(|other| other != said) && !own.contains(said.as_str());
         let words =
             said.split(|c: char| !c.is_alphanumeric()).filter(|word| ENGLISH.contains(&word.to_lowercase().as_str())).count();

@@ -357,7 +357,7 @@ fn a_file_on_another_machine_is_not_changed_and_makes_no_folder() {
     let input = golden("42_v1_nested", "nested.tortilla");
     let ran = workspace.studio(["compile".as_ref(), input.as_os_str(), "-o".as_ref(), "http://127.0.0.1:9/x.tortilla".as_ref()]);
     let ran = ran.expect_code(2);
-    assert!(ran.stderr.contains("written to this machine"), "{ran}");
+    assert!(ran.stderr.contains("to this machine"), "{ran}");
     assert!(!workspace.path("http:").exists());
 }
 
