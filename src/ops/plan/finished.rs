@@ -16,7 +16,7 @@ pub struct IndexResult {
 /// `finished.json`: the whole dataset.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Finished {
-    /// [`Plan::id`].
+    /// [`super::Plan::id`].
     pub plan: String,
     /// The indexes, in writing order.
     pub indexes: Vec<IndexResult>,
