@@ -62,6 +62,12 @@ fn dropped_folders_become_a_dataset_that_is_written_and_opened_again() {
     click(&mut harness, "Write now");
     assert!(path.is_file());
     assert!(harness.query_by_label("Written and verified").is_some());
+    // The destination has a dataset now.
+    click(&mut harness, "Write again…");
+    assert!(harness.query_all_by_label_contains("The destination exists already").next().is_some());
+    fill(&mut harness, "Destination", &target.path().join("again.tacozip").display().to_string());
+    click(&mut harness, "Write now");
+    assert!(harness.query_by_label("Written and verified").is_some());
     click(&mut harness, "Open dataset");
     let document = document(&harness);
     assert!(document.opened().is_some());

@@ -115,6 +115,11 @@ pub struct Checks {
 }
 
 impl Checks {
+    /// Looks at the destination again: something was written there.
+    pub fn look_again(&mut self) {
+        self.disk = AsyncValue::default();
+    }
+
     /// Requests missing values.
     pub fn refresh(&mut self, cx: &PanelContext<'_>, choices: &Choices, options: Option<&BuildOptions>) {
         let Some(draft) = cx.document().and_then(Document::draft) else { return };

@@ -349,6 +349,7 @@ impl WriteDialog {
             });
             if again {
                 self.stage = Stage::Choosing;
+                self.checks.look_again();
             }
             return if done || close { Next::Close } else { Next::Stay };
         }
