@@ -73,7 +73,7 @@ pub struct BandPixels {
     pub palette: Option<Arc<Vec<[u8; 4]>>>,
 }
 
-/// The real number that stands for a complex one.
+/// The part of a complex number that is shown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ComplexPart {

@@ -6,11 +6,11 @@ use std::time::Duration;
 
 use egui::{Frame, Margin, RichText, Role, Ui, WidgetInfo};
 
+use super::opening_state::OpeningState;
 use crate::gui::icons;
 use crate::gui::panel_context::PanelContext;
 use crate::gui::theme::{self, font, text_style};
-use crate::gui::widgets::{self, Button, Cell, Column, Table, TableSource, TableState, paint};
-use crate::jobs::{AsyncValue, JobId};
+use crate::gui::widgets::{self, Button, Cell, Column, Table, TableSource, paint};
 use crate::model::{dtype_name, is_remote};
 use crate::ops::{FirstRows, first_rows};
 use crate::studio::Command;
@@ -19,23 +19,6 @@ use crate::studio::Command;
 const PATIENCE: Duration = Duration::from_millis(200);
 /// Rows that are read.
 const ROWS: usize = 200;
-
-/// State of the page.
-#[derive(Default)]
-pub struct OpeningState {
-    rows: AsyncValue<JobId, Option<Arc<FirstRows>>>,
-    columns: Vec<Column>,
-    table: TableState,
-    /// The job that is shown, and the bytes received from servers before it began.
-    job: Option<(JobId, u64)>,
-}
-
-impl OpeningState {
-    /// True once the first rows are known.
-    pub fn has_rows(&self) -> bool {
-        self.rows.latest().is_some_and(Option::is_some)
-    }
-}
 
 /// True when the page is to be drawn.
 pub fn shows(cx: &PanelContext<'_>) -> bool {

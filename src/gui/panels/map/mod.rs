@@ -1,6 +1,7 @@
 //! The map panel: footprints of the filtered samples of a level. A box drawn here and a time range are filters of the dataset.
 
 mod canvas;
+mod raster_state;
 pub mod rasters;
 pub mod state;
 mod time;
@@ -127,11 +128,11 @@ fn toolbar_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, columns: &[String], source
                 }
             }
             let shown = state.rasters.shown;
-            let button = Button::icon_only(icons::IMAGE, tr!("Rasters on the map")).selected(shown != rasters::Shown::Nothing);
+            let button = Button::icon_only(icons::IMAGE, tr!("Rasters on the map")).selected(shown != raster_state::Shown::Nothing);
             let button = ui.add(button.tooltip(tr!("Draw the selected raster in its place")));
             Popup::menu(&button).show(|ui| {
                 ui.spacing_mut().item_spacing.y = 0.0;
-                for choice in rasters::Shown::ALL {
+                for choice in raster_state::Shown::ALL {
                     let icon = if choice == shown { icons::CHECK } else { "" };
                     if widgets::menu_entry(ui, icon, choice.text(), "", None).clicked() {
                         state.rasters.show(choice);

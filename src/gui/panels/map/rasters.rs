@@ -1,20 +1,20 @@
 //! Rasters drawn in their places on the map: the selected one, or also those beside it. Read in jobs, a few at a time, in the size of a
 //! small picture; a grid of points follows the raster's own coordinate system.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use egui::epaint::Vertex;
 use egui::{Color32, Mesh, Painter, Rect, Shape, TextureHandle, Ui, pos2};
 
+use super::raster_state::{Placed, Shown};
 use crate::error::{Error, Result};
-use crate::gui::document_key::{Key, revision};
+use crate::gui::document_key::revision;
 use crate::gui::map::{MapView, x_of, y_of};
 use crate::gui::panel_context::PanelContext;
 use crate::gui::panels::preview::{first_file, siblings_of};
 use crate::gui::textures;
-use crate::jobs::{AsyncValue, JobContext};
-use crate::raster::{PreviewRequest, RasterInfo, RasterSource, Rgba, preview};
+use crate::jobs::JobContext;
+use crate::raster::{PreviewRequest, RasterInfo, RasterSource, preview};
 use crate::studio::{Document, RowRef};
 
 /// Side of a picture in pixels.
@@ -25,82 +25,6 @@ const CELLS: usize = 12;
 const MOST: usize = 12;
 /// Rasters read at one time.
 const AT_ONCE: usize = 2;
-
-/// Which rasters are drawn.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Shown {
-    /// None.
-    #[default]
-    Nothing,
-    /// The selected one; of a FOLDER, its first.
-    Sample,
-    /// The selected one and the files beside it.
-    Siblings,
-}
-
-impl Shown {
-    /// The choices in order.
-    pub const ALL: [Self; 3] = [Self::Nothing, Self::Sample, Self::Siblings];
-
-    /// Text of the choice.
-    pub fn text(self) -> &'static str {
-        match self {
-            Self::Nothing => tr!("No rasters"),
-            Self::Sample => tr!("This sample"),
-            Self::Siblings => tr!("With its siblings"),
-        }
-    }
-}
-
-/// A picture with the places of its grid points.
-pub struct Placed {
-    image: Rgba,
-    /// `CELLS + 1` rows of as many points in plane coordinates.
-    grid: Vec<[f64; 2]>,
-}
-
-/// State of one raster.
-#[derive(Default)]
-pub struct One {
-    asked: AsyncValue<(Key, RowRef), Arc<Placed>>,
-    texture: Option<TextureHandle>,
-}
-
-/// State of the rasters on the map.
-#[derive(Default)]
-pub struct RastersState {
-    /// Which are drawn.
-    pub shown: Shown,
-    /// Zoom to the selected raster once its place is known.
-    zooms: bool,
-    list: BTreeMap<RowRef, One>,
-}
-
-impl RastersState {
-    /// Chooses which rasters are drawn; the map zooms to the selected one, which is a dot where all samples fit.
-    pub fn show(&mut self, shown: Shown) {
-        (self.shown, self.zooms) = (shown, shown != Shown::Nothing);
-    }
-
-    /// Why the selected raster is not on the map.
-    pub fn failure(&self, at: Option<RowRef>) -> Option<&str> {
-        let one = at.and_then(|at| self.list.get(&at))?;
-        match one.asked.state() {
-            crate::jobs::State::Failed(error) => Some(error.summary()),
-            _ => None,
-        }
-    }
-
-    /// Number of rasters that are drawn.
-    pub fn drawn(&self) -> usize {
-        self.list.values().filter(|one| one.texture.is_some()).count()
-    }
-
-    /// True while a raster is read.
-    pub fn is_reading(&self) -> bool {
-        self.list.values().any(|one| one.asked.is_pending())
-    }
-}
 
 /// The selected raster, as the preview shows it.
 pub fn selected(cx: &PanelContext<'_>, document: &Document) -> Option<RowRef> {

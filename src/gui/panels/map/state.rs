@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use egui::{Mesh, Pos2};
 
-use super::rasters::RastersState;
+use super::raster_state::RastersState;
 use crate::gui::document_key::Key;
 use crate::gui::map::{Base, Classes, MapView, Projected, Scene, TimeBars};
 use crate::jobs::AsyncValue;

@@ -8,12 +8,13 @@ use arrow::array::{Array, Float64Array};
 use egui::{Frame, Margin, Rect, RichText, Role, Sense, Stroke, Ui, WidgetInfo};
 use egui_plot::{Bar, BarChart, GridMark, Line, PlotPoints, Points};
 
+use super::chart_state::{ChartData, ChartState, Shape};
 use crate::error::Result;
 use crate::gui::panel_context::PanelContext;
 use crate::gui::theme::{self, text_style};
 use crate::gui::widgets::plot::{self, Axes};
 use crate::gui::widgets::{self, Column, Segment, paint};
-use crate::jobs::{AsyncValue, JobContext};
+use crate::jobs::JobContext;
 use crate::ops::{as_numbers, bar_text};
 use crate::query::QueryResult;
 
@@ -23,47 +24,6 @@ const BARS_MOST: usize = 60;
 const POINTS_MOST: usize = 20_000;
 /// Rows between two checks of cancellation.
 const STRIDE: usize = 16_384;
-
-/// How the rows are shown.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Shape {
-    /// As a table.
-    #[default]
-    Rows,
-    /// A bar per row, or per distinct value.
-    Bars,
-    /// A line over ascending x values.
-    Line,
-    /// A point per row.
-    Points,
-}
-
-/// State of the chart.
-#[derive(Default)]
-pub struct ChartState {
-    /// How the rows are shown.
-    pub shape: Shape,
-    /// Names of the columns, kept across queries.
-    x: Option<String>,
-    y: Option<String>,
-    /// By serial number of the result, shape and columns.
-    data: AsyncValue<(u64, Shape, usize, Option<usize>), Arc<ChartData>>,
-}
-
-/// The values of a chart.
-#[derive(Debug, Default, PartialEq)]
-struct ChartData {
-    /// x and y; x of a bar is its position, from 0.
-    points: Vec<[f64; 2]>,
-    /// Texts of the bars.
-    labels: Vec<String>,
-    /// Values that the chart would have without its limit.
-    all: usize,
-    /// Rows without a value.
-    without: usize,
-    /// The x values are numbers of rows, as the column has no order.
-    numbered: bool,
-}
 
 /// Draws the choice between the table and the charts. A result without rows has no chart.
 pub fn shape_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {

@@ -1,6 +1,7 @@
 //! The query panel: SQL over the filtered dataset, the result rows, and actions on them.
 
 pub mod chart;
+mod chart_state;
 mod detail;
 mod editor;
 pub mod rows;
@@ -18,7 +19,7 @@ use crate::gui::{filters, icons, sql};
 use crate::model::dtype_name;
 use crate::query::{Filter, Query, QueryResult};
 use crate::studio::{Command, Document};
-use chart::Shape;
+use chart_state::Shape;
 use rows::COPIED_MOST;
 use state::{Copied, Word};
 

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use egui::Rect;
 
-use super::chart::ChartState;
+use super::chart_state::ChartState;
 use crate::error::Error;
 use crate::gui::document_key::Key;
 use crate::gui::sql;

@@ -1,0 +1,24 @@
+//! State of the page that shows while a dataset is opened. Imports no panel context, so that the session can hold it.
+
+use std::sync::Arc;
+
+use crate::gui::widgets::{Column, TableState};
+use crate::jobs::{AsyncValue, JobId};
+use crate::ops::FirstRows;
+
+/// State of the page.
+#[derive(Default)]
+pub struct OpeningState {
+    pub(super) rows: AsyncValue<JobId, Option<Arc<FirstRows>>>,
+    pub(super) columns: Vec<Column>,
+    pub(super) table: TableState,
+    /// The job that is shown, and the bytes received from servers before it began.
+    pub(super) job: Option<(JobId, u64)>,
+}
+
+impl OpeningState {
+    /// True once the first rows are known.
+    pub fn has_rows(&self) -> bool {
+        self.rows.latest().is_some_and(Option::is_some)
+    }
+}
