@@ -93,11 +93,50 @@ fn count(footer: &[u8]) -> Result<()> {
     let walked = walk.fields(&mut |walk, number, found| match number {
         2 => list(walk, found, |walk, count| schema(walk, count, &mut counts)),
         4 => list(walk, found, |walk, count| groups(walk, count, &mut counts)),
-        _ => Some(false),
+        _ => typed(number, found, &FILE_METADATA),
     });
     counts.check()?;
     limit("listed values", walk.elements, LISTED_MAX)?;
     walked.ok_or_else(|| Error::format("this is not readable as Parquet").because("the footer is damaged"))
+}
+
+/// Types of the fields of `FileMetaData`, from field 1.
+const FILE_METADATA: [u8; 9] =
+    [kind::I32, kind::LIST, kind::I64, kind::LIST, kind::LIST, kind::BINARY, kind::LIST, kind::STRUCT, kind::BINARY];
+/// Of `SchemaElement`.
+const SCHEMA_ELEMENT: [u8; 10] =
+    [kind::I32, kind::I32, kind::I32, kind::BINARY, kind::I32, kind::I32, kind::I32, kind::I32, kind::I32, kind::STRUCT];
+/// Of `RowGroup`.
+const ROW_GROUP: [u8; 7] = [kind::LIST, kind::I64, kind::I64, kind::LIST, kind::I64, kind::I64, kind::I16];
+/// Of `ColumnChunk`.
+const COLUMN_CHUNK: [u8; 9] =
+    [kind::BINARY, kind::I64, kind::STRUCT, kind::I64, kind::I32, kind::I64, kind::I32, kind::STRUCT, kind::BINARY];
+/// Of `ColumnMetaData`.
+const COLUMN_METADATA: [u8; 15] = [
+    kind::I32,
+    kind::LIST,
+    kind::LIST,
+    kind::I32,
+    kind::I64,
+    kind::I64,
+    kind::I64,
+    kind::LIST,
+    kind::I64,
+    kind::I64,
+    kind::I64,
+    kind::STRUCT,
+    kind::LIST,
+    kind::I64,
+    kind::I32,
+];
+
+/// Skips a field of the type that the format states, or one that the format does not know. Another type is damage: the decoder does not
+/// compare types, and would go on at another byte.
+fn typed(number: i64, found: u8, types: &[u8]) -> Option<bool> {
+    match usize::try_from(number - 1).ok().and_then(|index| types.get(index)) {
+        Some(stated) if *stated != found => None,
+        _ => Some(false),
+    }
 }
 
 /// Iterates over a list of structs; another element type is damage, as the decoder does not check it.
@@ -123,8 +162,7 @@ fn schema(walk: &mut Walk, count: u64, counts: &mut Counts) -> Option<()> {
                 children = walk.integer()?;
                 Some(true)
             }
-            (5, _) => None,
-            _ => Some(false),
+            _ => typed(number, found, &SCHEMA_ELEMENT),
         })?;
         // The decoder allocates memory for the claimed number of children.
         if !u64::try_from(children).is_ok_and(|children| children <= behind) {
@@ -150,6 +188,17 @@ fn schema(walk: &mut Walk, count: u64, counts: &mut Counts) -> Option<()> {
     Some(())
 }
 
+/// Iterates over a column chunk and its metadata.
+fn chunk(walk: &mut Walk) -> Option<()> {
+    walk.fields(&mut |walk, number, found| match (number, found) {
+        (3, kind::STRUCT) => {
+            let each = &mut |_: &mut Walk, number: i64, found: u8| typed(number, found, &COLUMN_METADATA);
+            walk.fields(each).map(|()| true)
+        }
+        _ => typed(number, found, &COLUMN_CHUNK),
+    })
+}
+
 fn groups(walk: &mut Walk, count: u64, counts: &mut Counts) -> Option<()> {
     counts.groups += count;
     if counts.is_too_much() {
@@ -162,9 +211,9 @@ fn groups(walk: &mut Walk, count: u64, counts: &mut Counts) -> Option<()> {
                 if counts.is_too_much() {
                     return None;
                 }
-                (0..count).try_for_each(|_| walk.skip(kind::STRUCT))
+                (0..count).try_for_each(|_| chunk(walk))
             }),
-            _ => Some(false),
+            _ => typed(number, found, &ROW_GROUP),
         })?;
         if walk.elements > LISTED_MAX {
             return None;
@@ -200,6 +249,15 @@ mod tests {
     }
 
     /// Groups claim children that do not exist; the decoder reserves 8 bytes for each.
+    #[test]
+    fn a_known_field_of_another_type_is_damage() {
+        // A list of one schema element, whose field 3 is a boolean; then the same element with an integer.
+        assert!(count(&[0x29, 0x1C, 0x32, 0x00, 0x00]).is_err());
+        assert!(count(&[0x29, 0x1C, 0x35, 0x02, 0x00, 0x00]).is_ok());
+        // Field 65,541 is field 5 in 16 bits.
+        assert!(count(&[0x29, 0x1C, 0x05, 0x8A, 0x80, 0x08, 0x02, 0x00, 0x00]).is_err());
+    }
+
     #[test]
     fn members_that_are_not_there_are_damage() {
         for children in [&[1 << 30, 0][..], &[2, 0], &[1, 1], &[3, 1, 0, 0, 5]] {

@@ -91,6 +91,10 @@ impl<'a> Walk<'a> {
                 return Some(());
             }
             number = if head >> 4 == 0 { self.integer()? } else { number + i64::from(head >> 4) };
+            // The decoder keeps 16 bits of a number: with more it would be another field.
+            if !(0..=i64::from(i16::MAX)).contains(&number) {
+                return None;
+            }
             let kind = head & 0x0F;
             if !each(self, number, kind)? {
                 self.skip_within(kind, nesting)?;
