@@ -103,10 +103,6 @@ impl<'a> Walk<'a> {
     }
 
     /// Skips a value of this type.
-    pub fn skip(&mut self, kind: u8) -> Option<()> {
-        self.skip_within(kind, NESTING)
-    }
-
     fn skip_within(&mut self, kind: u8, nesting: u8) -> Option<()> {
         match kind {
             // The value of a boolean field is its type code.
