@@ -13,6 +13,7 @@ mod pages;
 mod parquet_io;
 mod parquet_options;
 mod parquet_slice;
+mod parquet_structs;
 mod row_groups;
 mod sidecar;
 mod thrift;

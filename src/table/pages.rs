@@ -14,7 +14,8 @@ use parquet::file::serialized_reader::SerializedPageReader;
 use super::budget::{DecodeBudget, size_text};
 use super::deltas::{front_coded_bytes, lists_hold_at_most};
 use super::parquet_slice::damaged;
-use super::thrift::{Walk, kind};
+use super::parquet_structs::PAGE_HEADER;
+use super::thrift::Walk;
 use crate::error::{Error, Result};
 
 /// Bytes per read when looking for page headers; longer headers, with long statistics, are read again.
@@ -199,25 +200,23 @@ fn header<R: Chunks>(file: &R, at: u64, end: u64, window: &mut (u64, Bytes)) -> 
 
 /// Parses a `PageHeader` (field numbers of parquet.thrift).
 fn parsed(bytes: &[u8]) -> Option<Header> {
+    Walk::new(bytes).skip(&PAGE_HEADER)?;
     let mut walk = Walk::new(bytes);
     let (mut of, mut unpacked, mut stored, mut values, mut encoding) = (-1, -1, -1, 0, -1);
-    walk.fields(&mut |walk, number, found| {
-        match (number, found) {
-            (1, kind::I32) => of = walk.integer()?,
-            (2, kind::I32) => unpacked = walk.integer()?,
-            (3, kind::I32) => stored = walk.integer()?,
-            (1..=3, _) => return None,
+    walk.fields(&mut |walk, number, _| {
+        match number {
+            1 => of = walk.integer()?,
+            2 => unpacked = walk.integer()?,
+            3 => stored = walk.integer()?,
             // Data page, dictionary page, data page v2.
-            (5 | 7 | 8, kind::STRUCT) => walk.fields(&mut |walk, inner, found| {
-                match (inner, found) {
-                    (1, kind::I32) => values = walk.integer()?,
-                    (2, kind::I32) if number != 8 => encoding = walk.integer()?,
-                    (4, kind::I32) if number == 8 => encoding = walk.integer()?,
+            5 | 7 | 8 => walk.fields(&mut |walk, inner, _| {
+                match (inner, number) {
+                    (1, _) => values = walk.integer()?,
+                    (2, 5 | 7) | (4, 8) => encoding = walk.integer()?,
                     _ => return Some(false),
                 }
                 Some(true)
             })?,
-            (5 | 7 | 8, _) => return None,
             _ => return Some(false),
         }
         Some(true)

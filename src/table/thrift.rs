@@ -1,5 +1,5 @@
 //! Iterates over values in Thrift's compact protocol, the encoding of Parquet footers and page headers, without building them:
-//! lengths and counts are checked against the available bytes before a decoder allocates memory for them. Never panics.
+//! types, lengths and counts are checked against the available bytes before a decoder allocates memory for them. Never panics.
 
 /// Maximum nesting of structs; Parquet's own is five.
 const NESTING: u8 = 24;
@@ -18,6 +18,28 @@ pub(super) mod kind {
     pub const SET: u8 = 10;
     pub const MAP: u8 = 11;
     pub const STRUCT: u8 = 12;
+}
+
+/// The type of a value as a format states it.
+pub(super) enum Shape {
+    /// A number or a string with this type code.
+    Scalar(u8),
+    Boolean,
+    List(&'static Shape),
+    /// Field numbers and types. Fields with other numbers may have any type.
+    Struct(&'static [(i64, Shape)]),
+}
+
+impl Shape {
+    /// True when a value with this type code may have this shape.
+    fn has_code(&self, code: u8) -> bool {
+        match self {
+            Self::Scalar(own) => code == *own,
+            Self::Boolean => matches!(code, kind::TRUE | kind::FALSE),
+            Self::List(_) => code == kind::LIST,
+            Self::Struct(_) => code == kind::STRUCT,
+        }
+    }
 }
 
 /// A cursor in the bytes of a struct. Every step returns `None` at the end of the bytes or on invalid data.
@@ -80,6 +102,35 @@ impl<'a> Walk<'a> {
     /// false to skip it, `None` to stop.
     pub fn fields(&mut self, each: &mut dyn FnMut(&mut Self, i64, u8) -> Option<bool>) -> Option<()> {
         self.struct_of(NESTING, each)
+    }
+
+    /// Skips the value of a field or of a list's element with this type code, which must have this shape in all its parts.
+    fn shaped(&mut self, code: u8, shape: &Shape, nesting: u8) -> Option<()> {
+        if !shape.has_code(code) {
+            return None;
+        }
+        match shape {
+            Shape::Scalar(_) | Shape::Boolean => self.skip_within(code, nesting),
+            Shape::List(of) => {
+                let nesting = nesting.checked_sub(1)?;
+                let (code, count) = self.list()?;
+                (0..count).try_for_each(|_| match of {
+                    Shape::Boolean if of.has_code(code) => self.element(code, nesting),
+                    _ => self.shaped(code, of, nesting),
+                })
+            }
+            Shape::Struct(fields) => {
+                self.struct_of(nesting, &mut |walk, number, code| match fields.iter().find(|(own, _)| *own == number) {
+                    Some((_, shape)) => walk.shaped(code, shape, nesting.checked_sub(1)?).map(|()| true),
+                    None => Some(false),
+                })
+            }
+        }
+    }
+
+    /// Skips a struct with this shape.
+    pub fn skip(&mut self, shape: &Shape) -> Option<()> {
+        self.shaped(kind::STRUCT, shape, NESTING)
     }
 
     fn struct_of(&mut self, nesting: u8, each: &mut dyn FnMut(&mut Self, i64, u8) -> Option<bool>) -> Option<()> {
@@ -147,6 +198,35 @@ impl<'a> Walk<'a> {
 mod tests {
     use super::*;
 
+    /// A struct without known fields.
+    const ANY: Shape = Shape::Struct(&[]);
+
+    #[test]
+    fn known_fields_have_the_type_of_their_shape_at_every_depth() {
+        const BINARY: Shape = Shape::Scalar(kind::BINARY);
+        const FLAGS: Shape = Shape::Struct(&[(1, Shape::Boolean), (2, BINARY)]);
+        const SHAPE: Shape = Shape::Struct(&[(1, Shape::List(&FLAGS)), (2, Shape::List(&Shape::Boolean)), (4, BINARY)]);
+        let skips = |bytes: &[u8]| {
+            let mut walk = Walk::new(bytes);
+            walk.skip(&SHAPE).is_some_and(|()| walk.position() == bytes.len())
+        };
+        // 1: two structs, [{1: true}, {1: false, 2: "a"}]; 2: two booleans; 3, unknown: i32; 4: "b".
+        assert!(skips(&[0x19, 0x2C, 0x11, 0, 0x12, 0x18, 1, b'a', 0, 0x19, 0x21, 1, 0, 0x15, 2, 0x18, 1, b'b', 0]));
+        // Empty lists, one with the element type 0 that some writers store.
+        assert!(skips(&[0x19, 0x0C, 0x19, 0x00, 0]));
+        // Another type in a struct of a list, of a list's elements, of a list and of a string.
+        for wrong in [
+            &[0x19, 0x1C, 0x15, 2, 0, 0][..],
+            &[0x19, 0x1C, 0x11, 0x19, 0x05, 0, 0],
+            &[0x19, 0x15, 2, 0],
+            &[0x29, 0x15, 2, 0],
+            &[0x15, 2, 0],
+            &[0x45, 2, 0],
+        ] {
+            assert!(!skips(wrong), "{wrong:02x?}");
+        }
+    }
+
     #[test]
     fn fields_are_walked_and_lengths_are_held_against_the_bytes() {
         // 1: i32 = 5, 3: "ab", 4: list of two i64, stop.
@@ -164,7 +244,7 @@ mod tests {
         assert_eq!((walked, walk.position(), walk.elements), (Some(()), bytes.len(), 2));
         assert_eq!(found, [(1, kind::I32), (5, 0), (3, kind::BINARY), (4, kind::LIST)]);
         for cut in 0..bytes.len() {
-            assert_eq!(Walk::new(&bytes[..cut]).skip(kind::STRUCT), None, "cut at {cut}");
+            assert_eq!(Walk::new(&bytes[..cut]).skip(&ANY), None, "cut at {cut}");
         }
     }
 
@@ -172,9 +252,9 @@ mod tests {
     fn claims_beyond_the_bytes_and_endless_nesting_are_damage() {
         // A list of 2^28 structs, and a string of as many bytes, claimed in a handful of bytes.
         let huge = [0xFF, 0xFF, 0xFF, 0xFF, 0x01];
-        assert_eq!(Walk::new(&[&[0x19, 0xFC], &huge[..], &[0]].concat()).skip(kind::STRUCT), None);
-        assert_eq!(Walk::new(&[&[0x18], &huge[..], &[0]].concat()).skip(kind::STRUCT), None);
-        assert_eq!(Walk::new(&[0x1C; 100_000]).skip(kind::STRUCT), None);
-        assert_eq!(Walk::new(&[0x19; 100_000]).skip(kind::STRUCT), None);
+        assert_eq!(Walk::new(&[&[0x19, 0xFC], &huge[..], &[0]].concat()).skip(&ANY), None);
+        assert_eq!(Walk::new(&[&[0x18], &huge[..], &[0]].concat()).skip(&ANY), None);
+        assert_eq!(Walk::new(&[0x1C; 100_000]).skip(&ANY), None);
+        assert_eq!(Walk::new(&[0x19; 100_000]).skip(&ANY), None);
     }
 }
