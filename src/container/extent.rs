@@ -6,7 +6,7 @@ use serde_json::{Value as Json, json};
 
 use super::Assembly;
 use crate::error::Result;
-use crate::footprint::{BoxOfDegrees, Detail, boxes_of, enclosing_box, has_places, interval_of};
+use crate::footprint::{BoxOfDegrees, Detail, box_of_extent, boxes_of, enclosing_box, has_places, interval_of};
 use crate::jobs::JobContext;
 use crate::model::{Collection, EXTENT_ORIGIN, ExtentOrigin};
 
@@ -132,15 +132,14 @@ pub fn put_extent(collection: &mut Collection, found: Option<Json>) {
 /// The spatial box to use instead of `extent`'s when some samples lie outside it; `None` when the stated box touches all samples,
 /// or no sample has a place. The official writers lose the samples on one side of longitude 0.
 fn wider_spatial(extent: &Json, levels: &[&RecordBatch], ctx: &JobContext) -> Result<Option<Json>> {
-    let numbers = || extent.get("spatial")?.as_array()?.iter().map(Json::as_f64).collect::<Option<Vec<f64>>>();
-    let Some(&[west, south, east, north]) = numbers().as_deref() else { return Ok(None) };
+    let Some(stated) = box_of_extent(extent) else { return Ok(None) };
     for batch in levels.iter().filter(|batch| has_places(batch)) {
         let boxes: Vec<BoxOfDegrees> = boxes_of(batch, Detail::Corners, ctx)?.into_iter().flatten().collect();
         if boxes.is_empty() {
             continue;
         }
         // The middle counts: tools compute extents from centroids.
-        if boxes.iter().all(|own| is_inside(middle_of(*own), [west, south, east, north])) {
+        if boxes.iter().all(|own| is_inside(middle_of(*own), stated)) {
             return Ok(None);
         }
         return Ok(box_of_samples(levels, ctx)?.map(|all| json!(all)));

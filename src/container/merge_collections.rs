@@ -5,6 +5,7 @@ use serde::Serialize;
 use serde_json::{Map, Value as Json, json};
 
 use crate::error::{Error, Result};
+use crate::footprint::box_of_extent;
 use crate::model::{Collection, PitSchema, dtype_name, is_padding};
 
 /// What the merge needs to know about one part.
@@ -194,13 +195,7 @@ pub fn collection_bytes(fields: &Map<String, Json>, indent: &[u8]) -> Result<Vec
 /// The union of extents: the smallest box around all boxes, possibly across the antimeridian, and the interval from first to last
 /// time.
 fn merged_extent(extents: &[&Json]) -> Json {
-    let boxes: Vec<[f64; 4]> = extents
-        .iter()
-        .filter_map(|extent| {
-            let numbers: Vec<f64> = extent.get("spatial")?.as_array()?.iter().filter_map(Json::as_f64).collect();
-            <[f64; 4]>::try_from(numbers).ok()
-        })
-        .collect();
+    let boxes: Vec<[f64; 4]> = extents.iter().filter_map(|extent| box_of_extent(extent)).collect();
     let spatial = joined_box(&boxes).unwrap_or([-180.0, -90.0, 180.0, 90.0]);
     let times: Vec<&str> =
         extents.iter().filter_map(|extent| extent.get("temporal")?.as_array()).flatten().filter_map(Json::as_str).collect();

@@ -8,7 +8,7 @@ use super::footprint::Place;
 use super::{Described, footprint};
 use crate::error::{Error, Result};
 use crate::extensions::tortilla::countries::countries;
-use crate::footprint::{BoxOfDegrees, box_polygon};
+use crate::footprint::{BoxOfDegrees, box_of_extent, box_polygon};
 use crate::jobs::JobContext;
 
 /// Maximum number of footprints on a map.
@@ -87,11 +87,8 @@ fn every(batch: &RecordBatch, step: usize) -> Result<RecordBatch> {
 fn file_boxes(described: &Described<'_>) -> Vec<(String, Bounds)> {
     let extents = described.fields.get("taco:sources").and_then(|sources| sources.get("extents")?.as_array());
     let one = |extent: &Json| {
-        let numbers: Option<Vec<f64>> = extent.get("spatial")?.as_array()?.iter().map(Json::as_f64).collect();
-        let [west, south, east, north]: Bounds = numbers?.try_into().ok()?;
-        let bounds = going_on([west, south, east, north]);
         let name = extent.get("file").and_then(Json::as_str).unwrap_or_default().to_owned();
-        bounds.iter().all(|number| number.is_finite()).then_some((name, bounds))
+        Some((name, going_on(box_of_extent(extent)?)))
     };
     extents.into_iter().flatten().filter_map(one).collect()
 }

@@ -18,6 +18,7 @@ use serde_json::{Map, Value as Json};
 
 use crate::container::{Assembly, Format, extent_of_samples};
 use crate::error::{Error, Result};
+use crate::footprint::box_of_extent;
 use crate::jobs::JobContext;
 use crate::model::{Address, ExtentOrigin, instant};
 
@@ -200,24 +201,16 @@ impl<'a> Described<'a> {
     fn new(assembly: &'a Assembly, facts: &'a Facts, ctx: &JobContext) -> Result<Self> {
         let fields = &assembly.collection.fields;
         let known = ExtentOrigin::of(&assembly.collection).is_some_and(|origin| origin != ExtentOrigin::Unknown);
-        let extent = match fields.get("extent").filter(|_| known) {
+        // What is no box says nothing of where the samples are (rule COL-5). Unknown stays unknown.
+        let extent = match fields.get("extent").filter(|extent| known && box_of_extent(extent).is_some()) {
             Some(extent) => extent.clone(),
-            // Unknown stays unknown.
             None => extent_of_samples(&assembly.batches(), ctx)?.unwrap_or_default(),
         };
-        let numbers: Option<Vec<f64>> =
-            extent.get("spatial").and_then(Json::as_array).and_then(|list| list.iter().map(Json::as_f64).collect());
         let times: Option<Vec<String>> = extent
             .get("temporal")
             .and_then(Json::as_array)
             .and_then(|list| list.iter().map(|time| time.as_str().and_then(utc)).collect());
-        Ok(Self {
-            assembly,
-            facts,
-            fields,
-            bbox: numbers.and_then(|numbers| numbers.try_into().ok()),
-            interval: times.and_then(|times| times.try_into().ok()),
-        })
+        Ok(Self { assembly, facts, fields, bbox: box_of_extent(&extent), interval: times.and_then(|times| times.try_into().ok()) })
     }
 
     fn text(&self, key: &str) -> Option<&str> {

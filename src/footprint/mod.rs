@@ -26,7 +26,7 @@ use crate::error::Result;
 use crate::jobs::{JobContext, try_map};
 use crate::raster::LonLatTransform;
 
-pub use span::{BoxOfDegrees, Boxes, box_polygon, enclosing_box};
+pub use span::{BoxOfDegrees, Boxes, box_of_extent, box_polygon, enclosing_box};
 pub use stated::{COLUMNS, GRID_COLUMNS, PlaceColumns, Stated};
 pub use times::{TIME_COLUMNS, TIME_END, TIME_START, interval_of, is_time_column, micros_of};
 

@@ -1,6 +1,7 @@
 //! Boxes on the circle of longitudes: the smallest around shapes, the smallest around boxes, and whether something touches one.
 
 use geo::{Coord, Geometry, Intersects, LineString, MultiPolygon, Polygon, Rect};
+use serde_json::Value as Json;
 
 use super::{Footprint, PlaceSource, Unfolded};
 use crate::table::{parse_wkb, wkb_point};
@@ -16,6 +17,15 @@ const POLAR: f64 = 80.0;
 const BEND: f64 = 0.25;
 /// Gaps below this many degrees between boxes are none: they come of rounding.
 const CLOSED: f64 = 1e-9;
+
+/// The box in the field `spatial` of a collection's extent. `None` where it is missing or is no box: four numbers, longitudes within
+/// ±180 and latitudes within ±90 degrees, south not greater than north (TACO 2.0, section 5.5.2).
+pub fn box_of_extent(extent: &Json) -> Option<BoxOfDegrees> {
+    let numbers: Option<Vec<f64>> = extent.get("spatial")?.as_array()?.iter().map(Json::as_f64).collect();
+    let [west, south, east, north]: BoxOfDegrees = numbers?.try_into().ok()?;
+    let is_box = west.abs() <= 180.0 && east.abs() <= 180.0 && south >= -90.0 && south <= north && north <= 90.0;
+    is_box.then_some([west, south, east, north])
+}
 
 /// A longitude within ±180; ±180 stays as it is.
 pub(super) fn wrapped(lon: f64) -> f64 {

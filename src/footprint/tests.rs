@@ -260,3 +260,21 @@ fn damaged_rings_never_panic() {
         }
     }
 }
+
+#[test]
+fn an_extent_states_a_box_of_degrees_or_none() {
+    let of = |spatial: serde_json::Value| box_of_extent(&serde_json::json!({ "spatial": spatial }));
+    assert_eq!(of(serde_json::json!([170, -10, -170.5, 10])), Some([170.0, -10.0, -170.5, 10.0]));
+    let world = [-180.0, -90.0, 180.0, 90.0];
+    assert_eq!(of(serde_json::json!(world)), Some(world));
+    for wrong in [
+        serde_json::json!([18446744073709551615u64, -8.0, -34.0, -7.0]),
+        serde_json::json!([0, 10, 0, -10]),
+        serde_json::json!([0, -91, 0, 0]),
+        serde_json::json!([0, 0, 1]),
+        serde_json::json!([0, 0, 1, "1"]),
+        serde_json::json!(null),
+    ] {
+        assert_eq!(of(wrong.clone()), None, "{wrong}");
+    }
+}

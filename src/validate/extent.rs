@@ -2,12 +2,12 @@
 //! systems that they are in.
 
 use arrow::array::Array;
-use serde_json::Value as Json;
 
 use crate::container::{ContainerReader, is_inside, middle_of};
 use crate::error::Result;
 use crate::footprint::{
-    self, BoxOfDegrees, Detail, PlaceColumns, PlaceSource, Stated, TIME_COLUMNS, Unfolded, enclosing_box, interval_of, resolve,
+    self, BoxOfDegrees, Detail, PlaceColumns, PlaceSource, Stated, TIME_COLUMNS, Unfolded, box_of_extent, enclosing_box,
+    interval_of, resolve,
 };
 use crate::jobs::JobContext;
 use crate::model::{ExtentOrigin, Location, Report, Rule, instant, is_padding};
@@ -24,8 +24,7 @@ const NARROWER_SHARE: f64 = 0.5;
 /// When a level table cannot be read, or the job is cancelled.
 pub fn check(reader: &dyn ContainerReader, report: &mut Report, ctx: &JobContext) -> Result<()> {
     let extent = reader.collection().get("extent");
-    let numbers = |value: &Json| -> Option<Vec<f64>> { value.get("spatial")?.as_array()?.iter().map(Json::as_f64).collect() };
-    let spatial: Option<BoxOfDegrees> = extent.and_then(numbers).and_then(|numbers| numbers.try_into().ok());
+    let spatial = extent.and_then(box_of_extent);
     let mut compared = false;
     for level in 0..reader.levels().count() {
         let fields = reader.levels().fields(level);

@@ -3,6 +3,7 @@
 use serde_json::{Value as Json, json};
 
 use super::collection::{Action, CollectionMapping};
+use crate::footprint::box_of_extent;
 use crate::model::Collection;
 
 /// Degrees that rounding may cost.
@@ -11,7 +12,9 @@ const SLACK: f64 = 1e-9;
 /// Widens the collection's box until it holds that of the samples, and adds the line that says so. A collection without a box is left
 /// alone: it gets one when it is written.
 pub fn cover_samples(collection: &mut Collection, samples: Option<&Json>, lines: &mut Vec<CollectionMapping>) {
-    let (Some(old), Some(found)) = (collection.get("extent").and_then(spatial), samples.and_then(spatial)) else { return };
+    let (Some(old), Some(found)) = (collection.get("extent").and_then(box_of_extent), samples.and_then(box_of_extent)) else {
+        return;
+    };
     let wide = joined(old, found);
     if wide == old {
         return;
@@ -27,11 +30,6 @@ pub fn cover_samples(collection: &mut Collection, samples: Option<&Json>, lines:
             note: tr!("widened: samples lie outside the old box").into(),
         });
     }
-}
-
-fn spatial(extent: &Json) -> Option<[f64; 4]> {
-    let numbers: Option<Vec<f64>> = extent.get("spatial")?.as_array()?.iter().map(Json::as_f64).collect();
-    numbers?.try_into().ok()
 }
 
 /// The old box, or as much more as the other needs. West greater than east crosses the antimeridian.
