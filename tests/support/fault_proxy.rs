@@ -2,10 +2,12 @@
 //! answer, answers with a status of its own, or passes the bytes on slowly.
 
 use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{TcpListener, TcpStream};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::net::TcpStream;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
+
+use super::listener::Listener;
 
 /// Fault of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,44 +35,25 @@ struct Shared {
     rules: Mutex<Vec<Rule>>,
     asked: Mutex<Vec<String>>,
     cuts: AtomicUsize,
-    ends: AtomicBool,
 }
 
 /// The running proxy; stopped on drop.
 pub struct FaultProxy {
     shared: Arc<Shared>,
-    port: u16,
+    listener: Listener,
 }
 
 impl FaultProxy {
     /// A proxy to a server on 127.0.0.1.
     pub fn to(port: u16) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-        let own_port = listener.local_addr().expect("an address").port();
-        let shared = Arc::new(Shared {
-            to: port,
-            rules: Mutex::default(),
-            asked: Mutex::default(),
-            cuts: AtomicUsize::new(0),
-            ends: AtomicBool::new(false),
-        });
+        let shared = Arc::new(Shared { to: port, rules: Mutex::default(), asked: Mutex::default(), cuts: AtomicUsize::new(0) });
         let own = shared.clone();
-        std::thread::spawn(move || {
-            for stream in listener.incoming().map_while(Result::ok) {
-                if own.ends.load(Ordering::Relaxed) {
-                    return;
-                }
-                let own = own.clone();
-                std::thread::spawn(move || {
-                    let _ = own.pass(stream);
-                });
-            }
-        });
-        Self { shared, port: own_port }
+        let listener = Listener::start(move |stream| drop(own.pass(stream)));
+        Self { shared, listener }
     }
 
     pub fn port(&self) -> u16 {
-        self.port
+        self.listener.port()
     }
 
     /// Breaks requests of a method whose target contains `part`: after `good` that pass, `times` times.
@@ -88,13 +71,6 @@ impl FaultProxy {
     /// Number of connections that were cut while data was sent.
     pub fn cuts(&self) -> usize {
         self.shared.cuts.load(Ordering::Relaxed)
-    }
-}
-
-impl Drop for FaultProxy {
-    fn drop(&mut self) {
-        self.shared.ends.store(true, Ordering::Relaxed);
-        let _ = TcpStream::connect(("127.0.0.1", self.port));
     }
 }
 

@@ -2,6 +2,7 @@
 //! Contains no test, and uses nothing internal of the library.
 
 mod fault_proxy;
+mod listener;
 mod scenes;
 mod server;
 mod stores;

@@ -2,11 +2,13 @@
 
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpStream;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
+
+use super::listener::Listener;
 
 /// Fault of a response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,7 +43,6 @@ struct Shared {
     folder: PathBuf,
     asked: Mutex<Vec<Asked>>,
     faults: Mutex<Vec<(String, Fault, usize, usize)>>,
-    ends: AtomicBool,
     /// Delay before each response.
     delay: Mutex<Duration>,
     /// Number of concurrent requests, and its maximum.
@@ -52,40 +53,27 @@ struct Shared {
 /// The running server; stopped on drop.
 pub struct Server {
     shared: Arc<Shared>,
-    port: u16,
+    listener: Listener,
 }
 
 impl Server {
     /// Serves the files below a folder.
     pub fn of(folder: &Path) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-        let port = listener.local_addr().expect("an address").port();
         let shared = Arc::new(Shared {
             folder: folder.to_owned(),
             asked: Mutex::default(),
             faults: Mutex::default(),
-            ends: AtomicBool::new(false),
             delay: Mutex::default(),
             now: AtomicUsize::new(0),
             most: AtomicUsize::new(0),
         });
         let own = shared.clone();
-        std::thread::spawn(move || {
-            for stream in listener.incoming().map_while(Result::ok) {
-                if own.ends.load(Ordering::Relaxed) {
-                    return;
-                }
-                let own = own.clone();
-                std::thread::spawn(move || {
-                    let _ = own.serve(stream);
-                });
-            }
-        });
-        Self { shared, port }
+        let listener = Listener::start(move |stream| drop(own.serve(stream)));
+        Self { shared, listener }
     }
 
     pub fn url(&self, path: &str) -> String {
-        format!("http://127.0.0.1:{}/{path}", self.port)
+        format!("http://127.0.0.1:{}/{path}", self.listener.port())
     }
 
     /// Requests since the start or the last [`Server::forget`].
@@ -113,13 +101,6 @@ impl Server {
     /// Injects a fault into responses for paths that contain `part`: after `good` correct ones, `times` times.
     pub fn fail(&self, part: &str, fault: Fault, good: usize, times: usize) {
         self.shared.faults.lock().expect("a lock").push((part.to_owned(), fault, good, times));
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        self.shared.ends.store(true, Ordering::Relaxed);
-        let _ = TcpStream::connect(("127.0.0.1", self.port));
     }
 }
 
