@@ -10,7 +10,7 @@ use crate::gui::theme::{self, font};
 use crate::gui::widgets::{self, Segment, Tone, paint};
 use crate::ops::plan::{PartState, PartStatus, PlanStatus};
 
-/// Parts that are drawn; a plan may have 100,000.
+/// Maximum number of parts, and of hosts, that are drawn; a plan may have 100,000 parts.
 const SHOWN: usize = 1000;
 
 /// Name, colour and icon of a state.
@@ -46,32 +46,40 @@ pub fn ui(ui: &mut Ui, state: &mut PlanState, status: &PlanStatus) {
             });
         });
         match state.by_host {
-            false => cells_ui(ui, &mut state.selected, status.parts.iter()),
+            false => cells_ui(ui, &mut state.selected, &status.parts, SHOWN),
             true => {
                 let mut hosts: BTreeMap<&str, Vec<&PartStatus>> = BTreeMap::new();
                 for part in &status.parts {
                     hosts.entry(part.host.as_deref().unwrap_or_default()).or_default().push(part);
                 }
-                for (host, parts) in hosts {
+                let each = (SHOWN / hosts.len().max(1)).max(1);
+                let (drawn, rest): (Vec<_>, Vec<_>) = hosts.into_iter().enumerate().partition(|(index, _)| *index < SHOWN);
+                for (_, (host, parts)) in drawn {
                     let name = if host.is_empty() { tr!("no host yet") } else { host };
                     ui.label(RichText::new(name).font(font::mono(12.0)).color(theme::tokens(ui).tx2));
-                    cells_ui(ui, &mut state.selected, parts.into_iter());
+                    cells_ui(ui, &mut state.selected, parts, each);
                 }
+                more_ui(ui, rest.iter().map(|(_, (_, parts))| parts.len()).sum());
             }
         }
         ui.add_space(6.0);
     });
 }
 
-fn cells_ui<'a>(ui: &mut Ui, selected: &mut Option<u32>, mut parts: impl Iterator<Item = &'a PartStatus>) {
+/// Draws the first `most` parts, and says how many others there are.
+fn cells_ui<'a>(ui: &mut Ui, selected: &mut Option<u32>, parts: impl IntoIterator<Item = &'a PartStatus>, most: usize) {
+    let mut parts = parts.into_iter();
     ui.horizontal_wrapped(|ui| {
-        for part in parts.by_ref().take(SHOWN) {
+        for part in parts.by_ref().take(most) {
             if cell_ui(ui, part, *selected == Some(part.number)) {
                 *selected = if *selected == Some(part.number) { None } else { Some(part.number) };
             }
         }
     });
-    let more = parts.count();
+    more_ui(ui, parts.count());
+}
+
+fn more_ui(ui: &mut Ui, more: usize) {
     if more > 0 {
         let text = tr_n!(more, "and {n} more part", "and {n} more parts", n = paint::grouped(more as u64));
         ui.label(RichText::new(text).font(font::regular(12.0)).color(theme::tokens(ui).tx2));
