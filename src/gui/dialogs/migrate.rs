@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use egui::{Frame, Margin, Rect, RichText, Role, ScrollArea, Sense, Stroke, Ui, WidgetInfo, pos2, vec2};
+use egui::{Frame, Margin, Rect, RichText, Role, ScrollArea, Sense, Ui, WidgetInfo, pos2, vec2};
 use serde_json::{Map, Value as Json};
 
 use super::frame::{Next, foot_ui, head_ui, lacking_ui};
@@ -326,7 +326,7 @@ impl Migrate {
         if !words.is_empty() {
             response.on_hover_text(words);
         }
-        rule(ui, rect);
+        paint::lower_edge(ui, rect);
     }
 
     /// Draws a collection field; placeholder values can be edited.
@@ -368,7 +368,7 @@ impl Migrate {
         if line.action == Change::Changed || line.action == Change::Dropped {
             response.on_hover_text(format!("{old}\n→ {}", if new.is_empty() { tr!("nothing") } else { &new }));
         }
-        rule(ui, rect);
+        paint::lower_edge(ui, rect);
     }
 
     fn options_ui(&mut self, ui: &mut Ui) {
@@ -483,10 +483,6 @@ fn columns(rect: Rect, shares: [f32; 3]) -> [Rect; 3] {
     })
 }
 
-fn rule(ui: &Ui, rect: Rect) {
-    ui.painter().hline(rect.x_range(), rect.bottom() - 0.5, Stroke::new(1.0, theme::tokens(ui).line));
-}
-
 fn report_ui(ui: &mut Ui, plan: &Migrated) {
     let t = theme::tokens(ui);
     let mut line = |icon: &str, color: egui::Color32, text: String| {
@@ -496,7 +492,7 @@ fn report_ui(ui: &mut Ui, plan: &Migrated) {
         let response = ui.interact(rect, ui.scope_id().with(("report", &text)), Sense::hover());
         response.widget_info(|| WidgetInfo::labeled(Role::ListItem, true, &text));
         response.on_hover_text(&text);
-        rule(ui, rect);
+        paint::lower_edge(ui, rect);
     };
     for finding in plan.findings.iter().take(SHOWN) {
         let (icon, color) = match finding.severity {

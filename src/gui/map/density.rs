@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use egui::{Color32, Rect, pos2, vec2};
 
-use super::scene::{MARGIN, NamedNode, Scene, SceneRequest, Spot, each_place};
+use super::scene::{MARGIN, PlacedRow, Scene, SceneRequest, Spot, each_place};
 use crate::error::Result;
 use crate::jobs::JobContext;
 use crate::raster::ColourMap;
@@ -35,7 +35,7 @@ pub fn density_of(request: &SceneRequest, ctx: &JobContext) -> Result<Scene> {
     let half = vec2(request.size.x * (0.5 + MARGIN), request.size.y * (0.5 + MARGIN))
         + vec2(1.0, 1.0) * (side * request.view.scale) as f32;
     let mut cells: HashMap<(i64, i64), (u32, u32)> = HashMap::new();
-    each_place(request, &mut scene, ctx, |NamedNode { row, matches, plane: [x, y], at: [across, down], .. }| {
+    each_place(request, &mut scene, ctx, |PlacedRow { row, matches, plane: [x, y], at: [across, down], .. }| {
         if !matches || across.abs() > half.x || down.abs() > half.y {
             return;
         }

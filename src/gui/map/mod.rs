@@ -4,13 +4,15 @@
 mod base;
 mod colours;
 mod density;
+mod marks;
 mod scene;
 mod times;
 mod view;
 
 pub use base::{Base, base_of, bucket_of};
 pub use colours::{Classes, Legend, classes_of};
-pub use density::{STEPS as DENSITY_STEPS, colour_of as density_colour, density_of};
-pub use scene::{Ink, Scene, SceneRequest, around_pole, scene_of};
+pub use density::{STEPS as DENSITY_STEPS, colour_of as density_colour};
+pub use marks::{around_pole, scene_of};
+pub use scene::{Ink, Scene, SceneRequest};
 pub use times::{TimeBars, bars_of, days_between, parse as parse_day, text_of as day_text};
 pub use view::{MapView, Projected, lat_of, lon_of, wrapped, x_of, y_of};

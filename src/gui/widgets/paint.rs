@@ -14,6 +14,11 @@ pub fn line(painter: &Painter, text: &str, font: FontId, color: Color32, width: 
     painter.layout_job(job)
 }
 
+/// Paints a line at the lower edge of `rect`, inside it.
+pub fn lower_edge(ui: &Ui, rect: Rect) {
+    ui.painter().hline(rect.x_range(), rect.bottom() - 0.5, Stroke::new(1.0, theme::tokens(ui).line));
+}
+
 /// Paints one line, centred vertically in `rect`, at its left. Returns the right end of the text.
 pub fn text_left(painter: &Painter, rect: Rect, text: &str, font: FontId, color: Color32) -> f32 {
     let galley = line(painter, text, font, color, rect.width());

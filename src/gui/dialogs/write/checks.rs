@@ -5,8 +5,7 @@ use std::path::PathBuf;
 
 use egui::{Color32, Frame, Margin, Rect, RichText, Role, Sense, Stroke, Ui, WidgetInfo, vec2};
 
-use super::options::heading;
-use super::{Choices, Container};
+use super::choices::{Choices, Container};
 use crate::container::{Assembly, BuildOptions, Format, PlannedPart, dataset_around, foreign_in, free_bytes, output_exists};
 use crate::gui::action::Action;
 use crate::gui::document_key::{Key, revision};
@@ -303,7 +302,7 @@ impl Checks {
         let (rect, _) = ui.allocate_exact_size(vec2(ui.available_width(), 9.0), Sense::hover());
         ui.painter().hline(rect.x_range(), rect.center().y, Stroke::new(1.0, t.line2));
         ui.horizontal(|ui| {
-            heading(ui, tr!("Pre-flight checks"));
+            widgets::heading(ui, tr!("Pre-flight checks"));
             ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
                 ui.spacing_mut().item_spacing.x = 4.0;
                 let count = |tone: Tone| lines.iter().filter(|line| line.state == Some(tone)).count();
@@ -341,7 +340,7 @@ impl Checks {
     fn estimate_ui(&self, ui: &mut Ui, cx: &PanelContext<'_>) {
         let t = theme::tokens(ui);
         ui.horizontal(|ui| {
-            heading(ui, tr!("Estimate"));
+            widgets::heading(ui, tr!("Estimate"));
             ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
                 ui.label(RichText::new(tr!("before writing")).font(font::regular(11.0)).color(t.tx3));
             });

@@ -2,6 +2,7 @@
 //! beside this one.
 
 mod checks;
+mod choices;
 mod options;
 mod result;
 
@@ -9,20 +10,21 @@ use std::collections::HashSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use egui::{Frame, Margin, Rect, RichText, Stroke, Ui, UiBuilder, pos2, vec2};
+use egui::{Frame, Margin, Rect, RichText, Stroke, Ui, UiBuilder, vec2};
 
-use crate::container::{BuildOptions, Built, Format, OnDamage, Parts, parse_size};
+use crate::container::{BuildOptions, Built};
 use crate::error::Error;
 use crate::gui::dialogs::frame::{Next, foot_ui, head_ui};
+use crate::gui::icons;
 use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::theme::{self, font, text_style};
 use crate::gui::widgets::{Button, paint};
-use crate::gui::{dropped_paths, icons};
 use crate::jobs::JobId;
 use crate::ops::{Depth, Verified, written_paths};
 use crate::studio::Command;
 use crate::table::{Compression, ParquetOptions};
 use checks::{Checks, Line};
+use choices::{Choices, Container, Split};
 
 /// Stage of the dialog.
 pub enum Stage {
@@ -50,107 +52,11 @@ pub enum Proof {
     Found(Arc<Verified>),
 }
 
-/// The container to write.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Container {
-    /// One ZIP.
-    Zip,
-    /// Several ZIPs and an index.
-    Parts,
-    /// A folder.
-    Folder,
-}
-
-/// How parts are made.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Split {
-    /// By bytes of data.
-    Size,
-    /// By the values of a column of level 0.
-    Column,
-    /// One part.
-    None,
-}
-
-/// Options of the dialog, as typed.
-pub struct Choices {
-    /// The container.
-    pub container: Container,
-    /// Destination.
-    pub target: String,
-    /// How parts are made.
-    pub split: Split,
-    /// Bytes of a part: `4GB`.
-    pub size: String,
-    /// The column to split by.
-    pub column: String,
-    /// Compression of the tables.
-    pub compression: Compression,
-    /// Compression level; empty for the default.
-    pub level: String,
-    /// Rows of a row group.
-    pub rows: String,
-    /// Write TACOLLECTION.json as well.
-    pub collection_file: bool,
-    /// Compare after writing.
-    pub verify: bool,
-    /// Depth of the comparison.
-    pub depth: Depth,
-    /// Replace an existing destination.
-    pub replace: bool,
-}
-
-impl Choices {
-    /// The options of the command, or why the input is invalid.
-    pub fn options(&self) -> Result<BuildOptions, String> {
-        let rows = self.rows.chars().filter(|letter| !letter.is_whitespace()).collect::<String>();
-        let level = self.level.trim();
-        let parquet = ParquetOptions {
-            compression: self.compression,
-            level: match level {
-                "" => None,
-                level => Some(level.parse().map_err(|_| tr!("The compression level has to be a number.").to_owned())?),
-            },
-            row_group_rows: rows.parse().map_err(|_| tr!("The row group has to be a number of rows.").to_owned())?,
-            ..ParquetOptions::default()
-        };
-        parquet.check().map_err(|error| format!("{error}."))?;
-        let parts = match self.container {
-            Container::Parts => {
-                let mut parts = Parts { consolidate: vec![Format::Tacocat], ..Parts::default() };
-                if self.collection_file {
-                    parts.consolidate.push(Format::Tacollection);
-                }
-                match self.split {
-                    Split::Size => parts.size_bytes = Some(parse_size(&self.size).map_err(|error| format!("{error}."))?),
-                    Split::Column if self.column.is_empty() => return Err(tr!("Choose the column that the parts go by.").into()),
-                    Split::Column => parts.group_by = vec![self.column.clone()],
-                    Split::None => {}
-                }
-                Some(parts)
-            }
-            _ => None,
-        };
-        let format = if self.container == Container::Folder { Format::Folder } else { Format::Zip };
-        let target = dropped_paths::parse_path(&self.target);
-        // Parts are named after a file in the chosen folder.
-        let target = match self.container {
-            Container::Parts => target.join(format!("{}.tacozip", name_of(&target))),
-            _ => target,
-        };
-        Ok(BuildOptions { text_columns: false, target, format, parquet, overwrite: self.replace, parts, on_damage: OnDamage::Stop })
-    }
-}
-
 /// The name, with a number appended if the draft reads from an archive or folder of that name.
 fn free_name(folder: &std::path::Path, name: &str, own: &HashSet<PathBuf>) -> String {
     let is_own = |name: &str| own.contains(&folder.join(name)) || own.contains(&folder.join(format!("{name}.tacozip")));
     let mut names = std::iter::once(name.to_owned()).chain((2..).map(|number| format!("{name}-{number}")));
     names.find(|name| !is_own(name)).unwrap_or_default()
-}
-
-fn name_of(folder: &std::path::Path) -> String {
-    folder.file_name().map_or("dataset".into(), |name| name.to_string_lossy().into_owned())
 }
 
 /// The dialog.
@@ -385,14 +291,10 @@ impl WriteDialog {
     }
 }
 
-/// Shorthand for a position.
-pub(super) fn at(x: f32, y: f32) -> egui::Pos2 {
-    pos2(x, y)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::container::Format;
 
     #[test]
     fn the_destination_follows_the_container() {

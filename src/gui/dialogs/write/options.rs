@@ -1,13 +1,14 @@
 //! The left column of the write dialog: container, destination, parts, compression, options.
 
-use egui::{Frame, Margin, Rect, RichText, Role, Sense, Stroke, StrokeKind, Ui, WidgetInfo, vec2};
+use egui::{RichText, Sense, Ui, vec2};
 
-use super::{Container, Split, Stage, WriteDialog, at};
+use super::choices::{Container, Split};
+use super::{Stage, WriteDialog};
 use crate::gui::file_dialog::FileRequest;
 use crate::gui::icons;
 use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::theme::{self, font, text_style};
-use crate::gui::widgets::{self, Button, Note, TextField, paint};
+use crate::gui::widgets::{self, Button, ChoiceCard, Note, TextField, paint};
 use crate::model::FieldSpec;
 use crate::ops::Depth;
 use crate::table::Compression;
@@ -22,7 +23,7 @@ impl WriteDialog {
     pub(super) fn choices_ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>) {
         let open = !self.is_running() && !matches!(self.stage, Stage::Done(..));
         ui.add_enabled_ui(open, |ui| {
-            heading(ui, tr!("Container"));
+            widgets::heading(ui, tr!("Container"));
             let cards = [
                 (Container::Zip, "ZIP", ".tacozip", tr!("One immutable archive, read by byte range."), icons::FILE_ZIP),
                 (
@@ -41,7 +42,7 @@ impl WriteDialog {
                 ),
             ];
             for (container, name, ending, what, icon) in cards {
-                if card_ui(ui, self.choices.container == container, name, ending, what, icon) {
+                if widgets::choice_card(ui, self.choices.container == container, &ChoiceCard { name, ending, what, icon }) {
                     self.set_container(container);
                 }
             }
@@ -50,7 +51,7 @@ impl WriteDialog {
                 self.parts_ui(ui, cx);
             }
             self.parquet_ui(ui);
-            heading(ui, tr!("Also"));
+            widgets::heading(ui, tr!("Also"));
             if self.choices.container == Container::Parts {
                 widgets::checkbox(ui, &mut self.choices.collection_file, "TACOLLECTION.json");
             }
@@ -92,7 +93,7 @@ impl WriteDialog {
 
     fn parts_ui(&mut self, ui: &mut Ui, cx: &PanelContext<'_>) {
         let t = theme::tokens(ui);
-        heading(ui, tr!("Parts"));
+        widgets::heading(ui, tr!("Parts"));
         let count = self.checks.part_count().map(|count| tr_n!(count, "{n} part", "{n} parts", n = count)).unwrap_or_default();
         let line = |ui: &mut Ui, dialog: &mut Self, split: Split, text: &str, add: &mut dyn FnMut(&mut Ui, &mut Self)| {
             ui.horizontal(|ui| {
@@ -135,7 +136,7 @@ impl WriteDialog {
 
     fn parquet_ui(&mut self, ui: &mut Ui) {
         let t = theme::tokens(ui);
-        heading(ui, tr!("Parquet metadata"));
+        widgets::heading(ui, tr!("Parquet metadata"));
         let label = |ui: &mut Ui, text: &str| {
             let (rect, _) = ui.allocate_exact_size(vec2(86.0, 26.0), Sense::hover());
             paint::text_left(ui.painter(), rect, text, font::regular(12.0), t.tx2);
@@ -160,37 +161,4 @@ impl WriteDialog {
             ui.label(RichText::new(tr!("rows")).font(font::regular(12.0)).color(t.tx2));
         });
     }
-}
-
-/// Draws the title of a section.
-pub(super) fn heading(ui: &mut Ui, text: &str) {
-    Frame::NONE.inner_margin(Margin { top: 4, ..Margin::ZERO }).show(ui, |ui| {
-        ui.label(RichText::new(text).font(font::semibold(12.5)));
-    });
-}
-
-/// Draws a container choice. True when it was clicked.
-fn card_ui(ui: &mut Ui, chosen: bool, name: &str, ending: &str, what: &str, icon: &str) -> bool {
-    let t = theme::tokens(ui);
-    let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width(), 48.0), Sense::click());
-    let enabled = ui.is_enabled();
-    response.widget_info(|| WidgetInfo::selected(Role::RadioButton, enabled, chosen, name));
-    let (fill, border) = if chosen { (t.accbg, t.accfill) } else { (t.bg1, t.line2) };
-    let painter = ui.painter();
-    painter.rect(rect, 4, fill, Stroke::new(1.0, border), StrokeKind::Inside);
-    let dot = at(rect.left() + 18.0, rect.top() + 17.0);
-    if chosen {
-        painter.circle_filled(dot, 7.0, t.accfill);
-        painter.circle_filled(dot, 3.0, t.onacc);
-    } else {
-        painter.circle(dot, 6.5, t.input, Stroke::new(1.0, t.ctl));
-    }
-    let inner = Rect::from_min_max(at(rect.left() + 34.0, rect.top() + 6.0), at(rect.right() - 12.0, rect.bottom() - 6.0));
-    let (upper, lower) = inner.split_top_bottom_at_fraction(0.5);
-    let end = paint::text_left(painter, upper, name, font::medium(13.0), t.tx);
-    paint::text_left(painter, upper.with_min_x(end + 8.0), ending, font::mono(11.0), t.tx2);
-    paint::text_left(painter, lower, what, font::regular(12.0), t.tx2);
-    paint::icon(painter, at(rect.right() - 18.0, rect.top() + 17.0), icon, 17.0, t.tx2);
-    paint::focus_ring(ui, &response, 4);
-    response.clicked()
 }

@@ -1,10 +1,10 @@
 //! The right column of the write dialog: files to write, progress, result, comparison, and a Python snippet that reads the dataset.
 
-use egui::{Frame, Margin, Rect, RichText, Role, Sense, Stroke, StrokeKind, Ui, WidgetInfo, vec2};
+use egui::{Frame, Margin, Rect, RichText, Role, Sense, Stroke, StrokeKind, Ui, WidgetInfo, pos2, vec2};
 
 use super::checks::index_names;
-use super::options::heading;
-use super::{Container, Proof, Stage, WriteDialog, at};
+use super::choices::Container;
+use super::{Proof, Stage, WriteDialog};
 use crate::container::{Built, Format};
 use crate::gui::dropped_paths;
 use crate::gui::icons;
@@ -23,7 +23,7 @@ impl WriteDialog {
         let t = theme::tokens(ui);
         match &self.stage {
             Stage::Running(id) => {
-                heading(ui, tr!("Writing"));
+                widgets::heading(ui, tr!("Writing"));
                 let Some(job) = cx.studio.jobs().into_iter().find(|job| job.id == *id) else { return };
                 ui.label(RichText::new(&job.progress.stage.name).font(font::medium(12.5)));
                 let width = ui.available_width();
@@ -80,7 +80,7 @@ impl WriteDialog {
             }
         }
         ui.horizontal(|ui| {
-            heading(ui, tr!("Will be written"));
+            widgets::heading(ui, tr!("Will be written"));
             ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
                 let count = tr_n!(files.len(), "{n} file", "{n} files", n = files.len());
                 ui.label(RichText::new(count).font(font::regular(11.0)).color(t.tx3));
@@ -88,7 +88,7 @@ impl WriteDialog {
         });
         files_ui(ui, &files);
         if self.choices.container != Container::Folder {
-            heading(ui, if self.choices.container == Container::Zip { tr!("Layout") } else { tr!("Layout of one part") });
+            widgets::heading(ui, if self.choices.container == Container::Zip { tr!("Layout") } else { tr!("Layout of one part") });
             layout_ui(ui);
             let text = tr!("STORE only, no compression: any sample can be read with one byte-range request.");
             ui.label(RichText::new(text).text_style(text_style("small12")).color(t.tx2));
@@ -140,7 +140,7 @@ impl WriteDialog {
         }
         files_ui(ui, &files);
         ui.horizontal(|ui| {
-            heading(ui, tr!("Read it"));
+            widgets::heading(ui, tr!("Read it"));
             ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
                 if ui.add(Button::secondary(tr!("Copy snippet")).icon(icons::COPY)).clicked() {
                     cx.request(Request::Copy(snippet(built, self.duckdb)));
@@ -220,15 +220,15 @@ fn files_ui(ui: &mut Ui, files: &[(&str, String, String)]) {
     painter.rect(rect, 4, t.bg1, Stroke::new(1.0, t.line2), StrokeKind::Inside);
     for row in 0..rows {
         let line =
-            Rect::from_min_size(at(rect.left() + 10.0, rect.top() + 1.0 + row as f32 * 24.0), vec2(rect.width() - 20.0, 24.0));
+            Rect::from_min_size(pos2(rect.left() + 10.0, rect.top() + 1.0 + row as f32 * 24.0), vec2(rect.width() - 20.0, 24.0));
         if row > 0 {
             painter.hline(rect.x_range(), line.top(), Stroke::new(1.0, t.line));
         }
         match files.get(row).filter(|_| row < LISTED) {
             Some((icon, name, size)) => {
-                paint::icon(painter, at(line.left() + 6.0, line.center().y), icon, 13.0, t.tx3);
+                paint::icon(painter, pos2(line.left() + 6.0, line.center().y), icon, 13.0, t.tx3);
                 let end = paint::text_right(painter, line, size, font::mono(11.0), t.tx2);
-                let room = Rect::from_min_max(at(line.left() + 20.0, line.top()), at(end - 8.0, line.bottom()));
+                let room = Rect::from_min_max(pos2(line.left() + 20.0, line.top()), pos2(end - 8.0, line.bottom()));
                 paint::text_left(painter, room, name, font::mono(12.0), t.tx);
             }
             None => {
@@ -252,7 +252,7 @@ fn layout_ui(ui: &mut Ui) {
     let mut left = rect.left();
     for (word, share, fill, color) in parts {
         let width = rect.width() * share;
-        let piece = Rect::from_min_size(at(left, rect.top()), vec2(width - 1.0, rect.height()));
+        let piece = Rect::from_min_size(pos2(left, rect.top()), vec2(width - 1.0, rect.height()));
         ui.painter().rect_filled(piece, 2, fill);
         paint::text_center(ui.painter(), piece, word, font::mono(10.5), color);
         left += width;

@@ -61,14 +61,9 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
                     ui.add(egui::Label::new(RichText::new(detail).font(font::regular(12.0)).color(t.tx2)).truncate());
                 });
             });
-            rule(ui);
+            widgets::line_below(ui);
         }
     });
-}
-
-fn rule(ui: &Ui) {
-    let rect = ui.min_rect();
-    ui.painter().hline(rect.x_range(), rect.bottom() - 0.5, egui::Stroke::new(1.0, theme::tokens(ui).line));
 }
 
 fn job_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, job: &JobView) {
@@ -101,7 +96,7 @@ fn job_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, job: &JobView) {
             });
         });
     });
-    rule(ui);
+    widgets::line_below(ui);
 }
 
 /// Count, rate, remaining and elapsed time as text.

@@ -2,15 +2,15 @@
 
 use std::path::{Path, PathBuf};
 
-use egui::{Frame, Label, Margin, RichText, Role, ScrollArea, Sense, Stroke, Ui, WidgetInfo, pos2, vec2};
+use egui::{Frame, Label, RichText, ScrollArea, Ui, vec2};
 
+use super::choose_folder;
 use super::state::{EngineChoice, PlanState};
-use super::{choose_folder, rule};
 use crate::container::{BuildOptions, Format, OnDamage, Parts};
 use crate::gui::icons;
 use crate::gui::panel_context::PanelContext;
-use crate::gui::theme::{self, font, text_style};
-use crate::gui::widgets::{self, Button, TextField, paint};
+use crate::gui::theme::{self, font};
+use crate::gui::widgets::{self, Button, ChoiceCard, TextField, paint};
 use crate::ops::plan::{default_dataset, default_indexes, slurm_version};
 use crate::studio::{Command, Document, PlanDraft};
 use crate::table::ParquetOptions;
@@ -31,43 +31,19 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
                 (EngineChoice::Dask, "Dask", tr!("a scheduler that is running"), icons::LINK),
             ];
             for (choice, name, what, icon) in choices {
-                if card_ui(ui, cx.session.plan.engine == choice, name, what, icon) {
+                let card = ChoiceCard { name, ending: "", what, icon };
+                if widgets::choice_card(ui, cx.session.plan.engine == choice, &card) {
                     cx.session.plan.engine = choice;
                 }
             }
             options_ui(ui, cx);
         });
-        rule(ui);
+        widgets::line_below(ui);
         Frame::NONE.inner_margin(12).show(ui, |ui| {
             ui.spacing_mut().item_spacing = vec2(8.0, 8.0);
             plan_ui(ui, cx);
         });
     });
-}
-
-/// One engine to choose, full width and 44 points high. Returns true when it is clicked.
-fn card_ui(ui: &mut Ui, chosen: bool, name: &str, what: &str, icon: &str) -> bool {
-    let t = theme::tokens(ui);
-    let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width(), 44.0), Sense::click());
-    response.widget_info(|| WidgetInfo::selected(Role::RadioButton, true, chosen, name));
-    let painter = ui.painter();
-    let (fill, border) = if chosen { (t.accbg, t.accline) } else { (t.bg1, t.line2) };
-    painter.rect(rect, 4, fill, Stroke::new(1.0, border), egui::StrokeKind::Inside);
-    let mark = pos2(rect.left() + 18.0, rect.center().y);
-    match chosen {
-        true => {
-            painter.circle_filled(mark, 7.0, t.accfill);
-            painter.circle_filled(mark, 3.0, t.onacc);
-        }
-        false => drop(painter.circle(mark, 6.5, t.input, Stroke::new(1.0, t.ctl))),
-    }
-    let text = rect.with_min_x(rect.left() + 34.0).with_max_x(rect.right() - 34.0);
-    let (upper, lower) = text.shrink2(vec2(0.0, 5.0)).split_top_bottom_at_fraction(0.5);
-    paint::text_left(painter, upper, name, font::medium(13.0), t.tx);
-    paint::text_left(painter, lower, what, font::regular(11.5), t.tx2);
-    paint::icon(painter, pos2(rect.right() - 18.0, rect.center().y), icon, 15.0, t.tx2);
-    paint::focus_ring(ui, &response, 4);
-    response.clicked()
 }
 
 fn options_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
@@ -159,7 +135,7 @@ fn sizes(status: &crate::ops::plan::PlanStatus) -> (u64, u64) {
 fn make_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, folder: &Path) {
     let building = cx.studio.is_building_plan();
     let Some(Document::Draft(draft)) = cx.document() else {
-        return note(ui, tr!("This folder has no plan. Open a draft to write one, or name the folder of a plan."));
+        return widgets::remark(ui, 0, tr!("This folder has no plan. Open a draft to write one, or name the folder of a plan."));
     };
     let calls = draft.recipe.len();
     let id = draft.draft.dataset().collection.id().to_owned();
@@ -197,12 +173,9 @@ fn make_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, folder: &Path) {
         let request = PlanDraft { folder: folder.to_owned(), options, most_parts: parts, recipe };
         cx.run(Command::PlanDraft { request: Box::new(request) });
     }
-    note(ui, tr!("The plan is a folder of small files. A window on another machine that opens it shows the same state."));
-}
-
-fn note(ui: &mut Ui, text: &str) {
-    let t = theme::tokens(ui);
-    Frame::NONE
-        .inner_margin(Margin::ZERO)
-        .show(ui, |ui| ui.label(RichText::new(text).text_style(text_style("small12")).color(t.tx2)));
+    widgets::remark(
+        ui,
+        0,
+        tr!("The plan is a folder of small files. A window on another machine that opens it shows the same state."),
+    );
 }

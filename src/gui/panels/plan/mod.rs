@@ -17,7 +17,7 @@ use crate::consent;
 use crate::gui::file_dialog::FileRequest;
 use crate::gui::icons;
 use crate::gui::panel_context::{PanelContext, Request};
-use crate::gui::theme::{self, font, text_style};
+use crate::gui::theme::{self, font};
 use crate::gui::widgets::{self, Button, EmptyState, paint};
 use crate::ops::plan::{Engine, PlanStatus, plan_status};
 use crate::studio::{Command, PlanSubmission};
@@ -48,7 +48,7 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     let key = (folder.clone(), cx.session.plan.reading);
     if let Some(Err(error)) = cx.session.plan.status.get(&key) {
         let text = error.to_string();
-        return note(ui, &text);
+        return widgets::remark(ui, 12, &text);
     }
     let is_read = cx.session.plan.status.latest().is_some_and(|found| found.0 == folder);
     let shown = cx.session.plan.shown().cloned();
@@ -150,7 +150,7 @@ fn status_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, folder: &Path, shown: &Show
     });
     parts::ui(ui, &mut cx.session.plan, status);
     if shown.throughput.bytes_per_second.iter().any(|rate| *rate > 0.0) {
-        rule(ui);
+        widgets::line_below(ui);
         Frame::NONE.inner_margin(Margin::symmetric(12, 8)).show(ui, |ui| {
             ui.horizontal(|ui| {
                 ui.label(RichText::new(tr!("Throughput")).font(font::semibold(12.0)).color(t.tx));
@@ -160,7 +160,7 @@ fn status_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, folder: &Path, shown: &Show
             throughput::ui(ui, &shown.throughput);
         });
     }
-    rule(ui);
+    widgets::line_below(ui);
     commands_ui(ui, cx, folder, status);
 }
 
@@ -291,17 +291,6 @@ fn duration(seconds: f64) -> String {
         (0, m, s) => tr!("{m} min {s} s", m, s),
         (h, m, _) => tr!("{h} h {m} min", h, m),
     }
-}
-
-fn note(ui: &mut Ui, text: &str) {
-    let t = theme::tokens(ui);
-    Frame::NONE.inner_margin(12).show(ui, |ui| ui.label(RichText::new(text).text_style(text_style("small12")).color(t.tx2)));
-}
-
-fn rule(ui: &mut Ui) {
-    let t = theme::tokens(ui);
-    let (rect, _) = ui.allocate_exact_size(vec2(ui.available_width(), 1.0), egui::Sense::hover());
-    ui.painter().hline(rect.x_range(), rect.center().y, egui::Stroke::new(1.0, t.line));
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use egui::{Frame, Margin, RichText, ScrollArea, Stroke, Ui, vec2};
 
 use super::parts::look;
 use super::throughput::clock;
-use super::{duration, quoted, rule};
+use super::{duration, quoted};
 use crate::gui::icons;
 use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::theme::{self, font};
@@ -46,12 +46,12 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
             head_ui(ui, part);
             failure_ui(ui, cx, part);
         });
-        rule(ui);
+        widgets::line_below(ui);
         Frame::NONE.inner_margin(Margin::symmetric(12, 10)).show(ui, |ui| {
             ui.spacing_mut().item_spacing = vec2(8.0, 6.0);
             facts_ui(ui, part);
         });
-        rule(ui);
+        widgets::line_below(ui);
         Frame::NONE.inner_margin(Margin::symmetric(12, 10)).show(ui, |ui| {
             ui.spacing_mut().item_spacing = vec2(8.0, 6.0);
             attempts_ui(ui, part);

@@ -85,17 +85,14 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, result: &Arc<QueryResult>) {
     choice_ui(ui, cx, &columns, x, y, data.as_ref().and_then(|data| data.as_ref().ok()));
     let rect = ui.available_rect_before_wrap().shrink2(egui::vec2(10.0, 4.0));
     match data {
-        _ if y.is_none() && shape != Shape::Bars => note(ui, tr!("A line and points need a column of numbers beside the first.")),
-        Some(Ok(data)) if data.points.is_empty() => note(ui, tr!("No row has both values.")),
+        _ if y.is_none() && shape != Shape::Bars => {
+            widgets::remark(ui, 12, tr!("A line and points need a column of numbers beside the first."))
+        }
+        Some(Ok(data)) if data.points.is_empty() => widgets::remark(ui, 12, tr!("No row has both values.")),
         Some(Ok(data)) => plot_ui(ui, shape, &columns[x], y.map(|y| &columns[y]), &data, rect),
-        Some(Err(why)) => note(ui, &why),
+        Some(Err(why)) => widgets::remark(ui, 12, &why),
         None => drop(widgets::spinner(ui, 20.0)),
     }
-}
-
-fn note(ui: &mut Ui, text: &str) {
-    let t = theme::tokens(ui);
-    Frame::NONE.inner_margin(12).show(ui, |ui| ui.label(RichText::new(text).text_style(text_style("small12")).color(t.tx3)));
 }
 
 fn choice_ui(

@@ -10,7 +10,7 @@ pub mod state;
 use std::sync::Arc;
 use std::time::Instant;
 
-use egui::{Frame, Margin, Popup, PopupCloseBehavior, RichText, Stroke, Ui, vec2};
+use egui::{Frame, Margin, Popup, PopupCloseBehavior, RichText, Ui, vec2};
 
 use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::theme::{self, font, text_style};
@@ -55,7 +55,7 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     if state.failed_sql.as_ref().is_some_and(|failed| *failed != state.editor.sql) {
         (state.failed, state.failed_sql) = (None, None);
     }
-    rule(ui);
+    widgets::line_below(ui);
     filter_ui(ui, cx, document);
     // Run again when the filter has changed.
     let state = &cx.session.query;
@@ -84,11 +84,6 @@ fn start(cx: &mut PanelContext<'_>, sql: String) {
 
 fn query_of(filters: Vec<Filter>, sql: String, limit: Option<usize>) -> Query {
     Query { filters, sql: Some(sql), limit, ..Query::default() }
-}
-
-fn rule(ui: &Ui) {
-    let rect = ui.min_rect();
-    ui.painter().hline(rect.x_range(), rect.bottom() - 0.5, Stroke::new(1.0, theme::tokens(ui).line));
 }
 
 fn refresh_words(cx: &mut PanelContext<'_>, document: &Document) {
@@ -167,7 +162,7 @@ fn tools_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) -> bool {
             });
         });
     });
-    rule(ui);
+    widgets::line_below(ui);
     run
 }
 
@@ -251,7 +246,7 @@ fn filter_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
             }
         });
     });
-    rule(ui);
+    widgets::line_below(ui);
 }
 
 /// Moves the filters that SQL can express into the statement.
@@ -339,7 +334,7 @@ fn bar_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, result: &Arc<QueryResult>) {
             });
         });
     });
-    rule(ui);
+    widgets::line_below(ui);
 }
 
 fn rows_menu_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, result: &Arc<QueryResult>) {

@@ -68,7 +68,7 @@ fn place_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
             });
         });
     });
-    rule(ui);
+    widgets::line_below(ui);
 }
 
 /// The servers that a project's files are on. The user has not typed their addresses, so no token is sent to them.
@@ -95,7 +95,7 @@ fn servers_ui(ui: &mut Ui, cx: &PanelContext<'_>) {
             ui.label(RichText::new(text).font(font::regular(12.0)).color(t.tx2));
         }
     });
-    rule(ui);
+    widgets::line_below(ui);
 }
 
 /// Draws the totals side by side.
@@ -120,7 +120,7 @@ fn meter_ui(ui: &mut Ui, total: &ActionTraffic) {
             }
         });
     });
-    rule(ui);
+    widgets::line_below(ui);
 }
 
 fn cache_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
@@ -151,7 +151,7 @@ fn cache_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
             });
         });
     });
-    rule(ui);
+    widgets::line_below(ui);
 }
 
 fn lists_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, traffic: &Traffic) {
@@ -292,9 +292,4 @@ impl TableSource for Requests<'_> {
             _ => Mark::Ok,
         }
     }
-}
-
-fn rule(ui: &Ui) {
-    let rect = ui.min_rect();
-    ui.painter().hline(rect.x_range(), rect.bottom() - 0.5, egui::Stroke::new(1.0, theme::tokens(ui).line));
 }

@@ -8,7 +8,7 @@ use crate::error::Error;
 use crate::extensions::{Leak, LeakPair, Leakage, LeakageRequest};
 use crate::gui::filters::{self, FilterKey};
 use crate::gui::panel_context::{PanelContext, Request};
-use crate::gui::theme::{self, font, text_style};
+use crate::gui::theme::{self, font};
 use crate::gui::widgets::{self, Button, paint};
 use crate::gui::{icons, sql};
 use crate::model::SamplePath;
@@ -55,7 +55,11 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
         look = ui.add(button.tooltip(tr!("Compare places, times and bytes of the parts"))).clicked();
     });
     if columns.is_empty() {
-        return note(ui, tr!("No column can name the parts of a split. The extension split_assignment makes one."));
+        return widgets::remark(
+            ui,
+            Margin { left: 12, right: 12, top: 4, bottom: 6 },
+            tr!("No column can name the parts of a split. The extension split_assignment makes one."),
+        );
     }
     Frame::NONE.inner_margin(Margin::symmetric(12, 6)).show(ui, |ui| {
         ui.horizontal(|ui| {
@@ -102,12 +106,6 @@ fn go_to(cx: &mut PanelContext<'_>, document: &Document, path: &str) {
         let (level, row) = found.ok_or_else(|| Error::usage("this sample is not there any more").at(path))?;
         Ok(RowRef { level, row })
     });
-}
-
-fn note(ui: &mut Ui, text: &str) {
-    let t = theme::tokens(ui);
-    let margin = Margin { left: 12, right: 12, top: 4, bottom: 6 };
-    Frame::NONE.inner_margin(margin).show(ui, |ui| ui.label(RichText::new(text).text_style(text_style("small12")).color(t.tx3)));
 }
 
 fn found_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, found: &Leakage) {

@@ -33,7 +33,7 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     let Some(open) = document.opened() else {
         ScrollArea::vertical().id_salt("statistics").auto_shrink(false).show(ui, |ui| {
             ui.spacing_mut().item_spacing.y = 0.0;
-            note(ui, tr!("Statistics are pooled over a written dataset. Write the draft, then open it."));
+            widgets::remark(ui, 12, tr!("Statistics are pooled over a written dataset. Write the draft, then open it."));
             leaks::ui(ui, cx, document);
         });
         return;
@@ -73,10 +73,14 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
         });
         match pooled {
             Some(Ok(report)) => report_ui(ui, document, &report),
-            Some(Err(why)) => note(ui, &why),
+            Some(Err(why)) => widgets::remark(ui, 12, &why),
             None if cx.session.statistics.pooled.is_pending() => drop(widgets::spinner(ui, 20.0)),
             None => {
-                note(ui, tr!("This level has no column of statistics. Read the pixels, or run the statistics extension."));
+                widgets::remark(
+                    ui,
+                    12,
+                    tr!("This level has no column of statistics. Read the pixels, or run the statistics extension."),
+                );
             }
         }
         if let Some(Some(summary)) = cx.session.statistics.splits.latest().cloned() {
@@ -84,11 +88,6 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
         }
         leaks::ui(ui, cx, document);
     });
-}
-
-fn note(ui: &mut Ui, text: &str) {
-    let t = theme::tokens(ui);
-    Frame::NONE.inner_margin(12).show(ui, |ui| ui.label(RichText::new(text).text_style(text_style("small12")).color(t.tx3)));
 }
 
 fn splits(cx: &mut PanelContext<'_>, document: &Document, key: Key) {

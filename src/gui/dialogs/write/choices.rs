@@ -1,0 +1,102 @@
+//! Options of the write dialog as typed, and the options of the command that they make.
+
+use crate::container::{BuildOptions, Format, OnDamage, Parts, parse_size};
+use crate::gui::dropped_paths;
+use crate::ops::Depth;
+use crate::table::{Compression, ParquetOptions};
+
+/// The container to write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Container {
+    /// One ZIP.
+    Zip,
+    /// Several ZIPs and an index.
+    Parts,
+    /// A folder.
+    Folder,
+}
+
+/// How parts are made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Split {
+    /// By bytes of data.
+    Size,
+    /// By the values of a column of level 0.
+    Column,
+    /// One part.
+    None,
+}
+
+/// Options of the dialog, as typed.
+pub struct Choices {
+    /// The container.
+    pub container: Container,
+    /// Destination.
+    pub target: String,
+    /// How parts are made.
+    pub split: Split,
+    /// Bytes of a part: `4GB`.
+    pub size: String,
+    /// The column to split by.
+    pub column: String,
+    /// Compression of the tables.
+    pub compression: Compression,
+    /// Compression level; empty for the default.
+    pub level: String,
+    /// Rows of a row group.
+    pub rows: String,
+    /// Write TACOLLECTION.json as well.
+    pub collection_file: bool,
+    /// Compare after writing.
+    pub verify: bool,
+    /// Depth of the comparison.
+    pub depth: Depth,
+    /// Replace an existing destination.
+    pub replace: bool,
+}
+
+impl Choices {
+    /// The options of the command, or why the input is invalid.
+    pub fn options(&self) -> Result<BuildOptions, String> {
+        let rows = self.rows.chars().filter(|letter| !letter.is_whitespace()).collect::<String>();
+        let level = self.level.trim();
+        let parquet = ParquetOptions {
+            compression: self.compression,
+            level: match level {
+                "" => None,
+                level => Some(level.parse().map_err(|_| tr!("The compression level has to be a number.").to_owned())?),
+            },
+            row_group_rows: rows.parse().map_err(|_| tr!("The row group has to be a number of rows.").to_owned())?,
+            ..ParquetOptions::default()
+        };
+        parquet.check().map_err(|error| format!("{error}."))?;
+        let parts = match self.container {
+            Container::Parts => {
+                let mut parts = Parts { consolidate: vec![Format::Tacocat], ..Parts::default() };
+                if self.collection_file {
+                    parts.consolidate.push(Format::Tacollection);
+                }
+                match self.split {
+                    Split::Size => parts.size_bytes = Some(parse_size(&self.size).map_err(|error| format!("{error}."))?),
+                    Split::Column if self.column.is_empty() => return Err(tr!("Choose the column that the parts go by.").into()),
+                    Split::Column => parts.group_by = vec![self.column.clone()],
+                    Split::None => {}
+                }
+                Some(parts)
+            }
+            _ => None,
+        };
+        let format = if self.container == Container::Folder { Format::Folder } else { Format::Zip };
+        let target = dropped_paths::parse_path(&self.target);
+        // Parts are named after a file in the chosen folder.
+        let target = match self.container {
+            Container::Parts => target.join(format!("{}.tacozip", name_of(&target))),
+            _ => target,
+        };
+        Ok(BuildOptions { text_columns: false, target, format, parquet, overwrite: self.replace, parts, on_damage: OnDamage::Stop })
+    }
+}
+
+fn name_of(folder: &std::path::Path) -> String {
+    folder.file_name().map_or("dataset".into(), |name| name.to_string_lossy().into_owned())
+}
