@@ -88,6 +88,13 @@ impl Error {
         Self::new(Kind::Usage, summary)
     }
 
+    /// The output exists, and nobody allowed to replace it ([`Cause::OutputExists`]).
+    pub fn output_exists() -> Self {
+        Self::usage("the output exists already")
+            .hint("choose another name, or replace it (--overwrite)")
+            .caused_by(Cause::OutputExists)
+    }
+
     /// [`Kind::Format`].
     pub fn format(summary: impl Into<String>) -> Self {
         Self::new(Kind::Format, summary)

@@ -4,7 +4,9 @@
 
 #[cfg(test)]
 mod interrupted;
+mod names;
 mod objects;
+mod placing;
 mod replacement;
 mod scratch;
 mod swap;
@@ -16,10 +18,11 @@ use std::path::{Path, PathBuf};
 
 use tempfile::{NamedTempFile, TempDir};
 
-use crate::error::{Cause, Error, IoContext, Result};
+use crate::error::{Error, IoContext, Result};
 use crate::jobs::JobContext;
 use crate::model::is_remote;
 
+use names::{is_ours, make_parent, name_of, parent_of, refuse_name};
 pub use objects::ObjectFolder;
 use objects::{refuse_object, send_file};
 pub use replacement::{Replacement, restore_interrupted};
@@ -54,23 +57,6 @@ pub struct PartialFolder {
     files: bool,
 }
 
-/// The parent folder of `target`. Creates nothing.
-fn parent_of(target: &Path) -> Result<PathBuf> {
-    // As a local path an address would become a folder called `https:`.
-    if is_remote(target) {
-        return Err(Error::usage("this kind of output is written to this machine")
-            .at_path(target)
-            .hint("write to a file or folder here, and bring it there with the tool of that store"));
-    }
-    let parent = target.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    Ok(parent.to_owned())
-}
-
-/// The last component of `target`.
-fn name_of(target: &Path) -> Result<&OsStr> {
-    target.file_name().ok_or_else(|| Error::usage("the output has no name").at_path(target))
-}
-
 /// Prepares an output: cleans up or restores what an interrupted write left, then checks that the target may be written.
 fn begin(target: &Path, overwrite: bool) -> Result<()> {
     parent_of(target)?;
@@ -86,27 +72,9 @@ fn refuse(target: &Path, overwrite: bool) -> Result<()> {
         return Err(Error::usage("the output is neither a file nor a folder").at_path(target));
     }
     if !overwrite && target.symlink_metadata().is_ok() {
-        return Err(Error::usage("the output exists already")
-            .at_path(target)
-            .hint("choose another name, or replace it (--overwrite)")
-            .caused_by(Cause::OutputExists));
+        return Err(Error::output_exists().at_path(target));
     }
     Ok(())
-}
-
-/// Top-level entries of the folders that the studio writes. A folder with other entries is not replaced.
-const OURS: [&str; 4] = ["COLLECTION.json", "DATA", "METADATA", ".tacocat"];
-
-/// True for the name of a top-level entry of a dataset.
-fn is_ours(name: &str) -> bool {
-    OURS.contains(&name) || (name.starts_with("level") && name.ends_with(".parquet"))
-}
-
-/// The error for a folder with an entry that is no part of a dataset.
-fn refuse_name(foreign: &str, target: &Path) -> Error {
-    Error::usage(format!("the folder contains {}, which is no part of a dataset", foreign.escape_debug()))
-        .at_path(target)
-        .hint("only a dataset or an empty folder is replaced: choose another name, or empty the folder yourself")
 }
 
 /// The first entry of the folder `target` that does not belong to a dataset, and so prevents replacing it. `None` for a dataset,
@@ -278,7 +246,7 @@ impl PartialFolder {
                 return objects.send_tree(folder.path(), &context);
             }
         };
-        sync_tree(scratch.path())?;
+        swap::sync_tree(scratch.path())?;
         let (overwrite, files) = (self.overwrite, self.files);
         // Writing may take hours: the target is checked again.
         let check = |new: &Path, target: &Path| {
@@ -286,7 +254,7 @@ impl PartialFolder {
             if files { refuse_losing(target, new) } else { refuse_foreign(target) }
         };
         let names = [name_of(&self.target)?.to_owned()];
-        swap::place(&mut scratch, &parent_of(&self.target)?, (&names, &[]), &check)
+        placing::place(&mut scratch, &parent_of(&self.target)?, (&names, &[]), &check)
     }
 }
 
@@ -346,10 +314,10 @@ impl Staging {
     /// # Errors
     /// When syncing or renaming fails.
     pub fn finish(mut self) -> Result<()> {
-        sync_tree(self.scratch.path())?;
+        swap::sync_tree(self.scratch.path())?;
         let (overwrite, documents) = (self.overwrite, self.documents);
         let check = |_: &Path, target: &Path| check_output(target, overwrite, documents);
-        swap::place(&mut self.scratch, &self.parent, (&self.names, &self.gone), &check)
+        placing::place(&mut self.scratch, &self.parent, (&self.names, &self.gone), &check)
     }
 }
 
@@ -411,31 +379,6 @@ fn refuse_strangers(folder: &Path) -> Result<()> {
         if path.is_dir() || path.extension().is_none_or(|ending| ending != "json") {
             let error = Error::usage("the folder for the documents contains other files, which would be lost").at_path(&path);
             return Err(error.hint("choose another folder"));
-        }
-    }
-    Ok(())
-}
-
-fn make_parent(path: &Path) -> Result<()> {
-    let parent = parent_of(path)?;
-    std::fs::create_dir_all(&parent).io_at("make a folder of the output", &parent)
-}
-
-/// A single `syncfs` call where available, as a folder may hold 100,000 files.
-#[cfg(target_os = "linux")]
-fn sync_tree(folder: &Path) -> Result<()> {
-    let handle = File::open(folder).io_at("open the output", folder)?;
-    rustix::fs::syncfs(&handle).map_err(|error| Error::io("sync the output to disk", folder, error.into()))
-}
-
-#[cfg(not(target_os = "linux"))]
-fn sync_tree(folder: &Path) -> Result<()> {
-    for entry in std::fs::read_dir(folder).io_at("read the output", folder)? {
-        let path = entry.io_at("read the output", folder)?.path();
-        if path.is_dir() {
-            sync_tree(&path)?;
-        } else {
-            File::options().write(true).open(&path).and_then(|f| f.sync_all()).io_at("sync the output to disk", &path)?;
         }
     }
     Ok(())

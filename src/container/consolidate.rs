@@ -224,16 +224,7 @@ impl Gathered {
     }
 
     fn built(&self, path: PathBuf, options: &ConsolidateOptions, bytes: u64) -> Built {
-        Built {
-            path,
-            format: options.format,
-            samples: self.samples,
-            files: self.parts.len() as u64,
-            bytes,
-            parts: Vec::new(),
-            indexes: Vec::new(),
-            damaged: Vec::new(),
-        }
+        Built { samples: self.samples, files: self.parts.len() as u64, bytes, ..Built::new(path, options.format) }
     }
 }
 

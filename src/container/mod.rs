@@ -7,6 +7,7 @@ mod atomic_write;
 mod collection_file;
 mod consolidate;
 mod cozip;
+mod damage;
 mod destination;
 mod detect;
 mod detect_remote;
@@ -22,6 +23,7 @@ mod offset_check;
 mod open;
 mod opened;
 mod part_files;
+mod part_writer;
 mod parts;
 mod plan;
 mod provenance;
@@ -46,6 +48,7 @@ pub use collection_file::{
 };
 pub use consolidate::{ConsolidateOptions, consolidate};
 pub use cozip::Taco3Reader;
+pub use damage::OnDamage;
 pub use destination::{dataset_around, folder_beside, output_exists};
 pub use detect::detect;
 pub use extent::{extent_of_samples, is_inside, middle_of, put_extent, settle_extent};
@@ -56,10 +59,11 @@ pub use level_edit::LevelEdit;
 pub use levels::{LevelSet, Positions, RowParts};
 pub use open::{OpenOptions, open, open_with};
 pub use opened::Opening;
-pub use parts::{Parts, PlannedPart, file_name_of, outputs_of, parse_size, write_indexes, write_part};
+pub use part_writer::{outputs_of, write_indexes, write_part};
+pub use parts::{Parts, PlannedPart, file_name_of, parse_size};
 pub use plan::{BuildOptions, BuildPlan, Built};
 pub use provenance::{packed_source, raster_source};
-pub use sample_bytes::{OnDamage, SourceCheck, copy_asset, stream_asset};
+pub use sample_bytes::{SourceCheck, copy_asset, stream_asset};
 pub use source::{ByteSource, LocalFile, asset_size, is_same_file, read_asset, stamp_at};
 pub use subset::tree_order;
 pub use synthetic_levels::name_in_file;
@@ -194,7 +198,7 @@ pub fn write(assembly: &Assembly, options: &BuildOptions, ctx: &JobContext) -> R
     options.parquet.check()?;
     refuse_old_name(&options.target)?;
     if let Some(parts) = &options.parts {
-        return parts::write(assembly, options, parts, ctx);
+        return part_writer::write(assembly, options, parts, ctx);
     }
     let built = match options.format {
         Format::Zip => zip::write(assembly, options, ctx),

@@ -1,20 +1,16 @@
-//! Writes one dataset as several ZIPs or FOLDERs, split by size or by column values, with the indexes over them. All outputs are
-//! renamed together when the last is complete; on error nothing is left behind.
+//! Divides a dataset into several ZIPs or FOLDERs, by size or by column values: which level-0 samples go into which part, and its
+//! name.
 
 use std::collections::{HashMap, HashSet};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use arrow::array::{Array, RecordBatch};
 use arrow::util::display::{ArrayFormatter, FormatOptions};
 
-use super::atomic_write::{Staging, check_space};
-use super::sample_bytes::wrapped;
-use super::{Assembly, BuildOptions, Built, ConsolidateOptions, Format, consolidate};
+use super::{Assembly, Format};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
-use crate::model::{is_padding, is_remote, place_above, place_below};
-use crate::remote::{delete_object, objects_below};
-use crate::table::ParquetOptions;
+use crate::model::is_padding;
 
 /// How to split a dataset. Plain data.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -231,17 +227,6 @@ impl Parts {
     }
 }
 
-/// The files and folders that writing this dataset creates.
-///
-/// # Errors
-/// Those of [`Parts::plan`].
-pub fn outputs_of(assembly: &Assembly, options: &BuildOptions, ctx: &JobContext) -> Result<Vec<PathBuf>> {
-    let Some(parts) = &options.parts else { return Ok(vec![options.target.clone()]) };
-    let folder = options.target.parent().unwrap_or(Path::new(""));
-    let planned = parts.plan(assembly, &options.target, options.format, ctx)?;
-    Ok(planned.iter().map(|part| part.name.as_str()).chain(parts.index_names()).map(|name| folder.join(name)).collect())
-}
-
 /// Bytes of data of each level-0 sample, including its descendants.
 fn root_sizes(assembly: &Assembly) -> Vec<u64> {
     let mut below: Vec<u64> = Vec::new();
@@ -277,170 +262,8 @@ fn texts_of(batch: &RecordBatch, name: &str) -> Result<Vec<String>> {
     (0..column.len()).map(text).collect()
 }
 
-/// Writes the parts and their indexes.
-pub fn write(assembly: &Assembly, options: &BuildOptions, parts: &Parts, ctx: &JobContext) -> Result<Built> {
-    parts.check(options.format)?;
-    ctx.stage(tr!("Planning"), None);
-    let planned = parts.plan(assembly, &options.target, options.format, ctx)?;
-    let folder = options.target.parent().unwrap_or(Path::new(""));
-    if is_remote(&options.target) {
-        return write_to_store(assembly, options, parts, &planned, ctx);
-    }
-    let mut staging = Staging::new(&options.target, options.overwrite)?;
-    for name in planned.iter().map(|part| part.name.as_str()).chain(parts.index_names()) {
-        staging.claim(name)?;
-    }
-    check_space(&options.target, planned.iter().map(|part| part.data_bytes).sum())?;
-    let mut built = Built {
-        path: options.target.clone(),
-        format: options.format,
-        samples: 0,
-        files: 0,
-        bytes: 0,
-        parts: Vec::new(),
-        indexes: Vec::new(),
-        damaged: Vec::new(),
-    };
-    for part in &planned {
-        ctx.check()?;
-        let mut piece = assembly.of_roots(&part.roots, ctx)?;
-        piece.narrow_extent(ctx)?;
-        let target = staging.path().join(&part.name);
-        let one = write_part(&piece, &BuildOptions { target, overwrite: false, ..options.clone() }, ctx)?;
-        built.samples += one.samples;
-        built.files += one.files;
-        built.bytes += one.bytes;
-        built.damaged.extend(one.damaged);
-        built.parts.push(folder.join(&part.name));
-    }
-    let inputs: Vec<PathBuf> = planned.iter().map(|part| staging.path().join(&part.name)).collect();
-    let indexes = write_indexes(parts, &inputs, staging.path(), (&options.parquet, false), ctx)?;
-    for (index, name) in indexes.iter().zip(parts.index_names()) {
-        built.bytes += index.bytes;
-        built.indexes.push(folder.join(name));
-    }
-    ctx.check()?;
-    staging.finish()?;
-    if let Some(first) = built.indexes.first().or(built.parts.first()) {
-        built.path = first.clone();
-    }
-    Ok(built)
-}
-
-/// Writes the parts to a store, and the indexes after them. When one fails, the parts that were written are removed again.
-fn write_to_store(
-    assembly: &Assembly,
-    options: &BuildOptions,
-    parts: &Parts,
-    planned: &[PlannedPart],
-    ctx: &JobContext,
-) -> Result<Built> {
-    let folder = place_above(&options.target).unwrap_or_default();
-    let mut built = Built {
-        path: options.target.clone(),
-        format: options.format,
-        samples: 0,
-        files: 0,
-        bytes: 0,
-        parts: Vec::new(),
-        indexes: Vec::new(),
-        damaged: Vec::new(),
-    };
-    let mut write_all = || {
-        for part in planned {
-            ctx.check()?;
-            let mut piece = assembly.of_roots(&part.roots, ctx)?;
-            piece.narrow_extent(ctx)?;
-            let target = place_below(&folder, &part.name);
-            let one = write_part(&piece, &BuildOptions { target: target.clone(), ..options.clone() }, ctx)?;
-            built.samples += one.samples;
-            built.files += one.files;
-            built.bytes += one.bytes;
-            built.damaged.extend(one.damaged);
-            built.parts.push(target);
-        }
-        let indexes = write_indexes(parts, &built.parts, &folder, (&options.parquet, options.overwrite), ctx)?;
-        for (index, name) in indexes.iter().zip(parts.index_names()) {
-            built.bytes += index.bytes;
-            built.indexes.push(place_below(&folder, name));
-        }
-        Ok(())
-    };
-    if let Err(error) = write_all() {
-        // Replaced parts are gone in any case.
-        if !options.overwrite {
-            remove_written(&built.parts, options.format);
-        }
-        return Err(error);
-    }
-    if let Some(first) = built.indexes.first().or(built.parts.first()) {
-        built.path = first.clone();
-    }
-    Ok(built)
-}
-
-/// Removes parts that a failed write leaves in a store.
-fn remove_written(parts: &[PathBuf], format: Format) {
-    let remove = |part: &Path| match format {
-        Format::Folder => {
-            // COLLECTION.json first: what is left is no dataset.
-            delete_object(&place_below(part, "COLLECTION.json"))?;
-            objects_below(part)?.iter().try_for_each(|name| delete_object(&place_below(part, name)))
-        }
-        _ => delete_object(part),
-    };
-    for part in parts {
-        if let Err(error) = remove(part) {
-            tracing::warn!("{} is not needed any more, and could not be removed: {error}", part.display());
-        }
-    }
-}
-
-/// Writes one part as a dataset of its own. Its extent is that of `piece`: see [`Assembly::narrow_extent`].
-///
-/// # Errors
-/// As [`super::write`], with the name of the part.
-pub fn write_part(piece: &Assembly, options: &BuildOptions, ctx: &JobContext) -> Result<Built> {
-    let name = options.target.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    super::write(piece, &BuildOptions { parts: None, ..options.clone() }, ctx).map_err(|error| named(error, &name))
-}
-
-/// Writes the indexes of `parts` over the parts `inputs` into `folder`, in the order of [`Parts::index_names`].
-///
-/// # Errors
-/// As [`consolidate`].
-pub fn write_indexes(
-    parts: &Parts,
-    inputs: &[PathBuf],
-    folder: &Path,
-    (parquet, overwrite): (&ParquetOptions, bool),
-    ctx: &JobContext,
-) -> Result<Vec<Built>> {
-    let mut written = Vec::with_capacity(parts.consolidate.len());
-    for (format, name) in parts.consolidate.iter().filter_map(|&format| Some((format, index_name(format)?))) {
-        let target = if format == Format::Tacollection { place_below(folder, name) } else { folder.to_owned() };
-        let options = ConsolidateOptions {
-            inputs: inputs.to_vec(),
-            target,
-            format,
-            parquet: parquet.clone(),
-            overwrite,
-            skip_schema_check: false,
-        };
-        written.push(consolidate(&options, ctx)?);
-    }
-    Ok(written)
-}
-
-fn named(error: Error, part: &str) -> Error {
-    if error.is_cancelled() {
-        return error;
-    }
-    wrapped(error, format!("the part {part} can't be written"))
-}
-
 /// File name of an index beside its parts.
-fn index_name(format: Format) -> Option<&'static str> {
+pub(super) fn index_name(format: Format) -> Option<&'static str> {
     match format {
         Format::Tacocat => Some(".tacocat"),
         Format::TacocatFile => Some("__TACOCAT__"),

@@ -9,8 +9,8 @@ use arrow::array::{ArrayRef, Int64Array, RecordBatch, StringArray, StringBuilder
 use arrow::datatypes::{DataType, Field, Schema};
 
 use super::assembly::{PATH, text_path};
+use super::damage::named;
 use super::extent::put_extent;
-use super::sample_bytes::name_sample;
 use super::versions::Versions;
 use super::zip::local_header_len;
 use super::{Assembly, Format, OnDamage, Parts, RowSource, extent_of_samples, write_collection};
@@ -64,6 +64,36 @@ pub struct Built {
     /// Paths of samples that were damaged in the source and copied unchanged.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub damaged: Vec<String>,
+}
+
+impl Built {
+    /// Nothing written yet.
+    pub fn new(path: PathBuf, format: Format) -> Self {
+        Self { path, format, samples: 0, files: 0, bytes: 0, parts: Vec::new(), indexes: Vec::new(), damaged: Vec::new() }
+    }
+
+    /// One container, of `bytes` bytes, with all that was planned.
+    pub(super) fn whole(assembly: &Assembly, plan: &BuildPlan, options: &BuildOptions, bytes: u64, damaged: Vec<String>) -> Self {
+        let (samples, files) = (assembly.tree.total() as u64, plan.files.len() as u64);
+        Self { samples, files, bytes, damaged, ..Self::new(options.target.clone(), options.format) }
+    }
+
+    /// Adds a part, which is at `path`.
+    pub(super) fn add_part(&mut self, path: PathBuf, part: Self) {
+        self.samples += part.samples;
+        self.files += part.files;
+        self.bytes += part.bytes;
+        self.damaged.extend(part.damaged);
+        self.parts.push(path);
+    }
+
+    /// With the path of the first index, or of the first part without an index.
+    pub(super) fn named_by_its_first(mut self) -> Self {
+        if let Some(first) = self.indexes.first().or(self.parts.first()) {
+            self.path = first.clone();
+        }
+        self
+    }
 }
 
 /// One FILE, in writing order.
@@ -275,12 +305,17 @@ impl BuildPlan {
         assembly.tree.path(file.level as usize, file.row).to_string()
     }
 
+    /// Adds the path of the sample of file `index` to an error of its source; kind and hints are kept.
+    pub(super) fn name_sample(&self, error: Error, assembly: &Assembly, index: usize) -> Error {
+        named(error, &self.sample(assembly, index))
+    }
+
     /// Checks that every source container is still the version in which its samples were located.
     pub(super) fn expect_sources(&self, assembly: &Assembly) -> Result<()> {
         let mut versions = Versions::default();
         for (index, file) in self.files.iter().enumerate() {
             if let RowSource::Asset { path, .. } = self.source(assembly, file) {
-                versions.expect(path).map_err(|error| name_sample(error, assembly, self, index))?;
+                versions.expect(path).map_err(|error| self.name_sample(error, assembly, index))?;
             }
         }
         Ok(())

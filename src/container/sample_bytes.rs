@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 use std::time::SystemTime;
 
 use super::atomic_write::PartialFile;
+use super::damage::{OnDamage, named};
 use super::source::{asset_size, changed, is_same_file};
 use super::zip::{Checksums, HEADER_ROOM, is_archive, stated_before};
 use super::{Assembly, BuildPlan, ByteSource, Directory, RowSource, TacoHeader};
@@ -31,17 +32,6 @@ const OPEN_CONTAINERS_MAX: usize = 64;
 
 /// Fills a buffer from an offset; sequential sources ignore the offset.
 type ReadAt = dyn FnMut(u64, &mut [u8]) -> Result<()>;
-
-/// How a copy handles data whose CRC-32 differs from the container's.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum OnDamage {
-    /// Stops with an error; nothing is written.
-    #[default]
-    Stop,
-    /// Copies the bytes unchanged and lists the samples.
-    Keep,
-}
 
 /// Facts about one copied sample.
 #[derive(Clone, Copy, Debug)]
@@ -496,25 +486,6 @@ impl PlannedFile {
         }
         Ok(now.modified().ok())
     }
-}
-
-/// Adds the sample's path to an error of its source.
-pub fn name_sample(error: Error, assembly: &Assembly, plan: &BuildPlan, index: usize) -> Error {
-    named(error, &plan.sample(assembly, index))
-}
-
-/// Adds the sample at `path` to an error of its source; kind and hints are kept.
-pub fn named(error: Error, path: &str) -> Error {
-    if error.is_cancelled() {
-        return error;
-    }
-    wrapped(error, format!("sample {path} can't be written"))
-}
-
-/// Wraps an error as the cause of another with the same kind and hints.
-pub fn wrapped(error: Error, summary: String) -> Error {
-    let hints = error.hints().to_vec();
-    hints.into_iter().fold(Error::new(error.kind(), summary).because(error), Error::hint)
 }
 
 /// Streams an asset in chunks through `sink`, then verifies its CRC-32 against the container's and that the container is

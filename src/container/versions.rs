@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use std::path::Path;
 use std::sync::Arc;
 
-use super::sample_bytes::named;
+use super::damage::named;
 use super::source::stamp_at;
 use super::zip::is_archive;
 use super::{Assembly, ByteSource, Directory, RowSource};

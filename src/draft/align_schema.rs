@@ -176,7 +176,7 @@ fn number_of(text: &str) -> Option<Value> {
 /// truncated.
 fn as_text(value: &Value, from: &DataType) -> Option<Value> {
     if let Some(bytes) = bytes_of(value) {
-        return Some(Value::text(bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>()));
+        return Some(Value::text(hex::encode(bytes)));
     }
     match value {
         Value::Text(_) => Some(value.clone()),

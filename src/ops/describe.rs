@@ -196,5 +196,5 @@ fn sha256_of(file: &LocalFile, ctx: &JobContext) -> Result<String> {
         at += part.len() as u64;
         ctx.bytes(part.len() as u64);
     }
-    Ok(sum.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
+    Ok(hex::encode(sum.finalize()))
 }

@@ -85,8 +85,7 @@ pub fn histograms(request: &HistogramRequest, ctx: &JobContext) -> Result<Built>
         return Err(Error::usage("histograms are kept in a file that ends in .tortilla").at_path(&request.output));
     }
     if !request.overwrite && request.output.symlink_metadata().is_ok() {
-        let error = Error::usage("the output exists already").at_path(&request.output);
-        return Err(error.hint("choose another name, or replace it (--overwrite)"));
+        return Err(Error::output_exists().at_path(&request.output));
     }
     let reader = container::open_with(&request.input, &request.open, ctx)?;
     let dataset = draft_of_assembly(&assembly_of(reader.as_ref(), ctx)?, ctx)?;

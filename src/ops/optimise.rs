@@ -162,9 +162,7 @@ pub fn optimise(request: &OptimiseRequest, ctx: &JobContext) -> Result<Optimised
         return Err(Error::usage("the output is the input").at_path(output).hint("choose another name"));
     }
     if !request.overwrite && output.symlink_metadata().is_ok() {
-        return Err(Error::usage("the output exists already")
-            .at_path(output)
-            .hint("choose another name, or replace it (--overwrite)"));
+        return Err(Error::output_exists().at_path(output));
     }
     let is_folder = !is_remote(input) && input.is_dir();
     match container::detect(input) {

@@ -251,7 +251,7 @@ fn content_key(request: &ThumbnailRequest) -> Option<String> {
         hash.update(from.to_le_bytes());
     }
     let digest = hash.finalize();
-    Some(digest.iter().map(|byte| format!("{byte:02x}")).collect::<String>() + ".thumb")
+    Some(hex::encode(digest) + ".thumb")
 }
 
 fn keep(place: &Path, bytes: &[u8]) -> std::io::Result<()> {

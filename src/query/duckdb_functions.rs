@@ -404,7 +404,7 @@ fn make_timestamp(columns: &[Column]) -> PolarsResult<Column> {
 }
 
 fn sha256(columns: &[Column]) -> PolarsResult<Column> {
-    let digest = |text: &str| Sha256::digest(text.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+    let digest = |text: &str| hex::encode(Sha256::digest(text.as_bytes()));
     Ok(columns[0].str()?.iter().map(|text| text.map(digest)).collect::<StringChunked>().into_column())
 }
 

@@ -82,7 +82,7 @@ impl Blocks {
             name.update((part.len() as u64).to_le_bytes());
             name.update(part);
         }
-        let name: String = name.finalize().iter().take(16).map(|byte| format!("{byte:02x}")).collect();
+        let name = hex::encode(&name.finalize()[..16]);
         let folder = root.join(name);
         make_private(&folder)?;
         IN_USE.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_default().insert(folder.clone());

@@ -15,9 +15,9 @@ use object_store::path::Path as Key;
 use object_store::{ClientOptions, ObjectStore, RetryConfig};
 use reqwest::header::HeaderValue;
 
+use super::bucket::{Bucket, Signer};
 use super::http::Connector;
 use super::profile;
-use super::upload::{Bucket, Signer};
 use crate::error::{Error, Result};
 use crate::model::{Address, Scheme};
 

@@ -5,6 +5,7 @@
 //! All functions block and must not be called on the interface thread; requests run on a separate runtime. Cancelling a job ends
 //! its waits immediately.
 
+mod bucket;
 mod cache;
 mod credentials;
 mod fetch;

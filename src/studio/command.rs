@@ -1,19 +1,17 @@
-//! Commands and events: plain data, so that they can be logged, replayed from a file and tested.
+//! Commands: plain data, so that they can be logged, replayed from a file and tested.
 
 use std::path::PathBuf;
-use std::sync::Arc;
 
 use serde_json::Value as Json;
 
 use super::ConsistencySettings;
-use crate::container::{BuildOptions, Built, ConsolidateOptions, OpenOptions, TortillaOptions};
-use crate::draft::{Edit, Example, Fix, PatternChoice, PatternReport, Slot};
-use crate::error::Error;
-use crate::extensions::{ExtensionCall, Failure, Leakage, LeakageRequest, Note};
+use crate::container::{BuildOptions, ConsolidateOptions, OpenOptions, TortillaOptions};
+use crate::draft::{Edit, Example, PatternChoice, Slot};
+use crate::extensions::{ExtensionCall, LeakageRequest};
 use crate::jobs::JobId;
 use crate::model::{NodePath, Profile};
 use crate::ops;
-use crate::query::{Filter, Query, QueryResult};
+use crate::query::{Filter, Query};
 
 /// A change of the open document, or an operation that writes a file. Scripts and logs store commands as JSON.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
@@ -380,127 +378,5 @@ pub enum Command {
     Cancel {
         /// The job.
         job: JobId,
-    },
-}
-
-/// Immediate result of a command.
-#[derive(Debug)]
-pub enum Outcome {
-    /// Finished, with this event.
-    Done(Event),
-    /// Started as a job.
-    Started(JobId),
-}
-
-/// Something that happened in the session.
-#[derive(Debug)]
-pub enum Event {
-    /// No event.
-    None,
-    /// A document was opened or closed.
-    DocumentChanged,
-    /// The draft changed.
-    Edited {
-        /// Label of the edit that was applied, undone or redone.
-        label: String,
-        /// The new revision of the draft.
-        revision: u64,
-        /// [`Edit::only_sets`] of the edit.
-        sets: bool,
-    },
-    /// Extensions added columns or fields to the draft.
-    Extended {
-        /// Label for the history.
-        label: String,
-        /// The new revision of the draft.
-        revision: u64,
-        /// Number of computed samples, summed over calls.
-        computed: u64,
-        /// Failed samples, whose values are null.
-        failures: Vec<Failure>,
-        /// Further notes: leakage of a new split, unmatched rows.
-        notes: Vec<Note>,
-    },
-    /// Files were added to the draft.
-    Imported(ops::Imported),
-    /// Files of watched folders were added to the tray.
-    Arrived {
-        /// Number of files.
-        files: usize,
-    },
-    /// The inferred name pattern and its placements.
-    PatternFound(Arc<PatternReport>),
-    /// The fixes of a finding.
-    FixesFound {
-        /// Index of the finding in the report.
-        finding: usize,
-        /// Best first.
-        fixes: Arc<Vec<Fix>>,
-    },
-    /// The draft was saved as a project.
-    ProjectSaved(PathBuf),
-    /// A project was read but not opened: it has files on servers that the user has not agreed to.
-    ProjectAsks {
-        /// The project.
-        path: PathBuf,
-        /// The servers.
-        servers: Vec<super::Server>,
-    },
-    /// A level's table is decoded.
-    LevelReady(usize),
-    /// State of the remote cache.
-    RemoteCache(crate::remote::CacheState),
-    /// A check finished; its findings are in [`super::Studio::report`].
-    Validated,
-    /// Result of a query.
-    Queried(Arc<QueryResult>),
-    /// The filter was applied; its result is [`super::Studio::kept`].
-    Filtered,
-    /// Leakage between the parts of a split.
-    Leakage(Arc<Leakage>),
-    /// A dataset was written.
-    Written(Built),
-    /// The written dataset was compared with the draft.
-    Verified(Arc<ops::Verified>),
-    /// A dataset was repaired.
-    Repaired(Box<ops::Repaired>),
-    /// Rasters were optimised.
-    Optimised(Box<ops::Optimised>),
-    /// Percentiles of a dataset.
-    Percentiles(Arc<ops::Percentiles>),
-    /// A plan was written into this folder.
-    Planned(PathBuf),
-    /// Parts of a plan were built, and the plan ended where all are there.
-    PlanBuilt(Box<ops::plan::Submitted>),
-    /// A part of a plan was built in this process.
-    PlanPart {
-        /// The folder of the plan.
-        folder: PathBuf,
-        /// Number of the part.
-        part: u32,
-    },
-    /// Metadata of a finished dataset were changed.
-    DatasetEdited(Box<ops::Edited>),
-    /// A chunk's values.
-    ChunkRead(Box<ops::ChunkArray>),
-    /// A dataset was migrated to 2.0, or a dry run finished.
-    Migrated(Box<ops::Migrated>),
-    /// A sample was copied to a file.
-    Saved(PathBuf),
-    /// A job failed.
-    Failed {
-        /// The job.
-        job: JobId,
-        /// Its label.
-        label: String,
-        /// The error.
-        error: Arc<Error>,
-    },
-    /// A job was cancelled.
-    Cancelled {
-        /// The job.
-        job: JobId,
-        /// Its label.
-        label: String,
     },
 }

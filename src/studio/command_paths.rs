@@ -32,7 +32,6 @@ impl Command {
             Self::Describe { request } => vec![&request.output],
             Self::Export { request } => vec![&request.options.target],
             Self::Migrate { request } => request.options.iter().map(|options| options.target.as_path()).collect(),
-            // The plan names the dataset.
             Self::Open { .. }
             | Self::ImportCollection { .. }
             | Self::OpenProject { .. }
@@ -52,6 +51,7 @@ impl Command {
             | Self::Edit { .. }
             | Self::Extend { .. }
             | Self::SetRecipe { .. }
+            // The plan names the dataset.
             | Self::SubmitPlan { .. }
             | Self::RunPlanPart { .. }
             | Self::Percentiles { .. }

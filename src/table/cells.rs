@@ -90,7 +90,7 @@ fn bytes_text(bytes: &[u8]) -> String {
     if let Some((kind, [west, south, east, north])) = geometry_kind(bytes).zip(wkb_bounds(bytes)) {
         return format!("{kind} ({west} {south}, {east} {north})");
     }
-    let shown: String = bytes.iter().take(BYTES_SHOWN).map(|byte| format!("{byte:02x}")).collect();
+    let shown = hex::encode(&bytes[..bytes.len().min(BYTES_SHOWN)]);
     if bytes.len() > BYTES_SHOWN { format!("{shown}… {} bytes", bytes.len()) } else { shown }
 }
 
@@ -314,7 +314,7 @@ pub fn value_json(value: &Value, dtype: &DataType) -> Json {
             (*value as f32).to_string().parse::<f64>().map_or(Json::Null, |value| json!(value))
         }
         Value::Float(value) => json!(value),
-        Value::Bytes(bytes) => json!(bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>()),
+        Value::Bytes(bytes) => json!(hex::encode(bytes)),
         Value::List(items) => {
             let inner = match dtype {
                 DataType::List(item) => item.data_type(),

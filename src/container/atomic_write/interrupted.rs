@@ -196,7 +196,7 @@ fn killed_between(home: &Path) {
     let check = |_: &Path, _: &Path| Ok(());
     // The second rename and every attempt to undo fail.
     faults::set(Faults { failing: Vec::new(), dead_from: Some(3), no_exchange: true, ..Faults::default() });
-    let outcome = swap::place(&mut scratch, home, (&["set".into()], &[]), &check);
+    let outcome = placing::place(&mut scratch, home, (&["set".into()], &[]), &check);
     faults::set(Faults::default());
     outcome.expect_err("was stopped");
     drop(scratch);

@@ -8,7 +8,7 @@ use std::sync::{Mutex, PoisonError};
 
 use bytes::Bytes;
 
-use super::{is_ours, refuse_name};
+use super::names::{is_ours, refuse_name};
 use crate::error::{Cause, Error, IoContext, Result};
 use crate::jobs::JobContext;
 use crate::model::place_below;
@@ -21,18 +21,10 @@ const LAST: &str = "COLLECTION.json";
 /// Bytes that are read ahead of an upload.
 const READ_AHEAD: usize = 1 << 20;
 
-/// The error for an output that exists.
-pub(super) fn exists(target: &Path) -> Error {
-    Error::usage("the output exists already")
-        .at_path(target)
-        .hint("choose another name, or replace it (--overwrite)")
-        .caused_by(Cause::OutputExists)
-}
-
 /// Refuses an address that can't be written, and an object that exists unless `overwrite`.
 pub(super) fn refuse_object(target: &Path, overwrite: bool) -> Result<()> {
     expect_writable(target)?;
-    if !overwrite && object_exists(target)? { Err(exists(target)) } else { Ok(()) }
+    if !overwrite && object_exists(target)? { Err(Error::output_exists().at_path(target)) } else { Ok(()) }
 }
 
 /// Sends a file of this machine to `target`.
@@ -84,7 +76,7 @@ impl ObjectFolder {
         let folder = Self::begin(target, overwrite, false)?;
         match overwrite || folder.before.is_empty() {
             true => Ok(folder),
-            false => Err(exists(target)),
+            false => Err(Error::output_exists().at_path(target)),
         }
     }
 
@@ -92,7 +84,7 @@ impl ObjectFolder {
         expect_writable(target)?;
         let before: BTreeSet<String> = objects_below(target)?.into_iter().collect();
         if !overwrite && before.contains(LAST) {
-            return Err(exists(target));
+            return Err(Error::output_exists().at_path(target));
         }
         Ok(Self { target: target.to_owned(), overwrite, is_dataset, before, written: Mutex::default(), is_done: false })
     }

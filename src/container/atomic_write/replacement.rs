@@ -7,8 +7,10 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
+use super::names::{make_parent, name_of, parent_of};
+use super::placing;
 use super::scratch::{self, Scratch};
-use super::{name_of, parent_of, swap, sync_tree};
+use super::swap::{self, sync_tree};
 use crate::error::{Error, IoContext, Kind, Result};
 use crate::model::Modified;
 
@@ -69,7 +71,7 @@ impl Replacement {
     pub fn put(&self, name: &str, bytes: &[u8]) -> Result<()> {
         let (target, new) = (self.folder.join(name), self.place.join(name));
         let meta = target.symlink_metadata().io_at("look at the file to be replaced", &target)?;
-        super::make_parent(&new)?;
+        make_parent(&new)?;
         let write = || {
             let mut file = File::create_new(&new)?;
             file.write_all(bytes)?;
@@ -104,7 +106,7 @@ impl Replacement {
                 .at_path(target)
                 .hint("try again")),
         };
-        swap::place(&mut self.scratch, &self.parent, (&names, &[]), &check)?;
+        placing::place(&mut self.scratch, &self.parent, (&names, &[]), &check)?;
         Ok(names.len())
     }
 }

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use tempfile::{Builder, NamedTempFile};
 
+use super::names::parent_of;
 use super::swap;
 use crate::error::{Error, IoContext, Result};
 use crate::model::is_remote;
@@ -27,7 +28,7 @@ pub(super) struct Made(Vec<PathBuf>);
 impl Made {
     /// Creates the parent folder of `target`.
     pub fn folder_of(target: &Path) -> Result<(PathBuf, Self)> {
-        let parent = super::parent_of(target)?;
+        let parent = parent_of(target)?;
         let missing = parent.ancestors().take_while(|above| !above.as_os_str().is_empty() && !above.exists());
         let made = Self(missing.map(Path::to_owned).collect());
         std::fs::create_dir_all(&parent).io_at("make the folder for the output", &parent)?;
@@ -218,7 +219,7 @@ fn stem<'a>(name: &'a str, ending: &str) -> Option<&'a str> {
 
 /// Hidden folders in the folder of `target` that may contain the only copy of an output.
 fn asides_near(target: &Path) -> Vec<PathBuf> {
-    let Ok(parent) = super::parent_of(target) else { return Vec::new() };
+    let Ok(parent) = parent_of(target) else { return Vec::new() };
     let entries = std::fs::read_dir(parent).into_iter().flatten().flatten();
     let aside = entries.filter(|entry| stem(&entry.file_name().to_string_lossy(), ASIDE).is_some());
     let mut found: Vec<PathBuf> = aside.map(|entry| entry.path()).filter(|path| path.is_dir()).collect();
@@ -233,7 +234,7 @@ pub(super) fn tidy_up(target: &Path) {
     if target.ancestors().skip(1).any(within) {
         return;
     }
-    let (Ok(parent), Some(name)) = (super::parent_of(target), target.file_name()) else { return };
+    let (Ok(parent), Some(name)) = (parent_of(target), target.file_name()) else { return };
     for aside in asides_near(target) {
         if let Some(_lock) = lock_of_leftover(&aside)
             && swap::Record::read(&aside).is_some_and(|record| record.names(name))
@@ -271,7 +272,7 @@ fn bring_back(aside: &Path, parent: &Path) {
 /// runs.
 pub fn aside_of(path: &Path) -> Option<PathBuf> {
     let name = path.file_name()?;
-    let parent = super::parent_of(path).ok()?;
+    let parent = parent_of(path).ok()?;
     asides_near(path).into_iter().find_map(|aside| {
         let copy = swap::Record::read(&aside)?.copy_of(name, &aside, &parent)?;
         let _lock = lock_of_leftover(&aside)?;
@@ -282,7 +283,7 @@ pub fn aside_of(path: &Path) -> Option<PathBuf> {
 /// True when an edit of files in the folder `path` was interrupted, so it may have old files beside new ones. [`restore_aside`] and
 /// every later write of it restore the old ones. False while the process that edits it runs.
 pub fn has_interrupted_edit(path: &Path) -> bool {
-    let (Some(name), Ok(parent)) = (path.file_name(), super::parent_of(path)) else { return false };
+    let (Some(name), Ok(parent)) = (path.file_name(), parent_of(path)) else { return false };
     asides_near(path).into_iter().any(|aside| {
         let begun = swap::Record::read(&aside).is_some_and(|record| {
             record.is_within(name) && !record.is_done(&aside, &parent) && !record.is_untouched(&aside, &parent)
@@ -297,7 +298,7 @@ pub fn has_interrupted_edit(path: &Path) -> bool {
 /// When another file or folder has the name by now, or a rename fails.
 pub fn restore_aside(path: &Path) -> Result<()> {
     let name = path.file_name().unwrap_or_default();
-    let parent = super::parent_of(path)?;
+    let parent = parent_of(path)?;
     for aside in asides_near(path) {
         let Some(record) = swap::Record::read(&aside).filter(|record| record.names(name)) else { continue };
         let Some(_lock) = lock_of_leftover(&aside) else { continue };

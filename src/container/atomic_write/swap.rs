@@ -8,13 +8,12 @@ use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::scratch::Scratch;
 use crate::error::{Error, IoContext, Result};
 
 /// Subfolder of the temporary folder for new outputs.
 pub(super) const NEW: &str = "new";
 /// Subfolder of the temporary folder for replaced outputs.
-const OLD: &str = "old";
+pub(super) const OLD: &str = "old";
 /// Number of folders that are synced one by one; for more, their file system is synced.
 const FOLDERS_SYNCED: usize = 16;
 /// The journal in a temporary folder.
@@ -42,19 +41,19 @@ fn number_of(path: &Path) -> Option<u64> {
     return crate::windows_api::number_of(path).ok().map(|(_, number)| number);
 }
 
-fn is_there(path: &Path) -> bool {
+pub(super) fn is_there(path: &Path) -> bool {
     path.symlink_metadata().is_ok()
 }
 
 /// The three paths of one output.
-struct Places {
-    target: PathBuf,
-    new: PathBuf,
-    old: PathBuf,
+pub(super) struct Places {
+    pub(super) target: PathBuf,
+    pub(super) new: PathBuf,
+    pub(super) old: PathBuf,
 }
 
 impl Places {
-    fn of(name: &OsStr, scratch: &Path, parent: &Path) -> Self {
+    pub(super) fn of(name: &OsStr, scratch: &Path, parent: &Path) -> Self {
         Self { target: parent.join(name), new: scratch.join(NEW).join(name), old: scratch.join(OLD).join(name) }
     }
 }
@@ -93,13 +92,37 @@ impl Name {
 }
 
 impl Record {
-    fn of(names: &[OsString], gone: &[OsString], scratch: &Path) -> Self {
+    /// Renames every output to its name in `parent`, and what is there to the old copies.
+    pub(super) fn place_each(&self, scratch: &Path, parent: &Path, check: &dyn Fn(&Path, &Path) -> Result<()>) -> Result<()> {
+        for name in &self.0 {
+            let Places { target, new, old } = Places::of(&name.name, scratch, parent);
+            let failed = |result: io::Result<()>| result.io_at("rename the output", &target);
+            if !is_there(&target) {
+                if !name.goes {
+                    failed(rename(&new, &target))?;
+                }
+                continue;
+            }
+            check(&new, &target)?;
+            if name.goes {
+                rename(&target, &old).io_at("move the old output aside", &target)?;
+            } else if exchange(&new, &target).io_at("rename the output", &target)? {
+                rename(&new, &old).io_at("move the old output aside", &target)?;
+            } else {
+                rename(&target, &old).io_at("move the old output aside", &target)?;
+                failed(rename(&new, &target))?;
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn of(names: &[OsString], gone: &[OsString], scratch: &Path) -> Self {
         let new = names.iter().map(|name| Name { name: name.clone(), new: number_of(&scratch.join(NEW).join(name)), goes: false });
         let goes = gone.iter().map(|name| Name { name: name.clone(), new: None, goes: true });
         Self(new.chain(goes).collect())
     }
 
-    fn write(&self, scratch: &Path) -> Result<()> {
+    pub(super) fn write(&self, scratch: &Path) -> Result<()> {
         let old = scratch.join(OLD);
         let folders =
             self.0.iter().filter_map(|name| Path::new(&name.name).parent()).filter(|folder| !folder.as_os_str().is_empty());
@@ -171,7 +194,7 @@ impl Record {
         let folder_of = |name: &Name| parent.join(&name.name).parent().map(Path::to_owned);
         let folders: BTreeSet<PathBuf> = self.0.iter().filter_map(folder_of).collect();
         if folders.len() > FOLDERS_SYNCED {
-            return super::sync_tree(parent);
+            return sync_tree(parent);
         }
         folders.iter().try_for_each(|folder| sync_folder(if folder.as_os_str().is_empty() { Path::new(".") } else { folder }))
     }
@@ -188,81 +211,21 @@ impl Record {
     }
 }
 
-/// Renames the outputs in `scratch` to their names in `parent`, and deletes the existing `gone`. On error everything is rolled
-/// back. `check(new, target)` decides whether an existing target may be replaced.
-pub(super) fn place(
-    scratch: &mut Scratch,
-    parent: &Path,
-    (names, gone): (&[OsString], &[OsString]),
-    check: &dyn Fn(&Path, &Path) -> Result<()>,
-) -> Result<()> {
-    if let ([name], []) = (names, gone)
-        && place_at_once(scratch, &Places::of(name, scratch.path(), parent), check)?
-    {
-        return scratch.settle();
-    }
-    let record = Record::of(names, gone, scratch.path());
-    if let Some(missing) = names.iter().find(|name| !is_there(&scratch.path().join(NEW).join(name))) {
-        return Err(Error::internal("a reserved output was not written").at_path(&parent.join(missing)));
-    }
-    record.write(scratch.path())?;
-    scratch.put_aside()?;
-    let outcome = place_each(&record, scratch.path(), parent, check).and_then(|()| sync_folder(parent));
-    if let Err(error) = outcome {
-        return Err(match record.take_back(scratch.path(), parent) {
-            Ok(()) => {
-                scratch.release();
-                error
-            }
-            Err(trouble) => error
-                .hint(format!("the previous version is in {}: {trouble}", scratch.path().join(OLD).display()))
-                .hint("write the output again: the previous version is restored first"),
-        });
-    }
-    scratch.release();
-    scratch.settle()
+/// A single `syncfs` call where available, as a folder may hold 100,000 files.
+#[cfg(target_os = "linux")]
+pub(super) fn sync_tree(folder: &Path) -> Result<()> {
+    let handle = File::open(folder).io_at("open the output", folder)?;
+    rustix::fs::syncfs(&handle).map_err(|error| Error::io("sync the output to disk", folder, error.into()))
 }
 
-/// Replaces a single output atomically. Returns false, without changes, where the system does not support it.
-fn place_at_once(scratch: &mut Scratch, places: &Places, check: &dyn Fn(&Path, &Path) -> Result<()>) -> Result<bool> {
-    let Places { target, new, .. } = places;
-    let parent = target.parent().unwrap_or(Path::new("."));
-    let replaced = is_there(target);
-    if replaced {
-        check(new, target)?;
-        if !exchange(new, target).io_at("rename the output", target)? {
-            return Ok(false);
-        }
-    } else {
-        rename(new, target).io_at("rename the output", target)?;
-    }
-    let Err(error) = sync_folder(parent) else { return Ok(true) };
-    let back = if replaced { exchange(new, target).map(drop) } else { rename(target, new) };
-    if let Err(trouble) = back {
-        scratch.keep();
-        return Err(error.hint(format!("the previous version is {}: {trouble}", new.display())));
-    }
-    Err(error)
-}
-
-fn place_each(record: &Record, scratch: &Path, parent: &Path, check: &dyn Fn(&Path, &Path) -> Result<()>) -> Result<()> {
-    for name in &record.0 {
-        let Places { target, new, old } = Places::of(&name.name, scratch, parent);
-        let failed = |result: io::Result<()>| result.io_at("rename the output", &target);
-        if !is_there(&target) {
-            if !name.goes {
-                failed(rename(&new, &target))?;
-            }
-            continue;
-        }
-        check(&new, &target)?;
-        if name.goes {
-            rename(&target, &old).io_at("move the old output aside", &target)?;
-        } else if exchange(&new, &target).io_at("rename the output", &target)? {
-            rename(&new, &old).io_at("move the old output aside", &target)?;
+#[cfg(not(target_os = "linux"))]
+pub(super) fn sync_tree(folder: &Path) -> Result<()> {
+    for entry in std::fs::read_dir(folder).io_at("read the output", folder)? {
+        let path = entry.io_at("read the output", folder)?.path();
+        if path.is_dir() {
+            sync_tree(&path)?;
         } else {
-            rename(&target, &old).io_at("move the old output aside", &target)?;
-            failed(rename(&new, &target))?;
+            File::options().write(true).open(&path).and_then(|f| f.sync_all()).io_at("sync the output to disk", &path)?;
         }
     }
     Ok(())
@@ -289,7 +252,7 @@ pub(super) fn rename(from: &Path, to: &Path) -> io::Result<()> {
 }
 
 /// Exchanges two names atomically. Returns false, without changes, where the system or file system does not support it.
-fn exchange(one: &Path, other: &Path) -> io::Result<bool> {
+pub(super) fn exchange(one: &Path, other: &Path) -> io::Result<bool> {
     #[cfg(test)]
     if !faults::can_exchange()? {
         return Ok(false);

@@ -7,7 +7,7 @@ use std::io::Write;
 use std::path::Path;
 
 use crate::container::atomic_write::{ObjectFolder, PartialFolder, check_space};
-use crate::container::sample_bytes::{PlannedFile, Sources, WHOLE_MAX, name_sample};
+use crate::container::sample_bytes::{PlannedFile, Sources, WHOLE_MAX};
 use crate::container::{Assembly, BuildOptions, BuildPlan, Built, RowSource};
 use crate::error::{Error, IoContext, Result};
 use crate::jobs::{JobContext, try_map};
@@ -47,7 +47,7 @@ pub fn write(assembly: &Assembly, options: &BuildOptions, ctx: &JobContext) -> R
             let source = plan.source(assembly, file);
             let name = || plan.sample(assembly, index);
             let copied = copy(source, &name, &root.join(&*file.name), &sources, ctx);
-            copied.map_err(|error| name_sample(error, assembly, &plan, index))?;
+            copied.map_err(|error| plan.name_sample(error, assembly, index))?;
             ctx.step(1);
             Ok(())
         })?;
@@ -70,21 +70,7 @@ pub fn write(assembly: &Assembly, options: &BuildOptions, ctx: &JobContext) -> R
     ctx.check()?;
     ctx.stage(tr!("Syncing to disk"), None);
     output.finish()?;
-    Ok(built(assembly, &plan, options, bytes, damaged))
-}
-
-fn built(assembly: &Assembly, plan: &BuildPlan, options: &BuildOptions, bytes: u64, damaged: Vec<String>) -> Built {
-    let (samples, files) = (assembly.tree.total() as u64, plan.files.len() as u64);
-    Built {
-        path: options.target.clone(),
-        format: options.format,
-        samples,
-        files,
-        bytes,
-        parts: Vec::new(),
-        indexes: Vec::new(),
-        damaged,
-    }
+    Ok(Built::whole(assembly, &plan, options, bytes, damaged))
 }
 
 /// Number of small files, and bytes of them, that are sent at once.
@@ -104,7 +90,7 @@ fn write_objects(
     let mut next = 0;
     while let Some(first) = plan.files.get(next) {
         ctx.check()?;
-        let named = |index: usize, error| name_sample(error, assembly, plan, index);
+        let named = |index: usize, error| plan.name_sample(error, assembly, index);
         if first.size > WHOLE_MAX {
             let name = || plan.sample(assembly, next);
             let sent = output.stream(&first.name, first.size, |writer| {
@@ -158,7 +144,7 @@ fn write_objects(
     output.put_all(tables.into_iter().map(|(name, content)| (name, content.into())).collect())?;
     ctx.check()?;
     output.finish(collection)?;
-    Ok(built(assembly, plan, options, bytes, damaged))
+    Ok(Built::whole(assembly, plan, options, bytes, damaged))
 }
 
 /// Refuses to write over the objects that the samples are read from: they would be gone before they are read.

@@ -122,7 +122,7 @@ fn as_type(array: &ArrayRef, target: &DataType) -> Result<ArrayRef> {
                 _ => None,
             };
             let text_of = |row: usize| match &bytes {
-                Some(bytes) => bytes.as_binary::<i32>().value(row).iter().map(|byte| format!("{byte:02x}")).collect(),
+                Some(bytes) => hex::encode(bytes.as_binary::<i32>().value(row)),
                 None => cell_text(array, row),
             };
             let text = (0..array.len()).map(|row| array.is_valid(row).then(|| text_of(row)));
@@ -154,8 +154,8 @@ mod tests {
         let second = table(vec![("a", Arc::new(StringArray::from(vec!["text"])) as ArrayRef)]);
         let (batch, widened) = join(&[first, second], &DecodeBudget::default()).expect("joins");
         let texts = batch.column(0).as_string::<i32>();
-        let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-        assert_eq!((texts.value(0), texts.is_null(1), texts.value(2)), (hex.as_str(), true, "text"));
+        let digits = hex::encode(bytes);
+        assert_eq!((texts.value(0), texts.is_null(1), texts.value(2)), (digits.as_str(), true, "text"));
         assert_eq!(widened.len(), 1);
     }
 

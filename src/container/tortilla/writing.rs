@@ -15,7 +15,8 @@ use super::layout::{
     Item, Piece, Planned, TortillaDraft, TortillaOptions, grouped, part_path, parts_called, place, planned_items, streamed,
 };
 use crate::container::atomic_write::{PartialFile, Staging, check_space};
-use crate::container::sample_bytes::{Sources, named};
+use crate::container::damage::named;
+use crate::container::sample_bytes::Sources;
 use crate::container::{Built, Format};
 use crate::error::{Error, IoContext, Result};
 use crate::jobs::JobContext;
@@ -49,16 +50,7 @@ pub fn write_tortilla(draft: TortillaDraft, options: &TortillaOptions, ctx: &Job
         }
         None => Bytes::new(),
     };
-    let mut built = Built {
-        path: options.target.clone(),
-        format,
-        samples: counts.0,
-        files: counts.1,
-        bytes: 0,
-        parts: Vec::new(),
-        indexes: Vec::new(),
-        damaged: Vec::new(),
-    };
+    let mut built = Built { samples: counts.0, files: counts.1, ..Built::new(options.target.clone(), format) };
     let old = if options.part_bytes.is_some() { parts_called(&options.target)? } else { Vec::new() };
     if let Some(found) = old.first().filter(|_| !options.overwrite) {
         let error = Error::usage("parts of a dataset of this name exist already").at_path(found);

@@ -7,7 +7,7 @@ use std::sync::mpsc::{channel, sync_channel};
 use rayon::prelude::*;
 
 use super::records::{DosTime, Member};
-use crate::container::sample_bytes::{Copied, Sources, WHOLE_MAX, name_sample};
+use crate::container::sample_bytes::{Copied, Sources, WHOLE_MAX};
 use crate::container::{Assembly, BuildPlan};
 use crate::error::Result;
 use crate::jobs::{self, JobContext, panic_error, try_map};
@@ -97,7 +97,7 @@ fn read_run(
         let file = &plan.files[index];
         let (header, data) = place.split_at_mut(place.len() - file.size as usize);
         let read = sources.read_into(plan.source(assembly, file), &|| plan.sample(assembly, index), data);
-        let copied = read.map_err(|error| name_sample(error, assembly, plan, index))?;
+        let copied = read.map_err(|error| plan.name_sample(error, assembly, index))?;
         let member = planned_member(plan, index, copied);
         let mut record = Vec::with_capacity(header.len());
         member.put_local(&mut record);

@@ -9,7 +9,7 @@ use super::batches::{Piece, for_each_piece, planned_member};
 use super::header::{HEADER_END, HEADER_NAME, HEADER_SIZE, HeaderEntry, TacoHeader};
 use super::records::{DosTime, Member, local_header_len, put_end};
 use crate::container::atomic_write::{PartialFile, check_space};
-use crate::container::sample_bytes::{Sources, name_sample};
+use crate::container::sample_bytes::Sources;
 use crate::container::{Assembly, BuildOptions, BuildPlan, Built};
 use crate::error::{Error, IoContext, Kind, Result};
 use crate::jobs::{JobContext, panic_error, try_map};
@@ -67,21 +67,7 @@ pub fn write(assembly: &Assembly, options: &BuildOptions, ctx: &JobContext) -> R
     let size = output.file().metadata().io_at("read the archive", &options.target)?.len();
     debug_assert!(size > directory + directory_size);
     output.finish()?;
-    Ok(built(assembly, &plan, options, size, damaged))
-}
-
-fn built(assembly: &Assembly, plan: &BuildPlan, options: &BuildOptions, bytes: u64, damaged: Vec<String>) -> Built {
-    let (samples, files) = (assembly.tree.total() as u64, plan.files.len() as u64);
-    Built {
-        path: options.target.clone(),
-        format: options.format,
-        samples,
-        files,
-        bytes,
-        parts: Vec::new(),
-        indexes: Vec::new(),
-        damaged,
-    }
+    Ok(Built::whole(assembly, &plan, options, size, damaged))
 }
 
 /// Writes the archive to a store, from its first byte to its last. The bytes are those of [`write`].
@@ -102,22 +88,8 @@ fn write_object(assembly: &Assembly, options: &BuildOptions, ctx: &JobContext) -
     bytes.extend(header.to_bytes());
     out.write_all(&bytes).map_err(failed)?;
     ctx.stage(tr!("Writing"), Some(plan.files.len() as u64));
-    let mut members: Vec<Member> = Vec::with_capacity(plan.files.len());
-    for_each_piece(&plan, assembly, &sources, ctx, |piece| {
-        match piece {
-            Piece::Run { members: run, bytes } => {
-                out.write_all(bytes).map_err(failed)?;
-                ctx.bytes(bytes.len() as u64);
-                ctx.step(run.len() as u64);
-                members.extend_from_slice(run);
-            }
-            Piece::Large(index) => {
-                members.push(send_large(assembly, &plan, &sources, *index, &mut out, ctx, &failed)?);
-                ctx.step(1);
-            }
-        }
-        Ok(())
-    })?;
+    let copying = Copying { assembly, plan: &plan, sources: &sources, failed: &failed, ctx };
+    let mut members = copying.all(&mut out, |index, out| copying.send_large(index, out))?;
     let damaged = sources.finish()?;
     ctx.stage(tr!("Writing the metadata"), None);
     let written = write_tail(&mut out, tail, plan.data_end, &mut members, ctx).map_err(failed)?;
@@ -128,33 +100,7 @@ fn write_object(assembly: &Assembly, options: &BuildOptions, ctx: &JobContext) -
     ctx.stage(tr!("Waiting for the store"), None);
     let size = out.position();
     out.finish()?;
-    Ok(built(assembly, &plan, options, size, damaged))
-}
-
-/// Sends a file too large for memory. Its local header has its CRC-32, so it is read twice.
-fn send_large(
-    assembly: &Assembly,
-    plan: &BuildPlan,
-    sources: &Sources,
-    index: usize,
-    out: &mut ObjectWriter,
-    ctx: &JobContext,
-    failed: &dyn Fn(std::io::Error) -> Error,
-) -> Result<Member> {
-    let (source, name) = (plan.source(assembly, &plan.files[index]), || plan.sample(assembly, index));
-    let mut send = || {
-        let first = sources.checksum(source, &name, ctx)?;
-        let member = planned_member(plan, index, first);
-        let mut header = Vec::new();
-        member.put_local(&mut header);
-        out.write_all(&header).map_err(failed)?;
-        let sent = sources.stream(source, &name, ctx, &mut |chunk| out.write_all(chunk).map_err(failed))?;
-        if sent.crc != first.crc {
-            return Err(Error::new(Kind::Changed, "the sample changed while it was sent").hint("write again"));
-        }
-        Ok(member)
-    };
-    send().map_err(|error| name_sample(error, assembly, plan, index))
+    Ok(Built::whole(assembly, &plan, options, size, damaged))
 }
 
 /// Copies every FILE to its planned offset; returns the members with their CRC-32.
@@ -169,50 +115,74 @@ fn copy_data(
     let failed = |error| Error::io("write the archive", &options.target, error);
     let mut out = BufWriter::with_capacity(BUFFER, output.file());
     out.write_all(&[0; HEADER_END as usize]).map_err(failed)?;
-    let mut members: Vec<Member> = Vec::with_capacity(plan.files.len());
-    for_each_piece(plan, assembly, sources, ctx, |piece| {
-        match piece {
-            Piece::Run { members: run, bytes } => {
-                out.write_all(bytes).map_err(failed)?;
-                ctx.bytes(bytes.len() as u64);
-                ctx.step(run.len() as u64);
-                members.extend_from_slice(run);
-            }
-            Piece::Large(index) => {
-                let member = stream_large(assembly, plan, sources, *index, &mut out, ctx, &failed)?;
-                members.push(member);
-                ctx.step(1);
-            }
-        }
-        Ok(())
-    })?;
+    let copying = Copying { assembly, plan, sources, failed: &failed, ctx };
+    let members = copying.all(&mut out, |index, out| copying.stream_large(index, out))?;
     out.flush().map_err(failed)?;
     Ok(members)
 }
 
-/// Streams a file too large for memory: its CRC-32 is known only afterwards, so the local header is written twice.
-fn stream_large(
-    assembly: &Assembly,
-    plan: &BuildPlan,
-    sources: &Sources,
-    index: usize,
-    out: &mut BufWriter<&std::fs::File>,
-    ctx: &JobContext,
-    failed: &dyn Fn(std::io::Error) -> Error,
-) -> Result<Member> {
-    let file = &plan.files[index];
-    let header_len = local_header_len(file.name.len(), file.size);
-    out.write_all(&vec![0; header_len as usize]).map_err(failed)?;
-    let name = || plan.sample(assembly, index);
-    let streamed = sources.stream(plan.source(assembly, file), &name, ctx, &mut |chunk| out.write_all(chunk).map_err(failed));
-    let copied = streamed.map_err(|error| name_sample(error, assembly, plan, index))?;
-    let member = planned_member(plan, index, copied);
-    let mut header = Vec::with_capacity(header_len as usize);
-    member.put_local(&mut header);
-    out.seek(SeekFrom::Start(file.local)).map_err(failed)?;
-    out.write_all(&header).map_err(failed)?;
-    out.seek(SeekFrom::Start(file.local + header_len + file.size)).map_err(failed)?;
-    Ok(member)
+/// The FILEs of an archive on their way to it.
+struct Copying<'a> {
+    assembly: &'a Assembly,
+    plan: &'a BuildPlan,
+    sources: &'a Sources,
+    failed: &'a dyn Fn(std::io::Error) -> Error,
+    ctx: &'a JobContext,
+}
+
+impl Copying<'_> {
+    /// Writes all FILEs in the order of the plan; `large` writes one that is too large for memory, by its index. Returns the members
+    /// with their CRC-32.
+    fn all<W: Write>(&self, out: &mut W, large: impl Fn(usize, &mut W) -> Result<Member>) -> Result<Vec<Member>> {
+        let mut members: Vec<Member> = Vec::with_capacity(self.plan.files.len());
+        for_each_piece(self.plan, self.assembly, self.sources, self.ctx, |piece| {
+            match piece {
+                Piece::Run { members: run, bytes } => {
+                    out.write_all(bytes).map_err(self.failed)?;
+                    self.ctx.bytes(bytes.len() as u64);
+                    self.ctx.step(run.len() as u64);
+                    members.extend_from_slice(run);
+                }
+                Piece::Large(index) => {
+                    members.push(large(*index, out).map_err(|error| self.plan.name_sample(error, self.assembly, *index))?);
+                    self.ctx.step(1);
+                }
+            }
+            Ok(())
+        })?;
+        Ok(members)
+    }
+
+    /// Sends a large file. Its local header has its CRC-32, so it is read twice.
+    fn send_large(&self, index: usize, out: &mut ObjectWriter) -> Result<Member> {
+        let (source, name) = (self.plan.source(self.assembly, &self.plan.files[index]), || self.plan.sample(self.assembly, index));
+        let first = self.sources.checksum(source, &name, self.ctx)?;
+        let member = planned_member(self.plan, index, first);
+        let mut header = Vec::new();
+        member.put_local(&mut header);
+        out.write_all(&header).map_err(self.failed)?;
+        let sent = self.sources.stream(source, &name, self.ctx, &mut |chunk| out.write_all(chunk).map_err(self.failed))?;
+        if sent.crc != first.crc {
+            return Err(Error::new(Kind::Changed, "the sample changed while it was sent").hint("write again"));
+        }
+        Ok(member)
+    }
+
+    /// Streams a large file: its CRC-32 is known only afterwards, so the local header is written twice.
+    fn stream_large(&self, index: usize, out: &mut BufWriter<&std::fs::File>) -> Result<Member> {
+        let file = &self.plan.files[index];
+        let header_len = local_header_len(file.name.len(), file.size);
+        out.write_all(&vec![0; header_len as usize]).map_err(self.failed)?;
+        let (source, name) = (self.plan.source(self.assembly, file), || self.plan.sample(self.assembly, index));
+        let copied = self.sources.stream(source, &name, self.ctx, &mut |chunk| out.write_all(chunk).map_err(self.failed))?;
+        let member = planned_member(self.plan, index, copied);
+        let mut header = Vec::with_capacity(header_len as usize);
+        member.put_local(&mut header);
+        out.seek(SeekFrom::Start(file.local)).map_err(self.failed)?;
+        out.write_all(&header).map_err(self.failed)?;
+        out.seek(SeekFrom::Start(file.local + header_len + file.size)).map_err(self.failed)?;
+        Ok(member)
+    }
 }
 
 /// Encoded metadata members, in order.

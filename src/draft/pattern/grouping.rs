@@ -5,23 +5,14 @@ use std::sync::Arc;
 
 use super::TokenRole;
 use super::name::natural_key;
-use super::reading::{Path, Reader};
-
-/// How an id is composed of tokens.
-pub(super) type Recipe = Vec<Part>;
-
-/// Literal text, or a token of a class.
-pub(super) enum Part {
-    Text(String),
-    Token { class: usize, token: usize },
-}
+use super::reader::{IdParts, Path, Reader};
 
 /// Groups of files by root and by position while one reading is tried.
 pub(super) struct Grouping<'a, 'r> {
     reader: &'a Reader<'r>,
     roles: &'a [TokenRole],
-    root_recipe: Option<Recipe>,
-    position_recipe: Option<Recipe>,
+    root_parts: Option<IdParts>,
+    position_parts: Option<IdParts>,
     groups: HashMap<Vec<u32>, u32>,
     by_id: HashMap<Arc<str>, u32>,
     pub roots: Vec<Arc<str>>,
@@ -40,14 +31,14 @@ impl<'a, 'r> Grouping<'a, 'r> {
     pub fn new(
         reader: &'a Reader<'r>,
         roles: &'a [TokenRole],
-        root_recipe: Option<Recipe>,
-        position_recipe: Option<Recipe>,
+        root_parts: Option<IdParts>,
+        position_parts: Option<IdParts>,
     ) -> Self {
         Self {
             reader,
             roles,
-            root_recipe,
-            position_recipe,
+            root_parts,
+            position_parts,
             groups: HashMap::new(),
             by_id: HashMap::new(),
             roots: Vec::new(),
@@ -98,8 +89,8 @@ impl<'a, 'r> Grouping<'a, 'r> {
         if let Some(&group) = self.groups.get(&key) {
             return group;
         }
-        let id = match &self.root_recipe {
-            Some(recipe) => self.reader.cooked(recipe, row),
+        let id = match &self.root_parts {
+            Some(parts) => self.reader.composed(parts, row),
             None => {
                 let classes = self.reader.cohort.classes.iter().zip(&self.reader.cohort.rows[row].values).zip(self.roles);
                 let texts = classes.filter(|(_, role)| **role == TokenRole::Root);
@@ -116,10 +107,10 @@ impl<'a, 'r> Grouping<'a, 'r> {
         if let Some(&place) = self.places.get(&key) {
             return place;
         }
-        let place = match &self.position_recipe {
+        let place = match &self.position_parts {
             None => NOWHERE,
-            Some(recipe) => {
-                let text = self.reader.cooked(recipe, row);
+            Some(parts) => {
+                let text = self.reader.composed(parts, row);
                 let path: Path = text.split('/').map(Arc::from).collect();
                 let known = self.reader.draft.positions.contains(&path);
                 self.place_called(path, known)

@@ -5,6 +5,7 @@ mod cohort;
 mod grouping;
 mod name;
 mod placing;
+mod reader;
 mod reading;
 #[cfg(test)]
 mod tests;

@@ -5,20 +5,18 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use super::cohort::{Class, Cohort, find_word};
-use super::grouping::{Grouping, Part, Recipe};
+use super::grouping::Grouping;
 use super::name::{TokenKind, natural_key};
+use super::reader::{IdPart, IdParts, Known, Path, Reader};
 use super::{Alternative, Example, Nearly, PatternReport, PatternToken, Placement, TokenRole};
 use crate::draft::Content;
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
-use crate::model::{Dataset, Sample, Tortilla};
 
 /// Maximum number of readings tried.
 const READINGS_MAX: usize = 4096;
 /// A token class with more distinct texts than this is taken as a key; with fewer, the user may be asked.
 const FEW: usize = 12;
-
-pub(super) type Path = Vec<Arc<str>>;
 
 /// Derives patterns from the examples, with the resulting placements and reasons.
 ///
@@ -55,57 +53,6 @@ pub fn find_pattern(content: &Content, examples: &[Example], ctx: &JobContext) -
         }
     }
     Ok(best.unwrap_or_default())
-}
-
-/// Positions and samples that the draft already has.
-pub(super) struct Known {
-    /// Positions of the FILEs of the longest root.
-    pub positions: Vec<Path>,
-    /// For each root, the FILEs that are not padding.
-    filled: HashMap<Arc<str>, HashSet<Path>>,
-    /// There are other roots than the examples': positions that these lack are not added.
-    pub settled: bool,
-}
-
-impl Known {
-    fn of(dataset: &Dataset, examples: &[Example]) -> Self {
-        fn walk(tortilla: &Tortilla, above: &mut Path, found: &mut Vec<(Path, bool)>) {
-            for sample in &tortilla.samples {
-                above.push(sample.id.clone());
-                match sample.children() {
-                    Some(children) => walk(children, above, found),
-                    None => found.push((above.clone(), !sample.is_padding())),
-                }
-                above.pop();
-            }
-        }
-        let (mut positions, mut filled) = (Vec::new(), HashMap::new());
-        let files = |sample: &Sample| {
-            let mut found = Vec::new();
-            match sample.children() {
-                Some(children) => walk(children, &mut Path::new(), &mut found),
-                None => found.push((Path::new(), !sample.is_padding())),
-            }
-            found
-        };
-        for sample in &dataset.root.samples {
-            let found = files(sample);
-            let real: HashSet<Path> = found.into_iter().filter(|file| file.1).map(|file| file.0).collect();
-            if real.len() > positions.len() {
-                positions = files(sample).into_iter().filter(|file| file.1).map(|file| file.0).collect();
-            }
-            filled.insert(sample.id.clone(), real);
-        }
-        let shown: HashSet<&Arc<str>> = examples.iter().map(|example| &example.root).collect();
-        let settled = dataset.root.samples.iter().any(|sample| !shown.contains(&sample.id));
-        Self { positions, filled, settled }
-    }
-}
-
-pub(super) struct Reader<'a> {
-    pub cohort: &'a Cohort,
-    pub examples: &'a [Example],
-    pub draft: &'a Known,
 }
 
 /// Result of trying one reading.
@@ -251,13 +198,13 @@ impl Reader<'_> {
 
     /// How the id of the examples is composed of the tokens with this role: `Some(None)` when it is not, or not consistently;
     /// `None` when two tokens would be the same part of it.
-    fn recipe(
+    fn parts(
         &self,
         roles: &[TokenRole],
         role: TokenRole,
         named: &[Option<usize>],
         id: impl Fn(&Example) -> String,
-    ) -> Option<Option<Recipe>> {
+    ) -> Option<Option<IdParts>> {
         let Some(first) = self.examples.first().map(&id) else { return Some(None) };
         let mut spans: Vec<(std::ops::Range<usize>, usize, usize)> = Vec::new();
         for (class, found) in self.cohort.classes.iter().enumerate().filter(|(class, _)| roles[*class] == role) {
@@ -277,36 +224,15 @@ impl Reader<'_> {
             return Some(None);
         }
         spans.sort_by_key(|span| span.0.start);
-        let (mut recipe, mut last) = (Recipe::new(), 0);
+        let (mut parts, mut last) = (IdParts::new(), 0);
         for (span, class, token) in spans {
-            recipe.push(Part::Text(first[last..span.start].to_owned()));
-            recipe.push(Part::Token { class, token });
+            parts.push(IdPart::Text(first[last..span.start].to_owned()));
+            parts.push(IdPart::Token { class, token });
             last = span.end;
         }
-        recipe.push(Part::Text(first[last..].to_owned()));
-        let holds = |example: usize| self.cooked(&recipe, self.cohort.examples[example]) == id(&self.examples[example]);
-        Some((0..self.examples.len()).all(holds).then_some(recipe))
-    }
-
-    pub(super) fn cooked(&self, recipe: &Recipe, row: usize) -> String {
-        let part = |part: &Part| match part {
-            Part::Text(text) => text.clone(),
-            Part::Token { class, token } => {
-                let value = self.cohort.rows[row].values[*class];
-                self.cohort.classes[*class].texts[*token].get(value as usize).cloned().unwrap_or_default()
-            }
-        };
-        recipe.iter().map(part).collect()
-    }
-
-    /// The values of all classes with a role.
-    pub(super) fn key(&self, row: usize, roles: &[TokenRole], role: TokenRole) -> Vec<u32> {
-        let row = &self.cohort.rows[row];
-        let mut key: Vec<u32> = row.values.iter().zip(roles).filter(|(_, own)| **own == role).map(|(value, _)| *value).collect();
-        if role == TokenRole::Position && self.cohort.templates > 1 {
-            key.push(row.template);
-        }
-        key
+        parts.push(IdPart::Text(first[last..].to_owned()));
+        let holds = |example: usize| self.composed(&parts, self.cohort.examples[example]) == id(&self.examples[example]);
+        Some((0..self.examples.len()).all(holds).then_some(parts))
     }
 
     /// Tries one reading on all files; `None` when it contradicts the examples.
@@ -318,10 +244,10 @@ impl Reader<'_> {
         ordered: bool,
     ) -> Option<Outcome> {
         let cohort = self.cohort;
-        let root_recipe = self.recipe(&roles, TokenRole::Root, in_root, |example| example.root.to_string())?;
-        let position_recipe = self.recipe(&roles, TokenRole::Position, in_position, |example| example.position.join("/"))?;
-        let named = root_recipe.is_some();
-        let mut tried = Grouping::new(self, &roles, root_recipe, position_recipe);
+        let root_parts = self.parts(&roles, TokenRole::Root, in_root, |example| example.root.to_string())?;
+        let position_parts = self.parts(&roles, TokenRole::Position, in_position, |example| example.position.join("/"))?;
+        let named = root_parts.is_some();
+        let mut tried = Grouping::new(self, &roles, root_parts, position_parts);
         tried.learn_examples(ordered)?;
         let mut cells: Vec<Option<(u32, u32)>> = vec![None; cohort.rows.len()];
         let mut out: Vec<(usize, String)> = Vec::new();

@@ -53,7 +53,7 @@ pub fn hash_of(sample: &Sample, ctx: &JobContext) -> Result<String> {
             }
         }
     }
-    Ok(hasher.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
+    Ok(hex::encode(hasher.finalize()))
 }
 
 #[cfg(test)]

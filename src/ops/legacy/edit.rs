@@ -202,9 +202,7 @@ fn edit_nested(request: &EditRequest, tortilla: &TortillaReader, ctx: &JobContex
     }
     let target = match &request.output {
         Some(output) if !request.overwrite && output.symlink_metadata().is_ok() => {
-            return Err(Error::usage("the output exists already")
-                .at_path(output)
-                .hint("choose another name, or allow overwriting"));
+            return Err(Error::output_exists().at_path(output));
         }
         Some(output) => output.clone(),
         None => file.path().to_owned(),

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::deferral::deferred;
-use super::{Estimate, Plan, PlanInput, PlanPart, VERSION, file_stem, hex};
+use super::{Estimate, Plan, PlanInput, PlanPart, VERSION, file_stem};
 use crate::container::{
     Assembly, BuildOptions, OpenOptions, PartialFolder, Parts, RowSource, decode_assembly, encode_assembly, output_exists,
     outputs_of, stamp_at,
@@ -72,8 +72,7 @@ pub fn make_plan(request: &PlanRequest, ctx: &JobContext) -> Result<Plan> {
     options.parts = Some(split.clone());
     for path in outputs_of(&assembly, &options, ctx)? {
         if !options.overwrite && output_exists(&path)? {
-            let error = Error::usage("the output exists already").at_path(&path);
-            return Err(error.hint("choose another name, or let the parts replace it (--overwrite)"));
+            return Err(Error::output_exists().at_path(&path));
         }
     }
     ctx.stage(tr!("Writing the plan"), Some(planned.len() as u64));
@@ -102,7 +101,7 @@ pub fn make_plan(request: &PlanRequest, ctx: &JobContext) -> Result<Plan> {
             last: level.id(level.len() as u32 - 1).to_owned(),
             samples,
             data_bytes: part.data_bytes,
-            sha256: hex(&Sha256::digest(&bytes)),
+            sha256: hex::encode(Sha256::digest(&bytes)),
         });
         ctx.step(1);
     }

@@ -222,7 +222,7 @@ impl Plan {
     fn digest(&self) -> Result<String> {
         let bare = Self { id: String::new(), ..self.clone() };
         let bytes = serde_json::to_vec(&bare).map_err(|error| Error::internal("the plan is not JSON").because(error))?;
-        Ok(hex(&Sha256::digest(bytes)))
+        Ok(hex::encode(Sha256::digest(bytes)))
     }
 
     /// The part with this number.
@@ -292,10 +292,6 @@ fn write_json(path: &Path, value: &impl Serialize) -> Result<()> {
     let bytes =
         serde_json::to_vec_pretty(value).map_err(|error| Error::internal("the state of a plan is not JSON").because(error))?;
     write_document(path, &bytes, true)
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Milliseconds since 1970.

@@ -4,7 +4,6 @@ use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
 
-use super::hex;
 use crate::error::{Error, IoContext, Result};
 use crate::jobs::JobContext;
 use crate::model::{is_remote, place_below};
@@ -30,7 +29,7 @@ pub(super) fn digest_of(path: &Path, ctx: &JobContext) -> Result<(u64, String)> 
             total += bytes;
             list.update(format!("{digest}  {name}\n"));
         }
-        return Ok((total, hex(&list.finalize())));
+        return Ok((total, hex::encode(list.finalize())));
     }
     digest_of_file(path, ctx)
 }
@@ -42,7 +41,7 @@ fn digest_of_file(path: &Path, ctx: &JobContext) -> Result<(u64, String)> {
     loop {
         ctx.check()?;
         match file.read(&mut buffer).io_at("read back what was written", path)? {
-            0 => return Ok((total, hex(&hash.finalize()))),
+            0 => return Ok((total, hex::encode(hash.finalize()))),
             read => {
                 hash.update(&buffer[..read]);
                 total += read as u64;
@@ -93,7 +92,7 @@ fn digest_of_objects(path: &Path, ctx: &JobContext) -> Result<(u64, String)> {
         total += bytes;
         list.update(format!("{digest}  {name}\n"));
     }
-    Ok((total, hex(&list.finalize())))
+    Ok((total, hex::encode(list.finalize())))
 }
 
 fn digest_of_object(path: &Path, ctx: &JobContext) -> Result<(u64, String)> {
@@ -107,7 +106,7 @@ fn digest_of_object(path: &Path, ctx: &JobContext) -> Result<(u64, String)> {
         }
         at += length;
     }
-    Ok((size, hex(&hash.finalize())))
+    Ok((size, hex::encode(hash.finalize())))
 }
 
 /// [`size_of`] of an object, or of the objects of a folder.

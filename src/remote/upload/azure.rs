@@ -8,8 +8,8 @@ use base64::prelude::BASE64_STANDARD;
 use bytes::Bytes;
 use reqwest::Method;
 
+use super::object::{Checksum, Object, PartTag, Stored, UploadId, encoded};
 use super::request::{Ask, Refusal};
-use super::{Checksum, Object, PartTag, Stored, UploadId, encoded};
 use crate::remote::fetch::Fault;
 
 fn url_of(object: &Object) -> String {

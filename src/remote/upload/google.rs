@@ -3,8 +3,8 @@
 use bytes::Bytes;
 use reqwest::Method;
 
+use super::object::{Object, Stored, UploadId, encoded};
 use super::request::{Answer, Ask, Refusal};
-use super::{Object, Stored, UploadId, encoded};
 use crate::remote::fetch::Fault;
 
 /// Chunks have to be a multiple of this many bytes, except the last one.

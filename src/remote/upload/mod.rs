@@ -5,12 +5,12 @@
 
 mod azure;
 mod google;
+mod object;
 mod request;
 mod s3;
 mod writer;
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::time::Duration;
 
 use base64::Engine;
@@ -18,98 +18,25 @@ use base64::prelude::BASE64_STANDARD;
 use bytes::Bytes;
 use futures::StreamExt;
 use md5::{Digest, Md5};
-use object_store::aws::AmazonS3;
-use object_store::azure::MicrosoftAzure;
-use object_store::client::HttpClient;
-use object_store::gcp::GoogleCloudStorage;
 
-use super::credentials::{bucket_for, cleaned, connections, store_for};
+use super::bucket::Signer;
+use super::credentials::{cleaned, connections, store_for};
 use super::fetch::{self, Fault};
-use super::meter::Purpose;
 use super::{file, runtime};
 use crate::error::{Cause, Error, Kind, Result};
 use crate::model::{Address, Scheme, is_remote};
 
+pub use object::Stored;
+use object::{Checksum, Object, UploadId};
 use request::Refusal;
 pub use writer::ObjectWriter;
-
-/// MD5 of a part or an object.
-type Checksum = [u8; 16];
 
 /// Maximum time in which an upload that failed is given up at the store.
 const ABORT_WITHIN: Duration = Duration::from_secs(10);
 
-/// A bucket or container, and how requests for it are signed.
-pub(super) struct Bucket {
-    /// Sends the requests.
-    pub client: HttpClient,
-    /// Its name.
-    pub name: String,
-    /// Without trailing slash: S3, the bucket; Azure, the container; Google Cloud Storage, the server.
-    pub url: String,
-    /// Protocol and credentials.
-    pub signer: Signer,
-}
-
-/// The protocol of a store, with the client that has its credentials.
-pub(super) enum Signer {
-    S3 { store: Box<AmazonS3>, region: String, signs: bool },
-    Google { store: Box<GoogleCloudStorage>, signs: bool },
-    Azure { store: Box<MicrosoftAzure>, account: String, signs: bool },
-}
-
-/// What a store says of an object.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Stored {
-    /// Length in bytes.
-    pub size_bytes: u64,
-    /// The store's checksum of the object, where it has one that can be computed from the bytes.
-    checksum: Option<String>,
-}
-
-/// An object that is written.
-struct Object {
-    bucket: Arc<Bucket>,
-    address: Address,
-    text: Arc<str>,
-    /// Percent-encoded, with `/` kept.
-    key: String,
-    purpose: Purpose,
-}
-
-/// A part that the store has.
-#[derive(Clone, Debug)]
-struct PartTag {
-    /// ETag (S3) or block id (Azure).
-    tag: String,
-    checksum: Checksum,
-}
-
-/// An upload in parts, as the store calls it.
-#[derive(Clone, Debug)]
-struct UploadId(Arc<str>);
-
 impl Object {
-    fn of(path: &Path) -> Result<Self> {
-        let address = Address::of(path).ok_or_else(|| Error::usage("this is not the address of a remote file").at_path(path))?;
-        let address = cleaned(address);
-        if address.name().is_empty() {
-            return Err(Error::usage("the output has no name").at(&address));
-        }
-        let bucket = bucket_for(&address)?;
-        let (key, text) = (encoded(&address.path, b"/"), address.to_string().into());
-        Ok(Self { bucket, address, text, key, purpose: Purpose::of_thread() })
-    }
-
     fn error(&self, refusal: Refusal) -> Error {
         fetch::error(&self.address, &refusal.fault, refusal.tries)
-    }
-
-    fn exists(&self) -> Error {
-        Error::usage("the output exists already")
-            .at(&self.address)
-            .hint("choose another name, or replace it (--overwrite)")
-            .caused_by(Cause::OutputExists)
     }
 
     /// What the store has at this key; `None` without an object.
@@ -228,25 +155,9 @@ impl Stored {
 /// The store's checksum of an object that was sent at once.
 fn whole_checksum(signer: &Signer, checksum: &Checksum) -> String {
     match signer {
-        Signer::S3 { .. } => hex(checksum),
+        Signer::S3 { .. } => hex::encode(checksum),
         Signer::Google { .. } | Signer::Azure { .. } => BASE64_STANDARD.encode(checksum),
     }
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
-/// Percent-encodes everything but letters, digits, `-._~` and the bytes of `kept`, as all stores accept and sign it.
-fn encoded(text: &str, kept: &[u8]) -> String {
-    let mut out = String::with_capacity(text.len());
-    for byte in text.bytes() {
-        match byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) || kept.contains(&byte) {
-            true => out.push(char::from(byte)),
-            false => out.push_str(&format!("%{byte:02X}")),
-        }
-    }
-    out
 }
 
 /// A small object to be written.
@@ -351,6 +262,7 @@ pub fn expect_writable(path: &Path) -> Result<()> {
 
 #[cfg(test)]
 mod tests {
+    use super::object::encoded;
     use super::*;
 
     #[test]

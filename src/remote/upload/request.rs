@@ -12,8 +12,9 @@ use object_store::client::{HttpError, HttpErrorKind, HttpRequest};
 use reqwest::Method;
 use reqwest::header::{HeaderName, HeaderValue};
 
-use super::{Object, Signer};
+use super::object::Object;
 use crate::model::Address;
+use crate::remote::bucket::Signer;
 use crate::remote::credentials::root_cause;
 use crate::remote::fetch::{Fault, sentence};
 use crate::remote::http::Attempt;

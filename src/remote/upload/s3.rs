@@ -6,8 +6,8 @@ use bytes::Bytes;
 use md5::{Digest, Md5};
 use reqwest::Method;
 
+use super::object::{Checksum, Object, PartTag, Stored, UploadId, encoded};
 use super::request::{Ask, Refusal};
-use super::{Checksum, Object, PartTag, Stored, UploadId, encoded, hex};
 use crate::remote::fetch::Fault;
 
 fn url_of(object: &Object) -> String {
@@ -28,7 +28,7 @@ fn checksum_of(tag: &str, headers: &object_store::HeaderMap) -> Option<String> {
 pub(super) fn whole_tag(parts: &[PartTag]) -> String {
     let mut all = Md5::new();
     parts.iter().for_each(|part| all.update(part.checksum));
-    format!("{}-{}", hex(&all.finalize()), parts.len())
+    format!("{}-{}", hex::encode(all.finalize()), parts.len())
 }
 
 /// The text between `<name>` and `</name>`.
@@ -81,7 +81,7 @@ pub(super) async fn part(
     let ask = Ask::new(Method::PUT, url).with("content-md5", BASE64_STANDARD.encode(checksum)).body(bytes.clone());
     let answer = object.request(&ask).await?;
     let Some(tag) = answer.header("etag") else { return Err(Refusal::other("the store gave no ETag for a part")) };
-    if checksum_of(tag, &answer.headers).is_some_and(|found| found != hex(checksum)) {
+    if checksum_of(tag, &answer.headers).is_some_and(|found| found != hex::encode(checksum)) {
         return Err(Refusal::other(format!("the store received other bytes for part {number} than were sent")));
     }
     Ok(PartTag { tag: tag.to_owned(), checksum: *checksum })

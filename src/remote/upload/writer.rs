@@ -8,9 +8,11 @@ use std::sync::Arc;
 use bytes::Bytes;
 use md5::{Digest, Md5};
 
+use super::object::{Checksum, Object, PartTag, Stored, UploadId};
 use super::request::Refusal;
-use super::{ABORT_WITHIN, Checksum, Object, PartTag, Signer, Stored, UploadId, azure, google, s3, whole_checksum};
+use super::{ABORT_WITHIN, azure, google, s3, whole_checksum};
 use crate::error::{Error, Kind, Result};
+use crate::remote::bucket::Signer;
 use crate::remote::runtime::{self, Task};
 use crate::remote::{credentials, file};
 

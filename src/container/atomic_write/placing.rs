@@ -1,0 +1,66 @@
+//! Renames complete outputs to their names: at once where the system can, else one after the other by a record that can be taken
+//! back.
+
+use std::ffi::OsString;
+use std::path::Path;
+
+use super::scratch::Scratch;
+use super::swap::{NEW, OLD, Places, Record, exchange, is_there, rename, sync_folder};
+use crate::error::{Error, IoContext, Result};
+
+/// Renames the outputs in `scratch` to their names in `parent`, and deletes the existing `gone`. On error everything is rolled
+/// back. `check(new, target)` decides whether an existing target may be replaced.
+pub(super) fn place(
+    scratch: &mut Scratch,
+    parent: &Path,
+    (names, gone): (&[OsString], &[OsString]),
+    check: &dyn Fn(&Path, &Path) -> Result<()>,
+) -> Result<()> {
+    if let ([name], []) = (names, gone)
+        && place_at_once(scratch, &Places::of(name, scratch.path(), parent), check)?
+    {
+        return scratch.settle();
+    }
+    let record = Record::of(names, gone, scratch.path());
+    if let Some(missing) = names.iter().find(|name| !is_there(&scratch.path().join(NEW).join(name))) {
+        return Err(Error::internal("a reserved output was not written").at_path(&parent.join(missing)));
+    }
+    record.write(scratch.path())?;
+    scratch.put_aside()?;
+    let outcome = record.place_each(scratch.path(), parent, check).and_then(|()| sync_folder(parent));
+    if let Err(error) = outcome {
+        return Err(match record.take_back(scratch.path(), parent) {
+            Ok(()) => {
+                scratch.release();
+                error
+            }
+            Err(trouble) => error
+                .hint(format!("the previous version is in {}: {trouble}", scratch.path().join(OLD).display()))
+                .hint("write the output again: the previous version is restored first"),
+        });
+    }
+    scratch.release();
+    scratch.settle()
+}
+
+/// Replaces a single output atomically. Returns false, without changes, where the system does not support it.
+fn place_at_once(scratch: &mut Scratch, places: &Places, check: &dyn Fn(&Path, &Path) -> Result<()>) -> Result<bool> {
+    let Places { target, new, .. } = places;
+    let parent = target.parent().unwrap_or(Path::new("."));
+    let replaced = is_there(target);
+    if replaced {
+        check(new, target)?;
+        if !exchange(new, target).io_at("rename the output", target)? {
+            return Ok(false);
+        }
+    } else {
+        rename(new, target).io_at("rename the output", target)?;
+    }
+    let Err(error) = sync_folder(parent) else { return Ok(true) };
+    let back = if replaced { exchange(new, target).map(drop) } else { rename(target, new) };
+    if let Err(trouble) = back {
+        scratch.keep();
+        return Err(error.hint(format!("the previous version is {}: {trouble}", new.display())));
+    }
+    Err(error)
+}

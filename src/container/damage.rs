@@ -1,0 +1,28 @@
+//! What a copy does with damaged samples, and errors that name the sample.
+
+use crate::error::Error;
+
+/// How a copy handles data whose CRC-32 differs from the container's.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum OnDamage {
+    /// Stops with an error; nothing is written.
+    #[default]
+    Stop,
+    /// Copies the bytes unchanged and lists the samples.
+    Keep,
+}
+
+/// Adds the sample at `path` to an error of its source; kind and hints are kept.
+pub fn named(error: Error, path: &str) -> Error {
+    if error.is_cancelled() {
+        return error;
+    }
+    wrapped(error, format!("sample {path} can't be written"))
+}
+
+/// Wraps an error as the cause of another with the same kind and hints.
+pub fn wrapped(error: Error, summary: String) -> Error {
+    let hints = error.hints().to_vec();
+    hints.into_iter().fold(Error::new(error.kind(), summary).because(error), Error::hint)
+}

@@ -1,0 +1,155 @@
+//! Writes a dataset in parts, with the indexes over them. All outputs are renamed together when the last is complete; on error nothing
+//! is left behind.
+
+use std::path::{Path, PathBuf};
+
+use super::atomic_write::{Staging, check_space};
+use super::damage::wrapped;
+use super::parts::{Parts, PlannedPart, index_name};
+use super::{Assembly, BuildOptions, Built, ConsolidateOptions, Format, consolidate};
+use crate::error::{Error, Result};
+use crate::jobs::JobContext;
+use crate::model::{is_remote, place_above, place_below};
+use crate::remote::{delete_object, objects_below};
+use crate::table::ParquetOptions;
+
+/// The files and folders that writing this dataset creates.
+///
+/// # Errors
+/// Those of [`Parts::plan`].
+pub fn outputs_of(assembly: &Assembly, options: &BuildOptions, ctx: &JobContext) -> Result<Vec<PathBuf>> {
+    let Some(parts) = &options.parts else { return Ok(vec![options.target.clone()]) };
+    let folder = options.target.parent().unwrap_or(Path::new(""));
+    let planned = parts.plan(assembly, &options.target, options.format, ctx)?;
+    Ok(planned.iter().map(|part| part.name.as_str()).chain(parts.index_names()).map(|name| folder.join(name)).collect())
+}
+
+/// Writes the parts and their indexes.
+pub fn write(assembly: &Assembly, options: &BuildOptions, parts: &Parts, ctx: &JobContext) -> Result<Built> {
+    parts.check(options.format)?;
+    ctx.stage(tr!("Planning"), None);
+    let planned = parts.plan(assembly, &options.target, options.format, ctx)?;
+    let folder = options.target.parent().unwrap_or(Path::new(""));
+    if is_remote(&options.target) {
+        return write_to_store(assembly, options, parts, &planned, ctx);
+    }
+    let mut staging = Staging::new(&options.target, options.overwrite)?;
+    for name in planned.iter().map(|part| part.name.as_str()).chain(parts.index_names()) {
+        staging.claim(name)?;
+    }
+    check_space(&options.target, planned.iter().map(|part| part.data_bytes).sum())?;
+    let mut built = Built::new(options.target.clone(), options.format);
+    for part in &planned {
+        ctx.check()?;
+        let mut piece = assembly.of_roots(&part.roots, ctx)?;
+        piece.narrow_extent(ctx)?;
+        let target = staging.path().join(&part.name);
+        let one = write_part(&piece, &BuildOptions { target, overwrite: false, ..options.clone() }, ctx)?;
+        built.add_part(folder.join(&part.name), one);
+    }
+    let inputs: Vec<PathBuf> = planned.iter().map(|part| staging.path().join(&part.name)).collect();
+    let indexes = write_indexes(parts, &inputs, staging.path(), (&options.parquet, false), ctx)?;
+    for (index, name) in indexes.iter().zip(parts.index_names()) {
+        built.bytes += index.bytes;
+        built.indexes.push(folder.join(name));
+    }
+    ctx.check()?;
+    staging.finish()?;
+    Ok(built.named_by_its_first())
+}
+
+/// Writes the parts to a store, and the indexes after them. When one fails, the parts that were written are removed again.
+fn write_to_store(
+    assembly: &Assembly,
+    options: &BuildOptions,
+    parts: &Parts,
+    planned: &[PlannedPart],
+    ctx: &JobContext,
+) -> Result<Built> {
+    let folder = place_above(&options.target).unwrap_or_default();
+    let mut built = Built::new(options.target.clone(), options.format);
+    let mut write_all = || {
+        for part in planned {
+            ctx.check()?;
+            let mut piece = assembly.of_roots(&part.roots, ctx)?;
+            piece.narrow_extent(ctx)?;
+            let target = place_below(&folder, &part.name);
+            let one = write_part(&piece, &BuildOptions { target: target.clone(), ..options.clone() }, ctx)?;
+            built.add_part(target, one);
+        }
+        let indexes = write_indexes(parts, &built.parts, &folder, (&options.parquet, options.overwrite), ctx)?;
+        for (index, name) in indexes.iter().zip(parts.index_names()) {
+            built.bytes += index.bytes;
+            built.indexes.push(place_below(&folder, name));
+        }
+        Ok(())
+    };
+    if let Err(error) = write_all() {
+        // Replaced parts are gone in any case.
+        if !options.overwrite {
+            remove_written(&built.parts, options.format);
+        }
+        return Err(error);
+    }
+    Ok(built.named_by_its_first())
+}
+
+/// Removes parts that a failed write leaves in a store.
+fn remove_written(parts: &[PathBuf], format: Format) {
+    let remove = |part: &Path| match format {
+        Format::Folder => {
+            // COLLECTION.json first: what is left is no dataset.
+            delete_object(&place_below(part, "COLLECTION.json"))?;
+            objects_below(part)?.iter().try_for_each(|name| delete_object(&place_below(part, name)))
+        }
+        _ => delete_object(part),
+    };
+    for part in parts {
+        if let Err(error) = remove(part) {
+            tracing::warn!("{} is not needed any more, and could not be removed: {error}", part.display());
+        }
+    }
+}
+
+/// Writes one part as a dataset of its own. Its extent is that of `piece`: see [`Assembly::narrow_extent`].
+///
+/// # Errors
+/// As [`super::write`], with the name of the part.
+pub fn write_part(piece: &Assembly, options: &BuildOptions, ctx: &JobContext) -> Result<Built> {
+    let name = options.target.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    super::write(piece, &BuildOptions { parts: None, ..options.clone() }, ctx).map_err(|error| named(error, &name))
+}
+
+/// Writes the indexes of `parts` over the parts `inputs` into `folder`, in the order of [`Parts::index_names`].
+///
+/// # Errors
+/// As [`consolidate`].
+pub fn write_indexes(
+    parts: &Parts,
+    inputs: &[PathBuf],
+    folder: &Path,
+    (parquet, overwrite): (&ParquetOptions, bool),
+    ctx: &JobContext,
+) -> Result<Vec<Built>> {
+    let mut written = Vec::with_capacity(parts.consolidate.len());
+    for (format, name) in parts.consolidate.iter().filter_map(|&format| Some((format, index_name(format)?))) {
+        let target = if format == Format::Tacollection { place_below(folder, name) } else { folder.to_owned() };
+        let options = ConsolidateOptions {
+            inputs: inputs.to_vec(),
+            target,
+            format,
+            parquet: parquet.clone(),
+            overwrite,
+            skip_schema_check: false,
+        };
+        written.push(consolidate(&options, ctx)?);
+    }
+    Ok(written)
+}
+
+fn named(error: Error, part: &str) -> Error {
+    if error.is_cancelled() {
+        return error;
+    }
+    wrapped(error, format!("the part {part} can't be written"))
+}

@@ -1,0 +1,96 @@
+//! What a name pattern is read from, and the ids that the tokens of a name give.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use super::cohort::Cohort;
+use super::{Example, TokenRole};
+use crate::model::{Dataset, Sample, Tortilla};
+
+/// Ids from a root down to a FILE.
+pub(super) type Path = Vec<Arc<str>>;
+
+/// How an id is composed of tokens.
+pub(super) type IdParts = Vec<IdPart>;
+
+/// Literal text, or a token of a class.
+pub(super) enum IdPart {
+    Text(String),
+    Token { class: usize, token: usize },
+}
+
+/// Positions and samples that the draft already has.
+pub(super) struct Known {
+    /// Positions of the FILEs of the longest root.
+    pub positions: Vec<Path>,
+    /// For each root, the FILEs that are not padding.
+    pub filled: HashMap<Arc<str>, HashSet<Path>>,
+    /// There are other roots than the examples': positions that these lack are not added.
+    pub settled: bool,
+}
+
+impl Known {
+    pub fn of(dataset: &Dataset, examples: &[Example]) -> Self {
+        fn walk(tortilla: &Tortilla, above: &mut Path, found: &mut Vec<(Path, bool)>) {
+            for sample in &tortilla.samples {
+                above.push(sample.id.clone());
+                match sample.children() {
+                    Some(children) => walk(children, above, found),
+                    None => found.push((above.clone(), !sample.is_padding())),
+                }
+                above.pop();
+            }
+        }
+        let (mut positions, mut filled) = (Vec::new(), HashMap::new());
+        let files = |sample: &Sample| {
+            let mut found = Vec::new();
+            match sample.children() {
+                Some(children) => walk(children, &mut Path::new(), &mut found),
+                None => found.push((Path::new(), !sample.is_padding())),
+            }
+            found
+        };
+        for sample in &dataset.root.samples {
+            let found = files(sample);
+            let real: HashSet<Path> = found.into_iter().filter(|file| file.1).map(|file| file.0).collect();
+            if real.len() > positions.len() {
+                positions = files(sample).into_iter().filter(|file| file.1).map(|file| file.0).collect();
+            }
+            filled.insert(sample.id.clone(), real);
+        }
+        let shown: HashSet<&Arc<str>> = examples.iter().map(|example| &example.root).collect();
+        let settled = dataset.root.samples.iter().any(|sample| !shown.contains(&sample.id));
+        Self { positions, filled, settled }
+    }
+}
+
+/// The files of the tray, the examples, and what the draft has: what a pattern is read from.
+pub(super) struct Reader<'a> {
+    pub cohort: &'a Cohort,
+    pub examples: &'a [Example],
+    pub draft: &'a Known,
+}
+
+impl Reader<'_> {
+    /// The id that these parts give for a file.
+    pub fn composed(&self, parts: &IdParts, row: usize) -> String {
+        let part = |part: &IdPart| match part {
+            IdPart::Text(text) => text.clone(),
+            IdPart::Token { class, token } => {
+                let value = self.cohort.rows[row].values[*class];
+                self.cohort.classes[*class].texts[*token].get(value as usize).cloned().unwrap_or_default()
+            }
+        };
+        parts.iter().map(part).collect()
+    }
+
+    /// The values of all classes with a role.
+    pub fn key(&self, row: usize, roles: &[TokenRole], role: TokenRole) -> Vec<u32> {
+        let row = &self.cohort.rows[row];
+        let mut key: Vec<u32> = row.values.iter().zip(roles).filter(|(_, own)| **own == role).map(|(value, _)| *value).collect();
+        if role == TokenRole::Position && self.cohort.templates > 1 {
+            key.push(row.template);
+        }
+        key
+    }
+}

@@ -1,0 +1,73 @@
+//! An object that is written, and what a store says of it.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::error::{Error, Result};
+use crate::model::Address;
+use crate::remote::bucket::Bucket;
+use crate::remote::credentials::{bucket_for, cleaned};
+use crate::remote::meter::Purpose;
+
+/// MD5 of a part or an object.
+pub(super) type Checksum = [u8; 16];
+
+/// What a store says of an object.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stored {
+    /// Length in bytes.
+    pub size_bytes: u64,
+    /// The store's checksum of the object, where it has one that can be computed from the bytes.
+    pub(super) checksum: Option<String>,
+}
+
+/// An object that is written.
+pub(super) struct Object {
+    pub(super) bucket: Arc<Bucket>,
+    pub(super) address: Address,
+    pub(super) text: Arc<str>,
+    /// Percent-encoded, with `/` kept.
+    pub(super) key: String,
+    pub(super) purpose: Purpose,
+}
+
+/// A part that the store has.
+#[derive(Clone, Debug)]
+pub(super) struct PartTag {
+    /// ETag (S3) or block id (Azure).
+    pub(super) tag: String,
+    pub(super) checksum: Checksum,
+}
+
+/// An upload in parts, as the store calls it.
+#[derive(Clone, Debug)]
+pub(super) struct UploadId(pub Arc<str>);
+
+impl Object {
+    pub(super) fn of(path: &Path) -> Result<Self> {
+        let address = Address::of(path).ok_or_else(|| Error::usage("this is not the address of a remote file").at_path(path))?;
+        let address = cleaned(address);
+        if address.name().is_empty() {
+            return Err(Error::usage("the output has no name").at(&address));
+        }
+        let bucket = bucket_for(&address)?;
+        let (key, text) = (encoded(&address.path, b"/"), address.to_string().into());
+        Ok(Self { bucket, address, text, key, purpose: Purpose::of_thread() })
+    }
+
+    pub(super) fn exists(&self) -> Error {
+        Error::output_exists().at(&self.address)
+    }
+}
+
+/// Percent-encodes everything but letters, digits, `-._~` and the bytes of `kept`, as all stores accept and sign it.
+pub(super) fn encoded(text: &str, kept: &[u8]) -> String {
+    let mut out = String::with_capacity(text.len());
+    for byte in text.bytes() {
+        match byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) || kept.contains(&byte) {
+            true => out.push(char::from(byte)),
+            false => out.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    out
+}
