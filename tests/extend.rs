@@ -6,7 +6,9 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use crate::interop::{create, expect_ok};
-use crate::support::{COLLECTION, Ran, Workspace, entries, flat_scenes, geotiff, nested_scenes, tests_folder};
+use crate::support::{
+    COLLECTION, Ran, Workspace, core_fields_of_taco_0_2, entries, flat_scenes, geotiff, nested_scenes, tests_folder,
+};
 
 fn extend(workspace: &Workspace, input: &str, output: &str, arguments: &[&str]) -> Ran {
     let (input, output) = (workspace.path(input), workspace.path(output));
@@ -655,4 +657,52 @@ fn programs_of_a_level_and_of_the_collection_need_consent_in_a_recipe() {
         let call = ExtensionCall { extension: extension.into(), options, ..ExtensionCall::default() };
         assert_eq!(programs_in(&[call]).len(), 1, "{extension}");
     }
+}
+
+/// Classes that share a category: one rule, one sentence, from every verb that writes a collection, and in Problems of a draft.
+#[test]
+fn classes_that_share_a_category_are_a_warning_of_everything_that_writes() {
+    let workspace = Workspace::new();
+    flat_scenes(&workspace, 2);
+    let classes =
+        json!([{ "name": "Lake", "category": "1" }, { "name": "River", "category": "1" }, { "name": "Land", "category": "0" }]);
+    let with = |name: &str, classes: &Value| {
+        let mut fields: Value = serde_json::from_str(&core_fields_of_taco_0_2("")).expect("JSON");
+        for key in ["title", "task", "taco_version"] {
+            fields.as_object_mut().expect("an object").remove(key);
+        }
+        fields["tasks"] = json!(["classification"]);
+        fields["keywords"] = json!(["rivers"]);
+        fields["extent"] =
+            json!({ "spatial": [-2.0, 38.0, 0.0, 40.0], "temporal": ["2020-01-01T00:00:00Z", "2020-12-31T00:00:00Z"] });
+        fields["labels:classes"] = classes.clone();
+        workspace.write(name, fields.to_string());
+    };
+    with("shared.json", &classes);
+    let message = "The classes Lake, River share the category 1";
+    let warned = |call: &[&str]| {
+        let ran = workspace.studio(call).expect_code(0);
+        assert_eq!(ran.stderr.matches(message).count(), 1, "{call:?}: {ran}");
+    };
+    let create = |out: &'static str| ["create", "scenes", "-o", out, "--collection", "shared.json"];
+    warned(&create("a.tacozip"));
+    warned(&create("folder"));
+    warned(&create("old.taco"));
+    warned(&["convert", "a.tacozip", "b"]);
+    warned(&["export", "a.tacozip", "-o", "part.tacozip", "--sql", "SELECT * FROM data LIMIT 1"]);
+    warned(&["compile", "a.tacozip", "-o", "again.taco", "--collection", "shared.json"]);
+    warned(&["edit", "folder", "--set", "title=Rivers"]);
+    let recipe = json!([{ "extension": "labels", "options": { "classes": classes } }]);
+    workspace.write("recipe.json", recipe.to_string());
+    warned(&["extend", "a.tacozip", "-o", "c.tacozip", "--calls", "recipe.json", "--replace"]);
+    for made in ["a.tacozip", "folder", "old.taco"] {
+        let report = workspace.studio(["validate", made, "--json"]).expect_code(0).json();
+        let found = report["findings"].as_array().expect("findings").iter().find(|one| one["rule"] == "COL-15");
+        let found = found.unwrap_or_else(|| panic!("{made}: {report}"));
+        assert!(found["severity"] == "warning" && found["message"].as_str().is_some_and(|text| text.contains(message)), "{found}");
+    }
+    // Names are unique: such a draft is not written.
+    with("twice.json", &json!([{ "name": "Lake", "category": "1" }, { "name": "Lake", "category": "2" }]));
+    let refused = workspace.studio(["create", "scenes", "-o", "no.tacozip", "--collection", "twice.json"]).expect_code(2);
+    assert!(refused.stderr.contains("COL-16") && !workspace.path("no.tacozip").exists(), "{refused}");
 }

@@ -154,8 +154,57 @@ fn outputs_of_the_official_tools_are_valid() {
         let report = workspace.studio(["validate".as_ref(), dataset.as_os_str(), "--json".as_ref()]).expect_code(0).json();
         let codes: Vec<&Json> = report["findings"].as_array().expect("findings").iter().map(|finding| &finding["rule"]).collect();
         // The tool of TACO 0.2 leaves curators empty; that of TORTILLA 0.5 writes columns of type null.
-        assert!(codes.iter().all(|code| **code == "TOR-10"), "{fixture}: {report}");
+        assert!(codes.iter().all(|code| **code == "TOR-15"), "{fixture}: {report}");
     });
+}
+
+/// The profile of the text refuses what the official writer of 0.2 makes of a COLLECTION: no curators, lists of boxes, ISO 8601, and
+/// words in its own spelling.
+#[test]
+fn the_profile_of_the_text_refuses_the_forms_of_the_official_tools() {
+    let workspace = Workspace::new();
+    let taco = golden("46_v1_taco_nested", "nested.taco");
+    let checked = |path: &Path, profile: &str, code: i32| {
+        let report = workspace
+            .studio(["validate".as_ref(), path.as_os_str(), "--json".as_ref(), "--profile".as_ref(), profile.as_ref()])
+            .expect_code(code)
+            .json();
+        let findings = report["findings"].as_array().expect("findings").iter();
+        let text = |value: &Json| value.as_str().expect("text").to_owned();
+        findings.map(|one| [text(&one["rule"]), text(&one["severity"]), text(&one["at"])]).collect::<Vec<_>>()
+    };
+    let finding = |rule: &str, severity: &str, at: &str| [rule.to_owned(), severity.to_owned(), format!("COLLECTION.json {at}")];
+    assert_eq!(checked(&taco, "tools", 0), [finding("TOR-15", "warning", "curators")]);
+    let at = ["extent/spatial", "extent/temporal", "task", "split_strategy"];
+    let mut wanted = vec![finding("TOR-15", "error", "curators")];
+    wanted.extend(at.map(|at| finding("TOR-14", "error", at)));
+    assert_eq!(checked(&taco, "spec", 1), wanted);
+    // In the form of the text the same file is clean for both.
+    let copy = workspace.path("text.taco");
+    fs::copy(&taco, &copy).expect("copies");
+    let set = [
+        r#"curators=[{"name": "A. Curator"}]"#,
+        r#"extent={"spatial": [-80.5, -8.0, 6.2, 50.0], "temporal": [999993600000, 1000425600000]}"#,
+        "task=Classification",
+        "split_strategy=other",
+    ];
+    let mut call = vec!["edit".into(), copy.clone().into_os_string()];
+    call.extend(set.iter().flat_map(|set| ["--set".into(), set.into()]));
+    workspace.studio(call).expect_code(0);
+    assert_eq!(checked(&copy, "spec", 0), Vec::<[String; 3]>::new());
+    assert_eq!(checked(&copy, "tools", 0), Vec::<[String; 3]>::new());
+    // What breaks the text in both profiles is refused before anything is written.
+    let before = fs::read(&copy).expect("reads");
+    for (set, rule) in [("task=farming", "TOR-13"), ("licenses=null", "TOR-10"), ("title=7", "TOR-12"), ("extent=null", "TOR-10")] {
+        let said = workspace.studio(["edit".as_ref(), copy.as_os_str(), "--set".as_ref(), set.as_ref()]).expect_code(2);
+        assert!(said.stderr.contains(rule), "{set}: {said}");
+        assert_eq!(fs::read(&copy).expect("reads"), before, "{set}");
+    }
+    // A rule that the user sets has that severity in any profile.
+    let strict = ["validate".as_ref(), taco.as_os_str(), "--rule".as_ref(), "TOR-15=error".as_ref()];
+    workspace.studio(strict).expect_code(1);
+    let lenient = ["validate".as_ref(), copy.as_os_str(), "--profile".as_ref(), "spec".as_ref()];
+    workspace.studio(lenient).expect_code(0);
 }
 
 #[test]

@@ -278,3 +278,47 @@ fn rows_are_written_to_a_file_in_the_format_of_its_name() {
         workspace.studio(["query".as_ref(), dataset.as_os_str(), "--bbox=0,10,1,9".as_ref()]).expect_code(2);
     });
 }
+
+/// A duration is ISO 8601 in every output of text, in whatever unit its column stores; a Parquet file keeps the type.
+#[test]
+fn durations_have_their_unit_in_every_output() {
+    use std::sync::Arc;
+
+    use arrow::array::{ArrayRef, DurationMillisecondArray, DurationSecondArray, RecordBatch, StringArray};
+    use taco_studio::table::{ParquetOptions, write_parquet};
+
+    let workspace = Workspace::new();
+    for scene in ["a.bin", "b.bin"] {
+        workspace.write(&format!("scenes/{scene}"), scene);
+    }
+    workspace.write("collection.json", crate::support::COLLECTION);
+    let columns: [(&str, ArrayRef); 3] = [
+        ("path", Arc::new(StringArray::from(vec!["a.bin", "b.bin"]))),
+        ("revisit", Arc::new(DurationSecondArray::from(vec![Some(432_000), None]))),
+        ("exposure", Arc::new(DurationMillisecondArray::from(vec![Some(2500), Some(-3_600_000)]))),
+    ];
+    let batch = RecordBatch::try_from_iter_with_nullable(columns.map(|(name, array)| (name, array, true))).expect("a batch");
+    workspace.write("more.parquet", write_parquet(&batch.schema(), &[batch], &ParquetOptions::default()).expect("writes"));
+    let create = ["create", "scenes", "-o", "out.tacozip", "--collection", "collection.json", "--metadata", "more.parquet"];
+    workspace.studio(create).expect_code(0);
+    let fields = workspace.studio(["inspect", "out.tacozip", "--json"]).expect_code(0).json();
+    let columns = fields["levels"][0]["columns"].as_array().expect("columns").clone();
+    let types: Vec<&Value> = columns.iter().map(|column| &column["type"]).collect();
+    assert!(types.contains(&&"duration[s]".into()) && types.contains(&&"duration[ms]".into()), "{fields}");
+    let query = |more: &[&str]| workspace.studio(["query", "out.tacozip"].iter().chain(more)).expect_code(0).stdout;
+    let sql = "SELECT id, revisit, exposure FROM data ORDER BY id";
+    let rows = query(&["--format", "json", "--sql", sql]);
+    assert_eq!(
+        rows,
+        "{\"id\":\"a.bin\",\"revisit\":\"P5D\",\"exposure\":\"PT2.5S\"}\n{\"id\":\"b.bin\",\"revisit\":null,\"exposure\":\"-PT1H\"}\n"
+    );
+    assert_eq!(query(&["--format", "csv", "--sql", sql]), "id,revisit,exposure\na.bin,P5D,PT2.5S\nb.bin,,-PT1H\n");
+    assert!(query(&["--sql", sql]).contains("PT2.5S"), "the table, too");
+    query(&["--sql", sql, "-o", "rows.parquet"]);
+    let head = taco_studio::table::TableHead::read(taco_studio::table::ParquetSlice::from_bytes(
+        std::fs::read(workspace.path("rows.parquet")).expect("reads").into(),
+    ));
+    let head = head.expect("reads");
+    let kept = head.schema().fields().iter().filter(|field| matches!(field.data_type(), arrow::datatypes::DataType::Duration(_)));
+    assert_eq!(kept.count(), 2, "{:?}", head.schema());
+}

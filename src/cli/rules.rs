@@ -4,7 +4,7 @@ use serde_json::{Value as Json, json};
 
 use super::output::{print, print_json};
 use crate::error::Result;
-use crate::model::Rule;
+use crate::model::{Profile, Rule};
 
 /// Arguments of `rules`.
 #[derive(Debug, clap::Args)]
@@ -34,6 +34,7 @@ fn rule_json(rule: Rule) -> Json {
     json!({
         "rule": rule.code(),
         "severity": rule.severity(),
+        "severities": severities(rule),
         "section": rule.section(),
         "profiles": rule.profiles(),
         "what": rule.what(),
@@ -41,19 +42,34 @@ fn rule_json(rule: Rule) -> Json {
     })
 }
 
+/// The severity in each profile that contains the rule.
+fn severities(rule: Rule) -> Json {
+    let profiles = [Profile::Spec, Profile::Tools].into_iter().filter(|profile| rule.applies_to(*profile));
+    profiles.map(|profile| (profile.as_str().to_owned(), json!(rule.severity_in(profile)))).collect()
+}
+
+/// The severity, and that of the profile of the text where it is another one.
+fn severity_text(rule: Rule) -> String {
+    let (plain, text) = (rule.severity(), rule.severity_in(Profile::Spec));
+    if rule.applies_to(Profile::Spec) && text != plain {
+        return format!("{} ({} with spec)", plain.as_str(), text.as_str());
+    }
+    plain.as_str().to_owned()
+}
+
 fn rule_text(rule: Rule) -> String {
     let only = match rule.profiles().as_slice() {
         [one] => format!(", profile {one} only"),
         _ => String::new(),
     };
-    let (code, severity, section) = (rule.code(), rule.severity().as_str(), rule.section());
+    let (code, severity, section) = (rule.code(), severity_text(rule), rule.section());
     format!("{code:8}{severity}, section {section}{only}\n        {}\n        {}\n", rule.what(), rule.fix())
 }
 
 fn markdown() -> String {
     let mut text = String::from("| rule | severity | section | profile | asks for | what to do |\n|---|---|---|---|---|---|\n");
     for rule in Rule::ALL {
-        let (code, severity, section) = (rule.code(), rule.severity().as_str(), rule.section());
+        let (code, severity, section) = (rule.code(), severity_text(*rule), rule.section());
         let profiles = rule.profiles().join(", ");
         text.push_str(&format!("| {code} | {severity} | {section} | {profiles} | {} | {} |\n", rule.what(), rule.fix()));
     }

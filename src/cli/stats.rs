@@ -86,6 +86,12 @@ fn table(report: &PooledReport) -> String {
     if report.without > 0 {
         text.push_str(&format!(", {} more without statistics", report.without));
     }
+    if report.not_finite > 0 {
+        text.push_str(&format!(
+            "; {} of them left out: a stored value is NaN or infinite (--exact reads the finite pixels)",
+            report.not_finite
+        ));
+    }
     if !report.weighted {
         text.push_str("; no shape says how large they are, so all count alike");
     }

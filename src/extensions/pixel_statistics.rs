@@ -48,7 +48,7 @@ pub fn exact(samples: &[(String, RasterSource)], ctx: &JobContext) -> Result<Poo
         return Err(Error::invalid("no sample of the selection is a raster that can be read"));
     };
     let without = samples.len() as u64 - counted;
-    Ok(PooledReport { samples: counted, without, weighted: true, pooled: Pooled::Continuous { bands } })
+    Ok(PooledReport { samples: counted, without, not_finite: 0, weighted: true, pooled: Pooled::Continuous { bands } })
 }
 
 fn both(a: Option<Moments>, b: Option<Moments>) -> Option<Moments> {

@@ -46,6 +46,8 @@ pub struct PooledReport {
     pub samples: u64,
     /// Number of samples without statistics.
     pub without: u64,
+    /// Samples that were left out of a band, because a stored value of it is NaN or infinite although it has valid pixels.
+    pub not_finite: u64,
     /// True when samples are weighted by valid pixels; false when all have equal weight because a shape is missing.
     pub weighted: bool,
     /// The pooled statistics.
@@ -119,7 +121,9 @@ pub fn pool(samples: impl IntoIterator<Item = Option<SampleStats>>) -> Result<Po
     } else {
         Pooled::Categorical { bands: (0..bands).map(|band| pool_shares(&given, band, &weight)).collect::<Result<_>>()? }
     };
-    Ok(PooledReport { samples: given.len() as u64, without, weighted, pooled })
+    let broken = |sample: &&SampleStats| continuous && sample.bands.iter().any(|band| has_pixels_but_no_numbers(band));
+    let not_finite = given.iter().filter(broken).count() as u64;
+    Ok(PooledReport { samples: given.len() as u64, without, not_finite, weighted, pooled })
 }
 
 /// True when nine numbers are continuous statistics: they do not sum to 1 as nine class shares do.
@@ -128,11 +132,18 @@ fn looks_continuous(band: &[f64]) -> bool {
     band.len() == CONTINUOUS && !shares
 }
 
+/// True when a continuous band has valid pixels and a minimum, maximum, mean or deviation that is NaN or infinite: some tools store
+/// what infinite pixels make of them.
+fn has_pixels_but_no_numbers(band: &[f64]) -> bool {
+    matches!(band, [min, max, mean, std, valid, ..] if *valid > 0.0 && ![min, max, mean, std].iter().all(|number| number.is_finite()))
+}
+
 fn pool_moments(samples: &[SampleStats], band: usize, weight: &dyn Fn(&SampleStats) -> f64) -> Option<Moments> {
     let of = |sample: &SampleStats| {
         let &[min, max, mean, std, valid, ..] = sample.bands[band].as_slice() else { return None };
         let count = weight(sample) * valid.clamp(0.0, 100.0) / 100.0;
-        (count > 0.0 && mean.is_finite() && std.is_finite()).then_some(Moments { min, max, mean, std, count })
+        let finite = [min, max, mean, std].iter().all(|number| number.is_finite());
+        (count > 0.0 && finite).then_some(Moments { min, max, mean, std, count })
     };
     samples.iter().filter_map(of).reduce(merge)
 }
@@ -179,6 +190,25 @@ mod tests {
         let valid = 100.0 * values.len() as f64 / pixels as f64;
         let band = vec![m.min, m.max, m.mean, m.std, valid, 0.0, 0.0, 0.0, 0.0];
         Some(SampleStats { bands: vec![band], pixels: Some(pixels), name: name.into() })
+    }
+
+    #[test]
+    fn samples_with_infinite_statistics_are_left_out_and_counted() {
+        let sound = || sample("a", &[1.0, 3.0], 0);
+        let broken = |at: usize, value: f64| {
+            let mut other = sample("b", &[5.0, 9.0], 0).expect("a sample");
+            other.bands[0][at] = value;
+            Some(other)
+        };
+        let alone = pool([sound()]).expect("pools");
+        for (at, value) in [(0, f64::NEG_INFINITY), (1, f64::INFINITY), (2, f64::INFINITY), (3, f64::NAN)] {
+            let report = pool([sound(), broken(at, value)]).expect("pools");
+            assert_eq!((report.samples, report.not_finite, &report.pooled), (2, 1, &alone.pooled), "{at}");
+        }
+        // A raster without a valid pixel has no statistics.
+        let mut empty = sample("c", &[f64::NAN], 3).expect("a sample");
+        empty.bands[0] = vec![f64::NAN, f64::NAN, f64::NAN, f64::NAN, 0.0, f64::NAN, f64::NAN, f64::NAN, f64::NAN];
+        assert_eq!(pool([sound(), Some(empty)]).expect("pools").not_finite, 0);
     }
 
     #[test]

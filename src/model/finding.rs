@@ -75,8 +75,11 @@ impl Report {
         }
     }
 
-    /// Removes findings of rules that `profile` does not contain.
+    /// Removes findings of rules that `profile` does not contain; the others get their severity in it.
     pub fn keep(&mut self, profile: Profile) {
+        for finding in self.findings.iter_mut().filter(|finding| finding.severity == finding.rule.severity()) {
+            finding.severity = finding.rule.severity_in(profile);
+        }
         self.findings.retain(|finding| finding.rule.applies_to(profile));
         self.more.retain(|rule, _| rule.applies_to(profile));
         self.added.retain(|rule, _| rule.applies_to(profile));
@@ -170,6 +173,13 @@ mod tests {
             report.keep(profile);
             report.findings.iter().map(|finding| finding.rule).collect::<Vec<_>>()
         };
+        let severity = |profile| {
+            let mut report = Report::default();
+            report.add(Rule::TortillaCurators, Location::Dataset, "Missing.");
+            report.keep(profile);
+            report.findings[0].severity
+        };
+        assert_eq!([severity(Profile::Tools), severity(Profile::Spec)], [Severity::Warning, Severity::Error]);
         assert_eq!(codes(Profile::Tools), [Rule::NoCurrentId, Rule::IdUnique]);
         assert_eq!(codes(Profile::Spec), [Rule::TacoVersion, Rule::IdUnique]);
     }

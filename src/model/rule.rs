@@ -48,6 +48,8 @@ impl Profile {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Makes {
     Both,
+    /// In both; an error with the profile of the text, even if files of the official tools make it a warning by default.
+    ErrorOfText,
     Spec,
     Tools,
 }
@@ -67,7 +69,7 @@ macro_rules! rules {
                 match self { $(Rule::$name => $code,)+ }
             }
 
-            /// How bad a finding of this rule is.
+            /// How bad a finding of this rule is, in the profile of the tools if that contains it; see also [`Rule::severity_in`].
             pub fn severity(self) -> Severity {
                 match self { $(Rule::$name => Severity::$severity,)+ }
             }
@@ -197,6 +199,12 @@ rules! {
     ProviderName "COL-14" Warning Tools "5.5.2"
         mark!("Every provider has a name: the current writer refuses one with an organization alone.")
         "Write the organization as the name, too.";
+    ClassCategory "COL-15" Warning Both "7.2"
+        mark!("Every class of the labels has a category of its own: a mask with one value for two classes can't tell them apart.")
+        "Give the classes categories of their own; leave it where several names are meant for one value.";
+    ClassName "COL-16" Error Both "7.2"
+        mark!("Every class of the labels has a name, and no two have the same one.")
+        "Rename one of the classes.";
     FieldSchema "META-1" Error Both "6.2"
         mark!("taco:field_schema lists the columns of every level with their types.")
         "Run `repair`, which computes it from the level tables.";
@@ -240,7 +248,7 @@ rules! {
         mark!("Class shares in geotiff:stats count the highest class: some tools always give it 0 and share the rest among the others.")
         "Run `repair`, which computes the shares from the pixels.";
     StatisticsValues "STAT-2" Warning Both "7.2"
-        mark!("Statistics in geotiff:stats are those of the pixels: some tools look at some blocks only. Found by a deep check.")
+        mark!("Statistics in geotiff:stats are those of the pixels that are valid and finite, NaN and infinite ones left out: some tools count infinite ones, or look at some blocks only. Found by a deep check.")
         "Run `repair`, which computes them from the pixels.";
     PlaceValues "STAC-1" Warning Both "7.1.1"
         mark!("stac:tensor_shape, stac:geotransform and stac:centroid are those of the raster. Found by a deep check.")
@@ -347,21 +355,24 @@ rules! {
     TortillaFormat "TOR-9" Warning Both "TORTILLA 0.5"
         mark!("tortilla:file_format is BYTES, TORTILLA or the name of a driver of GDAL.")
         "Write the driver's name as GDAL does, like GTiff, with `edit`.";
-    TortillaCollection "TOR-10" Warning Both "TACO 0.2"
-        mark!("COLLECTION of a TACO 0.2 file has every core field.")
-        "Fill the field with `edit`.";
+    TortillaCollection "TOR-10" Error Both "TACO 0.2"
+        mark!("COLLECTION of a TACO 0.2 file has every core field: id, versions, description, licenses, extent, providers; for curators see TOR-15.")
+        "Fill the field with `edit --set`.";
     TortillaChain "TOR-11" Error Both "TACO 0.2"
         mark!("The footer of a streamable dataset is a chain of tables that ends with the chunks.")
         "Write the file again with `compile --stream`.";
     TortillaField "TOR-12" Error Both "TACO 0.2"
         mark!("Every field of COLLECTION in a TACO 0.2 file has its type, and a value that TACO 0.2 allows.")
         "Correct the field with `edit --set`.";
-    TortillaWord "TOR-13" Warning Both "TACO 0.2"
-        mark!("task and split_strategy of a TACO 0.2 file are words of its lists.")
+    TortillaWord "TOR-13" Error Both "TACO 0.2"
+        mark!("task and split_strategy of a TACO 0.2 file are words of its lists, or of those of the official tools.")
         "Choose a word of the list with `edit --set`.";
-    TortillaTextForm "TOR-14" Warning Spec "TACO 0.2"
+    TortillaTextForm "TOR-14" Error Spec "TACO 0.2"
         mark!("COLLECTION of a TACO 0.2 file has the forms of the text: four numbers, milliseconds, tasks as it spells them; the tools write lists, ISO 8601 and small letters.")
         "Write the form of the text with `edit --set`, if the readers of your data expect it.";
+    TortillaCurators "TOR-15" Warning ErrorOfText "TACO 0.2"
+        mark!("COLLECTION of a TACO 0.2 file names its curators: a core field of the text, which the official tools leave empty.")
+        "Name who converted the dataset with `edit --set`.";
     TogForm "TOG-1" Warning Both "TACO 0.2"
         mark!("A raster of a streamable dataset is a TACO Optimized GeoTIFF: a COG with zstd, tile interleave, predictor and BigTIFF, without overviews. Found by a deep check, and by --tog.")
         "Write the dataset again with `optimise --stream`.";
@@ -407,9 +418,17 @@ impl Rule {
     /// True when `profile` contains this rule; most rules are in both.
     pub fn applies_to(self, profile: Profile) -> bool {
         match self.makes() {
-            Makes::Both => true,
+            Makes::Both | Makes::ErrorOfText => true,
             Makes::Spec => profile == Profile::Spec,
             Makes::Tools => profile == Profile::Tools,
+        }
+    }
+
+    /// How bad a finding of this rule is with one profile.
+    pub fn severity_in(self, profile: Profile) -> Severity {
+        match (self.makes(), profile) {
+            (Makes::ErrorOfText, Profile::Spec) => Severity::Error,
+            _ => self.severity(),
         }
     }
 
@@ -512,5 +531,12 @@ mod tests {
             assert!(rule.what().ends_with('.') && rule.fix().ends_with('.'), "{rule}");
             assert!(!rule.section().is_empty() && !rule.profiles().is_empty(), "{rule}");
         }
+    }
+
+    #[test]
+    fn a_severity_differs_where_the_tools_break_the_text() {
+        let differ = Rule::ALL.iter().filter(|rule| rule.severity_in(Profile::Spec) != rule.severity_in(Profile::Tools));
+        assert_eq!(differ.collect::<Vec<_>>(), [&Rule::TortillaCurators]);
+        assert_eq!(Rule::TortillaCurators.severity_in(Profile::Spec), Severity::Error);
     }
 }

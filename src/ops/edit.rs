@@ -13,6 +13,7 @@ use serde_json::{Map, Value as Json};
 
 use super::legacy::{in_type_of, is_text};
 use super::migrate::is_other_generation;
+use super::write::warn_of_classes;
 use super::{EditRequest, edit_tortilla};
 use crate::container::{
     self, Assembly, BuildOptions, ContainerReader, FolderEdit, Format, LevelEdit, OnDamage, Physical, TailEdit, cut_unfinished,
@@ -412,7 +413,10 @@ fn new_collection(
             let error = Error::invalid(format!("the new collection would break the rule {}", finding.rule)).at(&finding.at);
             Err(error.hint(finding.message))
         }
-        None => Ok(Some(new.fields)),
+        None => {
+            warn_of_classes(&new.fields, ctx);
+            Ok(Some(new.fields))
+        }
     }
 }
 

@@ -11,6 +11,7 @@ use super::duplicate_ids;
 use super::migrate::assembly_of;
 use super::missing_parts::need_all_parts;
 use super::tables::tables_of;
+use super::write::warn_of_classes;
 use crate::container::{self, Assembly, BuildOptions, Built, OpenOptions, extent_of_samples, put_extent, tree_order};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
@@ -96,7 +97,7 @@ pub fn export_subset(request: &ExportRequest, ctx: &JobContext) -> Result<Built>
     duplicate_ids::settle(&mut part, &roots, reader.as_ref(), request.prefix_ids, ctx)?;
     check_tree(&part.tree, request)?;
     describe(&mut part, ctx)?;
-    check_collection(&part)?;
+    check_collection(&part, ctx)?;
     container::write(&part, &request.options, ctx)
 }
 
@@ -187,11 +188,12 @@ fn check_tree(tree: &Skeleton, request: &ExportRequest) -> Result<()> {
 }
 
 /// A part with a collection that `validate` refuses would be no dataset. What the tree says is computed anew and not looked at.
-fn check_collection(part: &Assembly) -> Result<()> {
+fn check_collection(part: &Assembly, ctx: &JobContext) -> Result<()> {
     let mut report = Report::default();
     validate::check_collection(&Collection { fields: part.collection.descriptive() }, &mut report);
     let errors: Vec<_> = report.findings.iter().filter(|finding| finding.severity == Severity::Error).collect();
     if errors.is_empty() {
+        warn_of_classes(&part.collection.fields, ctx);
         return Ok(());
     }
     let summary = format!("COLLECTION.json breaks {} rules, so readers would refuse the part", errors.len());

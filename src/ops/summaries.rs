@@ -11,7 +11,7 @@ use crate::container::ContainerReader;
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
 use crate::model::dtype_name;
-use crate::table::{cell_text, value_text, wkb_point};
+use crate::table::{cell_text, duration_text, value_text, wkb_point};
 
 /// Bars of a histogram.
 pub const BARS: usize = 24;
@@ -107,7 +107,7 @@ pub fn summary_of(name: &str, array: &ArrayRef, ctx: &JobContext) -> Result<Colu
         histogram: None,
         top: Vec::new(),
     };
-    if let Some(numbers) = as_numbers(array)? {
+    if let Some(numbers) = numbers_of(array)? {
         numeric(&mut summary, array, &numbers, ctx)?;
     } else if !matches!(array.data_type(), DataType::List(_) | DataType::LargeList(_) | DataType::Struct(_)) {
         words(&mut summary, array, ctx)?;
@@ -133,6 +133,17 @@ pub fn as_numbers(array: &ArrayRef) -> Result<Option<arrow::array::Float64Array>
     Ok(Some(numbers.as_primitive::<Float64Type>().clone()))
 }
 
+/// As [`as_numbers`], and durations and times of day as microseconds.
+fn numbers_of(array: &ArrayRef) -> Result<Option<arrow::array::Float64Array>> {
+    let dtype = match array.data_type() {
+        DataType::Duration(_) => DataType::Duration(TimeUnit::Microsecond),
+        DataType::Time32(_) | DataType::Time64(_) => DataType::Time64(TimeUnit::Microsecond),
+        _ => return as_numbers(array),
+    };
+    let micros = cast(array, &dtype).and_then(|micros| cast(&micros, &DataType::Int64)).map_err(unreadable)?;
+    as_numbers(&micros)
+}
+
 fn unreadable(error: arrow::error::ArrowError) -> Error {
     Error::format("a column can't be read as numbers").because(error)
 }
@@ -143,6 +154,12 @@ pub fn bar_text(value: f64, type_name: &str) -> String {
         let dtype = DataType::Timestamp(TimeUnit::Microsecond, None);
         let text = value_text(&crate::model::Value::Int(value as i64), &dtype);
         return text.get(..10).unwrap_or(&text).to_owned();
+    }
+    if type_name.starts_with("duration") {
+        return duration_text(value as i64, &TimeUnit::Microsecond);
+    }
+    if type_name.starts_with("time32") || type_name.starts_with("time64") {
+        return value_text(&crate::model::Value::Int(value as i64), &DataType::Time64(TimeUnit::Microsecond));
     }
     if value.fract() == 0.0 && value.abs() < 1e15 {
         return format!("{value:.0}");
@@ -271,6 +288,15 @@ mod tests {
         assert_eq!((summary.nulls, summary.distinct), (1, Some(2)));
         let summary = of(TimestampMicrosecondArray::from(vec![0, 86_400_000_000]));
         assert_eq!(summary.range, Some(("1970-01-01".into(), "1970-01-02".into())));
+    }
+
+    #[test]
+    fn durations_and_times_of_day_are_ordered_by_length_and_not_by_text() {
+        let summary = of(arrow::array::DurationSecondArray::from(vec![90, 9, 3600]));
+        assert_eq!(summary.range, Some(("PT9S".into(), "PT1H".into())));
+        assert_eq!(summary.top[0].0, "PT1H");
+        let summary = of(arrow::array::Time32SecondArray::from(vec![36_000, 32_400]));
+        assert_eq!(summary.range, Some(("09:00:00".into(), "10:00:00".into())));
     }
 
     #[test]

@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use serde_json::{Map, Value as Json};
+
 use super::migrate::is_other_generation;
 use super::own_sources::refuse_own_sources;
 use crate::container::{self, Assembly, BuildOptions, Built, OnDamage, OpenOptions, outputs_of};
@@ -36,6 +38,7 @@ pub(super) fn checked_assembly(dataset: &Dataset, options: &BuildOptions, ctx: &
     warn_of_sources(&sources, ctx);
     report.findings.extend(sources.findings);
     refuse_invalid(&report)?;
+    warn_of_classes(&dataset.collection.fields, ctx);
     let mut assembly = Assembly::of_dataset(dataset, ctx)?;
     refuse_own_sources(dataset, &outputs_of(&assembly, options, ctx)?)?;
     assembly.settle_extent(ctx)?;
@@ -72,6 +75,13 @@ fn warn_of_sources(report: &Report, ctx: &JobContext) {
     }
 }
 
+/// Warns of classes of the labels that share a category or a name. Called by everything that writes a collection.
+pub(super) fn warn_of_classes(fields: &Map<String, Json>, ctx: &JobContext) {
+    let mut report = Report::default();
+    validate::check_labels(fields, &mut report);
+    report.findings.iter().for_each(|finding| ctx.warn(format!("{}: {}", finding.at, finding.message)));
+}
+
 /// Writes an opened dataset in another container: every byte of data and every metadata value as it is.
 ///
 /// # Errors
@@ -91,6 +101,7 @@ pub(super) fn converted_assembly(input: &Path, open: &OpenOptions, ctx: &JobCont
         return Err(Error::usage(message).at_path(input).hint("use `migrate`, which reports what becomes of each field"));
     }
     let mut assembly = Assembly::of_reader(reader.as_ref(), ctx)?;
+    warn_of_classes(&assembly.collection.fields, ctx);
     assembly.correct_extent(ctx)?;
     Ok(assembly)
 }

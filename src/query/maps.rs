@@ -93,8 +93,8 @@ mod tests {
     use crate::query::{Query, VsiBase, run};
     use crate::table::{ParquetOptions, ParquetSlice, TableHead, cell_json, write_parquet};
     use arrow::array::{
-        Date64Array, Int64Array, Int64Builder, MapBuilder, StringArray, StringBuilder, Time64MicrosecondArray,
-        TimestampMicrosecondArray,
+        Date64Array, DurationMicrosecondArray, DurationSecondArray, Int64Array, Int64Builder, MapBuilder, StringArray,
+        StringBuilder, Time64MicrosecondArray, TimestampMicrosecondArray,
     };
     use serde_json::json;
 
@@ -108,7 +108,9 @@ mod tests {
         maps.append(true).expect("a map");
         maps.append(false).expect("a null");
         let day = 86_400_000;
-        let columns: [(&str, ArrayRef); 7] = [
+        let columns: [(&str, ArrayRef); 9] = [
+            ("s", Arc::new(DurationSecondArray::from(vec![Some(90), None]))),
+            ("u", Arc::new(DurationMicrosecondArray::from(vec![Some(-1_500_000), Some(0)]))),
             ("id", Arc::new(StringArray::from(vec!["x", "y"]))),
             ("m", Arc::new(maps.finish())),
             ("n", Arc::new(Int64Array::from(vec![1, 2]))),
@@ -136,13 +138,14 @@ mod tests {
 
     #[test]
     fn values_are_written_as_what_they_are() {
-        let (_, found) = rows("SELECT m, d, t, z, o FROM data");
+        let (_, found) = rows("SELECT m, d, t, z, o, s, u FROM data");
         let first = json!({
+            "s": "PT1M30S", "u": "-PT1.5S",
             "m": {"a": 1, "b": null}, "d": "2021-01-01", "t": "12:34:56.000001",
             "z": "2021-01-01T00:00:00Z", "o": "2021-01-01T00:00:00Z"
         });
         assert_eq!(found[0], first);
-        assert_eq!(found[1], json!({"m": null, "d": null, "t": "00:00:00", "z": null, "o": null}));
+        assert_eq!(found[1], json!({"m": null, "d": null, "t": "00:00:00", "z": null, "o": null, "s": null, "u": "PT0S"}));
     }
 
     #[test]

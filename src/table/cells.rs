@@ -35,8 +35,7 @@ pub fn value_text(value: &Value, dtype: &DataType) -> String {
         Value::Bool(value) => value.to_string(),
         Value::Int(value) => match dtype {
             DataType::Timestamp(unit, _) => timestamp_text(*value, unit),
-            DataType::Date32 => date_text(*value),
-            _ => value.to_string(),
+            _ => day_or_time_text(*value, dtype).unwrap_or_else(|| value.to_string()),
         },
         Value::UInt(value) => value.to_string(),
         Value::Float(value) => number_text(*value, dtype),
@@ -135,8 +134,8 @@ fn wkt_point(text: &str) -> Option<(f64, f64)> {
     numbers.next().is_none().then_some((x, y))
 }
 
-/// The cell as JSON: numbers, lists, structs and maps as such, dates and times as ISO 8601 (an instant with its offset or `Z`), binary as
-/// hexadecimal digits; NaN and infinities as the strings `NaN`, `inf` and `-inf`.
+/// The cell as JSON: numbers, lists, structs and maps as such, dates, times and durations as ISO 8601 (an instant with its offset or
+/// `Z`, a duration as `P1DT2H3M4.5S`), binary as hexadecimal digits; NaN and infinities as the strings `NaN`, `inf` and `-inf`.
 pub fn cell_json(array: &ArrayRef, row: usize) -> Json {
     if row >= array.len() || array.is_null(row) {
         return Json::Null;
@@ -269,6 +268,49 @@ fn clock_text(value: i64, dtype: &DataType) -> Option<String> {
     Some(chrono::NaiveTime::from_num_seconds_from_midnight_opt(seconds, nanos)?.format("%H:%M:%S%.f").to_string())
 }
 
+/// A duration in ISO 8601, `P1DT2H3M4.5S`: days of 24 hours and no longer units, no zeros, a sign before the whole. 0 is `PT0S`.
+pub fn duration_text(value: i64, unit: &TimeUnit) -> String {
+    let per_second: u64 = match unit {
+        TimeUnit::Second => 1,
+        TimeUnit::Millisecond => 1_000,
+        TimeUnit::Microsecond => 1_000_000,
+        TimeUnit::Nanosecond => 1_000_000_000,
+    };
+    let (whole, part) = (value.unsigned_abs() / per_second, value.unsigned_abs() % per_second);
+    let mut text = String::from(if value < 0 { "-P" } else { "P" });
+    let days = whole / 86_400;
+    if days > 0 {
+        text.push_str(&format!("{days}D"));
+    }
+    let (hours, minutes, seconds) = (whole / 3600 % 24, whole / 60 % 60, whole % 60);
+    if value == 0 || hours + minutes + seconds + part > 0 {
+        text.push('T');
+    }
+    for (number, letter) in [(hours, 'H'), (minutes, 'M')] {
+        if number > 0 {
+            text.push_str(&format!("{number}{letter}"));
+        }
+    }
+    if part > 0 {
+        let digits = per_second.ilog10() as usize;
+        text.push_str(format!("{seconds}.{part:0digits$}").trim_end_matches('0'));
+        text.push('S');
+    } else if value == 0 || seconds > 0 {
+        text.push_str(&format!("{seconds}S"));
+    }
+    text
+}
+
+/// A date, time of day or duration as text; `None` for other types and for what is no time of day.
+fn day_or_time_text(value: i64, dtype: &DataType) -> Option<String> {
+    match dtype {
+        DataType::Date32 => Some(date_text(value)),
+        DataType::Date64 => Some(date_text(value.div_euclid(86_400_000))),
+        DataType::Duration(unit) => Some(duration_text(value, unit)),
+        other => clock_text(value, other),
+    }
+}
+
 /// An instant with its offset: that of a zone such as `+02:00`, else UTC, as names of zones need a table of their rules.
 fn instant_text(value: i64, unit: &TimeUnit, zone: &str) -> Option<String> {
     let instant = instant(value, unit)?;
@@ -286,14 +328,12 @@ fn instant_text(value: i64, unit: &TimeUnit, zone: &str) -> Option<String> {
     })
 }
 
-/// An integer of type `dtype` as JSON: dates and times as text.
+/// An integer of type `dtype` as JSON: dates, times and durations as text.
 fn integer_json(value: i64, dtype: &DataType) -> Json {
     let text = match dtype {
         DataType::Timestamp(unit, Some(zone)) => instant_text(value, unit, zone),
         DataType::Timestamp(unit, None) => Some(timestamp_text(value, unit)),
-        DataType::Date32 => Some(date_text(value)),
-        DataType::Date64 => Some(date_text(value.div_euclid(86_400_000))),
-        other => clock_text(value, other),
+        other => day_or_time_text(value, other),
     };
     text.map_or_else(|| json!(value), |text| json!(text))
 }
@@ -403,6 +443,29 @@ mod tests {
         assert_eq!(json(60, DataType::Time32(TimeUnit::Second)), "00:01:00");
         assert_eq!(json(-1, DataType::Time32(TimeUnit::Second)), -1, "no time of day");
         assert_eq!(json(7, DataType::Int64), 7);
+    }
+
+    #[test]
+    fn durations_say_their_unit_in_json_and_text() {
+        use TimeUnit::{Microsecond, Millisecond, Nanosecond, Second};
+        let texts = |value, unit| {
+            let dtype = DataType::Duration(unit);
+            let text = value_text(&Value::Int(value), &dtype);
+            assert_eq!(value_json(&Value::Int(value), &dtype), text, "JSON and the window say the same");
+            text
+        };
+        assert_eq!(texts(0, Millisecond), "PT0S");
+        assert_eq!(texts(90, Second), "PT1M30S");
+        assert_eq!(texts(86_400, Second), "P1D");
+        assert_eq!(texts(93_784_500, Millisecond), "P1DT2H3M4.5S");
+        assert_eq!(texts(-1_000_001, Microsecond), "-PT1.000001S");
+        assert_eq!(texts(5_000_000_000, Nanosecond), "PT5S");
+        assert_eq!(texts(1, Nanosecond), "PT0.000000001S");
+        assert_eq!(texts(i64::MIN, Nanosecond), "-P106751DT23H47M16.854775808S");
+        assert_eq!(texts(i64::MAX, Second), "P106751991167300DT15H30M7S");
+        let time = DataType::Time64(Microsecond);
+        assert_eq!(value_text(&Value::Int(45_296_500_000), &time), "12:34:56.500", "the window says no bare number, either");
+        assert_eq!(value_text(&Value::Int(-86_400_000), &DataType::Date64), "1969-12-31");
     }
 
     #[test]

@@ -23,7 +23,7 @@ mod widening;
 mod wkb;
 
 pub use budget::DecodeBudget;
-pub use cells::{CellLine, cell_json, cell_lines, cell_text, value_json, value_text, wkb_point};
+pub use cells::{CellLine, cell_json, cell_lines, cell_text, duration_text, value_json, value_text, wkb_point};
 pub use column_splice::{SplicedColumn, splice_columns};
 pub use column_stats::ColumnRange;
 pub use columns::{array_of, inferred, value_at};

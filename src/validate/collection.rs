@@ -28,6 +28,7 @@ pub fn check_collection(collection: &Collection, report: &mut Report) {
     check_version(collection, report);
     check_title(collection, report);
     check_extent(collection, report);
+    super::labels::check_labels(&collection.fields, report);
 }
 
 fn missing(key: &str, report: &mut Report) {

@@ -9,6 +9,7 @@ mod folder;
 mod header_cache;
 mod incremental;
 mod joined;
+mod labels;
 mod levels;
 mod local_meta;
 mod pit;
@@ -30,9 +31,11 @@ pub use collection::check_collection;
 pub use consistency::{ConsistencyOptions, consistency_of_container, consistency_of_draft, report_consistency};
 pub use header_cache::HeaderCache;
 pub use incremental::LiveCheck;
+pub use labels::check_labels;
 pub use pit::check_tree;
 pub use sarif::sarif;
 pub use sources::sources;
+pub use taco_0_2::check as check_taco_0_2;
 pub use togs::{files_below, togs, togs_below};
 pub use tortilla::classes;
 
@@ -120,8 +123,7 @@ pub fn path_with(path: &Path, open: &OpenOptions, options: &CheckOptions, ctx: &
         Err(error) if error.kind() == Kind::Format => {
             let mut report = Report::default();
             report.push(unreadable(&error));
-            report.apply(&options.rules);
-            Ok(finished(report, options.profile))
+            Ok(finished_with(report, options))
         }
         Err(error) => Err(error),
     }
@@ -171,8 +173,7 @@ pub fn container_with(reader: &dyn ContainerReader, options: &CheckOptions, ctx:
     if options.deep {
         absorb(check_consistency(reader, &options.rules, &cache, &mut report, ctx), &mut report)?;
     }
-    report.apply(&options.rules);
-    Ok(finished(report, options.profile))
+    Ok(finished_with(report, options))
 }
 
 /// Compares the rasters by position, if their headers have anything that can be compared.
@@ -300,6 +301,14 @@ fn absorb(outcome: Result<()>, report: &mut Report) -> Result<()> {
         }
         other => other,
     }
+}
+
+/// As [`finished`], with rules switched off or of another severity than in the profile.
+fn finished_with(mut report: Report, options: &CheckOptions) -> Report {
+    report.keep(options.profile);
+    report.apply(&options.rules);
+    report.fold();
+    report
 }
 
 /// Finishes the report for one profile, with counts for excess findings of one rule.

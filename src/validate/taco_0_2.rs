@@ -12,12 +12,14 @@ use crate::model::{
     Location, Report, Rule, SPLITS_0_2, SPLITS_OF_TOOLS_0_2, TASKS_0_2, TASKS_OF_TOOLS_0_2, instant, missing_of_taco_0_2,
 };
 
-/// All checks of a collection.
+/// Checks a collection of TACO 0.2, with the rules of both profiles.
 pub fn check(fields: &Map<String, Json>, report: &mut Report) {
     for key in missing_of_taco_0_2(fields) {
+        let rule = if key == "curators" { Rule::TortillaCurators } else { Rule::TortillaCollection };
         let message = tr!("{key} is missing.", key);
-        report.add(Rule::TortillaCollection, Location::Collection(key), message);
+        report.add(rule, Location::Collection(key), message);
     }
+    super::labels::check_labels(fields, report);
     let mut check = Check { report };
     for key in ["id", "taco_version", "dataset_version", "description", "title"] {
         check.text(fields.get(key), key);
@@ -179,6 +181,8 @@ impl Check<'_> {
         if !known.iter().chain(tools).any(|name| plain(name) == plain(word)) {
             let message = tr!("{key} is {found}, which is none of the words of TACO 0.2.", key = at, found);
             self.report.add(Rule::TortillaWord, Location::Collection(at.to_owned()), message);
+        } else if !known.iter().any(|name| plain(name) == plain(word)) {
+            self.form(at, tr!("{key} is {found}, a word of the official tools, which the text does not have.", key = at, found));
         } else if !known.contains(&word) {
             self.form(at, tr!("{key} is {found}, which the text does not have in this spelling.", key = at, found));
         }
@@ -351,6 +355,7 @@ mod tests {
         let at = ["extent/spatial", "extent/temporal", "task", "split_strategy"];
         assert_eq!(found, at.map(|at| (Rule::TortillaTextForm, format!("COLLECTION.json {at}"))));
         assert!(!Rule::TortillaTextForm.applies_to(crate::model::Profile::Tools));
+        assert_eq!(Rule::TortillaTextForm.severity_in(crate::model::Profile::Spec), crate::model::Severity::Error);
     }
 
     #[test]
@@ -390,7 +395,15 @@ mod tests {
             assert_eq!(set(pointer, value.clone()), field(at), "{pointer} {value}");
         }
         assert_eq!(set("/task", json!("farming")), vec![(Rule::TortillaWord, "COLLECTION.json task".into())]);
-        assert_eq!(set("/curators", json!([])), vec![(Rule::TortillaCollection, "COLLECTION.json curators".into())]);
+        assert_eq!(set("/curators", json!([])), vec![(Rule::TortillaCurators, "COLLECTION.json curators".into())]);
+        for key in ["id", "taco_version", "dataset_version", "description", "licenses", "extent", "providers"] {
+            let found = set(&format!("/{key}"), json!(null));
+            assert_eq!(found, vec![(Rule::TortillaCollection, format!("COLLECTION.json {key}"))], "{key}");
+        }
+        assert_eq!(
+            set("/labels/label_classes/1/category", json!("3")),
+            vec![(Rule::ClassCategory, "COLLECTION.json labels/label_classes/1/category".into())]
+        );
         assert_eq!(
             set("/extent/temporal", json!(null)),
             vec![(Rule::TortillaCollection, "COLLECTION.json extent/temporal".into())]

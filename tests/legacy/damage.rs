@@ -87,7 +87,7 @@ fn copied(set: &str, name: &str, folder: &Path, change: impl FnOnce(&mut Vec<u8>
     path
 }
 
-const FAULTS: [Fault; 31] = [
+const FAULTS: [Fault; 33] = [
     (Rule::TortillaHeader, "bad.tortilla", "reserved", |folder| {
         let mut bytes = tortilla(vec![row("a", b"x")], Vec::new());
         bytes[120] = 7;
@@ -192,8 +192,14 @@ const FAULTS: [Fault; 31] = [
         let rows = vec![Row { format: "TORTILLA", ..row("a", &one) }, Row { format: "TORTILLA", ..row("b", &two) }];
         file(folder, tortilla(rows, Vec::new()))
     }),
-    (Rule::TortillaCollection, "COLLECTION.json curators", "missing", |folder| {
+    (Rule::TortillaCurators, "COLLECTION.json curators", "missing", |folder| {
         copied("46_v1_taco_nested", "nested.taco", folder, |_| {})
+    }),
+    (Rule::TortillaCollection, "COLLECTION.json licenses", "missing", |folder| {
+        copied("46_v1_taco_nested", "nested.taco", folder, |bytes| replace(bytes, b"[\"cc-by-4.0\"]", b"[           ]"))
+    }),
+    (Rule::ClassCategory, "COLLECTION.json labels/label_classes/1/category", "A, B", |folder| {
+        copied("46_v1_taco_nested", "nested.taco", folder, |bytes| replace(bytes, b"\"category\":\"b\"", b"\"category\":\"0\""))
     }),
     (Rule::TortillaField, "COLLECTION.json title", "a number", |folder| {
         copied("46_v1_taco_nested", "nested.taco", folder, |bytes| replace(bytes, b"\"title\":null", b"\"title\":1234"))

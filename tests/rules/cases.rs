@@ -607,6 +607,20 @@ fn collection() -> Vec<Case> {
             Draft(|d| set(d, "licenses", json!(["MyLicence"]))),
         ),
         case(Rule::CollectionTask, "COLLECTION.json tasks/0", "farming", Draft(|d| set(d, "tasks", json!(["farming"])))),
+        case(
+            Rule::ClassCategory,
+            "COLLECTION.json labels:classes/1/category",
+            "Lake, River",
+            Both(|f| {
+                f.json(|c| c["labels:classes"] = json!([{"name": "Lake", "category": "1"}, {"name": "River", "category": "1"}]))
+            }),
+        ),
+        case(
+            Rule::ClassName,
+            "COLLECTION.json labels:classes/1/name",
+            "class 1",
+            Draft(|d| set(d, "labels:classes", json!([{"name": "Lake", "category": "1"}, {"name": "Lake", "category": "2"}]))),
+        ),
         case(Rule::CollectionTitle, "COLLECTION.json title", "251", Draft(|d| set(d, "title", json!("x".repeat(251))))),
         case(Rule::CollectionKeywords, "COLLECTION.json keywords", "No keywords", Draft(|d| set(d, "keywords", Json::Null))),
     ]

@@ -16,8 +16,7 @@ pub const ENTRIES: &[Entry] = &[LABELS, OPTICAL, PUBLICATIONS, SCIENTIFIC, SPLIT
 struct Known(Fields);
 
 impl CollectionExtension for Known {
-    fn compute(&self, _: &Dataset, ctx: &JobContext) -> Result<Fields> {
-        labels::shared_categories(&self.0).into_iter().for_each(|warning| ctx.warn(warning));
+    fn compute(&self, _: &Dataset, _: &JobContext) -> Result<Fields> {
         Ok(self.0.clone())
     }
 

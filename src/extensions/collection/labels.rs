@@ -37,7 +37,7 @@ enum Category {
 ///
 /// # Errors
 /// [`Kind::Usage`](crate::error::Kind::Usage) for two classes of one name, an empty name, or an invalid colour. Classes may share a
-/// category: several names for one value.
+/// category: several names for one value, of which a check warns.
 pub fn labels(given: &Json) -> Result<Fields> {
     let given: Options = options("labels", given)?;
     let mut classes: Vec<Json> = Vec::with_capacity(given.classes.len());
@@ -72,21 +72,6 @@ pub fn labels(given: &Json) -> Result<Fields> {
     ])
 }
 
-/// A warning for each category of `labels:classes` in `fields` that several classes share.
-pub fn shared_categories(fields: &Fields) -> Vec<String> {
-    let classes = fields.iter().find(|(key, _)| key == "labels:classes").and_then(|(_, classes)| classes.as_array());
-    let mut names: Vec<(&str, Vec<&str>)> = Vec::new();
-    for class in classes.into_iter().flatten() {
-        let (Some(category), Some(name)) = (class["category"].as_str(), class["name"].as_str()) else { continue };
-        match names.iter_mut().find(|(known, _)| *known == category) {
-            Some((_, names)) => names.push(name),
-            None => names.push((category, vec![name])),
-        }
-    }
-    let shared = names.into_iter().filter(|(_, names)| names.len() > 1);
-    shared.map(|(category, names)| format!("the classes {} share the category {category}", names.join(", "))).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -110,7 +95,6 @@ mod tests {
             json!([{ "name": "Lake", "category": "1", "description": null },
                                        { "name": "River", "category": "1", "description": null }])
         );
-        assert_eq!(shared_categories(&fields), ["the classes Lake, River share the category 1"]);
     }
 
     #[test]

@@ -191,7 +191,9 @@ fn contacts(value: &Json) -> Json {
 /// Lists of boxes and ranges, as the official tools of that time read them; times in UTC.
 fn extent(value: &Json) -> Json {
     let Some(fields) = value.as_object() else { return value.clone() };
-    let utc = |time: &Json| match time.as_str().and_then(instant) {
+    // The text has milliseconds since 1970.
+    let of_text = |time: &Json| Some(chrono::DateTime::from_timestamp_millis(time.as_i64()?)?.naive_utc());
+    let utc = |time: &Json| match time.as_str().and_then(instant).or_else(|| of_text(time)) {
         Some(time) => json!(time.format("%Y-%m-%dT%H:%M:%S%.fZ").to_string()),
         None => time.clone(),
     };

@@ -19,8 +19,9 @@ use crate::container::{
 };
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
-use crate::model::is_remote;
+use crate::model::{Finding, Report, Severity, is_remote};
 use crate::ops::migrate::is_other_generation;
+use crate::ops::write::warn_of_classes;
 use crate::table::{KeyedTable, LevelTable};
 
 /// Columns that say where the bytes are, and whose.
@@ -379,6 +380,16 @@ fn new_collection(request: &EditRequest, tortilla: &TortillaReader, ctx: &JobCon
             value => drop(fields.insert(key.clone(), value.clone())),
         }
     }
+    // What was wrong before may stay: other fields of such a file can be changed, too.
+    let errors = |report: Report| report.findings.into_iter().filter(|finding| finding.severity == Severity::Error);
+    let before: Vec<Finding> = errors(super::checked(&container::ContainerReader::collection(tortilla).fields)).collect();
+    if let Some(found) =
+        errors(super::checked(&fields)).find(|found| !before.iter().any(|old| old.rule == found.rule && old.at == found.at))
+    {
+        let error = Error::invalid(format!("the new collection would break the rule {}", found.rule)).at(&found.at);
+        return Err(error.hint(found.message));
+    }
+    warn_of_classes(&fields, ctx);
     let bytes = serde_json::to_vec(&fields).map_err(|error| Error::internal("the collection is not JSON").because(error))?;
     Ok(Some(Some(bytes.into())))
 }

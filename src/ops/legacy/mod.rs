@@ -23,6 +23,7 @@ use super::migrate::assembly_of;
 use super::missing_parts::need_all_parts;
 use super::own_sources::refuse_own_sources;
 use super::tables::tables_of;
+use super::write::{refuse_invalid, warn_of_classes};
 use columns::Losses;
 
 use crate::container::{
@@ -31,9 +32,10 @@ use crate::container::{
 };
 use crate::error::{Error, Result};
 use crate::jobs::{JobContext, try_map};
-use crate::model::{AssetPath, Collection, Dataset, ExtentOrigin, MAX_LEVELS, Payload, Sample, Tortilla};
+use crate::model::{AssetPath, Collection, Dataset, ExtentOrigin, MAX_LEVELS, Payload, Profile, Report, Sample, Tortilla};
 use crate::raster::{IDENTIFY_BYTES, identify};
 use crate::table::{DecodeBudget, LevelTable};
+use crate::validate;
 
 /// A part of a dataset as a TORTILLA or TACO of its own. Plain data.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -106,8 +108,18 @@ fn whole_collection(
     }
     let old = collection::of_2_0(&given);
     collection::need_core_fields(&old.fields)?;
+    refuse_invalid(&checked(&old.fields))?;
     old.notes.into_iter().for_each(|note| ctx.warn(note));
+    warn_of_classes(&old.fields, ctx);
     Ok(old.fields)
+}
+
+/// The findings of a collection of TACO 0.2 with the profile of the tools.
+fn checked(fields: &Map<String, Json>) -> Report {
+    let mut report = Report::default();
+    validate::check_taco_0_2(fields, &mut report);
+    report.keep(Profile::Tools);
+    report
 }
 
 /// The collection given for an opened dataset of any generation, as [`whole_collection`].

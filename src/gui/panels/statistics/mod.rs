@@ -180,6 +180,9 @@ fn report_ui(ui: &mut Ui, document: &Document, report: &PooledReport) {
         if report.without > 0 {
             parts.push(tr!("{n} without statistics", n = paint::grouped(report.without)));
         }
+        if report.not_finite > 0 {
+            parts.push(tr!("{n} with NaN or infinite statistics left out", n = paint::grouped(report.not_finite)));
+        }
         let weight = if report.weighted { tr!("weighted by valid pixels") } else { tr!("every sample counts alike") };
         parts.push(weight.to_owned());
         ui.label(RichText::new(parts.join(", ")).text_style(text_style("small12")).color(t.tx3));
