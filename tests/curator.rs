@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::support::{Workspace, geotiff, tests_folder};
+use crate::support::{Workspace, copy_script, geotiff, tests_folder};
 
 /// Clicks and keys that the task may take, whatever the number of scenes.
 pub const MOST: usize = 30;
@@ -43,7 +43,7 @@ pub fn steps_of(name: &str) -> Vec<Value> {
 /// Runs a script of `tests/scripts` beside the messy folder; returns its steps.
 fn run(workspace: &Workspace, name: &str) -> Vec<Value> {
     let script = workspace.path(name);
-    fs::copy(tests_folder().join("scripts").join(name), &script).expect("a copy");
+    copy_script(name, &script);
     let mut arguments = vec!["replay".into(), script.clone().into_os_string(), "--headless".into()];
     if let Some(shots) = std::env::var_os("TACO_STUDIO_SHEETS") {
         let shots = Path::new(&shots).join(name.trim_end_matches(".json"));

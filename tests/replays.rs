@@ -13,7 +13,7 @@ use taco_studio::jobs::Jobs;
 use taco_studio::studio::{self as core, Studio};
 
 use crate::interop::expect_ok;
-use crate::support::{Workspace, core_fields_of_taco_0_2, entries, files_below, nested_scenes, tests_folder};
+use crate::support::{Workspace, copy_script, core_fields_of_taco_0_2, entries, files_below, nested_scenes, tests_folder};
 
 #[test]
 fn every_script_gives_the_expected_results() {
@@ -60,7 +60,7 @@ pub fn faulty_scenes(workspace: &Workspace) -> std::path::PathBuf {
     fs::rename(place.join("scenes/scene_11/before.tif"), place.join("late/scene_11_before.tif")).expect("moved");
     fs::rename(place.join("scenes/scene_12/label.tif"), place.join("scenes/scene_12/mask.tif")).expect("renamed");
     let script = place.join("build.json");
-    fs::copy(tests_folder().join("scripts/build.json"), &script).expect("a copy");
+    copy_script("build.json", &script);
     script
 }
 
@@ -125,10 +125,14 @@ fn an_expectation_that_does_not_hold_fails_with_its_line() {
 fn every_panel_comes_in_both_themes() {
     let workspace = Workspace::new();
     let script = workspace.path("explore.json");
-    fs::copy(tests_folder().join("scripts/explore.json"), &script).expect("a copy");
+    copy_script("explore.json", &script);
     let dataset = tests_folder().join("fixtures/golden/05_nested3_zip/stack.tacozip");
     fs::copy(dataset, workspace.path("stack.tacozip")).expect("a copy");
-    let ran = workspace.studio(["replay".as_ref(), script.as_os_str(), "--headless".as_ref()]).expect_code(0);
+    let mut arguments = vec!["replay".into(), script.into_os_string(), "--headless".into()];
+    if let Some(shots) = std::env::var_os("TACO_STUDIO_SHEETS") {
+        arguments.extend(["--screenshots".into(), std::path::PathBuf::from(shots).join("panels").into_os_string()]);
+    }
+    let ran = workspace.studio(arguments).expect_code(0);
     assert!(ran.stdout.contains("lines did what they should"), "{ran}");
 }
 
@@ -137,7 +141,7 @@ fn every_panel_comes_in_both_themes() {
 fn every_tool_writes_its_file_by_script() {
     let workspace = Workspace::new();
     let script = workspace.path("tools.json");
-    fs::copy(tests_folder().join("scripts/tools.json"), &script).expect("a copy");
+    copy_script("tools.json", &script);
     fs::copy(tests_folder().join("fixtures/golden/05_nested3_zip/stack.tacozip"), workspace.path("stack.tacozip")).expect("a copy");
     workspace.write("collection.json", core_fields_of_taco_0_2("A stack"));
     let mut arguments = vec!["replay".into(), script.into_os_string(), "--headless".into()];

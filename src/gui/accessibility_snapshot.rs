@@ -1,5 +1,7 @@
 //! The accessibility tree of the last frame, which scripts search for controls, and the queue of input events for the next frame.
+//! Tests that drive the window from another process read the same names and bounds from a file.
 
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use egui::accesskit::{Action, ActionRequest, NodeId, Role, TreeId};
@@ -47,6 +49,60 @@ impl AccessibilitySnapshot {
         ctx.enable_accesskit();
         ctx.add_plugin(SnapshotPlugin { eyes: eyes.clone() });
         eyes
+    }
+}
+
+/// Environment variable with the file into which the window writes its named controls, for tests with a real pointer.
+const CONTROLS: &str = "TACO_STUDIO_CONTROLS";
+
+/// Keeps the file of [`CONTROLS`] up to date, if the variable is set: a JSON list of `label`, `role`, `acts`, and `rect` in points as
+/// left, top, right, bottom. It is written by another thread, under a temporary name.
+pub fn list_controls(ctx: &Context) {
+    let Some(file) = std::env::var_os(CONTROLS).map(PathBuf::from) else { return };
+    let eyes = AccessibilitySnapshot::open(ctx);
+    let (sender, changes) = std::sync::mpsc::channel::<Vec<NamedNode>>();
+    let write = move || {
+        while let Ok(mut seen) = changes.recv() {
+            // Only the newest state counts.
+            while let Ok(newer) = changes.try_recv() {
+                seen = newer;
+            }
+            if let Err(error) = write_controls(&file, &seen) {
+                tracing::warn!("{CONTROLS}: {error}");
+                return;
+            }
+        }
+    };
+    if std::thread::Builder::new().name("controls".into()).spawn(write).is_ok() {
+        ctx.add_plugin(ControlsPlugin { eyes, sender });
+    }
+}
+
+fn write_controls(file: &std::path::Path, seen: &[NamedNode]) -> std::io::Result<()> {
+    let control = |node: &NamedNode| {
+        let rect = [node.rect.left(), node.rect.top(), node.rect.right(), node.rect.bottom()];
+        serde_json::json!({ "label": node.label, "role": format!("{:?}", node.role), "acts": node.acts, "rect": rect })
+    };
+    let list: Vec<serde_json::Value> = seen.iter().map(control).collect();
+    let partial = file.with_extension("partial");
+    std::fs::write(&partial, serde_json::to_vec(&list)?)?;
+    std::fs::rename(&partial, file)
+}
+
+struct ControlsPlugin {
+    eyes: Arc<Mutex<AccessibilitySnapshot>>,
+    sender: std::sync::mpsc::Sender<Vec<NamedNode>>,
+}
+
+impl Plugin for ControlsPlugin {
+    fn debug_name(&self) -> &'static str {
+        "controls"
+    }
+
+    // The snapshot's plugin was added before, so that it has seen this frame.
+    fn output_hook(&mut self, _ctx: &Context, _output: &mut FullOutput) {
+        let seen = self.eyes.lock().unwrap_or_else(PoisonError::into_inner).seen.clone();
+        let _ = self.sender.send(seen);
     }
 }
 

@@ -47,13 +47,9 @@ impl Action {
                 tr!("Open recent"),
                 tr!("Go to the list of recent datasets"),
             ),
-            Action::Save => (
-                File,
-                icons::FLOPPY_DISK,
-                keys(CTRL, Key::S),
-                tr!("Save draft"),
-                tr!("Save the draft, to go on with it another time"),
-            ),
+            Action::Save => {
+                (File, icons::FLOPPY_DISK, keys(CTRL, Key::S), tr!("Save draft"), tr!("Save the draft to continue later"))
+            }
             Action::SaveAs => (
                 File,
                 icons::FLOPPY_DISK,
@@ -63,7 +59,7 @@ impl Action {
             ),
             Action::Write => (File, icons::EXPORT, keys(CTRL, Key::E), tr!("Write dataset…"), tr!("Write a ZIP or FOLDER dataset")),
             Action::ExportSubset => {
-                (File, icons::FUNNEL, None, tr!("Export subset…"), tr!("Write what the filter leaves as a dataset of its own"))
+                (File, icons::FUNNEL, None, tr!("Export subset…"), tr!("Write the filtered samples as a new dataset"))
             }
             Action::Describe => (
                 File,
@@ -87,7 +83,7 @@ impl Action {
                 (Edit, icons::TRAY_ARROW_DOWN, None, tr!("Add unplaced folder…"), tr!("Put all files of a folder into the tray"))
             }
             Action::Watch => {
-                (Edit, icons::EYE, None, tr!("Watch a folder…"), tr!("Take new files of a folder into the tray as they come"))
+                (Edit, icons::EYE, None, tr!("Watch a folder…"), tr!("Add new files of a folder to the tray as they appear"))
             }
             Action::JoinTable => (
                 Edit,
@@ -336,7 +332,7 @@ impl Action {
                 (View, icons::TREE_STRUCTURE, keys(CTRL, Key::Num6), tr!("Structure"), tr!("Compare every root with the pattern"))
             }
             Action::ShowPattern => {
-                (View, icons::MAGIC_WAND, None, tr!("Pattern"), tr!("Show how the names of unplaced files lead to their places"))
+                (View, icons::MAGIC_WAND, None, tr!("Pattern"), tr!("Show how the names of unplaced files give their places"))
             }
             Action::ShowSample => (View, icons::FILE, None, tr!("Sample"), tr!("Show the fields of the selected sample")),
             Action::ShowCollection => {

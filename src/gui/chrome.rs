@@ -8,7 +8,7 @@ use super::action::{Action, Menu};
 use super::action_enabled::blocked;
 use super::icons;
 use super::panel_context::{PanelContext, Request};
-use super::panels::jobs::time_text;
+use super::panels::{jobs::time_text, opening};
 use super::theme::{self, font, text_style};
 use super::tools_menu;
 use super::widgets::{self, Button, Tone, paint};
@@ -231,6 +231,12 @@ fn search_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, width: f32) {
 
 fn title_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     let t = theme::tokens(ui);
+    if let Some(name) = opening::name(cx) {
+        separator(ui);
+        let text = RichText::new(tr!("Opening {name}", name)).font(font::semibold(13.0)).color(t.tx);
+        ui.add(egui::Label::new(text).truncate());
+        return;
+    }
     let Some(document) = cx.document() else { return };
     ui.spacing_mut().item_spacing.x = 8.0;
     separator(ui);
@@ -275,6 +281,10 @@ pub fn status_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
         ui.painter().hline(rect.x_range(), rect.top() + 0.5, Stroke::new(1.0, t.line));
         ui.horizontal_centered(|ui| {
             ui.spacing_mut().item_spacing.x = 0.0;
+            if let Some(name) = opening::name(cx) {
+                part(ui, Some((icons::PACKAGE, t.tx3)), &tr!("Opening {name}", name), false);
+                return;
+            }
             let Some(document) = cx.document() else {
                 part(ui, None, tr!("No dataset open"), false);
                 return;

@@ -13,7 +13,7 @@ use super::single_instance;
 use super::theme::Theme;
 use super::view_state::ViewState;
 use super::widgets::logo_image;
-use super::{APP_ID, App, fallback_glyphs};
+use super::{APP_ID, App, accessibility_snapshot, fallback_glyphs};
 use crate::error::{Error, Result};
 use crate::folders;
 use crate::jobs::Jobs;
@@ -185,6 +185,7 @@ fn open(
         native,
         Box::new(move |creation| {
             fallback_glyphs::install(&creation.egui_ctx);
+            accessibility_snapshot::list_controls(&creation.egui_ctx);
             let mut app = App::new(&creation.egui_ctx, state);
             app.started_with(renderer, &options, drops_arrive(x11));
             if let Some(report) = &report {

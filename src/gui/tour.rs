@@ -54,7 +54,7 @@ const STEPS: [Step; 8] = [
     Step {
         title: mark!("Ask a question"),
         text: mark!(
-            "Every level is a table: level0, level1, and so on. What a query leaves can be exported as a dataset of its own."
+            "Every level is a table: level0, level1, and so on. The samples that a query returns can be exported as a new dataset."
         ),
         button: mark!("Show the query"),
         act: |_| vec![Request::Show(Pane::Query)],
@@ -62,7 +62,7 @@ const STEPS: [Step; 8] = [
     },
     Step {
         title: mark!("Check it"),
-        text: mark!("All rules at once, each with its place and the fix. While you edit, this happens by itself."),
+        text: mark!("Checks every rule and lists each problem with its place and its fixes. Drafts are checked after every edit."),
         button: mark!("Check the dataset"),
         act: |_| vec![Request::Do(Action::Validate), Request::Show(Pane::Problems)],
         done: |_| false,
@@ -70,7 +70,7 @@ const STEPS: [Step; 8] = [
     Step {
         title: mark!("Make it yours"),
         text: mark!(
-            "A draft points at the files where they are. Every edit can be undone, and nothing is written before you say so."
+            "A draft refers to the files where they are. Every edit can be undone, and nothing is written until you choose Write."
         ),
         button: mark!("Edit as a draft"),
         act: |_| vec![Request::Do(Action::EditCopy)],
@@ -87,9 +87,7 @@ const STEPS: [Step; 8] = [
     },
     Step {
         title: mark!("Write it"),
-        text: mark!(
-            "As one ZIP, in parts with an index, or as a FOLDER. It appears under its name when it is whole, never before."
-        ),
+        text: mark!("As one ZIP, in parts with an index, or as a FOLDER. The dataset gets its name when it is complete."),
         button: mark!("Choose where to write"),
         act: |_| vec![Request::Do(Action::Write)],
         done: |_| false,

@@ -92,7 +92,7 @@ fn check_field(field: &FieldSpec, at: Location, format: Format, report: &mut Rep
             return;
         }
         let message =
-            tr!("internal:gdal_vsi is stored; readers make it from where the dataset lies, and this one holds old paths.");
+            tr!("internal:gdal_vsi is stored; readers compute it from the dataset's location, and this one holds old paths.");
         report.add(Rule::StoredPath, at, message);
     } else if !field.name.starts_with("internal:") && !matches!(field.name.as_str(), "id" | "type" | "path") {
         if let Err(fault) = check_field_name(&field.name) {

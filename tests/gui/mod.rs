@@ -10,6 +10,7 @@ mod keys;
 mod leave;
 mod names;
 mod offers;
+mod opening;
 mod places;
 mod plan;
 mod plots;

@@ -13,16 +13,24 @@ use taco_studio::jobs::{JobContext, Jobs};
 use taco_studio::model::{Dataset, NodePath};
 use taco_studio::studio::{Command, Document, Studio};
 
+use crate::support::{sheet_size, sheet_theme};
+
 /// Longer than any step on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 /// The window in a test.
 pub type Window = Harness<'static, App>;
 
-/// The application on an empty studio, 1440 × 900 points.
+/// The application on an empty studio, 1440 × 900 points or [`sheet_size`].
 pub fn app(theme: egui::Theme) -> Window {
+    let (width, height) = sheet_size().unwrap_or((1440, 900));
+    let theme = match sheet_theme().as_deref() {
+        Some("light") => egui::Theme::Light,
+        Some(_) => egui::Theme::Dark,
+        None => theme,
+    };
     let mut harness = Harness::builder()
-        .with_size(egui::vec2(1440.0, 900.0))
+        .with_size(egui::vec2(width as f32, height as f32))
         .with_render_cursor(false)
         .with_max_steps(64)
         .build_eframe(|creation| App::for_test(&creation.egui_ctx, Studio::new(Jobs::quiet())));

@@ -79,6 +79,13 @@ impl Workspace {
         self.script(&python(), script, arguments)
     }
 
+    /// The same on this display.
+    pub fn python_on<S: AsRef<std::ffi::OsStr>>(&self, display: &str, script: &str, arguments: impl IntoIterator<Item = S>) -> Ran {
+        let mut command = interop_command(&python(), script, arguments);
+        command.env("DISPLAY", display).env_remove("XAUTHORITY");
+        self.run(command)
+    }
+
     /// The same with the Python that has the official readers of the first generation.
     pub fn old_python<S: AsRef<std::ffi::OsStr>>(&self, script: &str, arguments: impl IntoIterator<Item = S>) -> Ran {
         self.script(&other_python("TACO_STUDIO_PYTHON_V1", "venv-v1"), script, arguments)
@@ -90,10 +97,7 @@ impl Workspace {
     }
 
     fn script<S: AsRef<std::ffi::OsStr>>(&self, python: &Path, script: &str, arguments: impl IntoIterator<Item = S>) -> Ran {
-        let interop = tests_folder().join("interop");
-        let mut command = Command::new(python);
-        command.arg(interop.join("run.py")).arg(interop.join(script)).args(arguments);
-        self.run(command)
+        self.run(interop_command(python, script, arguments))
     }
 
     /// Sets the workspace as home, settings and working directory of a program.
@@ -213,6 +217,48 @@ impl std::fmt::Display for Ran {
         let Self { status, stdout, stderr, elapsed, shown } = self;
         write!(f, "{shown}\n{status} after {elapsed:?}\n--- stdout\n{stdout}\n--- stderr\n{stderr}")
     }
+}
+
+/// Size of windows for pictures of everything: `1024x640` in TACO_STUDIO_SHEET_SIZE.
+pub fn sheet_size() -> Option<(u32, u32)> {
+    let size = std::env::var("TACO_STUDIO_SHEET_SIZE").ok()?;
+    let (width, height) = size.split_once('x').expect("a size such as 1024x640");
+    Some((width.parse().expect("a width"), height.parse().expect("a height")))
+}
+
+/// Theme of windows for pictures of everything: `dark` or `light` in TACO_STUDIO_SHEET_THEME.
+pub fn sheet_theme() -> Option<String> {
+    std::env::var("TACO_STUDIO_SHEET_THEME").ok()
+}
+
+/// Copies a script of `tests/scripts`, in the size and theme for pictures.
+pub fn copy_script(name: &str, to: &Path) {
+    let text = fs::read_to_string(tests_folder().join("scripts").join(name)).expect("reads");
+    let mut steps: Vec<serde_json::Value> = serde_json::from_str(&text).expect("a list");
+    for step in &mut steps {
+        match step["step"].as_str() {
+            Some("resize") => {
+                if let Some((width, height)) = sheet_size() {
+                    (step["width"], step["height"]) = (width.into(), height.into());
+                }
+            }
+            Some("theme") => {
+                if let Some(theme) = sheet_theme() {
+                    step["theme"] = theme.into();
+                }
+            }
+            _ => {}
+        }
+    }
+    fs::write(to, serde_json::to_string(&steps).expect("JSON")).expect("a copy");
+}
+
+/// A script of the interop folder with this Python.
+fn interop_command<S: AsRef<std::ffi::OsStr>>(python: &Path, script: &str, arguments: impl IntoIterator<Item = S>) -> Command {
+    let interop = tests_folder().join("interop");
+    let mut command = Command::new(python);
+    command.arg(interop.join("run.py")).arg(interop.join(script)).args(arguments);
+    command
 }
 
 /// The Python with the official readers. A missing one is a failure with advice, never a silent skip.

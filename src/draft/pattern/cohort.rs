@@ -145,8 +145,7 @@ fn templates(names: &[Name], examples: &[Example]) -> Result<Vec<Template>, Stri
             let twins = (0..names.len()).flat_map(|a| (0..names.len()).map(move |b| (a, b)));
             let mut twins = twins.filter(|&(a, b)| names[a].shape == names[0].shape && names[b].shape == name.shape);
             let Some((a, b)) = twins.find(|&(a, b)| same_root(a, b)) else {
-                let trouble =
-                    tr!("The names are built differently. Place two files of one root, so that it shows what they share.");
+                let trouble = tr!("The names have different forms. Place two files of the same root as examples.");
                 return Err(trouble.into());
             };
             common_tokens(&names[a], &names[b])
@@ -200,7 +199,7 @@ fn other_shape(name: &Name, examples: &[Name]) -> Option<String> {
         std::cmp::Ordering::Equal => tr!("its parts are separated in another way").into(),
         std::cmp::Ordering::Greater => {
             let odd = (0..found).find(|&index| name.token(index) != example.token(index) && !alike(name, index, example, index));
-            tr!("its name has a part more: {part}", part = name.token(odd.unwrap_or(found - 1)))
+            tr!("its name has an extra part: {part}", part = name.token(odd.unwrap_or(found - 1)))
         }
         std::cmp::Ordering::Less => tr!("its name lacks a part").into(),
     })
@@ -247,7 +246,7 @@ fn misfit(name: &Name, template: &Template, digits: &[Digits]) -> Option<String>
         {
             match digits[column] {
                 Digits::Padded(width) if text.len() != width => {
-                    return Some(tr!("{text} has not {width} digits as the others", text, width));
+                    return Some(tr!("{text} does not have {width} digits as the others have", text, width));
                 }
                 Digits::Any if text.len() > 1 && text.starts_with('0') && !template.name.token(index).starts_with('0') => {
                     return Some(tr!("{text} begins with a zero, which the others do not", text));

@@ -120,7 +120,7 @@ impl Reader<'_> {
             .is_none()
         {
             let trouble =
-                tr!("The names leave too much open. Place another file, or give roots and positions ids out of the names.");
+                tr!("The names are ambiguous. Place another file, or type ids of root and position that the names contain.");
             return Ok(PatternReport { trouble: Some(trouble.into()), ..PatternReport::default() });
         }
         let mut outcomes = Vec::new();
@@ -365,7 +365,7 @@ impl Reader<'_> {
         let alternatives: Vec<Alternative> = kept.into_iter().map(|outcome| self.alternative(outcome)).collect();
         let trouble = alternatives.is_empty().then(|| match rows {
             0..=2 => tr!("No other file has a name like these.").to_owned(),
-            _ => tr!("The names do not say where the files belong. Place another file.").to_owned(),
+            _ => tr!("The places of the files do not follow from their names. Place another file.").to_owned(),
         });
         PatternReport { alternatives, trouble }
     }

@@ -192,12 +192,12 @@ impl ColumnDialog {
             Verb::Fill => {
                 let kind = dtype_name(&field.dtype);
                 TextField::new(tr!("Value"), &mut self.value).mono().trailing(&kind).show(ui);
-                widgets::checkbox(ui, &mut self.all, tr!("Also where there is a value"));
+                widgets::checkbox(ui, &mut self.all, tr!("Replace existing values too"));
             }
             Verb::Split => {
                 TextField::new(tr!("Separator"), &mut self.by).mono().width(120.0).show(ui);
                 TextField::new(tr!("New fields"), &mut self.into).mono().hint("year, month, day").show(ui);
-                widgets::checkbox(ui, &mut self.keep, tr!("Keep the field itself too"));
+                widgets::checkbox(ui, &mut self.keep, tr!("Keep the original field"));
             }
             Verb::Describe => drop(TextField::new(tr!("Description"), &mut self.description).rows(2).show(ui)),
             Verb::Remove => {

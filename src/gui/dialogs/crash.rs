@@ -32,8 +32,8 @@ impl CrashReport {
         Frame::NONE.inner_margin(Margin::same(16)).show(ui, |ui| {
             ui.spacing_mut().item_spacing.y = 8.0;
             let told = tr!(
-                "Written datasets are whole: nothing half-written ever stands under its final name. The report names the place in the \
-                 program and the last commands, never your data. It stays on this machine; add it when you report the fault."
+                "Written datasets are complete: a file gets its final name once it is fully written. The report has the place in the \
+                 program and the last commands, never your data. It stays on this machine; attach it when you report the fault."
             );
             ui.label(RichText::new(told).text_style(text_style("small12")).color(t.tx2));
             ScrollArea::vertical().max_height(220.0).show(ui, |ui| {

@@ -177,7 +177,7 @@ impl Describe {
             }
             TextField::new(tr!("Address of the dataset on the web"), &mut self.url)
                 .mono()
-                .hint(tr!("where people will get it; may be empty"))
+                .hint(tr!("where the dataset is downloaded; optional"))
                 .show(ui);
             let note = match taken {
                 true => Note::Warning(tr!("The destination exists already. Choose another name, or replace it.").into()),

@@ -161,11 +161,11 @@ impl ExportSubset {
             widgets::checkbox(ui, &mut self.keep_siblings, tr!("Keep all children of the samples that stay"));
             widgets::checkbox(ui, &mut self.keep_padding, tr!("Keep placeholders"));
             if !self.open.with.is_empty() {
-                let text = tr!("Put the name of their dataset before ids that several share");
+                let text = tr!("Prefix ids that several datasets share with the dataset's name");
                 widgets::checkbox(ui, &mut self.prefix_ids, text);
             }
             widgets::checkbox(ui, &mut self.replace, tr!("Replace what is there"));
-            let note = tr!("The subset notes what it is a part of and when it was taken.");
+            let note = tr!("The subset records its source dataset and the date of the export.");
             ui.label(RichText::new(note).text_style(text_style("small12")).color(t.tx3));
             if let Some(lacking) = lacking {
                 lacking_ui(ui, lacking, &mut self.allow_missing_parts);

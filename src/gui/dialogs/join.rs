@@ -87,7 +87,7 @@ impl JoinDialog {
             level.columns.iter().any(|column| column.there && !self.left_out.contains(&(level.level, column.name.clone())))
         });
         let blocked = match &calls {
-            None => Some(tr!("The table is not looked through yet")),
+            None => Some(tr!("The table is still being read")),
             Some(calls) if calls.is_empty() => Some(tr!("No column is chosen, or no row finds a sample")),
             Some(_) => None,
         };

@@ -245,7 +245,7 @@ impl Migrate {
                 });
             }
             (None, Some(plan)) if plan.is_possible() => {
-                ui.label(small(tr!("Data is copied byte by byte. The metadata changes as listed here.").into()));
+                ui.label(small(tr!("Data is copied byte for byte. The metadata changes as listed here.").into()));
             }
             (None, Some(_)) => {
                 ui.horizontal(|ui| {

@@ -125,7 +125,10 @@ impl Dialog {
     pub fn replace(path: &str, then: Request) -> Self {
         Dialog::Confirm(Box::new(Confirm {
             title: tr!("Another program wrote this project").into(),
-            what: tr!("{path} is not as it was when it was opened or saved here. Replacing it loses what the other wrote.", path),
+            what: tr!(
+                "{path} changed after it was opened or saved here. Replacing it loses the changes of the other program.",
+                path
+            ),
             button: tr!("Replace").into(),
             then: Some(then),
             instead: Some((tr!("Save as…").into(), Request::Do(super::action::Action::SaveAs))),
@@ -151,8 +154,8 @@ impl Dialog {
     /// Asks before quitting cancels running jobs.
     pub fn stop(jobs: &str, then: Request) -> Self {
         Dialog::Confirm(Box::new(Confirm {
-            title: tr!("Something is still being done").into(),
-            what: tr!("Closing stops it: {jobs}. What it was writing is removed; what was there before stays.", jobs),
+            title: tr!("Work is still running").into(),
+            what: tr!("Closing cancels {jobs}. Partial output is removed; earlier files stay.", jobs),
             button: tr!("Stop and close").into(),
             then: Some(Request::Anyway(Box::new(then))),
             instead: None,

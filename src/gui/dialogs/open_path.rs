@@ -88,7 +88,7 @@ impl AccessForm {
             field.hint(tr!("only where the server asks for one; kept until the program ends")).show(ui);
         }
         widgets::checkbox(ui, &mut self.anonymous, tr!("Send no credentials"));
-        let why = tr!("Else the environment and the profiles of the provider's own tools are used. Nothing of it is written down.");
+        let why = tr!("Otherwise the environment and the profiles of the provider's tools are used. Keys are not stored.");
         ui.label(RichText::new(why).text_style(text_style("small12")).color(t.tx2));
     }
 }
@@ -142,7 +142,7 @@ impl OpenPath {
         Frame::NONE.inner_margin(Margin::same(16)).show(ui, |ui| {
             ui.spacing_mut().item_spacing.y = 8.0;
             if self.stand_in {
-                let why = tr!("The desktop's file dialog has not come up. Type the path here instead, or wait for it.");
+                let why = tr!("The desktop's file dialog has not opened. Type the path here instead, or wait for it.");
                 ui.label(RichText::new(why).text_style(text_style("small12")).color(t.tx2));
             }
             let field = TextField::new(tr!("Path"), &mut self.text).id(Id::unique("typed-path")).mono();

@@ -42,9 +42,9 @@ impl PlanDialog {
                 }
             });
             let text = match self.plan.care {
-                Care::Safe => tr!("One step that undo takes back. Nothing is removed."),
-                Care::Ids => tr!("One step that undo takes back. The names differ: apply it only where it is the same thing."),
-                Care::Removes => tr!("One step that undo takes back. What is dropped leaves the dataset; files on disk stay."),
+                Care::Safe => tr!("One step; Undo reverts it. Nothing is removed."),
+                Care::Ids => tr!("One step; Undo reverts it. The names differ: apply it only where both names mean the same file."),
+                Care::Removes => tr!("One step; Undo reverts it. Dropped samples leave the dataset; files on disk stay."),
             };
             ui.label(RichText::new(text).text_style(text_style("small12")).color(t.tx2));
         });
@@ -71,7 +71,7 @@ impl PlanDialog {
             });
         }
         let now = cx.document().and_then(|document| document.draft()).map(|draft| draft.revision());
-        let stale = (now != Some(self.revision)).then_some(tr!("The draft was changed since this was looked at"));
+        let stale = (now != Some(self.revision)).then_some(tr!("The draft changed after this preview"));
         let (apply, cancel) = foot_ui(ui, |ui| {
             let text = tr!("Apply to {n}", n = paint::grouped(self.plan.roots));
             let button = if self.plan.care == Care::Removes { Button::danger(text) } else { Button::primary(text) };

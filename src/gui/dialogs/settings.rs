@@ -109,7 +109,7 @@ impl SettingsDialog {
             }
         });
         ui.label(RichText::new(folder.display().to_string()).font(font::mono(12.0)).color(t.tx3));
-        let variables = tr!("TACO_STUDIO_HTTP_TIMEOUT and TACO_STUDIO_CACHE_MB go before what is set here.");
+        let variables = tr!("TACO_STUDIO_HTTP_TIMEOUT and TACO_STUDIO_CACHE_MB override these settings.");
         ui.label(RichText::new(variables).text_style(text_style("small12")).color(t.tx3));
     }
 }

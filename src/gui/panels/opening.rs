@@ -1,17 +1,18 @@
 //! What shows while a large or distant dataset is opened: its first rows, and how far the work is. Small datasets are open before it
 //! appears.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use egui::{Frame, Margin, RichText, Role, Ui, WidgetInfo};
 
 use super::opening_state::OpeningState;
-use crate::gui::icons;
 use crate::gui::panel_context::PanelContext;
 use crate::gui::theme::{self, font, text_style};
 use crate::gui::widgets::{self, Button, Cell, Column, Table, TableSource, paint};
-use crate::model::{dtype_name, is_remote};
+use crate::gui::{dropped_paths, icons};
+use crate::model::{Address, dtype_name, is_remote};
 use crate::ops::{FirstRows, first_rows};
 use crate::studio::Command;
 
@@ -43,7 +44,8 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
         state.columns = columns_of(first);
     }
     let before = state.job.map_or(received, |(_, before)| before);
-    let name = path.file_name().map_or_else(|| path.display().to_string(), |name| name.to_string_lossy().into_owned());
+    let source = source_of(cx, &path);
+    let name = name_of(&path);
     let running = cx.studio.jobs().into_iter().find(|view| view.id == job);
     Frame::NONE.fill(t.bg1).inner_margin(Margin::symmetric(16, 12)).show(ui, |ui| {
         ui.set_min_width(ui.available_width());
@@ -81,6 +83,8 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
         let text = words.join(", ");
         let label = ui.label(RichText::new(&text).text_style(text_style("small12")).color(t.tx2));
         label.widget_info(|| WidgetInfo::labeled(Role::Status, true, &text));
+        let label = ui.add(egui::Label::new(RichText::new(&source).font(font::mono(11.5)).color(t.tx3)).truncate());
+        label.on_hover_text(&source);
     });
     match first {
         Some(first) => {
@@ -99,6 +103,36 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
             ui.vertical_centered(|ui| widgets::spinner(ui, 24.0));
         }
     }
+}
+
+/// Address of the dataset that is being opened, and its container and size once they are known.
+pub fn source_of(cx: &PanelContext<'_>, path: &Path) -> String {
+    let mut words = vec![shown(path)];
+    if let Some(reader) = cx.studio.opening().and_then(|opening| opening.reader()) {
+        let info = reader.info();
+        words.push(info.format.badge().to_owned());
+        words.extend(info.size_bytes.map(paint::bytes));
+    }
+    words.join(", ")
+}
+
+/// Name of the dataset that is being opened, while its page is drawn.
+pub fn name(cx: &PanelContext<'_>) -> Option<String> {
+    let opening = cx.studio.opening().filter(|_| shows(cx))?;
+    Some(name_of(&opening.path))
+}
+
+/// The path or address for display; a query that may hold a secret is left out.
+fn shown(path: &Path) -> String {
+    match Address::parse(&path.to_string_lossy()) {
+        Some(address) => address.without_secret().0.to_string(),
+        None => dropped_paths::display_path(path),
+    }
+}
+
+fn name_of(path: &Path) -> String {
+    let path = shown(path);
+    path.trim_end_matches('/').rsplit('/').next().unwrap_or(&path).to_owned()
 }
 
 fn columns_of(first: &FirstRows) -> Vec<Column> {

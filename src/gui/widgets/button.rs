@@ -30,6 +30,7 @@ pub struct Button<'a> {
     selected: bool,
     icon_color: Option<Color32>,
     width: Option<f32>,
+    most: f32,
     first: bool,
     by_pointer: bool,
 }
@@ -57,6 +58,7 @@ impl<'a> Button<'a> {
             selected: false,
             icon_color: None,
             width: None,
+            most: f32::INFINITY,
             first: look == Look::Primary,
             by_pointer: false,
         }
@@ -127,6 +129,17 @@ impl<'a> Button<'a> {
         self
     }
 
+    /// At most this wide: a longer text is cut, and named by the tooltip.
+    pub fn max_width(mut self, width: f32) -> Self {
+        self.most = width;
+        self
+    }
+
+    /// Width that a secondary button takes for this text, in points.
+    pub fn width_of(ui: &Ui, text: &str) -> f32 {
+        ui.painter().layout_no_wrap(text.to_owned(), font::medium(12.0), Color32::WHITE).size().x.round() + 18.0
+    }
+
     /// Gets the initial focus of a dialog without a primary button.
     pub fn first(mut self) -> Self {
         self.first = true;
@@ -190,7 +203,10 @@ impl Widget for Button<'_> {
             9.0
         };
         let gap = if bar { 6.0 } else { 5.0 };
-        let galley = ui.painter().layout_no_wrap(self.text.to_string(), font, t.tx);
+        let galley = match self.most.is_finite() {
+            true => paint::line(ui.painter(), &self.text, font, t.tx, self.most - 2.0 * padding),
+            false => ui.painter().layout_no_wrap(self.text.to_string(), font, t.tx),
+        };
         let mut content = galley.size().x;
         if self.icon.is_some() {
             content += icon_size + if self.text.is_empty() { 0.0 } else { gap };

@@ -19,14 +19,26 @@ pub struct EmptyState<'a> {
 
 /// Draws it in the centre of the available space. Returns the index of the clicked action.
 pub fn empty_state(ui: &mut Ui, state: &EmptyState<'_>) -> Option<usize> {
+    let height = 116.0 + if state.actions.is_empty() { 0.0 } else { 34.0 };
+    let free = ui.available_height() - height;
+    if free >= 0.0 {
+        return contents_ui(ui, state, free);
+    }
+    // A low panel scrolls, so that its actions can be reached.
+    egui::ScrollArea::vertical().id_salt("empty-state").show(ui, |ui| contents_ui(ui, state, free)).inner
+}
+
+fn contents_ui(ui: &mut Ui, state: &EmptyState<'_>, free: f32) -> Option<usize> {
     let t = theme::tokens(ui);
     let mut clicked = None;
-    let height = 116.0 + if state.actions.is_empty() { 0.0 } else { 34.0 };
     ui.with_layout(Layout::top_down(Align::Center), |ui| {
         ui.spacing_mut().item_spacing = vec2(8.0, 6.0);
-        ui.add_space(((ui.available_height() - height) / 2.0).max(12.0));
-        let (rect, _) = ui.allocate_exact_size(vec2(28.0, 28.0), egui::Sense::hover());
-        paint::icon(ui.painter(), rect.center(), state.icon, 24.0, t.tx3);
+        ui.add_space((free / 2.0).max(if free < 0.0 { 4.0 } else { 12.0 }));
+        // The icon is the first to go where the height is short.
+        if free >= 0.0 {
+            let (rect, _) = ui.allocate_exact_size(vec2(28.0, 28.0), egui::Sense::hover());
+            paint::icon(ui.painter(), rect.center(), state.icon, 24.0, t.tx3);
+        }
         ui.label(RichText::new(state.title).font(font::semibold(13.0)).color(t.tx));
         ui.scope(|ui| {
             ui.set_max_width(360.0_f32.min(ui.available_width() - 24.0));

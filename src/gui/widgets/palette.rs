@@ -142,7 +142,7 @@ impl Palette {
             }
             if found.is_empty() {
                 let (rect, _) = ui.allocate_exact_size(vec2(width, 40.0), Sense::hover());
-                paint::text_center(ui.painter(), rect, tr!("No command has these words"), font::regular(12.0), t.tx3);
+                paint::text_center(ui.painter(), rect, tr!("No command matches"), font::regular(12.0), t.tx3);
             }
         });
         foot_ui(ui, width);

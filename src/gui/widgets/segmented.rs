@@ -23,6 +23,13 @@ impl<'a, T> Segment<'a, T> {
         Self { value, icon: None, text, count: String::new() }
     }
 
+    fn copied(&self) -> Self
+    where
+        T: Clone,
+    {
+        Self { value: self.value.clone(), icon: self.icon, text: self.text, count: self.count.clone() }
+    }
+
     /// Adds the count.
     #[must_use]
     pub fn count(mut self, number: u64) -> Self {
@@ -69,15 +76,46 @@ pub fn segmented<T: PartialEq + Clone>(
     value: &mut T,
     segments: &[Segment<'_, T>],
 ) -> Response {
-    let t = theme::tokens(ui);
     let widths = widths_of(ui, segments);
-    let total = total_of(&widths);
+    draw(ui, id_salt, value, segments, &widths)
+}
+
+/// [`segmented`] in this width at most: first icons are left out, then the longest texts are cut.
+pub fn segmented_within<T: PartialEq + Clone>(
+    ui: &mut Ui,
+    id_salt: impl egui::AsIdSalt,
+    value: &mut T,
+    segments: &[Segment<'_, T>],
+    most: f32,
+) -> Response {
+    let mut widths = widths_of(ui, segments);
+    if total_of(&widths) <= most {
+        return draw(ui, id_salt, value, segments, &widths);
+    }
+    let plain: Vec<Segment<'_, T>> = segments.iter().map(|segment| Segment { icon: None, ..segment.copied() }).collect();
+    widths = widths_of(ui, &plain);
+    while total_of(&widths) > most {
+        let Some(widest) = widths.iter_mut().max_by(|a, b| a.0.total_cmp(&b.0)).filter(|(width, _)| *width > 36.0) else { break };
+        widest.0 -= 1.0;
+    }
+    draw(ui, id_salt, value, &plain, &widths)
+}
+
+fn draw<T: PartialEq + Clone>(
+    ui: &mut Ui,
+    id_salt: impl egui::AsIdSalt,
+    value: &mut T,
+    segments: &[Segment<'_, T>],
+    widths: &[(f32, f32)],
+) -> Response {
+    let t = theme::tokens(ui);
+    let total = total_of(widths);
     let (rect, mut response) = ui.allocate_exact_size(vec2(total, 24.0), Sense::hover());
     ui.painter().rect_filled(rect, 4, t.bg3);
     let id = response.id.with(egui::IdSalt::new(id_salt));
     let enabled = ui.is_enabled();
     let mut x = rect.left() + 2.0;
-    for (index, (segment, (width, _))) in segments.iter().zip(&widths).enumerate() {
+    for (index, (segment, (width, _))) in segments.iter().zip(widths).enumerate() {
         let cell = Rect::from_min_size(pos2(x, rect.top() + 2.0), vec2(*width, 20.0));
         x += width + 1.0;
         let piece = ui.interact(cell, id.with(index), Sense::click());
@@ -98,10 +136,12 @@ pub fn segmented<T: PartialEq + Clone>(
             inner.min.x += 17.0;
         }
         let weight = if on { font::medium(12.0) } else { font::regular(12.0) };
-        paint::text_left(painter, inner.expand(1.0).translate(vec2(1.0, 0.0)), segment.text, weight, color);
+        let mut text = inner.expand(1.0).translate(vec2(1.0, 0.0));
         if !segment.count.is_empty() {
-            paint::text_right(painter, inner.expand(1.0), &segment.count, font::mono(12.0), if on { t.tx } else { t.tx3 });
+            let count = inner.expand(1.0);
+            text.max.x = paint::text_right(painter, count, &segment.count, font::mono(12.0), if on { t.tx } else { t.tx3 }) - 2.0;
         }
+        paint::text_left(painter, text, segment.text, weight, color);
         paint::focus_ring(ui, &piece, 3);
     }
     response

@@ -125,7 +125,11 @@ pub fn tag_input<S: AsRef<str>>(
         });
     // Keep the list for the frame in which a press on it takes the focus, so that the click arrives.
     let hovered = shown.is_some_and(|shown| shown.response.contains_pointer());
-    ui.data_mut(|data| data.insert_temp::<bool>(popup, hovered && !offered.is_empty()));
+    // Once the click has arrived it closes: below it are the next fields. The caret stays for another tag.
+    ui.data_mut(|data| data.insert_temp::<bool>(popup, hovered && !offered.is_empty() && added.is_none()));
+    if added.is_some() {
+        response.request_focus();
+    }
 
     let marked = mark.and_then(|at| offered.get(at));
     let exact = marked.or(offered.iter().find(|text| text.to_lowercase() == wanted));
@@ -163,4 +167,37 @@ pub fn tag_input<S: AsRef<str>>(
     }
     ui.data_mut(|data| data.insert_temp(id, typed));
     changed
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::RefCell;
+    use std::rc::Rc;
+
+    use egui_kittest::kittest::Queryable;
+
+    use super::*;
+
+    #[test]
+    fn the_list_closes_when_a_suggestion_was_clicked() {
+        let tags: Rc<RefCell<Vec<String>>> = Rc::default();
+        let edited = tags.clone();
+        let mut harness =
+            egui_kittest::Harness::builder().with_context_setup(theme::install).with_size(vec2(300.0, 300.0)).build_ui(move |ui| {
+                tag_input(ui, "tasks", &mut edited.borrow_mut(), &["classification", "regression"], "Add task", true, false);
+            });
+        harness.run_steps(2);
+        harness.get_by_label("tasks").focus();
+        harness.run_steps(2);
+        harness.event(egui::Event::Text("classif".to_owned()));
+        harness.run_steps(3);
+        harness.get_by_label("classification").click();
+        harness.run_steps(4);
+        assert_eq!(*tags.borrow(), ["classification"]);
+        // The pointer is still where the list was.
+        assert!(harness.query_by_label("regression").is_none());
+        harness.event(egui::Event::Text("reg".to_owned()));
+        harness.run_steps(3);
+        assert!(harness.query_by_label("regression").is_some(), "the caret is in the input");
+    }
 }

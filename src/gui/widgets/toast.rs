@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use egui::{Align2, Area, Color32, Context, Id, Order, RichText, vec2};
+use egui::{Area, Color32, Context, Id, LayerId, Order, Pos2, Rect, RichText, Vec2, pos2, vec2};
 
 use super::{key_cap, link};
 use crate::gui::icons;
@@ -20,42 +20,47 @@ pub struct Toast {
     /// An action with its shortcut: `("Undo", "Ctrl Z")`.
     pub action: Option<(&'static str, &'static str)>,
     since_s: Option<f64>,
-    /// Where it is shown; chosen when it appears.
-    corner: Option<Align2>,
+    /// Its left top corner; chosen when it appears, and again when a button comes there.
+    place: Option<Pos2>,
 }
 
-/// Places of the toast, best first.
-const CORNERS: [Align2; 6] =
-    [Align2::RIGHT_BOTTOM, Align2::CENTER_BOTTOM, Align2::LEFT_BOTTOM, Align2::CENTER_TOP, Align2::RIGHT_TOP, Align2::LEFT_TOP];
 /// Largest size of a widget that counts as a button, in points; lists and canvases are larger.
-const BUTTON: egui::Vec2 = vec2(320.0, 40.0);
+const BUTTON: Vec2 = vec2(320.0, 40.0);
+/// Distance from the edges of the window, in points.
+const MARGIN: f32 = 16.0;
+/// Height of the bar of menus with its margin, in points.
+const TOP: f32 = 56.0;
+/// Step of the search for a free place, in points.
+const STEP: f32 = 8.0;
 
-/// Distance from the corner, above `bottom` points of bars; at the top below the bar of menus.
-fn offset(corner: Align2, bottom: f32) -> egui::Vec2 {
-    let x = match corner.x() {
-        egui::Align::Min => 16.0,
-        egui::Align::Center => 0.0,
-        egui::Align::Max => -16.0,
-    };
-    vec2(x, if corner.y() == egui::Align::Max { -16.0 - bottom } else { 56.0 })
+fn layer() -> LayerId {
+    LayerId::new(Order::Tooltip, Id::unique("toast"))
 }
 
-/// The first place where a toast of this size covers no button of the last frame.
-fn free_corner(ctx: &Context, size: egui::Vec2, bottom: f32) -> Align2 {
-    let screen = ctx.content_rect();
-    let place = |corner: &Align2| corner.align_size_within_rect(size, screen).translate(offset(*corner, bottom));
-    let is_free = |corner: &&Align2| {
-        let toast = place(corner);
-        ctx.viewport(|viewport| {
-            let widgets = viewport.prev_pass.widgets.layers().flat_map(|(_, widgets)| widgets.iter());
-            let mut buttons = widgets.filter(|widget| {
-                let size = widget.rect.size();
-                widget.enabled && widget.sense.senses_click() && size.x <= BUTTON.x && size.y <= BUTTON.y
-            });
-            !buttons.any(|button| button.interact_rect.is_positive() && button.interact_rect.intersects(toast))
-        })
-    };
-    CORNERS.iter().find(is_free).copied().unwrap_or(Align2::RIGHT_BOTTOM)
+/// The buttons of the last frame, without those of the toast.
+fn buttons(ctx: &Context) -> Vec<Rect> {
+    ctx.viewport(|viewport| {
+        let layers = viewport.prev_pass.widgets.layers().filter(|(id, _)| **id != layer());
+        let widgets = layers.flat_map(|(_, widgets)| widgets.iter()).filter(|widget| {
+            let size = widget.rect.size();
+            widget.enabled && widget.sense.senses_click() && size.x <= BUTTON.x && size.y <= BUTTON.y
+        });
+        widgets.map(|widget| widget.interact_rect).filter(Rect::is_positive).collect()
+    })
+}
+
+/// The lowest place where a toast of this size covers no button: at the right, in the middle or at the left.
+fn free_place(buttons: &[Rect], screen: Rect, size: Vec2, bottom: f32) -> Pos2 {
+    let columns = [screen.right() - MARGIN - size.x, screen.center().x - size.x / 2.0, screen.left() + MARGIN];
+    let lowest = screen.bottom() - MARGIN - bottom - size.y;
+    let steps = ((lowest - screen.top() - TOP).max(0.0) / STEP) as usize;
+    let places = (0..=steps).flat_map(|step| columns.map(|x| pos2(x, lowest - step as f32 * STEP)));
+    let is_free = |place: &Pos2| is_free(buttons, Rect::from_min_size(*place, size));
+    places.into_iter().find(is_free).unwrap_or(pos2(columns[0], lowest))
+}
+
+fn is_free(buttons: &[Rect], toast: Rect) -> bool {
+    !buttons.iter().any(|button| button.intersects(toast))
 }
 
 /// Outcome of a frame of the toast.
@@ -72,7 +77,7 @@ pub enum ToastEvent {
 impl Toast {
     /// A message.
     pub fn new(good: bool, text: impl Into<String>) -> Self {
-        Self { good, text: text.into(), action: None, since_s: None, corner: None }
+        Self { good, text: text.into(), action: None, since_s: None, place: None }
     }
 
     /// Offers an action.
@@ -92,19 +97,29 @@ impl Toast {
         }
         ctx.request_repaint_after(Duration::from_secs_f64(left));
         let mut event = ToastEvent::Shown;
-        let corner = *self.corner.get_or_insert_with(|| {
-            let width = |text: &str| {
-                ctx.fonts_mut(|fonts| fonts.layout_no_wrap(text.to_owned(), font::regular(12.0), Color32::WHITE).size().x)
-            };
-            let action = self.action.map_or(0.0, |(text, keys)| width(text) + width(keys) + 40.0);
-            free_corner(ctx, vec2(width(&self.text) + action + 64.0, 42.0), bottom)
+        let screen = ctx.content_rect();
+        let size = self.size(ctx);
+        let buttons = buttons(ctx);
+        let kept = self.place.filter(|place| {
+            let rect = Rect::from_min_size(*place, size);
+            screen.contains_rect(rect) && is_free(&buttons, rect)
         });
-        Area::new(Id::unique("toast")).order(Order::Tooltip).anchor(corner, offset(corner, bottom)).show(ctx, |ui| {
+        let place = kept.unwrap_or_else(|| free_place(&buttons, screen, size, bottom));
+        self.place = Some(place);
+        Area::new(layer().id).order(layer().order).fixed_pos(place).show(ctx, |ui| {
             if self.card_ui(ui) {
                 event = ToastEvent::Acted;
             }
         });
         event
+    }
+
+    /// Size of the card, in points.
+    fn size(&self, ctx: &Context) -> Vec2 {
+        let width =
+            |text: &str| ctx.fonts_mut(|fonts| fonts.layout_no_wrap(text.to_owned(), font::regular(12.0), Color32::WHITE).size().x);
+        let action = self.action.map_or(0.0, |(text, keys)| width(text) + width(keys) + 40.0);
+        vec2(width(&self.text) + action + 64.0, 42.0)
     }
 
     /// The card alone. True when its action was clicked.
@@ -132,17 +147,28 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_toast_covers_no_button() {
-        for (at, corner) in [(egui::pos2(560.0, 340.0), Align2::CENTER_BOTTOM), (egui::pos2(20.0, 20.0), Align2::RIGHT_BOTTOM)] {
+    fn a_toast_covers_no_button_while_it_is_shown() {
+        // A dialog may open while the toast is shown: its buttons move the toast.
+        let mut toast = Toast::new(true, "Added 37 files").action("Undo", "Ctrl Z");
+        let (mut at, mut placed) = (vec![pos2(20.0, 20.0)], Vec::new());
+        for buttons in [vec![], vec![pos2(560.0, 340.0)], vec![pos2(560.0, 340.0), pos2(330.0, 330.0), pos2(40.0, 350.0)]] {
+            at.extend(buttons);
             let mut found = None;
+            let shown = &mut toast;
+            let rects: Vec<Rect> = at.iter().map(|at| Rect::from_min_size(*at, vec2(80.0, 24.0))).collect();
             let mut harness =
                 egui_kittest::Harness::builder().with_context_setup(theme::install).with_size(vec2(700.0, 400.0)).build_ui(|ui| {
-                    ui.put(egui::Rect::from_min_size(at, vec2(80.0, 24.0)), egui::Button::new("Apply"));
-                    found = Some(free_corner(ui.ctx(), vec2(200.0, 42.0), 20.0));
+                    rects.iter().for_each(|rect| drop(ui.put(*rect, egui::Button::new("Apply"))));
+                    shown.show(ui.ctx(), 20.0);
+                    found = shown.place.map(|place| Rect::from_min_size(place, shown.size(ui.ctx())));
                 });
             harness.run_steps(3);
             drop(harness);
-            assert_eq!(found, Some(corner), "a button at {at}");
+            let found = found.expect("it is placed");
+            assert!(is_free(&rects, found) && Rect::from_min_size(Pos2::ZERO, vec2(700.0, 380.0)).contains_rect(found), "{found}");
+            placed.push(found.min);
         }
+        assert_eq!(placed[0].y, 400.0 - MARGIN - 20.0 - 42.0);
+        assert!(placed[2].y < placed[0].y, "{placed:?}");
     }
 }

@@ -310,13 +310,13 @@ impl ToolForm for Footer {
             let n = paint::grouped(contents.samples as u64);
             let mut lines =
                 vec![Line::fact(tr_n!(contents.samples, "Reads: {n} sample of level 0", "Reads: {n} samples of level 0", n))];
-            lines.extend(dropped.iter().map(|column| Line::warning(tr!("Takes out the column {column}", column))));
+            lines.extend(dropped.iter().map(|column| Line::warning(tr!("Removes the column {column}", column))));
             if let Some(table) = &metadata {
                 lines.push(Line::fact(tr!("Adds or replaces columns from {path}", path = display_path(table))));
             }
             for (key, value) in &set {
                 lines.push(match value {
-                    Json::Null => Line::warning(tr!("Takes out the field {key}", key)),
+                    Json::Null => Line::warning(tr!("Removes the field {key}", key)),
                     value => Line::fact(tr!("Sets the field {key} to {value}", key, value)),
                 });
             }
@@ -327,10 +327,8 @@ impl ToolForm for Footer {
                 None => Generation::Taco,
             });
             match become_generation {
-                Some(Generation::Tortilla) => {
-                    lines.push(Line::warning(tr!("Takes the collection away: the file is a TORTILLA then")))
-                }
-                Some(Generation::Taco) => lines.push(Line::fact(tr!("Gives the file a collection: it is a TACO then"))),
+                Some(Generation::Tortilla) => lines.push(Line::warning(tr!("Removes the collection: the file becomes a TORTILLA"))),
+                Some(Generation::Taco) => lines.push(Line::fact(tr!("Adds a collection: the file becomes a TACO"))),
                 None => {}
             }
             if given.is_some() && become_generation.is_none() {
@@ -377,7 +375,7 @@ impl ToolForm for Footer {
                 Some(target) => plan.destination(&target, overwrite),
                 None => {
                     let path = display_path(&input);
-                    plan.line(Line::warning(tr!("Changes {path} itself; every sample stays byte for byte", path)))
+                    plan.line(Line::warning(tr!("Changes {path} in place; every sample stays byte for byte", path)))
                 }
             };
             Ok(match () {

@@ -393,7 +393,7 @@ impl ToolDialog {
         let blocked = match (&lacking, ready) {
             (Some(lacking), _) => Some(lacking.clone()),
             (None, None) => Some(tr!("The input is being read").to_owned()),
-            (None, Some(Err(_))) => Some(tr!("The preview names the obstacle").to_owned()),
+            (None, Some(Err(_))) => Some(tr!("The preview says what is missing").to_owned()),
             (None, Some(Ok(plan))) => plan.obstacle.clone(),
         };
         let instead = self.form.instead();

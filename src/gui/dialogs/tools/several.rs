@@ -48,7 +48,7 @@ impl ToolForm for Several {
             icon: icons::STACK,
             title: tr!("Open datasets as one"),
             about: tr!(
-                "Rows of several datasets in one table, tree, map and query. Nothing is written; Export subset… then writes them as one dataset."
+                "Shows several datasets in one table, tree, map and query. Nothing is written; Export subset… writes them as one dataset."
             ),
             verb: tr!("Open as one"),
         }
@@ -56,7 +56,7 @@ impl ToolForm for Several {
 
     fn options_ui(&mut self, ui: &mut Ui, fields: &mut Fields<'_>, _cx: &mut PanelContext<'_>) {
         fields.paths(ui, tr!("Datasets"), &mut self.inputs, tr!("one path or address a line, in the order of their rows"));
-        fields::labelled(ui, tr!("Columns that not all have"), |ui| {
+        fields::labelled(ui, tr!("Columns that only some have"), |ui| {
             let modes = [
                 Segment::new(JoinMode::Intersection, tr!("leave out")),
                 Segment::new(JoinMode::FillMissing, tr!("fill with null")),

@@ -71,7 +71,7 @@ impl WriteDialog {
 
     fn target_ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>) {
         let note = match (self.checks.is_there(), self.choices.replace) {
-            (true, false) => Note::Warning(tr!("There is something at this path already.").into()),
+            (true, false) => Note::Warning(tr!("There is a file or folder at this path already.").into()),
             (true, true) => Note::Warning(tr!("What is there will be replaced once the new dataset is complete.").into()),
             _ => Note::None,
         };

@@ -33,7 +33,7 @@ impl WriteDialog {
                 }
                 let text = RichText::new(detail(&job.progress, job.elapsed)).font(font::mono(11.0)).color(t.tx2);
                 ui.add(egui::Label::new(text).wrap());
-                let text = tr!("You can cancel at any time: partial files go, and what was there before stays.");
+                let text = tr!("You can cancel at any time: partial files are removed, and earlier files stay.");
                 note_ui(ui, &Note::Info(text.into()));
             }
             Stage::Failed(why) => {
@@ -93,7 +93,7 @@ impl WriteDialog {
             let text = tr!("STORE only, no compression: any sample can be read with one byte-range request.");
             ui.label(RichText::new(text).text_style(text_style("small12")).color(t.tx2));
         }
-        let text = tr!("Everything gets its name at the end. Cancel removes partial files.");
+        let text = tr!("Files get their final names when the dataset is complete. Cancel removes partial files.");
         note_ui(ui, &Note::Info(text.into()));
     }
 

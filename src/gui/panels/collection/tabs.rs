@@ -280,7 +280,7 @@ impl Form<'_, '_> {
         let now = text_at(self.collection, "split:strategy");
         let why = [
             tr!("Every sample by chance"),
-            tr!("By chance, with the same shares of each class"),
+            tr!("At random, with the same shares of each class"),
             tr!("Chosen by people"),
             tr!("Another way; say it in the description"),
             tr!("There is no split"),

@@ -173,6 +173,9 @@ pub fn columns_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
     }
 }
 
+/// Width of the button that runs the extensions, with its margin, in points.
+const BESIDE_RUN: f32 = 96.0;
+
 /// Draws the cost and the button.
 pub fn foot_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
     let t = theme::tokens(ui);
@@ -199,7 +202,7 @@ pub fn foot_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
     Frame::NONE.inner_margin(Margin::symmetric(12, 8)).show(ui, |ui| {
         ui.horizontal_centered(|ui| {
             ui.vertical(|ui| {
-                ui.set_width((ui.available_width() - 140.0).max(40.0));
+                ui.set_width((ui.available_width() - BESIDE_RUN).max(40.0));
                 ui.spacing_mut().item_spacing.y = 2.0;
                 if let Ok((calls, Some(example), _)) = &found {
                     let roots = document.rows(0) as f64;
@@ -211,8 +214,11 @@ pub fn foot_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
                     let head = tr!("{samples}, about {time}", samples, time);
                     ui.label(RichText::new(head).font(font::medium(12.0)));
                     let text = tr!("Up to {size} to read. Undo takes the columns out.", size = paint::bytes(example.bytes));
-                    let text = RichText::new(text).text_style(text_style("small12")).color(t.tx2);
-                    ui.add(egui::Label::new(text).truncate());
+                    // The foot has room for two lines.
+                    if !clash {
+                        let text = RichText::new(text).text_style(text_style("small12")).color(t.tx2);
+                        ui.add(egui::Label::new(text).truncate());
+                    }
                 }
                 if clash {
                     widgets::checkbox(ui, &mut cx.session.extensions.replace, tr!("Replace columns of the same name"));

@@ -194,7 +194,7 @@ fn buttons_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, at: R
             let vsi = match cx.session.sample.asset(key, at) {
                 Some(Ok(asset)) => Ok(asset.source.asset().to_vsi()),
                 Some(Err(error)) => Err(error.summary().to_owned()),
-                None => Err(tr!("Still looking for the bytes").to_owned()),
+                None => Err(tr!("Locating the bytes").to_owned()),
             };
             let blocked = vsi.as_ref().err().cloned();
             let button = Button::secondary(tr!("GDAL path")).icon(icons::COPY);

@@ -79,7 +79,7 @@ fn failures_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
         ui.label(RichText::new(title).font(font::semibold(12.0)));
         ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
             let kept = crate::extensions::kept(&failed.failures) > 0;
-            let tip = tr!("They keep the values of before the run, or null where there were none");
+            let tip = tr!("They keep the values from before the run, or null");
             let text = if kept { tr!("Leave as they were") } else { tr!("Leave null") };
             leave = ui.add(Button::ghost(text).tooltip(tip)).clicked();
             let text = tr!("Retry {n}", n = paint::grouped(count as u64));

@@ -90,7 +90,7 @@ fn toolbar_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
                     _ if state.is_searching() => (0, Some(tr!("The names are still being looked at"))),
                     Some((_, way)) if way.placed.is_empty() => (0, Some(tr!("No file fits"))),
                     Some((_, way)) => (way.placed.len(), None),
-                    None if several => (0, Some(tr!("Choose how the names are meant"))),
+                    None if several => (0, Some(tr!("Choose how to read the names"))),
                     None => (0, Some(tr!("Give two files their places first"))),
                 };
                 let chosen = state.way().map(|(number, _)| number);

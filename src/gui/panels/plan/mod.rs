@@ -207,7 +207,7 @@ fn submit_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, folder: &Path, status: &Pla
         () if left > 0 => Some(waits.as_str()),
         () => busy,
     };
-    let text = tr!("Finish: index and collection");
+    let text = tr!("Write index and collection");
     let finish = if left == 0 { Button::primary(text) } else { Button::secondary(text) };
     if ui.add(finish.icon(icons::CHECK_CIRCLE).blocked(blocked)).clicked() {
         let request = PlanSubmission { folder: folder.to_owned(), engine: Engine::Local { workers: 1 }, tries: 1, program: None };
@@ -230,7 +230,7 @@ fn commands_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, folder: &Path, status: &P
         ui.spacing_mut().item_spacing = vec2(8.0, 6.0);
         ui.horizontal(|ui| {
             ui.label(RichText::new(tr!("Commands")).font(font::semibold(12.0)).color(t.tx));
-            ui.label(RichText::new(tr!("each may run twice without harm")).font(font::regular(12.0)).color(t.tx3));
+            ui.label(RichText::new(tr!("running one of them twice is safe")).font(font::regular(12.0)).color(t.tx3));
         });
         for (name, command) in commands {
             ui.horizontal(|ui| {

@@ -93,25 +93,25 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
                 WidgetInfo::selected(Role::ListItem, true, chosen, said)
             }
         });
-        let mut room = rect;
+        let (mut room, mut widths) = (rect, Vec::new());
         let group_plans = plans.filter(|_| matches!(line, Line::Group(..)) && finding.rule == Rule::PitRoots);
         if let Some(plans) = group_plans {
-            room.max.x = plans_width(ui, rect, plans);
+            (widths, room.max.x) = row_buttons(ui, rect, &plan_texts(plans));
         }
         if fixable && !matches!(line, Line::Group(..)) {
             match fixes.get(&index) {
-                Some(fixes) => room.max.x = fixes_width(ui, rect, fixes),
+                Some(fixes) => (widths, room.max.x) = row_buttons(ui, rect, &fix_texts(fixes)),
                 None => wanted.push(index),
             }
         }
         line_ui(ui, rect, room.right(), line, finding, chosen, response.hovered());
         if let Some(fixes) = fixes.get(&index).filter(|_| room.right() < rect.right() && !matches!(line, Line::Group(..)))
-            && let Some(fix) = fixes_ui(ui, rect.with_min_x(room.right()), fixes, &finding.at)
+            && let Some(fix) = fixes_ui(ui, rect.with_min_x(room.right()), fixes, &widths, &finding.at)
         {
             chosen_fix = Some((index, fix.clone()));
         }
         if let Some(plans) = group_plans
-            && let Some(plan) = plans_ui(ui, rect.with_min_x(room.right()), plans)
+            && let Some(plan) = plans_ui(ui, rect.with_min_x(room.right()), plans, &widths)
         {
             chosen_plan = Some(plan.clone());
         }
@@ -206,28 +206,64 @@ fn plan_text(plan: &Plan) -> String {
     format!("{}…", plan.label)
 }
 
-/// Left edge of the buttons on the row of a rule.
-fn plans_width(ui: &Ui, rect: Rect, plans: &[Arc<Plan>]) -> f32 {
-    let text = |plan: &Plan| ui.painter().layout_no_wrap(plan_text(plan), font::medium(12.0), egui::Color32::WHITE).size().x;
-    let buttons: f32 = plans.iter().take(GROUP_PLANS).map(|plan| text(plan) + 24.0).sum();
-    if plans.is_empty() { rect.right() } else { (rect.right() - buttons - 16.0).max(rect.center().x) }
+/// Gap between two buttons of a row, in points.
+const GAP: f32 = 6.0;
+/// Distance of the buttons from the ends of their part of a row, in points.
+const MARGIN: f32 = 10.0;
+/// Smallest width of a button whose text is cut, in points.
+const LEAST: f32 = 52.0;
+
+/// Part of a row that its buttons may take; the text keeps the rest.
+const SHARE: f32 = 0.58;
+
+/// Widths of the buttons of a row with these texts. Where they do not fit in `room`, the widest are cut to the same width.
+fn button_widths(widths: &[f32], room: f32) -> Vec<f32> {
+    let room = room - GAP * widths.len().saturating_sub(1) as f32;
+    let mut sorted = widths.to_vec();
+    sorted.sort_by(f32::total_cmp);
+    let (mut left, mut cut) = (room, f32::INFINITY);
+    for (index, width) in sorted.iter().enumerate() {
+        let each = left / (sorted.len() - index) as f32;
+        if *width > each {
+            cut = each.max(LEAST);
+            break;
+        }
+        left -= width;
+    }
+    widths.iter().map(|width| width.min(cut)).collect()
+}
+
+/// Widths of the buttons with these texts at the right end of a row, and the left edge of their part.
+fn row_buttons(ui: &Ui, rect: Rect, texts: &[String]) -> (Vec<f32>, f32) {
+    let widths: Vec<f32> = texts.iter().map(|text| Button::width_of(ui, text)).collect();
+    let widths = button_widths(&widths, rect.width() * SHARE - 2.0 * MARGIN);
+    let taken = widths.iter().sum::<f32>() + GAP * widths.len().saturating_sub(1) as f32 + 2.0 * MARGIN;
+    (widths, if texts.is_empty() { rect.right() } else { rect.right() - taken })
+}
+
+fn plan_texts(plans: &[Arc<Plan>]) -> Vec<String> {
+    plans.iter().take(GROUP_PLANS).map(|plan| plan_text(plan)).collect()
+}
+
+fn fix_texts(fixes: &[Fix]) -> Vec<String> {
+    fixes.iter().take(OFFERED).map(|fix| fix.label.clone()).collect()
 }
 
 /// Draws a button for each kind of fix, right-aligned; returns the plan that was clicked, which is shown before it is applied.
-fn plans_ui<'a>(ui: &mut Ui, rect: Rect, plans: &'a [Arc<Plan>]) -> Option<&'a Arc<Plan>> {
+fn plans_ui<'a>(ui: &mut Ui, rect: Rect, plans: &'a [Arc<Plan>], widths: &[f32]) -> Option<&'a Arc<Plan>> {
     let mut clicked = None;
     let layout = egui::Layout::right_to_left(egui::Align::Center);
-    ui.scope_builder(egui::UiBuilder::new().max_rect(rect.shrink2(vec2(10.0, 1.0))).layout(layout), |ui| {
-        ui.spacing_mut().item_spacing.x = 6.0;
+    ui.scope_builder(egui::UiBuilder::new().max_rect(rect.shrink2(vec2(MARGIN, 1.0))).layout(layout), |ui| {
+        ui.spacing_mut().item_spacing.x = GAP;
         ui.spacing_mut().interact_size.y = 22.0;
-        for plan in plans.iter().take(GROUP_PLANS).rev() {
+        for (plan, width) in plans.iter().take(GROUP_PLANS).zip(widths).rev() {
             let lines: String = plan.changes.iter().take(8).map(|(root, what)| format!("\n{root}: {what}")).collect();
             let button = match plan.care {
                 Care::Safe => Button::secondary(plan_text(plan)),
                 Care::Ids => Button::ghost(plan_text(plan)),
                 Care::Removes => Button::danger_ghost(plan_text(plan)),
             };
-            if ui.add(button.tooltip(format!("{}{lines}", plan.label))).clicked() {
+            if ui.add(button.max_width(*width).tooltip(format!("{}{lines}", plan.label))).clicked() {
                 clicked = Some(plan);
             }
         }
@@ -235,22 +271,14 @@ fn plans_ui<'a>(ui: &mut Ui, rect: Rect, plans: &'a [Arc<Plan>]) -> Option<&'a A
     clicked
 }
 
-/// Left edge of the fix buttons.
-fn fixes_width(ui: &Ui, rect: Rect, fixes: &[Fix]) -> f32 {
-    let text = |fix: &Fix| ui.painter().layout_no_wrap(fix.label.clone(), font::medium(12.0), egui::Color32::WHITE).size().x;
-    let buttons: f32 = fixes.iter().take(OFFERED).map(|fix| text(fix) + 24.0).sum();
-    // The message keeps half of the line.
-    if fixes.is_empty() { rect.right() } else { (rect.right() - buttons - 16.0).max(rect.center().x) }
-}
-
 /// Draws a button for each of the best fixes, right-aligned; returns the fix that was clicked.
-fn fixes_ui<'a>(ui: &mut Ui, rect: Rect, fixes: &'a [Fix], at: &Location) -> Option<&'a Fix> {
+fn fixes_ui<'a>(ui: &mut Ui, rect: Rect, fixes: &'a [Fix], widths: &[f32], at: &Location) -> Option<&'a Fix> {
     let mut clicked = None;
     let layout = egui::Layout::right_to_left(egui::Align::Center);
-    ui.scope_builder(egui::UiBuilder::new().max_rect(rect.shrink2(vec2(10.0, 1.0))).layout(layout), |ui| {
-        ui.spacing_mut().item_spacing.x = 6.0;
+    ui.scope_builder(egui::UiBuilder::new().max_rect(rect.shrink2(vec2(MARGIN, 1.0))).layout(layout), |ui| {
+        ui.spacing_mut().item_spacing.x = GAP;
         ui.spacing_mut().interact_size.y = 22.0;
-        for fix in fixes.iter().take(OFFERED).rev() {
+        for (fix, width) in fixes.iter().take(OFFERED).zip(widths).rev() {
             let (before, after) = &fix.preview;
             let lines =
                 |mark: &str, lines: &[String]| lines.iter().take(8).map(|line| format!("\n{mark} {line}")).collect::<String>();
@@ -261,7 +289,7 @@ fn fixes_ui<'a>(ui: &mut Ui, rect: Rect, fixes: &'a [Fix], at: &Location) -> Opt
                 Care::Ids => Button::ghost(fix.label.as_str()),
                 Care::Removes => Button::danger_ghost(fix.label.as_str()),
             };
-            if ui.add(button.name(name).tooltip(tip)).clicked() {
+            if ui.add(button.max_width(*width).name(name).tooltip(tip)).clicked() {
                 clicked = Some(fix);
             }
         }
@@ -373,5 +401,19 @@ pub fn bar_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
             ui.label(egui::RichText::new(text).font(font::regular(12.0)).color(t.tx2));
             ui.label(egui::RichText::new(icon).font(font::icon(14.0)).color(color));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn buttons_of_a_row_share_its_room() {
+        assert_eq!(button_widths(&[60.0, 80.0], 200.0), [60.0, 80.0]);
+        // 300 without two gaps are 288: the short button keeps its width, the others share the rest.
+        assert_eq!(button_widths(&[60.0, 200.0, 400.0], 300.0), [60.0, 114.0, 114.0]);
+        assert_eq!(button_widths(&[200.0, 200.0], 40.0), [LEAST, LEAST]);
+        assert!(button_widths(&[], 40.0).is_empty());
     }
 }

@@ -29,8 +29,10 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     if traffic.total.requests == 0 && traffic.total.cache_reads == 0 {
         let state = EmptyState {
             icon: icons::CLOUD,
-            title: tr!("Nothing was asked of other machines"),
-            why: tr!("Datasets at https://, s3://, gs:// and az:// show here with their requests, bytes, waiting and cache."),
+            title: tr!("No requests to servers"),
+            why: tr!(
+                "For datasets at https://, s3://, gs:// and az:// this panel lists requests, bytes, waiting times and the cache."
+            ),
             actions: &[tr!("Open path or address…")],
         };
         if widgets::empty_state(ui, &state).is_some() {
@@ -46,6 +48,14 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
 /// Draws the name and origin of the document.
 fn place_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     let t = theme::tokens(ui);
+    if let Some(path) = cx.studio.opening().map(|opening| opening.path.clone()) {
+        // The document of before is about to be left.
+        let text = tr!("Opening {name}", name = super::opening::source_of(cx, &path));
+        Frame::NONE.inner_margin(Margin::symmetric(12, 8)).show(ui, |ui| {
+            ui.add(Label::new(RichText::new(text).font(font::mono(12.0)).color(t.tx)).truncate());
+        });
+        return widgets::line_below(ui);
+    }
     let Some(open) = cx.document().and_then(|document| document.opened()) else { return };
     let info = open.reader.info();
     let remote = is_remote(&info.path);

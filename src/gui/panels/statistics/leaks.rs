@@ -121,11 +121,15 @@ fn found_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, found: 
         }
     }
     for [one, other] in &found.spans {
-        let text = tr!("{one} and {other} overlap in time: what comes later can be learned from what it is to predict", one, other);
+        let text = tr!(
+            "{one} and {other} overlap in time: a model may be trained with data from after the times that it is tested on",
+            one,
+            other
+        );
         line_ui(ui, icons::INFO, theme::tokens(ui).info, &text, "");
     }
     for text in &found.unknown {
-        let text = tr!("{text}, so they could not be compared by it", text);
+        let text = tr!("{text}, so it was not compared", text);
         line_ui(ui, icons::QUESTION, theme::tokens(ui).tx3, &text, "");
     }
     if !found.complete {

@@ -148,8 +148,8 @@ fn head_ui(
             let exact = cx.session.statistics.exact;
             let text = if exact { tr!("From metadata") } else { tr!("Read the pixels") };
             let tip = match exact {
-                true => tr!("Pool what the metadata say"),
-                false => tr!("Compute from every pixel of the selection; takes its time"),
+                true => tr!("Combine the statistics in the metadata"),
+                false => tr!("Compute from every pixel of the selection; slow for many rasters"),
             };
             if ui.add(Button::secondary(text).icon(icons::CHART_BAR).tooltip(tip)).clicked() {
                 cx.session.statistics.exact = !exact;
@@ -183,7 +183,7 @@ fn report_ui(ui: &mut Ui, document: &Document, report: &PooledReport) {
         if report.not_finite > 0 {
             parts.push(tr!("{n} with NaN or infinite statistics left out", n = paint::grouped(report.not_finite)));
         }
-        let weight = if report.weighted { tr!("weighted by valid pixels") } else { tr!("every sample counts alike") };
+        let weight = if report.weighted { tr!("weighted by valid pixels") } else { tr!("all samples have the same weight") };
         parts.push(weight.to_owned());
         ui.label(RichText::new(parts.join(", ")).text_style(text_style("small12")).color(t.tx3));
     });

@@ -109,7 +109,7 @@ fn cell_fault(document: &Document, lens: &Lens, root: u32, position: Option<u32>
         PositionState::WrongOrder => (
             tr!("Wrong order"),
             tr!(
-                "{id} stands at another position; {sound} of {total} roots have it at position {position}.",
+                "{id} is at another position; {sound} of {total} roots have it at position {position}.",
                 id = node.id,
                 sound,
                 total,
@@ -254,7 +254,7 @@ fn fixes_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, fault: 
             chips_ui(ui, after.iter().map(|word| (word.as_str(), fresh(word))), t.accbg, t.accfill, t.acc);
         }
         None => {
-            let text = if fix.preview.1.is_empty() { tr!("Nothing: the root is gone.") } else { tr!("The FOLDER is gone.") };
+            let text = if fix.preview.1.is_empty() { tr!("Nothing: the root was removed.") } else { tr!("The FOLDER is gone.") };
             ui.label(RichText::new(text).text_style(text_style("small12")).color(t.tx2));
         }
     }

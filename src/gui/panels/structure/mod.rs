@@ -175,9 +175,9 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
         Frame::NONE.inner_margin(Margin::symmetric(8, 6)).show(ui, |ui| consistency::view_ui(ui, cx));
         let state = EmptyState {
             icon: icons::TREE_STRUCTURE,
-            title: tr!("The lens is for drafts"),
+            title: tr!("Structure compares the roots of drafts"),
             why: tr!(
-                "A dataset that was written has one pattern, or Problems says what breaks it. Edit it as a draft to change its structure."
+                "Problems lists what breaks the pattern of a written dataset. Edit the dataset as a draft to change its structure."
             ),
             actions: &[tr!("Edit as a draft")],
         };
@@ -192,7 +192,7 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
         let add = [tr!("Add folder…")];
         let (title, why, actions): (_, _, &[&str]) = match document.rows(0) {
             0 => {
-                let why = tr!("Drop files or folders: folders become tortillas, files become samples.");
+                let why = tr!("Drop files or folders: folders become FOLDERs of the dataset, files become FILEs.");
                 (tr!("No samples yet"), why, &add)
             }
             _ => (tr!("No positions"), tr!("The roots are FILEs, so there are no positions below them."), &[]),

@@ -104,7 +104,7 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
 fn empty_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
     let draft = document.draft().is_some();
     let why = match draft {
-        true => tr!("Drop files or folders: folders become tortillas, files become samples."),
+        true => tr!("Drop files or folders: folders become FOLDERs of the dataset, files become FILEs."),
         false => tr!("Level 0 of this dataset has no rows."),
     };
     let both = [tr!("Add folder…"), tr!("Add files…")];

@@ -147,11 +147,11 @@ fn head_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, files: usize) {
             }
             watch_ui(ui, cx, t);
             let reason = blocked(Action::MatchPattern, cx);
-            let text = if ui.available_width() < 128.0 { tr!("Match") } else { tr!("Match by pattern") };
-            let fits = ui.available_width() > 34.0 + text.chars().count() as f32 * 7.0;
-            let button = match fits {
-                true => Button::ghost(text).name(tr!("Match by pattern")).icon(icons::MAGIC_WAND),
-                false => Button::icon_only(icons::MAGIC_WAND, tr!("Match by pattern")),
+            // A ghost button with an icon and a gap of 5 points.
+            let fits = |text: &&str| Button::width_of(ui, text) + 19.0 <= ui.available_width();
+            let button = match [tr!("Match by pattern"), tr!("Match")].into_iter().find(fits) {
+                Some(text) => Button::ghost(text).name(tr!("Match by pattern")).icon(icons::MAGIC_WAND),
+                None => Button::icon_only(icons::MAGIC_WAND, tr!("Match by pattern")),
             };
             let button = button.blocked(reason);
             if ui.add(button.tooltip(Action::MatchPattern.info().tooltip)).clicked() {

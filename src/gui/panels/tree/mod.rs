@@ -109,7 +109,8 @@ fn filter_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
         segments.push(segment.count(padded));
     }
     if segments.len() > 1 {
-        widgets::segmented(ui, "hierarchy-show", &mut cx.session.tree.show, &segments);
+        let width = ui.available_width();
+        widgets::segmented_within(ui, "hierarchy-show", &mut cx.session.tree.show, &segments, width);
     }
 }
 

@@ -104,7 +104,7 @@ fn start_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     if entry_ui(ui, icons::FLASK, title, what, "", false).clicked() {
         cx.request(Request::SampleDataset);
     }
-    if entry_ui(ui, icons::PATH, tr!("Take the tour"), tr!("Eight steps, each done for real"), "", false).clicked() {
+    if entry_ui(ui, icons::PATH, tr!("Take the tour"), tr!("Eight steps with the sample dataset"), "", false).clicked() {
         cx.request(Request::Do(Action::Tour));
     }
     if entry_ui(

@@ -18,7 +18,7 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     let Some(folder) = cx.session.autosave.clone() else { return };
     cx.session
         .recoverable
-        .update(cx.jobs, cx.session.forgotten, tr!("Look for drafts that were not saved"), move |_| Ok(recoverable(&folder)));
+        .update(cx.jobs, cx.session.forgotten, tr!("Search for unsaved drafts"), move |_| Ok(recoverable(&folder)));
     let Some(found) = cx.session.recoverable.latest().filter(|found| !found.is_empty()).cloned() else { return };
     let t = theme::tokens(ui);
     heading(ui, tr!("Not saved"));

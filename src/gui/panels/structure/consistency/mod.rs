@@ -349,7 +349,7 @@ fn select(cx: &mut PanelContext<'_>, chosen: Option<(usize, Property)>) {
 /// What a cell says where nothing is compared.
 fn nothing_said(position: &Position, property: Property) -> &'static str {
     match property {
-        Property::Overlap if position.agreement(Property::DataType).compared > 0 => tr!("the reference, or no place"),
+        Property::Overlap if position.agreement(Property::DataType).compared > 0 => tr!("the reference, or no georeference"),
         Property::TimeOrder => tr!("first, or no times"),
         _ => tr!("nothing to compare"),
     }
@@ -566,7 +566,7 @@ fn groups_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, consis
     if count == 0 && cx.session.structure.consistency.listed.accepted.is_empty() {
         let area = rest_of(ui, 28.0);
         ui.scope_builder(UiBuilder::new().max_rect(area), |ui| {
-            let why = tr!("Every raster is as most others at its position.");
+            let why = tr!("Every raster agrees with most others at its position.");
             let state = EmptyState { icon: icons::CHECK_CIRCLE, title: tr!("All roots agree"), why, actions: &[] };
             let _ = widgets::empty_state(ui, &state);
         });

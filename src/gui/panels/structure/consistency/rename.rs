@@ -113,7 +113,7 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, lens: &Le
                         mark_ui(ui, icons::INFO, t.info, &tr!("{n} do not match", n = paint::grouped(found.unmatched as u64)));
                     }
                     let blocked = match () {
-                        () if colliding > 0 => Some(tr!("A sibling has the new name, or no id may be called so")),
+                        () if colliding > 0 => Some(tr!("A sibling has the new name, or the name is not a valid id")),
                         () if found.edit.is_none() => Some(tr!("No id changes")),
                         () => None,
                     };
