@@ -38,6 +38,7 @@ mod padding;
 mod parts;
 mod places;
 mod plan;
+mod publish;
 mod queries;
 mod reader;
 mod reference;

@@ -119,6 +119,9 @@ pub enum Verb {
     /// Plans a dataset in parts that several processes or machines build, builds one part, and joins them. The bytes are those that one
     /// process writes with the same split.
     Plan(super::plan::PlanArguments),
+    /// Checks a dataset as a reviewer would, sends it to an object store or a folder with its index and documents, opens it from there, and
+    /// prints the code that reads it; exit code 1 when a check blocks that.
+    Publish(super::publish::PublishArguments),
     /// Writes a dataset in another container: ZIP to FOLDER, FOLDER to ZIP.
     Convert(super::convert::ConvertArguments),
     /// Writes one index over many ZIPs: a .tacocat folder or a __TACOCAT__ file.

@@ -24,6 +24,7 @@ mod opening;
 mod optimise;
 mod output;
 mod plan;
+mod publish;
 mod query;
 mod read;
 mod remote;
@@ -157,6 +158,7 @@ fn run_verb(verb: Verb, terminal: &Terminal) -> Result<u8> {
             read::read(&path, &open.options(), sample.as_deref(), out)
         }
         Verb::Plan(arguments) => plan::plan(arguments, terminal),
+        Verb::Publish(arguments) => publish::publish(arguments, terminal),
         Verb::Convert(arguments) => convert::convert(arguments, terminal),
         Verb::Tacocat(arguments) => tacocat::tacocat(arguments, terminal),
         Verb::Tacollection(arguments) => tacocat::tacollection(arguments, terminal),

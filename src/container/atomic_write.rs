@@ -5,6 +5,7 @@
 #[cfg(test)]
 mod interrupted;
 mod names;
+mod object_set;
 mod objects;
 mod placing;
 mod replacement;
@@ -23,6 +24,7 @@ use crate::jobs::JobContext;
 use crate::model::is_remote;
 
 use names::{is_ours, make_parent, name_of, parent_of, refuse_name};
+pub use object_set::{ObjectSet, Sent};
 pub use objects::ObjectFolder;
 use objects::{refuse_object, send_file};
 pub use replacement::{Replacement, restore_interrupted};

@@ -165,6 +165,32 @@ pub fn describe(assembly: &Assembly, facts: &Facts, form: Catalogue, ctx: &JobCo
     }
 }
 
+/// Generates the documents that stand beside a published dataset in its folder: the data card in both forms, Croissant, DataCite, the
+/// STAC Collection as `stac-collection.json`, and its Items, if samples have times, as the asset `stac-items.parquet`.
+///
+/// # Errors
+/// As [`describe`].
+pub fn describe_beside(assembly: &Assembly, facts: &Facts, ctx: &JobContext) -> Result<Vec<Document>> {
+    let mut documents = Vec::new();
+    for form in [Catalogue::Markdown, Catalogue::Html, Catalogue::Croissant, Catalogue::Datacite] {
+        documents.extend(describe(assembly, facts, form, ctx)?);
+    }
+    let described = Described::new(assembly, facts, ctx)?;
+    let mut collection = stac::collection(&described, &[]);
+    let items = stac::items(&described, ctx)?;
+    if !items.is_empty() {
+        collection["assets"]["items"] = serde_json::json!({
+            "href": "./stac-items.parquet", "title": "Items", "type": "application/vnd.apache.parquet", "roles": ["collection-mirror"]
+        });
+    }
+    documents.push(json_document("stac-collection.json", &collection));
+    if !items.is_empty() {
+        let table = geoparquet::items(&described, ctx)?;
+        documents.extend(table.into_iter().map(|document| Document { name: "stac-items.parquet".into(), ..document }));
+    }
+    Ok(documents)
+}
+
 fn json_document(name: &str, json: &Json) -> Document {
     let mut bytes = serde_json::to_vec_pretty(json).unwrap_or_default();
     bytes.push(b'\n');

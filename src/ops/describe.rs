@@ -11,7 +11,7 @@ use crate::container::{
     self, ContainerReader, Format, LocalFile, OpenOptions, Physical, Tortilla, write_document, write_documents,
 };
 use crate::error::{Error, IoContext, Result};
-use crate::export::{Catalogue, Document, Facts, describe};
+use crate::export::{self, Catalogue, Document, Facts, describe};
 use crate::jobs::JobContext;
 use crate::model::{is_remote, place_below};
 
@@ -77,6 +77,25 @@ pub fn describe_to(request: &DescribeRequest, ctx: &JobContext) -> Result<PathBu
     let folders: &[&str] = if request.form == Catalogue::Stac { &["items"] } else { &[] };
     write_documents(&request.output, &named, folders, request.overwrite, ctx)?;
     Ok(request.output.join(&main.name))
+}
+
+/// The documents beside a published dataset whose files are at the places that `place` gives for their paths.
+///
+/// # Errors
+/// When the dataset can't be read, or the job is cancelled.
+pub(super) fn describe_beside(
+    reader: &dyn ContainerReader,
+    place: &dyn Fn(&Path) -> PathBuf,
+    url: Option<String>,
+    ctx: &JobContext,
+) -> Result<Vec<Document>> {
+    let assembly = assembly_of(reader, ctx)?;
+    let mut facts = Facts { url, ..facts_of(reader, true, ctx)? };
+    facts.path = place(&facts.path);
+    for part in &mut facts.parts {
+        part.path = place(&part.path);
+    }
+    export::describe_beside(&assembly, &facts, ctx)
 }
 
 /// Facts of the opened dataset, without separate tables and parts.

@@ -31,6 +31,7 @@ mod own_sources;
 mod percentiles;
 pub mod plan;
 mod preview;
+pub mod publish;
 mod repair;
 mod reset;
 mod sample_data;

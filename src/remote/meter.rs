@@ -168,3 +168,11 @@ pub fn traffic() -> Traffic {
         requests: meter.requests.iter().cloned().collect(),
     }
 }
+
+/// Statistics of a job's requests; without a job, those since the start.
+pub fn traffic_of(job: Option<JobId>) -> ActionTraffic {
+    let meter = lock();
+    let Some(meter) = meter.as_ref() else { return ActionTraffic::default() };
+    let own = || meter.actions.iter().rev().find(|(known, ..)| *known == job).map(|(_, action, _)| action.clone());
+    if job.is_some() { own().unwrap_or_default() } else { meter.total.clone() }
+}

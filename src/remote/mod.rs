@@ -23,7 +23,8 @@ pub use credentials::{Access, Secret, access, admit, set_access};
 pub use fetch::{may_be_folder, means_absent};
 pub use file::{FIRST_OF_DATASET, FIRST_OF_SAMPLE, Identity, RemoteFile, forget_below};
 pub use limits::{Limits, set_limits};
-pub use meter::{ActionTraffic, RequestLine, Traffic, traffic};
+pub use meter::{ActionTraffic, RequestLine, Traffic, traffic, traffic_of};
 pub use upload::{
-    NewObject, ObjectWriter, Stored, delete_object, expect_writable, object_exists, object_has, objects_below, put_objects,
+    NewObject, ObjectWriter, Stored, delete_object, expect_writable, object_exists, object_has, object_is, object_requests,
+    objects_below, put_objects,
 };

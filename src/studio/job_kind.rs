@@ -97,6 +97,8 @@ pub enum JobKind {
     PlanFinish,
     /// Builds the parts of a plan, or has an engine build them.
     PlanSubmit,
+    /// Publishes a dataset, or checks it for that.
+    Publish(PathBuf),
     /// Copies one sample into a file.
     SaveAsset(PathBuf),
     /// Measures or clears the remote cache.
@@ -153,6 +155,7 @@ impl JobKind {
             Self::PlanPart(part) => tr!("Build part {part}", part),
             Self::PlanFinish => tr!("Join the parts").into(),
             Self::PlanSubmit => tr!("Build the parts").into(),
+            Self::Publish(target) => tr!("Publish to {path}", path = target.display()),
             Self::RemoteCache { clear: true } => tr!("Empty the cache of remote files").into(),
             Self::RemoteCache { clear: false } => tr!("Measure the cache of remote files").into(),
         }

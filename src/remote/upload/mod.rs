@@ -10,7 +10,9 @@ mod request;
 mod s3;
 mod writer;
 
+use std::io::Read;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use base64::Engine;
@@ -23,13 +25,14 @@ use super::bucket::Signer;
 use super::credentials::{cleaned, connections, store_for};
 use super::fetch::{self, Fault};
 use super::{file, runtime};
-use crate::error::{Cause, Error, Kind, Result};
+use crate::error::{Cause, Error, IoContext, Kind, Result};
 use crate::model::{Address, Scheme, is_remote};
 
 pub use object::Stored;
-use object::{Checksum, Object, UploadId};
+use object::{Checksum, Object, PartTag, UploadId};
 use request::Refusal;
 pub use writer::ObjectWriter;
+use writer::part_bytes;
 
 /// Maximum time in which an upload that failed is given up at the store.
 const ABORT_WITHIN: Duration = Duration::from_secs(10);
@@ -208,6 +211,50 @@ pub fn object_has(path: &Path, bytes: &[u8]) -> Result<bool> {
     let expected = Stored { size_bytes: bytes.len() as u64, checksum: Some(whole_checksum(&object.bucket.signer, &checksum)) };
     let found = runtime::wait(async move { object.stored().await.map_err(|refusal| object.error(refusal)) })??;
     Ok(found.is_some_and(|found| found.is_surely(&expected)))
+}
+
+/// True when the store has this object with the `size_bytes` bytes of `reader`, which [`ObjectWriter`] would send: by size and checksum.
+/// The bytes are read only where the size agrees.
+///
+/// # Errors
+/// When the bytes can't be read; when the store refuses to say, or can't be reached.
+pub fn object_is(path: &Path, size_bytes: u64, reader: &mut dyn Read) -> Result<bool> {
+    let object = Arc::new(Object::of(path)?);
+    let asked = object.clone();
+    let found = runtime::wait(async move { asked.stored().await.map_err(|refusal| asked.error(refusal)) })??;
+    let Some(found) = found.filter(|found| found.size_bytes == size_bytes) else { return Ok(false) };
+    let part_bytes = part_bytes(size_bytes);
+    let in_parts = matches!(object.bucket.signer, Signer::S3 { .. }) && size_bytes > part_bytes;
+    let mut parts = Vec::new();
+    let mut left = size_bytes;
+    let mut buffer = vec![0; 1 << 16];
+    loop {
+        let mut sum = Md5::new();
+        let mut wanted = if in_parts { left.min(part_bytes) } else { left };
+        left -= wanted;
+        while wanted > 0 {
+            let length = wanted.min(buffer.len() as u64) as usize;
+            reader.read_exact(&mut buffer[..length]).io_at("read what is compared with", path)?;
+            sum.update(&buffer[..length]);
+            wanted -= length as u64;
+        }
+        parts.push(PartTag { tag: String::new(), checksum: sum.finalize().into() });
+        if left == 0 {
+            break;
+        }
+    }
+    let checksum = match parts.as_slice() {
+        [whole] if !in_parts => whole_checksum(&object.bucket.signer, &whole.checksum),
+        parts => s3::whole_tag(parts),
+    };
+    Ok(found.is_surely(&Stored { size_bytes, checksum: Some(checksum) }))
+}
+
+/// Requests that writing an object of this size takes.
+pub fn object_requests(size_bytes: u64) -> u64 {
+    let part_bytes = part_bytes(size_bytes);
+    // An object in parts is begun and completed.
+    if size_bytes <= part_bytes { 1 } else { size_bytes.div_ceil(part_bytes) + 2 }
 }
 
 /// Removes an object; one that does not exist is no error.

@@ -25,6 +25,11 @@ const PARTS_MAX: usize = 10_000;
 /// Bytes of parts that are sent at once.
 const SENT_AT_ONCE: u64 = 64 << 20;
 
+/// Size of the parts of an object of `expected` bytes.
+pub(super) fn part_bytes(expected: u64) -> u64 {
+    expected.div_ceil(PARTS).max(PART_MIN).next_multiple_of(google::CHUNK_UNIT)
+}
+
 /// An object that is written from its first byte to its last. Dropped before [`ObjectWriter::finish`], the upload is given up, and
 /// the store keeps what it had.
 pub struct ObjectWriter {
@@ -65,7 +70,7 @@ impl ObjectWriter {
                 Err(refusal) => return Err(object.error(refusal)),
             }
         }
-        let part_bytes = (expected.div_ceil(PARTS)).max(PART_MIN).next_multiple_of(google::CHUNK_UNIT) as usize;
+        let part_bytes = part_bytes(expected) as usize;
         let whole = matches!(object.bucket.signer, Signer::Google { .. } | Signer::Azure { .. }).then(Md5::new);
         Ok(Self {
             object,

@@ -1,0 +1,181 @@
+//! Size and monthly cost of a published dataset, by prices that the user can set. An estimate: taxes, free quotas, discounts and other
+//! kinds of storage are not in it.
+
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Error, Result};
+use crate::model::{Address, Scheme};
+
+/// Prices and limits that the user has set, in US dollars; others are those of the store ([`Rates::of`]).
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Prices {
+    /// Storage of 1 GB (10⁹ bytes) for a month.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub storage_gb_month: Option<f64>,
+    /// 1 GB that leaves the store.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub egress_gb: Option<f64>,
+    /// 1,000 requests that read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub read_1000: Option<f64>,
+    /// 1,000 requests that write.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub write_1000: Option<f64>,
+    /// Times a month that the whole dataset is read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub full_reads_month: Option<f64>,
+    /// The monthly cost above which the check warns.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub limit_month: Option<f64>,
+}
+
+impl Prices {
+    /// Reads a table of prices, JSON with the fields of [`Prices`].
+    ///
+    /// # Errors
+    /// When the file can't be read, has other fields, or a number that is no price.
+    pub fn read(path: &Path) -> Result<Self> {
+        let text = crate::files::read_to_string(path).map_err(|error| Error::io("read the table of prices", path, error))?;
+        // As an object: a list would be taken for the fields in their order.
+        let read = serde_json::from_str(&text).and_then(|fields: serde_json::Map<_, _>| serde_json::from_value(fields.into()));
+        let prices: Self = read.map_err(|error| {
+            Error::usage("this is no table of prices").at_path(path).because(error).hint(
+                "a JSON object with numbers for storage_gb_month, egress_gb, read_1000, write_1000, full_reads_month or limit_month",
+            )
+        })?;
+        match prices.all().into_iter().flatten().find(|price| !price.is_finite() || *price < 0.0) {
+            Some(wrong) => Err(Error::usage(format!("{wrong} is no price")).at_path(path)),
+            None => Ok(prices),
+        }
+    }
+
+    fn all(&self) -> [Option<f64>; 6] {
+        [self.storage_gb_month, self.egress_gb, self.read_1000, self.write_1000, self.full_reads_month, self.limit_month]
+    }
+}
+
+/// Prices of a store in US dollars, with what the user has set.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Rates {
+    /// Storage of 1 GB for a month.
+    pub storage_gb_month: f64,
+    /// 1 GB that leaves the store.
+    pub egress_gb: f64,
+    /// 1,000 requests that read.
+    pub read_1000: f64,
+    /// 1,000 requests that write.
+    pub write_1000: f64,
+    /// Times a month that the whole dataset is read.
+    pub full_reads_month: f64,
+    /// The monthly cost above which the check warns.
+    pub limit_month: Option<f64>,
+    /// Where the store's prices are published, and when they were looked up; nothing for a folder of this machine.
+    pub source: Option<&'static str>,
+}
+
+impl Rates {
+    /// The prices for a target. Those of stores are approximate: the public list prices of November 2025 for the first step of the
+    /// standard class, in AWS us-west-2, Google us-central1 and Azure West US 2.
+    pub fn of(target: &Path, prices: &Prices) -> Self {
+        let ([storage, egress, read, write], source) = match Address::of(target).map(|address| address.scheme) {
+            Some(Scheme::S3) => {
+                ([0.023, 0.09, 0.0004, 0.005], Some("about those of aws.amazon.com/s3/pricing, us-west-2, November 2025"))
+            }
+            Some(Scheme::Gs) => {
+                ([0.020, 0.12, 0.0004, 0.005], Some("about those of cloud.google.com/storage/pricing, us-central1, November 2025"))
+            }
+            Some(Scheme::Az) => (
+                [0.018, 0.087, 0.0005, 0.0065],
+                Some("about those of azure.microsoft.com/pricing/details/storage/blobs, West US 2, November 2025"),
+            ),
+            _ => ([0.0; 4], None),
+        };
+        Self {
+            storage_gb_month: prices.storage_gb_month.unwrap_or(storage),
+            egress_gb: prices.egress_gb.unwrap_or(egress),
+            read_1000: prices.read_1000.unwrap_or(read),
+            write_1000: prices.write_1000.unwrap_or(write),
+            full_reads_month: prices.full_reads_month.unwrap_or(1.0),
+            limit_month: prices.limit_month,
+            source,
+        }
+    }
+}
+
+/// What storing, reading and uploading a dataset costs, in US dollars.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Cost {
+    /// The prices.
+    pub rates: Rates,
+    /// Bytes stored, and read by one full read.
+    pub size_bytes: u64,
+    /// Requests of one full read: one for each sample with data.
+    pub read_requests: u64,
+    /// Requests of the upload.
+    pub write_requests: u64,
+    /// Storage for a month.
+    pub storage_month: f64,
+    /// Egress of one full read.
+    pub egress_read: f64,
+    /// Requests of one full read.
+    pub requests_read: f64,
+    /// Requests of the upload, once.
+    pub upload: f64,
+    /// Storage and all full reads of a month.
+    pub month: f64,
+}
+
+impl Cost {
+    /// The cost of `size_bytes` bytes.
+    pub fn new(rates: Rates, size_bytes: u64, read_requests: u64, write_requests: u64) -> Self {
+        let gigabytes = size_bytes as f64 / 1e9;
+        let storage_month = gigabytes * rates.storage_gb_month;
+        let egress_read = gigabytes * rates.egress_gb;
+        let requests_read = read_requests as f64 / 1e3 * rates.read_1000;
+        let upload = write_requests as f64 / 1e3 * rates.write_1000;
+        let month = storage_month + rates.full_reads_month * (egress_read + requests_read);
+        Self { rates, size_bytes, read_requests, write_requests, storage_month, egress_read, requests_read, upload, month }
+    }
+
+    /// True when the month costs more than the user's limit.
+    pub fn is_above_limit(&self) -> bool {
+        self.rates.limit_month.is_some_and(|limit| self.month > limit)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_month_is_storage_and_full_reads() {
+        let prices = Prices { full_reads_month: Some(40.0), limit_month: Some(100.0), ..Prices::default() };
+        let cost = Cost::new(Rates::of(Path::new("s3://bucket/set"), &prices), 28_500_000_000, 12_103, 480);
+        let near = |found: f64, wanted: f64| assert!((found - wanted).abs() < 0.006, "{found}, not {wanted}");
+        near(cost.storage_month, 0.65);
+        near(cost.egress_read, 2.56);
+        near(cost.requests_read, 0.005);
+        near(cost.upload, 0.002);
+        near(cost.month, 103.45);
+        assert!(cost.is_above_limit());
+        let free = Cost::new(Rates::of(Path::new("/data"), &Prices::default()), 1 << 40, 9, 9);
+        assert!(free.month == 0.0 && !free.is_above_limit() && free.rates.source.is_none());
+    }
+
+    #[test]
+    fn a_table_of_prices_has_known_fields_and_no_negative_number() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("prices.json");
+        let read = |text: &str| {
+            std::fs::write(&path, text).expect("writes");
+            Prices::read(&path)
+        };
+        assert_eq!(read(r#"{"egress_gb": 0.05}"#).expect("reads").egress_gb, Some(0.05));
+        for wrong in [r#"{"egress": 1}"#, r#"{"egress_gb": -1}"#, "[]"] {
+            assert!(read(wrong).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,44 @@
+//! Documents beside a published dataset: the data card as Markdown and HTML, Croissant, DataCite, the STAC Collection, and its Items as
+//! one table.
+
+use std::path::Path;
+
+use super::PublishRequest;
+use crate::container::ContainerReader;
+use crate::error::Result;
+use crate::export::Document;
+use crate::jobs::JobContext;
+use crate::ops::describe::describe_beside;
+
+/// Names of the documents. A dataset without times has no table of Items.
+pub(super) const NAMES: [&str; 6] =
+    ["README.md", "index.html", "croissant.json", "datacite.json", "stac-collection.json", "stac-items.parquet"];
+
+/// Makes the documents of `reader`, whose files will be at the target.
+///
+/// # Errors
+/// When the dataset can't be read, or the job is cancelled.
+pub(super) fn documents_of(
+    request: &PublishRequest,
+    reader: &dyn ContainerReader,
+    opened_as: &str,
+    ctx: &JobContext,
+) -> Result<Vec<Document>> {
+    let public = request.public();
+    // Names of files within the target; the dataset's own is the one by which it is opened.
+    let own = reader.info().path.clone();
+    let place = |path: &Path| -> std::path::PathBuf {
+        let name = match path == own {
+            true => opened_as.to_owned(),
+            false => path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default(),
+        };
+        match &public {
+            Some(public) => public.child(&name).to_string().into(),
+            None => name.into(),
+        }
+    };
+    let url = public.as_ref().filter(|public| public.is_web()).map(ToString::to_string);
+    let mut documents = describe_beside(reader, &place, url, ctx)?;
+    request.layout.adapt(&mut documents, reader.collection(), reader.levels().rows(0) as u64);
+    Ok(documents)
+}

@@ -1,0 +1,321 @@
+//! Layouts: what a store, Hugging Face, Zenodo and Source Cooperative expect of a published dataset, and the command lines of their own
+//! clients. Limits are those that they published in November 2025.
+
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Value as Json, json};
+
+use crate::container::Format;
+use crate::export::Document;
+use crate::model::{Address, Collection, Scheme};
+
+/// Whose layout the published files have.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Layout {
+    /// An object store, or any folder.
+    #[default]
+    Store,
+    /// A dataset repository of Hugging Face.
+    HuggingFace,
+    /// A record of Zenodo: files without folders.
+    Zenodo,
+    /// A product of Source Cooperative.
+    SourceCooperative,
+}
+
+/// What a target takes.
+pub(super) struct Limits {
+    /// Bytes of a file.
+    pub file_bytes: u64,
+    /// Bytes of a file that it recommends at the most.
+    pub recommended_bytes: u64,
+    /// Number of files.
+    pub files: Option<u64>,
+    /// Bytes of all files.
+    pub total_bytes: Option<u64>,
+}
+
+impl Layout {
+    /// Every layout, in menu order.
+    pub const ALL: [Layout; 4] = [Layout::Store, Layout::HuggingFace, Layout::Zenodo, Layout::SourceCooperative];
+
+    /// Name in arguments and JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Store => "store",
+            Self::HuggingFace => "hugging-face",
+            Self::Zenodo => "zenodo",
+            Self::SourceCooperative => "source-cooperative",
+        }
+    }
+
+    /// Title in menus.
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::Store => mark!("Object store or folder"),
+            Self::HuggingFace => "Hugging Face",
+            Self::Zenodo => "Zenodo",
+            Self::SourceCooperative => "Source Cooperative",
+        }
+    }
+
+    /// True where the files are made in a folder of this machine, and another program uploads them.
+    pub fn is_uploaded_by_another_program(self) -> bool {
+        self != Self::Store
+    }
+
+    /// True where files belong to a repository OWNER/NAME.
+    pub fn has_repository(self) -> bool {
+        matches!(self, Self::HuggingFace | Self::SourceCooperative)
+    }
+
+    /// Indexes over parts; the one that readers open is last.
+    pub(super) fn indexes(self) -> &'static [Format] {
+        match self {
+            // It takes no folders.
+            Self::Zenodo => &[Format::Tacollection, Format::TacocatFile],
+            _ => &[Format::Tacollection, Format::Tacocat],
+        }
+    }
+
+    /// Documents besides those of every layout.
+    pub(super) fn own_documents(self) -> &'static [&'static str] {
+        match self {
+            Self::Zenodo => &[DEPOSIT],
+            _ => &[],
+        }
+    }
+
+    /// Where readers find the files of a repository.
+    pub(super) fn url(self, repository: Option<&str>) -> Option<String> {
+        let repository = repository?;
+        match self {
+            Self::HuggingFace => Some(format!("https://huggingface.co/datasets/{repository}/resolve/main")),
+            Self::SourceCooperative => Some(format!("https://data.source.coop/{repository}")),
+            Self::Store | Self::Zenodo => None,
+        }
+    }
+
+    pub(super) fn limits(self, target: &Path) -> Limits {
+        const GB: u64 = 1_000_000_000;
+        let plain = |file_bytes| Limits { file_bytes, recommended_bytes: u64::MAX, files: None, total_bytes: None };
+        match self {
+            Self::HuggingFace => Limits { recommended_bytes: 20 * GB, files: Some(100_000), ..plain(50 * GB) },
+            Self::Zenodo => Limits { files: Some(100), total_bytes: Some(50 * GB), ..plain(50 * GB) },
+            Self::SourceCooperative => plain(5 << 40),
+            Self::Store => match Address::of(target).map(|address| address.scheme) {
+                Some(Scheme::S3 | Scheme::Gs) => plain(5 << 40),
+                Some(Scheme::Az) => plain(190 << 40),
+                _ => plain(u64::MAX),
+            },
+        }
+    }
+
+    /// Changes and adds documents as the layout expects them.
+    pub(super) fn adapt(self, documents: &mut Vec<Document>, collection: &Collection, samples: u64) {
+        match self {
+            Self::HuggingFace => {
+                if let Some(card) = documents.iter_mut().find(|document| document.name == "README.md") {
+                    let text = String::from_utf8_lossy(&card.bytes);
+                    card.bytes = [front_matter(collection, samples).as_str(), without_front_matter(&text)].concat().into_bytes();
+                }
+            }
+            Self::SourceCooperative => {
+                // It shows the file as it is, and knows no front matter.
+                if let Some(card) = documents.iter_mut().find(|document| document.name == "README.md") {
+                    let text = String::from_utf8_lossy(&card.bytes);
+                    card.bytes = without_front_matter(&text).trim_start().to_owned().into_bytes();
+                }
+            }
+            Self::Zenodo => {
+                let mut bytes = serde_json::to_vec_pretty(&deposit(collection)).unwrap_or_default();
+                bytes.push(b'\n');
+                documents.push(Document { name: DEPOSIT.into(), bytes });
+            }
+            Self::Store => {}
+        }
+    }
+
+    /// Command lines that upload a folder with the layout's own client.
+    pub(super) fn upload_commands(self, folder: &Path, repository: Option<&str>) -> Vec<String> {
+        let repository = repository.unwrap_or("OWNER/NAME");
+        let folder = quoted(&folder.display().to_string());
+        match self {
+            Self::Store => Vec::new(),
+            Self::HuggingFace => vec!["hf auth login".into(), format!("hf upload {repository} {folder} . --repo-type dataset")],
+            Self::SourceCooperative => vec![
+                "# credentials: the page of the product, View Credentials".into(),
+                format!("aws s3 sync {folder} s3://us-west-2.opendata.source.coop/{repository}/"),
+            ],
+            Self::Zenodo => vec![
+                "# Zenodo has no client of its own; this is its REST API. ZENODO_TOKEN has the scope deposit:write".into(),
+                format!(
+                    "BUCKET=$(curl -fsS -H \"Authorization: Bearer $ZENODO_TOKEN\" -H \"Content-Type: application/json\" \
+                     -d @{folder}/{DEPOSIT} https://zenodo.org/api/deposit/depositions | jq -r .links.bucket)"
+                ),
+                format!(
+                    "for file in {folder}/*; do curl -fsS -H \"Authorization: Bearer $ZENODO_TOKEN\" --upload-file \"$file\" \
+                     \"$BUCKET/$(basename \"$file\")\"; done"
+                ),
+                "# then look at the draft on zenodo.org, and publish it there".into(),
+            ],
+        }
+    }
+}
+
+/// The metadata of a deposit, as the REST API of Zenodo takes it.
+const DEPOSIT: &str = ".zenodo-deposit.json";
+
+/// A word of a shell.
+fn quoted(text: &str) -> String {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/._-+:".contains(&byte);
+    if !text.is_empty() && text.bytes().all(plain) { text.to_owned() } else { format!("'{}'", text.replace('\'', "'\\''")) }
+}
+
+/// Markdown without its YAML front matter.
+fn without_front_matter(text: &str) -> &str {
+    text.strip_prefix("---\n").and_then(|rest| rest.split_once("\n---\n")).map_or(text, |(_, body)| body)
+}
+
+fn texts<'a>(collection: &'a Collection, key: &str) -> Vec<&'a str> {
+    collection.get(key).and_then(Json::as_array).into_iter().flatten().filter_map(Json::as_str).collect()
+}
+
+/// Tasks of TACO and the categories of Hugging Face.
+const TASK_CATEGORIES: [(&str, &str); 16] = [
+    ("classification", "image-classification"),
+    ("scene-classification", "image-classification"),
+    ("detection", "object-detection"),
+    ("object-detection", "object-detection"),
+    ("segmentation", "image-segmentation"),
+    ("semantic-segmentation", "image-segmentation"),
+    ("instance-segmentation", "image-segmentation"),
+    ("panoptic-segmentation", "image-segmentation"),
+    ("similarity-search", "image-feature-extraction"),
+    ("foundation-model", "image-feature-extraction"),
+    ("image-captioning", "image-to-text"),
+    ("super-resolution", "image-to-image"),
+    ("denoising", "image-to-image"),
+    ("inpainting", "image-to-image"),
+    ("colorization", "image-to-image"),
+    ("deblurring", "image-to-image"),
+];
+
+/// The front matter of a dataset card of Hugging Face. Values are JSON strings, which YAML takes.
+fn front_matter(collection: &Collection, samples: u64) -> String {
+    let quoted = |text: &str| Json::from(text).to_string();
+    let list = |name: &str, items: &[String]| -> String {
+        let lines: String = items.iter().map(|item| format!("- {}\n", quoted(item))).collect();
+        if items.is_empty() { String::new() } else { format!("{name}:\n{lines}") }
+    };
+    let title = Some(collection.text("title")).filter(|title| !title.trim().is_empty()).unwrap_or(collection.id());
+    let mut text = format!("---\npretty_name: {}\n", quoted(title));
+    // The Hub knows licences by their SPDX identifiers in lower case; others have a name.
+    let licences = texts(collection, "licenses");
+    match licences.as_slice() {
+        [] => {}
+        known if known.iter().all(|licence| spdx::license_id(licence).is_some()) => {
+            text += &list("license", &known.iter().map(|licence| licence.to_lowercase()).collect::<Vec<_>>());
+        }
+        others => {
+            text += &format!("license: other\nlicense_name: {}\n", quoted(&others.join(", ").to_lowercase().replace(' ', "-")))
+        }
+    }
+    let mut categories: Vec<String> = Vec::new();
+    for task in texts(collection, "tasks") {
+        let category = TASK_CATEGORIES.iter().find(|(own, _)| *own == task).map_or("other", |(_, category)| *category);
+        if !categories.iter().any(|known| known == category) {
+            categories.push(category.to_owned());
+        }
+    }
+    text += &list("task_categories", &categories);
+    let own = ["taco".to_owned(), "earth-observation".to_owned()];
+    let tags: Vec<String> = own
+        .into_iter()
+        .chain(texts(collection, "keywords").into_iter().chain(texts(collection, "tasks")).map(str::to_owned))
+        .collect();
+    text += &list("tags", &tags);
+    let bounds =
+        [(1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"), (10_000_000, "1M<n<10M")];
+    let size = bounds.iter().find(|(most, _)| samples < *most).map_or("10M<n<100M", |(_, name)| *name);
+    text + &format!("size_categories:\n- {size}\n---\n")
+}
+
+/// The metadata of a deposit.
+fn deposit(collection: &Collection) -> Json {
+    let contacts = |key: &str| collection.get(key).and_then(Json::as_array).into_iter().flatten();
+    let creator = |contact: &Json| {
+        let text = |key: &str| contact.get(key).and_then(Json::as_str).filter(|text| !text.trim().is_empty());
+        let name = text("name").or_else(|| text("organization"))?;
+        let mut out = json!({ "name": name });
+        if let Some(organization) = text("organization").filter(|organization| *organization != name) {
+            out["affiliation"] = json!(organization);
+        }
+        Some(out)
+    };
+    let creators: Vec<Json> = contacts("providers").filter_map(creator).collect();
+    let title = Some(collection.text("title")).filter(|title| !title.trim().is_empty()).unwrap_or(collection.id());
+    let escaped = |text: &str| text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
+    let paragraphs = collection.text("description").split("\n\n").map(str::trim).filter(|text| !text.is_empty());
+    let description: String = paragraphs.map(|text| format!("<p>{}</p>", escaped(text))).collect();
+    let mut metadata = json!({
+        "upload_type": "dataset",
+        "title": title,
+        "description": description,
+        "creators": creators,
+        "access_right": "open",
+        "version": collection.text("dataset_version"),
+        "keywords": texts(collection, "keywords"),
+    });
+    if let Some(licence) = texts(collection, "licenses").first() {
+        metadata["license"] = json!(licence.to_lowercase());
+    }
+    json!({ "metadata": metadata })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn collection() -> Collection {
+        let Json::Object(fields) = json!({
+            "id": "peru", "title": "Peru: \"cropland\"", "dataset_version": "1.2.0", "description": "One <b>.\n\nTwo.",
+            "licenses": ["CC-BY-4.0"], "tasks": ["semantic-segmentation", "segmentation", "regression"], "keywords": ["crops"],
+            "providers": [{ "name": "Ana", "organization": "ACML" }],
+        }) else {
+            unreachable!("is an object")
+        };
+        Collection { fields }
+    }
+
+    #[test]
+    fn the_card_of_hugging_face_has_its_front_matter_once() {
+        let mut documents =
+            vec![Document { name: "README.md".into(), bytes: b"---\npretty_name: x\n---\n\n# Peru\n\n---\nrest\n".to_vec() }];
+        Layout::HuggingFace.adapt(&mut documents, &collection(), 12_000);
+        let text = String::from_utf8(documents.remove(0).bytes).expect("is text");
+        let wanted = "---\npretty_name: \"Peru: \\\"cropland\\\"\"\nlicense:\n- \"cc-by-4.0\"\ntask_categories:\n- \"image-segmentation\"\n\
+                      - \"other\"\ntags:\n- \"taco\"\n- \"earth-observation\"\n- \"crops\"\n- \"semantic-segmentation\"\n- \"segmentation\"\n\
+                      - \"regression\"\nsize_categories:\n- 10K<n<100K\n---\n\n# Peru\n\n---\nrest\n";
+        assert_eq!(text, wanted);
+    }
+
+    #[test]
+    fn a_deposit_names_creators_and_escapes_its_description() {
+        let metadata = &deposit(&collection())["metadata"];
+        assert_eq!(metadata["creators"], json!([{ "name": "Ana", "affiliation": "ACML" }]));
+        assert_eq!(metadata["description"], "<p>One &lt;b&gt;.</p><p>Two.</p>");
+        assert_eq!(metadata["license"], "cc-by-4.0");
+    }
+
+    #[test]
+    fn command_lines_quote_folders_and_hold_no_secret() {
+        for layout in Layout::ALL {
+            let lines = layout.upload_commands(Path::new("/out/it's here"), Some("ana/peru")).join("\n");
+            assert_eq!(lines.is_empty(), layout == Layout::Store);
+            assert!(lines.is_empty() || lines.contains("'/out/it'\\''s here'"), "{lines}");
+        }
+    }
+}

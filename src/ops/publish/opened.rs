@@ -1,0 +1,122 @@
+//! A published dataset opened as its readers do: by ranges, counted, and some samples compared with the files on this machine.
+
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use rand_chacha::ChaCha8Rng;
+use rand_chacha::rand_core::{Rng, SeedableRng};
+use serde::Serialize;
+
+use crate::container::{self, ByteSource, ContainerReader};
+use crate::error::{Error, Kind, Result};
+use crate::jobs::{self, JobContext};
+use crate::model::{AssetPath, SampleKind};
+use crate::remote::{ActionTraffic, traffic_of};
+
+/// Samples that are compared.
+const SAMPLES: usize = 24;
+/// Bytes of a sample that are compared.
+const BYTES: u64 = 4 << 20;
+
+/// What opening a published dataset took.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Opened {
+    /// What was opened.
+    pub path: PathBuf,
+    /// Requests until the levels were known; 0 for a folder of this machine.
+    pub requests: u64,
+    /// Bytes received until then.
+    pub bytes: u64,
+    /// Seconds until then.
+    pub seconds: f64,
+    /// Rows of each level.
+    pub rows: Vec<u64>,
+    /// Samples compared byte for byte with the files on this machine, at random.
+    pub compared: u64,
+    /// Bytes compared.
+    pub compared_bytes: u64,
+    /// Requests in all.
+    pub all_requests: u64,
+    /// Bytes received in all.
+    pub all_bytes: u64,
+}
+
+/// Opens the dataset at `path` and compares it with `own`.
+///
+/// # Errors
+/// [`Kind::Damaged`] when rows or bytes differ; when it can't be opened.
+pub(super) fn open_published(path: &Path, own: &dyn ContainerReader, ctx: &JobContext) -> Result<Opened> {
+    ctx.stage(tr!("Opening it from there"), None);
+    let (before, started) = (traffic_here(), Instant::now());
+    let reader = container::open(path, ctx)?;
+    let rows: Vec<u64> = (0..reader.levels().count()).map(|level| reader.levels().rows(level) as u64).collect();
+    let (after, seconds) = (traffic_here(), started.elapsed().as_secs_f64());
+    let wanted: Vec<u64> = (0..own.levels().count()).map(|level| own.levels().rows(level) as u64).collect();
+    if rows != wanted {
+        return Err(differs(path, &format!("its levels have {rows:?} rows, those of the dataset here {wanted:?}")));
+    }
+    let (compared, compared_bytes) = compare(path, reader.as_ref(), own, ctx)?;
+    let all = traffic_here();
+    Ok(Opened {
+        path: path.to_owned(),
+        requests: after.requests.saturating_sub(before.requests),
+        bytes: after.bytes.saturating_sub(before.bytes),
+        seconds,
+        rows,
+        compared,
+        compared_bytes,
+        all_requests: all.requests.saturating_sub(before.requests),
+        all_bytes: all.bytes.saturating_sub(before.bytes),
+    })
+}
+
+/// Requests of this job.
+fn traffic_here() -> ActionTraffic {
+    traffic_of(jobs::current().map(|job| job.id))
+}
+
+fn differs(path: &Path, what: &str) -> Error {
+    Error::new(Kind::Damaged, format!("the published dataset differs: {what}"))
+        .at_path(path)
+        .hint("another program may have written there at the same time: look at it, then publish again (--overwrite)")
+}
+
+/// Compares samples at random; gives their number and bytes.
+fn compare(path: &Path, published: &dyn ContainerReader, own: &dyn ContainerReader, ctx: &JobContext) -> Result<(u64, u64)> {
+    let tree = own.levels().skeleton(ctx)?;
+    let mut files: Vec<(usize, u32)> = Vec::new();
+    for (number, level) in tree.levels.iter().enumerate() {
+        files.extend((0..level.len() as u32).filter(|&row| level.kind(row) == SampleKind::File).map(|row| (number, row)));
+    }
+    // Others each time.
+    let seed = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_or(0, |since| since.as_nanos() as u64);
+    let mut random = ChaCha8Rng::seed_from_u64(seed);
+    let count = files.len().min(SAMPLES);
+    for place in 0..count {
+        let other = place + (random.next_u64() % (files.len() - place) as u64) as usize;
+        files.swap(place, other);
+    }
+    files.truncate(count);
+    ctx.stage(tr!("Comparing"), Some(count as u64));
+    let mut bytes = 0;
+    for (level, row) in files {
+        ctx.check()?;
+        let (one, other) = (first_bytes(published, level, row)?, first_bytes(own, level, row)?);
+        if one != other {
+            return Err(differs(path, &format!("the sample {} has other bytes", tree.path(level, row))));
+        }
+        bytes += one.1.len() as u64;
+        ctx.step(1);
+    }
+    Ok((count as u64, bytes))
+}
+
+/// Length of a sample, and its first bytes.
+fn first_bytes(reader: &dyn ContainerReader, level: usize, row: u32) -> Result<(u64, bytes::Bytes)> {
+    let (asset, size) = reader.asset(level, row)?;
+    if size == 0 {
+        return Ok((0, bytes::Bytes::new()));
+    }
+    let offset = if let AssetPath::Range { offset, .. } = &asset { *offset } else { 0 };
+    Ok((size, ByteSource::open_for(&asset)?.read(offset, size.min(BYTES))?))
+}

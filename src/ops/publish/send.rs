@@ -1,0 +1,265 @@
+//! Sends the files of a publication, the one that readers open first last.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use bytes::Bytes;
+use tempfile::TempDir;
+
+use super::contents::SourceFile;
+use super::documents::documents_of;
+use super::opened::open_published;
+use super::snippets::snippets;
+use super::{Prepared, Publication, PublishRequest, Published, index_name, is_same_place};
+use crate::container::{
+    self, ByteSource, ConsolidateOptions, Format, ObjectSet, OpenOptions, PartialFolder, Sent, check_space, consolidate,
+};
+use crate::error::{Error, IoContext, Result};
+use crate::jobs::JobContext;
+use crate::model::{is_remote, place_below};
+use crate::table::ParquetOptions;
+
+/// Bytes read at a time.
+const PIECE: usize = 1 << 20;
+
+/// Where the bytes of a published file come from.
+enum Source {
+    File(PathBuf, u64),
+    Memory(Bytes),
+}
+
+impl Source {
+    fn size_bytes(&self) -> u64 {
+        match self {
+            Self::File(_, size) => *size,
+            Self::Memory(bytes) => bytes.len() as u64,
+        }
+    }
+}
+
+/// A file with its name below the target.
+struct NewFile {
+    name: String,
+    source: Source,
+}
+
+impl NewFile {
+    fn of(file: &SourceFile) -> Self {
+        Self { name: file.name.clone(), source: Source::File(file.path.clone(), file.size_bytes) }
+    }
+}
+
+/// Checks a dataset, and publishes it unless a check blocks that.
+///
+/// # Errors
+/// Those of [`super::preflight()`]; when a file can't be read or sent, or the job is cancelled: files that were sent stay at a store, and
+/// the next publication to the same target goes on from there. A folder of this machine appears whole or not at all.
+pub fn publish(request: &PublishRequest, ctx: &JobContext) -> Result<Publication> {
+    let started = Instant::now();
+    let request = &request.settled()?;
+    let reader = container::open_with(&request.input, &request.open, ctx)?;
+    let prepared = Prepared::new(request, reader.as_ref(), ctx)?;
+    let preflight = prepared.preflight(reader.as_ref(), ctx)?;
+    if !preflight.may_publish() {
+        return Ok(Publication { preflight, published: None });
+    }
+    let made = TempDir::new().io_at("make a folder in the temporary folder", std::env::temp_dir())?;
+    let indexes = indexes(&prepared, made.path(), ctx)?;
+    // Described as it will be read: by the index that is published.
+    let described = match indexes.opened.as_deref().filter(|index| !is_same_place(index, &reader.info().path)) {
+        Some(index) => {
+            let options = OpenOptions { base_path: Some(prepared.contents.base.clone()), ..OpenOptions::default() };
+            container::open_with(index, &options, ctx)?
+        }
+        None => reader.clone(),
+    };
+    let documents = documents_of(request, described.as_ref(), &prepared.opened_as, ctx)?;
+    let documents: Vec<NewFile> = documents
+        .into_iter()
+        .map(|document| NewFile { name: document.name, source: Source::Memory(document.bytes.into()) })
+        .collect();
+    let data: Vec<NewFile> = prepared.contents.data.iter().map(NewFile::of).collect();
+    let has_first = !prepared.contents.first_read.is_empty();
+    let mut files = if has_first {
+        [data, documents].into_iter().flatten().collect()
+    } else {
+        [documents, data].into_iter().flatten().collect::<Vec<_>>()
+    };
+    files.extend(indexes.files);
+    if !prepared.contents.has_parts {
+        files.extend(prepared.contents.first_read.iter().map(NewFile::of));
+    }
+    let total = files.iter().map(|file| file.source.size_bytes()).sum();
+    ctx.stage(tr!("Publishing"), Some(total));
+    let (mut sent_files, mut sent_bytes, mut kept_files) = (0, 0, 0);
+    let mut count = |sent: Sent, size: u64| match sent {
+        Sent::Written => (sent_files, sent_bytes) = (sent_files + 1, sent_bytes + size),
+        Sent::Kept => kept_files += 1,
+    };
+    match is_remote(&request.target) {
+        true => {
+            let set = ObjectSet::new(&request.target, request.overwrite)?;
+            for file in &files {
+                ctx.check()?;
+                count(send(&set, file, ctx)?, file.source.size_bytes());
+            }
+        }
+        false => {
+            check_space(&request.target, total)?;
+            let folder = PartialFolder::of_files(&request.target, request.overwrite)?;
+            for file in &files {
+                ctx.check()?;
+                copy(file, &folder.path().join(&file.name), ctx)?;
+                count(Sent::Written, file.source.size_bytes());
+            }
+            folder.finish()?;
+        }
+    }
+    let opened = open_published(&place_below(&request.target, &prepared.opened_as), described.as_ref(), ctx)?;
+    let address = match request.public() {
+        Some(public) => public.child(&prepared.opened_as).to_string(),
+        None => request.target.join(&prepared.opened_as).display().to_string(),
+    };
+    let table = match described.info().format {
+        Format::Tacocat => Some("level0.parquet"),
+        Format::Folder => Some("METADATA/level0.parquet"),
+        _ => None,
+    };
+    let table = table.map(|table| place_below(Path::new(&address), table).display().to_string());
+    let published = Published {
+        snippets: snippets(&address, table.as_deref(), described.as_ref()),
+        address,
+        sent_files,
+        sent_bytes,
+        kept_files,
+        seconds: started.elapsed().as_secs_f64(),
+        opened,
+        upload_commands: request.layout.upload_commands(&request.target, request.repository.as_deref()),
+    };
+    Ok(Publication { preflight, published: Some(published) })
+}
+
+/// Indexes over the parts.
+#[derive(Default)]
+struct Indexes {
+    files: Vec<NewFile>,
+    /// The one by which the dataset will be opened, on this machine.
+    opened: Option<PathBuf>,
+}
+
+/// The indexes that the layout asks for: that which exists as it is, others made in `folder`.
+fn indexes(prepared: &Prepared<'_>, folder: &Path, ctx: &JobContext) -> Result<Indexes> {
+    let mut found = Indexes::default();
+    for format in &prepared.indexes {
+        let name = index_name(*format);
+        let contents = &prepared.contents;
+        if contents.opened_as == name {
+            found.files.extend(contents.first_read.iter().map(NewFile::of));
+            found.opened = contents.first_read.first().map(|file| match format {
+                Format::Tacocat => file.path.parent().unwrap_or(Path::new("")).to_owned(),
+                _ => file.path.clone(),
+            });
+            continue;
+        }
+        let target = if *format == Format::Tacollection { folder.join(name) } else { folder.to_owned() };
+        let options = ConsolidateOptions {
+            inputs: contents.data.iter().map(|file| file.path.clone()).collect(),
+            target,
+            format: *format,
+            parquet: ParquetOptions::default(),
+            overwrite: false,
+            skip_schema_check: false,
+        };
+        let built = consolidate(&options, ctx)?;
+        let mut names: Vec<String> = prepared.names.iter().filter(|own| own.split('/').next() == Some(name)).cloned().collect();
+        names.retain(|own| folder.join(own).is_file());
+        for own in names {
+            let path = folder.join(&own);
+            let size = crate::files::metadata(&path).io_at("read", &path)?.len();
+            found.files.push(NewFile { name: own, source: Source::File(path, size) });
+        }
+        found.opened = Some(built.path);
+    }
+    Ok(found)
+}
+
+/// Sends one file to a store.
+fn send(set: &ObjectSet, file: &NewFile, ctx: &JobContext) -> Result<Sent> {
+    let size = file.source.size_bytes();
+    let sent = match &file.source {
+        Source::Memory(bytes) => set.put(&file.name, bytes.clone())?,
+        Source::File(path, _) => {
+            let source = open(path, size)?;
+            if set.has(&file.name, size, &mut Pieces { source: &source, at: 0 })? {
+                Sent::Kept
+            } else {
+                set.stream(&file.name, size, |writer| read_all(&source, &mut |piece| writer.write_all(piece), ctx))?;
+                source.expect_unchanged()?;
+                return Ok(Sent::Written);
+            }
+        }
+    };
+    ctx.step(size);
+    ctx.bytes(if sent == Sent::Written { size } else { 0 });
+    Ok(sent)
+}
+
+/// Copies one file into a folder of this machine.
+fn copy(file: &NewFile, target: &Path, ctx: &JobContext) -> Result<()> {
+    let parent = target.parent().unwrap_or(Path::new(""));
+    std::fs::create_dir_all(parent).io_at("make a folder", parent)?;
+    let mut output = std::fs::File::create_new(target).io_at("write", target)?;
+    match &file.source {
+        Source::Memory(bytes) => {
+            output.write_all(bytes).io_at("write", target)?;
+            ctx.step(bytes.len() as u64);
+            ctx.bytes(bytes.len() as u64);
+        }
+        Source::File(path, size) => {
+            let source = open(path, *size)?;
+            read_all(&source, &mut |piece| output.write_all(piece), ctx)?;
+            source.expect_unchanged()?;
+        }
+    }
+    output.sync_all().io_at("write", target)
+}
+
+/// Opens a file that had `size` bytes when it was listed.
+fn open(path: &Path, size: u64) -> Result<ByteSource> {
+    let source = ByteSource::open(path)?;
+    match source.size_bytes() == size {
+        true => Ok(source),
+        false => Err(Error::new(crate::error::Kind::Changed, "the file was changed while the dataset was published").at_path(path)),
+    }
+}
+
+/// Gives all bytes of a file to `write`, piece by piece.
+fn read_all(source: &ByteSource, write: &mut dyn FnMut(&[u8]) -> std::io::Result<()>, ctx: &JobContext) -> Result<()> {
+    let size = source.size_bytes();
+    let mut at = 0;
+    while at < size {
+        ctx.check()?;
+        let piece = source.read(at, (size - at).min(PIECE as u64))?;
+        write(&piece).io_at("send", source.path())?;
+        at += piece.len() as u64;
+        ctx.step(piece.len() as u64);
+        ctx.bytes(piece.len() as u64);
+    }
+    Ok(())
+}
+
+/// A file as a stream.
+struct Pieces<'a> {
+    source: &'a ByteSource,
+    at: u64,
+}
+
+impl std::io::Read for Pieces<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        let length = (self.source.size_bytes() - self.at).min(buffer.len() as u64) as usize;
+        self.source.read_into(self.at, &mut buffer[..length])?;
+        self.at += length as u64;
+        Ok(length)
+    }
+}

@@ -1,0 +1,45 @@
+//! Code that opens a published dataset. Its addresses have no secrets.
+
+use serde::Serialize;
+
+use crate::container::ContainerReader;
+use crate::model::Address;
+
+/// Code for one reader.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Snippet {
+    /// The reader: `Python`, `DuckDB`, `Taco Studio`.
+    pub reader: &'static str,
+    /// The code.
+    pub code: String,
+}
+
+/// A text as a string of Python or JSON.
+fn quoted(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
+}
+
+/// Code for the dataset at `address`, whose level table is the file at `table`, if it is one.
+pub(super) fn snippets(address: &str, table: Option<&str>, reader: &dyn ContainerReader) -> Vec<Snippet> {
+    let has_split = reader.levels().fields(0).iter().any(|field| field.name == "split");
+    let select = if has_split { "SELECT * FROM data WHERE split = 'test'" } else { "SELECT * FROM data LIMIT 10" };
+    let python = format!(
+        "# pip install tacoreader\nimport tacoreader\n\ndataset = tacoreader.load({})\nrows = dataset.sql({})\nprint(rows.data)\n",
+        quoted(address),
+        quoted(select)
+    );
+    let word = format!("'{}'", address.replace('\'', "'\\''"));
+    let studio = format!("taco-studio inspect {word}\ntaco-studio query {word} --sql \"{select}\"\n");
+    let mut found = vec![Snippet { reader: "Python", code: python }];
+    if let Some(table) = table {
+        let setup = match Address::parse(table).is_some() {
+            true => "INSTALL httpfs; LOAD httpfs;\n",
+            false => "",
+        };
+        let condition = if has_split { "WHERE split = 'test'" } else { "LIMIT 10" };
+        let code = format!("{setup}SELECT * FROM read_parquet('{}') {condition};\n", table.replace('\'', "''"));
+        found.push(Snippet { reader: "DuckDB", code });
+    }
+    found.push(Snippet { reader: "Taco Studio", code: studio });
+    found
+}
