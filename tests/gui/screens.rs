@@ -1,6 +1,7 @@
 //! The main screens in both themes: they render, and every control has a name. TACO_STUDIO_SHEETS selects a folder for
 //! screenshots.
 
+use egui::accesskit::Role;
 use egui_kittest::kittest::{NodeT, Queryable};
 use taco_studio::draft::Edit;
 use taco_studio::gui::Pane;
@@ -8,7 +9,9 @@ use taco_studio::gui::action::Action;
 use taco_studio::model::NodePath;
 use taco_studio::studio::{Command, RowRef};
 
-use super::support::{app, click, picture, sample, settle, take};
+use super::support::{Window, app, click, picture, sample, settle, take};
+use crate::curator;
+use crate::support::Workspace;
 
 #[test]
 fn screens_draw_in_both_themes() {
@@ -63,6 +66,74 @@ fn screens_draw_in_both_themes() {
         let dark = harness.ctx.global_style().visuals.dark_mode;
         assert_eq!(dark, theme == egui::Theme::Dark);
     }
+}
+
+/// Names and bounds of the buttons whose middle is in `area`.
+fn buttons_in(harness: &Window, area: egui::Rect) -> Vec<(String, egui::Rect)> {
+    let buttons =
+        harness.query_all_by_role(Role::Button).map(|node| (node.accesskit_node().label().unwrap_or_default(), node.rect()));
+    buttons.filter(|(_, rect)| area.contains(rect.center())).collect()
+}
+
+#[test]
+fn buttons_of_a_small_window_are_whole_and_cover_no_text() {
+    let workspace = Workspace::new();
+    curator::messy(&workspace, 13);
+    let mut harness = app(egui::Theme::Dark);
+    harness.set_size(egui::vec2(1024.0, 640.0));
+    take(&mut harness, vec![workspace.path("messy")]);
+    harness.state_mut().show_pane(Pane::Problems);
+    settle(&mut harness);
+    picture(&mut harness, "small-problems");
+
+    // The row of a rule: its sentence keeps a third, and the buttons share the rest.
+    let row = harness.get_by_label_contains("All roots have one shape").rect();
+    let buttons = buttons_in(&harness, row);
+    assert!(buttons.len() > 1, "{buttons:?}");
+    for (index, (name, rect)) in buttons.iter().enumerate() {
+        assert!(rect.left() > row.left() + row.width() / 3.0 && rect.right() <= row.right(), "{name} at {rect} of {row}");
+        for (other, next) in &buttons[index + 1..] {
+            assert!(!rect.intersects(*next), "{name} and {other}");
+        }
+    }
+    // What is beside the hierarchy begins at the table.
+    let edge = harness.query_all_by_role(Role::Tab).find(|node| node.accesskit_node().label().as_deref() == Some("Table"));
+    let edge = edge.expect("the tab").rect().left();
+    for name in ["With problems", "All"] {
+        let rect = harness.get_by_role_and_label(Role::RadioButton, name).rect();
+        assert!(rect.right() <= edge, "{name} at {rect}");
+    }
+    let (matching, watched) = (harness.get_by_label("Match by pattern").rect(), harness.get_by_label("Watched folders").rect());
+    assert!(matching.right() <= watched.left() && matching.left() > 0.0, "{matching} {watched}");
+
+    // The tools of consistency and of queries: nothing covers its neighbour, and nothing is left out.
+    harness.state_mut().show_pane(Pane::Structure);
+    settle(&mut harness);
+    click(&mut harness, "Consistency");
+    click(&mut harness, "Compare headers");
+    picture(&mut harness, "small-consistency");
+    let tolerance = harness.get_by_role_and_label(Role::ComboBox, "Tolerance").rect();
+    for name in ["Check again", "Rename by pattern…"] {
+        let rect = harness.get_by_label(name).rect();
+        assert!(!rect.intersects(tolerance) && rect.right() <= 1024.0, "{name} at {rect}, tolerance at {tolerance}");
+    }
+    click(&mut harness, "Rename by pattern…");
+    picture(&mut harness, "small-rename");
+    let place = harness.get_by_role_and_label(Role::TextInput, "New name").rect();
+    let beside = harness.query_all_by_role(Role::Tab).find(|node| node.accesskit_node().label().as_deref() == Some("Sample"));
+    assert!(place.right() <= beside.expect("the tab").rect().left(), "{place}");
+
+    let mut harness = app(egui::Theme::Dark);
+    harness.set_size(egui::vec2(1024.0, 640.0));
+    take(&mut harness, vec![sample()]);
+    harness.state_mut().show_pane(Pane::Query);
+    settle(&mut harness);
+    click(&mut harness, "Run query");
+    click(&mut harness, "Use the query");
+    picture(&mut harness, "small-query");
+    assert!(harness.query_by_label("Copy Python").is_some());
+    click(&mut harness, "Export subset…");
+    assert!(harness.query_by_label("Destination of the subset").is_some(), "the dialog");
 }
 
 #[test]

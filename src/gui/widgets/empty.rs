@@ -66,3 +66,32 @@ fn contents_ui(ui: &mut Ui, state: &EmptyState<'_>, free: f32) -> Option<usize> 
     });
     clicked
 }
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+    use std::rc::Rc;
+
+    use egui_kittest::kittest::Queryable;
+
+    use super::*;
+    use crate::gui::icons;
+
+    #[test]
+    fn the_action_of_a_low_panel_is_reached_by_scrolling() {
+        let clicked: Rc<Cell<Option<usize>>> = Rc::default();
+        let found = clicked.clone();
+        let mut harness =
+            egui_kittest::Harness::builder().with_context_setup(theme::install).with_size(vec2(400.0, 70.0)).build_ui(move |ui| {
+                let state = EmptyState { icon: icons::CLOUD, title: "Nothing", why: "There is nothing.", actions: &["Open"] };
+                found.set(found.get().or(empty_state(ui, &state)));
+            });
+        harness.run_steps(2);
+        harness.get_by_label("Open").scroll_to_me();
+        harness.run_steps(8);
+        assert!(harness.get_by_label("Open").rect().bottom() <= 70.0);
+        harness.get_by_label("Open").click();
+        harness.run_steps(2);
+        assert_eq!(clicked.get(), Some(0));
+    }
+}

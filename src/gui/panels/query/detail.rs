@@ -17,7 +17,12 @@ const LINES: usize = 200;
 
 /// The width that the detail takes of an area; 0 without a row, or without room for both.
 pub fn width(area: f32, chosen: bool) -> f32 {
-    if chosen && area >= WIDTH + TABLE { WIDTH } else { 0.0 }
+    match chosen {
+        true if area >= WIDTH + TABLE => WIDTH,
+        // A narrow panel is shared.
+        true => area / 2.0,
+        false => 0.0,
+    }
 }
 
 /// Draws the row into `rect`. True when it was closed.

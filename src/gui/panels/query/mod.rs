@@ -140,18 +140,7 @@ fn tools_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) -> bool {
                 editor.sql = sql::formatted(&editor.sql);
             }
             ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
-                if ui.available_width() > 270.0 {
-                    let text = cx.session.query.editor.sql.clone();
-                    let export = Button::secondary(tr!("Export subset…" in "tool bar, as short as can be")).icon(icons::EXPORT);
-                    if ui.add(export.tooltip(tr!("Write the rows' samples as a dataset of their own"))).clicked() {
-                        cx.request(Request::ExportSubset(Some(text.clone())));
-                    }
-                    let python = Button::secondary(tr!("Copy Python")).icon(icons::CODE);
-                    if ui.add(python.tooltip(tr!("Copy this query as a script for tacoreader"))).clicked() {
-                        let script = python_of(cx, &text);
-                        cx.request(Request::Copy(script));
-                    }
-                }
+                uses_ui(ui, cx);
                 let names = LIMITS.map(|(name, _)| crate::text::of(name));
                 let current = names[cx.session.query.limit.min(names.len() - 1)];
                 if ui.available_width() > 130.0
@@ -164,6 +153,38 @@ fn tools_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) -> bool {
     });
     widgets::line_below(ui);
     run
+}
+
+/// Draws what the statement is used for: two buttons, or a menu in a narrow panel.
+fn uses_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
+    let text = cx.session.query.editor.sql.clone();
+    let export = (tr!("Export subset…" in "tool bar, as short as can be"), icons::EXPORT);
+    let python = (tr!("Copy Python"), icons::CODE);
+    let (mut exported, mut copied) = (false, false);
+    // Beside them are the rows at the most.
+    let whole: f32 = [export.0, python.0].map(|text| Button::width_of(ui, text) + 25.0).iter().sum();
+    if ui.available_width() > whole + 130.0 {
+        let button = Button::secondary(export.0).icon(export.1);
+        exported = ui.add(button.tooltip(tr!("Write the rows' samples as a dataset of their own"))).clicked();
+        let button = Button::secondary(python.0).icon(python.1);
+        copied = ui.add(button.tooltip(tr!("Copy this query as a script for tacoreader"))).clicked();
+    } else {
+        let more = ui.add(Button::icon_only(icons::DOTS_THREE, tr!("Use the query")));
+        Popup::menu(&more).show(|ui| {
+            ui.spacing_mut().item_spacing.y = 0.0;
+            exported = widgets::menu_entry(ui, export.1, export.0, "", None).clicked();
+            copied = widgets::menu_entry(ui, python.1, python.0, "", None).clicked();
+            if exported || copied {
+                ui.close();
+            }
+        });
+    }
+    if exported {
+        cx.request(Request::ExportSubset(Some(text)));
+    } else if copied {
+        let script = python_of(cx, &text);
+        cx.request(Request::Copy(script));
+    }
 }
 
 fn one_line(sql: &str) -> String {

@@ -149,17 +149,25 @@ fn toolbar_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
             if ui.available_width() > 460.0 {
                 ui.label(RichText::new(status).font(font::regular(12.0)).color(t.tx2));
             }
+            // In a narrow panel the buttons have their icons alone.
+            let texts = [tr!("Rename by pattern…"), tr!("Check again")];
+            let whole = texts.map(|text| Button::width_of(ui, text) + 19.0 + ui.spacing().item_spacing.x).iter().sum::<f32>();
+            let fits = ui.available_width() >= whole;
+            let button = |text: &'static str, icon: &'static str, look: fn(&'static str) -> Button<'static>| match fits {
+                true => look(text).icon(icon),
+                false => Button::icon_only(icon, text),
+            };
             ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
                 if document.draft().is_some() {
                     let open = cx.session.structure.consistency.rename.open;
-                    let button = Button::ghost(tr!("Rename by pattern…")).icon(icons::PENCIL_SIMPLE).selected(open);
+                    let button = button(texts[0], icons::PENCIL_SIMPLE, |text| Button::ghost(text)).selected(open);
                     if ui.add(button.tooltip(tr!("Rename the samples at one position in all roots"))).clicked() {
                         cx.session.structure.consistency.rename.open = !open;
                     }
                 }
                 if consistency.is_some() {
                     let blocked = running.is_some().then_some(tr!("Headers are being read"));
-                    let button = Button::secondary(tr!("Check again")).icon(icons::ARROW_CLOCKWISE).blocked(blocked);
+                    let button = button(texts[1], icons::ARROW_CLOCKWISE, |text| Button::secondary(text)).blocked(blocked);
                     if ui.add(button.tooltip(tr!("Read all headers again"))).clicked() {
                         cx.run(Command::CheckConsistency { again: true });
                     }

@@ -79,16 +79,21 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, lens: &Le
     let mut offered = None;
     // In a narrow panel the buttons are below the names.
     let narrow = area.width() < WIDE;
+    // Three fields share the line.
+    let field_width = if narrow { ((area.width() - 150.0) / 3.0).clamp(70.0, 130.0) } else { 130.0 };
+    let mut marks: Vec<(&'static str, egui::Color32, String)> = Vec::new();
     let (head, below) = area.split_top_bottom_at_y(area.top() + 44.0);
     ui.scope_builder(UiBuilder::new().max_rect(head.shrink2(vec2(10.0, 8.0))), |ui| {
         ui.horizontal_centered(|ui| {
             ui.spacing_mut().item_spacing.x = 8.0;
             ui.label(RichText::new(icons::MAGIC_WAND).font(font::icon(14.0)).color(t.acc));
-            ui.label(RichText::new(tr!("Rename by pattern")).font(font::medium(12.0)).color(t.tx));
-            ui.label(RichText::new(tr!("Position")).font(font::regular(12.0)).color(t.tx2));
+            if !narrow {
+                ui.label(RichText::new(tr!("Rename by pattern")).font(font::medium(12.0)).color(t.tx));
+                ui.label(RichText::new(tr!("Position")).font(font::regular(12.0)).color(t.tx2));
+            }
             let names: Vec<String> = (0..lens.pattern.len() as u32).map(|node| lens.path(node).join(" / ")).collect();
             let current = names.get(position as usize).cloned().unwrap_or_default();
-            if let Some(picked) = widgets::combo(ui, tr!("Position to rename"), &current, 130.0, true, &names) {
+            if let Some(picked) = widgets::combo(ui, tr!("Position to rename"), &current, field_width, true, &names) {
                 cx.session.structure.consistency.rename.position = Some(picked as u32);
             }
             let state = &mut cx.session.structure.consistency.rename;
@@ -97,20 +102,20 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, lens: &Le
             TextField::new(tr!("Pattern of the old names"), &mut state.from)
                 .hide_label()
                 .mono()
-                .width(150.0)
+                .width(field_width + if narrow { 0.0 } else { 20.0 })
                 .show(ui)
                 .on_hover_text(tip);
             ui.label(RichText::new(tr!("to")).font(font::regular(12.0)).color(t.tx2));
-            TextField::new(tr!("New name"), &mut state.to).hide_label().mono().width(130.0).show(ui);
+            TextField::new(tr!("New name"), &mut state.to).hide_label().mono().width(field_width).show(ui);
             let (blocked, count) = match state.preview.state() {
                 State::Ready(found) => {
                     let (matching, colliding) = (found.names.len() as u64, found.colliding as u64);
                     let (icon, color) = if matching > 0 { (icons::CHECK, t.ok) } else { (icons::WARNING, t.warn) };
-                    mark_ui(ui, icon, color, &tr!("{n} match", n = paint::grouped(matching)));
+                    marks.push((icon, color, tr!("{n} match", n = paint::grouped(matching))));
                     let (icon, color) = if colliding == 0 { (icons::CHECK, t.ok) } else { (icons::WARNING_OCTAGON, t.err) };
-                    mark_ui(ui, icon, color, &tr!("{n} collide", n = paint::grouped(colliding)));
+                    marks.push((icon, color, tr!("{n} collide", n = paint::grouped(colliding))));
                     if found.unmatched > 0 {
-                        mark_ui(ui, icons::INFO, t.info, &tr!("{n} do not match", n = paint::grouped(found.unmatched as u64)));
+                        marks.push((icons::INFO, t.info, tr!("{n} do not match", n = paint::grouped(found.unmatched as u64))));
                     }
                     let blocked = match () {
                         () if colliding > 0 => Some(tr!("A sibling has the new name, or the name is not a valid id")),
@@ -121,12 +126,15 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, lens: &Le
                     (blocked, matching)
                 }
                 State::Failed(error) => {
-                    mark_ui(ui, icons::WARNING_OCTAGON, t.err, error.summary());
+                    marks.push((icons::WARNING_OCTAGON, t.err, error.summary().to_owned()));
                     (Some(tr!("The pattern can't be read")), 0)
                 }
                 State::NotAsked | State::Pending => (Some(tr!("The names are being compared")), 0),
             };
             offered = Some((blocked, count, state.to.clone()));
+            if !narrow {
+                marks.drain(..).for_each(|(icon, color, text)| mark_ui(ui, icon, color, &text));
+            }
         });
     });
     let buttons = match narrow {
@@ -141,6 +149,9 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, lens: &Le
                 run = None;
             }
             close = ui.add(Button::ghost(tr!("Cancel")).name(tr!("Close renaming"))).clicked();
+            ui.with_layout(Layout::left_to_right(Align::Center), |ui| {
+                marks.iter().for_each(|(icon, color, text)| mark_ui(ui, icon, *color, text));
+            });
         });
     }
     preview_ui(ui, cx, below, if narrow { ROWS - 1 } else { ROWS });
