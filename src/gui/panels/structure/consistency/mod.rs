@@ -145,14 +145,14 @@ fn toolbar_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
                 (None, Some(known)) => tr!("{read} headers read, no pixels", read = paint::grouped(known.headers as u64)),
                 (None, None) => String::new(),
             };
-            // The buttons at the right keep their place.
-            if ui.available_width() > 460.0 {
-                ui.label(RichText::new(status).font(font::regular(12.0)).color(t.tx2));
-            }
-            // In a narrow panel the buttons have their icons alone.
+            // The buttons at the right keep their place; in a narrow panel they have their icons alone.
             let texts = [tr!("Rename by pattern…"), tr!("Check again")];
             let whole = texts.map(|text| Button::width_of(ui, text) + 19.0 + ui.spacing().item_spacing.x).iter().sum::<f32>();
-            let fits = ui.available_width() >= whole;
+            let room = ui.available_size_before_wrap().x;
+            let fits = room >= whole;
+            if room >= whole + Button::width_of(ui, &status) {
+                ui.label(RichText::new(status).font(font::regular(12.0)).color(t.tx2));
+            }
             let button = |text: &'static str, icon: &'static str, look: fn(&'static str) -> Button<'static>| match fits {
                 true => look(text).icon(icon),
                 false => Button::icon_only(icon, text),
