@@ -207,6 +207,26 @@ fn exported_footprints_are_those_of_pyproj() {
     workspace.catalogue_python("places.py", [samples.as_os_str(), stac.as_os_str(), judged.as_os_str()]).expect_code(0);
 }
 
+/// Each in a dataset of its own, so that the extent in Croissant is the box of that sample.
+#[test]
+fn each_kind_of_place_passes_the_validators_of_every_export() {
+    for kind in ["utm_grid", "arctic", "antimeridian", "rotated"] {
+        let workspace = Workspace::new();
+        let file = dataset_of_kinds(&workspace, "one.tacozip", Some(&[kind]));
+        for (form, name) in [("stac", "stac"), ("geoparquet", "samples.parquet"), ("croissant", "croissant.json")] {
+            let output = workspace.path(name);
+            describe(&workspace, &file, form, &output);
+            workspace.catalogue_python("catalogues.py", [form.as_ref(), output.as_os_str()]).expect_code(0);
+        }
+        let mut one = places();
+        one.retain(|(id, _)| *id == kind);
+        workspace.write("expected.json", expected(&one).to_string());
+        let files = ["samples.parquet", "stac", "expected.json", "croissant.json"].map(|name| workspace.path(name));
+        let ran = workspace.catalogue_python("places.py", files).expect_code(0);
+        assert!(ran.stdout.contains("ok: 1 footprints"), "{kind}: {ran}");
+    }
+}
+
 #[test]
 fn boxes_find_footprints() {
     let workspace = Workspace::new();

@@ -246,6 +246,18 @@ fn streamable_datasets_contain_togs_and_a_deep_check_reports_others() {
 }
 
 #[test]
+fn strips_of_histograms_are_no_finding() {
+    let workspace = Workspace::new();
+    nested_scenes(&workspace, 2);
+    create(&workspace, "plain.tacozip", "zip");
+    let (plain, counts) = (workspace.path("plain.tacozip"), workspace.path("counts.tortilla"));
+    workspace.studio(["histograms".as_ref(), plain.as_os_str(), "-o".as_ref(), counts.as_os_str()]).expect_code(0);
+    assert_eq!(findings(&validate(&workspace, &counts).expect_code(0)), []);
+    assert!(!findings(&validate(&workspace, &plain)).is_empty(), "the rasters themselves are no TOGs");
+    raster::close_idle();
+}
+
+#[test]
 fn nothing_is_left_beside_the_output() {
     let workspace = Workspace::new();
     nested_scenes(&workspace, 2);

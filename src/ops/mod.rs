@@ -71,7 +71,7 @@ pub use migrate::{
 pub use missing_parts::MissingParts;
 pub use optimise::{KeptFile, OptimiseRequest, Optimised, optimise};
 pub use own_sources::places_of;
-pub use percentiles::{BandPercentiles, PercentileRequest, Percentiles, PositionPercentiles, percentiles};
+pub use percentiles::{BandHistogram, BandPercentiles, PercentileRequest, Percentiles, PositionPercentiles, percentiles};
 pub use preview::{
     DatasetOutline, EditableContents, IndexPreview, OptimisePreview, dataset_outline, editable_contents, folder_of_index,
     index_preview, optimise_preview, outline_of, zips_elsewhere,

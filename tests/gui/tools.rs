@@ -144,7 +144,7 @@ fn histograms_are_counted_and_give_percentiles() {
         percents: vec![5.0, 50.0],
         rows: taco_studio::ops::RowChoice::default(),
         each: false,
-        histogram: false,
+        histogram: true,
     };
     let found = taco_studio::ops::percentiles(&request, &JobContext::default()).expect("percentiles");
     let first = &found.positions[0].bands[0].values;
@@ -157,6 +157,14 @@ fn histograms_are_counted_and_give_percentiles() {
         [(p5, first[0]), (p50, first[1])].iter().all(|(shown, exact)| (shown - exact).abs() <= 1e-5 * exact.abs())
     };
     assert!(shown.iter().filter_map(values_of).any(near), "{first:?} is not among {shown:?}");
+    // The summed histogram of each band is drawn beside, with what the command line prints.
+    let histogram = found.positions[0].bands[0].histogram.as_ref().expect("a histogram");
+    let total: u64 = histogram.counts.iter().sum();
+    assert_eq!((total, histogram.counts.len()), (found.positions[0].bands[0].count, 100));
+    let images = harness.query_all_by_role(Role::Image).filter_map(|node| node.accesskit_node().label());
+    let drawn: Vec<String> = images.filter(|label| label.starts_with("Histogram of ")).collect();
+    let bands: usize = found.positions.iter().map(|position| position.bands.len()).sum();
+    assert!(!drawn.is_empty() && drawn.len() <= bands, "{drawn:?}");
 }
 
 #[test]

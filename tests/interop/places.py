@@ -1,9 +1,9 @@
 """Holds exported footprints against pyproj and shapely. Prints one line per difference, with exit code 1.
 
-    places.py SAMPLES.parquet STAC_FOLDER EXPECTED.json
+    places.py SAMPLES.parquet STAC_FOLDER EXPECTED.json [CROISSANT.json]
 
 EXPECTED.json: {id: {"crs": text, "type": "Polygon" | "LineString" | "Point", "coordinates": [[x, y], ...]}} in the CRS, rings without
-holes.
+holes. With one sample, the box of the Croissant file is compared with that of the sample.
 """
 
 import json
@@ -115,6 +115,12 @@ def main():
         theirs = shape(item["geometry"])
         if theirs.geom_type != made.geom_type or numpy.abs(vertices(theirs) - vertices(made)).max() > DEGREES:
             problems.append(f"{name}: the Item has another geometry")
+        if len(sys.argv) > 4:
+            croissant = json.loads(pathlib.Path(sys.argv[4]).read_text())
+            south, west, north, east = map(float, croissant["spatialCoverage"]["geo"]["box"].split())
+            theirs = numpy.array([west, south, east, north])
+            if numpy.abs(theirs - [box["xmin"], box["ymin"], box["xmax"], box["ymax"]]).max() > DEGREES:
+                problems.append(f"{name}: Croissant has the box {theirs}, not {box}")
     if seen != set(expected):
         problems.append(f"missing: {set(expected) - seen}")
     for problem in problems:

@@ -2,18 +2,19 @@
 
 use egui::{RichText, Role, Sense, Ui, WidgetInfo};
 
+use super::bins::{Bins, bins_ui};
 use crate::gui::icons;
 use crate::gui::theme::{self, font};
 use crate::gui::widgets::paint;
 
 /// A line of a preview or report.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Line {
     kind: LineKind,
     text: String,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 enum LineKind {
     Fact,
     Good,
@@ -21,6 +22,8 @@ enum LineKind {
     Error,
     /// A row of a table, in mono.
     Row,
+    /// A histogram, drawn in place of the text.
+    Histogram(Box<Bins>),
 }
 
 impl Line {
@@ -40,6 +43,10 @@ impl Line {
         Self { kind: LineKind::Error, text: text.into() }
     }
 
+    pub fn histogram(bins: Bins) -> Self {
+        Self { text: bins.text(), kind: LineKind::Histogram(Box::new(bins)) }
+    }
+
     pub fn row(text: impl Into<String>) -> Self {
         Self { kind: LineKind::Row, text: text.into() }
     }
@@ -48,12 +55,19 @@ impl Line {
 /// Draws a line of a preview or report.
 pub fn line_ui(ui: &mut Ui, line: &Line) {
     let t = theme::tokens(ui);
-    let (icon, color) = match line.kind {
+    let (icon, color) = match &line.kind {
         LineKind::Fact => (icons::INFO, t.tx3),
         LineKind::Good => (icons::CHECK_CIRCLE, t.ok),
         LineKind::Warning => (icons::WARNING, t.warn),
         LineKind::Error => (icons::WARNING_OCTAGON, t.err),
         LineKind::Row => ("", t.tx3),
+        LineKind::Histogram(bins) => {
+            ui.horizontal_top(|ui| {
+                ui.add_space(20.0);
+                ui.vertical(|ui| bins_ui(ui, bins));
+            });
+            return;
+        }
     };
     let font = if line.kind == LineKind::Row { font::mono(12.0) } else { font::regular(12.0) };
     let top = ui.cursor().min;

@@ -2,6 +2,7 @@
 //! tool asks for and which command it runs is a [`ToolForm`] in a file of its own. A preview reads and never writes; it also makes
 //! the command that the button runs, so what runs is what was shown.
 
+mod bins;
 mod convert;
 mod fields;
 mod footer;

@@ -48,7 +48,7 @@ impl ToolForm for PercentilesForm {
             icon: icons::CHART_BAR,
             title: tr!("Percentiles"),
             about: tr!(
-                "Computes percentiles of all samples or of a selection from a .tortilla of histograms, each exact to one bin. No raster is read."
+                "Computes percentiles of all samples or of a selection from a .tortilla of histograms, each exact to one bin, beside their summed histogram. No raster is read."
             ),
             verb: tr!("Compute"),
         }
@@ -72,7 +72,8 @@ impl ToolForm for PercentilesForm {
         let filters = if self.filtered && self.input == self.opened { cx.studio.filters().to_vec() } else { Vec::new() };
         let rows = RowChoice { filters, ids: (!ids.is_empty()).then_some(ids), ..RowChoice::default() };
         let (input, percents) = (need_input(&self.input)?, self.percents()?);
-        let request = PercentileRequest { input, percents, rows, each: self.each, histogram: false };
+        // Of each sample by itself there are too many to draw.
+        let request = PercentileRequest { input, percents, rows, each: self.each, histogram: !self.each };
         Ok(Box::new(move |ctx| {
             let outline = dataset_outline(&request.input, &OpenOptions::default(), ctx)?;
             let has = outline.columns.iter().flatten().any(|field| field.name == SCALE_COLUMN);

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use egui::{Frame, Margin, RichText, ScrollArea, Ui, vec2};
 use serde_json::json;
 
+use super::bins::Bins;
 use super::line::{Line, line_ui};
 use crate::container::Built;
 use crate::gui::dialogs::frame::{Next, foot_ui};
@@ -51,7 +52,9 @@ impl Report {
             ScrollArea::vertical().id_salt("report").max_height(height).show(ui, |ui| {
                 ui.set_min_width(ui.available_width());
                 ui.spacing_mut().item_spacing.y = 4.0;
-                self.lines.iter().take(SHOWN).for_each(|line| line_ui(ui, line));
+                self.lines.iter().take(SHOWN).enumerate().for_each(|(index, line)| {
+                    ui.push_id(index, |ui| line_ui(ui, line));
+                });
                 let more = self.lines.len().saturating_sub(SHOWN);
                 if more > 0 {
                     line_ui(
@@ -188,7 +191,7 @@ fn optimisation(done: &Optimised) -> Report {
 }
 
 /// A value with six significant digits; the copied report has all of them.
-fn digits(value: f64) -> String {
+pub(super) fn digits(value: f64) -> String {
     let magnitude = value.abs().log10().floor();
     if value == 0.0 || !value.is_finite() {
         return value.to_string();
@@ -223,6 +226,9 @@ fn percentiles(found: &Percentiles) -> Report {
                 values => values.join("   "),
             };
             lines.push(Line::row(tr!("band {number}:  {values}   (± {bin})", number, values, bin = digits(band.bin))));
+            if let Some(histogram) = &band.histogram {
+                lines.push(Line::histogram(Bins { histogram: histogram.clone(), percentiles: band.values.clone() }));
+            }
             let cells: Vec<String> = band.values.iter().map(f64::to_string).collect();
             let id = position.sample.as_deref().unwrap_or("all");
             csv.push_str(&format!("{id},{},{},{},{},{}\n", position.position, band.band, band.count, band.bin, cells.join(",")));
