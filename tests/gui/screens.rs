@@ -123,6 +123,17 @@ fn buttons_of_a_small_window_are_whole_and_cover_no_text() {
     let beside = harness.query_all_by_role(Role::Tab).find(|node| node.accesskit_node().label().as_deref() == Some("Sample"));
     assert!(place.right() <= beside.expect("the tab").rect().left(), "{place}");
 
+    // The form of a plan beside the table.
+    harness.state_mut().show_pane(Pane::Engine);
+    settle(&mut harness);
+    picture(&mut harness, "small-engine");
+    for name in ["At a time", "Program", "If it fails", "Folder of the plan"] {
+        let rect = harness.get_by_role_and_label(Role::TextInput, name).rect();
+        assert!(rect.right() <= edge, "{name} at {rect}, the table begins at {edge}");
+    }
+    let rect = harness.get_by_label("Read the state again").rect();
+    assert!(rect.right() <= edge, "{rect}");
+
     let mut harness = app(egui::Theme::Dark);
     harness.set_size(egui::vec2(1024.0, 640.0));
     take(&mut harness, vec![sample()]);

@@ -87,9 +87,15 @@ fn row(ui: &mut Ui, name: &str, value: &mut String, width: f32, hint: &str, unit
                 });
             });
         });
+        // In a narrow panel the field gives way to its unit.
+        let beside = match unit {
+            "" => 0.0,
+            unit => ui.painter().layout_no_wrap(unit.to_owned(), font::regular(12.0), t.tx2).size().x + ui.spacing().item_spacing.x,
+        };
+        let width = width.min((ui.available_width() - beside).max(36.0));
         TextField::new(name, value).hide_label().mono().hint(hint).width(width).show(ui);
         if !unit.is_empty() {
-            ui.label(RichText::new(unit).font(font::regular(12.0)).color(t.tx2));
+            ui.add(Label::new(RichText::new(unit).font(font::regular(12.0)).color(t.tx2)).truncate());
         }
     });
 }
@@ -101,7 +107,7 @@ fn plan_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     let width = ui.available_width();
     let field = TextField::new(tr!("Folder of the plan"), &mut cx.session.plan.folder);
     field.mono().hint(tr!("folder that every worker reaches")).width(width).show(ui);
-    ui.horizontal(|ui| {
+    ui.horizontal_wrapped(|ui| {
         if ui.add(Button::secondary(tr!("Choose…")).icon(icons::FOLDER_OPEN)).clicked() {
             choose_folder(cx);
         }

@@ -160,14 +160,14 @@ fn toolbar_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
             ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
                 if document.draft().is_some() {
                     let open = cx.session.structure.consistency.rename.open;
-                    let button = button(texts[0], icons::PENCIL_SIMPLE, |text| Button::ghost(text)).selected(open);
+                    let button = button(texts[0], icons::PENCIL_SIMPLE, Button::ghost).selected(open);
                     if ui.add(button.tooltip(tr!("Rename the samples at one position in all roots"))).clicked() {
                         cx.session.structure.consistency.rename.open = !open;
                     }
                 }
                 if consistency.is_some() {
                     let blocked = running.is_some().then_some(tr!("Headers are being read"));
-                    let button = button(texts[1], icons::ARROW_CLOCKWISE, |text| Button::secondary(text)).blocked(blocked);
+                    let button = button(texts[1], icons::ARROW_CLOCKWISE, Button::secondary).blocked(blocked);
                     if ui.add(button.tooltip(tr!("Read all headers again"))).clicked() {
                         cx.run(Command::CheckConsistency { again: true });
                     }
