@@ -28,6 +28,8 @@ pub enum Action {
     ExportSubset,
     /// Describe the dataset for catalogues.
     Describe,
+    /// Publish the dataset.
+    Publish,
     /// Close what is open.
     Close,
     /// End the program.
@@ -248,6 +250,7 @@ impl Action {
         Action::Write,
         Action::ExportSubset,
         Action::Describe,
+        Action::Publish,
         Action::Close,
         Action::Quit,
         Action::Undo,

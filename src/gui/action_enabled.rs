@@ -35,6 +35,10 @@ pub fn blocked(action: Action, cx: &PanelContext<'_>) -> Option<String> {
             _ => None,
         }),
         Action::ExportSubset | Action::Describe => open().or(draft.map(|_| NOT_WRITTEN)),
+        Action::Publish => open().or(draft.map(|_| NOT_WRITTEN)).or_else(|| {
+            let open = document?.opened()?;
+            is_other_generation(open.reader.as_ref()).then_some(mark!("Only datasets of 2.0; move this one to 2.0 first"))
+        }),
         Action::Migrate => open().or(draft.map(|_| NOT_WRITTEN)).or_else(|| {
             let open = document?.opened()?;
             (!is_other_generation(open.reader.as_ref())).then_some(mark!("This dataset is of 2.0 already"))

@@ -68,6 +68,9 @@ impl Action {
                 tr!("Describe for catalogues…"),
                 tr!("STAC, GeoParquet, Croissant, DataCite, data cards"),
             ),
+            Action::Publish => {
+                (File, icons::CLOUD, None, tr!("Publish…"), tr!("Check the dataset, send it to a store, and open it from there"))
+            }
             Action::Close => (File, icons::X, keys(CTRL, Key::W), tr!("Close dataset"), tr!("Close what is open")),
             Action::Quit => (File, icons::SIGN_OUT, keys(CTRL, Key::Q), tr!("Quit"), tr!("End the program")),
             Action::Undo => (Edit, icons::ARROW_U_UP_LEFT, keys(CTRL, Key::Z), tr!("Undo"), tr!("Take the last edit back")),

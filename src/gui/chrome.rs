@@ -154,7 +154,9 @@ fn export_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, icon_only: bool) {
             }
         }
         ui.separator();
-        for action in [Action::ExportSubset, Action::Convert, Action::WriteOlder, Action::Optimise, Action::Migrate] {
+        for action in
+            [Action::Publish, Action::ExportSubset, Action::Convert, Action::WriteOlder, Action::Optimise, Action::Migrate]
+        {
             let info = action.info();
             if widgets::menu_entry(ui, info.icon, info.text, "", blocked(action, cx).as_deref()).clicked() {
                 cx.request(Request::Do(action));

@@ -76,6 +76,7 @@ impl App {
             Request::SaveRows(query) => self.save_rows(ctx, query),
             Request::ExportSubset(sql) => self.export_subset(sql),
             Request::Describe(form) => self.describe(form),
+            Request::Publish(path) => self.publish(Some(path)),
             Request::Document(page, line) => self.dialogs.open(Dialog::documentation(page, line)),
             Request::Tool(tool, sample) => self.open_tool(tool, sample),
             Request::Extension(name) => {
@@ -302,6 +303,15 @@ impl App {
                 self.toast = Some(Toast::new(true, tr!("Part {part} is written", part)));
             }
             Event::Migrated(migrated) => self.migrated(*migrated),
+            Event::Published(publication) => {
+                if let Some(publication) = self.dialogs.published(*publication) {
+                    let (good, text) = match &publication.published {
+                        Some(published) => (true, tr!("Published {address}", address = published.address)),
+                        None => (false, tr!("A check blocks publishing").to_owned()),
+                    };
+                    self.toast = Some(Toast::new(good, text));
+                }
+            }
             Event::Leakage(found) => self.session.statistics.leaks.take(job, found),
             Event::ChunkRead(array) => self.session.preview.chunks.take(job, *array),
             Event::Saved(path) => {
@@ -502,6 +512,7 @@ impl App {
             Action::Save => self.save_draft(ctx, false),
             Action::SaveAs => self.save_draft(ctx, true),
             Action::Describe => self.describe(Catalogue::Html),
+            Action::Publish => self.publish(None),
             Action::ExportSubset => self.export_subset(None),
             Action::Migrate => self.migrate(),
             Action::Documentation => self.dialogs.open(Dialog::documentation(Page::CommandLine, 0)),

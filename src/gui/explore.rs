@@ -51,6 +51,17 @@ impl App {
         self.dialogs.open(Dialog::describe(input, open.unwrap_or_default(), &self.folder(), &id, form));
     }
 
+    /// Opens the dialog that publishes the dataset at `path`, or the open one.
+    pub(super) fn publish(&mut self, path: Option<PathBuf>) {
+        let opened = || {
+            let open = self.studio.document().and_then(|document| document.opened()).map(|open| open.options.clone());
+            Some((self.opened()?.0, open.unwrap_or_default()))
+        };
+        if let Some((input, open)) = path.map(|path| (path, Default::default())).or_else(opened) {
+            self.dialogs.open(Dialog::publish(input, open));
+        }
+    }
+
     pub(super) fn migrate(&mut self) {
         let Some((input, _)) = self.opened() else { return };
         self.dialogs.open(Dialog::migrate(input, &self.folder()));

@@ -28,6 +28,7 @@ fn synonyms(action: Action) -> &'static str {
         Action::OpenRecent => tr!("history, last, reopen"),
         Action::Write => tr!("build, export, pack, publish, tacozip, zip, folder"),
         Action::ExportSubset => tr!("extract, filter, part, crop, concat, merge"),
+        Action::Publish => tr!("upload, share, release, s3, bucket, hugging face, zenodo, source cooperative"),
         Action::Describe => tr!("stac, geoparquet, croissant, datacite, doi, card, catalogue, metadata"),
         Action::Validate => tr!("validate, verify, test, lint, rules"),
         Action::ValidateDeep => tr!("verify, deep, checksum, crc, integrity, repair, damaged"),
@@ -91,6 +92,7 @@ fn verb(action: Action) -> Option<&'static str> {
         Action::OpenSeveral => "concat INPUT MORE…",
         Action::ExportSubset => "export INPUT -o OUT",
         Action::Describe => "describe INPUT",
+        Action::Publish => "publish INPUT TARGET",
         _ => return None,
     })
 }

@@ -46,6 +46,8 @@ pub enum Request {
     ExportSubset(Option<String>),
     /// Open the dialog for a catalogue description.
     Describe(crate::export::Catalogue),
+    /// Open the dialog that publishes the dataset at this path.
+    Publish(PathBuf),
     /// Open a page of the documentation at a line.
     Document(Page, usize),
     /// Open the dialog of a tool, for this sample of level 0 alone.

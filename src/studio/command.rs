@@ -327,6 +327,12 @@ pub enum Command {
         #[serde(flatten)]
         request: Box<ops::PercentileRequest>,
     },
+    /// Checks a dataset, and publishes it unless a check blocks that.
+    Publish {
+        /// What, where to, and how.
+        #[serde(flatten)]
+        request: Box<ops::publish::PublishRequest>,
+    },
     /// Writes a plan of the draft, from which several processes or machines build its parts.
     PlanDraft {
         /// The folder, the dataset and the parts.

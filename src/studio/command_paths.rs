@@ -30,6 +30,7 @@ impl Command {
             Self::EditTortilla { request } => vec![request.output.as_ref().unwrap_or(&request.input)],
             Self::EditDataset { request } => vec![request.output.as_ref().unwrap_or(&request.input)],
             Self::Describe { request } => vec![&request.output],
+            Self::Publish { request } => vec![&request.target],
             Self::Export { request } => vec![&request.options.target],
             Self::Migrate { request } => request.options.iter().map(|options| options.target.as_path()).collect(),
             Self::Open { .. }
@@ -139,6 +140,10 @@ impl Command {
             Self::EditDataset { request } => {
                 base.join(&mut request.input);
                 base.join_all(request.output.iter_mut().chain(&mut request.metadata));
+            }
+            Self::Publish { request } => {
+                base.join_all([&mut request.input, &mut request.target]);
+                base.open(&mut request.open);
             }
             Self::Describe { request } => {
                 base.join_all([&mut request.input, &mut request.output]);

@@ -291,6 +291,11 @@ impl Studio {
             Command::Percentiles { request } => {
                 self.operate(JobKind::Percentiles, Event::Percentiles, move |ctx| ops::percentiles(&request, ctx).map(Arc::new))
             }
+            Command::Publish { request } => self.operate(
+                JobKind::Publish(request.target.clone()),
+                |publication| Event::Published(Box::new(publication)),
+                move |ctx| ops::publish::publish(&request, ctx),
+            ),
             Command::PlanDraft { request } => self.plan_draft(*request),
             Command::SubmitPlan { request } => self.submit_plan(*request),
             Command::RunPlanPart { folder, part } => self.run_plan_part(folder, part),

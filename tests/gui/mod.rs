@@ -15,6 +15,7 @@ mod places;
 mod plan;
 mod plots;
 mod preview;
+mod publish;
 mod query;
 mod saving;
 mod screens;

@@ -13,6 +13,7 @@ mod join;
 mod migrate;
 mod open_path;
 mod plan;
+mod publish;
 mod relocate;
 mod settings;
 mod tools;
@@ -37,6 +38,7 @@ use crate::draft::Plan;
 use crate::error::Error;
 use crate::export::Catalogue;
 use crate::jobs::JobId;
+use crate::ops::publish::Publication;
 use crate::ops::{Migrated, Verified};
 use crate::studio::{Command, Event, LogLevel, Studio};
 use about::About;
@@ -51,6 +53,7 @@ use join::JoinDialog;
 use migrate::Migrate;
 use open_path::OpenPath;
 use plan::PlanDialog;
+use publish::PublishDialog;
 use relocate::Relocate;
 use settings::SettingsDialog;
 use tools::ToolDialog;
@@ -67,6 +70,8 @@ pub enum Dialog {
     Subset(Box<ExportSubset>),
     /// Catalogue description.
     Describe(Box<Describe>),
+    /// Publication.
+    Publish(Box<PublishDialog>),
     /// Migration to 2.0.
     Migrate(Box<Migrate>),
     /// A tool.
@@ -219,6 +224,11 @@ impl Dialog {
         Dialog::Describe(Box::new(Describe::new(input, open, folder, id, form)))
     }
 
+    /// The publication dialog.
+    pub fn publish(input: PathBuf, open: OpenOptions) -> Self {
+        Dialog::Publish(Box::new(PublishDialog::new(input, open)))
+    }
+
     /// The migration dialog.
     pub fn migrate(input: PathBuf, folder: &std::path::Path) -> Self {
         Dialog::Migrate(Box::new(Migrate::new(input, folder)))
@@ -288,8 +298,8 @@ impl Dialogs {
 
     /// True for a command whose job a dialog shows.
     pub fn waits_for(command: &Command) -> bool {
-        use Command::{Describe, Export, Migrate, Verify, Write};
-        matches!(command, Write { .. } | Verify { .. } | Migrate { .. } | Export { .. } | Describe { .. })
+        use Command::{Describe, Export, Migrate, Publish, Verify, Write};
+        matches!(command, Write { .. } | Verify { .. } | Migrate { .. } | Export { .. } | Describe { .. } | Publish { .. })
             || ToolDialog::runs(command)
     }
 
@@ -300,8 +310,20 @@ impl Dialogs {
             Some(Dialog::Migrate(dialog)) => dialog.started(job),
             Some(Dialog::Subset(dialog)) => dialog.started(job),
             Some(Dialog::Describe(dialog)) => dialog.started(job),
+            Some(Dialog::Publish(dialog)) => dialog.started(job),
             Some(Dialog::Tool(dialog)) => dialog.started(job),
             _ => {}
+        }
+    }
+
+    /// Passes a publication to its dialog; returned when no dialog waits for it.
+    pub fn published(&mut self, publication: Publication) -> Option<Publication> {
+        match &mut self.current {
+            Some(Dialog::Publish(dialog)) if dialog.is_running() => {
+                dialog.done(publication);
+                None
+            }
+            _ => Some(publication),
         }
     }
 
@@ -347,6 +369,7 @@ impl Dialogs {
             Some(Dialog::Migrate(dialog)) => dialog.failed(job, error),
             Some(Dialog::Subset(dialog)) => dialog.failed(job, error),
             Some(Dialog::Describe(dialog)) => dialog.failed(job, error),
+            Some(Dialog::Publish(dialog)) => dialog.failed(job, error),
             Some(Dialog::Tool(dialog)) => dialog.failed(job, error),
             _ => false,
         }
@@ -359,6 +382,7 @@ impl Dialogs {
             Some(Dialog::Migrate(dialog)) => dialog.cancelled(job),
             Some(Dialog::Subset(dialog)) => dialog.cancelled(job),
             Some(Dialog::Describe(dialog)) => dialog.cancelled(job),
+            Some(Dialog::Publish(dialog)) => dialog.cancelled(job),
             Some(Dialog::Tool(dialog)) => dialog.cancelled(job),
             _ => {}
         }
@@ -422,6 +446,7 @@ impl Dialogs {
             }
             Some(Dialog::Subset(subset)) => !subset.is_running(),
             Some(Dialog::Describe(describe)) => !describe.is_running(),
+            Some(Dialog::Publish(publish)) => !publish.is_running(),
             _ => false,
         };
         if gone {
@@ -457,6 +482,7 @@ impl App {
             Dialog::Migrate(migrate) => migrate.is_running(),
             Dialog::Subset(subset) => subset.is_running(),
             Dialog::Describe(describe) => describe.is_running(),
+            Dialog::Publish(publish) => publish.is_running(),
             Dialog::Tool(tool) => tool.is_running(),
             _ => false,
         };
@@ -471,6 +497,7 @@ impl App {
                 Dialog::Write(dialog) => dialog.ui(ui, cx),
                 Dialog::Subset(dialog) => dialog.ui(ui, cx),
                 Dialog::Describe(dialog) => dialog.ui(ui, cx),
+                Dialog::Publish(dialog) => dialog.ui(ui, cx),
                 Dialog::Migrate(dialog) => dialog.ui(ui, cx),
                 Dialog::Tool(dialog) => dialog.ui(ui, cx),
                 Dialog::Path(dialog) => dialog.ui(ui),

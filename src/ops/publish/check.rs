@@ -199,7 +199,7 @@ impl Mend {
     pub fn sentence(&self) -> String {
         match self {
             Self::Field(field) => tr!("Edit the field {field} of the collection.", field),
-            Self::Column { level, name } => tr!("Change or drop the column {name} of level {level}.", name, level),
+            Self::Column { level, name } => tr!("Change, describe or drop the column {name} of level {level}.", name, level),
             Self::Findings => tr!("`validate` and the panel Problems list every finding.").into(),
             Self::Extension(name) => tr!("Run the extension {name}.", name),
             Self::Split => tr!("`leakage` and the panel Statistics list the samples. Split again.").into(),

@@ -121,16 +121,16 @@ impl PrivateText {
             Some(links) => links.find_iter(text).map(|link| link.as_str()).collect(),
             None => Vec::new(),
         };
-        let signed = |link: &&str| Address::parse(link).is_some_and(|address| address.without_secret().1.is_some());
-        if is_in(&KEYS, text) || links.iter().any(|link| signed(&link)) {
+        let signed = |link: &str| Address::parse(link).is_some_and(|address| address.without_secret().1.is_some());
+        if is_in(&KEYS, text) || links.iter().copied().any(signed) {
             found.push(CheckKind::Credentials);
         }
-        let private = |link: &&str| {
+        let private = |link: &str| {
             Address::parse(link)
                 .filter(Address::is_web)
                 .is_some_and(|address| is_in(&PRIVATE_HOSTS, &address.authority.to_lowercase()))
         };
-        if links.iter().any(|link| private(&link)) {
+        if links.iter().copied().any(private) {
             found.push(CheckKind::PrivateLinks);
         }
         if may_have(b"@") && is_in(&EMAILS, text) && !found.contains(&CheckKind::Credentials) {

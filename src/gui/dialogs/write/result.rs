@@ -155,6 +155,9 @@ impl WriteDialog {
             if ui.add(Button::secondary(tr!("Open dataset")).icon(icons::EYE)).clicked() || keyed {
                 self.checks.leave = Some(Request::Run(Command::Open { path: built.path.clone() }));
             }
+            if ui.add(Button::ghost(tr!("Publish…")).icon(icons::CLOUD)).clicked() {
+                self.checks.leave = Some(Request::Publish(built.path.clone()));
+            }
             if ui.add(Button::ghost(tr!("Copy path")).icon(icons::COPY)).clicked() {
                 cx.request(Request::Copy(built.path.display().to_string()));
             }

@@ -1,0 +1,485 @@
+//! The dialog that publishes a dataset: target, checks, files and cost; then progress, and what was published with code that reads it.
+
+use std::path::PathBuf;
+
+use egui::{Frame, Margin, RichText, ScrollArea, Stroke, Ui, vec2};
+
+use super::frame::{Next, foot_ui, head_ui};
+use crate::container::OpenOptions;
+use crate::error::Error;
+use crate::gui::panel_context::{PanelContext, Request};
+use crate::gui::panels::jobs::detail;
+use crate::gui::theme::{self, font, text_style};
+use crate::gui::widgets::{self, Button, Note, Segment, TextField, Tone, note_ui, paint};
+use crate::gui::{dropped_paths, icons};
+use crate::jobs::{AsyncValue, JobId};
+use crate::model::is_remote;
+use crate::ops::publish::{Check, CheckKind, CheckLevel, Layout, Mend, Preflight, Prices, Publication, PublishRequest, preflight};
+use crate::studio::Command;
+
+/// Height of the columns in points, at the most.
+const HEIGHT: f32 = 520.0;
+
+/// Stage of the dialog.
+enum Stage {
+    /// Nothing was published yet.
+    Choosing,
+    /// The job was asked for, and runs once it has an id.
+    Running(Option<JobId>),
+    /// It failed with this error, or was stopped.
+    Ended(Note),
+    /// Published, or blocked by a check.
+    Done(Box<Publication>),
+}
+
+/// The dialog.
+pub struct PublishDialog {
+    input: PathBuf,
+    open: OpenOptions,
+    target: String,
+    layout: Layout,
+    repository: String,
+    url: String,
+    overwrite: bool,
+    accept: Vec<CheckKind>,
+    reads: String,
+    limit: String,
+    /// What the checks were asked for.
+    asked: Option<PublishRequest>,
+    /// Number of times that they were asked for.
+    times: u32,
+    checked: AsyncValue<u32, Preflight>,
+    stage: Stage,
+    snippet: usize,
+}
+
+/// A number in a field; `None` for an empty one or another text.
+fn number(text: &str) -> Option<f64> {
+    text.trim().replace(',', ".").parse().ok().filter(|number: &f64| number.is_finite() && *number >= 0.0)
+}
+
+impl PublishDialog {
+    /// Publishes the dataset at `input`.
+    pub fn new(input: PathBuf, open: OpenOptions) -> Self {
+        Self {
+            input,
+            open,
+            target: String::new(),
+            layout: Layout::Store,
+            repository: String::new(),
+            url: String::new(),
+            overwrite: false,
+            accept: Vec::new(),
+            reads: "1".into(),
+            limit: String::new(),
+            asked: None,
+            times: 0,
+            checked: AsyncValue::default(),
+            stage: Stage::Choosing,
+            snippet: 0,
+        }
+    }
+
+    /// True while the job runs.
+    pub fn is_running(&self) -> bool {
+        matches!(self.stage, Stage::Running(_))
+    }
+
+    /// Records the dialog's job.
+    pub fn started(&mut self, job: JobId) {
+        if self.is_running() {
+            self.stage = Stage::Running(Some(job));
+        }
+    }
+
+    /// Records that the job failed. True when it is this dialog's job.
+    pub fn failed(&mut self, job: JobId, error: &Error) -> bool {
+        let own = matches!(&self.stage, Stage::Running(running) if running.unwrap_or(JobId(u64::MAX)) == job);
+        if own {
+            self.stage = Stage::Ended(Note::Error(error.report()));
+        }
+        own
+    }
+
+    /// Records that the job was cancelled.
+    pub fn cancelled(&mut self, job: JobId) {
+        if matches!(self.stage, Stage::Running(Some(running)) if running == job) {
+            let text = tr!("Stopped. Files that a store has are not sent again; nobody sees the dataset before its last file.");
+            self.stage = Stage::Ended(Note::Info(text.into()));
+        }
+    }
+
+    /// Records what was published.
+    pub fn done(&mut self, publication: Publication) {
+        self.stage = Stage::Done(Box::new(publication));
+    }
+
+    fn request(&self) -> PublishRequest {
+        let text = |text: &str| Some(text.trim().to_owned()).filter(|text| !text.is_empty());
+        let prices = Prices { full_reads_month: number(&self.reads), limit_month: number(&self.limit), ..Prices::default() };
+        PublishRequest {
+            input: self.input.clone(),
+            open: self.open.clone(),
+            target: dropped_paths::parse_path(self.target.trim()),
+            layout: self.layout,
+            repository: if self.layout.has_repository() { text(&self.repository) } else { None },
+            url: text(&self.url),
+            overwrite: self.overwrite,
+            accept: self.accept.clone(),
+            prices,
+        }
+    }
+
+    /// The checks of the present choices, where they have ended.
+    fn current(&self) -> Option<&Preflight> {
+        let is_current = self.asked.as_ref() == Some(&self.request());
+        self.checked.get(&self.times).filter(|_| is_current)?.as_ref().ok()
+    }
+
+    /// Draws the dialog.
+    pub fn ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>) -> Next {
+        if let (Some(asked), Stage::Choosing | Stage::Ended(_)) = (self.asked.clone(), &self.stage) {
+            self.checked.update(cx.jobs, self.times, tr!("Check before publishing"), move |ctx| preflight(&asked, ctx));
+        }
+        let screen = ui.ctx().content_rect();
+        let size = vec2((screen.width() - 64.0).min(1180.0), (screen.height() - 180.0).min(HEIGHT));
+        ui.set_width(size.x);
+        ui.spacing_mut().item_spacing.y = 0.0;
+        let title = cx.document().map(|document| document.title().into_owned()).unwrap_or_default();
+        let close = head_ui(ui, icons::CLOUD, tr!("Publish dataset"), &title) && !self.is_running();
+        let mut next = Next::Stay;
+        let third = (size.x / 3.0).floor();
+        ui.horizontal_top(|ui| {
+            ui.spacing_mut().item_spacing.x = 0.0;
+            for column in 0..3 {
+                let fill = if column == 1 { theme::tokens(ui).bg2 } else { theme::tokens(ui).bg1 };
+                Frame::NONE.fill(fill).inner_margin(Margin::same(14)).show(ui, |ui| {
+                    ui.set_width(third - 28.0);
+                    ui.set_height(size.y);
+                    ui.vertical(|ui| {
+                        ui.spacing_mut().item_spacing = vec2(8.0, 6.0);
+                        ScrollArea::vertical().id_salt(("publish", column)).auto_shrink(false).show(ui, |ui| match column {
+                            0 => self.target_ui(ui),
+                            1 => {
+                                if let Some(request) = self.checks_ui(ui, cx) {
+                                    next = Next::Do(request);
+                                }
+                            }
+                            _ => self.outcome_ui(ui, cx),
+                        });
+                    });
+                });
+            }
+        });
+        match (self.foot_ui(ui), close) {
+            (Next::Stay, true) => Next::Close,
+            (Next::Stay, false) => next,
+            (other, _) => other,
+        }
+    }
+
+    fn target_ui(&mut self, ui: &mut Ui) {
+        if self.is_running() {
+            ui.disable();
+        }
+        widgets::heading(ui, tr!("Target"));
+        for layout in Layout::ALL {
+            if widgets::radio(ui, self.layout == layout, crate::text::of(layout.title())).clicked() {
+                self.layout = layout;
+            }
+        }
+        let elsewhere = self.layout.is_uploaded_by_another_program();
+        let hint = if elsewhere { tr!("a new folder of this machine") } else { "s3://bucket/set/1.0.0" };
+        TextField::new(tr!("Address"), &mut self.target).mono().hint(hint).name(tr!("Address of the publication")).show(ui);
+        if elsewhere {
+            let text = tr!("The files are made in this folder. The studio does not upload there; the host's own client does.");
+            note_ui(ui, &Note::Info(text.into()));
+        }
+        if self.layout.has_repository() {
+            TextField::new(tr!("Repository"), &mut self.repository).mono().hint("OWNER/NAME").show(ui);
+        }
+        TextField::new(tr!("Address on the web"), &mut self.url)
+            .mono()
+            .hint(tr!("for documents and snippets; optional"))
+            .name(tr!("Address of the publication on the web"))
+            .show(ui);
+        widgets::checkbox(ui, &mut self.overwrite, tr!("Replace what was published there"));
+        widgets::heading(ui, tr!("Cost"));
+        TextField::new(tr!("Full reads a month"), &mut self.reads).mono().show(ui);
+        TextField::new(tr!("Limit of a month in $"), &mut self.limit).mono().show(ui);
+        if ui
+            .add(Button::secondary(tr!("Check")).icon(icons::CHECK).blocked(self.incomplete()).name(tr!("Check before publishing")))
+            .clicked()
+        {
+            self.asked = Some(self.request());
+            self.times += 1;
+            self.stage = Stage::Choosing;
+        }
+    }
+
+    /// What has to be filled in.
+    fn incomplete(&self) -> Option<&'static str> {
+        if self.target.trim().is_empty() { Some(tr!("Type where to publish")) } else { None }
+    }
+
+    /// Draws the checks; a request leaves the dialog for the place where a finding is mended.
+    fn checks_ui(&mut self, ui: &mut Ui, cx: &PanelContext<'_>) -> Option<Request> {
+        let t = theme::tokens(ui);
+        widgets::heading(ui, tr!("Pre-flight checks"));
+        if let Some(Err(error)) = self.checked.get(&self.times) {
+            note_ui(ui, &Note::Error(error.report()));
+            return None;
+        }
+        let found = match &self.stage {
+            Stage::Done(publication) => Some(publication.preflight.clone()),
+            _ => self.current().cloned(),
+        };
+        let Some(found) = found else {
+            let waits = self.asked.as_ref() == Some(&self.request()) && self.checked.get(&self.times).is_none();
+            match waits {
+                true => drop(widgets::spinner(ui, 16.0)),
+                false => drop(ui.label(RichText::new(tr!("Not checked yet")).text_style(text_style("small12")).color(t.tx3))),
+            }
+            return None;
+        };
+        ui.horizontal_wrapped(|ui| {
+            let [passes, notes, blocks] =
+                [CheckLevel::Pass, CheckLevel::Warning, CheckLevel::Blocks].map(|level| found.count(level));
+            for (tone, icon, number, text) in [
+                (Tone::Ok, icons::CHECK, passes, tr_n!(passes, "{n} pass", "{n} pass", n = passes)),
+                (Tone::Warning, icons::WARNING, notes, tr_n!(notes, "{n} warning", "{n} warnings", n = notes)),
+                (Tone::Error, icons::WARNING_OCTAGON, blocks, tr_n!(blocks, "{n} block", "{n} block", n = blocks)),
+            ] {
+                if number > 0 {
+                    widgets::badge(ui, tone, Some(icon), &text);
+                }
+            }
+        });
+        let mut request = None;
+        let mut group = None;
+        for check in &found.checks {
+            if group.replace(check.kind.group()) != Some(check.kind.group()) {
+                ui.label(RichText::new(check.kind.group().title()).font(font::semibold(11.0)).color(t.tx3));
+            }
+            request = self.check_ui(ui, cx, check).or(request);
+        }
+        request
+    }
+
+    fn check_ui(&mut self, ui: &mut Ui, cx: &PanelContext<'_>, check: &Check) -> Option<Request> {
+        let t = theme::tokens(ui);
+        let (icon, color) = match check.level {
+            CheckLevel::Pass => (icons::CHECK_CIRCLE, t.ok),
+            CheckLevel::Warning => (icons::WARNING, t.warn),
+            CheckLevel::Blocks => (icons::WARNING_OCTAGON, t.err),
+        };
+        let small = |text: String| RichText::new(text).text_style(text_style("small12"));
+        ui.horizontal_top(|ui| {
+            ui.label(RichText::new(icon).font(font::icon(13.0)).color(color));
+            let text = match check.figure.is_empty() {
+                true => check.message.clone(),
+                false => format!("{} ({})", check.message, check.figure),
+            };
+            ui.add(egui::Label::new(small(text).color(if check.level == CheckLevel::Blocks { t.err } else { t.tx })).wrap());
+        });
+        if check.level == CheckLevel::Pass {
+            return None;
+        }
+        for place in check.places.iter().take(if check.level == CheckLevel::Blocks { 3 } else { 1 }) {
+            ui.add(egui::Label::new(RichText::new(place).font(font::mono(11.0)).color(t.tx2)).wrap());
+        }
+        let mut request = None;
+        if let Some(mend) = &check.mend {
+            ui.add(egui::Label::new(small(mend.sentence()).color(t.tx2)).wrap());
+            if let Some(pane) = pane_of(mend).filter(|_| cx.document().is_some())
+                && widgets::link(ui, &tr!("Show {kind}", kind = check.kind.name())).clicked()
+            {
+                request = Some(Request::Show(pane));
+            }
+        }
+        if check.kind.may_be_accepted() && (check.level == CheckLevel::Blocks || check.accepted) {
+            let mut accepted = self.accept.contains(&check.kind);
+            if widgets::checkbox(ui, &mut accepted, &tr!("Publish all the same: {kind}", kind = check.kind.name())).changed() {
+                self.accept.retain(|kind| *kind != check.kind);
+                if accepted {
+                    self.accept.push(check.kind);
+                }
+                self.asked = Some(self.request());
+                self.times += 1;
+                self.stage = Stage::Choosing;
+            }
+        }
+        request
+    }
+
+    fn outcome_ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>) {
+        let t = theme::tokens(ui);
+        match &self.stage {
+            Stage::Running(id) => {
+                widgets::heading(ui, tr!("Publishing"));
+                let Some(job) = cx.studio.jobs().into_iter().find(|job| Some(job.id) == *id) else { return };
+                ui.label(RichText::new(&job.progress.stage.name).font(font::medium(12.5)));
+                match job.progress.fraction() {
+                    Some(fraction) => drop(widgets::progress_bar(ui, tr!("Publishing"), fraction, ui.available_width(), 8.0)),
+                    None => drop(widgets::spinner(ui, 16.0)),
+                }
+                let text = RichText::new(detail(&job.progress, job.elapsed)).font(font::mono(11.0)).color(t.tx2);
+                ui.add(egui::Label::new(text).wrap());
+                note_ui(ui, &Note::Info(tr!("The file that readers open first is sent last: nobody sees half a dataset.").into()));
+            }
+            Stage::Done(publication) if publication.published.is_some() => self.published_ui(ui, cx),
+            stage => {
+                if let Stage::Ended(note) = stage {
+                    note_ui(ui, note);
+                }
+                if let Some(found) = self.current() {
+                    planned_ui(ui, found);
+                }
+            }
+        }
+    }
+
+    fn published_ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>) {
+        let Stage::Done(publication) = &self.stage else { return };
+        let Some(published) = &publication.published else { return };
+        let t = theme::tokens(ui);
+        let opened = &published.opened;
+        widgets::heading(ui, tr!("Published"));
+        let requests = tr_n!(opened.requests, "{n} request", "{n} requests", n = opened.requests);
+        let time = format!("{:.1}", opened.seconds);
+        let text = match is_remote(&opened.path) {
+            true => tr!("Opened from there: {requests}, {size}, {time} s", requests, size = paint::bytes(opened.bytes), time),
+            false => tr!("Opened from there: {time} s", time),
+        };
+        ui.horizontal_top(|ui| {
+            ui.label(RichText::new(icons::CHECK_CIRCLE).font(font::icon(16.0)).color(t.ok));
+            ui.add(egui::Label::new(RichText::new(text).font(font::semibold(12.5))).wrap());
+        });
+        let text = tr!(
+            "{sent} files sent, {size}; {kept} were there; {compared} random samples match their bytes here",
+            sent = published.sent_files,
+            size = paint::bytes(published.sent_bytes),
+            kept = published.kept_files,
+            compared = opened.compared
+        );
+        ui.add(egui::Label::new(RichText::new(text).text_style(text_style("small12")).color(t.tx2)).wrap());
+        if !published.upload_commands.is_empty() {
+            widgets::heading(ui, tr!("Upload with the host's own client"));
+            let lines = published.upload_commands.join("\n");
+            code_ui(ui, &lines);
+            if ui.add(Button::secondary(tr!("Copy command")).icon(icons::COPY)).clicked() {
+                cx.request(Request::Copy(lines));
+            }
+        }
+        widgets::heading(ui, tr!("Reader"));
+        let segments: Vec<Segment<'_, usize>> =
+            published.snippets.iter().enumerate().map(|(index, snippet)| Segment::new(index, snippet.reader)).collect();
+        widgets::segmented(ui, "publish-snippet", &mut self.snippet, &segments);
+        let Some(snippet) = published.snippets.get(self.snippet) else { return };
+        code_ui(ui, snippet.code.trim_end());
+        ui.horizontal_wrapped(|ui| {
+            if ui.add(Button::secondary(tr!("Copy snippet")).icon(icons::COPY)).clicked() {
+                cx.request(Request::Copy(snippet.code.clone()));
+            }
+            if ui.add(Button::ghost(tr!("Copy link")).icon(icons::COPY)).clicked() {
+                cx.request(Request::Copy(published.address.clone()));
+            }
+        });
+    }
+
+    fn foot_ui(&mut self, ui: &mut Ui) -> Next {
+        let current = self.current();
+        let first = current.and_then(|found| found.checks.iter().find(|check| check.level == CheckLevel::Blocks));
+        let why = first.map(|check| check.message.clone());
+        let blocked = match (self.incomplete(), current) {
+            (Some(reason), _) => Some(reason),
+            (None, None) => Some(tr!("Check first")),
+            (None, Some(found)) if !found.may_publish() => Some(tr!("A check blocks publishing")),
+            _ => None,
+        };
+        let button = match (current, self.layout.is_uploaded_by_another_program()) {
+            (_, true) => tr!("Make the files").to_owned(),
+            (Some(found), false) => tr!("Publish {size}", size = paint::bytes(found.size_bytes)),
+            (None, false) => tr!("Publish").to_owned(),
+        };
+        let (running, done) = (self.is_running(), matches!(&self.stage, Stage::Done(done) if done.published.is_some()));
+        let (leave, act) = foot_ui(ui, |ui| {
+            if running {
+                return (false, ui.add(Button::danger(tr!("Stop")).large().name(tr!("Stop publishing"))).clicked());
+            }
+            if done {
+                return (ui.add(Button::primary(tr!("Done")).large()).clicked(), false);
+            }
+            let act = ui.add(Button::primary(button).large().blocked(blocked).name(tr!("Publish now"))).clicked();
+            let leave = ui.add(Button::ghost(tr!("Cancel")).large()).clicked();
+            if let Some(why) = &why {
+                let color = theme::tokens(ui).err;
+                ui.with_layout(egui::Layout::left_to_right(egui::Align::Center), |ui| {
+                    ui.label(RichText::new(icons::WARNING_OCTAGON).font(font::icon(14.0)).color(color));
+                    ui.add(egui::Label::new(RichText::new(why).text_style(text_style("small12")).color(color)).truncate());
+                });
+            }
+            (leave, act)
+        });
+        match (&self.stage, act, leave) {
+            (Stage::Running(Some(job)), true, _) => Next::Also(Request::Run(Command::Cancel { job: *job })),
+            (Stage::Running(_), ..) => Next::Stay,
+            (_, true, _) => {
+                self.stage = Stage::Running(None);
+                Next::Also(Request::Run(Command::Publish { request: Box::new(self.request()) }))
+            }
+            (_, false, true) => Next::Close,
+            _ => Next::Stay,
+        }
+    }
+}
+
+/// The panel where a finding is looked at.
+fn pane_of(mend: &Mend) -> Option<crate::gui::Pane> {
+    use crate::gui::Pane;
+    match mend {
+        Mend::Field(_) => Some(Pane::Collection),
+        Mend::Column { .. } => Some(Pane::Columns),
+        Mend::Findings => Some(Pane::Problems),
+        Mend::Extension(_) => Some(Pane::Extensions),
+        Mend::Split => Some(Pane::Statistics),
+        Mend::Parts | Mend::Target | Mend::Prices => None,
+    }
+}
+
+/// The files and the cost.
+fn planned_ui(ui: &mut Ui, found: &Preflight) {
+    let t = theme::tokens(ui);
+    let row = |ui: &mut Ui, name: &str, detail: String| {
+        ui.horizontal(|ui| {
+            ui.label(RichText::new(name).font(font::mono(11.5)));
+            ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
+                ui.label(RichText::new(detail).font(font::mono(11.0)).color(t.tx2));
+            });
+        });
+    };
+    widgets::heading(ui, tr!("Will be published"));
+    for file in &found.files {
+        let size = file.size_bytes.map_or(tr!("made then").to_owned(), paint::bytes);
+        row(ui, &file.name, if file.files > 1 { format!("{} × {size}", file.files) } else { size });
+    }
+    widgets::heading(ui, tr!("Cost"));
+    let cost = &found.cost;
+    row(ui, tr!("Storage, a month"), format!("$ {:.2}", cost.storage_month));
+    row(ui, tr!("Egress, a full read"), format!("$ {:.2}", cost.egress_read));
+    row(ui, tr!("Requests, a full read"), format!("$ {:.3}", cost.requests_read));
+    row(ui, tr!("This upload"), format!("$ {:.3}", cost.upload));
+    row(ui, tr!("A month"), format!("$ {:.2}", cost.month));
+    if let Some(source) = cost.rates.source {
+        let text = tr!("Prices are {source}. `publish --cost-table` takes others.", source);
+        ui.add(egui::Label::new(RichText::new(text).text_style(text_style("small12")).color(t.tx3)).wrap());
+    }
+}
+
+fn code_ui(ui: &mut Ui, code: &str) {
+    let t = theme::tokens(ui);
+    Frame::NONE.fill(t.bg2).stroke(Stroke::new(1.0, t.line2)).corner_radius(4).inner_margin(Margin::same(10)).show(ui, |ui| {
+        ui.set_width(ui.available_width());
+        ui.add(egui::Label::new(RichText::new(code).font(font::mono(11.5))).selectable(true).wrap());
+    });
+}
