@@ -24,6 +24,10 @@ const PIECES_MAX: usize = 50_000;
 /// Recursion limit of the parser: a bracket takes up to four calls.
 const RECURSION_MAX: usize = 250;
 
+/// Maximum number of times that an expression is begun, for each token and in all. The parser tries some expressions as something else
+/// first: nested in one another, each level doubles what is tried.
+const BEGUN_MAX: (usize, usize) = (50, 20_000);
+
 /// Precedence of `**`: above multiplication, below casts.
 const POWER_PRECEDENCE: u8 = 45;
 
@@ -38,6 +42,8 @@ pub(super) type Tokens = Vec<TokenWithSpan>;
 pub(super) struct DuckDb {
     /// Token where an expression is missing.
     missing: Cell<Option<Span>>,
+    /// Expressions that may still be begun; `None` without a limit.
+    left: Cell<Option<usize>>,
 }
 
 macro_rules! supported {
@@ -87,6 +93,12 @@ impl Dialect for DuckDb {
     }
 
     fn parse_prefix(&self, parser: &mut Parser) -> Option<Result<Expr, ParserError>> {
+        if let Some(left) = self.left.get() {
+            if left == 0 {
+                return Some(Err(ParserError::RecursionLimitExceeded));
+            }
+            self.left.set(Some(left - 1));
+        }
         // Unary minus binds tighter than `**`: -2 ** 2 is 4.
         if parser.consume_token(&Token::Minus) {
             let negated = |expr| Expr::UnaryOp { op: UnaryOperator::Minus, expr: Box::new(expr) };
@@ -321,6 +333,7 @@ fn parsed<T>(
     parse: impl FnOnce(&mut Parser) -> Result<T, ParserError>,
 ) -> Result<T> {
     let dialect = DuckDb::default();
+    dialect.left.set(Some(tokens.len() * BEGUN_MAX.0 + BEGUN_MAX.1));
     let end = tokens.last().map_or(Span::empty(), |last| Span::new(last.span.end, last.span.end));
     let kept = tokens.clone();
     let mut parser = Parser::new(&dialect).with_recursion_limit(RECURSION_MAX).with_tokens_with_locations(tokens);
@@ -483,6 +496,23 @@ fn take_sampling(tokens: &mut Tokens) -> Option<Sampling> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_the_parser_tries_twice_at_each_level_is_refused_in_time() {
+        let begun = std::time::Instant::now();
+        let text = format!("SELECT {}1", "INTERVAL quantile_cont ( INTERVAL ( ".repeat(20));
+        let refused = |text: &str| {
+            let source = Source::alone(text);
+            let tokens = tokens(&source)?;
+            query(&source, &tokens, &|_| false).map(|_| ())
+        };
+        assert!(refused(&text).is_err());
+        let found = include_str!("../../tests/fuzz/corpus/sql/found-words-that-are-tried-twice");
+        assert!(refused(found).is_err());
+        assert!(begun.elapsed().as_secs() < 10, "{:?}", begun.elapsed());
+        // Many expressions in a row are fine.
+        assert!(refused(&format!("SELECT {}1", "1, ".repeat(20_000))).is_ok());
+    }
 
     fn printed(sql: &str) -> String {
         let source = Source::alone(sql);
