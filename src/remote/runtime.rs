@@ -66,6 +66,11 @@ pub fn start<T: Send + 'static>(future: impl Future<Output = T> + Send + 'static
 }
 
 impl<T> Task<T> {
+    /// True when [`Task::join`] would not wait.
+    pub fn is_finished(&self) -> bool {
+        self.handle.is_finished()
+    }
+
     /// Waits for the result.
     ///
     /// # Errors

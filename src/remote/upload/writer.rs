@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use md5::{Digest, Md5};
+use tokio::sync::Semaphore;
 
 use super::object::{Checksum, Object, PartTag, Stored, UploadId};
 use super::request::Refusal;
@@ -39,8 +40,10 @@ pub struct ObjectWriter {
     part_bytes: usize,
     buffer: Vec<u8>,
     upload: Option<UploadId>,
-    /// Parts on their way, in their order.
+    /// Parts that were begun, in their order; their bytes are kept until they have arrived.
     sent: VecDeque<Task<Result<PartTag, Refusal>>>,
+    /// One for each part that may be on its way.
+    slots: Arc<Semaphore>,
     parts: Vec<PartTag>,
     /// Number of parts that were begun.
     begun: usize,
@@ -72,6 +75,7 @@ impl ObjectWriter {
         }
         let part_bytes = part_bytes(expected) as usize;
         let whole = matches!(object.bucket.signer, Signer::Google { .. } | Signer::Azure { .. }).then(Md5::new);
+        let slots = Arc::new(Semaphore::new(at_once(&object.bucket.signer, part_bytes)));
         Ok(Self {
             object,
             path: path.to_owned(),
@@ -80,6 +84,7 @@ impl ObjectWriter {
             buffer: Vec::new(),
             upload: None,
             sent: VecDeque::new(),
+            slots,
             parts: Vec::new(),
             begun: 0,
             position: 0,
@@ -140,14 +145,6 @@ impl ObjectWriter {
         matches!(self.object.bucket.signer, Signer::Google { .. })
     }
 
-    /// Parts that are sent at once.
-    fn at_once(&self) -> usize {
-        if self.is_ordered() {
-            return 1;
-        }
-        ((SENT_AT_ONCE / self.part_bytes as u64) as usize).clamp(1, credentials::connections().max(1))
-    }
-
     fn begin(&mut self) -> Result<UploadId> {
         if let Some(upload) = &self.upload {
             return Ok(upload.clone());
@@ -161,7 +158,11 @@ impl ObjectWriter {
     /// Starts to send the filled buffer.
     fn send_part(&mut self, is_last: bool) -> Result<()> {
         let upload = self.begin()?;
-        while self.sent.len() >= self.at_once() {
+        // Any part that arrives makes room for the next: one that is sent again does not hold up the others.
+        let slots = self.slots.clone();
+        let slot = runtime::wait(async move { slots.acquire_owned().await })?;
+        let slot = slot.map_err(|error| Error::internal("a part can't be sent").because(error))?;
+        while self.sent.front().is_some_and(Task::is_finished) {
             self.take_one()?;
         }
         if self.begun >= PARTS_MAX {
@@ -179,14 +180,17 @@ impl ObjectWriter {
         let (number, total) = (self.begun, is_last.then_some(self.position));
         self.sent.push_back(match &object.bucket.signer {
             Signer::Google { .. } => runtime::start(async move {
+                let _slot = slot;
                 let sent = google::chunk(&object, &upload, start, &bytes, total).await;
                 sent.map(|()| PartTag { tag: String::new(), checksum: [0; 16] })
             })?,
             Signer::S3 { .. } => runtime::start(async move {
+                let _slot = slot;
                 let checksum = checksum_of(&bytes).await?;
                 s3::part(&object, &upload, number, &bytes, &checksum).await
             })?,
             Signer::Azure { .. } => runtime::start(async move {
+                let _slot = slot;
                 let checksum = checksum_of(&bytes).await?;
                 azure::part(&object, &upload, number, &bytes, &checksum).await
             })?,
@@ -203,6 +207,17 @@ impl ObjectWriter {
             Err(refusal) => return Err(self.object.error(refusal)),
         }
         Ok(())
+    }
+}
+
+/// Number of parts that are sent at once.
+fn at_once(signer: &Signer, part_bytes: usize) -> usize {
+    match signer {
+        // Takes the parts in their order, one after another.
+        Signer::Google { .. } => 1,
+        Signer::S3 { .. } | Signer::Azure { .. } => {
+            ((SENT_AT_ONCE / part_bytes as u64) as usize).clamp(1, credentials::connections().max(1))
+        }
     }
 }
 
