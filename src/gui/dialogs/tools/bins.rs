@@ -89,9 +89,9 @@ mod tests {
     fn bins_say_their_ends_and_counts() {
         let histogram = BandHistogram { low: 0.0, high: 10.0, counts: vec![1, 0, 1200, 7, 0] };
         let bins = Bins { histogram, percentiles: vec![4.5] };
-        assert_eq!(bins.sentence(2).as_deref(), Some("4 to 6: 1,200 values"));
+        assert_eq!(bins.sentence(2).as_deref(), Some("4 to 6: 1\u{2009}200 values"));
         assert_eq!(bins.sentence(0).as_deref(), Some("0 to 2: 1 value"));
         assert_eq!(bins.sentence(5), None);
-        assert_eq!(bins.text(), "Histogram of 1,208 values from 0 to 10; most are in 4 to 6: 1,200 values");
+        assert_eq!(bins.text(), "Histogram of 1\u{2009}208 values from 0 to 10; most are in 4 to 6: 1\u{2009}200 values");
     }
 }
