@@ -83,9 +83,9 @@ pub struct Consistency {
     pub roots: usize,
     /// Number of headers read.
     pub headers: usize,
-    /// Number of files that are no rasters, or that could not be read.
+    /// Number of files that are no rasters.
     pub others: usize,
-    /// Number of files that were not read yet.
+    /// Number of files that were not read: they are new, or reading them failed.
     pub unread: usize,
     /// Outliers that are accepted and not listed, with their number.
     pub accepted: Vec<(Accepted, usize)>,

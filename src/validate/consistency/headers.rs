@@ -39,9 +39,9 @@ pub struct Headers {
     pub systems: Vec<Crs>,
     /// Texts that headers refer to.
     pub texts: Vec<Arc<str>>,
-    /// Number of files that are no rasters, or that could not be read.
+    /// Number of files that are no rasters.
     pub others: usize,
-    /// Number of files that were not read.
+    /// Number of files that were not read: they are not in the cache, or reading them failed.
     pub unread: usize,
     /// Number of roots.
     pub roots: usize,
@@ -68,8 +68,8 @@ pub fn read(input: &Input<'_>, places: &Positions, cache: &HeaderCache, missing:
                 let time = input.times.get(level).and_then(|times| times.get(row as usize)).copied().flatten();
                 rasters.push(PlacedHeader { node, row, root: places.root(level, row), time, header });
             }
-            Some(Looked::NoRaster | Looked::Fault(_) | Looked::Unread) => others += 1,
-            None => unread += 1,
+            Some(Looked::NoRaster | Looked::Fault(_)) => others += 1,
+            Some(Looked::Unread) | None => unread += 1,
         }
     }
     let (texts, systems) = cache.tables();
@@ -82,8 +82,9 @@ fn look(input: &Input<'_>, level: usize, row: u32, cache: &HeaderCache, missing:
     let (asset, version) = match (input.raster)(level, row) {
         Ok(Some(found)) => found,
         Err(error) if error.is_cancelled() => return Err(error),
-        // Files that can't be read are subjects of other rules.
-        Ok(None) | Err(_) => return Ok(Some(Looked::NoRaster)),
+        Ok(None) => return Ok(Some(Looked::NoRaster)),
+        // Another rule reports why; it may pass.
+        Err(_) => return Ok(Some(Looked::Unread)),
     };
     match missing {
         true => cache.look(&asset, version).map(Some),

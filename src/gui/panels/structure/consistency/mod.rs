@@ -140,7 +140,7 @@ fn toolbar_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
                 (Some((done, _)), _) => tr!("{done} headers read", done = paint::grouped(*done)),
                 (None, Some(known)) if known.unread > 0 => {
                     let (read, unread) = (paint::grouped(known.headers as u64), paint::grouped(known.unread as u64));
-                    tr!("{read} headers read, {unread} new files not yet", read, unread)
+                    tr!("{read} headers read, {unread} not read", read, unread)
                 }
                 (None, Some(known)) => tr!("{read} headers read, no pixels", read = paint::grouped(known.headers as u64)),
                 (None, None) => String::new(),
