@@ -103,7 +103,7 @@ pub enum Command {
         /// Target position.
         slot: Slot,
     },
-    /// Infers the file-name pattern from example placements; result: [`Event::PatternFound`].
+    /// Infers the file-name pattern from example placements; result: [`Event::PatternFound`](super::Event::PatternFound).
     FindPattern {
         /// Files with their positions.
         examples: Vec<Example>,
@@ -116,7 +116,7 @@ pub enum Command {
         #[serde(default)]
         alternative: Option<usize>,
     },
-    /// Computes the fixes of a finding of the last check; result: [`Event::FixesFound`].
+    /// Computes the fixes of a finding of the last check; result: [`Event::FixesFound`](super::Event::FixesFound).
     FindFixes {
         /// Index of the finding in the report.
         finding: usize,
