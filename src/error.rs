@@ -88,7 +88,7 @@ impl Error {
         Self::new(Kind::Usage, summary)
     }
 
-    /// The output exists, and nobody allowed to replace it ([`Cause::OutputExists`]).
+    /// The output exists, and may not be replaced ([`Cause::OutputExists`]).
     pub fn output_exists() -> Self {
         Self::usage("the output exists already")
             .hint("choose another name, or replace it (--overwrite)")

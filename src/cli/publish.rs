@@ -121,8 +121,9 @@ pub fn publish(arguments: PublishArguments, terminal: &Terminal) -> Result<u8> {
     }
     let Publication { preflight, published } = run(terminal, &kind, move |ctx| publish_dataset(&request, ctx))?;
     if json {
-        print_json(&Publication { preflight, published: published.clone() })?;
-        return Ok(u8::from(published.is_none()));
+        let is_blocked = published.is_none();
+        print_json(&Publication { preflight, published })?;
+        return Ok(u8::from(is_blocked));
     }
     print(&checks_text(&preflight))?;
     let Some(published) = published else {

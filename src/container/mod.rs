@@ -60,7 +60,7 @@ pub use levels::{LevelSet, Positions, RowParts};
 pub use open::{OpenOptions, open, open_with};
 pub use opened::Opening;
 pub use part_writer::{outputs_of, write_indexes, write_part};
-pub use parts::{Parts, PlannedPart, file_name_of, parse_size};
+pub use parts::{Parts, PlannedPart, file_name_of, index_name, parse_size};
 pub use plan::{BuildOptions, BuildPlan, Built};
 pub use provenance::{packed_source, raster_source};
 pub use sample_bytes::{SourceCheck, copy_asset, stream_asset};

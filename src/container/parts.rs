@@ -263,7 +263,7 @@ fn texts_of(batch: &RecordBatch, name: &str) -> Result<Vec<String>> {
 }
 
 /// File name of an index beside its parts.
-pub(super) fn index_name(format: Format) -> Option<&'static str> {
+pub fn index_name(format: Format) -> Option<&'static str> {
     match format {
         Format::Tacocat => Some(".tacocat"),
         Format::TacocatFile => Some("__TACOCAT__"),

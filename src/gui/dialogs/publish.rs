@@ -292,7 +292,7 @@ impl PublishDialog {
         if let Some(mend) = &check.mend {
             ui.add(egui::Label::new(small(mend.sentence()).color(t.tx2)).wrap());
             if let Some(pane) = pane_of(mend).filter(|_| cx.document().is_some())
-                && widgets::link(ui, &tr!("Show {kind}", kind = check.kind.name())).clicked()
+                && widgets::link(ui, &tr!("Show {place}", place = pane.title())).clicked()
             {
                 request = Some(Request::Show(pane));
             }

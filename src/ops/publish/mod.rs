@@ -3,7 +3,7 @@
 //! gives the code that opens it. For Hugging Face, Zenodo and Source Cooperative the files are made in a folder of this machine, and
 //! their own clients upload them: nothing here does.
 //!
-//! The file that readers open first is sent last, so that nobody sees half a dataset. Files that are at the target already with the
+//! The file that readers open first is sent last: until then, they find no dataset. Files that are at the target already with the
 //! same bytes are not sent again, which resumes a publication that was interrupted.
 
 mod check;
@@ -268,13 +268,9 @@ impl<'a> Prepared<'a> {
     }
 }
 
-/// Name of an index in the folder of its parts.
+/// Name of an index of [`Layout::indexes`] in the folder of its parts.
 fn index_name(format: Format) -> &'static str {
-    match format {
-        Format::Tacocat => ".tacocat",
-        Format::TacocatFile => "__TACOCAT__",
-        _ => "TACOLLECTION.json",
-    }
+    container::index_name(format).unwrap_or_default()
 }
 
 /// The files of an index over datasets of `levels` levels, that which is read first last.

@@ -24,7 +24,7 @@ use crate::validate::{self, CheckOptions};
 
 /// Lengths of a description that a reader gets something from, in characters.
 const DESCRIPTION: std::ops::RangeInclusive<usize> = 60..=20_000;
-/// Words that stand for a licence or provider that nobody has filled in.
+/// Placeholders of a licence or provider.
 const FILLERS: [&str; 16] = [
     "unknown",
     "none",
@@ -423,7 +423,7 @@ fn rules(kind: CheckKind, report: &Report) -> Check {
     Check::pass(kind, if spec { tr!("Rules of the specification hold") } else { tr!("Rules of the official tools hold") })
 }
 
-/// True for a word that nobody would stand by.
+/// True for a placeholder.
 fn is_filler(text: &str) -> bool {
     let plain = text.trim().to_lowercase();
     plain.is_empty() || FILLERS.contains(&plain.as_str()) || plain.starts_with('<') && plain.ends_with('>')
