@@ -9,6 +9,7 @@
 //! |---|---|
 //! | `windows_api` | calls of Windows that the standard library lacks; on Windows only |
 //! | [`text`] | texts of the interface in the user's language |
+//! | [`digits`] | numbers as short text |
 //! | [`error`] | the one error type: what happened, where, what to do |
 //! | [`folders`] | the user's folders that the studio writes into by itself |
 //! | [`consent`] | what the user of this session agreed to: programs, servers |
@@ -75,6 +76,7 @@ pub mod text;
 pub mod cli;
 pub mod consent;
 pub mod container;
+pub mod digits;
 pub mod draft;
 pub mod error;
 pub mod export;

@@ -7,9 +7,10 @@ use std::path::{Path, PathBuf};
 use crate::support::files_below;
 
 /// The modules of the library, lowest first: each may import only earlier ones. `src/lib.rs` describes them.
-const MODULES: [&str; 23] = [
+const MODULES: [&str; 24] = [
     "windows_api",
     "text",
+    "digits",
     "error",
     "folders",
     "consent",

@@ -234,7 +234,8 @@ fn geojson(whole: Option<BoxOfDegrees>, files: &[(String, Bounds)], places: &[Pl
     json!({ "type": "FeatureCollection", "features": features }).to_string()
 }
 
-pub(super) fn escaped(text: &str) -> String {
+/// Text as content or attribute of HTML and SVG.
+pub(crate) fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 

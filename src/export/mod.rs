@@ -10,6 +10,8 @@ mod map;
 mod page;
 mod stac;
 
+pub(crate) use map::escaped;
+
 use std::path::{Path, PathBuf};
 
 use chrono::{DateTime, SecondsFormat, Utc};

@@ -361,6 +361,14 @@ fn nulls_last(keys: &[OrderByExpr]) -> Vec<OrderByExpr> {
     keys
 }
 
+/// Removes enclosing parentheses.
+pub(super) fn unwrapped(expr: &Expr) -> &Expr {
+    match expr {
+        Expr::Nested(inner) => unwrapped(inner),
+        other => other,
+    }
+}
+
 /// User-defined functions of one statement: windows and lambdas.
 pub(super) type Extras = RefCell<Vec<(String, UserDefinedFunction)>>;
 

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use polars::prelude::*;
 
+use super::engine::engine_error;
 use super::filter::Filter;
 use super::scan::{LevelScan, Rows};
 use super::select_plan::Planner;
@@ -127,7 +128,7 @@ impl<'a> Views<'a> {
 fn with_condition(mut frame: LazyFrame, condition: &str) -> Result<LazyFrame> {
     let source = Source::alone(condition);
     let tokens = sql_dialect::tokens(&source)?;
-    let schema = frame.collect_schema().map_err(|error| Planner::engine_error(&error))?;
+    let schema = frame.collect_schema().map_err(|error| engine_error(&error))?;
     let columns = vec![("data".to_owned(), schema.iter_names().map(|name| name.to_string()).collect::<Vec<_>>())];
     let condition_of = || {
         let tree = sql_dialect::condition(&source, &tokens, &|name| schema.contains(name))?;

@@ -13,7 +13,8 @@ use sqlparser::ast::{
 use sqlparser::tokenizer::Span;
 
 use super::advice;
-use super::duckdb_semantics::column;
+use super::duckdb_semantics::{column, unwrapped};
+use super::engine::engine_error;
 use super::name_binding::Binder;
 use super::scope::{Column, Relation, Scope, UniqueNames};
 use super::select_plan::{Ctes, Planner, conjuncts};
@@ -53,7 +54,7 @@ impl Planner<'_> {
     pub fn from(&self, from: &[TableWithJoins], conditions: &mut Vec<Expr>, ctes: &Ctes) -> Result<Joined> {
         let Some((first, others)) = from.split_first() else {
             // A single row, for SELECT without FROM.
-            let one = df!("__one" => [true]).map_err(|error| Planner::engine_error(&error))?;
+            let one = df!("__one" => [true]).map_err(|error| engine_error(&error))?;
             return Ok(Joined { frame: one.lazy(), relations: Vec::new() });
         };
         let extends_left = |table: &TableWithJoins| {
@@ -157,7 +158,7 @@ impl Planner<'_> {
         if let Some(alias) = alias {
             frame = self.renamed(frame, alias)?;
         }
-        let schema = frame.collect_schema().map_err(|error| Planner::engine_error(&error))?;
+        let schema = frame.collect_schema().map_err(|error| engine_error(&error))?;
         let columns = schema.iter_names().map(|name| {
             let name = name.to_string();
             Column { inner: name.clone(), name, qualified_only: false }
@@ -171,7 +172,7 @@ impl Planner<'_> {
         if alias.columns.is_empty() {
             return Ok(frame);
         }
-        let schema = frame.collect_schema().map_err(|error| Planner::engine_error(&error))?;
+        let schema = frame.collect_schema().map_err(|error| engine_error(&error))?;
         if alias.columns.len() > schema.len() {
             let error = Error::usage(format!("{} has {} columns, not {}", alias.name.value, schema.len(), alias.columns.len()));
             return Err(self.source.locate(error, alias.name.span));
@@ -284,7 +285,7 @@ impl Planner<'_> {
         }
         if kind != Kind::Inner {
             let one_side = |frame: LazyFrame, conditions: Vec<(Expr, Expr)>| {
-                conditions.into_iter().try_fold(frame, |frame, (bound, _)| self.filtered(frame, &bound))
+                conditions.into_iter().try_fold(frame, |frame, (bound, _)| self.engine.filtered(frame, &bound))
             };
             right.frame = one_side(right.frame, only_right)?;
             joined.frame = one_side(joined.frame.clone(), only_left)?;
@@ -317,7 +318,7 @@ impl Planner<'_> {
             }
         }
         for (bound, _) in rest {
-            joined.frame = self.filtered(joined.frame.clone(), &bound)?;
+            joined.frame = self.engine.filtered(joined.frame.clone(), &bound)?;
         }
         Ok(())
     }
@@ -333,7 +334,7 @@ impl Planner<'_> {
             for column in &mut relation.columns {
                 let mut inner = column.inner.clone();
                 while used.contains(&inner) {
-                    inner = self.unique(&format!("{}.{}", relation.alias, column.name));
+                    inner = self.engine.unique(&format!("{}.{}", relation.alias, column.name));
                 }
                 used.insert(inner.clone());
                 shown.push(col(column.inner.as_str()).alias(inner.as_str()));
@@ -380,13 +381,13 @@ impl Planner<'_> {
             match unwrapped(side) {
                 Expr::Identifier(ident) => on.push(col(ident.value.as_str())),
                 other => {
-                    let name = self.unique("__join");
+                    let name = self.engine.unique("__join");
                     computed.push((other.clone(), name.clone()));
                     on.push(col(name.as_str()));
                 }
             }
         }
-        Ok((self.with(frame, &computed)?, on))
+        Ok((self.engine.with(frame, &computed)?, on))
     }
 
     /// Unnests a list column: one row per element.
@@ -397,8 +398,8 @@ impl Planner<'_> {
         };
         let scope = joined.scope(None);
         let bound = Binder::new(self, &scope, ctes, &[]).bind_inside(list)?;
-        let inner = self.unique("__element");
-        let frame = self.with(joined.frame.clone(), &[(bound, inner.clone())])?;
+        let inner = self.engine.unique("__element");
+        let frame = self.engine.with(joined.frame.clone(), &[(bound, inner.clone())])?;
         joined.frame = exploded(frame, &inner, keeps_empty);
         let name = match alias {
             Some(alias) => alias.columns.first().map_or(&alias.name, |column| &column.name).value.clone(),
@@ -469,14 +470,6 @@ fn unequal(summary: String) -> Error {
     let hint = "the engine only joins so by columns that are equal; find the pairs in a subquery, and join that: FROM data AS a \
                 LEFT JOIN (SELECT a.id AS key, b.n FROM data AS a JOIN data AS b ON a.k = b.k AND a.n < b.n) AS m ON a.id = m.key";
     Error::usage(summary).hint(hint)
-}
-
-/// Removes enclosing parentheses.
-pub(super) fn unwrapped(expr: &Expr) -> &Expr {
-    match expr {
-        Expr::Nested(inner) => unwrapped(inner),
-        other => other,
-    }
 }
 
 fn has_subquery(expr: &Expr) -> bool {

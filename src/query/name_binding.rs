@@ -148,7 +148,7 @@ impl<'b, 'a> Binder<'b, 'a> {
             _ => return Ok(()),
         };
         self.attached.extend(attached);
-        let name = self.planner.unique("__answer");
+        let name = self.planner.engine.unique("__answer");
         self.answers.insert(name.clone(), answer);
         *expr = column(&name);
         Ok(())

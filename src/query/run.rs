@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use polars::prelude::{DataFrame, DataType, IdxSize, IntoLazy, LazyFrame, PolarsError, df};
 
+use super::engine::engine_error;
 use super::filter::Filter;
 use super::select_plan::Planner;
 use super::source_span::Source;
@@ -151,7 +152,7 @@ pub fn kept_rows(tables: &Tables, filters: &[Filter], ctx: &JobContext) -> Resul
                 let Some(places) = rows.columns().first() else { return Ok(None) };
                 Ok(Some(places.cast(&DataType::UInt32)?.u32()?.iter().flatten().collect()))
             };
-            places().map_err(|error| Planner::engine_error(&error))
+            places().map_err(|error| engine_error(&error))
         };
         (0..tables.levels.len()).map(level).collect()
     })
@@ -235,7 +236,7 @@ fn collected(
         let (tree, sampling) = sql_dialect::query(&source, tokens, &is_column).map_err(located)?;
         let planner = Planner::new(source, tokens, &table, &columns);
         let mut frame = planner.plan(&tree).map_err(located)?;
-        let engine = |error: PolarsError| located(Planner::engine_error(&error));
+        let engine = |error: PolarsError| located(engine_error(&error));
         if let Some(limit) = limit.filter(|_| last && sampling.is_none() && explains.is_none()) {
             // One extra row detects truncation.
             frame = frame.limit(IdxSize::try_from(limit).unwrap_or(IdxSize::MAX).saturating_add(1));

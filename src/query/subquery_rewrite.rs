@@ -39,7 +39,7 @@ impl Planner<'_> {
     pub fn scalar_subquery(&self, query: &Query, ctes: &Ctes, scope: &Scope) -> Result<Answer> {
         let planned = self.query(query, ctes, Some(scope))?;
         let name = self.only_column(&planned, query.span())?;
-        let value = self.unique("__sub");
+        let value = self.engine.unique("__sub");
         let single = single().call(vec![col(name.as_str())]).alias(value.as_str());
         if planned.keys.is_empty() {
             let one = planned.frame.limit(2).select([single]);
@@ -60,7 +60,7 @@ impl Planner<'_> {
         let mut query = query.clone();
         query.order_by = None;
         let planned = self.query(&query, ctes, Some(scope))?;
-        let value = self.unique("__sub");
+        let value = self.engine.unique("__sub");
         let attached = self.found(planned, &value);
         let answer = expression(if negated { "(_0 IS NULL)" } else { "(_0 IS NOT NULL)" }, vec![column(&value)]);
         Ok((vec![(value, attached)], answer))
@@ -85,7 +85,7 @@ impl Planner<'_> {
     pub fn in_subquery(&self, value: Expr, query: &Query, negated: bool, ctes: &Ctes, scope: &Scope) -> Result<Answer> {
         let planned = self.query(query, ctes, Some(scope))?;
         let name = self.only_column(&planned, query.span())?;
-        let (member, unknown) = (self.unique("__sub"), self.unique("__sub"));
+        let (member, unknown) = (self.engine.unique("__sub"), self.engine.unique("__sub"));
         let keys: Vec<EngineExpr> = planned.key_names.iter().map(|name| col(name.as_str())).collect();
         // One row per key: true if the subquery has a null.
         let has_null = col(name.as_str()).is_null().any(true).alias(unknown.as_str());
@@ -96,7 +96,7 @@ impl Planner<'_> {
             let rows = planned.frame.clone().group_by(keys.clone()).agg([has_null]);
             Attached::ByKey { rows, keys: planned.keys.clone() }
         };
-        let own = self.unique("__key_in");
+        let own = self.engine.unique("__key_in");
         let mut columns = keys;
         columns.push(col(name.as_str()).alias(own.as_str()));
         let members = planned.frame.filter(col(name.as_str()).is_not_null()).select(columns);

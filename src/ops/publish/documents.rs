@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use super::PublishRequest;
+use super::request::PublishRequest;
 use crate::container::ContainerReader;
 use crate::error::Result;
 use crate::export::Document;

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
 
 use crate::container::Format;
-use crate::export::Document;
+use crate::export::{Document, escaped};
 use crate::model::{Address, Collection, Scheme};
 
 /// Whose layout the published files have.
@@ -257,7 +257,6 @@ fn deposit(collection: &Collection) -> Json {
     };
     let creators: Vec<Json> = contacts("providers").filter_map(creator).collect();
     let title = Some(collection.text("title")).filter(|title| !title.trim().is_empty()).unwrap_or(collection.id());
-    let escaped = |text: &str| text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
     let paragraphs = collection.text("description").split("\n\n").map(str::trim).filter(|text| !text.is_empty());
     let description: String = paragraphs.map(|text| format!("<p>{}</p>", escaped(text))).collect();
     let mut metadata = json!({

@@ -6,13 +6,15 @@ use std::path::Path;
 use arrow::datatypes::DataType;
 use serde_json::Value as Json;
 
+use super::check::{Check, CheckKind, CheckLevel, Mend};
 use super::contents::Contents;
 use super::cost::Cost;
+use super::layout::Layout;
 use super::private_text::{KINDS, PrivateText};
+use super::request::PublishRequest;
 use super::target::TargetState;
-use super::{Check, CheckKind, CheckLevel, Layout, Mend, PublishRequest};
 use crate::container::{ContainerReader, Physical};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::extensions::LeakageRequest;
 use crate::jobs::JobContext;
 use crate::model::{
@@ -668,15 +670,6 @@ pub(super) fn files_of(reader: &dyn ContainerReader, ctx: &JobContext) -> Result
     let tree = reader.levels().skeleton(ctx)?;
     let files = |level: &SkeletonLevel| (0..level.len() as u32).filter(|&row| level.kind(row) == SampleKind::File).count();
     Ok(tree.levels.iter().map(|level| files(level) as u64).sum())
-}
-
-/// Refuses a repository that is not `owner/name`.
-pub(super) fn expect_repository(repository: &str) -> Result<()> {
-    let plain = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(&byte));
-    match repository.split_once('/') {
-        Some((owner, name)) if plain(owner) && plain(name) => Ok(()),
-        _ => Err(Error::usage("this is no repository").at(repository.escape_debug()).hint("write OWNER/NAME")),
-    }
 }
 
 #[cfg(test)]

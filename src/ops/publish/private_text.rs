@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::CheckKind;
+use super::check::CheckKind;
 use crate::model::Address;
 
 /// What a text may give away, with the kinds of checks that it concerns.

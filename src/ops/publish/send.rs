@@ -5,13 +5,15 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use bytes::Bytes;
+use serde::Serialize;
 use tempfile::TempDir;
 
 use super::contents::SourceFile;
 use super::documents::documents_of;
-use super::opened::open_published;
-use super::snippets::snippets;
-use super::{Prepared, Publication, PublishRequest, Published, index_name, is_same_place};
+use super::opened::{Opened, open_published};
+use super::prepared::{Preflight, Prepared, index_name};
+use super::request::PublishRequest;
+use super::snippets::{Snippet, snippets};
 use crate::container::{
     self, ByteSource, ConsolidateOptions, Format, ObjectSet, OpenOptions, PartialFolder, Sent, check_space, consolidate,
 };
@@ -22,6 +24,36 @@ use crate::table::ParquetOptions;
 
 /// Bytes read at a time.
 const PIECE: usize = 1 << 20;
+
+/// A publication, or the reason why there is none.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Publication {
+    /// The checks.
+    pub preflight: Preflight,
+    /// What was published; `None` when a check blocks it.
+    pub published: Option<Published>,
+}
+
+/// What was published.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Published {
+    /// Address or path by which the dataset is opened.
+    pub address: String,
+    /// Files that were sent.
+    pub sent_files: u64,
+    /// Their size in bytes.
+    pub sent_bytes: u64,
+    /// Files that the target had already with the same bytes.
+    pub kept_files: u64,
+    /// Seconds that it took.
+    pub seconds: f64,
+    /// The dataset opened from there.
+    pub opened: Opened,
+    /// Code that opens it.
+    pub snippets: Vec<Snippet>,
+    /// Command lines of the layout's own client, which upload the files; empty where the studio has sent them.
+    pub upload_commands: Vec<String>,
+}
 
 /// Where the bytes of a published file come from.
 enum Source {
@@ -261,5 +293,13 @@ impl std::io::Read for Pieces<'_> {
         self.source.read_into(self.at, &mut buffer[..length])?;
         self.at += length as u64;
         Ok(length)
+    }
+}
+
+/// True for paths that are the same place, however they are written.
+fn is_same_place(one: &Path, other: &Path) -> bool {
+    match (crate::files::canonical(one), crate::files::canonical(other)) {
+        (Ok(one), Ok(other)) => one == other,
+        _ => one == other,
     }
 }

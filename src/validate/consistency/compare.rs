@@ -9,6 +9,7 @@ use geo::{Area, BooleanOps, Polygon};
 use super::ConsistencyOptions;
 use super::headers::{Headers, PlacedHeader as Header};
 use super::positions::{NodeId, Positions};
+use crate::digits::six_digits;
 use crate::error::Result;
 use crate::jobs::JobContext;
 use crate::model::{Agreement, Consistency, Outlier, Position, Property, SamplePath};
@@ -243,8 +244,8 @@ impl<'a> Context<'a> {
         let name = |size: Option<[f64; 2]>| -> Arc<str> {
             match size {
                 None => tr!("none" in "value of a raster").into(),
-                Some([x, y]) if same([x, x], [y, y]) => format!("{}{unit}", number(x)).into(),
-                Some([x, y]) => format!("{} × {}{unit}", number(x), number(y)).into(),
+                Some([x, y]) if same([x, x], [y, y]) => format!("{}{unit}", six_digits(x)).into(),
+                Some([x, y]) => format!("{} × {}{unit}", six_digits(x), six_digits(y)).into(),
             }
         };
         let common = if located { common_size(&placed, &same) } else { None };
@@ -329,16 +330,6 @@ fn common_size(sizes: &[[f64; 2]], same: &impl Fn([f64; 2], [f64; 2]) -> bool) -
     let middle = [median(0)?, median(1)?];
     let agreeing = |common: [f64; 2]| sizes.iter().filter(|size| same(**size, common)).count();
     Some(if agreeing(middle) > agreeing(frequent) { middle } else { frequent })
-}
-
-/// Up to six significant digits.
-fn number(value: f64) -> String {
-    if value == 0.0 || !value.is_finite() {
-        return value.to_string();
-    }
-    let decimals = (5 - value.abs().log10().floor() as i32).clamp(0, 12) as usize;
-    let text = format!("{value:.decimals$}");
-    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
 }
 
 /// Share of the first raster's area that the other covers; `None` when one has no georeferencing.

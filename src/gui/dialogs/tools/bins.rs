@@ -3,7 +3,7 @@
 use egui::{Role, Sense, Stroke, Ui, WidgetInfo, vec2};
 use egui_plot::{Bar, BarChart, VLine};
 
-use super::report::digits;
+use crate::digits::six_digits;
 use crate::gui::theme;
 use crate::gui::widgets::paint;
 use crate::gui::widgets::plot::{self, Axes};
@@ -30,14 +30,14 @@ impl Bins {
     fn sentence(&self, bin: usize) -> Option<String> {
         let count = *self.histogram.counts.get(bin)?;
         let from = self.histogram.low + bin as f64 * self.width();
-        let (from, to, n) = (digits(from), digits(from + self.width()), paint::grouped(count));
+        let (from, to, n) = (six_digits(from), six_digits(from + self.width()), paint::grouped(count));
         Some(tr_n!(count, "{from} to {to}: {n} value", "{from} to {to}: {n} values", n, from, to))
     }
 
     /// The whole in a sentence, for a screen reader.
     pub fn text(&self) -> String {
         let total = self.histogram.counts.iter().sum::<u64>();
-        let (from, to, n) = (digits(self.histogram.low), digits(self.histogram.high), paint::grouped(total));
+        let (from, to, n) = (six_digits(self.histogram.low), six_digits(self.histogram.high), paint::grouped(total));
         let most = self.histogram.counts.iter().enumerate().max_by_key(|(bin, count)| (**count, std::cmp::Reverse(*bin)));
         let fullest = most.and_then(|(bin, _)| self.sentence(bin)).unwrap_or_default();
         tr!("Histogram of {n} values from {from} to {to}; most are in {fullest}", n, from, to, fullest)
@@ -56,7 +56,7 @@ pub fn bins_ui(ui: &mut Ui, bins: &Bins) {
     let axes = Axes {
         x_bounds: low..=high,
         x_ticks: plot::decimal_ticks(low, high, 6),
-        x_text: Box::new(digits),
+        x_text: Box::new(six_digits),
         x_title: "",
         y_bounds: 0.0..=most * 1.05,
         y_ticks: plot::decimal_ticks(0.0, most * 1.05, 2),

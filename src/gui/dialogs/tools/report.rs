@@ -8,6 +8,7 @@ use serde_json::json;
 use super::bins::Bins;
 use super::line::{Line, line_ui};
 use crate::container::Built;
+use crate::digits::six_digits;
 use crate::gui::dialogs::frame::{Next, foot_ui};
 use crate::gui::dropped_paths::display_path;
 use crate::gui::icons;
@@ -190,23 +191,6 @@ fn optimisation(done: &Optimised) -> Report {
     }
 }
 
-/// A value with six significant digits; the copied report has all of them.
-pub(super) fn digits(value: f64) -> String {
-    let magnitude = value.abs().log10().floor();
-    if value == 0.0 || !value.is_finite() {
-        return value.to_string();
-    }
-    if !(-5.0..12.0).contains(&magnitude) {
-        return format!("{value:.5e}");
-    }
-    let places = (5.0 - magnitude).max(0.0) as usize;
-    let text = format!("{value:.places$}");
-    match text.contains('.') {
-        true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
-        false => text,
-    }
-}
-
 fn percentiles(found: &Percentiles) -> Report {
     let heads: Vec<String> = found.percents.iter().map(|percent| format!("p{percent}")).collect();
     let mut lines = Vec::new();
@@ -218,14 +202,14 @@ fn percentiles(found: &Percentiles) -> Report {
         let rasters = tr_n!(position.rasters, "{n} raster", "{n} rasters", n);
         lines.push(Line::fact(format!("{sample}{place}, {rasters}")));
         for band in &position.bands {
-            let values = found.percents.iter().zip(&band.values).map(|(p, value)| format!("p{p} {}", digits(*value)));
+            let values = found.percents.iter().zip(&band.values).map(|(p, value)| format!("p{p} {}", six_digits(*value)));
             let values: Vec<String> = values.collect();
             let number = band.band;
             let values = match values.as_slice() {
                 [] => tr!("no values").to_owned(),
                 values => values.join("   "),
             };
-            lines.push(Line::row(tr!("band {number}:  {values}   (± {bin})", number, values, bin = digits(band.bin))));
+            lines.push(Line::row(tr!("band {number}:  {values}   (± {bin})", number, values, bin = six_digits(band.bin))));
             if let Some(histogram) = &band.histogram {
                 lines.push(Line::histogram(Bins { histogram: histogram.clone(), percentiles: band.values.clone() }));
             }
@@ -236,28 +220,4 @@ fn percentiles(found: &Percentiles) -> Report {
     }
     let title = tr_n!(found.positions.len(), "{n} position", "{n} positions", n = found.positions.len());
     Report { sound: true, title, lines, open: None, text: csv }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::digits;
-
-    #[test]
-    fn values_have_six_significant_digits() {
-        let cases = [
-            (0.0, "0"),
-            (5.674593548387096, "5.67459"),
-            (104.2052, "104.205"),
-            (-0.001234567, "-0.00123457"),
-            (12_345_678.9, "12345679"),
-            (2.0, "2"),
-            (1e300, "1.00000e300"),
-            (1.5e-9, "1.50000e-9"),
-            (f64::NAN, "NaN"),
-            (f64::INFINITY, "inf"),
-        ];
-        for (value, text) in cases {
-            assert_eq!(digits(value), text);
-        }
-    }
 }

@@ -6,6 +6,7 @@ use egui::{Frame, Margin, RichText, ScrollArea, Stroke, Ui, UiBuilder};
 use super::names::{band_names, number};
 use super::scaling::{Scaling, scaling_of, shared_scaling};
 use super::{histogram, pixel};
+use crate::digits::six_digits;
 use crate::gui::icons;
 use crate::gui::panel_context::PanelContext;
 use crate::gui::theme::{self, text_style};
@@ -220,7 +221,7 @@ fn stretch_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, scaling: Scaling) {
 fn number_field(ui: &mut Ui, name: &'static str, typed: &mut String, value: &mut f64, width: f32) -> bool {
     let id = egui::Id::unique(("preview-number", name));
     if !ui.memory(|memory| memory.has_focus(id)) {
-        *typed = plain_number(*value);
+        *typed = six_digits(*value);
     }
     let response = TextField::new(crate::text::of(name), typed).id(id).hide_label().mono().width(width).show(ui);
     match typed.trim().parse::<f64>() {
@@ -229,18 +230,6 @@ fn number_field(ui: &mut Ui, name: &'static str, typed: &mut String, value: &mut
             true
         }
         _ => false,
-    }
-}
-
-/// Formats a number so that parsing gives it back, to six digits: `0.25`, `1e15`, `2.5e-7`.
-fn plain_number(value: f64) -> String {
-    match value.abs() {
-        size if value.fract() == 0.0 && size < 1e6 => format!("{value:.0}"),
-        size if (1e-2..1e6).contains(&size) => {
-            let text = format!("{value:.4}");
-            text.trim_end_matches('0').trim_end_matches('.').to_owned()
-        }
-        _ => format!("{:e}", format!("{value:.5e}").parse::<f64>().unwrap_or(value)),
     }
 }
 
@@ -262,15 +251,4 @@ fn nodata_ui(ui: &mut Ui, image: &PreviewImage) {
         };
         ui.label(RichText::new(text).text_style(text_style("small12")).color(t.tx2));
     });
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn fields_show_the_shortest_decimal() {
-        assert_eq!([2.0, 0.25, 123.4, 999_999.0].map(plain_number), ["2", "0.25", "123.4", "999999"]);
-        assert_eq!([1e15, 2.5e-7, -1_234_567.0].map(plain_number), ["1e15", "2.5e-7", "-1.23457e6"]);
-    }
 }

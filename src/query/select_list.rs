@@ -1,0 +1,156 @@
+//! SELECT lists: wildcards, `COLUMNS('pattern')` and aliases, expanded to named columns.
+
+use std::ops::ControlFlow;
+
+use sqlparser::ast::{
+    ExcludeSelectItem, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, RenameSelectItem, Select,
+    SelectFlavor, SelectItem, SelectItemQualifiedWildcardKind, Spanned, Value, WildcardAdditionalOptions, visit_expressions,
+};
+use sqlparser::tokenizer::Span;
+
+use super::duckdb_semantics::{column, name_of, span_of};
+use super::scope::Scope;
+use super::source_span::Source;
+use super::{advice, column_names};
+use crate::error::{Error, Result};
+
+/// A result column.
+pub(super) struct Item {
+    pub expr: Expr,
+    pub name: String,
+    /// True when named by AS.
+    pub is_alias: bool,
+    /// True for `unnest(list)`.
+    pub unnests: bool,
+}
+
+/// Expands a SELECT list to named columns.
+///
+/// # Errors
+/// For tables and columns that don't exist, with their position.
+pub(super) fn select_list(source: Source, select: &Select, scope: &Scope) -> Result<Vec<Item>> {
+    let mut items = Vec::new();
+    let plain = |expr: Expr, name: String, is_alias: bool| Item { expr, name, is_alias, unnests: false };
+    if select.projection.is_empty() && select.flavor == SelectFlavor::FromFirstNoSelect {
+        let columns = scope.visible(None).unwrap_or_default();
+        items.extend(columns.into_iter().map(|found| plain(column(&found.inner), found.name.clone(), false)));
+    }
+    for item in &select.projection {
+        match item {
+            SelectItem::UnnamedExpr(expr) => match columns_of(source, expr, scope)? {
+                None => items.push(plain(expr.clone(), column_names::of(expr), false)),
+                Some(each) => items.extend(each.into_iter().map(|expr| {
+                    let name = column_names::of(&expr);
+                    plain(expr, name, false)
+                })),
+            },
+            SelectItem::ExprWithAlias { expr, alias } => items.push(plain(expr.clone(), alias.value.clone(), true)),
+            SelectItem::ExprWithAliases { expr, .. } => {
+                let error = Error::usage("an expression has one name").hint("SELECT a AS x, b AS y");
+                return Err(source.locate(error, expr.span()));
+            }
+            SelectItem::Wildcard(options) => wildcard(source, &mut items, scope, None, options)?,
+            SelectItem::QualifiedWildcard(SelectItemQualifiedWildcardKind::ObjectName(name), options) => {
+                let ident = name.0.last().and_then(|part| part.as_ident()).cloned().unwrap_or_else(|| Ident::new(""));
+                wildcard(source, &mut items, scope, Some(&ident), options)?;
+            }
+            SelectItem::QualifiedWildcard(SelectItemQualifiedWildcardKind::Expr(expr), _) => {
+                let error = Error::usage("the fields of a struct are named one by one").hint("SELECT (st).a, (st).b");
+                return Err(source.locate(error, expr.span()));
+            }
+        }
+    }
+    Ok(items)
+}
+
+/// Adds the columns of `*` or `table.*`.
+fn wildcard(
+    source: Source,
+    items: &mut Vec<Item>,
+    scope: &Scope,
+    table: Option<&Ident>,
+    options: &WildcardAdditionalOptions,
+) -> Result<()> {
+    let Some(columns) = scope.visible(table.map(|table| table.value.as_str())) else {
+        let (name, span) = table.map_or(("", Span::empty()), |table| (table.value.as_str(), table.span));
+        let tables: Vec<&str> = scope.relations.iter().map(|relation| relation.alias.as_str()).collect();
+        let error = Error::usage(format!("there is no table {name} in this FROM"));
+        return Err(source.locate(error.hint(format!("there are {}", tables.join(", "))), span));
+    };
+    let span = options.wildcard_token.0.span;
+    let same = |one: &str, other: &str| one.eq_ignore_ascii_case(other);
+    let name_of =
+        |name: &sqlparser::ast::ObjectName| name.0.last().and_then(|part| part.as_ident()).map(|ident| ident.value.clone());
+    let mut without: Vec<String> = match &options.opt_exclude {
+        Some(ExcludeSelectItem::Single(name)) => name_of(name).into_iter().collect(),
+        Some(ExcludeSelectItem::Multiple(names)) => names.iter().filter_map(name_of).collect(),
+        None => Vec::new(),
+    };
+    if let Some(except) = &options.opt_except {
+        without.extend(std::iter::once(&except.first_element).chain(&except.additional_elements).map(|ident| ident.value.clone()));
+    }
+    if let Some(unknown) = without.iter().find(|name| !columns.iter().any(|column| same(&column.name, name))) {
+        let error = Error::usage(format!("there is no column {unknown} to leave out"));
+        let near = advice::near(unknown, columns.iter().map(|column| column.name.as_str()));
+        let error = if near.is_empty() { error } else { error.hint(format!("did you mean {}?", near.join(" or "))) };
+        return Err(source.locate(error, span));
+    }
+    let renamed: Vec<(&Ident, &Ident)> = match &options.opt_rename {
+        Some(RenameSelectItem::Single(one)) => vec![(&one.ident, &one.alias)],
+        Some(RenameSelectItem::Multiple(all)) => all.iter().map(|one| (&one.ident, &one.alias)).collect(),
+        None => Vec::new(),
+    };
+    let like = options.opt_ilike.as_ref().map(|like| like.pattern.to_lowercase());
+    for found in columns.into_iter().filter(|found| !without.iter().any(|name| same(name, &found.name))) {
+        if like.as_ref().is_some_and(|like| !is_like(&found.name.to_lowercase(), like)) {
+            continue;
+        }
+        let replaced =
+            options.opt_replace.iter().flat_map(|replace| &replace.items).find(|one| same(&one.column_name.value, &found.name));
+        let expr = replaced.map_or_else(|| column(&found.inner), |one| one.expr.clone());
+        let name = renamed.iter().find(|(old, _)| same(&old.value, &found.name)).map_or(&found.name, |(_, new)| &new.value);
+        items.push(Item { expr, name: name.clone(), is_alias: false, unnests: false });
+    }
+    Ok(())
+}
+
+/// Expands `COLUMNS('pattern')` to one expression per column; `None` without it.
+fn columns_of(source: Source, expr: &Expr, scope: &Scope) -> Result<Option<Vec<Expr>>> {
+    let pattern = |function: &Function| {
+        let FunctionArguments::List(list) = &function.args else { return None };
+        match list.args.as_slice() {
+            [FunctionArg::Unnamed(FunctionArgExpr::Wildcard)] => Some(String::new()),
+            [FunctionArg::Unnamed(FunctionArgExpr::Expr(Expr::Value(value)))] => match &value.value {
+                Value::SingleQuotedString(pattern) => Some(pattern.clone()),
+                _ => None,
+            },
+            _ => None,
+        }
+    };
+    let is_columns = |part: &Expr| matches!(part, Expr::Function(function) if name_of(function) == "columns");
+    let found = visit_expressions(expr, |part| match part {
+        Expr::Function(function) if is_columns(part) => ControlFlow::Break((pattern(function), span_of(function))),
+        _ => ControlFlow::Continue(()),
+    });
+    let ControlFlow::Break((pattern, span)) = found else { return Ok(None) };
+    let refused = || source.locate(Error::usage("COLUMNS takes a pattern").hint("SELECT COLUMNS('^stac:') FROM data"), span);
+    let pattern = regex::Regex::new(&pattern.ok_or_else(refused)?).map_err(|_| refused())?;
+    let columns = scope.visible(None).unwrap_or_default();
+    let of = |found: &super::scope::Column| {
+        let mut expr = expr.clone();
+        let _ = sqlparser::ast::visit_expressions_mut(&mut expr, |part| {
+            if is_columns(part) {
+                *part = column(&found.name);
+            }
+            ControlFlow::<()>::Continue(())
+        });
+        expr
+    };
+    Ok(Some(columns.into_iter().filter(|found| pattern.is_match(&found.name)).map(of).collect()))
+}
+
+/// Matches a text against a LIKE pattern.
+fn is_like(text: &str, pattern: &str) -> bool {
+    let pattern = regex::escape(pattern).replace('%', ".*").replace('_', ".");
+    regex::Regex::new(&format!("^(?s){pattern}$")).is_ok_and(|pattern| pattern.is_match(text))
+}

@@ -1,0 +1,295 @@
+//! OVER and WINDOW of one SELECT: each call becomes a column that [`super::window_functions`] computes.
+
+use std::ops::ControlFlow;
+
+use polars::prelude::LazyFrame;
+use sqlparser::ast::{
+    Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, NamedWindowExpr, Spanned, Value, VisitMut, VisitorMut,
+    WindowFrame, WindowFrameBound, WindowFrameUnits, WindowSpec, WindowType, visit_expressions,
+};
+use sqlparser::tokenizer::Span;
+
+use super::duckdb_semantics::{call_of, column, expression, is_aggregate_name, is_generated, name_of, span_of, unwrapped};
+use super::engine::{Engine, engine_error};
+use super::source_span::Source;
+use super::window_functions::{self, Bound, Frame, Window};
+use crate::error::{Error, Result};
+
+/// Window functions of one SELECT.
+pub(super) struct Windows<'p, 'a> {
+    engine: &'p Engine<'a>,
+    calls: Vec<(Function, WindowSpec, String)>,
+}
+
+impl<'p, 'a> Windows<'p, 'a> {
+    pub fn new(engine: &'p Engine<'a>) -> Self {
+        Self { engine, calls: Vec::new() }
+    }
+
+    /// Replaces each call with OVER by a column.
+    ///
+    /// # Errors
+    /// For a window within another one.
+    pub fn lower(&mut self, expr: &mut Expr) -> Result<()> {
+        match expr.visit(self) {
+            ControlFlow::Break(error) => Err(*error),
+            ControlFlow::Continue(()) => Ok(()),
+        }
+    }
+
+    /// Adds one column per window function.
+    ///
+    /// # Errors
+    /// For unknown functions and frames that are not supported, with their position.
+    pub fn computed(self, mut frame: LazyFrame) -> Result<LazyFrame> {
+        let Self { engine, calls } = self;
+        if calls.is_empty() {
+            return Ok(frame);
+        }
+        let schema = frame.collect_schema().map_err(|error| engine_error(&error))?;
+        let Some(any) = schema.iter_names().next() else { return Ok(frame) };
+        let any = column(any.as_str());
+        let mut texts = vec!["*".to_owned()];
+        for (function, spec, name) in calls {
+            let (window, inputs) = window(engine, &function, &spec)?;
+            let called = engine.unique("__window");
+            let function = window.into_function(&called);
+            engine.extras.borrow_mut().push((called.clone(), function));
+            let semantics = engine.semantics(&schema);
+            let inputs = inputs.iter().chain([&any]).map(|input| semantics.print(input)).collect::<Result<Vec<_>>>()?;
+            texts.push(format!("{called}({}) AS {}", inputs.join(", "), column(&name)));
+        }
+        engine.run(frame, &format!("SELECT {} FROM t", texts.join(", ")))
+    }
+}
+
+/// Substitutes windows defined in WINDOW.
+pub(super) struct NamedWindows<'p> {
+    source: Source<'p>,
+    named: Vec<(Ident, NamedWindowExpr)>,
+}
+
+impl<'p> NamedWindows<'p> {
+    pub fn new(source: Source<'p>, named: Vec<(Ident, NamedWindowExpr)>) -> Self {
+        Self { source, named }
+    }
+
+    fn spec(&self, over: &WindowType, depth: usize) -> Result<WindowSpec> {
+        let named = |name: &Ident| {
+            let found = self.named.iter().find(|(known, _)| known.value.eq_ignore_ascii_case(&name.value));
+            let error = || self.source.locate(Error::usage(format!("there is no window {}", name.value)), name.span);
+            let (_, window) = found.filter(|_| depth < 10).ok_or_else(error)?;
+            match window {
+                NamedWindowExpr::NamedWindow(other) => self.spec(&WindowType::NamedWindow(other.clone()), depth + 1),
+                NamedWindowExpr::WindowSpec(spec) => self.spec(&WindowType::WindowSpec(spec.clone()), depth + 1),
+            }
+        };
+        match over {
+            WindowType::NamedWindow(name) => named(name),
+            WindowType::WindowSpec(spec) => match &spec.window_name {
+                None => Ok(spec.clone()),
+                Some(name) => {
+                    let mut base = named(name)?;
+                    base.partition_by.extend(spec.partition_by.iter().cloned());
+                    base.order_by.extend(spec.order_by.iter().cloned());
+                    base.window_frame = spec.window_frame.clone().or(base.window_frame);
+                    Ok(base)
+                }
+            },
+        }
+    }
+}
+
+impl VisitorMut for NamedWindows<'_> {
+    type Break = Box<Error>;
+
+    fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<Box<Error>> {
+        if let Expr::Function(Function { over: Some(over), .. }) = expr {
+            match self.spec(over, 0) {
+                Ok(spec) => *over = WindowType::WindowSpec(spec),
+                Err(error) => return ControlFlow::Break(Box::new(error)),
+            }
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+impl VisitorMut for Windows<'_, '_> {
+    type Break = Box<Error>;
+
+    fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<Box<Error>> {
+        let Expr::Function(function) = expr else { return ControlFlow::Continue(()) };
+        let Some(WindowType::WindowSpec(spec)) = &function.over else { return ControlFlow::Continue(()) };
+        let spec = spec.clone();
+        let source = self.engine.source;
+        let nested = visit_expressions(&*function, |part| match part {
+            Expr::Identifier(ident) if is_generated(ident) && ident.value.starts_with("__win") => ControlFlow::Break(()),
+            _ => ControlFlow::Continue(()),
+        });
+        if nested.is_break() {
+            let error = Error::usage("a window can't look at another window of the same SELECT");
+            let hint = "compute the inner one in a subquery: SELECT sum(r) OVER () FROM (SELECT rank() OVER (ORDER BY x) AS r FROM data) AS t";
+            return ControlFlow::Break(Box::new(source.locate(error.hint(hint), span_of(function))));
+        }
+        let name = self.engine.unique("__win");
+        self.calls.push((function.clone(), spec, name.clone()));
+        *expr = column(&name);
+        ControlFlow::Continue(())
+    }
+}
+
+/// A window function and its inputs: partition keys, order keys, arguments.
+fn window(engine: &Engine, function: &Function, spec: &WindowSpec) -> Result<(Window, Vec<Expr>)> {
+    use window_functions::Function as F;
+    let (name, span) = (name_of(function), span_of(function));
+    let call = call_of(&engine.source, function)?;
+    let refused = |summary: String, hint: &str| Err(engine.source.locate(Error::usage(summary).hint(hint), span));
+    let plain = !call.distinct && call.order.is_empty();
+    let mut arguments = call.arguments.clone();
+    let kind = match name.as_str() {
+        "row_number" => F::RowNumber,
+        "rank" => F::Rank,
+        "dense_rank" => F::DenseRank,
+        "percent_rank" => F::PercentRank,
+        "cume_dist" => F::CumeDist,
+        "ntile" => F::Ntile,
+        "lag" => F::Lag,
+        "lead" => F::Lead,
+        "first_value" | "first" | "arbitrary" => F::FirstValue,
+        "last_value" | "last" => F::LastValue,
+        "nth_value" => F::NthValue,
+        "count" if plain => F::Count,
+        "sum" if plain => F::Sum,
+        "avg" | "mean" if plain => F::Avg,
+        "min" if plain && arguments.len() == 1 => F::Min,
+        "max" if plain && arguments.len() == 1 => F::Max,
+        _ if !is_aggregate_name(&name) => {
+            return refused(format!("there is no window function {name}()"), "row_number, rank, lag, sum, avg, … OVER (…)");
+        }
+        _ => {
+            // The engine evaluates it over columns `a0`, `a1`, … of each frame.
+            let mut inputs = Vec::new();
+            let mut input = |expr: &Expr| {
+                inputs.push(expr.clone());
+                column(&format!("a{}", inputs.len() - 1))
+            };
+            let mut inner = function.clone();
+            inner.over = None;
+            if let FunctionArguments::List(list) = &mut inner.args {
+                for argument in &mut list.args {
+                    if let FunctionArg::Unnamed(FunctionArgExpr::Expr(expr)) = argument
+                        && !matches!(unwrapped(expr), Expr::Value(_))
+                    {
+                        *expr = input(expr);
+                    }
+                }
+                for clause in &mut list.clauses {
+                    if let sqlparser::ast::FunctionArgumentClause::OrderBy(keys) = clause {
+                        keys.iter_mut().for_each(|key| key.expr = input(&key.expr));
+                    }
+                }
+            }
+            inner.within_group.iter_mut().for_each(|key| key.expr = input(&key.expr));
+            if let Some(filter) = &mut inner.filter {
+                **filter = input(filter);
+            }
+            let schema = Default::default();
+            let semantics = engine.semantics(&schema);
+            let sql = semantics.print_aggregate(&inner)?;
+            arguments = inputs;
+            F::Engine(sql)
+        }
+    };
+    if let (Some(filter), false) = (&function.filter, matches!(kind, F::Engine(_))) {
+        let one = || Expr::value(Value::Number("1".into(), false));
+        let met = |value: Expr| expression("CASE WHEN _1 THEN _0 END", vec![value, filter.as_ref().clone()]);
+        match (arguments.first_mut(), &kind) {
+            (Some(first), F::Count | F::Sum | F::Avg | F::Min | F::Max) => *first = met(first.clone()),
+            (None, F::Count) => arguments.push(met(one())),
+            _ => return refused(format!("{name}() can't have FILTER"), "filter in a subquery"),
+        }
+    }
+    let mut order = Vec::new();
+    let mut inputs = spec.partition_by.clone();
+    for key in &spec.order_by {
+        order.push((key.options.asc == Some(false), key.options.nulls_first != Some(true)));
+        inputs.push(key.expr.clone());
+    }
+    let frame = match &spec.window_frame {
+        Some(frame) => frame_of(engine.source, frame, span)?,
+        None if order.is_empty() => Frame { by_range: false, start: Bound::Unbounded, end: Bound::Unbounded },
+        None => Frame { by_range: true, start: Bound::Unbounded, end: Bound::Offset(0.0) },
+    };
+    if order.is_empty() && frame.by_range && frame.start == Bound::Unbounded {
+        // Without ORDER BY, all rows are peers.
+        let whole = Frame { by_range: false, start: Bound::Unbounded, end: Bound::Unbounded };
+        inputs.extend(arguments);
+        let partition = spec.partition_by.len();
+        return Ok((Window { function: kind, partition, order, frame: whole, ignores_nulls: call.ignores_nulls }, inputs));
+    }
+    inputs.extend(arguments);
+    let partition = spec.partition_by.len();
+    Ok((Window { function: kind, partition, order, frame, ignores_nulls: call.ignores_nulls }, inputs))
+}
+
+/// The frame of a window.
+fn frame_of(source: Source, frame: &WindowFrame, span: Span) -> Result<Frame> {
+    let by_range = match frame.units {
+        WindowFrameUnits::Rows => false,
+        WindowFrameUnits::Range => true,
+        WindowFrameUnits::Groups => {
+            let error = Error::usage("frames of GROUPS are not supported").hint("use ROWS BETWEEN … or RANGE BETWEEN …");
+            return Err(source.locate(error, span));
+        }
+    };
+    let offset = |expr: &Expr| {
+        let error = || {
+            let error = Error::usage(format!("{expr} is no distance in a frame"));
+            error.hint("ROWS BETWEEN 3 PRECEDING AND CURRENT ROW, RANGE BETWEEN INTERVAL 7 DAYS PRECEDING AND CURRENT ROW")
+        };
+        distance(expr).filter(|distance| by_range || distance.fract() == 0.0).ok_or_else(|| source.locate(error(), expr.span()))
+    };
+    let bound = |bound: &WindowFrameBound| {
+        Ok::<Bound, Error>(match bound {
+            WindowFrameBound::CurrentRow => Bound::Offset(0.0),
+            WindowFrameBound::Preceding(None) | WindowFrameBound::Following(None) => Bound::Unbounded,
+            WindowFrameBound::Preceding(Some(expr)) => Bound::Offset(-offset(expr)?),
+            WindowFrameBound::Following(Some(expr)) => Bound::Offset(offset(expr)?),
+        })
+    };
+    let start = bound(&frame.start_bound)?;
+    let end = frame.end_bound.as_ref().map_or(Ok(Bound::Offset(0.0)), bound)?;
+    Ok(Frame { by_range, start, end })
+}
+
+/// Frame offset: rows, units of a number, or microseconds.
+fn distance(expr: &Expr) -> Option<f64> {
+    let number = |expr: &Expr| match unwrapped(expr) {
+        Expr::Value(value) => match &value.value {
+            Value::Number(text, _) | Value::SingleQuotedString(text) => Some(text.clone()),
+            _ => None,
+        },
+        _ => None,
+    };
+    match unwrapped(expr) {
+        Expr::Interval(interval) => {
+            let text = number(&interval.value)?;
+            let text = match &interval.leading_field {
+                Some(unit) => format!("{text} {unit}"),
+                None => text,
+            };
+            let (count, unit) = text.trim().split_once(char::is_whitespace)?;
+            let micros = match unit.trim().to_lowercase().trim_end_matches('s') {
+                "week" => 604_800_000_000.0,
+                "day" => 86_400_000_000.0,
+                "hour" => 3_600_000_000.0,
+                "minute" => 60_000_000.0,
+                "second" => 1_000_000.0,
+                "millisecond" => 1_000.0,
+                _ => return None,
+            };
+            Some(count.parse::<f64>().ok()? * micros)
+        }
+        other => number(other)?.parse().ok().filter(|distance: &f64| distance.is_finite() && *distance >= 0.0),
+    }
+}
