@@ -30,8 +30,9 @@ fn main() {
         }
     }
     if windows && is_gnu() {
-        // Libraries of the system that GDAL and PROJ use, which their crates name for Microsoft's linker alone.
-        for library in ["wbemuuid", "ole32", "oleaut32", "shell32", "psapi", "ws2_32"] {
+        // Libraries of the system that GDAL and PROJ use, which their crates name for Microsoft's linker alone; then those of the
+        // compiler, which the codecs need and which the linker has passed when it comes to them.
+        for library in ["wbemuuid", "ole32", "oleaut32", "shell32", "psapi", "ws2_32", "mingwex", "gcc", "msvcrt"] {
             println!("cargo:rustc-link-arg=-l{library}");
         }
     }

@@ -2,7 +2,13 @@
 # external library; these cache variables enable the codecs that EO files need: static archives, or shared libraries where the
 # distribution has no archives (Fedora). `packaging/build.rs` passes the same files to the linker. A missing codec stays
 # disabled.
-file(GLOB taco_multiarch /usr/lib/*-linux-gnu)
+# Of the architecture that is compiled for: Debian has libraries of several side by side.
+if(CMAKE_SYSTEM_PROCESSOR)
+  set(taco_architecture ${CMAKE_SYSTEM_PROCESSOR})
+else()
+  set(taco_architecture ${CMAKE_HOST_SYSTEM_PROCESSOR})
+endif()
+file(GLOB taco_multiarch /usr/lib/${taco_architecture}-linux-gnu)
 set(taco_libraries $ENV{TACO_STUDIO_CODECS}/lib ${taco_multiarch} /usr/lib64 /usr/lib /opt/homebrew/lib /usr/local/lib)
 set(taco_headers $ENV{TACO_STUDIO_CODECS}/include /usr/include /opt/homebrew/include /usr/local/include)
 if(CMAKE_SYSTEM_NAME STREQUAL Windows)
