@@ -278,9 +278,14 @@ impl App {
 
     fn main_ui(&mut self, ui: &mut Ui) {
         self.with_cx(|cx, view| {
+            let began = cx.session.watch.begin();
             chrome::top_ui(ui, cx);
             banner::ui(ui, cx);
+            cx.session.watch.end(began, || "top bar and banner".to_owned());
+            let began = cx.session.watch.begin();
             chrome::status_ui(ui, cx);
+            cx.session.watch.end(began, || "status bar".to_owned());
+            let began = cx.session.watch.begin();
             CentralPanel::no_frame().show(ui, |ui| {
                 let t = theme::tokens(ui);
                 ui.painter().rect_filled(ui.max_rect(), 0, t.bg0);
@@ -295,6 +300,7 @@ impl App {
                     }
                 }
             });
+            cx.session.watch.end(began, || "panels".to_owned());
             if std::mem::take(&mut cx.session.form.show) {
                 view.dock.show(Pane::Collection);
             }
@@ -359,12 +365,14 @@ impl eframe::App for App {
         if let Some(field) = self.refocus.take() {
             ctx.memory_mut(|memory| memory.request_focus(field));
         }
+        let began = self.session.watch.begin();
         self.dialogs_ui(&ctx);
         self.palette_ui(&ctx);
         self.toast_ui(&ctx);
         self.tour_ui(&ctx);
         drag::look(&ctx, &mut self.session.carried, &self.jobs);
         self.drop_overlay_ui(&ctx);
+        self.session.watch.end(began, || "dialogs and overlays".to_owned());
         self.handle_requests(&ctx);
         if self.is_busy() {
             ctx.request_repaint_after(Duration::from_millis(100));

@@ -13,7 +13,7 @@ use super::panels::{
     TrayState, TreePanelState,
 };
 use super::sample_status::SampleStatus;
-use crate::jobs::{AsyncValue, JobId, Jobs};
+use crate::jobs::{AsyncValue, JobId, Jobs, discard};
 use crate::model::{Sample, SamplePath};
 use crate::raster::RasterInfo;
 use crate::studio::{Command, Document, DocumentId, Recoverable, RowRef, Studio};
@@ -119,7 +119,7 @@ pub struct Session {
 impl Session {
     /// Resets the state for another document; keeps what belongs to the window.
     pub fn next_document(&mut self, id: DocumentId) {
-        *self = Self {
+        let next = Self {
             serial: id,
             drops_blocked: self.drops_blocked,
             cache_dir: self.cache_dir.take(),
@@ -131,6 +131,7 @@ impl Session {
             plan: std::mem::take(&mut self.plan),
             ..Self::default()
         };
+        discard(std::mem::replace(self, next));
     }
 
     /// Updates what is computed from the document.

@@ -3,12 +3,14 @@
 
 mod async_value;
 mod current;
+mod discard;
 mod parallel;
 mod progress;
 mod signals;
 
 pub use async_value::{AsyncValue, State};
 pub use current::{Current, adopt, current};
+pub use discard::discard;
 pub use parallel::try_map;
 pub use progress::{JobContext, Progress, Stage};
 pub use signals::stop_on_signals;

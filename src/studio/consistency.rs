@@ -6,7 +6,7 @@ use super::document::Document;
 use super::job_kind::JobKind;
 use super::{ConsistencySettings, Event, Finish, Outcome, Studio};
 use crate::error::{Error, Result};
-use crate::jobs::JobContext;
+use crate::jobs::{JobContext, discard};
 use crate::model::{Property, Report};
 use crate::validate::{self, HeaderCache};
 
@@ -59,7 +59,7 @@ impl Studio {
     }
 
     pub(super) fn forget_headers(&mut self) {
-        self.consistency = ConsistencyState::default();
+        discard(std::mem::take(&mut self.consistency));
         HeaderCache::of_drafts().clear();
     }
 

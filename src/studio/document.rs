@@ -137,6 +137,14 @@ impl DraftDocument {
         }
     }
 
+    /// As [`DraftDocument::new`], with what panels derive from the whole draft computed; for jobs, as it takes long for large drafts.
+    pub fn prepared(draft: Draft) -> Self {
+        let document = Self::new(draft);
+        document.derived();
+        document.tray_index();
+        document
+    }
+
     /// Servers of the project's files at the time it was opened.
     pub fn servers(&self) -> &[Server] {
         &self.servers

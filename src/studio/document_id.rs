@@ -1,7 +1,6 @@
 //! Document ids: a job records the id of its document, so that its result is applied to no other. Documents open and close while
 //! jobs run.
 
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::document::Document;
@@ -9,6 +8,7 @@ use super::project::Autosave;
 use super::{Command, Studio};
 use crate::draft::Draft;
 use crate::error::{Error, Result};
+use crate::jobs::discard;
 
 /// Id of a document in this session. Opening and closing a document gives a new id.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -49,11 +49,12 @@ impl Studio {
 
     /// Closes the document: its id ends, and jobs about it are cancelled.
     pub(super) fn leave(&mut self) {
-        if let Some(Document::Draft(mut document)) = self.document.take() {
+        let mut left = self.document.take();
+        if let Some(Document::Draft(document)) = &mut left {
             self.pending_writes.retain(|writes| !writes.is_done());
             self.pending_writes.extend(document.autosave.take().map(Autosave::leave));
         }
-        self.live = Arc::default();
+        discard((left, std::mem::take(&mut self.live), std::mem::take(&mut self.report)));
         self.document_id = DocumentId(self.document_id.0 + 1);
         let late = self.running.iter().filter(|running| running.document.is_some_and(|id| id != self.document_id));
         late.for_each(|running| running.job.cancel());

@@ -28,7 +28,6 @@ impl Studio {
         self.forget_kept();
         self.leave();
         self.watched.clear();
-        self.report = Arc::default();
         self.forget_headers();
         self.live_check.cancel();
         Ok(Outcome::Done(Event::DocumentChanged))
@@ -60,10 +59,10 @@ impl Studio {
     pub(super) fn fork(&mut self) -> Result<Outcome> {
         let (reader, document) = (self.need_opened()?.reader.clone(), self.document_id());
         Ok(self.start(JobKind::Fork, move |ctx| {
-            let dataset = draft_of(reader.as_ref(), ctx)?;
+            let draft = DraftDocument::prepared(Draft::of(draft_of(reader.as_ref(), ctx)?));
             Ok(Box::new(move |studio: &mut Studio| {
                 studio.need_document(document)?;
-                studio.show(Document::Draft(Box::new(DraftDocument::new(Draft::of(dataset)))));
+                studio.show(Document::Draft(Box::new(draft)));
                 Ok(Event::DocumentChanged)
             }) as Finish)
         }))
@@ -309,7 +308,6 @@ impl Studio {
         self.watched.clear();
         self.leave();
         self.document = Some(document);
-        self.report = Arc::default();
         self.forget_headers();
         self.check_live();
     }

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 
 use crate::error::{Kind, Result};
+use crate::jobs::discard;
 use crate::model::{AssetPath, Modified};
 use crate::raster::{self, CrsKind, RasterInfo, RasterSource};
 
@@ -86,7 +87,8 @@ impl HeaderCache {
 
     /// Forgets all headers, so that they are read again.
     pub fn clear(&self) {
-        self.lock().headers.clear();
+        let headers = std::mem::take(&mut self.lock().headers);
+        discard(headers);
     }
 
     /// All texts and coordinate systems that headers refer to, by index.

@@ -15,6 +15,8 @@ use crate::support::Workspace;
 
 /// Maximum time of a frame.
 const LIMIT: Duration = Duration::from_millis(8);
+/// Maximum time of the longest frame.
+const LONGEST: Duration = Duration::from_millis(16);
 /// Maximum time of a step on the interface thread.
 const STEP: Duration = Duration::from_millis(5);
 
@@ -23,6 +25,8 @@ struct Window {
     app: App,
     frame: eframe::Frame,
     time: f64,
+    /// Time until the newest frame was laid out.
+    laid_out: Duration,
 }
 
 impl Window {
@@ -30,7 +34,7 @@ impl Window {
         let ctx = egui::Context::default();
         let app = App::for_test(&ctx, Studio::new(Jobs::quiet()));
         let frame = eframe::Frame::_new_kittest();
-        Self { ctx, app, frame, time: 0.0 }
+        Self { ctx, app, frame, time: 0.0, laid_out: Duration::ZERO }
     }
 
     /// Runs one frame without a display; returns the time for layout and tessellation.
@@ -47,6 +51,7 @@ impl Window {
         });
         // No display uploads the textures.
         output.textures_delta.clear();
+        self.laid_out = began.elapsed();
         let shapes = self.ctx.tessellate(std::mem::take(&mut output.shapes), output.pixels_per_point);
         let took = began.elapsed();
         drop(shapes);
@@ -197,15 +202,38 @@ fn frames_of_a_large_draft_are_quick() {
     notes.check();
 }
 
-/// Median and 99th percentile of the frames that are drawn while `busy` is true, 16 ms apart.
-fn frames_while(window: &mut Window, mut busy: impl FnMut(&App) -> bool) -> Option<(Duration, Duration)> {
-    let mut times = Vec::new();
-    while busy(&window.app) {
-        times.push(window.frame(Vec::new()));
-        std::thread::sleep(Duration::from_millis(16));
+/// Times of consecutive frames, with the steps of the longest one.
+#[derive(Default)]
+struct Frames {
+    times: Vec<Duration>,
+    longest: Duration,
+    steps: Vec<String>,
+}
+
+impl Frames {
+    /// Draws frames while `busy` is true, 16 ms apart.
+    fn draw_while(&mut self, window: &mut Window, mut busy: impl FnMut(&App) -> bool) {
+        while busy(&window.app) {
+            window.app.watch(Duration::from_micros(500));
+            let took = window.frame(Vec::new());
+            if took > self.longest {
+                self.longest = took;
+                let steps =
+                    window.app.slow_steps().iter().map(|step| format!("{} {:.1} ms", step.what, step.took.as_secs_f64() * 1e3));
+                self.steps = steps.chain([format!("laid out after {:.1} ms", window.laid_out.as_secs_f64() * 1e3)]).collect();
+            }
+            self.times.push(took);
+            std::thread::sleep(Duration::from_millis(16));
+        }
     }
-    times.sort();
-    Some((*times.get(times.len() / 2)?, *times.get(times.len() * 99 / 100)?))
+
+    /// Median and 99th percentile; prints the longest frame.
+    fn figures(mut self) -> (Duration, Duration) {
+        self.times.sort();
+        let at = |part: usize| self.times.get(self.times.len() * part / 100).copied().unwrap_or_default();
+        println!("{} frames, longest {:.1} ms: {}", self.times.len(), self.longest.as_secs_f64() * 1e3, self.steps.join(", "));
+        (at(50), at(99))
+    }
 }
 
 /// Rows of the dataset that is made where the environment names none.
@@ -232,7 +260,8 @@ fn first_rows_show_while_a_large_dataset_opens_and_frames_stay_short_while_it_is
     window.app.open_paths(vec![path]);
     let mut notes = Notes::default();
     let mut first = None;
-    let opening = frames_while(&mut window, |app| {
+    let mut opening = Frames::default();
+    opening.draw_while(&mut window, |app| {
         if first.is_none() && app.shows_first_rows() {
             first = Some(began.elapsed());
         }
@@ -244,12 +273,21 @@ fn first_rows_show_while_a_large_dataset_opens_and_frames_stay_short_while_it_is
     let rows = window.app.studio().document().map_or(0, |document| document.rows(0));
     let first = first.unwrap_or_else(|| began.elapsed());
     println!("{rows} rows");
-    opening.into_iter().for_each(|times| notes.add("frames while it opens", times));
-    let checked = frames_while(&mut window, |app| app.is_busy() || app.studio().is_checking());
+    let longest = opening.longest;
+    notes.add("frames while it opens", opening.figures());
+    let mut checked = Frames::default();
+    checked.draw_while(&mut window, |app| app.is_busy() || app.studio().is_checking());
     println!("checked after {:?}", began.elapsed());
     assert!(rows > 0, "nothing was opened");
-    checked.into_iter().for_each(|times| notes.add("frames while it is checked", times));
-    Notes::steps(&window);
+    let longest = longest.max(checked.longest);
+    notes.add("frames while it is checked", checked.figures());
+    // Another dataset takes its place, and is closed.
+    let mut left = Frames::default();
+    window.app.command(Command::New);
+    left.draw_while(&mut window, |app| app.studio().document().is_none_or(|document| document.draft().is_none()));
+    let longest = longest.max(left.longest);
+    notes.add("frames while it is left", left.figures());
     notes.check();
+    assert!(longest <= LONGEST, "one frame took {longest:?}");
     assert!(first <= FIRST_ROWS, "first rows after {first:?}");
 }

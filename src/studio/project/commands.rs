@@ -110,15 +110,15 @@ impl Studio {
             let file = ProjectFile { mark: FileMark::of(&path), path };
             let project = open_project(&file.path, ctx)?;
             let servers = servers_of(&project.content.dataset);
+            let mut document = DraftDocument::prepared(Draft::with_content(project.content));
+            document.recipe = project.recipe;
+            document.view = project.view;
             Ok(Box::new(move |studio: &mut Studio| {
                 studio.may_leave(&leaving)?;
                 let unknown = servers.iter().any(|server| !crate::consent::allows_server(&server.host));
                 if studio.asks_for_servers && unknown {
                     return Ok(Event::ProjectAsks { path: file.path, servers });
                 }
-                let mut document = DraftDocument::new(Draft::with_content(project.content));
-                document.recipe = project.recipe;
-                document.view = project.view;
                 document.servers = servers;
                 document.origin = Origin::Project(file.clone());
                 document.file = Some(file);
@@ -132,16 +132,16 @@ impl Studio {
         let leaving = self.leaving();
         Ok(self.start(JobKind::Restore, move |ctx| {
             let restored = restore(&path, ctx)?;
+            let mut document = DraftDocument::prepared(restored.draft);
+            document.recipe = restored.recipe;
+            document.view = restored.view;
+            document.file = restored.project;
             Ok(Box::new(move |studio: &mut Studio| {
                 studio.may_leave(&leaving)?;
                 let whole = restored.trouble.is_none();
                 if let Some(trouble) = restored.trouble {
                     studio.log(LogLevel::Error, format!("some edits could not be restored, so the journal stays: {trouble}"));
                 }
-                let mut document = DraftDocument::new(restored.draft);
-                document.recipe = restored.recipe;
-                document.view = restored.view;
-                document.file = restored.project;
                 studio.show(Document::Draft(Box::new(document)));
                 // The new journal is written before the old one is deleted.
                 if let Some(Document::Draft(document)) = &mut studio.document
