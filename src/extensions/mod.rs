@@ -29,6 +29,7 @@ mod runner;
 pub mod sample;
 pub mod tortilla;
 mod typed_text;
+mod value_range;
 mod view;
 
 pub use column::Column;
@@ -45,6 +46,7 @@ pub use options::{OptionKind, OptionSpec, join_command_line, parse_options, spli
 pub use registry::{Registry, builtin};
 pub use run_report::Note;
 pub use runner::{Failure, Run, clashes, has_targets, kept, run};
+pub use value_range::value_range;
 pub use view::{SampleView, TortillaView};
 
 use serde_json::Value as Json;
@@ -208,6 +210,12 @@ pub fn programs_in(calls: &[ExtensionCall]) -> Vec<Vec<String>> {
         }
     }
     found
+}
+
+/// True for a call that starts a program for each sample, agreed to or not.
+pub fn starts_program(call: &ExtensionCall) -> bool {
+    let made = builtin().make(&call.extension, &call.options);
+    made.is_ok_and(|made| matches!(made, Made::Sample(_)) && made.program().is_some())
 }
 
 /// Refuses calls that start programs without the user's consent.

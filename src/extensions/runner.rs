@@ -145,6 +145,14 @@ pub fn has_targets(dataset: &Dataset, call: &ExtensionCall, registry: &Registry)
     Ok(wanted(&rows, call, files_only).contains(&true))
 }
 
+/// The samples with data that a call targets.
+pub(super) fn views_of<'a>(dataset: &'a Dataset, call: &ExtensionCall) -> Vec<SampleView<'a>> {
+    let rows = rows_of(dataset, call.target.level);
+    let target = wanted(&rows, call, true);
+    let chosen = rows.into_iter().enumerate().zip(target).filter(|((_, row), on)| *on && row.sample.kind() == SampleKind::File);
+    chosen.map(|((index, row), _)| SampleView::new(row.sample, row.tortilla, row.ids, index, &[])).collect()
+}
+
 /// Checks that the levels exist, and that calls computing the same column agree on its type.
 fn check(calls: &[ExtensionCall], made: &[Made], depth: usize) -> Result<()> {
     let mut fields: Vec<(usize, FieldSpec, &str)> = Vec::new();

@@ -79,6 +79,7 @@ impl App {
             Request::Publish(path) => self.publish(Some(path)),
             Request::Document(page, line) => self.dialogs.open(Dialog::documentation(page, line)),
             Request::Tool(tool, sample) => self.open_tool(tool, sample),
+            Request::TryPrograms(programs) => self.ask_for_programs(programs, Request::Show(Pane::Extensions)),
             Request::Extension(name) => {
                 self.session.extensions.show(name);
                 self.view.dock.show(Pane::Extensions);

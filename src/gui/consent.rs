@@ -21,10 +21,18 @@ impl App {
         if programs.is_empty() {
             return false;
         }
-        let lines = programs.iter().map(|program| consent::described(program)).collect();
-        let then = Request::Agreed(Agreement::Programs(programs), Box::new(Request::Run(command.clone())));
-        self.dialogs.open(Dialog::programs(lines, then));
+        self.ask_for_programs(programs, Request::Run(command.clone()));
         true
+    }
+
+    /// Asks whether these programs may start; handles the request if they may. A script can't answer, so nothing happens then.
+    pub(super) fn ask_for_programs(&mut self, programs: Vec<Vec<String>>, then: Request) {
+        if self.driver.is_some() {
+            return;
+        }
+        let lines = programs.iter().map(|program| consent::described(program)).collect();
+        let then = Request::Agreed(Agreement::Programs(programs), Box::new(then));
+        self.dialogs.open(Dialog::programs(lines, then));
     }
 
     /// Asks before a project with files on other servers is opened.

@@ -52,6 +52,8 @@ pub enum Request {
     Document(Page, usize),
     /// Open the dialog of a tool, for this sample of level 0 alone.
     Tool(Tool, Option<String>),
+    /// Ask whether these programs may start, so that the extension runner tries them.
+    TryPrograms(Vec<Vec<String>>),
     /// Show an extension in the extension runner.
     Extension(&'static str),
     /// Choose the language; `None` for the system's.

@@ -121,6 +121,36 @@ fn extensions_show_an_example_before_they_run() {
 }
 
 #[test]
+fn the_range_of_histograms_comes_from_the_data() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    // Two roots with different values: the range has both.
+    let mut highest = 0.0f64;
+    for (scene, seed) in [("a", 1), ("b", 20)] {
+        let image = folder.path().join(format!("scenes/{scene}/image.tif"));
+        crate::support::geotiff(&image, 2, 16, seed);
+        let opened = gdal::Dataset::open(&image).expect("opens");
+        for band in 1..=2 {
+            let pixels =
+                opened.rasterband(band).and_then(|band| band.read_as::<f64>((0, 0), (16, 16), (16, 16), None)).expect("pixels");
+            highest = pixels.data().iter().copied().fold(highest, f64::max);
+        }
+    }
+    let mut harness = app(egui::Theme::Light);
+    take(&mut harness, vec![folder.path().join("scenes")]);
+    harness.state_mut().show_pane(Pane::Extensions);
+    settle(&mut harness);
+    click(&mut harness, "Run Histogram");
+    click(&mut harness, "Take low and high from the data");
+    let typed = |harness: &Window, name: &str| harness.get_by_role_and_label(Role::TextInput, name).accesskit_node().value();
+    assert_eq!(typed(&harness, "low of Histogram").as_deref(), Some("7"), "of the first root");
+    assert_eq!(typed(&harness, "high of Histogram"), Some(highest.to_string()), "of the second root");
+    picture(&mut harness, "histogram-range-light");
+    click(&mut harness, "Run extensions");
+    let names: Vec<String> = document(&harness).fields(1).into_iter().map(|field| field.name).collect();
+    assert!(names.iter().any(|name| name == "histogram:counts"), "{names:?}");
+}
+
+#[test]
 fn nothing_is_called_safe_that_needs_a_choice() {
     let mut harness = draft(egui::Theme::Light);
     damage(&mut harness, vec![Edit::Rename { sample: NodePath(vec![2, 2]), id: "photo.tif".into() }]);

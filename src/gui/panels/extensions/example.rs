@@ -30,10 +30,15 @@ pub fn example_of(dataset: &Dataset, calls: &[ExtensionCall], ctx: &JobContext) 
     let registry = builtin();
     let there = extensions::clashes(&small, calls, &registry)?;
     let started = Instant::now();
-    // Programs are not started for the preview, as the user has not agreed to them yet; their columns show nulls.
+    // Programs that the user has not agreed to are not started for the preview; their columns show nulls. Others try one sample.
     let mut shown = calls.to_vec();
     for call in &mut shown {
         call.schema_only |= !extensions::programs_in(std::slice::from_ref(call)).is_empty();
+        if extensions::starts_program(call)
+            && let Some(path) = first_target(&small, call)
+        {
+            call.target.positions = vec![path];
+        }
     }
     let run = extensions::run(&small, &shown, &registry, ctx)?;
     let root_s = started.elapsed().as_secs_f64();
@@ -57,6 +62,27 @@ pub fn example_of(dataset: &Dataset, calls: &[ExtensionCall], ctx: &JobContext) 
     let failures = run.failures.iter().map(|failure| format!("{}: {}", failure.path, failure.error)).collect();
     let bytes = targeted_bytes(dataset, calls, ctx)?;
     Ok(Example { columns, root: root.id.to_string(), failures, bytes, root_s })
+}
+
+/// Path of ids of the first FILE that a call of a sample extension targets.
+fn first_target(dataset: &Dataset, call: &ExtensionCall) -> Option<String> {
+    fn below<'a>(tortilla: &'a Tortilla, level: usize, ids: &mut Vec<&'a str>, call: &ExtensionCall) -> Option<String> {
+        for sample in &tortilla.samples {
+            ids.push(&sample.id);
+            let found = match &sample.payload {
+                Payload::Folder(children) if level < call.target.level => below(children, level + 1, ids, call),
+                Payload::Folder(_) => None,
+                _ if level == call.target.level && !sample.is_padding() && call.target.names(ids) => Some(ids.join("/")),
+                _ => None,
+            };
+            ids.pop();
+            if found.is_some() {
+                return found;
+            }
+        }
+        None
+    }
+    below(&dataset.root, 0, &mut Vec::new(), call)
 }
 
 /// Bytes of the samples targeted by sample extensions, each sample counted once.
@@ -84,7 +110,8 @@ type Current = (Vec<ExtensionCall>, Option<Arc<Example>>, Option<String>);
 fn current(cx: &mut PanelContext<'_>, document: &Document) -> std::result::Result<Current, String> {
     let calls = cx.session.extensions.calls()?;
     let Some(draft) = document.draft() else { return Ok((calls, None, None)) };
-    let key = ((cx.session.serial, revision(cx.studio)), serde_json::to_string(&calls).unwrap_or_default());
+    let agreed = extensions::programs_in(&calls).is_empty();
+    let key = ((cx.session.serial, revision(cx.studio)), serde_json::to_string(&calls).unwrap_or_default(), agreed);
     let state = &mut cx.session.extensions.example;
     if !calls.is_empty() {
         let (dataset, calls) = (draft.dataset().clone(), calls.clone());
@@ -167,6 +194,17 @@ pub fn columns_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
             paint::text_right(painter, part(0.88, 1.02), &paint::grouped(filled), font::mono(11.0), t.tx2);
         }
         response.on_hover_text(format!("{} {}: {}", added.name, added.kind, added.example));
+    }
+    let programs = extensions::programs_in(&calls);
+    if !programs.is_empty() {
+        Frame::NONE.inner_margin(Margin::symmetric(12, 6)).show(ui, |ui| {
+            let text = tr!("The program has not run yet: its columns have no example.");
+            note_ui(ui, &Note::Info(text.into()));
+            let button = Button::secondary(tr!("Try one sample…")).icon(icons::PLAY);
+            if ui.add(button.tooltip(tr!("Start the program for the first sample alone, after asking"))).clicked() {
+                cx.request(Request::TryPrograms(programs));
+            }
+        });
     }
     for failure in example.failures.iter().take(3) {
         Frame::NONE.inner_margin(Margin::symmetric(12, 4)).show(ui, |ui| note_ui(ui, &Note::Warning(failure.clone())));

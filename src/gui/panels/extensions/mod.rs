@@ -10,15 +10,16 @@ mod targets;
 use std::sync::Arc;
 
 use egui::{Frame, Margin, Rect, RichText, Role, ScrollArea, Sense, Stroke, Ui, UiBuilder, WidgetInfo, pos2, vec2};
+use serde_json::Value as Json;
 
-use crate::extensions::{Entry, Scope};
+use crate::extensions::{Entry, OptionKind, Scope, value_range};
 use crate::gui::action::Action;
 use crate::gui::document_key::revision;
 use crate::gui::icons;
 use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::panels::structure;
 use crate::gui::theme::{self, font, text_style};
-use crate::gui::widgets::{self, EmptyState, TextField, paint};
+use crate::gui::widgets::{self, Button, EmptyState, TextField, paint};
 use crate::model::SampleKind;
 use crate::studio::{Document, RowRef};
 use state::{Choice, ExtensionsState};
@@ -276,6 +277,52 @@ fn targets_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     });
 }
 
+/// Draws the button that takes low and high from the pixels of the targets, and takes the answer.
+fn range_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, entry: &Entry) {
+    let Some(draft) = document.draft() else { return };
+    let state = &mut cx.session.extensions;
+    if let Some(outcome) = state.range.take() {
+        state.range_error = None;
+        match outcome {
+            Ok(Some((low, high))) => {
+                let choice = state.choices.entry(entry.name.to_owned()).or_default();
+                // One value alone needs a bin of some width.
+                let high = if low < high { high } else { low + 1.0 };
+                choice.typed.extend([("low", low), ("high", high)].map(|(name, value)| (name.to_owned(), value.to_string())));
+                choice.on = true;
+                state.made_for = None;
+            }
+            Ok(None) => state.range_error = Some(tr!("No pixel of the targets has data").into()),
+            Err(error) if error.is_cancelled() => {}
+            Err(error) => state.range_error = Some(error.to_string()),
+        }
+    }
+    let pending = state.range.is_pending();
+    let choice = state.choices.get(entry.name).cloned().unwrap_or_default();
+    let ticked = if choice.ticked.is_empty() { first_ticks(entry, &choice, &state.groups) } else { choice.ticked };
+    ui.horizontal(|ui| {
+        let reason = pending.then_some(tr!("The pixels are being read"));
+        let button = Button::secondary(tr!("Take low and high from the data")).icon(icons::CHART_BAR).blocked(reason);
+        let tip = tr!("Reads every pixel of the targets, and takes the lowest and the highest value");
+        if ui.add(button.tooltip(tip)).clicked() {
+            let calls = targets::calls(entry, &Json::Null, &state.groups, &ticked);
+            let bands = choice.typed.get("bands").map_or("", String::as_str);
+            let bands: Vec<usize> = bands.split([',', ' ', '[', ']']).filter_map(|band| band.parse().ok()).collect();
+            let dataset = draft.dataset().clone();
+            state.ranges_asked += 1;
+            state.range.update(cx.jobs, state.ranges_asked, tr!("Range of the values"), move |ctx| {
+                value_range(&dataset, &calls, &bands, ctx)
+            });
+        }
+        if pending {
+            widgets::spinner(ui, 14.0);
+        }
+    });
+    if let Some(error) = &state.range_error {
+        widgets::note_ui(ui, &widgets::Note::Warning(error.clone()));
+    }
+}
+
 fn options_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
     let columns: Vec<String> = {
         let mut names: Vec<String> = Vec::new();
@@ -301,4 +348,10 @@ fn options_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
             state.made_for = None;
         }
     });
+    let is_number = |name: &str| specs.iter().any(|spec| spec.name == name && spec.kind == OptionKind::Number);
+    if is_number("low") && is_number("high") {
+        Frame::NONE
+            .inner_margin(Margin { left: 12, right: 12, top: 0, bottom: 10 })
+            .show(ui, |ui| range_ui(ui, cx, document, &entry));
+    }
 }

@@ -37,6 +37,11 @@ pub struct ExtensionsState {
     pub run_asked: bool,
     pub(super) example: ExampleState,
     pub(super) recipes: RecipesState,
+    /// The range of values that is being looked for, by the number of the request.
+    pub(super) range: AsyncValue<u64, Option<(f64, f64)>>,
+    pub(super) ranges_asked: u64,
+    /// Why the last search for a range gave none.
+    pub(super) range_error: Option<String>,
 }
 
 impl Default for ExtensionsState {
@@ -52,6 +57,9 @@ impl Default for ExtensionsState {
             run_asked: false,
             example: ExampleState::default(),
             recipes: Default::default(),
+            range: AsyncValue::default(),
+            ranges_asked: 0,
+            range_error: None,
         }
     }
 }
@@ -156,7 +164,7 @@ pub struct Example {
 /// State of the preview.
 #[derive(Default)]
 pub struct ExampleState {
-    pub(super) slot: AsyncValue<(Key, String), Arc<Example>>,
+    pub(super) slot: AsyncValue<(Key, String, bool), Arc<Example>>,
 }
 
 /// State of the recipe line.
