@@ -442,3 +442,56 @@ fn statistics_of_a_draft_are_those_of_what_is_packed_not_seen_through_a_mask_tha
     let report = taco_studio::validate::sources(&dataset(&masked), &JobContext::default()).expect("looks");
     assert!(report.findings.iter().any(|finding| finding.rule == taco_studio::model::Rule::SidecarLeft), "{:?}", report.findings);
 }
+
+#[test]
+fn sidecars_are_left_packed_or_burned_in_through_the_window() {
+    let workspace = Workspace::new();
+    for scene in ["a", "b"] {
+        for (part, bands) in [("before.tif", 3), ("label.tif", 1)] {
+            geotiff(&workspace.path(&format!("plain/{scene}/{part}")), bands, 32, 5);
+        }
+        // Without coordinates of its own: a world file, a coordinate system and a mask are beside it.
+        let image = workspace.path(&format!("scenes/{scene}/before.tif"));
+        fs::create_dir_all(image.parent().expect("a parent")).expect("folders");
+        fs::rename(workspace.path(&format!("plain/{scene}/label.tif")), image.with_file_name("label.tif")).expect("moved");
+        let driver = gdal::DriverManager::get_driver_by_name("GTiff").expect("the GTiff driver");
+        let bare = driver.create_with_band_type::<u8, _>(&image, 32, 32, 1).expect("a GeoTIFF");
+        let mut pixels = gdal::raster::Buffer::new((32, 32), (0..32 * 32).map(|i| (i % 251) as u8).collect());
+        bare.rasterband(1).and_then(|mut band| band.write((0, 0), (32, 32), &mut pixels)).expect("pixels");
+        bare.close().expect("a closed file");
+        fs::write(image.with_extension("tfw"), "10\n0\n0\n-10\n500005\n4999995\n").expect("writes");
+        fs::write(image.with_file_name("before.tif.aux.xml"), "<PAMDataset><SRS>EPSG:32633</SRS></PAMDataset>").expect("writes");
+        let mut mask = driver.create_with_band_type::<u8, _>(image.with_file_name("before.tif.msk"), 32, 32, 1).expect("a mask");
+        let mut valid = gdal::raster::Buffer::new((32, 32), (0..32 * 32).map(|i| if i % 3 == 0 { 255u8 } else { 0 }).collect());
+        mask.rasterband(1).and_then(|mut band| band.write((0, 0), (32, 32), &mut valid)).expect("pixels");
+        gdal::Metadata::set_metadata_item(&mut mask, "INTERNAL_MASK_FLAGS_1", "2", "").expect("a flag");
+        mask.close().expect("a closed file");
+    }
+    workspace.write("collection.json", crate::support::COLLECTION);
+    let text = |path: &Path| path.display().to_string();
+    let before = crate::support::files_below(&workspace.path("scenes"));
+    let script = workspace.path("sidecars.json");
+    crate::support::copy_script("sidecars.json", &script);
+    let mut arguments = vec!["replay".into(), script.into_os_string(), "--headless".into()];
+    if let Some(shots) = std::env::var_os("TACO_STUDIO_SHEETS") {
+        arguments.extend(["--screenshots".into(), Path::new(&shots).join("sidecars").into_os_string()]);
+    }
+    let ran = workspace.studio(arguments).expect_code(0);
+    assert!(ran.stdout.contains("lines did what they should"), "{ran}");
+    assert_eq!(crate::support::files_below(&workspace.path("scenes")), before, "the sources stay");
+    assert!(!workspace.path("more").exists());
+    let [scenes, copies] = ["scenes", "scenes-burned-in"].map(|name| workspace.path(name));
+    let compared = workspace.python("sidecars.py", [scenes.as_os_str(), copies.as_os_str()]).expect_code(0);
+    assert_eq!(compared.stdout.trim(), "2", "{compared}");
+    let checked = workspace.studio(["validate", &text(&workspace.path("burned.tacozip")), "--deep", "--json"].map(str::to_owned));
+    assert_eq!(checked.expect_code(0).json()["findings"], serde_json::json!([]));
+    // The command line packs and burns in the same way.
+    for (choice, rows) in [("leave", 4), ("pack", 10), ("burn-in", 4)] {
+        let out = workspace.path(&format!("{choice}.tacozip"));
+        let (source, collection) = (text(&scenes), text(&workspace.path("collection.json")));
+        let arguments = ["create", &source, "--collection", &collection, "--sidecars", choice, "-o", &text(&out)];
+        workspace.studio(arguments.map(str::to_owned)).expect_code(0);
+        let reader = taco_studio::container::open(&out, &JobContext::default()).expect("opens");
+        assert_eq!(reader.levels().rows(1), rows, "{choice}");
+    }
+}

@@ -114,6 +114,8 @@ pub enum Action {
     OpenSeveral,
     /// Append placeholders up to a multiple of a number.
     PadTo,
+    /// Pack, burn in or leave the sidecars of the draft's rasters.
+    Sidecars,
     /// Open the palette.
     Palette,
     /// Go to a row by its number.
@@ -293,6 +295,7 @@ impl Action {
         Action::EditFooter,
         Action::OpenSeveral,
         Action::PadTo,
+        Action::Sidecars,
         Action::Palette,
         Action::GoToRow,
         Action::Filter,
@@ -399,6 +402,7 @@ impl Action {
             Action::EditFooter => Tool::Footer,
             Action::OpenSeveral => Tool::Several,
             Action::PadTo => Tool::PadTo,
+            Action::Sidecars => Tool::Sidecars,
             _ => return None,
         })
     }

@@ -51,7 +51,7 @@ pub fn blocked(action: Action, cx: &PanelContext<'_>) -> Option<String> {
             Some(document) if document.rows(0) == 0 => Some(mark!("The draft has no samples yet")),
             _ => None,
         },
-        Action::PadTo => drafted().or(match document {
+        Action::PadTo | Action::Sidecars => drafted().or(match document {
             Some(document) if document.rows(0) == 0 => Some(mark!("The draft has no samples yet")),
             _ => None,
         }),

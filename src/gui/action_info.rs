@@ -295,6 +295,13 @@ impl Action {
                 tr!("Pad to a multiple…"),
                 tr!("Append placeholders until the number of samples is a multiple of a batch size"),
             ),
+            Action::Sidecars => (
+                Tools,
+                icons::STACK,
+                None,
+                tr!("Sidecars of rasters…"),
+                tr!("Pack masks, metadata and coordinates beside rasters, burn them in, or leave them"),
+            ),
             Action::Palette => (View, icons::COMMAND, keys(CTRL, Key::K), tr!("Command palette"), tr!("Search every command")),
             Action::GoToRow => {
                 (View, icons::ARROW_ELBOW_DOWN_RIGHT, keys(CTRL, Key::G), tr!("Go to row…"), tr!("Type a row number"))

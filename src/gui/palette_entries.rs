@@ -44,6 +44,7 @@ fn synonyms(action: Action) -> &'static str {
         Action::EditFooter => tr!("edit, footer, correct, repair, tortilla2taco, taco2tortilla, collection, columns, fields"),
         Action::OpenSeveral => tr!("concat, join, merge, combine, several, base path, index, together"),
         Action::PadTo => tr!("padding, batch, placeholder, fill, multiple"),
+        Action::Sidecars => tr!("msk, mask, aux.xml, ovr, tfw, world file, prj, projection, burn in, pack, georeference"),
         Action::Relocate => tr!("lost files, missing, moved, repair, relink"),
         Action::JoinTable => tr!("csv, metadata, columns, merge, excel"),
         Action::EditCopy => tr!("fork, change, edit, copy"),

@@ -23,4 +23,6 @@ pub enum Tool {
     Several,
     /// Placeholders up to a multiple of a number.
     PadTo,
+    /// What is done with the sidecars of a draft's rasters.
+    Sidecars,
 }

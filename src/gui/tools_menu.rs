@@ -22,7 +22,7 @@ fn groups() -> [(&'static str, &'static [Action]); 6] {
         (tr!("Containers"), &[Action::Convert, Action::IndexZips]),
         (tr!("Generations"), &[Action::Migrate, Action::WriteOlder, Action::EditFooter]),
         (tr!("Several datasets"), &[Action::OpenSeveral]),
-        (tr!("Draft"), &[Action::PadTo]),
+        (tr!("Draft"), &[Action::PadTo, Action::Sidecars]),
     ]
 }
 
@@ -44,6 +44,7 @@ fn hint(action: Action, cx: &PanelContext<'_>) -> String {
         Action::WriteOlder => ".tortilla, .taco".to_owned(),
         Action::EditFooter => tr!("metadata only").to_owned(),
         Action::OpenSeveral => tr!("several as one").to_owned(),
+        Action::Sidecars => ".msk, .aux.xml, .prj".to_owned(),
         _ => String::new(),
     }
 }

@@ -1,18 +1,17 @@
 //! A folder of files becomes a dataset.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use super::align_schemas;
-use super::import::{Sidecars, import_folder, join_metadata};
+use super::import::{import_folder, join_metadata};
 use super::legacy::{Generation, is_taco_name, write_first_generation};
+use super::sidecars::{Sidecars, burn_in, pack_sidecars};
 use super::write::checked_build;
 use crate::container::{BuildOptions, Built, Scratch, TortillaOptions, read_collection_file};
 use crate::draft::{PadPlace, Structure, fill_missing, pad_to};
-use crate::error::{Error, IoContext, Result};
+use crate::error::{Error, Result};
 use crate::jobs::JobContext;
-use crate::model::{AssetPath, Collection, Dataset, EXTENT_ORIGIN, ExtentOrigin, Payload, Sample, Tortilla};
-use crate::raster::{RasterSource, TogOptions, claims_raster, has_sidecar, write_tog};
+use crate::model::{Collection, Dataset, EXTENT_ORIGIN, ExtentOrigin, Tortilla};
 
 /// Paths left out that are named in warnings; the rest are counted.
 const NAMED: usize = 20;
@@ -65,9 +64,14 @@ pub fn create(input: &CreateInput, ctx: &JobContext) -> Result<Built> {
     let mut dataset = draft_of_folder(input, ctx)?;
     // Copies with what sidecars say; removed after the write.
     let copies = match input.sidecars {
-        Sidecars::BurnIn => Some(burn_in(&mut dataset, input.output.target(), ctx)?),
+        Sidecars::BurnIn => Some(Scratch::beside(input.output.target())?),
         Sidecars::Leave | Sidecars::Pack => None,
     };
+    if let Some(copies) = &copies
+        && let Some(edit) = burn_in(&dataset, copies.path(), copies.path(), ctx)?
+    {
+        edit.apply(&mut dataset)?;
+    }
     let built = match &input.output {
         CreateOutput::Dataset(options) => checked_build(&dataset, options, ctx),
         CreateOutput::FirstGeneration(_, options) => write_first_generation(&dataset, options, ctx),
@@ -94,6 +98,11 @@ pub(super) fn draft_of_folder(input: &CreateInput, ctx: &JobContext) -> Result<D
         ctx.warn(format!("left out {} more paths", imported.skipped.len() - NAMED));
     }
     let mut dataset = Dataset { collection, root: Tortilla::new(samples).into() };
+    if input.sidecars == Sidecars::Pack
+        && let Some(edit) = pack_sidecars(&dataset, ctx)?
+    {
+        edit.apply(&mut dataset)?;
+    }
     if let Some(table) = &input.metadata {
         join_metadata(&mut dataset, table, ctx)?;
     }
@@ -115,37 +124,6 @@ pub(super) fn draft_of_folder(input: &CreateInput, ctx: &JobContext) -> Result<D
         lines.into_iter().for_each(|line| ctx.warn(line));
     }
     Ok(dataset)
-}
-
-/// Replaces every GeoTIFF that has sidecars by a copy, optimized for streaming, that holds its mask, metadata and coordinates. The
-/// copies are in the returned folder beside `target`. Rasters of other formats keep their bytes, with a warning.
-fn burn_in(dataset: &mut Dataset, target: &Path, ctx: &JobContext) -> Result<Scratch> {
-    fn below(tortilla: &mut Tortilla, copies: &Path, number: &mut usize, ctx: &JobContext) -> Result<()> {
-        for sample in &mut tortilla.samples {
-            ctx.check()?;
-            match &mut sample.payload {
-                Payload::Folder(children) => below(Arc::make_mut(children), copies, number, ctx)?,
-                Payload::Asset { path: AssetPath::File(file), .. } if claims_raster(&sample.id) && has_sidecar(file) => {
-                    let ending = sample.id.rsplit('.').next().unwrap_or_default().to_ascii_lowercase();
-                    if !ending.starts_with("tif") {
-                        ctx.warn(format!("{}: what its sidecars say is not burned in: only GeoTIFFs are written", file.display()));
-                        continue;
-                    }
-                    let copy = copies.join(format!("{number}.tif"));
-                    *number += 1;
-                    write_tog(&RasterSource::typed(AssetPath::File(file.clone())), &copy, &TogOptions::default(), ctx)?;
-                    let meta = std::fs::metadata(&copy).io_at("read", &copy)?;
-                    sample.payload = Sample::of_file(&sample.id, &copy, &meta).payload;
-                }
-                _ => {}
-            }
-        }
-        Ok(())
-    }
-    ctx.stage(tr!("Burning in sidecars"), None);
-    let copies = Scratch::beside(target)?;
-    below(Arc::make_mut(&mut dataset.root), copies.path(), &mut 0, ctx)?;
-    Ok(copies)
 }
 
 fn collection_of(input: &CreateInput) -> Result<Collection> {

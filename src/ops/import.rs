@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use arrow::array::Array;
 
+use super::sidecars::Sidecars;
 use crate::draft::Unplaced;
 use crate::error::{Error, IoContext, Result};
 use crate::extensions::{Column, Run, match_rows};
@@ -13,19 +14,6 @@ use crate::jobs::JobContext;
 use crate::model::{Dataset, MAX_LEVELS, META_NAME, Sample, Tortilla, Value, check_field_name};
 use crate::raster::sidecar_of;
 use crate::table::{KEYS, KeyedTable};
-
-/// What an import does with sidecars ([`crate::raster::Sidecar`]).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Sidecars {
-    /// They are left out, and listed.
-    #[default]
-    Leave,
-    /// They become samples of their own.
-    Pack,
-    /// They are left out; what they say is written into copies of their rasters.
-    BurnIn,
-}
 
 /// What an import did.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
@@ -120,7 +108,8 @@ pub fn import_scenes(folder: &Path, ctx: &JobContext) -> Result<(Vec<Sample>, Ve
     Ok((scenes, unplaced, report))
 }
 
-/// Everything inside `folder` as the samples of a root tortilla.
+/// Everything inside `folder` as the samples of a root tortilla, without sidecars. Those are listed as left out, except with
+/// [`Sidecars::Pack`]: [`super::pack_sidecars`] makes samples of them.
 ///
 /// # Errors
 /// When the folder can't be read.
@@ -260,10 +249,9 @@ fn text_name(
         return None;
     };
     if let Some(kind) = sidecar_of(text, beside) {
-        if sidecars == Sidecars::Pack {
-            return Some(text.to_owned());
+        if sidecars != Sidecars::Pack {
+            report.skipped.push(format!("{}: a sidecar of a raster, {}", path.display(), kind.text()));
         }
-        report.skipped.push(format!("{}: a sidecar of a raster, {}", path.display(), kind.text()));
         return None;
     }
     if !is_data(text) {
@@ -364,7 +352,7 @@ mod tests {
     }
 
     #[test]
-    fn sidecars_are_left_out_and_listed_unless_they_are_packed() {
+    fn sidecars_are_left_out_and_listed_unless_they_are_packed_later() {
         let folder = tempfile::tempdir().expect("a folder");
         for name in ["a.tif", "a.tif.msk", "a.tif.aux.xml", "a.tfw", "a.prj", "b.shp", "b.prj"] {
             std::fs::write(folder.path().join(name), b"1").expect("writes");
@@ -373,8 +361,9 @@ mod tests {
             let (samples, report) = import_folder(folder.path(), sidecars, &JobContext::default()).expect("imports");
             (samples.iter().map(|sample| sample.id.to_string()).collect::<Vec<_>>(), report.skipped.len())
         };
-        assert_eq!(imported(Sidecars::Leave), (vec!["a.tif".into(), "b.prj".into(), "b.shp".into()], 4));
-        assert_eq!(imported(Sidecars::Pack).0.len(), 7);
+        let data: Vec<String> = ["a.tif", "b.prj", "b.shp"].map(Into::into).to_vec();
+        assert_eq!(imported(Sidecars::Leave), (data.clone(), 4));
+        assert_eq!(imported(Sidecars::Pack), (data, 0));
     }
 
     #[test]

@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value as Json, json};
 
-use super::import::{Sidecars, import_folder, join_metadata};
+use super::import::{import_folder, join_metadata};
+use super::sidecars::Sidecars;
 use super::write::checked_build;
 use crate::container::{BuildOptions, Format, OnDamage};
 use crate::error::{IoContext, Result};

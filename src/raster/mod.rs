@@ -63,7 +63,7 @@ pub use references::References;
 pub use render::{BandChoice, RenderOptions, Rgba, render, render_with};
 pub use reproject::{CrsKind, LonLatTransform, crs_kind, is_geographic, to_lonlat_from};
 pub use restretch::{Prepared, difference};
-pub use sidecars::{Sidecar, has_sidecar, sidecar_of, sidecars_among};
+pub use sidecars::{Sidecar, has_sidecar, sidecar_of, sidecars_among, sidecars_in};
 pub use source::RasterSource;
 pub use statistics::{BandSummary, Tally, read_through, tally};
 pub use stored::stored_values;

@@ -77,7 +77,11 @@ pub fn sidecars_among<'a>(name: &str, files: impl Iterator<Item = &'a str>) -> V
     let stem = lower.rsplit_once('.').map_or(lower.as_str(), |(stem, _)| stem);
     let kind = |file: &str| {
         let file = file.to_lowercase();
-        let behind = file.strip_prefix(lower.as_str()).and_then(|rest| BEHIND.iter().find(|(ending, _)| *ending == rest));
+        let behind = file.strip_prefix(lower.as_str()).and_then(|rest| {
+            // Also the overviews of a mask, behind both names.
+            let second = |rest: &str| rest.is_empty() || BEHIND.iter().any(|(ending, _)| *ending == rest);
+            BEHIND.iter().find(|(ending, _)| rest.strip_suffix(ending).is_some_and(second))
+        });
         let instead = || {
             let ending = file.strip_prefix(stem)?.strip_prefix('.')?;
             INSTEAD.iter().find(|(own, _)| *own == ending)
@@ -87,6 +91,14 @@ pub fn sidecars_among<'a>(name: &str, files: impl Iterator<Item = &'a str>) -> V
     let mut found: Vec<(&str, Sidecar)> = files.filter_map(|file| Some((file, kind(file)?))).collect();
     found.sort_by_key(|(name, kind)| (*kind, *name));
     found
+}
+
+/// Names of the sidecars in a folder of this machine; none where it can't be listed.
+pub fn sidecars_in(folder: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let names: Vec<String> = entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();
+    let all: HashSet<String> = names.iter().map(|name| name.to_lowercase()).collect();
+    names.into_iter().filter(|name| sidecar_of(name, &all).is_some()).collect()
 }
 
 /// True when GDAL reads this file of this machine together with others beside it. Looks for the usual names only, without listing the
@@ -118,6 +130,7 @@ mod tests {
         assert_eq!([of("a.tif"), of("b.prj"), of("c.msk"), of("b.shp"), of("d.prj")], [None; 5]);
         let found = sidecars_among("a.tif", names.into_iter());
         let kinds: Vec<Sidecar> = found.iter().map(|(_, kind)| *kind).collect();
-        assert_eq!(kinds, [Sidecar::Mask, Sidecar::Metadata, Sidecar::WorldFile, Sidecar::Projection], "{found:?}");
+        let [mask, overviews, metadata] = [Sidecar::Mask, Sidecar::Overviews, Sidecar::Metadata];
+        assert_eq!(kinds, [mask, overviews, metadata, Sidecar::WorldFile, Sidecar::Projection], "{found:?}");
     }
 }

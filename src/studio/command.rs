@@ -128,6 +128,13 @@ pub enum Command {
         /// Index of the fix, best first.
         fix: usize,
     },
+    /// Makes the sidecars of the draft's rasters samples beside them, in one edit.
+    PackSidecars,
+    /// Replaces the draft's GeoTIFFs that have sidecars by copies that contain what these hold, in one edit.
+    BurnInSidecars {
+        /// New folder for the copies.
+        copies: PathBuf,
+    },
     /// Moves all roots of one shape from the draft to a new project.
     SplitOff {
         /// One of the roots.

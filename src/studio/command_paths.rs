@@ -18,7 +18,7 @@ impl Command {
         // Exhaustive, so that a new command does not compile before its targets are listed.
         match self {
             Self::SaveAsset { target, .. } | Self::SaveRows { target, .. } => vec![target],
-            Self::SplitOff { path, .. } => vec![path],
+            Self::SplitOff { path, .. } | Self::BurnInSidecars { copies: path } => vec![path],
             Self::SaveProject { path, .. } => path.iter().map(PathBuf::as_path).collect(),
             Self::Write { options } | Self::Convert { options, .. } | Self::Repair { options, .. } => vec![&options.target],
             Self::WriteTortilla { options } => vec![&options.target],
@@ -66,6 +66,7 @@ impl Command {
             | Self::ApplyFix { .. }
             | Self::RunRecipe
             | Self::FixSafe
+            | Self::PackSidecars
             | Self::ChoosePattern { .. }
             | Self::Undo
             | Self::Redo
@@ -90,6 +91,7 @@ impl Command {
             | Self::OpenProject { path }
             | Self::Restore { path }
             | Self::SplitOff { path, .. }
+            | Self::BurnInSidecars { copies: path }
             | Self::Watch { folder: path }
             | Self::Unwatch { folder: path }
             | Self::PlaceUnplaced { file: path, .. }
@@ -167,6 +169,7 @@ impl Command {
             | Self::ApplyFix { .. }
             | Self::RunRecipe
             | Self::FixSafe
+            | Self::PackSidecars
             | Self::ChoosePattern { .. }
             | Self::Undo
             | Self::Redo

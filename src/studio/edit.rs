@@ -1,5 +1,7 @@
 //! Edits of the draft: immediately if quick, otherwise as a job on a clone, whose result is installed unless the draft has changed.
 
+use std::path::PathBuf;
+
 use super::document::{Document, DraftDocument};
 use super::project::Change;
 use super::verbs::not_a_draft;
@@ -7,6 +9,7 @@ use super::{Event, Finish, JobKind, Outcome, Studio};
 use crate::draft::{Content, Draft, Edit};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
+use crate::ops;
 
 impl Studio {
     pub(super) fn edit(&mut self, edit: Edit) -> Result<Outcome> {
@@ -66,6 +69,19 @@ impl Studio {
                 studio.take_over(revision, edit, content, inverse)
             }) as Finish)
         }))
+    }
+
+    pub(super) fn pack_sidecars(&mut self) -> Result<Outcome> {
+        self.edit_later(tr!("Pack sidecars"), |content, ctx| {
+            ops::pack_sidecars(&content.dataset, ctx)?.ok_or_else(|| Error::usage("no raster of the draft has sidecars"))
+        })
+    }
+
+    pub(super) fn burn_in_sidecars(&mut self, copies: PathBuf) -> Result<Outcome> {
+        self.edit_later(tr!("Burn in sidecars"), move |content, ctx| {
+            let edit = ops::burn_in_sidecars(&content.dataset, &copies, ctx)?;
+            edit.ok_or_else(|| Error::usage("no GeoTIFF of the draft has sidecars"))
+        })
     }
 
     fn take_over(&mut self, revision: u64, edit: Edit, content: Content, inverse: Edit) -> Result<Event> {

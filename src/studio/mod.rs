@@ -219,6 +219,8 @@ impl Studio {
             Command::PlaceByPattern { examples, alternative } => self.place_by_pattern(examples, alternative),
             Command::FindFixes { finding } => self.find_fixes(finding),
             Command::ApplyFix { finding, fix } => self.apply_fix(finding, fix),
+            Command::PackSidecars => self.pack_sidecars(),
+            Command::BurnInSidecars { copies } => self.burn_in_sidecars(copies),
             Command::SplitOff { root, path } => self.split_off(root, path),
             Command::SaveProject { path, view, overwrite } => self.save_project(path, view, overwrite),
             Command::OpenProject { path } => self.open_project(path),

@@ -15,7 +15,7 @@ use crate::model::{
     AssetPath, Dataset, Location, MAX_LEVELS, Modified, Payload, Report, Rule, Sample, SamplePath, Skeleton, Stamp, Tortilla,
     is_padding, is_remote,
 };
-use crate::raster::{Sidecar, references_of, sidecar_of, sidecars_among};
+use crate::raster::{Sidecar, references_of, sidecars_among, sidecars_in};
 
 /// Checks every file that a draft refers to: that it is there as it was added, that it can be opened when it claims to be a raster,
 /// and that no sidecar is left behind. Writing relies on the recorded sizes, so a changed file is a finding.
@@ -63,7 +63,7 @@ fn unreadable(sample: &Sample, cache: &HeaderCache) -> Result<Option<String>> {
     Ok(header_fault(&sample.id, path, *size, *modified, cache)?.map(|reason| header_message(&reason)))
 }
 
-/// The files in the folders of the samples, and those of them that are samples themselves.
+/// The sidecars in the folders of the samples, and those of them that are samples themselves.
 struct Beside<'a> {
     folders: HashMap<&'a Path, Vec<String>>,
     packed: HashSet<&'a Path>,
@@ -79,21 +79,10 @@ impl<'a> Beside<'a> {
         };
         let mut found: HashSet<&Path> = HashSet::new();
         found.extend(files().filter_map(Path::parent));
-        let list = |folder: &'a Path| {
-            let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
-            (folder, entries.filter_map(|entry| entry.file_name().into_string().ok()).collect())
-        };
         let folders: Vec<&Path> = found.into_iter().collect();
-        let folders: HashMap<&Path, Vec<String>> = folders.into_par_iter().map(list).collect();
         // Only folders with a possible sidecar are remembered; there are few.
-        let folders: HashMap<&Path, Vec<String>> = folders
-            .into_iter()
-            .filter_map(|(folder, names)| {
-                let all: HashSet<String> = names.iter().map(|name| name.to_lowercase()).collect();
-                let sidecars: Vec<String> = names.into_iter().filter(|name| sidecar_of(name, &all).is_some()).collect();
-                (!sidecars.is_empty()).then_some((folder, sidecars))
-            })
-            .collect();
+        let list = |folder: &'a Path| Some((folder, sidecars_in(folder))).filter(|(_, sidecars)| !sidecars.is_empty());
+        let folders: HashMap<&Path, Vec<String>> = folders.into_par_iter().filter_map(list).collect();
         let packed = match folders.is_empty() {
             true => HashSet::new(),
             false => files().collect(),

@@ -16,6 +16,7 @@ mod percentiles;
 mod repair;
 mod report;
 mod several;
+mod sidecars;
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -87,12 +88,18 @@ pub struct Plan {
     lines: Vec<Line>,
     /// Why the command can't run.
     obstacle: Option<String>,
-    command: Command,
+    /// `None`: the button only closes the dialog.
+    command: Option<Command>,
 }
 
 impl Plan {
     fn new(command: Command) -> Self {
-        Self { lines: Vec::new(), obstacle: None, command }
+        Self { lines: Vec::new(), obstacle: None, command: Some(command) }
+    }
+
+    /// A preview of doing nothing.
+    fn without_command() -> Self {
+        Self { lines: Vec::new(), obstacle: None, command: None }
     }
 
     fn line(mut self, line: Line) -> Self {
@@ -218,6 +225,7 @@ impl ToolDialog {
             Tool::Footer => Box::new(footer::Footer::new(start)),
             Tool::Several => Box::new(several::Several::new(start)),
             Tool::PadTo => Box::new(pad::PadTo::default()),
+            Tool::Sidecars => Box::new(sidecars::SidecarsForm::default()),
         };
         Self::of(form)
     }
@@ -408,7 +416,8 @@ impl ToolDialog {
             return Next::Do(Request::Run(command));
         }
         if act && let Some(Ok(plan)) = ready {
-            let request = Request::Run(plan.command.clone());
+            let Some(command) = plan.command.clone() else { return Next::Close };
+            let request = Request::Run(command);
             if self.form.closes() {
                 return Next::Do(request);
             }

@@ -320,6 +320,10 @@ impl Checks {
         });
         for line in lines {
             if let Some(finding) = line_ui(ui, line) {
+                if finding.rule == Rule::SidecarLeft {
+                    self.leave = Some(Request::Do(Action::Sidecars));
+                    continue;
+                }
                 match &finding.at {
                     Location::Collection(field) => {
                         cx.session.form.focus(field);
@@ -431,6 +435,11 @@ fn line_ui<'a>(ui: &mut Ui, line: &'a Line) -> Option<&'a Finding> {
                     if let Some(finding) = &line.jump
                         && bad
                         && ui.add(Button::secondary(tr!("Show")).name(tr!("Show {place}", place = finding.at))).clicked()
+                    {
+                        clicked = Some(finding);
+                    }
+                    if let Some(finding) = line.jump.as_ref().filter(|finding| finding.rule == Rule::SidecarLeft)
+                        && ui.add(Button::secondary(tr!("Pack, burn in or leave…"))).clicked()
                     {
                         clicked = Some(finding);
                     }

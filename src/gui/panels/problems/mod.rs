@@ -8,6 +8,7 @@ use egui::{Rect, Role, Stroke, Ui, WidgetInfo, pos2, vec2};
 
 use super::structure;
 use crate::draft::{Care, Fix, Plan};
+use crate::gui::action::Action;
 use crate::gui::document_key::revision;
 use crate::gui::icons;
 use crate::gui::panel_context::{PanelContext, Request};
@@ -98,7 +99,11 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
         if let Some(plans) = group_plans {
             (widths, room.max.x) = row_buttons(ui, rect, &plan_texts(plans));
         }
-        if fixable && !matches!(line, Line::Group(..)) {
+        // What is done with sidecars concerns all rasters alike, so a child of the group has no button.
+        let offers_sidecars = fixable && finding.rule == Rule::SidecarLeft && !matches!(line, Line::Child(_));
+        if offers_sidecars {
+            (widths, room.max.x) = row_buttons(ui, rect, &[tr!("Pack, burn in or leave…").to_owned()]);
+        } else if fixable && !matches!(line, Line::Group(..)) {
             match fixes.get(&index) {
                 Some(fixes) => (widths, room.max.x) = row_buttons(ui, rect, &fix_texts(fixes)),
                 None => wanted.push(index),
@@ -114,6 +119,9 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
             && let Some(plan) = plans_ui(ui, rect.with_min_x(room.right()), plans, &widths)
         {
             chosen_plan = Some(plan.clone());
+        }
+        if offers_sidecars && sidecars_ui(ui, rect.with_min_x(room.right()), &widths) {
+            cx.requests.push(Request::Do(Action::Sidecars));
         }
         let rule = crate::text::of(finding.rule.what());
         response.clone().on_hover_text(format!("{} ({rule}, §{})", finding.message, finding.rule.section()));
@@ -269,6 +277,19 @@ fn plans_ui<'a>(ui: &mut Ui, rect: Rect, plans: &'a [Arc<Plan>], widths: &[f32])
         }
     });
     clicked
+}
+
+/// Draws the button for the sidecars of all rasters, right-aligned; true when it was clicked.
+fn sidecars_ui(ui: &mut Ui, rect: Rect, widths: &[f32]) -> bool {
+    let layout = egui::Layout::right_to_left(egui::Align::Center);
+    let builder = egui::UiBuilder::new().max_rect(rect.shrink2(vec2(MARGIN, 1.0))).layout(layout);
+    ui.scope_builder(builder, |ui| {
+        ui.spacing_mut().interact_size.y = 22.0;
+        let width = widths.first().copied().unwrap_or_default();
+        let button = Button::secondary(tr!("Pack, burn in or leave…")).tooltip(Action::Sidecars.info().tooltip);
+        ui.add(button.max_width(width)).clicked()
+    })
+    .inner
 }
 
 /// Draws a button for each of the best fixes, right-aligned; returns the fix that was clicked.

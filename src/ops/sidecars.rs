@@ -1,0 +1,360 @@
+//! Sidecars of a draft's rasters become samples of their own, or what they say is written into copies of their rasters. Leaving them
+//! changes nothing: the dataset has the rasters alone.
+
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+
+use crate::container::PartialFolder;
+use crate::draft::Edit;
+use crate::error::{Error, IoContext, Result};
+use crate::jobs::JobContext;
+use crate::model::{AssetPath, Dataset, NodePath, Payload, Sample, Tortilla, is_remote, portable_name};
+use crate::raster::{RasterSource, Sidecar, TogOptions, claims_raster, sidecars_among, sidecars_in, write_tog};
+
+/// What is done with sidecars ([`crate::raster::Sidecar`]).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Sidecars {
+    /// They are left out, and listed.
+    #[default]
+    Leave,
+    /// They become samples of their own.
+    Pack,
+    /// They are left out; what they say is written into copies of their rasters.
+    BurnIn,
+}
+
+/// A raster of a draft, with sidecars beside it that the draft does not have.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RasterWithSidecars {
+    /// The sample.
+    pub sample: NodePath,
+    /// Ids from the root, joined by `/`.
+    pub path: String,
+    /// The raster's file.
+    pub file: PathBuf,
+    /// Its sidecars, by kind and name.
+    pub sidecars: Vec<(PathBuf, Sidecar)>,
+    /// Ids of the sidecars as samples: they begin as the id of the raster does, so that readers pair them.
+    pub ids: Vec<String>,
+}
+
+impl RasterWithSidecars {
+    /// True when a copy with what the sidecars say can be written: a GeoTIFF.
+    pub fn can_be_copied(&self) -> bool {
+        self.file.extension().is_some_and(|ending| ending.to_string_lossy().to_ascii_lowercase().starts_with("tif"))
+    }
+}
+
+/// The rasters of a draft that have sidecars beside their files, in the order of the tree. Sidecars that are samples are left out.
+///
+/// # Errors
+/// When the job is cancelled. A folder that can't be read has no sidecars; other checks report its files.
+pub fn rasters_with_sidecars(dataset: &Dataset, ctx: &JobContext) -> Result<Vec<RasterWithSidecars>> {
+    ctx.stage(tr!("Looking for sidecars"), None);
+    let mut search = Search { packed: HashSet::new(), folder: None, found: Vec::new(), ctx };
+    search.remember_files(&dataset.root);
+    search.tortilla(&dataset.root, &mut Vec::new(), &mut Vec::new())?;
+    Ok(search.found)
+}
+
+struct Search<'a> {
+    /// Files that are samples.
+    packed: HashSet<&'a Path>,
+    /// The folder of the last raster, with its sidecars. Siblings mostly share one.
+    folder: Option<(&'a Path, Vec<String>)>,
+    found: Vec<RasterWithSidecars>,
+    ctx: &'a JobContext,
+}
+
+fn local_file(sample: &Sample) -> Option<&Path> {
+    match &sample.payload {
+        Payload::Asset { path: AssetPath::File(path), .. } if !is_remote(path) => Some(path),
+        _ => None,
+    }
+}
+
+impl<'a> Search<'a> {
+    fn remember_files(&mut self, tortilla: &'a Tortilla) {
+        for sample in &tortilla.samples {
+            self.packed.extend(local_file(sample));
+            if let Some(children) = sample.children() {
+                self.remember_files(children);
+            }
+        }
+    }
+
+    fn tortilla(&mut self, tortilla: &'a Tortilla, node: &mut Vec<u32>, ids: &mut Vec<&'a str>) -> Result<()> {
+        for (position, sample) in (0..).zip(&tortilla.samples) {
+            self.ctx.check()?;
+            node.push(position);
+            ids.push(&sample.id);
+            match sample.children() {
+                Some(children) => self.tortilla(children, node, ids)?,
+                None => self.file(sample, node, ids),
+            }
+            node.pop();
+            ids.pop();
+        }
+        Ok(())
+    }
+
+    fn file(&mut self, sample: &'a Sample, node: &[u32], ids: &[&str]) {
+        let Some(file) = local_file(sample) else { return };
+        let (Some(folder), Some(name)) = (file.parent(), file.file_name().and_then(|name| name.to_str())) else { return };
+        if !claims_raster(name) {
+            return;
+        }
+        if self.folder.as_ref().is_none_or(|(known, _)| *known != folder) {
+            self.folder = Some((folder, sidecars_in(folder)));
+        }
+        let beside = self.folder.iter().flat_map(|(_, names)| names.iter().map(String::as_str));
+        let own = sidecars_among(name, beside).into_iter().filter(|(name, _)| !self.packed.contains(folder.join(name).as_path()));
+        let own: Vec<(&str, Sidecar)> = own.collect();
+        if own.is_empty() {
+            return;
+        }
+        let found = RasterWithSidecars {
+            sample: NodePath(node.to_vec()),
+            path: ids.join("/"),
+            file: file.to_owned(),
+            ids: own.iter().map(|(sidecar, _)| id_of(sidecar, name, &sample.id)).collect(),
+            sidecars: own.iter().map(|(name, kind)| (folder.join(name), *kind)).collect(),
+        };
+        self.found.push(found);
+    }
+}
+
+/// Id of the sidecar `name` of the raster `file`, whose id is `id`: `after.tif.aux.xml` of `after.tif`, however its file is called.
+fn id_of(name: &str, file: &str, id: &str) -> String {
+    let stem = |name: &str| name.rsplit_once('.').map_or(name.len(), |(stem, _)| stem.len());
+    // Names of one raster may differ in upper and lower case, not in length.
+    match (name.get(file.len()..), name.get(stem(file)..)) {
+        (Some(rest), _) if rest.starts_with('.') => format!("{id}{rest}"),
+        (_, Some(rest)) => format!("{}{rest}", &id[..stem(id)]),
+        _ => name.to_owned(),
+    }
+}
+
+/// The edit that makes every sidecar a sample beside its raster, at the place that its id has among sorted siblings, otherwise behind
+/// the raster. `None` without sidecars.
+///
+/// # Errors
+/// When the job is cancelled or a sidecar can't be read.
+pub fn pack_sidecars(dataset: &Dataset, ctx: &JobContext) -> Result<Option<Edit>> {
+    let found = rasters_with_sidecars(dataset, ctx)?;
+    let mut files: HashSet<&Path> = HashSet::new();
+    let mut edits = Vec::new();
+    // In an order in which no insertion moves the place of a later one: what is in FOLDERs before the FOLDERs, and from the end.
+    let mut places: Vec<(NodePath, u32, &RasterWithSidecars)> = Vec::new();
+    for raster in &found {
+        let (parent, position) = raster.sample.parent().ok_or_else(|| Error::internal("a raster without a position"))?;
+        places.push((parent, position, raster));
+    }
+    places.sort_by(|(parent, at, _), (other, other_at, _)| {
+        other.0.len().cmp(&parent.0.len()).then_with(|| (&parent.0, at).cmp(&(&other.0, other_at)))
+    });
+    let mut count = 0;
+    for group in places.chunk_by(|(one, ..), (other, ..)| one == other) {
+        let Some((parent, ..)) = group.first() else { continue };
+        let tortilla = dataset.tortilla(parent).ok_or_else(|| Error::internal("a raster without a FOLDER"))?;
+        let sorted = tortilla.samples.is_sorted_by(|one, other| one.id <= other.id);
+        let mut ids: HashSet<&str> = tortilla.samples.iter().map(|sample| &*sample.id).collect();
+        let mut added: Vec<(u32, Sample)> = Vec::new();
+        for (_, position, raster) in group {
+            for ((file, _), id) in raster.sidecars.iter().zip(&raster.ids) {
+                ctx.check()?;
+                // Two rasters of one stem share a `.prj`.
+                if !files.insert(file) || !ids.insert(id) {
+                    continue;
+                }
+                let meta = std::fs::metadata(file).io_at("read", file)?;
+                let place = tortilla.samples.partition_point(|sample| *sample.id < **id) as u32;
+                added.push((if sorted { place } else { position + 1 }, Sample::of_file(id, file, &meta)));
+            }
+        }
+        count += added.len();
+        added.sort_by(|(at, one), (other_at, other)| (at, &one.id).cmp(&(other_at, &other.id)));
+        for together in added.chunk_by(|(one, _), (other, _)| one == other).rev() {
+            let Some((at, _)) = together.first() else { continue };
+            let samples = together.iter().map(|(_, sample)| sample.clone()).collect();
+            edits.push(Edit::Insert { parent: parent.clone(), at: *at, samples });
+        }
+    }
+    let label = tr_n!(count, "Pack {n} sidecar", "Pack {n} sidecars", n = count);
+    Ok((!edits.is_empty()).then_some(Edit::Batch { label, edits }))
+}
+
+/// The edit that replaces every GeoTIFF with sidecars by a copy, optimised for streaming, that holds its mask, metadata and
+/// coordinates. The copies are written into `folder` and read from `later`, to which the caller renames it. Rasters of other formats
+/// keep their bytes, with a warning. `None` without such rasters.
+///
+/// # Errors
+/// When the job is cancelled, a raster can't be read, or a copy can't be written.
+pub(super) fn burn_in(dataset: &Dataset, folder: &Path, later: &Path, ctx: &JobContext) -> Result<Option<Edit>> {
+    let found = rasters_with_sidecars(dataset, ctx)?;
+    ctx.stage(tr!("Burning in sidecars"), Some(found.len() as u64));
+    let (mut edits, mut names) = (Vec::new(), HashSet::new());
+    for raster in found {
+        ctx.check()?;
+        if !raster.can_be_copied() {
+            ctx.warn(format!("{}: what its sidecars say is not burned in: only GeoTIFFs are written", raster.file.display()));
+            ctx.step(1);
+            continue;
+        }
+        let name = copy_name(&raster, &mut names);
+        let copy = folder.join(&name);
+        let parent = copy.parent().unwrap_or(folder);
+        std::fs::create_dir_all(parent).io_at("make the folder", parent)?;
+        write_tog(&RasterSource::typed(AssetPath::file(&raster.file)), &copy, &TogOptions::default(), ctx)?;
+        let meta = std::fs::metadata(&copy).io_at("read", &copy)?;
+        let payload = Sample::of_file("", later.join(&name), &meta).payload;
+        edits.push(Edit::SetPayload { sample: raster.sample, payload });
+        ctx.step(1);
+    }
+    let count = edits.len();
+    let label = tr_n!(count, "Burn sidecars into {n} raster", "Burn sidecars into {n} rasters", n = count);
+    Ok((count > 0).then_some(Edit::Batch { label, edits }))
+}
+
+/// Path of a raster's copy below the folder of copies: its ids, as every file system allows them.
+fn copy_name(raster: &RasterWithSidecars, names: &mut HashSet<String>) -> PathBuf {
+    let steps: Vec<String> = raster.path.split('/').map(portable_name).collect();
+    let whole = steps.join("/");
+    let (stem, ending) = whole.rsplit_once('.').unwrap_or((&whole, "tif"));
+    let numbered = (2..).map(|number| format!("{stem}-{number}.{ending}"));
+    // File systems that ignore upper and lower case see one name.
+    let name = std::iter::once(whole.clone()).chain(numbered).find(|name| names.insert(name.to_lowercase()));
+    PathBuf::from(name.unwrap_or(whole))
+}
+
+/// As `burn_in`, with the copies in a new folder that stays. Without copies or after a failure, there is no folder.
+///
+/// # Errors
+/// Those of `burn_in`; for a folder that exists, and for one that is no whole path of this machine.
+pub fn burn_in_sidecars(dataset: &Dataset, copies: &Path, ctx: &JobContext) -> Result<Option<Edit>> {
+    if is_remote(copies) || !copies.is_absolute() {
+        let error = Error::usage("the folder of the copies has to be on this machine, as a whole path");
+        return Err(error.at_path(copies).hint("begin at the root of the disk"));
+    }
+    let folder = PartialFolder::of_files(copies, false)?;
+    let edit = burn_in(dataset, folder.path(), copies, ctx)?;
+    ctx.check()?;
+    if edit.is_some() {
+        folder.finish()?;
+    }
+    Ok(edit)
+}
+
+/// A folder for the copies that does not exist: beside the folder that has all files of the draft, so that adding that folder again
+/// finds no copies. `None` when the files have no common folder below the root of the disk.
+pub fn proposed_copies(dataset: &Dataset) -> Option<PathBuf> {
+    fn common(tortilla: &Tortilla, known: &mut Option<PathBuf>) {
+        for sample in &tortilla.samples {
+            if let Some(children) = sample.children() {
+                common(children, known);
+            }
+            let Some(folder) = local_file(sample).and_then(Path::parent) else { continue };
+            match known {
+                Some(known) => while !folder.starts_with(&*known) && known.pop() {},
+                None => *known = Some(folder.to_owned()),
+            }
+        }
+    }
+    let mut folder = None;
+    common(&dataset.root, &mut folder);
+    let folder = folder?;
+    let name = folder.file_name()?.to_string_lossy().into_owned();
+    let names = std::iter::once(format!("{name}-burned-in")).chain((2..).map(|number| format!("{name}-burned-in-{number}")));
+    names.map(|name| folder.with_file_name(name)).find(|path| path.symlink_metadata().is_err())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ops::import_folder;
+
+    fn draft(files: &[&str]) -> (tempfile::TempDir, Dataset) {
+        let folder = tempfile::tempdir().expect("a folder");
+        for name in files {
+            let path = folder.path().join("set").join(name);
+            std::fs::create_dir_all(path.parent().expect("has one")).expect("makes a folder");
+            std::fs::write(path, name).expect("writes");
+        }
+        let imported = import_folder(&folder.path().join("set"), Sidecars::Leave, &JobContext::default());
+        let (samples, _) = imported.expect("imports");
+        (folder, Dataset { root: Tortilla::new(samples).into(), ..Dataset::default() })
+    }
+
+    fn ids(tortilla: &Tortilla) -> Vec<&str> {
+        tortilla.samples.iter().map(|sample| &*sample.id).collect()
+    }
+
+    #[test]
+    fn sidecars_become_samples_where_their_names_belong_and_undo_takes_them_out() {
+        let files = [
+            "a/x.prj",
+            "a/x.tif",
+            "a/x.tif.msk",
+            "a/x.tif.msk.ovr",
+            "a/y.tif",
+            "b/x.tif",
+            "c.tif",
+            "c.tif.aux.xml",
+            "d.shp",
+            "d.prj",
+        ];
+        let (_folder, mut dataset) = draft(&files);
+        let before = dataset.clone();
+        let found = rasters_with_sidecars(&dataset, &JobContext::default()).expect("looks");
+        let told: Vec<(&str, usize)> = found.iter().map(|raster| (raster.path.as_str(), raster.sidecars.len())).collect();
+        assert_eq!(told, [("a/x.tif", 3), ("c.tif", 1)]);
+        let edit = pack_sidecars(&dataset, &JobContext::default()).expect("packs").expect("there are sidecars");
+        assert_eq!(edit.label(), "Pack 4 sidecars");
+        let inverse = edit.apply(&mut dataset).expect("applies");
+        assert_eq!(ids(&dataset.root), ["a", "b", "c.tif", "c.tif.aux.xml", "d.prj", "d.shp"]);
+        let a = dataset.root.samples[0].children().expect("a FOLDER");
+        assert_eq!(ids(a), ["x.prj", "x.tif", "x.tif.msk", "x.tif.msk.ovr", "y.tif"]);
+        assert_eq!(pack_sidecars(&dataset, &JobContext::default()).expect("looks"), None, "all of them are packed");
+        inverse.apply(&mut dataset).expect("applies");
+        assert_eq!(dataset, before);
+    }
+
+    #[test]
+    fn sidecars_of_a_renamed_raster_are_named_after_its_id() {
+        let (_folder, mut dataset) = draft(&["z/Label_FINAL.TIF", "z/Label_FINAL.TIF.aux.xml", "z/Label_FINAL.tfw", "z/b.tif"]);
+        let edits = [
+            Edit::Rename { sample: NodePath(vec![0, 0]), id: "label.tif".into() },
+            // No longer in the order of their ids.
+            Edit::Rename { sample: NodePath(vec![0, 1]), id: "a.tif".into() },
+        ];
+        edits.into_iter().for_each(|edit| drop(edit.apply(&mut dataset).expect("applies")));
+        let edit = pack_sidecars(&dataset, &JobContext::default()).expect("packs").expect("there are sidecars");
+        edit.apply(&mut dataset).expect("applies");
+        let z = dataset.root.samples[0].children().expect("a FOLDER");
+        assert_eq!(ids(z), ["label.tif", "label.tfw", "label.tif.aux.xml", "a.tif"]);
+    }
+
+    #[test]
+    fn copies_are_proposed_beside_the_folder_of_all_files() {
+        let (folder, dataset) = draft(&["a/x.tif", "b/x.tif"]);
+        assert_eq!(proposed_copies(&dataset), Some(folder.path().join("set-burned-in")));
+        std::fs::create_dir(folder.path().join("set-burned-in")).expect("makes a folder");
+        assert_eq!(proposed_copies(&dataset), Some(folder.path().join("set-burned-in-2")));
+        assert_eq!(proposed_copies(&Dataset::default()), None);
+    }
+
+    #[test]
+    fn without_copies_and_for_names_that_are_taken_no_folder_is_made() {
+        let (folder, dataset) = draft(&["a/x.tif", "b/x.jp2", "b/x.jp2.aux.xml"]);
+        let ctx = JobContext::default();
+        let copies = folder.path().join("copies");
+        assert_eq!(burn_in_sidecars(&dataset, &copies, &ctx).expect("looks"), None);
+        assert!(!copies.exists());
+        assert!(ctx.progress().warnings.iter().any(|warning| warning.contains("x.jp2")), "the other format is named");
+        std::fs::create_dir(&copies).expect("makes a folder");
+        assert!(burn_in_sidecars(&dataset, &copies, &ctx).is_err());
+        assert!(burn_in_sidecars(&dataset, Path::new("copies"), &ctx).is_err());
+        assert!(std::fs::read_dir(folder.path()).expect("lists").count() == 2, "nothing is left beside it");
+    }
+}
