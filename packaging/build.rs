@@ -30,6 +30,10 @@ fn main() {
         }
     }
     if windows && is_gnu() {
+        // The compiler's C++ library as an archive: `windows/cross` puts it there, and this folder is searched first.
+        if let Some(root) = env::var_os("TACO_STUDIO_CODECS") {
+            println!("cargo:rustc-link-search=native={}", Path::new(&root).join("lib").display());
+        }
         // Libraries of the system that GDAL and PROJ use, which their crates name for Microsoft's linker alone; then those of the
         // compiler, which the codecs need and which the linker has passed when it comes to them.
         for library in ["wbemuuid", "ole32", "oleaut32", "shell32", "psapi", "ws2_32", "mingwex", "gcc", "msvcrt"] {

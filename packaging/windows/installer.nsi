@@ -105,6 +105,8 @@ Section "Uninstall"
   Delete "$INSTDIR\LICENCES.md"
   Delete "$INSTDIR\uninstall.exe"
   RMDir "$INSTDIR"
+  ; Where nothing else was installed for this user.
+  RMDir "$LOCALAPPDATA\Programs"
   Delete "$SMPROGRAMS\Taco Studio.lnk"
   !insertmacro RemoveFileType "tacozip" "TacoStudio.tacozip"
   !insertmacro RemoveFileType "tortilla" "TacoStudio.tortilla"

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 
-use arrow::array::{Array, Int64Array, StringArray};
+use arrow::array::{Array, ArrayRef, Int64Array, StringArray};
 
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
@@ -188,6 +188,17 @@ impl LevelSet {
             Rows::Made(table) => Some(table),
             Rows::File(_) => level.table.get(),
         }
+    }
+
+    /// One column of `level`, from the decoded table where there is one.
+    ///
+    /// # Errors
+    /// [`crate::error::Kind::Usage`] when the level has no such column, and as [`LevelSet::table`].
+    pub fn column(&self, level: usize, name: &str, ctx: &JobContext) -> Result<ArrayRef> {
+        let table = self.columns(level, &[name], ctx)?;
+        let index = table.column_index(name).ok_or_else(|| Error::usage(format!("level {level} has no column {name}")))?;
+        ctx.check()?;
+        table.column(index)
     }
 
     /// The named columns of `level`, in file order; unknown names are ignored.

@@ -207,13 +207,7 @@ fn read(table: &LevelTable, asked: Option<&str>, made: &mut Footprints, ctx: &Jo
 
 /// The times of a level's rows in microseconds since 1970, `None` for rows without one.
 pub fn times_of(reader: &dyn ContainerReader, level: usize, column: &str, ctx: &JobContext) -> Result<Vec<Option<i64>>> {
-    let table = match reader.levels().decoded(level) {
-        Some(table) => table.as_ref().clone(),
-        None => reader.levels().columns(level, &[column], ctx)?,
-    };
-    let index = table.column_index(column).ok_or_else(|| Error::usage(format!("level {level} has no column {column}")))?;
-    let array = table.column(index)?;
-    ctx.check()?;
+    let array = reader.levels().column(level, column, ctx)?;
     Ok(micros_of(&array).unwrap_or_else(|| vec![None; array.len()]))
 }
 

@@ -5,6 +5,7 @@ use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
 use polars::prelude::*;
 
+use super::plan_inputs::map_inputs;
 use super::scan::fault;
 use crate::error::Error;
 use crate::jobs::JobContext;
@@ -48,27 +49,7 @@ fn plan(from: DslPlan, names: &mut Names, ctx: &JobContext) -> Option<DslPlan> {
             let input_right = Arc::new(join.watch(input_right, names.next()?, &right_on, counted, false));
             DslPlan::Join { input_left, input_right, left_on, right_on, predicates, options }
         }
-        DslPlan::Select { expr, input, options } => DslPlan::Select { expr, input: below(input)?, options },
-        DslPlan::HStack { exprs, input, options } => DslPlan::HStack { exprs, input: below(input)?, options },
-        DslPlan::Filter { predicate, input } => DslPlan::Filter { predicate, input: below(input)? },
-        DslPlan::Sort { by_column, slice, sort_options, input } => {
-            DslPlan::Sort { by_column, slice, sort_options, input: below(input)? }
-        }
-        DslPlan::GroupBy { input, keys, predicates, aggs, maintain_order, options, apply } => {
-            DslPlan::GroupBy { input: below(input)?, keys, predicates, aggs, maintain_order, options, apply }
-        }
-        DslPlan::Slice { offset, len, input } => DslPlan::Slice { offset, len, input: below(input)? },
-        DslPlan::Distinct { input, options } => DslPlan::Distinct { input: below(input)?, options },
-        DslPlan::MapFunction { input, function } => DslPlan::MapFunction { input: below(input)?, function },
-        DslPlan::Union { inputs, args } => {
-            DslPlan::Union { inputs: inputs.into_iter().map(|input| plan(input, names, ctx)).collect::<Option<_>>()?, args }
-        }
-        DslPlan::HConcat { inputs, options } => {
-            DslPlan::HConcat { inputs: inputs.into_iter().map(|input| plan(input, names, ctx)).collect::<Option<_>>()?, options }
-        }
-        DslPlan::Cache { input, id } => DslPlan::Cache { input: below(input)?, id },
-        DslPlan::IR { dsl, .. } => plan(Arc::unwrap_or_clone(dsl), names, ctx)?,
-        other => other,
+        other => map_inputs(other, |input| plan(input, names, ctx).ok_or(())).ok()?,
     })
 }
 

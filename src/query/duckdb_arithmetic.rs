@@ -7,6 +7,7 @@ use polars::prelude::udf::UserDefinedFunction;
 use polars::prelude::*;
 use polars::sql::FunctionOptions;
 
+use super::plan_inputs::map_inputs;
 use super::scan::fault;
 use crate::error::Error;
 
@@ -19,46 +20,24 @@ pub(super) fn meant(frame: LazyFrame) -> PolarsResult<LazyFrame> {
 }
 
 fn plan(from: DslPlan) -> PolarsResult<DslPlan> {
-    let below = |input: Arc<DslPlan>| plan(Arc::unwrap_or_clone(input)).map(Arc::new);
-    Ok(match from {
-        DslPlan::Select { expr, input, options } => {
-            let input = below(input)?;
-            DslPlan::Select { expr: all(expr, &input)?, input, options }
-        }
-        DslPlan::HStack { exprs, input, options } => {
-            let input = below(input)?;
-            DslPlan::HStack { exprs: all(exprs, &input)?, input, options }
-        }
+    Ok(match map_inputs(from, plan)? {
+        DslPlan::Select { expr, input, options } => DslPlan::Select { expr: all(expr, &input)?, input, options },
+        DslPlan::HStack { exprs, input, options } => DslPlan::HStack { exprs: all(exprs, &input)?, input, options },
         DslPlan::Filter { predicate, input } => {
-            let input = below(input)?;
             let predicate = all(vec![predicate], &input)?.pop().unwrap_or_else(|| lit(true));
             DslPlan::Filter { predicate, input }
         }
         DslPlan::Sort { by_column, slice, sort_options, input } => {
-            let input = below(input)?;
             DslPlan::Sort { by_column: all(by_column, &input)?, slice, sort_options, input }
         }
         DslPlan::GroupBy { input, keys, predicates, aggs, maintain_order, options, apply } => {
-            let input = below(input)?;
             let (keys, predicates, aggs) = (all(keys, &input)?, all(predicates, &input)?, all(aggs, &input)?);
             DslPlan::GroupBy { input, keys, predicates, aggs, maintain_order, options, apply }
         }
         DslPlan::Join { input_left, input_right, left_on, right_on, predicates, options } => {
-            let (input_left, input_right) = (below(input_left)?, below(input_right)?);
             let (left_on, right_on) = (all(left_on, &input_left)?, all(right_on, &input_right)?);
             DslPlan::Join { input_left, input_right, left_on, right_on, predicates, options }
         }
-        DslPlan::Slice { offset, len, input } => DslPlan::Slice { offset, len, input: below(input)? },
-        DslPlan::Distinct { input, options } => DslPlan::Distinct { input: below(input)?, options },
-        DslPlan::MapFunction { input, function } => DslPlan::MapFunction { input: below(input)?, function },
-        DslPlan::Cache { input, id } => DslPlan::Cache { input: below(input)?, id },
-        DslPlan::Union { inputs, args } => {
-            DslPlan::Union { inputs: inputs.into_iter().map(plan).collect::<PolarsResult<_>>()?, args }
-        }
-        DslPlan::HConcat { inputs, options } => {
-            DslPlan::HConcat { inputs: inputs.into_iter().map(plan).collect::<PolarsResult<_>>()?, options }
-        }
-        DslPlan::IR { dsl, .. } => plan(Arc::unwrap_or_clone(dsl))?,
         other => other,
     })
 }

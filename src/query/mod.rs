@@ -47,6 +47,7 @@ mod maps;
 mod name_binding;
 mod output;
 mod partial_aggregation;
+mod plan_inputs;
 mod run;
 mod scan;
 mod scope;

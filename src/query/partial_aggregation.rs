@@ -7,6 +7,7 @@ use polars::prelude::*;
 use rayon::prelude::*;
 
 use super::hash_aggregate::{MANY, Measure, Tally};
+use super::plan_inputs::map_inputs;
 use super::scan::{LevelScan, leaves};
 
 /// Minimum number of row groups for which this pays.
@@ -18,17 +19,13 @@ pub(super) fn grouped(frame: LazyFrame) -> PolarsResult<LazyFrame> {
 }
 
 fn rewritten(plan: DslPlan) -> PolarsResult<DslPlan> {
-    let below = |input: Arc<DslPlan>| rewritten(Arc::unwrap_or_clone(input)).map(Arc::new);
     Ok(match plan {
-        DslPlan::Select { expr, input, options } => DslPlan::Select { expr, input: below(input)?, options },
-        DslPlan::HStack { exprs, input, options } => DslPlan::HStack { exprs, input: below(input)?, options },
-        DslPlan::Filter { predicate, input } => DslPlan::Filter { predicate, input: below(input)? },
-        DslPlan::Sort { by_column, slice, sort_options, input } => {
-            DslPlan::Sort { by_column, slice, sort_options, input: below(input)? }
-        }
-        DslPlan::Slice { offset, len, input } => DslPlan::Slice { offset, len, input: below(input)? },
-        // `collect_schema` wraps the plan in `IR`.
-        DslPlan::IR { dsl, .. } => rewritten(Arc::unwrap_or_clone(dsl))?,
+        DslPlan::Select { .. }
+        | DslPlan::HStack { .. }
+        | DslPlan::Filter { .. }
+        | DslPlan::Sort { .. }
+        | DslPlan::Slice { .. }
+        | DslPlan::IR { .. } => map_inputs(plan, rewritten)?,
         DslPlan::GroupBy { ref input, ref keys, ref predicates, ref aggs, maintain_order: false, apply: None, .. }
             if predicates.is_empty() =>
         {

@@ -4,13 +4,14 @@ use std::path::{Path, PathBuf};
 
 use egui::{Frame, Margin, RichText, Ui};
 
-use super::frame::{Next, foot_ui, head_ui};
+use super::dialog_job::{DialogJob, nothing_written};
+use super::frame::{Next, head_ui};
 use crate::container::OpenOptions;
 use crate::error::Error;
 use crate::export::Catalogue;
-use crate::gui::panel_context::{PanelContext, Request};
+use crate::gui::panel_context::PanelContext;
 use crate::gui::theme::{self, text_style};
-use crate::gui::widgets::{self, Button, Note, TextField, note_ui};
+use crate::gui::widgets::{self, Note, TextField};
 use crate::gui::{dropped_paths, icons};
 use crate::jobs::{AsyncValue, JobId};
 use crate::ops::DescribeRequest;
@@ -29,10 +30,8 @@ pub struct Describe {
     replace: bool,
     /// True when the destination exists.
     there: AsyncValue<(PathBuf, bool), bool>,
-    /// Set while requested; the id of the job once started.
-    asked: bool,
-    job: Option<JobId>,
-    failed: Option<String>,
+    /// The main document is written when a path is saved.
+    job: DialogJob<()>,
 }
 
 /// Purpose of a format.
@@ -78,43 +77,33 @@ impl Describe {
             level: None,
             replace: false,
             there: AsyncValue::default(),
-            asked: false,
-            job: None,
-            failed: None,
+            job: DialogJob::Idle,
         }
     }
 
     /// True while the job runs.
     pub fn is_running(&self) -> bool {
-        self.asked
+        self.job.is_running()
     }
 
     /// Records the dialog's job.
     pub fn started(&mut self, job: JobId) {
-        self.job = Some(job);
+        self.job.started(job);
     }
 
     /// True when this dialog waits for the saved path.
     pub fn is_done(&self, saved: &Path) -> bool {
-        self.asked && saved.starts_with(dropped_paths::parse_path(&self.target))
+        self.is_running() && saved.starts_with(dropped_paths::parse_path(&self.target))
     }
 
     /// Records that the job failed. True when it is this dialog's job.
     pub fn failed(&mut self, job: JobId, error: &Error) -> bool {
-        // A job that failed to start has no id.
-        let own = self.asked && self.job.unwrap_or(JobId(u64::MAX)) == job;
-        if own {
-            (self.asked, self.job, self.failed) = (false, None, Some(error.report()));
-        }
-        own
+        self.job.failed(job, error)
     }
 
     /// Records that the job was cancelled.
     pub fn cancelled(&mut self, job: JobId) {
-        if self.job == Some(job) {
-            (self.asked, self.job) = (false, None);
-            self.failed = Some(tr!("Stopped; nothing was written.").into());
-        }
+        self.job.cancelled(job, nothing_written());
     }
 
     /// True when the destination exists.
@@ -186,38 +175,16 @@ impl Describe {
             let field = TextField::new(tr!("Destination"), &mut self.target).mono().name(tr!("Destination of the description"));
             field.note(note).show(ui);
             widgets::checkbox(ui, &mut self.replace, tr!("Replace what is there"));
-            if let Some(why) = &self.failed {
-                note_ui(ui, &Note::Error(why.clone()));
-            }
+            self.job.ended_ui(ui);
         });
         let blocked = match () {
             () if self.target.trim().is_empty() => Some(tr!("Name the file to write")),
             () if taken => Some(tr!("The destination exists already")),
             () => None,
         };
-        self.foot_ui(ui, blocked, close)
-    }
-
-    fn foot_ui(&mut self, ui: &mut Ui, blocked: Option<&str>, close: bool) -> Next {
-        let running = self.is_running();
-        let (leave, act) = foot_ui(ui, |ui| {
-            if running {
-                let stop = ui.add(Button::danger(tr!("Stop")).large().name(tr!("Stop the description"))).clicked();
-                widgets::spinner(ui, 18.0);
-                return (false, stop);
-            }
-            let act = ui.add(Button::primary(tr!("Write description")).large().blocked(blocked)).clicked();
-            (ui.add(Button::ghost(tr!("Cancel")).large()).clicked(), act)
-        });
-        match (act, self.job) {
-            (true, Some(job)) if running => Next::Also(Request::Run(Command::Cancel { job })),
-            (true, None) if !running => {
-                (self.asked, self.failed) = (true, None);
-                Next::Also(Request::Run(Command::Describe { request: Box::new(self.request()) }))
-            }
-            _ if (leave || close) && !running => Next::Close,
-            _ => Next::Stay,
-        }
+        let request = self.request();
+        let command = || Command::Describe { request: Box::new(request) };
+        self.job.foot_ui(ui, [tr!("Stop the description"), tr!("Write description")], blocked, close, command)
     }
 
     fn request(&self) -> DescribeRequest {

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use egui::{Frame, Margin, RichText, Ui};
 
+use super::dialog_job::{DialogJob, nothing_written};
 use super::frame::{Next, foot_ui, head_ui, lacking_ui};
 use crate::container::{BuildOptions, Built, Format, OnDamage, OpenOptions, output_exists};
 use crate::error::Error;
@@ -34,12 +35,7 @@ pub struct ExportSubset {
     allow_missing_parts: bool,
     /// True when the destination exists.
     there: AsyncValue<PathBuf, bool>,
-    /// Set while requested; the id of the job once started.
-    asked: bool,
-    job: Option<JobId>,
-    failed: Option<String>,
-    /// The dataset that was written.
-    done: Option<Built>,
+    job: DialogJob<Built>,
 }
 
 impl ExportSubset {
@@ -61,46 +57,33 @@ impl ExportSubset {
             replace: false,
             allow_missing_parts: false,
             there: AsyncValue::default(),
-            asked: false,
-            job: None,
-            failed: None,
-            done: None,
+            job: DialogJob::Idle,
         }
     }
 
     /// True while the job runs.
     pub fn is_running(&self) -> bool {
-        self.asked
+        self.job.is_running()
     }
 
     /// Records the dialog's job.
     pub fn started(&mut self, job: JobId) {
-        if self.asked {
-            (self.job, self.failed) = (Some(job), None);
-        }
+        self.job.started(job);
     }
 
     /// Records that the job failed. True when it is this dialog's job.
     pub fn failed(&mut self, job: JobId, error: &Error) -> bool {
-        // A job that failed to start has no id.
-        let own = self.asked && self.job.unwrap_or(JobId(u64::MAX)) == job;
-        if own {
-            (self.asked, self.job, self.failed) = (false, None, Some(error.report()));
-        }
-        own
+        self.job.failed(job, error)
     }
 
     /// Records the written dataset. It is not compared, because it is a subset.
     pub fn done(&mut self, built: Built) {
-        (self.asked, self.job, self.done) = (false, None, Some(built));
+        self.job = DialogJob::Done(built);
     }
 
     /// Records that the job was cancelled.
     pub fn cancelled(&mut self, job: JobId) {
-        if self.job == Some(job) {
-            (self.asked, self.job) = (false, None);
-            self.failed = Some(tr!("Stopped; nothing was written.").into());
-        }
+        self.job.cancelled(job, nothing_written());
     }
 
     /// Draws the dialog.
@@ -110,7 +93,7 @@ impl ExportSubset {
         ui.spacing_mut().item_spacing.y = 0.0;
         let title = cx.document().map(|document| document.title().into_owned()).unwrap_or_default();
         let close = head_ui(ui, icons::EXPORT, tr!("Export subset"), &title);
-        if let Some(built) = &self.done {
+        if let DialogJob::Done(built) = &self.job {
             return done_ui(ui, built, close);
         }
         let lacking = match cx.document() {
@@ -170,9 +153,7 @@ impl ExportSubset {
             if let Some(lacking) = lacking {
                 lacking_ui(ui, lacking, &mut self.allow_missing_parts);
             }
-            if let Some(why) = &self.failed {
-                widgets::note_ui(ui, &Note::Error(why.clone()));
-            }
+            self.job.ended_ui(ui);
         });
         let nothing = cx.studio.kept().and_then(|kept| kept.rows(0)).is_some_and(<[u32]>::is_empty);
         let blocked = match () {
@@ -183,29 +164,9 @@ impl ExportSubset {
             () if cx.studio.is_filtering() => Some(tr!("The filter is being applied")),
             () => None,
         };
-        self.foot_ui(ui, cx, blocked, close)
-    }
-
-    fn foot_ui(&mut self, ui: &mut Ui, cx: &PanelContext<'_>, blocked: Option<&str>, close: bool) -> Next {
-        let running = self.is_running();
-        let (leave, act) = foot_ui(ui, |ui| {
-            if running {
-                let stop = ui.add(Button::danger(tr!("Stop")).large().name(tr!("Stop the export"))).clicked();
-                widgets::spinner(ui, 18.0);
-                return (false, stop);
-            }
-            let act = ui.add(Button::primary(tr!("Export now")).large().blocked(blocked)).clicked();
-            (ui.add(Button::ghost(tr!("Cancel")).large()).clicked(), act)
-        });
-        match (act, self.job) {
-            (true, Some(job)) if running => Next::Also(Request::Run(Command::Cancel { job })),
-            (true, None) if !running => {
-                (self.asked, self.failed) = (true, None);
-                Next::Also(Request::Run(Command::Export { request: Box::new(self.request(cx)) }))
-            }
-            _ if (leave || close) && !running => Next::Close,
-            _ => Next::Stay,
-        }
+        let request = self.request(cx);
+        let command = || Command::Export { request: Box::new(request) };
+        self.job.foot_ui(ui, [tr!("Stop the export"), tr!("Export now")], blocked, close, command)
     }
 
     fn request(&self, cx: &PanelContext<'_>) -> ExportRequest {

@@ -6,6 +6,7 @@ mod confirm;
 mod consent;
 mod crash;
 mod describe;
+mod dialog_job;
 mod documentation;
 mod export_subset;
 mod frame;

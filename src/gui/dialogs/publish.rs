@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use egui::{Frame, Margin, RichText, ScrollArea, Stroke, Ui, vec2};
+use egui::{Frame, Margin, RichText, ScrollArea, Ui, vec2};
 
 use super::frame::{Next, foot_ui, head_ui};
 use crate::container::OpenOptions;
@@ -366,7 +366,7 @@ impl PublishDialog {
         if !published.upload_commands.is_empty() {
             widgets::heading(ui, tr!("Upload with the host's own client"));
             let lines = published.upload_commands.join("\n");
-            code_ui(ui, &lines);
+            widgets::code_ui(ui, &lines);
             if ui.add(Button::secondary(tr!("Copy command")).icon(icons::COPY)).clicked() {
                 cx.request(Request::Copy(lines));
             }
@@ -376,7 +376,7 @@ impl PublishDialog {
             published.snippets.iter().enumerate().map(|(index, snippet)| Segment::new(index, snippet.reader)).collect();
         widgets::segmented(ui, "publish-snippet", &mut self.snippet, &segments);
         let Some(snippet) = published.snippets.get(self.snippet) else { return };
-        code_ui(ui, snippet.code.trim_end());
+        widgets::code_ui(ui, snippet.code.trim_end());
         ui.horizontal_wrapped(|ui| {
             if ui.add(Button::secondary(tr!("Copy snippet")).icon(icons::COPY)).clicked() {
                 cx.request(Request::Copy(snippet.code.clone()));
@@ -474,12 +474,4 @@ fn planned_ui(ui: &mut Ui, found: &Preflight) {
         let text = tr!("Prices are {source}. `publish --cost-table` takes others.", source);
         ui.add(egui::Label::new(RichText::new(text).text_style(text_style("small12")).color(t.tx3)).wrap());
     }
-}
-
-fn code_ui(ui: &mut Ui, code: &str) {
-    let t = theme::tokens(ui);
-    Frame::NONE.fill(t.bg2).stroke(Stroke::new(1.0, t.line2)).corner_radius(4).inner_margin(Margin::same(10)).show(ui, |ui| {
-        ui.set_width(ui.available_width());
-        ui.add(egui::Label::new(RichText::new(code).font(font::mono(11.5))).selectable(true).wrap());
-    });
 }

@@ -6,7 +6,7 @@ use arrow::array::Array;
 use egui::Color32;
 
 use crate::container::ContainerReader;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::gui::theme::Tokens;
 use crate::jobs::JobContext;
 use crate::ops::{as_numbers, bar_text};
@@ -61,13 +61,7 @@ impl Legend {
 
 /// Computes classes by a column of a level. Run it in a job.
 pub fn classes_of(reader: &dyn ContainerReader, level: usize, column: &str, ctx: &JobContext) -> Result<Classes> {
-    let table = match reader.levels().decoded(level) {
-        Some(table) => table.as_ref().clone(),
-        None => reader.levels().columns(level, &[column], ctx)?,
-    };
-    let index = table.column_index(column).ok_or_else(|| Error::usage(format!("level {level} has no column {column}")))?;
-    let array = table.column(index)?;
-    ctx.check()?;
+    let array = reader.levels().column(level, column, ctx)?;
     let type_name = crate::model::dtype_name(array.data_type());
     if let Some(numbers) = as_numbers(&array)? {
         let finite = || numbers.iter().flatten().filter(|number| number.is_finite());

@@ -5,6 +5,7 @@ mod badge;
 mod button;
 mod checks;
 mod choice_card;
+mod code;
 mod combo;
 mod empty;
 mod field;
@@ -31,6 +32,7 @@ pub use badge::{Tone, badge, badge_width, chip_closable, count, key_cap, key_cap
 pub use button::{Button, link, take_first};
 pub use checks::{checkbox, radio};
 pub use choice_card::{ChoiceCard, choice_card};
+pub use code::code_ui;
 pub use combo::combo;
 pub use empty::{EmptyState, empty_state};
 pub use field::{Note, TextField, note_ui};

@@ -101,8 +101,7 @@ impl ToolForm for Convert {
     fn work(&self, _cx: &PanelContext<'_>) -> Result<Work, String> {
         let open = OpenOptions { base_path: path_in(&self.base), ..self.open.clone() };
         let (input, target) = (need_input(&self.input)?, need_output(&self.output)?);
-        let group_by: Vec<String> =
-            self.group_by.split(',').map(str::trim).filter(|name| !name.is_empty()).map(str::to_owned).collect();
+        let group_by = fields::names(&self.group_by);
         let size_bytes = size_in(&self.part_size)?;
         let split = size_bytes.is_some() || !group_by.is_empty();
         let parts = Parts { size_bytes, consolidate: self.index.filter(|_| split).into_iter().collect(), group_by };

@@ -8,13 +8,27 @@ use crate::container::{OnDamage, parse_size};
 use crate::gui::dropped_paths::{parse_path, parse_paths};
 use crate::gui::file_dialog::FileRequest;
 use crate::gui::icons;
+use crate::gui::panel_context::PanelContext;
 use crate::gui::theme::{self, font};
 use crate::gui::widgets::{self, Button, TextField};
+use crate::ops::RowChoice;
 
 /// Width reserved for a button beside a path, in points.
 const BUTTON: f32 = 100.0;
 /// Words in the names of an index over parts, in lower case.
 const INDEXES: [&str; 2] = ["tacocat", "tacollection"];
+
+/// Names separated by commas.
+pub fn names(text: &str) -> Vec<String> {
+    text.split(',').map(str::trim).filter(|name| !name.is_empty()).map(str::to_owned).collect()
+}
+
+/// The rows with these ids of level 0, all when `ids` is empty; `filtered`: only those that the filter of the window leaves.
+pub fn rows(ids: &str, filtered: bool, cx: &PanelContext<'_>) -> RowChoice {
+    let ids = names(ids);
+    let filters = if filtered { cx.studio.filters().to_vec() } else { Vec::new() };
+    RowChoice { filters, ids: (!ids.is_empty()).then_some(ids), ..RowChoice::default() }
+}
 
 /// Draws inputs, and takes the paths that the desktop's dialog gave.
 pub struct Fields<'a> {

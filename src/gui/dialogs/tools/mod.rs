@@ -23,6 +23,7 @@ use std::time::Duration;
 
 use egui::{Frame, Margin, RichText, ScrollArea, Ui, vec2};
 
+use super::dialog_job::{DialogJob, nothing_written};
 use super::frame::{Next, foot_ui, head_ui};
 use crate::container::{OpenOptions, free_bytes};
 use crate::error::{Error, Result};
@@ -187,22 +188,11 @@ struct Words {
     verb: &'static str,
 }
 
-/// State of the tool's job.
-#[derive(Debug, Default)]
-enum Run {
-    #[default]
-    Idle,
-    /// Asked for; the job's id once it has started.
-    Running(Option<JobId>),
-    Failed(String),
-    Done(Report),
-}
-
 /// The dialog.
 pub struct ToolDialog {
     form: Box<dyn ToolForm>,
     plan: AsyncValue<String, Plan>,
-    run: Run,
+    job: DialogJob<Report>,
     /// The field whose paths are chosen in the desktop's dialog.
     asked: Option<String>,
     /// Paths chosen for that field.
@@ -236,7 +226,7 @@ impl ToolDialog {
     }
 
     fn of(form: Box<dyn ToolForm>) -> Self {
-        Self { form, plan: AsyncValue::default(), run: Run::Idle, asked: None, picked: None, preview_height: 0.0 }
+        Self { form, plan: AsyncValue::default(), job: DialogJob::Idle, asked: None, picked: None, preview_height: 0.0 }
     }
 
     /// True for a command that a tool runs and shows.
@@ -261,42 +251,29 @@ impl ToolDialog {
 
     /// True while the tool's job runs.
     pub fn is_running(&self) -> bool {
-        matches!(self.run, Run::Running(_))
+        self.job.is_running()
     }
 
     /// Records the tool's job.
     pub fn started(&mut self, job: JobId) {
-        if let Run::Running(id @ None) = &mut self.run {
-            *id = Some(job);
-        }
-    }
-
-    fn is_own(&self, job: JobId) -> bool {
-        // A job that failed to start has no id.
-        matches!(self.run, Run::Running(own) if own.unwrap_or(JobId(u64::MAX)) == job)
+        self.job.started(job);
     }
 
     /// Records that the job failed. True when it is the tool's job.
     pub fn failed(&mut self, job: JobId, error: &Error) -> bool {
-        let own = self.is_own(job);
-        if own {
-            self.run = Run::Failed(error.report());
-        }
-        own
+        self.job.failed(job, error)
     }
 
     /// Records that the job was cancelled.
     pub fn cancelled(&mut self, job: JobId) {
-        if self.is_own(job) {
-            self.run = Run::Failed(tr!("Stopped; nothing was written.").into());
-        }
+        self.job.cancelled(job, nothing_written());
     }
 
     /// Shows the report of the tool's job; returns what is to be done afterwards. `None` for other jobs.
     pub fn ended(&mut self, job: Option<JobId>, event: &Event, studio: &Studio) -> Option<Vec<Request>> {
-        let own = matches!((&self.run, job), (Run::Running(Some(own)), Some(job)) if *own == job);
+        let own = job.is_some_and(|job| self.job.is_own(job));
         let report = report_of(event).filter(|_| own)?;
-        self.run = Run::Done(report);
+        self.job = DialogJob::Done(report);
         Some(self.form.afterwards(studio))
     }
 
@@ -313,7 +290,7 @@ impl ToolDialog {
         ui.spacing_mut().item_spacing.y = 0.0;
         let words = self.form.words();
         let close = head_ui(ui, words.icon, words.title, "");
-        if let Run::Done(report) = &self.run {
+        if let DialogJob::Done(report) = &self.job {
             return report.ui(ui, close);
         }
         let mut wanted = None;
@@ -356,9 +333,7 @@ impl ToolDialog {
     fn plan_ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>) {
         let t = theme::tokens(ui);
         ui.label(RichText::new(tr!("Preview")).font(font::semibold(12.0)).color(t.tx2));
-        if let Run::Failed(why) = &self.run {
-            widgets::note_ui(ui, &Note::Error(why.clone()));
-        }
+        self.job.ended_ui(ui);
         let work = match self.form.work(cx) {
             Ok(work) => work,
             Err(lacking) => {
@@ -393,7 +368,7 @@ impl ToolDialog {
     }
 
     fn bottom_ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>, words: &Words, close: bool) -> Next {
-        if let Run::Running(job) = self.run {
+        if let DialogJob::Running(job) = self.job {
             return running_ui(ui, cx, job);
         }
         let key = self.form.key(cx);
@@ -421,7 +396,7 @@ impl ToolDialog {
             if self.form.closes() {
                 return Next::Do(request);
             }
-            self.run = Run::Running(None);
+            self.job = DialogJob::Running(None);
             return Next::Also(request);
         }
         if close || leave { Next::Close } else { Next::Stay }

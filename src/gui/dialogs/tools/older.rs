@@ -12,7 +12,7 @@ use crate::gui::file_dialog::FileRequest;
 use crate::gui::icons;
 use crate::gui::panel_context::PanelContext;
 use crate::gui::widgets::{self, Segment, TextField, paint};
-use crate::ops::{CompileRequest, Generation, RowChoice, dataset_outline};
+use crate::ops::{CompileRequest, Generation, dataset_outline};
 use crate::studio::Command;
 
 /// Input and options.
@@ -142,9 +142,7 @@ impl ToolForm for Older {
                 Ok(if rows == 0 { plan.obstacle(tr!("The draft has no samples yet")) } else { plan })
             }));
         }
-        let ids: Vec<String> = self.ids.split(',').map(str::trim).filter(|id| !id.is_empty()).map(str::to_owned).collect();
-        let filters = if self.filtered && self.input == self.opened { cx.studio.filters().to_vec() } else { Vec::new() };
-        let rows = RowChoice { filters, ids: (!ids.is_empty()).then_some(ids), ..RowChoice::default() };
+        let rows = fields::rows(&self.ids, self.filtered && self.input == self.opened, cx);
         let (input, allow_missing_parts) = (need_input(&self.input)?, self.allow_missing_parts);
         let is_taco = self.generation == Generation::Taco;
         Ok(Box::new(move |ctx| {

@@ -2,14 +2,14 @@
 
 use egui::Ui;
 
-use super::fields::{Fields, need_input};
+use super::fields::{self, Fields, need_input};
 use super::{Line, Plan, Start, ToolForm, Words, Work};
 use crate::container::OpenOptions;
 use crate::gui::file_dialog::FileRequest;
 use crate::gui::icons;
 use crate::gui::panel_context::PanelContext;
 use crate::gui::widgets::{self, TextField};
-use crate::ops::{PercentileRequest, RowChoice, dataset_outline};
+use crate::ops::{PercentileRequest, dataset_outline};
 use crate::studio::Command;
 
 /// The column that a tortilla of histograms has.
@@ -68,9 +68,7 @@ impl ToolForm for PercentilesForm {
     }
 
     fn work(&self, cx: &PanelContext<'_>) -> Result<Work, String> {
-        let ids: Vec<String> = self.ids.split(',').map(str::trim).filter(|id| !id.is_empty()).map(str::to_owned).collect();
-        let filters = if self.filtered && self.input == self.opened { cx.studio.filters().to_vec() } else { Vec::new() };
-        let rows = RowChoice { filters, ids: (!ids.is_empty()).then_some(ids), ..RowChoice::default() };
+        let rows = fields::rows(&self.ids, self.filtered && self.input == self.opened, cx);
         let (input, percents) = (need_input(&self.input)?, self.percents()?);
         // Of each sample by itself there are too many to draw.
         let request = PercentileRequest { input, percents, rows, each: self.each, histogram: !self.each };

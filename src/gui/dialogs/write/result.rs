@@ -149,7 +149,7 @@ impl WriteDialog {
                 widgets::segmented(ui, "snippet", &mut self.duckdb, &segments);
             });
         });
-        code_ui(ui, &snippet(built, self.duckdb));
+        widgets::code_ui(ui, &snippet(built, self.duckdb));
         ui.horizontal_wrapped(|ui| {
             let keyed = ui.input_mut(|input| input.consume_key(egui::Modifiers::COMMAND, egui::Key::Enter));
             if ui.add(Button::secondary(tr!("Open dataset")).icon(icons::EYE)).clicked() || keyed {
@@ -260,14 +260,6 @@ fn layout_ui(ui: &mut Ui) {
         paint::text_center(ui.painter(), piece, word, font::mono(10.5), color);
         left += width;
     }
-}
-
-fn code_ui(ui: &mut Ui, code: &str) {
-    let t = theme::tokens(ui);
-    Frame::NONE.fill(t.bg2).stroke(Stroke::new(1.0, t.line2)).corner_radius(4).inner_margin(Margin::same(10)).show(ui, |ui| {
-        ui.set_width(ui.available_width());
-        ui.add(egui::Label::new(RichText::new(code).font(font::mono(11.5))).selectable(true).wrap());
-    });
 }
 
 /// Python code that opens it with the official reader.

@@ -1,0 +1,103 @@
+//! The job of a dialog that runs one command: requested, running, failed or done.
+
+use egui::Ui;
+
+use super::frame::{Next, foot_ui};
+use crate::error::Error;
+use crate::gui::panel_context::Request;
+use crate::gui::widgets::{self, Button, Note};
+use crate::jobs::JobId;
+use crate::studio::Command;
+
+/// State of the job; `T` is what it gives.
+#[derive(Debug, Default)]
+pub enum DialogJob<T> {
+    /// Nothing was requested.
+    #[default]
+    Idle,
+    /// Requested; with the id once the job has started.
+    Running(Option<JobId>),
+    /// Failed or stopped, with the reason.
+    Ended(Note),
+    /// Done.
+    Done(T),
+}
+
+impl<T> DialogJob<T> {
+    /// True from the request to the end of the job.
+    pub fn is_running(&self) -> bool {
+        matches!(self, Self::Running(_))
+    }
+
+    /// Records that the job has started.
+    pub fn started(&mut self, job: JobId) {
+        if let Self::Running(id @ None) = self {
+            *id = Some(job);
+        }
+    }
+
+    /// True when `job` is this one. A job that failed before it started has the id `u64::MAX`.
+    pub fn is_own(&self, job: JobId) -> bool {
+        matches!(self, Self::Running(own) if own.unwrap_or(JobId(u64::MAX)) == job)
+    }
+
+    /// Records that a job failed; true when it is this one.
+    pub fn failed(&mut self, job: JobId, error: &Error) -> bool {
+        let own = self.is_own(job);
+        if own {
+            *self = Self::Ended(Note::Error(error.report()));
+        }
+        own
+    }
+
+    /// Records that a job was cancelled; `note` says what became of its output.
+    pub fn cancelled(&mut self, job: JobId, note: Note) {
+        if self.is_own(job) {
+            *self = Self::Ended(note);
+        }
+    }
+
+    /// Draws why the job failed or was stopped.
+    pub fn ended_ui(&self, ui: &mut Ui) {
+        if let Self::Ended(note) = self {
+            widgets::note_ui(ui, note);
+        }
+    }
+
+    /// Draws the footer: *Stop*, with the accessible name `stop`, while the job runs; else the button `act`, which requests `command`,
+    /// and *Cancel*. `close` is true when the header or Esc closes the dialog.
+    pub fn foot_ui(
+        &mut self,
+        ui: &mut Ui,
+        [stop, act]: [&str; 2],
+        blocked: Option<&str>,
+        close: bool,
+        command: impl FnOnce() -> Command,
+    ) -> Next {
+        if let Self::Running(job) = *self {
+            let stops = foot_ui(ui, |ui| {
+                let stops = ui.add(Button::danger(tr!("Stop")).large().name(stop)).clicked();
+                widgets::spinner(ui, 18.0);
+                stops
+            });
+            return match job {
+                Some(job) if stops => Next::Also(Request::Run(Command::Cancel { job })),
+                _ => Next::Stay,
+            };
+        }
+        let (acts, leaves) = foot_ui(ui, |ui| {
+            let acts = ui.add(Button::primary(act).large().blocked(blocked)).clicked();
+            (acts, ui.add(Button::ghost(tr!("Cancel")).large()).clicked())
+        });
+        if acts {
+            *self = Self::Running(None);
+            return Next::Also(Request::Run(command()));
+        }
+        if leaves || close { Next::Close } else { Next::Stay }
+    }
+}
+
+/// The note for a job whose output appears whole or not at all.
+pub fn nothing_written() -> Note {
+    Note::Error(tr!("Stopped; nothing was written.").into())
+}
