@@ -199,7 +199,7 @@ fn a_written_part_is_skipped_and_a_changed_one_written_again() {
     // A file that another program wrote under the name of a part stays.
     let other = workspace.path("plan/dataset/scenes_part0001.tacozip");
     fs::write(&other, "mine").expect("writes");
-    assert!(run(&workspace, "plan", 1).expect_code(2).stderr.contains("since the plan was made"));
+    assert!(run(&workspace, "plan", 1).expect_code(2).stderr.contains("after the plan was written"));
     assert_eq!(fs::read(&other).expect("reads"), b"mine");
     fs::remove_file(&other).expect("removed");
     // The folder of a plan is not written over, and a changed plan is refused.

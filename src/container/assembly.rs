@@ -62,8 +62,8 @@ pub struct AssemblyLevel {
     pub batch: RecordBatch,
     /// Source of each row's bytes; same length as `batch`.
     pub sources: Vec<RowSource>,
-    /// For FOLDER rows of the level above: the indices into the columns of `batch` that the folder's `__meta__` contains. FOLDERs
-    /// without an entry contain all columns.
+    /// By FOLDER row of the level above: indices of the columns of `batch` in the folder's `__meta__`. A FOLDER without an entry
+    /// has all columns.
     pub meta_columns: HashMap<u32, Arc<[usize]>>,
 }
 
@@ -184,7 +184,7 @@ impl Assembly {
     }
 }
 
-/// `path` of a sample (TACO 2.0, section 5.5.1): its member of the container, with a slash behind a FOLDER.
+/// `path` of a sample (TACO 2.0, section 5.5.1): the name of its member in the container; that of a FOLDER ends with a slash.
 pub(super) fn text_path(path: &str, folder: bool) -> String {
     format!("DATA/{path}{}", if folder { "/" } else { "" })
 }
@@ -193,8 +193,9 @@ fn check_id(id: &str, path: impl Fn() -> SamplePath) -> Result<()> {
     check_sample_id(id).map_err(|fault| Error::invalid(format!("the id \"{}\" {fault}", id.escape_default())).at(path()))
 }
 
-/// True when a level has the column `path` as [`BuildOptions::text_columns`](super::BuildOptions) writes it: it follows from the
-/// ids, and a writer makes it again when asked. A column of that name with other values is metadata.
+/// True when the level's column `path` has the values that [`BuildOptions::text_columns`](super::BuildOptions) generates from the
+/// ids; such a column is generated again on request instead of being copied. With any other value the column is metadata and is
+/// copied.
 fn has_text_path(set: &LevelSet, tree: &Skeleton, depth: usize, ctx: &JobContext) -> Result<bool> {
     if !set.fields(depth).iter().any(|field| field.name == PATH && field.dtype == DataType::Utf8) {
         return Ok(false);
@@ -205,7 +206,7 @@ fn has_text_path(set: &LevelSet, tree: &Skeleton, depth: usize, ctx: &JobContext
     Ok((0..paths.len()).all(|row| paths.is_valid(row) && paths.value(row) == own(row)))
 }
 
-/// True for a column that the writer makes.
+/// True for columns that writers generate.
 fn is_made(name: &str, path_made: bool) -> bool {
     name.starts_with("internal:") || (path_made && name == PATH)
 }
@@ -215,7 +216,7 @@ fn kept_names(fields: &[FieldSpec], path_made: bool) -> Vec<&str> {
     fields.iter().map(|field| field.name.as_str()).filter(|name| !is_made(name, path_made)).collect()
 }
 
-/// The extension columns of a level, with its rows reordered to `rows`.
+/// The copied columns of a level, with the rows `rows` in this order.
 fn in_tree_order(set: &LevelSet, depth: usize, rows: &[u32], path_made: bool, ctx: &JobContext) -> Result<RecordBatch> {
     let table = set.table(depth, ctx)?;
     let fields = table.schema().fields();

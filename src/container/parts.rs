@@ -129,10 +129,11 @@ impl Parts {
         }
     }
 
-    /// Checks that parts of this format can have these indexes.
+    /// Checks that `consolidate` can be written for parts of `format`.
     ///
     /// # Errors
-    /// [`Kind::Usage`](crate::error::Kind::Usage) when an index is asked for over FOLDERs, or one that is no index over parts.
+    /// [`Kind::Usage`](crate::error::Kind::Usage) when `format` is FOLDER and `consolidate` is not empty, or `consolidate` has a
+    /// format that is no index.
     pub fn check(&self, format: Format) -> Result<()> {
         if !self.consolidate.is_empty() && format != Format::Zip {
             return Err(Error::usage("an index joins ZIPs, not FOLDERs").hint("write the parts as ZIP, or leave the index out"));
@@ -148,7 +149,7 @@ impl Parts {
         self.consolidate.iter().filter_map(|&format| index_name(format))
     }
 
-    /// The least size of a part in bytes with which the dataset has at most `count` parts: the parts are of similar size.
+    /// Smallest part size in bytes that gives at most `count` parts, so that they are of similar size.
     ///
     /// # Errors
     /// [`Kind::Usage`](crate::error::Kind::Usage) when the groups alone are more than `count`, or a column does not exist.
@@ -174,7 +175,8 @@ impl Parts {
         Ok(most)
     }
 
-    /// Rows of level 0 by value, in order of first appearance.
+    /// Rows of level 0 by their values of `group_by`, in order of first appearance; one group without a value when `group_by` is
+    /// empty.
     fn groups(&self, assembly: &Assembly, ctx: &JobContext) -> Result<Vec<(Option<String>, Vec<u32>)>> {
         let (Some(level), Some(tree)) = (assembly.levels.first(), assembly.tree.levels.first()) else { return Ok(Vec::new()) };
         let rows = 0..tree.len() as u32;
@@ -262,7 +264,7 @@ fn texts_of(batch: &RecordBatch, name: &str) -> Result<Vec<String>> {
     (0..column.len()).map(text).collect()
 }
 
-/// File name of an index beside its parts.
+/// File name of an index beside its parts; `None` for formats that are no index.
 pub fn index_name(format: Format) -> Option<&'static str> {
     match format {
         Format::Tacocat => Some(".tacocat"),

@@ -1,4 +1,4 @@
-//! One fix of a finding: an edit with what it changes.
+//! A fix of a finding: an edit with label, risk and preview.
 
 use std::sync::Arc;
 
@@ -23,7 +23,7 @@ pub enum FixVerb {
     Drop,
     /// Replace a FOLDER by its only file.
     Put,
-    /// Give roots the common type, or tortillas the common fields.
+    /// Set the roots' type, or the tortillas' fields, to the common one.
     Give,
 }
 
@@ -44,12 +44,12 @@ impl FixVerb {
     }
 }
 
-/// How much attention a fix needs from the user, in ascending order.
+/// Review that a fix needs before it is applied, in ascending order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Care {
     /// Removes nothing, and assigns no id that might belong to another sample.
     Safe,
-    /// Assigns dissimilar ids: only the user can tell whether the samples match them.
+    /// Assigns ids that are not similar to the old ones; the user has to confirm that they fit the samples.
     Ids,
     /// Removes samples from the dataset.
     Removes,
@@ -58,13 +58,13 @@ pub enum Care {
 /// One fix of a finding.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fix {
-    /// Kind of change; when there are several, the first one in the label.
+    /// Kind of change; of several, the one that `label` names first.
     pub verb: FixVerb,
     /// Description, such as "Rename lable to label".
     pub label: String,
     /// The edit; a single step of the history.
     pub edit: Edit,
-    /// How much attention it needs.
+    /// Review that it needs.
     pub care: Care,
     /// Number of samples added, renamed, moved or removed.
     pub affects: u64,
@@ -75,7 +75,8 @@ pub struct Fix {
 }
 
 impl Fix {
-    /// What it changes, one entry each: every renamed sample, or else the description.
+    /// Lines that describe the fix: `old → new` for each renamed sample, after the label if samples change in another way too;
+    /// without renames, the label alone.
     pub fn changes(&self) -> Vec<String> {
         match self.renames.is_empty() {
             true => vec![self.label.clone()],

@@ -110,7 +110,7 @@ impl Leakage {
         let mut lines = Vec::new();
         for (leaks, what) in [
             (&self.footprints, "cover the same ground"),
-            (&self.times, "cover it at the same time"),
+            (&self.times, "cover the same ground at the same time"),
             (&self.content, "have the same bytes"),
         ] {
             for leak in leaks {

@@ -244,7 +244,7 @@ impl Action {
                 icons::FIRST_AID_KIT,
                 None,
                 tr!("Repair a copy…"),
-                tr!("Write a copy without the faults that need no judgement; the bytes of samples stay"),
+                tr!("Write a copy in which faults with exactly one correction are corrected; sample bytes are copied unchanged"),
             ),
             Action::Convert => (
                 Tools,

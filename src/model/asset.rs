@@ -1,4 +1,4 @@
-//! Location of a sample's data. Parsed once; only [`AssetPath::to_vsi`] generates GDAL's notation.
+//! Location of a sample's data as a value. [`AssetPath::parse`] reads text, and only [`AssetPath::to_vsi`] writes GDAL's notation.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -21,7 +21,8 @@ pub enum AssetPath {
         offset: u64,
         /// Length in bytes.
         size: u64,
-        /// Version of the container in which the range was found; `None` when unknown, as for paths typed by the user.
+        /// [`Stamp`] of the container when the range was read; `None` when unknown, for example in a path typed by the user. Reads
+        /// of a changed container are refused.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         stamp: Option<Arc<Stamp>>,
     },
@@ -35,12 +36,12 @@ impl AssetPath {
         AssetPath::File(Arc::from(path.into()))
     }
 
-    /// A byte range of a file of unknown version.
+    /// A byte range without a [`Stamp`].
     pub fn range(container: impl Into<Arc<Path>>, offset: u64, size: u64) -> Self {
         AssetPath::Range { container: container.into(), offset, size, stamp: None }
     }
 
-    /// Version of the container in which the range was found, when known.
+    /// [`Stamp`] of the container when the range was read; `None` for whole files and when unknown.
     pub fn stamp(&self) -> Option<&Arc<Stamp>> {
         match self {
             AssetPath::Range { stamp, .. } => stamp.as_ref(),

@@ -1,5 +1,5 @@
-//! `repair`: writes a finished dataset anew without the faults that need no judgement. Every byte of data stays as it is; must
-//! never write over what it reads, nor give damaged bytes a new checksum.
+//! `repair`: writes a copy of a finished dataset in which faults with exactly one correction are corrected. Sample bytes are copied
+//! unchanged; the input is never overwritten, and damaged bytes never get a new checksum.
 
 use std::collections::HashMap;
 use std::path::Path;

@@ -1,6 +1,5 @@
-//! Writes a Parquet file again with some columns replaced, added or left out. Column chunks that stay are copied byte for byte within
-//! the same row groups, so the cost depends on the changed columns alone and versions of a table share their bytes (TACO 2.0,
-//! section 6.4).
+//! Writes a Parquet file again with some columns replaced, added or left out. Kept column chunks are copied byte for byte into the
+//! same row groups: only changed columns are encoded, and versions of a table share bytes (TACO 2.0, section 6.4).
 
 use std::sync::Arc;
 
@@ -18,7 +17,7 @@ use super::parquet_slice::{damaged, guarded};
 use super::{ParquetOptions, ParquetSink, ParquetSlice, TableHead};
 use crate::error::{Error, Result};
 
-/// Key of the Pandas description of the columns, which would name the old ones.
+/// Footer key of pandas' column description; left out, as it lists the old columns.
 const PANDAS: &str = "pandas";
 
 /// A column of the new file.
@@ -50,7 +49,7 @@ impl<'a> Chunks<'a> {
         fields.get(root).cloned().ok_or_else(|| Error::internal("a column that stays is not in the table"))
     }
 
-    /// The column chunks of a top-level column in the row group at `place` of [`Chunks::groups`].
+    /// The column chunks of a top-level column in the row group at index `place` of [`Chunks::groups`].
     fn chunks(&self, root: usize, place: usize) -> Vec<ColumnCloseResult> {
         let schema = self.metadata.file_metadata().schema_descr();
         let Some(group) = self.groups.get(place).map(|&index| self.metadata.row_group(index)) else { return Vec::new() };
@@ -67,11 +66,11 @@ impl<'a> Chunks<'a> {
     }
 }
 
-/// The file of `head` with these columns, in this order. New columns are encoded with `options`.
+/// Returns a Parquet file with `columns`, in this order; kept columns come from `head`, new columns are encoded with `options`.
 ///
 /// # Errors
-/// [`Kind::Format`](crate::error::Kind::Format) when the old file is damaged, and when a new column does not have one value for each
-/// row.
+/// [`Kind::Format`](crate::error::Kind::Format) when the old file is damaged; [`Kind::Internal`](crate::error::Kind::Internal) when
+/// a new column does not have one value for each row.
 pub fn splice_columns(head: &TableHead, columns: &[SplicedColumn], options: &ParquetOptions) -> Result<Vec<u8>> {
     guarded("copying the Parquet pages", || {
         let old = Chunks::of(head);

@@ -11,14 +11,14 @@ use super::parquet_structs::FILE_METADATA;
 use super::thrift::Walk;
 use crate::error::{Error, Result};
 
-/// Maximum number of columns. Enough for thousands of bands or embeddings; every row of the window and of a query has all of
-/// them.
+/// Maximum number of columns. Enough for thousands of bands or embedding dimensions; each row shown or returned has a value for
+/// every column.
 pub const COLUMNS_MAX: u64 = 10_000;
 /// Maximum number of schema elements, including groups.
 const ELEMENTS_MAX: u64 = 4 * COLUMNS_MAX;
-/// Maximum nesting of columns; a list counts twice.
+/// Maximum nesting of schema elements; a list adds two (its group and the repeated element).
 const DEPTH_MAX: usize = 40;
-/// Maximum number of column chunks: 20 columns of 100 million rows have 20,000.
+/// Maximum number of column chunks. For comparison: 20 columns of 100 million rows in row groups of 100,000 have 20,000.
 const CHUNKS_MAX: u64 = 250_000;
 /// Maximum number of row groups.
 const GROUPS_MAX: u64 = 100_000;
@@ -76,10 +76,10 @@ struct Counts {
 impl Counts {
     fn check(&self) -> Result<()> {
         limit("columns", self.columns, COLUMNS_MAX)?;
-        limit("parts of columns", self.elements, ELEMENTS_MAX)?;
+        limit("schema elements", self.elements, ELEMENTS_MAX)?;
         limit("levels of nested columns", self.deepest as u64, DEPTH_MAX as u64)?;
         limit("row groups", self.groups, GROUPS_MAX)?;
-        limit("columns of row groups", self.chunks, CHUNKS_MAX)
+        limit("column chunks", self.chunks, CHUNKS_MAX)
     }
 
     fn is_too_much(&self) -> bool {
@@ -87,16 +87,18 @@ impl Counts {
     }
 }
 
-/// Compares the footer with the structures of the format, then counts what a decoder would build.
+/// Checks the types of the footer's fields against parquet.thrift, then counts the schema elements, row groups and column chunks
+/// that a decoder would allocate.
 fn count(footer: &[u8]) -> Result<()> {
     let damaged = || Error::format("this is not readable as Parquet").because("the footer is damaged");
     let mut walk = Walk::new(footer);
     let has_structure = walk.skip(&FILE_METADATA).is_some();
-    limit("listed values", walk.elements, LISTED_MAX)?;
+    limit("list elements in the footer", walk.elements, LISTED_MAX)?;
     if !has_structure {
         return Err(damaged());
     }
     let mut counts = Counts::default();
+    // FileMetaData: field 2 is schema, field 4 is row_groups.
     let counted = Walk::new(footer).fields(&mut |walk, number, _| match number {
         2 => list(walk, |walk, count| schema(walk, count, &mut counts)),
         4 => list(walk, |walk, count| groups(walk, count, &mut counts)),
@@ -106,7 +108,7 @@ fn count(footer: &[u8]) -> Result<()> {
     counted.ok_or_else(damaged)
 }
 
-/// Iterates over a list of structs.
+/// Reads the header of a list and passes its length to `each`.
 fn list(walk: &mut Walk, each: impl FnOnce(&mut Walk, u64) -> Option<()>) -> Option<bool> {
     let (_, count) = walk.list()?;
     each(walk, count).map(|()| true)
@@ -118,13 +120,14 @@ fn schema(walk: &mut Walk, count: u64, counts: &mut Counts) -> Option<()> {
     let mut open: Vec<i64> = Vec::new();
     for behind in (0..count).rev() {
         let mut children = 0;
+        // SchemaElement: field 5 is num_children.
         walk.fields(&mut |walk, number, _| {
             if number == 5 {
                 children = walk.integer()?;
             }
             Some(number == 5)
         })?;
-        // The decoder allocates memory for the claimed number of children.
+        // The decoder allocates for the stated number of children, so it may not exceed the number of elements that follow.
         if !u64::try_from(children).is_ok_and(|children| children <= behind) {
             return None;
         }
@@ -154,6 +157,7 @@ fn groups(walk: &mut Walk, count: u64, counts: &mut Counts) -> Option<()> {
         return None;
     }
     for _ in 0..count {
+        // RowGroup: field 1 is columns.
         walk.fields(&mut |walk, number, _| {
             if number != 1 {
                 return Some(false);

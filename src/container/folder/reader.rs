@@ -31,8 +31,11 @@ impl FolderReader {
         Ok(Self { opening: Opening::new(info, LevelSet::new(heads), collection, Vec::new()), root: Root::new(path) })
     }
 
-    /// Path of the sample at `row` of `level` relative to the dataset's folder; for a FOLDER, of its `__meta__`. Ids that would
-    /// lead outside are refused.
+    /// Path relative to the dataset's folder: of a FILE its data, of a FOLDER its `__meta__`.
+    ///
+    /// # Errors
+    /// [`Kind::Usage`](crate::error::Kind::Usage) for a row that does not exist, [`Kind::Format`](crate::error::Kind::Format) for
+    /// ids that lead outside the dataset; when level tables can't be read.
     pub(super) fn name_of(&self, level: usize, row: u32) -> Result<String> {
         let tree = self.opening.levels.skeleton(&JobContext::default())?;
         let table = tree.levels.get(level).filter(|table| (row as usize) < table.len());
@@ -54,8 +57,8 @@ impl FolderReader {
         place_below(&self.opening.info.path, name)
     }
 
-    /// The local file of the sample, and its metadata. A symbolic link out of the dataset is refused, as its target must not be
-    /// packed and published.
+    /// Path and file attributes of a local sample. Refuses a symbolic link that leads out of the dataset, so that no file from
+    /// elsewhere is copied into an output.
     fn local(&self, level: usize, row: u32) -> Result<(PathBuf, Metadata)> {
         let name = self.name_of(level, row)?;
         let file = self.at(&name);

@@ -1,5 +1,5 @@
-//! Converts rows of one dataset into rows of the joined one: united columns, offset row numbers, verified byte ranges, and the
-//! GDAL path of each sample.
+//! Converts the rows of one source dataset into rows of the joined dataset: columns cast to the joined schema, row numbers shifted
+//! by the rows of the datasets before it, byte ranges compared with the container, and a GDAL path for each sample.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -12,17 +12,18 @@ use crate::error::{Error, Result, settled};
 use crate::jobs::JobContext;
 use crate::model::{AssetPath, Skeleton};
 
-/// Name of the dataset of a row.
+/// Column: file name of the row's source dataset.
 pub const SOURCE_FILE: &str = "internal:source_file";
-/// Path of that dataset.
+/// Column: path or address of the row's source dataset.
 pub const SOURCE_PATH: &str = "internal:source_path";
-/// GDAL path of the sample.
+/// Column: GDAL path of the sample.
 const VSI: &str = "internal:gdal_vsi";
-/// Number of rows of a level whose ranges are compared with the data before the level's ranges are trusted.
+/// Maximum number of rows of a level whose stored byte range is compared with the reader's before the stored ranges of the level
+/// are used.
 const PROBES: usize = 64;
 
-/// The columns of a joined level: `columns` plus the `internal:*` ones, of which the position columns only when `has` returns
-/// true for them.
+/// Schema of a joined level: `columns`, then the `internal:*` columns; `internal:offset`, `internal:size` and
+/// `internal:relative_path` only if `has` returns true for the name.
 pub fn with_internal(columns: &Schema, has: &dyn Fn(&str) -> bool) -> Schema {
     let mut fields: Vec<Field> = columns.fields().iter().map(|field| field.as_ref().clone()).collect();
     let places = ["internal:offset", "internal:size"].into_iter().filter(|name| has(name));
@@ -48,9 +49,9 @@ pub struct LevelRows<'a> {
     pub name: &'a str,
     /// The joined schema.
     pub schema: Arc<Schema>,
-    /// Its first row in the joined level.
+    /// Row of the joined level at which this dataset begins.
     pub start: u32,
-    /// Its first row in the joined level above.
+    /// Row of the joined level above at which this dataset begins; added to `internal:parent_id`.
     pub start_above: u32,
 }
 
@@ -75,7 +76,8 @@ impl LevelRows<'_> {
         }
     }
 
-    /// True when the level's stated ranges match its samples, judged by a sample of rows.
+    /// True when the level's stored byte ranges agree with the reader's. A ZIP reader compares them with the archive; for other
+    /// containers, at most 64 evenly spaced rows are compared.
     fn positions_hold(&self, ctx: &JobContext) -> Result<bool> {
         if let Physical::Zip(zip) = self.reader.physical() {
             return zip.positions_hold(self.level, ctx);
@@ -144,16 +146,16 @@ impl LevelRows<'_> {
             });
         }
         RecordBatch::try_new(self.schema.clone(), columns)
-            .map_err(|error| Error::internal("rows of a dataset don't fit the whole").because(error))
+            .map_err(|error| Error::internal("converted rows do not match the joined schema").because(error))
     }
 
-    /// The parent's row in the joined dataset.
+    /// Row of the parent in the joined level above; `None` without a parent.
     fn above(&self, parent: Option<u32>) -> Option<i64> {
         let rows = self.tree.levels.get(self.level.checked_sub(1)?)?.len();
         parent.filter(|&parent| (parent as usize) < rows).map(|parent| i64::from(self.start_above) + i64::from(parent))
     }
 
-    /// GDAL paths of the samples; null for samples whose data cannot be located.
+    /// Location of each row's data; `None` when it can't be determined.
     fn paths(
         &self,
         batch: &RecordBatch,

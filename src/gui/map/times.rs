@@ -5,20 +5,21 @@ use chrono::{DateTime, Datelike, NaiveDate};
 use crate::jobs::JobContext;
 use crate::ops::Kept;
 
-/// Most bars.
+/// Maximum number of bars.
 const BARS: usize = 120;
+/// A day in microseconds.
 const DAY: i64 = 86_400_000_000;
 
-/// Counts of rows between two days.
+/// Histogram of rows by day.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TimeBars {
-    /// First day, since 1970.
+    /// First day, in days since 1970-01-01.
     pub first: i64,
-    /// Days of a bar.
+    /// Width of a bar in days.
     pub step: i64,
-    /// Rows a bar.
+    /// Number of rows in each bar.
     pub all: Vec<u64>,
-    /// Rows a bar that match the filter without its time range.
+    /// Number of rows in each bar that match the filter without its time range.
     pub matching: Vec<u64>,
 }
 
@@ -29,17 +30,17 @@ impl TimeBars {
     }
 }
 
-/// The day of a time in microseconds since 1970.
+/// Days since 1970-01-01 of a time in microseconds since then.
 pub fn day_of(micros: i64) -> i64 {
     micros.div_euclid(DAY)
 }
 
-/// Formats a day.
+/// Formats a day as `YYYY-MM-DD`.
 pub fn text_of(day: i64) -> String {
     date(day).map_or_else(|| day.to_string(), |date| date.format("%Y-%m-%d").to_string())
 }
 
-/// Parses a day.
+/// Parses the first ten characters as `YYYY-MM-DD`; `None` for other text.
 pub fn parse(text: &str) -> Option<i64> {
     let date = NaiveDate::parse_from_str(text.trim().get(..10)?, "%Y-%m-%d").ok()?;
     Some(date.and_hms_opt(0, 0, 0)?.and_utc().timestamp().div_euclid(86_400))
@@ -49,7 +50,7 @@ fn date(day: i64) -> Option<NaiveDate> {
     DateTime::from_timestamp(day.checked_mul(86_400)?, 0).map(|time| time.date_naive())
 }
 
-/// Days of axis labels: firsts of months or years, at most `most`.
+/// Axis labels from `first` to `end`: first days of months or years, about `most` of them.
 pub fn days_between(first: i64, end: i64, most: usize) -> Vec<(i64, String)> {
     let Some((from, to)) = date(first).zip(date(end)) else { return Vec::new() };
     let months = (to.year() - from.year()) * 12 + to.month() as i32 - from.month() as i32 + 1;
@@ -78,7 +79,7 @@ pub fn days_between(first: i64, end: i64, most: usize) -> Vec<(i64, String)> {
     found
 }
 
-/// The short name of a month, from 1.
+/// Abbreviated name of a month, 1 to 12.
 fn month_name(number: u32) -> &'static str {
     match number {
         1 => tr!("Jan" in "month"),
@@ -96,7 +97,10 @@ fn month_name(number: u32) -> &'static str {
     }
 }
 
-/// Counts rows by day; `None` when no row has a time.
+/// Counts rows in at most 120 bars of whole days; `None` when no row has a time.
+///
+/// # Errors
+/// On cancellation.
 pub fn bars_of(
     level: usize,
     times: &[Option<i64>],

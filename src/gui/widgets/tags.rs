@@ -11,14 +11,14 @@ use crate::gui::theme::{self, font};
 
 const SHOWN: usize = 8;
 
-/// The id of the text editor in the input of this name, to put the focus there.
+/// Id of the text field of the tag input `name`, to request focus.
 pub fn tag_input_id(ui: &Ui, name: &str) -> Id {
     ui.make_persistent_id(("tags", name)).with("edit")
 }
 
-/// Edits `tags`; `name` is the accessible name of the input. True when the list changed.
-/// With `strict`, only suggestions can be added; otherwise Enter, a comma or losing the focus adds the typed text. Down and Up
-/// select suggestions; Escape discards the typed text.
+/// Draws the input and edits `tags`; returns true when they changed. `name` is the accessible name; `bad` draws the border of an
+/// error. With `strict`, only suggestions can be added; otherwise Enter, a comma or losing the focus adds the typed text. Down and
+/// Up select suggestions; Escape discards the typed text.
 pub fn tag_input<S: AsRef<str>>(
     ui: &mut Ui,
     name: &str,
@@ -123,9 +123,9 @@ pub fn tag_input<S: AsRef<str>>(
                 }
             }
         });
-    // Keep the list for the frame in which a press on it takes the focus, so that the click arrives.
+    // A press on the list takes the focus from the text field. The list stays open for that frame, so that the click reaches it.
     let hovered = shown.is_some_and(|shown| shown.response.contains_pointer());
-    // Once the click has arrived it closes: below it are the next fields. The caret stays for another tag.
+    // After the click the list closes, as it covers the fields below. The text field keeps the focus for another tag.
     ui.data_mut(|data| data.insert_temp::<bool>(popup, hovered && !offered.is_empty() && added.is_none()));
     if added.is_some() {
         response.request_focus();

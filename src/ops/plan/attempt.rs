@@ -1,5 +1,5 @@
-//! The record of one process that works on a part: written at the start, every few seconds, and at the end. Whoever reads it tells a
-//! process that was killed from one that runs by the time of the last record.
+//! The record of one process that works on a part, written at the start, every few seconds, and at the end. The time of the last
+//! record distinguishes a running process from one that was killed.
 
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -12,7 +12,7 @@ use crate::jobs::JobContext;
 
 /// Time between two records of a running process.
 const BEAT: Duration = Duration::from_secs(2);
-/// A process without a record for this long is lost. Long, because a file server may delay records.
+/// A process without a record for this long counts as lost; long enough for the delays of a file server.
 pub(super) const LOST_AFTER: Duration = Duration::from_secs(60);
 
 /// One attempt at a part.
@@ -26,10 +26,10 @@ pub struct Attempt {
     pub host: String,
     /// Process id on that machine.
     pub pid: u32,
-    /// Job of the engine, such as `771203_18`; empty without one.
+    /// Job id of the engine, such as `771203_18`; empty without one.
     #[serde(default)]
     pub job: String,
-    /// What became of it.
+    /// State of the attempt.
     pub state: AttemptState,
     /// Milliseconds since 1970 when it started.
     pub started_ms: u64,
@@ -38,10 +38,10 @@ pub struct Attempt {
     /// Bytes read and written so far.
     #[serde(default)]
     pub bytes: u64,
-    /// Steps done in the present stage.
+    /// Completed steps of the current stage.
     #[serde(default)]
     pub done: u64,
-    /// Steps of the present stage, when known.
+    /// Number of steps of the current stage, when known.
     #[serde(default)]
     pub total: Option<u64>,
     /// Why it failed.
@@ -49,11 +49,11 @@ pub struct Attempt {
     pub error: Option<AttemptError>,
 }
 
-/// What became of an attempt.
+/// State of an attempt.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AttemptState {
-    /// It runs, or was killed: see [`Attempt::is_lost`].
+    /// Running, or killed: see [`Attempt::is_lost`].
     #[default]
     Running,
     /// The part is written.
@@ -67,12 +67,12 @@ pub enum AttemptState {
 /// Why an attempt failed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct AttemptError {
-    /// What happened and why, without the place.
+    /// The error and its cause, without the location.
     pub message: String,
-    /// The sample or file.
+    /// The sample or file in which it occurred.
     #[serde(default)]
     pub place: Option<String>,
-    /// The whole report with its causes and suggestions.
+    /// Full report with causes and hints.
     pub report: String,
 }
 
@@ -86,7 +86,7 @@ impl AttemptError {
     }
 }
 
-/// The place of the outermost error that has one.
+/// Location of the outermost error that has one.
 fn place_of(error: &Error) -> Option<String> {
     let own = error.place().map(str::to_owned);
     own.or_else(|| {
@@ -96,7 +96,7 @@ fn place_of(error: &Error) -> Option<String> {
 }
 
 impl Attempt {
-    /// True when the process ended without a word: it was killed, or its machine failed.
+    /// True when the process ended without a final record: it was killed, or its machine failed.
     pub fn is_lost(&self, now_ms: u64) -> bool {
         let silent = now_ms.saturating_sub(self.updated_ms) > LOST_AFTER.as_millis() as u64;
         self.state == AttemptState::Running && (silent || (self.host == host_name() && has_ended(self.pid)))
@@ -204,7 +204,7 @@ fn with_progress(attempt: &Attempt, ctx: &JobContext) -> Attempt {
     Attempt { updated_ms: now_ms(), bytes: progress.bytes, done: progress.done, total: progress.total, ..attempt.clone() }
 }
 
-/// Name of this machine, of the node where a scheduler gives one.
+/// Name of this machine, or of the node if a scheduler sets one.
 fn host_name() -> String {
     let named = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
     let of_file = || crate::files::read_to_string(Path::new("/proc/sys/kernel/hostname")).ok().map(|name| name.trim().to_owned());

@@ -1,19 +1,20 @@
-//! Which calls of a recipe each part can run over its own samples, and which have to be run over all samples when the plan is made.
+//! Decides which calls of a recipe each part can run over its own samples, and which have to run over all samples when the plan is
+//! written.
 
 use std::collections::HashSet;
 
 use crate::error::Result;
 use crate::extensions::{ExtensionCall, Made, Registry};
 
-/// For each call whether the parts run it. Run when the plan is made: calls that need all samples of a level, calls of the
-/// collection, and those whose columns such a call may read; and the calls that give the columns `grouped` of level 0, which decide
-/// what is in which part.
+/// For each call, true if the parts run it. The following run when the plan is written: calls that need all samples of a level,
+/// calls of the collection, calls whose columns one of these may read, and calls that compute the columns `grouped` of level 0, by
+/// which samples are assigned to parts.
 ///
 /// # Errors
 /// When a call has an unknown extension or invalid options.
 pub(super) fn deferred(calls: &[ExtensionCall], grouped: &[String], registry: &Registry) -> Result<Vec<bool>> {
     let mut later = vec![false; calls.len()];
-    // Calls that are run when the plan is made and come after the present one.
+    // Later calls that run when the plan is written.
     let mut readers: Vec<Made> = Vec::new();
     for (at, call) in calls.iter().enumerate().rev() {
         let made = registry.make(&call.extension, &call.options)?;
@@ -36,7 +37,7 @@ pub(super) fn deferred(calls: &[ExtensionCall], grouped: &[String], registry: &R
             readers.push(made);
         }
     }
-    // An extent of samples whose places are not known yet is computed with theirs.
+    // The extent of samples without footprints yet is computed after their footprints.
     for (at, call) in calls.iter().enumerate() {
         if let Made::Collection(extension) = registry.make(&call.extension, &call.options)? {
             later[at] = extension.is_extent() && later[..at].contains(&true);
@@ -45,7 +46,7 @@ pub(super) fn deferred(calls: &[ExtensionCall], grouped: &[String], registry: &R
     Ok(later)
 }
 
-/// Whether a call may read the column of another call.
+/// True if a call may read the column of another call.
 fn may_read(reader: &Made, column: &str) -> bool {
     match reader {
         // Programs and formulas read any column.

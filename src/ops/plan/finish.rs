@@ -1,4 +1,4 @@
-//! Ends a plan: what needs the whole dataset, the indexes over the parts, and a check of both.
+//! Finishes a plan: computes values that need the whole dataset, writes the indexes over the parts, and checks both.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -17,12 +17,12 @@ use crate::jobs::JobContext;
 use crate::model::{EXTENT_ORIGIN, PitSchema, is_remote, place_above};
 use crate::ops::stats::{StatsRequest, pooled_statistics};
 
-/// Which plan to end, and how. Plain data.
+/// Arguments of [`finish_plan`]. Plain data.
 #[derive(Clone, Debug, Default)]
 pub struct FinishRequest {
     /// The folder of the plan.
     pub folder: PathBuf,
-    /// Reads every part and compares its SHA-256; without it only its size, as each part was read back when it was written.
+    /// Reads every part and compares its SHA-256. Otherwise only sizes are compared, as each part was verified when it was written.
     pub hashes: bool,
 }
 
@@ -77,7 +77,7 @@ pub fn finish_plan(request: &FinishRequest, ctx: &JobContext) -> Result<Finished
     Ok(finished)
 }
 
-/// The results of all parts, whose outputs are as they were written.
+/// Results of all parts, after comparing their outputs with them.
 fn expect_all(plan: &Plan, request: &FinishRequest, ctx: &JobContext) -> Result<Vec<PartResult>> {
     ctx.stage(tr!("Looking at the parts"), Some(plan.parts.len() as u64));
     let mut results = Vec::with_capacity(plan.parts.len());
@@ -118,7 +118,8 @@ fn present(plan: &Plan, part: &PlanPart, request: &FinishRequest, ctx: &JobConte
     Ok(Some(result))
 }
 
-/// Computes the extent of the whole dataset where a part without places needs it, and writes these parts with it. Returns their numbers.
+/// Computes the extent of the whole dataset if a part without footprints needs it, and rewrites these parts with it. Returns their
+/// numbers.
 fn settle_extents(plan: &Plan, folder: &Path, results: &mut [PartResult], ctx: &JobContext) -> Result<Vec<u32>> {
     let without: Vec<u32> = results.iter().filter(|result| result.whole_extent.is_some()).map(|result| result.part).collect();
     if without.is_empty() {
@@ -147,7 +148,7 @@ fn whole_of(plan: &Plan, folder: &Path, ctx: &JobContext) -> Result<Whole> {
         ctx.check()?;
         let reader = container::open(&plan.output_of(folder, part), ctx)?;
         for (level, batches) in levels.iter_mut().enumerate().take(reader.levels().count()) {
-            // The extent needs places and times alone.
+            // Only the columns of footprints and times are read.
             let fields = reader.levels().fields(level);
             let is_field = |name: &&str| fields.iter().any(|field| *field.name == **name);
             let names: Vec<&str> = footprint::COLUMNS.into_iter().chain(TIME_COLUMNS).filter(is_field).collect();
@@ -175,14 +176,14 @@ fn whole_of(plan: &Plan, folder: &Path, ctx: &JobContext) -> Result<Whole> {
             .map_err(|error| Error::format("the parts have different columns").because(error))
     };
     let levels: Vec<RecordBatch> = levels.iter().filter(|batches| !batches.is_empty()).map(joined).collect::<Result<_>>()?;
-    // The collection as planned: a stated extent is kept unless it misses samples.
+    // Starts from the planned collection: a stated extent is kept unless samples are outside it.
     let mut collection = decode_assembly(&super::part_path(folder, 1), ctx)?.collection;
     settle_extent(&mut collection, &levels.iter().collect::<Vec<_>>(), ctx)?;
     let value = |key: &str| collection.get(key).cloned().unwrap_or_default();
     Ok(Whole { plan: plan.id.clone(), extent: value("extent"), origin: value(EXTENT_ORIGIN) })
 }
 
-/// Opens what was written and compares it with the plan. Returns the pooled statistics, where the samples have some.
+/// Opens the written dataset and compares it with the plan. Returns the pooled statistics if the samples have statistics.
 fn compare(plan: &Plan, paths: &[PathBuf], indexes: &[IndexResult], ctx: &JobContext) -> Result<Option<serde_json::Value>> {
     let index = plan.split.consolidate.iter().position(|format| *format != Format::Tacollection).and_then(|at| indexes.get(at));
     let reader = match (index, paths) {
@@ -218,7 +219,8 @@ fn expect_number(found: u64, planned: u64, what: &str) -> Result<()> {
         .hint("run `plan finish` with --hashes"))
 }
 
-/// Statistics pooled over all samples; `None` when the samples have none, or with a warning when they can't be pooled.
+/// Statistics pooled over all samples; `None` when the samples have no statistics, or when they can't be pooled (logged as a
+/// warning).
 fn statistics(plan: &Plan, reader: &dyn ContainerReader, ctx: &JobContext) -> Result<Option<serde_json::Value>> {
     if !plan.levels.iter().flatten().any(|field| field.name == "geotiff:stats") {
         return Ok(None);

@@ -7,9 +7,9 @@ use std::path::PathBuf;
 pub struct IndexResult {
     /// Path of the file or folder.
     pub path: PathBuf,
-    /// Size in bytes.
+    /// Size in bytes; of a folder, the sum of its files.
     pub bytes: u64,
-    /// SHA-256 in hexadecimal; of a folder, that of the list of its files with theirs.
+    /// SHA-256 in hexadecimal; of a folder, the SHA-256 of its list of paths and digests.
     pub sha256: String,
 }
 
@@ -22,22 +22,22 @@ pub struct Finished {
     pub indexes: Vec<IndexResult>,
     /// The parts.
     pub parts: Vec<PathBuf>,
-    /// Samples of level 0.
+    /// Number of samples of level 0.
     pub roots: u64,
-    /// Samples on all levels.
+    /// Number of samples on all levels.
     pub samples: u64,
-    /// Bytes of parts and indexes.
+    /// Size of parts and indexes in bytes.
     pub bytes: u64,
     /// Paths of samples that were damaged in the source and copied unchanged.
     #[serde(default)]
     pub damaged: Vec<String>,
-    /// Samples that an extension could not compute, in all parts.
+    /// Number of samples in all parts for which an extension failed.
     #[serde(default)]
     pub failures: u64,
-    /// Parts that were written again, as their extent is that of the whole dataset.
+    /// Numbers of the parts that were rewritten with the extent of the whole dataset.
     #[serde(default)]
     pub rewritten: Vec<u32>,
-    /// Statistics pooled over all samples, where the dataset has some.
+    /// Statistics pooled over all samples; `None` for a dataset without statistics.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub statistics: Option<serde_json::Value>,
     /// Milliseconds since 1970 when it ended.

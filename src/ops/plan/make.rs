@@ -20,24 +20,24 @@ use crate::ops::extend::extend_draft;
 use crate::ops::write::{checked_assembly, converted_assembly};
 use sha2::{Digest, Sha256};
 
-/// What to plan. Plain data.
+/// Arguments of [`make_plan`]. Plain data.
 #[derive(Clone, Debug)]
 pub struct PlanRequest {
     /// The samples.
     pub source: PlanSource,
-    /// The files, folders or datasets that the samples come from, as the user named them.
+    /// Files, folders or datasets of the samples, as typed by the user.
     pub inputs: Vec<PathBuf>,
     /// Extensions to run over a draft, in order.
     pub calls: Vec<ExtensionCall>,
     /// The dataset, and how it is split.
     pub options: BuildOptions,
-    /// Splits into this number of parts of similar size at the most, instead of by a size.
+    /// Maximum number of parts, which get similar sizes; replaces the size limit.
     pub most_parts: Option<usize>,
     /// The folder for the plan; must not exist.
     pub folder: PathBuf,
 }
 
-/// Where the samples of a plan come from.
+/// Source of the samples of a plan.
 #[derive(Clone, Debug)]
 pub enum PlanSource {
     /// A draft, as `build` writes it.
@@ -48,12 +48,12 @@ pub enum PlanSource {
     Dataset(PathBuf, OpenOptions),
 }
 
-/// Plans the parts of a dataset and writes the folder of the plan. Calls that need all samples are run here, with those that they
-/// depend on; their columns are in the files of the parts.
+/// Plans the parts of a dataset and writes the folder of the plan. Runs calls that need all samples, and the calls that they depend
+/// on; their columns are stored in the files of the parts.
 ///
 /// # Errors
-/// For an existing folder or outputs, a dataset that breaks a rule, sources that can't be read, an unknown column to group by, and IO
-/// errors. Then nothing is written.
+/// When the folder or an output exists, the dataset breaks a rule, a source can't be read, or a column to group by does not exist;
+/// for IO errors. On error nothing is written.
 pub fn make_plan(request: &PlanRequest, ctx: &JobContext) -> Result<Plan> {
     let mut options = request.options.clone();
     let mut split = options.parts.take().unwrap_or_default();
@@ -61,7 +61,7 @@ pub fn make_plan(request: &PlanRequest, ctx: &JobContext) -> Result<Plan> {
     options.parquet.check()?;
     options.target = absolute(&options.target)?;
     let folder = absolute(&request.folder)?;
-    // Reserved now: planning may take long.
+    // Created before the slow steps, so that an existing folder is refused early.
     let output = PartialFolder::of_files(&folder, false)?;
     let (mut assembly, calls) = arranged(request, &BuildOptions { parts: Some(split.clone()), ..options.clone() }, ctx)?;
     make_absolute(&mut assembly)?;
@@ -143,8 +143,8 @@ impl Estimate {
     }
 }
 
-/// What a part takes at the most: `data` bytes of `samples` samples, with `metadata` bytes in the plan. The memory does not depend
-/// on the size of the data, which is streamed; the time is that of a disk with 20 MB/s and 200 files opened a second, twice.
+/// Upper estimate of a part with `data` bytes, `samples` samples and `metadata` bytes in the plan. Memory does not depend on
+/// `data`, which is streamed; the time assumes a disk with 20 MB/s and 200 opened files per second, used twice.
 fn estimate_of(data: u64, samples: u64, metadata: u64, computes: bool) -> Estimate {
     const BASE: u64 = 512 << 20;
     let pixels = if computes { 1 << 30 } else { 0 };
@@ -152,7 +152,7 @@ fn estimate_of(data: u64, samples: u64, metadata: u64, computes: bool) -> Estima
     Estimate { memory_bytes: BASE + pixels + metadata * 16 + samples * 2048, seconds: seconds + 600 }
 }
 
-/// The samples of the request arranged for the writers, with the calls that the parts run; the columns of these are nulls.
+/// Assembly of the requested samples, and the calls that the parts run; the columns of these calls are null.
 fn arranged(request: &PlanRequest, options: &BuildOptions, ctx: &JobContext) -> Result<(Assembly, Vec<ExtensionCall>)> {
     let mut dataset = match &request.source {
         PlanSource::Draft(dataset) => dataset.clone(),
@@ -206,7 +206,7 @@ fn run_now(dataset: &mut Dataset, calls: &[ExtensionCall], ctx: &JobContext) -> 
     extended.outcome.into_iter().try_for_each(|edit: Edit| edit.apply(dataset).map(drop))
 }
 
-/// Column types and values that a file of a part would not bring back as they are.
+/// Refuses column types and values that the file of a part can't store without loss.
 fn expect_same(piece: &Assembly, again: &Assembly) -> Result<()> {
     for (depth, (level, found)) in piece.levels.iter().zip(&again.levels).enumerate() {
         let same = level.batch == found.batch && level.sources == found.sources && level.meta_columns == found.meta_columns;
@@ -233,7 +233,7 @@ fn input_of(path: &Path) -> Result<PlanInput> {
     Ok(PlanInput { path: absolute(path)?, stamp })
 }
 
-/// Makes the paths of local sources absolute: parts are built with another working directory.
+/// Makes the paths of local sources absolute, as parts are built in another working directory.
 fn make_absolute(assembly: &mut Assembly) -> Result<()> {
     map_sources(assembly, &|path| match path.is_absolute() || is_remote(path) {
         true => Ok(None),
@@ -241,7 +241,7 @@ fn make_absolute(assembly: &mut Assembly) -> Result<()> {
     })
 }
 
-/// Replaces the paths of files and containers for which `with` gives another.
+/// Replaces the paths of files and containers for which `with` returns another.
 pub(super) fn map_sources(assembly: &mut Assembly, with: &dyn Fn(&Path) -> Result<Option<PathBuf>>) -> Result<()> {
     let mut known: HashMap<Arc<Path>, Option<Arc<Path>>> = HashMap::new();
     for source in assembly.levels.iter_mut().flat_map(|level| &mut level.sources) {
@@ -270,7 +270,7 @@ pub fn default_dataset(folder: &Path, id: &str) -> PathBuf {
     folder.join("dataset").join(if name.is_empty() { "dataset".to_owned() } else { name } + ".tacozip")
 }
 
-/// The indexes of a plan when none were named: both over ZIPs, none over FOLDERs.
+/// Default indexes of a plan: both kinds over ZIPs, none over FOLDERs.
 #[must_use]
 pub fn default_indexes(parts: &Parts, format: crate::container::Format) -> Parts {
     use crate::container::Format;

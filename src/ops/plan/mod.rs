@@ -1,7 +1,7 @@
-//! A dataset written by several processes or machines: [`make_plan`] writes a folder with `plan.json` and one small file a part,
-//! [`run_part`] builds one part anywhere, [`finish_plan`] writes the indexes, [`plan_status`] reads what was done. The bytes are those
-//! of one process ([`crate::container::write`] with the same parts) for any number of workers, in any order. No scheduler is
-//! here: [`submit_plan`] has engines start [`run_part`] in processes.
+//! A dataset written by several processes or machines: [`make_plan`] writes a folder with `plan.json` and one small file for each
+//! part, [`run_part`] builds one part on any machine, [`finish_plan`] writes the indexes, and [`plan_status`] reads the progress.
+//! The bytes are those of one process ([`crate::container::write`] with the same parts) for any number of workers, in any order.
+//! This module does not schedule: [`submit_plan`] submits `plan run` to an engine.
 //!
 //! | in the folder | has |
 //! |---|---|
@@ -48,17 +48,17 @@ use crate::table::ParquetOptions;
 /// Version of the plan's format; newer plans are refused.
 const VERSION: u32 = 1;
 
-/// `plan.json`: what is to be written, in which parts. Does not change after it is written.
+/// `plan.json`: the dataset to write and its parts. Never changes after it is written.
 #[derive(Clone, Debug, PartialEq, Serialize, serde::Deserialize)]
 pub struct Plan {
     /// Version of the format.
     pub taco_studio_plan: u32,
-    /// SHA-256 of everything else in the plan, in hexadecimal: results of another plan are not taken for results of this one.
+    /// SHA-256 of all other fields, in hexadecimal. Results with another id belong to another plan and are ignored.
     #[serde(default)]
     pub id: String,
-    /// What the plan was made from.
+    /// Sources of the plan.
     pub inputs: Vec<PlanInput>,
-    /// The dataset, from which the names of the parts are derived; relative to the plan's folder where it is below it.
+    /// Path of the dataset, from which the names of the parts are derived; relative to the plan's folder if it is below it.
     pub dataset: PathBuf,
     /// ZIP or FOLDER.
     pub format: Format,
@@ -69,7 +69,7 @@ pub struct Plan {
     pub text_columns: bool,
     /// How sample data with a wrong CRC-32 is handled.
     pub on_damage: OnDamage,
-    /// Parts and indexes replace files that were there when the plan was made.
+    /// Parts and indexes replace files that existed when the plan was written.
     pub overwrite: bool,
     /// How the dataset is split, and the indexes over the parts.
     pub split: Parts,
@@ -81,26 +81,26 @@ pub struct Plan {
     pub pit: PitSchema,
     /// Columns of every level with their types, in the order of the level tables, without `internal:*`.
     pub levels: Vec<Vec<FieldSpec>>,
-    /// Sample extensions that each part runs over its own samples; their columns are nulls in the files of the parts. Calls that need
-    /// all samples, and those that they depend on, were run when the plan was made.
+    /// Sample extensions that each part runs over its own samples; their columns are null in the files of the parts. Calls that
+    /// need all samples, and the calls that they depend on, ran when the plan was written.
     pub calls: Vec<ExtensionCall>,
-    /// What a part takes at the most.
+    /// Upper estimate of the resources of a part.
     pub estimate: Estimate,
     /// The parts, by number from 1.
     pub parts: Vec<PlanPart>,
 }
 
-/// A file, folder or dataset that a plan was made from.
+/// A source of a plan: file, folder or dataset.
 #[derive(Clone, Debug, PartialEq, Serialize, serde::Deserialize)]
 pub struct PlanInput {
     /// Path or address.
     pub path: PathBuf,
-    /// Its version; `None` for folders and addresses. Every source in the files of the parts has a version of its own.
+    /// Its version; `None` for folders and addresses. The files of the parts have the version of each single source.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stamp: Option<Stamp>,
 }
 
-/// What the largest part needs, for the limits of a scheduler.
+/// Resources of the largest part, for the limits of a scheduler.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, serde::Deserialize)]
 pub struct Estimate {
     /// Memory in bytes.
@@ -150,14 +150,14 @@ pub struct PartResult {
     /// Paths of samples that were damaged in the source and copied unchanged.
     #[serde(default)]
     pub damaged: Vec<String>,
-    /// Samples computed by extensions, counted once for each call.
+    /// Number of samples computed by extensions, counted once for each call.
     #[serde(default)]
     pub computed: u64,
-    /// Samples whose values are null because an extension failed.
+    /// Samples whose values are null, as an extension failed.
     #[serde(default)]
     pub failures: Vec<SampleFailure>,
-    /// The extent came from the whole dataset, as no sample of the part has a place: the value of [`Whole::extent`] that was used;
-    /// null where that was not known.
+    /// Set when no sample of the part has a footprint, so that the extent of the whole dataset is used: the used value of
+    /// [`Whole::extent`], null if it was not known yet.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub whole_extent: Option<Json>,
     /// Seconds from start to end.
@@ -171,7 +171,7 @@ pub struct PartResult {
     pub memory_bytes: Option<u64>,
 }
 
-/// A sample that an extension could not compute.
+/// A sample for which an extension failed.
 #[derive(Clone, Debug, PartialEq, Serialize, serde::Deserialize)]
 pub struct SampleFailure {
     /// Name of the extension.
@@ -182,7 +182,7 @@ pub struct SampleFailure {
     pub error: String,
 }
 
-/// `whole.json`: what only the whole dataset tells, and parts have to contain.
+/// `whole.json`: values of the whole dataset that parts have to contain.
 #[derive(Clone, Debug, PartialEq, Serialize, serde::Deserialize)]
 pub struct Whole {
     /// [`Plan::id`].
@@ -197,7 +197,7 @@ impl Plan {
     /// Reads the plan in `folder`.
     ///
     /// # Errors
-    /// When the folder has no plan, or one of a newer version or that is damaged.
+    /// When the folder has no plan, or the plan is damaged or of a newer version.
     pub fn read(folder: &Path) -> Result<Self> {
         let path = folder.join("plan.json");
         let bytes = read_json_document(&path, "read the plan").map_err(|error| error.hint("name the folder that `plan` wrote"))?;
@@ -206,13 +206,13 @@ impl Plan {
         match json.get("taco_studio_plan").and_then(Json::as_u64) {
             None => return Err(Error::format("this is no plan of the studio").at_path(&path)),
             Some(version) if version > u64::from(VERSION) => {
-                return Err(Error::unsupported("this plan was made by a newer version of the studio").at_path(&path));
+                return Err(Error::unsupported("this plan was written by a newer version of the studio").at_path(&path));
             }
             Some(_) => {}
         }
         let plan: Self = serde_json::from_value(json).map_err(damaged)?;
         if plan.id != plan.digest()? || plan.parts.iter().enumerate().any(|(at, part)| part.number as usize != at + 1) {
-            let error = Error::format("the plan was changed after it was made").at_path(&path);
+            let error = Error::format("the plan was changed after it was written").at_path(&path);
             return Err(error.hint("make the plan again with other arguments instead"));
         }
         Ok(plan)
@@ -228,13 +228,13 @@ impl Plan {
     /// The part with this number.
     ///
     /// # Errors
-    /// [`crate::error::Kind::Usage`] when there is none.
+    /// [`crate::error::Kind::Usage`] when it does not exist.
     pub fn part(&self, number: u32) -> Result<&PlanPart> {
         let part = (number as usize).checked_sub(1).and_then(|at| self.parts.get(at));
         part.ok_or_else(|| Error::usage(format!("the plan has no part {number}; its parts are 1 to {}", self.parts.len())))
     }
 
-    /// Path of the whole dataset, whose folder gets the parts and indexes.
+    /// Path of the whole dataset; parts and indexes are written to its folder.
     pub fn dataset_in(&self, folder: &Path) -> PathBuf {
         if is_remote(&self.dataset) { self.dataset.clone() } else { folder.join(&self.dataset) }
     }
@@ -249,22 +249,22 @@ impl Plan {
         self.parts.iter().map(|part| part.roots).sum()
     }
 
-    /// The result of a part, where it is one of this plan.
+    /// Result of a part; `None` before it is written, and for results of another plan.
     ///
     /// # Errors
-    /// When the file is there and cannot be read.
+    /// When the file exists and can't be read.
     pub fn result(&self, folder: &Path, part: &PlanPart) -> Result<Option<PartResult>> {
         let found: Option<PartResult> = read_json(&result_path(folder, part.number))?;
         Ok(found.filter(|result| result.plan == self.id && result.part == part.number && result.name == part.name))
     }
 
-    /// What only the whole dataset tells, once it is known.
+    /// Values of the whole dataset; `None` before they are computed.
     fn whole(&self, folder: &Path) -> Result<Option<Whole>> {
         Ok(read_json::<Whole>(&folder.join("whole.json"))?.filter(|whole| whole.plan == self.id))
     }
 }
 
-/// Name of the files about a part, without extension.
+/// Stem of the names of a part's files.
 fn file_stem(number: u32) -> String {
     format!("part{number:04}")
 }
@@ -287,7 +287,7 @@ fn read_json<T: DeserializeOwned>(path: &Path) -> Result<Option<T>> {
     serde_json::from_slice(&bytes).map(Some).map_err(damaged)
 }
 
-/// Writes a JSON file of the plan atomically, over an earlier one.
+/// Writes a JSON file of the plan atomically; replaces an earlier one.
 fn write_json(path: &Path, value: &impl Serialize) -> Result<()> {
     let bytes =
         serde_json::to_vec_pretty(value).map_err(|error| Error::internal("the state of a plan is not JSON").because(error))?;

@@ -15,25 +15,25 @@ use crate::ops::write::refuse_invalid;
 use crate::table::{array_of, value_at};
 use crate::validate;
 
-/// Which part to build, and how. Plain data.
+/// Arguments of [`run_part`]. Plain data.
 #[derive(Clone, Debug, Default)]
 pub struct RunRequest {
     /// The folder of the plan.
     pub folder: PathBuf,
     /// Number of the part, from 1.
     pub part: u32,
-    /// Builds a part anew that is written already.
+    /// Builds the part again if it is already written.
     pub again: bool,
-    /// Sources below the first folder are read below the second, on this machine.
+    /// Path prefixes to replace: (in the plan, on this machine).
     pub relocate: Vec<(PathBuf, PathBuf)>,
 }
 
-/// What became of a part.
+/// Outcome of building a part.
 #[derive(Clone, Debug, PartialEq)]
 pub enum PartRun {
-    /// It was there already, with the same bytes as when it was written.
+    /// The part existed with the size and hash of its result.
     Skipped(PartResult),
-    /// It was written.
+    /// The part was written.
     Written(PartResult),
 }
 
@@ -46,13 +46,13 @@ impl PartRun {
     }
 }
 
-/// Builds one part: runs the extensions of the plan over its samples, writes it under a temporary name, renames it, reads it back and
-/// writes its result. A part that is there with the bytes of its result is skipped. Several processes may build one part at the same
-/// time; they write the same bytes.
+/// Builds one part: runs the extensions of the plan over its samples, writes it under a temporary name, renames it, reads it back
+/// and writes its result. A part whose output has the size and hash of its result is skipped. Several processes may build one part
+/// at the same time; they write the same bytes.
 ///
 /// # Errors
-/// For a damaged plan, sources that changed or can't be read, samples that break a rule, and outputs that can't be written. The reason
-/// is kept in the folder of the plan.
+/// When the plan is damaged, a source has changed or can't be read, a sample breaks a rule, or the output can't be written. The
+/// reason is recorded in the folder of the plan.
 pub fn run_part(request: &RunRequest, ctx: &JobContext) -> Result<PartRun> {
     let folder = &request.folder;
     let plan = Plan::read(folder)?;
@@ -70,7 +70,7 @@ pub fn run_part(request: &RunRequest, ctx: &JobContext) -> Result<PartRun> {
     outcome.map(PartRun::Written)
 }
 
-/// Refuses to replace an output that no process of this plan has begun.
+/// Refuses to replace an output that no process of this plan has started to write.
 fn refuse_stranger(plan: &Plan, folder: &Path, part: &PlanPart) -> Result<()> {
     let output = plan.output_of(folder, part);
     if plan.overwrite || !output_exists(&output)? || plan.result(folder, part)?.is_some() {
@@ -81,7 +81,7 @@ fn refuse_stranger(plan: &Plan, folder: &Path, part: &PlanPart) -> Result<()> {
     if attempts.into_iter().any(|entry| entry.file_name().to_string_lossy().starts_with(&prefix)) {
         return Ok(());
     }
-    Err(Error::usage("a file with the name of this part was written since the plan was made")
+    Err(Error::usage("a file with the name of this part was created after the plan was written")
         .at_path(&output)
         .hint("move it away, or make the plan with --overwrite"))
 }
@@ -90,7 +90,7 @@ fn refuse_stranger(plan: &Plan, folder: &Path, part: &PlanPart) -> Result<()> {
 fn written(plan: &Plan, folder: &Path, part: &PlanPart, ctx: &JobContext) -> Result<Option<PartResult>> {
     let Some(result) = plan.result(folder, part)? else { return Ok(None) };
     let output = plan.output_of(folder, part);
-    // Written before the extent of the whole dataset was known, which it has to contain.
+    // The part has to contain the extent of the whole dataset and was written before that was known.
     if let (Some(used), Some(whole)) = (&result.whole_extent, plan.whole(folder)?)
         && *used != whole.extent
     {
@@ -151,13 +151,13 @@ fn build(plan: &Plan, part: &PlanPart, request: &RunRequest, record: &Record, ct
     Ok(result)
 }
 
-/// `path` below the second folder of the first pair whose first folder it is below.
+/// `path` with the prefix replaced by the first pair of `relocate` that matches.
 fn relocated(path: &Path, pairs: &[(PathBuf, PathBuf)]) -> Option<PathBuf> {
     pairs.iter().find_map(|(from, to)| Some(to.join(path.strip_prefix(from).ok()?)))
 }
 
-/// Runs the calls of the plan over the samples of a part, and puts the values into its columns. Returns the number of computed samples
-/// and those that failed.
+/// Runs the calls of the plan over the samples of a part, and stores the values in its columns. Returns the number of computed
+/// samples, and the samples that failed.
 fn compute(plan: &Plan, piece: &mut Assembly, ctx: &JobContext) -> Result<(u64, Vec<SampleFailure>)> {
     if plan.calls.is_empty() {
         return Ok((0, Vec::new()));
@@ -166,7 +166,7 @@ fn compute(plan: &Plan, piece: &mut Assembly, ctx: &JobContext) -> Result<(u64, 
     let dataset = draft_of_assembly(piece, ctx)?;
     let mut calls = Vec::with_capacity(plan.calls.len());
     for call in &plan.calls {
-        // Of a part, a call may target no sample.
+        // A part may have no target of a call.
         if call.target.level < piece.levels.len() && has_targets(&dataset, call, &registry)? {
             calls.push(call.clone());
         }
@@ -182,7 +182,7 @@ fn compute(plan: &Plan, piece: &mut Assembly, ctx: &JobContext) -> Result<(u64, 
     Ok((run.computed, run.failures.iter().map(failure).collect()))
 }
 
-/// Puts computed values into the columns that the plan made for them.
+/// Stores computed values in the null columns of the plan.
 fn fill(piece: &mut Assembly, run: &Run) -> Result<()> {
     for (level, columns) in piece.levels.iter_mut().zip(&run.columns) {
         let schema = level.batch.schema();
@@ -206,8 +206,8 @@ fn fill(piece: &mut Assembly, run: &Run) -> Result<()> {
     Ok(())
 }
 
-/// Gives the part its extent: that of its own samples; without places that of the whole dataset, which is returned. Where the calls
-/// of the plan may give places, that is known once all other parts are written.
+/// Sets the extent of the part: that of its own samples, or without footprints that of the whole dataset, which is returned. If the
+/// plan's calls may compute footprints, the latter is known only after all other parts are written.
 fn settle(plan: &Plan, folder: &Path, piece: &mut Assembly, ctx: &JobContext) -> Result<Option<serde_json::Value>> {
     let computes = !plan.calls.is_empty();
     if piece.narrow_extent(ctx)? || !computes {

@@ -1,4 +1,4 @@
-//! What was done of a plan, from the small files in its folder.
+//! Progress of a plan, read from the JSON files in its folder.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -12,11 +12,11 @@ use crate::error::{IoContext, Result};
 pub enum PartState {
     /// Written and read back.
     Done,
-    /// A process works on it.
+    /// A process is building it.
     Running,
-    /// No process has worked on it.
+    /// Not started.
     Waiting,
-    /// The last process that worked on it was killed, or its machine failed.
+    /// The last process that built it was killed, or its machine failed.
     Lost,
     /// The last attempt failed, or was stopped.
     Failed,
@@ -41,9 +41,9 @@ pub struct PartStatus {
     pub host: Option<String>,
     /// SHA-256 of the written part, in hexadecimal.
     pub sha256: Option<String>,
-    /// Seconds that writing it took.
+    /// Duration of the build in seconds.
     pub seconds: Option<f64>,
-    /// Samples that an extension could not compute.
+    /// Number of samples for which an extension failed.
     pub failures: u64,
     /// Why the last attempt failed.
     pub error: Option<AttemptError>,
@@ -60,15 +60,15 @@ pub struct PlanStatus {
     pub dataset: std::path::PathBuf,
     /// Number of parts.
     pub total: usize,
-    /// Parts that are written.
+    /// Number of written parts.
     pub done: usize,
-    /// Parts that are worked on.
+    /// Number of parts being built.
     pub running: usize,
-    /// Parts that no process has worked on.
+    /// Number of parts not started.
     pub waiting: usize,
-    /// Parts whose process was killed.
+    /// Number of parts whose last process was killed.
     pub lost: usize,
-    /// Parts whose last attempt failed.
+    /// Number of parts whose last attempt failed.
     pub failed: usize,
     /// Samples of level 0.
     pub roots: u64,
@@ -84,7 +84,7 @@ pub struct PlanStatus {
     pub bytes_per_second: f64,
     /// Samples of level 0 written per second.
     pub roots_per_second: f64,
-    /// Seconds that the rest takes at that rate; `None` before the first part is written and when nothing is worked on.
+    /// Estimated remaining time at that rate, in seconds; `None` before the first part is written and while no part is being built.
     pub eta_seconds: Option<f64>,
     /// The parts.
     pub parts: Vec<PartStatus>,
@@ -93,7 +93,7 @@ pub struct PlanStatus {
 }
 
 impl PlanStatus {
-    /// Completed share of the bytes, with those of the parts that are worked on, 0 to 1.
+    /// Completed share of the bytes including parts being built, 0 to 1.
     pub fn share(&self) -> f64 {
         let part = |part: &PartStatus| part.fraction * part.data_bytes as f64;
         match self.data_bytes {
@@ -102,7 +102,7 @@ impl PlanStatus {
         }
     }
 
-    /// Numbers of the parts that no process has written or works on.
+    /// Numbers of the parts that are neither written nor being built.
     pub fn missing(&self) -> Vec<u32> {
         let is_missing = |part: &&PartStatus| !matches!(part.state, PartState::Done | PartState::Running);
         self.parts.iter().filter(is_missing).map(|part| part.number).collect()
@@ -132,7 +132,7 @@ pub fn plan_status(folder: &Path) -> Result<PlanStatus> {
             (None, Some(last)) if last.is_lost(now) => PartState::Lost,
             (None, Some(last)) => match last.state {
                 AttemptState::Running => PartState::Running,
-                // Written, and removed or replaced since.
+                // The output was removed or replaced after it was written.
                 AttemptState::Done => PartState::Waiting,
                 AttemptState::Failed | AttemptState::Stopped => PartState::Failed,
             },
@@ -174,7 +174,7 @@ fn summed(plan: &Plan, folder: &Path, parts: Vec<PartStatus>, finished: Option<F
     let elapsed = first.zip(last).map_or(0.0, |(first, last)| last.saturating_sub(first) as f64 / 1e3);
     let rate = |amount: f64| if elapsed > 0.0 { amount / elapsed } else { 0.0 };
     let (done_bytes, done_roots) = (done().map(|part| part.data_bytes).sum::<u64>(), done().map(|part| part.roots).sum::<u64>());
-    // Parts of empty files have no bytes: the share of samples is used for that of the bytes.
+    // Parts of empty files have no bytes; their share is that of the samples.
     let share = if plan.data_bytes > 0 { partly / plan.data_bytes as f64 } else { done_roots as f64 / plan.roots().max(1) as f64 };
     let running = count(PartState::Running);
     let eta = (running > 0 && share > 0.0 && elapsed > 0.0).then(|| elapsed * (1.0 - share) / share);

@@ -1,4 +1,4 @@
-//! What is looked at before a dataset is published, how bad it is, and where to mend it. Plain data.
+//! Checks before a publication: subject, outcome, and where to correct the cause. Plain data.
 
 use serde::{Deserialize, Serialize};
 
@@ -42,7 +42,7 @@ pub enum CheckKind {
     Sizes,
     /// The target.
     Target,
-    /// A version that was published before.
+    /// A version that is published already.
     Version,
     /// Monthly cost.
     Cost,
@@ -73,7 +73,7 @@ impl CheckKind {
         CheckKind::Cost,
     ];
 
-    /// Name in arguments and JSON.
+    /// Name on the command line and in JSON.
     pub fn name(self) -> &'static str {
         match self {
             Self::ToolsRules => "tools-rules",
@@ -99,7 +99,7 @@ impl CheckKind {
         }
     }
 
-    /// The group in which it is listed.
+    /// Group of the check.
     pub fn group(self) -> CheckGroup {
         match self {
             Self::ToolsRules | Self::SpecRules => CheckGroup::Rules,
@@ -117,7 +117,7 @@ impl CheckKind {
         }
     }
 
-    /// True when a user may publish although it blocks: it judges texts that may be meant as they are. Rules, the target and the
+    /// True when the user may accept a blocking check: a check of texts can be wrong, whereas rules, sizes, the target and the
     /// version are facts.
     pub fn may_be_accepted(self) -> bool {
         !matches!(self, Self::ToolsRules | Self::SpecRules | Self::Sizes | Self::Target | Self::Version)
@@ -131,13 +131,13 @@ pub enum CheckGroup {
     Rules,
     /// The collection and the columns.
     Metadata,
-    /// What must not leave this machine.
+    /// Private texts, which must not be published.
     Privacy,
     /// Parts of a split.
     Splits,
-    /// Files and their place.
+    /// Names and sizes of the files, and the target.
     Layout,
-    /// Money.
+    /// Monthly cost.
     Cost,
 }
 
@@ -159,15 +159,15 @@ impl CheckGroup {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum CheckLevel {
-    /// Nothing to mend.
+    /// No correction needed.
     Pass,
-    /// Worth a look; does not stop the publication.
+    /// Should be reviewed; does not stop the publication.
     Warning,
     /// Stops the publication.
     Blocks,
 }
 
-/// Where to mend what a check found.
+/// Where to correct the cause of a check's outcome.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Mend {
@@ -195,7 +195,7 @@ pub enum Mend {
 }
 
 impl Mend {
-    /// What to do, as a sentence for the user.
+    /// Instruction for the user, one sentence.
     pub fn sentence(&self) -> String {
         match self {
             Self::Field(field) => tr!("Edit the field {field} of the collection.", field),
@@ -213,22 +213,22 @@ impl Mend {
 /// One check with its outcome.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Check {
-    /// What was looked at.
+    /// Subject of the check.
     pub kind: CheckKind,
     /// The outcome.
     pub level: CheckLevel,
-    /// True for a check that blocks and whose finding the user has accepted: `level` is then a warning.
+    /// True for a blocking check that the user accepted; `level` is then [`CheckLevel::Warning`].
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub accepted: bool,
     /// The outcome as a sentence for the user.
     pub message: String,
-    /// A number or name that belongs to it, short; may be empty.
+    /// Short number or name beside the message; may be empty.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub figure: String,
-    /// Places of what was found, the first ones. They quote no secret.
+    /// Locations of the first findings: files, columns or samples, without secrets.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub places: Vec<String>,
-    /// Where to mend it; nothing for a check that passes.
+    /// Where to correct it; `None` for a check that passes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mend: Option<Mend>,
 }
@@ -257,14 +257,14 @@ impl Check {
         Self { level: CheckLevel::Blocks, mend: Some(mend), ..Self::pass(kind, message) }
     }
 
-    /// Adds the number or name.
+    /// Sets the figure.
     #[must_use]
     pub fn figure(mut self, figure: impl Into<String>) -> Self {
         self.figure = figure.into();
         self
     }
 
-    /// Adds places.
+    /// Adds locations: at most 10 per call, further ones are dropped.
     #[must_use]
     pub fn at(mut self, places: impl IntoIterator<Item = String>) -> Self {
         self.places.extend(places.into_iter().take(PLACES));
@@ -272,7 +272,7 @@ impl Check {
     }
 }
 
-/// Places that a check keeps.
+/// Maximum number of locations that one call of [`Check::at`] adds.
 const PLACES: usize = 10;
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! The files of a dataset on this machine that are published, under their names below the target. Reads names and sizes only.
+//! The local files of a dataset that are published, with their paths below the target. Reads names and sizes only.
 
 use std::path::{Path, PathBuf};
 
@@ -11,35 +11,37 @@ use crate::model::is_remote;
 /// A file of the dataset.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct SourceFile {
-    /// Below the target, with `/`.
+    /// Path below the target, with `/`.
     pub name: String,
-    /// On this machine.
+    /// Local path.
     pub path: PathBuf,
     /// Length in bytes.
     pub size_bytes: u64,
 }
 
-/// What a dataset is made of.
+/// Files of a dataset that are published.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Contents {
     /// Data, in the order in which they are sent: an archive, members of a FOLDER, or parts.
     pub data: Vec<SourceFile>,
-    /// The index over parts, which exists already, or the COLLECTION.json of a FOLDER: what is read first, and sent last.
+    /// Files that readers open first, and that are sent last: the existing index over parts, or the COLLECTION.json of a FOLDER.
     pub first_read: Vec<SourceFile>,
-    /// True for parts, which need an index.
+    /// True for a dataset of parts, which needs an index.
     pub has_parts: bool,
-    /// Name below the target by which the dataset is opened. With parts, that of the existing index.
+    /// Path below the target at which the dataset is opened; for parts, the path of the existing index.
     pub opened_as: String,
     /// Folder of the parts.
     pub base: PathBuf,
-    /// Entries of a FOLDER that are no part of the dataset, and stay behind.
+    /// Entries of a FOLDER that do not belong to the dataset and are not published.
     pub left_out: Vec<String>,
 }
 
-/// Lists the files.
+/// Lists the files of a dataset.
 ///
 /// # Errors
-/// For a dataset on another machine or of another generation; for links that lead out of the dataset; when a file is missing.
+/// [`Kind::Usage`](crate::error::Kind::Usage) for a remote dataset and for several datasets without an index,
+/// [`Kind::Unsupported`](crate::error::Kind::Unsupported) for another generation; when a link leads out of the dataset, or a file
+/// is missing.
 pub(super) fn contents_of(reader: &dyn ContainerReader, ctx: &JobContext) -> Result<Contents> {
     let path = &reader.info().path;
     if is_remote(path) {
@@ -147,7 +149,7 @@ fn below(root: &Root, folder: &str, dataset: &str, found: &mut Vec<SourceFile>, 
     let path = root.folder().join(folder);
     for entry in std::fs::read_dir(&path).io_at("list", &path)? {
         let inner = format!("{folder}/{}", name_of(&entry.io_at("list", &path)?.path())?);
-        // Links are resolved here, and refused where they leave the dataset.
+        // Symbolic links are resolved; a link that leads out of the dataset is an error.
         let meta = root.entry(&inner).map_err(|why| why.into_error("publish", &root.folder().join(&inner)))?;
         match meta.is_dir() {
             true => below(root, &inner, dataset, found, ctx)?,

@@ -1,5 +1,5 @@
-//! Size and monthly cost of a published dataset, by prices that the user can set. An estimate: taxes, free quotas, discounts and other
-//! kinds of storage are not in it.
+//! Size and estimated monthly cost of a published dataset, by prices that the user can set. The estimate leaves out taxes, free
+//! quotas, discounts and other storage classes.
 
 use std::path::Path;
 
@@ -8,23 +8,23 @@ use serde::{Deserialize, Serialize};
 use crate::error::{Error, Result};
 use crate::model::{Address, Scheme};
 
-/// Prices and limits that the user has set, in US dollars; others are those of the store ([`Rates::of`]).
+/// Prices and limits set by the user, in US dollars; unset ones are those of the store ([`Rates::of`]).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Prices {
     /// Storage of 1 GB (10⁹ bytes) for a month.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub storage_gb_month: Option<f64>,
-    /// 1 GB that leaves the store.
+    /// Egress of 1 GB (10⁹ bytes).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub egress_gb: Option<f64>,
-    /// 1,000 requests that read.
+    /// 1,000 read requests.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub read_1000: Option<f64>,
-    /// 1,000 requests that write.
+    /// 1,000 write requests.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub write_1000: Option<f64>,
-    /// Times a month that the whole dataset is read.
+    /// Full reads of the dataset per month.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub full_reads_month: Option<f64>,
     /// The monthly cost above which the check warns.
@@ -39,7 +39,7 @@ impl Prices {
     /// When the file can't be read, has other fields, or a number that is no price.
     pub fn read(path: &Path) -> Result<Self> {
         let text = crate::files::read_to_string(path).map_err(|error| Error::io("read the table of prices", path, error))?;
-        // As an object: a list would be taken for the fields in their order.
+        // Parsed as an object first: serde would accept a list as the fields in their order.
         let read = serde_json::from_str(&text).and_then(|fields: serde_json::Map<_, _>| serde_json::from_value(fields.into()));
         let prices: Self = read.map_err(|error| {
             Error::usage("this is no table of prices").at_path(path).because(error).hint(
@@ -57,22 +57,22 @@ impl Prices {
     }
 }
 
-/// Prices of a store in US dollars, with what the user has set.
+/// Prices of a store in US dollars, with the user's settings applied.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Rates {
     /// Storage of 1 GB for a month.
     pub storage_gb_month: f64,
-    /// 1 GB that leaves the store.
+    /// Egress of 1 GB (10⁹ bytes).
     pub egress_gb: f64,
-    /// 1,000 requests that read.
+    /// 1,000 read requests.
     pub read_1000: f64,
-    /// 1,000 requests that write.
+    /// 1,000 write requests.
     pub write_1000: f64,
-    /// Times a month that the whole dataset is read.
+    /// Full reads of the dataset per month.
     pub full_reads_month: f64,
     /// The monthly cost above which the check warns.
     pub limit_month: Option<f64>,
-    /// Where the store's prices are published, and when they were looked up; nothing for a folder of this machine.
+    /// Source of the store's prices, with the date on which they were read; `None` for a local folder.
     pub source: Option<&'static str>,
 }
 
@@ -105,7 +105,7 @@ impl Rates {
     }
 }
 
-/// What storing, reading and uploading a dataset costs, in US dollars.
+/// Cost of storing, reading and uploading a dataset, in US dollars.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Cost {
     /// The prices.
@@ -124,7 +124,7 @@ pub struct Cost {
     pub requests_read: f64,
     /// Requests of the upload, once.
     pub upload: f64,
-    /// Storage and all full reads of a month.
+    /// Monthly total: storage and full reads.
     pub month: f64,
 }
 
@@ -140,7 +140,7 @@ impl Cost {
         Self { rates, size_bytes, read_requests, write_requests, storage_month, egress_read, requests_read, upload, month }
     }
 
-    /// True when the month costs more than the user's limit.
+    /// True when the monthly total exceeds the user's limit.
     pub fn is_above_limit(&self) -> bool {
         self.rates.limit_month.is_some_and(|limit| self.month > limit)
     }

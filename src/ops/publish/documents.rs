@@ -14,7 +14,7 @@ use crate::ops::describe::describe_beside;
 pub(super) const NAMES: [&str; 6] =
     ["README.md", "index.html", "croissant.json", "datacite.json", "stac-collection.json", "stac-items.parquet"];
 
-/// Makes the documents of `reader`, whose files will be at the target.
+/// Generates the documents of `reader` with links to the files at the target.
 ///
 /// # Errors
 /// When the dataset can't be read, or the job is cancelled.
@@ -25,7 +25,7 @@ pub(super) fn documents_of(
     ctx: &JobContext,
 ) -> Result<Vec<Document>> {
     let public = request.public();
-    // Names of files within the target; the dataset's own is the one by which it is opened.
+    // Links are relative to the target; the dataset's own link is the path at which it is opened.
     let own = reader.info().path.clone();
     let place = |path: &Path| -> std::path::PathBuf {
         let name = match path == own {

@@ -1,5 +1,5 @@
-//! Layouts: what a store, Hugging Face, Zenodo and Source Cooperative expect of a published dataset, and the command lines of their own
-//! clients. Limits are those that they published in November 2025.
+//! Layouts of a published dataset: documents, limits and upload commands of object stores, Hugging Face, Zenodo and Source
+//! Cooperative. Limits are those that they published in November 2025.
 
 use std::path::Path;
 
@@ -10,7 +10,7 @@ use crate::container::Format;
 use crate::export::{Document, escaped};
 use crate::model::{Address, Collection, Scheme};
 
-/// Whose layout the published files have.
+/// Layout of the published files: plain, or that of a hosting service.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Layout {
@@ -25,15 +25,15 @@ pub enum Layout {
     SourceCooperative,
 }
 
-/// What a target takes.
+/// Limits of a target.
 pub(super) struct Limits {
-    /// Bytes of a file.
+    /// Maximum size of a file in bytes.
     pub file_bytes: u64,
-    /// Bytes of a file that it recommends at the most.
+    /// Recommended maximum size of a file in bytes.
     pub recommended_bytes: u64,
-    /// Number of files.
+    /// Maximum number of files.
     pub files: Option<u64>,
-    /// Bytes of all files.
+    /// Maximum size of all files in bytes.
     pub total_bytes: Option<u64>,
 }
 
@@ -41,7 +41,7 @@ impl Layout {
     /// Every layout, in menu order.
     pub const ALL: [Layout; 4] = [Layout::Store, Layout::HuggingFace, Layout::Zenodo, Layout::SourceCooperative];
 
-    /// Name in arguments and JSON.
+    /// Name on the command line and in JSON.
     pub fn name(self) -> &'static str {
         match self {
             Self::Store => "store",
@@ -61,12 +61,12 @@ impl Layout {
         }
     }
 
-    /// True where the files are made in a folder of this machine, and another program uploads them.
+    /// True when the files are written to a local folder, which the service's client uploads.
     pub fn is_uploaded_by_another_program(self) -> bool {
         self != Self::Store
     }
 
-    /// True where files belong to a repository OWNER/NAME.
+    /// True when the files belong to a repository OWNER/NAME.
     pub fn has_repository(self) -> bool {
         matches!(self, Self::HuggingFace | Self::SourceCooperative)
     }
@@ -74,7 +74,7 @@ impl Layout {
     /// Indexes over parts; the one that readers open is last.
     pub(super) fn indexes(self) -> &'static [Format] {
         match self {
-            // It takes no folders.
+            // Zenodo records have no folders.
             Self::Zenodo => &[Format::Tacollection, Format::TacocatFile],
             _ => &[Format::Tacollection, Format::Tacocat],
         }
@@ -88,7 +88,7 @@ impl Layout {
         }
     }
 
-    /// Where readers find the files of a repository.
+    /// URL at which readers find the files of a repository.
     pub(super) fn url(self, repository: Option<&str>) -> Option<String> {
         let repository = repository?;
         match self {
@@ -113,7 +113,7 @@ impl Layout {
         }
     }
 
-    /// Changes and adds documents as the layout expects them.
+    /// Adapts the documents to the layout, and adds those of its own.
     pub(super) fn adapt(self, documents: &mut Vec<Document>, collection: &Collection, samples: u64) {
         match self {
             Self::HuggingFace => {
@@ -123,7 +123,7 @@ impl Layout {
                 }
             }
             Self::SourceCooperative => {
-                // It shows the file as it is, and knows no front matter.
+                // The service renders the file without parsing front matter.
                 if let Some(card) = documents.iter_mut().find(|document| document.name == "README.md") {
                     let text = String::from_utf8_lossy(&card.bytes);
                     card.bytes = without_front_matter(&text).trim_start().to_owned().into_bytes();
@@ -165,10 +165,10 @@ impl Layout {
     }
 }
 
-/// The metadata of a deposit, as the REST API of Zenodo takes it.
+/// File with the metadata of a deposit in the form of Zenodo's REST API.
 const DEPOSIT: &str = ".zenodo-deposit.json";
 
-/// A word of a shell.
+/// Quotes a word for a POSIX shell.
 fn quoted(text: &str) -> String {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/._-+:".contains(&byte);
     if !text.is_empty() && text.bytes().all(plain) { text.to_owned() } else { format!("'{}'", text.replace('\'', "'\\''")) }

@@ -1,10 +1,10 @@
-//! Publication of a dataset: [`preflight`] checks what a good reviewer would, [`publish`] then sends the files, the index over parts,
-//! the data card and the documents of catalogues to an object store or a folder, opens the dataset from there as its readers do, and
-//! gives the code that opens it. For Hugging Face, Zenodo and Source Cooperative the files are made in a folder of this machine, and
-//! their own clients upload them: nothing here does.
+//! Publication of a dataset: [`preflight`] checks the dataset, its metadata and the target. [`publish`] uploads the files, the
+//! index over parts, the data card and the catalogue documents to an object store or folder, opens the dataset from there by byte
+//! ranges, and returns code that opens it. For Hugging Face, Zenodo and Source Cooperative the files are written to a local folder
+//! in the service's layout; the service's own client uploads them.
 //!
-//! The file that readers open first is sent last: until then, they find no dataset. Files that are at the target already with the
-//! same bytes are not sent again, which resumes a publication that was interrupted.
+//! The file that readers open first is sent last, so that an incomplete publication can't be opened. Files whose bytes are already
+//! at the target are skipped, so a second run resumes an interrupted one.
 
 mod check;
 mod contents;

@@ -1,4 +1,5 @@
-//! A published dataset opened as its readers do: by ranges, counted, and some samples compared with the files on this machine.
+//! Verification of a publication: opens it by byte ranges, counts requests and bytes, and compares random samples with the local
+//! files.
 
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -13,35 +14,35 @@ use crate::jobs::{self, JobContext};
 use crate::model::{AssetPath, SampleKind};
 use crate::remote::{ActionTraffic, traffic_of};
 
-/// Samples that are compared.
+/// Maximum number of compared samples.
 const SAMPLES: usize = 24;
-/// Bytes of a sample that are compared.
+/// Maximum number of compared bytes of a sample.
 const BYTES: u64 = 4 << 20;
 
-/// What opening a published dataset took.
+/// Requests, bytes and time of opening a published dataset.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Opened {
-    /// What was opened.
+    /// Path or address that was opened.
     pub path: PathBuf,
-    /// Requests until the levels were known; 0 for a folder of this machine.
+    /// Number of requests until the levels were read; 0 for a local folder.
     pub requests: u64,
-    /// Bytes received until then.
+    /// Bytes received until the levels were read.
     pub bytes: u64,
-    /// Seconds until then.
+    /// Time until the levels were read, in seconds.
     pub seconds: f64,
-    /// Rows of each level.
+    /// Number of rows of each level.
     pub rows: Vec<u64>,
-    /// Samples compared byte for byte with the files on this machine, at random.
+    /// Number of randomly chosen samples compared byte for byte with the local files.
     pub compared: u64,
-    /// Bytes compared.
+    /// Number of bytes compared.
     pub compared_bytes: u64,
-    /// Requests in all.
+    /// Total number of requests, with those of the comparison.
     pub all_requests: u64,
-    /// Bytes received in all.
+    /// Total number of bytes received, with those of the comparison.
     pub all_bytes: u64,
 }
 
-/// Opens the dataset at `path` and compares it with `own`.
+/// Opens the dataset at `path` and compares it with the local dataset `own`.
 ///
 /// # Errors
 /// [`Kind::Damaged`] when rows or bytes differ; when it can't be opened.
@@ -70,7 +71,7 @@ pub(super) fn open_published(path: &Path, own: &dyn ContainerReader, ctx: &JobCo
     })
 }
 
-/// Requests of this job.
+/// Traffic of the current job.
 fn traffic_here() -> ActionTraffic {
     traffic_of(jobs::current().map(|job| job.id))
 }
@@ -81,14 +82,14 @@ fn differs(path: &Path, what: &str) -> Error {
         .hint("another program may have written there at the same time: look at it, then publish again (--overwrite)")
 }
 
-/// Compares samples at random; gives their number and bytes.
+/// Compares random samples; returns the number of samples and of bytes.
 fn compare(path: &Path, published: &dyn ContainerReader, own: &dyn ContainerReader, ctx: &JobContext) -> Result<(u64, u64)> {
     let tree = own.levels().skeleton(ctx)?;
     let mut files: Vec<(usize, u32)> = Vec::new();
     for (number, level) in tree.levels.iter().enumerate() {
         files.extend((0..level.len() as u32).filter(|&row| level.kind(row) == SampleKind::File).map(|row| (number, row)));
     }
-    // Others each time.
+    // A new seed for each call, so that repeated publications compare other samples.
     let seed = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_or(0, |since| since.as_nanos() as u64);
     let mut random = ChaCha8Rng::seed_from_u64(seed);
     let count = files.len().min(SAMPLES);
@@ -111,7 +112,7 @@ fn compare(path: &Path, published: &dyn ContainerReader, own: &dyn ContainerRead
     Ok((count as u64, bytes))
 }
 
-/// Length of a sample, and its first bytes.
+/// Length of a sample in bytes, and at most its first [`BYTES`].
 fn first_bytes(reader: &dyn ContainerReader, level: usize, row: u32) -> Result<(u64, bytes::Bytes)> {
     let (asset, size) = reader.asset(level, row)?;
     if size == 0 {

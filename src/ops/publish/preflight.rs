@@ -1,4 +1,4 @@
-//! The checks before a publication. Each gives one [`Check`]; nothing is written, and nothing is sent but questions to the target.
+//! The checks before a publication, each of which returns one [`Check`]. Writes nothing, and only reads from the target.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -24,7 +24,7 @@ use crate::model::{
 use crate::ops::{ColumnSummary, SummaryRequest, leakage_of_container, level_summary};
 use crate::validate::{self, CheckOptions};
 
-/// Lengths of a description that a reader gets something from, in characters.
+/// Accepted lengths of a description in characters.
 const DESCRIPTION: std::ops::RangeInclusive<usize> = 60..=20_000;
 /// Placeholders of a licence or provider.
 const FILLERS: [&str; 16] = [
@@ -45,31 +45,31 @@ const FILLERS: [&str; 16] = [
     "proprietary",
     "placeholder",
 ];
-/// A file above this size in bytes is hard to copy and to retry.
+/// Size in bytes above which a file is reported, as an interrupted transfer is expensive to repeat.
 const LARGE: u64 = 5 << 30;
-/// Parts below this mean size in bytes cost more requests than they save.
+/// Mean size in bytes below which many parts are reported, as each costs readers requests.
 const SMALL: u64 = 8 << 20;
-/// So many parts may be small.
+/// Number of parts up to which small parts are not reported.
 const FEW: usize = 100;
-/// A class with less than this share of the most frequent one is called rare.
+/// Share of the most frequent class below which a class is reported as rare.
 const RARE: f64 = 0.01;
-/// Names of columns with classes, after the last colon.
+/// Names of class columns, compared with the part of a name after its last colon.
 const CLASS_COLUMNS: [&str; 8] = ["class", "classes", "label", "labels", "category", "class_name", "label_name", "land_cover"];
 /// Columns with statistics of rasters.
 const STATISTICS: [&str; 2] = ["geotiff:stats", "stats:mean"];
-/// Columns that a reader of several files makes, which are in none of them.
+/// Columns that the reader of several files generates; no file contains them.
 const MADE: [&str; 2] = ["internal:source_path", "internal:gdal_vsi"];
-/// Findings that a check lists.
+/// Maximum number of names that a check lists.
 const LISTED: usize = 5;
 
-/// What the checks look at.
+/// Input of the checks.
 pub(super) struct Subject<'a> {
     pub request: &'a PublishRequest,
     pub reader: &'a dyn ContainerReader,
     pub contents: &'a Contents,
     /// Names of all files below the target, in the order in which they are sent.
     pub names: &'a [String],
-    /// The target as it is, or why it can't be used.
+    /// State of the target, or the reason why it can't be used.
     pub target: &'a Result<TargetState>,
     pub cost: &'a Cost,
 }
@@ -170,7 +170,7 @@ impl Subject<'_> {
         })
     }
 
-    /// Looks at every text of the collection and the levels.
+    /// Checks every text of the collection and the levels for private content.
     fn private(&self, ctx: &JobContext) -> Result<Vec<Check>> {
         let recogniser = PrivateText::of_environment();
         let mut found = Found::default();
@@ -205,7 +205,7 @@ impl Subject<'_> {
         Ok(KINDS.into_iter().map(|kind| found.check(kind)).collect())
     }
 
-    /// Calls `look` with the collection, and those of the parts.
+    /// Calls `look` with the collection of the dataset and of each part.
     fn collections(&self, look: &mut dyn FnMut(&Collection), ctx: &JobContext) -> Result<()> {
         look(self.reader.collection());
         match self.reader.physical() {
@@ -255,7 +255,7 @@ impl Subject<'_> {
             let message = tr!("Names of parts sort as {one}, {other}: write their numbers with leading zeros", one, other);
             return Check::warning(kind, message, Mend::Parts);
         }
-        // Of one dataset, only the names of its parts are free.
+        // Only the first component is chosen by the user; names below it follow from the format.
         let folder = |name: &&str| name.split('/').next().unwrap_or_default().to_owned();
         let tops: BTreeSet<String> = data.iter().map(folder).collect();
         let plain = |name: &String| name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(&byte));
@@ -314,7 +314,7 @@ impl Subject<'_> {
         let kind = CheckKind::Target;
         let place = self.request.target.display().to_string();
         if self.request.layout != Layout::Store && is_remote(&self.request.target) {
-            let message = tr!("The files of {layout} are made in a folder of this machine", layout = self.request.layout.title());
+            let message = tr!("The files of {layout} are written to a local folder", layout = self.request.layout.title());
             return Check::blocks(kind, message, Mend::Target).figure(place);
         }
         let state = match self.target {
@@ -525,7 +525,7 @@ fn balance(summary: &ColumnSummary, level: usize) -> Check {
     check.figure(place).at(shares)
 }
 
-/// Looks at every text of a collection. Contacts may have e-mail addresses.
+/// Checks every text of a collection for private content. Contacts may have e-mail addresses.
 fn look_at_collection(collection: &Collection, recogniser: &PrivateText, found: &mut Found) {
     for (key, value) in &collection.fields {
         let is_contact = ["providers", "curators"].contains(&key.as_str());
@@ -537,7 +537,7 @@ fn look_at_collection(collection: &Collection, recogniser: &PrivateText, found: 
     }
 }
 
-/// Private texts by kind and place: their number, and the first one.
+/// Private texts by kind and location: their number, and the first one.
 #[derive(Default)]
 struct Found(BTreeMap<CheckKind, Vec<(Mend, u64, String)>>);
 
@@ -590,10 +590,10 @@ impl Found {
     }
 }
 
-/// Letters of an example.
+/// Maximum length of an example in characters.
 const EXAMPLE: usize = 60;
 
-/// The end of a text as an example; nothing of a secret.
+/// The end of a text as an example; empty for a text with a secret.
 fn example(kind: CheckKind, text: &str) -> String {
     if kind == CheckKind::Credentials || PrivateText::of_environment().found_in(text).contains(&CheckKind::Credentials) {
         return String::new();
@@ -629,14 +629,14 @@ fn has_text(dtype: &DataType) -> bool {
     }
 }
 
-/// Two names whose order as texts is not that of their numbers, in the order of texts.
+/// Two names, in text order, whose text order differs from the order of their numbers.
 fn unsorted<'a>(names: &[&'a str]) -> Option<(&'a str, &'a str)> {
     let mut sorted = names.to_vec();
     sorted.sort_unstable();
     sorted.windows(2).map(|two| (two[0], two[1])).find(|(one, other)| in_pieces(one) > in_pieces(other))
 }
 
-/// A name in pieces of digits, as numbers, and of other letters.
+/// A name split into runs of digits, as numbers, and runs of other characters.
 fn in_pieces(name: &str) -> Vec<(bool, u128, &str)> {
     let mut pieces = Vec::new();
     let mut rest = name;
@@ -653,7 +653,7 @@ fn in_pieces(name: &str) -> Vec<(bool, u128, &str)> {
     pieces
 }
 
-/// A size for people, in units of 1000 bytes.
+/// A size as text, in decimal units (kB, MB, GB).
 pub(super) fn size_text(bytes: u64) -> String {
     let mut size = bytes as f64;
     for unit in ["B", "kB", "MB", "GB"] {
@@ -665,7 +665,7 @@ pub(super) fn size_text(bytes: u64) -> String {
     format!("{size:.1} TB")
 }
 
-/// The number of FILEs with data, which a full read requests.
+/// Number of FILEs, each of which a full read requests.
 pub(super) fn files_of(reader: &dyn ContainerReader, ctx: &JobContext) -> Result<u64> {
     let tree = reader.levels().skeleton(ctx)?;
     let files = |level: &SkeletonLevel| (0..level.len() as u32).filter(|&row| level.kind(row) == SampleKind::File).count();

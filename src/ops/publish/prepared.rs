@@ -1,4 +1,4 @@
-//! The files of a publication by name, before anything is made, and the outcome of the checks.
+//! Planned files of a publication, and the outcome of the checks.
 
 use std::path::PathBuf;
 
@@ -19,11 +19,11 @@ use crate::remote::object_requests;
 /// A file or group of files that will be published.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PlannedFiles {
-    /// Name below the target, or what the names of a group have in common.
+    /// Path below the target; of a group `first … last`.
     pub name: String,
     /// Number of files.
     pub files: u64,
-    /// Their size in bytes; `None` for what is made when it is published.
+    /// Total size in bytes; `None` for generated files.
     pub size_bytes: Option<u64>,
 }
 
@@ -40,7 +40,7 @@ pub struct Preflight {
     pub checks: Vec<Check>,
     /// The files, in groups.
     pub files: Vec<PlannedFiles>,
-    /// Size of the dataset in bytes, without what is made when it is published.
+    /// Size of the dataset in bytes, without generated files.
     pub size_bytes: u64,
     /// The estimated cost.
     pub cost: Cost,
@@ -58,18 +58,18 @@ impl Preflight {
     }
 }
 
-/// Checks a dataset before it is published. Sends nothing but questions to the target.
+/// Checks a dataset before it is published. Only reads from the target.
 ///
 /// # Errors
-/// For a dataset that can't be opened or is of another generation, an invalid request, and when the job is cancelled. A target that
-/// can't be used is a check that blocks.
+/// For a dataset that can't be opened or is of another generation, an invalid request, and when the job is cancelled. An unusable
+/// target is a blocking check, not an error.
 pub fn preflight(request: &PublishRequest, ctx: &JobContext) -> Result<Preflight> {
     let request = request.settled()?;
     let reader = container::open_with(&request.input, &request.open, ctx)?;
     Prepared::new(&request, reader.as_ref(), ctx)?.preflight(reader.as_ref(), ctx)
 }
 
-/// What a publication consists of, before anything is made.
+/// Planned files of a publication.
 pub(super) struct Prepared<'a> {
     pub request: &'a PublishRequest,
     pub contents: Contents,
@@ -94,7 +94,7 @@ impl<'a> Prepared<'a> {
         let documents = documents::NAMES.iter().chain(request.layout.own_documents()).map(|name| (*name).to_owned());
         match contents.has_parts || !contents.first_read.is_empty() {
             true => names.extend(data.chain(documents)),
-            // The archive is the file that is read first.
+            // A single ZIP is the file that readers open first, so it is sent last.
             false => names.extend(documents.chain(data)),
         }
         match contents.has_parts {
@@ -160,12 +160,12 @@ impl<'a> Prepared<'a> {
     }
 }
 
-/// Name of an index of [`Layout::indexes`] in the folder of its parts.
+/// File name of an index beside its parts.
 pub(super) fn index_name(format: Format) -> &'static str {
     container::index_name(format).unwrap_or_default()
 }
 
-/// The files of an index over datasets of `levels` levels, that which is read first last.
+/// Files of an index over datasets with `levels` levels; the one that readers open first comes last.
 fn index_files(format: Format, levels: usize) -> Vec<String> {
     let name = index_name(format);
     match format {

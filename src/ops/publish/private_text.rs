@@ -1,5 +1,5 @@
-//! Finds what must not be published in texts: absolute paths of a machine, names of users, credentials, links to private servers and
-//! e-mail addresses. Judges by form; changes nothing, and quotes no secret.
+//! Finds private content of texts by pattern: absolute paths of a machine, names of users, credentials, links to private servers
+//! and e-mail addresses. Changes nothing, and quotes no secret.
 
 use std::sync::LazyLock;
 
@@ -8,11 +8,11 @@ use regex::Regex;
 use super::check::CheckKind;
 use crate::model::Address;
 
-/// What a text may give away, with the kinds of checks that it concerns.
+/// Checks of private texts.
 pub(super) const KINDS: [CheckKind; 5] =
     [CheckKind::Paths, CheckKind::UserNames, CheckKind::Credentials, CheckKind::PrivateLinks, CheckKind::Emails];
 
-/// Login names that say nothing of a person.
+/// Login names that identify no person.
 const COMMON: [&str; 15] = [
     "root",
     "user",
@@ -30,15 +30,15 @@ const COMMON: [&str; 15] = [
     "home",
     "default",
 ];
-/// Length of the shortest login name that is searched for, in characters.
+/// Minimum length of a login name that is searched for, in characters.
 const LOGIN_MIN: usize = 3;
 
-/// A pattern of this file, all of which compile.
+/// Compiles a pattern of this file; a test checks that all compile.
 fn pattern(text: &str) -> Option<Regex> {
     Regex::new(text).ok()
 }
 
-/// Absolute paths: a text that is one, or one of the usual roots within a sentence.
+/// Absolute paths: a text that is one, or a path below a usual root folder within a sentence.
 static PATHS: LazyLock<Option<Regex>> = LazyLock::new(|| {
     pattern(concat!(
         r"^/[A-Za-z0-9._~-]+/[^/\s]",
@@ -60,7 +60,7 @@ static KEYS: LazyLock<Option<Regex>> = LazyLock::new(|| {
 });
 /// Addresses within a text.
 static LINKS: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r#"(?:[A-Za-z][A-Za-z0-9+.-]*://|/vsi[a-z0-9]+/)[^\s"'<>\\]+"#));
-/// Servers that only a private network reaches.
+/// Hosts that only a private network reaches.
 static PRIVATE_HOSTS: LazyLock<Option<Regex>> = LazyLock::new(|| {
     pattern(concat!(
         r"^(?:localhost|127\.\d+\.\d+\.\d+|0\.0\.0\.0|10\.\d+\.\d+\.\d+|192\.168\.\d+\.\d+|172\.(?:1[6-9]|2\d|3[01])\.\d+\.\d+",
@@ -74,7 +74,7 @@ fn is_in(pattern: &Option<Regex>, text: &str) -> bool {
     pattern.as_ref().is_some_and(|pattern| pattern.is_match(text))
 }
 
-/// The text without leading prefixes of GDAL's file systems, which look like absolute paths.
+/// The text without leading `/vsi…/` prefixes of GDAL, which look like absolute paths.
 fn without_vsi(text: &str) -> &str {
     let mut rest = text;
     while let Some((prefix, below)) = rest.strip_prefix("/vsi").and_then(|rest| rest.split_once('/')) {
@@ -86,13 +86,13 @@ fn without_vsi(text: &str) -> &str {
     rest
 }
 
-/// Looks for private texts, of which the name of the user of this machine is one.
+/// Searches texts for private content, with the login name of the user.
 pub(super) struct PrivateText {
     user: Option<Regex>,
 }
 
 impl PrivateText {
-    /// With the login name that the environment states.
+    /// Uses the login name of the environment variables `USER`, `LOGNAME` or `USERNAME`.
     pub fn of_environment() -> Self {
         Self::new(["USER", "LOGNAME", "USERNAME"].iter().find_map(|name| std::env::var(name).ok()).as_deref())
     }
@@ -103,11 +103,11 @@ impl PrivateText {
                 && !COMMON.contains(&user.to_lowercase().as_str())
                 && !user.contains(char::is_whitespace)
         });
-        // Letters and digits around it would make it a part of another word.
+        // Not within a longer word: no letter or digit before or after it.
         Self { user: known.and_then(|user| pattern(&format!(r"(?:^|[^\pL\pN]){}(?:$|[^\pL\pN])", regex::escape(user)))) }
     }
 
-    /// What the text gives away, each kind once.
+    /// Kinds of private content in the text, each once.
     pub fn found_in(&self, text: &str) -> Vec<CheckKind> {
         let mut found = Vec::new();
         let may_have = |letters: &[u8]| text.bytes().any(|byte| letters.contains(&byte));

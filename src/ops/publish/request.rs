@@ -1,4 +1,4 @@
-//! What a publication is asked for.
+//! Arguments of a publication.
 
 use std::path::PathBuf;
 
@@ -11,7 +11,7 @@ use crate::container::OpenOptions;
 use crate::error::{Error, Result};
 use crate::model::Address;
 
-/// What to publish, where to, and how. Plain data.
+/// Arguments of [`preflight`](super::preflight()) and [`publish`](super::publish()). Plain data.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct PublishRequest {
     /// The dataset: a ZIP, a FOLDER, or the index over parts.
@@ -19,21 +19,21 @@ pub struct PublishRequest {
     /// How to open it.
     #[serde(default)]
     pub open: OpenOptions,
-    /// The folder that gets the files: `s3://bucket/set/1.0.0`, or a folder of this machine.
+    /// Target folder: `s3://bucket/set/1.0.0`, or a local folder.
     pub target: PathBuf,
-    /// Whose layout.
+    /// Layout of the target: plain, or that of a hosting service.
     #[serde(default)]
     pub layout: Layout,
     /// OWNER/NAME at Hugging Face or Source Cooperative.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub repository: Option<String>,
-    /// The address of the target on the web, where it differs from the target's.
+    /// Public URL of the target, if readers use another address than `target`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
-    /// Replace what was published there.
+    /// Replace an earlier publication at `target`.
     #[serde(default)]
     pub overwrite: bool,
-    /// Checks that only warn, although they would block.
+    /// Blocking checks that the user accepts; they become warnings.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub accept: Vec<CheckKind>,
     /// The user's prices.
@@ -42,7 +42,10 @@ pub struct PublishRequest {
 }
 
 impl PublishRequest {
-    /// The request without secrets in addresses.
+    /// The validated request, without secrets in `url`.
+    ///
+    /// # Errors
+    /// [`Kind::Usage`](crate::error::Kind::Usage) when `repository` is not OWNER/NAME, or `url` is no address.
     pub(super) fn settled(&self) -> Result<Self> {
         if let Some(repository) = &self.repository {
             expect_repository(repository)?;
@@ -58,7 +61,7 @@ impl PublishRequest {
         Ok(Self { url, ..self.clone() })
     }
 
-    /// The address of the target for readers; `None` for a folder of this machine.
+    /// Address at which readers find the target; `None` for a local folder.
     pub(super) fn public(&self) -> Option<Address> {
         let of_layout = self.layout.url(self.repository.as_deref());
         let text = self.url.clone().or(of_layout).unwrap_or_else(|| self.target.display().to_string());

@@ -22,19 +22,19 @@ use crate::jobs::JobContext;
 use crate::model::{is_remote, place_below};
 use crate::table::ParquetOptions;
 
-/// Bytes read at a time.
+/// Size of a read in bytes.
 const PIECE: usize = 1 << 20;
 
-/// A publication, or the reason why there is none.
+/// The checks, and the published files unless a check blocks the publication.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Publication {
     /// The checks.
     pub preflight: Preflight,
-    /// What was published; `None` when a check blocks it.
+    /// Result of the upload; `None` when a check blocks the publication.
     pub published: Option<Published>,
 }
 
-/// What was published.
+/// Result of a publication.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Published {
     /// Address or path by which the dataset is opened.
@@ -43,11 +43,11 @@ pub struct Published {
     pub sent_files: u64,
     /// Their size in bytes.
     pub sent_bytes: u64,
-    /// Files that the target had already with the same bytes.
+    /// Files skipped, as the target has the same bytes.
     pub kept_files: u64,
-    /// Seconds that it took.
+    /// Duration in seconds.
     pub seconds: f64,
-    /// The dataset opened from there.
+    /// The published dataset as opened from `address`.
     pub opened: Opened,
     /// Code that opens it.
     pub snippets: Vec<Snippet>,
@@ -55,7 +55,7 @@ pub struct Published {
     pub upload_commands: Vec<String>,
 }
 
-/// Where the bytes of a published file come from.
+/// Source of the bytes of a published file.
 enum Source {
     File(PathBuf, u64),
     Memory(Bytes),
@@ -70,7 +70,7 @@ impl Source {
     }
 }
 
-/// A file with its name below the target.
+/// A file with its path below the target.
 struct NewFile {
     name: String,
     source: Source,
@@ -98,7 +98,7 @@ pub fn publish(request: &PublishRequest, ctx: &JobContext) -> Result<Publication
     }
     let made = TempDir::new().io_at("make a folder in the temporary folder", std::env::temp_dir())?;
     let indexes = indexes(&prepared, made.path(), ctx)?;
-    // Described as it will be read: by the index that is published.
+    // The documents describe the dataset as readers see it: through the published index.
     let described = match indexes.opened.as_deref().filter(|index| !is_same_place(index, &reader.info().path)) {
         Some(index) => {
             let options = OpenOptions { base_path: Some(prepared.contents.base.clone()), ..OpenOptions::default() };
@@ -176,11 +176,11 @@ pub fn publish(request: &PublishRequest, ctx: &JobContext) -> Result<Publication
 #[derive(Default)]
 struct Indexes {
     files: Vec<NewFile>,
-    /// The one by which the dataset will be opened, on this machine.
+    /// Local path of the index at which readers open the dataset.
     opened: Option<PathBuf>,
 }
 
-/// The indexes that the layout asks for: that which exists as it is, others made in `folder`.
+/// Indexes of the layout: an existing one is reused, others are written to `folder`.
 fn indexes(prepared: &Prepared<'_>, folder: &Path, ctx: &JobContext) -> Result<Indexes> {
     let mut found = Indexes::default();
     for format in &prepared.indexes {
@@ -266,7 +266,7 @@ fn open(path: &Path, size: u64) -> Result<ByteSource> {
     }
 }
 
-/// Gives all bytes of a file to `write`, piece by piece.
+/// Passes all bytes of a file to `write`, at most [`PIECE`] at a time.
 fn read_all(source: &ByteSource, write: &mut dyn FnMut(&[u8]) -> std::io::Result<()>, ctx: &JobContext) -> Result<()> {
     let size = source.size_bytes();
     let mut at = 0;
@@ -296,7 +296,7 @@ impl std::io::Read for Pieces<'_> {
     }
 }
 
-/// True for paths that are the same place, however they are written.
+/// True when both paths resolve to the same file or folder.
 fn is_same_place(one: &Path, other: &Path) -> bool {
     match (crate::files::canonical(one), crate::files::canonical(other)) {
         (Ok(one), Ok(other)) => one == other,

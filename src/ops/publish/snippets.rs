@@ -1,4 +1,4 @@
-//! Code that opens a published dataset. Its addresses have no secrets.
+//! Code that opens a published dataset. Its URLs contain no secrets.
 
 use serde::Serialize;
 
@@ -14,12 +14,12 @@ pub struct Snippet {
     pub code: String,
 }
 
-/// A text as a string of Python or JSON.
+/// A text as a string literal of Python or JSON.
 fn quoted(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }
 
-/// Code for the dataset at `address`, whose level table is the file at `table`, if it is one.
+/// Code for the dataset at `address`; `table` is the address of the table of level 0, if it is a file of its own.
 pub(super) fn snippets(address: &str, table: Option<&str>, reader: &dyn ContainerReader) -> Vec<Snippet> {
     let has_split = reader.levels().fields(0).iter().any(|field| field.name == "split");
     let select = if has_split { "SELECT * FROM data WHERE split = 'test'" } else { "SELECT * FROM data LIMIT 10" };

@@ -1,4 +1,4 @@
-//! The target of a publication, before anything is sent: what it has, and which version was published there. Changes nothing.
+//! State of the target before a publication: its files, and the version that is published there. Changes nothing.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -9,12 +9,12 @@ use crate::jobs::JobContext;
 use crate::model::{is_remote, place_below};
 use crate::remote::{expect_writable, objects_below};
 
-/// What a target has.
+/// Files and published version at a target.
 #[derive(Clone, Debug, Default)]
 pub(super) struct TargetState {
-    /// Names of the objects or files below it, with `/`.
+    /// Paths of the objects or files below it, with `/`.
     pub names: BTreeSet<String>,
-    /// The dataset that was published there.
+    /// The dataset published there.
     pub published: Option<PublishedVersion>,
 }
 
@@ -27,10 +27,11 @@ pub(super) struct PublishedVersion {
     pub version: String,
 }
 
-/// Looks at the target. A dataset was published there when the file exists that is sent last; it is opened by the name `opened_as`.
+/// Lists the target. A dataset is published there if `last`, the file that is sent last, exists; it is opened at the path
+/// `opened_as`.
 ///
 /// # Errors
-/// When the address can't be written, the store refuses to list it or can't be reached, or the folder can't be read.
+/// When writing to the address is not supported, the store can't be listed, or the folder can't be read.
 pub(super) fn look_at(target: &Path, last: &str, opened_as: &str, ctx: &JobContext) -> Result<TargetState> {
     expect_writable(target)?;
     let mut names = BTreeSet::new();
@@ -47,7 +48,7 @@ pub(super) fn look_at(target: &Path, last: &str, opened_as: &str, ctx: &JobConte
             id: reader.collection().id().to_owned(),
             version: reader.collection().text("dataset_version").to_owned(),
         },
-        // Whatever has its name is not replaced unasked.
+        // An unreadable file of that name still counts as a publication, so that it is not replaced without `overwrite`.
         Err(_) => PublishedVersion::default(),
     });
     ctx.check()?;
@@ -60,7 +61,7 @@ fn list(folder: &Path, above: &str, names: &mut BTreeSet<String>, ctx: &JobConte
     for entry in std::fs::read_dir(folder).io_at("list", folder)? {
         let entry = entry.io_at("list", folder)?;
         let name = format!("{above}{}", entry.file_name().to_string_lossy());
-        // Links are not followed: a loop would have no end.
+        // Links are not followed, as they may form a loop.
         match entry.file_type().io_at("list", folder)?.is_dir() {
             true => list(&entry.path(), &format!("{name}/"), names, ctx)?,
             false => _ = names.insert(name),

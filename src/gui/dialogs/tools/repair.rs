@@ -1,4 +1,4 @@
-//! A copy of a dataset without the faults that need no judgement.
+//! Form of Repair: writes a copy in which faults with exactly one correction are corrected.
 
 use std::collections::BTreeMap;
 
@@ -29,7 +29,7 @@ pub struct Repair {
 }
 
 impl Repair {
-    /// Of the opened dataset.
+    /// Initial values for the opened dataset.
     pub fn new(start: &Start) -> Self {
         Self {
             input: start.input_text(),
@@ -42,7 +42,7 @@ impl Repair {
     }
 }
 
-/// Draws the choice of the container, and gives the output's name its ending.
+/// Draws the choice of ZIP or FOLDER; adds or removes `.tacozip` in the output's name.
 pub fn format_ui(ui: &mut Ui, format: &mut Format, output: &mut String) {
     let before = *format;
     fields::labelled(ui, tr!("Write as"), |ui| {
@@ -60,7 +60,7 @@ impl ToolForm for Repair {
             icon: icons::FIRST_AID_KIT,
             title: tr!("Repair a copy"),
             about: tr!(
-                "Writes a copy without the faults that need no judgement: levels, offsets, __meta__, schema fields, extent, statistics. The bytes of every sample stay; the input is not changed."
+                "Writes a copy with corrected levels, offsets, __meta__, schema fields, extent and statistics. Faults that need a decision stay and are reported. Sample bytes are copied unchanged; the input is not modified."
             ),
             verb: tr!("Repair"),
         }
@@ -103,10 +103,10 @@ impl ToolForm for Repair {
             }
             plan = plan.line(match report.findings.is_empty() {
                 true => Line::good(tr!("The quick check finds no fault. Repair reads every byte and may find more.")),
-                false => Line::fact(tr!("The report says which of these were repaired and which are left to you.")),
+                false => Line::fact(tr!("The report lists which were repaired and which remain.")),
             });
             if other {
-                let why = tr!("Only datasets of 2.0 can be repaired. Move to 2.0… makes one.");
+                let why = tr!("Only datasets of 2.0 can be repaired. Convert it with Move to 2.0… first.");
                 plan = plan.line(Line::error(why)).obstacle(tr!("The dataset is of another generation"));
             }
             Ok(plan.destination(&target, replace))

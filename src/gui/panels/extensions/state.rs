@@ -11,25 +11,26 @@ use crate::extensions::{ExtensionCall, Registry, Scope, builtin};
 use crate::gui::document_key::Key;
 use crate::jobs::AsyncValue;
 
-/// The choice for one extension.
+/// The user's settings of one extension.
 #[derive(Clone, Debug, Default)]
 pub struct Choice {
-    /// True when it is to run.
+    /// Run this extension.
     pub on: bool,
-    /// Its options, as typed.
+    /// Option values as typed text.
     pub typed: Typed,
-    /// One flag a group; empty until the groups are known.
+    /// Selected targets: one flag for each group; empty until the groups are computed.
     pub ticked: Vec<bool>,
 }
 
-/// State of the panel. Options are kept for the next document; what is ticked is not.
+/// State of the panel. Option values are kept for the next document; the selection is not.
 pub struct ExtensionsState {
     pub(super) registry: Registry,
     pub(super) filter: String,
-    /// Keyed by name.
+    /// Settings by extension name.
     pub choices: BTreeMap<String, Choice>,
     pub(super) focus: String,
     pub(super) groups: Arc<Vec<Group>>,
+    /// Document and revision for which `groups` was computed.
     pub(super) made_for: Option<Key>,
     /// Replace columns of the same name.
     pub replace: bool,
@@ -65,7 +66,7 @@ impl Default for ExtensionsState {
 }
 
 impl ExtensionsState {
-    /// The state for the next document: keeps options, drops ticks and computed values.
+    /// The state for the next document: keeps option values, clears selection and computed values.
     pub fn for_next_document(&mut self) -> Self {
         let mut choices = std::mem::take(&mut self.choices);
         choices.values_mut().for_each(|choice| {
@@ -75,7 +76,10 @@ impl ExtensionsState {
         Self { choices, focus: std::mem::take(&mut self.focus), ..Self::default() }
     }
 
-    /// The calls for the choices, in list order; an error text while options are invalid.
+    /// Calls of the selected extensions, ordered by scope, then level.
+    ///
+    /// # Errors
+    /// A message for the user while an option is invalid or an extension has no target.
     pub fn calls(&self) -> Result<Vec<ExtensionCall>, String> {
         let mut calls = Vec::new();
         for entry in self.registry.entries() {
@@ -99,7 +103,7 @@ impl ExtensionsState {
         Ok(calls)
     }
 
-    /// Sets the choices to exactly these calls.
+    /// Replaces selection, options and targets by those of `calls`.
     pub fn adopt(&mut self, calls: &[ExtensionCall]) {
         self.choices.clear();
         for call in calls {
@@ -116,12 +120,12 @@ impl ExtensionsState {
         }
     }
 
-    /// Ticks an extension and brings it into view with its options.
+    /// Selects an extension and shows its options.
     pub fn show(&mut self, name: &str) {
         self.choices.entry(name.to_owned()).or_default().on = true;
         self.focus = name.to_owned();
         self.filter.clear();
-        // Its targets are not ticked yet.
+        // Groups and default targets are computed again for the new selection.
         self.made_for = None;
     }
 
@@ -161,18 +165,18 @@ pub struct Example {
     pub root_s: f64,
 }
 
-/// State of the preview.
+/// State of the example.
 #[derive(Default)]
 pub struct ExampleState {
     pub(super) slot: AsyncValue<(Key, String, bool), Arc<Example>>,
 }
 
-/// State of the recipe line.
+/// State of the line that loads and saves recipes (named lists of calls).
 #[derive(Default)]
 pub struct RecipesState {
     pub(super) names: Option<Vec<String>>,
     pub(super) current: String,
-    /// Typed name of a new recipe.
+    /// Name being typed for a new recipe; `None` while none is saved.
     pub(super) naming: Option<String>,
     pub(super) error: Option<String>,
 }

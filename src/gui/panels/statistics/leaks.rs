@@ -1,4 +1,4 @@
-//! Leakage between the parts of a split: counts, and links to the samples. The search itself runs in the studio.
+//! Leakage between the parts of a split: counts, and links to the samples. [`Command::Leakage`] runs the search.
 
 use std::collections::BTreeSet;
 
@@ -47,7 +47,7 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
     widgets::section_header(ui, tr!("Leakage between splits"), |ui| {
         let blocked = match (&column, state.job) {
             (None, _) => Some(tr!("Choose the column that names the parts first")),
-            (_, Some(_)) => Some(tr!("It is being looked for")),
+            (_, Some(_)) => Some(tr!("The search is running")),
             _ => None,
         };
         let text = if state.found.is_some() { tr!("Look again") } else { tr!("Look for leaks") };
@@ -88,7 +88,7 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
     jump(cx);
 }
 
-/// Selects the clicked sample once it is found.
+/// Selects the clicked sample when its row has been looked up.
 fn jump(cx: &mut PanelContext<'_>) {
     let state = &mut cx.session.statistics.leaks;
     match state.jump.take() {
@@ -111,8 +111,7 @@ fn go_to(cx: &mut PanelContext<'_>, document: &Document, path: &str) {
 fn found_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, found: &Leakage) {
     let parts: Vec<&str> = found.parts.iter().map(|part| part.name.as_str()).collect();
     if !found.leaks() {
-        let text = tr!("Nothing leaks between {parts}.", parts = joined(&parts));
-        line_ui(ui, icons::CHECK_CIRCLE, theme::tokens(ui).ok, &text, "");
+        line_ui(ui, icons::CHECK_CIRCLE, theme::tokens(ui).ok, &no_leaks_text(&parts), "");
     }
     let kinds = [(&found.footprints, Shared::Ground), (&found.times, Shared::Time), (&found.content, Shared::Bytes)];
     for (leaks, what) in kinds {
@@ -122,7 +121,7 @@ fn found_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, found: 
     }
     for [one, other] in &found.spans {
         let text = tr!(
-            "{one} and {other} overlap in time: a model may be trained with data from after the times that it is tested on",
+            "{one} and {other} overlap in time: training samples may be newer than test samples",
             one,
             other
         );
@@ -133,12 +132,12 @@ fn found_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, found: 
         line_ui(ui, icons::QUESTION, theme::tokens(ui).tx3, &text, "");
     }
     if !found.complete {
-        let text = tr!("There are too many neighbours to compare them all");
+        let text = tr!("Not all neighbours were compared: there are too many");
         line_ui(ui, icons::WARNING, theme::tokens(ui).warn, text, "");
     }
 }
 
-/// What the samples of two parts share.
+/// Property that the samples of two parts share.
 #[derive(Clone, Copy)]
 enum Shared {
     Ground,
@@ -146,7 +145,7 @@ enum Shared {
     Bytes,
 }
 
-/// The sentence of a leak.
+/// Describes a leak in one sentence.
 fn sentence(leak: &Leak, what: Shared) -> String {
     let [a, b] = &leak.parts;
     let [first, second] = leak.samples;
@@ -163,8 +162,8 @@ fn sentence(leak: &Leak, what: Shared) -> String {
         ),
         Shared::Time => tr_n!(
             first,
-            "{n} sample of {a} and {m} of {b} cover it at the same time",
-            "{n} samples of {a} and {m} of {b} cover it at the same time",
+            "{n} sample of {a} and {m} of {b} cover the same ground at the same time",
+            "{n} samples of {a} and {m} of {b} cover the same ground at the same time",
             n,
             a,
             m,
@@ -182,12 +181,14 @@ fn sentence(leak: &Leak, what: Shared) -> String {
     }
 }
 
-fn joined(parts: &[&str]) -> String {
-    match parts.split_last() {
+/// Text for a column whose parts share nothing.
+fn no_leaks_text(parts: &[&str]) -> String {
+    let parts = match parts.split_last() {
         None => tr!("the parts").to_owned(),
-        Some((last, [])) => tr!("{part} and nothing else", part = last),
+        Some((part, [])) => return tr!("The column names one part only, {part}: there is nothing to compare.", part),
         Some((last, rest)) => tr!("{parts} and {last}", parts = rest.join(", "), last),
-    }
+    };
+    tr!("Nothing leaks between {parts}.", parts)
 }
 
 fn line_ui(ui: &mut Ui, icon: &str, color: egui::Color32, text: &str, right: &str) {
@@ -271,9 +272,9 @@ fn pair_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, pair: &L
                 go_to(cx, document, path);
             }
         }
-        let overlap = pair.overlap.map(|share| tr!("{share} % of the smaller one", share = format!("{:.0}", share * 100.0)));
+        let overlap = pair.overlap.map(|share| tr!("overlap {share} % of the smaller footprint", share = format!("{:.0}", share * 100.0)));
         let days = pair.days.map(|days| match days {
-            days if days <= 0.0 => tr!("at the same time").to_owned(),
+            days if days <= 0.0 => tr!("same time").to_owned(),
             days => tr!("{days} days apart", days = format!("{days:.1}")),
         });
         let words: Vec<String> = overlap.into_iter().chain(days).collect();
@@ -302,7 +303,7 @@ mod tests {
 
     #[test]
     fn parts_read_like_a_sentence() {
-        assert_eq!(joined(&["train", "validation", "test"]), "train, validation and test");
-        assert_eq!(joined(&["train"]), "train and nothing else");
+        assert_eq!(no_leaks_text(&["train", "validation", "test"]), "Nothing leaks between train, validation and test.");
+        assert_eq!(no_leaks_text(&["train"]), "The column names one part only, train: there is nothing to compare.");
     }
 }

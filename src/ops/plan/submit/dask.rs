@@ -1,4 +1,4 @@
-//! Parts built by tasks of Dask Distributed, which a small Python file submits.
+//! Builds parts as tasks of Dask Distributed, which a small Python program submits.
 
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, Command, Stdio};
@@ -9,17 +9,17 @@ use super::{DaskOptions, SubmitRequest};
 use crate::error::{Error, IoContext, Kind, Result};
 use crate::jobs::JobContext;
 
-/// The Python file, which needs the package `distributed` only.
+/// The Python program; needs only the package `distributed`.
 const CLIENT: &str = include_str!("../../../../packaging/dask/taco_plan.py");
-/// Time between two looks at what the Python file prints.
+/// Poll interval of the Python program's output.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// The process; ended when this is dropped, which releases its tasks.
+/// The process; killed on drop, which releases its tasks.
 struct Client(Child);
 
 impl Drop for Client {
     fn drop(&mut self) {
-        // Ended already where it fails.
+        // Fails only if the process has already ended.
         let _ = self.0.kill();
         let _ = self.0.wait();
     }
@@ -62,13 +62,13 @@ pub(super) fn build(request: &SubmitRequest, parts: &[u32], options: &DaskOption
         }
     }
     let status = client.0.wait().io_at("wait for Dask", &script)?;
-    // 1 is for parts that failed, which the state of the plan tells.
+    // Exit code 1 means that parts failed; the status of the plan lists them.
     if matches!(status.code(), Some(0 | 1)) {
         return Ok(parts.to_vec());
     }
     let mut said = String::new();
     if let Ok(mut file) = crate::files::open(&log) {
-        // The status is the error; its reason may be missing.
+        // The exit status is the error; a missing log only leaves out its cause.
         let _ = file.read_to_string(&mut said);
     }
     let last = said.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default().to_owned();
@@ -76,7 +76,7 @@ pub(super) fn build(request: &SubmitRequest, parts: &[u32], options: &DaskOption
     Err(error.hint("check the address of the scheduler, and that this Python has the package distributed (--python)"))
 }
 
-/// One line of the Python file: a part that ended.
+/// One line of the program's output: a part that ended.
 fn note(line: &str, ctx: &JobContext) {
     let Ok(ended) = serde_json::from_str::<serde_json::Value>(line) else { return };
     let Some(part) = ended.get("part") else { return };

@@ -1,4 +1,4 @@
-//! Parts built by processes on this machine.
+//! Builds parts in processes on this machine.
 
 use std::collections::VecDeque;
 use std::fs::File;
@@ -9,7 +9,7 @@ use super::{SubmitRequest, log_path};
 use crate::error::{IoContext, Result};
 use crate::jobs::JobContext;
 
-/// Time between two looks at the processes.
+/// Poll interval of the processes.
 const LOOK: Duration = Duration::from_millis(20);
 
 /// A process that builds a part.
@@ -19,7 +19,7 @@ struct Worker {
     child: Child,
 }
 
-/// The processes; ended when this is dropped.
+/// The processes; killed on drop.
 #[derive(Default)]
 struct Workers(Vec<Worker>);
 
@@ -31,11 +31,11 @@ impl Drop for Workers {
     }
 }
 
-/// Ends a process, which then removes what it wrote.
+/// Stops a process, which then removes its partial output.
 fn stop(child: &mut Child) {
     #[cfg(unix)]
     if let Some(pid) = i32::try_from(child.id()).ok().and_then(rustix::process::Pid::from_raw) {
-        // Ended already where it fails.
+        // Fails only if the process has already ended.
         let _ = rustix::process::kill_process(pid, rustix::process::Signal::TERM);
     }
     #[cfg(not(unix))]
@@ -43,8 +43,8 @@ fn stop(child: &mut Child) {
     let _ = child.wait();
 }
 
-/// Builds the parts with up to `workers` processes at a time; each is tried again in a new process when it fails or is killed.
-/// Returns the parts.
+/// Builds the parts with up to `workers` concurrent processes; a part whose process fails or is killed is tried again in a new
+/// process. Returns the parts.
 pub(super) fn build(request: &SubmitRequest, parts: &[u32], workers: usize, ctx: &JobContext) -> Result<Vec<u32>> {
     ctx.stage(tr!("Building the parts"), Some(parts.len() as u64));
     let mut waiting: VecDeque<(u32, u32)> = parts.iter().map(|&part| (part, request.tries.max(1))).collect();
@@ -67,7 +67,7 @@ pub(super) fn build(request: &SubmitRequest, parts: &[u32], workers: usize, ctx:
             };
             ended = true;
             let Worker { part, tries, .. } = running.0.swap_remove(at);
-            // 1 is for damaged samples that were copied.
+            // Exit code 1 means that damaged samples were copied.
             if matches!(status.code(), Some(0 | 1)) {
                 ctx.step(1);
             } else if tries > 1 {
@@ -92,7 +92,7 @@ fn start(request: &SubmitRequest, part: u32, threads: usize) -> Result<Child> {
     let mut command = Command::new(&program);
     command.args(request.run_arguments()).arg("--part").arg(part.to_string());
     command.stdin(Stdio::null()).stdout(out).stderr(log);
-    // Without a share each, every process would start as many threads as there are cores.
+    // The cores are divided between the processes; otherwise each would start one thread per core.
     if std::env::var_os("RAYON_NUM_THREADS").is_none() {
         command.env("RAYON_NUM_THREADS", threads.to_string());
     }

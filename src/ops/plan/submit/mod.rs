@@ -1,5 +1,6 @@
-//! Hands the missing parts of a plan to an engine that starts `plan run` in processes, and ends the plan. Submitting again does what
-//! is missing; nothing here schedules.
+//! Submits the missing parts of a plan to an engine (processes on this machine, Slurm, Dask), which executes `plan run` for each
+//! part, then finishes the plan. A second submission builds only the parts that are still missing. The engine schedules; this
+//! module does not.
 
 mod dask;
 mod local;
@@ -14,13 +15,13 @@ use super::{FinishRequest, Finished, PartStatus, Plan, PlanStatus, finish_plan, 
 use crate::error::{Error, IoContext, Kind, Result};
 use crate::jobs::JobContext;
 
-/// What builds the parts.
+/// Engine that builds the parts.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 #[serde(tag = "name", rename_all = "snake_case")]
 pub enum Engine {
     /// Processes on this machine.
     Local {
-        /// Processes at a time.
+        /// Maximum number of concurrent processes.
         workers: usize,
     },
     /// A job array of Slurm.
@@ -30,7 +31,7 @@ pub enum Engine {
 }
 
 impl Engine {
-    /// Name in arguments and results.
+    /// Name on the command line and in JSON.
     pub fn name(&self) -> &'static str {
         match self {
             Engine::Local { .. } => "local",
@@ -44,7 +45,7 @@ impl Engine {
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 #[serde(default)]
 pub struct SlurmOptions {
-    /// Parts built at a time; all at once when absent.
+    /// Maximum number of array tasks that run at once; unlimited when absent.
     pub at_once: Option<u32>,
     /// Memory of a part in bytes; the plan's estimate when absent.
     pub memory_bytes: Option<u64>,
@@ -65,46 +66,46 @@ pub struct DaskOptions {
     pub python: PathBuf,
 }
 
-/// Which plan to build, and with what. Plain data.
+/// Arguments of [`submit_plan`]. Plain data.
 #[derive(Clone, Debug)]
 pub struct SubmitRequest {
     /// The folder of the plan.
     pub folder: PathBuf,
-    /// What builds the parts.
+    /// Engine that builds the parts.
     pub engine: Engine,
-    /// Times that a part is tried.
+    /// Maximum number of attempts for each part.
     pub tries: u32,
-    /// The program that the workers start; this one when absent.
+    /// Executable that workers start; the running one when absent.
     pub program: Option<PathBuf>,
-    /// Sources below the first folder are read below the second, on the workers.
+    /// Path prefixes to replace on the workers: (in the plan, on the worker).
     pub relocate: Vec<(PathBuf, PathBuf)>,
-    /// Lets the programs start that the plan's extensions name.
+    /// Allows extensions of the plan to start external programs.
     pub allow_commands: bool,
-    /// Leaves the plan unfinished once all parts are written.
+    /// Writes the parts only; [`finish_plan`] is not called.
     pub parts_only: bool,
 }
 
-/// What was submitted.
+/// Result of [`submit_plan`].
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct Submitted {
     /// Name of the engine.
     pub engine: &'static str,
-    /// Numbers of the parts that were missing, which the engine got.
+    /// Numbers of the parts given to the engine.
     pub parts: Vec<u32>,
-    /// Ids of the jobs of an engine that works on without this process; empty for the others.
+    /// Slurm job ids; empty for engines that this process waits for.
     pub jobs: Vec<String>,
-    /// The state of the plan at the end.
+    /// Status of the plan on return.
     pub status: PlanStatus,
-    /// The whole dataset, where this process ended the plan.
+    /// The finished dataset; `None` with Slurm, with `parts_only`, and while parts are missing.
     pub finished: Option<Finished>,
 }
 
-/// Gives the missing parts to the engine. `local` and `dask` are waited for, then the plan is ended; Slurm gets a job that ends it once
-/// all parts are written.
+/// Submits the missing parts. With `local` and `dask` the call returns when they have ended, and finishes the plan if all parts are
+/// written. With Slurm it returns after `sbatch`; a job that depends on the array (`afterok`) finishes the plan.
 ///
 /// # Errors
-/// When the plan can't be read, the engine can't be reached, and when ending the plan fails. Parts that fail are in the state of the
-/// plan.
+/// When the plan can't be read, the engine can't be started, or finishing fails. A failed part is no error; it is in
+/// [`Submitted::status`].
 pub fn submit_plan(request: &SubmitRequest, ctx: &JobContext) -> Result<Submitted> {
     let folder = std::path::absolute(&request.folder).io_at("look at", &request.folder)?;
     let request = SubmitRequest { folder: folder.clone(), ..request.clone() };
@@ -138,7 +139,7 @@ impl SubmitRequest {
         }
     }
 
-    /// The arguments that build a part, without its number.
+    /// Arguments of `plan run`, without the part number.
     fn run_arguments(&self) -> Vec<OsString> {
         let mut arguments: Vec<OsString> = vec!["--quiet".into(), "plan".into(), "run".into(), self.folder.clone().into()];
         for (from, to) in &self.relocate {
@@ -156,8 +157,8 @@ fn log_path(folder: &Path, part: u32) -> PathBuf {
     folder.join("log").join(super::file_stem(part) + ".log")
 }
 
-/// The last lines of what the processes of a part printed, at most `lines` of the last 16 KiB; none before a process was started. A
-/// job array of Slurm writes one file per job: the newest counts.
+/// Last lines of a part's log: at most `lines`, from its last 16 KiB; empty before the first attempt. Slurm writes one log for each
+/// job; the newest is read.
 ///
 /// # Errors
 /// When the log can't be read.
@@ -178,20 +179,20 @@ pub fn log_tail(folder: &Path, part: &PartStatus, lines: usize) -> Result<Vec<St
     Ok(all[all.len().saturating_sub(lines)..].iter().map(|line| (*line).to_owned()).collect())
 }
 
-/// Version of `sbatch` on this machine; `None` when it has none.
+/// Version of `sbatch` on this machine; `None` when it is not installed.
 pub fn slurm_version() -> Option<String> {
     let ran = Command::new("sbatch").arg("--version").stdin(std::process::Stdio::null()).output().ok()?;
     let text = String::from_utf8_lossy(&ran.stdout).trim().to_owned();
     (ran.status.success() && !text.is_empty()).then_some(text)
 }
 
-/// Starts a program of an engine and returns what it prints.
+/// Runs a command-line tool of an engine; returns its standard output.
 fn output_of(command: &mut Command, what: &str) -> Result<String> {
     let name = command.get_program().to_string_lossy().into_owned();
     let ran = command.stdin(std::process::Stdio::null()).output().map_err(|error| {
         Error::new(Kind::Io, format!("{name} could not be started"))
             .because(error)
-            .hint(format!("it belongs to {what}, which has to be installed here"))
+            .hint(format!("install {what} on this machine"))
     })?;
     if !ran.status.success() {
         let said = String::from_utf8_lossy(&ran.stderr).trim().to_owned();
@@ -211,7 +212,7 @@ fn ranges(numbers: &[u32]) -> String {
     runs.map(run).collect::<Vec<_>>().join(",")
 }
 
-/// The jobs of the last submission to an engine that works on without this process.
+/// Slurm jobs of the last submission (`submitted.json`); `None` before the first.
 fn submitted<T: serde::de::DeserializeOwned>(folder: &Path) -> Result<Option<T>> {
     read_json(&folder.join("submitted.json"))
 }

@@ -1,4 +1,4 @@
-//! Parts built by a job array of Slurm, and a job that ends the plan after them.
+//! Builds parts in a job array of Slurm; a dependent job finishes the plan.
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -8,21 +8,21 @@ use super::{SlurmOptions, SubmitRequest, output_of, ranges, submitted};
 use crate::error::{Error, IoContext, Result};
 use crate::ops::plan::{Plan, write_json};
 
-/// Parts of one array: schedulers allow indices up to 1000 unless they are set up otherwise.
+/// Maximum number of parts in one array; Slurm's default `MaxArraySize` allows indices up to 1000.
 const ARRAY: u32 = 1000;
 
 /// `submitted.json`: the jobs of the last submission.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 struct Jobs {
-    /// Plan that they are for.
+    /// Id of the plan.
     plan: String,
     /// Job arrays: id, and the number of the part before the one with index 1.
     arrays: Vec<(String, u32)>,
-    /// The job that ends the plan.
+    /// The job that finishes the plan.
     finish: Option<String>,
 }
 
-/// Submits the missing parts that are in no queue yet. Returns them, and the ids of the new jobs.
+/// Submits the missing parts that are not queued yet. Returns their numbers, and the ids of the new jobs.
 pub(super) fn submit(
     request: &SubmitRequest,
     plan: &Plan,
@@ -34,7 +34,7 @@ pub(super) fn submit(
     let queued = queued(&before)?;
     let missing: Vec<u32> = missing.into_iter().filter(|part| !queued.contains(part)).collect();
     if missing.is_empty() && !queued.is_empty() {
-        // Everything is on its way, with the job that ends the plan.
+        // All missing parts are queued, with the job that finishes the plan.
         return Ok((missing, Vec::new()));
     }
     let scripts = folder.join("slurm");
@@ -43,7 +43,7 @@ pub(super) fn submit(
     std::fs::write(&part_script, part_text(request)?).io_at("write the script", &part_script)?;
     std::fs::write(&finish_script, finish_text(request)?).io_at("write the script", &finish_script)?;
     let mut jobs = Jobs { plan: plan.id.clone(), ..Jobs::default() };
-    // Those that are still in the queue count for the end as well.
+    // The finishing job also depends on arrays that are still queued.
     jobs.arrays
         .extend(before.arrays.iter().filter(|(_, base)| queued.iter().any(|part| (part - 1) / ARRAY * ARRAY == *base)).cloned());
     let mut new = Vec::new();
@@ -61,7 +61,7 @@ pub(super) fn submit(
         new.push(id);
     }
     if let Some(old) = &before.finish {
-        // It ended already, or waits for parts that failed.
+        // Fails if that job has ended; it may also wait for parts that failed.
         let _ = output_of(Command::new("scancel").arg(old), "Slurm");
     }
     if !request.parts_only {
@@ -79,7 +79,7 @@ pub(super) fn submit(
     Ok((missing, new))
 }
 
-/// The parts of earlier jobs that wait or run.
+/// Parts of earlier jobs that are pending or running.
 fn queued(jobs: &Jobs) -> Result<HashSet<u32>> {
     let mut found = HashSet::new();
     for (id, base) in &jobs.arrays {
@@ -105,7 +105,7 @@ fn sbatch(plan: &Plan, options: &SlurmOptions) -> Command {
     command
 }
 
-/// The id in what `sbatch --parsable` prints: `ID` or `ID;CLUSTER`.
+/// The id in the output of `sbatch --parsable`: `ID` or `ID;CLUSTER`.
 fn job_id(printed: &str) -> Result<String> {
     let id = printed.trim().split(';').next().unwrap_or_default();
     match !id.is_empty() && id.bytes().all(|byte| byte.is_ascii_digit()) {
@@ -115,11 +115,12 @@ fn job_id(printed: &str) -> Result<String> {
 }
 
 fn log_pattern(folder: &Path) -> String {
-    // A percent sign begins a placeholder of Slurm.
+    // Slurm replaces placeholders that begin with a percent sign.
     folder.join("log").display().to_string().replace('%', "%%") + "/slurm-%A_%a.log"
 }
 
-/// The script of a part. A part is tried again at once in the same task; Slurm starts the task again on another node when its node fails.
+/// The batch script of a part. A failed attempt is repeated at once in the same task; after a node failure Slurm requeues the task
+/// on another node.
 fn part_text(request: &SubmitRequest) -> Result<String> {
     Ok(format!(
         "#!/bin/sh\n# Builds part $1 + the index of the array's task.\npart=$(($1 + SLURM_ARRAY_TASK_ID))\ntry=1\nwhile :; do\n  \
