@@ -12,6 +12,11 @@ pub fn config_dir() -> Option<PathBuf> {
     named("TACO_STUDIO_CONFIG_DIR").or_else(|| project().map(|dirs| dirs.config_dir().to_owned()))
 }
 
+/// File with the settings of the window; the command line reads those that are not of the window alone.
+pub fn settings_file() -> Option<PathBuf> {
+    Some(config_dir()?.join("window.json"))
+}
+
 /// Persistent data: sample datasets, autosaved drafts, crash reports, the log. `TACO_STUDIO_DATA_DIR`, or the system's folder.
 pub fn data_dir() -> Option<PathBuf> {
     named("TACO_STUDIO_DATA_DIR").or_else(|| project().map(|dirs| dirs.data_dir().to_owned()))

@@ -16,6 +16,7 @@ mod describe;
 mod doctor;
 mod drafts;
 mod edit;
+mod engines;
 mod export;
 mod extend;
 #[cfg(target_os = "linux")]

@@ -65,7 +65,7 @@ fn a_good_dataset_passes_every_check() {
     let found = checks(&workspace, &["good.tacozip", "out"], &[("USER", "jdoe")]);
     let levels: Vec<(&String, &Value)> =
         found.as_object().expect("checks").iter().map(|(kind, check)| (kind, &check["level"])).collect();
-    assert_eq!(levels.len(), 20);
+    assert_eq!(levels.len(), 21);
     // Today's tools write no columns that the text lists.
     assert!(levels.iter().all(|(kind, level)| **level == "pass" || *kind == "spec-rules"), "{found:#}");
     assert!(!workspace.path("out").exists(), "a dry run writes nothing");
@@ -212,6 +212,19 @@ fn rules_names_sizes_and_costs_are_checked() {
     workspace.write("prices.json", r#"{"storage_gb_month": 1000000, "limit_month": 1}"#);
     let found = checks(&workspace, &["good.tacozip", "out", "--cost-table", "prices.json"], &[]);
     assert_eq!(found["cost"]["level"], "warning", "{:#}", found["cost"]);
+    // Those of the window's settings count without a table, which replaces them.
+    let settings = "home/.config/taco-studio/window.json";
+    workspace
+        .write(settings, r#"{"theme": "dark", "settings": {"publish_prices": {"storage_gb_month": 1000000, "limit_month": 1}}}"#);
+    let found = checks(&workspace, &["good.tacozip", "out"], &[]);
+    assert_eq!(found["cost"]["level"], "warning", "{:#}", found["cost"]);
+    workspace.write("free.json", r#"{"storage_gb_month": 0}"#);
+    let found = checks(&workspace, &["good.tacozip", "out", "--cost-table", "free.json"], &[]);
+    assert_eq!(found["cost"]["level"], "pass", "{:#}", found["cost"]);
+    workspace.write(settings, r#"{"settings": {"publish_prices": {"storage_gb_month": -1}}}"#);
+    let refused = workspace.studio(["publish", "good.tacozip", "out", "--dry-run"]).expect_code(2);
+    assert!(refused.stderr.contains("window.json"), "{refused}");
+    std::fs::remove_file(workspace.path(settings)).expect("the settings");
     workspace.write("prices.json", r#"{"storage": 1}"#);
     workspace.studio(["publish", "good.tacozip", "out", "--dry-run", "--cost-table", "prices.json"]).expect_code(2);
     // What is no target.

@@ -177,6 +177,53 @@ fn every_tool_writes_its_file_by_script() {
     }
 }
 
+/// Runs a script for the window in both themes, with pictures where they are asked for.
+fn run_in_both_themes(workspace: &Workspace, name: &str) {
+    let script = workspace.path(&format!("{name}.json"));
+    copy_script(&format!("{name}.json"), &script);
+    let mut arguments = vec!["replay".into(), script.into_os_string(), "--headless".into()];
+    if let Some(shots) = std::env::var_os("TACO_STUDIO_SHEETS") {
+        arguments.extend(["--screenshots".into(), std::path::PathBuf::from(shots).join(name).into_os_string()]);
+    }
+    let ran = workspace.studio(arguments).expect_code(0);
+    assert!(ran.stdout.contains("lines did what they should"), "{ran}");
+}
+
+#[test]
+fn a_dataset_is_published_by_script_in_both_themes() {
+    let workspace = Workspace::new();
+    let golden = tests_folder().join("fixtures/golden/01_flat_zip/flat.tacozip");
+    let private = workspace.path("private.tacozip");
+    let source = "rai:source=copied from /home/u017/acquired";
+    let arguments = ["edit".as_ref(), golden.as_os_str(), "-o".as_ref(), private.as_os_str(), "--set".as_ref(), source.as_ref()];
+    workspace.studio(arguments).expect_code(0);
+    run_in_both_themes(&workspace, "publish");
+    for theme in ["dark", "light"] {
+        let public = workspace.path(&format!("public-{theme}/1.0.0"));
+        for name in ["private.tacozip", "README.md", "croissant.json", "stac-collection.json"] {
+            assert!(public.join(name).is_file(), "{theme}: {name}");
+        }
+        assert_eq!(crate::support::sha256_of(&public.join("private.tacozip")), crate::support::sha256_of(&private));
+    }
+}
+
+#[test]
+fn a_plan_is_written_and_built_by_script_in_both_themes() {
+    let workspace = Workspace::new();
+    fs::copy(tests_folder().join("fixtures/golden/05_nested3_zip/stack.tacozip"), workspace.path("stack.tacozip")).expect("a copy");
+    run_in_both_themes(&workspace, "plan");
+    let parts = |theme: &str| -> Vec<String> {
+        let plan = workspace.path(&format!("plan-{theme}"));
+        assert!(plan.join("finished.json").is_file(), "{theme}");
+        let status =
+            workspace.studio(["plan".as_ref(), "status".as_ref(), plan.as_os_str(), "--json".as_ref()]).expect_code(0).json();
+        let hashes = status["parts"].as_array().expect("parts").iter().map(|part| part["sha256"].to_string());
+        hashes.collect()
+    };
+    let dark = parts("dark");
+    assert!(dark.len() == 3 && dark == parts("light"), "{dark:?}");
+}
+
 /// What the application reported before it was killed: completed commands, and draft steps.
 type Told = Arc<Mutex<(usize, usize)>>;
 

@@ -33,7 +33,8 @@ pub struct PublishArguments {
     /// The address of the target on the web, for documents and snippets.
     #[arg(long)]
     pub url: Option<String>,
-    /// A JSON file with prices in US dollars: storage_gb_month, egress_gb, read_1000, write_1000, full_reads_month, limit_month.
+    /// A JSON file with prices in US dollars: storage_gb_month, egress_gb, read_1000, write_1000, full_reads_month, limit_month. When
+    /// absent, those of the window's settings count; what neither sets is an approximate list price of the store.
     #[arg(long, value_name = "FILE.json")]
     pub cost_table: Option<PathBuf>,
     /// Only warn where this check would block. May be given several times.
@@ -97,7 +98,7 @@ impl ValueEnum for CheckName {
 /// Publishes; exit code 1 when a check blocks that.
 pub fn publish(arguments: PublishArguments, terminal: &Terminal) -> Result<u8> {
     let PublishArguments { path, target, dry_run, layout, repository, url, cost_table, accept, overwrite, open, json } = arguments;
-    let prices = cost_table.map(|path| Prices::read(&path)).transpose()?.unwrap_or_default();
+    let prices = cost_table.map_or_else(Prices::of_user, |path| Prices::read(&path))?;
     let kind = JobKind::Publish(target.clone());
     let request = PublishRequest {
         input: path,
@@ -168,7 +169,7 @@ fn checks_text(checked: &Preflight) -> String {
         checked.size_bytes, cost.month, cost.storage_month, cost.rates.full_reads_month, cost.egress_read, cost.requests_read, cost.upload
     ));
     if let Some(source) = cost.rates.source {
-        text.push_str(&format!("prices: {source}; --cost-table sets your own\n"));
+        text.push_str(&format!("prices: {source}; --cost-table or the window's settings set your own\n"));
     }
     text
 }

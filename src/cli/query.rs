@@ -8,7 +8,8 @@ use super::output::{Terminal, print, print_data};
 use super::runner::run;
 use crate::container::{self, OpenOptions, is_same_file, write_document};
 use crate::error::{Error, Result};
-use crate::ops::{RowChoice, json_lines, lazy_tables, query_dataset};
+use crate::ops::{RowChoice, copy_as, json_lines, lazy_tables, query_dataset};
+use crate::query::copy_as::Engine;
 use crate::query::{self, BoxTest, Filter, Query, QueryResult};
 use crate::studio::JobKind;
 use crate::table::{ParquetOptions, write_parquet};
@@ -24,6 +25,30 @@ pub enum RowFormat {
     Json,
     /// Parquet; needs a file.
     Parquet,
+}
+
+/// An engine that reads the dataset's Parquet files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum CopyAs {
+    /// SQL.
+    Duckdb,
+    /// Python.
+    Polars,
+    /// Python, through PySpark.
+    Spark,
+    /// Python, Dask DataFrame.
+    Dask,
+}
+
+impl CopyAs {
+    fn engine(self) -> Engine {
+        match self {
+            CopyAs::Duckdb => Engine::DuckDb,
+            CopyAs::Polars => Engine::Polars,
+            CopyAs::Spark => Engine::Spark,
+            CopyAs::Dask => Engine::Dask,
+        }
+    }
 }
 
 /// What a box is compared with.
@@ -134,6 +159,10 @@ pub struct QueryArguments {
     /// Rows at the most.
     #[arg(long)]
     pub limit: Option<usize>,
+    /// Print the filters as a statement of this engine over the level tables of a .tacocat or FOLDER, instead of rows: SQL for DuckDB,
+    /// Python for the others. It selects the same rows of level 0; what the engine does not express is an error.
+    #[arg(long, value_name = "ENGINE", conflicts_with_all = ["sql", "limit", "format", "json", "csv"])]
+    pub copy_as: Option<CopyAs>,
     /// Output format; taken from the name of the file when absent.
     #[arg(long)]
     pub format: Option<RowFormat>,
@@ -164,6 +193,16 @@ pub fn query(mut arguments: QueryArguments, terminal: &Terminal) -> Result<u8> {
     }
     let options = std::mem::take(&mut arguments.join).options();
     let path = arguments.path;
+    if let Some(copy) = arguments.copy_as {
+        let (kind, filters) = (JobKind::Open(path.clone(), options.with.len()), arguments.filter.filters());
+        let reader = run(terminal, &kind, move |ctx| container::open_with(&path, &options, ctx))?;
+        let statement = copy_as(reader.as_ref(), &filters, copy.engine())?;
+        return match &arguments.output {
+            Some(file) => write_document(file, statement.as_bytes(), arguments.overwrite),
+            None => print_data(statement.as_bytes()),
+        }
+        .map(|()| 0);
+    }
     let query = Query { filters: arguments.filter.filters(), limit: arguments.limit, ..Query::chained(arguments.sql) };
     let result = if options == OpenOptions::default() {
         // The tree is not needed: rows come from the level tables alone.

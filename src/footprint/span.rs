@@ -138,6 +138,11 @@ impl Boxes {
         Self(boxes)
     }
 
+    /// West, south, east, north of its parts, each within ±180 degrees.
+    pub fn corners(&self) -> Vec<[f64; 4]> {
+        self.0.iter().map(|part| [part.min().x, part.min().y, part.max().x, part.max().y]).collect()
+    }
+
     /// True when a WKB geometry in degrees touches the box, or a point as text; never for damaged bytes.
     pub fn touch(&self, wkb: &[u8]) -> bool {
         match wkb_point(wkb) {

@@ -64,6 +64,18 @@ impl App {
                 ctx.copy_text(text);
                 self.toast = Some(Toast::new(true, tr!("Copied")));
             }
+            Request::CopyAs(engine) => {
+                let filters = self.studio.filters();
+                let opened = self.studio.document().and_then(|document| document.opened());
+                match opened.map(|open| crate::ops::copy_as(open.reader.as_ref(), filters, engine)) {
+                    None => {}
+                    Some(Ok(statement)) => {
+                        ctx.copy_text(statement);
+                        self.toast = Some(Toast::new(true, tr!("Copied")));
+                    }
+                    Some(Err(error)) => self.tell_error(&error),
+                }
+            }
             Request::ForgetDraft(path) => {
                 self.run_now(Command::Forget { path });
                 self.session.forgotten += 1;

@@ -58,7 +58,7 @@ impl App {
             Some((self.opened()?.0, open.unwrap_or_default()))
         };
         if let Some((input, open)) = path.map(|path| (path, Default::default())).or_else(opened) {
-            self.dialogs.open(Dialog::publish(input, open));
+            self.dialogs.open(Dialog::publish(input, open, self.view.settings.publish_prices.clone()));
         }
     }
 

@@ -1,12 +1,14 @@
 //! The dataset's filter as chips: text, SQL and changes of each. Every panel that shows rows shows the chips.
 
-use egui::{Role, Sense, Stroke, StrokeKind, Ui, WidgetInfo, pos2, vec2};
+use egui::{Popup, Role, Sense, Stroke, StrokeKind, Ui, WidgetInfo, pos2, vec2};
 
 use super::icons;
-use super::panel_context::PanelContext;
+use super::panel_context::{PanelContext, Request};
 use super::sql;
 use super::theme::{self, font};
-use super::widgets::paint;
+use super::widgets::{self, Button, paint};
+use crate::model::FieldSpec;
+use crate::query::copy_as::{self, Engine};
 use crate::query::{BoxTest, Filter, GRID};
 use crate::studio::{Command, Document};
 
@@ -54,47 +56,11 @@ fn stored_column(filter: &Filter) -> Option<String> {
     filter.geometry_column.clone().filter(|column| column != GRID)
 }
 
-/// A line about a box for the reader of a script: what the official reader compares with it, and what the studio does.
-pub fn box_note(filter: &Filter, document: &Document) -> Option<String> {
-    filter.bbox?;
-    let place = column_of(document, filter.level, &stored_column(filter), &GEOMETRIES)?;
-    Some(match filter.by {
-        BoxTest::Footprint => {
-            format!(
-                "# tacoreader compares {place} as it is stored with the box; Taco Studio compared the footprints of the samples"
-            )
-        }
-        BoxTest::Centroid => format!("# tacoreader compares {place} as it is stored with the box, and so did Taco Studio"),
-    })
-}
-
-/// The filter as a DuckDB condition for the Python reader; `None` without the column that it needs.
+/// The filter as a DuckDB condition for the Python reader; `None` where it can't be written as one.
 pub fn as_duckdb(filter: &Filter, document: &Document) -> Option<String> {
-    let mut parts = Vec::new();
-    if let Some([west, south, east, north]) = filter.bbox {
-        let place = column_of(document, filter.level, &stored_column(filter), &GEOMETRIES)?;
-        let inside = |west: f64, east: f64| {
-            format!("ST_Intersects(ST_GeomFromWKB({place}), ST_MakeEnvelope({west}, {south}, {east}, {north}))")
-        };
-        // A box across the antimeridian becomes two boxes.
-        parts.push(match west > east {
-            true => format!("({} OR {})", inside(west, 180.0), inside(-180.0, east)),
-            false => inside(west, east),
-        });
-    }
-    if let Some(range) = &filter.datetime {
-        let time = column_of(document, filter.level, &filter.time_column, &TIMES)?;
-        let (first, last) = range.split_once('/').unwrap_or((range, range));
-        for (end, order) in [(first, ">="), (last, "<=")] {
-            if !matches!(end, "" | "..") {
-                parts.push(format!("TRY_CAST({time} AS DATE) {order} DATE {}", sql::text(end.get(..10).unwrap_or(end))));
-            }
-        }
-    }
-    if let Some(condition) = &filter.condition {
-        parts.push(format!("({condition})"));
-    }
-    (!parts.is_empty()).then(|| parts.join("\n  AND "))
+    let texts = ["id", "type"].map(|name| FieldSpec::new(name, arrow::datatypes::DataType::Utf8));
+    let columns: Vec<FieldSpec> = texts.into_iter().chain(document.fields(filter.level)).collect();
+    copy_as::duckdb_condition(filter, &columns).ok()
 }
 
 /// The filter as a WHERE condition; `None` without the column that it needs.
@@ -191,6 +157,25 @@ pub fn chips_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) -> bool {
     !filters.is_empty()
 }
 
+/// Draws the menu that copies the filters as a statement of another engine.
+pub fn copy_as_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
+    if cx.document().is_none_or(|document| document.opened().is_none()) {
+        return;
+    }
+    let button = Button::ghost(tr!("Copy as" in "before the names of engines")).icon(icons::CODE).name(tr!("Copy the filters as"));
+    let button =
+        ui.add(button.tooltip(tr!("The same rows in DuckDB, Polars, Spark or Dask, over the Parquet files of this dataset")));
+    Popup::menu(&button).show(|ui| {
+        ui.spacing_mut().item_spacing.y = 0.0;
+        for engine in Engine::ALL {
+            if widgets::menu_entry(ui, icons::COPY, engine.name(), "", None).clicked() {
+                cx.request(Request::CopyAs(engine));
+                ui.close();
+            }
+        }
+    });
+}
+
 /// Text with the number of matching rows of a level.
 pub fn tally_text(cx: &PanelContext<'_>, document: &Document, level: usize) -> String {
     let all = paint::grouped(document.rows(level) as u64);
@@ -220,6 +205,7 @@ pub fn bar_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, level
             let text = failure.clone().unwrap_or_else(|| tally_text(cx, document, level));
             let color = if failure.is_some() { t.err } else { t.tx3 };
             ui.label(egui::RichText::new(text).font(font::regular(12.0)).color(color));
+            copy_as_ui(ui, cx);
         });
     });
     let rect = ui.min_rect();

@@ -34,6 +34,8 @@ pub enum Request {
     OpenPaths(Vec<PathBuf>),
     /// Put text on the clipboard.
     Copy(String),
+    /// Copy the filters as a statement of this engine.
+    CopyAs(crate::query::copy_as::Engine),
     /// Remove a path from the recent list.
     Forget(PathBuf),
     /// Delete the autosaved draft at this path.

@@ -5,6 +5,7 @@ use egui::Context;
 use egui::style::ScrollAnimation;
 
 use super::theme;
+use crate::ops::publish::Prices;
 use crate::remote::{Limits, set_limits};
 use crate::text::{self, Language};
 
@@ -25,11 +26,20 @@ pub struct Settings {
     pub threads: usize,
     /// Network and cache.
     pub remote: Limits,
+    /// Prices of the checks before publishing; the command line reads them too.
+    #[serde(deserialize_with = "prices_or_none")]
+    pub publish_prices: Prices,
+}
+
+/// Prices, or none where what was written is not understood: the other settings stay.
+fn prices_or_none<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Prices, D::Error> {
+    let written = <serde_json::Value as serde::Deserialize>::deserialize(deserializer)?;
+    Ok(serde_json::from_value(written).unwrap_or_default())
 }
 
 impl Default for Settings {
     fn default() -> Self {
-        Self { language: None, scale: 1.0, still: false, threads: 0, remote: Limits::default() }
+        Self { language: None, scale: 1.0, still: false, threads: 0, remote: Limits::default(), publish_prices: Prices::default() }
     }
 }
 

@@ -8,7 +8,7 @@ use super::dock::Dock;
 use super::renderer::Renderer;
 use super::settings::Settings;
 use super::theme::Theme;
-use crate::folders::config_dir;
+use crate::folders::settings_file;
 
 /// Most recent datasets kept.
 const RECENT: usize = 12;
@@ -94,7 +94,7 @@ pub struct ViewState {
 impl ViewState {
     /// Reads the remembered state.
     pub fn load() -> Self {
-        let Some(path) = file() else { return Self::default() };
+        let Some(path) = settings_file() else { return Self::default() };
         match std::fs::read(&path) {
             Ok(bytes) => serde_json::from_slice(&bytes).unwrap_or_else(|error| {
                 tracing::warn!("{} is not what was written there, starting afresh: {error}", path.display());
@@ -106,7 +106,7 @@ impl ViewState {
 
     /// Writes the state atomically: a temporary file, then a rename.
     pub fn save(&self) -> std::io::Result<()> {
-        let Some(path) = file() else { return Ok(()) };
+        let Some(path) = settings_file() else { return Ok(()) };
         let folder = path.parent().unwrap_or(Path::new("."));
         crate::folders::make_private(folder)?;
         let mut draft = tempfile::NamedTempFile::new_in(folder)?;
@@ -126,10 +126,6 @@ impl ViewState {
 /// Seconds since 1970.
 pub fn now_s() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
-}
-
-fn file() -> Option<PathBuf> {
-    Some(config_dir()?.join("window.json"))
 }
 
 #[cfg(test)]

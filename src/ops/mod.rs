@@ -7,6 +7,7 @@ mod arrow_tensor;
 mod byte_map;
 mod check;
 mod chunk;
+mod copy_as;
 mod create;
 mod describe;
 pub mod doctor;
@@ -39,6 +40,7 @@ mod save_rows;
 mod sidecars;
 mod stats;
 mod summaries;
+mod table_layout;
 mod tables;
 mod thumbnails;
 mod verify;
@@ -50,6 +52,7 @@ pub use check::{check_dataset, check_draft, check_rasters};
 pub use chunk::{
     ChunkArray, ChunkPlace, ChunkRequest, chunks_of, is_streamable, read_chunk, read_requested_chunk, save_chunk, split_chunk,
 };
+pub use copy_as::copy_as;
 pub use create::{CreateInput, CreateOutput, create};
 pub use describe::{DescribeRequest, describe_dataset, describe_to};
 pub use draft_of_assembly::draft_of_assembly;

@@ -41,9 +41,9 @@ impl BoxTest {
 }
 
 /// Default geometry columns of a bounding box, in order of preference (section 7.1.1).
-const GEOMETRIES: [&str; 3] = ["istac:geometry", "stac:centroid", "istac:centroid"];
+pub(super) const GEOMETRIES: [&str; 3] = ["istac:geometry", "stac:centroid", "istac:centroid"];
 /// Default time columns of a time range, in order of preference.
-const TIMES: [&str; 2] = ["istac:time_start", "stac:time_start"];
+pub(super) const TIMES: [&str; 2] = ["istac:time_start", "stac:time_start"];
 
 /// One filter: keeps rows of `level` that satisfy every condition, their ancestors and their descendants.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -136,7 +136,7 @@ impl Filter {
     }
 
     /// The columns that footprints are made of, and the only one that counts; `None` where a stored column is compared as it is.
-    fn footprint_columns<'a>(&self, columns: &'a [FieldSpec]) -> Option<(Vec<&'a str>, Option<PlaceSource>)> {
+    pub(super) fn footprint_columns<'a>(&self, columns: &'a [FieldSpec]) -> Option<(Vec<&'a str>, Option<PlaceSource>)> {
         if self.by == BoxTest::Centroid {
             return None;
         }
@@ -190,25 +190,25 @@ impl Filter {
 
 /// An end of a range of time: microseconds since 1970 in UTC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Bound {
+pub(super) struct Bound {
     /// The first microsecond of the day or instant.
-    micros: i64,
+    pub micros: i64,
     /// The whole day is meant.
-    day: bool,
+    pub day: bool,
 }
 
 /// Times between two ends, which are within; `None` where the range is open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct TimeRange {
-    first: Option<Bound>,
-    last: Option<Bound>,
+pub(super) struct TimeRange {
+    pub first: Option<Bound>,
+    pub last: Option<Bound>,
 }
 
 const MICROS_OF_DAY: i64 = 86_400_000_000;
 
 impl TimeRange {
     /// `a/b`, `../b`, `a/..`, or one day or instant. A date means its whole day; a time of day means that instant.
-    fn parse(text: &str) -> Result<Self> {
+    pub fn parse(text: &str) -> Result<Self> {
         let fault = |what: String| {
             Error::usage(what).hint(
                 "write 2021-01-01/2021-12-31, 2021-01-01/.., ../2021-12-31, one day as 2021-01-01, or times as 2021-01-01T10:30:00Z",
@@ -262,12 +262,12 @@ impl Bound {
     }
 
     /// The first microsecond behind it.
-    fn end(self) -> i64 {
+    pub fn end(self) -> i64 {
         self.micros.saturating_add(if self.day { MICROS_OF_DAY } else { 1 })
     }
 }
 
-fn is_binary(dtype: &ArrowType) -> bool {
+pub(super) fn is_binary(dtype: &ArrowType) -> bool {
     matches!(dtype, ArrowType::Binary | ArrowType::LargeBinary | ArrowType::BinaryView)
 }
 
@@ -300,7 +300,7 @@ fn footprint_in_box(bbox: [f64; 4], names: Vec<&str>, only: Option<PlaceSource>,
     function.call(names.into_iter().map(col).collect())
 }
 
-fn is_text(dtype: &ArrowType) -> bool {
+pub(super) fn is_text(dtype: &ArrowType) -> bool {
     matches!(dtype, ArrowType::Utf8 | ArrowType::LargeUtf8 | ArrowType::Utf8View)
 }
 
@@ -341,7 +341,13 @@ fn texts_in_range(name: &str, range: TimeRange) -> Expr {
 }
 
 /// The requested column, or the first default column that exists.
-fn chosen<'a>(columns: &'a [FieldSpec], asked: Option<&str>, usual: &[&str], what: &str, level: usize) -> Result<&'a FieldSpec> {
+pub(super) fn chosen<'a>(
+    columns: &'a [FieldSpec],
+    asked: Option<&str>,
+    usual: &[&str],
+    what: &str,
+    level: usize,
+) -> Result<&'a FieldSpec> {
     let find = |name: &str| columns.iter().find(|field| field.name == name);
     match asked {
         Some(name) => find(name).ok_or_else(|| {
@@ -356,7 +362,7 @@ fn chosen<'a>(columns: &'a [FieldSpec], asked: Option<&str>, usual: &[&str], wha
 }
 
 /// Checks that a box is finite, its longitudes within ±360, its latitudes within ±90, and south ≤ north.
-fn check_box([west, south, east, north]: [f64; 4]) -> Result<()> {
+pub(super) fn check_box([west, south, east, north]: [f64; 4]) -> Result<()> {
     let fault = if [west, south, east, north].iter().any(|number| !number.is_finite()) {
         "is not finite".to_owned()
     } else if [west, east].iter().any(|longitude| !(-360.0..=360.0).contains(longitude)) {
@@ -398,7 +404,7 @@ pub fn parse_time(text: &str) -> Option<NaiveDateTime> {
 }
 
 /// `stac:time_start`, `datetime`, `date`: a number in another column is no time.
-fn names_a_time(name: &str) -> bool {
+pub(super) fn names_a_time(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
     name.contains("time") || name.contains("date")
 }

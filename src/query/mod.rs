@@ -24,12 +24,13 @@
 //! Tables: `level0`, `level1`, …; `data` (level 0 without padding); flat views `l0`, `l1`, … (a level joined with all levels above
 //! it, with columns `l1:id`, `l0:id`). Every level also has `internal:gdal_vsi`, computed when selected, and the usual `ST_`
 //! functions read WKB geometries. Filters ([`Filter`]: bounding box, time, condition, each on a level) apply before the statement
-//! and are lazy; all tables contain only the rows that they keep.
+//! and are lazy; all tables contain only the rows that they keep. [`copy_as`] writes them as statements of other engines.
 
 mod advice;
 mod arrow_convert;
 mod bounds;
 mod column_names;
+pub mod copy_as;
 mod duckdb_arithmetic;
 mod duckdb_functions;
 mod duckdb_semantics;

@@ -182,6 +182,41 @@ fn the_copied_script_gives_the_same_rows() {
     assert_eq!(ran.stdout.trim().lines().last().unwrap_or_default(), wanted.join(","), "{script}");
 }
 
+/// Beside the filters; a ZIP has no file that other engines read.
+#[test]
+fn the_filters_are_copied_for_other_engines() {
+    for (dataset, is_file) in [("09_split_tacocat/.tacocat", true), ("01_flat_zip/flat.tacozip", false)] {
+        let mut harness = app(Theme::Light);
+        take(&mut harness, vec![golden(dataset)]);
+        harness.state_mut().command(Command::Filter { filters: vec![Filter::condition("split <> 'none'")] });
+        harness.state_mut().show_pane(Pane::Table);
+        settle(&mut harness);
+        for (engine, word) in [("DuckDB", "read_parquet("), ("Polars", "pl.scan_parquet("), ("Spark", "pyspark"), ("Dask", "dd.read_parquet(")] {
+            click(&mut harness, "Copy the filters as");
+            if engine == "Polars" {
+                picture(&mut harness, &format!("copy-as-{is_file}"));
+            }
+            harness.get_by_label(engine).click();
+            let mut copied = None;
+            for _ in 0..4 {
+                harness.step();
+                for command in &harness.output().platform_output.commands {
+                    if let egui::OutputCommand::CopyText(text) = command {
+                        copied = Some(text.clone());
+                    }
+                }
+            }
+            settle(&mut harness);
+            assert_eq!(copied.is_some(), is_file, "{engine}");
+            if let Some(copied) = copied {
+                assert!(copied.contains(word) && copied.contains("level0.parquet"), "{copied}");
+            } else {
+                assert!(harness.query_by_label_contains("has its tables within a file").is_some(), "{engine}");
+            }
+        }
+    }
+}
+
 /// Several datasets opened together are exported as one; errors are shown in the dialog where they can be corrected.
 #[test]
 fn a_subset_of_several_datasets_is_written_and_a_fault_stays_in_its_dialog() {

@@ -226,8 +226,8 @@ impl Dialog {
     }
 
     /// The publication dialog.
-    pub fn publish(input: PathBuf, open: OpenOptions) -> Self {
-        Dialog::Publish(Box::new(PublishDialog::new(input, open)))
+    pub fn publish(input: PathBuf, open: OpenOptions, prices: crate::ops::publish::Prices) -> Self {
+        Dialog::Publish(Box::new(PublishDialog::new(input, open, prices)))
     }
 
     /// The migration dialog.

@@ -51,6 +51,8 @@ pub struct PublishDialog {
     checked: AsyncValue<u32, Preflight>,
     stage: Stage,
     snippet: usize,
+    /// Prices of the settings.
+    prices: Prices,
 }
 
 /// A number in a field; `None` for an empty one or another text.
@@ -59,8 +61,8 @@ fn number(text: &str) -> Option<f64> {
 }
 
 impl PublishDialog {
-    /// Publishes the dataset at `input`.
-    pub fn new(input: PathBuf, open: OpenOptions) -> Self {
+    /// Publishes the dataset at `input`, with the prices of the settings.
+    pub fn new(input: PathBuf, open: OpenOptions, prices: Prices) -> Self {
         Self {
             input,
             open,
@@ -70,13 +72,14 @@ impl PublishDialog {
             url: String::new(),
             overwrite: false,
             accept: Vec::new(),
-            reads: "1".into(),
-            limit: String::new(),
+            reads: prices.full_reads_month.unwrap_or(1.0).to_string(),
+            limit: prices.limit_month.map_or(String::new(), |limit| limit.to_string()),
             asked: None,
             times: 0,
             checked: AsyncValue::default(),
             stage: Stage::Choosing,
             snippet: 0,
+            prices,
         }
     }
 
@@ -116,7 +119,7 @@ impl PublishDialog {
 
     fn request(&self) -> PublishRequest {
         let text = |text: &str| Some(text.trim().to_owned()).filter(|text| !text.is_empty());
-        let prices = Prices { full_reads_month: number(&self.reads), limit_month: number(&self.limit), ..Prices::default() };
+        let prices = Prices { full_reads_month: number(&self.reads), limit_month: number(&self.limit), ..self.prices.clone() };
         PublishRequest {
             input: self.input.clone(),
             open: self.open.clone(),
@@ -443,7 +446,7 @@ fn pane_of(mend: &Mend) -> Option<crate::gui::Pane> {
         Mend::Findings => Some(Pane::Problems),
         Mend::Extension(_) => Some(Pane::Extensions),
         Mend::Split => Some(Pane::Statistics),
-        Mend::Parts | Mend::Target | Mend::Prices => None,
+        Mend::Parts | Mend::Tables | Mend::Target | Mend::Prices => None,
     }
 }
 
@@ -470,8 +473,13 @@ fn planned_ui(ui: &mut Ui, found: &Preflight) {
     row(ui, tr!("Requests, a full read"), format!("$ {:.3}", cost.requests_read));
     row(ui, tr!("This upload"), format!("$ {:.3}", cost.upload));
     row(ui, tr!("A month"), format!("$ {:.2}", cost.month));
-    if let Some(source) = cost.rates.source {
-        let text = tr!("Prices are {source}. `publish --cost-table` takes others.", source);
+    let text = match (cost.rates.source, cost.rates.set_by_user) {
+        (Some(source), 0) => Some(tr!("Prices are {source}. The settings take others.", source)),
+        (Some(source), _) => Some(tr!("Prices are those of the settings; others are {source}.", source)),
+        (None, 0) => None,
+        (None, _) => Some(tr!("Prices are those of the settings.").to_owned()),
+    };
+    if let Some(text) = text {
         ui.add(egui::Label::new(RichText::new(text).text_style(text_style("small12")).color(t.tx3)).wrap());
     }
 }

@@ -7,8 +7,9 @@ use crate::gui::icons;
 use crate::gui::panel_context::PanelContext;
 use crate::gui::settings::{SCALES, Settings};
 use crate::gui::theme::{self, Theme, font, text_style};
-use crate::gui::widgets::{self, Button, Segment, paint, segmented};
+use crate::gui::widgets::{self, Button, Note, Segment, TextField, paint, segmented};
 use crate::jobs::AsyncValue;
+use crate::ops::publish::{LISTED, Prices};
 use crate::remote::{CacheState, cache_state, clear_cache};
 use crate::text::Language;
 
@@ -27,12 +28,29 @@ pub struct SettingsDialog {
     cache: AsyncValue<u32, CacheState>,
     /// Number of times the cache was emptied.
     emptied: u32,
+    /// Prices as they are typed, in the order of [`PRICES`].
+    prices: [String; 6],
+}
+
+/// Prices in rows of two: name of the row, names of its fields. A month without settings has one full read and no limit.
+const PRICES: [(&str, [&str; 2]); 3] = [
+    (mark!("1 GB: a month of storage, egress"), [mark!("Storage of 1 GB, a month"), mark!("Egress of 1 GB")]),
+    (mark!("1,000 requests: reads, writes"), [mark!("1,000 requests that read"), mark!("1,000 requests that write")]),
+    (mark!("A month: full reads, limit in $"), [mark!("Full reads in a month"), mark!("Limit of the monthly cost")]),
+];
+
+/// A price as it is typed; `None` for an empty field or another text.
+fn price(text: &str) -> Option<f64> {
+    text.trim().replace(',', ".").parse().ok().filter(|price: &f64| price.is_finite() && *price >= 0.0)
 }
 
 impl SettingsDialog {
     /// The dialog with the present settings.
     pub fn new(theme: Theme, settings: Settings) -> Self {
-        Self { theme, settings, cache: AsyncValue::default(), emptied: 0 }
+        let Prices { storage_gb_month, egress_gb, read_1000, write_1000, full_reads_month, limit_month } = settings.publish_prices;
+        let written = [storage_gb_month, egress_gb, read_1000, write_1000, full_reads_month, limit_month];
+        let prices = written.map(|price| price.map_or(String::new(), |price| price.to_string()));
+        Self { theme, settings, cache: AsyncValue::default(), emptied: 0, prices }
     }
 
     /// Draws the dialog.
@@ -47,13 +65,18 @@ impl SettingsDialog {
             return Next::Close;
         }
         let before = (self.theme, self.settings.clone());
-        Frame::NONE.inner_margin(Margin::same(16)).show(ui, |ui| {
-            ui.spacing_mut().item_spacing = vec2(8.0, 8.0);
-            self.appearance_ui(ui);
-            ui.add_space(6.0);
-            self.work_ui(ui);
-            ui.add_space(6.0);
-            self.remote_ui(ui);
+        let height = ui.ctx().content_rect().height() - 120.0;
+        egui::ScrollArea::vertical().id_salt("settings").max_height(height).show(ui, |ui| {
+            Frame::NONE.inner_margin(Margin::same(16)).show(ui, |ui| {
+                ui.spacing_mut().item_spacing = vec2(8.0, 8.0);
+                self.appearance_ui(ui);
+                ui.add_space(6.0);
+                self.work_ui(ui);
+                ui.add_space(6.0);
+                self.remote_ui(ui);
+                ui.add_space(6.0);
+                self.prices_ui(ui);
+            });
         });
         if before == (self.theme, self.settings.clone()) { Next::Stay } else { Next::Settings(self.theme, self.settings.clone()) }
     }
@@ -111,6 +134,37 @@ impl SettingsDialog {
         ui.label(RichText::new(folder.display().to_string()).font(font::mono(12.0)).color(t.tx3));
         let variables = tr!("TACO_STUDIO_HTTP_TIMEOUT and TACO_STUDIO_CACHE_MB override these settings.");
         ui.label(RichText::new(variables).text_style(text_style("small12")).color(t.tx3));
+    }
+
+    fn prices_ui(&mut self, ui: &mut Ui) {
+        let t = theme::tokens(ui);
+        group_ui(ui, tr!("Prices before publishing, in $"));
+        let listed = tr!("as listed" in "a price");
+        let hints = [[listed, listed], [listed, listed], ["1", tr!("none" in "a limit")]];
+        for (((words, names), fields), hints) in PRICES.iter().zip(self.prices.chunks_mut(2)).zip(hints) {
+            row_ui(ui, crate::text::of(words), |ui| {
+                for ((name, field), hint) in names.iter().zip(fields).zip(hints) {
+                    let wrong = !field.trim().is_empty() && price(field).is_none();
+                    let field = TextField::new(crate::text::of(name), field).hide_label().mono().hint(hint);
+                    let note = if wrong { Note::Error(tr!("Type a number that is not negative").into()) } else { Note::None };
+                    field.width((CHOICE - 8.0) / 2.0).note(note).show(ui);
+                }
+            });
+        }
+        let typed = |at: usize| self.prices.get(at).and_then(|text| price(text));
+        self.settings.publish_prices = Prices {
+            storage_gb_month: typed(0),
+            egress_gb: typed(1),
+            read_1000: typed(2),
+            write_1000: typed(3),
+            full_reads_month: typed(4),
+            limit_month: typed(5),
+        };
+        let text = tr!(
+            "Empty: the list prices of the stores of about {date}, which are approximate. The command line reads these settings, too.",
+            date = LISTED
+        );
+        ui.add(egui::Label::new(RichText::new(text).text_style(text_style("small12")).color(t.tx3)).wrap());
     }
 }
 

@@ -40,6 +40,8 @@ pub enum CheckKind {
     Names,
     /// Sizes of the files.
     Sizes,
+    /// Row groups and order of large level tables.
+    Tables,
     /// The target.
     Target,
     /// A version that is published already.
@@ -50,7 +52,7 @@ pub enum CheckKind {
 
 impl CheckKind {
     /// Every kind, in the order of the report.
-    pub const ALL: [CheckKind; 20] = [
+    pub const ALL: [CheckKind; 21] = [
         CheckKind::ToolsRules,
         CheckKind::SpecRules,
         CheckKind::Licence,
@@ -68,6 +70,7 @@ impl CheckKind {
         CheckKind::Leakage,
         CheckKind::Names,
         CheckKind::Sizes,
+        CheckKind::Tables,
         CheckKind::Target,
         CheckKind::Version,
         CheckKind::Cost,
@@ -93,6 +96,7 @@ impl CheckKind {
             Self::Leakage => "leakage",
             Self::Names => "names",
             Self::Sizes => "sizes",
+            Self::Tables => "tables",
             Self::Target => "target",
             Self::Version => "version",
             Self::Cost => "cost",
@@ -112,7 +116,7 @@ impl CheckKind {
             | Self::Classes => CheckGroup::Metadata,
             Self::Paths | Self::UserNames | Self::Credentials | Self::PrivateLinks | Self::Emails => CheckGroup::Privacy,
             Self::Leakage => CheckGroup::Splits,
-            Self::Names | Self::Sizes | Self::Target | Self::Version => CheckGroup::Layout,
+            Self::Names | Self::Sizes | Self::Tables | Self::Target | Self::Version => CheckGroup::Layout,
             Self::Cost => CheckGroup::Cost,
         }
     }
@@ -188,6 +192,8 @@ pub enum Mend {
     Split,
     /// The parts: their names and sizes.
     Parts,
+    /// The level tables: their row groups and order.
+    Tables,
     /// The target.
     Target,
     /// The prices and the limit.
@@ -204,6 +210,9 @@ impl Mend {
             Self::Extension(name) => tr!("Run the extension {name}.", name),
             Self::Split => tr!("`leakage` and the panel Statistics list the samples. Split again.").into(),
             Self::Parts => tr!("Write the dataset again in parts of another size.").into(),
+            Self::Tables => {
+                tr!("Write the dataset again with sorted rows and `--row-group`, or in several datasets: see SCALE.md.").into()
+            }
             Self::Target => tr!("Choose another target.").into(),
             Self::Prices => tr!("Change the prices or the limit.").into(),
         }

@@ -6,6 +6,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
+use crate::folders::settings_file;
 use crate::model::{Address, Scheme};
 
 /// Prices and limits set by the user, in US dollars; unset ones are those of the store ([`Rates::of`]).
@@ -46,16 +47,54 @@ impl Prices {
                 "a JSON object with numbers for storage_gb_month, egress_gb, read_1000, write_1000, full_reads_month or limit_month",
             )
         })?;
-        match prices.all().into_iter().flatten().find(|price| !price.is_finite() || *price < 0.0) {
+        match prices.wrong() {
             Some(wrong) => Err(Error::usage(format!("{wrong} is no price")).at_path(path)),
             None => Ok(prices),
         }
+    }
+
+    /// The prices in the settings of the user; none where nothing was set.
+    ///
+    /// # Errors
+    /// When the settings can't be read, or have a number that is no price.
+    pub fn of_user() -> Result<Self> {
+        settings_file().map_or_else(|| Ok(Self::default()), |path| Self::of_settings(&path))
+    }
+
+    /// The prices at `settings.publish_prices` of a file with settings.
+    fn of_settings(path: &Path) -> Result<Self> {
+        let text = match crate::files::read_to_string(path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Self::default()),
+            Err(error) => return Err(Error::io("read the settings", path, error)),
+        };
+        let wrong = |error: serde_json::Error| {
+            let error = Error::usage("the settings have no prices that can be read").at_path(path).because(error);
+            error.hint("set them in the window's settings, or name a table with --cost-table")
+        };
+        let settings: serde_json::Value = serde_json::from_str(&text).map_err(wrong)?;
+        let prices: Self = match settings.pointer("/settings/publish_prices") {
+            Some(prices) => serde_json::from_value(prices.clone()).map_err(wrong)?,
+            None => Self::default(),
+        };
+        match prices.wrong() {
+            Some(number) => Err(Error::usage(format!("{number} is no price")).at_path(path)),
+            None => Ok(prices),
+        }
+    }
+
+    /// A number that is no price.
+    fn wrong(&self) -> Option<f64> {
+        self.all().into_iter().flatten().find(|price| !price.is_finite() || *price < 0.0)
     }
 
     fn all(&self) -> [Option<f64>; 6] {
         [self.storage_gb_month, self.egress_gb, self.read_1000, self.write_1000, self.full_reads_month, self.limit_month]
     }
 }
+
+/// The month of which the list prices of stores are; they are approximate.
+pub const LISTED: &str = "November 2025";
 
 /// Prices of a store in US dollars, with the user's settings applied.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -72,8 +111,11 @@ pub struct Rates {
     pub full_reads_month: f64,
     /// The monthly cost above which the check warns.
     pub limit_month: Option<f64>,
-    /// Source of the store's prices, with the date on which they were read; `None` for a local folder.
+    /// Where the store's prices are published, and when they were looked up; nothing for a folder of this machine, and where the
+    /// user has set all prices.
     pub source: Option<&'static str>,
+    /// Prices that the user has set, of the four.
+    pub set_by_user: usize,
 }
 
 impl Rates {
@@ -93,14 +135,17 @@ impl Rates {
             ),
             _ => ([0.0; 4], None),
         };
+        let own = [prices.storage_gb_month, prices.egress_gb, prices.read_1000, prices.write_1000];
+        let set_by_user = own.iter().flatten().count();
         Self {
+            set_by_user,
             storage_gb_month: prices.storage_gb_month.unwrap_or(storage),
             egress_gb: prices.egress_gb.unwrap_or(egress),
             read_1000: prices.read_1000.unwrap_or(read),
             write_1000: prices.write_1000.unwrap_or(write),
             full_reads_month: prices.full_reads_month.unwrap_or(1.0),
             limit_month: prices.limit_month,
-            source,
+            source: source.filter(|_| set_by_user < own.len()),
         }
     }
 }
@@ -163,6 +208,30 @@ mod tests {
         assert!(cost.is_above_limit());
         let free = Cost::new(Rates::of(Path::new("/data"), &Prices::default()), 1 << 40, 9, 9);
         assert!(free.month == 0.0 && !free.is_above_limit() && free.rates.source.is_none());
+    }
+
+    #[test]
+    fn prices_of_the_settings_replace_those_of_the_store() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("window.json");
+        assert_eq!(Prices::of_settings(&path).expect("nothing is set"), Prices::default());
+        let write = |text: &str| std::fs::write(&path, text).expect("writes");
+        write(r#"{"theme": "dark", "settings": {"scale": 1.0}}"#);
+        assert_eq!(Prices::of_settings(&path).expect("nothing is set"), Prices::default());
+        write(r#"{"settings": {"publish_prices": {"egress_gb": 0.05, "limit_month": 9}}}"#);
+        let prices = Prices::of_settings(&path).expect("reads");
+        let rates = Rates::of(Path::new("s3://bucket/set"), &prices);
+        assert_eq!((rates.egress_gb, rates.storage_gb_month, rates.set_by_user), (0.05, 0.023, 1));
+        assert!(rates.source.is_some_and(|source| source.contains(LISTED)), "the others are approximate, and have a date");
+        for wrong in
+            [r#"{"settings": {"publish_prices": {"egress_gb": -1}}}"#, r#"{"settings": {"publish_prices": {"gb": 1}}}"#, "x"]
+        {
+            write(wrong);
+            assert!(Prices::of_settings(&path).is_err(), "{wrong}");
+        }
+        let own =
+            Prices { storage_gb_month: Some(0.0), egress_gb: Some(0.0), read_1000: Some(0.0), write_1000: Some(0.0), ..prices };
+        assert_eq!(Rates::of(Path::new("s3://bucket/set"), &own).source, None);
     }
 
     #[test]

@@ -21,7 +21,7 @@ mod snippets;
 mod target;
 
 pub use check::{Check, CheckGroup, CheckKind, CheckLevel, Mend};
-pub use cost::{Cost, Prices, Rates};
+pub use cost::{Cost, LISTED, Prices, Rates};
 pub use layout::Layout;
 pub use opened::Opened;
 pub use prepared::{PlannedFiles, Preflight, preflight};

@@ -21,6 +21,7 @@ use crate::model::{
     Collection, ExtentOrigin, Profile, Report, SampleKind, Severity, SkeletonLevel, UNKNOWN_LICENCE, UNKNOWN_PROVIDER, Value,
     is_remote,
 };
+use crate::ops::table_layout::{Advice, table_layouts};
 use crate::ops::{ColumnSummary, SummaryRequest, leakage_of_container, level_summary};
 use crate::validate::{self, CheckOptions};
 
@@ -95,7 +96,7 @@ impl Subject<'_> {
         checks.extend(self.private(ctx)?);
         ctx.stage(tr!("Looking for leaks"), None);
         checks.push(self.leakage(&columns, ctx)?);
-        checks.extend([self.file_names(), self.sizes(), self.target_check(), self.version()]);
+        checks.extend([self.file_names(), self.sizes(), self.tables(), self.target_check(), self.version()]);
         checks.push(self.costs());
         for check in &mut checks {
             if check.level == CheckLevel::Blocks && check.kind.may_be_accepted() && self.request.accept.contains(&check.kind) {
@@ -103,6 +104,27 @@ impl Subject<'_> {
             }
         }
         Ok(checks)
+    }
+
+    /// Row groups and order of the level tables, from their footers.
+    fn tables(&self) -> Check {
+        let kind = CheckKind::Tables;
+        let layouts = table_layouts(self.reader);
+        let rows = layouts.iter().map(|layout| layout.rows).max().unwrap_or(0);
+        let advice: Vec<(usize, Vec<Advice>)> =
+            layouts.iter().map(|layout| (layout.level, layout.advice())).filter(|(_, advice)| !advice.is_empty()).collect();
+        if advice.is_empty() {
+            let groups: usize = layouts.iter().map(|layout| layout.groups).sum();
+            return Check::pass(kind, tr!("Row groups of the level tables suit readers")).figure(groups.to_string());
+        }
+        let sentence = |level: &usize, one: &Advice| {
+            let advice = one.sentence();
+            tr!("level {level}: {advice}", level, advice)
+        };
+        let places = advice.iter().flat_map(|(level, list)| list.iter().map(move |one| sentence(level, one)));
+        Check::warning(kind, tr!("Large level tables are slow to filter as they are"), Mend::Tables)
+            .figure(rows.to_string())
+            .at(places)
     }
 
     /// Columns of the levels that are not internal, as (level, name, type).

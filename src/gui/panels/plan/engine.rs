@@ -105,8 +105,13 @@ fn plan_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     let t = theme::tokens(ui);
     ui.label(RichText::new(tr!("Plan")).font(font::semibold(13.0)).color(t.tx));
     let width = ui.available_width();
+    let before = cx.session.plan.folder.clone();
     let field = TextField::new(tr!("Folder of the plan"), &mut cx.session.plan.folder);
     field.mono().hint(tr!("folder that every worker reaches")).width(width).show(ui);
+    if before != cx.session.plan.folder {
+        // Parts of another plan have the same numbers.
+        cx.session.plan.selected = None;
+    }
     ui.horizontal_wrapped(|ui| {
         if ui.add(Button::secondary(tr!("Choose…")).icon(icons::FOLDER_OPEN)).clicked() {
             choose_folder(cx);

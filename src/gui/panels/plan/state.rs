@@ -108,6 +108,8 @@ impl PlanState {
     /// Shows the plan in this folder.
     pub fn show(&mut self, folder: &Path) {
         self.folder = folder.display().to_string();
+        // Parts of another plan have the same numbers.
+        self.selected = None;
         self.read_again();
     }
 
@@ -185,6 +187,15 @@ impl PlanState {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn another_plan_has_no_part_selected() {
+        let mut state = PlanState { selected: Some(2), ..PlanState::default() };
+        state.read_again();
+        assert_eq!(state.selected, Some(2));
+        state.show(Path::new("/plans/other"));
+        assert_eq!(state.selected, None);
+    }
 
     #[test]
     fn an_engine_is_made_from_the_fields_or_the_wrong_field_is_named() {

@@ -265,6 +265,7 @@ fn filter_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
             if widgets::link(ui, tr!("Add to SQL")).clicked() {
                 add_to_sql(cx, document);
             }
+            filters::copy_as_ui(ui, cx);
         });
     });
     widgets::line_below(ui);
@@ -391,9 +392,6 @@ fn python_of(cx: &PanelContext<'_>, text: &str) -> String {
     for filter in cx.studio.filters() {
         match cx.document().and_then(|document| filters::as_duckdb(filter, document)).filter(|_| filter.level == 0) {
             Some(condition) => {
-                if let Some(note) = cx.document().and_then(|document| filters::box_note(filter, document)) {
-                    script.push_str(&format!("{note}\n"));
-                }
                 statement = sql::with_condition(&statement, &condition);
             }
             None => script.push_str(&format!("# left out: {}\n", filters::chip_text(filter).1)),

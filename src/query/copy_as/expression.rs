@@ -1,0 +1,588 @@
+//! Conditions with types, for engines that do not read DuckDB's SQL: comparisons, lists, patterns, parts of times, nulls. What the
+//! engines evaluate differently from DuckDB is rewritten or refused with its position.
+
+use arrow::datatypes::{DataType, TimeUnit};
+use sqlparser::ast::{
+    BinaryOperator, DataType as SqlType, DateTimeField, Expr, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, Spanned,
+    UnaryOperator, Value,
+};
+
+use super::super::filter::parse_time;
+use super::super::source_span::Source;
+use crate::error::{Error, Result};
+use crate::model::{FieldSpec, dtype_name};
+
+const DAY: i64 = 86_400_000_000;
+
+/// Type of an expression.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    Bool,
+    Int,
+    /// `single`: 32 bits.
+    Float {
+        single: bool,
+    },
+    Text,
+    Date,
+    /// `zone`: the column has a time zone; `nanos`: it counts nanoseconds.
+    Time {
+        zone: bool,
+        nanos: bool,
+    },
+    /// Geometries, lists, decimals and others: they can be null, and nothing else is asked of them.
+    Other,
+}
+
+impl Kind {
+    fn of(dtype: &DataType) -> Self {
+        match dtype {
+            DataType::Boolean => Self::Bool,
+            dtype if dtype.is_integer() => Self::Int,
+            DataType::Float32 => Self::Float { single: true },
+            DataType::Float64 => Self::Float { single: false },
+            DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => Self::Text,
+            DataType::Date32 => Self::Date,
+            DataType::Timestamp(unit, zone) => Self::Time { zone: zone.is_some(), nanos: *unit == TimeUnit::Nanosecond },
+            DataType::Dictionary(_, values) => Self::of(values),
+            _ => Self::Other,
+        }
+    }
+
+    fn is_number(self) -> bool {
+        matches!(self, Self::Int | Self::Float { .. })
+    }
+}
+
+/// A comparison.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Comparison {
+    Equal,
+    NotEqual,
+    Less,
+    LessOrEqual,
+    Greater,
+    GreaterOrEqual,
+}
+
+impl Comparison {
+    fn of(operator: &BinaryOperator) -> Option<Self> {
+        Some(match operator {
+            BinaryOperator::Eq => Self::Equal,
+            BinaryOperator::NotEq => Self::NotEqual,
+            BinaryOperator::Lt => Self::Less,
+            BinaryOperator::LtEq => Self::LessOrEqual,
+            BinaryOperator::Gt => Self::Greater,
+            BinaryOperator::GtEq => Self::GreaterOrEqual,
+            _ => return None,
+        })
+    }
+
+    /// The comparison with its sides exchanged.
+    fn mirrored(self) -> Self {
+        match self {
+            Self::Less => Self::Greater,
+            Self::LessOrEqual => Self::GreaterOrEqual,
+            Self::Greater => Self::Less,
+            Self::GreaterOrEqual => Self::LessOrEqual,
+            other => other,
+        }
+    }
+
+    /// As Python writes it.
+    pub fn python(self) -> &'static str {
+        match self {
+            Self::Equal => "==",
+            Self::NotEqual => "!=",
+            Self::Less => "<",
+            Self::LessOrEqual => "<=",
+            Self::Greater => ">",
+            Self::GreaterOrEqual => ">=",
+        }
+    }
+}
+
+/// A function of one value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Function {
+    Lower,
+    Upper,
+    /// Number of characters.
+    Length,
+    Absolute,
+    Negative,
+    Year,
+    Month,
+    Day,
+    Hour,
+    /// Only within a comparison, which becomes one of times.
+    Date,
+}
+
+/// A condition or a value. Null is unknown, as in SQL: a comparison with it is null, and rows whose condition is null are left out.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Expression {
+    /// `dictionary`: values are stored once.
+    Column {
+        name: String,
+        kind: Kind,
+        dictionary: bool,
+    },
+    Bool(bool),
+    Int(i64),
+    Float(f64),
+    Text(String),
+    /// Days since 1970.
+    Day(i64),
+    /// Microseconds since 1970 in UTC, for columns of this kind.
+    Instant {
+        micros: i64,
+        zone: bool,
+        nanos: bool,
+    },
+    Not(Box<Expression>),
+    All(Vec<Expression>),
+    Any(Vec<Expression>),
+    Compare(Comparison, Box<Expression>, Box<Expression>),
+    IsNull(Box<Expression>),
+    /// The value, or this one where it is null.
+    Coalesce(Box<Expression>, Box<Expression>),
+    /// Equal to one of these texts or whole numbers.
+    In(Box<Expression>, Vec<Expression>),
+    /// The text has a match of this regular expression.
+    Matches(Box<Expression>, String),
+    /// `+`, `-`, `*` or `/`.
+    Arithmetic(char, Box<Expression>, Box<Expression>),
+    Call(Function, Box<Expression>),
+}
+
+impl Expression {
+    /// Type; `None` of a date that was made from a time.
+    pub fn kind(&self) -> Kind {
+        match self {
+            Self::Column { kind, .. } => *kind,
+            Self::Bool(_)
+            | Self::Not(_)
+            | Self::All(_)
+            | Self::Any(_)
+            | Self::Compare(..)
+            | Self::IsNull(_)
+            | Self::In(..)
+            | Self::Matches(..) => Kind::Bool,
+            Self::Int(_) => Kind::Int,
+            Self::Float(_) => Kind::Float { single: false },
+            Self::Text(_) => Kind::Text,
+            Self::Day(_) => Kind::Date,
+            Self::Instant { zone, nanos, .. } => Kind::Time { zone: *zone, nanos: *nanos },
+            Self::Coalesce(value, _) => value.kind(),
+            Self::Arithmetic('/', ..) => Kind::Float { single: false },
+            Self::Arithmetic(_, left, right) => match (left.kind(), right.kind()) {
+                (Kind::Int, Kind::Int) => Kind::Int,
+                _ => Kind::Float { single: false },
+            },
+            Self::Call(Function::Lower | Function::Upper, _) => Kind::Text,
+            Self::Call(Function::Absolute | Function::Negative, value) => value.kind(),
+            Self::Call(Function::Date, _) => Kind::Date,
+            Self::Call(..) => Kind::Int,
+        }
+    }
+
+    fn is_constant(&self) -> bool {
+        matches!(self, Self::Bool(_) | Self::Int(_) | Self::Float(_) | Self::Text(_) | Self::Day(_) | Self::Instant { .. })
+    }
+
+    /// The column's values as text patterns are compared with.
+    pub fn column(field: &FieldSpec) -> Self {
+        let dictionary = matches!(field.dtype, DataType::Dictionary(..));
+        Self::Column { name: field.name.clone(), kind: Kind::of(&field.dtype), dictionary }
+    }
+
+    /// A comparison of two values of one kind.
+    pub fn compare(comparison: Comparison, left: Self, right: Self) -> Self {
+        Self::Compare(comparison, Box::new(left), Box::new(right))
+    }
+
+    /// True where this is a bounded number of nested expressions of a kind that satisfies `wanted`.
+    pub fn any(&self, wanted: &dyn Fn(&Self) -> bool) -> bool {
+        let inner: Vec<&Self> = match self {
+            Self::Not(a) | Self::IsNull(a) | Self::Matches(a, _) | Self::Call(_, a) | Self::In(a, _) => vec![a.as_ref()],
+            Self::All(list) | Self::Any(list) => list.iter().collect(),
+            Self::Compare(_, a, b) | Self::Arithmetic(_, a, b) | Self::Coalesce(a, b) => vec![a.as_ref(), b.as_ref()],
+            _ => Vec::new(),
+        };
+        wanted(self) || inner.into_iter().any(|inner| inner.any(wanted))
+    }
+}
+
+/// Turns the tree of a condition into an [`Expression`].
+pub struct Conversion<'a> {
+    pub source: Source<'a>,
+    pub columns: &'a [FieldSpec],
+    /// Name of the engine, for messages.
+    pub engine: &'static str,
+}
+
+impl Conversion<'_> {
+    /// A condition.
+    ///
+    /// # Errors
+    /// [`crate::error::Kind::Unsupported`] with the position of what can't be written for the engine;
+    /// [`crate::error::Kind::Usage`] for an unknown column.
+    pub fn condition(&self, expr: &Expr) -> Result<Expression> {
+        let found = self.value(expr)?;
+        match found.kind() {
+            Kind::Bool => Ok(found),
+            _ => Err(self.refused(expr, "a value that is neither true nor false")),
+        }
+    }
+
+    fn refused(&self, expr: &Expr, what: &str) -> Error {
+        let error = Error::unsupported(format!("{what} can't be written for {}", self.engine));
+        self.source.locate(error.hint("copy the filter for DuckDB, or write the condition in another form"), expr.span())
+    }
+
+    fn boxed(&self, expr: &Expr) -> Result<Box<Expression>> {
+        Ok(Box::new(self.value(expr)?))
+    }
+
+    fn value(&self, expr: &Expr) -> Result<Expression> {
+        let not = |negated: bool, inner: Expression| if negated { Expression::Not(Box::new(inner)) } else { inner };
+        Ok(match expr {
+            Expr::Nested(inner) => self.value(inner)?,
+            Expr::Identifier(name) => self.column(name, expr)?,
+            Expr::Value(value) => self.constant(&value.value, expr)?,
+            Expr::TypedString(typed) => {
+                let text = typed.value.clone().into_string();
+                self.cast(Expression::Text(text.ok_or_else(|| self.refused(expr, "this value"))?), &typed.data_type, expr)?
+            }
+            Expr::Cast { expr: inner, data_type, .. } => self.cast(self.value(inner)?, data_type, expr)?,
+            Expr::UnaryOp { op: UnaryOperator::Not, expr: inner } => not(true, self.condition(inner)?),
+            Expr::UnaryOp { op: UnaryOperator::Plus, expr: inner } => self.value(inner)?,
+            Expr::UnaryOp { op: UnaryOperator::Minus, expr: inner } => match self.value(inner)? {
+                Expression::Int(number) => Expression::Int(-number),
+                Expression::Float(number) => Expression::Float(-number),
+                value if value.kind().is_number() => Expression::Call(Function::Negative, Box::new(value)),
+                _ => return Err(self.refused(expr, "a minus before what is no number")),
+            },
+            Expr::BinaryOp { left, op: BinaryOperator::And, right } => {
+                Expression::All(joined(self.condition(left)?, self.condition(right)?, |list| matches!(list, Expression::All(_))))
+            }
+            Expr::BinaryOp { left, op: BinaryOperator::Or, right } => {
+                Expression::Any(joined(self.condition(left)?, self.condition(right)?, |list| matches!(list, Expression::Any(_))))
+            }
+            Expr::BinaryOp { left, op, right } => match Comparison::of(op) {
+                Some(comparison) => self.compare(comparison, self.value(left)?, self.value(right)?, expr)?,
+                None => self.arithmetic(op, left, right, expr)?,
+            },
+            Expr::IsNull(inner) => Expression::IsNull(self.boxed(inner)?),
+            Expr::IsNotNull(inner) => not(true, Expression::IsNull(self.boxed(inner)?)),
+            Expr::IsTrue(inner) | Expr::IsNotTrue(inner) => {
+                not(matches!(expr, Expr::IsNotTrue(_)), known(self.condition(inner)?, false))
+            }
+            Expr::IsFalse(inner) | Expr::IsNotFalse(inner) => {
+                not(matches!(expr, Expr::IsFalse(_)), known(self.condition(inner)?, true))
+            }
+            Expr::IsDistinctFrom(left, right) | Expr::IsNotDistinctFrom(left, right) => {
+                let (left, right) = (self.value(left)?, self.value(right)?);
+                if !right.is_constant() {
+                    return Err(self.refused(expr, "IS DISTINCT FROM another column"));
+                }
+                let same = known(self.compare(Comparison::Equal, left, right, expr)?, false);
+                not(matches!(expr, Expr::IsDistinctFrom(..)), same)
+            }
+            Expr::Between { expr: inner, negated, low, high } => {
+                let value = self.value(inner)?;
+                let low = self.compare(Comparison::GreaterOrEqual, value.clone(), self.value(low)?, expr)?;
+                let high = self.compare(Comparison::LessOrEqual, value, self.value(high)?, expr)?;
+                not(*negated, Expression::All(vec![low, high]))
+            }
+            Expr::InList { expr: inner, list, negated } => not(*negated, self.is_in(self.value(inner)?, list, expr)?),
+            Expr::Like { negated, any: false, expr: inner, pattern, escape_char: None } => {
+                not(*negated, self.like(inner, pattern, false, expr)?)
+            }
+            Expr::ILike { negated, any: false, expr: inner, pattern, escape_char: None } => {
+                not(*negated, self.like(inner, pattern, true, expr)?)
+            }
+            Expr::Extract { field, expr: inner, .. } => {
+                let part = match field {
+                    DateTimeField::Year => Function::Year,
+                    DateTimeField::Month => Function::Month,
+                    DateTimeField::Day => Function::Day,
+                    DateTimeField::Hour => Function::Hour,
+                    _ => return Err(self.refused(expr, "this part of a time")),
+                };
+                self.part(part, self.value(inner)?, expr)?
+            }
+            Expr::Function(function) => self.function(function, expr)?,
+            _ => return Err(self.refused(expr, "this expression")),
+        })
+    }
+
+    fn column(&self, name: &Ident, expr: &Expr) -> Result<Expression> {
+        let exact = self.columns.iter().find(|field| field.name == name.value);
+        let found = exact.or_else(|| self.columns.iter().find(|field| field.name.eq_ignore_ascii_case(&name.value)));
+        match found {
+            Some(field) => Ok(Expression::column(field)),
+            None => {
+                let names: Vec<&str> = self.columns.iter().map(|field| field.name.as_str()).collect();
+                let error = Error::usage(format!("the level's table has no column {}", name.value.escape_debug()));
+                Err(self.source.locate(error.hint(format!("its columns: {}", names.join(", "))), expr.span()))
+            }
+        }
+    }
+
+    fn constant(&self, value: &Value, expr: &Expr) -> Result<Expression> {
+        Ok(match value {
+            Value::Boolean(value) => Expression::Bool(*value),
+            Value::SingleQuotedString(text) => Expression::Text(text.clone()),
+            Value::Number(digits, _) => {
+                let digits = digits.replace('_', "");
+                match (digits.parse::<i64>(), digits.parse::<f64>()) {
+                    (Ok(number), _) => Expression::Int(number),
+                    (_, Ok(number)) if number.is_finite() => Expression::Float(number),
+                    _ => return Err(self.refused(expr, "this number")),
+                }
+            }
+            Value::Null => {
+                let error = self.refused(expr, "a comparison with NULL, which is never true,");
+                return Err(error.hint("IS NULL finds rows without a value"));
+            }
+            _ => return Err(self.refused(expr, "this value")),
+        })
+    }
+
+    fn cast(&self, value: Expression, to: &SqlType, expr: &Expr) -> Result<Expression> {
+        let instant = |text: &str, zone| {
+            let time = parse_time(text.trim()).map(|time| time.and_utc().timestamp_micros());
+            time.map(|micros| Expression::Instant { micros, zone, nanos: false })
+        };
+        let found = match (to, &value) {
+            (SqlType::Date, Expression::Text(text)) => {
+                parse_time(text.trim()).map(|time| Expression::Day(time.and_utc().timestamp_micros().div_euclid(DAY)))
+            }
+            (SqlType::Date, Expression::Day(_)) => Some(value.clone()),
+            (SqlType::Date, Expression::Instant { micros, .. }) => Some(Expression::Day(micros.div_euclid(DAY))),
+            (SqlType::Date, value) if value.kind() == Kind::Date => Some(value.clone()),
+            (SqlType::Date, Expression::Column { kind: Kind::Time { .. }, .. }) => {
+                Some(Expression::Call(Function::Date, Box::new(value.clone())))
+            }
+            (SqlType::Timestamp(_, info), Expression::Text(text)) => {
+                instant(text, matches!(info, sqlparser::ast::TimezoneInfo::Tz | sqlparser::ast::TimezoneInfo::WithTimeZone))
+            }
+            (SqlType::Timestamp(..), Expression::Day(day)) => {
+                Some(Expression::Instant { micros: day * DAY, zone: false, nanos: false })
+            }
+            (SqlType::Timestamp(..), value) if matches!(value.kind(), Kind::Time { .. }) => Some(value.clone()),
+            (SqlType::Double(_) | SqlType::DoublePrecision, Expression::Int(number)) => Some(Expression::Float(*number as f64)),
+            (SqlType::Double(_) | SqlType::DoublePrecision, value) if value.kind() == (Kind::Float { single: false }) => {
+                Some(value.clone())
+            }
+            (SqlType::Varchar(_) | SqlType::Text, value) if value.kind() == Kind::Text => Some(value.clone()),
+            _ => None,
+        };
+        found.ok_or_else(|| self.refused(expr, "this conversion of types"))
+    }
+
+    fn arithmetic(&self, op: &BinaryOperator, left: &Expr, right: &Expr, expr: &Expr) -> Result<Expression> {
+        let sign = match op {
+            BinaryOperator::Plus => '+',
+            BinaryOperator::Minus => '-',
+            BinaryOperator::Multiply => '*',
+            BinaryOperator::Divide => '/',
+            _ => return Err(self.refused(expr, "this operator")),
+        };
+        let (left, right) = (self.value(left)?, self.value(right)?);
+        let zero = matches!(&right, Expression::Int(0)) || matches!(&right, Expression::Float(number) if *number == 0.0);
+        // Engines differ in what a division by zero gives.
+        if sign == '/' && (!right.is_constant() || zero) {
+            return Err(self.refused(expr, "a division by a column or by zero"));
+        }
+        if !left.kind().is_number() || !right.kind().is_number() || left.is_constant() && right.is_constant() {
+            return Err(self.refused(expr, "this calculation"));
+        }
+        Ok(Expression::Arithmetic(sign, Box::new(left), Box::new(right)))
+    }
+
+    /// A comparison, with constants in the type of the other side.
+    fn compare(&self, comparison: Comparison, left: Expression, right: Expression, expr: &Expr) -> Result<Expression> {
+        if left.is_constant() {
+            return match right.is_constant() {
+                true => Err(self.refused(expr, "a comparison without a column")),
+                false => self.compare(comparison.mirrored(), right, left, expr),
+            };
+        }
+        if let Expression::Call(Function::Date, time) = left {
+            return self.compare_days(comparison, *time, right, expr);
+        }
+        let right = match (left.kind(), right) {
+            (Kind::Time { zone, nanos }, Expression::Text(text)) => {
+                let time = parse_time(text.trim()).ok_or_else(|| self.refused(expr, "a text that is no time"))?;
+                Expression::Instant { micros: time.and_utc().timestamp_micros(), zone, nanos }
+            }
+            (Kind::Time { zone, nanos }, Expression::Day(day)) => Expression::Instant { micros: day * DAY, zone, nanos },
+            (Kind::Time { zone, nanos }, Expression::Instant { micros, .. }) => Expression::Instant { micros, zone, nanos },
+            (Kind::Date, Expression::Text(text)) => {
+                let micros = parse_time(text.trim()).map(|time| time.and_utc().timestamp_micros());
+                let day = micros.filter(|micros| micros % DAY == 0).ok_or_else(|| self.refused(expr, "a text that is no date"))?;
+                Expression::Day(day / DAY)
+            }
+            (Kind::Date, Expression::Instant { micros, .. }) if micros % DAY == 0 => Expression::Day(micros / DAY),
+            (kind, Expression::Text(text)) if kind.is_number() => match (text.trim().parse::<i64>(), text.trim().parse::<f64>()) {
+                (Ok(number), _) => Expression::Int(number),
+                (_, Ok(number)) if number.is_finite() && kind != Kind::Int => Expression::Float(number),
+                _ => return Err(self.refused(expr, "a text that is no number")),
+            },
+            // DuckDB compares with the number as the column stores it.
+            (Kind::Float { single: true }, Expression::Float(number)) => Expression::Float(f64::from(number as f32)),
+            (_, right) => right,
+        };
+        let alike = match (left.kind(), right.kind()) {
+            (Kind::Other, _) => false,
+            (Kind::Time { zone, .. }, Kind::Time { zone: other, .. }) => zone == other,
+            (a, b) if a.is_number() && b.is_number() => true,
+            (a, b) => a == b,
+        };
+        match alike {
+            true => Ok(Expression::compare(comparison, left, right)),
+            false => Err(self.refused(expr, "a comparison of these types")),
+        }
+    }
+
+    /// The comparison of a time's day as comparisons of times.
+    fn compare_days(&self, comparison: Comparison, time: Expression, right: Expression, expr: &Expr) -> Result<Expression> {
+        let Kind::Time { zone, nanos } = time.kind() else { return Err(self.refused(expr, "a day of what is no time")) };
+        let day = match right {
+            Expression::Day(day) => day,
+            Expression::Text(text) => {
+                let time = parse_time(text.trim()).ok_or_else(|| self.refused(expr, "a text that is no date"))?;
+                time.and_utc().timestamp_micros().div_euclid(DAY)
+            }
+            _ => return Err(self.refused(expr, "a comparison of a day with this")),
+        };
+        let bound = |comparison, day: i64| {
+            Expression::compare(comparison, time.clone(), Expression::Instant { micros: day * DAY, zone, nanos })
+        };
+        let whole = Expression::All(vec![bound(Comparison::GreaterOrEqual, day), bound(Comparison::Less, day + 1)]);
+        Ok(match comparison {
+            Comparison::Equal => whole,
+            Comparison::NotEqual => Expression::Not(Box::new(whole)),
+            Comparison::Less => bound(Comparison::Less, day),
+            Comparison::LessOrEqual => bound(Comparison::Less, day + 1),
+            Comparison::Greater => bound(Comparison::GreaterOrEqual, day + 1),
+            Comparison::GreaterOrEqual => bound(Comparison::GreaterOrEqual, day),
+        })
+    }
+
+    fn is_in(&self, value: Expression, list: &[Expr], expr: &Expr) -> Result<Expression> {
+        if value.is_constant() {
+            return Err(self.refused(expr, "IN without a column"));
+        }
+        let equal = |item: &Expr| self.compare(Comparison::Equal, value.clone(), self.value(item)?, expr);
+        let equals = list.iter().map(equal).collect::<Result<Vec<_>>>()?;
+        let plain = |one: &Expression| match one {
+            Expression::Compare(_, _, right) if matches!(**right, Expression::Text(_) | Expression::Int(_)) => {
+                Some((**right).clone())
+            }
+            _ => None,
+        };
+        let whole = matches!(value.kind(), Kind::Text | Kind::Int);
+        Ok(match equals.iter().map(plain).collect::<Option<Vec<_>>>() {
+            Some(items) if whole && items.len() > 1 => Expression::In(Box::new(value), items),
+            _ => Expression::Any(equals),
+        })
+    }
+
+    fn like(&self, value: &Expr, pattern: &Expr, any_case: bool, expr: &Expr) -> Result<Expression> {
+        let Expression::Text(pattern) = self.value(pattern)? else { return Err(self.refused(expr, "a pattern that is no text")) };
+        let mut regex = String::from(if any_case { r"(?is)\A" } else { r"(?s)\A" });
+        for letter in pattern.chars() {
+            match letter {
+                '%' => regex.push_str(".*"),
+                '_' => regex.push('.'),
+                letter => regex.push_str(&regex::escape(letter.encode_utf8(&mut [0; 4]))),
+            }
+        }
+        self.matches(self.value(value)?, regex + r"\z", expr)
+    }
+
+    fn matches(&self, value: Expression, regex: String, expr: &Expr) -> Result<Expression> {
+        match value.kind() == Kind::Text && !value.is_constant() {
+            true => Ok(Expression::Matches(Box::new(value), regex)),
+            false => Err(self.refused(expr, "a pattern for what is no text")),
+        }
+    }
+
+    fn part(&self, part: Function, value: Expression, expr: &Expr) -> Result<Expression> {
+        match value.kind() {
+            Kind::Time { .. } if !value.is_constant() => {}
+            Kind::Date if !value.is_constant() && part != Function::Hour => {}
+            _ => return Err(self.refused(expr, "a part of what is no time")),
+        }
+        Ok(Expression::Call(part, Box::new(value)))
+    }
+
+    fn function(&self, function: &sqlparser::ast::Function, expr: &Expr) -> Result<Expression> {
+        let FunctionArguments::List(list) = &function.args else { return Err(self.refused(expr, "this function")) };
+        let plain = |argument: &FunctionArg| match argument {
+            FunctionArg::Unnamed(FunctionArgExpr::Expr(inner)) => self.value(inner),
+            _ => Err(self.refused(expr, "this argument")),
+        };
+        let arguments = list.args.iter().map(plain).collect::<Result<Vec<_>>>()?;
+        if function.over.is_some() || function.filter.is_some() || !list.clauses.is_empty() || list.duplicate_treatment.is_some() {
+            return Err(self.refused(expr, "an aggregate or window function"));
+        }
+        let name = function.name.to_string().to_lowercase();
+        let of_text = |made: Function, value: &Expression| match value.kind() == Kind::Text && !value.is_constant() {
+            true => Ok(Expression::Call(made, Box::new(value.clone()))),
+            false => Err(self.refused(expr, "a text function of what is no text")),
+        };
+        match (name.as_str(), arguments.as_slice()) {
+            ("lower" | "lcase", [value]) => of_text(Function::Lower, value),
+            ("upper" | "ucase", [value]) => of_text(Function::Upper, value),
+            ("length" | "len" | "char_length" | "character_length", [value]) => of_text(Function::Length, value),
+            ("abs", [value]) if value.kind().is_number() && !value.is_constant() => {
+                Ok(Expression::Call(Function::Absolute, Box::new(value.clone())))
+            }
+            ("year", [value]) => self.part(Function::Year, value.clone(), expr),
+            ("month", [value]) => self.part(Function::Month, value.clone(), expr),
+            ("day" | "dayofmonth", [value]) => self.part(Function::Day, value.clone(), expr),
+            ("hour", [value]) => self.part(Function::Hour, value.clone(), expr),
+            ("coalesce" | "ifnull", [value, other]) if other.is_constant() && !value.is_constant() => {
+                let alike = value.kind() == other.kind() || value.kind().is_number() && other.kind().is_number();
+                match alike && value.kind() != Kind::Other {
+                    true => Ok(Expression::Coalesce(Box::new(value.clone()), Box::new(other.clone()))),
+                    false => Err(self.refused(expr, "COALESCE of two types")),
+                }
+            }
+            ("starts_with" | "prefix", [value, Expression::Text(text)]) => {
+                self.matches(value.clone(), format!(r"(?s)\A{}", regex::escape(text)), expr)
+            }
+            ("ends_with" | "suffix", [value, Expression::Text(text)]) => {
+                self.matches(value.clone(), format!(r"(?s){}\z", regex::escape(text)), expr)
+            }
+            ("contains", [value, Expression::Text(text)]) => self.matches(value.clone(), regex::escape(text), expr),
+            ("regexp_matches", [value, Expression::Text(regex)]) => self.matches(value.clone(), regex.clone(), expr),
+            _ => Err(self.refused(expr, &format!("the function {name}"))),
+        }
+    }
+}
+
+/// A list of conditions out of two, which may be such lists themselves.
+fn joined(left: Expression, right: Expression, is_list: fn(&Expression) -> bool) -> Vec<Expression> {
+    let parts = |one: Expression| match one {
+        Expression::All(list) | Expression::Any(list) => list,
+        one => vec![one],
+    };
+    let flat = |one: Expression| if is_list(&one) { parts(one) } else { vec![one] };
+    flat(left).into_iter().chain(flat(right)).collect()
+}
+
+/// A condition that is `value` where it is null.
+pub fn known(condition: Expression, value: bool) -> Expression {
+    Expression::Coalesce(Box::new(condition), Box::new(Expression::Bool(value)))
+}
+
+/// The name of a type, for messages.
+pub fn type_name(field: &FieldSpec) -> String {
+    dtype_name(&field.dtype)
+}

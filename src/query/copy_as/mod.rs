@@ -1,0 +1,315 @@
+//! Filters as statements of engines that read level tables where they are: DuckDB, Polars, Spark and Dask. The rows are those of level
+//! 0 that the filters keep, in any order, with the columns of the file.
+//!
+//! Conditions go to DuckDB as they are, with quoted names. For the others they are converted to [`expression::Expression`] and printed
+//! as Python. What an engine can't express is refused with its position, never left out.
+
+mod duckdb;
+mod expression;
+mod python;
+
+use chrono::DateTime;
+
+use self::expression::{Comparison, Conversion, Expression};
+use super::filter::{Filter, GEOMETRIES, TIMES, TimeRange, check_box, chosen, is_binary, is_text, names_a_time};
+use super::source_span::Source;
+use super::sql_dialect;
+use crate::error::{Error, Result};
+use crate::footprint::{Boxes, PlaceSource};
+use crate::model::FieldSpec;
+
+const DAY: i64 = 86_400_000_000;
+
+/// An engine that reads Parquet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Engine {
+    /// SQL.
+    DuckDb,
+    /// Python, lazy frames.
+    Polars,
+    /// Python, through PySpark.
+    Spark,
+    /// Python, Dask DataFrame.
+    Dask,
+}
+
+impl Engine {
+    /// Every engine.
+    pub const ALL: [Self; 4] = [Self::DuckDb, Self::Polars, Self::Spark, Self::Dask];
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::DuckDb => "DuckDB",
+            Self::Polars => "Polars",
+            Self::Spark => "Spark",
+            Self::Dask => "Dask",
+        }
+    }
+}
+
+/// The Parquet file of a level.
+#[derive(Clone, Debug)]
+pub struct LevelFile {
+    /// Path or address.
+    pub address: String,
+    /// Its columns.
+    pub columns: Vec<FieldSpec>,
+}
+
+impl LevelFile {
+    fn has(&self, name: &str) -> bool {
+        self.columns.iter().any(|column| column.name == name)
+    }
+}
+
+/// What a box is compared with.
+enum BoxWith<'a> {
+    /// Footprints, made of these columns.
+    Footprint(Vec<&'a str>),
+    /// The geometries of this column.
+    Column(&'a str),
+}
+
+impl BoxWith<'_> {
+    fn columns(&self) -> Vec<&str> {
+        match self {
+            Self::Footprint(columns) => columns.clone(),
+            Self::Column(column) => vec![column],
+        }
+    }
+}
+
+/// A test of a row.
+enum Test<'a> {
+    /// It is no padding.
+    NoPadding,
+    /// A condition as it was written, for DuckDB.
+    Condition(&'a str),
+    /// A condition that is converted, or comparisons with times.
+    Expression(Expression),
+    /// The date that a text begins with is within these microseconds, ends included.
+    DaysOfText { column: &'a str, first: Option<i64>, last: Option<i64> },
+    /// A place touches one of the boxes: west, south, east, north in degrees.
+    Box { boxes: Vec<[f64; 4]>, with: BoxWith<'a> },
+}
+
+/// A step of the statement.
+enum Step<'a> {
+    /// Keeps the rows of a level that pass the tests.
+    Keep { level: usize, tests: Vec<Test<'a>> },
+    /// Keeps the rows of a level that have rows left on the level below; `by_source`: rows are numbered within their part.
+    Parents { level: usize, by_source: bool },
+}
+
+impl Step<'_> {
+    fn level(&self) -> usize {
+        match self {
+            Self::Keep { level, .. } | Self::Parents { level, .. } => *level,
+        }
+    }
+}
+
+/// The filters as a statement of an engine over the tables of the levels, level 0 first.
+///
+/// # Errors
+/// [`crate::error::Kind::Usage`] for an unknown level or column, an invalid box, range or condition;
+/// [`crate::error::Kind::Unsupported`] for what the engine does not express, with a way that works.
+pub fn statement(engine: Engine, levels: &[LevelFile], filters: &[Filter]) -> Result<String> {
+    let steps = steps(engine, levels, filters)?;
+    match engine {
+        Engine::DuckDb => duckdb::statement(levels, &steps),
+        _ => python::script(engine, levels, &steps),
+    }
+}
+
+/// A filter of one level as a condition of DuckDB, for the SQL of the Python reader.
+///
+/// # Errors
+/// As [`statement`].
+pub fn duckdb_condition(filter: &Filter, columns: &[FieldSpec]) -> Result<String> {
+    let tests = tests(Engine::DuckDb, filter, columns)?;
+    let conditions = tests.iter().map(|test| duckdb::condition(test, columns)).collect::<Result<Vec<_>>>()?;
+    Ok(conditions.join("\n  AND "))
+}
+
+fn steps<'a>(engine: Engine, levels: &'a [LevelFile], filters: &'a [Filter]) -> Result<Vec<Step<'a>>> {
+    if levels.is_empty() {
+        return Err(Error::usage("the dataset has no level tables"));
+    }
+    let mut steps: Vec<Step> = Vec::new();
+    let mut begun = vec![false; levels.len()];
+    let mut begin = |level: usize, tests: &mut Vec<Test<'a>>| {
+        if !std::mem::replace(&mut begun[level], true) && levels[level].has("id") {
+            tests.insert(0, Test::NoPadding);
+        }
+    };
+    for filter in filters {
+        let Some(file) = levels.get(filter.level) else {
+            let last = levels.len() - 1;
+            return Err(Error::usage(format!("there is no level {}", filter.level)).hint(format!("the deepest is level {last}")));
+        };
+        let mut tests = tests(engine, filter, &file.columns)?;
+        begin(filter.level, &mut tests);
+        match steps.last_mut() {
+            Some(Step::Keep { level, tests: known }) if *level == filter.level => known.extend(tests),
+            _ if tests.is_empty() => {}
+            _ => steps.push(Step::Keep { level: filter.level, tests }),
+        }
+        for level in (0..filter.level).rev() {
+            let (above, below) = (&levels[level], &levels[level + 1]);
+            if !above.has("internal:current_id") || !below.has("internal:parent_id") {
+                let error = Error::unsupported(format!("levels {level} and {} have no columns that join them", level + 1));
+                return Err(error.hint("write the index again with `taco-studio tacocat`, or filter level 0"));
+            }
+            let mut tests = Vec::new();
+            begin(level, &mut tests);
+            if !tests.is_empty() {
+                steps.push(Step::Keep { level, tests });
+            }
+            let by_source = above.has("internal:source_file") && below.has("internal:source_file");
+            steps.push(Step::Parents { level, by_source });
+        }
+    }
+    let mut tests = Vec::new();
+    begin(0, &mut tests);
+    if !tests.is_empty() {
+        steps.push(Step::Keep { level: 0, tests });
+    }
+    Ok(steps)
+}
+
+fn tests<'a>(engine: Engine, filter: &'a Filter, columns: &'a [FieldSpec]) -> Result<Vec<Test<'a>>> {
+    let mut tests = Vec::new();
+    if let Some(range) = &filter.datetime {
+        tests.push(times(filter, range, columns)?);
+    }
+    if let Some(condition) = &filter.condition {
+        match engine {
+            Engine::DuckDb => tests.push(Test::Condition(condition)),
+            _ => {
+                let source = Source::alone(condition);
+                let tokens = sql_dialect::tokens(&source)?;
+                let tree = sql_dialect::condition(&source, &tokens, &|name| columns.iter().any(|column| column.name == name))?;
+                match (Conversion { source, columns, engine: engine.name() }).condition(&tree)? {
+                    Expression::Bool(true) => {}
+                    Expression::Bool(false) => return Err(Error::usage("the condition keeps no row").at(condition.escape_debug())),
+                    expression => tests.push(Test::Expression(expression)),
+                }
+            }
+        }
+    }
+    // Places last: they are dear to compare.
+    if let Some(bbox) = filter.bbox {
+        tests.push(in_box(filter, bbox, columns)?);
+    }
+    Ok(tests)
+}
+
+fn in_box<'a>(filter: &'a Filter, bbox: [f64; 4], columns: &'a [FieldSpec]) -> Result<Test<'a>> {
+    check_box(bbox)?;
+    if let Some((mut names, only)) = filter.footprint_columns(columns) {
+        let of_grid = |name: &str| name.starts_with("stac:") && name != "stac:centroid";
+        match only {
+            None => {}
+            Some(PlaceSource::Geometry) => names.retain(|name| matches!(*name, "istac:geometry" | "istac:crs")),
+            Some(PlaceSource::Grid) => names.retain(|name| of_grid(name)),
+            Some(PlaceSource::Centroid) => names.retain(|name| name.ends_with(":centroid")),
+        }
+        // Footprints have continuous longitudes: the box is there on each turn.
+        let [west, south, east, north] = bbox;
+        let east = if west > east { east + 360.0 } else { east };
+        let boxes = match east - west >= 360.0 {
+            true => vec![[-540.0, south, 540.0, north]],
+            false => [-360.0, 0.0, 360.0].map(|turn| [west + turn, south, east + turn, north]).to_vec(),
+        };
+        return Ok(Test::Box { boxes, with: BoxWith::Footprint(names) });
+    }
+    let field = chosen(columns, filter.geometry_column.as_deref(), &GEOMETRIES, "geometry", filter.level)?;
+    if !is_binary(&field.dtype) {
+        let error = Error::unsupported(format!("column {} is no column of WKB geometries", field.name));
+        return Err(error.hint("name a column as stac:centroid"));
+    }
+    Ok(Test::Box { boxes: Boxes::new(bbox).corners(), with: BoxWith::Column(&field.name) })
+}
+
+fn times<'a>(filter: &'a Filter, range: &str, columns: &'a [FieldSpec]) -> Result<Test<'a>> {
+    use arrow::datatypes::{DataType, TimeUnit};
+    let range = TimeRange::parse(range)?;
+    let field = chosen(columns, filter.time_column.as_deref(), &TIMES, "time", filter.level)?;
+    let column = Expression::column(field);
+    let all = |bounds: Vec<Option<(Comparison, Expression)>>| {
+        let bounds = bounds.into_iter().flatten();
+        Expression::All(bounds.map(|(comparison, bound)| Expression::compare(comparison, column.clone(), bound)).collect())
+    };
+    let (first, last) = (range.first, range.last);
+    let upper = |day: bool| if day { Comparison::Less } else { Comparison::LessOrEqual };
+    Ok(match &field.dtype {
+        DataType::Timestamp(unit, zone) => {
+            let instant = |micros| Expression::Instant { micros, zone: zone.is_some(), nanos: *unit == TimeUnit::Nanosecond };
+            Test::Expression(all(vec![
+                first.map(|first| (Comparison::GreaterOrEqual, instant(first.micros))),
+                last.map(|last| (upper(last.day), instant(if last.day { last.end() } else { last.micros }))),
+            ]))
+        }
+        DataType::Date32 => {
+            let day = |micros: i64| Expression::Day(micros.div_euclid(DAY));
+            Test::Expression(all(vec![
+                first.map(|first| (Comparison::GreaterOrEqual, day(first.micros))),
+                last.map(|last| (Comparison::LessOrEqual, day(last.micros))),
+            ]))
+        }
+        text if is_text(text) => {
+            let day = |bound: super::filter::Bound| match bound.day {
+                true => Ok(bound.micros),
+                false => Err(Error::unsupported(format!(
+                    "times of day in the text of column {} can't be compared by other engines",
+                    field.name
+                ))
+                .hint("filter by days, or store the column as timestamps")),
+            };
+            Test::DaysOfText { column: &field.name, first: first.map(day).transpose()?, last: last.map(day).transpose()? }
+        }
+        DataType::Float64 | DataType::Float32 | DataType::Int64 | DataType::Int32 if names_a_time(&field.name) => {
+            let seconds = |micros: i64| match micros % 1_000_000 {
+                0 => Expression::Int(micros / 1_000_000),
+                _ => Expression::Float(micros as f64 / 1e6),
+            };
+            Test::Expression(all(vec![
+                first.map(|first| (Comparison::GreaterOrEqual, seconds(first.micros))),
+                last.map(|last| (upper(last.day), seconds(if last.day { last.end() } else { last.micros }))),
+            ]))
+        }
+        other => {
+            let summary = format!("column {} is {}, not a time", field.name, crate::model::dtype_name(other));
+            return Err(Error::usage(summary).hint("name a column of timestamps, dates or ISO 8601 text"));
+        }
+    })
+}
+
+/// Key columns of a level's rows, and the columns of the level below that name them.
+fn keys(by_source: bool) -> (&'static [&'static str], &'static [&'static str]) {
+    match by_source {
+        true => (&["internal:source_file", "internal:current_id"], &["internal:source_file", "internal:parent_id"]),
+        false => (&["internal:current_id"], &["internal:parent_id"]),
+    }
+}
+
+/// Microseconds since 1970 in this form; the nearest that can be written for those out of range.
+fn instant(micros: i64, form: &str) -> String {
+    // The years 1 and 9999, which all engines can write.
+    let time = DateTime::from_timestamp_micros(micros.clamp(-62_135_596_800_000_000, 253_402_300_799_999_999));
+    time.unwrap_or_default().format(form).to_string()
+}
+
+/// The corners of a box; one for a box without size, two for one without an area.
+fn corners_of([west, south, east, north]: [f64; 4]) -> Vec<[f64; 2]> {
+    match (west == east, south == north) {
+        (true, true) => vec![[west, south]],
+        (true, false) | (false, true) => vec![[west, south], [east, north]],
+        (false, false) => vec![[west, south], [east, south], [east, north], [west, north], [west, south]],
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,456 @@
+//! Scripts for Polars, Spark and Dask. They differ from DuckDB, and from one another, in how names, constants, patterns and numbers
+//! that are no number (NaN) are written.
+
+use super::expression::{Comparison, Expression, Function, Kind};
+use super::{BoxWith, Engine, LevelFile, Step, Test, instant, keys};
+use crate::error::{Error, Result};
+use crate::model::{Address, FieldSpec, PAD_PREFIX, Scheme};
+use arrow::datatypes::{DataType, TimeUnit};
+
+/// Functions that compare footprints with a box.
+const TOUCHES_BOX: &str = include_str!("touches_box.py");
+/// Functions that compare stored geometries with a box.
+const INTERSECTS_BOX: &str = include_str!("intersects_box.py");
+
+/// A text as a string of Python.
+fn string(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
+}
+
+fn number(number: f64) -> String {
+    format!("{number:?}")
+}
+
+/// The script for the rows of level 0 that are left.
+pub fn script(engine: Engine, levels: &[LevelFile], steps: &[Step<'_>]) -> Result<String> {
+    let mut used: Vec<usize> = steps.iter().map(Step::level).chain([0]).collect();
+    used.sort_unstable();
+    used.dedup();
+    let mut body = String::new();
+    let mut boxes = 0;
+    let mut helpers = String::new();
+    for &level in &used {
+        body.push_str(&format!("level{level} = {}\n", read(engine, &levels[level])?));
+    }
+    for step in steps {
+        match step {
+            Step::Keep { level, tests } => {
+                for test in tests {
+                    if let Test::Box { boxes: wanted, with } = test {
+                        boxes += 1;
+                        let function = format!("touches_box_{boxes}");
+                        helpers.push_str(&helper(wanted, with, boxes));
+                        body.push_str(&apply(engine, *level, &function, &with.columns()));
+                    } else {
+                        let condition = Printer { engine, level: *level, is_reversed: false }.test(test)?;
+                        body.push_str(&match engine {
+                            Engine::Dask => format!("level{level} = level{level}[{condition}]\n"),
+                            _ => format!("level{level} = level{level}.filter({condition})\n"),
+                        });
+                    }
+                }
+            }
+            Step::Parents { level, by_source } => body.push_str(&parents(engine, *level, *by_source)),
+        }
+    }
+    let mut head = String::new();
+    if body.contains("datetime.") {
+        head.push_str("import datetime\n\n");
+    }
+    match engine {
+        Engine::Polars => head.push_str("import polars as pl\n"),
+        Engine::Spark => head.push_str("from pyspark.sql import SparkSession, functions as F\n"),
+        _ => {
+            head.push_str("import dask.dataframe as dd\n");
+            head.push_str("import pandas as pd\nimport pyarrow as pa\n\n");
+            head.push_str("TEXT, BOOL = pd.ArrowDtype(pa.string()), pd.ArrowDtype(pa.bool_())\n");
+        }
+    }
+    head.push_str(&helpers);
+    head.push('\n');
+    if engine == Engine::Spark {
+        let nanos = |column: &FieldSpec| matches!(column.dtype, DataType::Timestamp(TimeUnit::Nanosecond, _));
+        head.push_str("spark = SparkSession.builder.getOrCreate()\nspark.conf.set(\"spark.sql.session.timeZone\", \"UTC\")\n");
+        if used.iter().any(|&level| levels[level].columns.iter().any(nanos)) {
+            head.push_str("# Times in nanoseconds are read as whole numbers.\nspark.conf.set(\"spark.sql.legacy.parquet.nanosAsLong\", \"true\")\n");
+        }
+    }
+    let end = match engine {
+        Engine::Polars => "rows = level0.collect()\n",
+        Engine::Spark => "rows = level0  # lazy: rows.show(), rows.write.parquet(…)\n",
+        _ => "rows = level0  # lazy: rows.compute(), rows.to_parquet(…)\n",
+    };
+    Ok(head + &body + end)
+}
+
+fn read(engine: Engine, level: &LevelFile) -> Result<String> {
+    let address = Address::parse(&level.address);
+    let scheme = address.map(|address| address.scheme);
+    Ok(match engine {
+        Engine::Polars => format!("pl.scan_parquet({}, glob=False)", string(&level.address)),
+        Engine::Spark => {
+            for column in &level.columns {
+                if matches!(column.dtype, DataType::Time32(_) | DataType::Time64(_) | DataType::Float16) {
+                    let error = Error::unsupported(format!("Spark does not read column {}", column.name));
+                    return Err(error.because(super::expression::type_name(column)).hint("copy the filter for another engine"));
+                }
+            }
+            let path = match (scheme, level.address.split_once("://")) {
+                (Some(Scheme::S3), Some((_, rest))) => format!("s3a://{rest}"),
+                (Some(Scheme::Http | Scheme::Https | Scheme::Az), _) => {
+                    let error = Error::unsupported("Spark does not read tables at this address").at(&level.address);
+                    return Err(error.hint("copy the index to a store or a folder that Spark reads, or take another engine"));
+                }
+                _ => level.address.clone(),
+            };
+            // A path is a pattern; colons and blanks are none.
+            let plain: String = path
+                .chars()
+                .flat_map(|letter| if r"*?[]{}\".contains(letter) { vec!['\\', letter] } else { vec![letter] })
+                .collect();
+            format!("spark.read.parquet({})", string(&plain))
+        }
+        _ if level.address.contains('*') => {
+            let error = Error::unsupported("Dask takes a path with * for a pattern").at(&level.address);
+            return Err(error.hint("rename the folder, or copy the filter for another engine"));
+        }
+        _ => format!("dd.read_parquet({}, index=False, dtype_backend=\"pyarrow\")", string(&level.address)),
+    })
+}
+
+/// The functions that compare a row with the boxes.
+fn helper(boxes: &[[f64; 4]], with: &BoxWith<'_>, count: usize) -> String {
+    let list: Vec<String> = boxes.iter().map(|one| format!("({})", one.map(number).join(", "))).collect();
+    let code = match with {
+        BoxWith::Footprint(_) => TOUCHES_BOX,
+        BoxWith::Column(_) => INTERSECTS_BOX,
+    };
+    // Several boxes have an area and a function each.
+    let code = code.replace("AREA", &format!("AREA_{count}")).replace("touches_box", &format!("touches_box_{count}"));
+    let code = code.replace("BOXES", &format!("BOXES_{count}"));
+    format!("\n# west, south, east, north in degrees\nBOXES_{count} = [{}]\n{code}", list.join(", "))
+}
+
+/// Keeps the rows for which a function of a row is true.
+fn apply(engine: Engine, level: usize, function: &str, columns: &[&str]) -> String {
+    let quoted: Vec<String> = columns.iter().map(|column| string(column)).collect();
+    let list = quoted.join(", ");
+    match engine {
+        Engine::Polars => format!(
+            "level{level} = level{level}.filter(\n    pl.struct({list}).map_batches(\n        lambda rows: pl.Series([{function}(row) \
+             for row in rows.to_list()], dtype=pl.Boolean), return_dtype=pl.Boolean\n    )\n)\n"
+        ),
+        Engine::Spark => {
+            let columns: Vec<String> = columns.iter().map(|column| spark_column(column)).collect();
+            format!(
+                "level{level} = level{level}.filter(F.udf(lambda row: {function}(row.asDict()), \"boolean\")(F.struct({})))\n",
+                columns.join(", ")
+            )
+        }
+        _ => format!(
+            "level{level} = level{level}.map_partitions(\n    lambda part: part[[{function}(row) for row in \
+             pa.Table.from_pandas(part[[{list}]], preserve_index=False).to_pylist()]], meta=level{level}._meta\n)\n"
+        ),
+    }
+}
+
+fn spark_column(name: &str) -> String {
+    format!("F.col({})", string(&format!("`{}`", name.replace('`', "``"))))
+}
+
+/// Keeps the rows of a level that have a row left below them.
+fn parents(engine: Engine, level: usize, by_source: bool) -> String {
+    let (own, parent) = keys(by_source);
+    let list = |columns: &[&str]| format!("[{}]", columns.iter().map(|column| string(column)).collect::<Vec<_>>().join(", "));
+    let below = level + 1;
+    match engine {
+        Engine::Polars => {
+            let (own, parent) = (list(own), list(parent));
+            format!("level{level} = level{level}.join(level{below}, left_on={own}, right_on={parent}, how=\"semi\")\n")
+        }
+        Engine::Spark => {
+            let renamed = parent.iter().zip(own).map(|(from, to)| format!("{}.alias({})", spark_column(from), string(to)));
+            let renamed = renamed.collect::<Vec<_>>().join(", ");
+            format!("level{level} = level{level}.join(level{below}.select({renamed}), {}, \"left_semi\")\n", list(own))
+        }
+        _ => {
+            let (own, parent) = (list(own), list(parent));
+            format!(
+                "keys = level{below}[{parent}].rename(columns={{\"internal:parent_id\": \"internal:current_id\"}}).drop_duplicates()\n\
+                 level{level} = level{level}.merge(keys, on={own})\n"
+            )
+        }
+    }
+}
+
+struct Printer {
+    engine: Engine,
+    level: usize,
+    /// The condition has a NOT, or a value for null: a comparison may be reversed.
+    is_reversed: bool,
+}
+
+impl Printer {
+    fn test(&self, test: &Test<'_>) -> Result<String> {
+        match test {
+            Test::NoPadding => {
+                let id = self.text_column("id", false);
+                let prefix = string(PAD_PREFIX);
+                Ok(match self.engine {
+                    Engine::Polars => format!("~{id}.str.starts_with({prefix}).fill_null(False)"),
+                    Engine::Spark => format!("~F.coalesce({id}.startswith({prefix}), F.lit(False))"),
+                    _ => format!("~{id}.str.startswith({prefix}).fillna(False)"),
+                })
+            }
+            Test::Expression(expression) => self.checked(expression),
+            Test::DaysOfText { column, .. } => {
+                let error =
+                    Error::unsupported(format!("times in the text of column {column} can't be written for {}", self.engine.name()));
+                Err(error.hint("copy the filter for DuckDB, or store the column as timestamps"))
+            }
+            Test::Condition(_) | Test::Box { .. } => Err(Error::internal("a test of another engine")),
+        }
+    }
+
+    fn checked(&self, expression: &Expression) -> Result<String> {
+        // Spark has nanoseconds as numbers.
+        let part_of_nanos = |one: &Expression| {
+            matches!(one, Expression::Call(Function::Year | Function::Month | Function::Day | Function::Hour, time)
+                if time.kind() == Kind::Time { zone: true, nanos: true } || time.kind() == Kind::Time { zone: false, nanos: true })
+        };
+        if self.engine == Engine::Spark && expression.any(&part_of_nanos) {
+            let error = Error::unsupported("a part of a time in nanoseconds can't be written for Spark");
+            return Err(error.hint("compare the column with times, or copy the filter for another engine"));
+        }
+        let is_reversed = expression.any(&|one| matches!(one, Expression::Not(_) | Expression::Coalesce(..)));
+        Ok(Self { is_reversed, ..*self }.print(expression))
+    }
+
+    fn column(&self, name: &str) -> String {
+        match self.engine {
+            Engine::Polars => format!("pl.col({})", string(name)),
+            Engine::Spark => spark_column(name),
+            _ => format!("level{}[{}]", self.level, string(name)),
+        }
+    }
+
+    /// A column of texts.
+    fn text_column(&self, name: &str, dictionary: bool) -> String {
+        let column = self.column(name);
+        match self.engine {
+            Engine::Polars if dictionary => format!("{column}.cast(pl.String)"),
+            // Comparisons of other texts have no null, and do not combine with those that have.
+            Engine::Dask => format!("{column}.astype(TEXT)"),
+            _ => column,
+        }
+    }
+
+    fn print(&self, expression: &Expression) -> String {
+        let (polars, spark) = (self.engine == Engine::Polars, self.engine == Engine::Spark);
+        match expression {
+            Expression::Column { name, kind, dictionary } => {
+                let column = self.column(name);
+                match (kind, self.engine) {
+                    (Kind::Text, _) => self.text_column(name, *dictionary),
+                    (Kind::Time { nanos: true, .. }, Engine::Polars) => column,
+                    (Kind::Time { zone: true, .. }, Engine::Polars) => format!("{column}.dt.convert_time_zone(\"UTC\")"),
+                    (Kind::Time { zone: true, .. }, Engine::Dask) => format!("{column}.dt.tz_convert(\"UTC\")"),
+                    _ => column,
+                }
+            }
+            Expression::Bool(value) => {
+                let value = if *value { "True" } else { "False" };
+                if polars {
+                    format!("pl.lit({value})")
+                } else if spark {
+                    format!("F.lit({value})")
+                } else {
+                    value.to_owned()
+                }
+            }
+            Expression::Int(number) => number.to_string(),
+            Expression::Float(value) => number(*value),
+            Expression::Text(text) => {
+                let text = string(text);
+                if polars {
+                    format!("pl.lit({text})")
+                } else if spark {
+                    format!("F.lit({text})")
+                } else {
+                    text
+                }
+            }
+            Expression::Day(day) => {
+                let date = instant(day.saturating_mul(super::DAY), "datetime.date(%-Y, %-m, %-d)");
+                if polars {
+                    format!("pl.lit({date})")
+                } else if spark {
+                    format!("F.lit({date})")
+                } else {
+                    date
+                }
+            }
+            Expression::Instant { micros, zone, nanos } => self.instant(*micros, *zone, *nanos),
+            Expression::Not(inner) => format!("~{}", self.grouped(inner)),
+            Expression::All(list) => self.chain(list, " & "),
+            Expression::Any(list) => self.chain(list, " | "),
+            Expression::Compare(comparison, left, right) => self.compare(*comparison, left, right),
+            Expression::IsNull(inner) => {
+                let method = if polars {
+                    "is_null()"
+                } else if spark {
+                    "isNull()"
+                } else {
+                    "isna().astype(BOOL)"
+                };
+                format!("{}.{method}", self.grouped(inner))
+            }
+            Expression::Coalesce(value, other) => {
+                let (value, other) = (self.grouped(value), self.print(other));
+                if polars {
+                    format!("{value}.fill_null({other})")
+                } else if spark {
+                    format!("F.coalesce({value}, F.lit({other}))")
+                } else {
+                    format!("{value}.fillna({other})")
+                }
+            }
+            Expression::In(value, items) => {
+                let value = self.grouped(value);
+                let item = |item: &Expression| match item {
+                    Expression::Text(text) => string(text),
+                    other => self.print(other),
+                };
+                let items = items.iter().map(item).collect::<Vec<_>>().join(", ");
+                if polars {
+                    format!("{value}.is_in([{items}])")
+                } else if spark {
+                    format!("{value}.isin([{items}])")
+                } else {
+                    // Null is in no list, and not outside of one either.
+                    format!("(({value} != {value}) | {value}.isin([{items}]))")
+                }
+            }
+            Expression::Matches(value, regex) => {
+                let value = self.grouped(value);
+                if polars {
+                    format!("{value}.str.contains({})", string(regex))
+                } else if spark {
+                    // In Java $ also matches before a last line break, and (?i) compares ASCII alone.
+                    let regex = match regex.strip_suffix('$') {
+                        Some(rest) if !rest.ends_with('\\') => format!("{rest}\\z"),
+                        _ => regex.clone(),
+                    };
+                    format!("{value}.rlike({})", string(&format!("(?u){regex}")))
+                } else {
+                    format!("{value}.str.contains({}, regex=True)", string(regex))
+                }
+            }
+            Expression::Arithmetic(sign, left, right) => format!("({} {sign} {})", self.print(left), self.print(right)),
+            Expression::Call(function, value) => self.call(*function, value),
+        }
+    }
+
+    /// The same within brackets, unless methods can be called of it.
+    fn grouped(&self, expression: &Expression) -> String {
+        let printed = self.print(expression);
+        match expression {
+            Expression::Not(_) | Expression::Call(Function::Negative, _) => format!("({printed})"),
+            _ => printed,
+        }
+    }
+
+    fn chain(&self, list: &[Expression], sign: &str) -> String {
+        format!("({})", list.iter().map(|one| self.grouped(one)).collect::<Vec<_>>().join(sign))
+    }
+
+    fn instant(&self, micros: i64, zone: bool, nanos: bool) -> String {
+        let written = |form: &str| instant(micros, form);
+        match self.engine {
+            // Nanoseconds are compared as numbers: as times they would be cut to microseconds.
+            Engine::Polars | Engine::Spark if nanos => (i128::from(micros) * 1_000).to_string(),
+            Engine::Polars => {
+                let zone = if zone { ", tzinfo=datetime.timezone.utc" } else { "" };
+                let fraction = micros.rem_euclid(1_000_000);
+                let parts = written("%-Y, %-m, %-d, %-H, %-M, %-S");
+                format!("pl.lit(datetime.datetime({parts}, {fraction}{zone}))")
+            }
+            Engine::Spark => {
+                let (end, kind) = if zone { ("Z", "timestamp") } else { ("", "timestamp_ntz") };
+                format!("F.lit(\"{}{end}\").cast(\"{kind}\")", written("%Y-%m-%dT%H:%M:%S%.6f"))
+            }
+            _ => {
+                let zone = if zone { ", tz=\"UTC\"" } else { "" };
+                format!("pd.Timestamp(\"{}\"{zone})", written("%Y-%m-%dT%H:%M:%S%.6f"))
+            }
+        }
+    }
+
+    fn compare(&self, comparison: Comparison, left: &Expression, right: &Expression) -> String {
+        let sign = comparison.python();
+        let (l, r) = (self.grouped(left), self.grouped(right));
+        if self.engine == Engine::Polars && matches!(left.kind(), Kind::Time { nanos: true, .. }) {
+            let number = |one: &Expression, text: String| match one {
+                Expression::Instant { .. } => text,
+                _ => format!("{text}.dt.timestamp(\"ns\")"),
+            };
+            return format!("({} {sign} {})", number(left, l), number(right, r));
+        }
+        let plain = format!("({l} {sign} {r})");
+        let is_float = |one: &Expression| matches!(one.kind(), Kind::Float { .. }) && !matches!(one, Expression::Float(_));
+        if self.engine == Engine::Polars || !is_float(left) && !is_float(right) {
+            return plain;
+        }
+        if self.engine == Engine::Spark {
+            // Spark excludes row groups by their largest number, which is none of those that are no number, although they are greater.
+            return match (right, comparison) {
+                (
+                    Expression::Float(_) | Expression::Int(_),
+                    Comparison::Greater | Comparison::GreaterOrEqual | Comparison::NotEqual,
+                ) => {
+                    format!("({plain} | F.isnan({l}))")
+                }
+                (Expression::Float(_) | Expression::Int(_), _) if self.is_reversed => format!("({plain} & ~F.isnan({l}))"),
+                _ => plain,
+            };
+        }
+        // DuckDB takes what is no number as equal to itself and greater than all others.
+        let nan = |one: &str| format!("({one} != {one})");
+        if matches!(right, Expression::Float(_) | Expression::Int(_)) {
+            return match comparison {
+                Comparison::Greater | Comparison::GreaterOrEqual => format!("({plain} | {})", nan(&l)),
+                _ => plain,
+            };
+        }
+        let is_known = |one: &str| format!("(({one} == {one}) | ({one} != {one}))");
+        match comparison {
+            Comparison::Equal => format!("({plain} | ({} & {}))", nan(&l), nan(&r)),
+            Comparison::NotEqual => format!("({plain} & ~({} & {}))", nan(&l), nan(&r)),
+            Comparison::Greater => format!("({plain} | ({} & ~{}))", nan(&l), nan(&r)),
+            Comparison::GreaterOrEqual => format!("({plain} | ({} & {}))", nan(&l), is_known(&r)),
+            Comparison::Less => format!("({plain} | ({} & ~{}))", nan(&r), nan(&l)),
+            Comparison::LessOrEqual => format!("({plain} | ({} & {}))", nan(&r), is_known(&l)),
+        }
+    }
+
+    fn call(&self, function: Function, value: &Expression) -> String {
+        let value = self.grouped(value);
+        let [polars, spark, dask] = match function {
+            Function::Lower => [".str.to_lowercase()", "lower", ".str.lower()"],
+            Function::Upper => [".str.to_uppercase()", "upper", ".str.upper()"],
+            Function::Length => [".str.len_chars()", "length", ".str.len()"],
+            Function::Absolute => [".abs()", "abs", ".abs()"],
+            Function::Year => [".dt.year()", "year", ".dt.year"],
+            Function::Month => [".dt.month()", "month", ".dt.month"],
+            Function::Day => [".dt.day()", "dayofmonth", ".dt.day"],
+            Function::Hour => [".dt.hour()", "hour", ".dt.hour"],
+            Function::Date => [".dt.date()", "to_date", ".dt.floor(\"D\")"],
+            Function::Negative => return format!("-{value}"),
+        };
+        match self.engine {
+            Engine::Polars => format!("{value}{polars}"),
+            Engine::Spark => format!("F.{spark}({value})"),
+            _ => format!("{value}{dask}"),
+        }
+    }
+}
