@@ -191,7 +191,9 @@ fn the_filters_are_copied_for_other_engines() {
         harness.state_mut().command(Command::Filter { filters: vec![Filter::condition("split <> 'none'")] });
         harness.state_mut().show_pane(Pane::Table);
         settle(&mut harness);
-        for (engine, word) in [("DuckDB", "read_parquet("), ("Polars", "pl.scan_parquet("), ("Spark", "pyspark"), ("Dask", "dd.read_parquet(")] {
+        for (engine, word) in
+            [("DuckDB", "read_parquet("), ("Polars", "pl.scan_parquet("), ("Spark", "pyspark"), ("Dask", "dd.read_parquet(")]
+        {
             click(&mut harness, "Copy the filters as");
             if engine == "Polars" {
                 picture(&mut harness, &format!("copy-as-{is_file}"));
