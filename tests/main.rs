@@ -58,6 +58,8 @@ mod stats;
 mod store_throughput;
 mod stores;
 mod stores_faults;
+mod stores_overwritten;
+mod stores_resumed;
 mod strangers;
 mod support;
 mod tacocat;

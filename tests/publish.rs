@@ -6,7 +6,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use crate::support::{Emulator, StoreKind, Workspace, files_below, flat_scenes, geotiff, sha256_of};
+use crate::support::{Emulator, FaultProxy, StoreKind, Workspace, files_below, flat_scenes, geotiff, sha256_of};
 
 const DESCRIPTION: &str = "Scenes made for the tests of publications: bands of bytes over Slovenia, in 32 by 32 pixels of 10 m.";
 
@@ -437,4 +437,43 @@ fn a_signed_link_is_written_nowhere() {
         let bytes = fs::read(workspace.path("out").join(Path::new(&name))).expect("reads");
         assert!(!bytes.windows(16).any(|window| window == b"0123456789abcdef"), "{name}");
     }
+}
+
+#[test]
+fn indexes_are_published_after_the_parts_that_they_refer_to() {
+    let Some(store) = Emulator::start(StoreKind::S3) else { return };
+    let proxy = FaultProxy::to(store.port());
+    let workspace = Workspace::new();
+    good(&workspace);
+    let split = ["--split-size", "7KB", "--consolidate", "tacocat"];
+    workspace.studio(["convert", "good.tacozip", "parts/p.tacozip"].iter().chain(&split)).expect_code(0);
+    let target = store.address("set");
+    let publish = |input: &str, more: &[&str]| {
+        proxy.heal();
+        let fixed = ["publish", input, &target];
+        store.studio_through(&workspace, proxy.port(), &[], fixed.iter().chain(more).copied()).expect_code(0);
+        let changing = |line: &String| line.starts_with("PUT ") || line.starts_with("DELETE ");
+        proxy.asked().into_iter().filter(changing).collect::<Vec<String>>()
+    };
+    let at = |lines: &[String], method: &str, part: &str| {
+        let is_one = |line: &String| line.starts_with(method) && line.contains(part);
+        lines.iter().enumerate().filter(|(_, line)| is_one(line)).map(|(index, _)| index).collect::<Vec<_>>()
+    };
+    let lines = publish("parts/.tacocat", &[]);
+    let parts = at(&lines, "PUT", ".tacozip");
+    let tables = at(&lines, "PUT", "/.tacocat/level");
+    let opened = at(&lines, "PUT", "/.tacocat/COLLECTION.json");
+    assert!(parts.len() > 1 && tables.len() == 1 && opened.len() == 1, "{lines:#?}");
+    assert!(parts.iter().all(|part| *part < tables[0]) && tables[0] < opened[0], "{lines:#?}");
+    assert_eq!(opened[0], lines.len() - 1, "{lines:#?}");
+    // Parts of the same names with other bytes: what refers to the old ones goes first.
+    workspace.studio(["edit", "good.tacozip", "-o", "edited.tacozip", "--set", "title=Other scenes"]).expect_code(0);
+    workspace.studio(["convert", "edited.tacozip", "edited/p.tacozip"].iter().chain(&split)).expect_code(0);
+    let lines = publish("edited/.tacocat", &["--overwrite"]);
+    let (parts, removed) = (at(&lines, "PUT", ".tacozip"), at(&lines, "DELETE", "/.tacocat/COLLECTION.json"));
+    assert!(removed.len() == 1 && parts.iter().all(|part| removed[0] < *part), "{lines:#?}");
+    assert!(at(&lines, "PUT", "/.tacocat/").iter().all(|index| parts.iter().all(|part| part < index)), "{lines:#?}");
+    // The same again: nothing of the data is sent or removed.
+    let lines = publish("edited/.tacocat", &["--overwrite"]);
+    assert_eq!((at(&lines, "PUT", ".tacozip").len(), at(&lines, "DELETE", "").len()), (0, 0), "{lines:#?}");
 }

@@ -1,6 +1,7 @@
 //! Writes a dataset in parts, with the indexes over them. All outputs are renamed together when the last is complete; on error nothing
 //! is left behind.
 
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use super::atomic_write::{Staging, check_space};
@@ -10,7 +11,7 @@ use super::{Assembly, BuildOptions, Built, ConsolidateOptions, Format, consolida
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
 use crate::model::{is_remote, place_above, place_below};
-use crate::remote::{delete_object, objects_below};
+use crate::remote::{delete_object, object_exists, objects_below};
 use crate::table::ParquetOptions;
 
 /// The files and folders that writing this dataset creates.
@@ -58,7 +59,8 @@ pub fn write(assembly: &Assembly, options: &BuildOptions, parts: &Parts, ctx: &J
     Ok(built.named_by_its_first())
 }
 
-/// Writes the parts to a store, and the indexes after them. When one fails, the parts that were written are removed again.
+/// Writes the parts to a store, and the indexes after them. Indexes of earlier parts that are replaced go first: they would refer to
+/// bytes that are there no more. When one fails, the parts that were written are removed again.
 fn write_to_store(
     assembly: &Assembly,
     options: &BuildOptions,
@@ -68,12 +70,17 @@ fn write_to_store(
 ) -> Result<Built> {
     let folder = place_above(&options.target).unwrap_or_default();
     let mut built = Built::new(options.target.clone(), options.format);
+    let mut is_hidden = false;
     let mut write_all = || {
         for part in planned {
             ctx.check()?;
             let mut piece = assembly.of_roots(&part.roots, ctx)?;
             piece.narrow_extent(ctx)?;
             let target = place_below(&folder, &part.name);
+            if options.overwrite && !is_hidden && object_exists(&target)? {
+                parts.index_names().try_for_each(|name| remove_index(&place_below(&folder, name)))?;
+                is_hidden = true;
+            }
             let one = write_part(&piece, &BuildOptions { target: target.clone(), ..options.clone() }, ctx)?;
             built.add_part(target, one);
         }
@@ -92,6 +99,12 @@ fn write_to_store(
         return Err(error);
     }
     Ok(built.named_by_its_first())
+}
+
+/// Removes what readers open first of an index in a store.
+fn remove_index(path: &Path) -> Result<()> {
+    let is_folder = path.file_name().is_some_and(|name| Some(name) == index_name(Format::Tacocat).map(OsStr::new));
+    if is_folder { delete_object(&place_below(path, "COLLECTION.json")) } else { delete_object(path) }
 }
 
 /// Removes parts that a failed write leaves in a store.

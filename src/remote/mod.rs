@@ -25,6 +25,6 @@ pub use file::{FIRST_OF_DATASET, FIRST_OF_SAMPLE, Identity, RemoteFile, forget_b
 pub use limits::{Limits, set_limits};
 pub use meter::{ActionTraffic, RequestLine, Traffic, traffic, traffic_of};
 pub use upload::{
-    NewObject, ObjectWriter, Stored, delete_object, expect_writable, object_exists, object_has, object_is, object_requests,
-    objects_below, put_objects,
+    NewObject, ObjectComparison, ObjectWriter, Stored, delete_object, expect_writable, object_exists, object_is, object_requests,
+    objects_below, objects_have, put_objects,
 };

@@ -1,5 +1,5 @@
 """Looks at the objects of an emulator: stores.py KIND PORT VERB…, with the verbs make, list, uploads, get NAME FILE, put NAME FILE,
-and for S3 transfer PORT FILE, testzip NAME. Prints JSON.
+and for S3 drop, transfer PORT FILE, testzip NAME. Prints JSON.
 
 S3 is asked through boto3. The other two have a small interface that urllib speaks; Azure's requests are signed here.
 """
@@ -134,6 +134,10 @@ def main():
         return sorted(one.findtext("Name") for one in tree.iter("Blob"))
     if verb == "uploads":
         return len(s3().list_multipart_uploads(Bucket="data").get("Uploads", [])) if kind == "s3" else 0
+    if verb == "drop":
+        for upload in s3().list_multipart_uploads(Bucket="data").get("Uploads", []):
+            s3().abort_multipart_upload(Bucket="data", Key=upload["Key"], UploadId=upload["UploadId"])
+        return True
     if verb == "get":
         if kind == "s3":
             s3().download_file("data", name, rest[1])

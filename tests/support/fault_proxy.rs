@@ -5,7 +5,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::listener::Listener;
 
@@ -34,7 +34,11 @@ struct Shared {
     to: u16,
     rules: Mutex<Vec<Rule>>,
     asked: Mutex<Vec<String>>,
+    /// Method and target of each request that was answered, with the length of its body.
+    answered: Mutex<Vec<(String, u64)>>,
     cuts: AtomicUsize,
+    /// Number of times that the faults were ended.
+    healed: AtomicUsize,
 }
 
 /// The running proxy; stopped on drop.
@@ -46,7 +50,14 @@ pub struct FaultProxy {
 impl FaultProxy {
     /// A proxy to a server on 127.0.0.1.
     pub fn to(port: u16) -> Self {
-        let shared = Arc::new(Shared { to: port, rules: Mutex::default(), asked: Mutex::default(), cuts: AtomicUsize::new(0) });
+        let shared = Arc::new(Shared {
+            to: port,
+            rules: Mutex::default(),
+            asked: Mutex::default(),
+            answered: Mutex::default(),
+            cuts: AtomicUsize::new(0),
+            healed: AtomicUsize::new(0),
+        });
         let own = shared.clone();
         let listener = Listener::start(move |stream| drop(own.pass(stream)));
         Self { shared, listener }
@@ -59,6 +70,21 @@ impl FaultProxy {
     /// Breaks requests of a method whose target contains `part`: after `good` that pass, `times` times.
     pub fn fail(&self, method: &'static str, part: &str, fault: SentFault, good: usize, times: usize) {
         self.shared.rules.lock().expect("a lock").push(Rule { method, part: part.to_owned(), fault, good, times });
+    }
+
+    /// Ends all faults, with the connections that are slow, and forgets the requests so far.
+    pub fn heal(&self) {
+        self.shared.healed.fetch_add(1, Ordering::Relaxed);
+        self.shared.rules.lock().expect("a lock").clear();
+        self.shared.asked.lock().expect("a lock").clear();
+        self.shared.answered.lock().expect("a lock").clear();
+    }
+
+    /// Number of requests of a method that the store answered and whose target contains `part`, and the bytes of their bodies.
+    pub fn answered(&self, method: &str, part: &str) -> (usize, u64) {
+        let answered = self.shared.answered.lock().expect("a lock");
+        let found = answered.iter().filter(|(line, _)| line.starts_with(&format!("{method} ")) && line.contains(part));
+        found.fold((0, 0), |(count, bytes), (_, more)| (count + 1, bytes + more))
     }
 
     /// Method and target of every request.
@@ -117,6 +143,7 @@ impl Shared {
         let mut words = first.split_whitespace();
         let (method, target) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
         self.asked.lock().expect("a lock").push(format!("{method} {target}"));
+        let healed = self.healed.load(Ordering::Relaxed);
         let fault = self.fault_for(method, target);
         let mut out = &client;
         if let Some(SentFault::Status(status, code)) = fault {
@@ -148,7 +175,14 @@ impl Shared {
                 return Ok(());
             }
             if let Some(SentFault::Slow(pause)) = fault {
-                std::thread::sleep(pause);
+                let end = Instant::now() + pause;
+                while let Some(left) = end.checked_duration_since(Instant::now()) {
+                    // What a killed client sent would keep a server busy that takes one request at a time.
+                    if self.healed.load(Ordering::Relaxed) != healed {
+                        return Ok(());
+                    }
+                    std::thread::sleep(left.min(Duration::from_millis(20)));
+                }
             }
             server.write_all(&buffer[..read])?;
             passed += read;
@@ -160,6 +194,9 @@ impl Shared {
             // Until the store has answered, so that it has done what was asked.
             return std::io::copy(&mut server, &mut std::io::sink()).map(drop);
         }
-        std::io::copy(&mut server, &mut out).map(drop)
+        let mut answer = Vec::new();
+        server.read_to_end(&mut answer)?;
+        self.answered.lock().expect("a lock").push((format!("{method} {target}"), length as u64));
+        out.write_all(&answer)
     }
 }

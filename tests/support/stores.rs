@@ -169,6 +169,11 @@ impl Emulator {
         self.ask(&["uploads"]).as_u64().expect("a number")
     }
 
+    /// Gives up all uploads in parts, as a rule of the bucket does after days.
+    pub fn drop_uploads(&self) {
+        self.ask(&["drop"]);
+    }
+
     /// Seconds that the transfer manager of boto3 takes for an upload through `port`; the object is removed afterwards.
     pub fn transfer_seconds(&self, port: u16, from: &Path) -> f64 {
         let (text, from) = (port.to_string(), from.to_str().expect("a path"));

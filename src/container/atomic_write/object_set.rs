@@ -9,7 +9,7 @@ use bytes::Bytes;
 
 use crate::error::{Cause, Error, Result};
 use crate::model::place_below;
-use crate::remote::{NewObject, ObjectWriter, expect_writable, object_is, objects_below, put_objects};
+use crate::remote::{NewObject, ObjectWriter, delete_object, expect_writable, object_is, objects_below, put_objects};
 
 /// A folder of a store.
 pub struct ObjectSet {
@@ -45,6 +45,19 @@ impl ObjectSet {
 
     fn may_replace(&self, name: &str) -> bool {
         self.overwrite && self.before.contains(name)
+    }
+
+    /// True when the folder had an object of this name at the beginning.
+    pub fn exists(&self, name: &str) -> bool {
+        self.before.contains(name)
+    }
+
+    /// Removes an object; one that does not exist is no error.
+    ///
+    /// # Errors
+    /// When the store refuses it.
+    pub fn remove(&self, name: &str) -> Result<()> {
+        delete_object(&self.place(name))
     }
 
     /// True when the store has an object of this name with the `size_bytes` bytes that `reader` gives.

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeSet;
 use std::fs::File;
-use std::io::{BufReader, Seek, SeekFrom};
+use std::io::{BufReader, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use bytes::Bytes;
@@ -13,7 +14,8 @@ use crate::error::{Cause, Error, IoContext, Result};
 use crate::jobs::JobContext;
 use crate::model::place_below;
 use crate::remote::{
-    NewObject, ObjectWriter, delete_object, expect_writable, object_exists, object_has, objects_below, put_objects,
+    NewObject, ObjectComparison, ObjectWriter, delete_object, expect_writable, object_exists, objects_below, objects_have,
+    put_objects,
 };
 
 /// What readers open first: without it a folder is no dataset.
@@ -37,8 +39,10 @@ pub(super) fn send_file(file: &File, target: &Path, overwrite: bool) -> Result<(
     writer.finish().map(drop)
 }
 
-/// A folder of objects that is being written. Readers see a dataset once [`ObjectFolder::finish`] has written its COLLECTION.json.
-/// Dropped before that, the new objects are removed.
+/// A folder of objects that is being written. Readers see a dataset once [`ObjectFolder::finish`] has written its COLLECTION.json. One
+/// that is replaced stays whole while objects of new names are sent ([`ObjectFolder::put_new`], [`ObjectFolder::stream_new`]); it is
+/// hidden ([`ObjectFolder::hide`]) only while objects that both have are replaced. Dropped before the end, the new objects are removed,
+/// unless the old dataset is hidden: then the next write completes it.
 pub struct ObjectFolder {
     target: PathBuf,
     overwrite: bool,
@@ -47,25 +51,23 @@ pub struct ObjectFolder {
     /// Names of the objects below the folder when the write began.
     before: BTreeSet<String>,
     written: Mutex<BTreeSet<String>>,
+    is_hidden: AtomicBool,
     is_done: bool,
 }
 
 impl ObjectFolder {
-    /// Starts a dataset at `target`. Objects of an interrupted write are used again where they have the same bytes. With `overwrite`,
-    /// the COLLECTION.json of an existing dataset is removed first, so that no reader sees a mixture.
+    /// Starts a dataset at `target`. Objects of an interrupted write, or of the dataset that is replaced, are used again where they have
+    /// the same bytes.
     ///
     /// # Errors
     /// When a dataset exists and `overwrite` is false; when the folder has other objects that would be mixed with the dataset; when
     /// the store refuses to list the folder.
     pub fn new(target: &Path, overwrite: bool) -> Result<Self> {
         let folder = Self::begin(target, overwrite, true)?;
-        if let Some(foreign) = folder.before.iter().find(|name| !is_ours(name.split('/').next().unwrap_or_default())) {
-            return Err(refuse_name(foreign, target));
+        match folder.before.iter().find(|name| !is_ours(name.split('/').next().unwrap_or_default())) {
+            Some(foreign) => Err(refuse_name(foreign, target)),
+            None => Ok(folder),
         }
-        if folder.before.contains(LAST) {
-            delete_object(&folder.place(LAST))?;
-        }
-        Ok(folder)
     }
 
     /// Starts a folder of arbitrary files at `target`. With `overwrite`, it may have objects, and those of the same names are replaced.
@@ -86,7 +88,15 @@ impl ObjectFolder {
         if !overwrite && before.contains(LAST) {
             return Err(Error::output_exists().at_path(target));
         }
-        Ok(Self { target: target.to_owned(), overwrite, is_dataset, before, written: Mutex::default(), is_done: false })
+        Ok(Self {
+            target: target.to_owned(),
+            overwrite,
+            is_dataset,
+            before,
+            written: Mutex::default(),
+            is_hidden: AtomicBool::new(false),
+            is_done: false,
+        })
     }
 
     fn place(&self, name: &str) -> PathBuf {
@@ -113,10 +123,10 @@ impl ObjectFolder {
                 Ok(_) => Ok(()),
                 // Left by a write that was interrupted: the same bytes need no second request.
                 Err(error) if error.is_caused_by(Cause::OutputExists) && self.before.contains(name) => {
-                    match object_has(&self.place(name), bytes) {
-                        Ok(true) => Ok(()),
-                        Ok(false) => Err(error),
-                        Err(other) => Err(other),
+                    match objects_have(vec![(self.place(name), bytes.clone())])?.pop() {
+                        Some(Ok(true)) => Ok(()),
+                        Some(Err(other)) => Err(other),
+                        Some(Ok(false)) | None => Err(error),
                     }
                 }
                 Err(error) => Err(error),
@@ -129,11 +139,40 @@ impl ObjectFolder {
         first_error.map_or(Ok(()), Err)
     }
 
+    /// Writes small objects whose names the folder does not have, several at once, and returns the names of those that it has with other
+    /// bytes.
+    ///
+    /// # Errors
+    /// As [`ObjectFolder::put_all`].
+    pub fn put_new(&self, objects: Vec<(String, Bytes)>) -> Result<Vec<String>> {
+        let (present, new): (Vec<_>, Vec<_>) = objects.into_iter().partition(|(name, _)| self.before.contains(name));
+        self.put_all(new)?;
+        self.differing(&present)
+    }
+
+    /// The names of those objects that the folder does not have with the same bytes; the others need not be written.
+    ///
+    /// # Errors
+    /// When the store refuses to say.
+    pub fn differing(&self, objects: &[(String, Bytes)]) -> Result<Vec<String>> {
+        let asked = objects.iter().filter(|(name, _)| self.before.contains(name));
+        let asked: Vec<(PathBuf, Bytes)> = asked.map(|(name, bytes)| (self.place(name), bytes.clone())).collect();
+        let mut same = objects_have(asked)?.into_iter();
+        let mut differing = Vec::new();
+        for (name, _) in objects {
+            match self.before.contains(name) && same.next().unwrap_or(Ok(false))? {
+                true => self.note(name),
+                false => differing.push(name.clone()),
+            }
+        }
+        Ok(differing)
+    }
+
     /// Writes a large object of `size` bytes with `write`.
     ///
     /// # Errors
     /// Those of `write`; an object of another writer, or a store that refuses it.
-    pub fn stream(&self, name: &str, size: u64, write: impl FnOnce(&mut ObjectWriter) -> Result<()>) -> Result<()> {
+    pub fn stream(&self, name: &str, size: u64, write: impl FnOnce(&mut dyn Write) -> Result<()>) -> Result<()> {
         // Of an interrupted write: it may be replaced, as the dataset never became visible.
         let mut writer = ObjectWriter::new(&self.place(name), self.before.contains(name), size)?;
         write(&mut writer)?;
@@ -142,29 +181,82 @@ impl ObjectFolder {
         Ok(())
     }
 
-    /// Sends the files below a folder of this machine, those at its top last, and COLLECTION.json after all others.
+    /// Writes a large object whose name the folder does not have. False when it has one with other bytes: `write` is called to compare
+    /// them.
+    ///
+    /// # Errors
+    /// As [`ObjectFolder::stream`].
+    pub fn stream_new(&self, name: &str, size: u64, write: impl FnOnce(&mut dyn Write) -> Result<()>) -> Result<bool> {
+        if !self.before.contains(name) {
+            return self.stream(name, size, write).map(|()| true);
+        }
+        let Some(mut comparison) = ObjectComparison::new(&self.place(name), size)? else { return Ok(false) };
+        write(&mut comparison)?;
+        let is_same = comparison.is_same();
+        if is_same {
+            self.note(name);
+        }
+        Ok(is_same)
+    }
+
+    /// Removes the COLLECTION.json of the dataset that is replaced, so that no reader sees a mixture while objects of the same names are
+    /// replaced: until [`ObjectFolder::finish`] there is no dataset.
+    ///
+    /// # Errors
+    /// When the store refuses it.
+    pub fn hide(&self) -> Result<()> {
+        if self.is_dataset && self.before.contains(LAST) && !self.is_hidden.swap(true, Ordering::Relaxed) {
+            delete_object(&self.place(LAST))?;
+        }
+        Ok(())
+    }
+
+    /// Sends the files below a folder of this machine: of a dataset the samples first, then the tables, and COLLECTION.json after all
+    /// others; of other files those at its top last.
     ///
     /// # Errors
     /// When a file can't be read or sent.
     pub fn send_tree(self, folder: &Path, ctx: &JobContext) -> Result<()> {
         let mut files = Vec::new();
         list_files(folder, "", &mut files)?;
+        files.retain(|name| name != LAST || self.is_dataset);
         files.sort_by_cached_key(|name| (name == LAST, !name.contains('/'), name.clone()));
-        for name in files.iter().filter(|name| *name != LAST) {
+        let has_last = self.is_dataset && files.pop_if(|name| name == LAST).is_some();
+        let mut replaced = Vec::new();
+        for name in files {
             ctx.check()?;
-            let path = folder.join(name);
-            let file = File::open(&path).io_at("read what is sent", &path)?;
-            let size = file.metadata().io_at("read what is sent", &path)?.len();
-            self.stream(name, size, |writer| {
-                std::io::copy(&mut BufReader::with_capacity(READ_AHEAD, file), writer).io_at("send the output", &path)?;
-                Ok(())
-            })?;
+            let path = folder.join(&name);
+            let size = std::fs::metadata(&path).io_at("read what is sent", &path)?.len();
+            // A table of a new name is for the new dataset too.
+            let is_sample = !self.is_dataset || name.starts_with("DATA/");
+            let is_sent = match self.is_dataset && (is_sample || self.before.contains(&name)) {
+                true => self.stream_new(&name, size, |writer| send_whole(&path, writer))?,
+                false => false,
+            };
+            if !is_sent {
+                replaced.push((name, path, size));
+            }
         }
-        let last = match files.iter().any(|name| name == LAST) {
+        if !replaced.is_empty() {
+            self.hide()?;
+        }
+        for (name, path, size) in replaced {
+            ctx.check()?;
+            self.stream(&name, size, |writer| send_whole(&path, writer)).map_err(|error| self.incomplete(error))?;
+        }
+        let last = match has_last {
             true => Some(std::fs::read(folder.join(LAST)).io_at("read what is sent", folder)?),
             false => None,
         };
         self.finish(last)
+    }
+
+    /// Says what to do about an error when the old dataset is hidden.
+    pub fn incomplete(&self, error: Error) -> Error {
+        match self.is_hidden.load(Ordering::Relaxed) {
+            true => error.hint("the old dataset is replaced in part and can't be opened: the same command completes the new one"),
+            false => error,
+        }
     }
 
     /// Writes COLLECTION.json, if the folder has one, which makes the dataset visible; then removes objects of the dataset that it
@@ -174,10 +266,11 @@ impl ObjectFolder {
     /// When another writer was faster, or the store refuses it.
     pub fn finish(mut self, collection: Option<Vec<u8>>) -> Result<()> {
         if let Some(bytes) = collection {
-            // That of a dataset was removed: an object is another writer's.
-            let overwrite = !self.is_dataset && self.may_replace(LAST);
+            // That of a hidden dataset was removed: an object is another writer's.
+            let overwrite = !self.is_hidden.load(Ordering::Relaxed) && self.may_replace(LAST);
             let new = NewObject { path: self.place(LAST), bytes: bytes.into(), overwrite };
-            put_objects(vec![new])?.pop().unwrap_or_else(|| Err(Error::internal("an object was not sent")))?;
+            let sent = put_objects(vec![new])?.pop().unwrap_or_else(|| Err(Error::internal("an object was not sent")));
+            sent.map_err(|error| self.incomplete(error))?;
             self.note(LAST);
         }
         self.is_done = true;
@@ -195,7 +288,7 @@ impl ObjectFolder {
 
 impl Drop for ObjectFolder {
     fn drop(&mut self) {
-        if self.is_done {
+        if self.is_done || self.is_hidden.load(Ordering::Relaxed) {
             return;
         }
         let written = std::mem::take(self.written.get_mut().unwrap_or_else(PoisonError::into_inner));
@@ -206,6 +299,13 @@ impl Drop for ObjectFolder {
             }
         }
     }
+}
+
+/// Writes all bytes of a file.
+fn send_whole(path: &Path, writer: &mut dyn Write) -> Result<()> {
+    let file = File::open(path).io_at("read what is sent", path)?;
+    std::io::copy(&mut BufReader::with_capacity(READ_AHEAD, file), writer).io_at("send the output", path)?;
+    Ok(())
 }
 
 /// Paths of the files below a folder, relative to it, with `/`.

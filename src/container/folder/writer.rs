@@ -6,6 +6,8 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::Write;
 use std::path::Path;
 
+use bytes::Bytes;
+
 use crate::container::atomic_write::{ObjectFolder, PartialFolder, check_space};
 use crate::container::sample_bytes::{PlannedFile, Sources, WHOLE_MAX};
 use crate::container::{Assembly, BuildOptions, BuildPlan, Built, RowSource};
@@ -86,65 +88,143 @@ fn write_objects(
 ) -> Result<Built> {
     refuse_own_objects(assembly, &options.target)?;
     let output = ObjectFolder::new(&options.target, options.overwrite)?;
+    let sending = Sending { assembly, plan, options, sources: &sources, output: &output, ctx };
     ctx.stage(tr!("Writing"), Some(plan.files.len() as u64));
-    let mut next = 0;
-    while let Some(first) = plan.files.get(next) {
-        ctx.check()?;
-        let named = |index: usize, error| plan.name_sample(error, assembly, index);
-        if first.size > WHOLE_MAX {
-            let name = || plan.sample(assembly, next);
-            let sent = output.stream(&first.name, first.size, |writer| {
-                let source = plan.source(assembly, first);
-                sources
-                    .stream(source, &name, ctx, &mut |chunk| writer.write_all(chunk).io_at("send the sample", &options.target))?;
-                Ok(())
-            });
-            sent.map_err(|error| named(next, error))?;
-            ctx.step(1);
-            next += 1;
-            continue;
-        }
-        let (mut end, mut bytes) = (next, 0);
-        while let Some(file) = plan.files.get(end).filter(|file| file.size <= WHOLE_MAX && end - next < AT_ONCE.0)
-            && (end == next || bytes + file.size <= AT_ONCE.1)
-        {
-            bytes += file.size;
-            end += 1;
-        }
-        sources.prefetch(plan, assembly, &(next..end));
-        let read = try_map(next..end, |_, index| {
-            ctx.check()?;
-            let file = &plan.files[index];
-            let mut bytes = vec![0; file.size as usize];
-            let read = sources.read_into(plan.source(assembly, file), &|| plan.sample(assembly, index), &mut bytes);
-            read.map_err(|error| named(index, error))?;
-            Ok((file.name.to_string(), bytes.into()))
-        })?;
-        output.put_all(read)?;
-        ctx.bytes(bytes);
-        ctx.step((end - next) as u64);
-        next = end;
-    }
-    let damaged = sources.finish()?;
+    // What the folder does not have yet, so that a dataset that is replaced stays whole for as long as possible.
+    let replaced = sending.samples((0..plan.files.len()).collect(), Pass::New)?;
     ctx.stage(tr!("Writing the metadata"), Some(plan.folders.len() as u64));
-    let mut bytes = plan.data_end;
-    for some in plan.folders.chunks(AT_ONCE.0) {
-        let local = try_map(some, |_, folder| {
-            ctx.check()?;
-            Ok((folder.name.to_string(), plan.local_meta(assembly, &plan.positions, folder, options)?.into()))
-        })?;
-        bytes += local.iter().map(|(_, bytes): &(String, bytes::Bytes)| bytes.len() as u64).sum::<u64>();
-        output.put_all(local)?;
-        ctx.step(some.len() as u64);
-    }
+    let (replaced_local, local_bytes) = sending.local_tables((0..plan.folders.len()).collect(), Pass::New)?;
     let mut tables = plan.consolidated(assembly, &plan.positions, options, ctx)?;
-    bytes += tables.iter().map(|(_, content)| content.len() as u64).sum::<u64>();
+    let bytes = plan.data_end + local_bytes + tables.iter().map(|(_, content)| content.len() as u64).sum::<u64>();
     // The last member is COLLECTION.json, which makes the dataset visible.
     let collection = tables.pop().map(|(_, content)| content);
-    output.put_all(tables.into_iter().map(|(name, content)| (name, content.into())).collect())?;
+    let mut tables: Vec<(String, Bytes)> = tables.into_iter().map(|(name, content)| (name, content.into())).collect();
+    let differing = output.differing(&tables)?;
+    tables.retain(|(name, _)| differing.contains(name));
     ctx.check()?;
+    if !(replaced.is_empty() && replaced_local.is_empty() && tables.is_empty()) {
+        output.hide()?;
+    }
+    let replace = || {
+        sending.samples(replaced, Pass::Replaced)?;
+        sending.local_tables(replaced_local, Pass::Replaced)?;
+        output.put_all(tables)?;
+        ctx.check()
+    };
+    replace().map_err(|error| output.incomplete(error))?;
+    let damaged = sources.finish()?;
     output.finish(collection)?;
     Ok(Built::whole(assembly, plan, options, bytes, damaged))
+}
+
+/// Which objects are written.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Pass {
+    /// Those whose names the folder does not have.
+    New,
+    /// Those that the folder has with other bytes.
+    Replaced,
+}
+
+/// A FOLDER on its way to a store.
+struct Sending<'a> {
+    assembly: &'a Assembly,
+    plan: &'a BuildPlan,
+    options: &'a BuildOptions,
+    sources: &'a Sources,
+    output: &'a ObjectFolder,
+    ctx: &'a JobContext,
+}
+
+impl Sending<'_> {
+    /// Sends the samples of these indexes, in order; returns those that the next pass has to replace.
+    fn samples(&self, indexes: Vec<usize>, pass: Pass) -> Result<Vec<usize>> {
+        let Self { assembly, plan, ctx, .. } = *self;
+        let (mut next, mut replaced) = (0, Vec::new());
+        while let Some(&first) = indexes.get(next) {
+            ctx.check()?;
+            if plan.files[first].size > WHOLE_MAX {
+                match self.large(first, pass).map_err(|error| plan.name_sample(error, assembly, first))? {
+                    true => ctx.step(1),
+                    false => replaced.push(first),
+                }
+                next += 1;
+                continue;
+            }
+            let (mut end, mut bytes) = (next, 0);
+            while let Some(file) = indexes.get(end).map(|index| &plan.files[*index]).filter(|file| file.size <= WHOLE_MAX)
+                && end - next < AT_ONCE.0
+                && (end == next || bytes + file.size <= AT_ONCE.1)
+            {
+                bytes += file.size;
+                end += 1;
+            }
+            let some = &indexes[next..end];
+            // Neighbours of the plan: those between two that are replaced are left out.
+            some.chunk_by(|one, other| one + 1 == *other).for_each(|run| {
+                self.sources.prefetch(plan, assembly, &(run[0]..run[run.len() - 1] + 1));
+            });
+            let read = try_map(some, |_, index| {
+                ctx.check()?;
+                let file = &plan.files[*index];
+                let mut bytes = vec![0; file.size as usize];
+                let read = self.sources.read_into(plan.source(assembly, file), &|| plan.sample(assembly, *index), &mut bytes);
+                read.map_err(|error| plan.name_sample(error, assembly, *index))?;
+                Ok((file.name.to_string(), Bytes::from(bytes)))
+            })?;
+            let before = replaced.len();
+            match pass {
+                Pass::New => {
+                    let differing: HashSet<String> = self.output.put_new(read)?.into_iter().collect();
+                    replaced.extend(some.iter().copied().filter(|index| differing.contains(&*plan.files[*index].name)));
+                }
+                Pass::Replaced => self.output.put_all(read)?,
+            }
+            ctx.bytes(bytes);
+            ctx.step((some.len() - (replaced.len() - before)) as u64);
+            next = end;
+        }
+        Ok(replaced)
+    }
+
+    /// Sends a sample that is too large for memory; false when the next pass has to replace it.
+    fn large(&self, index: usize, pass: Pass) -> Result<bool> {
+        let Self { assembly, plan, options, ctx, .. } = *self;
+        let file = &plan.files[index];
+        let write = |writer: &mut dyn Write| {
+            let put = &mut |chunk: &[u8]| writer.write_all(chunk).io_at("send the sample", &options.target);
+            self.sources.stream(plan.source(assembly, file), &|| plan.sample(assembly, index), ctx, put).map(drop)
+        };
+        match pass {
+            Pass::New => self.output.stream_new(&file.name, file.size, write),
+            Pass::Replaced => self.output.stream(&file.name, file.size, write).map(|()| true),
+        }
+    }
+
+    /// Sends the `__meta__` of these FOLDERs; returns those that the next pass has to replace, and the bytes of all.
+    fn local_tables(&self, indexes: Vec<usize>, pass: Pass) -> Result<(Vec<usize>, u64)> {
+        let Self { assembly, plan, options, ctx, .. } = *self;
+        let (mut replaced, mut bytes) = (Vec::new(), 0);
+        for some in indexes.chunks(AT_ONCE.0) {
+            let local = try_map(some, |_, index| {
+                ctx.check()?;
+                let folder = &plan.folders[*index];
+                let encoded = plan.local_meta(assembly, &plan.positions, folder, options)?;
+                Ok((folder.name.to_string(), Bytes::from(encoded)))
+            })?;
+            bytes += local.iter().map(|(_, bytes): &(String, Bytes)| bytes.len() as u64).sum::<u64>();
+            let before = replaced.len();
+            match pass {
+                Pass::New => {
+                    let differing: HashSet<String> = self.output.put_new(local)?.into_iter().collect();
+                    replaced.extend(some.iter().copied().filter(|index| differing.contains(&*plan.folders[*index].name)));
+                }
+                Pass::Replaced => self.output.put_all(local)?,
+            }
+            ctx.step((some.len() - (replaced.len() - before)) as u64);
+        }
+        Ok((replaced, bytes))
+    }
 }
 
 /// Refuses to write over the objects that the samples are read from: they would be gone before they are read.

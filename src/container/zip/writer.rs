@@ -3,6 +3,7 @@
 
 use std::io::{BufWriter, Seek, SeekFrom, Write};
 
+use sha2::{Digest, Sha256};
 use tempfile::SpooledTempFile;
 
 use super::batches::{Piece, for_each_piece, planned_member};
@@ -10,7 +11,7 @@ use super::header::{HEADER_END, HEADER_NAME, HEADER_SIZE, HeaderEntry, TacoHeade
 use super::records::{DosTime, Member, local_header_len, put_end};
 use crate::container::atomic_write::{PartialFile, check_space};
 use crate::container::sample_bytes::Sources;
-use crate::container::{Assembly, BuildOptions, BuildPlan, Built};
+use crate::container::{Assembly, BuildOptions, BuildPlan, Built, RowSource};
 use crate::error::{Error, IoContext, Kind, Result};
 use crate::jobs::{JobContext, panic_error, try_map};
 use crate::model::is_remote;
@@ -83,6 +84,7 @@ fn write_object(assembly: &Assembly, options: &BuildOptions, ctx: &JobContext) -
     ctx.stage(tr!("Writing the metadata"), None);
     let tail = encode_metadata(assembly, &plan, options, ctx)?;
     let header = tail.header(plan.data_end);
+    out.made_from(&identity_of(assembly, &tail));
     let mut bytes = Vec::with_capacity(HEADER_END as usize);
     header_member(&header).put_local(&mut bytes);
     bytes.extend(header.to_bytes());
@@ -101,6 +103,25 @@ fn write_object(assembly: &Assembly, options: &BuildOptions, ctx: &JobContext) -
     let size = out.position();
     out.finish()?;
     Ok(Built::whole(assembly, &plan, options, size, damaged))
+}
+
+/// SHA-256 of what the archive is made from: its metadata, and the sources of its samples with their sizes and modification times.
+fn identity_of(assembly: &Assembly, tail: &Tail) -> [u8; 32] {
+    let mut identity = Sha256::new();
+    for source in assembly.levels.iter().flat_map(|level| &level.sources) {
+        match source {
+            RowSource::Folder => identity.update([0]),
+            RowSource::Bytes(bytes) => {
+                identity.update((bytes.len() as u64).to_le_bytes());
+                identity.update(bytes);
+            }
+            RowSource::Asset { path, size, modified } => identity.update(format!("{path:?} {size} {modified:?}\n")),
+        }
+    }
+    for (name, size, crc) in &tail.members {
+        identity.update(format!("{name} {size} {crc}\n"));
+    }
+    identity.finalize().into()
 }
 
 /// Copies every FILE to its planned offset; returns the members with their CRC-32.

@@ -109,6 +109,16 @@ impl<'a> Prepared<'a> {
         self.names.last().map_or("", String::as_str)
     }
 
+    /// The names of what readers open first and that refers to other files: without these, the others are no dataset.
+    pub fn opened_first(&self) -> Vec<&str> {
+        if !self.contents.has_parts {
+            return self.contents.first_read.iter().map(|file| file.name.as_str()).collect();
+        }
+        let is_first = |name: &&str| !name.ends_with(".parquet");
+        let of_index = |name: &&str| self.indexes.iter().any(|format| name.split('/').next() == Some(index_name(*format)));
+        self.names.iter().map(String::as_str).filter(of_index).filter(is_first).collect()
+    }
+
     pub fn preflight(&self, reader: &dyn ContainerReader, ctx: &JobContext) -> Result<Preflight> {
         ctx.stage(tr!("Looking at the target"), None);
         let target = look_at(&self.request.target, self.last(), &self.opened_as, ctx);

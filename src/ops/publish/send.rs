@@ -1,11 +1,13 @@
 //! Sends the files of a publication, the one that readers open first last.
 
+use std::collections::HashSet;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use bytes::Bytes;
 use serde::Serialize;
+use sha2::{Digest, Sha256};
 use tempfile::TempDir;
 
 use super::contents::SourceFile;
@@ -132,9 +134,25 @@ pub fn publish(request: &PublishRequest, ctx: &JobContext) -> Result<Publication
     match is_remote(&request.target) {
         true => {
             let set = ObjectSet::new(&request.target, request.overwrite)?;
-            for file in &files {
+            // What is opened first refers to the data: it comes last, and goes before data that it refers to is replaced. Data of new
+            // names is sent before that, so that the published dataset stays whole for as long as possible.
+            let refers = prepared.opened_first();
+            let is_new = |file: &NewFile| !refers.is_empty() && !set.exists(&file.name);
+            let data: HashSet<&str> = prepared.contents.data.iter().map(|file| file.name.as_str()).collect();
+            let (new, others): (Vec<&NewFile>, Vec<&NewFile>) =
+                files.iter().partition(|file| data.contains(file.name.as_str()) && is_new(file));
+            let mut is_hidden = false;
+            for file in new.into_iter().chain(others) {
                 ctx.check()?;
-                count(send(&set, file, ctx)?, file.source.size_bytes());
+                let size = file.source.size_bytes();
+                let hide = || {
+                    if !is_hidden && data.contains(file.name.as_str()) && set.exists(&file.name) && request.overwrite {
+                        refers.iter().filter(|name| set.exists(name)).try_for_each(|name| set.remove(name))?;
+                        is_hidden = true;
+                    }
+                    Ok(())
+                };
+                count(send(&set, file, hide, ctx)?, size);
             }
         }
         false => {
@@ -216,17 +234,23 @@ fn indexes(prepared: &Prepared<'_>, folder: &Path, ctx: &JobContext) -> Result<I
     Ok(found)
 }
 
-/// Sends one file to a store.
-fn send(set: &ObjectSet, file: &NewFile, ctx: &JobContext) -> Result<Sent> {
+/// Sends one file to a store, after `before` unless the store has it.
+fn send(set: &ObjectSet, file: &NewFile, before: impl FnOnce() -> Result<()>, ctx: &JobContext) -> Result<Sent> {
     let size = file.source.size_bytes();
     let sent = match &file.source {
+        // Documents, which refer to nothing.
         Source::Memory(bytes) => set.put(&file.name, bytes.clone())?,
         Source::File(path, _) => {
             let source = open(path, size)?;
             if set.has(&file.name, size, &mut Pieces { source: &source, at: 0 })? {
                 Sent::Kept
             } else {
-                set.stream(&file.name, size, |writer| read_all(&source, &mut |piece| writer.write_all(piece), ctx))?;
+                before()?;
+                let identity = identity_of(path);
+                set.stream(&file.name, size, |writer| {
+                    identity.iter().for_each(|identity| writer.made_from(identity));
+                    read_all(&source, &mut |piece| writer.write_all(piece), ctx)
+                })?;
                 source.expect_unchanged()?;
                 return Ok(Sent::Written);
             }
@@ -255,6 +279,15 @@ fn copy(file: &NewFile, target: &Path, ctx: &JobContext) -> Result<()> {
         }
     }
     output.sync_all().io_at("write", target)
+}
+
+/// What tells a file of this machine from its earlier and later versions: path, size and modification time.
+fn identity_of(path: &Path) -> Option<[u8; 32]> {
+    if is_remote(path) {
+        return None;
+    }
+    let meta = crate::files::metadata(path).ok()?;
+    Some(Sha256::digest(format!("{path:?} {} {:?}", meta.len(), meta.modified().ok()?)).into())
 }
 
 /// Opens a file that had `size` bytes when it was listed.

@@ -1,16 +1,17 @@
 //! Azure Blob Storage: block blobs (up to 50,000 blocks), made visible by a list of their blocks.
 
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{SystemTime, UNIX_EPOCH};
-
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use bytes::Bytes;
 use reqwest::Method;
 
-use super::object::{Checksum, Object, PartTag, Stored, UploadId, encoded};
+use super::object::{Checksum, FoundPart, Object, PartTag, Stored, encoded};
 use super::request::{Ask, Refusal};
+use super::xml::{element, elements, plain};
 use crate::remote::fetch::Fault;
+
+/// Maximum bytes of a list of blocks: those of several uploads of 50,000 blocks.
+const BLOCK_LIST_MAX: usize = 32 << 20;
 
 fn url_of(object: &Object) -> String {
     format!("{}/{}", object.bucket.url, object.key)
@@ -20,7 +21,7 @@ pub(super) async fn stored(object: &Object) -> Result<Option<Stored>, Refusal> {
     match object.request(&Ask::new(Method::HEAD, url_of(object))).await {
         Ok(answer) => {
             let size_bytes = answer.header("content-length").and_then(|text| text.parse().ok()).unwrap_or_default();
-            Ok(Some(Stored { size_bytes, checksum: answer.header("content-md5").map(str::to_owned) }))
+            Ok(Some(Stored { size_bytes, checksum: answer.header("content-md5").map(str::to_owned), sha256: None }))
         }
         Err(refusal) if refusal.status() == Some(404) => Ok(None),
         Err(refusal) => Err(refusal),
@@ -35,27 +36,44 @@ pub(super) async fn put(object: &Object, bytes: &Bytes, checksum: &Checksum, ove
     object.request(&ask.body(bytes.clone())).await.map(drop)
 }
 
-/// Names an upload. Uncommitted blocks belong to the blob, whoever sent them: the name keeps those of two writers apart.
-pub(super) fn begin() -> UploadId {
-    static COUNT: AtomicU64 = AtomicU64::new(0);
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_nanos() as u64);
-    let number = COUNT.fetch_add(1, Ordering::Relaxed);
-    UploadId(format!("{now:016x}{:08x}{number:08x}", std::process::id()).into())
+/// The id of block `number`, from 1. It has the MD5 of the block, which the store compared: uncommitted blocks belong to the blob,
+/// whoever sent them, so those of two writers are kept apart unless they have the same bytes, and those of an interrupted upload are
+/// known again.
+fn block_id(number: usize, checksum: &Checksum) -> String {
+    BASE64_STANDARD.encode(format!("{number:08}{}", hex::encode(checksum)))
 }
 
-/// Sends block `number`, from 1. A block of the same id replaces an earlier one, so a retry duplicates nothing.
+/// The blocks that the blob has and that no list names, which interrupted uploads left.
+pub(super) async fn uncommitted(object: &Object) -> Result<Vec<FoundPart>, Refusal> {
+    let url = format!("{}?comp=blocklist&blocklisttype=uncommitted", url_of(object));
+    let answer = match object.request(&Ask::new(Method::GET, url).with_answer_up_to(BLOCK_LIST_MAX)).await {
+        Ok(answer) => answer,
+        Err(refusal) if refusal.status() == Some(404) => return Ok(Vec::new()),
+        Err(refusal) => return Err(refusal),
+    };
+    let xml = answer.xml();
+    let blocks = elements(&xml, "Block").filter_map(|block| {
+        let size_bytes = element(block, "Size")?.parse().ok()?;
+        Some(FoundPart { size_bytes, tag: plain(element(block, "Name")?), sha256: None })
+    });
+    Ok(blocks.collect())
+}
+
+/// Sends block `number`, from 1, unless `found` has it. A block of the same id replaces an earlier one, so a retry duplicates nothing.
 pub(super) async fn part(
     object: &Object,
-    upload: &UploadId,
+    found: &[FoundPart],
     number: usize,
     bytes: &Bytes,
     checksum: &Checksum,
 ) -> Result<PartTag, Refusal> {
-    let id = BASE64_STANDARD.encode(format!("{}{number:08}", upload.0));
-    let url = format!("{}?comp=block&blockid={}", url_of(object), encoded(&id, b""));
-    let ask = Ask::new(Method::PUT, url).with("content-md5", BASE64_STANDARD.encode(checksum)).body(bytes.clone());
-    object.request(&ask).await?;
-    Ok(PartTag { tag: id, checksum: *checksum })
+    let id = block_id(number, checksum);
+    if !found.iter().any(|block| block.tag == id && block.size_bytes == bytes.len() as u64) {
+        let url = format!("{}?comp=block&blockid={}", url_of(object), encoded(&id, b""));
+        let ask = Ask::new(Method::PUT, url).with("content-md5", BASE64_STANDARD.encode(checksum)).body(bytes.clone());
+        object.request(&ask).await?;
+    }
+    Ok(PartTag { tag: id, md5: Some(*checksum), sha256: None })
 }
 
 /// Makes the blob visible, with the MD5 of all its bytes as a property.
@@ -80,4 +98,16 @@ pub(super) async fn complete(object: &Object, parts: &[PartTag], whole: &Checksu
 
 pub(super) async fn delete(object: &Object) -> Result<(), Refusal> {
     object.request(&Ask::new(Method::DELETE, url_of(object))).await.map(drop)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_of_blocks_have_one_length_and_differ_by_number_and_bytes() {
+        let ids = [block_id(1, &[0; 16]), block_id(50_000, &[0; 16]), block_id(1, &[255; 16])];
+        assert!(ids.iter().all(|id| id.len() == ids[0].len() && id.len() <= 64));
+        assert!(ids[0] != ids[1] && ids[0] != ids[2]);
+    }
 }

@@ -31,7 +31,7 @@ fn stored_in(answer: &Answer) -> Option<Stored> {
         serde_json::Value::String(text) => text.parse().ok()?,
         number => number.as_u64()?,
     };
-    Some(Stored { size_bytes, checksum: resource.get("md5Hash").and_then(|text| text.as_str()).map(str::to_owned) })
+    Some(Stored { size_bytes, checksum: resource.get("md5Hash").and_then(|text| text.as_str()).map(str::to_owned), sha256: None })
 }
 
 pub(super) async fn stored(object: &Object) -> Result<Option<Stored>, Refusal> {
@@ -58,7 +58,7 @@ pub(super) async fn begin(object: &Object, overwrite: bool) -> Result<UploadId, 
         .body(Bytes::from_static(b"{}"));
     let answer = object.request(&ask).await?;
     match answer.header("location") {
-        Some(address) => Ok(UploadId(address.into())),
+        Some(address) => Ok(UploadId::plain(address)),
         None => Err(Refusal::other("the store began no upload, although it answered")),
     }
 }
@@ -69,22 +69,36 @@ fn received(answer: &Answer) -> u64 {
     last.map_or(0, |last| last + 1)
 }
 
-/// Sends the bytes at `start`; with the last ones, `total` is the size of the object, which makes it visible. After a break the store
-/// says how many bytes it has, and the rest is sent.
+/// Number of bytes that the store has of an upload; `None` when it does not exist any more, or is complete.
+pub(super) async fn received_of(object: &Object, upload: &UploadId) -> Result<Option<u64>, Refusal> {
+    // The token goes along, so the address has to be one of this store.
+    if !upload.id.starts_with(&format!("{}/", object.bucket.url)) {
+        return Ok(None);
+    }
+    let ask = Ask::new(Method::PUT, upload.id.to_string()).with("content-range", "bytes */*");
+    match object.request(&ask).await {
+        Ok(answer) => Ok((answer.status == 308).then(|| received(&answer))),
+        Err(refusal) if matches!(refusal.status(), Some(404 | 410 | 499)) => Ok(None),
+        Err(refusal) => Err(refusal),
+    }
+}
+
+/// Sends the bytes at `start`, of which the store has those before `sent`; with the last ones, `total` is the size of the object, which
+/// makes it visible. After a break the store says how many bytes it has, and the rest is sent.
 pub(super) async fn chunk(
     object: &Object,
     upload: &UploadId,
-    start: u64,
+    (start, sent): (u64, u64),
     bytes: &Bytes,
     total: Option<u64>,
 ) -> Result<(), Refusal> {
     let end = start + bytes.len() as u64;
     let of = total.map_or_else(|| "*".to_owned(), |total| total.to_string());
-    let (mut at, mut fruitless) = (start, 0);
+    let (mut at, mut fruitless) = (sent.clamp(start, end), 0);
     loop {
         let rest = bytes.slice((at - start) as usize..);
         let range = if rest.is_empty() { format!("bytes */{of}") } else { format!("bytes {at}-{}/{of}", end - 1) };
-        let ask = Ask::new(Method::PUT, upload.0.to_string()).with("content-range", range).body(rest);
+        let ask = Ask::new(Method::PUT, upload.id.to_string()).with("content-range", range).body(rest);
         let outcome = object.try_once(&ask, fruitless + 1).await;
         let has = match outcome {
             Ok(answer) if answer.status == 308 => received(&answer),
@@ -94,7 +108,7 @@ pub(super) async fn chunk(
                     return Err(Refusal { fault, tries: fruitless });
                 }
                 tokio::time::sleep(pause.max(std::time::Duration::from_millis(300 << fruitless.min(5)))).await;
-                let status = Ask::new(Method::PUT, upload.0.to_string()).with("content-range", format!("bytes */{of}"));
+                let status = Ask::new(Method::PUT, upload.id.to_string()).with("content-range", format!("bytes */{of}"));
                 // A store that forgot the upload may have completed it with the last bytes.
                 let asked = object.request(&status).await;
                 let answer = asked.map_err(|refusal| Refusal { tries: refusal.tries + 1, ..refusal })?;
@@ -125,7 +139,7 @@ pub(super) async fn chunk(
 
 /// Gives the upload up; the store answers 499.
 pub(super) async fn abort(object: &Object, upload: &UploadId) -> Result<(), Refusal> {
-    match object.request(&Ask::new(Method::DELETE, upload.0.to_string())).await {
+    match object.request(&Ask::new(Method::DELETE, upload.id.to_string())).await {
         Ok(_) => Ok(()),
         Err(refusal) if refusal.status() == Some(499) => Ok(()),
         Err(refusal) => Err(refusal),

@@ -1,25 +1,29 @@
 //! Writes objects of S3, Google Cloud Storage and Azure: [`ObjectWriter`] streams an object of any size in parts, [`put_objects`]
 //! sends small ones at once. An object becomes visible when all its bytes have arrived, by one request that the store refuses when
-//! another object has the name (unless it may be replaced). Each part carries its MD5, which the store verifies; the whole object is
-//! compared afterwards by size and checksum. Requests are signed with the credentials and the code that reading uses.
+//! another object has the name (unless it may be replaced). Each part carries its checksum, which the store verifies: SHA-256 where it
+//! can, otherwise MD5; the whole object is compared afterwards by size and checksum. An upload that a process left unfinished is
+//! continued by the next one: parts whose bytes the store has are not sent again. Requests are signed with the credentials and the code
+//! that reading uses.
 
 mod azure;
+mod comparison;
 mod google;
 mod object;
+mod part_sums;
 mod request;
 mod s3;
+mod unfinished;
 mod writer;
+mod xml;
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::time::Duration;
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use bytes::Bytes;
 use futures::StreamExt;
-use md5::{Digest, Md5};
 
 use super::bucket::Signer;
 use super::credentials::{cleaned, connections, store_for};
@@ -28,8 +32,9 @@ use super::{file, runtime};
 use crate::error::{Cause, Error, IoContext, Kind, Result};
 use crate::model::{Address, Scheme, is_remote};
 
+pub use comparison::ObjectComparison;
 pub use object::Stored;
-use object::{Checksum, Object, PartTag, UploadId};
+use object::{Checksum, Object, UploadId};
 use request::Refusal;
 pub use writer::ObjectWriter;
 use writer::part_bytes;
@@ -44,8 +49,13 @@ impl Object {
 
     /// What the store has at this key; `None` without an object.
     async fn stored(&self) -> Result<Option<Stored>, Refusal> {
+        self.stored_with(false).await
+    }
+
+    /// The same, with the SHA-256 of an object in parts if `composite`.
+    async fn stored_with(&self, composite: bool) -> Result<Option<Stored>, Refusal> {
         match &self.bucket.signer {
-            Signer::S3 { .. } => s3::stored(self).await,
+            Signer::S3 { .. } => s3::stored(self, composite).await,
             Signer::Google { .. } => google::stored(self).await,
             Signer::Azure { .. } => azure::stored(self).await,
         }
@@ -53,13 +63,13 @@ impl Object {
 
     /// Sends the whole object in one request.
     async fn put(&self, bytes: Bytes, overwrite: bool) -> Result<Stored> {
-        let checksum: Checksum = Md5::digest(&bytes).into();
+        let checksum = part_sums::md5_of(&bytes).await.map_err(|refusal| self.error(refusal))?;
         let sent = match &self.bucket.signer {
             Signer::S3 { .. } => s3::put(self, &bytes, &checksum, overwrite).await,
             Signer::Google { .. } => google::put(self, &bytes, overwrite).await,
             Signer::Azure { .. } => azure::put(self, &bytes, &checksum, overwrite).await,
         };
-        let expected = Stored { size_bytes: bytes.len() as u64, checksum: Some(whole_checksum(&self.bucket.signer, &checksum)) };
+        let expected = Stored::of(bytes.len() as u64, Some(whole_checksum(&self.bucket.signer, &checksum)));
         self.settled(sent.map(drop), &expected).await
     }
 
@@ -71,7 +81,7 @@ impl Object {
             Err(refusal) if refusal.tries > 1 || refusal.means_other_writer() => Some(refusal),
             Err(refusal) => return Err(self.error(refusal)),
         };
-        let found = self.stored().await.map_err(|refusal| self.error(refusal))?;
+        let found = self.stored_with(expected.sha256.is_some()).await.map_err(|refusal| self.error(refusal))?;
         match (found, refused) {
             (Some(found), None) => match found.agrees(expected) {
                 true => Ok(found),
@@ -102,7 +112,8 @@ impl Object {
         let begun = match &self.bucket.signer {
             Signer::S3 { .. } => s3::begin(self).await,
             Signer::Google { .. } => google::begin(self, overwrite).await,
-            Signer::Azure { .. } => Ok(azure::begin()),
+            // Blocks belong to the blob.
+            Signer::Azure { .. } => Ok(UploadId::plain("")),
         };
         match begun {
             Ok(id) => Ok(id),
@@ -111,17 +122,23 @@ impl Object {
         }
     }
 
-    /// Gives an upload up, so that the store drops its parts. Failures are ignored: stores drop unfinished uploads by themselves after
-    /// days, by their own or the owner's rule.
-    async fn abort(&self, upload: &UploadId) {
+    /// Gives an upload up, so that the store drops its parts; false when it may still have it. Stores drop unfinished uploads by
+    /// themselves after days, by their own or the owner's rule.
+    async fn abort(&self, upload: &UploadId) -> bool {
         let ended = match &self.bucket.signer {
             Signer::S3 { .. } => s3::abort(self, upload).await,
             Signer::Google { .. } => google::abort(self, upload).await,
             // Blocks that no list names are dropped by the store.
             Signer::Azure { .. } => Ok(()),
         };
-        if let Err(refusal) = ended {
-            tracing::debug!("{}: the upload could not be given up: {}", self.text, fetch::sentence(&self.address, &refusal.fault));
+        match ended {
+            Ok(()) => true,
+            Err(refusal) if matches!(refusal.status(), Some(404 | 410)) => true,
+            Err(refusal) => {
+                let reason = fetch::sentence(&self.address, &refusal.fault);
+                tracing::debug!("{}: the upload {} could not be given up: {reason}", self.text, upload.id);
+                false
+            }
         }
     }
 
@@ -140,18 +157,24 @@ impl Object {
 }
 
 impl Stored {
-    /// True unless size or checksum differ.
-    fn agrees(&self, other: &Stored) -> bool {
-        let checksums = match (&self.checksum, &other.checksum) {
-            (Some(own), Some(other)) => own == other,
-            _ => true,
-        };
-        checksums && self.size_bytes == other.size_bytes
+    fn of(size_bytes: u64, checksum: Option<String>) -> Self {
+        Self { size_bytes, checksum, sha256: None }
     }
 
-    /// True when size and checksum are known and equal.
+    /// Whether each checksum that both have is equal.
+    fn checksums<'a>(&'a self, other: &'a Stored) -> impl Iterator<Item = bool> + 'a {
+        let pairs = [(&self.checksum, &other.checksum), (&self.sha256, &other.sha256)];
+        pairs.into_iter().filter_map(|(own, other)| Some(own.as_ref()? == other.as_ref()?))
+    }
+
+    /// True unless size or a checksum differ.
+    fn agrees(&self, other: &Stored) -> bool {
+        self.size_bytes == other.size_bytes && self.checksums(other).all(|equal| equal)
+    }
+
+    /// True when size and a checksum are known and equal, and no checksum differs.
     fn is_surely(&self, other: &Stored) -> bool {
-        self.checksum.is_some() && self == other
+        self.agrees(other) && self.checksums(other).next().is_some()
     }
 }
 
@@ -201,16 +224,27 @@ pub fn object_exists(path: &Path) -> Result<bool> {
     runtime::wait(async move { object.stored().await.map(|found| found.is_some()).map_err(|refusal| object.error(refusal)) })?
 }
 
-/// True when the store has this object with these bytes.
+/// Whether the store has each of these objects with these bytes: by size and checksum. Several are asked for at once.
 ///
 /// # Errors
-/// When the store refuses to say, or can't be reached.
-pub fn object_has(path: &Path, bytes: &[u8]) -> Result<bool> {
-    let object = Object::of(path)?;
-    let checksum: Checksum = Md5::digest(bytes).into();
-    let expected = Stored { size_bytes: bytes.len() as u64, checksum: Some(whole_checksum(&object.bucket.signer, &checksum)) };
-    let found = runtime::wait(async move { object.stored().await.map_err(|refusal| object.error(refusal)) })??;
-    Ok(found.is_some_and(|found| found.is_surely(&expected)))
+/// When the job is cancelled, or an address can't be written; in the results, when the store refuses to say, or can't be reached.
+pub fn objects_have(objects: Vec<(PathBuf, Bytes)>) -> Result<Vec<Result<bool>>> {
+    let limit = connections();
+    let mut requests = Vec::with_capacity(objects.len());
+    for (path, bytes) in objects {
+        let object = Object::of(&path)?;
+        requests.push(async move {
+            let refused = |refusal| object.error(refusal);
+            let Some(found) = object.stored().await.map_err(refused)? else { return Ok(false) };
+            if found.size_bytes != bytes.len() as u64 {
+                return Ok(false);
+            }
+            let checksum = part_sums::md5_of(&bytes).await.map_err(refused)?;
+            let expected = Stored::of(found.size_bytes, Some(whole_checksum(&object.bucket.signer, &checksum)));
+            Ok(found.is_surely(&expected))
+        });
+    }
+    runtime::wait(async move { futures::stream::iter(requests).buffered(limit).collect().await })
 }
 
 /// True when the store has this object with the `size_bytes` bytes of `reader`, which [`ObjectWriter`] would send: by size and checksum.
@@ -219,35 +253,9 @@ pub fn object_has(path: &Path, bytes: &[u8]) -> Result<bool> {
 /// # Errors
 /// When the bytes can't be read; when the store refuses to say, or can't be reached.
 pub fn object_is(path: &Path, size_bytes: u64, reader: &mut dyn Read) -> Result<bool> {
-    let object = Arc::new(Object::of(path)?);
-    let asked = object.clone();
-    let found = runtime::wait(async move { asked.stored().await.map_err(|refusal| asked.error(refusal)) })??;
-    let Some(found) = found.filter(|found| found.size_bytes == size_bytes) else { return Ok(false) };
-    let part_bytes = part_bytes(size_bytes);
-    let in_parts = matches!(object.bucket.signer, Signer::S3 { .. }) && size_bytes > part_bytes;
-    let mut parts = Vec::new();
-    let mut left = size_bytes;
-    let mut buffer = vec![0; 1 << 16];
-    loop {
-        let mut sum = Md5::new();
-        let mut wanted = if in_parts { left.min(part_bytes) } else { left };
-        left -= wanted;
-        while wanted > 0 {
-            let length = wanted.min(buffer.len() as u64) as usize;
-            reader.read_exact(&mut buffer[..length]).io_at("read what is compared with", path)?;
-            sum.update(&buffer[..length]);
-            wanted -= length as u64;
-        }
-        parts.push(PartTag { tag: String::new(), checksum: sum.finalize().into() });
-        if left == 0 {
-            break;
-        }
-    }
-    let checksum = match parts.as_slice() {
-        [whole] if !in_parts => whole_checksum(&object.bucket.signer, &whole.checksum),
-        parts => s3::whole_tag(parts),
-    };
-    Ok(found.is_surely(&Stored { size_bytes, checksum: Some(checksum) }))
+    let Some(mut comparison) = ObjectComparison::new(path, size_bytes)? else { return Ok(false) };
+    std::io::copy(&mut reader.take(size_bytes), &mut comparison).io_at("read what is compared with", path)?;
+    Ok(comparison.is_same())
 }
 
 /// Requests that writing an object of this size takes.
@@ -331,9 +339,13 @@ mod tests {
 
     #[test]
     fn an_unknown_checksum_contradicts_nothing_and_proves_nothing() {
-        let stored = |size_bytes, checksum: Option<&str>| Stored { size_bytes, checksum: checksum.map(str::to_owned) };
+        let stored = |size_bytes, checksum: Option<&str>| Stored::of(size_bytes, checksum.map(str::to_owned));
         assert!(stored(3, None).agrees(&stored(3, Some("a"))) && !stored(3, None).is_surely(&stored(3, None)));
         assert!(!stored(3, Some("b")).agrees(&stored(3, Some("a"))) && !stored(2, None).agrees(&stored(3, None)));
         assert!(stored(3, Some("a")).is_surely(&stored(3, Some("a"))));
+        // One checksum may do for the other, and none may differ.
+        let with = |checksum, sha256: &str| Stored { sha256: Some(sha256.to_owned()), ..stored(3, checksum) };
+        assert!(with(None, "x").is_surely(&with(Some("a"), "x")) && !with(None, "x").agrees(&with(None, "y")));
+        assert!(!with(Some("a"), "x").is_surely(&with(Some("a"), "y")) && !with(None, "x").is_surely(&stored(3, Some("a"))));
     }
 }

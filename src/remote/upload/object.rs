@@ -11,6 +11,8 @@ use crate::remote::meter::Purpose;
 
 /// MD5 of a part or an object.
 pub(super) type Checksum = [u8; 16];
+/// SHA-256 of a part.
+pub(super) type Sha256Sum = [u8; 32];
 
 /// What a store says of an object.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,6 +21,8 @@ pub struct Stored {
     pub size_bytes: u64,
     /// The store's checksum of the object, where it has one that can be computed from the bytes.
     pub(super) checksum: Option<String>,
+    /// Base64 of the SHA-256 of the parts' SHA-256, where the store compared those and was asked.
+    pub(super) sha256: Option<String>,
 }
 
 /// An object that is written.
@@ -32,16 +36,41 @@ pub(super) struct Object {
 }
 
 /// A part that the store has.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct PartTag {
     /// ETag (S3) or block id (Azure).
     pub(super) tag: String,
-    pub(super) checksum: Checksum,
+    /// MD5, where it was computed, or is the ETag.
+    pub(super) md5: Option<Checksum>,
+    /// SHA-256, where the store compared it.
+    pub(super) sha256: Option<Sha256Sum>,
 }
 
-/// An upload in parts, as the store calls it.
+/// A part that an earlier process sent, as the store describes it.
 #[derive(Clone, Debug)]
-pub(super) struct UploadId(pub Arc<str>);
+pub(super) struct FoundPart {
+    pub(super) size_bytes: u64,
+    /// ETag (S3) or block id (Azure).
+    pub(super) tag: String,
+    /// Base64, where the store says it.
+    pub(super) sha256: Option<String>,
+}
+
+/// An upload in parts.
+#[derive(Clone, Debug)]
+pub(super) struct UploadId {
+    /// As the store calls it; empty where it has no name.
+    pub(super) id: Arc<str>,
+    /// The store compares the SHA-256 of each part, so that no MD5 is needed.
+    pub(super) sha256: bool,
+}
+
+impl UploadId {
+    /// An upload whose parts are compared by MD5, or not at all.
+    pub(super) fn plain(id: impl Into<Arc<str>>) -> Self {
+        Self { id: id.into(), sha256: false }
+    }
+}
 
 impl Object {
     pub(super) fn of(path: &Path) -> Result<Self> {

@@ -35,7 +35,7 @@ const PAUSE_MAX: Duration = Duration::from_secs(30);
 const PACE: u64 = 2 << 20;
 /// Factor of the time without data for [`Ask::long`].
 const LONG: u32 = 30;
-/// Maximum bytes read of a response.
+/// Maximum bytes read of a response, unless the request says another.
 const ANSWER_MAX: usize = 1 << 20;
 /// The version of Azure's protocol for requests without a signature; signed ones get it from the signer.
 const AZURE_VERSION: &str = "2023-11-03";
@@ -46,13 +46,17 @@ pub struct Ask {
     pub url: String,
     pub headers: Vec<(&'static str, String)>,
     pub body: Bytes,
+    /// SHA-256 of the body, where it is known: a signature over the body need not compute it.
+    pub sha256: Option<[u8; 32]>,
     /// The store may work for minutes before it answers.
     pub is_long: bool,
+    /// Maximum bytes read of the response.
+    pub answer_max: usize,
 }
 
 impl Ask {
     pub fn new(method: Method, url: String) -> Self {
-        Self { method, url, headers: Vec::new(), body: Bytes::new(), is_long: false }
+        Self { method, url, headers: Vec::new(), body: Bytes::new(), sha256: None, is_long: false, answer_max: ANSWER_MAX }
     }
 
     /// Waits longer for the answer: joining many parts takes a store minutes.
@@ -68,6 +72,16 @@ impl Ask {
     /// With a header that makes the store refuse the request when the object exists.
     pub fn unless_there(self, overwrite: bool) -> Self {
         if overwrite { self } else { self.with("if-none-match", "*") }
+    }
+
+    /// Reads a response of up to this many bytes.
+    pub fn with_answer_up_to(self, answer_max: usize) -> Self {
+        Self { answer_max, ..self }
+    }
+
+    /// With the SHA-256 of the body.
+    pub fn hashed(self, sha256: Option<[u8; 32]>) -> Self {
+        Self { sha256, ..self }
     }
 
     pub fn body(mut self, body: Bytes) -> Self {
@@ -110,6 +124,11 @@ impl Refusal {
     /// True when the store says that an object of this name exists, or that another writer of it was faster.
     pub fn means_other_writer(&self) -> bool {
         matches!(self.fault, Fault::Status(409 | 412, _))
+    }
+
+    /// True when the same request may succeed later.
+    pub fn may_pass(&self) -> bool {
+        matches!(self.fault, Fault::Cut(_) | Fault::Timeout | Fault::Connect(_) | Fault::Status(408 | 425 | 429 | 500.., _))
     }
 
     pub fn status(&self) -> Option<u16> {
@@ -190,7 +209,7 @@ impl Object {
         for (name, value) in &ask.headers {
             headers.insert(HeaderName::from_static(name), HeaderValue::from_str(value).map_err(wrong)?);
         }
-        self.sign(&mut request).await?;
+        self.sign(&mut request, ask.sha256.as_ref()).await?;
         request.extensions_mut().insert(attempt.clone());
         let response = self.bucket.client.execute(request).await.map_err(|error| fault_of(&error))?;
         let status = response.status().as_u16();
@@ -201,22 +220,28 @@ impl Object {
         let (mut stream, mut bytes) = (body.bytes_stream(), BytesMut::new());
         while let Some(chunk) = stream.next().await {
             bytes.extend_from_slice(&chunk.map_err(|error| fault_of(&error))?);
-            if bytes.len() > ANSWER_MAX {
+            if bytes.len() > ask.answer_max {
                 return Err(Fault::Other("the answer is too long".into()));
             }
         }
         Ok(Answer { status, headers: parts.headers, body: bytes.freeze() })
     }
 
+    /// True when a signature covers the body, which takes its SHA-256: without encryption. With it the transport protects the body, and
+    /// a checksum goes along.
+    pub(super) fn signs_body(&self) -> bool {
+        let is_plain = || Address::parse(&self.bucket.url).is_some_and(|address| address.origin().starts_with("http://"));
+        matches!(self.bucket.signer, Signer::S3 { signs: true, .. }) && is_plain()
+    }
+
     /// Adds the signature or token. Credentials are asked for each time, as those of a session are renewed.
-    async fn sign(&self, request: &mut HttpRequest) -> Result<(), Fault> {
+    async fn sign(&self, request: &mut HttpRequest, sha256: Option<&[u8; 32]>) -> Result<(), Fault> {
         let failed = |error: object_store::Error| Fault::Other(format!("no credentials: {}", root_cause(&error)));
         match &self.bucket.signer {
             Signer::S3 { store, region, signs: true } => {
                 let credential = store.credentials().get_credential().await.map_err(failed)?;
-                // The transport protects the body, and its MD5 goes along.
-                let is_plain = Address::parse(&self.bucket.url).is_some_and(|address| address.origin().starts_with("http://"));
-                AwsAuthorizer::new(&credential, "s3", region).with_sign_payload(is_plain).authorize(request, None);
+                let digest = sha256.map(|digest| digest.as_slice());
+                AwsAuthorizer::new(&credential, "s3", region).with_sign_payload(self.signs_body()).authorize(request, digest);
             }
             Signer::Google { store, signs: true } => {
                 let credential = store.credentials().get_credential().await.map_err(failed)?;

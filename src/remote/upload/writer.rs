@@ -1,6 +1,6 @@
 //! Streams an object in parts: a few are sent at once while the next one is filled, so memory does not grow with the object.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -9,11 +9,14 @@ use bytes::Bytes;
 use md5::{Digest, Md5};
 use tokio::sync::Semaphore;
 
-use super::object::{Checksum, Object, PartTag, Stored, UploadId};
+use super::object::{FoundPart, Object, PartTag, Stored, UploadId};
+use super::part_sums::{PartSums, md5_of};
 use super::request::Refusal;
+use super::unfinished::{Record, SentUpTo, Unfinished, stale};
 use super::{ABORT_WITHIN, azure, google, s3, whole_checksum};
 use crate::error::{Error, Kind, Result};
 use crate::remote::bucket::Signer;
+use crate::remote::meter::Purpose;
 use crate::remote::runtime::{self, Task};
 use crate::remote::{credentials, file};
 
@@ -31,8 +34,20 @@ pub(super) fn part_bytes(expected: u64) -> u64 {
     expected.div_ceil(PARTS).max(PART_MIN).next_multiple_of(google::CHUNK_UNIT)
 }
 
+/// What an earlier process sent of the object.
+enum Earlier {
+    Nothing,
+    /// S3: parts by number.
+    Parts(HashMap<usize, FoundPart>),
+    /// Azure.
+    Blocks(Vec<FoundPart>),
+    /// Google Cloud Storage: the number of bytes that it has, and by the end of each chunk the MD5 of all bytes before it.
+    Bytes(u64, HashMap<u64, String>),
+}
+
 /// An object that is written from its first byte to its last. Dropped before [`ObjectWriter::finish`], the upload is given up, and
-/// the store keeps what it had.
+/// the store keeps what it had. When the store could not be reached, or the process was killed, the next writer of the object continues
+/// the upload.
 pub struct ObjectWriter {
     object: Arc<Object>,
     path: PathBuf,
@@ -51,6 +66,13 @@ pub struct ObjectWriter {
     position: u64,
     /// MD5 of all bytes, for stores that give it.
     whole: Option<Md5>,
+    /// What the bytes are made from.
+    made_from: Option<String>,
+    /// By which a later process finds the upload.
+    record: Option<Record>,
+    earlier: Arc<Earlier>,
+    /// A later process continues the upload.
+    is_kept: bool,
     is_done: bool,
 }
 
@@ -89,8 +111,20 @@ impl ObjectWriter {
             begun: 0,
             position: 0,
             whole,
+            made_from: None,
+            record: None,
+            earlier: Arc::new(Earlier::Nothing),
+            is_kept: false,
             is_done: false,
         })
+    }
+
+    /// Names what the bytes are made from: an upload to Google Cloud Storage, which does not say which bytes it has, is continued where
+    /// that is the same.
+    pub fn made_from(&mut self, identity: &[u8]) {
+        // An upload has the condition under which it began.
+        let condition = if self.overwrite { "replaces" } else { "new" };
+        self.made_from = Some(format!("{} {condition}", hex::encode(identity)));
     }
 
     /// Bytes written so far.
@@ -121,11 +155,13 @@ impl ObjectWriter {
         }
         let last = self.sent.pop_front().map(Task::join).transpose()?;
         let whole = self.whole.take().map(|md5| md5.finalize().into());
-        let checksum = match &whole {
-            Some(whole) => whole_checksum(&object.bucket.signer, whole),
-            None => s3::whole_tag(&self.parts),
+        let expected = match &whole {
+            Some(whole) => Stored::of(self.position, Some(whole_checksum(&object.bucket.signer, whole))),
+            None => {
+                let sha256 = s3::whole_sha256(&self.parts);
+                Stored { sha256, ..Stored::of(self.position, s3::whole_tag(&self.parts)) }
+            }
         };
-        let expected = Stored { size_bytes: self.position, checksum: Some(checksum) };
         let (parts, overwrite) = (std::mem::take(&mut self.parts), self.overwrite);
         let stored = runtime::wait(async move {
             let outcome = match (&object.bucket.signer, &whole) {
@@ -134,8 +170,15 @@ impl ObjectWriter {
                 (Signer::S3 { .. } | Signer::Azure { .. }, _) => s3::complete(&object, &upload, &parts, overwrite).await,
             };
             object.settled(outcome, &expected).await
-        })??;
+        })?;
+        let stored = match stored {
+            Err(error) if error.kind() != Kind::Damaged && error.is_passing() => return Err(self.kept(error)),
+            outcome => outcome?,
+        };
         self.is_done = true;
+        if let Some(record) = self.record.take() {
+            record.remove();
+        }
         file::forget(&self.path);
         Ok(stored)
     }
@@ -149,10 +192,122 @@ impl ObjectWriter {
         if let Some(upload) = &self.upload {
             return Ok(upload.clone());
         }
-        let (object, overwrite) = (self.object.clone(), self.overwrite);
-        let upload = runtime::wait(async move { object.begin(overwrite).await })??;
+        let object = self.object.clone();
+        let upload = if let Signer::Azure { .. } = &object.bucket.signer {
+            let asked = object.clone();
+            // A token that may write need not be allowed to list.
+            let blocks = runtime::wait(async move { azure::uncommitted(&asked).await })?.unwrap_or_default();
+            self.earlier = Arc::new(Earlier::Blocks(blocks));
+            UploadId::plain("")
+        } else {
+            self.give_up_stale();
+            self.record = Record::claim(&object);
+            match self.continued()? {
+                Some(upload) => upload,
+                None => {
+                    let (begun, overwrite) = (object.clone(), self.overwrite);
+                    let upload = runtime::wait(async move { begun.begin(overwrite).await })??;
+                    let made_from = self.made_from.clone();
+                    let new = Unfinished::new(&object, &upload.id, upload.sha256, self.part_bytes as u64, made_from);
+                    self.record.iter_mut().for_each(|record| record.write(&new));
+                    upload
+                }
+            }
+        };
         self.upload = Some(upload.clone());
         Ok(upload)
+    }
+
+    /// The upload of an earlier process that did not end, with what the store has of it. One with parts of another size, or made from
+    /// something else where that counts, is given up.
+    fn continued(&mut self) -> Result<Option<UploadId>> {
+        let Some((found, sent)) = self.record.as_mut().and_then(Record::read) else { return Ok(None) };
+        let (bucket, key) = (&self.object.bucket, &self.object.key);
+        if found.bucket != bucket.url || found.key != *key {
+            return Ok(None);
+        }
+        let upload = UploadId { id: found.upload.as_str().into(), sha256: found.sha256 };
+        let fits = found.part_bytes == self.part_bytes as u64;
+        let (object, asked) = (self.object.clone(), upload.clone());
+        let earlier = match &bucket.signer {
+            Signer::S3 { .. } if fits => {
+                let parts = runtime::wait(async move { s3::parts_of(&object, &asked).await })?;
+                parts.map(|parts| parts.map(Earlier::Parts))
+            }
+            Signer::Google { .. } if fits && self.made_from.is_some() && found.made_from == self.made_from => {
+                let size = runtime::wait(async move { google::received_of(&object, &asked).await })?;
+                let sent = sent.into_iter().map(|sent| (sent.end, sent.md5)).collect();
+                size.map(|size| size.map(|size| Earlier::Bytes(size, sent)))
+            }
+            _ => Err(Refusal::other("the upload is another")),
+        };
+        match earlier {
+            Ok(Some(earlier)) => {
+                let size_bytes = match &earlier {
+                    Earlier::Parts(parts) => parts.values().map(|part| part.size_bytes).sum(),
+                    Earlier::Bytes(size, _) => *size,
+                    Earlier::Blocks(_) | Earlier::Nothing => 0,
+                };
+                tracing::info!(
+                    "{}: an unfinished upload is continued, of which the store has {size_bytes} bytes",
+                    self.object.text
+                );
+                self.earlier = Arc::new(earlier);
+                Ok(Some(upload))
+            }
+            Ok(None) => Ok(None),
+            Err(refusal) if refusal.may_pass() => Err(self.object.error(refusal)),
+            Err(_) => {
+                if !self.give_up(self.object.clone(), upload) {
+                    tracing::warn!("{}: the unfinished upload {} could not be removed", self.object.text, found.upload);
+                }
+                Ok(None)
+            }
+        }
+    }
+
+    /// Gives up uploads to this bucket that nobody continued for a week.
+    fn give_up_stale(&self) {
+        for (record, found) in stale(&self.object.bucket.url) {
+            let object = Object {
+                bucket: self.object.bucket.clone(),
+                address: self.object.address.clone(),
+                text: found.address.as_str().into(),
+                key: found.key,
+                purpose: Purpose::of_thread(),
+            };
+            if !self.give_up(Arc::new(object), UploadId::plain(found.upload)) {
+                return;
+            }
+            record.remove();
+        }
+    }
+
+    /// Gives an upload up; false when the store may still have it.
+    fn give_up(&self, object: Arc<Object>, upload: UploadId) -> bool {
+        let is_here = match &object.bucket.signer {
+            // Its name is an address, to which the token goes.
+            Signer::Google { .. } => upload.id.starts_with(&format!("{}/", object.bucket.url)),
+            Signer::S3 { .. } | Signer::Azure { .. } => true,
+        };
+        let task = runtime::start(async move { is_here && object.abort(&upload).await });
+        task.is_ok_and(|task| task.join_within(ABORT_WITHIN) == Some(true))
+    }
+
+    /// Keeps the upload for a later process, and says so.
+    fn kept(&mut self, error: Error) -> Error {
+        self.is_kept = match &self.object.bucket.signer {
+            Signer::S3 { .. } => self.record.is_some(),
+            Signer::Google { .. } => self.record.is_some() && self.made_from.is_some(),
+            Signer::Azure { .. } => true,
+        };
+        match self.is_kept && self.upload.is_some() && error.kind() != Kind::Cancelled {
+            true => error.hint("the store keeps the parts that it has: the same command sends the others"),
+            false => {
+                self.is_kept = false;
+                error
+            }
+        }
     }
 
     /// Starts to send the filled buffer.
@@ -174,28 +329,59 @@ impl ObjectWriter {
         if let Some(whole) = &mut self.whole {
             whole.update(&bytes);
         }
-        let (object, start) = (self.object.clone(), self.position);
+        let (object, start, earlier) = (self.object.clone(), self.position, self.earlier.clone());
         self.begun += 1;
         self.position += bytes.len() as u64;
-        let (number, total) = (self.begun, is_last.then_some(self.position));
+        let (number, end) = (self.begun, self.position);
+        let total = is_last.then_some(end);
+        let sent = if self.is_ordered() { self.expect_same_before(start, end)? } else { 0 };
         self.sent.push_back(match &object.bucket.signer {
             Signer::Google { .. } => runtime::start(async move {
                 let _slot = slot;
-                let sent = google::chunk(&object, &upload, start, &bytes, total).await;
-                sent.map(|()| PartTag { tag: String::new(), checksum: [0; 16] })
+                if sent < end || total.is_some() {
+                    google::chunk(&object, &upload, (start, sent), &bytes, total).await?;
+                }
+                Ok(PartTag::default())
             })?,
             Signer::S3 { .. } => runtime::start(async move {
                 let _slot = slot;
-                let checksum = checksum_of(&bytes).await?;
-                s3::part(&object, &upload, number, &bytes, &checksum).await
+                let sums = PartSums::of(&bytes, !upload.sha256, upload.sha256 || object.signs_body()).await?;
+                if let Earlier::Parts(parts) = &*earlier
+                    && let Some(found) = parts.get(&number)
+                    && s3::is_same(found, &bytes, &sums).await?
+                {
+                    return Ok(s3::tag_of(found, &upload, &sums));
+                }
+                s3::part(&object, &upload, number, &bytes, &sums).await
             })?,
             Signer::Azure { .. } => runtime::start(async move {
                 let _slot = slot;
-                let checksum = checksum_of(&bytes).await?;
-                azure::part(&object, &upload, number, &bytes, &checksum).await
+                let checksum = md5_of(&bytes).await?;
+                let found = if let Earlier::Blocks(found) = &*earlier { found.as_slice() } else { &[] };
+                azure::part(&object, found, number, &bytes, &checksum).await
             })?,
         });
         Ok(())
+    }
+
+    /// The number of bytes that a store that takes them in order has, when those from `start` to `end` are next. What an earlier process
+    /// sent of them has to have been the same, and what is sent now is recorded before.
+    fn expect_same_before(&mut self, start: u64, end: u64) -> Result<u64> {
+        let md5 = self.whole.as_ref().map(|md5| hex::encode(md5.clone().finalize())).unwrap_or_default();
+        let has = if let Earlier::Bytes(has, _) = &*self.earlier { *has } else { 0 };
+        if start < has {
+            if matches!(&*self.earlier, Earlier::Bytes(_, sent) if sent.get(&end) == Some(&md5)) {
+                return Ok(has);
+            }
+            // Whether or not the store drops that upload, the next call begins another one.
+            if let Some(record) = self.record.take() {
+                record.remove();
+            }
+            let error = Error::new(Kind::Changed, "the bytes differ from those of an unfinished upload of this object");
+            return Err(error.at(&self.object.address).hint("that upload is given up now: write again"));
+        }
+        self.record.iter_mut().for_each(|record| record.add(&SentUpTo { end, md5: md5.clone() }));
+        Ok(has)
     }
 
     /// Waits for the oldest part on its way.
@@ -204,7 +390,11 @@ impl ObjectWriter {
         match task.join()? {
             Ok(part) => self.parts.push(part),
             Err(refusal) if refusal.means_other_writer() => return Err(self.object.exists()),
-            Err(refusal) => return Err(self.object.error(refusal)),
+            Err(refusal) => {
+                let may_pass = refusal.may_pass();
+                let error = self.object.error(refusal);
+                return Err(if may_pass { self.kept(error) } else { error });
+            }
         }
         Ok(())
     }
@@ -219,13 +409,6 @@ fn at_once(signer: &Signer, part_bytes: usize) -> usize {
             ((SENT_AT_ONCE / part_bytes as u64) as usize).clamp(1, credentials::connections().max(1))
         }
     }
-}
-
-/// MD5 of a part, computed beside the requests: those of several parts at once.
-async fn checksum_of(bytes: &Bytes) -> Result<Checksum, Refusal> {
-    let bytes = bytes.clone();
-    let computed = tokio::task::spawn_blocking(move || Md5::digest(&bytes).into()).await;
-    computed.map_err(|_| Refusal::other("the checksum of a part was not computed"))
 }
 
 impl Write for ObjectWriter {
@@ -249,9 +432,13 @@ impl Drop for ObjectWriter {
         let Some(upload) = self.upload.take().filter(|_| !self.is_done) else { return };
         // A part that arrives after the upload was given up would stay.
         self.sent.clear();
-        let object = self.object.clone();
-        if let Ok(task) = runtime::start(async move { object.abort(&upload).await }) {
-            task.join_within(ABORT_WITHIN);
+        if self.is_kept {
+            return;
+        }
+        if self.give_up(self.object.clone(), upload)
+            && let Some(record) = self.record.take()
+        {
+            record.remove();
         }
     }
 }
