@@ -127,7 +127,7 @@ impl Error {
 
     /// An IO error at `path`; `doing` completes "could not …".
     pub fn io(doing: &str, path: &Path, source: std::io::Error) -> Self {
-        // Errors of remote reads already have a summary and a place.
+        // Errors of remote reads already have a summary and a location.
         let source = match source.downcast::<Error>() {
             Ok(own) => return own,
             Err(other) => other,
@@ -152,14 +152,14 @@ impl Error {
         })
     }
 
-    /// Sets the place: a path, or a sample such as `roi_0007 / s2 / t02`.
+    /// Sets the location: a path, or a sample such as `roi_0007 / s2 / t02`.
     #[must_use]
     pub fn at(mut self, place: impl fmt::Display) -> Self {
         self.place = Some(place.to_string().into());
         self
     }
 
-    /// Sets the place to a file or folder.
+    /// Sets the location to a file or folder.
     #[must_use]
     pub fn at_path(self, path: &Path) -> Self {
         self.at(path.display())
@@ -229,12 +229,12 @@ impl Error {
         self.kind
     }
 
-    /// What happened, in one sentence, without the place.
+    /// Summary: one sentence, without the location.
     pub fn summary(&self) -> &str {
         &self.summary
     }
 
-    /// The place: a path or a sample.
+    /// The location: a path or a sample.
     pub fn place(&self) -> Option<&str> {
         self.place.as_deref()
     }
@@ -259,7 +259,7 @@ impl Error {
         if self.is_cancelled() { 130 } else { 2 }
     }
 
-    /// Summary and sources without the place, for findings, which have their own location.
+    /// Summary and sources without the location, for findings, which have their own location.
     pub fn sentence(&self) -> String {
         let mut text = self.summary.to_string();
         let mut below = std::error::Error::source(self);
@@ -285,7 +285,7 @@ impl Error {
         text
     }
 
-    /// The error on several lines: summary, sources and place, then the suggestions.
+    /// The error on several lines: summary, sources and location, then the hints.
     pub fn report(&self) -> String {
         // Line breaks in quoted names or responses are escaped, as they could imitate output of the studio.
         let line = |text: &str| text.trim_end().replace('\r', "\\r").replace('\n', "\\n");

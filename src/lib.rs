@@ -44,7 +44,7 @@
 //! missing translation is listed by the tests, and stops a release.
 //!
 //! **A container**: an implementation of [`container::ContainerReader`] in a folder of `container`, with
-//! - a variant of `Format` in `container/detect.rs`, where the format is told from its first bytes or its folder, and in
+//! - a variant of `Format` in `container/detect.rs`, where the format is detected from its first bytes or its folder, and in
 //!   `container/detect_remote.rs` for addresses that are folders;
 //! - a variant of `Physical` in `container/mod.rs`, for whoever needs the format behind the trait;
 //! - what the compiler then asks for: the names of the format, `container/open.rs`, the check in `validate/mod.rs`, the layout of
@@ -63,7 +63,7 @@
 //! **A verb of the command line**: a variant of [`cli::Verb`], a row in `docs/COMMAND-LINE.md`, and a section of `docs/COMMANDS.md`,
 //! which `TACO_STUDIO_WRITE_REFERENCE=1 ./packaging/test reference` writes.
 //!
-//! **A text of the window** stands in `tr!`, `tr_n!` or `mark!` ([`text`]); `TACO_STUDIO_WRITE_TEXTS=1 ./packaging/test texts`
+//! **A text of the window** is written in `tr!`, `tr_n!` or `mark!` ([`text`]); `TACO_STUDIO_WRITE_TEXTS=1 ./packaging/test texts`
 //! brings template and catalogues up to date. **A language**: a translation of `assets/text/studio.pot` beside it, named in
 //! `text.rs`. Errors, the log and the command line are English.
 //!

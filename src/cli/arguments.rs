@@ -12,7 +12,7 @@ use super::validate::ValidateArguments;
 #[derive(Debug, Parser)]
 #[command(name = "taco-studio", version, subcommand_precedence_over_arg = true)]
 pub struct Arguments {
-    /// What to do without a window.
+    /// Verb; without one the window opens.
     #[command(subcommand)]
     pub verb: Option<Verb>,
     /// Datasets to open, or files and folders to build one from.
@@ -106,10 +106,10 @@ pub enum Verb {
         /// Replace the file if it exists.
         #[arg(long, requires = "out")]
         overwrite: bool,
-        /// Give the table of a FOLDER, or of level 0, in this form instead of a list.
+        /// Print the table of a FOLDER, or of level 0, in this form instead of a list.
         #[arg(long, value_name = "FORM")]
         format: Option<super::query::RowFormat>,
-        /// What happens to damaged samples.
+        /// How damaged samples are handled.
         #[command(flatten)]
         damage: super::writing::DamageArguments,
         /// Where the parts of an index are.
@@ -138,8 +138,8 @@ pub enum Verb {
     Fields(super::fields::FieldsArguments),
     /// Pools the statistics of many samples: mean, standard deviation, min and max of each band.
     Stats(super::StatsArguments),
-    /// Looks for what leaks between the parts of a split: the same ground, the same ground at the same time, the same bytes; exit code 1
-    /// when something does.
+    /// Lists samples shared between the parts of a split: same ground, same ground at the same time, same bytes; exit code 1 when samples
+    /// leak.
     Leakage(super::leakage::LeakageArguments),
     /// Runs a file of commands and checks what it expects.
     Replay(super::replay::ReplayArguments),

@@ -1,4 +1,4 @@
-//! Hidden commands that `packaging/bench` calls: what opening and holding a dataset cost.
+//! Hidden commands of `packaging/bench`: time and memory of opening and holding a dataset.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -47,7 +47,7 @@ pub fn open(path: &Path) -> Result<u8> {
     Ok(0)
 }
 
-/// Opens a dataset and answers the queries that come line by line as JSON: what opening and each of them cost.
+/// Opens a dataset and runs the queries read line by line; prints time and memory of opening and of each query as JSON.
 pub fn query(path: &Path) -> Result<u8> {
     let ctx = JobContext::default();
     let start = Instant::now();

@@ -1,4 +1,4 @@
-//! `build`: a project becomes a dataset, without a window. The same project gives the same bytes.
+//! `build`: writes the dataset of a project, without a window. Equal projects produce equal bytes.
 
 use std::path::PathBuf;
 
@@ -16,13 +16,13 @@ use crate::studio::{Command, Document, Event};
 pub struct BuildArguments {
     /// The project file.
     pub project: PathBuf,
-    /// The file or folder to make.
+    /// Output file or folder.
     #[arg(long, short)]
     pub output: PathBuf,
     /// Run the extensions that the project keeps before writing; columns of the same name are replaced.
     #[arg(long)]
     pub recipe: bool,
-    /// Let the programs start that the project's recipe names; without it they are listed, and nothing is run.
+    /// Allow the project's recipe to start external programs; without it they are listed, and nothing runs.
     #[arg(long, requires = "recipe")]
     pub allow_commands: bool,
     /// Where tortillas of a level have different fields: refuse, or align them with nulls and wider types.

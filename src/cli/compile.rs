@@ -17,7 +17,7 @@ use crate::studio::JobKind;
 pub struct CompileArguments {
     /// The dataset: .tortilla, .taco, parts, or one of 2.0.
     pub input: PathBuf,
-    /// The file to make; its ending, .tortilla or .taco, says which.
+    /// Output file; its extension, .tortilla or .taco, selects the format.
     #[arg(long, short)]
     pub output: PathBuf,
     #[command(flatten)]

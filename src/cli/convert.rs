@@ -17,7 +17,7 @@ use crate::studio::JobKind;
 pub struct ConvertArguments {
     /// The dataset.
     pub input: PathBuf,
-    /// The file or folder to make.
+    /// Output file or folder.
     pub output: PathBuf,
     #[command(flatten)]
     pub open: OpenArguments,

@@ -31,7 +31,7 @@ pub enum SidecarsArgument {
 pub struct CreateArguments {
     /// The folder with the data: folders in it become tortillas, files samples.
     pub source: PathBuf,
-    /// The file or folder to make.
+    /// Output file or folder.
     #[arg(long, short)]
     pub output: PathBuf,
     /// A JSON file with the collection's fields. Needed for all but a TORTILLA, which has no collection.
@@ -41,10 +41,10 @@ pub struct CreateArguments {
     #[arg(long, value_name = "TABLE")]
     pub metadata: Option<PathBuf>,
     /// Append padding up to a number of roots that N divides; LEVEL:N pads every tortilla whose samples are on that level, PATH:N the one
-    /// of a FOLDER. May be given several times.
+    /// of a FOLDER. Can be repeated.
     #[arg(long, value_name = "[PLACE:]N", value_parser = padding)]
     pub pad_to: Vec<(PadPlace, usize)>,
-    /// What happens to fields that differ within a level.
+    /// How fields that differ within a level are handled.
     #[arg(long, value_name = "HOW", default_value = "strict")]
     pub schema: SchemaName,
     /// Put padding where roots lack what most of them have.

@@ -22,16 +22,16 @@ pub struct DescribeArguments {
     /// The form.
     #[arg(long = "as", value_name = "FORM")]
     pub form: CatalogueName,
-    /// The file to make, or the folder for several documents. Without it, the main document goes to stdout.
+    /// Output file, or folder for several documents. Without it, the main document is printed to stdout.
     #[arg(long, short)]
     pub output: Option<PathBuf>,
     /// The dataset's address on the web.
     #[arg(long)]
     pub url: Option<String>,
-    /// The level whose samples GeoParquet lists; the first one that has places when absent.
+    /// The level whose samples GeoParquet lists; the first one with locations when absent.
     #[arg(long)]
     pub level: Option<usize>,
-    /// Replace what is there.
+    /// Replace an existing output.
     #[arg(long)]
     pub overwrite: bool,
 }

@@ -1,4 +1,4 @@
-//! `doctor`: what this machine has and lacks, as text or JSON. The checks themselves are `ops::doctor`'s, and the window's for graphics.
+//! `doctor`: checks of this machine, as text or JSON. The checks themselves are `ops::doctor`'s, and the window's for graphics.
 
 use super::output::{print, print_json};
 use crate::error::Result;

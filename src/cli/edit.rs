@@ -30,13 +30,13 @@ pub struct EditArguments {
     /// The level whose columns change.
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub level: usize,
-    /// Take this column out. May be given several times.
+    /// Remove this column. Can be repeated.
     #[arg(long, value_name = "COLUMN")]
     pub drop: Vec<String>,
     /// A JSON file with the whole collection.
     #[arg(long, value_name = "FILE.json")]
     pub collection: Option<PathBuf>,
-    /// A field of the collection, KEY=JSON or KEY=text; KEY=null takes it out. May be given several times.
+    /// A field of the collection, KEY=JSON or KEY=text; KEY=null removes it. Can be repeated.
     #[arg(long, value_name = "KEY=VALUE", value_parser = field)]
     pub set: Vec<(String, Json)>,
     #[command(flatten)]
@@ -133,7 +133,7 @@ pub fn edit(arguments: EditArguments, terminal: &Terminal) -> Result<u8> {
     Ok(0)
 }
 
-/// Gives a TORTILLA a collection.
+/// Adds a collection to a TORTILLA.
 pub fn tortilla_to_taco(arguments: TortillaToTacoArguments, terminal: &Terminal) -> Result<u8> {
     let TortillaToTacoArguments { path, collection, output, overwrite } = arguments;
     let collection = Some(collection_in(&collection)?);

@@ -20,7 +20,7 @@ pub struct ExportArguments {
     pub input: PathBuf,
     #[command(flatten)]
     pub join: JoinArguments,
-    /// The file or folder to make.
+    /// Output file or folder.
     #[arg(long, short)]
     pub output: PathBuf,
     #[command(flatten)]

@@ -19,7 +19,7 @@ use crate::studio::JobKind;
 pub struct ExtendArguments {
     /// The dataset.
     pub path: PathBuf,
-    /// The file or folder to make.
+    /// Output file or folder.
     #[arg(long, short)]
     pub output: PathBuf,
     /// The extensions, in order: stac,stats.

@@ -18,7 +18,7 @@ use crate::studio::JobKind;
 pub struct HistogramArguments {
     /// The dataset, of any generation.
     pub input: PathBuf,
-    /// The .tortilla to make.
+    /// Output file, a .tortilla.
     #[arg(long, short)]
     pub output: PathBuf,
     /// Which values share the 100 bins.
@@ -60,7 +60,7 @@ pub fn histograms(arguments: HistogramArguments, terminal: &Terminal) -> Result<
 /// Arguments of `percentiles`.
 #[derive(Debug, clap::Args)]
 pub struct PercentileArguments {
-    /// The tortilla of histograms that `histograms` made.
+    /// A tortilla of histograms written by `histograms`.
     pub input: PathBuf,
     /// Percentages from 0 to 100.
     #[arg(long, value_name = "P,…", value_delimiter = ',', default_values_t = [2.5, 98.5])]
@@ -70,7 +70,7 @@ pub struct PercentileArguments {
     /// Print the percentiles of each sample of level 0.
     #[arg(long)]
     pub each: bool,
-    /// Give the summed histogram of each band, too: 100 bins of equal width with the number of values in each.
+    /// Also print the summed histogram of each band: 100 bins of equal width with the number of values in each.
     #[arg(long)]
     pub histogram: bool,
     /// Print JSON.

@@ -1,4 +1,4 @@
-//! `inspect`: what a dataset is. Must not judge it; that is `validate`.
+//! `inspect`: describes a dataset. Reports no findings; that is `validate`.
 
 use std::path::Path;
 
@@ -78,7 +78,7 @@ pub fn inspect(path: &Path, options: &OpenOptions, as_json: bool) -> Result<u8> 
     Ok(0)
 }
 
-/// What the headers of the older generations say: one entry for each file. Null for other containers.
+/// Header fields of the older generations, one entry for each file; null for other containers.
 fn older_json(reader: &dyn ContainerReader) -> Json {
     let Physical::Tortilla(tortilla) = reader.physical() else { return Json::Null };
     let fields = reader.levels().fields(0);

@@ -1,4 +1,4 @@
-//! `leakage`: what leaks between the parts of a split, as text or JSON. Must not change the dataset.
+//! `leakage`: samples shared between the parts of a split, as text or JSON. Never changes the dataset.
 
 use std::path::PathBuf;
 
@@ -24,7 +24,7 @@ pub struct LeakageArguments {
     /// Share of the smaller footprint from which two overlap.
     #[arg(long, value_name = "SHARE", default_value_t = 0.001)]
     pub min_overlap: f64,
-    /// Days that may lie between two samples of the same time.
+    /// Maximum number of days between two samples of the same time.
     #[arg(long, value_name = "DAYS", default_value_t = 1.0)]
     pub days: f64,
     /// Print JSON.
@@ -32,7 +32,7 @@ pub struct LeakageArguments {
     pub json: bool,
 }
 
-/// Looks for leaks; exit code 1 when there are some.
+/// Runs `leakage`; exit code 1 when samples leak.
 pub fn leakage(arguments: LeakageArguments, terminal: &Terminal) -> Result<u8> {
     let LeakageArguments { path, level, column, min_overlap, days, json } = arguments;
     let open = path.clone();

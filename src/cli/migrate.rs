@@ -26,7 +26,7 @@ pub struct MigrateArguments {
     pub write: WriteArguments,
     #[command(flatten)]
     pub damage: DamageArguments,
-    /// Another name for a column, OLD=NEW; OLD= leaves it out. May be given several times.
+    /// Another name for a column, OLD=NEW; OLD= leaves it out. Can be repeated.
     #[arg(long, value_name = "OLD=NEW", value_parser = choice)]
     pub field: Vec<FieldChoice>,
     /// A JSON list of such choices: [{"level": 0, "from": "OLD", "to": "NEW"}, …].

@@ -54,7 +54,7 @@ use clap::Parser;
 
 use crate::error::{Error, Kind, Result};
 
-/// What the arguments ask for.
+/// Action that the arguments request.
 pub enum Invocation {
     /// Open the window on these paths.
     Window {

@@ -6,7 +6,7 @@ use clap::ValueEnum;
 
 use crate::container::{JoinMode, OpenOptions};
 
-/// Where the parts of an index lie.
+/// Folder with the parts of an index.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub struct OpenArguments {
     /// The folder that holds the parts of a TACOCAT or TACOLLECTION; beside it when absent.
@@ -26,7 +26,7 @@ impl OpenArguments {
 pub struct JoinArguments {
     /// More datasets, opened with the first as one.
     pub more: Vec<PathBuf>,
-    /// What becomes of columns that not all of several datasets have.
+    /// How to handle columns that not all of several datasets have.
     #[arg(long, value_name = "MODE", default_value = "intersection")]
     pub mode: ModeName,
     #[command(flatten)]

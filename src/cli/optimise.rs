@@ -19,7 +19,7 @@ const SHOWN: usize = 20;
 pub struct OptimiseArguments {
     /// A raster, a folder of rasters, or a dataset of any generation.
     pub input: PathBuf,
-    /// The file or folder to make. Of a dataset the endings .tortilla and .taco give one of the first generation.
+    /// Output file or folder. For a dataset, the extensions .tortilla and .taco select the first generation.
     #[arg(long, short)]
     pub output: PathBuf,
     /// Columns and rows of a tile: a multiple of 16.

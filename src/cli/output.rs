@@ -58,7 +58,7 @@ const LOG_BYTES: u64 = 1 << 20;
 /// So many that were put aside are kept.
 const LOGS_KEPT: usize = 3;
 
-/// Logs go to stderr, and to `taco-studio.log` in `folder` where one is given: warnings by default, `RUST_LOG` decides where it is set.
+/// Logs to stderr, and to `taco-studio.log` in `folder` if set; the level is warning, or that of `RUST_LOG`.
 pub fn set_up_logging(verbose: u8, folder: Option<&Path>) {
     let default = match verbose {
         // The window library logs every oddity of a display server, and windows that were closed already.
@@ -165,8 +165,8 @@ fn not_json(error: serde_json::Error) -> Error {
     Error::internal("the result can't be written as JSON").because(error)
 }
 
-/// Prints one line to standard error, control characters escaped. One that can't be written is lost: there is no other place to say
-/// so, and the results count.
+/// Prints one line to standard error, control characters escaped. A line that can't be written is lost, as there is no other output
+/// to say so, and the results count.
 pub fn say(line: impl AsRef<str>) {
     let _ = writeln!(std::io::stderr().lock(), "{}", printable_line(line.as_ref()));
 }

@@ -1,4 +1,4 @@
-//! `plan`: a dataset in parts that several processes or machines build.
+//! `plan`: splits a dataset into parts that several processes or machines build.
 
 use std::path::{Path, PathBuf};
 
@@ -22,15 +22,15 @@ use crate::studio::{Command, Document, JobKind, is_project};
 /// Arguments of `plan`.
 #[derive(Debug, clap::Args)]
 pub struct PlanArguments {
-    /// What to do with a plan; without it one is made.
+    /// Action on an existing plan; without it a plan is written.
     #[command(subcommand)]
     pub action: Option<PlanAction>,
     /// A project, a folder of files, or datasets to plan as one.
     pub sources: Vec<PathBuf>,
-    /// The folder for the plan, which every worker can reach.
+    /// Folder of the plan; every worker must be able to read and write it.
     #[arg(long, short, value_name = "FOLDER")]
     pub output: Option<PathBuf>,
-    /// The dataset that the parts make, as NAME.tacozip; below the plan's folder when absent.
+    /// Path of the dataset, as NAME.tacozip; below the plan's folder when absent.
     #[arg(long, value_name = "OUT")]
     pub dataset: Option<PathBuf>,
     /// Split into at most N parts of similar size.
@@ -38,10 +38,10 @@ pub struct PlanArguments {
     pub most_parts: Option<u32>,
     #[command(flatten)]
     pub parts: PartsArguments,
-    /// Run the extensions that the project keeps: those of single samples in the parts, those that need all samples now.
+    /// Run the extensions stored in the project: those of single samples when the parts are built, those that need all samples now.
     #[arg(long)]
     pub recipe: bool,
-    /// Let the programs start that the project's recipe names; without it they are listed, and nothing is run.
+    /// Allow the project's recipe to start external programs; without it they are listed, and nothing runs.
     #[arg(long, requires = "recipe")]
     pub allow_commands: bool,
     /// For a folder of files: a JSON file with the collection's fields.
@@ -50,7 +50,7 @@ pub struct PlanArguments {
     /// For a folder of files: a CSV, JSON or Parquet table of metadata, joined by relative path.
     #[arg(long, value_name = "TABLE")]
     pub metadata: Option<PathBuf>,
-    /// What becomes of columns that not all of several datasets have.
+    /// How to handle columns that not all of several datasets have.
     #[arg(long, value_name = "MODE", default_value = "intersection")]
     pub mode: ModeName,
     #[command(flatten)]
@@ -59,19 +59,19 @@ pub struct PlanArguments {
     pub write: WriteArguments,
     #[command(flatten)]
     pub damage: DamageArguments,
-    /// Print what was planned as JSON.
+    /// Print the plan as JSON.
     #[arg(long)]
     pub json: bool,
 }
 
-/// What to do with a plan.
+/// Actions on an existing plan.
 #[derive(Debug, clap::Subcommand)]
 pub enum PlanAction {
     /// Builds parts; those that are written already are compared with their SHA-256 and skipped.
     Run(RunArguments),
     /// Joins the parts: extent, pooled statistics and indexes, compared with the plan; exit code 2 when a part is missing.
     Finish(FinishArguments),
-    /// Has an engine build the parts that are missing, and ends the plan; exit code 1 when a part is still missing.
+    /// Submits the missing parts to an engine and finishes the plan; exit code 1 when a part is still missing.
     Submit(Box<SubmitArguments>),
     /// Prints the state: progress, throughput, failures with the sample and reason; exit code 1 when a part failed.
     Status(StatusArguments),
@@ -88,10 +88,10 @@ pub struct RunArguments {
     /// Also rebuild parts that are written already.
     #[arg(long)]
     pub again: bool,
-    /// Read sources below the second folder that the plan has below the first.
+    /// Replace the first path prefix by the second in the sources of the plan.
     #[arg(long, num_args = 2, value_names = ["FROM", "TO"])]
     pub relocate: Option<Vec<PathBuf>>,
-    /// Let the programs start that the plan's extensions name; without it they are listed, and nothing is run.
+    /// Allow the plan's extensions to start external programs; without it they are listed, and nothing runs.
     #[arg(long)]
     pub allow_commands: bool,
     /// Print the results as JSON.
@@ -104,10 +104,10 @@ pub struct RunArguments {
 pub struct FinishArguments {
     /// The folder of the plan.
     pub plan: PathBuf,
-    /// Read every part again and compare its SHA-256; without it its size is compared.
+    /// Read every part and compare its SHA-256; without it only sizes are compared.
     #[arg(long)]
     pub hashes: bool,
-    /// Let the programs start that the plan's extensions name, should a part have to be written again.
+    /// Allow the plan's extensions to start external programs if a part has to be written again.
     #[arg(long)]
     pub allow_commands: bool,
     /// Print the result as JSON.
@@ -130,13 +130,13 @@ pub struct StatusArguments {
 pub struct SubmitArguments {
     /// The folder of the plan.
     pub plan: PathBuf,
-    /// What builds the parts.
+    /// Engine that builds the parts.
     #[arg(long, value_name = "NAME", default_value = "local")]
     pub engine: EngineName,
-    /// Times that a part is tried.
+    /// Maximum number of attempts for each part.
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..))]
     pub tries: u32,
-    /// local: processes at a time; a quarter of the cores when absent.
+    /// local: maximum number of concurrent processes; a quarter of the cores when absent.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub workers: Option<u32>,
     /// dask: the address of the scheduler, as tcp://host:8786.
@@ -145,7 +145,7 @@ pub struct SubmitArguments {
     /// dask: a Python that has the package distributed.
     #[arg(long, value_name = "PROGRAM", default_value = "python3")]
     pub python: PathBuf,
-    /// slurm: parts built at a time; all when absent.
+    /// slurm: maximum number of array tasks that run at once; unlimited when absent.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub at_once: Option<u32>,
     /// slurm: memory of a part, as 8GB; the plan's estimate when absent.
@@ -160,24 +160,24 @@ pub struct SubmitArguments {
     /// slurm: another option of sbatch, as --sbatch=--account=NAME.
     #[arg(long = "sbatch", value_name = "OPTION", allow_hyphen_values = true)]
     pub more: Vec<String>,
-    /// The program that the workers start, where it has another path there.
+    /// Executable that workers start, if its path differs on the workers.
     #[arg(long, value_name = "PATH")]
     pub program: Option<PathBuf>,
-    /// Read sources below the second folder, on the workers, that the plan has below the first.
+    /// Replace the first path prefix by the second in the sources of the plan, on the workers.
     #[arg(long, num_args = 2, value_names = ["FROM", "TO"])]
     pub relocate: Option<Vec<PathBuf>>,
-    /// Let the programs start that the plan's extensions name.
+    /// Allow the plan's extensions to start external programs.
     #[arg(long)]
     pub allow_commands: bool,
     /// Build the parts only; `plan finish` joins them.
     #[arg(long)]
     pub parts_only: bool,
-    /// Print what was submitted and the state of the plan as JSON.
+    /// Print the submitted parts and the status of the plan as JSON.
     #[arg(long)]
     pub json: bool,
 }
 
-/// The engines, as arguments name them.
+/// Engines by their names on the command line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum EngineName {
     /// Processes on this machine.
@@ -192,7 +192,7 @@ pub enum EngineName {
 pub fn plan(arguments: PlanArguments, terminal: &Terminal) -> Result<u8> {
     match arguments.action {
         Some(_) if !arguments.sources.is_empty() || arguments.output.is_some() => {
-            Err(Error::usage("a plan is made, or something is done with one: not both"))
+            Err(Error::usage("an action on a plan takes no input for a new plan"))
         }
         Some(PlanAction::Run(arguments)) => run_parts(arguments, terminal),
         Some(PlanAction::Finish(arguments)) => finish(arguments, terminal),
@@ -208,7 +208,7 @@ fn make(arguments: PlanArguments, terminal: &Terminal) -> Result<u8> {
         .clone()
         .ok_or_else(|| Error::usage("a plan needs a folder of its own").hint("name one that every worker can reach: -o FOLDER"))?;
     let Some(first) = arguments.sources.first().cloned() else {
-        return Err(Error::usage("nothing is named to make a plan of").hint("name a project, a folder of files, or datasets"));
+        return Err(Error::usage("no input for the plan is named").hint("name a project, a folder of files, or datasets"));
     };
     if arguments.allow_commands {
         crate::consent::allow_all_programs();
@@ -266,13 +266,13 @@ fn make(arguments: PlanArguments, terminal: &Terminal) -> Result<u8> {
     Ok(0)
 }
 
-/// The name that the dataset gets from its source.
+/// Default name of the dataset, derived from its source.
 fn stem(source: &Path) -> String {
     let name = source.file_stem().or_else(|| source.parent()?.file_name());
     name.map_or_else(String::new, |name| name.to_string_lossy().into_owned())
 }
 
-/// The draft of a project and the extensions that it keeps.
+/// The draft of a project and its stored extensions.
 fn project(path: PathBuf, terminal: &Terminal) -> Result<(Dataset, Vec<ExtensionCall>)> {
     let mut studio = session();
     command(terminal, &mut studio, Command::OpenProject { path })?;

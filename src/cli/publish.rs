@@ -19,28 +19,28 @@ use crate::studio::JobKind;
 pub struct PublishArguments {
     /// The dataset: a ZIP, a FOLDER, or the index over parts.
     pub path: PathBuf,
-    /// The folder that gets it: s3://bucket/set/1.0.0, gs://…, az://…, or a folder of this machine.
+    /// Target folder: s3://bucket/set/1.0.0, gs://…, az://…, or a local folder.
     pub target: PathBuf,
-    /// Check only: nothing is made, and the target is only asked what it has.
+    /// Check only: no file is written, and the target is only read.
     #[arg(long)]
     pub dry_run: bool,
-    /// Make the files as this host expects them, in a folder of this machine; its own client uploads them.
+    /// Write the files in the layout of this host to a local folder; the host's own client uploads them.
     #[arg(long, value_name = "HOST", default_value = "store")]
     pub layout: LayoutName,
     /// The repository at Hugging Face or Source Cooperative.
     #[arg(long, value_name = "OWNER/NAME")]
     pub repository: Option<String>,
-    /// The address of the target on the web, for documents and snippets.
+    /// Public URL of the target, for documents and snippets.
     #[arg(long)]
     pub url: Option<String>,
     /// A JSON file with prices in US dollars: storage_gb_month, egress_gb, read_1000, write_1000, full_reads_month, limit_month. When
     /// absent, those of the window's settings count; what neither sets is an approximate list price of the store.
     #[arg(long, value_name = "FILE.json")]
     pub cost_table: Option<PathBuf>,
-    /// Only warn where this check would block. May be given several times.
+    /// Accept this check: it warns instead of blocking. Can be repeated.
     #[arg(long, value_name = "CHECK", value_delimiter = ',')]
     pub accept: Vec<CheckName>,
-    /// Replace what was published there.
+    /// Replace an earlier publication at the target.
     #[arg(long)]
     pub overwrite: bool,
     #[command(flatten)]
@@ -50,7 +50,7 @@ pub struct PublishArguments {
     pub json: bool,
 }
 
-/// The layouts, as arguments name them.
+/// Layouts by their names on the command line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LayoutName(Layout);
 
@@ -71,7 +71,7 @@ impl ValueEnum for LayoutName {
     }
 }
 
-/// Checks that may be accepted, as arguments name them.
+/// Checks that can be accepted, by their names on the command line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CheckName(CheckKind);
 
@@ -95,7 +95,7 @@ impl ValueEnum for CheckName {
     }
 }
 
-/// Publishes; exit code 1 when a check blocks that.
+/// Runs `publish`; exit code 1 when a check blocks the publication.
 pub fn publish(arguments: PublishArguments, terminal: &Terminal) -> Result<u8> {
     let PublishArguments { path, target, dry_run, layout, repository, url, cost_table, accept, overwrite, open, json } = arguments;
     let prices = cost_table.map_or_else(Prices::of_user, |path| Prices::read(&path))?;
@@ -135,7 +135,7 @@ pub fn publish(arguments: PublishArguments, terminal: &Terminal) -> Result<u8> {
     Ok(0)
 }
 
-/// The checks, files and cost for people.
+/// Prints checks, files and cost as text.
 fn checks_text(checked: &Preflight) -> String {
     let mut text = format!("{} {} → {}\n", checked.id, checked.version, checked.target.display());
     for check in &checked.checks {
@@ -174,7 +174,7 @@ fn checks_text(checked: &Preflight) -> String {
     text
 }
 
-/// What was published, for people.
+/// Prints the result of a publication as text.
 fn published_text(published: &Published) -> String {
     let opened = &published.opened;
     let mut text = format!(

@@ -21,7 +21,7 @@ pub enum RowFormat {
     Table,
     /// Comma-separated values.
     Csv,
-    /// JSON objects, one a line.
+    /// JSON objects, one per line.
     Json,
     /// Parquet; needs a file.
     Parquet,
@@ -75,7 +75,7 @@ pub struct FilterArguments {
     /// Rows whose footprint touches this box in degrees: west,south,east,north; west greater than east crosses the antimeridian.
     #[arg(long, value_name = "W,S,E,N", allow_hyphen_values = true, value_parser = parse_box)]
     pub bbox: Option<[f64; 4]>,
-    /// What the box is compared with; footprints when absent.
+    /// Geometry that the box is compared with; footprints when absent.
     #[arg(long, value_name = "WHAT", requires = "bbox")]
     pub by: Option<BoxBy>,
     /// Rows of these days or times: 2021-01-01/2021-12-31, 2021-01-01/.., ../2021-12-31T10:30:00Z, one day, or one instant. A date is
@@ -118,7 +118,7 @@ pub struct RowArguments {
     /// Only these samples of level 0.
     #[arg(long, value_name = "ID,…", value_delimiter = ',')]
     pub ids: Option<Vec<String>>,
-    /// Samples of level 0 at the most.
+    /// Maximum number of samples of level 0.
     #[arg(long, value_name = "N")]
     pub limit: Option<usize>,
 }
@@ -156,7 +156,7 @@ pub struct QueryArguments {
     pub sql: Vec<String>,
     #[command(flatten)]
     pub filter: FilterArguments,
-    /// Rows at the most.
+    /// Maximum number of rows.
     #[arg(long)]
     pub limit: Option<usize>,
     /// Print the filters as a statement of this engine over the level tables of a .tacocat or FOLDER, instead of rows: SQL for DuckDB,
@@ -166,7 +166,7 @@ pub struct QueryArguments {
     /// Output format; taken from the name of the file when absent.
     #[arg(long)]
     pub format: Option<RowFormat>,
-    /// Print JSON objects, one a line.
+    /// Print JSON objects, one per line.
     #[arg(long, conflicts_with_all = ["csv", "format"])]
     pub json: bool,
     /// Print CSV.

@@ -15,9 +15,9 @@ use crate::ops::{folder_table, read_chunk, save_chunk, split_chunk};
 pub struct Out {
     /// The file, `-` for stdout; without it only the GDAL path is printed.
     pub file: Option<PathBuf>,
-    /// Replace what is there.
+    /// Replace an existing output.
     pub overwrite: bool,
-    /// What is done with bytes that do not have the checksum that their container states.
+    /// How bytes with a wrong checksum are handled.
     pub on_damage: OnDamage,
     /// How the table of a FOLDER is printed; without it, its ids and types are listed.
     pub format: Option<RowFormat>,
@@ -64,7 +64,8 @@ fn write_table(reader: &dyn ContainerReader, folder: Option<(usize, u32)>, out: 
     Ok(0)
 }
 
-/// Shape, type and place of a chunk; with `out` its values: NumPy's file where the name ends in .npy, an Arrow tensor in .arrow.
+/// Prints shape, type and byte range of a chunk; with `out` writes its values: NumPy's file where the name ends in .npy, an Arrow
+/// tensor in .arrow.
 fn read_one_chunk(reader: &dyn ContainerReader, chunk: &str, out: &Out, ctx: &JobContext) -> Result<u8> {
     let array = read_chunk(reader, chunk, ctx)?;
     match &out.file {

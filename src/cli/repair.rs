@@ -17,7 +17,7 @@ use crate::studio::JobKind;
 pub struct RepairArguments {
     /// The dataset; it is not changed.
     pub path: PathBuf,
-    /// The file or folder to make.
+    /// Output file or folder.
     #[arg(long, short)]
     pub output: PathBuf,
     #[command(flatten)]

@@ -22,7 +22,7 @@ pub struct StatsArguments {
     /// The level, from 0; without it, the first one with statistics.
     #[arg(long)]
     pub level: Option<usize>,
-    /// Only samples with this id; * and ? match any text and any one character. May be given several times.
+    /// Only samples with this id; * and ? match any text and any one character. Can be repeated.
     #[arg(long, value_name = "ID", value_delimiter = ',')]
     pub positions: Vec<String>,
     /// Only samples for which this SQL condition holds.

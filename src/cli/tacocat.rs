@@ -44,7 +44,7 @@ pub struct TacollectionArguments {
     /// The ZIPs.
     #[arg(required = true)]
     pub inputs: Vec<PathBuf>,
-    /// The file to make, in the folder that holds the ZIPs; in a folder it is called TACOLLECTION.json.
+    /// Output file in the folder of the ZIPs; for a folder, TACOLLECTION.json is appended.
     #[arg(long, short, value_name = "FILE or FOLDER")]
     pub output: PathBuf,
     /// Replace the file if it exists.

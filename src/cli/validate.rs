@@ -1,4 +1,4 @@
-//! `validate`: what is wrong with datasets, as text, JSON or SARIF. Must not change them.
+//! `validate`: findings of datasets as text, JSON or SARIF. Never changes a dataset.
 
 use std::path::{Path, PathBuf};
 

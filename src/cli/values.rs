@@ -55,7 +55,7 @@ impl OutputFormat {
     }
 }
 
-/// What happens to fields that differ within a level.
+/// How fields that differ within a level are handled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum SchemaName {
     /// They are findings, and nothing is written.

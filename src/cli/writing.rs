@@ -10,7 +10,7 @@ use super::values::OutputFormat;
 use crate::container::{BuildOptions, Format, OnDamage, Parts, parse_size};
 use crate::table::{Compression, ParquetOptions};
 
-/// The container, its tables, and whether it may take another's place: what every verb that writes a dataset asks for.
+/// Common arguments of the verbs that write a dataset: container, tables, and replacing an existing output.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub struct WriteArguments {
     /// The container; taken from the output's name when absent.
@@ -44,7 +44,7 @@ impl WriteArguments {
     }
 }
 
-/// What verbs that copy samples do with damaged ones.
+/// How verbs that copy samples handle damaged ones.
 #[derive(Clone, Copy, Debug, Default, clap::Args)]
 pub struct DamageArguments {
     /// Go on where bytes do not have the checksum that their archive states: copy them as they are, list the samples, and end with 1.
@@ -59,11 +59,11 @@ impl DamageArguments {
     }
 }
 
-/// How a .tortilla or .taco is made streamable.
+/// Options of streamable .tortilla and .taco files.
 #[derive(Clone, Copy, Debug, Default, clap::Args)]
 pub struct StreamArguments {
     /// Make a .tortilla or .taco streamable: one chain of tables for all levels and chunks. Its rasters have to be TACO Optimized
-    /// GeoTIFFs, which `optimise` makes.
+    /// GeoTIFFs, which `optimise` writes.
     #[arg(long)]
     pub stream: bool,
     /// With --stream, write rasters that are no TACO Optimized GeoTIFFs as they are.
@@ -82,7 +82,7 @@ pub fn tell_damaged(damaged: &[String]) -> u8 {
 /// How the level tables are written.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub struct ParquetArguments {
-    /// What the level tables are compressed with.
+    /// Compression of the level tables.
     #[arg(long, value_name = "CODEC", default_value = "zstd")]
     pub compression: CompressionName,
     /// Its level: 1 to 22 for zstd (13 when absent, 3 in an index), 1 to 9 for gzip (6).

@@ -421,7 +421,7 @@ pub fn write_at(file: &File, bytes: &[u8], at: u64) -> std::io::Result<()> {
 
 /// Checks that the disk that will hold `target` has `bytes` free; passes when the system does not report it. Creates nothing.
 pub fn check_space(target: &Path, bytes: u64) -> Result<()> {
-    // Stores have no limit that they would tell.
+    // Stores report no limit.
     if is_remote(target) {
         return Ok(());
     }

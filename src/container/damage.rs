@@ -1,4 +1,4 @@
-//! What a copy does with damaged samples, and errors that name the sample.
+//! Handling of damaged samples in copies, and errors that name the sample.
 
 use crate::error::Error;
 

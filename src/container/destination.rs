@@ -9,7 +9,7 @@ use crate::remote::object_exists;
 
 /// Maximum number of ancestor folders that are examined.
 const ABOVE: usize = 24;
-/// What makes a folder one of several datasets that are read as one.
+/// Files that mark a folder as several datasets read as one.
 const INDEXES: [&str; 3] = [".tacocat", "__TACOCAT__", "TACOLLECTION.json"];
 
 /// The dataset, or the folder of a TACOCAT's or TACOLLECTION's parts, that contains `path`; the outermost one. Looks at the folders

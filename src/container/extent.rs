@@ -13,7 +13,7 @@ use crate::model::{Collection, EXTENT_ORIGIN, ExtentOrigin};
 /// Tolerance in degrees when a stated box is compared with positions; tools round boxes.
 const SLACK: f64 = 1e-9;
 
-/// The extent that is written if no sample has a place: the whole world, as the official tools write it, because readers need an
+/// The extent that is written if no sample has a location: the whole world, as the official tools write it, because readers need an
 /// object.
 fn unknown_extent() -> Json {
     json!({ "spatial": [-180.0, -90.0, 180.0, 90.0], "temporal": null })
@@ -68,7 +68,7 @@ impl Assembly {
     }
 
     /// Sets the extent of a part to that of its own samples, and notes so: what somebody stated is the extent of the whole. Returns
-    /// false when no sample has a place: the part then keeps the extent of the whole dataset.
+    /// false when no sample has a location: the part then keeps the extent of the whole dataset.
     ///
     /// # Errors
     /// When the job is cancelled.
@@ -82,8 +82,8 @@ impl Assembly {
     }
 
     /// Sets the extent of a draft before it is written. An extent that the user stated stays; it grows only if it misses samples.
-    /// Any other extent is computed from the samples again, because the draft may have new places. `extent:origin` records which of
-    /// these it is.
+    /// Any other extent is computed from the samples again, because the draft may have new locations. `extent:origin` records which
+    /// of these it is.
     ///
     /// # Errors
     /// When the job is cancelled.

@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 use crate::footprint::box_of_extent;
 use crate::model::{Collection, PitSchema, dtype_name, is_padding};
 
-/// What the merge needs to know about one part.
+/// Input of the merge for one part.
 #[derive(Clone, Debug)]
 pub struct PartFacts {
     /// Its file name.

@@ -10,7 +10,7 @@ use super::{Care, Edit, Fix, FixVerb};
 use crate::model::{Dataset, FieldSpec, NodePath, Sample, Schema, Tortilla, Value, dtype_name};
 use crate::table::{inferred, value_text};
 
-/// The edit that gives all tortillas of a level the same fields: those of the first tortilla, then those of the others, filled
+/// The edit that sets the same fields for all tortillas of a level: those of the first tortilla, then those of the others, filled
 /// with nulls. A field with several types is cast to the first tortilla's type, or where that loses a value to int64, float64 or
 /// string. `None` when the fields are equal, or even a cast to string would lose a value.
 pub fn one_schema(dataset: &Dataset, level: usize) -> Option<Fix> {

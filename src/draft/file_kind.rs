@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::model::{AssetPath, Dataset, Payload, Sample, Tortilla};
 
-/// Number of roots whose files tell what a position holds.
+/// Number of roots whose files are examined to determine the contents of a position.
 const ASKED: usize = 5;
 /// Number of roots that are searched for them.
 const SEARCHED: usize = 2000;
@@ -54,7 +54,7 @@ pub struct Kinds {
     typical: Mutex<HashMap<Vec<Arc<str>>, Typical>>,
 }
 
-/// What all examined roots have at a position; `None` where they differ.
+/// Common contents of a position in all examined roots; `None` where they differ.
 type Typical = Option<Common>;
 
 #[derive(Clone, Debug, PartialEq)]
@@ -86,7 +86,7 @@ impl Kinds {
         kind
     }
 
-    /// What the other roots have at the position with these ids below the root.
+    /// Contents of the other roots at the position with these ids below the root.
     fn typical(&self, dataset: &Dataset, position: &[Arc<str>]) -> Typical {
         self.read.as_ref()?;
         if let Some(known) = self.typical.lock().unwrap_or_else(PoisonError::into_inner).get(position) {

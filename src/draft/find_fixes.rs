@@ -533,7 +533,7 @@ mod tests {
         assert_eq!(fix.label, "Rename all 3 to match: after_20200101.tif → after.tif, …");
         let shown = ["after_20200101.tif → after.tif", "before_20190101.tif → before.tif", "Label_FINAL.TIF → label.tif"];
         assert_eq!(fix.changes(), shown);
-        // Names say nothing: the kind tells the label from the image.
+        // The names are not informative; the kind of file distinguishes label and image.
         let (fix, pairs) = names(&three(&["aaa.tif", "before.tif", "pic.tif"]));
         assert_eq!((pairs, fix.care), (vec!["after.tif = pic.tif".into(), right2(), "label.tif = aaa.tif".into()], Care::Ids));
         // Only an image is left for the position of the label: it is not renamed.

@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 use crate::jobs::JobContext;
 use crate::model::{Dataset, NodePath, Tortilla, check_sample_id};
 
-/// What a pattern would rename.
+/// Preview of a renaming by pattern.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Renaming {
     /// Number of samples at the position.
@@ -96,7 +96,7 @@ fn at_place<'a>(dataset: &'a Dataset, place: &[u32]) -> Vec<(NodePath, &'a Arc<s
     found
 }
 
-/// What renaming the samples at `place` (positions from level 1 down) from one pattern to another does.
+/// Previews renaming the samples at `place` (positions from level 1 down) from one pattern to another.
 ///
 /// # Errors
 /// For a pattern that can't be read, and when the job is cancelled.

@@ -1,4 +1,4 @@
-//! Places and times of samples as catalogues write them: [`crate::footprint`] and GeoJSON.
+//! Footprints and times of samples in the form of catalogues: [`crate::footprint`] and GeoJSON.
 
 use arrow::array::RecordBatch;
 use geo::{Geometry, LineString, MapCoords, Polygon};
@@ -35,7 +35,7 @@ pub fn places(batch: &RecordBatch, ctx: &JobContext) -> crate::error::Result<Vec
     places_as(batch, |footprint| footprint.geometry.clone(), ctx)
 }
 
-/// As [`places`], with geometries that are no collections: STAC Items take none.
+/// As [`places`], without geometry collections, which STAC Items do not allow.
 ///
 /// # Errors
 /// When the job is cancelled.

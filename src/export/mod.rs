@@ -167,8 +167,8 @@ pub fn describe(assembly: &Assembly, facts: &Facts, form: Catalogue, ctx: &JobCo
     }
 }
 
-/// Generates the documents that stand beside a published dataset in its folder: the data card in both forms, Croissant, DataCite, the
-/// STAC Collection as `stac-collection.json`, and its Items, if samples have times, as the asset `stac-items.parquet`.
+/// Generates the documents beside a published dataset in its folder: the data card in both forms, Croissant, DataCite, the STAC
+/// Collection as `stac-collection.json`, and its Items, if samples have times, as the asset `stac-items.parquet`.
 ///
 /// # Errors
 /// As [`describe`].
@@ -229,7 +229,7 @@ impl<'a> Described<'a> {
     fn new(assembly: &'a Assembly, facts: &'a Facts, ctx: &JobContext) -> Result<Self> {
         let fields = &assembly.collection.fields;
         let known = ExtentOrigin::of(&assembly.collection).is_some_and(|origin| origin != ExtentOrigin::Unknown);
-        // What is no box says nothing of where the samples are (rule COL-5). Unknown stays unknown.
+        // A value that is no box gives no location (rule COL-5); the extent stays unknown.
         let extent = match fields.get("extent").filter(|extent| known && box_of_extent(extent).is_some()) {
             Some(extent) => extent.clone(),
             None => extent_of_samples(&assembly.batches(), ctx)?.unwrap_or_default(),

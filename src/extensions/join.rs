@@ -21,7 +21,7 @@ const GUESSED_BY: usize = 1000;
 /// Number of rows in the preview.
 const SHOWN: usize = 8;
 
-/// What the key column contains.
+/// Contents of the key column.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum JoinBy {
     /// Guess: the kind that matches more samples.
@@ -40,7 +40,7 @@ pub struct JoinRequest {
     pub table: PathBuf,
     /// The key column; `None`: the one that matches most samples.
     pub key: Option<String>,
-    /// What the key column contains.
+    /// Contents of the key column.
     pub by: JoinBy,
 }
 
@@ -223,7 +223,7 @@ pub fn join_preview(dataset: &Dataset, request: &JoinRequest, ctx: &JobContext) 
 /// The rows of a table that belong to the samples of a draft.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct MatchedRows {
-    /// One entry a level.
+    /// One entry for each level.
     pub levels: Vec<MatchedLevel>,
     /// For each row of the table, the path of the first sample that it belongs to.
     pub samples: Vec<Option<String>>,

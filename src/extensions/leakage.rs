@@ -15,7 +15,7 @@ use crate::footprint::{self, Detail, Stated, Unfolded};
 use crate::jobs::JobContext;
 use crate::model::Value;
 
-/// What to search for.
+/// Options of the search.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct LeakageRequest {
@@ -52,7 +52,7 @@ pub struct Leakage {
     pub content: Vec<Leak>,
     /// Pairs of parts whose time spans overlap, so that later samples can inform earlier ones.
     pub spans: Vec<[String; 2]>,
-    /// What could not be compared, and why, for the user.
+    /// Properties that could not be compared, with the reason, for the user.
     pub unknown: Vec<String>,
     /// False when there were too many neighbouring pairs to compare all.
     pub complete: bool,
@@ -249,7 +249,7 @@ pub fn leakage(samples: &[LeakSample], request: &LeakageRequest, level: usize, c
     let real: u64 = summaries.iter().map(|part| part.samples).sum();
     let unplaced = real - summaries.iter().map(|part| part.placed).sum::<u64>();
     if unplaced > 0 {
-        unknown.push(tr!("{count} of {total} samples have no place", count = unplaced, total = real));
+        unknown.push(tr!("{count} of {total} samples have no location", count = unplaced, total = real));
     }
     let untimed = real - summaries.iter().map(|part| part.timed).sum::<u64>();
     if untimed > 0 {

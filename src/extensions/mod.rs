@@ -74,7 +74,7 @@ pub struct Entry {
     pub name: &'static str,
     /// Title for the user.
     pub title: &'static str,
-    /// What it adds, in one sentence.
+    /// One sentence about the added columns.
     pub summary: &'static str,
     /// The unit that it works on.
     pub scope: Scope,

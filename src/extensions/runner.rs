@@ -1,5 +1,5 @@
 //! Runs extension calls over a dataset and collects columns, collection fields and failures. Does not change the dataset;
-//! [`Run::apply`] returns the new root. The failure of one sample gives nulls and a [`Failure`]; only cancellation, invalid
+//! [`Run::apply`] returns the new root. The failure of one sample results in nulls and a [`Failure`]; only cancellation, invalid
 //! calls and a program that can't be started end the run.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};

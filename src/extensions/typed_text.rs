@@ -7,7 +7,7 @@ use chrono::NaiveDate;
 use super::sample::parse_time;
 use crate::model::Value;
 
-/// Cells in lower case that stand for a missing value.
+/// Texts of missing values, in lower case.
 const MISSING: [&str; 14] =
     ["", "n/a", "na", "n.a.", "nan", "null", "none", "nil", "-", "--", "?", "missing", "unknown", "no data"];
 /// Share of the cells with a value that have to fit a type for it to be offered.
@@ -88,7 +88,7 @@ pub fn writing_of<'a>(cells: impl Iterator<Item = Option<&'a str>> + Clone) -> W
     Writing { decimal_comma, month_first }
 }
 
-/// True for an empty cell, and for one that says that there is no value.
+/// True for an empty cell and for the text of a missing value.
 pub fn is_missing(cell: &str) -> bool {
     MISSING.contains(&cell.trim().to_lowercase().as_str())
 }

@@ -33,7 +33,7 @@ pub use times::{TIME_COLUMNS, TIME_END, TIME_START, interval_of, is_time_column,
 /// Rows that are projected in one call.
 const BATCH: usize = 4096;
 
-/// The columns that a place comes from.
+/// Source columns of a footprint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum PlaceSource {
     /// `istac:geometry` in the system of `istac:crs`.
@@ -84,8 +84,8 @@ impl Unfolded {
     }
 }
 
-/// The place of a sample: longitude and latitude in degrees (WGS 84), longitudes within ±180, cut at the antimeridian. Outer rings
-/// are counter-clockwise, holes clockwise (RFC 7946).
+/// The footprint of a sample: longitude and latitude in degrees (WGS 84), longitudes within ±180, cut at the antimeridian. Outer
+/// rings are counter-clockwise, holes clockwise (RFC 7946).
 #[derive(Clone, Debug, PartialEq)]
 pub struct Footprint {
     /// The shape.
@@ -135,7 +135,7 @@ impl Footprint {
     }
 }
 
-/// Footprints of rows; `None` for rows without a place. Where a geometry has no place in its coordinate system, the grid counts, and
+/// Footprints of rows; `None` for rows without a location. If a geometry is outside its coordinate system, the grid is used, and
 /// then the centroid.
 ///
 /// # Errors
@@ -190,7 +190,7 @@ pub fn footprints_of(batch: &RecordBatch, ctx: &JobContext) -> Result<Vec<Option
     in_parts(batch, ctx, |rows| footprints(rows, ctx))
 }
 
-/// True when a level has columns that places come from.
+/// True when a level has columns with locations.
 pub fn has_places(batch: &RecordBatch) -> bool {
     let has = |name: &str| batch.column_by_name(name).is_some_and(|column| column.null_count() < column.len());
     ["istac:geometry", "stac:centroid", "istac:centroid"].iter().any(|name| has(name))

@@ -46,7 +46,7 @@ struct Node {
     open: bool,
 }
 
-/// Every shape in longitude and latitude; `None` for one that has no place on Earth.
+/// Every shape in longitude and latitude; `None` for a shape without coordinates on Earth.
 pub fn unfolded(way: &LonLatTransform, shapes: &[Geometry<f64>], source: PlaceSource, detail: Detail) -> Vec<Option<Unfolded>> {
     let geographic = way.is_geographic();
     let mut paths: Vec<Path> = Vec::with_capacity(shapes.len());
@@ -129,7 +129,7 @@ fn in_turn(line: Vec<[f64; 2]>) -> Vec<[f64; 2]> {
     line.into_iter().map(|[x, y]| [x - 360.0 * turns, y]).collect()
 }
 
-/// The vertices of a path that have a place. In systems of degrees, longitudes go on as they do in the source.
+/// The vertices of a path that have coordinates on Earth. In systems of degrees, longitudes go on as they do in the source.
 fn vertices_of(path: &Path, geographic: bool, source: PlaceSource) -> Vec<Vertex> {
     let place = |node: &Node| Some((node.lonlat?, node.at, node.added));
     let mut vertices: Vec<Vertex> = path
@@ -208,7 +208,7 @@ fn collect(shape: usize, geometry: &Geometry<f64>, areas: &mut usize, paths: &mu
     }
 }
 
-/// Latitudes just beyond the poles are the poles; coordinates that can't be degrees have no place.
+/// Latitudes just beyond the poles are the poles; coordinates outside the range of degrees become NaN.
 fn clamp_degrees(path: &mut Path, source: PlaceSource) {
     // The edges of the outermost pixels of a grid may be beyond the poles, those of a geometry may not.
     let slack = if source == PlaceSource::Grid { BEYOND_POLE } else { 1e-9 };
@@ -266,7 +266,7 @@ fn refine(way: &LonLatTransform, paths: &mut [Path], detail: Detail) {
                 node.open = curved;
                 nodes.push(node);
                 if curved {
-                    // The search ends at a vertex without a place.
+                    // The search ends at a vertex without coordinates.
                     nodes.push(Node { at, lonlat, added: true, open: lonlat.is_some() });
                 }
             }

@@ -1,4 +1,4 @@
-//! What the columns of a row say about its place, in their own coordinate system and in the forms of every generation.
+//! Location columns of a row, in their own coordinate system and in the forms of every generation.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -30,7 +30,7 @@ pub const GRID_COLUMNS: [&str; 4] = ["stac:crs", "stac:geotransform", "stac:tens
 /// The system of geometries that name none.
 const DEGREES: &str = "OGC:CRS84";
 
-/// What a row says about its place.
+/// Stated location of a row.
 #[derive(Clone, Debug, Default)]
 pub struct Stated {
     drawn: Option<(Arc<str>, Geometry<f64>)>,
@@ -50,7 +50,7 @@ struct Grid {
 }
 
 impl Stated {
-    /// Reads [`COLUMNS`] through `value`, which gives null for columns that are not there.
+    /// Reads [`COLUMNS`] through `value`, which returns null for missing columns.
     pub fn of(value: &dyn Fn(&str) -> Value) -> Self {
         let drawn = || {
             let geometry = match value("istac:geometry") {
@@ -187,13 +187,13 @@ impl PlaceColumns {
         Self::from_arrays(|name| batch.column_by_name(name).cloned())
     }
 
-    /// The columns that `array` gives.
+    /// The columns that `array` returns.
     pub fn from_arrays(array: impl Fn(&str) -> Option<ArrayRef>) -> Self {
         let columns = COLUMNS.iter().filter_map(|name| Some((*name, plain(array(name)?)))).collect();
         Self { columns, systems: Mutex::default() }
     }
 
-    /// What a row says.
+    /// The stated location of a row.
     pub fn stated(&self, row: usize) -> Stated {
         let mut stated = Stated::of(&|name| {
             self.columns.iter().find(|(known, _)| *known == name).map_or(Value::Null, |(_, array)| value_at(array, row))

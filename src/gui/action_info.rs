@@ -71,7 +71,7 @@ impl Action {
             Action::Publish => {
                 (File, icons::CLOUD, None, tr!("Publish…"), tr!("Check the dataset, send it to a store, and open it from there"))
             }
-            Action::Close => (File, icons::X, keys(CTRL, Key::W), tr!("Close dataset"), tr!("Close what is open")),
+            Action::Close => (File, icons::X, keys(CTRL, Key::W), tr!("Close dataset"), tr!("Close the open dataset or draft")),
             Action::Quit => (File, icons::SIGN_OUT, keys(CTRL, Key::Q), tr!("Quit"), tr!("End the program")),
             Action::Undo => (Edit, icons::ARROW_U_UP_LEFT, keys(CTRL, Key::Z), tr!("Undo"), tr!("Take the last edit back")),
             Action::Redo => (Edit, icons::ARROW_U_UP_RIGHT, keys(CTRL_SHIFT, Key::Z), tr!("Redo"), tr!("Do the edit again")),
@@ -114,7 +114,7 @@ impl Action {
                 icons::PENCIL_SIMPLE,
                 keys(Modifiers::NONE, Key::F2),
                 tr!("Rename sample"),
-                tr!("Give the sample another id"),
+                tr!("Change the id of the sample"),
             ),
             Action::Remove => (
                 Edit,
@@ -165,7 +165,7 @@ impl Action {
                 icons::PENCIL_SIMPLE,
                 keys(CTRL_SHIFT, Key::E),
                 tr!("Edit as a draft"),
-                tr!("Begin a draft with these samples; the dataset stays as it is"),
+                tr!("Begin a draft with these samples; the dataset is not changed"),
             ),
             Action::SaveSample => {
                 (Edit, icons::DOWNLOAD_SIMPLE, None, tr!("Save sample as…"), tr!("Copy the sample's bytes into a file"))
@@ -351,26 +351,28 @@ impl Action {
             Action::ShowExtensions => {
                 (View, icons::PUZZLE_PIECE, keys(CTRL, Key::Num7), tr!("Extensions"), tr!("Compute columns from the samples"))
             }
-            Action::ShowPlan => (
-                View,
-                icons::STACK,
-                None,
-                tr!("Plan"),
-                tr!("Show a plan of parts that several machines build, and what was done of it"),
-            ),
-            Action::ShowEngine => {
-                (View, icons::GAUGE, None, tr!("Engine"), tr!("Choose what builds the parts of a plan, and write a plan"))
+            Action::ShowPlan => {
+                (View, icons::STACK, None, tr!("Plan"), tr!("Show a plan of parts that several machines build, and its progress"))
             }
+            Action::ShowEngine => (
+                View,
+                icons::GAUGE,
+                None,
+                tr!("Engine"),
+                tr!("Choose the engine that builds the parts of a plan, and write a plan"),
+            ),
             Action::ShowPart => {
                 (View, icons::FILE_ZIP, None, tr!("Part"), tr!("Show attempts, log and failure of a part of the plan"))
             }
-            Action::ShowProblems => (View, icons::WARNING_OCTAGON, None, tr!("Problems"), tr!("Show what the checks found")),
-            Action::ShowJobs => (View, icons::QUEUE, None, tr!("Jobs"), tr!("Show what is running")),
+            Action::ShowProblems => (View, icons::WARNING_OCTAGON, None, tr!("Problems"), tr!("Show the findings of the checks")),
+            Action::ShowJobs => (View, icons::QUEUE, None, tr!("Jobs"), tr!("Show running jobs")),
             Action::ShowLog => (View, icons::TERMINAL_WINDOW, None, tr!("Log"), tr!("Show what happened")),
             Action::ShowSource => (View, icons::CLOUD, None, tr!("Source"), tr!("Show requests to other machines and the cache")),
-            Action::CancelJobs => (View, icons::STOP, None, tr!("Cancel running jobs"), tr!("Stop what is running")),
+            Action::CancelJobs => (View, icons::STOP, None, tr!("Cancel running jobs"), tr!("Stop running jobs")),
             Action::ToggleTheme => (View, icons::MOON, None, tr!("Dark or light theme"), tr!("Switch between dark and light")),
-            Action::ResetLayout => (View, icons::SQUARES_FOUR, None, tr!("Reset layout"), tr!("Put every panel back to its place")),
+            Action::ResetLayout => {
+                (View, icons::SQUARES_FOUR, None, tr!("Reset layout"), tr!("Move every panel back to its default position"))
+            }
             Action::Settings => {
                 (View, icons::GEAR_SIX, keys(CTRL, Key::Comma), tr!("Settings…"), tr!("Theme, size, threads, network and cache"))
             }

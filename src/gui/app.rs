@@ -46,9 +46,9 @@ pub struct App {
     pub(super) tour: Option<Tour>,
     /// Receives the paths of later starts.
     instance: Option<SingleInstance>,
-    /// What to do with the paths opened last, by the serial of the document and the time of the request.
+    /// Action on the paths opened last, with the serial of the document and the time of the request.
     pub(super) path_action: AsyncValue<(DocumentId, Instant), PathAction>,
-    /// The sample dataset that is being made.
+    /// The sample dataset being written.
     pub(super) sample_dataset: AsyncValue<(), PathBuf>,
     pub(super) requests: Vec<Request>,
     /// The path of the job that opens a dataset, for the recent list.

@@ -1,4 +1,4 @@
-//! The banner below the top bar: what an opened dataset of another generation is, and the ways on from there.
+//! The banner below the top bar: generation of an opened older dataset, and possible actions.
 
 use egui::{Frame, Margin, Panel, RichText, Role, Sense, Stroke, Ui, WidgetInfo};
 

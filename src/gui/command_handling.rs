@@ -1,4 +1,4 @@
-//! Handles the requests of panels, menus, shortcuts, drops and pastes, and reacts to the studio's events. The only place where the
+//! Handles the requests of panels, menus, shortcuts, drops and pastes, and reacts to the studio's events. The only module where the
 //! window runs commands.
 
 use std::path::{Path, PathBuf};

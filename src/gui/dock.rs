@@ -36,7 +36,7 @@ pub enum Pane {
     Extensions,
     /// A plan of parts, and what was done of it.
     Plan,
-    /// What builds the parts of a plan.
+    /// Engine that builds the parts of a plan.
     Engine,
     /// The selected part of a plan.
     Part,
@@ -48,7 +48,7 @@ pub enum Pane {
     Problems,
     /// Jobs.
     Jobs,
-    /// What has happened.
+    /// Log of the session.
     Log,
     /// Source of the dataset and remote requests.
     Source,
@@ -144,7 +144,7 @@ pub enum Side {
     Bottom,
 }
 
-/// Panels that are shown with the plan alone, each with the one that takes its place.
+/// Panels that are shown with the plan alone, each with the panel that replaces it.
 const PLANNING: [(Pane, Pane); 2] = [(Pane::Engine, Pane::Hierarchy), (Pane::Part, Pane::Sample)];
 
 /// The arrangement of the panels.

@@ -16,7 +16,7 @@ use crate::model::{AssetPath, NodePath, SampleKind, SamplePath};
 use crate::raster::{RasterInfo, RasterSource, describe};
 use crate::studio::{Command, Document};
 
-/// What is being dragged.
+/// Payload of a drag.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Dragged {
     /// Files of the tray.
@@ -36,7 +36,7 @@ pub enum Target {
     Into(NodePath),
 }
 
-/// What is being dragged, if anything.
+/// Payload of the current drag, if any.
 pub fn carried(ctx: &Context) -> Option<Arc<Dragged>> {
     DragAndDrop::payload::<Dragged>(ctx)
 }
@@ -73,7 +73,7 @@ pub fn begin(ctx: &Context, what: Dragged) {
     DragAndDrop::set_payload(ctx, what);
 }
 
-/// What is dropped on this widget in this frame.
+/// Payload dropped on this widget in this frame.
 pub fn released(response: &Response) -> Option<Arc<Dragged>> {
     response.dnd_release_payload::<Dragged>()
 }

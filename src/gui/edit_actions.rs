@@ -11,7 +11,7 @@ use crate::draft::{Care, Edit, Fix, FixVerb, PositionState};
 use crate::model::{NodePath, SampleKind};
 use crate::studio::{Command, Document, RowRef};
 
-/// Initial id of a FOLDER made of the selected samples.
+/// Initial id of a new FOLDER of the selected samples.
 const GROUPED: &str = "group";
 
 impl App {

@@ -11,7 +11,7 @@ const PATIENCE: Duration = Duration::from_secs(2);
 /// An answer faster than this did not come from a person.
 const INSTANT: Duration = Duration::from_millis(400);
 
-/// What a file dialog asks for.
+/// Purpose of a file dialog.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FileRequest {
     /// Datasets or rasters to open.
@@ -46,7 +46,7 @@ pub enum FileRequest {
     ToolFiles,
     /// A folder that a tool reads or writes into.
     ToolFolder,
-    /// A file or folder that a tool makes.
+    /// Output file or folder of a tool.
     ToolOutput,
 }
 
@@ -83,7 +83,7 @@ impl FileDialog {
         Self { request, receiver: answer, since: Instant::now() }
     }
 
-    /// What the dialog asks for.
+    /// Purpose of the dialog.
     pub fn request(&self) -> FileRequest {
         self.request
     }
@@ -93,7 +93,7 @@ impl FileDialog {
         self.since.elapsed() > PATIENCE
     }
 
-    /// True for an answer that came faster than a person can give one: there is no dialog on this desktop.
+    /// True for an answer faster than a person could give, which means that this desktop has no dialog.
     pub fn was_instant(&self) -> bool {
         self.since.elapsed() < INSTANT
     }

@@ -128,7 +128,7 @@ pub fn replaced(filters: &[Filter], slot: FilterKey<'_>, new: Option<Filter>) ->
     list
 }
 
-/// Requests a filter for a key, in place of the present one.
+/// Requests a filter for a key, which replaces the current one.
 pub fn set(cx: &mut PanelContext<'_>, slot: FilterKey<'_>, new: Option<Filter>) {
     let filters = replaced(cx.studio.filters(), slot, new);
     if filters != cx.studio.filters() {

@@ -14,7 +14,7 @@ use crate::model::{NodePath, is_remote};
 use crate::remote::admit;
 use crate::studio::{Command, LogLevel, command_for, is_project};
 
-/// What to do with paths.
+/// Action on paths.
 pub(super) enum PathAction {
     /// Run this command.
     Run(Command),

@@ -1,4 +1,4 @@
-//! What the palette finds: actions with synonyms, extensions, settings, languages, samples, columns, documentation, and the command
+//! Entries of the palette: actions with synonyms, extensions, settings, languages, samples, columns, documentation, and the command
 //! lines of the tools.
 
 use super::App;
@@ -140,7 +140,7 @@ fn commands(cx: &PanelContext<'_>) -> Found {
     Action::ALL.iter().filter(|action| **action != Action::Palette).map(entry).collect()
 }
 
-/// What the open draft offers by itself: the table that came with its files.
+/// Proposal for the open draft: the metadata table found with its files.
 fn offers(cx: &PanelContext<'_>) -> Found {
     let Some(table) = cx.session.tray.table.clone().filter(|_| cx.document().is_some_and(|document| document.draft().is_some()))
     else {

@@ -84,7 +84,7 @@ pub enum Request {
     Replace(PathBuf, Option<Box<Request>>),
 }
 
-/// What the user agrees to.
+/// Action that the user confirms.
 #[derive(Clone)]
 pub enum Agreement {
     /// Start these programs with exactly these arguments.

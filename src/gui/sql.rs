@@ -1,12 +1,12 @@
-//! SQL as the editor sees it: words with their kinds for colours, what stands before the cursor, and where a condition goes. Never
-//! decides whether a statement is right: the engine does.
+//! SQL as the editor sees it: tokens with their kinds for highlighting, the text before the cursor, and the position at which a
+//! condition is inserted. Never decides whether a statement is right: the engine does.
 
 use std::ops::Range;
 
 use crate::error::{Cause, Error};
 use crate::query::{Lexeme, lexemes};
 
-/// What a piece of a statement is.
+/// Kind of a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// SELECT, FROM, …

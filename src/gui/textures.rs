@@ -1,4 +1,4 @@
-//! The only place where pixels become a texture.
+//! The only module that uploads pixels as textures.
 
 use egui::{ColorImage, Context, TextureFilter, TextureHandle, TextureOptions};
 

@@ -1,4 +1,4 @@
-//! The menu of the tools in the top bar: what can be done with whole datasets, in groups, each with a hint.
+//! The menu Tools in the top bar: actions on whole datasets, in groups, each with a hint.
 
 use egui::{Popup, RichText, Ui};
 
@@ -80,7 +80,7 @@ fn contents_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
         ui.horizontal(|ui| {
             ui.add_space(INDENT);
             ui.set_max_width(WIDTH - 2.0 * INDENT);
-            let note = tr!("Only Edit in place… changes a dataset that is there; all others write a new one");
+            let note = tr!("Only Edit in place… changes an existing dataset; all others write a new one");
             ui.add(egui::Label::new(RichText::new(note).font(font::regular(11.0)).color(t.tx3)).wrap());
         });
     });

@@ -74,7 +74,7 @@ impl Address {
             None => (rest, None),
         };
         let (authority, path) = rest.split_once('/').unwrap_or((rest, ""));
-        // User name and password before the host are dropped, as the address is shown in many places.
+        // User name and password before the host are dropped, as many views show the address.
         let authority = authority.rsplit('@').next().unwrap_or(authority);
         (!authority.is_empty()).then(|| Self { scheme, authority: authority.into(), path: path.into(), query })
     }

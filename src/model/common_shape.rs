@@ -36,7 +36,7 @@ pub struct ShapeChild {
     pub place: u64,
     /// Index of its FOLDER in the list.
     pub parent: Option<usize>,
-    /// True for padding, which may stand for any sample at its index; what it holds is not listed.
+    /// True for padding, which can replace any sample at its index; its contents are not listed.
     pub is_padding: bool,
 }
 
@@ -78,7 +78,7 @@ pub fn common_shape(shapes: &[ShapeUse], children: impl Fn(usize) -> Vec<ShapeCh
         keys.into_iter().for_each(|key| *held.entry(key).or_default() += shape.roots);
     }
     let held_by = |key: u64| held.get(&key).copied().unwrap_or(0);
-    // The roots that have each sample of a shape, or padding in its place or in that of a FOLDER above it.
+    // The roots that have each sample of a shape, or padding instead of it or of a FOLDER above it.
     let agreeing = |index: usize| -> Vec<u64> {
         let all = children(index);
         let mut padded: Vec<u64> = Vec::with_capacity(all.len());
@@ -122,7 +122,7 @@ mod tests {
         let roots: [&[&str]; 4] =
             [&["after", "before"], &["after", "before", "label", "stray"], &["after", "before", "label"], &["after", "label", "x"]];
         assert_eq!(chosen(&roots), (2, true));
-        // Padding takes the place of a sample of any shape.
+        // Padding can replace a sample of any shape.
         assert_eq!(chosen(&[&["a", "b"], &["__TACOPAD__0", "b"], &["__TACOPAD__0", "b", "x"], &["a", "b", "y"]]), (0, true));
         // A root that lacks a file is no pattern for those that have it.
         assert_eq!(chosen(&[&["a", "b"], &["a", "b", "c"]]), (1, true));

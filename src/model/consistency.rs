@@ -1,5 +1,5 @@
-//! Consistency by position as plain data: what the rasters at each position of the tree have in common over all roots, and which
-//! of them differ. [`crate::validate`] computes it from headers.
+//! Consistency by position as plain data: the common values of the rasters at each position of the tree over all roots, and the
+//! rasters that differ. [`crate::validate`] computes it from headers.
 
 use std::fmt;
 use std::sync::Arc;
@@ -17,8 +17,8 @@ pub struct Outlier {
     pub path: SamplePath,
     /// Its value, for users.
     pub found: Arc<str>,
-    /// The value that it is compared with in its own root, such as `before is EPSG:32635`. Empty where it is compared with the common
-    /// value.
+    /// The value of its own root that it is compared with, such as `before is EPSG:32635`; empty when it is compared with the
+    /// common value.
     pub beside: Arc<str>,
 }
 
@@ -33,18 +33,18 @@ pub struct Agreement {
     pub compared: usize,
     /// Number of different values.
     pub kinds: usize,
-    /// Those that differ from the common value, in row order. Empty when no value is that of more than half of the rasters.
+    /// Rasters that differ from the common value, in row order; empty when no value is shared by more than half of the rasters.
     pub outliers: Vec<Outlier>,
 }
 
 impl Agreement {
-    /// True when rasters differ and no value is that of more than half of them.
+    /// True when rasters differ and no value is shared by more than half of them.
     pub fn varies(&self) -> bool {
         self.agreeing < self.compared && self.outliers.is_empty()
     }
 }
 
-/// One position of the tree: what it is in every root.
+/// One position of the tree: the corresponding samples of all roots.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Position {
     /// Level of its samples.
@@ -175,7 +175,7 @@ impl Consistency {
     }
 }
 
-/// What a finding of consistency says about an outlier.
+/// Outlier of a consistency finding.
 pub struct OutlierMessage<'a> {
     /// Its position.
     pub position: &'a Position,

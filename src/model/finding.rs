@@ -14,7 +14,7 @@ pub struct Finding {
     pub severity: Severity,
     /// Location.
     pub at: Location,
-    /// What is wrong, with actual and expected values where useful, and what to do.
+    /// The fault, with actual and expected values where useful, and its correction.
     pub message: String,
 }
 
@@ -42,7 +42,7 @@ pub struct Report {
     pub findings: Vec<Finding>,
     /// By rule, the number of findings that were not stored.
     pub more: BTreeMap<Rule, usize>,
-    /// What the rasters at each position have in common, where headers were compared.
+    /// Comparison of the rasters at each position; `None` if headers were not compared.
     pub consistency: Option<Arc<Consistency>>,
     /// By rule, the number of findings added.
     pub(crate) added: BTreeMap<Rule, usize>,

@@ -17,7 +17,7 @@ pub fn tensor_message(shape: [usize; 3], dtype: &str, values: &[u8]) -> Option<V
     meta.long(24, values.len() as i64);
     meta.short(32, 4);
     meta.0[34] = 4;
-    // Tensor: vtable at 36, table at 56: kind of type, type, shape, strides, place of the values in the body.
+    // Tensor: vtable at 36, table at 56: kind of type, type, shape, strides, byte range of the values in the body.
     meta.vtable(36, &[33, 32, 4, 8, 12, 16]);
     meta.table(56, 36);
     meta.offset(60, 100);
@@ -95,7 +95,7 @@ impl Flat {
         self.int(at, (to - at) as i32);
     }
 
-    /// The length of the table and the place of each field in it.
+    /// The length of the table and the offset of each field in it.
     fn vtable(&mut self, at: usize, values: &[i16]) {
         self.short(at, (values.len() as i16 + 1) * 2);
         values.iter().enumerate().for_each(|(index, value)| self.short(at + 2 + index * 2, *value));

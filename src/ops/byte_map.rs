@@ -9,7 +9,7 @@ const LOCAL: u64 = 30;
 /// Bytes between two members that are fields and descriptors of the format, not a gap.
 const SLACK: u64 = 64;
 
-/// What a stretch of bytes is.
+/// Kind of a byte range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Part {
@@ -58,7 +58,7 @@ pub struct Stretch {
     pub from: u64,
     /// The byte after the last one.
     pub to: u64,
-    /// What it is.
+    /// Kind of the range.
     pub part: Part,
     /// The member's name; empty for what is none.
     pub name: Box<str>,

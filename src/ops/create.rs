@@ -16,7 +16,7 @@ use crate::model::{Collection, Dataset, EXTENT_ORIGIN, ExtentOrigin, Tortilla};
 /// Paths left out that are named in warnings; the rest are counted.
 const NAMED: usize = 20;
 
-/// What to build from. Plain data.
+/// Arguments of [`create`]. Plain data.
 #[derive(Clone, Debug)]
 pub struct CreateInput {
     /// The folder: folders in it become tortillas, files samples.
@@ -29,11 +29,11 @@ pub struct CreateInput {
     pub fill_missing: bool,
     /// Appends padding to tortillas, up to a number of samples that this divides.
     pub pad_to: Vec<(PadPlace, usize)>,
-    /// Gives all tortillas of a level the same fields; otherwise differences are findings.
+    /// Sets the same fields for all tortillas of a level; otherwise differences are findings.
     pub align_schema: bool,
-    /// What is done with sidecars of rasters.
+    /// How sidecars of rasters are handled.
     pub sidecars: Sidecars,
-    /// What to write.
+    /// Output options.
     pub output: CreateOutput,
 }
 
@@ -137,7 +137,7 @@ fn collection_of(input: &CreateInput) -> Result<Collection> {
         };
     };
     for (key, value) in read_collection_file(file)?.descriptive() {
-        // What somebody writes down is stated, even if it is the whole world.
+        // An extent in the collection file counts as stated, even if it is the whole world.
         if key == "extent" && !value.is_null() && collection.get(EXTENT_ORIGIN).is_none() {
             collection.set(EXTENT_ORIGIN, Some(ExtentOrigin::Stated.as_str().into()));
         }
@@ -146,7 +146,7 @@ fn collection_of(input: &CreateInput) -> Result<Collection> {
     Ok(collection)
 }
 
-/// The ending of the target tells readers which generation it is.
+/// Readers recognise the generation by the extension of the target.
 fn check_name(output: &CreateOutput) -> Result<()> {
     let CreateOutput::FirstGeneration(generation, TortillaOptions { target, .. }) = output else { return Ok(()) };
     let (ending, fits) = match generation {

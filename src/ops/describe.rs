@@ -15,7 +15,7 @@ use crate::export::{self, Catalogue, Document, Facts, describe};
 use crate::jobs::JobContext;
 use crate::model::{is_remote, place_below};
 
-/// What to describe, and how. Plain data.
+/// Arguments of [`describe_to`]. Plain data.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DescribeRequest {
     /// The dataset.
@@ -25,15 +25,15 @@ pub struct DescribeRequest {
     pub open: OpenOptions,
     /// The form.
     pub form: Catalogue,
-    /// The file to make; of a form with several documents the folder.
+    /// Output file; for a form with several documents, the folder.
     pub output: PathBuf,
     /// The dataset's address on the web.
     #[serde(default)]
     pub url: Option<String>,
-    /// The level whose samples GeoParquet lists; the first one that has places when absent.
+    /// The level whose samples GeoParquet lists; the first one with locations when absent.
     #[serde(default)]
     pub level: Option<usize>,
-    /// Replace what is there.
+    /// Replace an existing output.
     #[serde(default)]
     pub overwrite: bool,
 }
@@ -61,7 +61,7 @@ pub fn describe_dataset(
     describe(&assembly, &facts, form, ctx)
 }
 
-/// Writes the documents, all or none, and gives the path of the main one.
+/// Writes all documents or none; returns the path of the main one.
 ///
 /// # Errors
 /// Those of [`describe_dataset`], and when an output exists without `overwrite` or can't be written.
@@ -79,7 +79,7 @@ pub fn describe_to(request: &DescribeRequest, ctx: &JobContext) -> Result<PathBu
     Ok(request.output.join(&main.name))
 }
 
-/// The documents beside a published dataset whose files are at the places that `place` gives for their paths.
+/// The documents beside a published dataset; `place` maps the path of a file to its link.
 ///
 /// # Errors
 /// When the dataset can't be read, or the job is cancelled.

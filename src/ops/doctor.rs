@@ -1,4 +1,4 @@
-//! What this machine has and lacks for the studio: GDAL and its drivers, PROJ and its data, folders that must be writable, the desktop's
+//! Checks of this machine for the studio: GDAL and its drivers, PROJ and its data, folders that must be writable, the desktop's
 //! file dialogs. Each check states what it found and, for a fault, the remedy. No check changes a setting or a file.
 
 use std::path::{Path, PathBuf};
@@ -20,13 +20,13 @@ pub enum Health {
 /// One line of `doctor`.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct Check {
-    /// What was looked at, for example `proj`. Stable.
+    /// Name of the check, for example `proj`. Stable.
     pub name: &'static str,
     /// How it ended.
     pub health: Health,
-    /// What was seen.
+    /// Result as text.
     pub seen: String,
-    /// What to do about it.
+    /// Correction.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub advice: Option<String>,
 }
@@ -168,7 +168,7 @@ fn writable(name: &'static str, folder: Option<&Path>) -> Check {
         return Check::warning(name, "there is no home folder", format!("set HOME; until then {consequence}"));
     };
     let shown = folder.display();
-    // The nearest folder that is there decides: nothing is made only to look.
+    // The nearest existing folder is checked, so that no folder is created.
     let there = folder.ancestors().find(|folder| folder.exists()).unwrap_or(Path::new("/"));
     match tempfile::Builder::new().prefix(".taco-studio-").tempfile_in(there) {
         Ok(_) => Check::ok(name, format!("{shown} can be written")),
@@ -254,7 +254,7 @@ mod tests {
         let inside = folder.path().join("not/there/yet");
         assert_eq!(writable("cache", Some(&inside)).health, Health::Ok);
         assert!(!inside.exists(), "looking makes nothing");
-        // Nobody can make a folder in a file.
+        // A folder can't be created in a file.
         let file = folder.path().join("file");
         std::fs::write(&file, "").expect("written");
         let blocked = writable("data", Some(&file.join("taco-studio")));

@@ -26,10 +26,10 @@ use crate::model::{Collection, EXTENT_ORIGIN, ExtentOrigin, Report, Rule, Severi
 use crate::table::{KEYS, KeyedTable, ParquetOptions};
 use crate::validate::check_collection;
 
-/// Fields of COLLECTION.json that writers make from the tree.
+/// Fields of COLLECTION.json that writers generate from the tree.
 const MADE: [&str; 4] = ["taco:pit_schema", "taco:field_schema", "taco:sources", "_tacocat"];
 
-/// What to change. Plain data.
+/// Changes of a dataset. Plain data.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct DatasetEdit {
@@ -82,7 +82,7 @@ pub enum EditWay {
 const LISTED: usize = 3;
 
 impl EditWay {
-    /// What will be done, as a sentence.
+    /// Description of the change, one sentence.
     pub fn sentence(&self) -> String {
         match self {
             EditWay::InPlace { files } if files.is_empty() => "no file changes: the dataset has these values already".to_owned(),
@@ -101,7 +101,7 @@ impl EditWay {
     }
 }
 
-/// What an edit did.
+/// Result of an edit.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Edited {
     /// The changed dataset.
@@ -302,7 +302,7 @@ fn level_edit(reader: &dyn ContainerReader, request: &DatasetEdit, ctx: &JobCont
             *touched |= named;
         }
     }
-    // A column that is dropped and given anew takes the place of the old one.
+    // A column that is dropped and added again keeps the position of the old one.
     let columns = &edit.columns;
     edit.dropped.retain(|name| !columns.iter().any(|(field, _)| field.name() == name));
     Ok(Some(edit))
@@ -420,13 +420,13 @@ fn new_collection(
     }
 }
 
-/// True when a column changes that places samples in space or time.
+/// True when a column with locations or times changes.
 fn moves_samples(edit: &LevelEdit) -> bool {
     let names = edit.dropped.iter().chain(edit.columns.iter().map(|(field, _)| field.name()));
     names.into_iter().any(|name| COLUMNS.contains(&name.as_str()) || TIME_COLUMNS.contains(&name.as_str()))
 }
 
-/// The columns of each level that place samples, before or after an edit.
+/// Columns with locations or times of each level, before or after an edit.
 fn placed(reader: &dyn ContainerReader, edit: Option<&LevelEdit>, ctx: &JobContext) -> Result<Vec<RecordBatch>> {
     let names: Vec<&str> = std::iter::once("id").chain(COLUMNS).chain(TIME_COLUMNS).collect();
     let mut levels = Vec::with_capacity(reader.levels().count());
@@ -457,7 +457,7 @@ fn edited_assembly(
     Ok(assembly)
 }
 
-/// How a changed dataset is written: in the place of the old one unless an output was named.
+/// How a changed dataset is written: it replaces the old one unless an output is named.
 fn build_options(reader: &dyn ContainerReader, request: &DatasetEdit) -> BuildOptions {
     let own = request.output.is_none();
     let target = request.output.clone().unwrap_or_else(|| request.input.clone());

@@ -1,5 +1,6 @@
-//! `export`: a part of a dataset as a dataset of its own. Rows come from ids, filters, a statement that selects ids, and a
-//! limit; the hierarchy below them comes along. What the tree and the extent say is computed anew; payloads stay as they are.
+//! `export`: a part of a dataset as a dataset of its own. Rows come from ids, filters, a statement that selects ids, and a limit;
+//! the hierarchy below them comes along. Fields derived from the tree and the extent are computed again; sample bytes are copied
+//! unchanged.
 
 use std::collections::HashSet;
 use std::path::PathBuf;
@@ -39,7 +40,7 @@ pub struct RowChoice {
     pub limit: Option<usize>,
 }
 
-/// What stays of what belongs to the chosen samples.
+/// Samples that are kept beside the chosen ones.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Keeping {
     /// Placeholders; without them a FOLDER that was filled up has fewer children again.
@@ -48,7 +49,7 @@ pub(super) struct Keeping {
     pub siblings: bool,
 }
 
-/// What to export. Plain data.
+/// Arguments of [`export_subset`]. Plain data.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ExportRequest {
     /// The dataset.
@@ -187,7 +188,8 @@ fn check_tree(tree: &Skeleton, request: &ExportRequest) -> Result<()> {
     Err(error)
 }
 
-/// A part with a collection that `validate` refuses would be no dataset. What the tree says is computed anew and not looked at.
+/// A part with a collection that `validate` refuses would be no dataset. Fields derived from the tree are computed again and not
+/// checked.
 fn check_collection(part: &Assembly, ctx: &JobContext) -> Result<()> {
     let mut report = Report::default();
     validate::check_collection(&Collection { fields: part.collection.descriptive() }, &mut report);

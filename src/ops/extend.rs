@@ -39,7 +39,7 @@ pub struct Extended<T> {
     pub notes: Vec<Note>,
 }
 
-/// Runs extensions over a draft and gives the edits that add their columns and fields. The job can be paused.
+/// Runs extensions over a draft; returns the edits that add their columns and fields. The job can be paused.
 ///
 /// # Errors
 /// For unknown extensions and options, programs that nobody agreed to, columns that exist without `replace`, and cancel. Failures

@@ -1,4 +1,4 @@
-//! What filters leave of a dataset: the rows of each level that stay.
+//! Result of filters: the remaining rows of each level.
 
 use super::tables::tables_of;
 use crate::container::ContainerReader;
@@ -7,7 +7,7 @@ use crate::jobs::JobContext;
 use crate::model::RowRef;
 use crate::query::{self, Filter};
 
-/// What filters leave of a dataset.
+/// Rows that match filters.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Kept {
     /// The filters, one after the other.
@@ -28,7 +28,7 @@ impl Kept {
     }
 }
 
-/// What `filters` leave of every level.
+/// The rows of every level that match `filters`.
 ///
 /// # Errors
 /// For a column that does not exist, a box, time range or condition that is malformed.

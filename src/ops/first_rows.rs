@@ -1,4 +1,4 @@
-//! The first rows of a dataset, read before its tables are decoded: what a window shows while a large dataset is opened.
+//! The first rows of a dataset, read before its tables are decoded, for the window while a large dataset is opened.
 
 use arrow::array::RecordBatch;
 use arrow::compute::{cast, concat};

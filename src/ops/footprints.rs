@@ -13,10 +13,10 @@ use crate::table::{LevelTable, value_at};
 const EXACT_MOST: usize = 300_000;
 /// Rows that are resolved at a time.
 const STRIDE: usize = 1 << 17;
-/// Columns of places under their usual names, best first.
+/// Location columns by their usual names, preferred first.
 const USUAL: [&str; 3] = ["istac:geometry", "stac:centroid", "istac:centroid"];
 
-/// What is asked for.
+/// Arguments of the computation.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub struct FootprintRequest {
     /// The level.
@@ -37,12 +37,12 @@ pub struct Footprints {
     pub approximate: bool,
     /// The first part of each row in `parts`, and the end.
     rows: Vec<u32>,
-    /// What each part is, and its first point in `points`.
+    /// Kind of each part, and its first point in `points`.
     parts: Vec<(OutlineKind, u32)>,
     points: Vec<[f32; 2]>,
 }
 
-/// What a part of an outline is.
+/// Kind of a part of an outline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OutlineKind {
     /// The outer ring of an area, without its closing point.
@@ -83,7 +83,7 @@ impl Footprints {
         self.range(row).filter_map(|part| Some((self.parts.get(part)?.0, self.points_of(part))))
     }
 
-    /// Every point of a row's outline. Empty for a row without a place.
+    /// Every point of a row's outline. Empty for a row without a location.
     pub fn of(&self, row: u32) -> &[[f32; 2]] {
         let parts = self.range(row);
         if parts.is_empty() {
@@ -94,7 +94,7 @@ impl Footprints {
         self.points.get(from..to).unwrap_or_default()
     }
 
-    /// Rows that have a place.
+    /// Number of rows with a location.
     pub fn placed(&self) -> usize {
         self.rows.windows(2).filter(|pair| pair[0] < pair[1]).count()
     }
@@ -134,7 +134,7 @@ impl Footprints {
     }
 }
 
-/// The sources of places that a level has, best first.
+/// Location sources of a level, preferred first.
 pub fn footprint_sources(columns: &[String]) -> Vec<String> {
     let has = |name: &str| columns.iter().any(|column| column == name);
     let [crs, transform, shape, old_shape] = GRID_COLUMNS.map(has);

@@ -28,7 +28,7 @@ pub use crate::model::HISTOGRAM_BINS as BINS;
 pub const MINIMUM: &str = HISTOGRAM_ENDS[0];
 /// The other end.
 pub const MAXIMUM: &str = HISTOGRAM_ENDS[1];
-/// What would be untrue of a histogram, or is made anew.
+/// Columns that do not apply to a histogram, or are generated again.
 const STALE: [&str; 3] = ["taco:header", HASH_COLUMN, "tortilla:file_format"];
 /// A count beyond this needs numbers of 64 bits, which GeoTIFF readers take as floating point.
 const COUNT_MAX: u64 = u32::MAX as u64;
@@ -44,7 +44,7 @@ pub enum Scale {
     Band,
 }
 
-/// What to count. Plain data.
+/// Arguments of [`histograms`]. Plain data.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct HistogramRequest {
     /// The dataset, of any generation.
@@ -52,12 +52,12 @@ pub struct HistogramRequest {
     /// How to open it.
     #[serde(default)]
     pub open: OpenOptions,
-    /// The `.tortilla` to make.
+    /// Output file, a `.tortilla`.
     pub output: PathBuf,
     /// Which values share a scale.
     #[serde(default)]
     pub scale: Scale,
-    /// Replace what is there.
+    /// Replace an existing output.
     #[serde(default)]
     pub overwrite: bool,
 }

@@ -15,7 +15,7 @@ use crate::model::{Dataset, MAX_LEVELS, META_NAME, Sample, Tortilla, Value, chec
 use crate::raster::sidecar_of;
 use crate::table::{KEYS, KeyedTable};
 
-/// What an import did.
+/// Result of an import.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct Imported {
     /// FILEs added.
@@ -26,7 +26,7 @@ pub struct Imported {
     pub bytes: u64,
     /// Files beside the folders that were added: they went into the tray.
     pub unplaced: u64,
-    /// What was left out, and why.
+    /// Skipped files, with the reason.
     pub skipped: Vec<String>,
 }
 
@@ -230,7 +230,7 @@ fn children(folder: &Path, depth: usize, links: &mut Links, report: &mut Importe
     Ok(samples)
 }
 
-/// False for files that are not data: hidden files, `__meta__`, GDAL's `.aux.xml`, what file managers leave.
+/// False for files that are not data: hidden files, `__meta__`, GDAL's `.aux.xml`, files of file managers.
 pub fn is_data(name: &str) -> bool {
     let lower = name.to_lowercase();
     let junk = name.starts_with('.') || name == META_NAME || matches!(lower.as_str(), "thumbs.db" | "desktop.ini");
@@ -396,7 +396,7 @@ mod tests {
         };
         let warnings = warned("path,id,type\na,A,forest\nb,B,urban\n");
         assert!(warnings.contains("the column id") && warnings.contains("the column type"), "{warnings}");
-        // What was made from a dataset says nothing new.
+        // A table that repeats the dataset's own ids and types gets no warning.
         assert_eq!(warned("path,id,type\na,a,FOLDER\nb/,b,FOLDER\n"), "");
     }
 

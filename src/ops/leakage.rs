@@ -1,4 +1,5 @@
-//! What leaks between the parts of a split: gathers what the levels of the document say, then [`crate::extensions::leakage`].
+//! Leakage between the parts of a split: reads parts, locations, times and hashes from the levels, then runs
+//! [`crate::extensions::leakage`].
 
 use std::sync::Arc;
 
@@ -20,7 +21,7 @@ fn settled(request: &LeakageRequest, count: usize, has: &dyn Fn(usize, &str) -> 
     LeakageRequest { column, ..request.clone() }
 }
 
-/// The level of the parts, and those of places and hashes: the first at or below it that has them.
+/// The level of the parts, and the levels of locations and hashes: the first at or below it that has them.
 struct Levels {
     parts: usize,
     ground: Option<usize>,

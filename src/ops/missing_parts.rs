@@ -23,7 +23,7 @@ pub struct MissingParts {
 }
 
 impl MissingParts {
-    /// What is lacking of this dataset. `None` for a whole one, and for other generations. Asks the disk.
+    /// Missing parts of this dataset; `None` for a complete one and for other generations. Checks which files exist.
     pub fn of(reader: &dyn ContainerReader) -> Option<Self> {
         let Physical::Tortilla(tortilla) = reader.physical() else { return None };
         let names = tortilla.missing_parts();

@@ -1,6 +1,6 @@
-//! What can be done with datasets without a session: one blocking function a verb, with typed input, a [`crate::jobs::JobContext`] for
-//! progress, warnings and cancel, and typed output. The command line, the session and the window's panels call the same functions.
-//! Must not know commands, documents or windows.
+//! Operations on datasets without a session: one blocking function for each verb, with typed input, a [`crate::jobs::JobContext`]
+//! for progress, warnings and cancel, and typed output. The command line, the session and the window's panels call the same
+//! functions. Must not know commands, documents or windows.
 
 mod align_schema;
 mod arrow_tensor;

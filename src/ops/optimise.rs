@@ -1,5 +1,5 @@
-//! `optimise`: rasters as TACO Optimized GeoTIFFs: one file, all below a folder, or those of a whole dataset, whose ids and metadata
-//! stay. Values never change. Must not touch the input; what is no raster, or holds more than one, is copied as it is.
+//! `optimise`: rasters as TACO Optimized GeoTIFFs: one file, all below a folder, or those of a whole dataset, whose ids and
+//! metadata stay. Values never change. Must not touch the input; files that are no raster, or have several, are copied unchanged.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -28,15 +28,15 @@ const MORE_THAN_PIXELS: [&str; 12] =
     ["netCDF", "HDF5", "HDF5Image", "GRIB", "BAG", "S102", "SENTINEL2", "SAFE", "VRT", "DERIVED", "GPKG", "SQLite"];
 /// Sidecar files of a raster that become part of its TOG, or are dropped with its overviews.
 const BESIDE: [&str; 2] = [".ovr", ".msk"];
-/// What the columns of a level say about bytes, and the extension that says it.
+/// Columns of a level that depend on the bytes, and the extension that computes them.
 const OF_BYTES: [(&str, &str); 2] = [("taco:header", "tacotiff"), (HASH_COLUMN, "content_hash")];
 
-/// What to optimise, and how. Plain data.
+/// Arguments of [`optimise`]. Plain data.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct OptimiseRequest {
     /// A raster, a folder, or a dataset of any generation.
     pub input: PathBuf,
-    /// The file or folder to make. Of a dataset `.tortilla` and `.taco` give one of the first generation.
+    /// Output file or folder. For a dataset, `.tortilla` and `.taco` select the first generation.
     pub output: PathBuf,
     /// How to open a dataset.
     #[serde(default)]
@@ -56,10 +56,10 @@ pub struct OptimiseRequest {
     /// Write rasters anew that are TOGs already.
     #[serde(default)]
     pub again: bool,
-    /// Replace what is there.
+    /// Replace an existing output.
     #[serde(default)]
     pub overwrite: bool,
-    /// What is done with bytes of a dataset that do not have the checksum that their container states.
+    /// How bytes of a dataset with a wrong checksum are handled.
     #[serde(default)]
     pub on_damage: OnDamage,
     /// As in [`BuildOptions`].
@@ -67,7 +67,7 @@ pub struct OptimiseRequest {
     pub text_columns: bool,
 }
 
-/// A file that was copied as it is.
+/// A file that was copied unchanged.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct KeptFile {
     /// The sample's path, or that of the file below the folder.
@@ -78,10 +78,10 @@ pub struct KeptFile {
     pub failed: bool,
 }
 
-/// What was done.
+/// Result of [`optimise`].
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Optimised {
-    /// What was written.
+    /// The written file, folder or dataset.
     pub path: PathBuf,
     /// True for a dataset, false for a raster or a folder of files.
     #[serde(skip)]
@@ -107,7 +107,7 @@ impl Optimised {
         self.kept.iter().filter(|kept| kept.failed).count()
     }
 
-    /// What was done, in a line.
+    /// Summary in one line.
     pub fn summary(&self) -> String {
         let Self { path, written, bytes: (before, after), .. } = self;
         let done = tr_n!(
@@ -141,7 +141,7 @@ impl Optimised {
     }
 }
 
-/// What became of one file.
+/// Outcome for one file.
 enum Done {
     Written { place: PathBuf, size: u64 },
     Already,
@@ -246,7 +246,7 @@ fn tiff_name(name: &str, known: &HashSet<&str>) -> String {
     if alike > 1 { format!("{name}.tif") } else { plain }
 }
 
-/// What becomes of a file, by its header.
+/// Treatment of a file, decided by its header.
 pub(super) enum RasterLook {
     /// No raster.
     Other,
@@ -322,7 +322,7 @@ fn dataset(request: &OptimiseRequest, ctx: &JobContext) -> Result<Optimised> {
         return Err(Error::usage("only .tortilla and .taco files are made streamable: 2.0 streams as it is"));
     }
     let mut assembly = assembly_of(reader.as_ref(), ctx)?;
-    // Everything is written twice, because places and sizes are planned before a byte is.
+    // Everything is written twice, because offsets and sizes are planned before data is written.
     let staging = Scratch::beside(&request.output)?;
     let mut optimised = rewrite(&mut assembly, staging.path(), request, ctx)?;
     refresh(&mut assembly, ctx)?;
@@ -337,7 +337,7 @@ fn dataset(request: &OptimiseRequest, ctx: &JobContext) -> Result<Optimised> {
             collection,
             part_bytes: None,
             stream: request.stream,
-            // Rasters that could not be made TOGs are listed in the result.
+            // Rasters that could not be converted are listed in the result.
             allow_non_tog: true,
             overwrite: request.overwrite,
             on_damage: request.on_damage,
@@ -362,7 +362,7 @@ fn dataset(request: &OptimiseRequest, ctx: &JobContext) -> Result<Optimised> {
     Ok(optimised)
 }
 
-/// Puts TOGs in the place of the rasters, and says so where a column names the format.
+/// Replaces rasters by TOGs, and updates columns that name the format.
 fn rewrite(assembly: &mut Assembly, staging: &Path, request: &OptimiseRequest, ctx: &JobContext) -> Result<Optimised> {
     let files: Vec<(usize, usize)> = (assembly.levels.iter().enumerate())
         .flat_map(|(depth, level)| (0..level.sources.len()).map(move |row| (depth, row)))
@@ -373,7 +373,7 @@ fn rewrite(assembly: &mut Assembly, staging: &Path, request: &OptimiseRequest, c
     let done: Vec<Option<(u64, Done)>> = try_map(&files, |_, &(depth, row)| {
         let source = &assembly.levels[depth].sources[row];
         let RowSource::Asset { path, size, .. } = source else { return Ok(None) };
-        // What is written anew has another checksum: damage would be seen nowhere any more.
+        // A rewritten raster gets a new checksum, which would hide damage.
         sources.check(source, &|| assembly.tree.path(depth, row as u32).to_string(), ctx)?;
         let target = staging.join(format!("{depth}_{row}.tif"));
         let done = write_one(&RasterSource::member(path.clone()), &target, request, ctx)?;

@@ -29,7 +29,7 @@ pub struct PercentileRequest {
     /// Tell of each sample of level 0 by itself.
     #[serde(default)]
     pub each: bool,
-    /// Give the summed histogram of each band, too.
+    /// Also return the summed histogram of each band.
     #[serde(default)]
     pub histogram: bool,
 }
@@ -74,7 +74,7 @@ pub struct PositionPercentiles {
     pub bands: Vec<BandPercentiles>,
 }
 
-/// What the histograms say.
+/// Result of [`percentiles`].
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Percentiles {
     /// As asked for.

@@ -1,5 +1,5 @@
-//! What operations would do, found without writing anything: what a dataset consists of, how many rasters optimise would write, what
-//! joining datasets leaves out, what an index would list. For previews; each reads tables and headers only.
+//! Previews of operations, computed without writing: outline of a dataset, number of rasters that optimise would write, columns
+//! that joining datasets leaves out, entries of an index. For previews; each reads tables and headers only.
 
 use std::path::{Path, PathBuf};
 
@@ -17,14 +17,14 @@ use crate::validate::files_below;
 /// Rasters whose headers a preview of optimise reads.
 const LOOKED_AT: usize = 64;
 
-/// What a dataset consists of.
+/// Outline of a dataset.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DatasetOutline {
     /// Its container.
     pub format: Format,
     /// Samples of each level.
     pub rows: Vec<usize>,
-    /// Columns of each level, without those that writers make.
+    /// Columns of each level, without generated ones.
     pub columns: Vec<Vec<FieldSpec>>,
     /// Size of the file in bytes; `None` for folders.
     pub size_bytes: Option<u64>,
@@ -34,7 +34,7 @@ pub struct DatasetOutline {
     pub changes: Vec<ColumnChange>,
 }
 
-/// Opens a dataset, or several as one, and tells what it consists of.
+/// Opens a dataset, or several as one, and returns its outline.
 ///
 /// # Errors
 /// As [`container::open_with`].
@@ -60,7 +60,7 @@ pub fn outline_of(reader: &dyn ContainerReader) -> DatasetOutline {
     }
 }
 
-/// What can be edited of a finished dataset.
+/// Editable contents of a finished dataset.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EditableContents {
     /// Its container.
@@ -100,7 +100,7 @@ pub fn editable_contents(path: &Path, ctx: &JobContext) -> Result<EditableConten
     })
 }
 
-/// What optimise would do with the first files of its input.
+/// Preview of optimise for the first files of its input.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct OptimisePreview {
     /// Files of the input.
@@ -111,7 +111,7 @@ pub struct OptimisePreview {
     pub to_write: u64,
     /// Rasters that are TOGs already.
     pub already: u64,
-    /// Files that would be copied as they are.
+    /// Number of files that would be copied unchanged.
     pub copied: u64,
     /// True for a dataset, whose ids and metadata stay.
     pub is_dataset: bool,
@@ -164,7 +164,7 @@ pub fn optimise_preview(request: &OptimiseRequest, ctx: &JobContext) -> Result<O
     Ok(preview)
 }
 
-/// What an index over ZIPs would list.
+/// Preview of an index over ZIPs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IndexPreview {
     /// Each ZIP with its samples of level 0.

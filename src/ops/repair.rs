@@ -14,10 +14,10 @@ use crate::table::{array_of, value_at};
 use crate::validate;
 use crate::validate::pixels::{STATS, Verdict, audit};
 
-/// What a repair did.
+/// Result of a repair.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Repaired {
-    /// What was written.
+    /// The written copy.
     pub built: Built,
     /// Findings of the input that the output has no more.
     pub mended: Vec<Finding>,
@@ -57,7 +57,7 @@ pub fn repair(input: &Path, open: &OpenOptions, options: &BuildOptions, ctx: &Jo
         let found = extent_of_samples(&assembly.batches(), ctx)?;
         let extent = assembly.collection.fields.get_mut("extent").and_then(serde_json::Value::as_object_mut);
         if let (Some(extent), Some(found)) = (extent, found) {
-            // What nothing says to be wrong is kept.
+            // Fields without a finding are kept.
             for (key, _) in faults.iter().filter(|(_, rules)| rules.iter().any(|rule| before.has(*rule))) {
                 extent.insert((*key).to_owned(), found.get(*key).cloned().unwrap_or_default());
             }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use crate::error::{IoContext, Result};
 use crate::folders::{cache_dir, config_dir};
 
-/// Removes the folders of settings and cache, and gives those that existed.
+/// Removes the folders of settings and cache; returns those that existed.
 ///
 /// # Errors
 /// [`crate::error::Kind::Io`] when one exists and can't be removed.

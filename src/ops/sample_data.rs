@@ -22,7 +22,7 @@ const SIZE: usize = 256;
 /// Metres of a pixel.
 const PIXEL: f64 = 10.0;
 
-/// Rivers by name, with the UTM zone of each and a place in it.
+/// Rivers by name, with UTM zone and coordinates.
 const RIVERS: [(&str, u32, f64, f64); 6] = [
     ("ebro", 32631, 303_792.0, 4_508_089.0),
     ("po", 32633, 270_310.0, 4_980_120.0),
@@ -32,7 +32,7 @@ const RIVERS: [(&str, u32, f64, f64); 6] = [
     ("vistula", 32634, 350_800.0, 6_010_300.0),
 ];
 
-/// Writes the scenes below `folder/scenes`, the tables beside them and `folder/sample.tacozip`, and gives the archive's path.
+/// Writes the scenes below `folder/scenes`, the tables beside them and `folder/sample.tacozip`, and returns the archive's path.
 /// Existing files are kept.
 ///
 /// # Errors
@@ -75,7 +75,7 @@ pub fn make_sample_dataset(folder: &Path, ctx: &JobContext) -> Result<PathBuf> {
     Ok(target)
 }
 
-/// Gives each scene the place of its rasters and the time of its date, by the extension STAC. The files get none, so that there is
+/// Sets footprint and time of each scene from its rasters and date, by the extension STAC. The files get none, so that there is
 /// something left to compute.
 fn add_places(dataset: &mut Dataset, ctx: &JobContext) -> Result<()> {
     let positions = vec!["before.tif".to_owned()];
@@ -156,7 +156,7 @@ struct Pixel {
     water: bool,
 }
 
-/// Reflectance × 10 000 of blue, green, red and near infrared at one place.
+/// Reflectance × 10 000 of blue, green, red and near infrared at one point.
 fn pixel(seed: u32, flooded: bool, column: usize, row: usize) -> Pixel {
     let (x, y) = (column as f64 / SIZE as f64, row as f64 / SIZE as f64);
     let bend = 0.22 * (noise(seed, 0.5, y * 2.4) - 0.5) + 0.16 * (y * 5.0 + f64::from(seed % 7)).sin();
@@ -199,7 +199,7 @@ fn pixel(seed: u32, flooded: bool, column: usize, row: usize) -> Pixel {
     Pixel { bands: bands.map(|band| band * shade), water: false }
 }
 
-/// Draws one scene and gives its rows of the metadata table.
+/// Draws one scene; returns its rows of the metadata table.
 fn draw_scene(scenes: &Path, index: usize) -> Result<String> {
     let (river, epsg, east, north) = RIVERS[index % RIVERS.len()];
     let place = index / RIVERS.len();
@@ -219,7 +219,7 @@ fn draw_scene(scenes: &Path, index: usize) -> Result<String> {
                     band.push(value.clamp(1.0, 10_000.0) as u16);
                 }
                 let class = &mut mask[row * SIZE + column];
-                // Permanent water is 1; what the flood adds is 2.
+                // Permanent water is 1; flooded land is 2.
                 match (pixel.water, flooded) {
                     (true, false) => *class = 1,
                     (true, true) if *class == 0 => *class = 2,

@@ -1,4 +1,4 @@
-//! The rows of a query as a file: CSV, JSON lines or Parquet, told from the file's name.
+//! The rows of a query as a file: CSV, JSON lines or Parquet, chosen by the file's extension.
 
 use std::path::Path;
 

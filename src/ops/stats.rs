@@ -30,7 +30,7 @@ pub struct StatsRequest {
     /// An SQL condition over the level's columns.
     #[serde(default)]
     pub filter: Option<String>,
-    /// West, south, east, north in degrees; on the level itself, or the nearest one that has places.
+    /// West, south, east, north in degrees; on the level itself, or the nearest one with locations.
     #[serde(default)]
     pub bbox: Option<[f64; 4]>,
     /// Days as `from/to`; on the level itself, or the nearest one that has times.
@@ -239,7 +239,7 @@ fn stats_of(rows: &LevelTable, row: u32, name: String) -> Option<SampleStats> {
     Some(SampleStats { bands, pixels, name })
 }
 
-/// The numbers of a list; what is no number is NaN.
+/// The numbers of a list; other elements are NaN.
 fn numbers(value: &Value) -> Vec<f64> {
     let Value::List(items) = value else { return Vec::new() };
     let number = |item: &Value| match item {

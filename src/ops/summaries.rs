@@ -1,5 +1,5 @@
-//! What is in a column: nulls, distinct values, the most frequent ones, a histogram. Of a level under the filter, or of a
-//! query's rows.
+//! Summary of a column: nulls, distinct values, the most frequent ones, a histogram. Of a level under the filter, or of a query's
+//! rows.
 
 use std::collections::HashMap;
 
@@ -22,7 +22,7 @@ const TOP: usize = 12;
 /// Rows between two looks at the cancel flag.
 const STRIDE: usize = 16_384;
 
-/// What a summary is of.
+/// Column of a summary.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub struct SummaryRequest {
     /// The level.
@@ -31,7 +31,7 @@ pub struct SummaryRequest {
     pub column: String,
 }
 
-/// What is in a column.
+/// Summary of a column.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct ColumnSummary {
     /// The column.

@@ -31,7 +31,7 @@ const STEPS: f64 = 65535.0;
 /// Steps reach this many times the distance of a band's own limits beyond them: one stray value must not take them all.
 const BEYOND: f64 = 4.0;
 
-/// What to make small.
+/// Arguments of a thumbnail.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct ThumbnailRequest {
     /// The file.
@@ -154,7 +154,7 @@ impl Thumbnail {
         Some(out)
     }
 
-    /// `None` for anything but what [`Thumbnail::to_bytes`] made.
+    /// `None` for bytes that [`Thumbnail::to_bytes`] did not write.
     fn from_bytes(bytes: &[u8]) -> Option<Self> {
         let rest = bytes.strip_prefix(MAGIC)?;
         let (&[bands, own], mut rest) = rest.split_first_chunk::<2>()?;
@@ -227,7 +227,7 @@ fn content_key(request: &ThumbnailRequest) -> Option<String> {
     };
     let mut file = crate::files::open(path).ok()?;
     let mut hash = Sha256::new();
-    // The same bytes with and without sidecar files give two pictures.
+    // The same bytes with and without sidecar files render differently.
     hash.update(format!("{size} {} {:?} {}", request.side, request.bands, request.source.is_fenced()));
     let mut piece = |at: u64, length: usize| -> Option<()> {
         let mut bytes = vec![0; length];

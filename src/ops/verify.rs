@@ -35,7 +35,7 @@ const PIECE: usize = 1 << 20;
 /// Differences that are kept.
 const KEPT: usize = 100;
 
-/// What was found.
+/// Result of [`verify`].
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
 pub struct Verified {
     /// Datasets that were opened.
@@ -50,7 +50,7 @@ pub struct Verified {
     pub bytes: u64,
     /// From opening to the first sample's bytes.
     pub first_read: Duration,
-    /// What differs, in words.
+    /// Description of the difference.
     pub differences: Vec<String>,
 }
 
@@ -163,7 +163,7 @@ fn chosen(opened: &[(Arc<dyn ContainerReader>, Arc<Skeleton>)], depth: Depth) ->
         }
     }
     if depth == Depth::Random && files.len() > RANDOM {
-        // Others each time: what is sound today is looked at elsewhere tomorrow.
+        // A new seed for each call, so that repeated checks cover other samples.
         let seed = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_or(0, |since| since.as_nanos() as u64);
         let mut random = ChaCha8Rng::seed_from_u64(seed);
         for place in 0..RANDOM {
@@ -175,7 +175,7 @@ fn chosen(opened: &[(Arc<dyn ContainerReader>, Arc<Skeleton>)], depth: Depth) ->
     files
 }
 
-/// Compares one sample with its source, piece by piece; gives its bytes.
+/// Compares one sample with its source, piece by piece; returns its size in bytes.
 fn compare(
     dataset: &Dataset,
     reader: &dyn ContainerReader,

@@ -82,7 +82,7 @@ pub(super) fn warn_of_classes(fields: &Map<String, Json>, ctx: &JobContext) {
     report.findings.iter().for_each(|finding| ctx.warn(format!("{}: {}", finding.at, finding.message)));
 }
 
-/// Writes an opened dataset in another container: every byte of data and every metadata value as it is.
+/// Writes an opened dataset in another container; sample bytes and metadata values are unchanged.
 ///
 /// # Errors
 /// For other generations, which [`super::migrate`] handles, and files that can't be read or written.

@@ -23,7 +23,7 @@ pub(super) struct Engine<'a> {
     columns: &'a [(String, Vec<String>)],
     /// Number of names that were generated.
     numbers: Cell<usize>,
-    /// Functions that were made for this statement.
+    /// Functions generated for this statement.
     pub extras: Extras,
 }
 

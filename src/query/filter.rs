@@ -19,10 +19,10 @@ use super::scan::fault;
 
 type ArrowType = arrow::datatypes::DataType;
 
-/// The name of the grid of a raster as a column of places.
+/// Name of the raster grid as a source of locations.
 pub const GRID: &str = "stac:geotransform";
 
-/// What a box is compared with.
+/// Geometry that a box is compared with.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum BoxTest {
@@ -52,7 +52,7 @@ pub struct Filter {
     /// `[west, south, east, north]` in degrees, edges included; west > east crosses the antimeridian.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bbox: Option<[f64; 4]>,
-    /// What the box is compared with.
+    /// Geometry that the box is compared with.
     #[serde(skip_serializing_if = "BoxTest::is_footprint")]
     pub by: BoxTest,
     /// A column of WKB geometries, or `stac:geotransform` for the corners of rasters; found by its usual names when absent.
@@ -326,7 +326,7 @@ fn days_in_range(name: &str, range: TimeRange) -> Expr {
     [from, to].into_iter().flatten().reduce(|a, b| a.and(b)).unwrap_or_else(|| col(name).is_not_null())
 }
 
-/// The column has ISO 8601 text; what can't be read as a time is judged by the date that it begins with.
+/// The column has ISO 8601 text; text that can't be parsed as a time is compared by its leading date.
 fn texts_in_range(name: &str, range: TimeRange) -> Expr {
     let within = move |column: Column| -> PolarsResult<Column> {
         let holds = |text: &str| {

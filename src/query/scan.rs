@@ -89,7 +89,7 @@ pub(super) struct LevelScan {
     ctx: JobContext,
 }
 
-/// What to read from every row group.
+/// Columns and filters to read from every row group.
 struct Plan {
     /// Predicates to apply in order, cheap ones first, each with its columns.
     steps: Vec<(Expr, Vec<PlSmallStr>)>,

@@ -151,7 +151,7 @@ impl Tables {
         schema.fields().iter().map(|field| FieldSpec::new(field.name(), field.data_type().clone())).collect()
     }
 
-    /// True when the level has the columns from which GDAL paths are made.
+    /// True when the level has the columns from which GDAL paths are built.
     pub(super) fn has_vsi(&self, level: usize) -> bool {
         let columns = self.stored_columns(level);
         let has = |name: &str| columns.iter().any(|field| field.name == name);

@@ -131,7 +131,7 @@ fn open_plain(asset: &AssetPath, mounted: &Mounted, head: &[u8]) -> Result<Datas
     }
 }
 
-/// Subdataset names with the sample's own GDAL path in place of the mount's.
+/// Subdataset names with the sample's own GDAL path instead of the mount's.
 fn named_by(asset: &AssetPath, mounted: &Mounted, mut subdatasets: Vec<Subdataset>) -> Vec<Subdataset> {
     let own = asset.to_vsi();
     for subdataset in &mut subdatasets {
@@ -207,7 +207,7 @@ fn linked(_: &AssetPath) -> Option<Copy> {
 /// File name of the link.
 const LINK: &str = "sample.nc";
 
-/// A temporary file or link that a library opens in place of a sample.
+/// A temporary file or link that a library opens instead of a sample.
 pub enum Copy {
     /// A copy of the bytes, removed on drop.
     File(TempPath),

@@ -236,7 +236,7 @@ mod library {
     }
 
     unsafe extern "C" fn close(file: *mut OpenFile) -> Status {
-        // Safety: what `open` made, once.
+        // Safety: the pointer comes from `open`, and is freed once.
         drop(unsafe { Box::from_raw(file) });
         0
     }
@@ -250,18 +250,18 @@ mod library {
     }
 
     unsafe extern "C" fn get_allocation(file: *const OpenFile, _: c_int) -> Address {
-        // Safety: what `open` made.
+        // Safety: the pointer comes from `open`.
         unsafe { (*file).end_of_allocation }
     }
 
     unsafe extern "C" fn set_allocation(file: *mut OpenFile, _: c_int, address: Address) -> Status {
-        // Safety: what `open` made.
+        // Safety: the pointer comes from `open`.
         unsafe { (*file).end_of_allocation = address };
         0
     }
 
     unsafe extern "C" fn get_end(file: *const OpenFile, _: c_int) -> Address {
-        // Safety: what `open` made, and the mounted file that outlives it.
+        // Safety: the pointer comes from `open`; the mounted file outlives it.
         unsafe { (*(*file).mounted).size() }
     }
 

@@ -231,7 +231,7 @@ fn check_size(info: &RasterInfo, request: &ReadRequest, window: Window, source: 
     budget::check_look(info, &request.bands, pixels, request.out, source)
 }
 
-/// What all bands of a read have in common.
+/// Common properties of all bands of a read.
 struct BandRead<'a> {
     opened: &'a Opened,
     window: Window,

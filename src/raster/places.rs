@@ -15,7 +15,7 @@ const MEAN_SIDE: usize = 256;
 /// Maximum columns and rows read for an area; larger windows are averaged, or sampled for shares, by GDAL while reading.
 const AREA_SIDE: usize = 1024;
 
-/// What is computed from the pixels whose centres are inside an area.
+/// Statistic of the pixels whose centres are inside an area.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum AreaStatistic {
     /// Their mean.
@@ -39,7 +39,7 @@ pub struct AreaOfDegrees {
     pub middle: [f64; 2],
 }
 
-/// What to read at a point.
+/// Value to read at a point.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Sampling {
     /// The pixel that contains the point.

@@ -27,7 +27,7 @@ const IDLE_KEPT: usize = 12;
 pub(super) struct Opened {
     pub dataset: Dataset,
     pub info: Arc<RasterInfo>,
-    /// The temporary file that GDAL reads in place of the sample, if any. Declared after `dataset`: fields drop in order.
+    /// The temporary file that GDAL reads instead of the sample, if any. Declared after `dataset`: fields drop in order.
     _copy: Option<fence::Copy>,
     /// The virtual file behind the dataset; dropped after it.
     mounted: Option<Mounted>,

@@ -12,7 +12,7 @@ use crate::jobs::JobContext;
 /// Bins of the histogram that comes with a preview.
 const BINS: usize = 256;
 
-/// What to render of which file.
+/// File and rendering options.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct PreviewRequest {
     /// The file.

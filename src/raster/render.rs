@@ -83,7 +83,7 @@ pub struct RenderOptions {
     pub gamma: f32,
     /// Pixels without data are transparent instead of black.
     pub nodata_transparent: bool,
-    /// What is read of complex bands.
+    /// Component that is read from complex bands.
     pub part: ComplexPart,
 }
 
@@ -117,7 +117,7 @@ pub fn render(pixels: &Pixels, options: &RenderOptions) -> (Rgba, Vec<Option<Lim
 }
 
 /// Renders `pixels`, rows in parallel. `limits` has an entry for each band of `pixels`; a band without limits is mid grey.
-/// `classes` are RGBA by value, in place of the band's colour table; they apply to a single band in grey. With `at_most` the image
+/// `classes` are RGBA by value, instead of the band's colour table; they apply to a single band in grey. With `at_most` the image
 /// has every n-th column and row, with n chosen for about that many pixels.
 ///
 /// Also returns the limits of the bands shown: three, or one; `None` for a band without data or shown by its colour table.

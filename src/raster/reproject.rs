@@ -8,13 +8,14 @@ use gdal::spatial_ref::{AxisMappingStrategy, CoordTransform, SpatialRef};
 use super::{environment, gdal_errors};
 use crate::error::{Error, Result};
 
-/// Coordinates beyond this have no place on Earth in any unit. GDAL takes turns off longitudes one by one, without end for large ones.
+/// Coordinates beyond this are outside the Earth in any unit. GDAL takes turns off longitudes one by one, without end for large
+/// ones.
 const COORDINATE_MOST: f64 = 1e9;
 /// The same for coordinates in degrees.
 const DEGREES_MOST: f64 = 1e4;
 
 /// Points of `crs` (`EPSG:32718`, WKT, PROJ) as longitude and latitude in degrees (EPSG:4326, in this order), longitudes within
-/// ±180. `None` for a point that has no place on Earth; an error for an unknown system.
+/// ±180. `None` for a point outside the Earth; an error for an unknown system.
 pub fn to_lonlat_from(crs: &str, points: &[[f64; 2]]) -> Result<Vec<Option<[f64; 2]>>> {
     Ok(LonLatTransform::new(crs)?.lonlat(points))
 }
@@ -47,7 +48,7 @@ impl LonLatTransform {
         self.geographic
     }
 
-    /// Longitude (within ±180) and latitude of each point, in the order of the points; `None` for one that has no place on Earth.
+    /// Longitude (within ±180) and latitude of each point, in the order of the points; `None` for a point outside the Earth.
     pub fn lonlat(&self, points: &[[f64; 2]]) -> Vec<Option<[f64; 2]>> {
         let limit = if self.geographic { DEGREES_MOST } else { COORDINATE_MOST };
         let bounded = |number: f64| if number.abs() <= limit { number } else { f64::NAN };
@@ -55,7 +56,7 @@ impl LonLatTransform {
         if points.is_empty() {
             return Vec::new();
         }
-        // An error says that some points have no place; those are infinite.
+        // GDAL reports an error if some points can't be transformed; those are infinite.
         let (_failed, _said) = gdal_errors::listen(|| self.way.transform_coords(&mut x, &mut y, &mut []).is_err());
         let one = |((lon, lat), from): ((f64, f64), &[f64; 2])| {
             let sound = lon.is_finite() && (-90.0..=90.0).contains(&lat) && from.iter().all(|number| number.abs() <= limit);
@@ -142,7 +143,7 @@ pub(super) fn apply(t: [f64; 6], column: f64, row: f64) -> [f64; 2] {
     [t[0] + column * t[1] + row * t[2], t[3] + column * t[4] + row * t[5]]
 }
 
-/// Longitude and latitude in degrees of points of the system `wkt`; `None` for an unknown system, and for points without a place.
+/// Longitude and latitude in degrees of points of the system `wkt`; `None` for an unknown system, and for points outside the Earth.
 pub(super) fn transform(wkt: &str, points: &[[f64; 2]]) -> Option<Vec<Option<[f64; 2]>>> {
     let (transformed, _said) = gdal_errors::listen(|| {
         let mut from = SpatialRef::from_wkt(wkt).ok()?;

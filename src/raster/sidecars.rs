@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::names::{RASTER_EXTENSIONS, claims_raster};
 
-/// What a sidecar adds to its raster.
+/// Kind of a sidecar.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Sidecar {
     /// `.msk`: which pixels are valid.
@@ -37,7 +37,7 @@ const INSTEAD: [(&str, Sidecar); 9] = [
 ];
 
 impl Sidecar {
-    /// What it adds, in the interface language.
+    /// Name of the contribution, in the interface language.
     pub fn text(self) -> &'static str {
         match self {
             Sidecar::Mask => tr!("its mask of valid pixels"),

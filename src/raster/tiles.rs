@@ -86,7 +86,7 @@ impl StoredFile {
         (!file.is_null()).then_some(Self(file))
     }
 
-    /// Seeks to `at` bytes from the start (`SEEK_SET`, 0) or the end (`SEEK_END`, 2); gives the position.
+    /// Seeks to `at` bytes from the start (`SEEK_SET`, 0) or the end (`SEEK_END`, 2); returns the position.
     fn seek(&self, at: u64, whence: c_int) -> Result<u64> {
         // Safety: the handle is open.
         let found = unsafe { (gdal_sys::VSIFSeekL(self.0, at, whence) == 0).then(|| gdal_sys::VSIFTellL(self.0)) };

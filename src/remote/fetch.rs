@@ -53,7 +53,7 @@ impl Identity {
         etags && self.size == other.size
     }
 
-    /// True when the server gives a property that identifies versions.
+    /// True when the server sends a property that identifies versions.
     pub fn is_known(&self) -> bool {
         self.etag.is_some() || self.modified_ms != 0
     }

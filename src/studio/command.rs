@@ -284,7 +284,7 @@ pub enum Command {
     },
     /// Changes columns of a level and fields of the collection of a finished dataset, in place where its container allows it.
     EditDataset {
-        /// What and how.
+        /// The request.
         #[serde(flatten)]
         request: Box<ops::DatasetEdit>,
     },
@@ -346,7 +346,7 @@ pub enum Command {
         #[serde(flatten)]
         request: Box<super::PlanDraft>,
     },
-    /// Gives the missing parts of a plan to an engine. Processes on this machine and Dask are waited for, then the plan is ended; Slurm
+    /// Submits the missing parts of a plan to an engine. The job waits for local processes and Dask, then finishes the plan; Slurm
     /// gets a job that ends it.
     SubmitPlan {
         /// The plan and the engine.

@@ -1,4 +1,4 @@
-//! What comes of a command: at once, as a job, and later as an event of the session.
+//! Results of a command: immediate, as a job, or later as an event of the session.
 
 use std::path::PathBuf;
 use std::sync::Arc;

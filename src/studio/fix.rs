@@ -19,7 +19,7 @@ pub struct FixFinder {
     kinds: Kinds,
 }
 
-/// What a file of this machine holds by its header. Nothing is asked of servers.
+/// Contents of a local file, by its header. Sends no request to servers.
 fn kind_of(asset: &AssetPath) -> Option<FileKind> {
     if asset.remote_file().is_some() {
         return None;
@@ -66,12 +66,12 @@ impl FixFinder {
         draft::fix_safe(&self.content.dataset, self.structure(), self.tray(), &self.kinds).map(|(edit, _)| edit)
     }
 
-    /// What the first fix without removal changes in every root that violates PIT-1.
+    /// Changes of the first fix without removal in every root that violates PIT-1.
     pub fn safe_plan(&self) -> Option<Plan> {
         draft::safe_plan(&self.content.dataset, self.structure(), |finding| self.fixes(finding))
     }
 
-    /// What the same kind of fix changes in every root with the shape of `root`.
+    /// Changes of the same kind of fix in every root with the shape of `root`.
     pub fn alike_plan(&self, root: usize, like: &Fix) -> Option<Plan> {
         draft::alike_plan(&self.content.dataset, self.structure(), root, like, |finding| self.fixes(finding))
     }

@@ -1,4 +1,4 @@
-//! Plans of parts as commands: a plan of the draft, and its parts built on this machine.
+//! Commands of plans: writing a plan of the draft, and submitting its parts.
 
 use std::path::PathBuf;
 
@@ -16,30 +16,30 @@ pub struct PlanDraft {
     pub folder: PathBuf,
     /// The dataset, how it is split, and the indexes over the parts.
     pub options: BuildOptions,
-    /// Splits into this number of parts at the most, instead of by a size.
+    /// Maximum number of parts; replaces the size limit.
     #[serde(default)]
     pub most_parts: Option<usize>,
-    /// Runs the extensions that the project keeps.
+    /// Runs the extensions stored in the project.
     #[serde(default)]
     pub recipe: bool,
 }
 
-/// The missing parts of a plan, for an engine. Plain data.
+/// Submission of the missing parts of a plan to an engine. Plain data.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct PlanSubmission {
     /// The folder of the plan.
     pub folder: PathBuf,
-    /// What builds the parts.
+    /// Engine that builds the parts.
     pub engine: Engine,
-    /// Times that a part is tried.
+    /// Maximum number of attempts for each part.
     pub tries: u32,
-    /// The program that the workers start, where it has another path there; this one when absent.
+    /// Executable that workers start; the running one when absent.
     #[serde(default)]
     pub program: Option<PathBuf>,
 }
 
 impl PlanSubmission {
-    /// The programs that it starts on this machine or has workers start, with what they are given, apart from this program itself.
+    /// External programs that start on this machine or on workers, with their arguments; this executable itself is not listed.
     pub fn programs(&self) -> Vec<Vec<String>> {
         let named = self.program.iter().map(|program| vec![program.display().to_string()]);
         let of_engine = match &self.engine {
@@ -50,7 +50,7 @@ impl PlanSubmission {
         named.chain(of_engine).collect()
     }
 
-    /// Those of [`PlanSubmission::programs`] that the user of this session has not agreed to.
+    /// Those of [`PlanSubmission::programs`] that the user has not allowed in this session.
     pub fn programs_without_consent(&self) -> Vec<Vec<String>> {
         self.programs().into_iter().filter(|program| !consent::allows_program(program)).collect()
     }

@@ -168,7 +168,7 @@ impl Studio {
                         let mut live = live.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
                         live.check_beside(&dataset, pattern.as_deref(), ctx)?
                     };
-                    // What was just imported is opened once, so that damaged files are among the problems at once.
+                    // Imported files are opened once, so that damaged files are listed as problems immediately.
                     let mut left = FILES_OPENED;
                     if has_few_files(&dataset.root, &mut left) {
                         let sources = validate::sources(&dataset, ctx)?;

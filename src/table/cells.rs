@@ -175,7 +175,7 @@ fn nested_text(one: &ArrayRef) -> Option<String> {
 pub struct CellLine {
     /// Number of structs, maps and lists around it.
     pub depth: usize,
-    /// Name of the column, field or key, or place in a list, from 0.
+    /// Name of the column, field or key, or index in a list, from 0.
     pub name: String,
     /// The value; `None` for null.
     pub text: Option<String>,

@@ -92,7 +92,7 @@ impl List {
     }
 }
 
-/// The number of `width` bits at bit offset `place`, least significant bit first.
+/// The number of `width` bits at the bit offset `place`, least significant bit first.
 fn unpacked(bytes: &[u8], place: u64, width: u8) -> u64 {
     let first = place * u64::from(width);
     let mut number = 0u128;

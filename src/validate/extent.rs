@@ -1,5 +1,5 @@
-//! Compares the extent with the places and times of the samples (TACO 2.0, sections 5.5.2 and 7.1.1), and places with the coordinate
-//! systems that they are in.
+//! Compares the extent with the locations and times of the samples (TACO 2.0, sections 5.5.2 and 7.1.1), and places with the
+//! coordinate systems that they are in.
 
 use arrow::array::Array;
 
@@ -18,7 +18,7 @@ const GLOBAL_SHARE: f64 = 0.5;
 /// From this share of its width on, a box that goes the other way around the Earth is not narrower in a way that matters.
 const NARROWER_SHARE: f64 = 0.5;
 
-/// Checks the extent, and that places lie within their coordinate systems.
+/// Checks the extent, and that locations are inside the bounds of their coordinate systems.
 ///
 /// # Errors
 /// When a level table cannot be read, or the job is cancelled.
@@ -84,7 +84,7 @@ pub fn check(reader: &dyn ContainerReader, report: &mut Report, ctx: &JobContext
     check_temporal(reader, report, ctx)
 }
 
-/// Counts the rows with a geometry or a grid, and takes down those whose geometry or grid has no place.
+/// Counts the rows with a geometry or a grid, and lists those whose geometry or grid has no location.
 fn range_faults(rows: &[Stated], first: u32, wrong: &mut Vec<u32>, ctx: &JobContext) -> Result<usize> {
     let mut seen = 0;
     let mut faults: Vec<u32> = Vec::new();

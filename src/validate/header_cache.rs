@@ -23,7 +23,7 @@ pub struct Crs {
     pub kind: Option<CrsKind>,
 }
 
-/// The compared part of one raster's header. Without its place in the tree, which the comparison adds.
+/// The compared part of one raster's header. Without its position in the tree, which the comparison adds.
 #[derive(Clone, Debug)]
 pub struct Header {
     /// Data types of the bands.
@@ -40,7 +40,7 @@ pub struct Header {
     pub corners: Option<[[f64; 2]; 4]>,
 }
 
-/// What a header says.
+/// Contents of a header.
 #[derive(Clone, Debug)]
 pub enum Looked {
     /// A raster.

@@ -1,4 +1,4 @@
-//! Incremental validation of a draft while editing: gives the same findings as the full check, but examines only roots that
+//! Incremental validation of a draft while editing: returns the same findings as the full check, but examines only roots that
 //! changed. The rules are those of the other files, applied to one root at a time.
 
 use std::collections::{HashMap, HashSet};

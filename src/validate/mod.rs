@@ -46,7 +46,7 @@ use crate::error::{Cause, Error, Kind, Result};
 use crate::jobs::JobContext;
 use crate::model::{Dataset, Finding, Location, Profile, Property, Report, Rule, RuleSettings, Skeleton, is_remote};
 
-/// What to check, and how far.
+/// Options of a check.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CheckOptions {
     /// The rules, where the specification and the tools differ.

@@ -338,10 +338,10 @@ fn numbers(value: &Value) -> Vec<f64> {
 /// Columns that are compared with the rasters' headers.
 const PLACES: [&str; 3] = ["stac:tensor_shape", "stac:geotransform", "stac:centroid"];
 
-/// Share of a footprint that may lie outside its raster.
+/// Maximum share of a footprint outside its raster.
 const OUTSIDE_MOST: f64 = 0.05;
 
-/// What a header of a raster contradicts.
+/// Metadata that the header of a raster contradicts.
 pub struct Misplaced {
     /// Rows whose shape, geotransform or centroid differ from the raster, with a message.
     pub values: Vec<(u32, String)>,
@@ -351,7 +351,7 @@ pub struct Misplaced {
     pub seen: usize,
 }
 
-/// Compares places in the metadata with the headers of at most `limit` rasters of a level.
+/// Compares locations in the metadata with the headers of at most `limit` rasters of a level.
 pub fn misplaced(reader: &dyn ContainerReader, level: usize, limit: usize, ctx: &JobContext) -> Result<Misplaced> {
     let fields = reader.levels().fields(level);
     let known = |name: &&str| fields.iter().any(|field| field.name == *name);
@@ -380,7 +380,7 @@ pub fn misplaced(reader: &dyn ContainerReader, level: usize, limit: usize, ctx: 
     Ok(found)
 }
 
-/// What is wrong with the footprint of a row, by the raster's own corners.
+/// Fault of a row's footprint, by the corners of its raster.
 fn footprint_fault(info: &RasterInfo, cell: &dyn Fn(&str) -> Value, ctx: &JobContext) -> Result<Option<String>> {
     let (Some(crs), Some(t)) = (info.crs_wkt.as_deref(), info.geotransform) else { return Ok(None) };
     let (width, height) = (info.width as f64, info.height as f64);

@@ -59,7 +59,7 @@ fn every_description_is_written_from_the_export_menu() {
     assert_eq!(field.value(), Some(below.display().to_string()));
     picture(&mut harness, "describe-failed");
     fill(&mut harness, "Destination of the description", &card.display().to_string());
-    click(&mut harness, "Replace what is there");
+    click(&mut harness, "Replace an existing output");
     click(&mut harness, "Write description");
     assert!(std::fs::read_to_string(&card).expect("is written").contains("<svg"));
     assert!(harness.query_by_label("Write description").is_none(), "the dialog is done");

@@ -59,14 +59,14 @@ fn a_plan_is_written_from_the_draft_and_its_parts_are_followed() {
         click(&mut harness, "Part 2: failed");
         let reasons = harness.query_all_by_label_contains("is not the one that was planned").count();
         assert_eq!(reasons, 2, "the reason is shown, and again beside its attempt");
-        assert!(harness.query_by_label("Submit what is missing: 2").is_some());
+        assert!(harness.query_by_label("Submit missing parts: 2").is_some());
         picture(&mut harness, &format!("plan-{name}"));
         // The part is whole again: it is built here, and the rest on this machine, which ends the plan.
         std::fs::write(plan.join("parts/part0002.part"), second).expect("writes");
         click(&mut harness, "Run here");
         assert!(harness.query_by_label("Part 2: written").is_some());
         fill(&mut harness, "Program", env!("CARGO_BIN_EXE_taco-studio"));
-        click(&mut harness, "Submit what is missing: 1");
+        click(&mut harness, "Submit missing parts: 1");
         assert!(harness.query_by_label("Part 3: written").is_some());
         assert!(plan.join("finished.json").exists());
         click(&mut harness, "By host");

@@ -57,7 +57,7 @@ fn a_dataset_is_checked_and_published_from_the_dialog() {
         click(&mut harness, "Check before publishing");
         click(&mut harness, "Publish all the same: paths");
         assert!(is_blocked(&harness), "the version was published there");
-        click(&mut harness, "Replace what was published there");
+        click(&mut harness, "Replace the earlier publication");
         assert!(is_blocked(&harness), "that was not checked");
         // Files for a host are made here.
         click(&mut harness, "Hugging Face");

@@ -85,7 +85,7 @@ fn a_zip_becomes_a_folder_and_a_zip_again() {
     act(&mut harness, Action::Convert);
     fill(&mut harness, "Output", &packed.display().to_string());
     assert!(harness.get_by_label("Convert").accesskit_node().is_disabled(), "the destination exists");
-    click(&mut harness, "Replace what is there");
+    click(&mut harness, "Replace an existing output");
     run(&mut harness, "Convert");
 }
 

@@ -75,7 +75,8 @@ mod tests {
         for refused in ["out/made.", "out/made ", "NUL.tacozip", "out/aux/made.tacozip", "ma?de.tacozip", "a\u{7}b"] {
             assert!(check_names(Path::new(refused)).is_err(), "{refused}");
         }
-        for kept in ["made.tacozip", "out/../made", "./x/made.v1.tacozip", "nulls.tacozip", "été/数据.tacozip", r"\\?\C:\made."] {
+        for kept in ["made.tacozip", "out/../made", "./x/made.v1.tacozip", "nulls.tacozip", "été/数据.tacozip", r"\\?\C:\made."]
+        {
             assert!(check_names(Path::new(kept)).is_ok(), "{kept}");
         }
     }

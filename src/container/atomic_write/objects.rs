@@ -18,7 +18,7 @@ use crate::remote::{
     put_objects,
 };
 
-/// What readers open first: without it a folder is no dataset.
+/// File that readers open first; without it a folder is no dataset.
 const LAST: &str = "COLLECTION.json";
 /// Bytes that are read ahead of an upload.
 const READ_AHEAD: usize = 1 << 20;

@@ -83,9 +83,9 @@ impl Replacement {
         Ok(())
     }
 
-    /// Syncs the new files to disk and gives them their names: files in subfolders first, in the order of their names. A process
-    /// killed at any moment leaves a single file old or new; of several, a journal beside the folder lets the next write of it
-    /// restore the old ones. Returns the number of replaced files.
+    /// Syncs the new files to disk and renames them: files in subfolders first, in the order of their names. A process killed at
+    /// any moment leaves a single file old or new; of several, a journal beside the folder lets the next write of it restore the
+    /// old ones. Returns the number of replaced files.
     ///
     /// # Errors
     /// When syncing or renaming fails, or a file has changed since its new version was written: all files are then the old ones.

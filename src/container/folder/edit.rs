@@ -15,7 +15,7 @@ use crate::error::{Error, Result};
 use crate::jobs::{JobContext, try_map};
 use crate::table::{ParquetOptions, splice_columns, write_parquet};
 
-/// What changes in a FOLDER.
+/// Changes of a FOLDER.
 #[derive(Clone, Debug, Default)]
 pub struct FolderEdit {
     /// Columns of one level.

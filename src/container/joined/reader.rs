@@ -57,7 +57,7 @@ impl JoinedReader {
     /// level tables are stored on disk.
     ///
     /// # Errors
-    /// When a dataset is given twice or cannot be opened, trees differ, or columns conflict under `mode`.
+    /// When a dataset is listed twice or cannot be opened, trees differ, or columns conflict under `mode`.
     pub fn open(paths: &[PathBuf], mode: JoinMode, options: &OpenOptions, ctx: &JobContext) -> Result<Self> {
         let Some(first) = paths.first() else { return Err(Error::usage("no datasets are given")) };
         let mut seen = HashSet::new();

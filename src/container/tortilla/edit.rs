@@ -15,7 +15,7 @@ use crate::container::{LocalFile, RowSource};
 use crate::error::{Error, IoContext, Result};
 use crate::jobs::JobContext;
 
-/// What to change; `None` keeps the current value.
+/// Changes of a file; `None` keeps the current value.
 #[derive(Clone, Debug, Default)]
 pub struct TortillaChange {
     /// The footer as Parquet, with the offsets of the samples in the file.

@@ -52,7 +52,7 @@ pub struct TortillaOptions {
     /// Write a streamable dataset: the footer is a linked list of tables for all levels and the chunks of the samples.
     #[serde(default)]
     pub stream: bool,
-    /// Write rasters of a streamable dataset that are no TACO Optimized GeoTIFFs as they are, instead of refusing them.
+    /// Accept rasters of a streamable dataset that are no TACO Optimized GeoTIFFs, instead of refusing them.
     #[serde(default)]
     pub allow_non_tog: bool,
     /// Replace an existing target.

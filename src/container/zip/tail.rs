@@ -23,7 +23,7 @@ use crate::model::{AssetPath, is_remote};
 /// An archive whose metadata can be replaced where it is.
 pub struct TailEdit {
     plan: BuildPlan,
-    /// The members with data, as they are.
+    /// The unchanged members with data.
     members: Vec<Member>,
     /// First byte of the current metadata.
     first_table: u64,
@@ -176,7 +176,7 @@ fn put(
     Ok((first, header, end))
 }
 
-/// Length in bytes of the directory with its end records, at the most.
+/// Maximum length of the directory with its end records, in bytes.
 fn directory_length(members: &[Member], tail: &Tail) -> u64 {
     // 46 bytes and 28 of ZIP64 for each entry; 98 for the end records.
     let entry = |name: &str| 46 + 28 + name.len() as u64;

@@ -30,7 +30,7 @@ pub struct Example {
     pub position: Vec<Arc<str>>,
 }
 
-/// What a token of the names determines.
+/// Part of the structure that a token of the names determines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TokenRole {
@@ -53,7 +53,7 @@ pub struct PatternToken {
     pub before: String,
     /// Its kind.
     pub kind: TokenKind,
-    /// What it determines.
+    /// Part of the structure that it determines.
     pub role: TokenRole,
 }
 

@@ -1,4 +1,4 @@
-//! What a name pattern is read from, and the ids that the tokens of a name give.
+//! Input of the inference of a name pattern, and the ids formed from the tokens of a name.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -64,7 +64,7 @@ impl Known {
     }
 }
 
-/// The files of the tray, the examples, and what the draft has: what a pattern is read from.
+/// Input of the inference: files of the tray, examples, and the existing structure of the draft.
 pub(super) struct Reader<'a> {
     pub cohort: &'a Cohort,
     pub examples: &'a [Example],
@@ -72,7 +72,7 @@ pub(super) struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    /// The id that these parts give for a file.
+    /// The id of a file, formed from these parts.
     pub fn composed(&self, parts: &IdParts, row: usize) -> String {
         let part = |part: &IdPart| match part {
             IdPart::Text(text) => text.clone(),

@@ -1,7 +1,7 @@
 //! Reads the subset of BibTeX needed for citations: `@type{key, field = {text} or "text" or number, …}`, concatenation with `#`,
 //! `@string` abbreviations, braces and common accents. Comments and `@preamble` are skipped.
 //!
-//! The crate `biblatex` (0.12) was tried in its place: it drops the fields that follow `"A {"}quoted{"} title"` without an error,
+//! The crate `biblatex` (0.12) was tried instead: it drops the fields that follow `"A {"}quoted{"} title"` without an error,
 //! refuses `@misc(key, …)`, and overflows the stack on `@string`s that name each other.
 
 use std::collections::HashMap;

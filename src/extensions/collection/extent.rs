@@ -9,7 +9,7 @@ use crate::model::{Dataset, EXTENT_ORIGIN, ExtentOrigin};
 /// `extent` from the footprints and times of the samples. In a box across the antimeridian, west > east.
 ///
 /// # Errors
-/// When no sample has a place, as the extent would be the whole world.
+/// When no sample has a location, as the extent would be the whole world.
 pub fn extent(dataset: &Dataset, ctx: &JobContext) -> Result<Fields> {
     let assembly = Assembly::of_dataset(dataset, ctx)?;
     let found = extent_of_samples(&assembly.batches(), ctx)?

@@ -93,7 +93,7 @@ impl Times {
     /// `[start, end, middle]` of a sample. The middle needs both ends, and is rounded down as in the Python tools.
     ///
     /// # Errors
-    /// When the pattern or column gives no time, or the start is after the end.
+    /// When the pattern or column has no time, or the start is after the end.
     pub fn of(&self, sample: &SampleView<'_>) -> Result<[Option<i64>; 3]> {
         let (mut start, mut end) = (self.start, self.end);
         if let Some(pattern) = &self.pattern {

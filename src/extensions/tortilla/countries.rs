@@ -42,7 +42,7 @@ pub fn countries() -> &'static [Country] {
     COUNTRIES.get_or_init(|| decode(ASSET).unwrap_or_default())
 }
 
-/// The country at a place in degrees; `None` at sea and for coordinates outside ±180, ±90. On a border, the first by name.
+/// The country at a point in degrees; `None` at sea and for coordinates outside ±180, ±90. On a border, the first by name.
 pub fn country_at(lon: f64, lat: f64) -> Option<&'static Country> {
     if !(lon.is_finite() && lat.abs() <= 90.0) {
         return None;

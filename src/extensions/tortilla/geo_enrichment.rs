@@ -25,7 +25,7 @@ pub const ENTRY: Entry = Entry {
     make,
 };
 
-/// The official tool's value for places outside all countries.
+/// The official tool's value for points outside all countries.
 const AT_SEA: &str = "Ocean/Sea/Lakes";
 
 /// Number of samples per parallel task: few enough for progress, enough to reuse a raster's cached blocks.
@@ -148,7 +148,7 @@ fn make(given: &Json) -> Result<Made> {
 }
 
 impl Source {
-    /// Fills in what the preset knows and the user did not give.
+    /// Fills unset options from the preset.
     fn complete(&mut self) -> Result<()> {
         let Some(name) = &self.preset else {
             return match self.column.is_empty() {
@@ -190,7 +190,7 @@ impl Source {
         }
     }
 
-    /// What is computed over the footprint; `None` for values at the centroid.
+    /// Statistic over the footprint; `None` for values at the centroid.
     fn statistic(&self) -> Option<AreaStatistic> {
         match (self.method?, self.class) {
             (Method::Share, Some(class)) => Some(AreaStatistic::Share { class }),

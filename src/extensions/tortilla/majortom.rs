@@ -92,7 +92,7 @@ impl Grid {
         Self::new(dist_km, (-85.0, 85.0), (-180.0, 180.0), "_")
     }
 
-    /// The cell code of a place in degrees, such as `0100km_0003U_0005R`; `None` for non-finite coordinates.
+    /// The cell code of a point in degrees, such as `0100km_0003U_0005R`; `None` for non-finite coordinates.
     pub fn code(&self, lon: f64, lat: f64) -> Option<String> {
         if !(lon.is_finite() && lat.is_finite()) {
             return None;

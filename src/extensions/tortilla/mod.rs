@@ -37,7 +37,7 @@ pub fn place_of(value: &Value) -> Option<[f64; 2]> {
 /// Location of each sample of a level: its centroid, else the middle of its footprint.
 ///
 /// # Errors
-/// When the level has no column of places, or the job is cancelled.
+/// When the level has no column with locations, or the job is cancelled.
 fn places_in(tortilla: &TortillaView<'_>, ctx: &JobContext) -> Result<Vec<Option<[f64; 2]>>> {
     let has = |name: &str| tortilla.field(name).is_some();
     let drawn = ["istac:geometry", "stac:geotransform"].into_iter().any(has);

@@ -8,7 +8,7 @@ pub struct RaiPreset {
     pub name: &'static str,
     /// Column.
     pub column: &'static str,
-    /// What it is, with its unit and the data that it comes from.
+    /// Description with unit and source data.
     pub description: &'static str,
     /// Attribute with the names, where the data is a layer of polygons.
     pub field: Option<&'static str>,

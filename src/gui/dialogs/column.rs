@@ -1,4 +1,4 @@
-//! Edits a field of a level: add, rename, cast, fill, split, describe, remove. PIT-2 requires one schema a level, so every change
+//! Edits a field of a level: add, rename, cast, fill, split, describe, remove. PIT-2 requires one schema per level, so every change
 //! applies to all samples of the level, as one edit.
 
 use arrow::datatypes::DataType;
@@ -24,7 +24,7 @@ const TYPES: [(&str, &str); 6] = [
     ("Boolean", mark!("true or false")),
 ];
 
-/// What to do with the field.
+/// Action on the field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Verb {
     Rename,

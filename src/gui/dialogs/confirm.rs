@@ -1,4 +1,4 @@
-//! The confirmation dialog: what is lost and what is kept.
+//! The confirmation dialog, which lists lost and kept data.
 
 use egui::{Frame, Margin, RichText, Ui};
 
@@ -12,7 +12,7 @@ use crate::gui::widgets::Button;
 pub struct Confirm {
     /// Title.
     pub title: String,
-    /// What is lost and what is kept.
+    /// Lost and kept data.
     pub what: String,
     /// Text of the confirming button; empty if only the alternative is offered.
     pub button: String,

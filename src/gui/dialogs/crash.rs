@@ -1,4 +1,4 @@
-//! The dialog after a crash: what happened, and the path of the report. Nothing is sent.
+//! The dialog after a crash: the error, and the path of the report. Nothing is sent.
 
 use std::path::Path;
 

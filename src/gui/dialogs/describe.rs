@@ -174,7 +174,7 @@ impl Describe {
             };
             let field = TextField::new(tr!("Destination"), &mut self.target).mono().name(tr!("Destination of the description"));
             field.note(note).show(ui);
-            widgets::checkbox(ui, &mut self.replace, tr!("Replace what is there"));
+            widgets::checkbox(ui, &mut self.replace, tr!("Replace an existing output"));
             self.job.ended_ui(ui);
         });
         let blocked = match () {

@@ -9,7 +9,7 @@ use crate::gui::widgets::{self, Button, Note};
 use crate::jobs::JobId;
 use crate::studio::Command;
 
-/// State of the job; `T` is what it gives.
+/// State of the job; `T` is its result.
 #[derive(Debug, Default)]
 pub enum DialogJob<T> {
     /// Nothing was requested.

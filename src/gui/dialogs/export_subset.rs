@@ -147,7 +147,7 @@ impl ExportSubset {
                 let text = tr!("Prefix ids that several datasets share with the dataset's name");
                 widgets::checkbox(ui, &mut self.prefix_ids, text);
             }
-            widgets::checkbox(ui, &mut self.replace, tr!("Replace what is there"));
+            widgets::checkbox(ui, &mut self.replace, tr!("Replace an existing output"));
             let note = tr!("The subset records its source dataset and the date of the export.");
             ui.label(RichText::new(note).text_style(text_style("small12")).color(t.tx3));
             if let Some(lacking) = lacking {

@@ -384,7 +384,7 @@ impl Migrate {
                     let bare = self.target.trim_end_matches('/').trim_end_matches(".tacozip").to_owned();
                     self.target = if self.format == Format::Zip { format!("{bare}.tacozip") } else { bare };
                 }
-                widgets::checkbox(ui, &mut self.replace, tr!("Replace what is there"));
+                widgets::checkbox(ui, &mut self.replace, tr!("Replace an existing output"));
             });
             let around = self.around.get(&self.target).and_then(|found| found.as_ref().ok()).cloned().flatten();
             let note = around.map_or(Note::None, |dataset| {

@@ -89,7 +89,7 @@ pub enum Dialog {
     Join(Box<JoinDialog>),
     /// One field of a level.
     Column(Box<ColumnDialog>),
-    /// What a fix of many roots changes.
+    /// Changes of a fix of many roots.
     Plan(PlanDialog),
     /// A page of the documentation.
     Documentation(Documentation),

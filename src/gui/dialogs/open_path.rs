@@ -99,7 +99,7 @@ impl OpenPath {
         Self { request, text: String::new(), stand_in, access: AccessForm::current() }
     }
 
-    /// True when nothing was typed and it stands in for the desktop's dialog.
+    /// True when nothing was typed and it replaces the desktop's dialog.
     pub fn is_stand_in(&self) -> bool {
         self.stand_in && self.text.is_empty()
     }
@@ -159,7 +159,7 @@ impl OpenPath {
                 self.access.ui(ui, &schemes);
             }
         });
-        // What was typed in this frame counts: Enter acts on the text that is shown.
+        // Text typed in this frame is included: Enter acts on the displayed text.
         let now = dropped_paths::parse_paths(&self.text, false);
         if now != paths {
             paths = now;

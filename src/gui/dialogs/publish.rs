@@ -1,4 +1,4 @@
-//! The dialog that publishes a dataset: target, checks, files and cost; then progress, and what was published with code that reads it.
+//! The dialog that publishes a dataset: target, checks, files and cost; then progress, and the result with code that reads it.
 
 use std::path::PathBuf;
 
@@ -17,14 +17,14 @@ use crate::model::is_remote;
 use crate::ops::publish::{Check, CheckKind, CheckLevel, Layout, Mend, Preflight, Prices, Publication, PublishRequest, preflight};
 use crate::studio::Command;
 
-/// Height of the columns in points, at the most.
+/// Maximum height of the columns in points.
 const HEIGHT: f32 = 520.0;
 
 /// Stage of the dialog.
 enum Stage {
     /// Nothing was published yet.
     Choosing,
-    /// The job was asked for, and runs once it has an id.
+    /// The job was requested; it runs once it has an id.
     Running(Option<JobId>),
     /// It failed with this error, or was stopped.
     Ended(Note),
@@ -44,9 +44,9 @@ pub struct PublishDialog {
     accept: Vec<CheckKind>,
     reads: String,
     limit: String,
-    /// What the checks were asked for.
+    /// Request of the current checks.
     asked: Option<PublishRequest>,
-    /// Number of times that they were asked for.
+    /// Number of requests of the checks.
     times: u32,
     checked: AsyncValue<u32, Preflight>,
     stage: Stage,
@@ -55,7 +55,7 @@ pub struct PublishDialog {
     prices: Prices,
 }
 
-/// A number in a field; `None` for an empty one or another text.
+/// Number in a field; `None` for an empty field or other text.
 fn number(text: &str) -> Option<f64> {
     text.trim().replace(',', ".").parse().ok().filter(|number: &f64| number.is_finite() && *number >= 0.0)
 }
@@ -107,12 +107,14 @@ impl PublishDialog {
     /// Records that the job was cancelled.
     pub fn cancelled(&mut self, job: JobId) {
         if matches!(self.stage, Stage::Running(Some(running)) if running == job) {
-            let text = tr!("Stopped. Files that a store has are not sent again; nobody sees the dataset before its last file.");
+            let text = tr!(
+                "Stopped. Files already at the store are not sent again; readers can't open the dataset before its last file is sent."
+            );
             self.stage = Stage::Ended(Note::Info(text.into()));
         }
     }
 
-    /// Records what was published.
+    /// Records the result of the job.
     pub fn done(&mut self, publication: Publication) {
         self.stage = Stage::Done(Box::new(publication));
     }
@@ -133,7 +135,7 @@ impl PublishDialog {
         }
     }
 
-    /// The checks of the present choices, where they have ended.
+    /// Result of the checks for the current input; `None` until they have ended.
     fn current(&self) -> Option<&Preflight> {
         let is_current = self.asked.as_ref() == Some(&self.request());
         self.checked.get(&self.times).filter(|_| is_current)?.as_ref().ok()
@@ -192,10 +194,10 @@ impl PublishDialog {
             }
         }
         let elsewhere = self.layout.is_uploaded_by_another_program();
-        let hint = if elsewhere { tr!("a new folder of this machine") } else { "s3://bucket/set/1.0.0" };
+        let hint = if elsewhere { tr!("a new local folder") } else { "s3://bucket/set/1.0.0" };
         TextField::new(tr!("Address"), &mut self.target).mono().hint(hint).name(tr!("Address of the publication")).show(ui);
         if elsewhere {
-            let text = tr!("The files are made in this folder. The studio does not upload there; the host's own client does.");
+            let text = tr!("The files are written to this folder. The studio does not upload them; the host's own client does.");
             note_ui(ui, &Note::Info(text.into()));
         }
         if self.layout.has_repository() {
@@ -206,10 +208,10 @@ impl PublishDialog {
             .hint(tr!("for documents and snippets; optional"))
             .name(tr!("Address of the publication on the web"))
             .show(ui);
-        widgets::checkbox(ui, &mut self.overwrite, tr!("Replace what was published there"));
+        widgets::checkbox(ui, &mut self.overwrite, tr!("Replace the earlier publication"));
         widgets::heading(ui, tr!("Cost"));
         TextField::new(tr!("Full reads a month"), &mut self.reads).mono().show(ui);
-        TextField::new(tr!("Limit of a month in $"), &mut self.limit).mono().show(ui);
+        TextField::new(tr!("Monthly limit in $"), &mut self.limit).mono().show(ui);
         if ui
             .add(Button::secondary(tr!("Check")).icon(icons::CHECK).blocked(self.incomplete()).name(tr!("Check before publishing")))
             .clicked()
@@ -220,12 +222,12 @@ impl PublishDialog {
         }
     }
 
-    /// What has to be filled in.
+    /// Why the input is incomplete; `None` when it is complete.
     fn incomplete(&self) -> Option<&'static str> {
         if self.target.trim().is_empty() { Some(tr!("Type where to publish")) } else { None }
     }
 
-    /// Draws the checks; a request leaves the dialog for the place where a finding is mended.
+    /// Draws the checks; a returned request closes the dialog and opens the panel in which a finding is corrected.
     fn checks_ui(&mut self, ui: &mut Ui, cx: &PanelContext<'_>) -> Option<Request> {
         let t = theme::tokens(ui);
         widgets::heading(ui, tr!("Pre-flight checks"));
@@ -328,7 +330,12 @@ impl PublishDialog {
                 }
                 let text = RichText::new(detail(&job.progress, job.elapsed)).font(font::mono(11.0)).color(t.tx2);
                 ui.add(egui::Label::new(text).wrap());
-                note_ui(ui, &Note::Info(tr!("The file that readers open first is sent last: nobody sees half a dataset.").into()));
+                note_ui(
+                    ui,
+                    &Note::Info(
+                        tr!("The file that readers open first is sent last, so that an incomplete dataset can't be opened.").into(),
+                    ),
+                );
             }
             Stage::Done(publication) if publication.published.is_some() => self.published_ui(ui, cx),
             stage => {
@@ -359,7 +366,7 @@ impl PublishDialog {
             ui.add(egui::Label::new(RichText::new(text).font(font::semibold(12.5))).wrap());
         });
         let text = tr!(
-            "{sent} files sent, {size}; {kept} were there; {compared} random samples match their bytes here",
+            "{sent} files sent, {size}; {kept} already at the target; {compared} random samples match the local bytes",
             sent = published.sent_files,
             size = paint::bytes(published.sent_bytes),
             kept = published.kept_files,
@@ -401,7 +408,7 @@ impl PublishDialog {
             _ => None,
         };
         let button = match (current, self.layout.is_uploaded_by_another_program()) {
-            (_, true) => tr!("Make the files").to_owned(),
+            (_, true) => tr!("Write the files").to_owned(),
             (Some(found), false) => tr!("Publish {size}", size = paint::bytes(found.size_bytes)),
             (None, false) => tr!("Publish").to_owned(),
         };
@@ -437,7 +444,7 @@ impl PublishDialog {
     }
 }
 
-/// The panel where a finding is looked at.
+/// The panel in which a finding is corrected.
 fn pane_of(mend: &Mend) -> Option<crate::gui::Pane> {
     use crate::gui::Pane;
     match mend {
@@ -463,7 +470,7 @@ fn planned_ui(ui: &mut Ui, found: &Preflight) {
     };
     widgets::heading(ui, tr!("Will be published"));
     for file in &found.files {
-        let size = file.size_bytes.map_or(tr!("made then").to_owned(), paint::bytes);
+        let size = file.size_bytes.map_or(tr!("generated").to_owned(), paint::bytes);
         row(ui, &file.name, if file.files > 1 { format!("{} × {size}", file.files) } else { size });
     }
     widgets::heading(ui, tr!("Cost"));

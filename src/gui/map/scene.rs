@@ -1,5 +1,5 @@
-//! What the map draws for a view: a mesh and its hover targets. Computed in jobs; the interface thread moves and scales the last mesh
-//! until the next one is ready.
+//! Drawing of the map for a view: a mesh and its hover targets. Computed in jobs; the interface thread moves and scales the last
+//! mesh until the next one is ready.
 
 use std::sync::Arc;
 
@@ -72,9 +72,9 @@ pub struct Scene {
     pub mesh: Mesh,
     /// Hover targets: outlines, then marks.
     pub spots: Vec<Spot>,
-    /// Rows of the level that match and have a place.
+    /// Number of rows of the level that match and have a location.
     pub matching: u64,
-    /// Rows with a place that the filter hides.
+    /// Number of rows with a location that the filter hides.
     pub hidden: u64,
     /// Largest count of a density cell.
     pub densest: u32,

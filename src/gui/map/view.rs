@@ -205,7 +205,7 @@ mod tests {
     #[test]
     fn the_map_repeats_where_it_shows_more_than_once() {
         let view = MapView { middle: [0.0, 0.5], scale: 1000.0 };
-        // The view spans -0.5 to 0.5: what lies at 0.9 shows one turn to the left, what lies at 0.2 where it is.
+        // The view spans -0.5 to 0.5: a point at 0.9 is drawn one turn to the left, a point at 0.2 unchanged.
         let turns = |x: f64| view.turns(vec2(1000.0, 500.0), x, x).collect::<Vec<_>>();
         assert_eq!(turns(0.9), [-1.0]);
         assert_eq!(turns(0.2), [0.0]);

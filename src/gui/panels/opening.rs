@@ -1,5 +1,4 @@
-//! What shows while a large or distant dataset is opened: its first rows, and how far the work is. Small datasets are open before it
-//! appears.
+//! The view while a large or remote dataset is opened: its first rows, and the progress. Small datasets are open before it appears.
 
 use std::path::Path;
 use std::sync::Arc;

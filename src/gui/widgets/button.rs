@@ -111,7 +111,7 @@ impl<'a> Button<'a> {
         self
     }
 
-    /// Gives an icon-only button the secondary fill.
+    /// Draws an icon-only button with the secondary fill.
     pub fn filled(mut self) -> Self {
         self.look = Look::Secondary;
         self

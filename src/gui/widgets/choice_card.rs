@@ -12,7 +12,7 @@ pub struct ChoiceCard<'a> {
     pub name: &'a str,
     /// Beside the name: an ending of file names or nothing.
     pub ending: &'a str,
-    /// What the choice does.
+    /// Effect of the choice.
     pub what: &'a str,
     /// Icon at the right.
     pub icon: &'a str,

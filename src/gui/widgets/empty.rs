@@ -1,4 +1,4 @@
-//! The empty state of a panel: what is missing, why, what to do.
+//! The empty state of a panel: title, reason and actions.
 
 use egui::{Align, Layout, RichText, Ui, vec2};
 
@@ -9,7 +9,7 @@ use crate::gui::theme::{self, font, text_style};
 pub struct EmptyState<'a> {
     /// Icon, 24 points.
     pub icon: &'static str,
-    /// What is missing.
+    /// Title: the missing content.
     pub title: &'a str,
     /// Why, or what fills it.
     pub why: &'a str,

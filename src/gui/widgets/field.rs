@@ -14,7 +14,7 @@ pub enum Note {
     None,
     /// Valid: a small check in the field.
     Ok,
-    /// Error: what is wrong, and what to do.
+    /// Error with its correction.
     Error(String),
     /// Warning.
     Warning(String),

@@ -10,7 +10,7 @@ pub fn menu_entry(ui: &mut Ui, icon: &str, text: &str, keys: &str, blocked: Opti
     entry(ui, icon, text, (keys, font::mono(11.0)), blocked)
 }
 
-/// [`menu_entry`] with a few words in place of the shortcut.
+/// [`menu_entry`] with a short text instead of the shortcut.
 pub fn menu_entry_with_hint(ui: &mut Ui, icon: &str, text: &str, hint: &str, blocked: Option<&str>) -> Response {
     entry(ui, icon, text, (hint, font::regular(11.0)), blocked)
 }

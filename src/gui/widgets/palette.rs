@@ -22,7 +22,7 @@ pub struct PaletteEntry {
     pub icon: &'static str,
     /// The words.
     pub text: String,
-    /// What it does, in a second line; empty for none.
+    /// Description in a second line; empty for none.
     pub about: String,
     /// Other words that people search for, separated by commas.
     pub synonyms: String,

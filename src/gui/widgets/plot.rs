@@ -12,7 +12,7 @@ use crate::gui::theme::{self, Tokens, font};
 /// Height of the tick labels below a plot, in points.
 const X_AXIS: f32 = 15.0;
 
-/// The axes of a plot: where ticks stand and how their values are written.
+/// The axes of a plot: positions of ticks and the format of their values.
 pub struct Axes<'a> {
     /// First and last value of the x axis.
     pub x_bounds: RangeInclusive<f64>,
@@ -32,8 +32,8 @@ pub struct Axes<'a> {
     pub y_width: f32,
 }
 
-/// Draws a plot in `rect`, axes included. `hover` gives the tooltip at an x value; `build` adds the items. The identity of the plot
-/// depends on `salt` alone, so it keeps focus and drag when widgets above it come and go.
+/// Draws a plot in `rect`, axes included. `hover` returns the tooltip at an x value; `build` adds the items. The identity of the
+/// plot depends on `salt` alone, so it keeps focus and drag when widgets above it come and go.
 pub fn show<'a>(
     ui: &mut Ui,
     salt: &'static str,

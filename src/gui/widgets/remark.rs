@@ -12,7 +12,7 @@ pub fn heading(ui: &mut Ui, text: &str) {
     });
 }
 
-/// A sentence in place of contents, or below them.
+/// A sentence instead of contents, or below them.
 pub fn remark(ui: &mut Ui, margin: impl Into<Margin>, text: &str) {
     let color = theme::tokens(ui).tx3;
     Frame::NONE.inner_margin(margin).show(ui, |ui| ui.label(RichText::new(text).text_style(text_style("small12")).color(color)));

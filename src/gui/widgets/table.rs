@@ -75,7 +75,7 @@ pub struct Column {
     pub right: bool,
 }
 
-/// What a cell shows.
+/// Contents of a cell.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Cell<'a> {
     /// Nothing: null.

@@ -15,7 +15,7 @@ const SHOWN_S: f64 = 6.0;
 pub struct Toast {
     /// True for success, false for a neutral note.
     pub good: bool,
-    /// What has happened.
+    /// Message of the toast.
     pub text: String,
     /// An action with its shortcut: `("Undo", "Ctrl Z")`.
     pub action: Option<(&'static str, &'static str)>,
@@ -30,7 +30,7 @@ const BUTTON: Vec2 = vec2(320.0, 40.0);
 const MARGIN: f32 = 16.0;
 /// Height of the bar of menus with its margin, in points.
 const TOP: f32 = 56.0;
-/// Step of the search for a free place, in points.
+/// Step of the search for a free position, in points.
 const STEP: f32 = 8.0;
 
 fn layer() -> LayerId {
@@ -49,7 +49,7 @@ fn buttons(ctx: &Context) -> Vec<Rect> {
     })
 }
 
-/// The lowest place where a toast of this size covers no button: at the right, in the middle or at the left.
+/// The lowest position at which a toast of this size covers no button: at the right, in the middle or at the left.
 fn free_place(buttons: &[Rect], screen: Rect, size: Vec2, bottom: f32) -> Pos2 {
     let columns = [screen.right() - MARGIN - size.x, screen.center().x - size.x / 2.0, screen.left() + MARGIN];
     let lowest = screen.bottom() - MARGIN - bottom - size.y;

@@ -52,7 +52,7 @@ pub struct TreeOutput {
     pub activated: Option<u64>,
 }
 
-/// Draws the rows; `row` gives a row by its index, `touch` adds interactions: context menu, drag and drop.
+/// Draws the rows; `row` returns a row by its index, `touch` adds interactions: context menu, drag and drop.
 pub fn tree(
     ui: &mut Ui,
     name: &str,

@@ -15,7 +15,7 @@ use crate::table::{array_of, wkb_point};
 /// Samples that a warning names.
 const NAMED: usize = 8;
 
-/// What the older generations can't hold of a dataset, gathered over its tortillas.
+/// Values of a dataset that the older generations can't store, collected over its tortillas.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Losses {
     /// Paths of the placeholders that are left out.
@@ -62,7 +62,7 @@ impl Losses {
     }
 }
 
-/// The footer of one tortilla, without the places. `formats` gives `tortilla:file_format` where no column says it. In a TACO 0.2
+/// The footer of one tortilla, without byte ranges. `formats` gives `tortilla:file_format` where no column says it. In a TACO 0.2
 /// file, the shape is `stac:tensor_shape`; in a TORTILLA 0.5, `stac:raster_shape` with rows and columns.
 pub fn footer_of(tortilla: &Tortilla, rows: &[usize], formats: &[String], taco: bool, losses: &mut Losses) -> Result<RecordBatch> {
     let samples: Vec<_> = rows.iter().map(|&row| &tortilla.samples[row]).collect();
@@ -73,7 +73,7 @@ pub fn footer_of(tortilla: &Tortilla, rows: &[usize], formats: &[String], taco: 
     for (index, field) in tortilla.schema.iter().enumerate() {
         let array = array_of(field, samples.iter().map(|sample| sample.value(index)))?;
         match field.name.as_str() {
-            // What a migration kept of the first generation comes back.
+            // Values of the first generation that a migration kept are restored.
             "tortilla:id" => keep_texts(&array, &mut ids),
             "tortilla:file_format" => keep_texts(&array, &mut words),
             "split" => split = Some(array),

@@ -28,7 +28,7 @@ use crate::table::{KeyedTable, LevelTable};
 const FIXED: [&str; 3] = ["tortilla:id", "tortilla:offset", "tortilla:length"];
 const FORMAT: &str = "tortilla:file_format";
 
-/// What a file becomes.
+/// Generation to write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Generation {
@@ -38,7 +38,7 @@ pub enum Generation {
     Taco,
 }
 
-/// What to change. Plain data.
+/// Changes of a file. Plain data.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct EditRequest {
     /// A TORTILLA or TACO, or all parts of one.
@@ -65,12 +65,12 @@ pub struct EditRequest {
     /// Fields of the collection; null takes one out.
     #[serde(default)]
     pub set: Map<String, Json>,
-    /// What the file becomes; it stays what it is when absent.
+    /// Generation to write; unchanged when absent.
     #[serde(default)]
     pub become_generation: Option<Generation>,
 }
 
-/// Changes footer and collection of a file, or of every part, and gives the path of what was changed.
+/// Changes footer and collection of a file, or of every part; returns the changed path.
 ///
 /// # Errors
 /// For a dataset of another generation, a table or collection that does not fit, and files that can't be read or written.
@@ -139,8 +139,8 @@ fn data_end(root: &Tortilla) -> Result<u64> {
     Ok(ends.into_iter().chain(chain).max().unwrap_or(container::HEADER_SIZE).max(container::HEADER_SIZE))
 }
 
-/// The table, with text where the footer has text: 007 is no number there. Columns that studios make are left out with a warning; a
-/// table of nothing else is an error.
+/// The table, with text where the footer has text: 007 is no number there. Columns that a studio generates are left out with a
+/// warning; a table of nothing else is an error.
 fn read_table(path: &Path, tortilla: &TortillaReader, keys: &[&str], ctx: &JobContext) -> Result<KeyedTable> {
     let text: HashSet<String> = (tortilla.roots().iter())
         .flat_map(|root| root.table.fields())
@@ -343,7 +343,7 @@ fn changed_columns(
         .map_err(|error| Error::internal("a footer does not fit its columns").because(error))
 }
 
-/// `None`: as it is; `Some(None)`: none any more.
+/// `None`: unchanged; `Some(None)`: removed.
 fn new_collection(request: &EditRequest, tortilla: &TortillaReader, ctx: &JobContext) -> Result<Option<Option<Bytes>>> {
     let taco = tortilla.roots().first().is_some_and(|root| root.header.is_taco());
     let given = request.collection.is_some() || !request.set.is_empty();
@@ -380,7 +380,7 @@ fn new_collection(request: &EditRequest, tortilla: &TortillaReader, ctx: &JobCon
             value => drop(fields.insert(key.clone(), value.clone())),
         }
     }
-    // What was wrong before may stay: other fields of such a file can be changed, too.
+    // Existing faults do not prevent changes of other fields.
     let errors = |report: Report| report.findings.into_iter().filter(|finding| finding.severity == Severity::Error);
     let before: Vec<Finding> = errors(super::checked(&container::ContainerReader::collection(tortilla).fields)).collect();
     if let Some(found) =

@@ -178,7 +178,7 @@ fn format_of(sample: &Sample) -> Result<String> {
     Ok(identify(&head, &sample.id).unwrap_or_else(|| "BYTES".to_owned()))
 }
 
-/// Writes the selected samples. Of a TORTILLA or TACO every column and byte stays as it is; other generations are mapped.
+/// Writes the selected samples. Columns and bytes of a TORTILLA or TACO are copied unchanged; other generations are mapped.
 ///
 /// # Errors
 /// For a selection without samples, missing parts, and files that can't be read or written. Then nothing is written.
@@ -224,8 +224,8 @@ pub fn compile(request: &CompileRequest, ctx: &JobContext) -> Result<Built> {
     write_first_generation(&draft_of_assembly(&part, ctx)?, &options, ctx)
 }
 
-/// Rows and bytes of level 0 as they are. To make a streamable file of them, nested tortillas are taken apart: their footers belong
-/// to its chain.
+/// Rows and bytes of level 0, unchanged. For a streamable file, nested tortillas are taken apart: their footers belong to its
+/// chain.
 pub(super) fn part_of(tortilla: &TortillaReader, roots: &[bool], stream: bool, ctx: &JobContext) -> Result<TortillaDraft> {
     let rows: Vec<u32> = (0..roots.len() as u32).filter(|&row| roots[row as usize]).collect();
     // The footers themselves: the reader's table has columns and names of its own.

@@ -60,7 +60,7 @@ pub fn need_togs(draft: &TortillaDraft, ctx: &JobContext) -> Result<()> {
         .hint("--allow-non-tog writes them as they are"))
 }
 
-/// Path and place of each FILE, in tree order; no place for bytes in memory.
+/// Path and location of each FILE, in tree order; bytes in memory have no location.
 fn collect(draft: &TortillaDraft, above: &str, files: &mut Vec<(String, Option<AssetPath>)>) {
     let ids = draft.footer.column_by_name("tortilla:id").and_then(|ids| cast(ids, &DataType::Utf8).ok());
     let id = |row: usize| -> Arc<str> {

@@ -1,5 +1,5 @@
-//! Columns of a table in the place of those of a footer: the values in the footer's type, or an error that names the first one
-//! that it can't hold. Pure.
+//! Columns of a table that replace those of a footer: the values in the footer's type, or an error that names the first one that it
+//! can't hold. Pure.
 
 use arrow::array::{Array, ArrayRef, AsArray, new_null_array};
 use arrow::compute::cast;

@@ -1,5 +1,5 @@
-//! Ids in the same place of every root: 2.0 wants them equal, the other generations do not. Where the trees have one shape, the
-//! first root's ids are given to all; the old ones stay in a column. Must not touch trees that differ in anything else.
+//! Aligns the ids at each position: 2.0 requires the same ids in all roots, the other generations do not. Where the trees have one
+//! shape, the first root's ids are given to all; the old ones stay in a column. Must not touch trees that differ in anything else.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use crate::model::Skeleton;
 /// The column that keeps the old ids.
 const OLD_ID: &str = "tortilla:id";
 
-/// Gives samples at the same position of every root the same id, and lists the renamed ones. Renames nothing where ids agree, or
+/// Sets the same id for the samples at one position of all roots; returns the renamed ones. Renames nothing where ids agree, or
 /// where the trees differ in more than ids.
 ///
 /// # Errors
@@ -52,12 +52,12 @@ pub fn align_ids(assembly: &mut Assembly) -> Result<Vec<RenamedSample>> {
     Ok(renamed)
 }
 
-/// For every row the number of its place, the same in all roots; `None` when two roots differ in number or kind of children.
+/// For every row the number of its position, the same in all roots; `None` when two roots differ in number or kind of children.
 fn slots_of(tree: &Skeleton) -> Option<Vec<Vec<u32>>> {
     let mut slots: Vec<Vec<u32>> = vec![vec![0; tree.levels.first()?.len()]];
     let mut kinds: Vec<bool> = vec![*tree.levels.first()?.folder.first()?];
     for (depth, level) in tree.levels.iter().enumerate() {
-        // Of each place: where its children's places begin, and how many there are.
+        // For each position: the first number and the count of its children's positions.
         let mut begins: HashMap<u32, (u32, usize)> = HashMap::new();
         let mut next = 0;
         let mut below = vec![0; tree.levels.get(depth + 1).map_or(0, |below| below.len())];

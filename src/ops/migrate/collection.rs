@@ -1,5 +1,5 @@
-//! COLLECTION of the other generations → that of 2.0: what is kept, renamed, changed, filled in, and what has no home.
-//! Pure: JSON in, JSON and a list out.
+//! COLLECTION of the other generations → that of 2.0: fields that are kept, renamed, changed, filled in, or left out. Pure: JSON
+//! in, JSON and a list out.
 
 use std::path::Path;
 
@@ -10,14 +10,14 @@ use super::extent::joined;
 use crate::model::{Collection, TASKS, UNKNOWN_LICENCE, UNKNOWN_PROVIDER, check_dataset_id, description_of_moved};
 use crate::query::parse_time;
 
-/// What became of one field of the collection.
+/// Migration of one field of the collection.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct CollectionMapping {
     /// The field in the old file; empty where it has none.
     pub from: String,
     /// The field in the new one; `None` when it has no home.
     pub to: Option<String>,
-    /// What was done, as a word.
+    /// Name of the action.
     pub action: Action,
     /// The old value, where it is not the new one.
     #[serde(skip_serializing_if = "Json::is_null")]
@@ -29,16 +29,16 @@ pub struct CollectionMapping {
     pub note: String,
 }
 
-/// Fields of the Label extension of the text, where they stand among those of the collection.
+/// Fields of the Label extension of the specification, if they are at the top level of the collection.
 const TEXT_LABELS: [&str; 2] = ["label_classes", "label_description"];
 /// Those of the Scientific extension.
 const TEXT_SCIENTIFIC: [&str; 4] = ["doi", "citation", "summary", "publications"];
 
-/// What was done with a field.
+/// Action on a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Action {
-    /// Taken over as it is.
+    /// Copied unchanged.
     Kept,
     /// The same value under another name.
     Renamed,
@@ -46,7 +46,7 @@ pub enum Action {
     Changed,
     /// Made up, because 2.0 asks for it and the old file does not say.
     Filled,
-    /// 2.0 has no place for it.
+    /// 2.0 has no field for it.
     Dropped,
 }
 
@@ -392,7 +392,7 @@ fn put_extensions(mapped: &mut Mapped, get: &dyn Fn(&str) -> Option<Json>) {
         |keys: &[&str]| -> Map<String, Json> { keys.iter().filter_map(|key| Some(((*key).to_owned(), get(key)?))).collect() };
     for from in ["optical_data", "sensor"] {
         let Some(mut optical) = get(from) else { continue };
-        // The text can be read so that the fields of an extension stand among those of the collection.
+        // The specification can be read as placing an extension's fields at the top level of the collection.
         if let (Json::String(sensor), Some(bands)) = (&optical, get("bands").filter(Json::is_array)) {
             optical = json!({ "sensor": sensor, "bands": bands });
         }
@@ -505,7 +505,7 @@ fn put_publications(mapped: &mut Mapped, from: &str, scientific: &Json) {
     }
 }
 
-/// What 2.0 requires and the old file does not say.
+/// Fields that 2.0 requires and the old file does not have.
 fn finish(mut mapped: Mapped, path: &Path) -> (Collection, Vec<CollectionMapping>) {
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let missing = |mapped: &Mapped, key: &str| match mapped.collection.get(key) {

@@ -45,7 +45,7 @@ pub struct FieldMapping {
     pub from_type: String,
     /// Its type in the new one.
     pub to_type: Option<String>,
-    /// What becomes of the values.
+    /// Conversion of the values.
     pub conversion: Conversion,
     /// Values that are not null.
     pub values: usize,
@@ -235,7 +235,7 @@ fn free_name(wanted: &str, taken: &mut HashSet<String>) -> String {
     free
 }
 
-/// The values in their new form, and the rows that lost theirs. What has the new form already stays as it is.
+/// The values in their new form, and the rows that lost theirs. Values already in the new form are kept.
 fn convert(array: &ArrayRef, conversion: Conversion) -> Result<(Conversion, ArrayRef, Vec<u32>)> {
     let same = || Ok((Conversion::Same, array.clone(), Vec::new()));
     let dtype = array.data_type();

@@ -30,7 +30,7 @@ use crate::jobs::JobContext;
 use crate::model::{Finding, Report, SampleKind, Severity, Skeleton, check_sample_id};
 use crate::validate;
 
-/// What to migrate, and how. Plain data.
+/// Arguments of [`migrate`]. Plain data.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MigrateRequest {
     /// The dataset: TORTILLA 0.5, TACO 0.2, parts of one, or TACO 3.
@@ -66,12 +66,12 @@ pub struct RenamedSample {
     pub id: String,
 }
 
-/// What a migration did, or would do.
+/// Result of a migration, or of its preview.
 #[derive(Clone, Debug, Serialize)]
 pub struct Migrated {
     /// The generation that was read.
     pub generation: &'static str,
-    /// What was written; `None` without a target, or when 2.0 can't hold the tree.
+    /// The written dataset; `None` without a target, or when 2.0 can't represent the tree.
     pub built: Option<Built>,
     /// Every column of every level.
     pub fields: Vec<FieldMapping>,
@@ -193,7 +193,7 @@ fn lay_out(reader: &dyn ContainerReader, choices: &[FieldChoice], ctx: &JobConte
     let mut columns = Vec::with_capacity(orders.len());
     let mut levels = Vec::with_capacity(orders.len());
     let mut descriptions = Map::new();
-    // The place of each old row in its new level.
+    // The new row of each old row in its level.
     let mut above: Vec<u32> = Vec::new();
     for (depth, order) in orders.iter().enumerate().take_while(|(_, order)| !order.is_empty()) {
         ctx.check()?;

@@ -1,4 +1,4 @@
-//! Google Cloud Storage: resumable uploads, which take the bytes in order and tell how many they have.
+//! Google Cloud Storage: resumable uploads, which receive the bytes in order and report the received length.
 
 use bytes::Bytes;
 use reqwest::Method;
@@ -137,7 +137,7 @@ pub(super) async fn chunk(
     }
 }
 
-/// Gives the upload up; the store answers 499.
+/// Cancels the upload; the store answers 499.
 pub(super) async fn abort(object: &Object, upload: &UploadId) -> Result<(), Refusal> {
     match object.request(&Ask::new(Method::DELETE, upload.id.to_string())).await {
         Ok(_) => Ok(()),

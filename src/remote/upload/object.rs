@@ -1,4 +1,4 @@
-//! An object that is written, and what a store says of it.
+//! An object being written, and the state of an object at a store.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ pub(super) type Checksum = [u8; 16];
 /// SHA-256 of a part.
 pub(super) type Sha256Sum = [u8; 32];
 
-/// What a store says of an object.
+/// Size and checksum of an object at a store.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stored {
     /// Length in bytes.

@@ -21,7 +21,7 @@ use crate::remote::http::Attempt;
 use crate::remote::limits::patience;
 use crate::remote::meter::RequestLine;
 
-/// Pauses before the second and later tries. Longer than for reading: what was sent so far is lost with the last one.
+/// Pauses before the second and later tries; longer than for reads, as the last failure loses the whole upload.
 const PAUSES: [Duration; 5] = [
     Duration::from_millis(300),
     Duration::from_millis(1000),
@@ -269,7 +269,7 @@ fn fault_of(error: &HttpError) -> Fault {
         HttpErrorKind::Timeout => Fault::Timeout,
         HttpErrorKind::Connect => Fault::Connect(reason),
         HttpErrorKind::Decode => Fault::Other(reason),
-        // Interrupted, or a kind that the client could not tell.
+        // Interrupted, or a failure that the client does not classify.
         _ => Fault::Cut(format!("the connection ended while data was sent: {reason}")),
     }
 }

@@ -409,7 +409,7 @@ mod tests {
     fn a_failure_to_write_is_made_good_by_the_next_change() {
         let folder = tempfile::tempdir().expect("has a temporary folder");
         let auto = folder.path().join("auto");
-        // A file in place of the folder makes writes fail.
+        // A file at the folder's path makes writes fail.
         std::fs::write(&auto, b"in the way").expect("writes");
         let mut draft = Draft::new();
         let mut autosave = Autosave::new(auto.clone());

@@ -14,7 +14,7 @@ use crate::error::Result;
 use crate::jobs::JobContext;
 use crate::model::{Agreement, Consistency, Outlier, Position, Property, SamplePath};
 
-/// Largest difference of overlaps that are equal, as a share of the ground.
+/// Maximum difference between two overlaps that count as equal, as a share of the ground.
 const SAME_OVERLAP: f64 = 0.01;
 const DAY: i64 = 86_400_000_000;
 const HOUR: i64 = 3_600_000_000;
@@ -51,7 +51,7 @@ pub fn compare(headers: &Headers, places: &Positions, options: &ConsistencyOptio
         unread: headers.unread,
         ..Consistency::default()
     };
-    // A position that few roots have is no reference.
+    // A position present in few roots is not used as the reference.
     let most = groups.iter().map(|group| group.rasters.len()).max().unwrap_or_default();
     let Some(first) = groups.iter().find(|group| group.rasters.len() * 2 > most) else { return Ok(consistency) };
     let context = Context {
@@ -130,7 +130,7 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// CRS: the same as that of the first raster of the root where this holds in most roots; else the same kind in all roots.
+    /// CRS: compared with the first raster of the root if the two agree in most roots; otherwise with the kind of CRS in all roots.
     fn systems(&self, group: &Group<'a>) -> Agreement {
         let kinds = self.kinds_of_systems(group);
         if group.node == self.reference {
@@ -147,7 +147,7 @@ impl<'a> Context<'a> {
         if agreeing * 2 <= pairs.len() || pairs.len() < 2 {
             return kinds;
         }
-        // Where the first raster of a root is the odd one, its siblings are compared with those of other roots.
+        // If the first raster of a root is itself the outlier, its siblings are compared with those of other roots.
         let odd_kind: HashSet<u32> = kinds.outliers.iter().map(|outlier| outlier.row).collect();
         let differs = |pair: &(&Header, &Header)| match odd_reference.contains(&pair.1.root) {
             true => odd_kind.contains(&pair.0.row),
@@ -170,7 +170,7 @@ impl<'a> Context<'a> {
         Agreement { common, agreeing: pairs.len() - outliers.len(), compared: pairs.len(), kinds, outliers }
     }
 
-    /// Kinds of CRS: all UTM zones of a datum are one kind.
+    /// Kinds of CRS; all UTM zones of a datum form one kind.
     fn kinds_of_systems(&self, group: &Group<'a>) -> Agreement {
         #[derive(Clone, PartialEq, Eq, Hash)]
         enum Kind {
@@ -218,7 +218,7 @@ impl<'a> Context<'a> {
     }
 
     fn pixel_sizes(&self, group: &Group<'a>, odd_systems: &HashSet<u32>) -> Agreement {
-        // Metres of a unit by system; `None` for degrees.
+        // Length of the CRS unit in metres, by CRS; `None` for degrees.
         let metres = |header: &Header| {
             let kind = header.crs.and_then(|crs| self.headers.systems.get(crs as usize)).and_then(|system| system.kind.as_ref());
             kind.map_or(Some(1.0), |kind| kind.metres)
@@ -276,7 +276,7 @@ impl<'a> Context<'a> {
     }
 }
 
-/// The most frequent value, and those that differ from it.
+/// The most frequent value, and the rasters that differ from it.
 fn exact<'a, K: Eq + Hash + Clone>(
     rasters: impl Iterator<Item = &'a Header>,
     key: impl Fn(&Header) -> Option<K>,
@@ -293,7 +293,7 @@ fn exact<'a, K: Eq + Hash + Clone>(
     judged(keyed, |key| *key == common, |key| name(key), named)
 }
 
-/// Values that do not agree are outliers if more than half agree.
+/// Differing values are outliers only if more than half of the rasters agree.
 fn judged<V>(values: Vec<(&Header, V)>, agrees: impl Fn(&V) -> bool, name: impl Fn(&V) -> Arc<str>, common: Arc<str>) -> Agreement {
     let compared = values.len();
     let differing: Vec<(&Header, &V)> =
@@ -352,7 +352,7 @@ fn beside(ring: [[f64; 2]; 4], other: [[f64; 2]; 4]) -> [[f64; 2]; 4] {
     ring.map(|[x, y]| [x + turns * 360.0, y])
 }
 
-/// Share of the first ring's area that is in the second, too.
+/// Share of the first ring's area that the second one covers.
 fn shared(a: [[f64; 2]; 4], b: [[f64; 2]; 4]) -> Option<f64> {
     let bounds = |ring: &[[f64; 2]; 4]| {
         let side = |axis: usize| {
@@ -435,8 +435,7 @@ fn order(group: &Group<'_>, name: &str, previous: &Group<'_>) -> Agreement {
     agreement
 }
 
-/// Where all siblings of the first raster of a root, at least two, differ from it in the same way, it is the first raster that
-/// differs.
+/// If at least two siblings of a root's first raster all differ from it in the same way, the first raster is the outlier.
 fn blame_reference(consistency: &mut Consistency, context: &Context<'_>) {
     let Some(at) = consistency.positions.iter().position(|position| position.place == context.reference_place) else { return };
     for property in [Property::Crs, Property::Overlap] {

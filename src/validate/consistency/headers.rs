@@ -1,4 +1,4 @@
-//! The headers of all rasters of a dataset with their places in the tree, read in parallel.
+//! Reads the headers of all rasters of a dataset with their positions in the tree, in parallel.
 
 use std::ops::Deref;
 use std::sync::Arc;
@@ -9,14 +9,14 @@ use crate::error::Result;
 use crate::jobs::{JobContext, try_map};
 use crate::validate::header_cache::{Crs, Header, HeaderCache, Looked};
 
-/// One raster's header, and where the raster is.
+/// Header of a raster, with its position, root and row.
 #[derive(Clone, Debug)]
 pub struct PlacedHeader {
     /// Its position.
     pub node: NodeId,
     /// Its root.
     pub root: u32,
-    /// Its row of the level.
+    /// Its row in the level.
     pub row: u32,
     /// Start time in microseconds since 1970.
     pub time: Option<i64>,
@@ -33,11 +33,11 @@ impl Deref for PlacedHeader {
 
 /// The headers of all rasters.
 pub struct Headers {
-    /// In the order of levels and rows.
+    /// By level, then row.
     pub rasters: Vec<PlacedHeader>,
-    /// Coordinate systems.
+    /// Distinct coordinate systems; headers have indices into them.
     pub systems: Vec<Crs>,
-    /// Texts that headers refer to.
+    /// Distinct texts; headers have indices into them.
     pub texts: Vec<Arc<str>>,
     /// Number of files that are no rasters.
     pub others: usize,
@@ -83,7 +83,7 @@ fn look(input: &Input<'_>, level: usize, row: u32, cache: &HeaderCache, missing:
         Ok(Some(found)) => found,
         Err(error) if error.is_cancelled() => return Err(error),
         Ok(None) => return Ok(Some(Looked::NoRaster)),
-        // Another rule reports why; it may pass.
+        // An unreadable file is reported by another rule.
         Err(_) => return Ok(Some(Looked::Unread)),
     };
     match missing {

@@ -19,16 +19,16 @@ use crate::error::Result;
 use crate::jobs::JobContext;
 use crate::model::{Accepted, AssetPath, Consistency, Dataset, OutlierMessage, Payload, Property, Report, Sample, Skeleton};
 
-/// What to compare, and how exactly.
+/// Options of the comparison.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ConsistencyOptions {
-    /// Largest difference of pixel sizes that are equal, as a fraction of the common pixel size.
+    /// Maximum difference between pixel sizes that count as equal, as a fraction of the common pixel size.
     pub tolerance: f64,
-    /// Properties that are not compared.
+    /// Properties to skip.
     pub without: BTreeSet<Property>,
-    /// Values that are no outliers.
+    /// Differing values that the owner accepts; they are not listed as outliers.
     pub accepted: Vec<Accepted>,
-    /// Compare only the headers that the cache has.
+    /// Compare only cached headers.
     pub cached_only: bool,
 }
 
@@ -38,7 +38,7 @@ impl Default for ConsistencyOptions {
     }
 }
 
-/// Where the rasters and times of a dataset come from.
+/// Source of the rasters and times of a dataset.
 struct Input<'a> {
     tree: &'a Skeleton,
     /// The bytes of a FILE and their version; `None` without data.
@@ -66,8 +66,8 @@ pub fn consistency_of_container(
     run(&Input { tree: &tree, raster: &raster, times }, options, cache, ctx)
 }
 
-/// Compares the rasters of a draft as they would be packed: without sidecars. A sample without a time in its metadata has the date in
-/// the name of its file.
+/// Compares the rasters of a draft as they would be packed: without sidecars. A sample without a time in its metadata gets the date
+/// in its file name.
 ///
 /// # Errors
 /// When the job is cancelled. Files that are no rasters are counted.

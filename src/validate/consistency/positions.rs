@@ -7,7 +7,7 @@ use crate::model::{Skeleton, is_padding};
 
 /// Number of a position in [`Positions::nodes`].
 pub type NodeId = u32;
-/// For samples at no position of the pattern.
+/// Marks samples without a position.
 const NOWHERE: NodeId = NodeId::MAX;
 
 /// A position.

@@ -27,7 +27,7 @@ fn micros(value: &Value, dtype: &DataType) -> Option<i64> {
         (Value::Int(at), DataType::Timestamp(TimeUnit::Millisecond, _) | DataType::Date64) => at.checked_mul(1000),
         (Value::Int(at), DataType::Timestamp(TimeUnit::Nanosecond, _)) => Some(at.div_euclid(1000)),
         (Value::Int(at), DataType::Date32) => at.checked_mul(DAY),
-        // Numbers without a unit are microseconds, as those of the stac columns.
+        // Numbers without a unit are microseconds, as in the `stac:*` columns.
         (Value::Int(at), _) => Some(*at),
         (Value::Text(text), _) => crate::model::instant(text).map(|at| at.and_utc().timestamp_micros()),
         _ => None,

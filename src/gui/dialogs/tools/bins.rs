@@ -1,4 +1,4 @@
-//! The summed histogram of a band in the report of percentiles: a bar for each bin, and a line at each percentile.
+//! Plot of the summed histogram of a band in the report of percentiles: a bar for each bin, and a line at each percentile.
 
 use egui::{Role, Sense, Stroke, Ui, WidgetInfo, vec2};
 use egui_plot::{Bar, BarChart, VLine};
@@ -34,7 +34,7 @@ impl Bins {
         Some(tr_n!(count, "{from} to {to}: {n} value", "{from} to {to}: {n} values", n, from, to))
     }
 
-    /// The whole in a sentence, for a screen reader.
+    /// Description of the plot for screen readers.
     pub fn text(&self) -> String {
         let total = self.histogram.counts.iter().sum::<u64>();
         let (from, to, n) = (six_digits(self.histogram.low), six_digits(self.histogram.high), paint::grouped(total));

@@ -1,4 +1,4 @@
-//! A dataset in another container, in parts, or with its tables compressed otherwise.
+//! Form of Convert: writes a dataset in another container, in parts, or with another compression of its tables.
 
 use egui::Ui;
 
@@ -31,7 +31,7 @@ pub struct Convert {
 }
 
 impl Convert {
-    /// Of the opened dataset.
+    /// Initial values for the opened dataset.
     pub fn new(start: &Start) -> Self {
         let zip = start.input.as_ref().is_some_and(|path| path.is_file());
         let (format, ending) = if zip { (Format::Folder, "") } else { (Format::Zip, ".tacozip") };
@@ -120,7 +120,7 @@ impl ToolForm for Convert {
             let grouped = options.parts.as_ref().map(|parts| parts.group_by.clone()).unwrap_or_default();
             let mut plan = Plan::new(Command::Convert { input, open: Box::new(open), options }).outline(&outline);
             if outline.format.generation() != "2.0" {
-                let why = tr!("Only datasets of 2.0 have a ZIP and a FOLDER form. Move to 2.0… makes one.");
+                let why = tr!("Only datasets of 2.0 have a ZIP and a FOLDER form. Convert it with Move to 2.0… first.");
                 plan = plan.line(Line::error(why)).obstacle(tr!("The dataset is of another generation"));
             }
             let known = |name: &str| outline.columns.first().is_some_and(|level| level.iter().any(|field| field.name == name));

@@ -1,4 +1,4 @@
-//! Inputs that the tools share: paths that are typed or chosen, replacing, damaged samples, and sizes.
+//! Shared inputs of the tools: typed or chosen paths, overwriting, damaged samples, and sizes.
 
 use std::path::PathBuf;
 
@@ -15,7 +15,7 @@ use crate::ops::RowChoice;
 
 /// Width reserved for a button beside a path, in points.
 const BUTTON: f32 = 100.0;
-/// Words in the names of an index over parts, in lower case.
+/// Substrings of the names of indexes over parts, in lower case.
 const INDEXES: [&str; 2] = ["tacocat", "tacollection"];
 
 /// Names separated by commas.
@@ -30,11 +30,11 @@ pub fn rows(ids: &str, filtered: bool, cx: &PanelContext<'_>) -> RowChoice {
     RowChoice { filters, ids: (!ids.is_empty()).then_some(ids), ..RowChoice::default() }
 }
 
-/// Draws inputs, and takes the paths that the desktop's dialog gave.
+/// Draws inputs, and receives the paths chosen in the desktop's dialog.
 pub struct Fields<'a> {
     /// Field and paths.
     pub picked: &'a mut Option<(String, Vec<PathBuf>)>,
-    /// The field whose button was clicked, and what it asks for.
+    /// The field whose button was clicked, and its kind of file dialog.
     pub wanted: &'a mut Option<(String, FileRequest)>,
 }
 
@@ -63,7 +63,7 @@ impl Fields<'_> {
         self.row(ui, label, text, hint, 1, &buttons);
     }
 
-    /// Several paths, one a line; chosen ones are added.
+    /// Several paths, one per line; chosen ones are added.
     pub fn paths(&mut self, ui: &mut Ui, label: &str, text: &mut String, hint: &str) {
         if let Some((_, paths)) = self.picked.take_if(|(field, _)| field == label) {
             let mut lines: Vec<String> = text.lines().map(str::to_owned).filter(|line| !line.trim().is_empty()).collect();
@@ -118,7 +118,7 @@ pub fn labelled<R>(ui: &mut Ui, label: &str, add: impl FnOnce(&mut Ui) -> R) -> 
     .inner
 }
 
-/// The folder that holds the parts of an index; hidden for inputs that are no index by their names.
+/// The folder with the parts of an index; hidden when the name of the input is not that of an index.
 pub fn base_path(ui: &mut Ui, fields: &mut Fields<'_>, input: &str, text: &mut String) {
     let input = input.trim().trim_end_matches(['/', '\\']).to_lowercase();
     let name = input.rsplit(['/', '\\']).next().unwrap_or_default();
@@ -133,7 +133,7 @@ pub fn path_in(text: &str) -> Option<PathBuf> {
     Some(parse_path(text)).filter(|_| !text.trim().is_empty())
 }
 
-/// Typed paths, one a line.
+/// Typed paths, one per line.
 pub fn paths_in(text: &str) -> Vec<PathBuf> {
     parse_paths(text, false)
 }
@@ -165,7 +165,7 @@ pub fn size_in(text: &str) -> Result<Option<u64>, String> {
     }
 }
 
-/// What is done with damaged samples.
+/// How damaged samples are handled.
 pub fn damage(keep: bool) -> OnDamage {
     if keep { OnDamage::Keep } else { OnDamage::Stop }
 }
@@ -177,5 +177,5 @@ pub fn keep_damaged(ui: &mut Ui, keep: &mut bool) {
 
 /// The choice to replace the output.
 pub fn replace(ui: &mut Ui, on: &mut bool) {
-    widgets::checkbox(ui, on, tr!("Replace what is there"));
+    widgets::checkbox(ui, on, tr!("Replace an existing output"));
 }

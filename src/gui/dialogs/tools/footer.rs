@@ -1,5 +1,5 @@
-//! Columns and collection of a finished dataset, changed where it is or in a copy; a collection given to a TORTILLA or taken from a
-//! TACO.
+//! Form of Edit in place: changes columns and collection of a finished dataset, in place or in a copy; adds a collection to a
+//! TORTILLA or removes that of a TACO.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -21,9 +21,9 @@ use crate::jobs::AsyncValue;
 use crate::ops::{DatasetEdit, EditRequest, EditWay, EditableContents, Generation, editable_contents, plan_edit};
 use crate::studio::{Command, Document, Studio};
 
-/// Columns that say where the bytes are, and whose; they can't be taken out.
+/// Columns with the location of the bytes; they can't be removed.
 const FIXED: [&str; 6] = ["tortilla:id", "tortilla:offset", "tortilla:length", "tortilla:file_format", "id", "type"];
-/// Beginnings of the names of collection fields that writers make.
+/// Prefixes of the collection fields that writers generate.
 const MADE: [&str; 2] = ["taco:", "_tacocat"];
 
 /// Input and changes.
@@ -33,10 +33,10 @@ pub struct Footer {
     contents: AsyncValue<PathBuf, EditableContents>,
     /// The level whose columns change.
     level: usize,
-    /// Columns to take out.
+    /// Columns to remove.
     dropped: BTreeSet<String>,
     table: String,
-    /// Typed fields of the collection; `None` takes the field out.
+    /// Typed fields of the collection; `None` removes the field.
     fields: Vec<(String, Option<String>)>,
     new_field: String,
     collection: String,
@@ -56,7 +56,7 @@ impl std::fmt::Debug for Footer {
 }
 
 impl Footer {
-    /// Of the opened dataset.
+    /// Initial values for the opened dataset.
     pub fn new(start: &Start) -> Self {
         let ending = start.input.as_ref().and_then(|path| Some(format!(".{}", path.extension()?.to_string_lossy())));
         Self {
@@ -76,7 +76,7 @@ impl Footer {
         }
     }
 
-    /// The contents of the typed input, once they are read.
+    /// Contents of the typed input; `None` until they are read.
     fn read(&mut self, cx: &PanelContext<'_>) -> Option<Result<EditableContents, String>> {
         let path = path_in(&self.input)?;
         let place = path.clone();
@@ -164,7 +164,7 @@ impl Footer {
                 let name = self.new_field.trim().to_owned();
                 let blocked = match () {
                     () if name.is_empty() => Some(tr!("Type its name first")),
-                    () if collection.contains_key(&name) => Some(tr!("This field is there already")),
+                    () if collection.contains_key(&name) => Some(tr!("This field exists already")),
                     () => None,
                 };
                 if ui.add(Button::secondary(tr!("Add field")).icon(icons::PLUS).blocked(blocked)).clicked() {
@@ -186,7 +186,7 @@ impl Footer {
             let (rect, _) = ui.allocate_exact_size(vec2(170.0, 26.0), egui::Sense::hover());
             let Some(mut text) = typed else {
                 paint::text_left(ui.painter(), rect, key, font::mono(12.0), t.txd);
-                ui.label(RichText::new(tr!("is taken out")).font(font::regular(12.0)).color(t.warn));
+                ui.label(RichText::new(tr!("is removed")).font(font::regular(12.0)).color(t.warn));
                 if ui.add(Button::ghost(tr!("Keep")).name(tr!("Keep field {key}", key))).clicked() {
                     self.fields.retain(|(name, _)| name != key);
                 }
@@ -198,7 +198,7 @@ impl Footer {
             if TextField::new(&name, &mut text).hide_label().mono().width(width).show(ui).changed() {
                 self.put(key, Some(text), &before, old.is_some());
             }
-            if ui.add(Button::icon_only(icons::X, tr!("Take out field {key}", key))).clicked() {
+            if ui.add(Button::icon_only(icons::X, tr!("Remove field {key}", key))).clicked() {
                 self.put(key, None, &before, old.is_some());
             }
         });
@@ -217,7 +217,7 @@ fn heading(ui: &mut Ui, text: &str) {
     ui.label(RichText::new(text).font(font::semibold(12.0)).color(theme::tokens(ui).tx2));
 }
 
-/// A value as it is typed: a string without quotes unless it would read as another value.
+/// Input text of a value: a string without quotes, unless it would be parsed as another type.
 fn shown(value: &Json) -> String {
     match value {
         Json::String(text) if value_of(text) == *value => text.clone(),
@@ -386,7 +386,7 @@ impl ToolForm for Footer {
         }))
     }
 
-    /// A file that is open and was changed is opened again: its reader knows the old footer.
+    /// An open file that was changed is opened again, as its reader has the old footer.
     fn afterwards(&self, studio: &Studio) -> Vec<Request> {
         let open = studio.document().and_then(Document::opened);
         let changed = self.in_place && self.input == self.opened;

@@ -1,4 +1,4 @@
-//! A tortilla of histograms of a dataset's rasters.
+//! Form of Histograms: writes a tortilla of histograms of a dataset's rasters.
 
 use egui::Ui;
 
@@ -24,7 +24,7 @@ pub struct Histograms {
 }
 
 impl Histograms {
-    /// Of the opened dataset.
+    /// Initial values for the opened dataset.
     pub fn new(start: &Start) -> Self {
         Self {
             input: start.input_text(),

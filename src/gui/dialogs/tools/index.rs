@@ -1,4 +1,4 @@
-//! An index over ZIPs that exist: TACOCAT as a folder or a file, or TACOLLECTION.
+//! Form of Index existing ZIPs: writes a TACOCAT folder, a TACOCAT file, or a TACOLLECTION over ZIPs.
 
 use std::path::Path;
 
@@ -16,14 +16,14 @@ use crate::ops::{folder_of_index, index_preview};
 use crate::studio::Command;
 use crate::table::ParquetOptions;
 
-/// ZIPs that a preview lists.
+/// Maximum number of ZIPs that a preview lists.
 const LISTED: usize = 8;
 
 /// Inputs and options.
 #[derive(Debug)]
 pub struct Index {
     inputs: String,
-    /// The output that was proposed from the inputs.
+    /// Output proposed from the inputs.
     proposed: String,
     output: String,
     format: Format,
@@ -31,7 +31,7 @@ pub struct Index {
 }
 
 impl Index {
-    /// Begins with the opened dataset, if it is a ZIP.
+    /// Initial values: the opened dataset, if it is a ZIP.
     pub fn new(start: &Start) -> Self {
         let inputs = match &start.input {
             Some(path) if path.extension().is_some_and(|ending| ending == "tacozip" || ending == "zip") => start.input_text(),
@@ -67,7 +67,7 @@ impl ToolForm for Index {
     }
 
     fn options_ui(&mut self, ui: &mut Ui, fields: &mut Fields<'_>, _cx: &mut PanelContext<'_>) {
-        fields.paths(ui, "ZIPs", &mut self.inputs, tr!("one path a line, in the order of their rows"));
+        fields.paths(ui, "ZIPs", &mut self.inputs, tr!("one path per line, in the order of their rows"));
         fields::labelled(ui, tr!("Kind of index"), |ui| {
             let kinds = [
                 Segment::new(Format::Tacocat, ".tacocat"),

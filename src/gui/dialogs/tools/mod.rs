@@ -1,6 +1,6 @@
-//! The dialog of the tools: input, options, preview, run with progress and cancel, report. This is the frame of all of them; what a
-//! tool asks for and which command it runs is a [`ToolForm`] in a file of its own. A preview reads and never writes; it also makes
-//! the command that the button runs, so what runs is what was shown.
+//! The dialog of the tools: input, options, preview, run with progress and cancel, report. This module is the common frame; the
+//! input of a tool and its command are a [`ToolForm`] in a file of its own. A preview reads and never writes; it also builds the
+//! command that the button runs, so that the command matches the preview.
 
 mod bins;
 mod convert;
@@ -42,17 +42,17 @@ use report::{Report, report_of};
 
 /// Width of the dialog in points.
 const WIDTH: f32 = 680.0;
-/// Largest part of the dialog's height that the preview takes.
+/// Maximum share of the dialog's height for the preview.
 const PREVIEW_SHARE: f32 = 0.45;
-/// Time without a keystroke before a preview reads files.
+/// Delay after the last keystroke before a preview reads files.
 const TYPING: Duration = Duration::from_millis(250);
 
-/// What is open, as far as a tool begins with it.
+/// The open document, for the initial values of a tool.
 #[derive(Clone, Debug, Default)]
 pub struct Start {
     /// The opened dataset.
     pub input: Option<PathBuf>,
-    /// How it was opened.
+    /// Options with which it was opened.
     pub open: OpenOptions,
     /// A draft is open.
     pub draft: bool,
@@ -83,7 +83,7 @@ impl Start {
     }
 }
 
-/// A preview: what would happen, and the command that does it.
+/// A preview: lines that describe the effects, and the command.
 #[derive(Debug)]
 pub struct Plan {
     lines: Vec<Line>,
@@ -108,7 +108,7 @@ impl Plan {
         self
     }
 
-    /// Adds what a dataset consists of.
+    /// Adds the outline of a dataset.
     fn outline(self, outline: &DatasetOutline) -> Self {
         let rows: Vec<String> =
             outline.rows.iter().enumerate().map(|(level, rows)| format!("L{level} {}", paint::grouped(*rows as u64))).collect();
@@ -124,7 +124,7 @@ impl Plan {
         plan
     }
 
-    /// Looks at the destination: an existing one is an obstacle unless it is replaced.
+    /// Checks the destination: an existing one is an obstacle unless it is replaced.
     fn destination(mut self, target: &Path, replace: bool) -> Self {
         let shown = crate::gui::dropped_paths::display_path(target);
         let free = free_bytes(target).map(|bytes| tr!(", {free} free on its disk", free = paint::bytes(bytes))).unwrap_or_default();
@@ -149,22 +149,22 @@ impl Plan {
 /// The work of a preview.
 type Work = Box<dyn FnOnce(&JobContext) -> Result<Plan> + Send>;
 
-/// What a tool asks for, and what it does.
+/// Input and command of a tool.
 trait ToolForm: std::fmt::Debug {
     /// Icon, title, button.
     fn words(&self) -> Words;
     /// Draws inputs and options.
     fn options_ui(&mut self, ui: &mut Ui, fields: &mut Fields<'_>, cx: &mut PanelContext<'_>);
-    /// The work of the preview, or what has to be given first.
+    /// The work of the preview.
     ///
     /// # Errors
-    /// A sentence for the user.
+    /// A message for the user about missing or invalid input.
     fn work(&self, cx: &PanelContext<'_>) -> std::result::Result<Work, String>;
     /// Equal for equal inputs and options.
     fn key(&self, _cx: &PanelContext<'_>) -> String {
         format!("{self:?}")
     }
-    /// A command in place of the tool's, with the text of its button.
+    /// An alternative command, with the text of its button.
     fn instead(&self) -> Option<(&'static str, Command)> {
         None
     }
@@ -172,7 +172,7 @@ trait ToolForm: std::fmt::Debug {
     fn closes(&self) -> bool {
         false
     }
-    /// What is to be done in the window when the tool's job has ended well.
+    /// Action of the window after the tool's job has succeeded.
     fn afterwards(&self, _studio: &Studio) -> Vec<Request> {
         Vec::new()
     }
@@ -182,7 +182,7 @@ trait ToolForm: std::fmt::Debug {
 struct Words {
     icon: &'static str,
     title: &'static str,
-    /// One sentence about what it does, and what stays.
+    /// One sentence about its effects.
     about: &'static str,
     /// Text of the button that runs it.
     verb: &'static str,
@@ -269,7 +269,7 @@ impl ToolDialog {
         self.job.cancelled(job, nothing_written());
     }
 
-    /// Shows the report of the tool's job; returns what is to be done afterwards. `None` for other jobs.
+    /// Shows the report of the tool's job; returns the action that follows. `None` for other jobs.
     pub fn ended(&mut self, job: Option<JobId>, event: &Event, studio: &Studio) -> Option<Vec<Request>> {
         let own = job.is_some_and(|job| self.job.is_own(job));
         let report = report_of(event).filter(|_| own)?;
@@ -277,7 +277,7 @@ impl ToolDialog {
         Some(self.form.afterwards(studio))
     }
 
-    /// Takes the paths that were chosen in the desktop's dialog.
+    /// Receives the paths chosen in the desktop's dialog.
     pub fn picked(&mut self, paths: Vec<PathBuf>) {
         self.picked = self.asked.take().map(|field| (field, paths));
     }
@@ -329,7 +329,7 @@ impl ToolDialog {
         self.bottom_ui(ui, cx, &words, close)
     }
 
-    /// Starts the preview where inputs or options have changed, and draws it.
+    /// Starts the preview if inputs or options have changed, and draws it.
     fn plan_ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>) {
         let t = theme::tokens(ui);
         ui.label(RichText::new(tr!("Preview")).font(font::semibold(12.0)).color(t.tx2));
@@ -377,7 +377,7 @@ impl ToolDialog {
         let blocked = match (&lacking, ready) {
             (Some(lacking), _) => Some(lacking.clone()),
             (None, None) => Some(tr!("The input is being read").to_owned()),
-            (None, Some(Err(_))) => Some(tr!("The preview says what is missing").to_owned()),
+            (None, Some(Err(_))) => Some(tr!("The preview lists the missing input").to_owned()),
             (None, Some(Ok(plan))) => plan.obstacle.clone(),
         };
         let instead = self.form.instead();
@@ -428,7 +428,7 @@ fn running_ui(ui: &mut Ui, cx: &PanelContext<'_>, job: Option<JobId>) -> Next {
     }
 }
 
-/// Path, open options and id of what is open, for a tool.
+/// Path, open options and id of the open document.
 pub fn start_of(document: Option<&Document>, folder: PathBuf) -> Start {
     let Some(document) = document else { return Start { folder, ..Start::default() } };
     let id = document.collection().id().to_owned();

@@ -1,4 +1,4 @@
-//! A dataset or draft as TORTILLA 0.5 or TACO 0.2.
+//! Form of Write older generation: writes a dataset or draft as TORTILLA 0.5 or TACO 0.2.
 
 use std::path::PathBuf;
 
@@ -18,7 +18,7 @@ use crate::studio::Command;
 /// Input and options.
 #[derive(Debug)]
 pub struct Older {
-    /// The draft is written, not a file.
+    /// True when the draft is written instead of a file.
     draft: bool,
     input: String,
     opened: String,
@@ -36,7 +36,7 @@ pub struct Older {
 }
 
 impl Older {
-    /// Of the draft or the opened dataset; of the selected sample alone, where a menu of a sample opened it.
+    /// Initial values for the draft or the opened dataset; for the selected sample only, if opened from a sample's menu.
     pub fn new(start: &Start) -> Self {
         Self {
             draft: start.draft,

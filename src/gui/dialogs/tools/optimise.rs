@@ -1,4 +1,4 @@
-//! Rasters as TACO Optimized GeoTIFFs: a file, a folder, or those of a dataset.
+//! Form of Optimise rasters: writes a raster, a folder of rasters, or those of a dataset as TACO Optimized GeoTIFFs.
 
 use egui::Ui;
 
@@ -30,7 +30,7 @@ pub struct Optimise {
 }
 
 impl Optimise {
-    /// Of the opened dataset.
+    /// Initial values for the opened dataset.
     pub fn new(start: &Start) -> Self {
         let ending = match &start.input {
             Some(path) if path.is_dir() => String::new(),
@@ -64,7 +64,7 @@ impl ToolForm for Optimise {
             icon: icons::GAUGE,
             title: tr!("Optimise rasters"),
             about: tr!(
-                "Writes rasters as TACO Optimized GeoTIFFs, which are read with few requests. Values never change, the input stays, and what is no raster is copied as it is."
+                "Writes rasters as TACO Optimized GeoTIFFs, which are read with few requests. Pixel values and the input never change; files that are no rasters are copied unchanged."
             ),
             verb: tr!("Optimise"),
         }

@@ -1,4 +1,4 @@
-//! Placeholders at the end of level 0 or of FOLDERs of a draft, up to a multiple of a number (TACO 2.0, section 7.1.1).
+//! Form of Pad to a multiple: appends placeholders to level 0 or FOLDERs of a draft (TACO 2.0, section 7.1.1).
 
 use egui::Ui;
 
@@ -12,7 +12,7 @@ use crate::gui::widgets::{self, Segment, TextField, paint};
 use crate::model::SamplePath;
 use crate::studio::Command;
 
-/// The number, and what is padded.
+/// The multiple, and the tortillas to pad.
 #[derive(Debug)]
 pub struct PadTo {
     multiple: String,

@@ -1,4 +1,4 @@
-//! Percentiles from a tortilla of histograms.
+//! Form of Percentiles: computes percentiles from a tortilla of histograms.
 
 use egui::Ui;
 
@@ -12,7 +12,7 @@ use crate::gui::widgets::{self, TextField};
 use crate::ops::{PercentileRequest, dataset_outline};
 use crate::studio::Command;
 
-/// The column that a tortilla of histograms has.
+/// Column that identifies a tortilla of histograms.
 const SCALE_COLUMN: &str = "histogram:minimum";
 
 /// Input and options.
@@ -28,7 +28,7 @@ pub struct PercentilesForm {
 }
 
 impl PercentilesForm {
-    /// Of the opened dataset, if it holds histograms.
+    /// Initial values for the opened dataset, if it holds histograms.
     pub fn new(start: &Start) -> Self {
         let opened = start.input_text();
         let ids = start.sample.clone().unwrap_or_default();
@@ -70,7 +70,7 @@ impl ToolForm for PercentilesForm {
     fn work(&self, cx: &PanelContext<'_>) -> Result<Work, String> {
         let rows = fields::rows(&self.ids, self.filtered && self.input == self.opened, cx);
         let (input, percents) = (need_input(&self.input)?, self.percents()?);
-        // Of each sample by itself there are too many to draw.
+        // Histograms of single samples are not drawn, as there are too many.
         let request = PercentileRequest { input, percents, rows, each: self.each, histogram: !self.each };
         Ok(Box::new(move |ctx| {
             let outline = dataset_outline(&request.input, &OpenOptions::default(), ctx)?;

@@ -1,4 +1,4 @@
-//! The report of a tool: what was done, what was left, and the way to what was written.
+//! The report of a tool: changes, remaining findings, and links to the output.
 
 use std::path::PathBuf;
 
@@ -19,17 +19,17 @@ use crate::model::Finding;
 use crate::ops::{Optimised, Percentiles, Repaired};
 use crate::studio::{Command, Event};
 
-/// Most lines that are shown; the copied report has all.
+/// Maximum number of shown lines; the copied report has all.
 const SHOWN: usize = 300;
 
-/// What a tool did.
+/// Result of a tool.
 #[derive(Debug)]
 pub struct Report {
-    /// Everything went well.
+    /// True when there is no warning or error.
     sound: bool,
     title: String,
     lines: Vec<Line>,
-    /// What can be opened.
+    /// Path of the output, if it can be opened.
     open: Option<PathBuf>,
     /// The report as text for other programs.
     text: String,
@@ -105,7 +105,7 @@ pub fn report_of(event: &Event) -> Option<Report> {
         Event::Saved(path) => Report {
             sound: true,
             title: display_path(path),
-            lines: vec![Line::good(tr!("Footer and collection were written. Every sample stayed byte for byte."))],
+            lines: vec![Line::good(tr!("Footer and collection were written. Sample bytes are unchanged."))],
             open: Some(path.clone()),
             text: path.display().to_string(),
         },
@@ -118,7 +118,7 @@ fn written(built: &Built) -> Report {
     let files = tr_n!(built.files, "{n} file", "{n} files", n = paint::grouped(built.files));
     let mut lines = vec![Line::good(format!("{samples}, {files}, {}", paint::bytes(built.bytes)))];
     lines.extend(built.parts.iter().chain(&built.indexes).map(|path| Line::row(display_path(path))));
-    lines.extend(built.damaged.iter().map(|path| Line::warning(tr!("Damaged before, copied as it is: {path}", path))));
+    lines.extend(built.damaged.iter().map(|path| Line::warning(tr!("Damaged in the input, copied unchanged: {path}", path))));
     Report {
         sound: built.damaged.is_empty(),
         title: display_path(&built.path),
@@ -181,7 +181,7 @@ fn optimisation(done: &Optimised) -> Report {
             false => Line::fact(tr!("{path} was copied: {reason}", path, reason)),
         });
     }
-    lines.extend(done.damaged.iter().map(|path| Line::warning(tr!("Damaged before, copied as it is: {path}", path))));
+    lines.extend(done.damaged.iter().map(|path| Line::warning(tr!("Damaged in the input, copied unchanged: {path}", path))));
     Report {
         sound: done.failures() == 0 && done.damaged.is_empty(),
         title: display_path(&done.path),

@@ -1,4 +1,4 @@
-//! Several datasets opened as one, and the folder of an index's parts.
+//! Form of Open datasets as one, also with the folder of an index's parts.
 
 use std::path::PathBuf;
 
@@ -14,7 +14,7 @@ use crate::gui::widgets::{self, Segment, paint};
 use crate::ops::dataset_outline;
 use crate::studio::Command;
 
-/// Changes of columns that a preview lists.
+/// Maximum number of column differences that a preview lists.
 const LISTED: usize = 40;
 
 /// Inputs and options.
@@ -28,14 +28,14 @@ pub struct Several {
 }
 
 impl Several {
-    /// Begins with what is open.
+    /// Initial values for the open document.
     pub fn new(start: &Start) -> Self {
         let paths: Vec<PathBuf> = start.input.iter().chain(&start.open.with).cloned().collect();
         let base = start.open.base_path.as_ref().map(|path| path.display().to_string()).unwrap_or_default();
         Self { base, mode: start.open.mode, ..Self::of(&paths, None) }
     }
 
-    /// Of these paths; `otherwise` is offered instead.
+    /// Initial values for these paths; `otherwise` is offered instead.
     pub fn of(paths: &[PathBuf], otherwise: Option<Command>) -> Self {
         let inputs = paths.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join("\n");
         Self { inputs, base: String::new(), mode: JoinMode::Intersection, otherwise }
@@ -55,7 +55,7 @@ impl ToolForm for Several {
     }
 
     fn options_ui(&mut self, ui: &mut Ui, fields: &mut Fields<'_>, _cx: &mut PanelContext<'_>) {
-        fields.paths(ui, tr!("Datasets"), &mut self.inputs, tr!("one path or address a line, in the order of their rows"));
+        fields.paths(ui, tr!("Datasets"), &mut self.inputs, tr!("one path or address per line, in the order of their rows"));
         fields::labelled(ui, tr!("Columns that only some have"), |ui| {
             let modes = [
                 Segment::new(JoinMode::Intersection, tr!("leave out")),

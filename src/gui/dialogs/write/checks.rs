@@ -499,7 +499,7 @@ fn disk_of(path: &std::path::Path, container: Container) -> Disk {
             _ => None,
         },
     };
-    // What is replaced is in its place already.
+    // The files to be replaced are already at their final path.
     let inside = if there { None } else { dataset_around(path) };
     Disk { there, refused, inside, free: free_bytes(path) }
 }

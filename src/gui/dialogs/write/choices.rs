@@ -1,4 +1,4 @@
-//! Options of the write dialog as typed, and the options of the command that they make.
+//! Options of the write dialog as typed, and their conversion to the options of the command.
 
 use crate::container::{BuildOptions, Format, OnDamage, Parts, parse_size};
 use crate::gui::dropped_paths;
@@ -16,7 +16,7 @@ pub enum Container {
     Folder,
 }
 
-/// How parts are made.
+/// How the dataset is split into parts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Split {
     /// By bytes of data.
@@ -33,7 +33,7 @@ pub struct Choices {
     pub container: Container,
     /// Destination.
     pub target: String,
-    /// How parts are made.
+    /// How the dataset is split into parts.
     pub split: Split,
     /// Bytes of a part: `4GB`.
     pub size: String,

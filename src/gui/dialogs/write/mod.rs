@@ -249,7 +249,7 @@ impl WriteDialog {
             let (done, again) = foot_ui(ui, |ui| {
                 let done = ui.add(Button::primary(tr!("Done")).large()).clicked();
                 let again = ui.add(Button::ghost(tr!("Write again…")).large()).clicked();
-                let text = tr!("Further edits leave what was written as it is.");
+                let text = tr!("Further edits do not change the written dataset.");
                 ui.label(RichText::new(text).text_style(text_style("small12")).color(t.tx2));
                 (done, again)
             });

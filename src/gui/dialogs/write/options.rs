@@ -87,7 +87,7 @@ impl WriteDialog {
             });
         });
         if self.checks.is_there() {
-            widgets::checkbox(ui, &mut self.choices.replace, tr!("Replace what is there"));
+            widgets::checkbox(ui, &mut self.choices.replace, tr!("Replace an existing output"));
         }
     }
 

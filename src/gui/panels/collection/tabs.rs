@@ -130,7 +130,7 @@ impl Form<'_, '_> {
         }
         if self.writable && ui.add(Button::secondary(tr!("Add class")).icon(icons::PLUS)).clicked() {
             let mut more = classes.clone();
-            // A colour is stored only when somebody gives one.
+            // A colour is stored only when the user sets one.
             more.push(json!({ "name": "", "category": more.len().to_string(), "description": null }));
             self.set_classes(more);
         }

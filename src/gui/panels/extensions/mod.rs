@@ -78,7 +78,7 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     let Some(document) = cx.document() else { return };
     if document.draft().is_none() || document.rows(0) == 0 {
         let (why, action) = match document.draft() {
-            None => (tr!("Extensions add columns to a draft. The dataset that is open stays as it is."), tr!("Edit as a draft")),
+            None => (tr!("Extensions add columns to a draft. The open dataset is not changed."), tr!("Edit as a draft")),
             Some(_) => (tr!("Extensions compute columns from samples, and this draft has none yet."), tr!("Add folder…")),
         };
         let title = tr!("Nothing to compute from");

@@ -52,7 +52,7 @@ impl ThumbnailBands {
 
 type Name = (RowRef, ThumbnailBands);
 
-/// What a card shows.
+/// Contents of a card.
 enum Picture {
     /// A picture of a raster.
     Raster(Thumbnail),
@@ -60,10 +60,10 @@ enum Picture {
     File(FileTile),
 }
 
-/// What is known of a file that is no raster.
+/// Properties of a file that is no raster.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileTile {
-    /// What it holds, in the interface language.
+    /// Kind of its contents, in the interface language.
     pub kind: &'static str,
     /// Its first lines, or bytes in hexadecimal.
     pub lines: Vec<String>,

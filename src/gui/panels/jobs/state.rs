@@ -53,7 +53,7 @@ pub struct FailedRun {
     pub calls: Vec<ExtensionCall>,
     /// The failed samples with their errors.
     pub failures: Vec<Failure>,
-    /// Number of the step of the history that the run made.
+    /// Number of the history step of the run.
     pub step: usize,
 }
 

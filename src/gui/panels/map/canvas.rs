@@ -383,7 +383,7 @@ fn box_ui(ui: &Ui, cx: &mut PanelContext<'_>, t: &Tokens, view: &MapView, rect: 
     if response.drag_stopped() && cx.session.map.drag.take().is_some() {
         if let Some(drawn) = drawn {
             let level = cx.session.map.level;
-            // What is drawn is what the box is compared with.
+            // The drawn geometries are those that the box is compared with.
             let geometry_column = cx.session.map.source.clone();
             let filter = Filter { geometry_column, ..Filter::bbox(bbox_of(drawn)) };
             filters::set(cx, FilterKey::Box, Some(filter.at_level(level)));

@@ -36,7 +36,7 @@ impl Shown {
     }
 }
 
-/// A picture with the places of its grid points.
+/// A picture with the coordinates of its grid points.
 pub struct Placed {
     pub(super) image: Rgba,
     /// The grid points row by row, in plane coordinates.
@@ -55,7 +55,7 @@ pub struct One {
 pub struct RastersState {
     /// Which are drawn.
     pub shown: Shown,
-    /// Zoom to the selected raster once its place is known.
+    /// Zoom to the selected raster once its location is known.
     pub(super) zooms: bool,
     pub(super) list: BTreeMap<RowRef, One>,
 }

@@ -1,5 +1,5 @@
-//! Rasters drawn in their places on the map: the selected one, or also those beside it. Read in jobs, a few at a time, in the size of a
-//! small picture; a grid of points follows the raster's own coordinate system.
+//! Rasters drawn at their coordinates on the map: the selected one, or also its siblings. Read in jobs, a few at a time, in the
+//! size of a small picture; a grid of points follows the raster's own coordinate system.
 
 use std::sync::Arc;
 
@@ -73,14 +73,14 @@ pub fn ui(ui: &Ui, cx: &mut PanelContext<'_>, document: &Document, painter: &Pai
     }
 }
 
-/// Reads a raster in the size of a picture, with the places of its grid.
+/// Reads a raster in the size of a picture, with the coordinates of its grid.
 fn placed(source: RasterSource, ctx: &JobContext) -> Result<Placed> {
     let image = preview(&PreviewRequest::new(source, (SIDE, SIDE)), ctx)?;
     let grid = grid_of(&image.info).ok_or_else(|| Error::usage("this raster states no place on the Earth"))?;
     Ok(Placed { image: image.rgba, grid })
 }
 
-/// Plane coordinates of a grid over the whole raster; `None` without a place.
+/// Plane coordinates of a grid over the whole raster; `None` without georeferencing.
 fn grid_of(info: &RasterInfo) -> Option<Vec<[f64; 2]>> {
     let t = info.geotransform?;
     let step = |index: usize, size: usize| index as f64 / CELLS as f64 * size as f64;

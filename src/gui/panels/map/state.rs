@@ -65,11 +65,11 @@ pub struct MapState {
     pub typed: [String; 2],
     /// Time of the next playback step, in seconds of egui's clock.
     pub next_step_s: Option<f64>,
-    /// Rasters in their places.
+    /// Rasters drawn on the map.
     pub rasters: RastersState,
 }
 
-/// Number of places from which density is shown instead of footprints, unless the user chooses.
+/// Number of footprints from which density is shown instead, unless the user chooses.
 const DENSITY_FROM: usize = 100_000;
 
 impl MapState {
@@ -79,7 +79,7 @@ impl MapState {
         self.density.unwrap_or_else(|| self.colour.is_none() && many())
     }
 
-    /// True until the places of the level, and what is drawn of them, are known.
+    /// True until the footprints of the level and their drawing are computed.
     pub fn is_reading(&self) -> bool {
         self.places().is_none() || self.scene.latest().is_none()
     }

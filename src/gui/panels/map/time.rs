@@ -149,7 +149,7 @@ fn typed_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, column: &str, bars: Option<&
         if !focused {
             state.typed[side] = now.map_or(String::new(), |now| day_text(if side == 0 { now.0 } else { now.1 }));
         }
-        // What the data really begins and ends with.
+        // Actual first and last time of the data.
         let hint = bars.map_or("2023-05-01".to_owned(), |bars| day_text(if side == 0 { bars.first } else { bars.end() - 1 }));
         let field = TextField::new(name, &mut state.typed[side]).id(id).hide_label().mono().width(96.0).hint(&hint);
         let response = field.show(ui);

@@ -1,5 +1,5 @@
-//! Pattern by example: example files with the places the user gave them, the name pattern found, and the place of every other file of
-//! the tray, before anything is placed. Ambiguities are resolved here.
+//! Pattern by example: example files with the positions set by the user, the name pattern found, and the position of every other
+//! file of the tray, before anything is placed. Ambiguities are resolved here.
 
 mod rows;
 pub mod state;

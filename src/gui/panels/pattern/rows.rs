@@ -1,4 +1,4 @@
-//! The list of files that a pattern matches, nearly matches or misses, with their place or the reason.
+//! The list of files that a pattern matches, nearly matches or misses, with their position or the reason.
 
 use egui::{Rect, Role, Stroke, Ui, WidgetInfo, pos2, vec2};
 

@@ -12,7 +12,7 @@ use crate::model::SamplePath;
 /// Examples needed to find a pattern.
 pub(super) const LEAST: usize = 2;
 
-/// An example as typed: a file and its place.
+/// An example as typed: a file and its position.
 pub(super) struct Row {
     pub(super) file: std::path::PathBuf,
     pub(super) root: String,
@@ -24,7 +24,7 @@ pub(super) struct Row {
 /// Which files the list shows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Listed {
-    /// Files with a place.
+    /// Files with a position.
     #[default]
     Matched,
     /// Files that nearly match.
@@ -48,8 +48,8 @@ pub struct PatternState {
 }
 
 impl PatternState {
-    /// Adds an example; a second place for the same file replaces the first. `step` is the number of the step of the history that
-    /// places the file, if one does.
+    /// Adds an example; a second position for the same file replaces the first. `step` is the number of the step of the history
+    /// that places the file, if one does.
     pub fn add(&mut self, example: Example, step: Option<usize>) {
         self.rows.retain(|row| row.file != example.file);
         let (root, position) = (example.root.to_string(), example.position.join(" / "));

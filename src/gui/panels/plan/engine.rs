@@ -1,4 +1,4 @@
-//! The engine panel: what builds the parts, with its options, and the form that writes a plan of the draft.
+//! The engine panel: the engine that builds the parts with its options, and the form that writes a plan of the draft.
 
 use std::path::{Path, PathBuf};
 
@@ -15,7 +15,7 @@ use crate::ops::plan::{default_dataset, default_indexes, slurm_version};
 use crate::studio::{Command, Document, PlanDraft};
 use crate::table::ParquetOptions;
 
-/// Width of the names of fields in points.
+/// Width of the field names in points.
 const NAME: f32 = 96.0;
 
 /// Draws the panel.
@@ -72,7 +72,7 @@ fn options_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
         }
     }
     row(ui, tr!("Program"), &mut state.program, 150.0, tr!("this one"), "");
-    row(ui, tr!("If it fails"), &mut state.tries, 56.0, "", tr!("times tried"));
+    row(ui, tr!("If it fails"), &mut state.tries, 56.0, "", tr!("attempts"));
 }
 
 /// A field with its name on the left and its unit on the right.
@@ -87,7 +87,7 @@ fn row(ui: &mut Ui, name: &str, value: &mut String, width: f32, hint: &str, unit
                 });
             });
         });
-        // In a narrow panel the field gives way to its unit.
+        // In a narrow panel the field is narrowed to keep its unit visible.
         let beside = match unit {
             "" => 0.0,
             unit => ui.painter().layout_no_wrap(unit.to_owned(), font::regular(12.0), t.tx2).size().x + ui.spacing().item_spacing.x,
@@ -100,7 +100,7 @@ fn row(ui: &mut Ui, name: &str, value: &mut String, width: f32, hint: &str, unit
     });
 }
 
-/// The folder of the plan; what the plan has, or the form that writes one.
+/// The folder of the plan; a summary of its plan, or the form that writes one.
 fn plan_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     let t = theme::tokens(ui);
     ui.label(RichText::new(tr!("Plan")).font(font::semibold(13.0)).color(t.tx));
@@ -136,7 +136,7 @@ fn plan_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     make_ui(ui, cx, &folder);
 }
 
-/// Bytes of the smallest and the largest part.
+/// Sizes of the smallest and the largest part in bytes.
 fn sizes(status: &crate::ops::plan::PlanStatus) -> (u64, u64) {
     let sizes = || status.parts.iter().map(|part| part.data_bytes);
     (sizes().min().unwrap_or_default(), sizes().max().unwrap_or_default())
@@ -155,7 +155,7 @@ fn make_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, folder: &Path) {
     let hint = usual.display().to_string();
     let state: &mut PlanState = &mut cx.session.plan;
     let width = ui.available_width();
-    TextField::new(tr!("Dataset that the parts make"), &mut state.dataset).mono().hint(&hint).width(width).show(ui);
+    TextField::new(tr!("Dataset to write"), &mut state.dataset).mono().hint(&hint).width(width).show(ui);
     row(ui, tr!("Parts"), &mut state.parts, 56.0, "", tr!("at most"));
     if calls > 0 {
         let text = tr_n!(calls, "Run {n} stored extension", "Run {n} stored extensions", n = calls);
@@ -187,6 +187,6 @@ fn make_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, folder: &Path) {
     widgets::remark(
         ui,
         0,
-        tr!("The plan is a folder of small files. A window on another machine that opens it shows the same state."),
+        tr!("The plan is a folder of small files. A window on another machine that opens this folder shows the same state."),
     );
 }

@@ -1,6 +1,6 @@
-//! The plan panels. A plan splits a dataset into parts that several processes or machines build ([`crate::ops::plan`]). This one shows
-//! what was done of a plan: its parts, throughput, and the commands that do the same. [`engine`] has what builds the parts and the form
-//! that writes a plan of the draft, [`part`] the selected part.
+//! The plan panels. A plan splits a dataset into parts that several processes or machines build ([`crate::ops::plan`]). This one
+//! shows the progress of a plan: its parts, throughput, and equivalent command lines. [`engine`] shows the engine with its options,
+//! and the form that writes a plan of the draft; [`part`] shows the selected part.
 
 pub mod engine;
 pub mod part;
@@ -24,7 +24,7 @@ use crate::studio::{Command, PlanSubmission};
 use state::{EngineChoice, Shown};
 use throughput::Throughput;
 
-/// Seconds between two readings of the state while parts are built.
+/// Seconds between two reads of the status while parts are built.
 const AGAIN_S: f64 = 2.0;
 
 /// Draws the panel.
@@ -76,7 +76,7 @@ fn choose_folder(cx: &mut PanelContext<'_>) {
     cx.request(Request::ChooseFiles(FileRequest::Plan));
 }
 
-/// Requests the state, again every few seconds while parts are built.
+/// Requests the status, every few seconds while parts are built.
 fn read(ui: &Ui, cx: &mut PanelContext<'_>, folder: &Path, building: bool) {
     let state = &mut cx.session.plan;
     let running = state.shown().is_some_and(|shown| shown.status.running > 0);
@@ -164,7 +164,7 @@ fn status_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, folder: &Path, shown: &Show
     commands_ui(ui, cx, folder, status);
 }
 
-/// The buttons that give what is missing to the engine, and that end the plan.
+/// The buttons that submit the missing parts and finish the plan.
 fn submit_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, folder: &Path, status: &PlanStatus, building: bool) {
     let missing = status.missing().len();
     let state = &cx.session.plan;
@@ -179,7 +179,7 @@ fn submit_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, folder: &Path, status: &Pla
     };
     let text = match missing == status.total {
         true => tr!("Submit").to_owned(),
-        false => tr!("Submit what is missing: {missing}", missing),
+        false => tr!("Submit missing parts: {missing}", missing),
     };
     let submit = match missing {
         0 => Button::secondary(tr!("Submit")),
@@ -189,7 +189,7 @@ fn submit_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, folder: &Path, status: &Pla
         && let (Ok(engine), Some(tries)) = (engine, tries)
     {
         let request = PlanSubmission { folder: folder.to_owned(), engine, tries, program };
-        // The user has typed them and asks for them with this click.
+        // The user typed these programs, and allows them with this click.
         request.programs().iter().for_each(|program| consent::allow_program(program));
         cx.run(Command::SubmitPlan { request: Box::new(request) });
     }
@@ -215,7 +215,7 @@ fn submit_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, folder: &Path, status: &Pla
     }
 }
 
-/// The commands that do the same, on this machine or with an engine.
+/// Equivalent command lines, for this machine or with an engine.
 fn commands_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, folder: &Path, status: &PlanStatus) {
     let t = theme::tokens(ui);
     let place = quoted(&folder.display().to_string());
@@ -230,7 +230,7 @@ fn commands_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, folder: &Path, status: &P
         ui.spacing_mut().item_spacing = vec2(8.0, 6.0);
         ui.horizontal(|ui| {
             ui.label(RichText::new(tr!("Commands")).font(font::semibold(12.0)).color(t.tx));
-            ui.label(RichText::new(tr!("running one of them twice is safe")).font(font::regular(12.0)).color(t.tx3));
+            ui.label(RichText::new(tr!("each can be run again safely")).font(font::regular(12.0)).color(t.tx3));
         });
         for (name, command) in commands {
             ui.horizontal(|ui| {
@@ -247,7 +247,7 @@ fn commands_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, folder: &Path, status: &P
     });
 }
 
-/// The options of `plan submit` for the chosen engine; those of the fields alone that hold something.
+/// Options of `plan submit` for the chosen engine; empty fields add none.
 fn engine_words(cx: &PanelContext<'_>) -> String {
     let state = &cx.session.plan;
     let mut words = String::new();
@@ -277,13 +277,13 @@ fn engine_words(cx: &PanelContext<'_>) -> String {
     words
 }
 
-/// A path for a shell, in quotes where it needs them.
+/// A path quoted for a shell where necessary.
 fn quoted(path: &str) -> String {
     let plain = |letter: char| letter.is_alphanumeric() || "/._-:\\".contains(letter);
     if path.chars().all(plain) { path.to_owned() } else { format!("'{}'", path.replace('\'', "'\\''")) }
 }
 
-/// A time in seconds, as people read it.
+/// Formats a duration in seconds, such as `2 min 5 s`.
 fn duration(seconds: f64) -> String {
     let whole = seconds.round().max(0.0) as u64;
     match (whole / 3600, whole / 60 % 60, whole % 60) {

@@ -13,9 +13,9 @@ use crate::model::SamplePath;
 use crate::ops::plan::{AttemptState, PartState, PartStatus, log_tail};
 use crate::studio::{Command, RowRef};
 
-/// Attempts that are listed.
+/// Maximum number of listed attempts.
 const ATTEMPTS: usize = 8;
-/// Lines of the log that are shown.
+/// Maximum number of shown log lines.
 const LINES: usize = 12;
 
 /// Draws the panel.
@@ -112,7 +112,7 @@ fn failure_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, part: &PartStatus) {
     });
 }
 
-/// The sample of the open document at `place`, a path of ids.
+/// The sample of the open document at `place`, a path of sample ids.
 fn sample_at(cx: &PanelContext<'_>, place: &str) -> Option<RowRef> {
     let ids = SamplePath(place.split('/').map(|id| id.trim().into()).collect());
     let (level, row) = cx.document()?.tree().find(&ids)?;

@@ -8,7 +8,7 @@ use crate::ops::plan::{DaskOptions, Engine, PlanStatus, SlurmOptions};
 
 use super::throughput::Throughput;
 
-/// What builds the parts.
+/// Engine that builds the parts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum EngineChoice {
     /// Processes on this machine.
@@ -20,31 +20,32 @@ pub enum EngineChoice {
     Dask,
 }
 
-/// A plan as it was read.
+/// The plan read from a folder.
 #[derive(Clone)]
 pub(super) struct Shown {
     pub status: Arc<PlanStatus>,
     pub throughput: Arc<Throughput>,
 }
 
-/// The folder that was read, and its plan if it has one. With the folder, as an earlier value is shown while a new one is read.
+/// The folder that was read, and its plan if it has one. The folder is kept, as the previous value is shown while a new one is
+/// read.
 pub(super) type Found = (PathBuf, Option<Shown>);
 
 /// State of the panels. Outlives the document.
 pub struct PlanState {
     /// The folder of the plan, as typed.
     pub(super) folder: String,
-    /// The dataset that the parts make, as typed; below the plan's folder when empty.
+    /// Path of the dataset, as typed; below the plan's folder when empty.
     pub(super) dataset: String,
     /// The number of parts, as typed.
     pub(super) parts: String,
     /// Runs the extensions that the project keeps.
     pub(super) recipe: bool,
-    /// What builds the parts.
+    /// Engine that builds the parts.
     pub(super) engine: EngineChoice,
-    /// Local processes at a time, as typed.
+    /// Maximum number of concurrent local processes, as typed.
     pub(super) workers: String,
-    /// Slurm: parts at a time, as typed; all when empty.
+    /// Slurm: maximum number of array tasks that run at once, as typed; unlimited when empty.
     pub(super) at_once: String,
     /// Slurm: memory of a part in GB, as typed; the plan's estimate when empty.
     pub(super) memory: String,
@@ -56,21 +57,21 @@ pub struct PlanState {
     pub(super) scheduler: String,
     /// Dask: a Python with `distributed`.
     pub(super) python: String,
-    /// Times that a part is tried, as typed.
+    /// Maximum number of attempts for each part, as typed.
     pub(super) tries: String,
-    /// The program that the workers start, where it has another path there.
+    /// Executable that workers start; the running one when empty.
     pub(super) program: String,
     /// True when the parts are grouped by machine.
     pub(super) by_host: bool,
     /// The part whose details are shown.
     pub(super) selected: Option<u32>,
-    /// The state, for the folder and the number of the reading.
+    /// Status of the plan, by folder and number of the read.
     pub(super) status: AsyncValue<(PathBuf, u64), Found>,
-    /// Last lines of the log of a part, for the folder, the part and the number of the reading.
+    /// Last lines of the log of a part, by folder, part and number of the read.
     pub(super) log: AsyncValue<(PathBuf, u32, u64), Vec<String>>,
-    /// Version of `sbatch` on this machine; `None` when it has none.
+    /// Version of `sbatch` on this machine; `None` when it is not installed.
     pub(super) slurm: AsyncValue<(), Option<String>>,
-    /// Number of the reading.
+    /// Number of the current read.
     pub(super) reading: u64,
     /// Time of the window in seconds when the state was last requested.
     pub(super) asked_at: f64,
@@ -113,28 +114,28 @@ impl PlanState {
         self.read_again();
     }
 
-    /// Reads the state again.
+    /// Requests the status again.
     pub fn read_again(&mut self) {
         self.reading += 1;
     }
 
-    /// The folder, unless none is named.
+    /// The typed folder; `None` for an empty field.
     pub(super) fn folder(&self) -> Option<PathBuf> {
         Some(self.folder.trim()).filter(|typed| !typed.is_empty()).map(PathBuf::from)
     }
 
-    /// The plan in the folder, once it was read.
+    /// The plan in the folder; `None` until it is read.
     pub(super) fn shown(&self) -> Option<&Shown> {
         let folder = self.folder()?;
         self.status.latest().filter(|found| found.0 == folder).and_then(|found| found.1.as_ref())
     }
 
-    /// Times that a part is tried; `None` when the field holds no number.
+    /// Maximum number of attempts for each part; `None` when the field has no number.
     pub(super) fn tries(&self) -> Option<u32> {
         self.tries.trim().parse().ok().filter(|tries| *tries > 0)
     }
 
-    /// The program that the workers start; `None` for this one.
+    /// Executable that workers start; `None` for the running one.
     pub(super) fn program(&self) -> Option<PathBuf> {
         Some(self.program.trim()).filter(|typed| !typed.is_empty()).map(PathBuf::from)
     }
@@ -142,7 +143,7 @@ impl PlanState {
     /// The engine with its options.
     ///
     /// # Errors
-    /// What is wrong with a field, for the user.
+    /// A message for the user about an invalid field.
     pub(super) fn engine(&self) -> Result<Engine, &'static str> {
         let number = |text: &str, wrong: &'static str| match text.trim() {
             "" => Ok(None),

@@ -1,4 +1,4 @@
-//! Throughput of a plan over time: bytes written per second by all processes, and how many parts they work on.
+//! Throughput of a plan over time: bytes written per second by all processes, and the number of parts being built.
 
 use egui::{Sense, Stroke, Ui, vec2};
 use egui_plot::{Bar, BarChart, Line, PlotPoints, VLine};
@@ -8,7 +8,7 @@ use crate::gui::widgets::paint;
 use crate::gui::widgets::plot::{self, Axes};
 use crate::ops::plan::{AttemptState, PartState, PlanStatus};
 
-/// Moments at which the throughput is computed.
+/// Number of times at which the throughput is computed.
 const MOMENTS: usize = 120;
 /// Height of the plot in points.
 const HEIGHT: f32 = 124.0;
@@ -16,13 +16,13 @@ const HEIGHT: f32 = 124.0;
 /// Throughput from the first attempt to the last record.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Throughput {
-    /// Milliseconds since 1970 of the first and the last moment.
+    /// First and last time in milliseconds since 1970.
     pub span_ms: (u64, u64),
-    /// Bytes per second at each moment, evenly spaced.
+    /// Bytes per second at evenly spaced times.
     pub bytes_per_second: Vec<f64>,
-    /// Parts that were worked on at each moment.
+    /// Number of parts being built at each time.
     pub running: Vec<u32>,
-    /// Milliseconds since 1970 when the plan is done at the present rate.
+    /// Estimated end of the plan at the current rate, in milliseconds since 1970.
     pub ends_ms: Option<u64>,
 }
 
@@ -68,7 +68,7 @@ pub fn ui(ui: &mut Ui, throughput: &Throughput) {
     let t = theme::tokens(ui);
     let span = (throughput.span_ms.1 - throughput.span_ms.0) as f64 / 1000.0;
     let ahead = throughput.ends_ms.map_or(0.0, |end| end.saturating_sub(throughput.span_ms.1) as f64 / 1000.0);
-    // A long time to go does not squeeze what was measured.
+    // A long remaining time must not compress the measured part of the axis.
     let right = span + ahead.min(span);
     let (name_of, hover_of) = (throughput.clone(), throughput.clone());
     let axes = Axes {
@@ -91,7 +91,7 @@ pub fn ui(ui: &mut Ui, throughput: &Throughput) {
     let at = |moment: usize| (moment as f64 + 0.5) * width;
     let busiest = f64::from(throughput.running.iter().copied().max().unwrap_or(1).max(1));
     let bars = throughput.running.iter().enumerate().filter(|(_, parts)| **parts > 0);
-    // The bars have a scale of their own: the busiest moment takes a third of the height.
+    // The bars have a scale of their own: the maximum takes a third of the height.
     let bars: Vec<Bar> = bars
         .map(|(moment, parts)| {
             Bar::new(at(moment), f64::from(*parts) / busiest * most / 3.0).width(width).fill(t.line2).stroke(Stroke::NONE)

@@ -342,7 +342,7 @@ pub fn readout_ui(ui: &mut Ui, cx: &PanelContext<'_>, rect: Rect) {
     }
     let inner = rect.shrink2(vec2(10.0, 0.0));
     let crs = state.info().and_then(|info| info.crs_code.as_deref().or(info.crs_name.as_deref())).unwrap_or_default();
-    // The place of the pixel has priority; the name of the system is cut at what is left.
+    // The coordinates of the pixel have priority; the name of the CRS is truncated to the remaining width.
     let end = paint::text_left(&painter, inner, &text, font::mono(11.0), t.tx2);
     if inner.right() - end > 60.0 {
         paint::text_right(&painter, inner.with_min_x(end + 16.0), crs, font::mono(11.0), t.tx3);

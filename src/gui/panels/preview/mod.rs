@@ -53,7 +53,7 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     let key = (cx.session.serial, revision(cx.studio));
     if cx.session.preview.shown != Some((key, at)) {
         let state = &mut cx.session.preview;
-        // Siblings of the same size keep the view, to follow a place through time.
+        // Siblings of the same size keep the view, to follow a location through time.
         (state.asset, state.failed, state.pixel) = (None, None, None);
         (state.whole_read, state.closer_read, state.closer) = (AsyncValue::default(), AsyncValue::default(), None);
         state.shown = Some((key, at));

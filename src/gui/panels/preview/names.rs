@@ -11,7 +11,7 @@ use crate::studio::Document;
 pub struct Classes {
     /// Names by value.
     pub names: Vec<(i64, String)>,
-    /// Colours by value; `None` when the collection gives none.
+    /// Colours by value; `None` when the collection has no colours.
     pub colours: Option<Arc<Vec<[u8; 4]>>>,
 }
 

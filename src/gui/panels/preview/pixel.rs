@@ -1,4 +1,4 @@
-//! The values of one pixel: place, indices, class, every band.
+//! The values of one pixel: coordinates, indices, class, every band.
 
 use egui::{Rect, Sense, Ui, pos2, vec2};
 
@@ -10,7 +10,7 @@ use crate::gui::widgets::{self, paint};
 use crate::raster::{ComplexPart, PixelValue, Probe, indices_of};
 use crate::studio::{Document, RowRef};
 
-/// Draws place, indices, class and band values of a pixel.
+/// Draws coordinates, indices, class and band values of a pixel.
 pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, at: RowRef, probe: &Probe, known: &[String]) {
     let t = theme::tokens(ui);
     let Some(info) = cx.session.preview.info().cloned() else { return };

@@ -41,7 +41,8 @@ pub fn side_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, at: 
     ui.scope_builder(UiBuilder::new().max_rect(lower).id_salt("preview-pixel"), |ui| probe_ui(ui, cx, document, at, &known));
 }
 
-/// Height that the values of a pixel take: a line for its place, each index and each band. The same before the pointer is on the picture.
+/// Height that the values of a pixel take: a line for its coordinates, each index and each band. The same before the pointer is on
+/// the picture.
 fn pixel_height(cx: &PanelContext<'_>, document: &Document, at: RowRef, known: &[String], height: f32) -> f32 {
     let lines = cx.session.preview.info().map_or(2, |info| {
         let scaled = info.bands.iter().any(|band| scaling_of(document, at, info, band.index).is_some());

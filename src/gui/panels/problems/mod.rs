@@ -37,7 +37,7 @@ fn find_fixes(state: &mut ProblemsState, cx: &PanelContext<'_>, report: &Arc<Rep
     });
 }
 
-/// Shows the place of a finding: selects the sample, or focuses the collection field.
+/// Shows the location of a finding: selects the sample, or focuses the collection field.
 pub fn go_to(cx: &mut PanelContext<'_>, finding: &Finding) {
     match &finding.at {
         Location::Collection(field) => {

@@ -67,8 +67,8 @@ impl ProblemsState {
         }
     }
 
-    /// Moves the selection from the findings of one report to those of the next. A finding is the same when rule and place are: its
-    /// index changes with every finding before it that is mended.
+    /// Moves the selection from the findings of one report to those of the next. A finding is the same when rule and location are:
+    /// its index changes with every finding before it that is mended.
     fn follow(&mut self, old: &Report, new: &Report) {
         if self.selected.is_none() && self.left.is_none() {
             return;
@@ -142,7 +142,7 @@ pub(super) enum Line {
     Single(usize),
 }
 
-/// Rule and place of a finding, without the row of a sample, which changes when samples before it do.
+/// Rule and location of a finding, without the row of a sample, which changes when samples before it do.
 type Identity<'a> = (Rule, Place<'a>);
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]

@@ -52,13 +52,13 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
         };
         let text = if state.found.is_some() { tr!("Look again") } else { tr!("Look for leaks") };
         let button = Button::secondary(text).icon(icons::MAGNIFYING_GLASS).blocked(blocked);
-        look = ui.add(button.tooltip(tr!("Compare places, times and bytes of the parts"))).clicked();
+        look = ui.add(button.tooltip(tr!("Compare footprints, times and bytes of the parts"))).clicked();
     });
     if columns.is_empty() {
         return widgets::remark(
             ui,
             Margin { left: 12, right: 12, top: 4, bottom: 6 },
-            tr!("No column can name the parts of a split. The extension split_assignment makes one."),
+            tr!("No column can name the parts of a split. The extension split_assignment adds one."),
         );
     }
     Frame::NONE.inner_margin(Margin::symmetric(12, 6)).show(ui, |ui| {
@@ -120,11 +120,7 @@ fn found_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, found: 
         }
     }
     for [one, other] in &found.spans {
-        let text = tr!(
-            "{one} and {other} overlap in time: training samples may be newer than test samples",
-            one,
-            other
-        );
+        let text = tr!("{one} and {other} overlap in time: training samples may be newer than test samples", one, other);
         line_ui(ui, icons::INFO, theme::tokens(ui).info, &text, "");
     }
     for text in &found.unknown {
@@ -272,7 +268,8 @@ fn pair_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, pair: &L
                 go_to(cx, document, path);
             }
         }
-        let overlap = pair.overlap.map(|share| tr!("overlap {share} % of the smaller footprint", share = format!("{:.0}", share * 100.0)));
+        let overlap =
+            pair.overlap.map(|share| tr!("overlap {share} % of the smaller footprint", share = format!("{:.0}", share * 100.0)));
         let days = pair.days.map(|days| match days {
             days if days <= 0.0 => tr!("same time").to_owned(),
             days => tr!("{days} days apart", days = format!("{days:.1}")),

@@ -1,5 +1,5 @@
-//! The selected structure fault: what is wrong, the state now and after the fix, the fixes to choose from, and the same fix for all
-//! similar roots, after a preview. Drawn at the top of the Sample panel.
+//! The selected structure fault: its description, the state now and after the fix, the fixes to choose from, and the same fix for
+//! all similar roots, after a preview. Drawn at the top of the Sample panel.
 
 use std::sync::Arc;
 

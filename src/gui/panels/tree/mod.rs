@@ -419,7 +419,7 @@ fn menu_ui(ui: &mut Ui, document: &Document, at: Option<RowRef>, draft: bool, re
         }
     }
     if at.is_none() {
-        // Of the root: what is done with the whole dataset.
+        // Menu of the root: actions on the whole dataset.
         let of_draft: &[Action] = &[Action::PadTo, Action::Sidecars, Action::WriteOlder];
         let of_opened: &[Action] =
             &[Action::Optimise, Action::Histograms, Action::Convert, Action::WriteOlder, Action::EditFooter, Action::OpenSeveral];

@@ -190,9 +190,7 @@ pub fn slurm_version() -> Option<String> {
 fn output_of(command: &mut Command, what: &str) -> Result<String> {
     let name = command.get_program().to_string_lossy().into_owned();
     let ran = command.stdin(std::process::Stdio::null()).output().map_err(|error| {
-        Error::new(Kind::Io, format!("{name} could not be started"))
-            .because(error)
-            .hint(format!("install {what} on this machine"))
+        Error::new(Kind::Io, format!("{name} could not be started")).because(error).hint(format!("install {what} on this machine"))
     })?;
     if !ran.status.success() {
         let said = String::from_utf8_lossy(&ran.stderr).trim().to_owned();

@@ -19,7 +19,7 @@ use crate::model::{Accepted, Agreement, Consistency, NodePath, Outlier, Position
 use crate::studio::{Command, ConsistencySettings, Document, JobKind, RowRef};
 use state::{BINS, Line, Listed};
 
-/// Width of the strip, of the column of positions, and least width of a property, in points.
+/// Width of the strip, width of the column of positions, and minimum width of a property, in points.
 const STRIP: f32 = 148.0;
 const POSITIONS: f32 = 124.0;
 const PROPERTY: f32 = 124.0;
@@ -28,9 +28,9 @@ const ROW: f32 = 42.0;
 /// Height of a row of the list of groups, and of the roots.
 const GROUP: f32 = 42.0;
 const ROOT: f32 = 24.0;
-/// Choices of the tolerance, in thousandths of a pixel.
+/// Selectable tolerances, in thousandths of a pixel.
 const TOLERANCES: [f64; 4] = [0.0, 0.1, 1.0, 10.0];
-/// Changes listed in the preview of an edit.
+/// Maximum number of changes in the preview of an edit.
 const LISTED: usize = 500;
 
 /// The choice between the views, for the toolbars of both.
@@ -49,7 +49,7 @@ pub fn view_width(ui: &Ui) -> f32 {
     widgets::segmented_width(ui, &segments) + 12.0
 }
 
-/// Lists the newest comparison. Called by everything that shows it.
+/// Updates the lists of the newest comparison. Every view of them calls this.
 pub fn refresh(cx: &mut PanelContext<'_>) {
     let report = cx.studio.report().clone();
     let state = &mut cx.session.structure.consistency;
@@ -145,7 +145,7 @@ fn toolbar_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
                 (None, Some(known)) => tr!("{read} headers read, no pixels", read = paint::grouped(known.headers as u64)),
                 (None, None) => String::new(),
             };
-            // The buttons at the right keep their place; in a narrow panel they have their icons alone.
+            // The buttons at the right keep their position; in a narrow panel they show only their icons.
             let texts = [tr!("Rename by pattern…"), tr!("Check again")];
             let whole = texts.map(|text| Button::width_of(ui, text) + 19.0 + ui.spacing().item_spacing.x).iter().sum::<f32>();
             let room = ui.available_size_before_wrap().x;
@@ -206,7 +206,7 @@ fn strip_ui(ui: &mut Ui, cx: &PanelContext<'_>, consistency: &Consistency) {
         Rect::from_min_max(pos2(area.left() + 14.0, head.bottom() + 6.0), pos2(area.right() - 18.0, area.bottom() - below - 20.0));
     if room.height() > 40.0 && !listed.bins.is_empty() {
         let width = room.width() / listed.bins.len() as f32;
-        // A strip of thousands of positions would be thinner than a point each.
+        // With thousands of positions, each would be thinner than a point.
         for (index, bins) in listed.bins.iter().enumerate().take(400) {
             let left = room.left() + width * index as f32;
             let column = Rect::from_min_max(pos2(left, room.top()), pos2(left + (width - 3.0).max(1.0), room.bottom()));
@@ -354,7 +354,7 @@ fn select(cx: &mut PanelContext<'_>, chosen: Option<(usize, Property)>) {
     }
 }
 
-/// What a cell says where nothing is compared.
+/// Text of a cell without compared rasters.
 fn nothing_said(position: &Position, property: Property) -> &'static str {
     match property {
         Property::Overlap if position.agreement(Property::DataType).compared > 0 => tr!("the reference, or no georeference"),
@@ -414,7 +414,7 @@ fn cell_ui(
     clicked
 }
 
-/// The share of those that agree, rounded down.
+/// Share of agreeing rasters in percent, rounded down.
 fn percent(agreement: &Agreement) -> String {
     let share = agreement.agreeing as f64 / agreement.compared.max(1) as f64 * 100.0;
     format!("{:.1} %", if agreement.agreeing < agreement.compared { (share * 10.0).floor() / 10.0 } else { 100.0 })
@@ -546,7 +546,7 @@ fn outlier(consistency: &Consistency, position: usize, property: Property, at: u
     consistency.positions.get(position)?.agreement(property).outliers.get(at)
 }
 
-/// What a cell of the matrix says.
+/// Text of a cell of the matrix.
 fn short(property: Property, outlier: &Outlier) -> String {
     let found = &*outlier.found;
     match property {
@@ -557,7 +557,7 @@ fn short(property: Property, outlier: &Outlier) -> String {
     }
 }
 
-/// What a click in the list of groups means.
+/// Action of a click in the list of groups.
 enum Wish {
     Show(usize, Property),
     Toggle(usize, Property),

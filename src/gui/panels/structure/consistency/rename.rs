@@ -1,4 +1,4 @@
-//! The bar "Rename by pattern": one position, a pattern, a new name, and what it would change.
+//! The bar "Rename by pattern": position, pattern, new name, and a preview of the changes.
 
 use std::sync::Arc;
 
@@ -16,10 +16,10 @@ use crate::studio::{Command, Document};
 
 /// Height of the bar with its preview, in points.
 pub const HEIGHT: f32 = 124.0;
-/// Changes in the preview: rows and columns.
+/// Rows and columns of the preview.
 const ROWS: usize = 3;
 const COLUMNS: usize = 4;
-/// Width from which the buttons are beside the fields, in points.
+/// Minimum width at which the buttons are beside the fields, in points.
 const WIDE: f32 = 1040.0;
 
 /// Positions from level 1 down, in the pattern.

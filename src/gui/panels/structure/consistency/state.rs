@@ -1,4 +1,4 @@
-//! State of the view "Consistency", and what it lists of the newest comparison.
+//! State of the view "Consistency", and its lists of the newest comparison.
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
@@ -42,13 +42,13 @@ pub struct OddRoot {
     pub cells: Vec<(usize, Property, usize)>,
 }
 
-/// What the view lists of a comparison.
+/// Lists of the view for a comparison.
 #[derive(Default)]
 pub struct Listed {
     pub of: Option<Arc<Consistency>>,
     pub groups: Vec<Group>,
     pub roots: Vec<OddRoot>,
-    /// By position, which parts of the strip have outliers.
+    /// By position: the parts of the strip that have outliers.
     pub bins: Vec<Vec<bool>>,
     /// Accepted values with the number of outliers that they hide.
     pub accepted: Vec<(Accepted, usize)>,
@@ -106,7 +106,7 @@ pub struct RenameBar {
     pub position: Option<u32>,
     pub from: String,
     pub to: String,
-    /// What the fields were filled for.
+    /// Input for which the fields were filled.
     pub filled_for: Option<(Key, u32)>,
     pub proposed: AsyncValue<(Key, u32), Option<(String, String)>>,
     pub preview: AsyncValue<(Key, u32, String, String), Arc<Renaming>>,
