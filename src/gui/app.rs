@@ -14,6 +14,7 @@ use super::dock::{Contents, Pane};
 use super::drag;
 use super::file_dialog::FileDialog;
 use super::frame_watchdog::SlowStep;
+use super::glyph_warmup::GlyphWarmup;
 use super::open_paths::PathAction;
 use super::panel_context::{PanelContext, Remembered, Request};
 use super::panels;
@@ -30,6 +31,8 @@ use crate::draft::Draft;
 use crate::jobs::{AsyncValue, JobId, Jobs};
 use crate::studio::{Command, DocumentId, LogLevel, RowRef, Studio};
 
+/// Time from the beginning of a frame after which panels that were not drawn before wait for the next frame.
+const PANELS_UNTIL: Duration = Duration::from_millis(5);
 /// Longest time that an edit waits for autosave.
 const EDIT_PATIENCE: Duration = Duration::from_millis(50);
 
@@ -65,6 +68,8 @@ pub struct App {
     /// The work left after the window is closed.
     pub(super) ending: Arc<Mutex<Option<Ending>>>,
     remembered: Remembered,
+    /// What is left to rasterize before it is needed.
+    warmup: Option<GlyphWarmup>,
     drawn: bool,
     shown: bool,
     persistent: bool,
@@ -79,6 +84,7 @@ impl App {
         let studio = Studio::new(jobs.clone());
         let mut app = Self { persistent: true, ..Self::build(ctx, studio, jobs, view) };
         app.studio.set_asks_for_servers(true);
+        app.warm_up();
         app.session.cache_dir = crate::folders::cache_dir();
         let waker = ctx.clone();
         let listening = crate::folders::data_dir().map(|folder| SingleInstance::listen(&folder, move || waker.request_repaint()));
@@ -125,6 +131,7 @@ impl App {
             driver: None,
             after_save: None,
             ending: Arc::default(),
+            warmup: None,
             drawn: false,
             shown: false,
             persistent: false,
@@ -192,6 +199,11 @@ impl App {
         self.session.watch.start(limit);
     }
 
+    /// Rasterizes the usual characters in the next frames, as the window does after its start.
+    pub fn warm_up(&mut self) {
+        self.warmup = Some(GlyphWarmup::default());
+    }
+
     /// True while the first rows of a dataset that is being opened are there to be drawn.
     pub fn shows_first_rows(&self) -> bool {
         self.studio.opening().is_some() && self.session.opening.has_rows()
@@ -204,7 +216,8 @@ impl App {
 
     /// True while work runs, requests wait, or typed text is not yet an edit.
     pub fn is_busy(&self) -> bool {
-        self.studio.is_busy() || self.jobs.is_running() || !self.requests.is_empty() || self.session.form.is_typing()
+        let pending = !self.requests.is_empty() || self.session.panels.wait;
+        self.studio.is_busy() || self.jobs.is_running() || pending || self.session.form.is_typing()
     }
 
     /// Writes the remembered state; a failure is logged only.
@@ -330,6 +343,7 @@ impl App {
 impl eframe::App for App {
     fn logic(&mut self, ctx: &Context, _frame: &mut eframe::Frame) {
         self.jobs.begin_frame();
+        self.session.panels.begin_frame();
         self.first_frame(ctx);
         self.take_later_starts(ctx);
         let began = self.session.watch.begin();
@@ -377,6 +391,12 @@ impl eframe::App for App {
         if self.is_busy() {
             ctx.request_repaint_after(Duration::from_millis(100));
         }
+        let began = self.session.panels.began;
+        if self.warmup.as_mut().is_some_and(|warmup| !warmup.step(&ctx, began)) {
+            self.warmup = None;
+        } else if self.warmup.is_some() {
+            ctx.request_repaint();
+        }
         if let Some(rect) = ctx.input(|input| input.viewport().inner_rect) {
             self.view.window = Some([rect.width(), rect.height()]);
         }
@@ -400,6 +420,10 @@ struct Panels<'a, 'b> {
 
 impl Contents for Panels<'_, '_> {
     fn pane_ui(&mut self, ui: &mut Ui, pane: Pane) {
+        if !self.cx.session.panels.may_draw(pane, PANELS_UNTIL) {
+            ui.ctx().request_repaint();
+            return;
+        }
         let began = self.cx.session.watch.begin();
         self.panel_ui(ui, pane);
         self.cx.session.watch.end(began, || format!("panel {pane:?}"));

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::document_key::{Key, revision};
+use super::drawn_panels::DrawnPanels;
 use super::frame_watchdog::FrameWatchdog;
 use super::outline;
 use super::panels::{
@@ -92,6 +93,8 @@ pub struct Session {
     pub bytes: ByteMapState,
     /// Records slow steps.
     pub watch: FrameWatchdog,
+    /// Panels drawn for this document.
+    pub panels: DrawnPanels,
     /// Columns.
     pub columns: ColumnsState,
     /// The query whose rows are saved once a file is chosen.

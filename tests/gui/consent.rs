@@ -5,7 +5,7 @@ use serde_json::json;
 use taco_studio::jobs::Jobs;
 use taco_studio::studio::{Command, Studio};
 
-use super::support::{app, click, scenes, settle, take};
+use super::support::{app, click, fill, picture, scenes, settle, take};
 
 #[test]
 fn the_folders_that_a_project_watches_are_asked_about_first() {
@@ -60,4 +60,31 @@ fn the_programs_of_a_recipe_are_listed_and_start_with_a_click() {
     window.state_mut().command(Command::RunRecipe);
     settle(&mut window);
     assert!(started.exists());
+}
+
+#[cfg(unix)]
+#[test]
+fn an_own_program_is_tried_on_one_sample_before_it_runs_on_all() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let (calls, program) = (folder.path().join("calls"), folder.path().join("program.sh"));
+    let answer = r#"{"own:n": 41}"#;
+    std::fs::write(&program, format!("tee -a '{}' | sed 's/.*/{answer}/'\n", calls.display())).expect("writes");
+    let mut window = app(egui::Theme::Light);
+    take(&mut window, scenes().into_iter().take(3).collect());
+    window.state_mut().show_pane(taco_studio::gui::Pane::Extensions);
+    settle(&mut window);
+    click(&mut window, "Run Own program");
+    fill(&mut window, "command of Own program", &format!("sh {}", program.display()));
+    fill(&mut window, "fields of Own program", "{\"own:n\": \"int64\"}");
+    assert!(!calls.exists(), "nothing starts before somebody agrees");
+    picture(&mut window, "program-not-tried-light");
+    click(&mut window, "Try one sample…");
+    window.get_by_label("Start a program of this computer?");
+    click(&mut window, "Start it");
+    let asked = std::fs::read_to_string(&calls).expect("the program was started");
+    assert_eq!(asked.lines().count(), 1, "one sample: {asked}");
+    let answer = window.query_all_by_label_contains("Column own:n of level 1: 41").next();
+    assert!(answer.is_some(), "its answer is the example");
+    assert!(window.query_by_label("Try one sample…").is_none());
+    picture(&mut window, "program-tried-light");
 }

@@ -255,6 +255,7 @@ fn first_rows_show_while_a_large_dataset_opens_and_frames_stay_short_while_it_is
         PathBuf::from,
     );
     let mut window = Window::new();
+    window.app.warm_up();
     window.frame(Vec::new());
     let began = Instant::now();
     window.app.open_paths(vec![path]);

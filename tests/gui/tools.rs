@@ -10,6 +10,8 @@ use taco_studio::gui::action::Action;
 use taco_studio::jobs::JobContext;
 use taco_studio::studio::Command;
 
+use crate::support::geotiff;
+
 use super::support::{Window, app, choose, click, dataset, document, fill, picture, sample, settle, take};
 
 /// The window with a copy of the sample dataset, in a folder of its own.
@@ -346,6 +348,72 @@ fn placeholders_fill_a_draft_up_to_a_multiple() {
     click(&mut harness, "L1");
     click(&mut harness, "Pad");
     assert!(children(&harness).iter().all(|count| *count == 8), "{:?}", children(&harness));
+}
+
+#[test]
+fn sidecars_are_offered_where_they_are_found_and_packed_burned_in_or_left() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    for scene in ["a", "b", "c"] {
+        let image = folder.path().join(format!("scenes/{scene}/image.tif"));
+        geotiff(&image, 1, 32, 3);
+        if scene != "c" {
+            std::fs::write(image.with_file_name("image.tif.aux.xml"), "<PAMDataset></PAMDataset>").expect("writes");
+        }
+    }
+    const OFFER: &str = "Pack, burn in or leave…";
+    let mut harness = app(egui::Theme::Light);
+    harness.set_size(egui::vec2(1024.0, 640.0));
+    take(&mut harness, vec![folder.path().join("scenes")]);
+    let collection = folder.path().join("collection.json");
+    std::fs::write(&collection, crate::support::COLLECTION).expect("writes");
+    harness.state_mut().command(Command::ImportCollection { path: collection });
+    settle(&mut harness);
+    let children = |harness: &Window| -> Vec<usize> {
+        dataset(harness).root.samples.iter().filter_map(|sample| Some(sample.children()?.samples.len())).collect()
+    };
+    assert_eq!(children(&harness), [1, 1, 1]);
+    // The offer is whole in a small window, among the problems and in the write dialog.
+    harness.state_mut().show_pane(taco_studio::gui::Pane::Problems);
+    settle(&mut harness);
+    let offer = harness.get_by_label(OFFER).rect();
+    assert!(offer.right() <= 1024.0 && offer.bottom() <= 640.0 && offer.width() > 100.0, "{offer:?}");
+    click(&mut harness, OFFER);
+    let said = texts(&harness);
+    assert!(said.iter().any(|line| line.contains("2 rasters with 2 files beside them: 2 files of GDAL metadata")), "{said:?}");
+    let copies = folder.path().join("scenes-burned-in");
+    assert!(said.iter().any(|line| line.contains("scenes-burned-in")), "where the copies go is shown before: {said:?}");
+    picture(&mut harness, "sidecars-burn-in-light");
+    // Leaving says what is lost, and changes nothing.
+    choose(&mut harness, "", "Leave");
+    let said = texts(&harness);
+    assert!(said.iter().any(|line| line.contains("Readers do not see what the sidecars hold")), "{said:?}");
+    picture(&mut harness, "sidecars-leave-light");
+    click(&mut harness, "Leave sidecars");
+    assert_eq!((children(&harness), copies.exists()), (vec![1, 1, 1], false));
+    // Packing tells of the root that has none.
+    act(&mut harness, Action::Sidecars);
+    choose(&mut harness, "", "Pack");
+    let said = texts(&harness);
+    assert!(said.iter().any(|line| line.contains("2 of 3 roots have sidecars")), "{said:?}");
+    picture(&mut harness, "sidecars-pack-light");
+    click(&mut harness, "Pack sidecars");
+    assert_eq!(children(&harness), [2, 2, 1]);
+    act(&mut harness, Action::Undo);
+    assert_eq!(children(&harness), [1, 1, 1]);
+    // From the write dialog: the copies replace the rasters, and undo brings these back.
+    act(&mut harness, Action::Write);
+    picture(&mut harness, "sidecars-write-light");
+    let offers: Vec<_> = harness.query_all_by_label(OFFER).map(|node| node.rect()).collect();
+    assert_eq!(offers.len(), 2, "in the dialog as well");
+    harness.query_all_by_label(OFFER).last().expect("an offer").click();
+    settle(&mut harness);
+    click(&mut harness, "Burn in sidecars");
+    assert_eq!(children(&harness), [1, 1, 1]);
+    assert!(copies.join("a/image.tif").is_file() && !copies.join("c").exists());
+    assert!(harness.query_by_label(OFFER).is_none(), "nothing is left beside the rasters");
+    act(&mut harness, Action::Undo);
+    assert!(harness.query_by_label(OFFER).is_some());
+    assert!(copies.join("a/image.tif").is_file(), "redo reads the copies");
 }
 
 #[test]
