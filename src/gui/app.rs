@@ -392,7 +392,9 @@ impl eframe::App for App {
             ctx.request_repaint_after(Duration::from_millis(100));
         }
         let began = self.session.panels.began;
-        if self.warmup.as_mut().is_some_and(|warmup| !warmup.step(&ctx, began)) {
+        // A frame with new panels rasterizes enough already.
+        let rests = !self.session.panels.has_new();
+        if rests && self.warmup.as_mut().is_some_and(|warmup| !warmup.step(&ctx, began)) {
             self.warmup = None;
         } else if self.warmup.is_some() {
             ctx.request_repaint();

@@ -30,6 +30,11 @@ impl DrawnPanels {
         (self.began, self.fresh, self.wait) = (Instant::now(), 0, false);
     }
 
+    /// True when the present frame has drawn a panel for the first time.
+    pub fn has_new(&self) -> bool {
+        self.fresh > 0
+    }
+
     /// True when the panel is to be drawn in this frame: it was drawn before, is the first new one of the frame, or the frame is
     /// younger than `limit`.
     pub fn may_draw(&mut self, pane: Pane, limit: Duration) -> bool {

@@ -61,7 +61,8 @@ impl WriteDialog {
                 let index = DEPTHS.iter().position(|(depth, _)| *depth == self.choices.depth).unwrap_or_default();
                 ui.horizontal(|ui| {
                     ui.add_space(21.0);
-                    if let Some(index) = widgets::combo(ui, tr!("How much to verify"), words[index], 290.0, false, &words) {
+                    let width = ui.available_width().min(290.0);
+                    if let Some(index) = widgets::combo(ui, tr!("How much to verify"), words[index], width, false, &words) {
                         self.choices.depth = DEPTHS[index].0;
                     }
                 });
@@ -144,7 +145,9 @@ impl WriteDialog {
         ui.horizontal(|ui| {
             label(ui, tr!("Compression"));
             let names: Vec<&str> = Compression::ALL.iter().map(|codec| codec.name()).collect();
-            if let Some(index) = widgets::combo(ui, tr!("Compression"), self.choices.compression.name(), 120.0, true, &names) {
+            // The level and its label are beside it.
+            let width = (ui.available_width() - 100.0).clamp(70.0, 120.0);
+            if let Some(index) = widgets::combo(ui, tr!("Compression"), self.choices.compression.name(), width, true, &names) {
                 self.choices.compression = Compression::ALL[index];
                 self.choices.level.clear();
             }

@@ -519,16 +519,19 @@ fn buttons_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, rect: Rect) {
 fn card_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, at: RowRef, place: Pos2, rect: Rect) {
     let t = theme::tokens(ui);
     let size = vec2(206.0, 62.0);
-    if rect.width() < 2.0 * size.x || rect.height() < 3.0 * size.y {
+    if rect.width() < 2.0 * size.x || rect.height() < size.y + 16.0 {
         return;
     }
     let mut card = Rect::from_min_size(place + vec2(16.0, 16.0), size);
-    if card.right() > rect.right() - 8.0 {
+    // The zoom buttons are at the right.
+    if card.right() > rect.right() - 44.0 {
         card = card.translate(vec2(-size.x - 32.0, 0.0));
     }
     if card.bottom() > rect.bottom() - 8.0 {
         card = card.translate(vec2(0.0, -size.y - 32.0));
     }
+    // In a low map there may be no room above either: the card is beside the sample then.
+    card = card.translate(vec2(0.0, (rect.top() + 8.0 - card.top()).max(0.0)));
     ui.painter().rect(card, 6, t.bg2, Stroke::new(1.0, t.line2), StrokeKind::Inside);
     let (id, words) = super::line_of(document, &cx.session.map, at);
     ui.scope_builder(UiBuilder::new().max_rect(card.shrink2(vec2(10.0, 6.0))), |ui| {
