@@ -164,7 +164,7 @@ fn check_ids(tree: &Skeleton, level: usize, report: &mut Report) {
 fn check_words(tortilla: &TortillaReader, tree: &Skeleton, level: usize, report: &mut Report, ctx: &JobContext) -> Result<()> {
     let names = ["tortilla:file_format", "tortilla:data_split"];
     let table = tortilla.levels().columns(level, &names, ctx)?;
-    // A level has few different words.
+    // A level has few distinct values: each is checked once.
     let mut known: HashMap<String, bool> = HashMap::new();
     let at = |row: usize| Location::Sample { level, row: row as u32, path: tree.path(level, row as u32) };
     for (row, format) in table.strings(names[0])?.iter().flatten().enumerate() {

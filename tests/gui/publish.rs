@@ -40,6 +40,7 @@ fn a_dataset_is_checked_and_published_from_the_dialog() {
         assert!(is_blocked(&harness));
         fill(&mut harness, "Address of the publication", &target.display().to_string());
         assert!(!is_blocked(&harness));
+        assert!(harness.query_by_label_contains("--accept paths").is_some(), "the same from the command line");
         picture(&mut harness, &format!("publish-{name}"));
         click(&mut harness, "Publish now");
         let names = files_below(&target);

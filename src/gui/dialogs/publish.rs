@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use egui::{Frame, Margin, RichText, ScrollArea, Ui, vec2};
 
+use super::dialog_job::DialogJob;
 use super::frame::{Next, foot_ui, head_ui};
 use crate::container::OpenOptions;
 use crate::error::Error;
@@ -19,18 +20,6 @@ use crate::studio::Command;
 
 /// Maximum height of the columns in points.
 const HEIGHT: f32 = 520.0;
-
-/// Stage of the dialog.
-enum Stage {
-    /// Nothing was published yet.
-    Choosing,
-    /// The job was requested; it runs once it has an id.
-    Running(Option<JobId>),
-    /// It failed with this error, or was stopped.
-    Ended(Note),
-    /// Published, or blocked by a check.
-    Done(Box<Publication>),
-}
 
 /// The dialog.
 pub struct PublishDialog {
@@ -49,7 +38,7 @@ pub struct PublishDialog {
     /// Number of requests of the checks.
     times: u32,
     checked: AsyncValue<u32, Preflight>,
-    stage: Stage,
+    job: DialogJob<Box<Publication>>,
     snippet: usize,
     /// Prices of the settings.
     prices: Prices,
@@ -77,7 +66,7 @@ impl PublishDialog {
             asked: None,
             times: 0,
             checked: AsyncValue::default(),
-            stage: Stage::Choosing,
+            job: DialogJob::Idle,
             snippet: 0,
             prices,
         }
@@ -85,38 +74,28 @@ impl PublishDialog {
 
     /// True while the job runs.
     pub fn is_running(&self) -> bool {
-        matches!(self.stage, Stage::Running(_))
+        self.job.is_running()
     }
 
     /// Records the dialog's job.
     pub fn started(&mut self, job: JobId) {
-        if self.is_running() {
-            self.stage = Stage::Running(Some(job));
-        }
+        self.job.started(job);
     }
 
     /// Records that the job failed. True when it is this dialog's job.
     pub fn failed(&mut self, job: JobId, error: &Error) -> bool {
-        let own = matches!(&self.stage, Stage::Running(running) if running.unwrap_or(JobId(u64::MAX)) == job);
-        if own {
-            self.stage = Stage::Ended(Note::Error(error.report()));
-        }
-        own
+        self.job.failed(job, error)
     }
 
     /// Records that the job was cancelled.
     pub fn cancelled(&mut self, job: JobId) {
-        if matches!(self.stage, Stage::Running(Some(running)) if running == job) {
-            let text = tr!(
-                "Stopped. Files already at the store are not sent again; readers can't open the dataset before its last file is sent."
-            );
-            self.stage = Stage::Ended(Note::Info(text.into()));
-        }
+        let text = tr!("Stopped. Files that a store has are not sent again; nobody sees the dataset before its last file.");
+        self.job.cancelled(job, Note::Info(text.into()));
     }
 
     /// Records the result of the job.
     pub fn done(&mut self, publication: Publication) {
-        self.stage = Stage::Done(Box::new(publication));
+        self.job = DialogJob::Done(Box::new(publication));
     }
 
     fn request(&self) -> PublishRequest {
@@ -143,7 +122,7 @@ impl PublishDialog {
 
     /// Draws the dialog.
     pub fn ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>) -> Next {
-        if let (Some(asked), Stage::Choosing | Stage::Ended(_)) = (self.asked.clone(), &self.stage) {
+        if let (Some(asked), DialogJob::Idle | DialogJob::Ended(_)) = (self.asked.clone(), &self.job) {
             self.checked.update(cx.jobs, self.times, tr!("Check before publishing"), move |ctx| preflight(&asked, ctx));
         }
         let screen = ui.ctx().content_rect();
@@ -218,7 +197,7 @@ impl PublishDialog {
         {
             self.asked = Some(self.request());
             self.times += 1;
-            self.stage = Stage::Choosing;
+            self.job = DialogJob::Idle;
         }
     }
 
@@ -235,8 +214,8 @@ impl PublishDialog {
             note_ui(ui, &Note::Error(error.report()));
             return None;
         }
-        let found = match &self.stage {
-            Stage::Done(publication) => Some(publication.preflight.clone()),
+        let found = match &self.job {
+            DialogJob::Done(publication) => Some(publication.preflight.clone()),
             _ => self.current().cloned(),
         };
         let Some(found) = found else {
@@ -311,7 +290,7 @@ impl PublishDialog {
                 }
                 self.asked = Some(self.request());
                 self.times += 1;
-                self.stage = Stage::Choosing;
+                self.job = DialogJob::Idle;
             }
         }
         request
@@ -319,8 +298,8 @@ impl PublishDialog {
 
     fn outcome_ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>) {
         let t = theme::tokens(ui);
-        match &self.stage {
-            Stage::Running(id) => {
+        match &self.job {
+            DialogJob::Running(id) => {
                 widgets::heading(ui, tr!("Publishing"));
                 let Some(job) = cx.studio.jobs().into_iter().find(|job| Some(job.id) == *id) else { return };
                 ui.label(RichText::new(&job.progress.stage.name).font(font::medium(12.5)));
@@ -337,20 +316,24 @@ impl PublishDialog {
                     ),
                 );
             }
-            Stage::Done(publication) if publication.published.is_some() => self.published_ui(ui, cx),
-            stage => {
-                if let Stage::Ended(note) = stage {
-                    note_ui(ui, note);
-                }
+            DialogJob::Done(publication) if publication.published.is_some() => self.published_ui(ui, cx),
+            job => {
+                job.ended_ui(ui);
                 if let Some(found) = self.current() {
                     planned_ui(ui, found);
+                    widgets::heading(ui, tr!("The same from the command line"));
+                    let line = self.request().command_line();
+                    widgets::code_ui(ui, &line);
+                    if ui.add(Button::secondary(tr!("Copy command")).icon(icons::COPY)).clicked() {
+                        cx.request(Request::Copy(line));
+                    }
                 }
             }
         }
     }
 
     fn published_ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>) {
-        let Stage::Done(publication) = &self.stage else { return };
+        let DialogJob::Done(publication) = &self.job else { return };
         let Some(published) = &publication.published else { return };
         let t = theme::tokens(ui);
         let opened = &published.opened;
@@ -412,7 +395,7 @@ impl PublishDialog {
             (Some(found), false) => tr!("Publish {size}", size = paint::bytes(found.size_bytes)),
             (None, false) => tr!("Publish").to_owned(),
         };
-        let (running, done) = (self.is_running(), matches!(&self.stage, Stage::Done(done) if done.published.is_some()));
+        let (running, done) = (self.is_running(), matches!(&self.job, DialogJob::Done(done) if done.published.is_some()));
         let (leave, act) = foot_ui(ui, |ui| {
             if running {
                 return (false, ui.add(Button::danger(tr!("Stop")).large().name(tr!("Stop publishing"))).clicked());
@@ -431,11 +414,11 @@ impl PublishDialog {
             }
             (leave, act)
         });
-        match (&self.stage, act, leave) {
-            (Stage::Running(Some(job)), true, _) => Next::Also(Request::Run(Command::Cancel { job: *job })),
-            (Stage::Running(_), ..) => Next::Stay,
+        match (&self.job, act, leave) {
+            (DialogJob::Running(Some(job)), true, _) => Next::Also(Request::Run(Command::Cancel { job: *job })),
+            (DialogJob::Running(_), ..) => Next::Stay,
             (_, true, _) => {
-                self.stage = Stage::Running(None);
+                self.job = DialogJob::Running(None);
                 Next::Also(Request::Run(Command::Publish { request: Box::new(self.request()) }))
             }
             (_, false, true) => Next::Close,

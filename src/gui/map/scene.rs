@@ -93,7 +93,7 @@ pub(super) struct PlacedRow {
     pub row: u32,
     /// True when it matches the filter.
     pub matches: bool,
-    /// Whole turns that bring it next to the view.
+    /// Number of turns of 360 degrees that bring it next to the view.
     pub turn: f64,
     /// Its centre in plane coordinates, after these turns.
     pub plane: [f64; 2],

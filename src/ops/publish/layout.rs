@@ -9,6 +9,7 @@ use serde_json::{Value as Json, json};
 use crate::container::Format;
 use crate::export::{Document, escaped};
 use crate::model::{Address, Collection, Scheme};
+use crate::ops::command_line;
 
 /// Layout of the published files: plain, or that of a hosting service.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -141,7 +142,7 @@ impl Layout {
     /// Command lines that upload a folder with the layout's own client.
     pub(super) fn upload_commands(self, folder: &Path, repository: Option<&str>) -> Vec<String> {
         let repository = repository.unwrap_or("OWNER/NAME");
-        let folder = quoted(&folder.display().to_string());
+        let folder = command_line([folder.display().to_string().as_str()]);
         match self {
             Self::Store => Vec::new(),
             Self::HuggingFace => vec!["hf auth login".into(), format!("hf upload {repository} {folder} . --repo-type dataset")],
@@ -167,12 +168,6 @@ impl Layout {
 
 /// File with the metadata of a deposit in the form of Zenodo's REST API.
 const DEPOSIT: &str = ".zenodo-deposit.json";
-
-/// Quotes a word for a POSIX shell.
-fn quoted(text: &str) -> String {
-    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/._-+:".contains(&byte);
-    if !text.is_empty() && text.bytes().all(plain) { text.to_owned() } else { format!("'{}'", text.replace('\'', "'\\''")) }
-}
 
 /// Markdown without its YAML front matter.
 fn without_front_matter(text: &str) -> &str {
@@ -314,7 +309,7 @@ mod tests {
         for layout in Layout::ALL {
             let lines = layout.upload_commands(Path::new("/out/it's here"), Some("ana/peru")).join("\n");
             assert_eq!(lines.is_empty(), layout == Layout::Store);
-            assert!(lines.is_empty() || lines.contains("'/out/it'\\''s here'"), "{lines}");
+            assert!(lines.is_empty() || lines.contains("\"/out/it's here\""), "{lines}");
         }
     }
 }

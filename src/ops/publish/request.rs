@@ -10,6 +10,7 @@ use super::layout::Layout;
 use crate::container::OpenOptions;
 use crate::error::{Error, Result};
 use crate::model::Address;
+use crate::ops::command_line;
 
 /// Arguments of [`preflight`](super::preflight()) and [`publish`](super::publish()). Plain data.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -61,6 +62,27 @@ impl PublishRequest {
         Ok(Self { url, ..self.clone() })
     }
 
+    /// The command line that publishes the same. Prices of the window are in the settings, which the command line reads too.
+    pub fn command_line(&self) -> String {
+        let mut words = vec!["taco-studio".to_owned(), "publish".to_owned(), self.input.display().to_string()];
+        words.push(self.target.display().to_string());
+        let mut add = |option: &str, value: Option<String>| {
+            if let Some(value) = value {
+                words.extend([option.to_owned(), value]);
+            }
+        };
+        add("--layout", (self.layout != Layout::default()).then(|| self.layout.name().to_owned()));
+        add("--repository", self.repository.clone());
+        add("--url", self.url.clone());
+        let accepted: Vec<&str> = self.accept.iter().map(|kind| kind.name()).collect();
+        add("--accept", (!accepted.is_empty()).then(|| accepted.join(",")));
+        add("--base-path", self.open.base_path.as_ref().map(|path| path.display().to_string()));
+        if self.overwrite {
+            words.push("--overwrite".to_owned());
+        }
+        command_line(words.iter().map(String::as_str))
+    }
+
     /// Address at which readers find the target; `None` for a local folder.
     pub(super) fn public(&self) -> Option<Address> {
         let of_layout = self.layout.url(self.repository.as_deref());
@@ -75,5 +97,29 @@ fn expect_repository(repository: &str) -> Result<()> {
     match repository.split_once('/') {
         Some((owner, name)) if plain(owner) && plain(name) => Ok(()),
         _ => Err(Error::usage("this is no repository").at(repository.escape_debug()).hint("write OWNER/NAME")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    #[cfg(not(windows))]
+    fn the_command_line_has_every_choice() {
+        let mut request =
+            PublishRequest { input: "a b.tacozip".into(), target: "s3://b/set/1.0.0".into(), ..PublishRequest::default() };
+        assert_eq!(request.command_line(), "taco-studio publish 'a b.tacozip' s3://b/set/1.0.0");
+        request.layout = Layout::HuggingFace;
+        request.repository = Some("ana/peru".into());
+        request.accept = vec![CheckKind::Licence, CheckKind::Leakage];
+        request.overwrite = true;
+        let wanted = format!(
+            "taco-studio publish 'a b.tacozip' s3://b/set/1.0.0 --layout {} --repository ana/peru --accept {},{} --overwrite",
+            Layout::HuggingFace.name(),
+            CheckKind::Licence.name(),
+            CheckKind::Leakage.name()
+        );
+        assert_eq!(request.command_line(), wanted);
     }
 }

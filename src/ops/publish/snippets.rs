@@ -4,6 +4,7 @@ use serde::Serialize;
 
 use crate::container::ContainerReader;
 use crate::model::Address;
+use crate::ops::command_line;
 
 /// Code for one reader.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -28,7 +29,7 @@ pub(super) fn snippets(address: &str, table: Option<&str>, reader: &dyn Containe
         quoted(address),
         quoted(select)
     );
-    let word = format!("'{}'", address.replace('\'', "'\\''"));
+    let word = command_line([address]);
     let studio = format!("taco-studio inspect {word}\ntaco-studio query {word} --sql \"{select}\"\n");
     let mut found = vec![Snippet { reader: "Python", code: python }];
     if let Some(table) = table {

@@ -19,6 +19,7 @@ use crate::gui::icons;
 use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::theme::{self, font};
 use crate::gui::widgets::{self, Button, EmptyState, paint};
+use crate::ops::command_line;
 use crate::ops::plan::{Engine, PlanStatus, plan_status};
 use crate::studio::{Command, PlanSubmission};
 use state::{EngineChoice, Shown};
@@ -218,7 +219,7 @@ fn submit_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, folder: &Path, status: &Pla
 /// Equivalent command lines, for this machine or with an engine.
 fn commands_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, folder: &Path, status: &PlanStatus) {
     let t = theme::tokens(ui);
-    let place = quoted(&folder.display().to_string());
+    let place = command_line([folder.display().to_string().as_str()]);
     let part = cx.session.plan.selected.or_else(|| status.missing().first().copied()).unwrap_or(1);
     let commands = [
         (tr!("Submit"), format!("taco-studio plan submit {place}{}", engine_words(cx))),
@@ -253,7 +254,7 @@ fn engine_words(cx: &PanelContext<'_>) -> String {
     let mut words = String::new();
     let mut add = |option: &str, value: &str| {
         if !value.trim().is_empty() {
-            words.push_str(&format!(" {option} {}", quoted(value.trim())));
+            words.push_str(&format!(" {option} {}", command_line([value.trim()])));
         }
     };
     match state.engine {
@@ -277,12 +278,6 @@ fn engine_words(cx: &PanelContext<'_>) -> String {
     words
 }
 
-/// A path quoted for a shell where necessary.
-fn quoted(path: &str) -> String {
-    let plain = |letter: char| letter.is_alphanumeric() || "/._-:\\".contains(letter);
-    if path.chars().all(plain) { path.to_owned() } else { format!("'{}'", path.replace('\'', "'\\''")) }
-}
-
 /// Formats a duration in seconds, such as `2 min 5 s`.
 fn duration(seconds: f64) -> String {
     let whole = seconds.round().max(0.0) as u64;
@@ -290,16 +285,5 @@ fn duration(seconds: f64) -> String {
         (0, 0, s) => tr!("{s} s", s),
         (0, m, s) => tr!("{m} min {s} s", m, s),
         (h, m, _) => tr!("{h} h {m} min", h, m),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn paths_are_quoted_where_the_shell_needs_it() {
-        assert_eq!(quoted("/scratch/andes-1/plan"), "/scratch/andes-1/plan");
-        assert_eq!(quoted("/my data/it's"), "'/my data/it'\\''s'");
     }
 }

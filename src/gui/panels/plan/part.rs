@@ -2,14 +2,15 @@
 
 use egui::{Frame, Margin, RichText, ScrollArea, Stroke, Ui, vec2};
 
+use super::duration;
 use super::parts::look;
 use super::throughput::clock;
-use super::{duration, quoted};
 use crate::gui::icons;
 use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::theme::{self, font};
 use crate::gui::widgets::{self, Button, EmptyState, paint};
 use crate::model::SamplePath;
+use crate::ops::command_line;
 use crate::ops::plan::{AttemptState, PartState, PartStatus, log_tail};
 use crate::studio::{Command, RowRef};
 
@@ -56,7 +57,8 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
             ui.spacing_mut().item_spacing = vec2(8.0, 6.0);
             attempts_ui(ui, part);
             log_ui(ui, cx, &lines);
-            let command = format!("taco-studio plan run {} --part {}", quoted(&folder.display().to_string()), part.number);
+            let command =
+                format!("taco-studio plan run {} --part {}", command_line([folder.display().to_string().as_str()]), part.number);
             ui.horizontal(|ui| {
                 let blocked = match () {
                     () if cx.studio.is_building_plan() => Some(tr!("Another plan is being built.")),

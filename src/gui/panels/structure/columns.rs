@@ -1,4 +1,4 @@
-//! Layout of the matrix columns: one a position of the pattern, with gaps between groups.
+//! Layout of the columns of the matrix: one column for each position of the pattern, with gaps between groups.
 
 use super::state::Lens;
 

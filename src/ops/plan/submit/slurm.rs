@@ -6,6 +6,7 @@ use std::process::Command;
 
 use super::{SlurmOptions, SubmitRequest, output_of, ranges, submitted};
 use crate::error::{Error, IoContext, Result};
+use crate::ops::command_line;
 use crate::ops::plan::{Plan, write_json};
 
 /// Maximum number of parts in one array; Slurm's default `MaxArraySize` allows indices up to 1000.
@@ -126,7 +127,7 @@ fn part_text(request: &SubmitRequest) -> Result<String> {
         "#!/bin/sh\n# Builds part $1 + the index of the array's task.\npart=$(($1 + SLURM_ARRAY_TASK_ID))\ntry=1\nwhile :; do\n  \
          {} --part \"$part\"\n  code=$?\n  # 1 is for damaged samples that were copied.\n  [ $code -le 1 ] && exit 0\n  \
          [ $try -ge {} ] && exit $code\n  try=$((try + 1))\ndone\n",
-        command_line(request, request.run_arguments())?,
+        script_line(request, request.run_arguments())?,
         request.tries.max(1)
     ))
 }
@@ -137,32 +138,25 @@ fn finish_text(request: &SubmitRequest) -> Result<String> {
     if request.allow_commands {
         arguments.push("--allow-commands".into());
     }
-    Ok(format!("#!/bin/sh\nexec {}\n", command_line(request, arguments)?))
+    Ok(format!("#!/bin/sh\nexec {}\n", script_line(request, arguments)?))
 }
 
-fn command_line(request: &SubmitRequest, arguments: Vec<std::ffi::OsString>) -> Result<String> {
-    let words = std::iter::once(request.program()?.into_os_string()).chain(arguments);
-    words.map(|word| quoted(&word.to_string_lossy())).collect::<Result<Vec<_>>>().map(|words| words.join(" "))
-}
-
-/// A word for the shell.
-fn quoted(word: &str) -> Result<String> {
-    if word.contains(['\0', '\n', '\u{fffd}']) {
-        return Err(Error::usage("this path can't be in a script").at(word.escape_debug()));
+fn script_line(request: &SubmitRequest, arguments: Vec<std::ffi::OsString>) -> Result<String> {
+    let mut words = Vec::new();
+    for word in std::iter::once(request.program()?.into_os_string()).chain(arguments) {
+        let word = word.to_string_lossy().into_owned();
+        if word.contains(['\0', '\n', '\u{fffd}']) {
+            return Err(Error::usage("this path can't be in a script").at(word.escape_debug()));
+        }
+        words.push(word);
     }
-    Ok(format!("'{}'", word.replace('\'', "'\\''")))
+    Ok(command_line(words.iter().map(String::as_str)))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::ops::plan::submit::Engine;
-
-    #[test]
-    fn paths_are_quoted_for_the_shell() {
-        assert_eq!(quoted("/a b/it's").expect("quotes"), "'/a b/it'\\''s'");
-        assert!(quoted("a\nb").is_err());
-    }
 
     #[test]
     fn job_ids_are_read_with_and_without_a_cluster() {
