@@ -89,7 +89,9 @@ impl PublishDialog {
 
     /// Records that the job was cancelled.
     pub fn cancelled(&mut self, job: JobId) {
-        let text = tr!("Stopped. Files that a store has are not sent again; nobody sees the dataset before its last file.");
+        let text = tr!(
+            "Stopped. Files already at the store are not sent again; readers can't open the dataset before its last file is sent."
+        );
         self.job.cancelled(job, Note::Info(text.into()));
     }
 

@@ -115,7 +115,7 @@ mod tests {
         request.accept = vec![CheckKind::Licence, CheckKind::Leakage];
         request.overwrite = true;
         let wanted = format!(
-            "taco-studio publish 'a b.tacozip' s3://b/set/1.0.0 --layout {} --repository ana/peru --accept {},{} --overwrite",
+            "taco-studio publish 'a b.tacozip' s3://b/set/1.0.0 --layout {} --repository ana/peru --accept '{},{}' --overwrite",
             Layout::HuggingFace.name(),
             CheckKind::Licence.name(),
             CheckKind::Leakage.name()

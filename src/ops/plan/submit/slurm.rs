@@ -177,7 +177,7 @@ mod tests {
             parts_only: false,
         };
         let text = part_text(&request).expect("writes");
-        let call = "'/opt/taco-studio' '--quiet' 'plan' 'run' '/scratch/my plan' '--relocate' '/a' '/b' '--allow-commands' --part";
+        let call = "/opt/taco-studio --quiet plan run '/scratch/my plan' --relocate /a /b --allow-commands --part";
         assert!(text.contains(call) && text.contains("$try -ge 3"), "{text}");
     }
 }
