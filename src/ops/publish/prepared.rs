@@ -36,7 +36,7 @@ pub struct Preflight {
     pub version: String,
     /// The target.
     pub target: PathBuf,
-    /// The checks, in the order of [`CheckKind::ALL`].
+    /// The checks, in the order of [`super::CheckKind::ALL`].
     pub checks: Vec<Check>,
     /// The files, in groups.
     pub files: Vec<PlannedFiles>,

@@ -1,7 +1,7 @@
 //! Filters as statements of engines that read level tables where they are: DuckDB, Polars, Spark and Dask. The rows are those of level
 //! 0 that the filters keep, in any order, with the columns of the file.
 //!
-//! Conditions go to DuckDB as they are, with quoted names. For the others they are converted to [`expression::Expression`] and printed
+//! Conditions go to DuckDB as they are, with quoted names. For the others they are converted to `expression::Expression` and printed
 //! as Python. What an engine can't express is refused with its position, never left out.
 
 mod duckdb;
