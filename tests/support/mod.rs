@@ -231,6 +231,18 @@ pub fn sheet_theme() -> Option<String> {
     std::env::var("TACO_STUDIO_SHEET_THEME").ok()
 }
 
+/// Copies a folder with everything in it.
+pub fn copy_folder(from: &Path, to: &Path) {
+    fs::create_dir_all(to).expect("a folder");
+    for entry in entries(from) {
+        let target = to.join(entry.file_name().expect("a name"));
+        match entry.is_dir() {
+            true => copy_folder(&entry, &target),
+            false => fs::copy(&entry, target).map(drop).expect("a copy"),
+        }
+    }
+}
+
 /// Copies a script of `tests/scripts`, in the size and theme for pictures.
 pub fn copy_script(name: &str, to: &Path) {
     let text = fs::read_to_string(tests_folder().join("scripts").join(name)).expect("reads");

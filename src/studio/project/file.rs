@@ -191,6 +191,7 @@ fn checksum(file: &ByteSource, start: u64, length: u64, ctx: &JobContext) -> Res
 
 #[cfg(test)]
 mod tests {
+    #[cfg(unix)]
     use std::path::PathBuf;
     use std::sync::Arc;
 
