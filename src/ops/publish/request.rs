@@ -100,12 +100,11 @@ fn expect_repository(repository: &str) -> Result<()> {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(windows)))]
 mod tests {
     use super::*;
 
     #[test]
-    #[cfg(not(windows))]
     fn the_command_line_has_every_choice() {
         let mut request =
             PublishRequest { input: "a b.tacozip".into(), target: "s3://b/set/1.0.0".into(), ..PublishRequest::default() };
