@@ -18,7 +18,7 @@ const FOLDER: &str = "uploads";
 const VERSION: u32 = 1;
 /// Maximum bytes of a record: 10,000 parts with their checksums.
 const SIZE_MAX: u64 = 4 << 20;
-/// Seconds after which an upload is given up that nobody continued.
+/// Seconds after which an upload that no process has continued is aborted.
 const STALE_AFTER_S: u64 = 7 * 24 * 3600;
 
 /// An unfinished upload.
@@ -171,7 +171,7 @@ fn line(value: &impl Serialize) -> std::io::Result<Vec<u8>> {
     Ok(line)
 }
 
-/// Records of uploads to this bucket that nobody continued for a week.
+/// Records of uploads to this bucket that no process has continued for a week.
 pub(super) fn stale(bucket_url: &str) -> Vec<(Record, Unfinished)> {
     folder().map(|folder| stale_in(&folder, bucket_url, now_s())).unwrap_or_default()
 }

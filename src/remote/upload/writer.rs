@@ -266,7 +266,7 @@ impl ObjectWriter {
         }
     }
 
-    /// Gives up uploads to this bucket that nobody continued for a week.
+    /// Aborts uploads to this bucket that no process has continued for a week.
     fn give_up_stale(&self) {
         for (record, found) in stale(&self.object.bucket.url) {
             let object = Object {
