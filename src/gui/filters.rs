@@ -8,12 +8,10 @@ use super::sql;
 use super::theme::{self, font};
 use super::widgets::{self, Button, paint};
 use crate::model::FieldSpec;
-use crate::query::copy_as::{self, Engine};
-use crate::query::{BoxTest, Filter, GRID};
+use crate::query::copy_as::{self, Engine, quoted_text};
+use crate::query::{BoxTest, Filter};
 use crate::studio::{Command, Document};
 
-/// Geometry columns, preferred first.
-pub const GEOMETRIES: [&str; 3] = ["istac:geometry", "stac:centroid", "istac:centroid"];
 /// Time columns, preferred first.
 pub const TIMES: [&str; 2] = ["istac:time_start", "stac:time_start"];
 
@@ -44,51 +42,20 @@ pub fn chip_text(filter: &Filter) -> (&'static str, String) {
     (icons::FUNNEL, placed(filter.condition.clone().unwrap_or_else(|| tr!("everything").to_owned())))
 }
 
-/// The requested column, else the first usual one of the level, quoted for SQL.
-fn column_of(document: &Document, level: usize, asked: &Option<String>, usual: &[&str]) -> Option<String> {
-    let fields = document.fields(level);
-    let known = || usual.iter().find(|name| fields.iter().any(|field| field.name == **name)).map(|name| (*name).to_owned());
-    asked.clone().or_else(known).map(|name| sql::name(&name))
-}
-
-/// The geometry column that was asked for; none for the grid of rasters, which is no geometry to SQL.
-fn stored_column(filter: &Filter) -> Option<String> {
-    filter.geometry_column.clone().filter(|column| column != GRID)
-}
-
 /// The filter as a DuckDB condition for the Python reader; `None` where it can't be written as one.
 pub fn as_duckdb(filter: &Filter, document: &Document) -> Option<String> {
-    let texts = ["id", "type"].map(|name| FieldSpec::new(name, arrow::datatypes::DataType::Utf8));
-    let columns: Vec<FieldSpec> = texts.into_iter().chain(document.fields(filter.level)).collect();
-    copy_as::duckdb_condition(filter, &columns).ok()
+    copy_as::duckdb_condition(filter, &columns(filter, document)).ok()
 }
 
-/// The filter as a WHERE condition; `None` without the column that it needs.
+/// The filter as a condition of the query panel's SQL that keeps the same rows; `None` where SQL has none.
 pub fn as_sql(filter: &Filter, document: &Document) -> Option<String> {
-    let column = |asked: &Option<String>, usual: &[&str]| column_of(document, filter.level, asked, usual);
-    let mut parts = Vec::new();
-    if let Some([west, south, east, north]) = filter.bbox {
-        let place = column(&stored_column(filter), &GEOMETRIES)?;
-        let (left, right) = (format!("ST_XMax({place}) >= {west}"), format!("ST_XMin({place}) <= {east}"));
-        // Across the antimeridian one of the two boxes has to match.
-        let across = if west > east { format!("({left} OR {right})") } else { format!("{left} AND {right}") };
-        parts.push(format!("{across} AND ST_YMax({place}) >= {south} AND ST_YMin({place}) <= {north}"));
-    }
-    if let Some(range) = &filter.datetime {
-        let time = column(&filter.time_column, &TIMES)?;
-        let (first, last) = range.split_once('/').unwrap_or((range, range));
-        let day = |text: &str| sql::text(text.get(..10).unwrap_or(text));
-        if !matches!(first, "" | "..") {
-            parts.push(format!("CAST({time} AS DATE) >= CAST({} AS DATE)", day(first)));
-        }
-        if !matches!(last, "" | "..") {
-            parts.push(format!("CAST({time} AS DATE) <= CAST({} AS DATE)", day(last)));
-        }
-    }
-    if let Some(condition) = &filter.condition {
-        parts.push(format!("({condition})"));
-    }
-    (!parts.is_empty()).then(|| parts.join("\n  AND "))
+    copy_as::sql_condition(filter, &columns(filter, document))
+}
+
+/// The columns that the filter can refer to.
+fn columns(filter: &Filter, document: &Document) -> Vec<FieldSpec> {
+    let texts = ["id", "type"].map(|name| FieldSpec::new(name, arrow::datatypes::DataType::Utf8));
+    texts.into_iter().chain(document.fields(filter.level)).collect()
 }
 
 /// The filter of samples whose id contains the typed text, or matches it as a pattern with `*` and `?`; case is ignored.
@@ -102,7 +69,7 @@ pub fn of_ids(typed: &str) -> Filter {
         }
         false => format!("(?is){}", escaped(typed)),
     };
-    Filter::condition(format!("regexp_matches(id, {})", sql::text(&pattern)))
+    Filter::condition(format!("regexp_matches(id, {})", quoted_text(&pattern)))
 }
 
 /// Identifies the chip that a new filter replaces.

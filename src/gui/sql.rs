@@ -4,6 +4,7 @@
 use std::ops::Range;
 
 use crate::error::{Cause, Error};
+use crate::query::copy_as::quoted_name;
 use crate::query::{Lexeme, lexemes};
 
 /// Kind of a token.
@@ -177,12 +178,7 @@ pub fn name(name: &str) -> String {
     let plain = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
         && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
         && !KEYWORDS.iter().any(|keyword| keyword.eq_ignore_ascii_case(name));
-    if plain { name.to_owned() } else { format!("\"{}\"", name.replace('"', "\"\"")) }
-}
-
-/// A text as SQL needs it.
-pub fn text(text: &str) -> String {
-    format!("'{}'", text.replace('\'', "''"))
+    if plain { name.to_owned() } else { quoted_name(name) }
 }
 
 /// The statement with one more condition: behind those of its WHERE, or with a WHERE of its own.

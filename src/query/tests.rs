@@ -15,6 +15,7 @@ use serde_json::{Value as Json, json};
 
 use super::*;
 use crate::jobs::JobContext;
+use crate::model::FieldSpec;
 use crate::table::{LevelTable, ParquetOptions, ParquetSlice, TableHead, write_parquet};
 
 fn ctx() -> JobContext {
@@ -352,6 +353,71 @@ fn dates_are_whole_days_and_times_of_day_count() {
         let query = Query { filters: vec![wrong.clone()], ..Query::default() };
         assert!(super::run(&tables(), &query, &ctx()).is_err(), "{wrong:?}");
     }
+}
+
+#[test]
+fn filters_as_conditions_of_sql_keep_the_same_rows() {
+    use arrow::array::{Date32Array, TimestampNanosecondArray};
+    let noon = 1_609_502_400_000_000_i64;
+    let micros = [Some(noon), Some(noon + 1), Some(noon + 43_200_000_000), Some(noon - 43_200_000_001), None];
+    let places: Vec<Vec<u8>> =
+        vec![point(179.0, 1.0), point(-179.0, 1.0), point(170.0, 0.0), point(0.0, 0.0), point(-170.0, f64::NAN)];
+    let level = batch(vec![
+        ("id", texts(&["a", "b", "c", "d", "e"])),
+        ("type", texts(&["FILE"; 5])),
+        ("stac:time_start", Arc::new(TimestampMicrosecondArray::from(micros.to_vec()))),
+        ("zoned", Arc::new(TimestampMicrosecondArray::from(micros.to_vec()).with_timezone("UTC"))),
+        ("nanos", Arc::new(TimestampNanosecondArray::from(micros.map(|micros| micros.map(|micros| micros * 1000)).to_vec()))),
+        ("date", Arc::new(Date32Array::from(vec![Some(18_627), Some(18_628), Some(18_629), Some(18_626), None]))),
+        ("unix_time", Arc::new(Float64Array::from(micros.map(|micros| micros.map(|micros| micros as f64 / 1e6)).to_vec()))),
+        ("when", texts(&["2021-01-01T12:00:00Z", "2021-01-01", "2021-01-02", "2020-12-31T23:59:59Z", "never"])),
+        ("stac:centroid", Arc::new(BinaryArray::from_iter_values(&places))),
+    ]);
+    let fields: Vec<FieldSpec> =
+        level.schema().fields().iter().map(|field| FieldSpec::new(field.name(), field.data_type().clone())).collect();
+    let mut tables = Tables::new(VsiBase::Zip("/data/set.tacozip".into()));
+    tables.push_parquet(parquet(&level));
+    let ids = |query: &Query| {
+        let result = super::run(&tables, query, &ctx()).unwrap_or_else(|error| panic!("{query:?}: {}", error.report()));
+        result.json_rows().map(|row| row.get("id").cloned().unwrap_or_default()).collect::<Vec<Json>>()
+    };
+    let mut filters: Vec<Filter> = Vec::new();
+    let ranges = [
+        "2021-01-01",
+        "2021-01-01/2021-01-02",
+        "2021-01-02/..",
+        "../2020-12-31",
+        "2021-01-01T12:00:00Z",
+        "2021-01-01T12:00:00.000001Z/..",
+        "../2021-01-01T12:00:00Z",
+        "2021-01-01T06:00:00Z/2021-01-01T12:00:00.000001Z",
+    ];
+    for column in ["stac:time_start", "zoned", "nanos", "date", "unix_time", "when"] {
+        filters.extend(ranges.map(|range| Filter { time_column: Some(column.into()), ..Filter::datetime(range) }));
+    }
+    for bbox in [[170.0, -10.0, 180.0, 10.0], [175.0, -10.0, -175.0, 10.0], [-180.0, -90.0, 180.0, 90.0], [0.0, 0.0, 0.0, 0.0]] {
+        let by_centroid = Filter { by: BoxTest::Centroid, ..Filter::bbox(bbox) };
+        filters.push(Filter {
+            datetime: Some("2021-01-01/..".into()),
+            condition: Some("id <> 'c' OR id = 'b'".into()),
+            ..by_centroid.clone()
+        });
+        filters.push(by_centroid);
+    }
+    let mut written = 0;
+    for filter in filters {
+        let expected = ids(&Query { filters: vec![filter.clone()], sql: Some("SELECT id FROM data".into()), ..Query::default() });
+        let Some(condition) = copy_as::sql_condition(&filter, &fields) else {
+            assert!(matches!(filter.time_column.as_deref(), Some("when" | "zoned" | "nanos")), "{filter:?}");
+            continue;
+        };
+        written += 1;
+        let sql = format!("SELECT id FROM data WHERE {condition}");
+        assert_eq!(ids(&Query { sql: Some(sql.clone()), ..Query::default() }), expected, "{sql}");
+    }
+    assert_eq!(written, 3 * 8 + 8);
+    let grids = [FieldSpec::new("istac:geometry", arrow::datatypes::DataType::Binary)];
+    assert_eq!(copy_as::sql_condition(&Filter::bbox([0.0, 0.0, 1.0, 1.0]), &grids), None, "footprints have no condition");
 }
 
 #[test]

@@ -44,11 +44,6 @@ pub struct PublishDialog {
     prices: Prices,
 }
 
-/// Number in a field; `None` for an empty field or other text.
-fn number(text: &str) -> Option<f64> {
-    text.trim().replace(',', ".").parse().ok().filter(|number: &f64| number.is_finite() && *number >= 0.0)
-}
-
 impl PublishDialog {
     /// Publishes the dataset at `input`, with the prices of the settings.
     pub fn new(input: PathBuf, open: OpenOptions, prices: Prices) -> Self {
@@ -102,7 +97,8 @@ impl PublishDialog {
 
     fn request(&self) -> PublishRequest {
         let text = |text: &str| Some(text.trim().to_owned()).filter(|text| !text.is_empty());
-        let prices = Prices { full_reads_month: number(&self.reads), limit_month: number(&self.limit), ..self.prices.clone() };
+        let prices =
+            Prices { full_reads_month: Prices::typed(&self.reads), limit_month: Prices::typed(&self.limit), ..self.prices.clone() };
         PublishRequest {
             input: self.input.clone(),
             open: self.open.clone(),
@@ -323,11 +319,12 @@ impl PublishDialog {
                 job.ended_ui(ui);
                 if let Some(found) = self.current() {
                     planned_ui(ui, found);
-                    widgets::heading(ui, tr!("The same from the command line"));
-                    let line = self.request().command_line();
-                    widgets::code_ui(ui, &line);
-                    if ui.add(Button::secondary(tr!("Copy command")).icon(icons::COPY)).clicked() {
-                        cx.request(Request::Copy(line));
+                    if let Some(line) = self.request().command_line() {
+                        widgets::heading(ui, tr!("The same from the command line"));
+                        widgets::code_ui(ui, &line);
+                        if ui.add(Button::secondary(tr!("Copy command")).icon(icons::COPY)).clicked() {
+                            cx.request(Request::Copy(line));
+                        }
                     }
                 }
             }

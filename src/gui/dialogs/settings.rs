@@ -39,11 +39,6 @@ const PRICES: [(&str, [&str; 2]); 3] = [
     (mark!("A month: full reads, limit in $"), [mark!("Full reads in a month"), mark!("Limit of the monthly cost")]),
 ];
 
-/// A price as it is typed; `None` for an empty field or another text.
-fn price(text: &str) -> Option<f64> {
-    text.trim().replace(',', ".").parse().ok().filter(|price: &f64| price.is_finite() && *price >= 0.0)
-}
-
 impl SettingsDialog {
     /// The dialog with the present settings.
     pub fn new(theme: Theme, settings: Settings) -> Self {
@@ -144,14 +139,14 @@ impl SettingsDialog {
         for (((words, names), fields), hints) in PRICES.iter().zip(self.prices.chunks_mut(2)).zip(hints) {
             row_ui(ui, crate::text::of(words), |ui| {
                 for ((name, field), hint) in names.iter().zip(fields).zip(hints) {
-                    let wrong = !field.trim().is_empty() && price(field).is_none();
+                    let wrong = !field.trim().is_empty() && Prices::typed(field).is_none();
                     let field = TextField::new(crate::text::of(name), field).hide_label().mono().hint(hint);
                     let note = if wrong { Note::Error(tr!("Type a number that is not negative").into()) } else { Note::None };
                     field.width((CHOICE - 8.0) / 2.0).note(note).show(ui);
                 }
             });
         }
-        let typed = |at: usize| self.prices.get(at).and_then(|text| price(text));
+        let typed = |at: usize| self.prices.get(at).and_then(|text| Prices::typed(text));
         self.settings.publish_prices = Prices {
             storage_gb_month: typed(0),
             egress_gb: typed(1),

@@ -53,6 +53,11 @@ impl Prices {
         }
     }
 
+    /// A price as it is typed, with a comma or a point; `None` for an empty field and for what is no price.
+    pub fn typed(text: &str) -> Option<f64> {
+        text.trim().replace(',', ".").parse().ok().filter(|price: &f64| price.is_finite() && *price >= 0.0)
+    }
+
     /// The prices in the settings of the user; none where nothing was set.
     ///
     /// # Errors

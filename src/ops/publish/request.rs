@@ -62,8 +62,12 @@ impl PublishRequest {
         Ok(Self { url, ..self.clone() })
     }
 
-    /// The command line that publishes the same. Prices of the window are in the settings, which the command line reads too.
-    pub fn command_line(&self) -> String {
+    /// The command line that publishes the same; `None` for several datasets as one, which it does not take. Prices are those of the
+    /// settings, which the command line reads too.
+    pub fn command_line(&self) -> Option<String> {
+        if !self.open.with.is_empty() {
+            return None;
+        }
         let mut words = vec!["taco-studio".to_owned(), "publish".to_owned(), self.input.display().to_string()];
         words.push(self.target.display().to_string());
         let mut add = |option: &str, value: Option<String>| {
@@ -80,7 +84,7 @@ impl PublishRequest {
         if self.overwrite {
             words.push("--overwrite".to_owned());
         }
-        command_line(words.iter().map(String::as_str))
+        Some(command_line(words.iter().map(String::as_str)))
     }
 
     /// Address at which readers find the target; `None` for a local folder.
@@ -108,7 +112,8 @@ mod tests {
     fn the_command_line_has_every_choice() {
         let mut request =
             PublishRequest { input: "a b.tacozip".into(), target: "s3://b/set/1.0.0".into(), ..PublishRequest::default() };
-        assert_eq!(request.command_line(), "taco-studio publish 'a b.tacozip' s3://b/set/1.0.0");
+        let wanted = "taco-studio publish 'a b.tacozip' s3://b/set/1.0.0";
+        assert_eq!(request.command_line().as_deref(), Some(wanted));
         request.layout = Layout::HuggingFace;
         request.repository = Some("ana/peru".into());
         request.accept = vec![CheckKind::Licence, CheckKind::Leakage];
@@ -119,6 +124,8 @@ mod tests {
             CheckKind::Licence.name(),
             CheckKind::Leakage.name()
         );
-        assert_eq!(request.command_line(), wanted);
+        assert_eq!(request.command_line(), Some(wanted));
+        request.open.with.push("b.tacozip".into());
+        assert_eq!(request.command_line(), None, "it takes one dataset");
     }
 }

@@ -5,6 +5,7 @@ use serde::Serialize;
 use crate::container::ContainerReader;
 use crate::model::Address;
 use crate::ops::command_line;
+use crate::query::copy_as::python_string;
 
 /// Code for one reader.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -15,19 +16,14 @@ pub struct Snippet {
     pub code: String,
 }
 
-/// A text as a string literal of Python or JSON.
-fn quoted(text: &str) -> String {
-    serde_json::Value::from(text).to_string()
-}
-
 /// Code for the dataset at `address`; `table` is the address of the table of level 0, if it is a file of its own.
 pub(super) fn snippets(address: &str, table: Option<&str>, reader: &dyn ContainerReader) -> Vec<Snippet> {
     let has_split = reader.levels().fields(0).iter().any(|field| field.name == "split");
     let select = if has_split { "SELECT * FROM data WHERE split = 'test'" } else { "SELECT * FROM data LIMIT 10" };
     let python = format!(
         "# pip install tacoreader\nimport tacoreader\n\ndataset = tacoreader.load({})\nrows = dataset.sql({})\nprint(rows.data)\n",
-        quoted(address),
-        quoted(select)
+        python_string(address),
+        python_string(select)
     );
     let word = command_line([address]);
     let studio = format!("taco-studio inspect {word}\ntaco-studio query {word} --sql \"{select}\"\n");

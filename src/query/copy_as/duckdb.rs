@@ -10,10 +10,11 @@ use sqlparser::ast::{
 use sqlparser::keywords::Keyword;
 use sqlparser::tokenizer::Token;
 
+use super::super::filter::is_binary;
 use super::super::source_span::Source;
 use super::super::sql_dialect;
 use super::expression::{Comparison, Expression};
-use super::{BoxWith, LevelFile, Step, Test, corners_of, instant, keys};
+use super::{BoxWith, LevelFile, Step, Test, column_named, corners_of, instant, keys};
 use crate::error::{Error, Result};
 use crate::model::{Address, FieldSpec, PAD_PREFIX, Scheme};
 
@@ -120,10 +121,7 @@ fn quoted(sql: &str, columns: &[FieldSpec]) -> Result<String> {
     let source = Source::alone(sql);
     let tokens = sql_dialect::tokens(&source)?;
     let mut tree = sql_dialect::condition(&source, &tokens, &|name| columns.iter().any(|column| column.name == name))?;
-    let find = |wanted: &str| {
-        let exact = columns.iter().find(|column| column.name == wanted);
-        exact.or_else(|| columns.iter().find(|column| column.name.eq_ignore_ascii_case(wanted)))
-    };
+    let find = |wanted: &str| column_named(columns, wanted);
     // DuckDB excludes row groups by their largest number, which is none of those that are no number, although they are greater.
     let is_reversed = tokens.iter().any(|token| match &token.token {
         Token::Word(word) => matches!(word.keyword, Keyword::NOT | Keyword::FALSE | Keyword::DISTINCT),
@@ -169,7 +167,7 @@ fn quoted(sql: &str, columns: &[FieldSpec]) -> Result<String> {
                     let FunctionArg::Unnamed(FunctionArgExpr::Expr(inner)) = argument else { continue };
                     let Expr::Identifier(ident) = &*inner else { continue };
                     if let Some(column) = find(&ident.value)
-                        && matches!(column.dtype, DataType::Binary | DataType::LargeBinary | DataType::BinaryView)
+                        && is_binary(&column.dtype)
                     {
                         // It stays one name: the visitor goes on with it.
                         *inner = Expr::Identifier(Ident::new(format!("ST_GeomFromWKB({})", name(&column.name))));

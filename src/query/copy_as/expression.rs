@@ -9,10 +9,9 @@ use sqlparser::ast::{
 
 use super::super::filter::parse_time;
 use super::super::source_span::Source;
+use super::{DAY, column_named};
 use crate::error::{Error, Result};
 use crate::model::{FieldSpec, dtype_name};
-
-const DAY: i64 = 86_400_000_000;
 
 /// Type of an expression.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -319,9 +318,7 @@ impl Conversion<'_> {
     }
 
     fn column(&self, name: &Ident, expr: &Expr) -> Result<Expression> {
-        let exact = self.columns.iter().find(|field| field.name == name.value);
-        let found = exact.or_else(|| self.columns.iter().find(|field| field.name.eq_ignore_ascii_case(&name.value)));
-        match found {
+        match column_named(self.columns, &name.value) {
             Some(field) => Ok(Expression::column(field)),
             None => {
                 let names: Vec<&str> = self.columns.iter().map(|field| field.name.as_str()).collect();

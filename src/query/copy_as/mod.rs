@@ -17,7 +17,10 @@ use super::sql_dialect;
 use crate::error::{Error, Result};
 use crate::footprint::{Boxes, PlaceSource};
 use crate::model::FieldSpec;
+pub use duckdb::{name as quoted_name, text as quoted_text};
+pub use python::string as python_string;
 
+/// Microseconds of a day.
 const DAY: i64 = 86_400_000_000;
 
 /// An engine that reads Parquet.
@@ -131,6 +134,33 @@ pub fn duckdb_condition(filter: &Filter, columns: &[FieldSpec]) -> Result<String
     let tests = tests(Engine::DuckDb, filter, columns)?;
     let conditions = tests.iter().map(|test| duckdb::condition(test, columns)).collect::<Result<Vec<_>>>()?;
     Ok(conditions.join("\n  AND "))
+}
+
+/// A filter of one level as a condition of the studio's own SQL that keeps the same rows; `None` where SQL has no such condition:
+/// footprints, times as text, with a zone or in nanoseconds, and columns that the level does not have.
+pub fn sql_condition(filter: &Filter, columns: &[FieldSpec]) -> Option<String> {
+    let mut conditions = Vec::new();
+    for test in tests(Engine::DuckDb, filter, columns).ok()? {
+        conditions.push(match test {
+            Test::Condition(sql) => format!("({sql})"),
+            Test::Expression(ref expression) if has_plain_times(expression) => duckdb::condition(&test, columns).ok()?,
+            Test::Box { with: BoxWith::Column(_), .. } => duckdb::condition(&test, columns).ok()?,
+            Test::Expression(_) | Test::NoPadding | Test::DaysOfText { .. } | Test::Box { with: BoxWith::Footprint(_), .. } => {
+                return None;
+            }
+        });
+    }
+    (!conditions.is_empty()).then(|| conditions.join("\n  AND "))
+}
+
+/// True when the times that are compared can be written as `TIMESTAMP '…'`.
+fn has_plain_times(expression: &Expression) -> bool {
+    match expression {
+        Expression::All(list) => list.iter().all(has_plain_times),
+        Expression::Compare(_, left, right) => has_plain_times(left) && has_plain_times(right),
+        Expression::Instant { zone, nanos, .. } => !zone && !nanos,
+        _ => true,
+    }
 }
 
 fn steps<'a>(engine: Engine, levels: &'a [LevelFile], filters: &'a [Filter]) -> Result<Vec<Step<'a>>> {
@@ -285,6 +315,12 @@ fn times<'a>(filter: &'a Filter, range: &str, columns: &'a [FieldSpec]) -> Resul
             return Err(Error::usage(summary).hint("name a column of timestamps, dates or ISO 8601 text"));
         }
     })
+}
+
+/// The column of this name; of names that differ in case alone, the one that is equal.
+fn column_named<'a>(columns: &'a [FieldSpec], name: &str) -> Option<&'a FieldSpec> {
+    let exact = columns.iter().find(|column| column.name == name);
+    exact.or_else(|| columns.iter().find(|column| column.name.eq_ignore_ascii_case(name)))
 }
 
 /// Key columns of a level's rows, and the columns of the level below that name them.

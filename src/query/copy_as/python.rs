@@ -12,8 +12,8 @@ const TOUCHES_BOX: &str = include_str!("touches_box.py");
 /// Functions that compare stored geometries with a box.
 const INTERSECTS_BOX: &str = include_str!("intersects_box.py");
 
-/// A text as a string of Python.
-fn string(text: &str) -> String {
+/// A text as a string literal of Python.
+pub fn string(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }
 
@@ -258,38 +258,11 @@ impl Printer {
                     _ => column,
                 }
             }
-            Expression::Bool(value) => {
-                let value = if *value { "True" } else { "False" };
-                if polars {
-                    format!("pl.lit({value})")
-                } else if spark {
-                    format!("F.lit({value})")
-                } else {
-                    value.to_owned()
-                }
-            }
+            Expression::Bool(value) => self.literal(if *value { "True".to_owned() } else { "False".to_owned() }),
             Expression::Int(number) => number.to_string(),
             Expression::Float(value) => number(*value),
-            Expression::Text(text) => {
-                let text = string(text);
-                if polars {
-                    format!("pl.lit({text})")
-                } else if spark {
-                    format!("F.lit({text})")
-                } else {
-                    text
-                }
-            }
-            Expression::Day(day) => {
-                let date = instant(day.saturating_mul(super::DAY), "datetime.date(%-Y, %-m, %-d)");
-                if polars {
-                    format!("pl.lit({date})")
-                } else if spark {
-                    format!("F.lit({date})")
-                } else {
-                    date
-                }
-            }
+            Expression::Text(text) => self.literal(string(text)),
+            Expression::Day(day) => self.literal(instant(day.saturating_mul(super::DAY), "datetime.date(%-Y, %-m, %-d)")),
             Expression::Instant { micros, zone, nanos } => self.instant(*micros, *zone, *nanos),
             Expression::Not(inner) => format!("~{}", self.grouped(inner)),
             Expression::All(list) => self.chain(list, " & "),
@@ -348,6 +321,15 @@ impl Printer {
             }
             Expression::Arithmetic(sign, left, right) => format!("({} {sign} {})", self.print(left), self.print(right)),
             Expression::Call(function, value) => self.call(*function, value),
+        }
+    }
+
+    /// A constant of Python as an expression of the engine.
+    fn literal(&self, constant: String) -> String {
+        match self.engine {
+            Engine::Polars => format!("pl.lit({constant})"),
+            Engine::Spark => format!("F.lit({constant})"),
+            _ => constant,
         }
     }
 

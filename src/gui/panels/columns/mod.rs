@@ -14,6 +14,7 @@ use crate::gui::{icons, sql};
 use crate::model::dtype_name;
 use crate::ops::{ColumnSummary, SummaryRequest, level_summary};
 use crate::query::Filter;
+use crate::query::copy_as::quoted_text;
 use crate::studio::Document;
 use state::Row;
 
@@ -223,7 +224,7 @@ fn contents_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, request: &SummaryRequest,
                 ui.painter().rect_filled(track.with_max_x(track.left() + width), 2, t.tx3);
             }
             if response.on_hover_text(tr!("Show only these rows")).clicked() {
-                let quoted = if summary.type_name == "bool" { value.clone() } else { sql::text(value) };
+                let quoted = if summary.type_name == "bool" { value.clone() } else { quoted_text(value) };
                 let condition = format!("{} = {quoted}", sql::name(&request.column));
                 let filter = Filter::condition(condition).at_level(request.level);
                 filters::set(cx, FilterKey::Column(&request.column), Some(filter));

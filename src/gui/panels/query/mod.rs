@@ -17,6 +17,7 @@ use crate::gui::theme::{self, font, text_style};
 use crate::gui::widgets::{self, Button, EmptyState, Note, TextField, note_ui, paint};
 use crate::gui::{filters, icons, sql};
 use crate::model::dtype_name;
+use crate::query::copy_as::python_string;
 use crate::query::{Filter, Query, QueryResult};
 use crate::studio::{Command, Document};
 use chart_state::Shape;
@@ -385,8 +386,7 @@ fn rows_menu_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, result: &Arc<QueryResult
 /// The query as a Python script for the official reader.
 fn python_of(cx: &PanelContext<'_>, text: &str) -> String {
     let path = cx.document().and_then(|document| document.opened()).map(|open| open.reader.info().path.display().to_string());
-    let quoted = |text: &str| format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""));
-    let mut script = format!("import tacoreader\n\nds = tacoreader.load({})\n", quoted(&path.unwrap_or_default()));
+    let mut script = format!("import tacoreader\n\nds = tacoreader.load({})\n", python_string(&path.unwrap_or_default()));
     let mut statement = text.trim().to_owned();
     // Filters become SQL conditions, because the reader's own filters do not apply to its SQL.
     for filter in cx.studio.filters() {

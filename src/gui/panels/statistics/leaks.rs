@@ -13,6 +13,7 @@ use crate::gui::widgets::{self, Button, paint};
 use crate::gui::{icons, sql};
 use crate::model::SamplePath;
 use crate::query::Filter;
+use crate::query::copy_as::quoted_text;
 use crate::studio::{Command, Document, RowRef};
 
 /// Usual names of split columns, most likely first.
@@ -283,7 +284,7 @@ fn pair_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, pair: &L
 fn condition_of(pairs: &[LeakPair]) -> Filter {
     let root = |path: &String| SamplePath::parse(path).0.first().map(|id| id.to_string());
     let ids: BTreeSet<String> = pairs.iter().flat_map(|pair| [&pair.one, &pair.other]).filter_map(root).collect();
-    let list: Vec<String> = ids.iter().map(|id| sql::text(id)).collect();
+    let list: Vec<String> = ids.iter().map(|id| quoted_text(id)).collect();
     Filter::condition(format!("{} IN ({})", sql::name("id"), list.join(", ")))
 }
 
