@@ -192,14 +192,14 @@ mod tests {
                 .samples
                 .iter()
                 .map(|sample| match &sample.payload {
-                    Payload::Asset { path, .. } => path.to_vsi(),
-                    _ => String::new(),
+                    Payload::Asset { path, .. } => path.to_vsi().into(),
+                    _ => PathBuf::new(),
                 })
                 .collect::<Vec<_>>()
         };
-        assert_eq!(paths(&content), ["/new/a.tif", "/data/older/b.tif", "/new"]);
+        assert_eq!(paths(&content), ["/new/a.tif", "/data/older/b.tif", "/new"].map(PathBuf::from));
         assert_eq!(content.tray[0].path, Path::new("/new/t"));
-        assert!(moved.apply_to(&mut content).is_err(), "nothing lies there any more");
+        assert!(moved.apply_to(&mut content).is_err(), "no source is below it any more");
         inverse.apply_to(&mut content).expect("moves back");
         assert_eq!(content, before);
     }

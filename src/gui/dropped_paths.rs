@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::model::{Address, is_remote};
+use crate::model::{Address, is_remote, path_of_file_url};
 
 /// Parses pasted or typed text: a `text/uri-list`, one path a line, or `file://` addresses. With `existing`, lines that name no file
 /// of this machine are skipped, so that pasting ordinary text does nothing.
@@ -24,14 +24,13 @@ pub fn parse_path(text: &str) -> PathBuf {
     if let Some(address) = Address::parse(text) {
         return PathBuf::from(address.to_string());
     }
-    if let Some(address) = text.strip_prefix("file://") {
-        let path = address.find('/').map_or(address, |slash| &address[slash..]);
-        return PathBuf::from(percent_decoded(path));
+    if let Some(path) = path_of_file_url(text) {
+        return path;
     }
-    if let Some(rest) = text.strip_prefix("~/").or((text == "~").then_some(""))
+    if let Some(rest) = text.strip_prefix('~').filter(|rest| rest.is_empty() || rest.starts_with(std::path::is_separator))
         && let Some(home) = directories::BaseDirs::new()
     {
-        return home.home_dir().join(rest);
+        return home.home_dir().join(rest.trim_start_matches(std::path::is_separator));
     }
     PathBuf::from(text)
 }
@@ -40,29 +39,10 @@ fn strip(text: &str, quote: char) -> Option<&str> {
     text.strip_prefix(quote)?.strip_suffix(quote)
 }
 
-fn percent_decoded(text: &str) -> String {
-    let bytes = text.as_bytes();
-    let mut out = Vec::with_capacity(bytes.len());
-    let mut index = 0;
-    while index < bytes.len() {
-        let code = text.get(index + 1..index + 3).and_then(|hex| u8::from_str_radix(hex, 16).ok());
-        match (bytes[index], code) {
-            (b'%', Some(byte)) => {
-                out.push(byte);
-                index += 3;
-            }
-            (byte, _) => {
-                out.push(byte);
-                index += 1;
-            }
-        }
-    }
-    String::from_utf8_lossy(&out).into_owned()
-}
-
-/// A path for display, with the home folder as `~`.
+/// A path for display, with the home folder as `~` where systems write it so.
 pub fn display_path(path: &Path) -> String {
-    if let Some(home) = directories::BaseDirs::new()
+    if cfg!(unix)
+        && let Some(home) = directories::BaseDirs::new()
         && let Ok(rest) = path.strip_prefix(home.home_dir())
         && rest != Path::new("")
     {
@@ -77,16 +57,25 @@ mod tests {
 
     #[test]
     fn lists_of_addresses_and_plain_lines_are_paths() {
-        let list = "# copied\r\nfile:///data/a%20b.tif\r\nfile://host/data/%C3%B1.tif\r\n\"/x y/z\"\n";
-        let paths: Vec<PathBuf> = ["/data/a b.tif", "/data/ñ.tif", "/x y/z"].map(PathBuf::from).into();
-        assert_eq!(parse_paths(list, false), paths);
-        assert_eq!(parse_paths("copy\nfile:///a%ZZ%", false), [PathBuf::from("/a%ZZ%")]);
+        let list = "# copied\r\nfile:///C:/data/a%20b.tif\r\nfile:///%C3%B1.tif\r\n\"/x y/z\"\n";
+        let drive = if cfg!(windows) { "C:\\data\\a b.tif" } else { "/C:/data/a b.tif" };
+        assert_eq!(parse_paths(list, false), [drive, "/ñ.tif", "/x y/z"].map(PathBuf::from));
+    }
+
+    #[test]
+    fn the_home_folder_is_written_short_and_read_back() {
+        let home = directories::BaseDirs::new().expect("a home folder").home_dir().to_owned();
+        for path in [home.join("a/b.tif"), home.clone(), PathBuf::from("/~/x")] {
+            assert_eq!(parse_path(&display_path(&path)), path);
+        }
+        assert_eq!((parse_path("~"), parse_path("~/x"), parse_path("~x")), (home.clone(), home.join("x"), PathBuf::from("~x")));
     }
 
     #[test]
     fn ordinary_text_is_no_path() {
         assert_eq!(parse_paths("/vsis3/b/a.tacozip", true), [PathBuf::from("s3://b/a.tacozip")]);
         assert!(parse_paths("a sentence\nsrc\n/no/such/file", true).is_empty());
-        assert_eq!(parse_paths("/\n", true), [PathBuf::from("/")]);
+        let root = if cfg!(windows) { "C:\\" } else { "/" };
+        assert_eq!(parse_paths(&format!("{root}\n"), true), [PathBuf::from(root)]);
     }
 }

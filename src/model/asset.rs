@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use super::Stamp;
 use super::address::{Address, is_remote};
+use super::file_url::path_of_file_url;
 use crate::error::{Error, Result};
 
 /// A file, or a byte range of one.
@@ -79,7 +80,7 @@ impl AssetPath {
         if text.starts_with("/vsi") {
             return Ok(AssetPath::Vsi(Arc::from(text)));
         }
-        Ok(AssetPath::file(text.strip_prefix("file://").unwrap_or(text)))
+        Ok(AssetPath::file(path_of_file_url(text).unwrap_or_else(|| text.into())))
     }
 
     /// The path in GDAL's notation.
@@ -134,6 +135,8 @@ mod tests {
         let asset = AssetPath::parse(remote).expect("parses");
         assert_eq!((asset.remote_file(), asset.local_file()), (Some(Path::new("s3://bucket/a.tacozip")), None));
         assert_eq!(asset.to_vsi(), remote);
+        let local = AssetPath::parse("file:///data/a%20b.tif").expect("parses");
+        assert_eq!(local.local_file(), path_of_file_url("file:///data/a%20b.tif").as_deref());
         assert_eq!(AssetPath::parse("https://h/a.tif").expect("parses").to_vsi(), "/vsicurl/https://h/a.tif");
     }
 }

@@ -6,6 +6,7 @@ mod asset;
 mod collection;
 mod common_shape;
 mod consistency;
+mod file_url;
 mod finding;
 mod ids;
 mod location;
@@ -28,6 +29,7 @@ pub use collection::{
 };
 pub use common_shape::{CommonShape, ShapeChild, ShapeUse, common_shape};
 pub use consistency::{Accepted, Agreement, Consistency, Outlier, OutlierMessage, Position};
+pub use file_url::{file_url_of, path_of_file_url};
 pub use finding::{FINDINGS_KEPT, Finding, Report};
 pub use ids::{
     IdFault, MAX_LEVELS, META_NAME, NameFault, PAD_PREFIX, check_dataset_id, check_field_name, check_portable_name,

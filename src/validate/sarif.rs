@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::{Value as Json, json};
 
-use crate::model::{Finding, Location, Report, Rule};
+use crate::model::{Finding, Location, Report, Rule, file_url_of};
 
 const SCHEMA: &str = "https://json.schemastore.org/sarif-2.1.0.json";
 
@@ -45,7 +45,7 @@ fn result_json(path: &Path, finding: &Finding) -> Json {
         "level": finding.severity.as_str(),
         "message": { "text": finding.message },
         "locations": [{
-            "physicalLocation": { "artifactLocation": { "uri": uri(path) } },
+            "physicalLocation": { "artifactLocation": { "uri": file_url_of(path) } },
             "logicalLocations": [{ "fullyQualifiedName": finding.at.to_string(), "kind": kind(&finding.at) }],
         }],
     })
@@ -61,54 +61,9 @@ fn kind(at: &Location) -> &'static str {
     }
 }
 
-/// The path as relative or file URI, percent-encoded.
-fn uri(path: &Path) -> String {
-    encoded(&path.to_string_lossy(), cfg!(windows))
-}
-
-/// [`uri`] by the rules of Windows or of other systems: RFC 8089, appendix E for drives and shares.
-fn encoded(path: &str, windows: bool) -> String {
-    let text = if windows { path.replace('\\', "/") } else { path.to_owned() };
-    let mut uri = String::with_capacity(text.len() + 8);
-    let drive = windows && text.as_bytes().get(1) == Some(&b':');
-    let text = match drive.then(|| text.split_at(2)) {
-        Some((drive, rest)) => {
-            uri.push_str("file:///");
-            uri.push_str(drive);
-            rest
-        }
-        None => {
-            uri.push_str(if windows && text.starts_with("//") {
-                "file:"
-            } else if text.starts_with('/') {
-                "file://"
-            } else {
-                ""
-            });
-            &text
-        }
-    };
-    for byte in text.bytes() {
-        match byte {
-            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' | b'/' => uri.push(char::from(byte)),
-            other => uri.push_str(&format!("%{other:02X}")),
-        }
-    }
-    uri
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn places_are_written_as_uris_of_their_system() {
-        assert_eq!(encoded("/data/my set.tacozip", false), "file:///data/my%20set.tacozip");
-        assert_eq!(encoded("parts\\a.tacozip", false), "parts%5Ca.tacozip");
-        assert_eq!(encoded("C:\\data\\my set.tacozip", true), "file:///C:/data/my%20set.tacozip");
-        assert_eq!(encoded("\\\\server\\share\\a.tacozip", true), "file://server/share/a.tacozip");
-        assert_eq!(encoded("parts\\a.tacozip", true), "parts/a.tacozip");
-    }
 
     #[test]
     fn results_name_their_rule_place_and_file() {
@@ -133,6 +88,6 @@ mod tests {
 
     #[test]
     fn relative_paths_stay_relative() {
-        assert_eq!(uri(Path::new("sets/ñ.tacozip")), "sets/%C3%B1.tacozip");
+        assert_eq!(file_url_of(Path::new("sets/ñ.tacozip")), "sets/%C3%B1.tacozip");
     }
 }

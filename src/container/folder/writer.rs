@@ -172,18 +172,28 @@ impl Sending<'_> {
                 read.map_err(|error| plan.name_sample(error, assembly, *index))?;
                 Ok((file.name.to_string(), Bytes::from(bytes)))
             })?;
-            let before = replaced.len();
-            match pass {
-                Pass::New => {
-                    let differing: HashSet<String> = self.output.put_new(read)?.into_iter().collect();
-                    replaced.extend(some.iter().copied().filter(|index| differing.contains(&*plan.files[*index].name)));
-                }
-                Pass::Replaced => self.output.put_all(read)?,
-            }
             ctx.bytes(bytes);
-            ctx.step((some.len() - (replaced.len() - before)) as u64);
+            replaced.extend(self.put(some, read, pass)?);
             next = end;
         }
+        Ok(replaced)
+    }
+
+    /// Sends the small objects of these indexes, in their order; returns the indexes of those that the next pass has to replace.
+    fn put(&self, indexes: &[usize], objects: Vec<(String, Bytes)>, pass: Pass) -> Result<Vec<usize>> {
+        let replaced = match pass {
+            Pass::New => {
+                let names: Vec<String> = objects.iter().map(|(name, _)| name.clone()).collect();
+                let differing: HashSet<String> = self.output.put_new(objects)?.into_iter().collect();
+                let own = indexes.iter().copied().zip(names);
+                own.filter(|(_, name)| differing.contains(name)).map(|(index, _)| index).collect()
+            }
+            Pass::Replaced => {
+                self.output.put_all(objects)?;
+                Vec::new()
+            }
+        };
+        self.ctx.step((indexes.len() - replaced.len()) as u64);
         Ok(replaced)
     }
 
@@ -213,15 +223,7 @@ impl Sending<'_> {
                 Ok((folder.name.to_string(), Bytes::from(encoded)))
             })?;
             bytes += local.iter().map(|(_, bytes): &(String, Bytes)| bytes.len() as u64).sum::<u64>();
-            let before = replaced.len();
-            match pass {
-                Pass::New => {
-                    let differing: HashSet<String> = self.output.put_new(local)?.into_iter().collect();
-                    replaced.extend(some.iter().copied().filter(|index| differing.contains(&*plan.folders[*index].name)));
-                }
-                Pass::Replaced => self.output.put_all(local)?,
-            }
-            ctx.step((some.len() - (replaced.len() - before)) as u64);
+            replaced.extend(self.put(some, local, pass)?);
         }
         Ok((replaced, bytes))
     }

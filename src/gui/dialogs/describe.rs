@@ -30,7 +30,6 @@ pub struct Describe {
     replace: bool,
     /// True when the destination exists.
     there: AsyncValue<(PathBuf, bool), bool>,
-    /// The main document is written when a path is saved.
     job: DialogJob<()>,
 }
 
@@ -207,7 +206,7 @@ mod tests {
     #[test]
     fn the_name_follows_the_form_in_the_folder_that_was_typed() {
         let mut dialog = Describe::new("/in.tacozip".into(), OpenOptions::default(), Path::new("/home"), "set", Catalogue::Html);
-        assert_eq!(dialog.target, "/home/set-card.html");
+        assert_eq!(Path::new(&dialog.target), Path::new("/home/set-card.html"));
         dialog.target = "/elsewhere/page.html".into();
         dialog.choose(Catalogue::Croissant);
         assert_eq!(dialog.request().output, Path::new("/elsewhere/set-croissant.json"));

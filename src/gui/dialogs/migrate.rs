@@ -549,7 +549,7 @@ mod tests {
     #[test]
     fn a_plan_is_made_once_and_again_after_a_change() {
         let mut dialog = Migrate::new("/in/old.part.tortilla".into(), Path::new("/out"));
-        assert_eq!(dialog.target, "/out/old.tacozip");
+        assert_eq!(Path::new(&dialog.target), Path::new("/out/old.tacozip"));
         assert!(dialog.wanted(false).is_some());
         assert!(dialog.wanted(false).is_none(), "nothing was changed");
         dialog.names.insert((0, "tortilla:data_split".into()), " ".into());

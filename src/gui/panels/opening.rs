@@ -130,8 +130,11 @@ fn shown(path: &Path) -> String {
 }
 
 fn name_of(path: &Path) -> String {
-    let path = shown(path);
-    path.trim_end_matches('/').rsplit('/').next().unwrap_or(&path).to_owned()
+    match Address::of(path) {
+        Some(address) if address.name().is_empty() => address.host(),
+        Some(address) => address.name().to_owned(),
+        None => path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned(),
+    }
 }
 
 fn columns_of(first: &FirstRows) -> Vec<Column> {
@@ -162,5 +165,21 @@ impl TableSource for Rows<'_> {
             text if text.is_empty() => Cell::Empty,
             text => Cell::Mono(text.into()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::name_of;
+
+    #[test]
+    fn a_dataset_being_opened_is_named_by_the_end_of_its_path() {
+        let own = if cfg!(windows) { "C:\\data\\set.tacozip" } else { "/data/set.tacozip" };
+        let named =
+            [(own, "set.tacozip"), ("s3://bucket/a/set/", "set"), ("s3://bucket", "s3://bucket"), ("https://host/", "host")];
+        for (path, name) in named {
+            assert_eq!(name_of(path.as_ref()), name, "{path}");
+        }
+        assert_eq!(name_of("https://host/a.tacozip?token=secret".as_ref()), "a.tacozip");
     }
 }

@@ -293,13 +293,15 @@ impl WriteDialog {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use super::*;
     use crate::container::Format;
 
     #[test]
     fn the_destination_follows_the_container() {
         let mut dialog = WriteDialog::new("/data".into(), "peru-s2", HashSet::new());
-        assert_eq!(dialog.choices.target, "/data/peru-s2.tacozip");
+        assert_eq!(Path::new(&dialog.choices.target), Path::new("/data/peru-s2.tacozip"));
         dialog.set_container(Container::Folder);
         assert_eq!(dialog.choices.options().expect("is right").target, PathBuf::from("/data/peru-s2"));
         dialog.set_container(Container::Parts);
@@ -317,9 +319,9 @@ mod tests {
     fn what_the_draft_reads_is_never_proposed() {
         let own = ["/data/peru-s2.tacozip", "/data/peru-s2-2", "/mnt/peru-s2-3.tacozip", "/data"].map(PathBuf::from);
         let mut dialog = WriteDialog::new("/data".into(), "peru-s2", own.into());
-        assert_eq!(dialog.choices.target, "/data/peru-s2-3.tacozip");
+        assert_eq!(Path::new(&dialog.choices.target), Path::new("/data/peru-s2-3.tacozip"));
         dialog.set_folder("/mnt".into());
-        assert_eq!(dialog.choices.target, "/mnt/peru-s2-3-2.tacozip");
+        assert_eq!(Path::new(&dialog.choices.target), Path::new("/mnt/peru-s2-3-2.tacozip"));
     }
 
     #[test]

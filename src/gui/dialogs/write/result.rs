@@ -13,6 +13,7 @@ use crate::gui::panels::jobs::{detail, time_text};
 use crate::gui::theme::{self, font, text_style};
 use crate::gui::widgets::{self, Button, Note, Segment, note_ui, paint};
 use crate::ops::Verified;
+use crate::query::copy_as::python_string;
 use crate::studio::Command;
 
 /// Most files listed.
@@ -264,13 +265,9 @@ fn layout_ui(ui: &mut Ui) {
 
 /// Python code that opens it with the official reader.
 fn snippet(built: &Built, sql: bool) -> String {
-    let path = built.path.display().to_string().replace('\\', "\\\\").replace('"', "\\\"");
-    match sql {
-        false => format!("import tacoreader\n\nds = tacoreader.load(\"{path}\")\nprint(ds.data.head())"),
-        true => format!(
-            "import tacoreader\n\nds = tacoreader.load(\"{path}\")\nprint(ds.sql(\"SELECT id, type FROM data LIMIT 5\").data)"
-        ),
-    }
+    let path = python_string(&built.path.display().to_string());
+    let line = if sql { "ds.sql(\"SELECT id, type FROM data LIMIT 5\").data" } else { "ds.data.head()" };
+    format!("import tacoreader\n\nds = tacoreader.load({path})\nprint({line})")
 }
 
 fn report_of(built: &Built, found: Option<&Verified>) -> String {

@@ -1,0 +1,145 @@
+//! Local paths as `file:` URLs (RFC 8089, with drives and shares of Windows as in its appendix E), and back. Pure text, no IO.
+
+use std::path::{Path, PathBuf};
+
+/// The path as a percent-encoded file URL; a relative path as a relative URL.
+pub fn file_url_of(path: &Path) -> String {
+    encoded(&path.to_string_lossy(), cfg!(windows))
+}
+
+/// The path that a file URL names; `None` for other text. A host other than `localhost` is the server of a share on Windows;
+/// elsewhere it is taken for a name of this machine, as file managers write it.
+pub fn path_of_file_url(text: &str) -> Option<PathBuf> {
+    let bytes = decoded(text, cfg!(windows))?;
+    #[cfg(unix)]
+    {
+        use std::os::unix::ffi::OsStringExt;
+        Some(std::ffi::OsString::from_vec(bytes).into())
+    }
+    #[cfg(windows)]
+    Some(String::from_utf8(bytes).ok()?.into())
+}
+
+/// [`file_url_of`] by the rules of Windows or of other systems.
+fn encoded(path: &str, windows: bool) -> String {
+    let text = if windows { path.replace('\\', "/") } else { path.to_owned() };
+    let mut url = String::with_capacity(text.len() + 8);
+    let drive = windows && text.as_bytes().get(1) == Some(&b':');
+    let text = match drive.then(|| text.split_at(2)) {
+        Some((drive, rest)) => {
+            url.push_str("file:///");
+            url.push_str(drive);
+            rest
+        }
+        None => {
+            url.push_str(if windows && text.starts_with("//") {
+                "file:"
+            } else if text.starts_with('/') {
+                "file://"
+            } else {
+                ""
+            });
+            &text
+        }
+    };
+    for byte in text.bytes() {
+        match byte {
+            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' | b'/' => url.push(char::from(byte)),
+            other => url.push_str(&format!("%{other:02X}")),
+        }
+    }
+    url
+}
+
+/// [`path_of_file_url`] by the rules of Windows or of other systems, as bytes: names of other systems need not be UTF-8.
+fn decoded(text: &str, windows: bool) -> Option<Vec<u8>> {
+    let rest = text.strip_prefix("file://")?;
+    let (host, path) = rest.split_at(rest.find('/')?);
+    let path = percent_decoded(path);
+    if !windows {
+        return Some(path);
+    }
+    // "/C:/…" is a path with a drive.
+    let of_drive = path.get(1).is_some_and(u8::is_ascii_alphabetic) && matches!(path.get(2), Some(b':' | b'|'));
+    let mut native = match of_drive {
+        true => [&path[1..2], b":", &path[3..]].concat(),
+        false if matches!(host, "" | "localhost") => path,
+        false => [b"//", host.as_bytes(), &path].concat(),
+    };
+    native.iter_mut().filter(|byte| **byte == b'/').for_each(|byte| *byte = b'\\');
+    Some(native)
+}
+
+/// The bytes of a percent-encoded text; a `%` without two hexadecimal digits stays.
+fn percent_decoded(text: &str) -> Vec<u8> {
+    let mut out = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let Some((first, behind)) = rest.split_first() {
+        let digit = |at: usize| behind.get(at).and_then(|byte| char::from(*byte).to_digit(16));
+        match (first, digit(0).zip(digit(1))) {
+            (b'%', Some((high, low))) => {
+                out.push((high * 16 + low) as u8);
+                rest = &behind[2..];
+            }
+            _ => {
+                out.push(*first);
+                rest = behind;
+            }
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_are_written_as_urls_of_their_system() {
+        assert_eq!(encoded("/data/my set.tacozip", false), "file:///data/my%20set.tacozip");
+        assert_eq!(encoded("parts\\a.tacozip", false), "parts%5Ca.tacozip");
+        assert_eq!(encoded("C:\\data\\my set.tacozip", true), "file:///C:/data/my%20set.tacozip");
+        assert_eq!(encoded("\\\\server\\share\\a.tacozip", true), "file://server/share/a.tacozip");
+        assert_eq!(encoded("parts\\a.tacozip", true), "parts/a.tacozip");
+    }
+
+    #[test]
+    fn urls_name_paths_of_their_system() {
+        let read = |text: &str, windows: bool| decoded(text, windows).map(|path| String::from_utf8(path).expect("UTF-8"));
+        let linux = [
+            ("file:///data/a%20b.tif", "/data/a b.tif"),
+            ("file://localhost/data/%C3%B1.tif", "/data/ñ.tif"),
+            ("file://desk/data/a#1?.tif", "/data/a#1?.tif"),
+            ("file:///a%ZZ%2", "/a%ZZ%2"),
+            ("file:///C:/a", "/C:/a"),
+            ("file:///a%+1%-1", "/a%+1%-1"),
+        ];
+        for (url, path) in linux {
+            assert_eq!(read(url, false).as_deref(), Some(path), "{url}");
+        }
+        let windows = [
+            ("file:///C:/data/my%20set.tacozip", "C:\\data\\my set.tacozip"),
+            ("file:///c|/a", "c:\\a"),
+            ("file://localhost/D:/a.tif", "D:\\a.tif"),
+            ("file://server/share/a.tif", "\\\\server\\share\\a.tif"),
+            ("file:///data/a", "\\data\\a"),
+        ];
+        for (url, path) in windows {
+            assert_eq!(read(url, true).as_deref(), Some(path), "{url}");
+        }
+        for text in ["/data/a", "https://host/a", "file:a", "file://"] {
+            assert_eq!((read(text, false), read(text, true)), (None, None), "{text}");
+        }
+        for path in ["C:\\data\\100% ñ#1.tif", "\\\\server\\share\\a b"] {
+            assert_eq!(read(&encoded(path, true), true).as_deref(), Some(path));
+        }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn names_that_are_not_utf8_are_kept() {
+        use std::os::unix::ffi::OsStrExt;
+        let path = path_of_file_url("file:///data/%FF.tif").expect("a path");
+        assert_eq!(path.as_os_str().as_bytes(), b"/data/\xff.tif");
+    }
+}
