@@ -4,7 +4,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use crate::support::Workspace;
+use crate::support::{Workspace, files_below};
 
 /// Runs `doctor --json` with these environment variables; returns the exit code and the checks.
 fn doctor(workspace: &Workspace, variables: &[(&str, &str)]) -> (i32, Value) {
@@ -105,4 +105,13 @@ fn reset_forgets_settings_and_cache_and_nothing_else() {
     assert!(workspace.path("home/.cache/taco-studio/target/debug/program").exists());
     assert!(workspace.path("home/.local/share/taco-studio/draft").exists());
     workspace.studio(["reset"]).expect_code(0);
+
+    // Settings and drafts in one folder, as on macOS.
+    for kept in ["window.json", "recipes/mine.json", "drafts/1/journal", "notes.txt"] {
+        workspace.write(&format!("one/{kept}"), "{}");
+    }
+    let mut command = Command::new(env!("CARGO_BIN_EXE_taco-studio"));
+    command.arg("reset").env("TACO_STUDIO_CONFIG_DIR", workspace.path("one")).env("TACO_STUDIO_DATA_DIR", workspace.path("one"));
+    workspace.run(command).expect_code(0);
+    assert_eq!(files_below(&workspace.path("one")), ["drafts/1/journal", "notes.txt", "recipes/mine.json"]);
 }

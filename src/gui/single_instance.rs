@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
 
-/// Name of the file with port and password.
-const FILE: &str = "window.json";
+/// Name of the file with port and password; another than that of the settings, whose folder is the same on macOS.
+const FILE: &str = "open-window.json";
 const CONNECT: Duration = Duration::from_millis(500);
 const ANSWER: Duration = Duration::from_secs(3);
 /// Longest message that is read, in bytes.
@@ -47,17 +47,17 @@ pub fn hand_over(folder: &Path, paths: &[PathBuf]) -> bool {
 }
 
 fn try_hand_over(folder: &Path, desktop: &str, paths: &[PathBuf]) -> std::io::Result<bool> {
-    let door: Endpoint = serde_json::from_slice(&std::fs::read(folder.join(FILE))?)?;
-    if door.desktop != desktop {
+    let endpoint: Endpoint = serde_json::from_slice(&std::fs::read(folder.join(FILE))?)?;
+    if endpoint.desktop != desktop {
         return Ok(false);
     }
-    let mut stream = TcpStream::connect_timeout(&SocketAddr::from((Ipv4Addr::LOCALHOST, door.port)), CONNECT)?;
+    let mut stream = TcpStream::connect_timeout(&SocketAddr::from((Ipv4Addr::LOCALHOST, endpoint.port)), CONNECT)?;
     stream.set_read_timeout(Some(ANSWER))?;
     stream.set_write_timeout(Some(ANSWER))?;
     // The window has another working directory: relative paths become absolute, remote addresses stay.
     let here = |path: &PathBuf| if crate::model::is_remote(path) { Ok(path.clone()) } else { std::path::absolute(path) };
-    let parcel = Handover { password: door.password, paths: paths.iter().map(here).collect::<std::io::Result<_>>()? };
-    let mut line = serde_json::to_string(&parcel)?;
+    let handover = Handover { password: endpoint.password, paths: paths.iter().map(here).collect::<std::io::Result<_>>()? };
+    let mut line = serde_json::to_string(&handover)?;
     line.push('\n');
     stream.write_all(line.as_bytes())?;
     let mut answer = String::new();
@@ -81,17 +81,17 @@ impl SingleInstance {
                 // Silent or malformed clients are logged and ignored.
                 match take_in(stream, &expected, &sender) {
                     Ok(true) => wake(),
-                    Ok(false) => tracing::debug!("somebody without the password knocked"),
+                    Ok(false) => tracing::debug!("a later start with a wrong password is ignored"),
                     Err(error) => tracing::debug!("a later start handed nothing over: {error}"),
                 }
             }
         })?;
-        let door = Endpoint { port, password: password.clone(), desktop };
+        let endpoint = Endpoint { port, password: password.clone(), desktop };
         let file = folder.join(FILE);
         crate::folders::make_private(folder)?;
         // Temporary files are readable by their owner only.
         let mut draft = tempfile::NamedTempFile::new_in(folder)?;
-        serde_json::to_writer(&mut draft, &door)?;
+        serde_json::to_writer(&mut draft, &endpoint)?;
         draft.persist(&file).map_err(|error| error.error)?;
         Ok(Self { file, password, inbox })
     }
@@ -104,7 +104,8 @@ impl SingleInstance {
 
 impl Drop for SingleInstance {
     fn drop(&mut self) {
-        let ours = |bytes: Vec<u8>| serde_json::from_slice::<Endpoint>(&bytes).is_ok_and(|door| door.password == self.password);
+        let ours =
+            |bytes: Vec<u8>| serde_json::from_slice::<Endpoint>(&bytes).is_ok_and(|endpoint| endpoint.password == self.password);
         if std::fs::read(&self.file).is_ok_and(ours) {
             let _ = std::fs::remove_file(&self.file);
         }
@@ -116,8 +117,8 @@ fn take_in(mut stream: TcpStream, password: &str, sender: &Sender<Vec<PathBuf>>)
     stream.set_write_timeout(Some(ANSWER))?;
     let mut line = String::new();
     BufReader::new(Read::by_ref(&mut stream).take(LONGEST)).read_line(&mut line)?;
-    let parcel: Handover = serde_json::from_str(&line)?;
-    if parcel.password != password || sender.send(parcel.paths).is_err() {
+    let handover: Handover = serde_json::from_str(&line)?;
+    if handover.password != password || sender.send(handover.paths).is_err() {
         return Ok(false);
     }
     stream.write_all(format!("{TAKEN}\n").as_bytes())?;
@@ -153,36 +154,42 @@ mod tests {
             let _ = woken.send(());
         })
         .expect("it listens");
-        assert!(try_hand_over(folder.path(), "a", &paths(&["/data/x.tacozip", "s3://bucket/y"])).expect("it is taken"));
+        let sent = paths(&[if cfg!(windows) { "C:\\data\\x.tacozip" } else { "/data/x.tacozip" }, "s3://bucket/y"]);
+        assert!(try_hand_over(folder.path(), "a", &sent).expect("it is taken"));
         wakes.recv_timeout(ANSWER).expect("the window is woken");
-        assert_eq!(first.take(), Some(paths(&["/data/x.tacozip", "s3://bucket/y"])));
+        assert_eq!(first.take(), Some(sent));
         assert_eq!(first.take(), None);
         assert!(!try_hand_over(folder.path(), "b", &[]).expect("another desktop"), "that window is somewhere else");
         drop(first);
-        assert!(!folder.path().join(FILE).exists(), "the door is closed");
+        assert!(!folder.path().join(FILE).exists(), "the endpoint file is removed");
     }
 
     #[test]
-    fn without_the_password_nothing_comes_in() {
+    fn the_endpoint_file_is_not_the_file_of_the_settings() {
+        assert_ne!(crate::folders::settings_file().expect("a home folder").file_name(), Some(FILE.as_ref()));
+    }
+
+    #[test]
+    fn paths_without_the_password_are_refused() {
         let folder = tempfile::tempdir().expect("a folder");
         let first = SingleInstance::listen_as(folder.path(), "a".into(), || ()).expect("it listens");
         let file = folder.path().join(FILE);
-        let mut door: Endpoint = serde_json::from_slice(&std::fs::read(&file).expect("the door")).expect("JSON");
-        door.password = "guess".into();
-        std::fs::write(&file, serde_json::to_vec(&door).expect("JSON")).expect("written");
+        let mut endpoint: Endpoint = serde_json::from_slice(&std::fs::read(&file).expect("the endpoint file")).expect("JSON");
+        endpoint.password = "guess".into();
+        std::fs::write(&file, serde_json::to_vec(&endpoint).expect("JSON")).expect("written");
         assert!(!try_hand_over(folder.path(), "a", &paths(&["/x"])).unwrap_or(false));
         assert_eq!(first.take(), None);
         drop(first);
-        assert!(file.exists(), "another window's door stays");
+        assert!(file.exists(), "the endpoint file of another window stays");
     }
 
     #[cfg(unix)]
     #[test]
-    fn only_its_owner_can_read_the_door() {
+    fn only_its_owner_can_read_the_endpoint_file() {
         use std::os::unix::fs::PermissionsExt;
         let folder = tempfile::tempdir().expect("a folder");
         let _first = SingleInstance::listen_as(folder.path(), "a".into(), || ()).expect("it listens");
-        let mode = std::fs::metadata(folder.path().join(FILE)).expect("the door").permissions().mode();
+        let mode = std::fs::metadata(folder.path().join(FILE)).expect("the endpoint file").permissions().mode();
         assert_eq!(mode & 0o077, 0);
     }
 }

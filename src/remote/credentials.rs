@@ -482,7 +482,12 @@ fn google(bucket: &str, access: &Access) -> Set<GoogleCloudStorageBuilder> {
     }
     let keys =
         ["GOOGLE_APPLICATION_CREDENTIALS", "GOOGLE_SERVICE_ACCOUNT", "GOOGLE_SERVICE_ACCOUNT_PATH", "GOOGLE_SERVICE_ACCOUNT_KEY"];
-    let home = directories::BaseDirs::new().map(|dirs| dirs.config_dir().join("gcloud/application_default_credentials.json"));
+    // Where Google's own tools write it on every system but Windows, and where it is read from.
+    let own_config = |dirs: directories::BaseDirs| match cfg!(windows) {
+        true => dirs.config_dir().to_owned(),
+        false => dirs.home_dir().join(".config"),
+    };
+    let home = directories::BaseDirs::new().map(|dirs| own_config(dirs).join("gcloud/application_default_credentials.json"));
     let nobody = variable(&keys).is_none() && !home.is_some_and(|file| file.exists());
     let signs = !(access.anonymous || nobody || is_yes(variable(&["GS_NO_SIGN_REQUEST"])));
     if !signs {
