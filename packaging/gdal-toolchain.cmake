@@ -48,3 +48,16 @@ taco_codec(GDAL_USE_ZSTD ZSTD_LIBRARY ZSTD_INCLUDE_DIR zstd zstd.h)
 taco_codec(GDAL_USE_DEFLATE Deflate_LIBRARY_RELEASE Deflate_INCLUDE_DIR deflate libdeflate.h)
 taco_codec(GDAL_USE_WEBP WEBP_LIBRARY WEBP_INCLUDE_DIR webp webp/encode.h WEBP)
 taco_codec(GDAL_USE_OPENJPEG OPENJPEG_LIBRARY OPENJPEG_INCLUDE_DIR openjp2 opj_config.h JP2OPENJPEG)
+
+# What nothing here calls: the algorithms behind GDAL's new command line (a fifth of its compilation), and network models.
+set(GDAL_ENABLE_ALGORITHMS OFF CACHE BOOL "not used" FORCE)
+set(ENABLE_GNM OFF CACHE BOOL "not used" FORCE)
+# As distributions compile GDAL; -O3, CMake's own choice, takes longer and makes no difference that was measured.
+foreach(language C CXX)
+  set(CMAKE_${language}_FLAGS_RELEASE "-O2 -DNDEBUG" CACHE STRING "as distributions have it" FORCE)
+endforeach()
+# Files are compiled several at a time, so that the headers are read once for them; GDAL's own files are prepared for it. With MinGW
+# that is not tried yet.
+if(CMAKE_SOURCE_DIR MATCHES gdal-src AND NOT CMAKE_SYSTEM_NAME STREQUAL Windows)
+  set(CMAKE_UNITY_BUILD ON CACHE BOOL "headers are read once for several files" FORCE)
+endif()

@@ -51,6 +51,8 @@ mod replays;
 mod results;
 mod roundtrip;
 mod rules;
+#[cfg(target_os = "linux")]
+mod run_script;
 mod secrets;
 mod sources;
 mod stats;
