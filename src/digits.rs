@@ -1,20 +1,38 @@
-//! Numbers as short text.
+//! Numbers as short text, and round numbers.
 
 /// Six significant digits without trailing zeros, whole numbers up to a trillion in full: `0.25`, `12345679`, `2.5e-7`, `1e300`.
 pub fn six_digits(value: f64) -> String {
     if value == 0.0 || !value.is_finite() {
         return value.to_string();
     }
-    let magnitude = value.abs().log10().floor();
-    if !(-5.0..12.0).contains(&magnitude) {
+    let magnitude = decimal_exponent(value);
+    if !(-5..12).contains(&magnitude) {
         return format!("{:e}", format!("{value:.5e}").parse::<f64>().unwrap_or(value));
     }
-    let places = (5.0 - magnitude).max(0.0) as usize;
+    let places = usize::try_from(5 - magnitude).unwrap_or_default();
     let text = format!("{value:.places$}");
     match text.contains('.') {
         true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
         false => text,
     }
+}
+
+/// The largest power of ten that is at most `value`; `value` has to be positive and finite.
+pub fn power_of_ten(value: f64) -> f64 {
+    // Read from text, which is exact; the logarithm and the power differ between the C libraries of the systems.
+    format!("1e{}", decimal_exponent(value)).parse().unwrap_or(value)
+}
+
+/// The largest of 1, 2 and 5 times a power of ten that is at most `value`; `value` has to be positive and finite.
+pub fn round_at_most(value: f64) -> f64 {
+    let exponent = decimal_exponent(value);
+    let round = |digit: u8| format!("{digit}e{exponent}").parse().unwrap_or(value);
+    [5, 2, 1].map(round).into_iter().find(|round| *round <= value).unwrap_or(value)
+}
+
+/// The exponent of `value` in scientific notation; 0 when it has none.
+fn decimal_exponent(value: f64) -> i32 {
+    format!("{value:e}").rsplit_once('e').and_then(|(_, exponent)| exponent.parse().ok()).unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -42,5 +60,15 @@ mod tests {
         for (value, text) in cases {
             assert_eq!(six_digits(value), text);
         }
+    }
+    #[test]
+    fn round_numbers_are_exact() {
+        for exponent in -300..300 {
+            let power: f64 = format!("1e{exponent}").parse().expect("a number");
+            assert_eq!((power_of_ten(power), round_at_most(power)), (power, power));
+            assert_eq!(power_of_ten(power.next_up()), power);
+            assert!(power_of_ten(power.next_down()) < power);
+        }
+        assert_eq!([730.0, 1999.0, 0.07, 5.0, 4.999].map(round_at_most), [500.0, 1000.0, 0.05, 5.0, 2.0]);
     }
 }

@@ -9,7 +9,7 @@
 //! |---|---|
 //! | `windows_api` | calls of Windows that the standard library lacks; on Windows only |
 //! | [`text`] | texts of the interface in the user's language |
-//! | [`digits`] | numbers as short text |
+//! | [`digits`] | numbers as short text, round numbers |
 //! | [`error`] | the one error type: what happened, where, what to do |
 //! | [`folders`] | the user's folders that the studio writes into by itself |
 //! | [`consent`] | what the user of this session agreed to: programs, servers |

@@ -7,6 +7,7 @@ use egui::{Event, EventFilter, Key, Rangef, Rect, Response, RichText, Sense, Ui,
 use egui_plot::{Axis, AxisHints, GridMark, HoverPosition, Plot, PlotResponse, PlotUi};
 
 use super::paint;
+use crate::digits::{power_of_ten, round_at_most};
 use crate::gui::theme::{self, Tokens, font};
 
 /// Height of the tick labels below a plot, in points.
@@ -108,7 +109,7 @@ pub fn decimal_ticks(low: f64, high: f64, most: usize) -> Vec<GridMark> {
     if !least.is_finite() || least <= 0.0 {
         return Vec::new();
     }
-    let power = 10f64.powf(least.log10().floor());
+    let power = power_of_ten(least);
     let step_size = [1.0, 2.0, 5.0, 10.0].map(|factor| factor * power).into_iter().find(|step| *step >= least * 0.999);
     let Some(step_size) = step_size.filter(|step| low + step > low && high + step > high) else { return Vec::new() };
     let first = (low / step_size).ceil();
@@ -121,12 +122,8 @@ pub fn decimal_ticks(low: f64, high: f64, most: usize) -> Vec<GridMark> {
 
 /// Marks of an axis of square roots: 0 and two counts of 1, 2 or 5 times a power of ten up to `highest`.
 pub fn square_root_ticks(highest: f64) -> Vec<GridMark> {
-    let round = |count: f64| {
-        let power = 10f64.powf(count.log10().floor());
-        [5.0, 2.0, 1.0].into_iter().map(|factor| factor * power).find(|value| *value <= count).unwrap_or(power)
-    };
     let mut counts = vec![0.0];
-    counts.extend([highest / 4.0, highest].into_iter().filter(|count| *count >= 1.0 && count.is_finite()).map(round));
+    counts.extend([highest / 4.0, highest].into_iter().filter(|count| *count >= 1.0 && count.is_finite()).map(round_at_most));
     let step_size = highest.max(1.0).sqrt() / 3.0;
     counts.into_iter().map(|count| GridMark { value: count.sqrt(), step_size }).collect()
 }

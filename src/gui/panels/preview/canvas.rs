@@ -8,6 +8,7 @@ use super::picture::Picture;
 use super::state::{Mode, PreviewState, plain};
 use super::tools::sibling;
 use super::transform::Transform;
+use crate::digits::round_at_most;
 use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::theme::{self, Tokens, font};
 use crate::gui::widgets::{self, paint};
@@ -274,16 +275,10 @@ pub fn metres_of_pixel(info: &RasterInfo) -> Option<f64> {
     (distance > 0.0 && info.width > 0).then(|| distance / info.width as f64)
 }
 
-/// The largest of 1, 2 and 5 times a power of ten that is at most `most`.
-fn round_length(most: f64) -> f64 {
-    let power = 10f64.powf(most.log10().floor());
-    [5.0, 2.0, 1.0].into_iter().map(|factor| factor * power).find(|length| *length <= most).unwrap_or(power)
-}
-
 fn scale_ui(painter: &Painter, t: &Tokens, info: &RasterInfo, scale: f64, rect: Rect) {
     let Some(metres) = metres_of_pixel(info).filter(|metres| metres.is_finite()) else { return };
     let per_point = metres / scale;
-    let length = round_length(per_point * 120.0);
+    let length = round_at_most(per_point * 120.0);
     let width = (length / per_point) as f32;
     let text = match length {
         length if length >= 1000.0 => format!("{} km", number(length / 1000.0)),
@@ -363,10 +358,5 @@ mod tests {
         assert!((back - pos2(17.0, 391.0)).length() < 1e-3);
         let rect = transform.rect(Window { x: 50_000, y: 120, width: 1, height: 1 });
         assert!((rect.width() - 3.5).abs() < 1e-3);
-    }
-
-    #[test]
-    fn scale_bars_are_round() {
-        assert_eq!((round_length(730.0), round_length(1999.0), round_length(0.07)), (500.0, 1000.0, 0.05));
     }
 }
