@@ -53,7 +53,7 @@ pub use check::{check_dataset, check_draft, check_rasters};
 pub use chunk::{
     ChunkArray, ChunkPlace, ChunkRequest, chunks_of, is_streamable, read_chunk, read_requested_chunk, save_chunk, split_chunk,
 };
-pub use command_line::command_line;
+pub use command_line::{command_line, posix_line};
 pub use copy_as::copy_as;
 pub use create::{CreateInput, CreateOutput, create};
 pub use describe::{DescribeRequest, describe_dataset, describe_to};

@@ -278,8 +278,11 @@ mod tests {
         std::fs::write(at("early.tif"), b"1").unwrap();
         std::fs::write(at("placed.tif"), b"1").unwrap();
         let mut studio = Studio::new(Jobs::quiet());
-        let import =
-            Command::Import { paths: vec![at("placed.tif").canonicalize().unwrap()], into: Default::default(), metadata: None };
+        let import = Command::Import {
+            paths: vec![crate::files::canonical(&at("placed.tif")).unwrap()],
+            into: Default::default(),
+            metadata: None,
+        };
         studio.run_to_end(import, &mut |_| {}).unwrap();
         studio.run_to_end(Command::Watch { folder: folder.path().to_owned() }, &mut |_| {}).unwrap();
         assert_eq!(names(&studio), ["early.tif 1"], "what is there already, but what is a sample already");

@@ -6,8 +6,8 @@ use std::process::Command;
 
 use super::{SlurmOptions, SubmitRequest, output_of, ranges, submitted};
 use crate::error::{Error, IoContext, Result};
-use crate::ops::command_line;
 use crate::ops::plan::{Plan, write_json};
+use crate::ops::posix_line;
 
 /// Maximum number of parts in one array; Slurm's default `MaxArraySize` allows indices up to 1000.
 const ARRAY: u32 = 1000;
@@ -150,7 +150,7 @@ fn script_line(request: &SubmitRequest, arguments: Vec<std::ffi::OsString>) -> R
         }
         words.push(word);
     }
-    Ok(command_line(words.iter().map(String::as_str)))
+    Ok(posix_line(words.iter().map(String::as_str)))
 }
 
 #[cfg(test)]
