@@ -56,8 +56,7 @@ set(ENABLE_GNM OFF CACHE BOOL "not used" FORCE)
 foreach(language C CXX)
   set(CMAKE_${language}_FLAGS_RELEASE "-O2 -DNDEBUG" CACHE STRING "as distributions have it" FORCE)
 endforeach()
-# Files are compiled several at a time, so that the headers are read once for them; GDAL's own files are prepared for it. With MinGW
-# that is not tried yet.
-if(CMAKE_SOURCE_DIR MATCHES gdal-src AND NOT CMAKE_SYSTEM_NAME STREQUAL Windows)
+# Files are compiled several at a time, so that the headers are read once for them; GDAL's own files are prepared for it.
+if(CMAKE_SOURCE_DIR MATCHES gdal-src)
   set(CMAKE_UNITY_BUILD ON CACHE BOOL "headers are read once for several files" FORCE)
 endif()
