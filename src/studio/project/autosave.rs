@@ -320,6 +320,9 @@ mod tests {
     use super::*;
     use crate::draft::Draft;
 
+    /// Long enough for a slow disk, where the test needs what is written.
+    const MINUTE: Duration = Duration::from_secs(60);
+
     #[test]
     fn changes_of_a_discarded_draft_are_not_written_first() {
         let place = tempfile::tempdir().expect("has a temporary folder");
@@ -373,7 +376,7 @@ mod tests {
     fn what_is_taken_back_after_the_journal_was_made_short_can_be_restored() {
         let folder = tempfile::tempdir().expect("has a temporary folder");
         let mut draft = Draft::new();
-        let mut autosave = Autosave::new(folder.path().to_owned());
+        let mut autosave = Autosave::new(folder.path().to_owned()).with_patience(MINUTE);
         let project = |draft: &Draft| Project { content: draft.content().clone(), ..Project::default() };
         let mut note = |draft: &Draft, change| autosave.note(change, None, project(draft), &Origin::Empty, None);
         let set = |key: &str, text: String| Edit::SetCollection { key: key.into(), value: Some(text.into()) };
@@ -394,7 +397,7 @@ mod tests {
         let edit = set("title", "last".into());
         draft.apply(edit.clone()).expect("applies");
         note(&draft, Change::Do(edit));
-        autosave.settle();
+        assert!(autosave.settle());
         let journal = autosave.path().expect("is there");
         let restored = restore(&journal, &JobContext::default()).expect("restores");
         assert_eq!(restored.trouble, None);
@@ -412,14 +415,14 @@ mod tests {
         // A file at the folder's path makes writes fail.
         std::fs::write(&auto, b"in the way").expect("writes");
         let mut draft = Draft::new();
-        let mut autosave = Autosave::new(auto.clone());
+        let mut autosave = Autosave::new(auto.clone()).with_patience(MINUTE);
         let mut change = |autosave: &mut Autosave, text: &str| {
             let edit = Edit::SetCollection { key: text.into(), value: Some(text.into()) };
             let before = Project { content: draft.content().clone(), ..Project::default() };
             draft.apply(edit.clone()).expect("applies");
             let after = Project { content: draft.content().clone(), ..Project::default() };
             autosave.note(Change::Do(edit), Some(before), after, &Origin::Empty, None);
-            autosave.settle();
+            assert!(autosave.settle());
         };
         change(&mut autosave, "one");
         assert!(autosave.path().is_none() && autosave.take_trouble().is_some());
@@ -462,11 +465,11 @@ mod tests {
     #[test]
     fn what_a_stopped_process_left_beside_its_journals_is_removed() {
         let folder = tempfile::tempdir().expect("has a temporary folder");
-        let mut autosave = Autosave::new(folder.path().to_owned());
+        let mut autosave = Autosave::new(folder.path().to_owned()).with_patience(MINUTE);
         let edit = Edit::SetCollection { key: "id".into(), value: Some("kept".into()) };
         let project = Project::default();
         autosave.note(Change::Do(edit), Some(project.clone()), project, &Origin::Other, None);
-        autosave.settle();
+        assert!(autosave.settle());
         drop(autosave);
         let names = || {
             let entries = std::fs::read_dir(folder.path()).expect("reads").flatten();
