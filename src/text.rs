@@ -220,13 +220,21 @@ pub fn printable(text: &str) -> Cow<'_, str> {
     Cow::Owned(shown)
 }
 
-/// As [`printable`] on one line: line breaks and tabs are escaped too.
-pub fn printable_line(text: &str) -> Cow<'_, str> {
-    let text = printable(text);
-    if !text.contains(['\n', '\t']) {
-        return text;
+/// Texts of files and users in messages.
+pub trait PrintableLine {
+    /// As [`printable`] on one line: line breaks and tabs are escaped too; quotes and backslashes are as they are, so that names and
+    /// paths can be copied.
+    fn printable_line(&self) -> Cow<'_, str>;
+}
+
+impl PrintableLine for str {
+    fn printable_line(&self) -> Cow<'_, str> {
+        let text = printable(self);
+        if !text.contains(['\n', '\t']) {
+            return text;
+        }
+        Cow::Owned(text.replace('\n', "\\n").replace('\t', "\\t"))
     }
-    Cow::Owned(text.replace('\n', "\\n").replace('\t', "\\t"))
 }
 
 fn is_deceptive(letter: char) -> bool {
@@ -317,7 +325,8 @@ mod tests {
         assert!(matches!(printable(plain), Cow::Borrowed(same) if same == plain));
         let shown = printable("a\u{1b}[2Jb\rc\u{9b}d\u{7f}e\u{202e}f\u{2066}g\u{200b}h\0");
         assert_eq!(shown, r"a\u001b[2Jb\u000dc\u009bd\u007fe\u202ef\u2066g\u200bh\u0000");
-        assert_eq!(printable_line("a\nerror: b\t\u{2028}"), r"a\nerror: b\t\u2028");
+        assert_eq!("a\nerror: b\t\u{2028}".printable_line(), r"a\nerror: b\t\u2028");
+        assert_eq!(r#"C:\data\it's "one".tif"#.printable_line(), r#"C:\data\it's "one".tif"#);
     }
 
     #[test]

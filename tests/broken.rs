@@ -21,7 +21,8 @@ fn inputs(case: &Path) -> Vec<PathBuf> {
 fn expect_answer(ran: Ran, codes: &[i32]) -> Ran {
     let ran = ran.expect_no_panic();
     assert!(codes.contains(&ran.code()), "expected one of the exit codes {codes:?}: {ran}");
-    assert!(ran.elapsed < Duration::from_secs(1), "it took {:?}: {ran}", ran.elapsed);
+    // Far more than a loaded machine needs: a file of a few kilobytes may make nothing hang.
+    assert!(ran.elapsed < Duration::from_secs(20), "it took {:?}: {ran}", ran.elapsed);
     if ran.code() == 2 {
         assert!(ran.stderr.trim().len() > 10, "exit code 2 without a reason: {ran}");
     }

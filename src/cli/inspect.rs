@@ -9,7 +9,7 @@ use crate::container::{self, ContainerReader, OpenOptions, Physical};
 use crate::error::Result;
 use crate::jobs::JobContext;
 use crate::model::dtype_name;
-use crate::text::printable_line;
+use crate::text::PrintableLine;
 use crate::validate::classes;
 
 pub fn inspect(path: &Path, options: &OpenOptions, as_json: bool) -> Result<u8> {
@@ -44,20 +44,20 @@ pub fn inspect(path: &Path, options: &OpenOptions, as_json: bool) -> Result<u8> 
     }
     let mut text = format!(
         "{}  {} (TACO {})\n",
-        printable_line(&info.path.display().to_string()),
+        info.path.display().to_string().printable_line(),
         info.format.badge(),
         info.format.generation()
     );
     let title = collection.text("title");
-    text.push_str(&format!("id       {}\n", printable_line(collection.id())));
+    text.push_str(&format!("id       {}\n", collection.id().printable_line()));
     if !title.is_empty() {
-        text.push_str(&format!("title    {}\n", printable_line(title)));
+        text.push_str(&format!("title    {}\n", title.printable_line()));
     }
     if let Json::Object(older) = older_json(reader.as_ref()) {
         let listed = |key: &str| -> Vec<&str> { older[key].as_array().into_iter().flatten().filter_map(Json::as_str).collect() };
         for (name, list) in [("classes ", listed("classes")), ("missing ", listed("missing_parts"))] {
             if !list.is_empty() {
-                text.push_str(&format!("{name} {}\n", printable_line(&list.join(", "))));
+                text.push_str(&format!("{name} {}\n", list.join(", ").printable_line()));
             }
         }
     }
@@ -66,12 +66,12 @@ pub fn inspect(path: &Path, options: &OpenOptions, as_json: bool) -> Result<u8> 
         let fields = levels.fields(level);
         let width = fields.iter().map(|field| field.name.chars().count()).max().unwrap_or(0);
         for field in fields {
-            text.push_str(&format!("  {:width$}  {}\n", printable_line(&field.name), printable_line(&dtype_name(&field.dtype))));
+            text.push_str(&format!("  {:width$}  {}\n", field.name.printable_line(), dtype_name(&field.dtype).printable_line()));
         }
     }
     for note in reader.notes() {
         text.push('\n');
-        text.push_str(&printable_line(&format!("{} {}: {}", note.rule, note.at, note.message)));
+        text.push_str(&format!("{} {}: {}", note.rule, note.at, note.message).printable_line());
         text.push('\n');
     }
     print(&text)?;

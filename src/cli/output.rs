@@ -11,7 +11,7 @@ use tracing_subscriber::util::SubscriberInitExt;
 use crate::error::{Error, Kind, Result};
 use crate::folders::{make_private, open_private};
 use crate::jobs::Progress;
-use crate::text::{printable, printable_line};
+use crate::text::{PrintableLine, printable};
 
 /// The line of progress at the bottom of a terminal.
 pub struct Terminal {
@@ -30,7 +30,7 @@ impl Terminal {
         if !self.shown {
             return;
         }
-        let mut line = printable_line(&progress.stage.name).into_owned();
+        let mut line = progress.stage.name.printable_line().into_owned();
         if let Some(total) = progress.total {
             line.push_str(&format!("  {} of {total}", progress.done));
         }
@@ -71,8 +71,8 @@ pub fn set_up_logging(verbose: u8, folder: Option<&Path>) {
     // What is logged may quote files and servers of strangers.
     let fields = || {
         tracing_subscriber::fmt::format::debug_fn(|writer, field, value| match field.name() {
-            "message" => write!(writer, "{}", printable_line(&format!("{value:?}"))),
-            name => write!(writer, "{name}={}", printable_line(&format!("{value:?}"))),
+            "message" => write!(writer, "{}", format!("{value:?}").printable_line()),
+            name => write!(writer, "{name}={}", format!("{value:?}").printable_line()),
         })
         .delimited(" ")
     };
@@ -168,7 +168,7 @@ fn not_json(error: serde_json::Error) -> Error {
 /// Prints one line to standard error, control characters escaped. A line that can't be written is lost, as there is no other output
 /// to say so, and the results count.
 pub fn say(line: impl AsRef<str>) {
-    let _ = writeln!(std::io::stderr().lock(), "{}", printable_line(line.as_ref()));
+    let _ = writeln!(std::io::stderr().lock(), "{}", line.as_ref().printable_line());
 }
 
 /// [`say`], for several lines.

@@ -10,6 +10,7 @@ use crate::error::{Error, Result};
 use crate::jobs::JobContext;
 use crate::model::{SampleKind, SamplePath, Skeleton, is_padding};
 use crate::ops::{folder_table, read_chunk, save_chunk, split_chunk};
+use crate::text::PrintableLine;
 
 /// Where the bytes go.
 pub struct Out {
@@ -110,7 +111,7 @@ fn listing(tree: &Skeleton, level: usize, rows: &[u32]) -> String {
     let Some(table) = tree.levels.get(level) else { return String::new() };
     let mut text = String::new();
     for &row in rows.iter().filter(|&&row| !is_padding(table.id(row))) {
-        text.push_str(&format!("{}\t{}\n", table.kind(row), table.id(row).escape_debug()));
+        text.push_str(&format!("{}\t{}\n", table.kind(row), table.id(row).printable_line()));
     }
     text
 }

@@ -11,7 +11,7 @@ use crate::error::Result;
 use crate::model::{Profile, Report, Rule, Severity, parse_rule_level};
 use crate::ops::check_dataset;
 use crate::studio::JobKind;
-use crate::text::printable_line;
+use crate::text::PrintableLine;
 use crate::validate::{self, CheckOptions};
 
 /// Arguments of `validate`.
@@ -126,8 +126,8 @@ fn report_text(path: &Path, report: &Report) -> String {
     let mut text = String::new();
     for finding in &report.findings {
         let severity = finding.severity.as_str();
-        let (at, message) = (finding.at.to_string(), printable_line(&finding.message));
-        text.push_str(&format!("{severity:8}{:8}{}\n        {message}\n", finding.rule.code(), printable_line(&at)));
+        let (at, message) = (finding.at.to_string(), finding.message.printable_line());
+        text.push_str(&format!("{severity:8}{:8}{}\n        {message}\n", finding.rule.code(), at.printable_line()));
     }
     if let Some(consistency) = &report.consistency {
         let (headers, roots, differ) = (consistency.headers, consistency.roots, consistency.roots_that_differ().len());
@@ -140,6 +140,6 @@ fn report_text(path: &Path, report: &Report) -> String {
         (0, warnings) => format!("valid, {warnings} warnings"),
         (errors, warnings) => format!("{errors} errors, {warnings} warnings"),
     };
-    text.push_str(&format!("{}: {verdict}\n", printable_line(&path.display().to_string())));
+    text.push_str(&format!("{}: {verdict}\n", path.display().to_string().printable_line()));
     text
 }

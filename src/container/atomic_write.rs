@@ -38,6 +38,8 @@ pub struct PartialFile {
     overwrite: bool,
     /// Folders created for it.
     made: Made,
+    /// Tells other processes that it is being written.
+    _lock: Option<File>,
 }
 
 /// Where a folder is written until it is whole.
@@ -131,14 +133,14 @@ impl PartialFile {
         if is_remote(target) {
             refuse_object(target, overwrite)?;
             let temporary = NamedTempFile::new().io_at("make a file in the temporary folder", std::env::temp_dir())?;
-            return Ok(Self { temporary, target: target.to_owned(), overwrite, made: Made::default() });
+            return Ok(Self { temporary, target: target.to_owned(), overwrite, made: Made::default(), _lock: None });
         }
         begin(target, overwrite)?;
         if target.is_dir() {
             return Err(Error::usage("the output is a folder; a file name is needed").at_path(target));
         }
-        let (temporary, made) = scratch::file_beside(target)?;
-        Ok(Self { temporary, target: target.to_owned(), overwrite, made })
+        let (temporary, lock, made) = scratch::file_beside(target)?;
+        Ok(Self { temporary, target: target.to_owned(), overwrite, made, _lock: lock })
     }
 
     /// The open temporary file.

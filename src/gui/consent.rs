@@ -9,6 +9,7 @@ use super::dropped_paths;
 use super::panel_context::{Agreement, Request};
 use crate::consent;
 use crate::studio::{Command, Server};
+use crate::text::PrintableLine;
 
 impl App {
     /// Asks before programs start; true when the command waits for the answer. Scripts can't answer: for them the studio refuses
@@ -37,7 +38,7 @@ impl App {
 
     /// Asks before a project with files on other servers is opened.
     pub(super) fn ask_for_servers(&mut self, path: PathBuf, servers: &[Server]) {
-        let line = |server: &Server| format!("{}: {}", server.host.escape_debug(), server.files_text());
+        let line = |server: &Server| format!("{}: {}", server.host.printable_line(), server.files_text());
         let hosts = servers.iter().map(|server| server.host.clone()).collect();
         let then = Request::Agreed(Agreement::Servers(hosts), Box::new(Request::Run(Command::OpenProject { path })));
         self.dialogs.open(Dialog::servers(servers.iter().map(line).collect(), then));
@@ -52,7 +53,7 @@ impl App {
             folders.into_iter().partition(|folder| self.session.watch_agreed.contains(folder));
         self.requests.extend(known.into_iter().map(|folder| Request::Run(Command::Watch { folder })));
         let Some(first) = new.first().cloned() else { return };
-        let lines = new.iter().map(|folder| dropped_paths::display_path(folder).escape_debug().to_string()).collect();
+        let lines = new.iter().map(|folder| dropped_paths::display_path(folder).printable_line().to_string()).collect();
         // The request carries the first folder; the others follow after consent.
         let then = Request::Agreed(Agreement::Watching(new), Box::new(Request::Run(Command::Watch { folder: first })));
         self.dialogs.open(Dialog::watching(lines, then));

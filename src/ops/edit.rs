@@ -24,6 +24,7 @@ use crate::footprint::{COLUMNS, TIME_COLUMNS};
 use crate::jobs::JobContext;
 use crate::model::{Collection, EXTENT_ORIGIN, ExtentOrigin, Report, Rule, Severity, check_field_name, is_remote};
 use crate::table::{KEYS, KeyedTable, ParquetOptions};
+use crate::text::PrintableLine;
 use crate::validate::check_collection;
 
 /// Fields of COLLECTION.json that writers generate from the tree.
@@ -283,7 +284,7 @@ fn level_edit(reader: &dyn ContainerReader, request: &DatasetEdit, ctx: &JobCont
     for index in joined {
         let field = &table.table.fields()[index];
         let name = field.name.as_str();
-        check_field_name(name).map_err(|fault| Error::usage(format!("the column \"{}\" {fault}", name.escape_debug())))?;
+        check_field_name(name).map_err(|fault| Error::usage(format!("the column \"{}\" {fault}", name.printable_line())))?;
         let values = arrow::compute::take(&table.table.column(index)?, &indices, None)
             .map_err(|error| Error::internal("values can't be joined").because(error))?;
         let known = fields.iter().any(|field| field.name == name) && !edit.dropped.iter().any(|dropped| dropped == name);
@@ -338,7 +339,7 @@ fn rows_of(reader: &dyn ContainerReader, level: usize, table: &KeyedTable, ctx: 
     let what = if table.by_path { "path" } else { "id" };
     match rows.iter().filter(|(_, row)| !used[**row]).min_by_key(|(_, row)| **row) {
         Some((key, _)) => {
-            Err(Error::usage(format!("the table names {}, which is no sample of level {level} by {what}", key.escape_debug()))
+            Err(Error::usage(format!("the table names {}, which is no sample of level {level} by {what}", key.printable_line()))
                 .at_path(&table.path)
                 .hint("choose the level with --level, or correct the table"))
         }

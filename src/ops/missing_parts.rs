@@ -5,6 +5,7 @@ use crate::container::{ContainerReader, Physical, part_name};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
 use crate::model::{Finding, Location, Rule, Severity};
+use crate::text::PrintableLine;
 
 /// Names that an error lists.
 const NAMED: usize = 8;
@@ -37,7 +38,7 @@ impl MissingParts {
 
     /// The names that are lacking, as far as a message lists them.
     pub fn named(&self) -> String {
-        let names = self.names.iter().take(NAMED).map(|name| name.escape_debug().to_string()).collect::<Vec<_>>().join(", ");
+        let names = self.names.iter().take(NAMED).map(|name| name.printable_line().to_string()).collect::<Vec<_>>().join(", ");
         match self.names.len().saturating_sub(NAMED) {
             0 => names,
             n => tr!("{names} and {n} more", names, n),
@@ -70,7 +71,7 @@ pub fn need_all_parts(reader: &dyn ContainerReader, allow: bool, ctx: &JobContex
     }
     ctx.warn(lacking.sentence());
     let finding = |name: String| {
-        let at = Location::Member(name.escape_debug().to_string());
+        let at = Location::Member(name.printable_line().to_string());
         Finding { severity: Severity::Warning, ..Finding::new(Rule::TortillaParts, at, tr!("This part is missing.")) }
     };
     Ok(lacking.names.into_iter().map(finding).collect())

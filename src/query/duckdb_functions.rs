@@ -1,6 +1,7 @@
 //! DuckDB functions that the engine lacks: dates, text, lists, `arg_min`/`arg_max` and regression. Names and semantics are
 //! DuckDB's; null arguments give null.
 
+use crate::text::PrintableLine;
 use chrono::{DateTime, Datelike, NaiveDate, NaiveDateTime};
 use polars::prelude::udf::UserDefinedFunction;
 use polars::prelude::*;
@@ -328,7 +329,7 @@ fn list_sum(columns: &[Column]) -> PolarsResult<Column> {
 
 fn pattern(columns: &[Column]) -> PolarsResult<Regex> {
     let text = text_of(columns, 1)?;
-    Regex::new(text).map_err(|error| polars_err!(InvalidOperation: "{} is no pattern: {error}", text.escape_debug()))
+    Regex::new(text).map_err(|error| polars_err!(InvalidOperation: "{} is no pattern: {error}", text.printable_line()))
 }
 
 fn regexp_extract(columns: &[Column]) -> PolarsResult<Column> {

@@ -14,6 +14,7 @@ use crate::error::{Error, Result};
 use crate::footprint::{self, Boxes, PlaceColumns, PlaceSource, Stated, touching};
 use crate::jobs::JobContext;
 use crate::model::{FieldSpec, dtype_name};
+use crate::text::PrintableLine;
 
 use super::scan::fault;
 
@@ -218,7 +219,7 @@ impl TimeRange {
             match part.trim() {
                 "" | ".." => Ok(None),
                 part => {
-                    Bound::parse(part).map(Some).ok_or_else(|| fault(format!("{} is no time in ISO 8601", part.escape_debug())))
+                    Bound::parse(part).map(Some).ok_or_else(|| fault(format!("{} is no time in ISO 8601", part.printable_line())))
                 }
             }
         };
@@ -231,7 +232,7 @@ impl TimeRange {
             return Err(fault("the range of time is open at both ends".into()));
         }
         if first.zip(last).is_some_and(|(first, last)| first.micros >= last.end()) {
-            return Err(fault(format!("the range {} begins after its end", text.escape_debug())));
+            return Err(fault(format!("the range {} begins after its end", text.printable_line())));
         }
         Ok(Self { first, last })
     }

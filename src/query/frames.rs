@@ -14,6 +14,7 @@ use super::tables::{Level, TableName, Tables, VSI, VsiBase, is_key};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
 use crate::model::PAD_PREFIX;
+use crate::text::PrintableLine;
 
 /// Internal column: row number within a part, for levels without `internal:current_id`.
 const ROW: &str = "__row";
@@ -136,7 +137,7 @@ fn with_condition(mut frame: LazyFrame, condition: &str) -> Result<LazyFrame> {
     };
     // Positions refer to the condition, not the statement, so the cause is dropped.
     condition_of().map_err(|error| {
-        let summary = Error::usage(format!("the condition could not be understood: {}", condition.escape_debug()));
+        let summary = Error::usage(format!("the condition could not be understood: {}", condition.printable_line()));
         let summary = if error.is_too_large() { Error::too_large(error.summary()) } else { summary.because(error.to_string()) };
         error
             .hints()

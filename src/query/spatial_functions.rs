@@ -7,6 +7,7 @@ use polars::sql::FunctionOptions;
 
 use super::geometry::{from_text, to_text};
 use crate::table::{parse_wkb, wkb_bounds, wkb_point, write_wkb as write};
+use crate::text::PrintableLine;
 
 /// Signature of a function; geometries are WKB.
 #[derive(Clone, Copy)]
@@ -119,7 +120,7 @@ fn evaluate(name: &str, kind: Kind, columns: &[Column]) -> PolarsResult<Column> 
         Kind::OfText => {
             let mut column = Vec::with_capacity(first.len());
             for text in first.str()?.iter() {
-                let unreadable = |text: &str| polars_err!(InvalidOperation: "{name}: this is no WKT: {}", text.escape_debug());
+                let unreadable = |text: &str| polars_err!(InvalidOperation: "{name}: this is no WKT: {}", text.printable_line());
                 let geometry = |text| from_text(text).map(|geometry| write(&geometry)).ok_or_else(|| unreadable(text));
                 column.push(text.map(geometry).transpose()?);
             }

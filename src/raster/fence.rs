@@ -13,6 +13,7 @@ use super::vsi_plugin::{self, Mounted};
 use super::{gdal_errors, hdf5_links, hdf5_lock, references};
 use crate::error::{Error, Result};
 use crate::model::AssetPath;
+use crate::text::PrintableLine;
 
 /// Raster drivers whose files do not refer to other files, or only relative to their own path (HFA), where none exists. Excluded
 /// are drivers that read pixels from elsewhere (VRT, GTI, DERIVED, WMS, GDALG, STACTA), formats of a header and a data file (ENVI,
@@ -103,7 +104,7 @@ pub(super) fn open(asset: &AssetPath, mounted: &Mounted) -> Result<Opened> {
     let dataset = direct?;
     if let Some(file) = dataset.metadata_item("OVERVIEW_FILE", "OVERVIEWS") {
         // GDAL would open that file with any driver when overviews are requested.
-        return Err(Error::unsupported(format!("this raster keeps its overviews in another file: {}", file.escape_debug()))
+        return Err(Error::unsupported(format!("this raster keeps its overviews in another file: {}", file.printable_line()))
             .at(asset)
             .hint("a sample of a dataset holds all of its pixels; take the OVERVIEWS metadata out of the file"));
     }

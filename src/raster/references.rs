@@ -3,6 +3,7 @@
 
 use crate::error::Error;
 use crate::model::AssetPath;
+use crate::text::PrintableLine;
 
 /// Maximum number of names listed.
 const TOLD: usize = 8;
@@ -131,8 +132,8 @@ fn unescaped(text: &str) -> String {
 }
 
 fn shortened(name: String) -> String {
-    let name: String = name.escape_debug().collect();
-    if name.chars().count() <= TOLD_LENGTH { name } else { name.chars().take(TOLD_LENGTH).chain(['…']).collect() }
+    let name = name.printable_line();
+    if name.chars().count() <= TOLD_LENGTH { name.into_owned() } else { name.chars().take(TOLD_LENGTH).chain(['…']).collect() }
 }
 
 impl References {

@@ -23,6 +23,7 @@ use crate::container::read_json_document;
 use crate::error::{Error, IoContext, Result};
 use crate::extensions;
 use crate::model::is_remote;
+use crate::text::PrintableLine;
 
 /// Default timeout of a step in seconds.
 pub const WAIT_SECONDS: f64 = 60.0;
@@ -249,7 +250,7 @@ pub fn read_script(file: &Path) -> Result<Vec<ScriptLine>> {
             }
             ScriptLine::Step(Step::Screenshot { name }) if !is_file_name(name) => {
                 let error = Error::usage("a picture is saved in the folder of the screenshots, so its name is a file name alone");
-                return Err(error.at(name.escape_debug()));
+                return Err(error.at(name.printable_line()));
             }
             ScriptLine::Step(Step::Resize { width, height }) if !(SIDE.contains(&*width) && SIDE.contains(&*height)) => {
                 let error = Error::usage(format!("a window can't have {width} × {height} points")).at_path(file);

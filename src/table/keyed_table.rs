@@ -11,6 +11,7 @@ use super::{LevelTable, read_sidecar_as};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
 use crate::model::FieldSpec;
+use crate::text::PrintableLine;
 
 /// Usual names of a key column, in order of preference. All hold paths of ids from the root, except `id`.
 pub const KEYS: [&str; 6] = ["path", "relative_path", "internal:relative_path", "file", "filename", "id"];
@@ -84,7 +85,7 @@ impl KeyedTable {
         let mut rows = HashMap::with_capacity(self.table.rows());
         for (row, key) in self.named() {
             if rows.insert(key, row).is_some() {
-                return Err(Error::usage(format!("the table names {} twice", key.escape_debug()))
+                return Err(Error::usage(format!("the table names {} twice", key.printable_line()))
                     .at_path(&self.path)
                     .hint("keep one row for each sample, or choose another key"));
             }

@@ -4,6 +4,7 @@
 use serde_json::Value as Json;
 
 use crate::model::{Collection, Location, Report, Rule, TASKS, check_dataset_id, instant};
+use crate::text::PrintableLine;
 
 /// Maximum length of a title, in characters.
 pub const TITLE_MAX: usize = 250;
@@ -75,7 +76,7 @@ fn check_id(collection: &Collection, report: &mut Report) {
                     report.add(rule, at("id"), message);
                 }
                 Ok(()) if !id.is_ascii() => {
-                    let message = tr!("The id \"{id}\" has letters other than a to z.", id = id.escape_debug());
+                    let message = tr!("The id \"{id}\" has letters other than a to z.", id = id.printable_line());
                     report.add(Rule::IdDatasetText, at("id"), message);
                 }
                 Ok(()) => {}
@@ -186,7 +187,7 @@ fn check_version(collection: &Collection, report: &mut Report) {
     if let Some(version) = collection.get("taco_version").and_then(Json::as_str).filter(|text| !text.trim().is_empty())
         && version != TACO_VERSION
     {
-        let (found, wanted) = (version.escape_debug(), TACO_VERSION);
+        let (found, wanted) = (version.printable_line(), TACO_VERSION);
         let message = tr!("taco_version is {found}; this specification is {wanted}.", found, wanted);
         report.add(Rule::TacoVersion, at("taco_version"), message);
     }

@@ -10,6 +10,7 @@ use crate::jobs::JobContext;
 use crate::model::{
     FieldSpec, Finding, Location, PitPattern, PitSchema, Report, Rule, Severity, Skeleton, check_field_name, dtype_name, is_padding,
 };
+use crate::text::PrintableLine;
 
 /// Checks names and types of columns. Returns false when the tree cannot be built.
 pub fn check(reader: &dyn ContainerReader, report: &mut Report) -> bool {
@@ -96,7 +97,7 @@ fn check_field(field: &FieldSpec, at: Location, format: Format, report: &mut Rep
         report.add(Rule::StoredPath, at, message);
     } else if !field.name.starts_with("internal:") && !matches!(field.name.as_str(), "id" | "type" | "path") {
         if let Err(fault) = check_field_name(&field.name) {
-            let message = tr!("The field name \"{name}\" {fault}.", name = field.name.escape_debug(), fault = fault.said());
+            let message = tr!("The field name \"{name}\" {fault}.", name = field.name.printable_line(), fault = fault.said());
             report.add(Rule::FieldName, at, message);
         } else if format == Format::Zip && matches!(field.dtype, DataType::Float16 | DataType::Decimal256(..)) {
             let found = dtype_name(&field.dtype);

@@ -9,6 +9,7 @@ use crate::files::Outside;
 use crate::jobs::JobContext;
 use crate::model::{Location, META_NAME, Report, Rule, is_remote, place_below, safe_relative};
 use crate::remote::RemoteFile;
+use crate::text::PrintableLine;
 
 /// Number of files requested from a server in parallel.
 const ASKED: usize = 32;
@@ -33,7 +34,7 @@ pub fn check(folder: &FolderReader, deep: bool, report: &mut Report, ctx: &JobCo
             let mut name = path.to_archive();
             let at = Location::Sample { level: depth, row, path };
             if !safe_relative(&name) {
-                report.add(Rule::FolderPath, at, tr!("{name} leads outside DATA/.", name = name.escape_debug()));
+                report.add(Rule::FolderPath, at, tr!("{name} leads outside DATA/.", name = name.printable_line()));
                 continue;
             }
             if level.folder[row as usize] {
@@ -47,7 +48,7 @@ pub fn check(folder: &FolderReader, deep: bool, report: &mut Report, ctx: &JobCo
                     Err(Outside::LeadsOut(target)) => report.add(Rule::FolderLink, at, leads_out(&name, &target)),
                     Err(why) if why.is_missing() => report.add(Rule::FolderMissing, at, tr!("DATA/{name} does not exist.", name)),
                     Err(why) => {
-                        let message = tr!("DATA/{path} can't be read.", path = name.escape_debug());
+                        let message = tr!("DATA/{path} can't be read.", path = name.printable_line());
                         let why = why.into_error("read the sample", &data.join(&name)).sentence();
                         report.add(Rule::FolderMissing, at, format!("{message} {why}"));
                     }
@@ -73,8 +74,8 @@ pub fn check(folder: &FolderReader, deep: bool, report: &mut Report, ctx: &JobCo
 
 /// The message for a member that is, or is below, a symbolic link to outside.
 pub(super) fn leads_out(name: &str, target: &Path) -> String {
-    let (name, target) = (name.escape_debug(), target.display().to_string());
-    tr!("DATA/{name} is a link that leads out of the dataset, to {target}.", name, target = target.escape_debug())
+    let (name, target) = (name.printable_line(), target.display().to_string());
+    tr!("DATA/{name} is a link that leads out of the dataset, to {target}.", name, target = target.printable_line())
 }
 
 /// All parent folders of these files.

@@ -8,6 +8,7 @@ use crate::container::{ContainerReader, JoinedPart, JoinedReader};
 use crate::error::Result;
 use crate::jobs::JobContext;
 use crate::model::{Location, Profile, Report, Rule};
+use crate::text::PrintableLine;
 
 /// Compares the list with each part; with `deep` checks the parts too.
 ///
@@ -54,7 +55,7 @@ fn check_list(listed: &[JoinedPart], sources: &Json, report: &mut Report) {
     }
     for (index, part) in listed.iter().enumerate() {
         let Some((id, extent)) = &part.says else { continue };
-        let name = part.name.escape_debug();
+        let name = part.name.printable_line();
         if let Some(said) = sources.get("ids").and_then(|ids| ids.get(index))
             && said.as_str() != Some(id)
         {

@@ -6,6 +6,7 @@ use std::collections::HashMap;
 use serde_json::{Map, Value as Json};
 
 use crate::model::{Location, Report, Rule};
+use crate::text::PrintableLine;
 
 /// Adds findings about the classes of a collection of either generation.
 pub fn check_labels(fields: &Map<String, Json>, report: &mut Report) {
@@ -45,8 +46,8 @@ fn check_categories(classes: &[Json], at: &str, report: &mut Report) {
     for (category, index, names) in shared {
         let message = tr!(
             "The classes {names} share the category {category}: a mask with this value can't tell them apart.",
-            names = names.join(", ").escape_debug(),
-            category = category.escape_debug()
+            names = names.join(", ").printable_line(),
+            category = category.printable_line()
         );
         report.add(Rule::ClassCategory, Location::Collection(format!("{at}/{index}/category")), message);
     }
@@ -64,7 +65,7 @@ fn check_names(classes: &[Json], at: &str, report: &mut Report) {
             let message = tr!(
                 "Class {number} has the name {name}, as class {first} has.",
                 number = index + 1,
-                name = name.escape_debug(),
+                name = name.printable_line(),
                 first = first + 1
             );
             report.add(Rule::ClassName, place(), message);

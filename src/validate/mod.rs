@@ -45,6 +45,7 @@ use crate::container::{self, ContainerReader, OpenOptions, Physical};
 use crate::error::{Cause, Error, Kind, Result};
 use crate::jobs::JobContext;
 use crate::model::{Dataset, Finding, Location, Profile, Property, Report, Rule, RuleSettings, Skeleton, is_remote};
+use crate::text::PrintableLine;
 
 /// Options of a check.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -132,7 +133,7 @@ pub fn path_with(path: &Path, open: &OpenOptions, options: &CheckOptions, ctx: &
 /// The name of the part that the error concerns.
 fn damaged_part(error: &Error) -> Option<String> {
     let name = Path::new(error.place()?).file_name()?.to_str()?;
-    container::part_name(name).map(|_| name.escape_debug().to_string())
+    container::part_name(name).map(|_| name.printable_line().to_string())
 }
 
 fn unreadable(error: &Error) -> Finding {

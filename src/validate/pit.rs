@@ -8,6 +8,7 @@ use crate::model::{
     Location, MAX_LEVELS, Report, Rule, ShapeChild, ShapeUse, Skeleton, check_portable_name, check_sample_id, common_shape,
     is_padding, without_case,
 };
+use crate::text::PrintableLine;
 
 fn at(tree: &Skeleton, level: usize, row: u32) -> Location {
     Location::Sample { level, row, path: tree.path(level, row) }
@@ -59,7 +60,7 @@ pub fn check_case(tree: &Skeleton, roots: bool, report: &mut Report) {
             match seen.entry((parent, without_case(level.id(row)))) {
                 Entry::Vacant(free) => drop(free.insert(row)),
                 Entry::Occupied(known) if level.id(*known.get()) != level.id(row) => {
-                    let (id, other) = (level.id(row).escape_debug(), level.id(*known.get()).escape_debug());
+                    let (id, other) = (level.id(row).printable_line(), level.id(*known.get()).printable_line());
                     let message = tr!(
                         "{id} differs from its sibling {other} in case alone, so some systems hold only one of them.",
                         id,

@@ -10,6 +10,7 @@ use crate::error::Result;
 use crate::files::{Outside, Root};
 use crate::jobs::JobContext;
 use crate::model::{AssetPath, Location, Report, Rule};
+use crate::text::PrintableLine;
 
 /// Finds missing, misplaced and extra files, and samples that lack a file of `taco:structure`.
 ///
@@ -55,7 +56,7 @@ pub fn check(dataset: &Taco3Reader, report: &mut Report, ctx: &JobContext) -> Re
                 }
                 Ok(_) => {}
                 Err(error) => {
-                    let message = tr!("DATA/{path} can't be read.", path = path.escape_debug());
+                    let message = tr!("DATA/{path} can't be read.", path = path.printable_line());
                     report.add(Rule::Taco3Files, at(), format!("{message} {}", error.sentence()));
                 }
             }
@@ -65,7 +66,7 @@ pub fn check(dataset: &Taco3Reader, report: &mut Report, ctx: &JobContext) -> Re
     // A symbolic link in place of a folder is reported with the files below it.
     let above = if strays.is_empty() { HashSet::new() } else { folders_of(&named) };
     for stray in strays.iter().filter(|stray| !above.contains(stray.as_str())) {
-        let at = Location::Member(format!("DATA/{}", stray.escape_debug()));
+        let at = Location::Member(format!("DATA/{}", stray.printable_line()));
         report.add(Rule::Taco3Files, at, tr!("No level names this file."));
     }
     if let Some(structure) = dataset.collection().get("taco:structure").and_then(Json::as_array) {

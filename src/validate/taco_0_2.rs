@@ -11,6 +11,7 @@ use super::collection::TITLE_MAX;
 use crate::model::{
     Location, Report, Rule, SPLITS_0_2, SPLITS_OF_TOOLS_0_2, TASKS_0_2, TASKS_OF_TOOLS_0_2, instant, missing_of_taco_0_2,
 };
+use crate::text::PrintableLine;
 
 /// Checks a collection of TACO 0.2, with the rules of both profiles.
 pub fn check(fields: &Map<String, Json>, report: &mut Report) {
@@ -177,7 +178,7 @@ impl Check<'_> {
         let Some(value) = given(value) else { return };
         let Some(word) = value.get(at).unwrap_or(value).as_str() else { return self.misfit(at, value, tr!("text")) };
         let plain = |text: &str| text.trim().to_lowercase().replace([' ', '_'], "-");
-        let found = word.escape_debug();
+        let found = word.printable_line();
         if !known.iter().chain(tools).any(|name| plain(name) == plain(word)) {
             let message = tr!("{key} is {found}, which is none of the words of TACO 0.2.", key = at, found);
             self.report.add(Rule::TortillaWord, Location::Collection(at.to_owned()), message);
@@ -196,7 +197,7 @@ impl Check<'_> {
         if let Some(href) = fields.get("href").and_then(Json::as_str)
             && !is_uri(href)
         {
-            self.add(&place, tr!("{found} is no URI (RFC 3986).", found = href.escape_debug()));
+            self.add(&place, tr!("{found} is no URI (RFC 3986).", found = href.printable_line()));
         }
         self.text(fields.get("description"), &format!("{at}/description"));
     }
@@ -260,7 +261,7 @@ impl Check<'_> {
             if let Some(name) = item.get("name").and_then(Json::as_str)
                 && !seen.insert(name)
             {
-                self.add(&format!("{at}/{index}/name"), tr!("Another entry has the name {name}.", name = name.escape_debug()));
+                self.add(&format!("{at}/{index}/name"), tr!("Another entry has the name {name}.", name = name.printable_line()));
             }
         }
     }

@@ -8,6 +8,7 @@ use crate::container::{ContainerReader, TacocatReader, ZipReader};
 use crate::error::Result;
 use crate::jobs::JobContext;
 use crate::model::{Finding, Location, Report, Rule, is_remote};
+use crate::text::PrintableLine;
 
 /// Checks the list of parts, rows and byte ranges; with `deep` the parts too.
 ///
@@ -36,7 +37,7 @@ pub fn check(index: &TacocatReader, deep: bool, report: &mut Report, ctx: &JobCo
 }
 
 fn at(part: &str) -> Location {
-    Location::Member(part.escape_debug().to_string())
+    Location::Member(part.printable_line().to_string())
 }
 
 /// Compares the list in the collection, in either tool's form, with the parts that rows refer to.
@@ -49,12 +50,12 @@ fn check_list(index: &TacocatReader, parts: &[Arc<str>], report: &mut Report) {
     };
     let listed: HashSet<&str> = listed.iter().filter_map(|name| name.as_str()).collect();
     for part in parts.iter().filter(|part| !listed.contains(&***part)) {
-        let message = tr!("{part} is not listed, but samples come from it.", part = part.escape_debug());
+        let message = tr!("{part} is not listed, but samples come from it.", part = part.printable_line());
         report.add(Rule::PartList, Location::Collection(key.clone()), message);
     }
     let named: HashSet<&str> = parts.iter().map(|part| &**part).collect();
     for name in listed.into_iter().filter(|name| !named.contains(name)) {
-        let message = tr!("{part} is listed, but no sample comes from it.", part = name.escape_debug());
+        let message = tr!("{part} is listed, but no sample comes from it.", part = name.printable_line());
         report.add(Rule::PartList, Location::Collection(key.clone()), message);
     }
 }
@@ -87,8 +88,8 @@ fn check_part(index: &TacocatReader, name: &str, rows: &[&[u32]], deep: bool, re
         let target = target.display().to_string();
         let message = tr!(
             "{part} is a link that leads out of the folder of the parts, to {target}.",
-            part = name.escape_debug(),
-            target = target.escape_debug()
+            part = name.printable_line(),
+            target = target.printable_line()
         );
         report.add(Rule::FolderLink, at(name), message);
         return Ok(());
@@ -209,5 +210,5 @@ pub fn take_over(part: &str, inner: Report, report: &mut Report) {
 
 /// Converts a finding of a part to one of the index.
 fn within(part: &str, finding: Finding) -> Finding {
-    Finding { at: Location::Member(format!("{} / {}", part.escape_debug(), finding.at)), ..finding }
+    Finding { at: Location::Member(format!("{} / {}", part.printable_line(), finding.at)), ..finding }
 }

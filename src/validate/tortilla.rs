@@ -9,6 +9,7 @@ use crate::error::Result;
 use crate::jobs::JobContext;
 use crate::model::{Location, Report, Rule, Skeleton};
 use crate::raster;
+use crate::text::PrintableLine;
 
 /// Columns of a stac-tortilla; the shape has another name in TACO 0.2.
 const STAC: [&str; 5] = ["stac:crs", "stac:geotransform", "stac:raster_shape", "stac:time_start", "stac:time_end"];
@@ -26,7 +27,7 @@ pub fn check(tortilla: &TortillaReader, report: &mut Report, ctx: &JobContext) -
     ctx.stage(tr!("Checking the tortillas"), None);
     check_headers(tortilla, report)?;
     for part in tortilla.missing_parts() {
-        report.add(Rule::TortillaParts, Location::Member(part.escape_debug().to_string()), tr!("This part is missing."));
+        report.add(Rule::TortillaParts, Location::Member(part.printable_line().to_string()), tr!("This part is missing."));
     }
     check_numbers(tortilla, report);
     let tree = tortilla.levels().skeleton(ctx)?;
@@ -155,7 +156,7 @@ fn check_ids(tree: &Skeleton, level: usize, report: &mut Report) {
             report.add(Rule::IdCharacters, at(), tr!("tortilla:id is empty."));
         }
         if !seen.insert((parent, table.id(row))) {
-            let message = tr!("Two samples of one tortilla have the id {id}.", id = table.id(row).escape_debug());
+            let message = tr!("Two samples of one tortilla have the id {id}.", id = table.id(row).printable_line());
             report.add(Rule::IdUnique, at(), message);
         }
     }
@@ -171,7 +172,7 @@ fn check_words(tortilla: &TortillaReader, tree: &Skeleton, level: usize, report:
         let format = format.unwrap_or("null");
         let is_driver = |name: &str| matches!(name, "BYTES" | "TORTILLA") || raster::is_driver_name(name);
         if !*known.entry(format.to_owned()).or_insert_with(|| is_driver(format)) {
-            let found = format.escape_debug();
+            let found = format.printable_line();
             let message = tr!("tortilla:file_format is {found}: neither BYTES nor TORTILLA nor a driver of GDAL.", found);
             report.add(Rule::TortillaFormat, at(row), message);
         }
@@ -179,7 +180,7 @@ fn check_words(tortilla: &TortillaReader, tree: &Skeleton, level: usize, report:
     if let Some(splits) = table.column_index(names[1]).map(|_| table.strings(names[1])).transpose()?.flatten() {
         for (row, split) in splits.iter().enumerate() {
             if let Some(split) = split.filter(|split| !matches!(*split, "train" | "test" | "validation")) {
-                let found = split.escape_debug();
+                let found = split.printable_line();
                 let message = tr!("tortilla:data_split is {found}; it has to be train, test or validation.", found);
                 report.add(Rule::TortillaSplit, at(row), message);
             }

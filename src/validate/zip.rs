@@ -9,6 +9,7 @@ use crate::container::{ContainerReader, Directory, Entry, LocalHeader, ZipReader
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
 use crate::model::{Location, META_NAME, Report, Rule, safe_relative};
+use crate::text::PrintableLine;
 
 /// Bytes per read when computing a CRC-32.
 const CHUNK: u64 = 1 << 20;
@@ -56,7 +57,7 @@ fn name_empty_header(zip: &ZipReader, report: &mut Report) {
 }
 
 fn member(entry: &Entry) -> Location {
-    Location::Member(entry.name.escape_debug().to_string())
+    Location::Member(entry.name.printable_line().to_string())
 }
 
 fn check_members(zip: &ZipReader, directory: &Directory, headers: &[Option<LocalHeader>], report: &mut Report) {
@@ -230,7 +231,7 @@ fn check_positions(
             };
             let at = Location::Sample { level: depth, row, path };
             let Some(&index) = by_name.get(name.as_str()) else {
-                report.add(Rule::ZipMissing, at, tr!("{name} is not in the archive.", name = name.escape_debug()));
+                report.add(Rule::ZipMissing, at, tr!("{name} is not in the archive.", name = name.printable_line()));
                 continue;
             };
             named[index] = true;

@@ -106,7 +106,10 @@ impl Workspace {
         if cfg!(windows) {
             // Windows is asked for its folders, whatever the environment says.
             for (variable, folder) in [("CONFIG", ".config"), ("DATA", ".local/share")] {
-                command.env(format!("TACO_STUDIO_{variable}_DIR"), home.join(folder).join("taco-studio"));
+                let variable = format!("TACO_STUDIO_{variable}_DIR");
+                if !command.get_envs().any(|(known, value)| known == variable.as_str() && value.is_some()) {
+                    command.env(variable, home.join(folder).join("taco-studio"));
+                }
             }
         }
         command

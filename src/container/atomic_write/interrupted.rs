@@ -227,7 +227,6 @@ fn a_new_file_of_the_same_name_is_not_replaced_by_the_old_copy() {
     assert!(aside_of(&home.path().join("set")).is_some(), "the old copy is still there");
 }
 
-#[cfg(unix)]
 #[test]
 fn leftovers_of_dead_processes_are_removed_and_work_in_progress_kept() {
     let home = home();

@@ -5,6 +5,7 @@ use std::path::{Component, Path, PathBuf};
 
 use crate::error::{Error, IoContext, Result};
 use crate::model::{check_portable_name, is_remote};
+use crate::text::PrintableLine;
 
 /// The parent folder of `target`. Creates nothing.
 pub(super) fn parent_of(target: &Path) -> Result<PathBuf> {
@@ -33,7 +34,7 @@ fn check_names(target: &Path) -> Result<()> {
     });
     for name in names {
         if let Err(fault) = check_portable_name(&name) {
-            let error = Error::usage(format!("the name {} {fault}", name.escape_debug()));
+            let error = Error::usage(format!("the name {} {fault}", name.printable_line()));
             return Err(error.at_path(target).hint("choose another name"));
         }
     }
@@ -61,7 +62,7 @@ pub(super) fn is_ours(name: &str) -> bool {
 
 /// The error for a folder with an entry that is no part of a dataset.
 pub(super) fn refuse_name(foreign: &str, target: &Path) -> Error {
-    Error::usage(format!("the folder contains {}, which is no part of a dataset", foreign.escape_debug()))
+    Error::usage(format!("the folder contains {}, which is no part of a dataset", foreign.printable_line()))
         .at_path(target)
         .hint("only a dataset or an empty folder is replaced: choose another name, or empty the folder yourself")
 }

@@ -16,6 +16,9 @@ use crate::model::is_remote;
 const PARTIAL: &str = ".partial";
 /// Suffix of a folder that may contain the only copy of a replaced output.
 const ASIDE: &str = ".old";
+/// Suffix of the locks of files and folders on Windows.
+#[cfg(windows)]
+const LOCK: &str = ".lock";
 /// Number of random letters and digits between the output's name and the suffix.
 const RANDOM: usize = 6;
 /// Number of attempts when another process removes the folder as a leftover between creating and locking it.
@@ -77,12 +80,11 @@ impl Scratch {
         for _ in 0..TRIES {
             let folder = Builder::new().prefix(&prefix).suffix(PARTIAL).tempdir_in(&parent);
             let folder = folder.io_at("make a folder beside the output", &parent)?;
-            let lock = File::open(folder.path()).ok().map(|handle| (lock(&handle), handle));
             // Where folders cannot be locked, nothing is treated as a leftover.
-            let lock = match lock {
-                Some((Locked::ByOther, _)) => continue,
-                Some((_, handle)) => Some(handle),
-                None => None,
+            let lock = match lock(folder.path()) {
+                Locked::ByOther => continue,
+                Locked::Here(lock) => Some(lock),
+                Locked::Never => None,
             };
             if folder.path().is_dir() {
                 return Ok(Self { folder: folder.keep(), kept: false, made, _lock: lock });
@@ -151,8 +153,8 @@ fn discard(path: &Path) {
     }
 }
 
-/// Creates a locked file beside `target`; also returns the folders created for it.
-pub(super) fn file_beside(target: &Path) -> Result<(NamedTempFile, Made)> {
+/// Creates a file beside `target`; also returns its lock, and the folders created for it.
+pub(super) fn file_beside(target: &Path) -> Result<(NamedTempFile, Option<File>, Made)> {
     let (parent, made) = Made::folder_of(target)?;
     let prefix = prefix_of(target)?;
     for _ in 0..TRIES {
@@ -161,8 +163,13 @@ pub(super) fn file_beside(target: &Path) -> Result<(NamedTempFile, Made)> {
         #[cfg(unix)]
         builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
         let file = builder.tempfile_in(&parent).io_at("make a file in the output's folder", &parent)?;
-        if !matches!(lock(file.as_file()), Locked::ByOther) && file.path().exists() {
-            return Ok((file, made));
+        let lock = match lock(file.path()) {
+            Locked::ByOther => continue,
+            Locked::Here(lock) => Some(lock),
+            Locked::Never => None,
+        };
+        if file.path().exists() {
+            return Ok((file, lock, made));
         }
     }
     Err(taken(target))
@@ -177,38 +184,56 @@ fn prefix_of(target: &Path) -> Result<OsString> {
     Ok([OsStr::new("."), name, OsStr::new(".")].into_iter().collect())
 }
 
-#[cfg_attr(not(unix), allow(dead_code, reason = "locks of other systems are not used"))]
 enum Locked {
-    /// Locked by this process.
-    Here,
+    /// Locked by this process until the file is closed.
+    Here(File),
     /// Locked by another process.
     ByOther,
-    /// Locks are not supported on this system or disk.
+    /// Locks are not supported on this disk.
     Never,
 }
 
-fn lock(file: &File) -> Locked {
-    #[cfg(unix)]
-    {
-        use rustix::fs::{FlockOperation, flock};
-        match flock(file, FlockOperation::NonBlockingLockExclusive) {
-            Ok(()) => Locked::Here,
-            Err(error) if error == rustix::io::Errno::WOULDBLOCK => Locked::ByOther,
-            Err(_) => Locked::Never,
-        }
-    }
-    #[cfg(not(unix))]
-    {
-        let _ = file;
-        Locked::Never
+/// Locks the temporary file or folder at `path` against other processes. The end of the process, however it ends, releases the lock.
+#[cfg(unix)]
+fn lock(path: &Path) -> Locked {
+    use rustix::fs::{FlockOperation, flock};
+    let Ok(file) = File::open(path) else { return Locked::Never };
+    match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+        Ok(()) => Locked::Here(file),
+        Err(error) if error == rustix::io::Errno::WOULDBLOCK => Locked::ByOther,
+        Err(_) => Locked::Never,
     }
 }
 
-/// Locks a leftover; `None` while another process holds its lock, or on systems without file locks.
+/// Locks the temporary file or folder at `path` against other processes. The end of the process, however it ends, releases the lock.
+///
+/// Windows locks no folders, and renames none with an open file in it: the lock is an empty file beside it that only one process can
+/// open, and that the system removes when it is closed.
+#[cfg(windows)]
+fn lock(path: &Path) -> Locked {
+    use std::os::windows::fs::OpenOptionsExt;
+    const FILE_FLAG_DELETE_ON_CLOSE: u32 = 0x0400_0000;
+    const ERROR_SHARING_VIOLATION: i32 = 32;
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let stem = [PARTIAL, ASIDE, LOCK].iter().find_map(|ending| name.strip_suffix(ending)).unwrap_or(&name);
+    let mut options = std::fs::OpenOptions::new();
+    options.read(true).write(true).create(true).truncate(false).share_mode(0).custom_flags(FILE_FLAG_DELETE_ON_CLOSE);
+    match options.open(path.with_file_name(format!("{stem}{LOCK}"))) {
+        Ok(file) => Locked::Here(file),
+        Err(error) if error.raw_os_error() == Some(ERROR_SHARING_VIOLATION) => Locked::ByOther,
+        Err(_) => Locked::Never,
+    }
+}
+
+/// Locks a leftover; `None` while another process holds its lock, or on disks without locks.
 fn lock_of_leftover(path: &Path) -> Option<File> {
-    let real = path.symlink_metadata().is_ok_and(|meta| meta.is_dir() || meta.is_file());
-    let handle = File::open(path).ok().filter(|_| real)?;
-    matches!(lock(&handle), Locked::Here).then_some(handle)
+    if !path.symlink_metadata().is_ok_and(|meta| meta.is_dir() || meta.is_file()) {
+        return None;
+    }
+    match lock(path) {
+        Locked::Here(lock) => Some(lock),
+        Locked::ByOther | Locked::Never => None,
+    }
 }
 
 /// The stem of a hidden name: between the leading dot and the random part.
@@ -248,6 +273,11 @@ pub(super) fn tidy_up(target: &Path) {
         {
             tracing::info!("removing {}, left by an interrupted process", entry.path().display());
             discard(&entry.path());
+        }
+        // Left when the power failed: closing it removes it.
+        #[cfg(windows)]
+        if stem(&entry.file_name().to_string_lossy(), LOCK).is_some_and(|stem| name == stem) {
+            drop(lock(&entry.path()));
         }
     }
 }

@@ -14,6 +14,7 @@ use crate::container::{Assembly, BuildOptions, BuildPlan, Built, RowSource};
 use crate::error::{Error, IoContext, Result};
 use crate::jobs::{JobContext, try_map};
 use crate::model::{AssetPath, META_NAME, NameFault, check_portable_name, is_remote, without_case};
+use crate::text::PrintableLine;
 
 /// Names reserved for parts of a dataset, as in the Python tools.
 const REFUSED: [&str; 3] = [".tacocat", "DATA", "METADATA"];
@@ -250,7 +251,7 @@ fn refuse_own_objects(assembly: &Assembly, target: &Path) -> Result<()> {
 fn check_names(plan: &BuildPlan, ctx: &JobContext) -> Result<()> {
     let refused = |name: &str, why: &dyn std::fmt::Display| {
         let name = name.trim_start_matches("DATA/").trim_end_matches(META_NAME).trim_end_matches('/');
-        let error = Error::invalid(format!("a name {why}, so not every system can hold this FOLDER")).at(name.escape_debug());
+        let error = Error::invalid(format!("a name {why}, so not every system can hold this FOLDER")).at(name.printable_line());
         error.hint("write a .tacozip, which holds every id, or rename the sample")
     };
     let mut seen = HashSet::with_capacity(plan.files.len() + plan.folders.len());

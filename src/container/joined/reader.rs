@@ -21,6 +21,7 @@ use crate::files::Root;
 use crate::jobs::{JobContext, try_map};
 use crate::model::{AssetPath, Collection, Finding, Location, PitSchema, Rule, is_remote, place_above, place_below, safe_relative};
 use crate::table::{LevelTable, ParquetOptions, ParquetSink, ParquetSlice, TableHead};
+use crate::text::PrintableLine;
 
 /// Maximum bytes of a joined level kept in memory.
 const LEVEL_IN_MEMORY: usize = 16 << 20;
@@ -137,7 +138,7 @@ impl JoinedReader {
                 }
                 Err(error) if error.is_passing() => return Err(error),
                 Err(error) => {
-                    let at = Location::Member(name.escape_debug().to_string());
+                    let at = Location::Member(name.printable_line().to_string());
                     notes.push(Finding::new(Rule::PartMissing, at, error.sentence()));
                     None
                 }

@@ -19,6 +19,7 @@ use crate::jobs::JobContext;
 use crate::model::MAX_LEVELS;
 use crate::raster::ChunkLayout;
 use crate::table::{DecodeBudget, LevelTable, ParquetOptions, ParquetSink, TableHead};
+use crate::text::PrintableLine;
 
 /// The column with the parent's row.
 pub const ROOT: &str = "tortilla:root";
@@ -40,7 +41,7 @@ pub fn parse_pointer(text: &str) -> Result<Option<(u64, u64)>> {
     let numbers = inside.and_then(|inside| inside.split_once(',')).map(|(a, b)| (a.trim().parse(), b.trim().parse()));
     match numbers {
         Some((Ok(offset), Ok(length))) => Ok(Some((offset, length))),
-        _ => Err(Error::format(format!("the pointer {} is neither OFFSETLENGTH(A, B) nor NULL", text.escape_debug()))),
+        _ => Err(Error::format(format!("the pointer {} is neither OFFSETLENGTH(A, B) nor NULL", text.printable_line()))),
     }
 }
 

@@ -8,6 +8,7 @@ use arrow::datatypes::DataType;
 use crate::error::{Error, Result};
 use crate::model::dtype_name;
 use crate::table::cell_text;
+use crate::text::PrintableLine;
 
 /// The word in `tortilla:file_format` that says: a tortilla in the tortilla.
 const NESTED: &str = "TORTILLA";
@@ -39,8 +40,8 @@ pub fn in_type_of(name: &str, old: &ArrayRef, new: &ArrayRef, whose: &dyn Fn(usi
         let message = format!(
             "{name} holds {}, which can't be {} as the table says for {}",
             dtype_name(to),
-            cell_text(new, row).escape_debug(),
-            whose(row).escape_debug()
+            cell_text(new, row).printable_line(),
+            whose(row).printable_line()
         );
         return Err(Error::usage(message).hint("correct the value, or give the column another name to keep both"));
     }
@@ -59,7 +60,7 @@ pub fn check_formats(old: &ArrayRef, new: &ArrayRef, whose: &dyn Fn(usize) -> St
     let (before, after) = (nested(old), nested(new));
     let Some(row) = before.iter().zip(&after).position(|(before, after)| before != after) else { return Ok(()) };
     let what = if before[row] { "is a nested tortilla and stays one" } else { "is no nested tortilla and can't become one" };
-    let error = Error::usage(format!("tortilla:file_format can't be changed for {}: it {what}", whose(row).escape_debug()));
+    let error = Error::usage(format!("tortilla:file_format can't be changed for {}: it {what}", whose(row).printable_line()));
     Err(error.hint("leave its value as it is"))
 }
 

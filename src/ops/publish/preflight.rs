@@ -23,6 +23,7 @@ use crate::model::{
 };
 use crate::ops::table_layout::{Advice, table_layouts};
 use crate::ops::{ColumnSummary, SummaryRequest, leakage_of_container, level_summary};
+use crate::text::PrintableLine;
 use crate::validate::{self, CheckOptions};
 
 /// Accepted lengths of a description in characters.
@@ -282,8 +283,10 @@ impl Subject<'_> {
         let tops: BTreeSet<String> = data.iter().map(folder).collect();
         let plain = |name: &String| name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(&byte));
         if let Some(odd) = tops.iter().find(|name| !plain(name)) {
-            let message =
-                tr!("The name {odd} has letters that addresses have to encode: use a-z, 0-9, . _ and -", odd = odd.escape_debug());
+            let message = tr!(
+                "The name {odd} has letters that addresses have to encode: use a-z, 0-9, . _ and -",
+                odd = odd.printable_line()
+            );
             return Check::warning(kind, message, Mend::Parts);
         }
         if !self.contents.left_out.is_empty() {
@@ -467,7 +470,7 @@ fn licence(collection: &Collection) -> Check {
     match list.iter().find(|licence| spdx::license_id(licence).is_none()) {
         Some(other) => {
             let message =
-                tr!("The licence {other} is no SPDX identifier, so that catalogues can't name it", other = other.escape_debug());
+                tr!("The licence {other} is no SPDX identifier, so that catalogues can't name it", other = other.printable_line());
             Check::warning(kind, message, mend()).figure(figure)
         }
         None => Check::pass(kind, tr!("The licence is set")).figure(figure),

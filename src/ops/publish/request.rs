@@ -11,6 +11,7 @@ use crate::container::OpenOptions;
 use crate::error::{Error, Result};
 use crate::model::Address;
 use crate::ops::command_line;
+use crate::text::PrintableLine;
 
 /// Arguments of [`preflight`](super::preflight()) and [`publish`](super::publish()). Plain data.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -55,7 +56,7 @@ impl PublishRequest {
         let url = match &self.url {
             Some(url) => Some(
                 plain(url)
-                    .ok_or_else(|| Error::usage("this is no address").at(url.escape_debug()).hint("write https://HOST/PATH"))?,
+                    .ok_or_else(|| Error::usage("this is no address").at(url.printable_line()).hint("write https://HOST/PATH"))?,
             ),
             None => None,
         };
@@ -100,7 +101,7 @@ fn expect_repository(repository: &str) -> Result<()> {
     let plain = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(&byte));
     match repository.split_once('/') {
         Some((owner, name)) if plain(owner) && plain(name) => Ok(()),
-        _ => Err(Error::usage("this is no repository").at(repository.escape_debug()).hint("write OWNER/NAME")),
+        _ => Err(Error::usage("this is no repository").at(repository.printable_line()).hint("write OWNER/NAME")),
     }
 }
 

@@ -12,6 +12,7 @@ use super::super::source_span::Source;
 use super::{DAY, column_named};
 use crate::error::{Error, Result};
 use crate::model::{FieldSpec, dtype_name};
+use crate::text::PrintableLine;
 
 /// Type of an expression.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -322,7 +323,7 @@ impl Conversion<'_> {
             Some(field) => Ok(Expression::column(field)),
             None => {
                 let names: Vec<&str> = self.columns.iter().map(|field| field.name.as_str()).collect();
-                let error = Error::usage(format!("the level's table has no column {}", name.value.escape_debug()));
+                let error = Error::usage(format!("the level's table has no column {}", name.value.printable_line()));
                 Err(self.source.locate(error.hint(format!("its columns: {}", names.join(", "))), expr.span()))
             }
         }

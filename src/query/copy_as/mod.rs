@@ -17,6 +17,7 @@ use super::sql_dialect;
 use crate::error::{Error, Result};
 use crate::footprint::{Boxes, PlaceSource};
 use crate::model::FieldSpec;
+use crate::text::PrintableLine;
 pub use duckdb::{name as quoted_name, text as quoted_text};
 pub use python::string as python_string;
 
@@ -223,7 +224,9 @@ fn tests<'a>(engine: Engine, filter: &'a Filter, columns: &'a [FieldSpec]) -> Re
                 let tree = sql_dialect::condition(&source, &tokens, &|name| columns.iter().any(|column| column.name == name))?;
                 match (Conversion { source, columns, engine: engine.name() }).condition(&tree)? {
                     Expression::Bool(true) => {}
-                    Expression::Bool(false) => return Err(Error::usage("the condition keeps no row").at(condition.escape_debug())),
+                    Expression::Bool(false) => {
+                        return Err(Error::usage("the condition keeps no row").at(condition.printable_line()));
+                    }
                     expression => tests.push(Test::Expression(expression)),
                 }
             }

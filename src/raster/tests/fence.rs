@@ -270,6 +270,10 @@ fn names_that_gdal_takes_for_connections_are_plain_names() {
         vrt(&secret.display().to_string()),
     ] {
         assert!(describe(&RasterSource::member(AssetPath::file(&name))).is_err(), "{name}");
+        // Windows has no files of such names.
+        if cfg!(windows) {
+            continue;
+        }
         let id: String = name.replace('/', "_").chars().take(200).collect();
         let member = folder.path().join(id);
         std::fs::copy(&scene, &member).expect("copies");

@@ -96,7 +96,8 @@ pub(super) enum Start<'a> {
 /// An open journal. Its lock marks it as in use for other processes.
 pub(super) struct Journal {
     path: PathBuf,
-    file: File,
+    /// Open at its end; `None` from before it is replaced until the next entry.
+    file: Option<File>,
     head: Head,
     bytes: u64,
     generation: u32,
@@ -232,9 +233,9 @@ impl Journal {
                 head.id = draft.content.dataset.collection.id().to_owned();
             }
         }
-        let (file, bytes) = begin_file(&path, &head)?;
+        let bytes = begin_file(&path, &head)?;
         let followed = Followed { id: head.id.clone(), ..Followed::default() };
-        Ok(Self { path, file, head, bytes, generation: 0, followed, _lock: lock })
+        Ok(Self { path, file: None, head, bytes, generation: 0, followed, _lock: lock })
     }
 
     /// Path of the journal.
@@ -250,7 +251,15 @@ impl Journal {
         self.tell(entry);
         let Ok(text) = serde_json::to_string(entry) else { return Ok(false) };
         let line = format!("{:08x} {text}\n", crc32fast::hash(text.as_bytes()));
-        self.file.write_all(line.as_bytes()).and_then(|()| self.file.sync_data()).io_at("write the journal", &self.path)?;
+        let file = match &mut self.file {
+            Some(file) => file,
+            None => {
+                let mut options = OpenOptions::new();
+                options.append(true);
+                self.file.insert(open_private(options, &self.path).io_at("open the journal", &self.path)?)
+            }
+        };
+        file.write_all(line.as_bytes()).and_then(|()| file.sync_data()).io_at("write the journal", &self.path)?;
         self.bytes += line.len() as u64;
         Ok(true)
     }
@@ -293,7 +302,9 @@ impl Journal {
         hide(&folder.join(&name))?;
         let id = now.content.dataset.collection.id().to_owned();
         let head = Head { base: Some(name), folder: folder.clone(), id, steps: self.followed.steps, ..self.head.clone() };
-        (self.file, self.bytes) = begin_file(&self.path, &head)?;
+        // Not every disk of Windows replaces a file that is open.
+        self.file = None;
+        self.bytes = begin_file(&self.path, &head)?;
         self.draw_line();
         self.followed.id.clone_from(&head.id);
         remove_bases(&self.path, head.base.as_deref());
@@ -302,18 +313,15 @@ impl Journal {
     }
 }
 
-/// Writes a journal with only its head, replacing an older one.
-fn begin_file(path: &Path, head: &Head) -> Result<(File, u64)> {
+/// Writes a journal with only its head, replacing an older one. Returns its length in bytes.
+fn begin_file(path: &Path, head: &Head) -> Result<u64> {
     let mut line = serde_json::to_vec(head).map_err(|error| Error::internal("the journal can't be written").because(error))?;
     line.push(b'\n');
     let partial = crate::container::PartialFile::new(path, true)?;
     make_file_private(partial.file()).io_at("write the journal", path)?;
     partial.file().write_all(&line).io_at("write the journal", path)?;
     partial.finish()?;
-    let mut options = OpenOptions::new();
-    options.append(true);
-    let file = open_private(options, path).io_at("open the journal", path)?;
-    Ok((file, line.len() as u64))
+    Ok(line.len() as u64)
 }
 
 /// The journal at `path`, a path or bare name of a file in the autosave folder. Only such files are ever deleted as journals.

@@ -12,6 +12,7 @@ use crate::gui::{dropped_paths, icons};
 use crate::model::is_remote;
 use crate::remote::{ActionTraffic, RequestLine, Traffic};
 use crate::studio::{Command, Document};
+use crate::text::PrintableLine;
 use state::List;
 
 /// Number of servers of a project that are listed.
@@ -90,7 +91,7 @@ fn servers_ui(ui: &mut Ui, cx: &PanelContext<'_>) {
     }
     Frame::NONE.inner_margin(Margin::symmetric(12, 8)).show(ui, |ui| {
         for server in draft.servers().iter().take(SERVERS_SHOWN) {
-            let (host, n) = (server.host.escape_debug(), paint::grouped(server.files));
+            let (host, n) = (server.host.printable_line(), paint::grouped(server.files));
             let text = tr_n!(
                 server.files,
                 "{n} file of the project lies on {host}, which is asked without a token",

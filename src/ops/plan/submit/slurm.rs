@@ -8,6 +8,7 @@ use super::{SlurmOptions, SubmitRequest, output_of, ranges, submitted};
 use crate::error::{Error, IoContext, Result};
 use crate::ops::plan::{Plan, write_json};
 use crate::ops::posix_line;
+use crate::text::PrintableLine;
 
 /// Maximum number of parts in one array; Slurm's default `MaxArraySize` allows indices up to 1000.
 const ARRAY: u32 = 1000;
@@ -111,7 +112,7 @@ fn job_id(printed: &str) -> Result<String> {
     let id = printed.trim().split(';').next().unwrap_or_default();
     match !id.is_empty() && id.bytes().all(|byte| byte.is_ascii_digit()) {
         true => Ok(id.to_owned()),
-        false => Err(Error::format("sbatch printed no job id").at(printed.trim().escape_debug())),
+        false => Err(Error::format("sbatch printed no job id").at(printed.trim().printable_line())),
     }
 }
 
@@ -146,7 +147,7 @@ fn script_line(request: &SubmitRequest, arguments: Vec<std::ffi::OsString>) -> R
     for word in std::iter::once(request.program()?.into_os_string()).chain(arguments) {
         let word = word.to_string_lossy().into_owned();
         if word.contains(['\0', '\n', '\u{fffd}']) {
-            return Err(Error::usage("this path can't be in a script").at(word.escape_debug()));
+            return Err(Error::usage("this path can't be in a script").at(word.printable_line()));
         }
         words.push(word);
     }
