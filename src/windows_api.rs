@@ -8,6 +8,8 @@ use std::os::windows::ffi::OsStrExt;
 use std::os::windows::fs::OpenOptionsExt;
 use std::os::windows::io::AsRawHandle;
 use std::path::Path;
+use std::sync::OnceLock;
+use std::time::Duration;
 
 /// `FILE_FLAG_BACKUP_SEMANTICS`: folders can be opened too.
 const ALSO_FOLDERS: u32 = 0x0200_0000;
@@ -32,7 +34,11 @@ unsafe extern "system" {
     fn GetFileInformationByHandle(file: *mut c_void, information: *mut FileInformation) -> i32;
     fn GetConsoleProcessList(processes: *mut u32, capacity: u32) -> u32;
     fn FreeConsole() -> i32;
+    fn SetConsoleCtrlHandler(handler: extern "system" fn(u32) -> i32, add: i32) -> i32;
 }
+
+/// What [`on_console_stop`] calls.
+static CONSOLE_STOP: OnceLock<fn()> = OnceLock::new();
 
 /// Bytes that this user can still write on the disk of a folder that exists.
 pub fn free_bytes(folder: &Path) -> Option<u64> {
@@ -74,6 +80,31 @@ pub fn leave_own_console() {
     if unsafe { GetConsoleProcessList(processes.as_mut_ptr(), 2) } == 1 {
         // SAFETY: has no arguments; later output goes nowhere, which the standard library takes for success.
         unsafe { FreeConsole() };
+    }
+}
+
+/// Calls `stop`, on a thread of its own, when Ctrl-C or Ctrl-Break is pressed in the console, and when the console is closed or the
+/// user logs off: then Windows ends the process as soon as it can, in five seconds at most.
+///
+/// # Errors
+/// The system's error.
+pub fn on_console_stop(stop: fn()) -> io::Result<()> {
+    extern "system" fn handle(event: u32) -> i32 {
+        /// `CTRL_BREAK_EVENT`; `CTRL_C_EVENT` is 0, and all others end the process when this function returns.
+        const BREAK: u32 = 1;
+        if let Some(stop) = CONSOLE_STOP.get() {
+            stop();
+        }
+        if event > BREAK {
+            std::thread::sleep(Duration::from_secs(5));
+        }
+        1
+    }
+    let _ = CONSOLE_STOP.set(stop);
+    // SAFETY: the handler is a function of this program, which stays while the process runs, and calls nothing that unwinds.
+    match unsafe { SetConsoleCtrlHandler(handle, 1) } {
+        0 => Err(io::Error::last_os_error()),
+        _ => Ok(()),
     }
 }
 
