@@ -36,10 +36,10 @@ pub struct PartialFile {
     temporary: NamedTempFile,
     target: PathBuf,
     overwrite: bool,
+    /// Tells other processes that it is being written. Dropped before `made`: on Windows it is a file in those folders.
+    _lock: Option<File>,
     /// Folders created for it.
     made: Made,
-    /// Tells other processes that it is being written.
-    _lock: Option<File>,
 }
 
 /// Where a folder is written until it is whole.

@@ -1,6 +1,6 @@
 //! Exporting and checking: catalogue metadata, migration to 2.0, leakage between splits.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use egui::Theme;
 use egui::accesskit::Role;
@@ -14,7 +14,7 @@ use taco_studio::studio::{Command, RowRef};
 use super::support::{app, choose, click, document, fill, picture, settle, take};
 
 fn golden(path: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/golden").join(path)
+    crate::support::project_folder().join("tests/fixtures/golden").join(path)
 }
 
 #[test]

@@ -76,7 +76,7 @@ fn words_in(harness: &Window, room: Rect) -> usize {
 
 /// Every dataset of the fixtures, valid and broken.
 fn fixtures() -> Vec<PathBuf> {
-    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures");
+    let fixtures = crate::support::tests_folder().join("fixtures");
     let mut found = Vec::new();
     for kind in ["golden", "broken"] {
         for set in std::fs::read_dir(fixtures.join(kind)).expect("fixtures") {

@@ -25,7 +25,7 @@ fn with_sample() -> (Window, tempfile::TempDir, PathBuf) {
 }
 
 fn golden(path: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/golden").join(path)
+    crate::support::project_folder().join("tests/fixtures/golden").join(path)
 }
 
 /// The first file with this ending in a golden folder.

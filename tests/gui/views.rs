@@ -1,6 +1,6 @@
 //! Views for exploring: map, time range, gallery, comparison of images, statistics, byte map. Each applies the common filter.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use egui::{Key, vec2};
 use egui_kittest::kittest::{NodeT, Queryable};
@@ -12,7 +12,7 @@ use taco_studio::studio::{Command, RowRef};
 use super::support::{Window, app, choose, click, document, picture, sample, settle, take};
 
 fn golden(path: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/golden").join(path)
+    crate::support::project_folder().join("tests/fixtures/golden").join(path)
 }
 
 fn drag(harness: &mut Window, from: egui::Pos2, to: egui::Pos2) {

@@ -315,7 +315,14 @@ fn other_python(variable: &str, environment: &str) -> PathBuf {
 }
 
 pub fn tests_folder() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests")
+    project_folder().join("tests")
+}
+
+/// The folder with `Cargo.toml`.
+pub fn project_folder() -> PathBuf {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
+    // Compiled on Linux and run under wine, which shows its files as a drive.
+    if folder.is_absolute() { folder.to_owned() } else { Path::new("Z:\\").join(folder) }
 }
 
 /// The folders in `tests/fixtures/<kind>`, or in the folder named by the environment variable, sorted by name.

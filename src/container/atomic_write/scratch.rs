@@ -61,8 +61,9 @@ pub struct Scratch {
     folder: PathBuf,
     /// It contains the only copy of an output and is kept on drop.
     kept: bool,
-    made: Made,
+    /// Dropped before `made`: on Windows it is a file in those folders.
     _lock: Option<File>,
+    made: Made,
 }
 
 impl Scratch {
