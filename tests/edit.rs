@@ -1,6 +1,7 @@
 //! `edit` of finished datasets: a FOLDER has its tables replaced and a ZIP the metadata behind its data; the data is left alone, and
 //! both stay datasets that the official reader opens.
 
+#[cfg(unix)]
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 

@@ -429,7 +429,9 @@ mod studio_runs {
     use taco_studio::extensions::ExtensionCall;
     use taco_studio::jobs::Jobs;
     use taco_studio::model::{Dataset, NodePath};
-    use taco_studio::studio::{Command, Event, Outcome, Studio};
+    #[cfg(unix)]
+    use taco_studio::studio::Outcome;
+    use taco_studio::studio::{Command, Event, Studio};
 
     use crate::support::{Workspace, flat_scenes};
 

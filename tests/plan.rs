@@ -297,6 +297,7 @@ fn flaky(workspace: &Workspace, how: &str) -> PathBuf {
 }
 
 /// Six scenes in six parts, planned and by one process.
+#[cfg(unix)]
 fn six(workspace: &Workspace) {
     flat_scenes(workspace, 6);
     let given = ["--collection", "collection.json", "--split-size", "1B", "--consolidate", "tacocat,tacollection"];

@@ -85,6 +85,7 @@ fn reports(good: &Good, case: &Case) -> Vec<(&'static str, Report)> {
             damaged(Files::of_folder(&good.folder), change).write_folder(folder.path());
             found.push(("FOLDER", check_path_as(folder.path(), profile)));
         }
+        #[cfg(unix)]
         Damage::Disk(change) => {
             let place = folder.path().join("set");
             Files::of_folder(&good.folder).write_folder(&place);

@@ -5,7 +5,9 @@ use serde_json::json;
 use taco_studio::jobs::Jobs;
 use taco_studio::studio::{Command, Studio};
 
-use super::support::{app, click, fill, picture, scenes, settle, take};
+use super::support::{app, click, scenes, take};
+#[cfg(unix)]
+use super::support::{fill, picture, settle};
 
 #[test]
 fn the_folders_that_a_project_watches_are_asked_about_first() {

@@ -23,6 +23,7 @@ pub enum Damage {
     /// The files of a FOLDER.
     Folder(fn(&mut Files)),
     /// A FOLDER on disk; next to it is a folder `elsewhere`.
+    #[cfg(unix)]
     Disk(fn(&Path)),
     /// Nothing, but the dataset is in a folder of this name.
     Place(&'static str),

@@ -93,6 +93,7 @@ impl FaultProxy {
     }
 }
 
+#[cfg(target_os = "linux")]
 impl FaultProxy {
     /// Number of connections that were cut while data was sent.
     pub fn cuts(&self) -> usize {

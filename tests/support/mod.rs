@@ -80,6 +80,7 @@ impl Workspace {
     }
 
     /// The same on this display.
+    #[cfg(target_os = "linux")]
     pub fn python_on<S: AsRef<std::ffi::OsStr>>(&self, display: &str, script: &str, arguments: impl IntoIterator<Item = S>) -> Ran {
         let mut command = interop_command(&python(), script, arguments);
         command.env("DISPLAY", display).env_remove("XAUTHORITY");

@@ -38,6 +38,7 @@ impl Emulator {
     }
 
     /// An S3 emulator that holds large objects on the disk, in the folder for temporary files.
+    #[cfg(target_os = "linux")]
     pub fn on_disk() -> Option<Self> {
         Self::start_with(StoreKind::S3, &["--on-disk"])
     }
@@ -175,12 +176,14 @@ impl Emulator {
     }
 
     /// Seconds that the transfer manager of boto3 takes for an upload through `port`; the object is removed afterwards.
+    #[cfg(target_os = "linux")]
     pub fn transfer_seconds(&self, port: u16, from: &Path) -> f64 {
         let (text, from) = (port.to_string(), from.to_str().expect("a path"));
         self.ask(&["transfer", &text, from]).as_f64().expect("seconds")
     }
 
     /// Reads every member of an archive by ranges and compares its CRC-32, with Python's own reader; returns their number.
+    #[cfg(target_os = "linux")]
     pub fn members_of_archive(&self, name: &str) -> u64 {
         self.ask(&["testzip", name]).as_u64().expect("a number")
     }
