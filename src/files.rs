@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::fs::{File, FileType, Metadata, OpenOptions};
 use std::io::{self, ErrorKind, Read};
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::sync::{OnceLock, PoisonError, RwLock};
 
 use crate::error::{Error, Kind};
@@ -27,7 +27,7 @@ pub fn open(path: &Path) -> io::Result<File> {
 /// # Errors
 /// As [`open`].
 pub fn reading(path: &Path) -> io::Result<OpenOptions> {
-    if cfg!(windows) && path.file_name().is_some_and(|name| is_device_name(&name.to_string_lossy())) {
+    if cfg!(windows) && !is_verbatim(path) && path.file_name().is_some_and(|name| is_device_name(&name.to_string_lossy())) {
         return Err(not_a_file("a device"));
     }
     need_file(std::fs::metadata(path)?.file_type())?;
@@ -60,8 +60,17 @@ fn without_verbatim_prefix(path: &str) -> Option<String> {
         None if rest.as_bytes().get(1) == Some(&b':') => rest.to_owned(),
         None => return None,
     };
-    let kept = |name: &str| !name.ends_with(['.', ' ']) && !is_device_name(name);
-    (plain.encode_utf16().count() < LONGEST && plain.split('\\').all(kept)).then_some(plain)
+    (plain.encode_utf16().count() < LONGEST && plain.split('\\').all(means_itself)).then_some(plain)
+}
+
+/// False for a name that Windows reads as another: it drops dots and spaces at the end, and some names are devices.
+fn means_itself(name: &str) -> bool {
+    !name.ends_with(['.', ' ']) && !is_device_name(name)
+}
+
+/// True for a path with the prefix `\\?\`, which Windows takes as it is written, whatever its names.
+fn is_verbatim(path: &Path) -> bool {
+    matches!(path.components().next(), Some(Component::Prefix(prefix)) if prefix.kind().is_verbatim())
 }
 
 /// Reads a file.
@@ -201,6 +210,28 @@ impl Root {
         &self.folder
     }
 
+    /// The path of the member at the relative path `below`, with `/` separators, as the system and GDAL open it. Windows reads some
+    /// names as others: `aux` is a device, `scene.` is `scene`. A path with one of them has the prefix `\\?\`, which keeps every name
+    /// as it is, where the folder exists.
+    pub fn path(&self, below: &str) -> PathBuf {
+        if cfg!(windows)
+            && !below.split('/').all(means_itself)
+            && let Ok(real) = self.real()
+        {
+            return real.join(below);
+        }
+        self.folder.join(below)
+    }
+
+    /// The canonical path of the folder, on Windows with the prefix `\\?\`.
+    fn real(&self) -> io::Result<&Path> {
+        if let Some(real) = self.real.get() {
+            return Ok(real);
+        }
+        let real = self.folder.canonicalize()?;
+        Ok(self.real.get_or_init(|| real))
+    }
+
     /// Metadata of the regular file at the relative path `below`, with `/` separators.
     ///
     /// # Errors
@@ -253,20 +284,13 @@ impl Root {
 
     /// Checks one path component in a folder known to be inside: only a symbolic link needs its real path.
     fn look(&self, below: &str) -> Result<Metadata, Outside> {
-        let path = self.folder.join(below);
+        let path = self.path(below);
         let meta = std::fs::symlink_metadata(&path)?;
         if !meta.is_symlink() {
             return Ok(meta);
         }
         let target = path.canonicalize()?;
-        let real = match self.real.get() {
-            Some(real) => real,
-            None => {
-                let real = self.folder.canonicalize()?;
-                self.real.get_or_init(|| real)
-            }
-        };
-        match target.starts_with(real) {
+        match target.starts_with(self.real()?) {
             true => Ok(std::fs::metadata(&path)?),
             false => Err(Outside::LeadsOut(target)),
         }
@@ -316,6 +340,25 @@ mod tests {
         for member in ["..\\secret", "C:secret", "inside:stream", "\\secret"] {
             assert!(matches!(root.file(member), Err(Outside::LeadsOut(_))), "{member}");
         }
+    }
+
+    #[cfg(windows)]
+    #[test]
+    fn members_whose_names_windows_reads_as_others_are_themselves() {
+        let place = tempfile::tempdir().expect("a folder");
+        let real = place.path().canonicalize().expect("is there");
+        let (names, other) = (["aux/inner.tif", "con", "nul.txt", "scene.", "scene "], ["scene", "plain.tif"]);
+        std::fs::create_dir(real.join("aux")).expect("makes a folder");
+        for name in names.into_iter().chain(other) {
+            std::fs::write(real.join(name), name).expect("writes");
+        }
+        let root = Root::new(place.path());
+        for name in names.into_iter().chain(other) {
+            assert_eq!(root.file(name).expect(name).len(), name.len() as u64, "{name}");
+            assert_eq!(read_to_string(&root.path(name)).expect(name), name);
+        }
+        assert_eq!(root.path("plain.tif"), place.path().join("plain.tif"));
+        assert!(read(&place.path().join("con")).is_err());
     }
 
     #[test]

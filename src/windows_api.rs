@@ -35,6 +35,9 @@ unsafe extern "system" {
     fn GetConsoleProcessList(processes: *mut u32, capacity: u32) -> u32;
     fn FreeConsole() -> i32;
     fn SetConsoleCtrlHandler(handler: extern "system" fn(u32) -> i32, add: i32) -> i32;
+    fn OpenProcess(access: u32, inherit: i32, process: u32) -> *mut c_void;
+    fn WaitForSingleObject(handle: *mut c_void, milliseconds: u32) -> u32;
+    fn CloseHandle(handle: *mut c_void) -> i32;
 }
 
 /// What [`on_console_stop`] calls.
@@ -70,6 +73,25 @@ pub fn file_number(file: &File) -> io::Result<(u64, u64)> {
 pub fn number_of(path: &Path) -> io::Result<(u64, u64)> {
     // Without access to the contents, so that a file opens that another program uses.
     file_number(&OpenOptions::new().access_mode(0).custom_flags(ALSO_FOLDERS | THE_LINK_ITSELF).open(path)?)
+}
+
+/// True when there is no process with this number, or it has ended and another process still holds its number.
+pub fn has_ended(process: u32) -> bool {
+    /// `SYNCHRONIZE`: the right to wait for the end.
+    const TO_WAIT: u32 = 0x0010_0000;
+    /// `ERROR_INVALID_PARAMETER`.
+    const NO_SUCH_PROCESS: i32 = 87;
+    // SAFETY: no pointers are passed; a handle that is not null is closed once, after its last use.
+    unsafe {
+        let handle = OpenProcess(TO_WAIT, 0, process);
+        if handle.is_null() {
+            return io::Error::last_os_error().raw_os_error() == Some(NO_SUCH_PROCESS);
+        }
+        // `WAIT_OBJECT_0`: it has ended.
+        let ended = WaitForSingleObject(handle, 0) == 0;
+        CloseHandle(handle);
+        ended
+    }
 }
 
 /// Closes the console that Windows opened for this program alone, when it was started from the desktop. A console that was there

@@ -144,7 +144,9 @@ fn a_repair_leaves_no_error_and_every_byte() {
     let workspace = Workspace::new();
     let out = workspace.path("bytes");
     each_dataset(|dataset, expected, fixture| {
-        let name = if dataset.is_dir() { "mended" } else { "mended.tacozip" };
+        // Windows makes no folder with the name of a device.
+        let device = cfg!(windows) && expected["files"].as_object().expect("files").keys().any(|member| member.contains("/aux/"));
+        let name = if dataset.is_dir() && !device { "mended" } else { "mended.tacozip" };
         let mended = workspace.path(name);
         let arguments = ["repair".as_ref(), dataset.as_os_str(), "-o".as_ref(), mended.as_os_str(), "--overwrite".as_ref()];
         workspace.studio(arguments).expect_code(0);

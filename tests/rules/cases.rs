@@ -1,5 +1,6 @@
 //! One or more broken datasets for every rule: the damage, and the text that the finding must contain.
 
+#[cfg(unix)]
 use std::path::Path;
 use std::sync::Arc;
 

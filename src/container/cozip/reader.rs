@@ -235,7 +235,7 @@ impl Store {
                 if !safe_relative(name) {
                     return Err(Error::format("this path leads outside the dataset").at(name.escape_default()));
                 }
-                let path = root.folder().join(name);
+                let path = root.path(name);
                 let meta = root.file(name).map_err(|why| why.into_error("read the sample", &path))?;
                 Ok((AssetPath::file(path), meta.len()))
             }

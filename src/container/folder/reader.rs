@@ -54,7 +54,8 @@ impl FolderReader {
     }
 
     fn at(&self, name: &str) -> PathBuf {
-        place_below(&self.opening.info.path, name)
+        let folder = &self.opening.info.path;
+        if is_remote(folder) { place_below(folder, name) } else { self.root.path(name) }
     }
 
     /// Path and file attributes of a local sample. Refuses a symbolic link that leads out of the dataset, so that no file from

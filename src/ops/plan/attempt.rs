@@ -110,7 +110,11 @@ fn has_ended(pid: u32) -> bool {
         let pid = i32::try_from(pid).ok().and_then(rustix::process::Pid::from_raw);
         pid.is_some_and(|pid| rustix::process::test_kill_process(pid) == Err(rustix::io::Errno::SRCH))
     }
-    #[cfg(not(unix))]
+    #[cfg(windows)]
+    {
+        crate::windows_api::has_ended(pid)
+    }
+    #[cfg(not(any(unix, windows)))]
     {
         let _ = pid;
         false
@@ -239,12 +243,15 @@ mod tests {
         assert!(!own.is_lost(1_000_500) && own.is_lost(1_000_000 + LOST_AFTER.as_millis() as u64 + 1));
         let elsewhere = Attempt { host: "another.machine".into(), pid: u32::MAX / 2, ..own.clone() };
         assert!(!elsewhere.is_lost(1_000_500), "its processes are not known here");
-        #[cfg(unix)]
-        {
-            let mut child = std::process::Command::new("true").spawn().expect("starts");
-            child.wait().expect("ends");
-            assert!(Attempt { pid: child.id(), ..own.clone() }.is_lost(1_000_500));
-        }
+        // A program that waits for the end of its input.
+        let (program, options): (&str, &[&str]) = if cfg!(windows) { ("cmd", &["/c", "set /p line="]) } else { ("cat", &[]) };
+        let mut command = std::process::Command::new(program);
+        let mut child = command.args(options).stdin(std::process::Stdio::piped()).spawn().expect("starts");
+        let there = Attempt { pid: child.id(), ..own.clone() };
+        assert!(!there.is_lost(1_000_500));
+        drop(child.stdin.take());
+        child.wait().expect("ends");
+        assert!(there.is_lost(1_000_500));
         assert!(!Attempt { state: AttemptState::Failed, ..own }.is_lost(u64::MAX), "its end is recorded");
     }
 

@@ -113,7 +113,7 @@ pub fn make_plan(request: &PlanRequest, ctx: &JobContext) -> Result<Plan> {
         taco_studio_plan: VERSION,
         id: String::new(),
         inputs: request.inputs.iter().map(|path| input_of(path)).collect::<Result<_>>()?,
-        dataset: options.target.strip_prefix(&folder).unwrap_or(&options.target).to_owned(),
+        dataset: options.target.strip_prefix(&folder).map_or_else(|_| options.target.clone(), portable),
         format: options.format,
         parquet: options.parquet,
         text_columns: options.text_columns,
@@ -280,4 +280,10 @@ pub fn default_indexes(parts: &Parts, format: crate::container::Format) -> Parts
         }
         _ => parts.clone(),
     }
+}
+
+/// A relative path with the separator that every system reads, as the plan may run on another than this.
+fn portable(path: &Path) -> PathBuf {
+    let names: Option<Vec<&str>> = path.iter().map(|name| name.to_str()).collect();
+    names.map_or_else(|| path.to_owned(), |names| names.join("/").into())
 }

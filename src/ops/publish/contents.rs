@@ -138,7 +138,7 @@ fn members(folder: &Path, name: String, ctx: &JobContext) -> Result<Contents> {
 }
 
 fn member(root: &Root, below: &str, dataset: &str) -> Result<SourceFile> {
-    let path = root.folder().join(below);
+    let path = root.path(below);
     let meta = root.file(below).map_err(|why| why.into_error("publish", &path))?;
     Ok(SourceFile { name: format!("{dataset}/{below}"), path, size_bytes: meta.len() })
 }
@@ -146,11 +146,11 @@ fn member(root: &Root, below: &str, dataset: &str) -> Result<SourceFile> {
 /// Adds the files below a folder of the dataset.
 fn below(root: &Root, folder: &str, dataset: &str, found: &mut Vec<SourceFile>, ctx: &JobContext) -> Result<()> {
     ctx.check()?;
-    let path = root.folder().join(folder);
+    let path = root.path(folder);
     for entry in std::fs::read_dir(&path).io_at("list", &path)? {
         let inner = format!("{folder}/{}", name_of(&entry.io_at("list", &path)?.path())?);
         // Symbolic links are resolved; a link that leads out of the dataset is an error.
-        let meta = root.entry(&inner).map_err(|why| why.into_error("publish", &root.folder().join(&inner)))?;
+        let meta = root.entry(&inner).map_err(|why| why.into_error("publish", &root.path(&inner)))?;
         match meta.is_dir() {
             true => below(root, &inner, dataset, found, ctx)?,
             false => found.push(member(root, &inner, dataset)?),
