@@ -125,7 +125,9 @@ fn every_rule_has_a_case() {
         .chain(crate::consistency::rules())
         .chain(crate::places::rules())
         .collect();
-    let missing: Vec<_> = Rule::ALL.iter().filter(|rule| !shown.contains(rule)).map(|rule| rule.code()).collect();
+    // Its case makes symbolic links.
+    let absent = |rule: &Rule| cfg!(not(unix)) && *rule == Rule::FolderLink;
+    let missing: Vec<_> = Rule::ALL.iter().filter(|rule| !shown.contains(rule) && !absent(rule)).map(|rule| rule.code()).collect();
     assert!(missing.is_empty(), "rules without a broken dataset in tests/rules/cases.rs: {missing:?}");
 }
 
