@@ -128,7 +128,7 @@ fn pasted_paths_come_in_and_pasted_text_does_not() {
     harness.event(egui::Event::Paste("just a sentence".into()));
     settle(&mut harness);
     assert!(harness.state().studio().document().is_none());
-    let list: String = scenes().iter().take(2).map(|path| format!("file://{}\r\n", path.display())).collect();
+    let list: String = scenes().iter().take(2).map(|path| taco_studio::model::file_url_of(path) + "\r\n").collect();
     harness.event(egui::Event::Paste(list));
     settle(&mut harness);
     assert_eq!(dataset(&harness).root.samples.len(), 2);
