@@ -52,6 +52,10 @@ taco_codec(GDAL_USE_OPENJPEG OPENJPEG_LIBRARY OPENJPEG_INCLUDE_DIR openjp2 opj_c
 # What nothing here calls: the algorithms behind GDAL's new command line (a fifth of its compilation), and network models.
 set(GDAL_ENABLE_ALGORITHMS OFF CACHE BOOL "not used" FORCE)
 set(ENABLE_GNM OFF CACHE BOOL "not used" FORCE)
+# HDF5 locks each file that it opens, for reading too: files on servers without locks could not be opened, a program that writes
+# such a file would be refused while it is shown here, and a child process that starts meanwhile inherits the lock. The
+# environment variable HDF5_USE_FILE_LOCKING=TRUE turns it on.
+set(HDF5_USE_FILE_LOCKING OFF CACHE BOOL "files are only read" FORCE)
 # As distributions compile GDAL; -O3, CMake's own choice, takes longer and makes no difference that was measured.
 foreach(language C CXX)
   set(CMAKE_${language}_FLAGS_RELEASE "-O2 -DNDEBUG" CACHE STRING "as distributions have it" FORCE)

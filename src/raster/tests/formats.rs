@@ -150,6 +150,22 @@ fn hdf5_and_netcdf_are_read_from_many_threads() {
     });
 }
 
+/// HDF5 would lock the files that it reads. The bundled one must not (`packaging/gdal-toolchain.cmake`): a child process of another
+/// test inherits such a lock, and GDAL could not open again the file that it has just written.
+#[test]
+#[cfg(all(unix, feature = "bundled-gdal"))]
+fn netcdf_is_read_while_another_program_locks_the_file() {
+    let folder = folder();
+    let path = folder.path().join("cube.nc");
+    let places = NewRaster { epsg: Some(4326), geotransform: Some([10.0, 0.5, 0.0, 50.0, 0.0, -0.5]), ..scene(12, 9) };
+    write_raster(&path, "netCDF", &NewRaster { options: vec![("FORMAT", "NC4")], ..places }).expect("writes");
+    let writer = std::fs::File::options().write(true).open(&path).expect("opens");
+    writer.try_lock().expect("locks");
+    let info = describe(&own(&path)).unwrap_or_else(|error| panic!("built with locks: {}", error.report()));
+    let pixels = read_window(&own(&path), &whole(&info, vec![number(1)]), &ctx()).expect("reads");
+    assert_eq!((info.width, pixels.bands.len()), (12, 1));
+}
+
 #[test]
 #[cfg(feature = "bundled-gdal")]
 fn classic_netcdf_reads_inside_a_container() {
