@@ -4,6 +4,8 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+
 /// Protocol of an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Scheme {
@@ -35,6 +37,27 @@ const SCHEMES: [(Scheme, &str, &str); 8] = [
     (Scheme::Oss, "oss://", "/vsioss/"),
     (Scheme::Swift, "swift://", "/vsiswift/"),
 ];
+
+/// Bytes that are encoded below a web address: all but those that the path of a URL may have as they are (RFC 3986, `pchar`), and `/`.
+const ENCODED: &AsciiSet = &NON_ALPHANUMERIC
+    .remove(b'-')
+    .remove(b'.')
+    .remove(b'_')
+    .remove(b'~')
+    .remove(b'/')
+    .remove(b'!')
+    .remove(b'$')
+    .remove(b'&')
+    .remove(b'\'')
+    .remove(b'(')
+    .remove(b')')
+    .remove(b'*')
+    .remove(b'+')
+    .remove(b',')
+    .remove(b';')
+    .remove(b'=')
+    .remove(b':')
+    .remove(b'@');
 
 /// Substrings of query keys whose values are credentials: a query with such a key is never shown or stored.
 const SECRET_KEYS: [&str; 17] = [
@@ -97,7 +120,7 @@ impl Address {
 
     /// The address of `relative` below this one; `relative` is plain text with `/` separators.
     pub fn child(&self, relative: &str) -> Self {
-        let below = if self.is_web() { percent_encoded(relative) } else { relative.to_owned() };
+        let below = if self.is_web() { utf8_percent_encode(relative, ENCODED).to_string() } else { relative.to_owned() };
         let above = self.path.trim_end_matches('/');
         let path = if above.is_empty() { below } else { format!("{above}/{below}") };
         Self { path: path.into(), ..self.clone() }
@@ -211,18 +234,6 @@ fn is_opaque(value: &str) -> bool {
     let words = shifts < 2 && value.chars().all(|letter| letter.is_ascii_alphabetic() || plain(letter));
     let limit = if number || words { PLAIN_MAX } else { MIXED_MAX };
     value.len() > limit
-}
-
-fn percent_encoded(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for byte in text.bytes() {
-        let plain = byte.is_ascii_alphanumeric() || b"-._~/!$&'()*+,;=:@".contains(&byte);
-        match plain {
-            true => out.push(char::from(byte)),
-            false => out.push_str(&format!("%{byte:02X}")),
-        }
-    }
-    out
 }
 
 #[cfg(test)]

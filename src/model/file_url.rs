@@ -2,6 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
+
+/// Bytes of a path that are encoded: all but the unreserved ones (RFC 3986) and the separator.
+const ENCODED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~').remove(b'/');
+
 /// The path as a percent-encoded file URL; a relative path as a relative URL.
 pub fn file_url_of(path: &Path) -> String {
     encoded(&path.to_string_lossy(), cfg!(windows))
@@ -42,12 +47,7 @@ fn encoded(path: &str, windows: bool) -> String {
             &text
         }
     };
-    for byte in text.bytes() {
-        match byte {
-            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' | b'/' => url.push(char::from(byte)),
-            other => url.push_str(&format!("%{other:02X}")),
-        }
-    }
+    url.extend(utf8_percent_encode(text, ENCODED));
     url
 }
 
@@ -55,7 +55,7 @@ fn encoded(path: &str, windows: bool) -> String {
 fn decoded(text: &str, windows: bool) -> Option<Vec<u8>> {
     let rest = text.strip_prefix("file://")?;
     let (host, path) = rest.split_at(rest.find('/')?);
-    let path = percent_decoded(path);
+    let path: Vec<u8> = percent_decode_str(path).collect();
     if !windows {
         return Some(path);
     }
@@ -68,26 +68,6 @@ fn decoded(text: &str, windows: bool) -> Option<Vec<u8>> {
     };
     native.iter_mut().filter(|byte| **byte == b'/').for_each(|byte| *byte = b'\\');
     Some(native)
-}
-
-/// The bytes of a percent-encoded text; a `%` without two hexadecimal digits stays.
-fn percent_decoded(text: &str) -> Vec<u8> {
-    let mut out = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let Some((first, behind)) = rest.split_first() {
-        let digit = |at: usize| behind.get(at).and_then(|byte| char::from(*byte).to_digit(16));
-        match (first, digit(0).zip(digit(1))) {
-            (b'%', Some((high, low))) => {
-                out.push((high * 16 + low) as u8);
-                rest = &behind[2..];
-            }
-            _ => {
-                out.push(*first);
-                rest = behind;
-            }
-        }
-    }
-    out
 }
 
 #[cfg(test)]
