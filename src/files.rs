@@ -1,9 +1,10 @@
 //! Opens regular files, and members of a dataset only inside its folder. Independent of file contents.
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 use std::fs::{File, FileType, Metadata, OpenOptions};
 use std::io::{self, ErrorKind, Read};
-use std::path::{Component, Path, PathBuf};
+use std::path::{Component, MAIN_SEPARATOR, Path, PathBuf};
 use std::sync::{OnceLock, PoisonError, RwLock};
 
 use crate::error::{Error, Kind};
@@ -136,6 +137,11 @@ pub fn is_device_name(name: &str) -> bool {
         number && (port.eq_ignore_ascii_case("COM") || port.eq_ignore_ascii_case("LPT"))
     };
     ["CON", "PRN", "AUX", "NUL", "CONIN$", "CONOUT$", "CLOCK$"].into_iter().any(device) || numbered()
+}
+
+/// The text of a relative path with the separator that every system reads.
+pub fn with_slashes(path: &str) -> Cow<'_, str> {
+    if MAIN_SEPARATOR == '/' { path.into() } else { path.replace(MAIN_SEPARATOR, "/").into() }
 }
 
 fn need_file(kind: FileType) -> io::Result<()> {
@@ -326,6 +332,14 @@ mod tests {
         let real = canonical(folder.path()).expect("is there");
         assert!(real.is_absolute() && !real.to_string_lossy().starts_with(r"\\?\"), "{}", real.display());
         assert!(canonical(&folder.path().join("absent")).is_err());
+    }
+
+    #[test]
+    fn slashes_replace_the_separator_of_this_system_alone() {
+        let path = Path::new("parts").join("a.tacozip");
+        assert_eq!(with_slashes(path.to_str().expect("UTF-8")), "parts/a.tacozip");
+        // A name of Linux and macOS may have a backslash.
+        assert_eq!(with_slashes("a\\b"), if cfg!(windows) { "a/b" } else { "a\\b" });
     }
 
     #[cfg(windows)]

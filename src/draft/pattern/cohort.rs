@@ -128,7 +128,7 @@ fn common_folder<'a>(mut paths: impl Iterator<Item = &'a PathBuf>) -> PathBuf {
 
 fn relative(path: &Path, folder: &Path) -> String {
     let rest = path.strip_prefix(folder).unwrap_or(path);
-    rest.components().map(|part| part.as_os_str().to_string_lossy()).collect::<Vec<_>>().join("/")
+    crate::files::with_slashes(&rest.to_string_lossy()).into_owned()
 }
 
 /// The shapes of the examples, with the columns they have in common.

@@ -284,6 +284,5 @@ pub fn default_indexes(parts: &Parts, format: crate::container::Format) -> Parts
 
 /// A relative path with the separator that every system reads, as the plan may run on another than this.
 fn portable(path: &Path) -> PathBuf {
-    let names: Option<Vec<&str>> = path.iter().map(|name| name.to_str()).collect();
-    names.map_or_else(|| path.to_owned(), |names| names.join("/").into())
+    path.to_str().map_or_else(|| path.to_owned(), |text| crate::files::with_slashes(text).into_owned().into())
 }

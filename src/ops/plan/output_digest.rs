@@ -25,7 +25,8 @@ pub(super) fn digest_of(path: &Path, ctx: &JobContext) -> Result<(u64, String)> 
         let (mut total, mut list) = (0, Sha256::new());
         for file in files {
             let (bytes, digest) = digest_of_file(&file, ctx)?;
-            let name = file.strip_prefix(path).unwrap_or(&file).to_string_lossy().replace('\\', "/");
+            let name = file.strip_prefix(path).unwrap_or(&file).to_string_lossy();
+            let name = crate::files::with_slashes(&name);
             total += bytes;
             list.update(format!("{digest}  {name}\n"));
         }

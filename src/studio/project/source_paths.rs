@@ -3,7 +3,7 @@
 use std::path::{Component, Path, PathBuf};
 
 use crate::error::{Error, IoContext, Result};
-use crate::files;
+use crate::files::{self, with_slashes};
 use crate::model::is_remote;
 use crate::remote::admit;
 
@@ -46,7 +46,7 @@ impl Base {
         if let Some(below) = below(&self.folder).or_else(|| self.named.as_ref().and_then(below))
             && !below.as_os_str().is_empty()
         {
-            return text(below).map(slashes).ok_or_else(wrong);
+            return text(below).map(|text| with_slashes(&text).into_owned()).ok_or_else(wrong);
         }
         let shared = self.folder.components().zip(path.components()).take_while(|(a, b)| a == b).count();
         let dotted = path.components().any(|part| matches!(part, Component::ParentDir));
@@ -56,7 +56,7 @@ impl Base {
         }
         let up = self.folder.components().count() - shared;
         let rest: PathBuf = path.components().skip(shared).collect();
-        Ok(format!("{}{}", "../".repeat(up), slashes(text(&rest).ok_or_else(wrong)?)))
+        Ok(format!("{}{}", "../".repeat(up), with_slashes(&text(&rest).ok_or_else(wrong)?)))
     }
 
     /// The path that a saved text denotes.
@@ -88,8 +88,4 @@ pub(super) fn real_path(file: &Path) -> PathBuf {
     };
     let real = files::canonical(file).ok().or_else(beside);
     real.unwrap_or_else(|| std::path::absolute(file).unwrap_or_else(|_| file.to_owned()))
-}
-
-fn slashes(text: String) -> String {
-    if std::path::MAIN_SEPARATOR == '/' { text } else { text.replace(std::path::MAIN_SEPARATOR, "/") }
 }
