@@ -127,6 +127,14 @@ fn sets() -> Vec<(String, PathBuf, Value)> {
     found
 }
 
+/// The unit tests hold queries against these answers.
+#[test]
+fn recorded_answers_are_those_of_duckdb() {
+    let answers = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/duckdb/answers.json");
+    let ran = Workspace::new().python("duckdb_answers.py", [answers.as_os_str()]).expect_code(0);
+    assert!(ran.stdout.contains(" 0 with another answer"), "{ran}");
+}
+
 #[test]
 fn the_studio_finds_what_the_official_reader_finds() {
     let workspace = Workspace::new();

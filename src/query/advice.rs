@@ -16,7 +16,7 @@ pub(super) const STRUCT: &str = "a struct is not written out: name its fields as
 
 /// Alternatives to keywords, and to functions, which end with `(`.
 const INSTEAD: [(&str, &str); 28] = [
-    ("glob", "GLOB is not supported: write LIKE 's%', with % for *, or id ~ '^s'"),
+    ("glob", "GLOB is not supported: write LIKE 's%', with % for *"),
     ("lateral", "LATERAL is not supported: use a subquery, or CROSS JOIN UNNEST(column)"),
     ("pivot", PIVOT),
     ("unpivot", PIVOT),

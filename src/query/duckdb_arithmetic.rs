@@ -7,6 +7,7 @@ use polars::prelude::udf::UserDefinedFunction;
 use polars::prelude::*;
 use polars::sql::FunctionOptions;
 
+use super::duckdb_functions;
 use super::plan_inputs::map_inputs;
 use super::scan::fault;
 use crate::error::Error;
@@ -86,6 +87,11 @@ fn one(part: Expr, schema: &Schema) -> PolarsResult<Expr> {
     Ok(match part {
         Expr::BinaryExpr { ref left, op, ref right } => {
             let Some(kind) = arithmetic(op) else { return Ok(part) };
+            // The difference of two dates is a number of days.
+            if matches!(kind, Arithmetic::Difference) && [left, right].map(|side| dtype(side)) == [DataType::Date, DataType::Date] {
+                let [left, right] = [left, right].map(|side| side.as_ref().clone().cast(DataType::Int32));
+                return Ok((left - right).cast(DataType::Int64));
+            }
             // Integer literals have no concrete type yet.
             let dtype = match dtype(&part) {
                 DataType::Unknown(UnknownKind::Int(_)) => DataType::Int64,
@@ -125,6 +131,10 @@ fn one(part: Expr, schema: &Schema) -> PolarsResult<Expr> {
             when(any.eq(lit(1u8))).then(nan).otherwise(part)
         }
         Expr::Cast { ref expr, dtype: ref wanted, options } => match (dtype(expr), wanted.as_literal()) {
+            (DataType::Datetime(_, None), Some(DataType::String)) => match duckdb_functions::function("timestamp_text") {
+                Some(text) => text.call(vec![expr.as_ref().clone()]),
+                None => part,
+            },
             (from, Some(to)) if from.is_float() && to.is_integer() => {
                 let rounded = expr.as_ref().clone().round(0, RoundMode::HalfToEven);
                 Expr::Cast { expr: Arc::new(rounded), dtype: wanted.clone(), options }

@@ -47,7 +47,7 @@ const fn aggregate(name: &'static str, takes: usize, gives: Gives, run: fn(&[Col
     Function { name, takes: (takes, takes), names: 0, gives, aggregates: true, run }
 }
 
-const FUNCTIONS: [Function; 41] = [
+const FUNCTIONS: [Function; 43] = [
     Function { names: 1, ..scalar("date_trunc", (2, 2), Gives::Like(1), date_trunc) },
     Function { names: 1, ..scalar("date_diff", (3, 3), Gives::Whole, date_diff) },
     Function { names: 1, ..scalar("datediff", (3, 3), Gives::Whole, date_diff) },
@@ -58,6 +58,8 @@ const FUNCTIONS: [Function; 41] = [
     scalar("monthname", (1, 1), Gives::Text, |c| texts_of_times(c, |time| time.format("%B").to_string())),
     scalar("contains", (2, 2), Gives::Truth, contains),
     scalar("text_position", (2, 2), Gives::Whole, text_position),
+    scalar("text_slice", (2, 3), Gives::Text, text_slice),
+    scalar("timestamp_text", (1, 1), Gives::Text, timestamp_text),
     scalar("list_sum", (1, 1), Gives::Sum, list_sum),
     scalar("regexp_extract", (2, 3), Gives::Text, regexp_extract),
     scalar("regexp_replace", (3, 4), Gives::Text, regexp_replace),
@@ -250,7 +252,7 @@ fn by_day(times: &Column, of: impl Fn(Column) -> PolarsResult<Column>) -> Polars
     Ok(Some(instants.apply_values(answer).into_series().cast(times.dtype())?.into_column()))
 }
 
-/// Number of unit boundaries between two times.
+/// Number of boundaries of a unit between two times; of weeks the number of whole ones.
 fn date_diff(columns: &[Column]) -> PolarsResult<Column> {
     const DAY: i64 = 86_400_000_000;
     let unit = text_of(columns, 0)?.to_lowercase();
@@ -259,9 +261,7 @@ fn date_diff(columns: &[Column]) -> PolarsResult<Column> {
         "year" => Box::new(move |t| months(t).map(|months| months.div_euclid(12))),
         "quarter" => Box::new(move |t| months(t).map(|months| months.div_euclid(3))),
         "month" => Box::new(months),
-        // 1970-01-01 was a Thursday; weeks start on Monday.
-        "week" => Box::new(|t| Some((t.div_euclid(DAY) + 3).div_euclid(7))),
-        "day" => Box::new(|t| Some(t.div_euclid(DAY))),
+        "week" | "day" => Box::new(|t| Some(t.div_euclid(DAY))),
         "hour" => Box::new(|t| Some(t.div_euclid(3_600_000_000))),
         "minute" => Box::new(|t| Some(t.div_euclid(60_000_000))),
         "second" => Box::new(|t| Some(t.div_euclid(1_000_000))),
@@ -271,7 +271,9 @@ fn date_diff(columns: &[Column]) -> PolarsResult<Column> {
     let (from, to) = (micros(&columns[1])?, micros(&columns[2])?);
     let rows = from.len().max(to.len());
     let at = |column: &Int64Chunked, row: usize| column.get(if column.len() == 1 { 0 } else { row });
-    let between = |row: usize| Some(count(at(&to, row)?)? - count(at(&from, row)?)?);
+    // Weeks are seven days each, wherever they begin.
+    let step = if unit.starts_with("week") { 7 } else { 1 };
+    let between = |row: usize| Some((count(at(&to, row)?)? - count(at(&from, row)?)?) / step);
     Ok((0..rows).map(between).collect::<Int64Chunked>().into_column())
 }
 
@@ -289,6 +291,40 @@ fn contains(columns: &[Column]) -> PolarsResult<Column> {
     let at = |row: usize| part.get(if part.len() == 1 { 0 } else { row });
     let found = whole.iter().enumerate().map(|(row, text)| Some(text?.contains(at(row)?)));
     Ok(found.collect::<BooleanChunked>().into_column())
+}
+
+/// Part of a text: first position from 1, or from the end if negative, and number of characters, to the left if negative. Positions
+/// before the text count.
+fn text_slice(columns: &[Column]) -> PolarsResult<Column> {
+    let texts = columns[0].str()?;
+    let (bounds, _) = all_whole(&columns[1..])?;
+    let rows = columns.iter().map(Column::len).find(|&length| length != 1).unwrap_or(1);
+    let slice = |row: usize| {
+        let text = texts.get(if texts.len() == 1 { 0 } else { row })?;
+        let length = text.chars().count() as i64;
+        let first = match whole_at(&bounds[0], row)? {
+            first if first < 0 => first.saturating_add(length),
+            first => first - 1,
+        };
+        let (from, to) = match bounds.get(1) {
+            None => (first, length),
+            Some(counts) => {
+                let end = first.saturating_add(whole_at(counts, row)?);
+                (first.min(end), first.max(end))
+            }
+        };
+        let (from, to) = (from.clamp(0, length), to.clamp(0, length));
+        Some(text.chars().skip(from as usize).take((to - from) as usize).collect::<String>())
+    };
+    Ok((0..rows).map(slice).collect::<StringChunked>().into_column())
+}
+
+/// Times as DuckDB writes them: a fraction of a second without its last zeros.
+fn timestamp_text(columns: &[Column]) -> PolarsResult<Column> {
+    texts_of_times(columns, |time| {
+        // Always with six digits, of which only those of the fraction are removed.
+        time.format("%Y-%m-%d %H:%M:%S%.6f").to_string().trim_end_matches('0').trim_end_matches('.').to_owned()
+    })
 }
 
 /// 1-based position of a substring in characters; 0 if absent.
@@ -328,7 +364,10 @@ fn list_sum(columns: &[Column]) -> PolarsResult<Column> {
 }
 
 fn pattern(columns: &[Column]) -> PolarsResult<Regex> {
-    let text = text_of(columns, 1)?;
+    regex_of(text_of(columns, 1)?)
+}
+
+fn regex_of(text: &str) -> PolarsResult<Regex> {
     Regex::new(text).map_err(|error| polars_err!(InvalidOperation: "{} is no pattern: {error}", text.printable_line()))
 }
 
@@ -347,7 +386,11 @@ fn regexp_replace(columns: &[Column]) -> PolarsResult<Column> {
     let groups = Regex::new(r"\\(\d)").map_err(|error| polars_err!(ComputeError: "{error}"))?;
     let by = text_of(columns, 2)?.replace('$', "$$");
     let by = groups.replace_all(&by, "$${$1}").into_owned();
-    let all = columns.len() > 3 && text_of(columns, 3)?.contains('g');
+    let options = if columns.len() > 3 { text_of(columns, 3)? } else { "" };
+    let all = options.contains('g');
+    let pattern = super::text_patterns::with_options(pattern.as_str(), &options.replace('g', ""))
+        .map_err(|option| polars_err!(InvalidOperation: "{option} is no option: g, i, s, l, c, m, n, p"))?;
+    let pattern = regex_of(&pattern)?;
     let replace = |text: &str| if all { pattern.replace_all(text, &by) } else { pattern.replace(text, &by) }.into_owned();
     Ok(columns[0].str()?.iter().map(|text| text.map(replace)).collect::<StringChunked>().into_column())
 }

@@ -9,7 +9,7 @@ use polars::prelude::{DataType, Schema};
 use sqlparser::ast::{
     AccessExpr, BinaryOperator, DataType as SqlType, DuplicateTreatment, Expr, Function, FunctionArg, FunctionArgExpr,
     FunctionArgumentClause, FunctionArguments, Ident, Interval, OneOrManyWithParens, OrderByExpr, Spanned, Subscript,
-    TrimWhereField, UnaryOperator, Value, VisitMut, VisitorMut,
+    TrimWhereField, UnaryOperator, Value, ValueWithSpan, VisitMut, VisitorMut,
 };
 use sqlparser::dialect::GenericDialect;
 use sqlparser::parser::Parser;
@@ -17,6 +17,7 @@ use sqlparser::tokenizer::Span;
 
 use super::source_span::Source;
 use super::sql_dialect::POWER;
+use super::text_patterns::{like_regex, of_whole_text, read_time, text_of, with_options, written_time};
 use super::{advice, duckdb_functions, function_registry, list_lambda, spatial_functions};
 use crate::error::{Error, Result};
 
@@ -194,11 +195,12 @@ const SPELLED: &[(&str, &str)] = &[
     ("isodow", "date_part('isodow', _0)"),
     ("lcase", "lower(_0)"),
     ("list_avg", "array_mean(_0)"),
-    ("list_contains", "array_contains(_0, _1)"),
+    ("left", "CASE WHEN _0 IS NOT NULL THEN left(_0, _1) END"),
+    ("list_contains", "CASE WHEN _1 IS NOT NULL THEN array_contains(_0, _1) END"),
     ("list_distinct", "array_unique(_0)"),
     ("list_element", "array_get(_0, _1)"),
     ("list_extract", "array_get(_0, _1)"),
-    ("list_has", "array_contains(_0, _1)"),
+    ("list_has", "CASE WHEN _1 IS NOT NULL THEN array_contains(_0, _1) END"),
     ("list_max", "array_upper(_0)"),
     ("list_min", "array_lower(_0)"),
     ("list_reverse", "array_reverse(_0)"),
@@ -210,6 +212,8 @@ const SPELLED: &[(&str, &str)] = &[
     ("prefix", "starts_with(_0, _1)"),
     ("quarter", "date_part('quarter', _0)"),
     ("regexp_matches", "regexp_like(_0, _1)"),
+    ("replace", "CASE WHEN _1 = '' THEN _0 ELSE replace(_0, _1, _2) END"),
+    ("right", "CASE WHEN _0 IS NOT NULL THEN right(_0, _1) END"),
     ("second", "date_part('second', _0)"),
     ("str_split", "string_to_array(_0, _1)"),
     ("string_split", "string_to_array(_0, _1)"),
@@ -223,7 +227,7 @@ const SPELLED: &[(&str, &str)] = &[
 ];
 
 /// Functions with special handling.
-const OTHERS: [&str; 12] = [
+const OTHERS: [&str; 13] = [
     "array_transform",
     "current_date",
     "current_timestamp",
@@ -234,6 +238,7 @@ const OTHERS: [&str; 12] = [
     "list_transform",
     "log",
     "now",
+    "regexp_full_match",
     "today",
     "unnest",
 ];
@@ -558,16 +563,33 @@ impl Rewrite<'_, '_> {
             Expr::BinaryOp { left, op: BinaryOperator::Custom(op), right } if op == POWER => {
                 expression("pow(CAST(_0 AS DOUBLE), _1)", vec![*left.clone(), *right.clone()])
             }
-            Expr::SimilarTo { negated, expr, pattern, .. } => {
-                let Expr::Value(value) = pattern.as_ref() else {
-                    return Err(self.refuse(span, "SIMILAR TO takes a text", "write the pattern itself: id SIMILAR TO 's.*'"));
-                };
-                let Value::SingleQuotedString(pattern) = &value.value else {
-                    return Err(self.refuse(span, "SIMILAR TO takes a text", "write the pattern itself: id SIMILAR TO 's.*'"));
-                };
-                // SIMILAR TO matches the whole text; % and _ are wildcards as in LIKE.
-                let pattern = literal(&format!("^({})$", pattern.replace('%', ".*").replace('_', ".")));
-                expression(if *negated { "(_0 !~ _1)" } else { "(_0 ~ _1)" }, vec![*expr.clone(), pattern])
+            // A date and a number of days.
+            Expr::BinaryOp { left, op: op @ (BinaryOperator::Plus | BinaryOperator::Minus), right }
+                if self.is_date(left) && self.is_whole(right)
+                    || *op == BinaryOperator::Plus && self.is_whole(left) && self.is_date(right) =>
+            {
+                let days = |side: &Expr| expression("CAST(_0 AS INTEGER)", vec![side.clone()]);
+                let template = format!("CAST(CAST((_0 {op} _1) AS INTEGER) AS DATE)");
+                expression(&template, vec![days(left), days(right)])
+            }
+            Expr::BinaryOp { left, op: BinaryOperator::PGRegexMatch, right } => self.matched_whole(false, left, right, span)?,
+            Expr::BinaryOp { left, op: BinaryOperator::PGRegexNotMatch, right } => self.matched_whole(true, left, right, span)?,
+            Expr::BinaryOp { op: op @ (BinaryOperator::PGRegexIMatch | BinaryOperator::PGRegexNotIMatch), .. } => {
+                return Err(self.refuse(span, format!("there is no operator {op}"), "in any case: regexp_matches(id, 's.*', 'i')"));
+            }
+            Expr::SimilarTo { negated, expr, pattern, escape_char: None } => self.matched_whole(*negated, expr, pattern, span)?,
+            Expr::Like { negated, any: false, expr, pattern, escape_char: escape @ Some(_) } => {
+                self.escaped_like(*negated, expr, pattern, escape.as_ref(), false, span)?
+            }
+            Expr::ILike { negated, any: false, expr, pattern, escape_char: escape @ Some(_) } => {
+                self.escaped_like(*negated, expr, pattern, escape.as_ref(), true, span)?
+            }
+            Expr::Substring { expr, substring_from, substring_for, .. } => {
+                let from = substring_from.as_deref().cloned().unwrap_or_else(|| Expr::value(Value::Number("1".into(), false)));
+                match substring_for {
+                    Some(count) => expression("text_slice(_0, _1, _2)", vec![*expr.clone(), from, *count.clone()]),
+                    None => expression("text_slice(_0, _1)", vec![*expr.clone(), from]),
+                }
             }
             Expr::InList { expr, list, negated } if !list.iter().all(is_constant) => {
                 let equal = |value: &Expr| match (expr.as_ref(), value) {
@@ -585,6 +607,11 @@ impl Rewrite<'_, '_> {
                 let Some(any) = any else { return Ok(()) };
                 let any = Expr::Nested(Box::new(any));
                 if *negated { expression("(NOT _0)", vec![any]) } else { any }
+            }
+            // The engine takes numbers of one type.
+            Expr::InList { list, .. } if list.iter().any(is_fraction) => {
+                list.iter_mut().for_each(make_fraction);
+                return Ok(());
             }
             Expr::Value(value) => match &value.value {
                 Value::Number(text, _) => match spelled_number(text) {
@@ -668,7 +695,6 @@ impl Rewrite<'_, '_> {
             | Expr::Like { .. }
             | Expr::Nested(_)
             | Expr::RLike { .. }
-            | Expr::Substring { .. }
             // Tuples are handled with their IN.
             | Expr::Tuple(_)
             | Expr::UnaryOp { .. } => return Ok(()),
@@ -679,6 +705,63 @@ impl Rewrite<'_, '_> {
         };
         *expr = spelled;
         Ok(())
+    }
+
+    fn dtype_of(&self, expr: &Expr) -> Option<&DataType> {
+        match expr {
+            Expr::Identifier(ident) => self.0.schema.get(&ident.value),
+            Expr::Nested(inner) => self.dtype_of(inner),
+            _ => None,
+        }
+    }
+
+    /// True for columns and constants that are dates.
+    fn is_date(&self, expr: &Expr) -> bool {
+        match expr {
+            Expr::Cast { data_type, .. } => *data_type == SqlType::Date,
+            Expr::TypedString(typed) => typed.data_type == SqlType::Date,
+            other => self.dtype_of(other) == Some(&DataType::Date),
+        }
+    }
+
+    /// True for columns and constants that are whole numbers.
+    fn is_whole(&self, expr: &Expr) -> bool {
+        let digits = |digits: &mut String| digits.bytes().all(|byte| byte.is_ascii_digit());
+        digits_of(&mut expr.clone()).is_some_and(digits) || self.dtype_of(expr).is_some_and(DataType::is_integer)
+    }
+
+    /// A match of the whole text, as of `~`, SIMILAR TO and `regexp_full_match`.
+    fn matched_whole(&self, negated: bool, value: &Expr, pattern: &Expr, span: Span) -> Result<Expr, Box<Error>> {
+        let Some(pattern) = text_of(pattern) else {
+            return Err(self.refuse(span, "the pattern is no text", "write the pattern itself: id SIMILAR TO 's.*'"));
+        };
+        Ok(matched(negated, value.clone(), &of_whole_text(pattern)))
+    }
+
+    fn escaped_like(
+        &self,
+        negated: bool,
+        value: &Expr,
+        pattern: &Expr,
+        escape: Option<&ValueWithSpan>,
+        any_case: bool,
+        span: Span,
+    ) -> Result<Expr, Box<Error>> {
+        let hint = "write the pattern itself, and one character: id LIKE 's#_%' ESCAPE '#'";
+        let regex = text_of(pattern).ok_or("a pattern that is no text").and_then(|text| like_regex(text, escape, any_case));
+        let regex = regex.map_err(|reason| self.refuse(span, format!("LIKE does not take {reason}"), hint))?;
+        Ok(matched(negated, value.clone(), &regex))
+    }
+
+    /// `regexp_matches`, or `regexp_full_match` if `whole`, with its options.
+    fn matched_with(&self, whole: bool, arguments: &[Expr], span: Span) -> Result<Expr, Box<Error>> {
+        let hint = "write the pattern and its options themselves: regexp_matches(id, '^S', 'i')";
+        let (Some(pattern), Some(options)) = (text_of(&arguments[1]), arguments.get(2).map_or(Some(""), text_of)) else {
+            return Err(self.refuse(span, "the pattern is no text", hint));
+        };
+        let pattern = with_options(pattern, options)
+            .map_err(|option| self.refuse(span, format!("{option} is no option of a pattern: i, s, l, c, m, n, p"), hint))?;
+        Ok(matched(false, arguments[0].clone(), &if whole { of_whole_text(&pattern) } else { pattern }))
     }
 
     /// List element, list slice, or struct field.
@@ -725,6 +808,27 @@ impl Rewrite<'_, '_> {
                 };
                 let is_list = is_list.unwrap_or(name == "len");
                 expression(if is_list { "array_length(_0)" } else { "length(_0)" }, call.arguments)
+            }
+            "regexp_full_match" if arity == 2 || arity == 3 => self.matched_with(true, &call.arguments, span)?,
+            "regexp_matches" if arity == 3 => self.matched_with(false, &call.arguments, span)?,
+            "strftime" | "strptime" if arity == 2 && text_of(&call.arguments[1]).is_some() => {
+                let spelled = if name == "strftime" { written_time } else { read_time };
+                let Some(format) = text_of(&call.arguments[1]).map(spelled) else { return Ok(None) };
+                let value = call.arguments[0].clone();
+                match &mut function.args {
+                    FunctionArguments::List(list) => {
+                        list.args = [value, literal(&format)].map(|arg| FunctionArg::Unnamed(FunctionArgExpr::Expr(arg))).into();
+                    }
+                    _ => return Ok(None),
+                }
+                return Ok(None);
+            }
+            // The engine has other texts for times here.
+            "concat" | "concat_ws" => {
+                let is_text = |argument: &Expr| matches!(argument, Expr::Value(_));
+                let text = |(at, argument)| if is_text(argument) { format!("_{at}") } else { format!("CAST(_{at} AS VARCHAR)") };
+                let texts: Vec<String> = call.arguments.iter().enumerate().map(text).collect();
+                expression(&format!("{name}({})", texts.join(", ")), call.arguments)
             }
             "log" if arity == 1 => expression("log10(_0)", call.arguments),
             "log" if arity == 2 => expression("(ln(_1) / ln(_0))", call.arguments),
@@ -832,6 +936,34 @@ impl VisitorMut for Rewrite<'_, '_> {
 /// Number of arguments in a template.
 fn places(template: &str) -> usize {
     (0..3).filter(|at| template.contains(&format!("_{at}"))).count()
+}
+
+/// A match of a regular expression anywhere in the text.
+fn matched(negated: bool, value: Expr, regex: &str) -> Expr {
+    expression(if negated { "(NOT regexp_like(_0, _1))" } else { "regexp_like(_0, _1)" }, vec![value, literal(regex)])
+}
+
+/// The digits of a number, with its sign or without.
+fn digits_of(expr: &mut Expr) -> Option<&mut String> {
+    match expr {
+        Expr::UnaryOp { op: UnaryOperator::Minus | UnaryOperator::Plus, expr } => digits_of(expr),
+        Expr::Value(ValueWithSpan { value: Value::Number(text, _), .. }) => Some(text),
+        _ => None,
+    }
+}
+
+/// True for a number with a decimal point.
+fn is_fraction(expr: &Expr) -> bool {
+    digits_of(&mut expr.clone()).is_some_and(|digits| digits.contains('.'))
+}
+
+/// Gives a whole number a decimal point.
+fn make_fraction(expr: &mut Expr) {
+    if let Some(digits) = digits_of(expr)
+        && digits.bytes().all(|byte| byte.is_ascii_digit())
+    {
+        digits.push_str(".0");
+    }
 }
 
 /// True for constants, which the engine accepts in IN lists.

@@ -62,6 +62,7 @@ mod summary;
 mod tables;
 #[cfg(test)]
 mod tests;
+mod text_patterns;
 mod top_k;
 mod window_functions;
 mod windowing;

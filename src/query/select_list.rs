@@ -11,6 +11,7 @@ use sqlparser::tokenizer::Span;
 use super::duckdb_semantics::{column, name_of, span_of};
 use super::scope::Scope;
 use super::source_span::Source;
+use super::text_patterns::of_like;
 use super::{advice, column_names};
 use crate::error::{Error, Result};
 
@@ -100,9 +101,13 @@ fn wildcard(
         Some(RenameSelectItem::Multiple(all)) => all.iter().map(|one| (&one.ident, &one.alias)).collect(),
         None => Vec::new(),
     };
-    let like = options.opt_ilike.as_ref().map(|like| like.pattern.to_lowercase());
+    let like = options
+        .opt_ilike
+        .as_ref()
+        .and_then(|like| of_like(&like.pattern, None, true))
+        .and_then(|like| regex::Regex::new(&like).ok());
     for found in columns.into_iter().filter(|found| !without.iter().any(|name| same(name, &found.name))) {
-        if like.as_ref().is_some_and(|like| !is_like(&found.name.to_lowercase(), like)) {
+        if like.as_ref().is_some_and(|like| !like.is_match(&found.name)) {
             continue;
         }
         let replaced =
@@ -147,10 +152,4 @@ fn columns_of(source: Source, expr: &Expr, scope: &Scope) -> Result<Option<Vec<E
         expr
     };
     Ok(Some(columns.into_iter().filter(|found| pattern.is_match(&found.name)).map(of).collect()))
-}
-
-/// Matches a text against a LIKE pattern.
-fn is_like(text: &str, pattern: &str) -> bool {
-    let pattern = regex::escape(pattern).replace('%', ".*").replace('_', ".");
-    regex::Regex::new(&format!("^(?s){pattern}$")).is_ok_and(|pattern| pattern.is_match(text))
 }

@@ -1,5 +1,6 @@
 //! Queries on small levels built in memory.
 
+mod duckdb;
 mod large;
 mod meant;
 mod spelled;

@@ -4,11 +4,12 @@
 use arrow::datatypes::{DataType, TimeUnit};
 use sqlparser::ast::{
     BinaryOperator, DataType as SqlType, DateTimeField, Expr, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, Spanned,
-    UnaryOperator, Value,
+    UnaryOperator, Value, ValueWithSpan,
 };
 
 use super::super::filter::parse_time;
 use super::super::source_span::Source;
+use super::super::text_patterns::{like_regex, of_whole_text};
 use super::{DAY, column_named};
 use crate::error::{Error, Result};
 use crate::model::{FieldSpec, dtype_name};
@@ -270,6 +271,10 @@ impl Conversion<'_> {
             Expr::BinaryOp { left, op: BinaryOperator::Or, right } => {
                 Expression::Any(joined(self.condition(left)?, self.condition(right)?, |list| matches!(list, Expression::Any(_))))
             }
+            Expr::BinaryOp { left, op: BinaryOperator::PGRegexMatch, right } => self.matches_whole(left, right, expr)?,
+            Expr::BinaryOp { left, op: BinaryOperator::PGRegexNotMatch, right } => {
+                not(true, self.matches_whole(left, right, expr)?)
+            }
             Expr::BinaryOp { left, op, right } => match Comparison::of(op) {
                 Some(comparison) => self.compare(comparison, self.value(left)?, self.value(right)?, expr)?,
                 None => self.arithmetic(op, left, right, expr)?,
@@ -297,11 +302,14 @@ impl Conversion<'_> {
                 not(*negated, Expression::All(vec![low, high]))
             }
             Expr::InList { expr: inner, list, negated } => not(*negated, self.is_in(self.value(inner)?, list, expr)?),
-            Expr::Like { negated, any: false, expr: inner, pattern, escape_char: None } => {
-                not(*negated, self.like(inner, pattern, false, expr)?)
+            Expr::Like { negated, any: false, expr: inner, pattern, escape_char } => {
+                not(*negated, self.like(inner, pattern, escape_char.as_ref(), false, expr)?)
             }
-            Expr::ILike { negated, any: false, expr: inner, pattern, escape_char: None } => {
-                not(*negated, self.like(inner, pattern, true, expr)?)
+            Expr::ILike { negated, any: false, expr: inner, pattern, escape_char } => {
+                not(*negated, self.like(inner, pattern, escape_char.as_ref(), true, expr)?)
+            }
+            Expr::SimilarTo { negated, expr: inner, pattern, escape_char: None } => {
+                not(*negated, self.matches_whole(inner, pattern, expr)?)
             }
             Expr::Extract { field, expr: inner, .. } => {
                 let part = match field {
@@ -490,17 +498,22 @@ impl Conversion<'_> {
         })
     }
 
-    fn like(&self, value: &Expr, pattern: &Expr, any_case: bool, expr: &Expr) -> Result<Expression> {
+    fn like(
+        &self,
+        value: &Expr,
+        pattern: &Expr,
+        escape: Option<&ValueWithSpan>,
+        any_case: bool,
+        expr: &Expr,
+    ) -> Result<Expression> {
         let Expression::Text(pattern) = self.value(pattern)? else { return Err(self.refused(expr, "a pattern that is no text")) };
-        let mut regex = String::from(if any_case { r"(?is)\A" } else { r"(?s)\A" });
-        for letter in pattern.chars() {
-            match letter {
-                '%' => regex.push_str(".*"),
-                '_' => regex.push('.'),
-                letter => regex.push_str(&regex::escape(letter.encode_utf8(&mut [0; 4]))),
-            }
-        }
-        self.matches(self.value(value)?, regex + r"\z", expr)
+        let regex = like_regex(&pattern, escape, any_case).map_err(|reason| self.refused(expr, reason))?;
+        self.matches(self.value(value)?, regex, expr)
+    }
+
+    fn matches_whole(&self, value: &Expr, pattern: &Expr, expr: &Expr) -> Result<Expression> {
+        let Expression::Text(pattern) = self.value(pattern)? else { return Err(self.refused(expr, "a pattern that is no text")) };
+        self.matches(self.value(value)?, of_whole_text(&pattern), expr)
     }
 
     fn matches(&self, value: Expression, regex: String, expr: &Expr) -> Result<Expression> {
@@ -560,6 +573,7 @@ impl Conversion<'_> {
             }
             ("contains", [value, Expression::Text(text)]) => self.matches(value.clone(), regex::escape(text), expr),
             ("regexp_matches", [value, Expression::Text(regex)]) => self.matches(value.clone(), regex.clone(), expr),
+            ("regexp_full_match", [value, Expression::Text(regex)]) => self.matches(value.clone(), of_whole_text(regex), expr),
             _ => Err(self.refused(expr, &format!("the function {name}"))),
         }
     }

@@ -9,7 +9,7 @@ fn conditions_of_duckdb_choose() {
         ("id ILIKE 'L%' OR id NOT LIKE '%n'", 1),
         ("id SIMILAR TO 'l.*'", 1),
         ("id NOT SIMILAR TO '(lima|bonn)'", 0),
-        ("id ~ '^b'", 1),
+        ("id ~ 'b.*'", 1),
         ("id IN ('lima', 'oslo')", 1),
         ("id IN (SELECT id FROM level0 WHERE cloud_cover > 0.5)", 1),
         ("cloud_cover BETWEEN 0.1 AND 0.5", 1),
