@@ -51,6 +51,8 @@ pub enum Cause {
     HttpStatus(u16),
     /// The server does not answer range requests.
     NoRanges,
+    /// The server answered with a web page instead of the file.
+    WebPage,
     /// A retry may succeed: no connection, a timeout, a response that was cut short or belongs to another version of the file, a
     /// system that ran short of a resource.
     Passing,
@@ -337,7 +339,7 @@ impl Cause {
     fn is_passing(self) -> Option<bool> {
         match self {
             Cause::HttpStatus(status) => Some(matches!(status, 408 | 425 | 429 | 500..)),
-            Cause::NoRanges | Cause::Sql(_) => Some(false),
+            Cause::NoRanges | Cause::WebPage | Cause::Sql(_) => Some(false),
             Cause::Passing => Some(true),
             Cause::MissingMember | Cause::ZipDirectory | Cause::NotStarted | Cause::OutputExists => None,
         }

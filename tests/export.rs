@@ -89,6 +89,45 @@ fn statements_filters_and_limits_choose_and_the_hierarchy_follows() {
     assert_eq!(column(&workspace, &one, r#"SELECT DISTINCT "l0:id" FROM l2"#).len(), 1);
 }
 
+/// The order of the statement decides which rows a limit takes, and the part has the order of the dataset.
+#[test]
+fn a_limit_takes_the_first_rows_of_the_statement() {
+    let workspace = Workspace::new();
+    let whole = dataset("04_nested2_folder", "change");
+    let descending = "SELECT id FROM data ORDER BY id DESC";
+    let all = column(&workspace, &whole, "SELECT id FROM data ORDER BY id DESC");
+    for (name, arguments, from, count) in [
+        ("best", vec!["--sql", descending, "--limit", "2"], 0, 2),
+        ("inside", vec!["--sql", "SELECT id FROM data ORDER BY id DESC LIMIT 2 OFFSET 1"], 1, 2),
+        ("both", vec!["--sql", "SELECT id FROM data ORDER BY id DESC LIMIT 3 OFFSET 1", "--limit", "2"], 1, 2),
+        ("filtered", vec!["--where", "id < 'scene_05'", "--sql", descending, "--limit", "1"], 1, 1),
+        ("twice", vec!["--sql", "SELECT id FROM l1_ids ORDER BY id DESC", "--limit", "2"], 0, 2),
+        ("more", vec!["--sql", descending, "--limit", "100"], 0, all.len()),
+    ] {
+        let sql = arguments.iter().map(|word| word.replace("l1_ids", r#"(SELECT "l0:id" AS id FROM l1)"#)).collect::<Vec<_>>();
+        let arguments: Vec<&str> = sql.iter().map(String::as_str).collect();
+        let part = export(&workspace, &whole, &format!("{name}.tacozip"), &arguments);
+        let mut wanted = all[from..from + count].to_vec();
+        wanted.reverse();
+        assert_eq!(column(&workspace, &part, "SELECT id FROM data"), wanted, "{name}");
+    }
+    let ids = ["--ids", "scene_01,scene_03", "--sql", descending, "--limit", "1"];
+    let part = export(&workspace, &whole, "ids.tacozip", &ids);
+    assert_eq!(column(&workspace, &part, "SELECT id FROM data"), ["scene_03"]);
+    // The same rows by `query`, whose limit comes after the statement.
+    let arguments: [&OsStr; 7] = [
+        "query".as_ref(),
+        whole.as_os_str(),
+        "--csv".as_ref(),
+        "--sql".as_ref(),
+        descending.as_ref(),
+        "--limit".as_ref(),
+        "2".as_ref(),
+    ];
+    let rows = workspace.studio(arguments).expect_code(0).stdout;
+    assert_eq!(rows.lines().skip(1).collect::<Vec<_>>(), all[..2]);
+}
+
 #[test]
 fn exports_that_no_reader_could_open_are_refused() {
     let workspace = Workspace::new();

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use crate::support::{Server, Workspace, fixtures, sha256, sha256_of};
+use crate::support::{Fault, Habit, Server, Workspace, first_file, fixtures, sha256, sha256_of};
 
 /// Golden datasets by container: folder and dataset.
 const ZIPS: [(&str, &str); 6] = [
@@ -129,6 +129,88 @@ fn samples_have_their_bytes() {
         }
     }
     assert!(seen >= 30, "only {seen} samples");
+}
+
+#[test]
+fn servers_that_answer_ranges_in_their_own_way_are_read() {
+    let sets = [below("05_nested3_zip", "stack.tacozip"), below("06_nested3_folder", "stack")];
+    let wanted = sets.each_ref().map(|path| inspect(&Workspace::new(), local(path)));
+    for habit in [
+        Habit::WholeIs200,
+        Habit::IgnoresSuffixes,
+        Habit::RefusesLongSuffixes,
+        Habit::RefusesLongRanges,
+        Habit::OmitsSize,
+        Habit::Chunked,
+        Habit::NoVersion,
+        Habit::WeakEtag,
+        Habit::AlternatesEtags,
+        Habit::AlternatesDates,
+        Habit::Gzips,
+        Habit::PageForMissing,
+        Habit::ForbidsMissing,
+        Habit::Throttles,
+    ] {
+        let server = server();
+        server.behave(habit);
+        for (path, wanted) in sets.iter().zip(&wanted) {
+            let workspace = Workspace::new();
+            assert_eq!(inspect(&workspace, server.url(path)), *wanted, "{habit:?}: {path}");
+            let id = first_file(&workspace, local(path).to_str().expect("text"));
+            let bytes = |dataset: &str| {
+                let out = workspace.path("bytes");
+                run(&workspace, ["read", dataset, &id, "--overwrite", "--out", out.to_str().expect("text")]);
+                fs::read(out).expect("reads")
+            };
+            let local = bytes(local(path).to_str().expect("text"));
+            assert!(bytes(&server.url(path)) == local, "{habit:?}: {path}: {id}");
+        }
+    }
+}
+
+#[test]
+fn a_page_instead_of_a_dataset_is_named() {
+    let (workspace, server) = (Workspace::new(), server());
+    server.behave(Habit::PageForMissing);
+    for path in ["no/such.tacozip", "no/such/folder/", "no/such/.tacocat"] {
+        let ran = workspace.studio(["inspect", &server.url(path)]).expect_code(2);
+        assert!(ran.stderr.contains("answered with a web page") && ran.stderr.contains("sign-in"), "{ran}");
+    }
+    server.behave(Habit::ForbidsMissing);
+    let ran = workspace.studio(["inspect", &server.url("no/such.tacozip")]).expect_code(2);
+    assert!(ran.stderr.contains("403 Forbidden") && ran.stderr.contains("letter by letter"), "{ran}");
+}
+
+#[test]
+fn a_server_without_ranges_is_named_as_such() {
+    let (workspace, server) = (Workspace::new(), server());
+    let path = below("01_flat_zip", "flat.tacozip");
+    server.fail("flat.tacozip", Fault::Whole, 0, 1000);
+    let ran = workspace.studio(["inspect", &server.url(&path)]).expect_code(2);
+    assert!(ran.stderr.contains("does not support range requests") && !ran.stderr.contains("404"), "{ran}");
+}
+
+#[test]
+fn a_server_that_states_a_new_version_each_time_has_a_way_out() {
+    let (workspace, server) = (Workspace::new(), server());
+    server.behave(Habit::NewEtags);
+    let path = below("01_flat_zip", "flat.tacozip");
+    let url = server.url(&path);
+    let id = first_file(&workspace, local(&path).to_str().expect("text"));
+    let ran = workspace.studio(["read", &url, &id, "--out", workspace.path("no").to_str().expect("text")]).expect_code(2);
+    assert!(ran.stderr.contains("changed since it was opened"), "{ran}");
+    assert!(ran.stderr.contains("TACO_STUDIO_REMOTE_VERSIONS=modified"), "{ran}");
+    for mark in ["modified", "size"] {
+        let out = workspace.path(mark);
+        let read = ["read", &url, &id, "--out", out.to_str().expect("text")];
+        workspace.studio_with(&[("TACO_STUDIO_REMOTE_VERSIONS", mark)], read).expect_code(0);
+        let wanted = workspace.path("wanted");
+        run(
+            &workspace,
+            ["read", local(&path).to_str().expect("text"), &id, "--overwrite", "--out", wanted.to_str().expect("text")],
+        );
+        assert_eq!(sha256_of(&out), sha256_of(&wanted), "{mark}");
+    }
 }
 
 #[test]

@@ -12,7 +12,7 @@ use taco_studio::jobs::JobContext;
 use taco_studio::model::AssetPath;
 use taco_studio::raster::{PreviewRequest, RasterSource, preview};
 
-use crate::support::{Ran, Workspace, files_below, fixtures, python, sha256_of, tests_folder};
+use crate::support::{Ran, Workspace, files_below, first_file, fixtures, python, sha256_of, tests_folder};
 
 fn golden() -> PathBuf {
     let all = fixtures("golden", "TACO_STUDIO_GOLDEN");
@@ -136,19 +136,6 @@ impl Drop for S3 {
 fn traffic(ran: &Ran) -> Value {
     let start = ran.stderr.find('{').unwrap_or_else(|| panic!("no meter: {ran}"));
     serde_json::from_str(&ran.stderr[start..]).unwrap_or_else(|error| panic!("the meter is not JSON ({error}): {ran}"))
-}
-
-fn first_file(workspace: &Workspace, dataset: &str) -> String {
-    let listing = workspace.studio(["read", dataset]).expect_code(0).stdout;
-    let first = listing.lines().next().and_then(|line| line.split_once('\t')).expect("a sample");
-    match first {
-        ("FILE", id) => id.to_owned(),
-        (_, id) => {
-            let inner = workspace.studio(["read", dataset, id]).expect_code(0).stdout;
-            let child = inner.lines().find_map(|line| line.strip_prefix("FILE\t")).expect("a FILE").to_owned();
-            format!("{id}/{child}")
-        }
-    }
 }
 
 #[test]

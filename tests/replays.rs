@@ -58,7 +58,7 @@ pub fn faulty_scenes(workspace: &Workspace) -> std::path::PathBuf {
     fs::create_dir(place.join("late")).expect("a folder");
     fs::remove_file(place.join("scenes/scene_9/after.tif")).expect("lost");
     fs::rename(place.join("scenes/scene_11/before.tif"), place.join("late/scene_11_before.tif")).expect("moved");
-    fs::rename(place.join("scenes/scene_12/label.tif"), place.join("scenes/scene_12/mask.tif")).expect("renamed");
+    fs::rename(place.join("scenes/scene_12/label.tif"), place.join("scenes/scene_12/label_v2.tif")).expect("renamed");
     let script = place.join("build.json");
     copy_script("build.json", &script);
     script

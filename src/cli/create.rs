@@ -6,14 +6,16 @@ use serde_json::json;
 
 use super::output::{Terminal, print};
 use super::runner::run;
+use super::validate::ProfileName;
 use super::values::{SchemaName, WrittenGeneration};
 use super::writing::{PartsArguments, StreamArguments, WriteArguments, tell_damaged};
 use crate::container::{Built, OnDamage, TortillaOptions};
-use crate::draft::PadPlace;
+use crate::draft::{PAD_MULTIPLE_MAX, PadPlace};
 use crate::error::{Error, Result};
 use crate::model::SamplePath;
 use crate::ops::{self, CreateInput, CreateOutput, Generation, Sidecars};
 use crate::studio::JobKind;
+use crate::table::ParquetOptions;
 
 /// Values of `--sidecars`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -41,7 +43,7 @@ pub struct CreateArguments {
     #[arg(long, value_name = "TABLE")]
     pub metadata: Option<PathBuf>,
     /// Append padding up to a number of roots that N divides; LEVEL:N pads every tortilla whose samples are on that level, PATH:N the one
-    /// of a FOLDER. Can be repeated.
+    /// of a FOLDER. Can be repeated, in any order.
     #[arg(long, value_name = "[PLACE:]N", value_parser = padding)]
     pub pad_to: Vec<(PadPlace, usize)>,
     /// How fields that differ within a level are handled.
@@ -102,6 +104,7 @@ fn input_of(arguments: CreateArguments) -> Result<CreateInput> {
         }
         None => CreateOutput::Dataset(write.options(target, parts.parts())),
         Some(generation) => {
+            refuse_options_of_2_0(&parts, &write)?;
             let (part_bytes, overwrite) = (parts.split_size, write.overwrite);
             let options = TortillaOptions {
                 target,
@@ -111,6 +114,7 @@ fn input_of(arguments: CreateArguments) -> Result<CreateInput> {
                 allow_non_tog: stream.allow_non_tog,
                 overwrite,
                 on_damage: OnDamage::Stop,
+                text_form: write.profile == ProfileName::Spec,
             };
             CreateOutput::FirstGeneration(generation, options)
         }
@@ -124,6 +128,21 @@ fn input_of(arguments: CreateArguments) -> Result<CreateInput> {
     Ok(CreateInput { source, collection, metadata, fill_missing, pad_to, align_schema, sidecars, output })
 }
 
+/// Refuses options that TORTILLA and TACO 0.2 files have no use for, instead of ignoring them.
+fn refuse_options_of_2_0(parts: &PartsArguments, write: &WriteArguments) -> Result<()> {
+    let unused = [
+        ("--format", write.format.is_some()),
+        ("--group-by", !parts.group_by.is_empty()),
+        ("--consolidate", !parts.consolidate.is_empty()),
+        ("--compression, --compression-level and --row-group", write.parquet.options() != ParquetOptions::default()),
+    ];
+    match unused.into_iter().find(|(_, given)| *given) {
+        Some((names, _)) => Err(Error::usage(format!("{names}: for datasets of 2.0, not for .tortilla and .taco files"))
+            .hint("leave the option out: a footer is one Parquet table with zstd level 22")),
+        None => Ok(()),
+    }
+}
+
 /// `N`, `LEVEL:N` or `PATH:N`.
 fn padding(text: &str) -> std::result::Result<(PadPlace, usize), String> {
     let (place, multiple) = match text.rsplit_once(':') {
@@ -133,9 +152,9 @@ fn padding(text: &str) -> std::result::Result<(PadPlace, usize), String> {
             Err(_) => (PadPlace::Folder(SamplePath::parse(place)), multiple),
         },
     };
-    match multiple.parse::<u32>() {
-        Ok(multiple) if multiple > 0 => Ok((place, multiple as usize)),
-        _ => Err(format!("{multiple} is no number from 1: write N, LEVEL:N or PATH:N")),
+    match multiple.parse::<usize>() {
+        Ok(multiple) if (1..=PAD_MULTIPLE_MAX).contains(&multiple) => Ok((place, multiple)),
+        _ => Err(format!("{multiple} is not a number from 1 to {PAD_MULTIPLE_MAX}: write N, LEVEL:N or PATH:N")),
     }
 }
 

@@ -112,13 +112,14 @@ impl FilterArguments {
 pub struct RowArguments {
     #[command(flatten)]
     pub filter: FilterArguments,
-    /// A statement whose column id names the samples: SELECT id FROM data WHERE ….
+    /// A statement whose column id names the samples: SELECT id FROM data WHERE …. With --limit, its ORDER BY decides which samples are
+    /// taken; the samples keep the order of the dataset.
     #[arg(long, value_name = "STATEMENT")]
     pub sql: Option<String>,
     /// Only these samples of level 0.
     #[arg(long, value_name = "ID,…", value_delimiter = ',')]
     pub ids: Option<Vec<String>>,
-    /// Maximum number of samples of level 0.
+    /// Maximum number of samples of level 0: the first in the result of --sql, else the first of the dataset.
     #[arg(long, value_name = "N")]
     pub limit: Option<usize>,
 }

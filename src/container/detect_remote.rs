@@ -46,9 +46,10 @@ pub fn detect_remote(path: &Path) -> Result<Detected> {
         Err(error) => return Err(error),
     };
     let head = file.read(0, HEAD.min(file.size_bytes()))?;
-    let page = head.trim_ascii_start().get(..1) == Some(b"<");
+    // Servers list a folder as HTML, XML or JSON.
+    let is_list = head.trim_ascii_start().first().is_some_and(|first| b"<[{".contains(first));
     match detect_bytes(&plain, file.size_bytes(), &head) {
-        Err(error) if page => detect_folder(&plain, Some(error)),
+        Err(error) if is_list => detect_folder(&plain, Some(error)),
         found => found,
     }
 }

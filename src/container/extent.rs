@@ -105,6 +105,11 @@ pub fn settle_extent(collection: &mut Collection, levels: &[&RecordBatch], ctx: 
         return correct(collection, levels, ctx);
     }
     let found = extent_of_samples(levels, ctx)?;
+    if found.is_none() {
+        ctx.warn(tr!(
+            "no sample has a place: the extent is the whole world, which is the default; the stac extension finds places, or state an extent"
+        ));
+    }
     put_extent(collection, found);
     Ok(())
 }

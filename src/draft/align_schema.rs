@@ -57,7 +57,7 @@ pub fn one_schema(dataset: &Dataset, level: usize) -> Option<Fix> {
         level
     );
     let edit = Edit::Batch { label: label.clone(), edits };
-    Some(Fix { verb: FixVerb::Give, label, edit, care: Care::Safe, affects, preview, renames: Vec::new() })
+    Some(Fix { verb: FixVerb::Give, label, edit, care: Care::Safe, affects, preview, renames: Vec::new(), drops: Vec::new() })
 }
 
 fn collect<'a>(tortilla: &'a Tortilla, level: usize, path: &mut NodePath, found: &mut Vec<(NodePath, &'a Tortilla)>) {

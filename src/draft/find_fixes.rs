@@ -1,7 +1,7 @@
 //! Finds fixes: for a finding, the edits that resolve it, best first, each with a preview. A safe fix is undone in one step and removes
 //! nothing. Pure: fixes are computed, not applied.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::Arc;
 
 use super::file_kind::Kinds;
@@ -13,14 +13,16 @@ use crate::model::{
     Dataset, Finding, Location, MAX_LEVELS, NodePath, Payload, Rule, Sample, SamplePath, Tortilla, check_sample_id, is_padding,
 };
 
-/// The fixes of a finding, best first. Empty when only the user can resolve it.
+/// The fixes of a finding, best first; those that remove samples come last, and name them. Empty when only the user can resolve it, and
+/// where no shape is the pattern.
 ///
-/// Samples with other ids are matched with positions by name, then by `kinds`, then by position.
+/// Samples with other ids are matched with positions by another spelling of the name, unless `kinds` contradicts; never by position.
 pub fn fixes_of(dataset: &Dataset, structure: &Structure, finding: &Finding, tray: &TrayIndex, kinds: &Kinds) -> Vec<Fix> {
     let Location::Sample { level, row, .. } = &finding.at else { return Vec::new() };
     let Some(node) = structure.node(*level, *row).filter(|node| dataset.sample(node).is_some()) else { return Vec::new() };
     let mut fixes = Vec::new();
     match finding.rule {
+        Rule::PitRoots | Rule::PitMixed if structure.nothing_common() => {}
         Rule::PitRoots | Rule::PitEmptyFolder => {
             let files = if tray.files().is_empty() { None } else { fit_root(dataset, structure, node.0[0], tray, kinds) };
             fixes.extend(files.filter(|fix| fix.verb == FixVerb::Place));
@@ -32,6 +34,7 @@ pub fn fixes_of(dataset: &Dataset, structure: &Structure, finding: &Finding, tra
                 fit_root(dataset, structure, node.0[0], &TrayIndex::default(), kinds)
                     .and_then(|_| fit_types(dataset, structure, kinds)),
             );
+            fixes.extend(drop_odd_types(dataset, structure));
         }
         Rule::IdUnique | Rule::IdCharacters if *level == 0 => {
             fixes.extend(rename_root(dataset, node.0[0]));
@@ -40,6 +43,7 @@ pub fn fixes_of(dataset: &Dataset, structure: &Structure, finding: &Finding, tra
         Rule::PitSchemaUniform => fixes.extend(super::align_schema::one_schema(dataset, level + 1)),
         _ => {}
     }
+    fixes.sort_by_key(|fix| fix.care == Care::Removes);
     fixes
 }
 
@@ -87,57 +91,108 @@ pub enum PadPlace {
     Folder(SamplePath),
 }
 
+/// Most samples that a tortilla is padded to a multiple of.
+pub const PAD_MULTIPLE_MAX: usize = 1_000_000;
+
 /// Appends padding to tortillas so that their numbers of samples are multiples of `multiple` (TACO 2.0, section 7.1.1). `None` when they
 /// are already.
 ///
 /// # Errors
 /// [`Kind::Usage`](crate::error::Kind::Usage) when there is no such level or FOLDER.
 pub fn pad_to(dataset: &Dataset, place: &PadPlace, multiple: usize) -> Result<Option<Edit>> {
-    fn on_level(tortilla: &Tortilla, path: &mut Vec<u32>, level: usize, each: &mut impl FnMut(&Tortilla, &[u32])) {
+    Ok(padding_edit(dataset, tortillas_at(dataset, place)?.into_iter().map(|node| (node, multiple))))
+}
+
+/// As [`pad_to`] for several places, whose order makes no difference: tortillas of deeper levels are padded first, so that
+/// placeholders above them get as many children, and a tortilla with several multiples gets their least common one.
+///
+/// # Errors
+/// [`Kind::Usage`](crate::error::Kind::Usage) when there is no such level or FOLDER, and when a common multiple exceeds
+/// [`PAD_MULTIPLE_MAX`].
+pub fn pad_all(dataset: &mut Dataset, places: &[(PadPlace, usize)]) -> Result<()> {
+    let mut by_depth: BTreeMap<usize, BTreeMap<Vec<u32>, usize>> = BTreeMap::new();
+    for (place, multiple) in places {
+        for node in tortillas_at(dataset, place)? {
+            let common = by_depth.entry(node.0.len()).or_default().entry(node.0).or_insert(1);
+            *common = common_multiple(*common, *multiple).ok_or_else(|| {
+                let message = format!("a tortilla would be padded to a multiple of {common} and of {multiple}");
+                Error::usage(message).hint(format!("choose multiples whose least common one is {PAD_MULTIPLE_MAX} at most"))
+            })?;
+        }
+    }
+    for tortillas in by_depth.into_values().rev() {
+        let tortillas = tortillas.into_iter().map(|(node, multiple)| (NodePath(node), multiple));
+        if let Some(edit) = padding_edit(dataset, tortillas) {
+            edit.apply(dataset)?;
+        }
+    }
+    Ok(())
+}
+
+/// The least common multiple of two numbers; `None` above [`PAD_MULTIPLE_MAX`].
+fn common_multiple(one: usize, other: usize) -> Option<usize> {
+    let (mut divisor, mut rest) = (one.max(1), other.max(1));
+    while rest > 0 {
+        (divisor, rest) = (rest, divisor % rest);
+    }
+    (one.max(1) / divisor).checked_mul(other.max(1)).filter(|common| *common <= PAD_MULTIPLE_MAX)
+}
+
+/// The tortillas at a place.
+fn tortillas_at(dataset: &Dataset, place: &PadPlace) -> Result<Vec<NodePath>> {
+    fn on_level(tortilla: &Tortilla, path: &mut Vec<u32>, level: usize, found: &mut Vec<NodePath>) {
         if level == 0 {
-            return each(tortilla, path);
+            return found.push(NodePath(path.clone()));
         }
         for (index, children) in tortilla.samples.iter().enumerate().filter_map(|(index, sample)| Some((index, sample.children()?)))
         {
             path.push(index as u32);
-            on_level(children, path, level - 1, each);
+            on_level(children, path, level - 1, found);
             path.pop();
         }
     }
+    let mut found = Vec::new();
+    match place {
+        PadPlace::Level(level) => {
+            if *level < MAX_LEVELS {
+                on_level(&dataset.root, &mut Vec::new(), *level, &mut found);
+            }
+            if found.is_empty() {
+                return Err(Error::usage(format!("there is no level {level} to pad")));
+            }
+        }
+        PadPlace::Folder(ids) => {
+            let (mut tortilla, mut path) = (dataset.root.as_ref(), Vec::new());
+            for id in &ids.0 {
+                let index = tortilla.samples.iter().position(|sample| *sample.id == **id);
+                let below = index.and_then(|index| tortilla.samples.get(index)?.children());
+                let (Some(index), Some(below)) = (index, below) else {
+                    return Err(Error::usage("there is no such FOLDER to pad").at(ids));
+                };
+                path.push(index as u32);
+                tortilla = below.as_ref();
+            }
+            found.push(NodePath(path));
+        }
+    }
+    Ok(found)
+}
+
+/// The edit that appends padding to these tortillas, each up to its multiple. `None` when all are multiples already.
+fn padding_edit(dataset: &Dataset, tortillas: impl Iterator<Item = (NodePath, usize)>) -> Option<Edit> {
     let mut edits = Vec::new();
-    let mut found = false;
-    let mut pad = |tortilla: &Tortilla, path: &[u32]| {
-        found = true;
+    for (parent, multiple) in tortillas {
+        let tortilla = if parent.0.is_empty() { Some(&dataset.root) } else { dataset.sample(&parent).and_then(Sample::children) };
+        let Some(tortilla) = tortilla else { continue };
         let samples = crate::model::pad_to(tortilla, multiple);
         if !samples.is_empty() {
-            edits.push(Edit::Insert { parent: NodePath(path.to_vec()), at: tortilla.samples.len() as u32, samples });
-        }
-    };
-    match place {
-        PadPlace::Level(level) if *level < MAX_LEVELS => on_level(&dataset.root, &mut Vec::new(), *level, &mut pad),
-        PadPlace::Level(_) => {}
-        PadPlace::Folder(ids) => {
-            let (mut tortilla, mut path) = (Some(dataset.root.as_ref()), Vec::new());
-            for id in &ids.0 {
-                let index = tortilla.and_then(|tortilla| tortilla.samples.iter().position(|sample| *sample.id == **id));
-                tortilla = tortilla.zip(index).and_then(|(tortilla, index)| tortilla.samples[index].children().map(AsRef::as_ref));
-                path.extend(index.map(|index| index as u32));
-            }
-            if let Some(tortilla) = tortilla {
-                pad(tortilla, &path);
-            }
+            edits.push(Edit::Insert { parent, at: tortilla.samples.len() as u32, samples });
         }
     }
-    if !found {
-        return Err(match place {
-            PadPlace::Level(level) => Error::usage(format!("there is no level {level} to pad")),
-            PadPlace::Folder(ids) => Error::usage("there is no such FOLDER to pad").at(ids),
-        });
-    }
-    Ok(match edits.len() {
+    match edits.len() {
         0 | 1 => edits.pop(),
         count => Some(Edit::Batch { label: tr_n!(count, "Pad {n} tortilla", "Pad {n} tortillas", n = count), edits }),
-    })
+    }
 }
 
 fn each(
@@ -149,7 +204,7 @@ fn each(
     mut wanted: impl FnMut(&Actions) -> bool,
     label: impl Fn(u64) -> String,
 ) -> Option<(Edit, u64)> {
-    let model = structure.model().and_then(|index| dataset.root.samples.get(index))?;
+    let model = model_of(dataset, structure)?;
     let mut edits = Vec::new();
     let mut used = BTreeSet::new();
     for root in roots {
@@ -185,8 +240,13 @@ fn put(root: u32, old: &Sample, new: Sample) -> Edit {
     }
 }
 
+/// The root that the others are fitted to; `None` when no shape is common.
+fn model_of<'a>(dataset: &'a Dataset, structure: &Structure) -> Option<&'a Sample> {
+    dataset.root.samples.get(structure.model().filter(|_| !structure.nothing_common())?)
+}
+
 fn fit_root(dataset: &Dataset, structure: &Structure, root: u32, tray: &TrayIndex, kinds: &Kinds) -> Option<Fix> {
-    let model = dataset.root.samples.get(structure.model()?)?;
+    let model = model_of(dataset, structure)?;
     let sample = dataset.root.samples.get(root as usize)?;
     let mut fitting = Fitting::new(dataset, structure, tray, kinds, BTreeSet::new());
     let fitted = fitting.sample(model, sample.clone(), &[]);
@@ -198,18 +258,20 @@ fn fit_root(dataset: &Dataset, structure: &Structure, root: u32, tray: &TrayInde
     let (verb, label) = actions.label();
     let edits = std::iter::once(put(root, sample, fitted)).chain(out_of_tray(&used)).collect();
     let edit = Edit::Batch { label: label.clone(), edits };
-    Some(Fix { verb, label, edit, care: actions.care(), affects: actions.total(), preview, renames: actions.renames })
+    let (care, affects) = (actions.care(), actions.total());
+    Some(Fix { verb, label, edit, care, affects, preview, renames: actions.renames, drops: actions.drops })
 }
 
 fn fit_types(dataset: &Dataset, structure: &Structure, kinds: &Kinds) -> Option<Fix> {
-    let model = dataset.root.samples.get(structure.model()?)?;
-    let odd: Vec<usize> =
-        (0..dataset.root.samples.len()).filter(|&index| dataset.root.samples[index].kind() != model.kind()).collect();
+    let model = model_of(dataset, structure)?;
+    let odd = odd_types(dataset, model);
     let label =
         |roots: u64| tr_n!(roots, "Give {n} root the type of the others", "Give {n} roots the type of the others", n = roots);
-    let mut care = Care::Safe;
+    let (mut care, mut renames, mut drops) = (Care::Safe, Vec::new(), Vec::new());
     let note = |actions: &Actions| {
         care = care.max(actions.care());
+        renames.extend_from_slice(&actions.renames);
+        drops.extend_from_slice(&actions.drops);
         true
     };
     let (edit, affects) = each(dataset, structure, &TrayIndex::default(), kinds, odd.iter().copied(), note, label)?;
@@ -219,14 +281,43 @@ fn fit_types(dataset: &Dataset, structure: &Structure, kinds: &Kinds) -> Option<
     let before = shown.iter().map(|sample| format!("{} {}", sample.id, sample.kind()));
     let after = shown.iter().map(|sample| format!("{} {}", sample.id, model.kind()));
     let preview = (before.collect(), after.collect());
-    Some(Fix { verb: FixVerb::Give, label: edit.label(), edit, care, affects, preview, renames: Vec::new() })
+    Some(Fix { verb: FixVerb::Give, label: edit.label(), edit, care, affects, preview, renames, drops })
+}
+
+/// The roots that are of another type than the model.
+fn odd_types(dataset: &Dataset, model: &Sample) -> Vec<usize> {
+    let samples = &dataset.root.samples;
+    (0..samples.len()).filter(|&index| samples[index].kind() != model.kind()).collect()
+}
+
+fn drop_odd_types(dataset: &Dataset, structure: &Structure) -> Option<Fix> {
+    let odd = odd_types(dataset, model_of(dataset, structure)?);
+    if let [one] = odd.as_slice() {
+        return drop_root(dataset, *one as u32);
+    }
+    let label = tr_n!(odd.len(), "Drop {n} root of the other type", "Drop {n} roots of the other type", n = odd.len());
+    let drops: Vec<String> = odd.iter().map(|&index| dataset.root.samples[index].id.to_string()).collect();
+    let edit = Edit::RemoveMany { samples: odd.iter().map(|&index| NodePath(vec![index as u32])).collect() };
+    let (affects, preview) = (odd.len() as u64, (drops.iter().take(200).cloned().collect(), Vec::new()));
+    let edit = Edit::Batch { label: label.clone(), edits: vec![edit] };
+    (affects > 0).then_some(Fix {
+        verb: FixVerb::Drop,
+        label,
+        edit,
+        care: Care::Removes,
+        affects,
+        preview,
+        renames: Vec::new(),
+        drops,
+    })
 }
 
 fn drop_root(dataset: &Dataset, root: u32) -> Option<Fix> {
     let sample = dataset.root.samples.get(root as usize)?;
     let edit = Edit::Remove { parent: NodePath::root(), at: root, count: 1 };
     let (label, preview) = (tr!("Drop {id}", id = sample.id), (lines(sample), Vec::new()));
-    Some(Fix { verb: FixVerb::Drop, label, edit, care: Care::Removes, affects: 1, preview, renames: Vec::new() })
+    let drops = vec![sample.id.to_string()];
+    Some(Fix { verb: FixVerb::Drop, label, edit, care: Care::Removes, affects: 1, preview, renames: Vec::new(), drops })
 }
 
 fn rename_root(dataset: &Dataset, root: u32) -> Option<Fix> {
@@ -245,7 +336,8 @@ fn rename_root(dataset: &Dataset, root: u32) -> Option<Fix> {
     let preview = (vec![sample.id.to_string()], vec![id.to_string()]);
     let label = tr!("Rename to {id}", id);
     let edit = Edit::Rename { sample: NodePath(vec![root]), id };
-    Some(Fix { verb: FixVerb::Rename, label, edit, care: Care::Safe, affects: 1, preview, renames: Vec::new() })
+    let (renames, drops) = (Vec::new(), Vec::new());
+    Some(Fix { verb: FixVerb::Rename, label, edit, care: Care::Safe, affects: 1, preview, renames, drops })
 }
 
 /// A root and its descendants, one sample per line.
@@ -471,14 +563,24 @@ mod tests {
     }
 
     #[test]
-    fn a_file_of_another_name_is_not_renamed_without_confirmation() {
+    fn only_another_spelling_of_a_name_is_renamed() {
         let scene = |id: &str, parts: &[&str]| Sample::folder(id, Tortilla::new(parts.iter().map(|part| file(part)).collect()));
         let whole = ["after.tif", "before.tif"];
-        let data = dataset(vec![scene("a", &whole), scene("b", &["after.tif", "label.tif"]), scene("c", &whole)]);
-        let structure = Structure::of(&data);
-        let fixes = fixes_of(&data, &structure, &tree_findings(&data)[0], &TrayIndex::default(), &Kinds::default());
-        assert_eq!((fixes[0].label.as_str(), fixes[0].care), ("Rename label.tif to before.tif", Care::Ids));
-        assert_eq!(fix_safe(&data, &structure, &TrayIndex::default(), &Kinds::default()), None);
+        let labels = |odd: &[&str]| {
+            let data = dataset(vec![scene("a", &whole), scene("b", odd), scene("c", &whole)]);
+            let structure = Structure::of(&data);
+            let fixes = fixes_of(&data, &structure, &tree_findings(&data)[0], &TrayIndex::default(), &Kinds::default());
+            let safe = fix_safe(&data, &structure, &TrayIndex::default(), &Kinds::default());
+            (fixes.iter().map(|fix| (fix.changes().join("; "), fix.care)).collect::<Vec<_>>(), safe.is_some())
+        };
+        let drop = ("Drop b".to_owned(), Care::Removes);
+        let padded = ("Pad 1, drop 1; Drop label.tif".to_owned(), Care::Removes);
+        assert_eq!(labels(&["after.tif", "label.tif"]), (vec![padded, drop.clone()], false));
+        let renamed = ("S2_before_v2.tif → before.tif".to_owned(), Care::Ids);
+        assert_eq!(labels(&["after.tif", "S2_before_v2.tif"]), (vec![renamed, drop.clone()], false));
+        // Two files could be the one that is missing.
+        let (fixes, safe) = labels(&["after.tif", "before_v1.tif", "before_v2.tif"]);
+        assert!(fixes.iter().all(|(_, care)| *care == Care::Removes) && !safe, "{fixes:?}");
 
         let data = dataset(vec![scene("a", &whole), scene("b", &["after.tif", "befor.tif"]), scene("c", &whole)]);
         let (_, roots) = fix_safe(&data, &Structure::of(&data), &TrayIndex::default(), &Kinds::default()).expect("is a slip");
@@ -490,6 +592,38 @@ mod tests {
         roots.extend(["d", "e", "f"].map(|id| scene(id, &slip)));
         let data = dataset(roots);
         assert_eq!(fix_safe(&data, &Structure::of(&data), &TrayIndex::default(), &Kinds::default()), None);
+    }
+
+    #[test]
+    fn another_date_is_not_the_expected_one_under_another_name() {
+        let series = |id: &str, days: &[&str]| {
+            let ids: Vec<String> = days.iter().map(|day| format!("202001{day}.tif")).collect();
+            Sample::folder(id, Tortilla::new(ids.iter().map(|id| file(id)).collect()))
+        };
+        let fixes = |samples: Vec<Sample>| {
+            let data = dataset(samples);
+            let structure = Structure::of(&data);
+            let finding = fault_of(&data, 1).expect("is there");
+            let fixes = fixes_of(&data, &structure, &finding, &TrayIndex::default(), &Kinds::default());
+            let safe = fix_safe(&data, &structure, &TrayIndex::default(), &Kinds::default());
+            assert_eq!(fill_missing(&data, &structure), safe, "only padding is safe here");
+            let labels: Vec<Vec<String>> = fixes.iter().map(Fix::changes).collect();
+            (labels, safe.is_some())
+        };
+        let days = ["01", "06", "11", "16"];
+        let other = ["03", "08", "13", "18", "23", "28"];
+        for odd in [&other[..], &other[..4], &other[..2]] {
+            let found = fixes(vec![series("a", &days), series("b", odd), series("c", &days)]);
+            assert_eq!(found, (vec![vec!["Drop b".to_owned()]], false), "{odd:?}");
+        }
+        // Every root has dates of its own: nothing is the pattern, and nothing follows from it.
+        let tie = || ["01", "03", "05", "07", "09"].map(|day| series(day, &[day, "20"][..1]));
+        assert_eq!(fixes(tie().into()), (Vec::new(), false));
+        // What the pattern lacks is named before it is dropped.
+        let more = ["01", "06", "11", "16", "21", "26"];
+        let (labels, safe) = fixes(vec![series("a", &days), series("b", &more), series("c", &days)]);
+        let drops = vec!["Drop 20200121.tif".to_owned(), "Drop 20200126.tif".to_owned()];
+        assert_eq!((labels, safe), (vec![drops, vec!["Drop b".to_owned()]], false));
     }
 
     #[test]
@@ -533,20 +667,17 @@ mod tests {
         assert_eq!(fix.label, "Rename all 3 to match: after_20200101.tif → after.tif, …");
         let shown = ["after_20200101.tif → after.tif", "before_20190101.tif → before.tif", "Label_FINAL.TIF → label.tif"];
         assert_eq!(fix.changes(), shown);
-        // The names are not informative; the kind of file distinguishes label and image.
-        let (fix, pairs) = names(&three(&["aaa.tif", "before.tif", "pic.tif"]));
-        assert_eq!((pairs, fix.care), (vec!["after.tif = pic.tif".into(), right2(), "label.tif = aaa.tif".into()], Care::Ids));
+        // A name that says nothing is not guessed from the kind of file.
+        let (fix, _) = names(&three(&["aaa.tif", "before.tif", "pic.tif"]));
+        assert_eq!((fix.care, fix.renames), (Care::Removes, Vec::new()));
         // Only an image is left for the position of the label: it is not renamed.
         let (fix, pairs) = names(&three(&["after.tif", "before.tif", "pic.tif"]));
         assert_eq!(fix.care, Care::Removes, "{}", fix.label);
         assert!(pairs.iter().all(|pair| !pair.contains("pic.tif")), "{pairs:?}");
-        fn right2() -> String {
-            "before.tif = before.tif".into()
-        }
     }
 
     #[test]
-    fn a_file_is_wrapped_without_asking_only_when_unambiguous() {
+    fn a_file_is_wrapped_only_when_unambiguous() {
         let scene = |id: &str, parts: &[&str]| Sample::folder(id, Tortilla::new(parts.iter().map(|part| file(part)).collect()));
         let whole = ["after.tif", "before.tif"];
         let wrapped = |odd: &str, parts: &[&str]| {
@@ -555,15 +686,15 @@ mod tests {
             let finding = tree_findings(&data).into_iter().find(|finding| finding.rule == Rule::PitMixed).expect("is mixed");
             let fixes = fixes_of(&data, &structure, &finding, &TrayIndex::default(), &Kinds::default());
             let safe = fix_safe(&data, &structure, &TrayIndex::default(), &Kinds::default()).is_some();
+            assert_eq!(fixes[0].care, if safe { Care::Safe } else { Care::Removes });
             let mut mended = data.clone();
             fixes[0].edit.clone().apply(&mut mended).expect("applies");
-            assert_eq!(fixes[0].care, if safe { Care::Safe } else { Care::Ids });
             let inside = mended.root.samples[1].children().expect("is a FOLDER").samples.clone();
-            let kept = inside.into_iter().find(|sample| !sample.is_padding()).expect("is kept");
-            (kept.id.to_string(), safe)
+            inside.into_iter().find(|sample| !sample.is_padding()).map(|sample| sample.id.to_string()).filter(|_| safe)
         };
-        assert_eq!(wrapped("b_before.tif", &whole), ("before.tif".into(), true));
-        assert_eq!(wrapped("b", &whole), ("after.tif".into(), false));
-        assert_eq!(wrapped("b", &["image.tif"]), ("image.tif".into(), true));
+        assert_eq!(wrapped("b_before.tif", &whole), Some("before.tif".into()));
+        assert_eq!(wrapped("b", &["image.tif"]), Some("image.tif".into()));
+        // Which of the two it is cannot be known: all that is offered is to drop it.
+        assert_eq!(wrapped("b", &whole), None);
     }
 }

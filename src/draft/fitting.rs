@@ -1,11 +1,12 @@
-//! Fits one root to the pattern: which samples are placed, padded, renamed, moved, wrapped or removed, and how certain that is.
+//! Fits one root to the pattern: which samples are placed, padded, renamed, moved, wrapped or removed, and how certain that is. Ids
+//! decide, never positions: a sample of another name is not what the pattern has at its position.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::file_kind::{KindMatch, Kinds};
 use super::fix::{Care, FixVerb};
-use super::spelling::near_identical;
+use super::spelling::{differ_in_data, near_identical};
 use super::structure::align_files;
 use super::tray_index::{TrayIndex, contains_word, split_name};
 use super::{PositionState, Structure};
@@ -28,6 +29,8 @@ pub(super) struct Actions {
     single: Option<(FixVerb, String)>,
     /// Ids before and after, of the renamed samples.
     pub renames: Vec<(Arc<str>, Arc<str>)>,
+    /// Paths below the root, of the removed samples.
+    pub drops: Vec<String>,
 }
 
 impl Actions {
@@ -76,6 +79,9 @@ impl Actions {
         (verbs.first().copied().unwrap_or(FixVerb::Give), label)
     }
 }
+
+/// Most ids of missing and of extra samples that are compared with each other.
+const COMPARED: usize = 500;
 
 /// State while fitting one root: the pattern, the tray, and the files used so far.
 pub(super) struct Fitting<'a> {
@@ -126,10 +132,22 @@ impl<'a> Fitting<'a> {
             fitted.samples.push(sample);
         }
         for &index in &aligned.extra {
-            self.actions.dropped += 1;
+            self.note_drop(&found.samples[index].id);
             self.actions.note(FixVerb::Drop, tr!("Drop {id}", id = found.samples[index].id));
         }
+        let missing = aligned.places.iter().zip(&wanted.samples).filter(|((_, place), _)| place.is_none()).map(|(_, model)| model);
+        let extra = || aligned.extra.iter().filter_map(|&index| found.samples.get(index));
+        // Another date or tile instead of the expected one: neither its removal nor another name for it is a repair.
+        if missing.take(COMPARED).any(|model| extra().take(COMPARED).any(|sample| differ_in_data(&model.id, &sample.id))) {
+            self.actions.impossible = true;
+        }
         fitted
+    }
+
+    fn note_drop(&mut self, id: &str) {
+        let path: Vec<&str> = self.inside.iter().map(|id| &**id).chain([id]).collect();
+        self.actions.drops.push(path.join(" / "));
+        self.actions.dropped += 1;
     }
 
     /// True when `old` is only another spelling of `new`, and is not an id of the pattern or of so many roots that it cannot be a
@@ -146,16 +164,15 @@ impl<'a> Fitting<'a> {
     }
 
     /// Which FILE of `wanted` a FILE with the id `own` becomes when it is wrapped in a FOLDER: the only one, or the only one that
-    /// its id names. Otherwise the first, with `false` for uncertain.
-    fn place_in(&self, wanted: &Tortilla, own: &str) -> Option<(Arc<str>, bool)> {
+    /// its id names. `None` when another could be meant.
+    fn place_in(wanted: &Tortilla, own: &str) -> Option<Arc<str>> {
         let files: Vec<&Sample> = wanted.samples.iter().filter(|child| child.children().is_none() && !child.is_padding()).collect();
         let (spoken, _) = split_name(own);
         let is_named = |file: &Sample| near_identical(own, &file.id) || contains_word(&spoken, &split_name(&file.id).0);
         let named: Vec<&Sample> = files.iter().copied().filter(|file| is_named(file)).collect();
         match (files.as_slice(), named.as_slice()) {
-            ([one], _) | (_, [one]) => Some((one.id.clone(), true)),
-            ([first, ..], _) => Some((first.id.clone(), false)),
-            ([], _) => None,
+            ([one], _) | (_, [one]) => Some(one.id.clone()),
+            _ => None,
         }
     }
 
@@ -187,9 +204,9 @@ impl<'a> Fitting<'a> {
                 self.actions.note(FixVerb::Wrap, tr!("Wrap {id} into a tortilla", id = sample.id));
                 let id = sample.id.clone();
                 let values = std::mem::replace(&mut sample.values, Arc::from([]));
-                if let Some((inside, sure)) = self.place_in(wanted, &id) {
-                    self.actions.guessed += u64::from(!sure);
-                    sample.id = inside;
+                match Self::place_in(wanted, &id) {
+                    Some(inside) => sample.id = inside,
+                    None => self.actions.impossible = true,
                 }
                 let inside = Tortilla { schema: wanted.schema.clone(), samples: vec![sample] };
                 let fitted = self.tortilla(wanted, &inside, above);
@@ -199,7 +216,7 @@ impl<'a> Fitting<'a> {
                 match found.samples.as_slice() {
                     // A single file replaces its FOLDER; its values belong to another level and are dropped.
                     [one] if one.children().is_none() && !one.is_padding() => {
-                        self.actions.dropped += 1;
+                        self.note_drop(&one.id);
                         self.actions.note(FixVerb::Put, tr!("Put one file in the place of the FOLDER {id}", id = sample.id));
                         sample.payload = one.payload.clone();
                     }

@@ -72,19 +72,21 @@ pub struct Fix {
     pub preview: (Vec<String>, Vec<String>),
     /// Old and new ids of the renamed samples.
     pub renames: Vec<(Arc<str>, Arc<str>)>,
+    /// The removed samples, as paths below their root, or as ids of roots.
+    pub drops: Vec<String>,
 }
 
 impl Fix {
-    /// Lines that describe the fix: `old → new` for each renamed sample, after the label if samples change in another way too;
-    /// without renames, the label alone.
+    /// Lines that describe the fix: `old → new` for each renamed sample, and each removed sample, after the label if samples change in
+    /// another way too; without them, the label alone.
     pub fn changes(&self) -> Vec<String> {
-        match self.renames.is_empty() {
-            true => vec![self.label.clone()],
-            false => {
-                let others = (self.renames.len() as u64) < self.affects;
-                let renames = self.renames.iter().map(|(old, new)| format!("{old} → {new}"));
-                others.then(|| self.label.clone()).into_iter().chain(renames).collect()
-            }
+        let listed = (self.renames.len() + self.drops.len()) as u64;
+        if listed == 0 || (self.renames.is_empty() && self.affects <= 1) {
+            return vec![self.label.clone()];
         }
+        let label = (listed < self.affects).then(|| self.label.clone());
+        let renames = self.renames.iter().map(|(old, new)| format!("{old} → {new}"));
+        let drops = self.drops.iter().map(|path| tr!("Drop {id}", id = path));
+        label.into_iter().chain(renames).chain(drops).collect()
     }
 }

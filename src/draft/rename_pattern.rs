@@ -1,7 +1,7 @@
 //! Renames the samples at one position of all roots by a pattern: `label_{n}.tif` to `label.tif`.
 
-use std::collections::HashMap;
-use std::sync::Arc;
+use std::collections::{HashMap, HashSet};
+use std::sync::{Arc, LazyLock};
 
 use regex::Regex;
 
@@ -26,6 +26,10 @@ pub struct Renaming {
     /// The edit; `None` when there is nothing to rename or ids collide.
     pub edit: Option<Edit>,
 }
+
+/// Most siblings whose ids are compared with one sample's, and most roots in which they are.
+const SIBLINGS: usize = 500;
+const ROOTS: usize = 1000;
 
 /// Compiles a pattern with fields in braces. `{n}` matches digits. `{date}` matches a date of eight digits, with or without `-` or `_`.
 /// Any other field matches at least one character.
@@ -126,33 +130,44 @@ pub fn renaming(dataset: &Dataset, place: &[u32], from: &str, to: &str, ctx: &Jo
     Ok(renaming)
 }
 
-/// A pattern that most ids at a position match, and a name without the parts that differ: `label_{n}.tif` and `label.tif`. `None` when
-/// all ids are equal.
+/// A pattern that most ids at a position match, and a name without the parts that differ: `label_{n}.tif` and `label.tif`. Where the
+/// number or date is what the samples are told apart by (siblings have the same name with another one, or nothing else is left of the
+/// name), both are the same, so that nothing is renamed until the user gives a new name. `None` when all ids are equal.
 pub fn proposed_pattern(dataset: &Dataset, place: &[u32]) -> Option<(String, String)> {
     let mut counts: HashMap<String, (usize, String)> = HashMap::new();
     let mut ids: HashMap<&str, usize> = HashMap::new();
-    for (path, _, tortilla) in at_place(dataset, place) {
-        let id = &*tortilla.samples.get(*path.0.last()? as usize)?.id;
+    let mut distinguishing: HashSet<String> = HashSet::new();
+    for (number, (path, _, tortilla)) in at_place(dataset, place).into_iter().enumerate() {
+        let position = *path.0.last()? as usize;
+        let id = &*tortilla.samples.get(position)?.id;
         *ids.entry(id).or_default() += 1;
         let pair = generalized(id);
+        let has_sibling = || {
+            let others = tortilla.samples.iter().enumerate().filter(|(index, _)| *index != position);
+            others.take(SIBLINGS).any(|(_, sibling)| generalized(&sibling.id).0 == pair.0)
+        };
+        if number < ROOTS && !distinguishing.contains(&pair.0) && has_sibling() {
+            distinguishing.insert(pair.0.clone());
+        }
         counts.entry(pair.0).or_insert((0, pair.1)).0 += 1;
     }
     if ids.len() < 2 {
         return None;
     }
     let (from, (_, to)) = counts.into_iter().max_by(|a, b| a.1.0.cmp(&b.1.0).then_with(|| b.0.cmp(&a.0)))?;
+    let to = if distinguishing.contains(&from) { from.clone() } else { to };
     Some((from, to))
 }
 
-/// An id with its longest run of digits as a field, and the id without it and the separator before it. A date is a field of its own.
+/// An id with its longest run of digits as a field, and the id without it and the separator before it; with it where no letter is left
+/// before the extension. A date is a field of its own.
 fn generalized(id: &str) -> (String, String) {
     let whole = (id.to_owned(), id.to_owned());
-    let date = Regex::new(r"[0-9]{8}|[0-9]{4}[-_][0-9]{2}[-_][0-9]{2}")
-        .ok()
-        .and_then(|date| date.find(id).map(|found| (found.range(), "{date}")));
+    static DATE: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"[0-9]{8}|[0-9]{4}[-_][0-9]{2}[-_][0-9]{2}").ok());
+    static DIGITS: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new("[0-9]+").ok());
+    let date = DATE.as_ref().and_then(|date| date.find(id).map(|found| (found.range(), "{date}")));
     let digits = || {
-        let runs = Regex::new("[0-9]+").ok()?;
-        let longest = runs.find_iter(id).max_by_key(|found| found.len())?;
+        let longest = DIGITS.as_ref()?.find_iter(id).max_by_key(|found| found.len())?;
         Some((longest.range(), "{n}"))
     };
     let Some((range, field)) = date.or_else(digits) else { return whole };
@@ -163,7 +178,10 @@ fn generalized(id: &str) -> (String, String) {
         Some(kept) if !kept.is_empty() => format!("{kept}{after}"),
         _ => format!("{before}{}", if before.is_empty() { after.strip_prefix(separators).unwrap_or(after) } else { after }),
     };
-    (from, kept)
+    let stem = |name: &str| name.rsplit_once('.').map_or(name, |(stem, _)| stem).chars().any(char::is_alphabetic);
+    // Of a number alone only the extension would be left.
+    let named = (!before.is_empty() || stem(after)) && stem(&kept) && check_sample_id(&kept).is_ok();
+    (from.clone(), if named { kept } else { from })
 }
 
 #[cfg(test)]
@@ -209,5 +227,24 @@ mod tests {
             assert!(run(from, to).is_err(), "{from} {to}");
         }
         assert_eq!(proposed_pattern(&data, &[1]), Some(("S2_{date}_B4.tif".into(), "S2_B4.tif".into())));
+    }
+
+    #[test]
+    fn dates_and_numbers_that_tell_samples_apart_are_not_dropped_from_names() {
+        let file = |id: &str| Sample::file(id, "/x", 1);
+        let series = |ids: &[[&str; 2]]| {
+            let root = |(number, ids): (usize, &[&str; 2])| {
+                Sample::folder(&format!("r{number}"), Tortilla::new(ids.iter().map(|id| file(id)).collect()))
+            };
+            Dataset { root: Tortilla::new(ids.iter().enumerate().map(root).collect()).into(), ..Dataset::default() }
+        };
+        let dates = series(&[["20200101.tif", "20200108.tif"], ["20200103.tif", "20200110.tif"]]);
+        let steps = series(&[["s2_01.tif", "s2_02.tif"], ["s2_03.tif", "s2_04.tif"]]);
+        let alone = series(&[["20200101.tif", "label.tif"], ["20200103.tif", "label.tif"]]);
+        for (data, from) in [(&dates, "{date}.tif"), (&steps, "s2_{n}.tif"), (&alone, "{date}.tif")] {
+            assert_eq!(proposed_pattern(data, &[0]), Some((from.into(), from.into())));
+            let found = renaming(data, &[0], from, from, &JobContext::default()).expect("reads the pattern");
+            assert_eq!((found.names.len(), found.edit), (0, None));
+        }
     }
 }

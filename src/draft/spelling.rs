@@ -1,9 +1,9 @@
-//! Detects two spellings of one name.
+//! Detects two spellings of one name, and names that differ in data: numbers, dates, tiles.
 
 /// File extensions that an id may include or omit.
-const ENDINGS: [&str; 18] = [
+const ENDINGS: [&str; 33] = [
     "tif", "tiff", "jp2", "png", "jpg", "jpeg", "webp", "nc", "json", "geojson", "npy", "npz", "csv", "txt", "parquet", "h5",
-    "hdf5", "xml",
+    "hdf5", "xml", "zarr", "hdf", "grib", "vrt", "img", "dat", "bin", "shp", "gpkg", "kml", "gml", "md", "pdf", "db", "tfw",
 ];
 
 /// True for two spellings of one name: a difference in case, separators or extension, or a single typing error in a word of at
@@ -11,12 +11,7 @@ const ENDINGS: [&str; 18] = [
 pub(super) fn near_identical(a: &str, b: &str) -> bool {
     let (a, b) = (a.to_lowercase(), b.to_lowercase());
     let ((a, a_ending), (b, b_ending)) = (split_ending(&a), split_ending(&b));
-    let alias = |ending: &str| match ending {
-        "tiff" => "tif".to_owned(),
-        "jpeg" => "jpg".to_owned(),
-        other => other.to_owned(),
-    };
-    let endings = a_ending.zip(b_ending).is_none_or(|(a, b)| alias(a) == alias(b));
+    let endings = endings_agree(a_ending, b_ending);
     let (a, b) = (words(a), words(b));
     // Words may be joined or split; two adjacent numbers must not be joined.
     let joined = |words: &[String]| {
@@ -27,30 +22,80 @@ pub(super) fn near_identical(a: &str, b: &str) -> bool {
     endings && !a.is_empty() && alike
 }
 
-/// How much two ids look like one name, from 0 to 1000: 1000 for two spellings of one name; 500 and more when all words of one occur in
-/// the other, as in `Label_FINAL.TIF` and `label.tif`; otherwise the percentage of common letters at the start and end of the stems.
-pub(super) fn likeness(a: &str, b: &str) -> usize {
-    if near_identical(a, b) {
+/// How much `found` looks like another name of `wanted`: 1000 for two spellings of one name; 500 and more when one has further words,
+/// as `Label_FINAL.TIF` has beside `label.tif`; otherwise 0. Renaming never gives `found` a number that it does not have, and never
+/// takes one from a name of numbers only: numbers are dates, tiles, and steps.
+pub(super) fn likeness(wanted: &str, found: &str) -> usize {
+    if near_identical(wanted, found) {
         return 1000;
     }
-    let (a, b) = (a.to_lowercase(), b.to_lowercase());
-    let ((a, _), (b, _)) = (split_ending(&a), split_ending(&b));
+    let (wanted, found) = (wanted.to_lowercase(), found.to_lowercase());
+    let ((wanted, wanted_ending), (found, found_ending)) = (split_ending(&wanted), split_ending(&found));
+    if !endings_agree(wanted_ending, found_ending) {
+        return 0;
+    }
+    let (a, b) = (words(wanted), words(found));
+    let inside = |some: &[String], all: &[String]| {
+        // A number or a single letter alone names nothing.
+        some.iter().any(|word| word.chars().count() > 1 && word.chars().all(char::is_alphabetic))
+            && some.iter().all(|word| all.iter().any(|other| word == other || is_one_slip(word, other)))
+    };
+    let is_number = |word: &&String| word.starts_with(char::is_numeric);
+    let has_number = |all: &[String], number: &String| all.iter().any(|other| other == number);
+    let invents = a.iter().filter(is_number).any(|number| !has_number(&b, number));
+    let loses = b.iter().filter(is_number).any(|number| !has_number(&a, number));
+    let named = a.iter().any(|word| word.chars().all(char::is_alphabetic));
+    let affix = contains_part(found, wanted) || contains_part(wanted, found);
+    if invents || (loses && !named) || !(affix || inside(&a, &b) || inside(&b, &a)) {
+        return 0;
+    }
     let common = |a: &[char], b: &[char]| {
         let head = a.iter().zip(b).take_while(|(a, b)| a == b).count();
         let tail = a.iter().rev().zip(b.iter().rev()).take_while(|(a, b)| a == b).count();
         100 * (head + tail).min(a.len().min(b.len())) / a.len().max(b.len()).max(1)
     };
     let chars = |text: &str| text.chars().collect::<Vec<char>>();
-    let letters_of = |text: &str| text.chars().filter(|c| c.is_alphabetic()).collect::<Vec<char>>();
-    // The same date in two names doesn't make them alike.
-    let letters = common(&chars(a), &chars(b)).min(common(&letters_of(a), &letters_of(b)));
-    let (a, b) = (words(a), words(b));
-    let inside = |some: &[String], all: &[String]| {
-        // A number or a single letter alone names nothing.
-        some.iter().any(|word| word.chars().count() > 1 && word.chars().all(char::is_alphabetic))
-            && some.iter().all(|word| all.iter().any(|other| word == other || is_one_slip(word, other)))
+    500 + common(&chars(wanted), &chars(found))
+}
+
+/// True when two names are made alike and differ in their numbers, as those of time steps and tiles do: none is another spelling of the
+/// other, and which replaces which cannot be known.
+pub(super) fn differ_in_data(a: &str, b: &str) -> bool {
+    let (a, b) = (a.to_lowercase(), b.to_lowercase());
+    let (a, b) = (split_ending(&a).0, split_ending(&b).0);
+    let numbers = |name: &str| words(name).into_iter().filter(|word| word.starts_with(char::is_numeric)).collect::<Vec<_>>();
+    // `t9` and `t10` have the same letters; tiles such as `T31UFS` the same kinds of characters.
+    let letters = |name: &str| name.chars().filter(|c| c.is_alphabetic()).collect::<String>();
+    let (own, other) = (numbers(a), numbers(b));
+    own != other && !own.is_empty() && !other.is_empty() && (letters(a) == letters(b) || form_of(a) == form_of(b))
+}
+
+/// A name with `0` for each digit and `a` for each letter.
+fn form_of(name: &str) -> String {
+    let kind = |c: char| match c {
+        c if c.is_numeric() => '0',
+        c if c.is_alphabetic() => 'a',
+        c => c,
     };
-    if inside(&a, &b) || inside(&b, &a) { 500 + letters } else { letters }
+    name.chars().map(kind).collect()
+}
+
+/// True when `part` occurs in `name` between separators, or at its start or end.
+fn contains_part(name: &str, part: &str) -> bool {
+    let bounded = |c: Option<char>| c.is_none_or(|c| !c.is_alphanumeric());
+    let mut found = name.match_indices(part).filter(|_| !part.is_empty());
+    found.any(|(at, _)| bounded(name[..at].chars().next_back()) && bounded(name[at + part.len()..].chars().next()))
+}
+
+/// False for extensions of two file formats.
+fn endings_agree(a: Option<&str>, b: Option<&str>) -> bool {
+    let alias = |ending| match ending {
+        "tiff" => "tif",
+        "jpeg" => "jpg",
+        "hdf5" => "h5",
+        other => other,
+    };
+    a.zip(b).is_none_or(|(a, b)| alias(a) == alias(b))
 }
 
 fn split_ending(name: &str) -> (&str, Option<&str>) {
@@ -101,13 +146,50 @@ mod tests {
 
     #[test]
     fn a_name_with_further_words_is_alike() {
-        for (a, b) in [("Label_FINAL.TIF", "label.tif"), ("after_S2A_2020.tif", "after.tif"), ("befor_v2.tif", "before.tif")] {
-            assert!((500..1000).contains(&likeness(a, b)), "{a} {b}: {}", likeness(a, b));
+        let alike = [
+            ("label.tif", "Label_FINAL.TIF"),
+            ("after.tif", "after_S2A_2020.tif"),
+            ("before.tif", "befor_v2.tif"),
+            ("B02.tif", "S2_B02.tif"),
+            ("image_0001.tif", "scene_image_0001.tif"),
+        ];
+        for (wanted, found) in alike {
+            assert!((500..1000).contains(&likeness(wanted, found)), "{found} for {wanted}: {}", likeness(wanted, found));
         }
-        for (a, b) in [("Label_FINAL.TIF", "after.tif"), ("label.tif", "before.tif"), ("mask_2020", "image_2020")] {
-            assert!(likeness(a, b) < 50, "{a} {b}: {}", likeness(a, b));
+        for (wanted, found) in [
+            ("Label_FINAL.TIF", "after.tif"),
+            ("label.tif", "before.tif"),
+            ("mask_2020", "image_2020"),
+            ("vv", "vh"),
+            ("B02.tif", "B03.tif"),
+            ("label.tif", "label.json"),
+            ("label.tif", "label_0001.shp"),
+        ] {
+            assert_eq!(likeness(wanted, found), 0, "{found} for {wanted}");
         }
         assert_eq!(likeness("befor", "before"), 1000);
+    }
+
+    #[test]
+    fn a_number_is_never_given_to_a_name_or_exchanged() {
+        for (wanted, found) in [
+            ("20200101.tif", "20200108.tif"),
+            ("s2_20200101.tif", "s2_20200108.tif"),
+            ("after_20200101.tif", "after.tif"),
+            ("2020.tif", "2020_01.tif"),
+            ("t0.tif", "t1.tif"),
+            ("T31UFS.tif", "T32UQD.tif"),
+        ] {
+            assert_eq!(likeness(wanted, found), 0, "{found} for {wanted}");
+        }
+        for (a, b) in [("20200101.tif", "20200108.tif"), ("t9.tif", "t10.tif"), ("T31UFS.tif", "T32UQD.tif"), ("a_1", "a_2")] {
+            assert!(differ_in_data(a, b) && differ_in_data(b, a), "{a} {b}");
+        }
+        for (a, b) in
+            [("label.tif", "mask.tif"), ("label.tif", "thumbs.db"), ("before_2020.tif", "label_2020.tif"), ("t0.tif", "dem.tif")]
+        {
+            assert!(!differ_in_data(a, b), "{a} {b}");
+        }
     }
 
     #[test]

@@ -258,7 +258,8 @@ impl Structure {
         self.pattern_shape.map(|_| self.model)
     }
 
-    /// True when the most common shape is asked for and no sample is common to most roots: the pattern is arbitrary.
+    /// True when the most common shape is asked for and none is common: the roots are compared with an arbitrary one, and no fix follows
+    /// from it.
     pub fn nothing_common(&self) -> bool {
         self.nothing_common
     }
@@ -414,126 +415,139 @@ pub(super) struct Aligned {
     pub extra: Vec<usize>,
 }
 
-/// Matches children with positions of the pattern: by id, then padding by position, then the rest by likeness of names and, when the
-/// number of children is right, by position.
+/// Matches children with positions of the pattern, to describe a root: by id, then padding by position, then other spellings of a name,
+/// and, when the number of children is right, by position.
 pub(super) fn align(wanted: &[&str], found: &[&str]) -> Aligned {
-    align_by(wanted, found, |_, _| KindMatch::Unknown)
+    let mut matching = Matching::of(wanted, found);
+    matching.match_spellings(|_, _| KindMatch::Unknown);
+    matching.match_positions();
+    matching.aligned()
 }
 
-/// Largest number of pairs of names that are compared; beyond it, names that differ are matched by position.
+/// Largest number of pairs of names that are compared.
 const COMPARED: usize = 250_000;
 
-/// [`align`] with what is known about the files: `kind(position, index)` is asked for children without an equal id. Likeness of names
-/// decides first, then the kind, then the position; no match crosses kinds.
-fn align_by(wanted: &[&str], found: &[&str], kind: impl Fn(usize, usize) -> KindMatch) -> Aligned {
-    let mut taken = vec![false; found.len()];
-    let mut places: Vec<(PositionState, Option<usize>)> = vec![(PositionState::Missing, None); wanted.len()];
-    let mut by_id: HashMap<&str, usize> = HashMap::with_capacity(found.len());
-    for (index, id) in found.iter().enumerate() {
-        by_id.entry(id).or_insert(index);
-    }
-    for (place, id) in places.iter_mut().zip(wanted) {
-        if let Some(&index) = by_id.get(id).filter(|&&index| !taken[index]) {
-            taken[index] = true;
-            *place = (if is_padding(id) { PositionState::Padded } else { PositionState::Present }, Some(index));
-        }
-    }
-    for (position, place) in places.iter_mut().enumerate() {
-        let either = |index: usize| is_padding(found[index]) || is_padding(wanted[position]);
-        if place.1.is_none() && position < found.len() && !taken[position] && either(position) {
-            taken[position] = true;
-            *place = (PositionState::Padded, Some(position));
-        }
-    }
-    let open: Vec<usize> = (0..wanted.len()).filter(|&position| places[position].1.is_none()).collect();
-    let left: Vec<usize> = (0..found.len()).filter(|&index| !taken[index] && !is_padding(found[index])).collect();
-    let mut match_pair = |position: usize, index: usize| {
-        if places[position].1.is_none() && !taken[index] {
-            taken[index] = true;
-            places[position] = (PositionState::WrongId, Some(index));
-        }
-    };
-    if !open.is_empty() && open.len().saturating_mul(left.len()) <= COMPARED {
-        for (position, index) in pairs_alike(wanted, found, &open, &left, &kind) {
-            match_pair(position, index);
-        }
-    }
-    // The same number of children: what is left is matched by position.
-    if wanted.len() == found.len() {
-        let fits = |position: usize, index: usize| matches!(kind(position, index), KindMatch::Unknown | KindMatch::Same(_));
-        for &position in &open {
-            if left.binary_search(&position).is_ok() && fits(position, position) {
-                match_pair(position, position);
-            }
-        }
-        let open: Vec<usize> = open.into_iter().filter(|&position| places[position].1.is_none()).collect();
-        for position in open {
-            if let Some(index) = left.iter().copied().find(|&index| !taken[index] && fits(position, index)) {
-                taken[index] = true;
-                places[position] = (PositionState::WrongId, Some(index));
-            }
-        }
-    }
-    // The samples outside the longest increasing subsequence are the ones that moved.
-    let order: Vec<usize> = places.iter().filter(|place| place.0 != PositionState::WrongId).filter_map(|place| place.1).collect();
-    let in_order = longest_run(&order);
-    for place in &mut places {
-        if place.0 == PositionState::Present && place.1.is_some_and(|index| in_order.binary_search(&index).is_err()) {
-            place.0 = PositionState::WrongOrder;
-        }
-    }
-    let extra = (0..found.len()).filter(|&index| !taken[index]).collect();
-    Aligned { places, extra }
+/// Children being matched with positions.
+struct Matching<'a> {
+    wanted: &'a [&'a str],
+    found: &'a [&'a str],
+    taken: Vec<bool>,
+    places: Vec<(PositionState, Option<usize>)>,
 }
 
-/// Positions and children that belong together by their names or kinds, best first; a pair counts only while both are free.
-fn pairs_alike(
-    wanted: &[&str],
-    found: &[&str],
-    open: &[usize],
-    left: &[usize],
-    kind: impl Fn(usize, usize) -> KindMatch,
-) -> Vec<(usize, usize)> {
-    /// Likeness from which two names may mean the same thing.
-    const ALIKE: usize = 50;
-    let mut scored: Vec<(usize, u8, std::cmp::Reverse<usize>, usize, usize)> = Vec::new();
-    let mut of_kind: Vec<(usize, usize, u8)> = Vec::new();
-    for &position in open {
-        for &index in left {
-            let name = likeness(wanted[position], found[index]);
-            let kind = kind(position, index);
-            if let KindMatch::Same(further) = kind {
-                of_kind.push((position, index, further));
-            }
-            let agreement = match kind {
-                KindMatch::Crosses => continue,
-                KindMatch::Odd if name < 1000 => continue,
-                KindMatch::Odd | KindMatch::Unknown => 0,
-                KindMatch::Same(further) => 1 + further,
-            };
-            if name >= ALIKE {
-                scored.push((name, agreement, std::cmp::Reverse(position.abs_diff(index)), position, index));
+impl<'a> Matching<'a> {
+    /// Matches equal ids, then padding by position.
+    fn of(wanted: &'a [&'a str], found: &'a [&'a str]) -> Self {
+        let mut taken = vec![false; found.len()];
+        let mut places: Vec<(PositionState, Option<usize>)> = vec![(PositionState::Missing, None); wanted.len()];
+        let mut by_id: HashMap<&str, usize> = HashMap::with_capacity(found.len());
+        for (index, id) in found.iter().enumerate() {
+            by_id.entry(id).or_insert(index);
+        }
+        for (place, id) in places.iter_mut().zip(wanted) {
+            if let Some(&index) = by_id.get(id).filter(|&&index| !taken[index]) {
+                taken[index] = true;
+                *place = (if is_padding(id) { PositionState::Padded } else { PositionState::Present }, Some(index));
             }
         }
+        for (position, place) in places.iter_mut().enumerate() {
+            let either = |index: usize| is_padding(found[index]) || is_padding(wanted[position]);
+            if place.1.is_none() && position < found.len() && !taken[position] && either(position) {
+                taken[position] = true;
+                *place = (PositionState::Padded, Some(position));
+            }
+        }
+        Self { wanted, found, taken, places }
     }
-    scored.sort_by(|a, b| (b.0, b.1, b.2).cmp(&(a.0, a.1, a.2)).then((a.3, a.4).cmp(&(b.3, b.4))));
-    let mut pairs: Vec<(usize, usize)> = scored.into_iter().map(|(.., position, index)| (position, index)).collect();
-    // By kind alone only where nothing else could be meant, among what names leave open.
-    let (mut positions, mut indices) = (BTreeSet::new(), BTreeSet::new());
-    for &(position, index) in &pairs {
-        if !positions.contains(&position) && !indices.contains(&index) {
-            positions.insert(position);
-            indices.insert(index);
+
+    fn open(&self) -> Vec<usize> {
+        (0..self.wanted.len()).filter(|&position| self.places[position].1.is_none()).collect()
+    }
+
+    fn left(&self) -> Vec<usize> {
+        (0..self.found.len()).filter(|&index| !self.taken[index] && !is_padding(self.found[index])).collect()
+    }
+
+    fn match_pair(&mut self, position: usize, index: usize) {
+        self.taken[index] = true;
+        self.places[position] = (PositionState::WrongId, Some(index));
+    }
+
+    /// Matches names that are spelled in another way, where nothing else can be meant. `kind(position, index)` says what is known about
+    /// the file; no match crosses kinds.
+    fn match_spellings(&mut self, kind: impl Fn(usize, usize) -> KindMatch) {
+        let (open, left) = (self.open(), self.left());
+        if open.is_empty() || open.len().saturating_mul(left.len()) > COMPARED {
+            return;
+        }
+        // Spelling first, then agreement of kinds.
+        let mut pairs: Vec<((bool, u8), usize, usize)> = Vec::new();
+        for &position in &open {
+            for &index in &left {
+                let name = likeness(self.wanted[position], self.found[index]);
+                let agreement = match kind(position, index) {
+                    _ if name == 0 => continue,
+                    KindMatch::Crosses => continue,
+                    KindMatch::Odd if name < 1000 => continue,
+                    KindMatch::Odd | KindMatch::Unknown => 0,
+                    KindMatch::Same(further) => 1 + further,
+                };
+                pairs.push(((name == 1000, agreement), position, index));
+            }
+        }
+        pairs.sort_by(|a, b| b.0.cmp(&a.0).then((a.1, a.2).cmp(&(b.1, b.2))));
+        let (mut positions, mut indices) = (BTreeSet::new(), BTreeSet::new());
+        for equals in pairs.chunk_by(|a, b| a.0 == b.0) {
+            let free: Vec<(usize, usize)> = (equals.iter())
+                .filter(|(_, position, index)| !positions.contains(position) && !indices.contains(index))
+                .map(|&(_, position, index)| (position, index))
+                .collect();
+            let (mut of_position, mut of_index): (HashMap<usize, usize>, HashMap<usize, usize>) = Default::default();
+            for (position, index) in &free {
+                *of_position.entry(*position).or_default() += 1;
+                *of_index.entry(*index).or_default() += 1;
+            }
+            for (position, index) in free {
+                // Of two that fit as well, none is meant more than the other.
+                if of_position.get(&position) == Some(&1) && of_index.get(&index) == Some(&1) {
+                    self.match_pair(position, index);
+                }
+                positions.insert(position);
+                indices.insert(index);
+            }
         }
     }
-    of_kind.retain(|(position, index, _)| !positions.contains(position) && !indices.contains(index));
-    for &(position, index, further) in &of_kind {
-        let rival = |other: &&(usize, usize, u8)| (other.0 == position) != (other.1 == index) && other.2 >= further;
-        if !of_kind.iter().any(|other| rival(&other)) {
-            pairs.push((position, index));
+
+    /// With the right number of children, matches the rest by position: shows what is at a position, and is no reason to rename it.
+    fn match_positions(&mut self) {
+        if self.wanted.len() != self.found.len() {
+            return;
+        }
+        let left = self.left();
+        for position in self.open() {
+            if left.binary_search(&position).is_ok() {
+                self.match_pair(position, position);
+            }
+        }
+        for (position, index) in self.open().into_iter().zip(self.left()) {
+            self.match_pair(position, index);
         }
     }
-    pairs
+
+    fn aligned(self) -> Aligned {
+        let Self { taken, mut places, found, .. } = self;
+        // The samples outside the longest increasing subsequence are the ones that moved.
+        let order: Vec<usize> =
+            places.iter().filter(|place| place.0 != PositionState::WrongId).filter_map(|place| place.1).collect();
+        let in_order = longest_run(&order);
+        for place in &mut places {
+            if place.0 == PositionState::Present && place.1.is_some_and(|index| in_order.binary_search(&index).is_err()) {
+                place.0 = PositionState::WrongOrder;
+            }
+        }
+        let extra = (0..found.len()).filter(|&index| !taken[index]).collect();
+        Aligned { places, extra }
+    }
 }
 
 /// [`align`] for the children of two FOLDERs.
@@ -541,9 +555,13 @@ pub(super) fn align_samples(wanted: &Tortilla, found: &Tortilla) -> Aligned {
     align(&ids_of(wanted), &ids_of(found))
 }
 
-/// [`align_samples`] with the kinds of the files; `above` are the ids of the pattern below the root, down to the FOLDER.
+/// Matches the children of two FOLDERs, to fix them: as [`align_samples`], with the kinds of the files and nothing by position. `above`
+/// are the ids of the pattern below the root, down to the FOLDER.
 pub(super) fn align_files(wanted: &Tortilla, found: &Tortilla, dataset: &Dataset, above: &[Arc<str>], kinds: &Kinds) -> Aligned {
-    align_by(&ids_of(wanted), &ids_of(found), |position, index| kinds.fits(dataset, above, wanted, position, &found.samples[index]))
+    let (ids, found_ids) = (ids_of(wanted), ids_of(found));
+    let mut matching = Matching::of(&ids, &found_ids);
+    matching.match_spellings(|position, index| kinds.fits(dataset, above, wanted, position, &found.samples[index]));
+    matching.aligned()
 }
 
 fn ids_of(tortilla: &Tortilla) -> Vec<&str> {

@@ -14,10 +14,10 @@ use super::{ExtensionCall, Target};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
 use crate::model::{Dataset, MAX_LEVELS, Sample, Tortilla, check_field_name, dtype_name};
-use crate::table::{KEYS, KeyedTable, LevelTable, key_texts, read_sidecar_as};
+use crate::table::{
+    ColumnReading, KEYS, KeyProbe, KeyedTable, LevelTable, MetadataTable, is_key_name, key_texts, normal_key, read_metadata_table,
+};
 
-/// Number of keys sampled to guess the key column.
-const GUESSED_BY: usize = 1000;
 /// Number of rows in the preview.
 const SHOWN: usize = 8;
 
@@ -61,6 +61,8 @@ pub struct JoinPreview {
     pub levels: Vec<JoinLevel>,
     /// Number of rows without a sample, and the first of their keys.
     pub unmatched: (usize, Vec<String>),
+    /// What the user should know about the reading of the table.
+    pub warnings: Vec<String>,
     /// The first rows.
     pub head: Vec<JoinRow>,
 }
@@ -157,21 +159,21 @@ impl JoinPreview {
 /// keys.
 pub fn join_preview(dataset: &Dataset, request: &JoinRequest, ctx: &JobContext) -> Result<JoinPreview> {
     ctx.stage(tr!("Reading the table"), None);
-    let mut table = read(request, request.key.as_deref(), ctx)?;
-    let names: Vec<String> = table.fields().into_iter().map(|field| field.name).collect();
-    if names.is_empty() || table.rows() == 0 {
+    let mut read = read_for_join(request, request.key.as_deref(), ctx)?;
+    let names: Vec<String> = read.table.fields().into_iter().map(|field| field.name).collect();
+    if names.is_empty() || read.table.rows() == 0 {
         return Err(Error::usage("the table has no rows").at_path(&request.table));
     }
     ctx.stage(tr!("Looking for the samples"), None);
     let (key, by_path) = match (&request.key, request.by) {
         (Some(key), JoinBy::Path | JoinBy::Id) => (key.clone(), request.by == JoinBy::Path),
-        _ => guessed(dataset, &table, request, &names, ctx)?,
+        _ => guess_key(dataset, &read.table, request, &names, ctx)?,
     };
-    if request.key.is_none() && !KEYS.contains(&key.as_str()) {
-        // Read again with the key as text: a key such as 007 is not a number.
-        table = read(request, Some(&key), ctx)?;
+    if request.key.is_none() && !is_key_name(&key, &KEYS) {
+        // Read again with the key as text: a key such as NA is not null.
+        read = read_for_join(request, Some(&key), ctx)?;
     }
-    let keyed = KeyedTable::new(table, &request.table, &key, by_path)?;
+    let keyed = KeyedTable::new(read, &request.table, &key, by_path)?;
     let found = match_rows(&dataset.root, &keyed, ctx)?;
     let table = &keyed.table;
     let schemas = schemas(&dataset.root);
@@ -215,6 +217,7 @@ pub fn join_preview(dataset: &Dataset, request: &JoinRequest, ctx: &JobContext) 
             .take(SHOWN)
             .map(|(row, key)| JoinRow { key: key.to_owned(), sample: found.samples[row].clone() })
             .collect(),
+        warnings: keyed.warnings.clone(),
         key,
         names,
     })
@@ -252,7 +255,13 @@ impl MatchedLevel {
 /// # Errors
 /// [`Kind::Usage`](crate::error::Kind::Usage) for a duplicate key.
 pub fn match_rows(root: &Tortilla, table: &KeyedTable, ctx: &JobContext) -> Result<MatchedRows> {
-    let rows = table.rows()?;
+    let rows = table.rows_of_samples(|see| {
+        walk(root, &mut String::new(), 0, ctx, &mut |_, sample, path| {
+            if !sample.is_padding() {
+                see(path, &sample.id);
+            }
+        })
+    })?;
     let mut found = MatchedRows { levels: Vec::new(), samples: vec![None; table.table.rows()] };
     walk(root, &mut String::new(), 0, ctx, &mut |level, sample, path| {
         if found.levels.len() <= level {
@@ -263,7 +272,7 @@ pub fn match_rows(root: &Tortilla, table: &KeyedTable, ctx: &JobContext) -> Resu
             return matched.rows.push(None);
         }
         matched.samples += 1;
-        let row = rows.get(if table.by_path { path } else { &sample.id }).copied();
+        let row = rows.row_of(path, &sample.id);
         match row {
             Some(row) => {
                 found.samples[row].get_or_insert_with(|| path.to_owned());
@@ -281,12 +290,14 @@ fn offer_of(texts: &StringArray) -> Option<JoinOffer> {
     Some(JoinOffer { kind: dtype_name(&dtype), values, nulls: missing + lost, lost, examples, assumes_day_first })
 }
 
-fn read(request: &JoinRequest, key: Option<&str>, ctx: &JobContext) -> Result<LevelTable> {
-    read_sidecar_as(&request.table, &|name| KEYS.contains(&name) || key == Some(name), ctx)
+fn read_for_join(request: &JoinRequest, key: Option<&str>, ctx: &JobContext) -> Result<MetadataTable> {
+    let is_key = |name: &str| is_key_name(name, &KEYS) || key == Some(name);
+    let reading = |name: &str| if is_key(name) { ColumnReading::ExactText } else { ColumnReading::Inferred };
+    read_metadata_table(&request.table, &reading, ctx)
 }
 
 /// The key column and whether it is a path: the candidate with most matches; among equals the one with the more usual name.
-fn guessed(
+fn guess_key(
     dataset: &Dataset,
     table: &LevelTable,
     request: &JoinRequest,
@@ -294,26 +305,23 @@ fn guessed(
     ctx: &JobContext,
 ) -> Result<(String, bool)> {
     let asked = |name: &&String| request.key.as_ref().is_none_or(|key| key == *name);
-    let mut tried: Vec<(&String, HashSet<String>, [usize; 2])> = Vec::new();
+    let mut tried: Vec<(&String, KeyProbe)> = Vec::new();
     for name in names.iter().filter(asked) {
         let Ok(Some(keys)) = table.strings(name) else { continue };
-        tried.push((name, key_texts(&keys).take(GUESSED_BY).map(|(_, key)| key.to_owned()).collect(), [0; 2]));
+        let keys = keys.iter().map(|key| Some(normal_key(key?))).collect();
+        tried.push((name, KeyProbe::new(key_texts(&keys).map(|(_, key)| key))));
     }
     walk(&dataset.root, &mut String::new(), 0, ctx, &mut |_, sample, path| {
-        if sample.is_padding() {
-            return;
-        }
-        for (_, keys, hits) in &mut tried {
-            hits[0] += usize::from(keys.contains(path));
-            hits[1] += usize::from(keys.contains(&*sample.id));
+        if !sample.is_padding() {
+            tried.iter_mut().for_each(|(_, probe)| probe.see(path, &sample.id));
         }
     })?;
-    let usual = |name: &str| KEYS.iter().rev().position(|key| *key == name).map_or(0, |place| place + 1);
+    let usual = |name: &str| KEYS.iter().rev().position(|key| key.eq_ignore_ascii_case(name)).map_or(0, |place| place + 1);
     let mut ways: Vec<(usize, &String, bool)> = Vec::new();
-    for (name, _, hits) in &tried {
+    for (name, probe) in &tried {
         // With equal matches, path wins over id, as ids need not be unique.
-        ways.extend((request.by != JoinBy::Id).then_some((hits[0], *name, true)));
-        ways.extend((request.by != JoinBy::Path).then_some((hits[1], *name, false)));
+        ways.extend((request.by != JoinBy::Id).then(|| (probe.best_form(true).hits, *name, true)));
+        ways.extend((request.by != JoinBy::Path).then(|| (probe.best_form(false).hits, *name, false)));
     }
     let best = ways.into_iter().rev().max_by_key(|(hits, name, _)| (*hits, usual(name)));
     best.map(|(_, name, by_path)| (name.clone(), by_path))
@@ -423,7 +431,8 @@ mod tests {
     fn columns_made_by_hand_are_offered_with_a_type_and_with_what_becomes_null() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let table = folder.path().join("t.csv");
-        let rows = "id;cover;seen;cloudy;day\none;12,5;yes;n/a;2020-02-29\ntwo;n/a;no;a bit;29.03.2020\nthree;7;yes;0,5;20200401\n";
+        let rows =
+            "id;cover;seen;cloudy;day\none;1.012,5;yes;n/a;2020-02-29\ntwo;n/a;no;a bit;29.03.2020\nthree;7;yes;0,5;20200401\n";
         std::fs::write(&table, rows).expect("writes");
         let request = JoinRequest { table, ..JoinRequest::default() };
         let found = join_preview(&dataset(), &request, &JobContext::default()).expect("looks");
@@ -441,12 +450,12 @@ mod tests {
         };
         let columns = run_with(true).columns.swap_remove(0);
         let of = |name: &str| columns.iter().find(|column| column.field.name == name).expect("is there");
-        assert_eq!(of("cover").values, [Value::Float(12.5), Value::Null, Value::Float(7.0)]);
+        assert_eq!(of("cover").values, [Value::Float(1012.5), Value::Null, Value::Float(7.0)]);
         assert_eq!(of("seen").values, [Value::Bool(true), Value::Bool(false), Value::Bool(true)]);
         assert_eq!(of("day").values, [Value::Int(18321), Value::Int(18350), Value::Int(18353)]);
         assert_eq!(of("cloudy").values[1], Value::text("a bit"), "half of it is text");
         let plain = run_with(false).columns.swap_remove(0);
-        assert_eq!(plain.iter().find(|column| column.field.name == "cover").expect("is there").values[0], Value::text("12,5"));
+        assert_eq!(plain.iter().find(|column| column.field.name == "cover").expect("is there").values[0], Value::text("1.012,5"));
     }
 
     #[test]

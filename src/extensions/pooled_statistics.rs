@@ -127,7 +127,7 @@ pub fn pool(samples: impl IntoIterator<Item = Option<SampleStats>>) -> Result<Po
 }
 
 /// True when nine numbers are continuous statistics: they do not sum to 1 as nine class shares do.
-fn looks_continuous(band: &[f64]) -> bool {
+pub fn looks_continuous(band: &[f64]) -> bool {
     let shares = band.iter().all(|value| (0.0..=1.0).contains(value)) && (band.iter().sum::<f64>() - 1.0).abs() < 1e-3;
     band.len() == CONTINUOUS && !shares
 }

@@ -21,6 +21,11 @@ pub enum Note {
         /// Paths of the first of these samples.
         sample_paths: Vec<String>,
     },
+    /// How a table was read.
+    Reading {
+        /// Sentences, such as that a column is text because of one value.
+        warnings: Vec<String>,
+    },
 }
 
 impl Note {
@@ -38,6 +43,7 @@ impl Note {
                 }
                 lines
             }
+            Note::Reading { warnings } => warnings.clone(),
         }
     }
 }

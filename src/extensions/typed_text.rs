@@ -6,10 +6,10 @@ use chrono::NaiveDate;
 
 use super::sample::parse_time;
 use crate::model::Value;
+use crate::table::is_null_marker;
 
-/// Texts of missing values, in lower case.
-const MISSING: [&str; 14] =
-    ["", "n/a", "na", "n.a.", "nan", "null", "none", "nil", "-", "--", "?", "missing", "unknown", "no data"];
+/// Texts of missing values besides those of every table ([`is_null_marker`]), in lower case.
+const MISSING: [&str; 4] = ["?", "missing", "unknown", "no data"];
 /// Share of the cells with a value that have to fit a type for it to be offered.
 const OFFERED_FROM: f64 = 0.6;
 /// Number of cells that are listed.
@@ -90,7 +90,7 @@ pub fn writing_of<'a>(cells: impl Iterator<Item = Option<&'a str>> + Clone) -> W
 
 /// True for an empty cell and for the text of a missing value.
 pub fn is_missing(cell: &str) -> bool {
-    MISSING.contains(&cell.trim().to_lowercase().as_str())
+    is_null_marker(cell.trim()) || MISSING.contains(&cell.trim().to_lowercase().as_str())
 }
 
 /// The value of a cell in a type; `None` when it has none, or another one.

@@ -90,6 +90,16 @@ pub const KEYWORDS: [&str; 58] = [
     "WITH",
 ];
 
+/// Words of the clauses that leave rows out.
+const ROW_CHOICES: [&str; 13] =
+    ["EXCEPT", "FETCH", "HAVING", "INTERSECT", "JOIN", "LIMIT", "OFFSET", "ON", "QUALIFY", "SAMPLE", "TABLESAMPLE", "TOP", "WHERE"];
+
+/// True for a statement with a clause that leaves rows out, such as WHERE or LIMIT.
+pub fn chooses_rows(sql: &str) -> bool {
+    let is_choice = |text: &str| ROW_CHOICES.iter().any(|word| word.eq_ignore_ascii_case(text));
+    lexemes(sql).into_iter().any(|(range, kind)| kind == Lexeme::Word && sql.get(range).is_some_and(is_choice))
+}
+
 /// Functions that are offered while typing.
 pub const FUNCTIONS: [&str; 44] = [
     "abs",
@@ -306,6 +316,13 @@ mod tests {
             with_condition("SELECT (SELECT max(a) FROM l0 WHERE b) FROM data GROUP BY ALL", "c"),
             "SELECT (SELECT max(a) FROM l0 WHERE b) FROM data\nWHERE c\nGROUP BY ALL"
         );
+    }
+
+    #[test]
+    fn a_limit_chooses_rows_as_a_condition_does() {
+        assert!(chooses_rows("SELECT id FROM data ORDER BY cloud_cover LIMIT 5"));
+        assert!(chooses_rows("select id from data where x < 1") && chooses_rows("SELECT id FROM data USING SAMPLE 3"));
+        assert!(!chooses_rows("SELECT *\nFROM data") && !chooses_rows("SELECT \"where\", 'limit' FROM data -- offset"));
     }
 
     #[test]

@@ -59,6 +59,9 @@ const ENCODED: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b':')
     .remove(b'@');
 
+/// As [`ENCODED`] in a query, which may also have `?`.
+const ENCODED_IN_QUERY: &AsciiSet = &ENCODED.remove(b'?');
+
 /// Substrings of query keys whose values are credentials: a query with such a key is never shown or stored.
 const SECRET_KEYS: [&str; 17] = [
     "sig", "token", "auth", "key", "pass", "pw", "secret", "policy", "cred", "session", "sid", "jwt", "ticket", "code", "x-amz-",
@@ -85,7 +88,8 @@ pub struct Address {
 }
 
 impl Address {
-    /// Parses an address; `None` for any other text, including local paths.
+    /// Parses an address; `None` for any other text, including local paths. Letters of a web address that a URL can't have, such as
+    /// spaces, are percent-encoded; what is encoded already stays.
     pub fn parse(text: &str) -> Option<Self> {
         let (scheme, rest) = SCHEMES
             .iter()
@@ -93,10 +97,12 @@ impl Address {
         let web = matches!(scheme, Scheme::Http | Scheme::Https);
         let rest = if web { rest.split('#').next().unwrap_or(rest) } else { rest };
         let (rest, query) = match rest.split_once('?').filter(|_| web) {
-            Some((rest, query)) => (rest, Some(query).filter(|query| !query.is_empty()).map(Into::into)),
+            Some((rest, query)) => (rest, Some(query).filter(|query| !query.is_empty())),
             None => (rest, None),
         };
         let (authority, path) = rest.split_once('/').unwrap_or((rest, ""));
+        let path = if web { encode_typed(path, ENCODED) } else { path.to_owned() };
+        let query = query.map(|query: &str| encode_typed(query, ENCODED_IN_QUERY).into());
         // User name and password before the host are dropped, as many views show the address.
         let authority = authority.rsplit('@').next().unwrap_or(authority);
         (!authority.is_empty()).then(|| Self { scheme, authority: authority.into(), path: path.into(), query })
@@ -209,6 +215,19 @@ pub fn vsi_place(path: &Path) -> PathBuf {
     }
 }
 
+/// Percent-encodes what a person typed: everything in `set` but a `%` with two hexadecimal digits behind it.
+fn encode_typed(text: &str, set: &'static AsciiSet) -> String {
+    let mut encoded = String::with_capacity(text.len());
+    for (number, part) in text.split('%').enumerate() {
+        if number > 0 {
+            let is_code = part.as_bytes().get(..2).is_some_and(|digits| digits.iter().all(u8::is_ascii_hexdigit));
+            encoded.push_str(if is_code { "%" } else { "%25" });
+        }
+        encoded.extend(utf8_percent_encode(part, set));
+    }
+    encoded
+}
+
 fn without<'a>(text: &'a str, prefix: &str) -> Option<&'a str> {
     let start = text.get(..prefix.len())?;
     start.eq_ignore_ascii_case(prefix).then(|| &text[prefix.len()..])
@@ -262,6 +281,23 @@ mod tests {
         for local in ["/data/a.tacozip", "a:b", "https:", "https://", "/vsizip/a.zip", "c:\\a", "file:///a"] {
             assert_eq!(Address::parse(local), None, "{local}");
         }
+    }
+
+    #[test]
+    fn letters_that_urls_cannot_have_are_encoded_once() {
+        for (typed, vsi) in [
+            ("http://h/with space.tacozip", "/vsicurl/http://h/with%20space.tacozip"),
+            ("/vsicurl/http://h/with space.tacozip", "/vsicurl/http://h/with%20space.tacozip"),
+            ("https://h/Cañón/日本.tacozip", "/vsicurl/https://h/Ca%C3%B1%C3%B3n/%E6%97%A5%E6%9C%AC.tacozip"),
+            ("https://h/a%20b/100%.tif", "/vsicurl/https://h/a%20b/100%25.tif"),
+            ("https://h/a%2Fb%zz[1]", "/vsicurl/https://h/a%2Fb%25zz%5B1%5D"),
+            ("https://h/a.tif?name=with space&x=%20?", "/vsicurl/https://h/a.tif?name=with%20space&x=%20?"),
+            ("s3://b/with space%20", "/vsis3/b/with space%20"),
+        ] {
+            assert_eq!(parsed(typed).to_vsi(), vsi);
+            assert_eq!(parsed(vsi), parsed(typed));
+        }
+        assert_eq!(parsed("https://h/with space").child("a b"), parsed("https://h/with%20space/a%20b"));
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Which of several shapes the others are compared with (PIT-1; TACO 2.0, section 5.4): the one that most roots have, or nearly have.
 
 use std::cmp::Reverse;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// Most samples of all distinct shapes together whose ids are counted.
@@ -23,7 +23,7 @@ pub struct ShapeUse {
 pub struct CommonShape {
     /// Its index in the list of shapes.
     pub index: usize,
-    /// False when no id at any position is held by more than half of the roots, so that the choice is arbitrary.
+    /// False when the choice is arbitrary: the roots have too little in common, or several shapes fit them equally well.
     pub is_common: bool,
 }
 
@@ -38,6 +38,8 @@ pub struct ShapeChild {
     pub parent: Option<usize>,
     /// True for padding, which can replace any sample at its index; its contents are not listed.
     pub is_padding: bool,
+    /// True for the root itself, whose type counts and which has no id in common with the others.
+    pub is_root: bool,
 }
 
 impl ShapeChild {
@@ -46,7 +48,12 @@ impl ShapeChild {
         let place = position_key(parent, index, true);
         let is_padding = super::is_padding(id);
         let key = if is_padding { place } else { position_key(parent, id, is_folder) };
-        Self { key, place, parent: parent_at, is_padding }
+        Self { key, place, parent: parent_at, is_padding, is_root: false }
+    }
+
+    /// The root itself: a FILE or a FOLDER.
+    pub fn root(is_folder: bool) -> Self {
+        Self { is_root: true, ..Self::new(0, None, 0, "root", is_folder) }
     }
 }
 
@@ -58,8 +65,9 @@ fn position_key(parent: u64, name: impl Hash, is_folder: bool) -> u64 {
 }
 
 /// The shape that takes the fewest additions and removals over all roots: a stray file of one root is not expected of the others, and
-/// a file that most roots have is. Among equal ones the most frequent, then the one with most samples, then the first. When nothing is
-/// common, the most frequent number of samples decides.
+/// a file that most roots have is. Among equal ones the most frequent, then the one with most samples, then the first. Where the roots
+/// do not agree on it, a shape of several roots that is more frequent than any other; else, and then it is not common, the most frequent
+/// number of samples decides.
 ///
 /// `children(index)` lists the samples of a shape, FOLDERs before what they hold.
 pub fn common_shape(shapes: &[ShapeUse], children: impl Fn(usize) -> Vec<ShapeChild>) -> Option<CommonShape> {
@@ -67,38 +75,96 @@ pub fn common_shape(shapes: &[ShapeUse], children: impl Fn(usize) -> Vec<ShapeCh
     let order = |index: usize| (shapes[index].roots, shapes[index].samples, Reverse(shapes[index].first));
     let most = (0..shapes.len()).max_by_key(|&index| order(index))?;
     let counted: u64 = shapes.iter().map(|shape| shape.samples).fold(0, u64::saturating_add);
-    if shapes[most].roots * 2 > total || counted > COUNTED {
+    if shapes[most].roots * 2 > total {
         return Some(CommonShape { index: most, is_common: true });
     }
-    let mut held: HashMap<u64, u64> = HashMap::new();
-    for (index, shape) in shapes.iter().enumerate() {
-        let mut keys: Vec<u64> = children(index).iter().map(|child| child.key).collect();
-        keys.sort_unstable();
-        keys.dedup();
-        keys.into_iter().for_each(|key| *held.entry(key).or_default() += shape.roots);
+    let equally_frequent = shapes.iter().filter(|shape| shape.roots == shapes[most].roots).count();
+    let leads = shapes[most].roots > 1 && equally_frequent == 1;
+    if counted > COUNTED {
+        return Some(CommonShape { index: most, is_common: leads });
     }
-    let held_by = |key: u64| held.get(&key).copied().unwrap_or(0);
-    // The roots that have each sample of a shape, or padding instead of it or of a FOLDER above it.
-    let agreeing = |index: usize| -> Vec<u64> {
-        let all = children(index);
-        let mut padded: Vec<u64> = Vec::with_capacity(all.len());
-        for child in &all {
-            let above = child.parent.and_then(|parent| padded.get(parent)).copied().unwrap_or(0);
-            padded.push(above + held_by(child.place));
+    let agreements = Agreements::of(shapes, total, children);
+    let agreed = (0..shapes.len()).max_by_key(|&index| (agreements.of_shape(index), order(index)))?;
+    if agreements.settle(agreed) {
+        return Some(CommonShape { index: agreed, is_common: true });
+    }
+    if leads {
+        return Some(CommonShape { index: most, is_common: true });
+    }
+    let mut sizes: HashMap<u64, u64> = HashMap::new();
+    shapes.iter().for_each(|shape| *sizes.entry(shape.samples).or_default() += shape.roots);
+    let size = |index: usize| sizes.get(&shapes[index].samples).copied().unwrap_or(0);
+    let index = (0..shapes.len()).max_by_key(|&index| (size(index), order(index)))?;
+    Some(CommonShape { index, is_common: false })
+}
+
+/// How many roots agree with each sample of each shape.
+struct Agreements<'a> {
+    shapes: &'a [ShapeUse],
+    total: u64,
+    /// Of each shape, the samples that are no padding, and the number of roots that have them, or padding instead of them or of a FOLDER
+    /// above them.
+    held: Vec<Vec<(ShapeChild, u64)>>,
+    /// Number of distinct samples of all shapes, without padding.
+    distinct: usize,
+}
+
+impl<'a> Agreements<'a> {
+    fn of(shapes: &'a [ShapeUse], total: u64, children: impl Fn(usize) -> Vec<ShapeChild>) -> Self {
+        let all: Vec<Vec<ShapeChild>> = (0..shapes.len()).map(children).collect();
+        let mut roots_of: HashMap<u64, u64> = HashMap::new();
+        let mut distinct: HashSet<u64> = HashSet::new();
+        for (shape, children) in shapes.iter().zip(&all) {
+            let keys: HashSet<u64> = children.iter().map(|child| child.key).collect();
+            keys.into_iter().for_each(|key| *roots_of.entry(key).or_default() += shape.roots);
+            distinct.extend(children.iter().filter(|child| !child.is_padding && !child.is_root).map(|child| child.key));
         }
-        let real = all.iter().zip(&padded).filter(|(child, _)| !child.is_padding);
-        real.map(|(child, padded)| held_by(child.key) + padded).collect()
-    };
-    if !(0..shapes.len()).any(|index| agreeing(index).into_iter().any(|roots| roots * 2 > total)) {
-        let mut sizes: HashMap<u64, u64> = HashMap::new();
-        shapes.iter().for_each(|shape| *sizes.entry(shape.samples).or_default() += shape.roots);
-        let size = |index: usize| sizes.get(&shapes[index].samples).copied().unwrap_or(0);
-        let index = (0..shapes.len()).max_by_key(|&index| (size(index), order(index)))?;
-        return Some(CommonShape { index, is_common: shapes[index].roots > 1 });
+        let held_by = |key: u64| roots_of.get(&key).copied().unwrap_or(0);
+        let held_of = |children: Vec<ShapeChild>| {
+            let mut padded: Vec<u64> = Vec::with_capacity(children.len());
+            for child in &children {
+                let above = child.parent.and_then(|parent| padded.get(parent)).copied().unwrap_or(0);
+                padded.push(above + held_by(child.place));
+            }
+            let real = children.into_iter().zip(padded).filter(|(child, _)| !child.is_padding);
+            real.map(|(child, padded)| (child, held_by(child.key) + padded)).collect()
+        };
+        Self { shapes, total, held: all.into_iter().map(held_of).collect(), distinct: distinct.len() }
     }
-    let agreement = |index: usize| -> i64 { agreeing(index).into_iter().map(|roots| 2 * roots as i64 - total as i64).sum() };
-    let index = (0..shapes.len()).max_by_key(|&index| (agreement(index), order(index)))?;
-    Some(CommonShape { index, is_common: true })
+
+    /// The roots that have each sample, minus those that lack it.
+    fn of_shape(&self, index: usize) -> i64 {
+        self.held[index].iter().map(|(_, roots)| 2 * *roots as i64 - self.total as i64).sum()
+    }
+
+    fn keys(&self, index: usize) -> Vec<u64> {
+        let mut keys: Vec<u64> = self.held[index].iter().map(|(child, _)| child.key).collect();
+        keys.sort_unstable();
+        keys
+    }
+
+    /// True when a shape is what the roots have in common, and no other shape fits as well: it has every sample that any root has, or
+    /// most of its samples are in most of the roots, which have no more samples than it has.
+    fn settle(&self, index: usize) -> bool {
+        let below = || self.held[index].iter().filter(|(child, _)| !child.is_root);
+        let count = below().count();
+        if count == 0 {
+            return false;
+        }
+        if count == self.distinct {
+            return true;
+        }
+        let own = &self.shapes[index];
+        let larger: u64 = self.shapes.iter().filter(|shape| shape.samples > own.samples).map(|shape| shape.roots).sum();
+        let common = below().filter(|(_, roots)| roots * 2 > self.total).count();
+        let fits_as_well = |other: usize| {
+            let shape = &self.shapes[other];
+            (shape.roots, shape.samples) == (own.roots, own.samples)
+                && self.of_shape(other) == self.of_shape(index)
+                && self.keys(other) != self.keys(index)
+        };
+        larger * 2 <= self.total && common * 2 > count && !(0..self.shapes.len()).any(fits_as_well)
+    }
 }
 
 #[cfg(test)]
@@ -132,5 +198,30 @@ mod tests {
     fn it_is_said_when_nothing_is_common() {
         let roots: [&[&str]; 4] = [&["a1", "b1"], &["a2", "b2", "stray"], &["a3", "b3"], &["a4", "b4"]];
         assert_eq!(chosen(&roots), (0, false));
+        // A file that all roots have beside their own ones does not make the shortest root the pattern.
+        let roots: [&[&str]; 5] =
+            [&["meta", "d1", "d2", "d3"], &["meta", "d4"], &["meta", "d5", "d6", "d7"], &["meta"], &["meta", "d8", "d9", "d10"]];
+        assert!(!chosen(&roots).1);
+        // Two roots that differ are no agreement on either of them.
+        assert!(!chosen(&[&["a", "b", "c", "d"], &["a", "b", "c", "e"]]).1);
+        // The order of the same samples is no other content.
+        assert_eq!(chosen(&[&["a", "b"], &["b", "a"]]), (0, true));
+    }
+
+    #[test]
+    fn a_tie_of_shapes_is_not_common() {
+        let shapes: [&[&str]; 5] = [&["a1", "a2"], &["b1"], &["c1", "c2", "c3"], &["d1", "d2"], &["e1", "e2", "e3", "e4"]];
+        let found = |counts: [u64; 5]| {
+            let uses: Vec<ShapeUse> = (counts.iter().zip(shapes).enumerate())
+                .map(|(first, (&roots, files))| ShapeUse { roots, first, samples: files.len() as u64 })
+                .collect();
+            common_shape(&uses, |index| {
+                let below = shapes[index].iter().enumerate().map(|(at, id)| ShapeChild::new(0, None, at, id, false));
+                std::iter::once(ShapeChild::root(true)).chain(below).collect()
+            })
+        };
+        assert!(found([3; 5]).is_some_and(|found| !found.is_common), "that all roots are FOLDERs is no common shape");
+        assert!(found([1; 5]).is_some_and(|found| !found.is_common));
+        assert_eq!(found([3, 3, 4, 3, 3]), Some(CommonShape { index: 2, is_common: true }));
     }
 }

@@ -1,5 +1,9 @@
 //! Rules for ids (TACO 2.0, section 5.5), and reserved names.
 
+use std::borrow::Cow;
+
+use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfc_quick};
+
 /// Maximum number of levels (0 to 5).
 pub const MAX_LEVELS: usize = 6;
 /// Prefix of padding ids.
@@ -146,6 +150,15 @@ pub fn portable_name(name: &str) -> String {
 /// The name as compared by case-insensitive file systems.
 pub fn without_case(name: &str) -> String {
     name.chars().flat_map(char::to_uppercase).flat_map(char::to_lowercase).collect()
+}
+
+/// The name in Unicode's composed form (NFC). File systems and programs write one name in either form: `ñ` as one character, or as `n`
+/// and a tilde.
+pub fn in_nfc(name: &str) -> Cow<'_, str> {
+    match is_nfc_quick(name.chars()) {
+        IsNormalized::Yes => Cow::Borrowed(name),
+        _ => Cow::Owned(name.nfc().collect()),
+    }
 }
 
 /// True for padding ids `__TACOPAD__N`.

@@ -38,11 +38,12 @@ pub fn free_padding_number(tortilla: &Tortilla, wanted: u64) -> u64 {
     number
 }
 
-/// The padding needed to make the number of samples a multiple of `multiple` (section 7.1.1), modelled on the last real sample,
-/// so that FOLDERs are padded by FOLDERs. Empty for an empty or complete tortilla, or `multiple` = 0.
+/// The padding needed to make the number of samples a multiple of `multiple` (section 7.1.1), modelled on the last sample, so that
+/// FOLDERs are padded by FOLDERs. The last sample may be padding itself: tortillas that are isomorphic, such as one that consists of
+/// padding, get the same padding. Empty for an empty or complete tortilla, or `multiple` = 0.
 pub fn pad_to(tortilla: &Tortilla, multiple: usize) -> Vec<Sample> {
     let length = tortilla.samples.len();
-    let Some(model) = tortilla.samples.iter().rev().find(|sample| !sample.is_padding()) else { return Vec::new() };
+    let Some(model) = tortilla.samples.last() else { return Vec::new() };
     if multiple == 0 {
         return Vec::new();
     }
@@ -76,6 +77,19 @@ mod tests {
         assert!(
             pad_to(&files(&["a", "b"]), 2).is_empty() && pad_to(&files(&[]), 3).is_empty() && pad_to(&files(&["a"]), 0).is_empty()
         );
+    }
+
+    #[test]
+    fn tortillas_of_one_shape_get_the_same_padding() {
+        let folder = |id: &str| Sample::folder(id, files(&["x", "y"]));
+        let whole = Tortilla::new(vec![Sample::file("a", "/x", 1), folder("b")]);
+        let last_missing = Tortilla::new(vec![Sample::file("a", "/x", 1), padding_like(&folder("b"), 1)]);
+        let placeholder = Tortilla::new(vec![padding_file(0), padding_like(&folder("b"), 1)]);
+        for tortilla in [whole, last_missing, placeholder] {
+            let padding = pad_to(&tortilla, 3);
+            assert_eq!(padding.len(), 1, "{tortilla:?}");
+            assert_eq!(padding[0].children().map(|below| below.samples.len()), Some(2), "{tortilla:?}");
+        }
     }
 
     #[test]

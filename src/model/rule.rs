@@ -145,6 +145,9 @@ rules! {
     IdPortable "ID-5" Warning Both "5.5.1"
         mark!("Every system can hold an id as the name of a file: no device of Windows, no < > \" | ? *, no dot or space at the end, no siblings that differ in case alone.")
         "Rename the sample, or keep the dataset in an archive.";
+    IdUnicode "ID-8" Warning Both "5.5.1"
+        mark!("Ids of siblings differ in more than their Unicode form: some systems and programs compare names in one form.")
+        "Rename one of them.";
     TypeWord "TYPE-1" Error Both "5.5.1"
         mark!("The type of a sample is FILE or FOLDER.")
         "Write FILE or FOLDER.";
@@ -316,6 +319,9 @@ rules! {
     PartFacts "CAT-4" Warning Both "6.6"
         mark!("taco:sources says of each part the id and the extent that the part says itself, and counts them.")
         "Make the collection again with `tacollection`, or the index with `tacocat`.";
+    PartCount "CAT-5" Error Both "6.6"
+        mark!("taco:sources counts the parts that it lists, and has as many ids and extents: with a shorter list, samples are missing and nothing says so.")
+        "Put the part that is missing back into the list, or make the collection again with `tacollection`, or the index with `tacocat`.";
     SourceMissing "SRC-1" Error Both "7.1.1"
         mark!("The file behind a sample of a draft can be read.")
         "Put the file back, or point the sample at another one.";
@@ -373,6 +379,12 @@ rules! {
     TortillaCurators "TOR-15" Warning ErrorOfText "TACO 0.2"
         mark!("COLLECTION of a TACO 0.2 file names its curators: a core field of the text, which the official tools leave empty.")
         "Name who converted the dataset with `edit --set`.";
+    TortillaCoreNull "TOR-16" Warning ErrorOfText "TACO 0.2"
+        mark!("Every sample of a stac-tortilla has a value in the core columns stac:crs, stac:geotransform, stac:tensor_shape or stac:raster_shape, and stac:time_start.")
+        "Write the values with `edit`, or drop the columns where no sample has a place and a time.";
+    TortillaEndNull "TOR-17" Warning Spec "TACO 0.2"
+        mark!("Every sample of a stac-tortilla has a value in stac:time_end: a core column of the text, which the official tools leave empty.")
+        "Write the values with `edit`; for a single moment, that of stac:time_start.";
     TogForm "TOG-1" Warning Both "TACO 0.2"
         mark!("A raster of a streamable dataset is a TACO Optimized GeoTIFF: a COG with zstd, tile interleave, predictor and BigTIFF, without overviews. Found by a deep check, and by --tog.")
         "Write the dataset again with `optimise --stream`.";
@@ -536,7 +548,7 @@ mod tests {
     #[test]
     fn a_severity_differs_where_the_tools_break_the_text() {
         let differ = Rule::ALL.iter().filter(|rule| rule.severity_in(Profile::Spec) != rule.severity_in(Profile::Tools));
-        assert_eq!(differ.collect::<Vec<_>>(), [&Rule::TortillaCurators]);
+        assert_eq!(differ.collect::<Vec<_>>(), [&Rule::TortillaCurators, &Rule::TortillaCoreNull]);
         assert_eq!(Rule::TortillaCurators.severity_in(Profile::Spec), Severity::Error);
     }
 }

@@ -343,7 +343,7 @@ impl RootShapes {
         rows
     }
 
-    /// The shape that most roots have or nearly have, its first root, and whether anything is common ([`common_shape`]).
+    /// The shape that most roots have or nearly have, its first root, and whether it is common ([`common_shape`]).
     pub fn most_common(&self) -> Option<(ShapeId, usize, bool)> {
         let held: Vec<(ShapeId, u32)> = self.held().collect();
         let most = held.iter().map(|(_, count)| *count).max()?;
@@ -368,8 +368,7 @@ impl RootShapes {
             .collect();
         let common = common_shape(&uses, |index| {
             let shape = held[index].0;
-            // The root itself: FILE or FOLDER.
-            let mut all = vec![ShapeChild::new(0, None, 0, "root", self.shapes.is_folder(shape))];
+            let mut all = vec![ShapeChild::root(self.shapes.is_folder(shape))];
             self.shapes.descendants(shape, 1, None, &mut all);
             all
         })?;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use arrow::array::{StringArray, StringBuilder};
 
-use super::{Dataset, MAX_LEVELS, SampleKind, SamplePath, Tortilla, is_padding};
+use super::{Dataset, MAX_LEVELS, SampleKind, SamplePath, Tortilla, in_nfc, is_padding};
 
 /// One level: parallel columns with one entry per sample.
 #[derive(Clone, Debug)]
@@ -149,10 +149,14 @@ impl Skeleton {
 }
 
 impl SkeletonLevel {
-    /// The row among `rows` with this id, or at this position.
+    /// The row among `rows` with this id, with this id in another Unicode form, or at this position.
     fn among(&self, mut rows: impl Iterator<Item = u32> + Clone, wanted: &str) -> Option<u32> {
         if let Some(row) = rows.clone().find(|&row| self.id(row) == wanted) {
             return Some(row);
+        }
+        if !wanted.is_ascii() {
+            let wanted = in_nfc(wanted);
+            return rows.find(|&row| in_nfc(self.id(row)) == wanted);
         }
         let digits = wanted.strip_prefix('#').filter(|digits| digits.bytes().all(|byte| byte.is_ascii_digit()))?;
         let position: usize = digits.parse().ok()?;

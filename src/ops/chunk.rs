@@ -271,6 +271,7 @@ mod tests {
     /// Writes a streamable TORTILLA.
     fn write_streamable(dataset: &Dataset, target: &Path, ctx: &JobContext) {
         let options = TortillaOptions {
+            text_form: false,
             target: target.to_owned(),
             collection: None,
             part_bytes: None,

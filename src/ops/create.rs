@@ -6,9 +6,9 @@ use super::align_schemas;
 use super::import::{import_folder, join_metadata};
 use super::legacy::{Generation, is_taco_name, write_first_generation};
 use super::sidecars::{Sidecars, burn_in, pack_sidecars};
-use super::write::checked_build;
+use super::write::build_with_warnings;
 use crate::container::{BuildOptions, Built, Scratch, TortillaOptions, read_collection_file};
-use crate::draft::{PadPlace, Structure, fill_missing, pad_to};
+use crate::draft::{PadPlace, Structure, fill_missing, pad_all};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
 use crate::model::{Collection, Dataset, EXTENT_ORIGIN, ExtentOrigin, Tortilla};
@@ -27,7 +27,7 @@ pub struct CreateInput {
     pub metadata: Option<PathBuf>,
     /// Pads roots that lack what most of them have.
     pub fill_missing: bool,
-    /// Appends padding to tortillas, up to a number of samples that this divides.
+    /// Appends padding to tortillas, up to a number of samples that this divides. The order makes no difference.
     pub pad_to: Vec<(PadPlace, usize)>,
     /// Sets the same fields for all tortillas of a level; otherwise differences are findings.
     pub align_schema: bool,
@@ -73,7 +73,7 @@ pub fn create(input: &CreateInput, ctx: &JobContext) -> Result<Built> {
         edit.apply(&mut dataset)?;
     }
     let built = match &input.output {
-        CreateOutput::Dataset(options) => checked_build(&dataset, options, ctx),
+        CreateOutput::Dataset(options) => build_with_warnings(&dataset, options, ctx),
         CreateOutput::FirstGeneration(_, options) => write_first_generation(&dataset, options, ctx),
     };
     drop(copies);
@@ -85,7 +85,7 @@ pub fn create(input: &CreateInput, ctx: &JobContext) -> Result<Built> {
 /// # Errors
 /// Those of [`create`] that are known before the draft is checked.
 pub(super) fn draft_of_folder(input: &CreateInput, ctx: &JobContext) -> Result<Dataset> {
-    let collection = collection_of(input)?;
+    let collection = collection_of(input, ctx)?;
     if !input.source.is_dir() {
         return Err(Error::usage("the source is not a folder").at_path(&input.source));
     }
@@ -106,17 +106,16 @@ pub(super) fn draft_of_folder(input: &CreateInput, ctx: &JobContext) -> Result<D
     if let Some(table) = &input.metadata {
         join_metadata(&mut dataset, table, ctx)?;
     }
-    if input.fill_missing
-        && let Some((edit, roots)) = fill_missing(&dataset, &Structure::of(&dataset))
-    {
-        edit.apply(&mut dataset)?;
-        ctx.warn(format!("{roots} roots were padded where something is missing"));
-    }
-    for (place, multiple) in &input.pad_to {
-        if let Some(edit) = pad_to(&dataset, place, *multiple)? {
+    if input.fill_missing {
+        let structure = Structure::of(&dataset);
+        if structure.nothing_common() {
+            ctx.warn("no root was padded: no shape is common to the roots, so it is not known what they lack");
+        } else if let Some((edit, roots)) = fill_missing(&dataset, &structure) {
             edit.apply(&mut dataset)?;
+            ctx.warn(format!("{roots} roots were padded where something is missing"));
         }
     }
+    pad_all(&mut dataset, &input.pad_to)?;
     if input.align_schema
         && let Some((edit, lines)) = align_schemas(&dataset)
     {
@@ -126,7 +125,7 @@ pub(super) fn draft_of_folder(input: &CreateInput, ctx: &JobContext) -> Result<D
     Ok(dataset)
 }
 
-fn collection_of(input: &CreateInput) -> Result<Collection> {
+fn collection_of(input: &CreateInput, ctx: &JobContext) -> Result<Collection> {
     let mut collection = Collection::template();
     let Some(file) = &input.collection else {
         return match &input.output {
@@ -136,7 +135,13 @@ fn collection_of(input: &CreateInput) -> Result<Collection> {
                 .hint("name a JSON file with them: --collection collection.json; only a .tortilla has none")),
         };
     };
-    for (key, value) in read_collection_file(file)?.descriptive() {
+    let given = read_collection_file(file)?;
+    if given.get("dataset_version").is_none() && !matches!(&input.output, CreateOutput::FirstGeneration(Generation::Tortilla, _)) {
+        let version = collection.text("dataset_version").to_owned();
+        let file = file.display();
+        ctx.warn(format!("{file} has no dataset_version: {version} is written; add the field to write another version"));
+    }
+    for (key, value) in given.descriptive() {
         // An extent in the collection file counts as stated, even if it is the whole world.
         if key == "extent" && !value.is_null() && collection.get(EXTENT_ORIGIN).is_none() {
             collection.set(EXTENT_ORIGIN, Some(ExtentOrigin::Stated.as_str().into()));

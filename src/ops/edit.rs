@@ -321,24 +321,31 @@ fn merged(name: &str, old: &ArrayRef, new: &ArrayRef, named: &BooleanArray, whos
 
 /// For each row of the level, its row in the table. Every row of the table has to be of a sample.
 fn rows_of(reader: &dyn ContainerReader, level: usize, table: &KeyedTable, ctx: &JobContext) -> Result<Vec<Option<u32>>> {
-    let rows = table.rows()?;
+    let tree = if level > 0 { Some(reader.levels().skeleton(ctx)?) } else { None };
+    let ids = reader.levels().columns(level, &["id"], ctx)?.strings("id")?;
+    let ids = ids.ok_or_else(|| Error::format(format!("level{level} has no column id")))?;
+    let path_of = |row: usize, id: &str| match &tree {
+        Some(tree) => tree.path(level, row as u32).to_archive(),
+        None => id.to_owned(),
+    };
+    let rows = table.rows_of_samples(|see| {
+        for (row, id) in ids.iter().enumerate() {
+            let Some(id) = id else { continue };
+            see(&path_of(row, id), id);
+        }
+        ctx.check()
+    })?;
     let mut used = vec![false; table.table.rows()];
-    let mut find = |key: &str| {
-        let row = *rows.get(key)?;
+    let mut find = |(row, id): (usize, Option<&str>)| {
+        let id = id?;
+        let row = rows.row_of(&path_of(row, id), id)?;
         used[row] = true;
         Some(row as u32)
     };
-    let places: Vec<Option<u32>> = if level > 0 && table.by_path {
-        let tree = reader.levels().skeleton(ctx)?;
-        (0..reader.levels().rows(level) as u32).map(|row| find(&tree.path(level, row).to_archive())).collect()
-    } else {
-        let ids = reader.levels().columns(level, &["id"], ctx)?.strings("id")?;
-        let ids = ids.ok_or_else(|| Error::format(format!("level{level} has no column id")))?;
-        ids.iter().map(|id| find(id?)).collect()
-    };
+    let places: Vec<Option<u32>> = ids.iter().enumerate().map(&mut find).collect();
     let what = if table.by_path { "path" } else { "id" };
-    match rows.iter().filter(|(_, row)| !used[**row]).min_by_key(|(_, row)| **row) {
-        Some((key, _)) => {
+    match table.named().find(|(row, _)| !used[*row]) {
+        Some((_, key)) => {
             Err(Error::usage(format!("the table names {}, which is no sample of level {level} by {what}", key.printable_line()))
                 .at_path(&table.path)
                 .hint("choose the level with --level, or correct the table"))

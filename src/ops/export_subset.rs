@@ -1,8 +1,9 @@
 //! `export`: a part of a dataset as a dataset of its own. Rows come from ids, filters, a statement that selects ids, and a limit;
-//! the hierarchy below them comes along. Fields derived from the tree and the extent are computed again; sample bytes are copied
+//! with a statement the limit takes the first rows of its result. The part keeps the order of the dataset, and the hierarchy below the
+//! rows comes along. Fields derived from the tree and the extent are computed again; sample bytes are copied
 //! unchanged.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
@@ -29,13 +30,14 @@ pub struct RowChoice {
     /// Steps; each works on what the one before it left.
     #[serde(default)]
     pub filters: Vec<Filter>,
-    /// A statement over what the filters left; the column `id` of its rows names the samples of level 0.
+    /// A statement over what the filters left; the column `id` of its rows names the samples of level 0. Its order decides which
+    /// samples `limit` keeps; the order of the samples stays that of the dataset.
     #[serde(default)]
     pub sql: Option<String>,
     /// Only these samples of level 0.
     #[serde(default)]
     pub ids: Option<Vec<String>>,
-    /// Samples of level 0 at the most, the first ones.
+    /// Maximum number of samples of level 0: the first in the result of the statement, without one the first of the dataset.
     #[serde(default)]
     pub limit: Option<usize>,
 }
@@ -130,12 +132,17 @@ pub(super) fn chosen(
         let ids: HashSet<&str> = ids.iter().map(String::as_str).collect();
         narrow(&|_, id| ids.contains(id));
     }
-    if let Some(sql) = &rows.sql {
-        let ids = selected_ids(rows, sql, tables, ctx)?;
-        narrow(&|_, id| ids.contains(id));
+    let ranks = rows.sql.as_ref().map(|sql| ranks_of_ids(rows, sql, tables, ctx)).transpose()?;
+    if let Some(ranks) = &ranks {
+        narrow(&|_, id| ranks.contains_key(id));
     }
     if let Some(limit) = rows.limit {
-        roots.iter_mut().filter(|kept| **kept).skip(limit).for_each(|kept| *kept = false);
+        let mut left: Vec<u32> = (0..top.len() as u32).filter(|&row| roots[row as usize]).collect();
+        if let Some(ranks) = &ranks {
+            // Stable: samples of several datasets that share an id keep their order.
+            left.sort_by_key(|&row| ranks.get(top.id(row)));
+        }
+        left.iter().skip(limit).for_each(|&row| roots[row as usize] = false);
     }
     if keeping.padding && roots.contains(&true) {
         (0..top.len()).filter(|&row| is_padding(top.id(row as u32))).for_each(|row| roots[row] = true);
@@ -162,13 +169,20 @@ pub(super) fn chosen(
     Ok(keep)
 }
 
-fn selected_ids(rows: &RowChoice, sql: &str, tables: &Tables, ctx: &JobContext) -> Result<HashSet<String>> {
+/// For every id in the result of the statement, the number of the first row that has it.
+fn ranks_of_ids(rows: &RowChoice, sql: &str, tables: &Tables, ctx: &JobContext) -> Result<HashMap<String, usize>> {
     let query = Query { filters: rows.filters.clone(), sql: Some(sql.to_owned()), ..Query::default() };
     let result = query::run(tables, &query, ctx)?;
     let ids = result.table.strings("id")?;
     let ids =
         ids.ok_or_else(|| Error::usage("the statement gives no column id").hint("write it as SELECT id FROM data WHERE …"))?;
-    Ok(ids.iter().flatten().map(str::to_owned).collect())
+    let mut ranks = HashMap::with_capacity(result.table.rows());
+    for (row, id) in ids.iter().enumerate() {
+        if let Some(id) = id {
+            ranks.entry(id.to_owned()).or_insert(row);
+        }
+    }
+    Ok(ranks)
 }
 
 fn check_tree(tree: &Skeleton, request: &ExportRequest) -> Result<()> {

@@ -113,6 +113,7 @@ pub fn histograms(request: &HistogramRequest, ctx: &JobContext) -> Result<Built>
     let histograms = Dataset { root: Arc::new(root), ..dataset };
     // All tables of a chain are read with few requests, however many samples there are.
     let options = TortillaOptions {
+        text_form: false,
         target: request.output.clone(),
         collection: None,
         part_bytes: None,

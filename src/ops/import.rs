@@ -272,6 +272,11 @@ pub fn join_metadata(dataset: &mut Dataset, table: &Path, ctx: &JobContext) -> R
     let mut keyed = KeyedTable::read(table, &KEYS, &|_| false, ctx)?;
     // A column `id` holds paths of level 0.
     keyed.by_path = true;
+    let mut found = match_rows(&dataset.root, &keyed, ctx)?;
+    if found.samples.iter().all(Option::is_none) {
+        keyed.by_path = false;
+        found = match_rows(&dataset.root, &keyed, ctx)?;
+    }
     let table = &keyed.table;
     let fields = table.fields();
     for field in fields.iter().filter(|field| matches!(field.name.as_str(), "id" | "type") && field.name != keyed.key()) {
@@ -282,22 +287,34 @@ pub fn join_metadata(dataset: &mut Dataset, table: &Path, ctx: &JobContext) -> R
             ));
         }
     }
+    let computed: Vec<&str> = fields
+        .iter()
+        .map(|field| field.name.as_str())
+        .filter(|name| name.starts_with("internal:") && *name != keyed.key())
+        .collect();
+    if !computed.is_empty() {
+        ctx.warn(format!(
+            "the columns {} of the metadata table are left out: internal columns are computed for each dataset; give a column another \
+             name to keep it",
+            computed.join(", ")
+        ));
+    }
     let columns = keyed.columns();
     for &column in &columns {
         let name = &fields[column].name;
         check_field_name(name).map_err(|fault| Error::usage(format!("the column \"{name}\" {fault}")).at_path(&keyed.path))?;
     }
-    let found = match_rows(&dataset.root, &keyed, ctx)?;
     let (rows, matched) = (keyed.named().count(), found.samples.iter().flatten().count());
     if matched == 0 && rows > 0 {
         let example = keyed.named().next().map_or("", |(_, key)| key);
         return Err(Error::usage(format!("no row of the metadata table matches a sample; its first path is {example}"))
             .at_path(&keyed.path)
-            .hint("paths are relative to the source folder, with / between steps"));
+            .hint("keys are paths below the source folder, or ids"));
     }
     if matched < rows {
         ctx.warn(format!("{} rows of the metadata table match no sample", rows - matched));
     }
+    warn_of_types(dataset, &keyed, ctx)?;
     let mut run = Run::default();
     for level in &found.levels {
         ctx.check()?;
@@ -315,6 +332,37 @@ pub fn join_metadata(dataset: &mut Dataset, table: &Path, ctx: &JobContext) -> R
     }
     dataset.root = run.apply(dataset, true)?;
     Ok(())
+}
+
+/// Warns of rows whose `type` is not that of their sample.
+fn warn_of_types(dataset: &Dataset, keyed: &KeyedTable, ctx: &JobContext) -> Result<()> {
+    let Some(values) = keyed.table.strings("type")?.filter(|_| keyed.key() != "type") else { return Ok(()) };
+    let differs = |&(row, path): &(usize, &str)| {
+        let kind = kind_at(dataset, path)?;
+        (!values.is_null(row) && matches!(values.value(row), "FILE" | "FOLDER") && values.value(row) != kind)
+            .then(|| (path.to_owned(), kind))
+    };
+    let wrong: Vec<(String, &str)> = keyed.named().filter_map(|row| differs(&row)).collect();
+    if let Some((path, kind)) = wrong.first() {
+        let samples = if wrong.len() == 1 { "1 sample" } else { &format!("{} samples", wrong.len()) };
+        ctx.warn(format!("the type of {samples} in the metadata table is left out, as it is another one: {path} is {kind}"));
+    }
+    Ok(())
+}
+
+/// The type of the sample at a path.
+fn kind_at(dataset: &Dataset, path: &str) -> Option<&'static str> {
+    let mut tortilla = dataset.root.as_ref();
+    let mut steps = path.trim_end_matches('/').split('/').peekable();
+    while let Some(step) = steps.next() {
+        let sample = tortilla.samples.iter().find(|sample| *sample.id == *step)?;
+        match (sample.children(), steps.peek()) {
+            (children, None) => return Some(if children.is_some() { "FOLDER" } else { "FILE" }),
+            (Some(children), Some(_)) => tortilla = children.as_ref(),
+            (None, Some(_)) => return None,
+        }
+    }
+    None
 }
 
 /// True when a column `id` or `type` says what the samples say themselves, as in a table that was made from a dataset.
@@ -396,6 +444,11 @@ mod tests {
         };
         let warnings = warned("path,id,type\na,A,forest\nb,B,urban\n");
         assert!(warnings.contains("the column id") && warnings.contains("the column type"), "{warnings}");
+        let warnings = warned("path,internal:offset,internal:size,cloud\na,1,2,3\n");
+        assert!(warnings.contains("internal:offset, internal:size") && warnings.contains("are computed"), "{warnings}");
+        // A table that states another type than its sample has.
+        let warnings = warned("path,type\na,FILE\nb/,FOLDER\n");
+        assert!(warnings.contains("type of 1 sample") && warnings.contains("a is FOLDER"), "{warnings}");
         // A table that repeats the dataset's own ids and types gets no warning.
         assert_eq!(warned("path,id,type\na,a,FOLDER\nb/,b,FOLDER\n"), "");
     }

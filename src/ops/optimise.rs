@@ -333,6 +333,7 @@ fn dataset(request: &OptimiseRequest, ctx: &JobContext) -> Result<Optimised> {
             _ => None,
         };
         let options = TortillaOptions {
+            text_form: false,
             target: request.output.clone(),
             collection,
             part_bytes: None,

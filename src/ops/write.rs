@@ -18,14 +18,24 @@ use crate::validate;
 /// For rules that the draft breaks, the first of them as hints; a target that a sample is read from; and files that can't be read
 /// or written. Then nothing is written.
 pub fn checked_build(dataset: &Dataset, options: &BuildOptions, ctx: &JobContext) -> Result<Built> {
-    container::write(&checked_assembly(dataset, options, ctx)?, options, ctx)
+    container::write(&checked_assembly(dataset, options, ctx)?.0, options, ctx)
 }
 
-/// Checks a draft and arranges it for the writers, with its extent.
+/// As [`checked_build`], and warns of what the check found besides.
+///
+/// # Errors
+/// Those of [`checked_build`].
+pub(super) fn build_with_warnings(dataset: &Dataset, options: &BuildOptions, ctx: &JobContext) -> Result<Built> {
+    let (assembly, report) = checked_assembly(dataset, options, ctx)?;
+    warn_of_findings(&report, ctx);
+    container::write(&assembly, options, ctx)
+}
+
+/// Checks a draft and arranges it for the writers, with its extent. Returns the findings of the check, which has no errors, too.
 ///
 /// # Errors
 /// Those of [`checked_build`] that are known before anything is written.
-pub(super) fn checked_assembly(dataset: &Dataset, options: &BuildOptions, ctx: &JobContext) -> Result<Assembly> {
+pub(super) fn checked_assembly(dataset: &Dataset, options: &BuildOptions, ctx: &JobContext) -> Result<(Assembly, Report)> {
     ctx.stage(tr!("Checking"), None);
     container::expect_containers(dataset)?;
     if !options.target.exists()
@@ -42,7 +52,7 @@ pub(super) fn checked_assembly(dataset: &Dataset, options: &BuildOptions, ctx: &
     let mut assembly = Assembly::of_dataset(dataset, ctx)?;
     refuse_own_sources(dataset, &outputs_of(&assembly, options, ctx)?)?;
     assembly.settle_extent(ctx)?;
-    Ok(assembly)
+    Ok((assembly, report))
 }
 
 /// Refuses a dataset whose report has errors, with the first of them as hints.
@@ -72,6 +82,24 @@ fn warn_of_sources(report: &Report, ctx: &JobContext) {
         if rest > 0 {
             ctx.warn(format!("{rule}: {rest} more"));
         }
+    }
+}
+
+/// Warns once of each rule of which the report has warnings: the first of them, and the number of the others. Those of the sources
+/// and of the labels have warnings of their own.
+pub(super) fn warn_of_findings(report: &Report, ctx: &JobContext) {
+    let is_told = |rule: Rule| matches!(rule, Rule::RasterRead | Rule::SidecarLeft | Rule::ClassCategory | Rule::ClassName);
+    let mut rules: Vec<Rule> = Vec::new();
+    for finding in report.findings.iter().filter(|finding| finding.severity == Severity::Warning && !is_told(finding.rule)) {
+        if rules.contains(&finding.rule) {
+            continue;
+        }
+        rules.push(finding.rule);
+        let more = match report.count(finding.rule).saturating_sub(1) {
+            0 => String::new(),
+            more => format!(" ({more} more of {})", finding.rule),
+        };
+        ctx.warn(format!("{} at {}: {}{more}", finding.rule, finding.at, finding.message));
     }
 }
 

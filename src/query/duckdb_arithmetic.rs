@@ -57,9 +57,16 @@ fn is_other_here(part: &Expr) -> bool {
     match part {
         Expr::BinaryExpr { op, .. } => arithmetic(*op).is_some(),
         Expr::Agg(AggExpr::Sum(_) | AggExpr::Max { .. }) | Expr::Cast { .. } => true,
-        Expr::Function { function, .. } => matches!(function, FunctionExpr::Round { .. }),
+        Expr::Function { function, .. } => {
+            matches!(function, FunctionExpr::Round { .. } | FunctionExpr::Abs) || counts_in_small_numbers(function)
+        }
         _ => false,
     }
+}
+
+/// True for functions whose numbers are of 64 bits in DuckDB, but smaller in the engine.
+fn counts_in_small_numbers(function: &FunctionExpr) -> bool {
+    matches!(function, FunctionExpr::TemporalExpr(_) | FunctionExpr::StringExpr(_) | FunctionExpr::ListExpr(ListFunction::Length))
 }
 
 #[derive(Clone, Copy)]
@@ -92,29 +99,34 @@ fn one(part: Expr, schema: &Schema) -> PolarsResult<Expr> {
                 let [left, right] = [left, right].map(|side| side.as_ref().clone().cast(DataType::Int32));
                 return Ok((left - right).cast(DataType::Int64));
             }
-            // Integer literals have no concrete type yet.
-            let dtype = match dtype(&part) {
-                DataType::Unknown(UnknownKind::Int(_)) => DataType::Int64,
-                DataType::Unknown(UnknownKind::Float) => DataType::Float64,
-                known => known,
-            };
             let counts = |part: &Expr| matches!(part, Expr::Function { function: FunctionExpr::Range(_), .. } | Expr::Len);
-            let divides = matches!(kind, Arithmetic::Remainder | Arithmetic::Quotient);
-            let fixed = part.into_iter().all(|part| matches!(part, Expr::Literal(_) | Expr::BinaryExpr { .. } | Expr::Cast { .. }));
-            let whole = dtype.is_integer() && !part.into_iter().any(counts) && (divides || !fixed);
-            let fraction = dtype.is_float() && matches!(kind, Arithmetic::Remainder);
-            if !whole && !fraction {
+            if part.into_iter().any(counts) {
                 return Ok(part);
             }
-            let numbers = [left, right].map(|side| side.as_ref().clone().cast(dtype.clone()));
-            let call = computed(kind, dtype.clone()).call(numbers.to_vec());
-            if !fixed {
+            let sides = [whole_of(left, schema), whole_of(right, schema)];
+            let dtype = match sides {
+                [Some(left), Some(right)] => common_type(&left, &right),
+                _ => Some(dtype(&part)).filter(|dtype| dtype.is_float() && matches!(kind, Arithmetic::Remainder)),
+            };
+            let Some(dtype) = dtype else { return Ok(part) };
+            let call = computed(kind, dtype.clone()).call(vec![left.as_ref().clone(), right.as_ref().clone()]);
+            if !part.into_iter().all(|part| matches!(part, Expr::Literal(_) | Expr::BinaryExpr { .. } | Expr::Cast { .. })) {
                 return Ok(call);
             }
             // An expression without columns is a constant.
             let one = DataFrame::empty_with_height(1).lazy().select([call]).collect()?;
             let value = one.columns().first().map_or(Ok(AnyValue::Null), |column| column.get(0).map(AnyValue::into_static))?;
             lit(Scalar::new(dtype, value))
+        }
+        Expr::Function { ref input, function: FunctionExpr::Abs, .. } => match (input.first(), dtype(&part)) {
+            (Some(number), dtype) if dtype.is_signed_integer() => {
+                let negative = computed(Arithmetic::Difference, dtype).call(vec![lit(0), number.clone()]);
+                when(number.clone().lt(lit(0))).then(negative).otherwise(number.clone())
+            }
+            _ => part,
+        },
+        Expr::Function { ref function, .. } if counts_in_small_numbers(function) && dtype(&part).is_integer() => {
+            part.cast(DataType::Int64)
         }
         Expr::Agg(AggExpr::Sum(ref input)) => match dtype(input) {
             whole if whole.is_integer() => {
@@ -147,6 +159,86 @@ fn one(part: Expr, schema: &Schema) -> PolarsResult<Expr> {
         },
         other => other,
     })
+}
+
+/// A side of integer arithmetic.
+enum Whole {
+    Typed(DataType),
+    /// A number as it is written, whose type depends on the other side.
+    Written(i128),
+}
+
+/// An integer expression as a side of arithmetic; `None` for other types.
+fn whole_of(expression: &Expr, schema: &Schema) -> Option<Whole> {
+    match expression {
+        Expr::Alias(inner, _) => return whole_of(inner, schema),
+        Expr::Literal(literal) => {
+            if let Some(number) = written_integer(literal) {
+                return Some(Whole::Written(number));
+            }
+        }
+        _ => {}
+    }
+    match expression.to_field(schema).ok()?.dtype() {
+        DataType::Unknown(UnknownKind::Int(_)) => {
+            let is_wide = |part: &Expr| match part {
+                Expr::Literal(literal) => written_integer(literal).is_some_and(|number| type_of(number) != DataType::Int32),
+                _ => false,
+            };
+            Some(Whole::Typed(if expression.into_iter().any(is_wide) { DataType::Int64 } else { DataType::Int32 }))
+        }
+        dtype => limits(dtype).map(|_| Whole::Typed(dtype.clone())),
+    }
+}
+
+/// The integer of a literal without a type of its own.
+fn written_integer(literal: &LiteralValue) -> Option<i128> {
+    if !matches!(literal, LiteralValue::Dyn(_)) {
+        return None;
+    }
+    let value = literal.to_any_value()?;
+    if value.is_integer() { value.extract::<i128>() } else { None }
+}
+
+/// Type of a number as it is written.
+fn type_of(number: i128) -> DataType {
+    let fits = |dtype: &DataType| limits(dtype).is_some_and(|(least, most)| (least..=most).contains(&number));
+    [DataType::Int32, DataType::Int64].into_iter().find(fits).unwrap_or(DataType::UInt64)
+}
+
+/// Smallest and greatest number of an integer type; `None` for other types.
+fn limits(dtype: &DataType) -> Option<(i128, i128)> {
+    Some(match dtype {
+        DataType::Int8 => (i8::MIN.into(), i8::MAX.into()),
+        DataType::Int16 => (i16::MIN.into(), i16::MAX.into()),
+        DataType::Int32 => (i32::MIN.into(), i32::MAX.into()),
+        DataType::Int64 => (i64::MIN.into(), i64::MAX.into()),
+        DataType::UInt8 => (0, u8::MAX.into()),
+        DataType::UInt16 => (0, u16::MAX.into()),
+        DataType::UInt32 => (0, u32::MAX.into()),
+        DataType::UInt64 => (0, u64::MAX.into()),
+        _ => return None,
+    })
+}
+
+/// Type of the result of integer arithmetic. A written number takes the type of the other side if it fits in it; of two types the
+/// one that holds the numbers of both, at most 64 bits.
+fn common_type(left: &Whole, right: &Whole) -> Option<DataType> {
+    let (left, right) = match (left, right) {
+        (Whole::Typed(dtype), Whole::Written(number)) | (Whole::Written(number), Whole::Typed(dtype)) => {
+            if limits(dtype).is_some_and(|(least, most)| (least..=most).contains(number)) {
+                return Some(dtype.clone());
+            }
+            (dtype.clone(), type_of(*number))
+        }
+        (Whole::Written(left), Whole::Written(right)) => (type_of(*left), type_of(*right)),
+        (Whole::Typed(left), Whole::Typed(right)) => (left.clone(), right.clone()),
+    };
+    let holds = |wide: &DataType, other: &DataType| {
+        let ((least, most), (other_least, other_most)) = (limits(wide)?, limits(other)?);
+        (least <= other_least && other_most <= most).then(|| wide.clone())
+    };
+    holds(&left, &right).or_else(|| holds(&right, &left)).or(Some(DataType::Int64))
 }
 
 /// Overflow error of a statement, with a hint.
@@ -212,16 +304,15 @@ fn remainders(left: &Column, right: &Column) -> PolarsResult<Column> {
 
 fn wholes(kind: Arithmetic, left: &Column, right: &Column, dtype: &DataType) -> PolarsResult<Column> {
     let rows = rows(left, right);
-    let whole = |column: &Column| -> PolarsResult<Series> {
-        let wide = if *dtype == DataType::UInt64 { DataType::UInt64 } else { DataType::Int64 };
-        Ok(column.cast(&wide)?.as_materialized_series().rechunk())
-    };
-    let (left, right) = (whole(left)?, whole(right)?);
+    let (left, right) = (Wholes::of(left)?, Wholes::of(right)?);
+    let (least, most) = limits(dtype).unwrap_or((i64::MIN.into(), i64::MAX.into()));
     let compute = |left: i128, right: i128| match kind {
         Arithmetic::Sum => Some(left + right),
         Arithmetic::Difference => Some(left - right),
-        Arithmetic::Product => Some(left * right),
+        Arithmetic::Product => Some(left.saturating_mul(right)),
         Arithmetic::Quotient => left.checked_div(right),
+        // As in DuckDB, a remainder fails when its quotient does not fit.
+        Arithmetic::Remainder if right == -1 && left == least => Some(most + 1),
         Arithmetic::Remainder => left.checked_rem(right),
     };
     let mark = match kind {
@@ -231,32 +322,42 @@ fn wholes(kind: Arithmetic, left: &Column, right: &Column, dtype: &DataType) -> 
         Arithmetic::Quotient => '/',
         Arithmetic::Remainder => '%',
     };
-    let too_large = |left: i128, right: i128| too_large(format!("{left} {mark} {right} does not fit in {dtype}"));
-    let (least, most) = match dtype {
-        DataType::Int8 => (i128::from(i8::MIN), i128::from(i8::MAX)),
-        DataType::Int16 => (i128::from(i16::MIN), i128::from(i16::MAX)),
-        DataType::Int32 => (i128::from(i32::MIN), i128::from(i32::MAX)),
-        DataType::UInt8 => (0, i128::from(u8::MAX)),
-        DataType::UInt16 => (0, i128::from(u16::MAX)),
-        DataType::UInt32 => (0, i128::from(u32::MAX)),
-        DataType::UInt64 => (0, i128::from(u64::MAX)),
-        _ => (i128::from(i64::MIN), i128::from(i64::MAX)),
-    };
-    let pair = |pair: Option<(i128, i128)>| -> PolarsResult<Option<i128>> {
-        let Some((left, right)) = pair else { return Ok(None) };
+    let one = |row: usize| -> PolarsResult<Option<i128>> {
+        let (Some(left), Some(right)) = (left.get(row), right.get(row)) else { return Ok(None) };
         match compute(left, right) {
-            Some(number) if number < least || number > most => Err(too_large(left, right)),
+            Some(number) if number < least || number > most => {
+                Err(too_large(format!("{left} {mark} {right} does not fit in {dtype}")))
+            }
             number => Ok(number),
         }
     };
     if *dtype == DataType::UInt64 {
-        let (left, right) = (left.u64()?, right.u64()?);
-        let one = |row: usize| pair(at(left, row).zip(at(right, row)).map(|(a, b)| (a.into(), b.into())));
         let numbers = (0..rows).map(|row| Ok(one(row)?.and_then(|number| u64::try_from(number).ok())));
         return Ok(numbers.collect::<PolarsResult<UInt64Chunked>>()?.into_column());
     }
-    let (left, right) = (left.i64()?, right.i64()?);
-    let one = |row: usize| pair(at(left, row).zip(at(right, row)).map(|(a, b)| (a.into(), b.into())));
     let numbers = (0..rows).map(|row| Ok(one(row)?.and_then(|number| i64::try_from(number).ok())));
     Ok(numbers.collect::<PolarsResult<Int64Chunked>>()?.into_column())
+}
+
+/// Integers of a column of any integer type.
+enum Wholes {
+    Signed(Int64Chunked),
+    Unsigned(UInt64Chunked),
+}
+
+impl Wholes {
+    fn of(column: &Column) -> PolarsResult<Self> {
+        Ok(if *column.dtype() == DataType::UInt64 {
+            Self::Unsigned(column.as_materialized_series().rechunk().u64()?.clone())
+        } else {
+            Self::Signed(column.cast(&DataType::Int64)?.as_materialized_series().rechunk().i64()?.clone())
+        })
+    }
+
+    fn get(&self, row: usize) -> Option<i128> {
+        match self {
+            Self::Signed(numbers) => at(numbers, row).map(i128::from),
+            Self::Unsigned(numbers) => at(numbers, row).map(i128::from),
+        }
+    }
 }

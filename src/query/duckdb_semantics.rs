@@ -459,11 +459,12 @@ impl Semantics<'_> {
         };
         let template = match name.as_str() {
             "count" if call.star => match filter {
-                Some(filter) => return Ok(expression("count(CASE WHEN _0 THEN 1 END)", vec![filter]).to_string()),
-                None => return Ok("count(*)".into()),
+                Some(filter) => return Ok(expression("CAST(count(CASE WHEN _0 THEN 1 END) AS BIGINT)", vec![filter]).to_string()),
+                None => return Ok("CAST(count(*) AS BIGINT)".into()),
             },
-            "approx_count_distinct" => "count(DISTINCT _0)",
-            "count" if call.distinct => "count(DISTINCT _0)",
+            "approx_count_distinct" => "CAST(count(DISTINCT _0) AS BIGINT)",
+            "count" if call.distinct => "CAST(count(DISTINCT _0) AS BIGINT)",
+            "count" => "CAST(count(_0) AS BIGINT)",
             "first" | "arbitrary" | "last" | "any_value" => {
                 let met = match (name.as_str(), filter) {
                     ("any_value", Some(filter)) => Some(expression(

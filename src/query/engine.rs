@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 
-use polars::prelude::{LazyFrame, PolarsError, Schema};
+use polars::prelude::{DataType, LazyFrame, PolarsError, Schema, UnknownKind};
 use polars::sql::SQLContext;
 use sqlparser::ast::Expr;
 use sqlparser::tokenizer::TokenWithSpan;
@@ -11,9 +11,6 @@ use super::duckdb_semantics::{Extras, Semantics, column};
 use super::source_span::Source;
 use super::{advice, function_registry};
 use crate::error::{Error, Result};
-
-/// Maximum characters of an engine message in an error.
-const LONGEST_REASON: usize = 300;
 
 /// Runs SQL of the engine for one statement.
 pub(super) struct Engine<'a> {
@@ -93,14 +90,77 @@ impl<'a> Engine<'a> {
     }
 }
 
-/// Converts an error of the engine.
+/// Converts an error of the engine, whose text goes to the log: it names what this program generated.
 pub(super) fn engine_error(error: &PolarsError) -> Error {
     if let Some(own) = Error::found_in(error) {
         return own;
     }
-    let text = error.to_string();
-    // The engine appends its plan to the message.
-    let text = text.split("\n\nResolved plan").next().unwrap_or_default().trim();
-    let text: String = text.chars().take(LONGEST_REASON).collect();
-    Error::usage("the query could not be run").because(text)
+    tracing::debug!(target: "polars", "{error}");
+    of_kind(error)
+}
+
+/// The sentence for a kind of engine error.
+fn of_kind(error: &PolarsError) -> Error {
+    match error {
+        PolarsError::Context { error, .. } | PolarsError::ExprContext { error, .. } => of_kind(error),
+        PolarsError::SQLInterface(_) | PolarsError::SQLSyntax(_) => Error::usage("the query has a construct that is not supported"),
+        PolarsError::SchemaMismatch(_) | PolarsError::InvalidOperation(_) | PolarsError::ComputeError(_) => {
+            let error = Error::usage("the values of the query do not have the types that its functions and operators take");
+            error.hint("convert them: CAST(x AS DOUBLE), or TRY_CAST(x AS INTEGER) if some can't be converted")
+        }
+        PolarsError::ShapeMismatch(_) => Error::usage("the query puts columns of different lengths together"),
+        PolarsError::OutOfBounds(_) => Error::usage("a position of the query is outside of its list"),
+        PolarsError::Duplicate(_) => {
+            Error::usage("two columns of the query have one name").hint("name them: SELECT a AS x, b AS y")
+        }
+        PolarsError::ColumnNotFound(_) | PolarsError::SchemaFieldNotFound(_) | PolarsError::StructFieldNotFound(_) => {
+            Error::usage("the query names a field that its column does not have").hint("DESCRIBE data lists the columns")
+        }
+        PolarsError::IO { error, .. } => Error::usage("the query could not be run").because(error.to_string()),
+        _ => Error::usage("the query could not be run").hint("write it in a simpler form"),
+    }
+}
+
+/// Converts an error of the engine that computes the rows of a plan with correct types: a value that can't be converted.
+pub(super) fn values_error(error: &PolarsError) -> Error {
+    if let Some(own) = Error::found_in(error) {
+        return own;
+    }
+    tracing::debug!(target: "polars", "{error}");
+    match error {
+        PolarsError::SchemaMismatch(_) | PolarsError::InvalidOperation(_) | PolarsError::ComputeError(_) => {
+            let error = Error::usage("a value can't be converted to the type that the query asks of it");
+            error.hint("TRY_CAST(x AS INTEGER) gives null for such values")
+        }
+        _ => of_kind(error),
+    }
+}
+
+/// DuckDB's name of a type.
+pub(super) fn type_name(dtype: &DataType) -> String {
+    let name = match dtype {
+        DataType::Boolean => "BOOLEAN",
+        DataType::Int8 => "TINYINT",
+        DataType::Int16 => "SMALLINT",
+        DataType::Int32 | DataType::Unknown(UnknownKind::Int(_)) => "INTEGER",
+        DataType::Int64 => "BIGINT",
+        DataType::UInt8 => "UTINYINT",
+        DataType::UInt16 => "USMALLINT",
+        DataType::UInt32 => "UINTEGER",
+        DataType::UInt64 => "UBIGINT",
+        DataType::Float32 => "FLOAT",
+        DataType::Float64 | DataType::Unknown(UnknownKind::Float) => "DOUBLE",
+        DataType::Decimal(..) => "DECIMAL",
+        DataType::String | DataType::Categorical(..) | DataType::Enum(..) | DataType::Unknown(UnknownKind::Str) => "VARCHAR",
+        DataType::Binary => "BLOB",
+        DataType::Date => "DATE",
+        DataType::Datetime(..) => "TIMESTAMP",
+        DataType::Duration(_) => "INTERVAL",
+        DataType::Time => "TIME",
+        DataType::List(inner) => return format!("{}[]", type_name(inner)),
+        DataType::Struct(_) => "STRUCT",
+        DataType::Null => "NULL",
+        _ => "another type",
+    };
+    name.to_owned()
 }

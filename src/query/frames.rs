@@ -133,7 +133,7 @@ fn with_condition(mut frame: LazyFrame, condition: &str) -> Result<LazyFrame> {
     let columns = vec![("data".to_owned(), schema.iter_names().map(|name| name.to_string()).collect::<Vec<_>>())];
     let condition_of = || {
         let tree = sql_dialect::condition(&source, &tokens, &|name| schema.contains(name))?;
-        Planner::new(source, &tokens, &|_| Ok(None), &columns).condition(frame, &tree)
+        Planner::new(source, &tokens, &|_| Ok(None), &columns, &[]).condition(frame, &tree)
     };
     // Positions refer to the condition, not the statement, so the cause is dropped.
     condition_of().map_err(|error| {

@@ -7,18 +7,21 @@ use std::ops::ControlFlow;
 
 use polars::prelude::*;
 use sqlparser::ast::{
-    BinaryOperator, Expr, FunctionArg, FunctionArgExpr, Ident, JoinConstraint, JoinOperator, ObjectName, Spanned, TableAlias,
-    TableFactor, TableWithJoins, visit_expressions,
+    BinaryOperator, Expr, FunctionArg, FunctionArgExpr, JoinConstraint, JoinOperator, ObjectName, Spanned, TableAlias, TableFactor,
+    TableWithJoins, visit_expressions,
 };
 use sqlparser::tokenizer::Span;
 
 use super::advice;
 use super::duckdb_semantics::{column, unwrapped};
-use super::engine::engine_error;
+use super::engine::{engine_error, type_name};
 use super::name_binding::Binder;
+use super::sampling::{Sampling, sampled};
 use super::scope::{Column, Relation, Scope, UniqueNames};
 use super::select_plan::{Ctes, Planner, conjuncts};
 use crate::error::{Error, Result};
+
+type EngineExpr = polars::prelude::Expr;
 
 /// A FROM clause as one frame.
 pub(super) struct Joined {
@@ -38,7 +41,9 @@ enum Kind {
 
 impl Joined {
     pub fn scope<'s>(&self, outer: Option<&'s Scope<'s>>) -> Scope<'s> {
-        Scope::new(self.relations.clone(), outer)
+        let mut scope = Scope::new(self.relations.clone(), outer);
+        scope.rows = Some(self.frame.clone());
+        scope
     }
 
     fn names(&self) -> HashSet<String> {
@@ -93,11 +98,13 @@ impl Planner<'_> {
         match factor {
             TableFactor::Table { name, alias, args: None, .. } => {
                 let (frame, plain) = self.table_named(name, ctes)?;
+                let frame = Sampling::of_table(factor).map_or(frame.clone(), |sampling| sampled(frame, sampling));
                 self.named(frame, alias.as_ref(), &plain)
             }
             TableFactor::Derived { lateral: false, subquery, alias, .. } => {
-                let planned = self.query(subquery, ctes, None)?;
-                self.named(planned.frame, alias.as_ref(), "")
+                let frame = self.query(subquery, ctes, None)?.frame;
+                let frame = Sampling::of_table(factor).map_or(frame.clone(), |sampling| sampled(frame, sampling));
+                self.named(frame, alias.as_ref(), "")
             }
             TableFactor::NestedJoin { table_with_joins, alias } => {
                 let joined = self.from(std::slice::from_ref(table_with_joins), &mut Vec::new(), ctes)?;
@@ -147,11 +154,6 @@ impl Planner<'_> {
             error = error.hint(format!("did you mean {}?", near.join(" or ")));
         }
         Err(self.source.locate(error.hint(format!("tables: {}", names().collect::<Vec<_>>().join(", "))), name.span()))
-    }
-
-    /// The table with an unqualified name, for `TABLE data`.
-    pub(super) fn plain_table(&self, name: &str, ctes: &Ctes) -> Result<LazyFrame> {
-        self.table_named(&ObjectName::from(Ident::new(name)), ctes).map(|(frame, _)| frame)
     }
 
     fn named(&self, mut frame: LazyFrame, alias: Option<&TableAlias>, name: &str) -> Result<Joined> {
@@ -295,8 +297,9 @@ impl Planner<'_> {
         }
         let (left_sides, right_sides): (Vec<Expr>, Vec<Expr>) =
             keys.into_iter().chain(pairs.iter().map(|(left, right)| (column(left), column(right)))).unzip();
-        let (left, left_on) = self.keys(joined.frame.clone(), &left_sides)?;
-        let (right_frame, right_on) = self.keys(right.frame.clone(), &right_sides)?;
+        let (mut left, left_on) = self.keys(joined.frame.clone(), &left_sides)?;
+        let (mut right_frame, right_on) = self.keys(right.frame.clone(), &right_sides)?;
+        let (left_on, right_on) = self.of_one_type(&mut left, left_on, &mut right_frame, right_on, factor.span())?;
         let how = match kind {
             Kind::Inner if left_on.is_empty() => JoinType::Cross,
             Kind::Inner => JoinType::Inner,
@@ -374,7 +377,7 @@ impl Planner<'_> {
     }
 
     /// Adds computed join keys as columns.
-    fn keys(&self, frame: LazyFrame, sides: &[Expr]) -> Result<(LazyFrame, Vec<polars::prelude::Expr>)> {
+    fn keys(&self, frame: LazyFrame, sides: &[Expr]) -> Result<(LazyFrame, Vec<EngineExpr>)> {
         let mut computed = Vec::new();
         let mut on = Vec::with_capacity(sides.len());
         for side in sides {
@@ -388,6 +391,53 @@ impl Planner<'_> {
             }
         }
         Ok((self.engine.with(frame, &computed)?, on))
+    }
+
+    /// The keys of both sides of a join in types that are equal: numbers are compared as numbers, and days as times.
+    ///
+    /// # Errors
+    /// [`crate::error::Kind::Usage`] for types that can't be compared.
+    pub(super) fn of_one_type(
+        &self,
+        left: &mut LazyFrame,
+        left_on: Vec<EngineExpr>,
+        right: &mut LazyFrame,
+        right_on: Vec<EngineExpr>,
+        span: Span,
+    ) -> Result<(Vec<EngineExpr>, Vec<EngineExpr>)> {
+        let (of_left, of_right) = (
+            left.collect_schema().map_err(|error| engine_error(&error))?,
+            right.collect_schema().map_err(|error| engine_error(&error))?,
+        );
+        let mut keys = (Vec::with_capacity(left_on.len()), Vec::with_capacity(right_on.len()));
+        for (left, right) in left_on.into_iter().zip(right_on) {
+            let dtype = |side: &EngineExpr, schema: &Schema| side.to_field(schema).map(|field| field.dtype().clone());
+            let dtypes = dtype(&left, &of_left).and_then(|one| Ok((one, dtype(&right, &of_right)?)));
+            let (one, other) = dtypes.map_err(|error| engine_error(&error))?;
+            let common = match (&one, &other) {
+                (one, other) if one == other || one.is_null() || other.is_null() => None,
+                (one, other) if one.is_integer() && other.is_integer() => Some(DataType::Int64),
+                (one, other) if one.is_primitive_numeric() && other.is_primitive_numeric() => Some(DataType::Float64),
+                (DataType::Date | DataType::Datetime(..), DataType::Date | DataType::Datetime(..)) => {
+                    Some(DataType::Datetime(TimeUnit::Microseconds, None))
+                }
+                (DataType::String | DataType::Categorical(..), DataType::String | DataType::Categorical(..)) => {
+                    Some(DataType::String)
+                }
+                _ => {
+                    let (one, other) = (type_name(&one), type_name(&other));
+                    let error = Error::usage(format!("values of the types {one} and {other} can't be compared"));
+                    return Err(self.source.locate(error.hint("convert one of them: CAST(x AS VARCHAR)"), span));
+                }
+            };
+            let cast = |side: EngineExpr| match &common {
+                Some(dtype) => side.cast(dtype.clone()),
+                None => side,
+            };
+            keys.0.push(cast(left));
+            keys.1.push(cast(right));
+        }
+        Ok(keys)
     }
 
     /// Unnests a list column: one row per element.

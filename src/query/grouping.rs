@@ -6,7 +6,8 @@ use std::ops::ControlFlow;
 use polars::prelude::LazyFrame;
 use sqlparser::ast::{Expr, Function, Ident, VisitMut, VisitorMut, visit_expressions};
 
-use super::duckdb_semantics::{column, is_aggregate, is_generated, name_of, span_of, unwrapped};
+use super::constant_inputs::ConstantInputs;
+use super::duckdb_semantics::{column, expression, is_aggregate, is_generated, name_of, span_of, unwrapped};
 use super::engine::{Engine, engine_error};
 use crate::error::{Error, Result};
 
@@ -67,8 +68,10 @@ impl<'p, 'a> Groups<'p, 'a> {
     /// # Errors
     /// As [`Engine::with`].
     pub fn grouped(self, frame: LazyFrame) -> Result<LazyFrame> {
-        let Self { engine, keys, calls, .. } = self;
-        let mut frame = engine.with(frame, &keys)?;
+        let Self { engine, keys, mut calls, .. } = self;
+        let mut constants = ConstantInputs::new(engine);
+        calls.iter_mut().for_each(|(call, _)| constants.replace_in(call));
+        let mut frame = constants.added(engine.with(frame, &keys)?)?;
         let schema = frame.collect_schema().map_err(|error| engine_error(&error))?;
         let semantics = engine.semantics(&schema);
         let by: Vec<String> = keys.iter().map(|(_, name)| column(name).to_string()).collect();
@@ -89,7 +92,7 @@ impl<'p, 'a> Groups<'p, 'a> {
             Expr::Function(function) if is_aggregate(function) => {
                 let text = function.to_string();
                 if let Some(name) = self.known.get(&text) {
-                    *expr = column(name);
+                    *expr = answer_of(function, name);
                     return Ok(());
                 }
                 let mut inner = function.clone();
@@ -109,7 +112,7 @@ impl<'p, 'a> Groups<'p, 'a> {
                 let name = self.engine.unique("__agg");
                 self.known.insert(text, name.clone());
                 self.calls.push((function.clone(), name.clone()));
-                *expr = column(&name);
+                *expr = answer_of(function, &name);
             }
             Expr::Identifier(ident) if !is_made(ident) => {
                 if let Some(name) = self.known.get(&text_of(expr)) {
@@ -132,6 +135,14 @@ impl<'p, 'a> Groups<'p, 'a> {
             _ => {}
         }
         Ok(())
+    }
+}
+
+/// The answer of a call, by its generated column: a list of no rows is null.
+fn answer_of(call: &Function, name: &str) -> Expr {
+    match name_of(call).as_str() {
+        "list" | "array_agg" => expression("CASE WHEN array_length(_0) > 0 THEN _0 END", vec![column(name)]),
+        _ => column(name),
     }
 }
 

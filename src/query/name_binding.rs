@@ -74,8 +74,8 @@ impl<'b, 'a> Binder<'b, 'a> {
         let before = self.looked_outside.take();
         let bound = self.bind(expr)?;
         if let Some(span) = self.looked_outside {
-            let hint = "join by an equality: WHERE EXISTS (SELECT 1 FROM level1 WHERE level1.k = data.k AND level1.n > 2)";
-            let error = Error::usage("a subquery looks at the rows around it by equalities alone").hint(hint);
+            let hint = "join the tables: SELECT a.id FROM data AS a JOIN data AS b ON a.k = b.k WHERE a.n < b.n";
+            let error = Error::usage("this part of the query can't use a column of the query around it").hint(hint);
             return Err(self.planner.source.locate(error, span));
         }
         self.looked_outside = before;
@@ -109,6 +109,10 @@ impl<'b, 'a> Binder<'b, 'a> {
             return Ok(Expr::Nested(Box::new(self.bind(&expr)?)));
         }
         if let Some(Found::Column { inner, parts: used }) = self.scope.outer.map(|outer| outer.find(parts)) {
+            if let Some((_, here)) = self.scope.around.iter().find(|(there, _)| *there == inner) {
+                self.looked_inside = true;
+                return Ok(path(here.clone(), &parts[used..], Span::empty()));
+            }
             self.looked_outside = Some(span);
             return Ok(path(inner, &parts[used..], span));
         }

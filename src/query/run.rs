@@ -5,13 +5,13 @@ use std::sync::Once;
 use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 use std::time::Duration;
 
-use polars::prelude::{DataFrame, DataType, IdxSize, IntoLazy, LazyFrame, PolarsError, df};
+use polars::prelude::{DataFrame, DataType, IdxSize, LazyFrame, PolarsError, df};
 
-use super::engine::engine_error;
+use super::engine::{engine_error, values_error};
 use super::filter::Filter;
 use super::select_plan::Planner;
 use super::source_span::Source;
-use super::sql_dialect::{Sampling, Verb};
+use super::sql_dialect::Verb;
 use super::tables::{TableName, Tables};
 use super::{QueryResult, bounds, duckdb_arithmetic, frames, maps, output, partial_aggregation, sql_dialect, summary, top_k};
 use crate::error::{Error, Result};
@@ -233,17 +233,13 @@ fn collected(
         };
         let is_column = |name: &str| columns.iter().any(|(_, columns)| columns.iter().any(|column| column == name));
         let located = |error: Error| source.locate_statement(error);
-        let (tree, sampling) = sql_dialect::query(&source, tokens, &is_column).map_err(located)?;
-        let planner = Planner::new(source, tokens, &table, &columns);
+        let (tree, samplings) = sql_dialect::query(&source, tokens, &is_column).map_err(located)?;
+        let planner = Planner::new(source, tokens, &table, &columns, &samplings);
         let mut frame = planner.plan(&tree).map_err(located)?;
         let engine = |error: PolarsError| located(engine_error(&error));
-        if let Some(limit) = limit.filter(|_| last && sampling.is_none() && explains.is_none()) {
+        if let Some(limit) = limit.filter(|_| last && explains.is_none()) {
             // One extra row detects truncation.
             frame = frame.limit(IdxSize::try_from(limit).unwrap_or(IdxSize::MAX).saturating_add(1));
-        }
-        if let Some(sampling) = sampling {
-            let rows = duckdb_arithmetic::meant(frame).and_then(|frame| bounds::guarded(frame, ctx)).and_then(LazyFrame::collect);
-            frame = rows.and_then(|rows| sampled(rows, sampling)).map_err(engine)?.lazy();
         }
         if last && explains.is_some() {
             let plan = frame.describe_optimized_plan().map_err(engine)?;
@@ -256,7 +252,7 @@ fn collected(
                 .and_then(partial_aggregation::grouped)
                 .and_then(|frame| bounds::guarded(frame, ctx))
                 .and_then(LazyFrame::collect)
-                .map_err(engine)?;
+                .map_err(|error| located(values_error(&error)))?;
             return Ok(limit.map_or(rows.clone(), |limit| rows.head(Some(limit.saturating_add(1)))));
         }
         let schema = frame.collect_schema().map_err(engine)?;
@@ -268,15 +264,6 @@ fn collected(
         before = Some(frame);
     }
     Err(Error::internal("a query has no statement"))
-}
-
-/// Random rows in random order.
-fn sampled(rows: DataFrame, sampling: Sampling) -> std::result::Result<DataFrame, PolarsError> {
-    let count = match sampling {
-        Sampling::Rows(count) => count.min(rows.height()),
-        Sampling::Percent(percent) => (rows.height() as f64 * percent / 100.0).round() as usize,
-    };
-    rows.sample_n_literal(count, false, Some(true), None)
 }
 
 fn describe(tables: &Tables, name: &str) -> Result<QueryResult> {

@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
+use polars::prelude::LazyFrame;
 use sqlparser::ast::Ident;
 
 /// A column of a table in FROM.
@@ -24,10 +25,14 @@ pub(super) struct Relation {
 }
 
 /// Tables of a SELECT, and the scope of the enclosing SELECT.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub(super) struct Scope<'a> {
     pub relations: Vec<Relation>,
     pub outer: Option<&'a Scope<'a>>,
+    /// The rows of FROM, for the subqueries that look at them.
+    pub rows: Option<LazyFrame>,
+    /// Columns of the enclosing SELECT that are joined to the frame: their name there, and here.
+    pub around: Vec<(String, String)>,
     /// Index of columns by lower-case name: (relation, column).
     by_name: HashMap<String, Vec<(usize, usize)>>,
 }
@@ -56,7 +61,7 @@ impl<'a> Scope<'a> {
                 }
             }
         }
-        Self { relations, outer, by_name }
+        Self { relations, outer, rows: None, around: Vec::new(), by_name }
     }
 
     /// Resolves a name: `id`, `data.id`, `st.field`, `data.st.field`. Case-insensitive unless a column matches exactly; `bands`

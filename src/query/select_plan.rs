@@ -11,10 +11,10 @@ use polars::prelude::{
 use polars::sql::SQLContext;
 use sqlparser::ast::{
     BinaryOperator, Distinct, Expr, FunctionArg, FunctionArgExpr, FunctionArguments, GroupByExpr, LimitClause, OrderBy,
-    OrderByExpr, OrderByKind, OrderByOptions, Query, Select, SetExpr, SetOperator, SetQuantifier, Spanned, VisitMut,
-    visit_expressions,
+    OrderByExpr, OrderByKind, OrderByOptions, Query, Select, SetExpr, SetOperator, SetQuantifier, Spanned, Visit, VisitMut,
+    Visitor, visit_expressions,
 };
-use sqlparser::tokenizer::TokenWithSpan;
+use sqlparser::tokenizer::{Location, Span, TokenWithSpan};
 
 use super::advice;
 use super::duckdb_semantics::{column, is_aggregate, name_of, span_of, unwrapped};
@@ -22,7 +22,8 @@ use super::engine::{Engine, engine_error};
 use super::from_clause::exploded;
 use super::grouping::{Groups, text_of};
 use super::name_binding::Binder;
-use super::scope::{Scope, UniqueNames};
+use super::sampling::{Sampling, sampled};
+use super::scope::{Found, Scope, UniqueNames};
 use super::select_list::{Item, select_list};
 use super::source_span::Source;
 use super::subquery_rewrite::{Attached, count_of};
@@ -56,6 +57,8 @@ pub(super) struct Planner<'a> {
     pub columns: &'a [(String, Vec<String>)],
     /// Runs SQL of the engine over frames.
     pub engine: Engine<'a>,
+    /// Samples that SELECTs take of their FROM.
+    samplings: &'a [(Location, Sampling)],
     unfolded: Cell<usize>,
     items: Cell<usize>,
 }
@@ -68,6 +71,8 @@ pub(super) struct Planned {
     /// Correlation of a subquery: an expression over the outer rows, and the column here that equals it.
     pub keys: Vec<(Expr, String)>,
     pub key_names: Vec<String>,
+    /// True for aggregates without GROUP BY, which give a row for no rows.
+    pub is_one_group: bool,
 }
 
 /// A sort key.
@@ -84,9 +89,10 @@ impl<'a> Planner<'a> {
         tokens: &'a [TokenWithSpan],
         table: &'a dyn Fn(&str) -> Result<Option<LazyFrame>>,
         columns: &'a [(String, Vec<String>)],
+        samplings: &'a [(Location, Sampling)],
     ) -> Self {
         let engine = Engine::new(source, tokens, columns);
-        Self { source, tokens, table, columns, engine, unfolded: Cell::new(0), items: Cell::new(0) }
+        Self { source, tokens, table, columns, engine, samplings, unfolded: Cell::new(0), items: Cell::new(0) }
     }
 
     /// Plans a statement.
@@ -141,17 +147,21 @@ impl<'a> Planner<'a> {
                 Attached::ByKey { rows, keys } => {
                     let own: Vec<(Expr, String)> =
                         keys.iter().map(|(expr, _)| (expr.clone(), self.engine.unique("__lookup"))).collect();
-                    let left: Vec<_> = own.iter().map(|(_, name)| col(name.as_str())).collect();
                     // Join keys get unique names; the right side has each key once.
                     let names: Vec<String> = keys.iter().map(|_| self.engine.unique("__key_sub")).collect();
                     let renamed = rows.rename(keys.iter().map(|(_, name)| name.as_str()), names.iter().map(String::as_str), true);
-                    let right: Vec<_> = names.iter().map(|name| col(name.as_str())).collect();
+                    let (mut left, mut right) = (self.engine.with(frame, &own)?, renamed);
+                    let sides = |own: &[(Expr, String)]| own.iter().map(|(_, name)| col(name.as_str())).collect();
+                    let right_keys = names.iter().map(|name| col(name.as_str())).collect();
+                    let (left_on, right_on) = self.of_one_type(&mut left, sides(&own), &mut right, right_keys, Span::empty())?;
                     let arguments = JoinArgs {
                         maintain_order: MaintainOrderJoin::Left,
                         coalesce: JoinCoalesce::KeepColumns,
+                        // Nulls are keys only of columns that [`Planner::with_rows_around`] joined.
+                        nulls_equal: true,
                         ..JoinArgs::new(JoinType::Left)
                     };
-                    self.engine.with(frame, &own)?.join(renamed, left, right, arguments)
+                    left.join(right, left_on, right_on, arguments)
                 }
             };
         }
@@ -223,7 +233,7 @@ impl<'a> Planner<'a> {
     fn planned(&self, mut frame: LazyFrame) -> Result<Planned> {
         let schema = frame.collect_schema().map_err(|error| engine_error(&error))?;
         let names = schema.iter_names().map(|name| name.to_string()).collect();
-        Ok(Planned { frame, names, keys: Vec::new(), key_names: Vec::new() })
+        Ok(Planned { frame, names, keys: Vec::new(), key_names: Vec::new(), is_one_group: false })
     }
 
     fn body(&self, body: &SetExpr, ctes: &Ctes, outer: Option<&Scope>) -> Result<Planned> {
@@ -248,7 +258,6 @@ impl<'a> Planner<'a> {
                 planned.names = names;
                 Ok(planned)
             }
-            SetExpr::Table(table) => self.planned(self.plain_table(table.table_name.as_deref().unwrap_or_default(), ctes)?),
             other => {
                 let error = Error::usage("this changes tables; queries only read").hint("edit the dataset as a draft instead");
                 Err(self.source.locate(error, other.span()))
@@ -353,7 +362,7 @@ impl<'a> Planner<'a> {
         self.check_clauses(select)?;
         let mut select = select.clone();
         let named = std::mem::take(&mut select.named_window).into_iter().map(|window| (window.0, window.1)).collect();
-        if let ControlFlow::Break(error) = select.visit(&mut NamedWindows::new(self.source, named)) {
+        if let ControlFlow::Break(error) = VisitMut::visit(&mut select, &mut NamedWindows::new(self.source, named)) {
             return Err(*error);
         }
         let select = &select;
@@ -361,28 +370,49 @@ impl<'a> Planner<'a> {
         if let Some(condition) = &select.selection {
             conjuncts(condition, &mut conditions);
         }
-        let joined = self.from(&select.from, &mut conditions, ctes)?;
-        let scope = joined.scope(outer);
+        let select_at = select.select_token.0.span.start;
+        let sampling = self.samplings.iter().find(|(place, _)| *place == select_at).map(|(_, sampling)| *sampling);
+        let mut joined = match sampling {
+            // A sample is of the rows before WHERE, so its equalities can't be join keys.
+            Some(_) => self.from(&select.from, &mut Vec::new(), ctes)?,
+            None => self.from(&select.from, &mut conditions, ctes)?,
+        };
+        if let Some(sampling) = sampling {
+            joined.frame = sampled(joined.frame, sampling);
+        }
+        let mut scope = joined.scope(outer);
         let mut items = self.items(select, &scope)?;
         let aliases: Vec<(String, Expr)> =
             items.iter().filter(|item| item.is_alias).map(|item| (item.name.clone(), item.expr.clone())).collect();
-        let mut frame = joined.frame;
         let mut ties: Vec<(Expr, String)> = Vec::new();
         let mut tied = Vec::new();
-        for condition in &conditions {
-            if let Some((around, own)) = self.tie(condition, &scope, ctes)? {
-                let name = self.engine.unique("__tie");
-                tied.push((own, name.clone()));
-                ties.push((around, name));
-                continue;
+        let mut others = Vec::new();
+        for condition in conditions {
+            match self.tie(&condition, &scope, ctes)? {
+                Some((around, own)) => {
+                    let name = self.engine.unique("__tie");
+                    tied.push((own, name.clone()));
+                    ties.push((around, name));
+                }
+                None => others.push(condition),
             }
+        }
+        let conditions = others;
+        let mut frame = self.engine.with(joined.frame, &tied)?;
+        // A null equals nothing.
+        for (_, name) in &tied {
+            frame = frame.filter(col(name.as_str()).is_not_null());
+        }
+        let around = self.columns_around(select, &conditions, order, &scope, &aliases);
+        frame = self.with_rows_around(frame, &mut scope, around, &mut ties)?;
+        let scope = scope;
+        for condition in &conditions {
             let mut binder = Binder::new(self, &scope, ctes, &aliases);
             let bound = binder.bind_inside(condition)?;
             self.check_rows_only(&bound, "WHERE", "filter groups with HAVING, windows with QUALIFY")?;
             frame = self.attach(frame, binder.attached)?;
             frame = self.engine.filtered(frame, &bound)?;
         }
-        frame = self.engine.with(frame, &tied)?;
 
         // Expressions over ungrouped rows.
         let mut attached = Vec::new();
@@ -486,12 +516,55 @@ impl<'a> Planner<'a> {
         for expr in exprs {
             windows.lower(expr)?;
         }
+        if !ties.is_empty() && !windows.is_empty() {
+            let error = Error::usage("a subquery that looks at the rows around it can't have windows");
+            return Err(self.source.locate(error.hint("compute the windows in WITH, and look at its rows"), select.span()));
+        }
         frame = windows.computed(frame)?;
         if let Some(qualify) = &qualify {
             frame = self.engine.filtered(frame, qualify)?;
         }
 
-        self.result(frame, select, items, others, sort_keys, by, ties)
+        let planned = self.result(frame, select, items, others, sort_keys, by, ties)?;
+        Ok(Planned { is_one_group: grouped && keys.is_none(), ..planned })
+    }
+
+    /// Columns of the enclosing SELECT that a SELECT uses other than in equalities, by their names there.
+    fn columns_around(
+        &self,
+        select: &Select,
+        conditions: &[Expr],
+        order: Option<&OrderBy>,
+        scope: &Scope,
+        aliases: &[(String, Expr)],
+    ) -> Vec<String> {
+        let Some(outer) = scope.outer else { return Vec::new() };
+        let mut names = NamesAround { scope, outer, aliases, depth: 0, found: Vec::new() };
+        // Its tables and equalities are planned.
+        let rest = Select { selection: None, from: Vec::new(), ..select.clone() };
+        let _ = rest.visit(&mut names);
+        let _ = conditions.to_vec().visit(&mut names);
+        let _ = order.cloned().visit(&mut names);
+        names.found
+    }
+
+    /// Joins every row of the frame with the values of these columns of the enclosing SELECT, which become keys of the result.
+    fn with_rows_around(
+        &self,
+        frame: LazyFrame,
+        scope: &mut Scope,
+        around: Vec<String>,
+        ties: &mut Vec<(Expr, String)>,
+    ) -> Result<LazyFrame> {
+        let Some(rows) = scope.outer.and_then(|outer| outer.rows.clone()).filter(|_| !around.is_empty()) else { return Ok(frame) };
+        let mut shown = Vec::new();
+        for there in around {
+            let here = self.engine.unique("__tie");
+            shown.push(col(there.as_str()).alias(here.as_str()));
+            ties.push((column(&there), here.clone()));
+            scope.around.push((there, here));
+        }
+        Ok(frame.cross_join(rows.select(shown).unique(None, UniqueKeepStrategy::Any), None))
     }
 
     /// Evaluates, sorts and selects the result columns.
@@ -552,7 +625,7 @@ impl<'a> Planner<'a> {
             }
             _ => ordered(frame, &sorting).select(shown()),
         };
-        Ok(Planned { frame, names, keys: ties, key_names })
+        Ok(Planned { frame, names, keys: ties, key_names, is_one_group: false })
     }
 
     /// For a correlating equality in WHERE: the outer and the inner side.
@@ -652,6 +725,51 @@ impl<'a> Planner<'a> {
         }
         let is_grouped = matches!(&select.group_by, GroupByExpr::All(_)) || !keys.is_empty();
         Ok(is_grouped.then_some(keys))
+    }
+}
+
+/// Finds the columns of the enclosing SELECT in the expressions of a SELECT, not in its subqueries.
+struct NamesAround<'s> {
+    scope: &'s Scope<'s>,
+    outer: &'s Scope<'s>,
+    aliases: &'s [(String, Expr)],
+    /// Number of subqueries around the expression.
+    depth: usize,
+    found: Vec<String>,
+}
+
+impl Visitor for NamesAround<'_> {
+    type Break = ();
+
+    fn pre_visit_query(&mut self, _: &Query) -> ControlFlow<()> {
+        self.depth += 1;
+        ControlFlow::Continue(())
+    }
+
+    fn post_visit_query(&mut self, _: &Query) -> ControlFlow<()> {
+        self.depth -= 1;
+        ControlFlow::Continue(())
+    }
+
+    fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<()> {
+        let parts = match expr {
+            Expr::Identifier(ident) => std::slice::from_ref(ident),
+            Expr::CompoundIdentifier(parts) => parts.as_slice(),
+            _ => return ControlFlow::Continue(()),
+        };
+        let is_alias = || match parts {
+            [only] => self.aliases.iter().any(|(alias, _)| alias.eq_ignore_ascii_case(&only.value)),
+            _ => false,
+        };
+        if self.depth == 0
+            && self.scope.find(parts) == Found::Nothing
+            && !is_alias()
+            && let Found::Column { inner, .. } = self.outer.find(parts)
+            && !self.found.contains(&inner)
+        {
+            self.found.push(inner);
+        }
+        ControlFlow::Continue(())
     }
 }
 

@@ -7,9 +7,10 @@ use sqlparser::ast::{BinaryOperator, Expr, Query, UnaryOperator};
 use sqlparser::dialect::{Dialect, GenericDialect};
 use sqlparser::keywords::Keyword;
 use sqlparser::parser::{Parser, ParserError};
-use sqlparser::tokenizer::{Span, Token, TokenWithSpan, Tokenizer, Word};
+use sqlparser::tokenizer::{Location, Span, Token, TokenWithSpan, Tokenizer, Word};
 
 use super::advice;
+use super::sampling::{SAMPLES_MAX, SampleSize, Sampling, Samplings};
 use super::source_span::Source;
 use crate::error::{Error, Result};
 
@@ -284,16 +285,7 @@ pub(super) fn only_name(tokens: &[TokenWithSpan]) -> Option<&str> {
     }
 }
 
-/// Size of a sample.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Sampling {
-    /// Number of rows.
-    Rows(usize),
-    /// Percentage of the rows.
-    Percent(f64),
-}
-
-/// Parses a query and its sampling clause.
+/// Parses a query, with the samples that its SELECTs take of their FROM.
 ///
 /// # Errors
 /// [`crate::error::Kind::Usage`] for invalid syntax, with its position.
@@ -301,10 +293,9 @@ pub(super) fn query(
     source: &Source,
     tokens: &[TokenWithSpan],
     is_column: &dyn Fn(&str) -> bool,
-) -> Result<(Box<Query>, Option<Sampling>)> {
-    let mut joined = with_select(joined(tokens, is_column));
-    let sampling = take_sampling(&mut joined);
-    let query = parsed(source, joined, is_column, |parser| {
+) -> Result<(Box<Query>, Samplings)> {
+    let (tokens, samplings) = without_samples(source, with_select(joined(tokens, is_column)))?;
+    let query = parsed(source, tokens, is_column, |parser| {
         let query = parser.parse_query()?;
         let mut another = false;
         while parser.consume_token(&Token::SemiColon) {
@@ -315,7 +306,7 @@ pub(super) fn query(
         }
         Ok(query)
     })?;
-    Ok((query, sampling))
+    Ok((query, samplings))
 }
 
 /// Parses a condition, as after WHERE.
@@ -402,7 +393,19 @@ fn joined(tokens: &[TokenWithSpan], is_column: &dyn Fn(&str) -> bool) -> Tokens 
     found
 }
 
-/// Inserts `SELECT *` before each FROM without SELECT.
+fn keyword_of(token: &TokenWithSpan) -> Keyword {
+    match &token.token {
+        Token::Word(word) => word.keyword,
+        _ => Keyword::NoKeyword,
+    }
+}
+
+fn word_at(value: &str, keyword: Keyword, span: Span) -> TokenWithSpan {
+    TokenWithSpan::new(Token::Word(Word { value: value.into(), quote_style: None, keyword }), span)
+}
+
+/// Inserts `SELECT *` before each FROM without SELECT, and writes `TABLE data` as `SELECT * FROM data`: of the latter the parser
+/// drops the two words behind the name.
 fn with_select(tokens: Tokens) -> Tokens {
     /// State within one level of brackets.
     #[derive(Default)]
@@ -410,10 +413,6 @@ fn with_select(tokens: Tokens) -> Tokens {
         with: bool,
         select: bool,
     }
-    let keyword = |token: &TokenWithSpan| match &token.token {
-        Token::Word(word) => word.keyword,
-        _ => Keyword::NoKeyword,
-    };
     let has_select = |from: usize| {
         let mut depth = 0usize;
         for token in &tokens[from..] {
@@ -438,7 +437,7 @@ fn with_select(tokens: Tokens) -> Tokens {
         let nested = levels.len() > 1;
         let Some(level) = levels.last_mut() else { return found };
         let mut next_begins = false;
-        match (&token.token, keyword(token)) {
+        match (&token.token, keyword_of(token)) {
             (Token::LParen, _) => {
                 levels.push(Level::default());
                 next_begins = true;
@@ -452,13 +451,17 @@ fn with_select(tokens: Tokens) -> Tokens {
                 *level = Level::default();
                 next_begins = true;
             }
-            (_, Keyword::ALL | Keyword::BY | Keyword::NAME) => next_begins = begins,
-            (_, Keyword::FROM) if (begins || level.with) && !level.select => {
+            (_, Keyword::ALL | Keyword::BY | Keyword::NAME | Keyword::DISTINCT) => next_begins = begins,
+            (_, keyword @ (Keyword::FROM | Keyword::TABLE)) if (begins || level.with) && !level.select => {
                 level.select = true;
-                if !has_select(at) {
-                    let select = Word { value: "SELECT".into(), quote_style: None, keyword: Keyword::SELECT };
-                    found.push(TokenWithSpan::new(Token::Word(select), token.span));
+                if keyword == Keyword::TABLE || !has_select(at) {
+                    found.push(word_at("SELECT", Keyword::SELECT, token.span));
                     found.push(TokenWithSpan::new(Token::Mul, token.span));
+                }
+                if keyword == Keyword::TABLE {
+                    found.push(word_at("FROM", Keyword::FROM, token.span));
+                    begins = false;
+                    continue;
                 }
             }
             _ => {}
@@ -469,28 +472,141 @@ fn with_select(tokens: Tokens) -> Tokens {
     found
 }
 
-/// Removes `USING SAMPLE 10`, `USING SAMPLE 5%`, `TABLESAMPLE 5 PERCENT` or `… reservoir(10 ROWS)` from a statement and returns it.
-fn take_sampling(tokens: &mut Tokens) -> Option<Sampling> {
-    let is = |tokens: &Tokens, at: usize, wanted: &str| {
-        tokens.get(at).is_some_and(|token| token.token.to_string().eq_ignore_ascii_case(wanted))
-    };
-    let start =
-        (0..tokens.len()).find(|&at| is(tokens, at, "tablesample") || (is(tokens, at, "using") && is(tokens, at + 1, "sample")))?;
-    let mut at = start + if is(tokens, start, "tablesample") { 1 } else { 2 };
-    at += usize::from(["reservoir", "system", "bernoulli"].iter().any(|method| is(tokens, at, method)));
-    let bracket = is(tokens, at, "(");
-    at += usize::from(bracket);
-    let Token::Number(number, _) = &tokens.get(at)?.token else { return None };
-    let number: f64 = number.parse().ok()?;
-    at += 1;
-    let percent = is(tokens, at, "%") || is(tokens, at, "percent");
-    at += usize::from(percent || is(tokens, at, "rows"));
-    if bracket {
-        is(tokens, at, ")").then_some(())?;
+/// Removes each USING SAMPLE and returns it with the position of its SELECT; spells each TABLESAMPLE as the parser reads it.
+fn without_samples(source: &Source, tokens: Tokens) -> Result<(Tokens, Samplings)> {
+    /// The SELECT of one level of brackets, and whether its ORDER BY or LIMIT was read.
+    #[derive(Default)]
+    struct Level {
+        select: Option<Location>,
+        is_ordered: bool,
+    }
+    let refused = |summary: &str, hint: &str, span: Span| Err(source.locate(Error::usage(summary).hint(hint), span));
+    let mut found = Tokens::with_capacity(tokens.len());
+    let mut samplings = Samplings::new();
+    let mut count = 0;
+    let mut levels = vec![Level::default()];
+    let mut at = 0;
+    while let Some(token) = tokens.get(at) {
+        let nested = levels.len() > 1;
+        let Some(level) = levels.last_mut() else { break };
+        let of_table = is_word(&tokens, at, "tablesample");
+        if of_table || (is_word(&tokens, at, "using") && is_word(&tokens, at + 1, "sample")) {
+            let (sampling, end) = sampling(source, &tokens, at + if of_table { 1 } else { 2 }, token.span)?;
+            count += 1;
+            if count > SAMPLES_MAX {
+                return Err(Error::too_large(format!("the query takes more than {SAMPLES_MAX} samples")));
+            }
+            match level.select {
+                _ if of_table => found.extend(spelled_sample(sampling, token.span)),
+                Some(select) if !level.is_ordered && !samplings.iter().any(|(known, _)| *known == select) => {
+                    samplings.push((select, sampling));
+                }
+                _ => {
+                    let hint = "SELECT id FROM data WHERE x > 1 USING SAMPLE 10 ORDER BY id";
+                    return refused("USING SAMPLE stands behind WHERE and GROUP BY, before ORDER BY and LIMIT", hint, token.span);
+                }
+            }
+            at = end;
+            continue;
+        }
+        match (&token.token, keyword_of(token)) {
+            (Token::LParen, _) => levels.push(Level::default()),
+            (Token::RParen, _) if nested => {
+                levels.pop();
+            }
+            (_, Keyword::SELECT) => level.select = Some(token.span.start),
+            (_, Keyword::UNION | Keyword::EXCEPT | Keyword::INTERSECT) => *level = Level::default(),
+            (_, Keyword::ORDER | Keyword::LIMIT | Keyword::OFFSET | Keyword::FETCH) => level.is_ordered = true,
+            _ => {}
+        }
+        found.push(token.clone());
         at += 1;
     }
-    tokens.drain(start..at);
-    Some(if percent { Sampling::Percent(number.clamp(0.0, 100.0)) } else { Sampling::Rows(number.max(0.0) as usize) })
+    Ok((found, samplings))
+}
+
+/// True for an unquoted word, in any case, or a mark.
+fn is_word(tokens: &[TokenWithSpan], at: usize, wanted: &str) -> bool {
+    tokens.get(at).is_some_and(|token| token.token.to_string().eq_ignore_ascii_case(wanted))
+}
+
+/// The sample whose size or method is the token `at`, and the place of the token behind it: `10`, `5%`, `10 ROWS (reservoir, 42)`,
+/// `reservoir(5 PERCENT) REPEATABLE (42)`.
+fn sampling(source: &Source, tokens: &[TokenWithSpan], mut at: usize, span: Span) -> Result<(Sampling, usize)> {
+    const METHODS: [&str; 3] = ["reservoir", "system", "bernoulli"];
+    let refused = |at: usize| {
+        let error = Error::usage("a sample has a number of rows, or a percentage from 0 to 100");
+        let hint = "USING SAMPLE 10, USING SAMPLE 5%, USING SAMPLE reservoir(10 ROWS) REPEATABLE (42)";
+        source.locate(error.hint(hint), tokens.get(at).map_or(span, |token| token.span))
+    };
+    let is_method = |at: usize| METHODS.iter().any(|method| is_word(tokens, at, method));
+    let whole = |at: usize| match tokens.get(at).map(|token| &token.token) {
+        Some(Token::Number(number, _)) => number.parse::<u64>().ok(),
+        _ => None,
+    };
+    let named = is_method(at);
+    at += usize::from(named);
+    let bracket = is_word(tokens, at, "(");
+    if named && !bracket {
+        return Err(refused(at));
+    }
+    at += usize::from(bracket);
+    let number = match tokens.get(at).map(|token| &token.token) {
+        Some(Token::Number(number, _)) => number.parse::<f64>().ok(),
+        _ => None,
+    };
+    let Some(number) = number.filter(|number| number.is_finite()) else { return Err(refused(at)) };
+    at += 1;
+    let percent = is_word(tokens, at, "%") || is_word(tokens, at, "percent");
+    if percent && !(0.0..=100.0).contains(&number) {
+        return Err(refused(at - 1));
+    }
+    at += usize::from(percent || is_word(tokens, at, "rows"));
+    if bracket {
+        if !is_word(tokens, at, ")") {
+            return Err(refused(at));
+        }
+        at += 1;
+    }
+    let mut seed = None;
+    if !named && is_word(tokens, at, "(") && is_method(at + 1) {
+        at += 2;
+        if is_word(tokens, at, ",") {
+            seed = Some(whole(at + 1).ok_or_else(|| refused(at + 1))?);
+            at += 2;
+        }
+        if !is_word(tokens, at, ")") {
+            return Err(refused(at));
+        }
+        at += 1;
+    }
+    if is_word(tokens, at, "repeatable") {
+        seed = Some(
+            whole(at + 2)
+                .filter(|_| is_word(tokens, at + 1, "(") && is_word(tokens, at + 3, ")"))
+                .ok_or_else(|| refused(at + 1))?,
+        );
+        at += 4;
+    }
+    let size = if percent { SampleSize::Percent(number) } else { SampleSize::Rows(number as usize) };
+    Ok((Sampling { size, seed }, at))
+}
+
+/// `TABLESAMPLE (10 ROWS) REPEATABLE (42)`.
+fn spelled_sample(sampling: Sampling, span: Span) -> Tokens {
+    let mark = |token: Token| TokenWithSpan::new(token, span);
+    let number = |number: String| mark(Token::Number(number, false));
+    let (size, unit, keyword) = match sampling.size {
+        SampleSize::Rows(rows) => (rows.to_string(), "ROWS", Keyword::ROWS),
+        SampleSize::Percent(percent) => (percent.to_string(), "PERCENT", Keyword::PERCENT),
+    };
+    let mut tokens = vec![word_at("TABLESAMPLE", Keyword::TABLESAMPLE, span), mark(Token::LParen), number(size)];
+    tokens.extend([word_at(unit, keyword, span), mark(Token::RParen)]);
+    if let Some(seed) = sampling.seed {
+        let repeatable = word_at("REPEATABLE", Keyword::REPEATABLE, span);
+        tokens.extend([repeatable, mark(Token::LParen), number(seed.to_string()), mark(Token::RParen)]);
+    }
+    tokens
 }
 
 #[cfg(test)]

@@ -1,13 +1,13 @@
-//! Rewrites subqueries in expressions as joins: an uncorrelated one as a single row for all rows, one correlated by equalities as a
-//! lookup by key.
+//! Rewrites subqueries in expressions as joins: an uncorrelated one as a single row for all rows, a correlated one as a lookup by
+//! key: by the columns of its equalities, and by the other columns around it that it uses.
 
 use polars::prelude::udf::UserDefinedFunction;
 use polars::prelude::*;
 use polars::sql::FunctionOptions;
-use sqlparser::ast::{Expr, GroupByExpr, Query, SelectItem, SetExpr, Spanned, Value};
+use sqlparser::ast::{Expr, Query, SetExpr, Spanned, Value};
 use sqlparser::tokenizer::Span;
 
-use super::duckdb_semantics::{column, expression, is_aggregate, name_of};
+use super::duckdb_semantics::{column, expression};
 use super::scan::fault;
 use super::scope::Scope;
 use super::select_plan::{Ctes, Planned, Planner};
@@ -40,16 +40,31 @@ impl Planner<'_> {
         let planned = self.query(query, ctes, Some(scope))?;
         let name = self.only_column(&planned, query.span())?;
         let value = self.engine.unique("__sub");
-        let single = single().call(vec![col(name.as_str())]).alias(value.as_str());
+        let single = single_value(&name, &value);
         if planned.keys.is_empty() {
             let one = planned.frame.limit(2).select([single]);
             return Ok((vec![(value.clone(), Attached::One(one))], column(&value)));
         }
-        let (keys, names) = (planned.keys, planned.key_names);
-        let rows = planned.frame.group_by(names.iter().map(|name| col(name.as_str())).collect::<Vec<_>>()).agg([single]);
-        // `count` of no rows is 0; other aggregates are null.
-        let answer = if is_count(query) { expression("coalesce(_0, 0)", vec![column(&value)]) } else { column(&value) };
-        Ok((vec![(value, Attached::ByKey { rows, keys })], answer))
+        let names: Vec<_> = planned.key_names.iter().map(|name| col(name.as_str())).collect();
+        let found = self.engine.unique("__sub");
+        let rows = planned.frame.group_by(names).agg([single]).with_column(lit(true).alias(found.as_str()));
+        let mut attached = vec![(value.clone(), Attached::ByKey { rows, keys: planned.keys })];
+        if !planned.is_one_group {
+            return Ok((attached, column(&value)));
+        }
+        // The aggregates of no rows, as `count`, are those of all keys that have none.
+        let none = self.engine.unique("__sub");
+        let empty = self.query(&without_rows(query), ctes, Some(scope))?;
+        let name = self.only_column(&empty, query.span())?;
+        if !empty.keys.is_empty() {
+            let error = Error::usage("an aggregate of a subquery can't stand beside a column of the query around it");
+            let hint = "compute with the column outside: (SELECT count(*) FROM level1 AS b WHERE b.k = a.k) + a.n";
+            return Err(self.source.locate(error.hint(hint), query.span()));
+        }
+        let one = empty.frame.limit(2).select([single_value(&name, &none)]);
+        attached.push((none.clone(), Attached::One(one)));
+        let answer = expression("CASE WHEN _0 THEN _1 ELSE _2 END", vec![column(&found), column(&value), column(&none)]);
+        Ok((attached, answer))
     }
 
     /// Rewrites EXISTS.
@@ -60,6 +75,15 @@ impl Planner<'_> {
         let mut query = query.clone();
         query.order_by = None;
         let planned = self.query(&query, ctes, Some(scope))?;
+        if planned.is_one_group && !planned.keys.is_empty() {
+            // Each key has a row, also without rows.
+            let has_having = matches!(query.body.as_ref(), SetExpr::Select(select) if select.having.is_some());
+            if !has_having {
+                return Ok((Vec::new(), Expr::value(Value::Boolean(!negated))));
+            }
+            let error = Error::usage("EXISTS can't look at the rows around it with aggregates and HAVING");
+            return Err(self.source.locate(error.hint("compare with the aggregate: (SELECT count(*) FROM …) > 2"), query.span()));
+        }
         let value = self.engine.unique("__sub");
         let attached = self.found(planned, &value);
         let answer = expression(if negated { "(_0 IS NULL)" } else { "(_0 IS NOT NULL)" }, vec![column(&value)]);
@@ -85,6 +109,12 @@ impl Planner<'_> {
     pub fn in_subquery(&self, value: Expr, query: &Query, negated: bool, ctes: &Ctes, scope: &Scope) -> Result<Answer> {
         let planned = self.query(query, ctes, Some(scope))?;
         let name = self.only_column(&planned, query.span())?;
+        if planned.is_one_group && !planned.keys.is_empty() {
+            // Aggregates without GROUP BY are one row for each key.
+            let (attached, answer) = self.scalar_subquery(query, ctes, scope)?;
+            let template = if negated { "(_0 <> _1)" } else { "(_0 = _1)" };
+            return Ok((attached, expression(template, vec![value, answer])));
+        }
         let (member, unknown) = (self.engine.unique("__sub"), self.engine.unique("__sub"));
         let keys: Vec<EngineExpr> = planned.key_names.iter().map(|name| col(name.as_str())).collect();
         // One row per key: true if the subquery has a null.
@@ -125,16 +155,18 @@ impl Planner<'_> {
 
 type EngineExpr = polars::prelude::Expr;
 
-/// True for `SELECT count(…) FROM …` without GROUP BY.
-fn is_count(query: &Query) -> bool {
-    let SetExpr::Select(select) = query.body.as_ref() else { return false };
-    let ungrouped = matches!(&select.group_by, GroupByExpr::Expressions(keys, _) if keys.is_empty());
-    let [SelectItem::UnnamedExpr(Expr::Function(function)) | SelectItem::ExprWithAlias { expr: Expr::Function(function), .. }] =
-        select.projection.as_slice()
-    else {
-        return false;
-    };
-    ungrouped && is_aggregate(function) && ["count", "count_if", "countif"].contains(&name_of(function).as_str())
+/// The same query without any rows of FROM.
+fn without_rows(query: &Query) -> Query {
+    let mut query = query.clone();
+    if let SetExpr::Select(select) = query.body.as_mut() {
+        select.selection = Some(Expr::value(Value::Boolean(false)));
+    }
+    query
+}
+
+/// The only value of a column under a name.
+fn single_value(column: &str, name: &str) -> EngineExpr {
+    single().call(vec![col(column)]).alias(name)
 }
 
 /// The only value of a column, null for no rows; fails for several rows.

@@ -4,11 +4,12 @@ use std::ops::ControlFlow;
 
 use polars::prelude::LazyFrame;
 use sqlparser::ast::{
-    Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, NamedWindowExpr, Spanned, Value, VisitMut, VisitorMut,
-    WindowFrame, WindowFrameBound, WindowFrameUnits, WindowSpec, WindowType, visit_expressions,
+    Expr, Function, Ident, NamedWindowExpr, Spanned, Value, VisitMut, VisitorMut, WindowFrame, WindowFrameBound, WindowFrameUnits,
+    WindowSpec, WindowType, visit_expressions,
 };
 use sqlparser::tokenizer::Span;
 
+use super::constant_inputs::{ConstantInputs, for_each_input};
 use super::duckdb_semantics::{call_of, column, expression, is_aggregate_name, is_generated, name_of, span_of, unwrapped};
 use super::engine::{Engine, engine_error};
 use super::source_span::Source;
@@ -24,6 +25,11 @@ pub(super) struct Windows<'p, 'a> {
 impl<'p, 'a> Windows<'p, 'a> {
     pub fn new(engine: &'p Engine<'a>) -> Self {
         Self { engine, calls: Vec::new() }
+    }
+
+    /// True when no call was replaced.
+    pub fn is_empty(&self) -> bool {
+        self.calls.is_empty()
     }
 
     /// Replaces each call with OVER by a column.
@@ -46,12 +52,19 @@ impl<'p, 'a> Windows<'p, 'a> {
         if calls.is_empty() {
             return Ok(frame);
         }
+        let mut constants = ConstantInputs::new(engine);
+        let mut windows = Vec::with_capacity(calls.len());
+        for (function, spec, name) in calls {
+            let (window, mut inputs) = window(engine, &function, &spec)?;
+            inputs.iter_mut().for_each(|input| constants.replace(input));
+            windows.push((window, inputs, name));
+        }
+        frame = constants.added(frame)?;
         let schema = frame.collect_schema().map_err(|error| engine_error(&error))?;
         let Some(any) = schema.iter_names().next() else { return Ok(frame) };
         let any = column(any.as_str());
         let mut texts = vec!["*".to_owned()];
-        for (function, spec, name) in calls {
-            let (window, inputs) = window(engine, &function, &spec)?;
+        for (window, inputs, name) in windows {
             let called = engine.unique("__window");
             let function = window.into_function(&called);
             engine.extras.borrow_mut().push((called.clone(), function));
@@ -169,30 +182,12 @@ fn window(engine: &Engine, function: &Function, spec: &WindowSpec) -> Result<(Wi
         _ => {
             // The engine evaluates it over columns `a0`, `a1`, … of each frame.
             let mut inputs = Vec::new();
-            let mut input = |expr: &Expr| {
-                inputs.push(expr.clone());
-                column(&format!("a{}", inputs.len() - 1))
-            };
             let mut inner = function.clone();
             inner.over = None;
-            if let FunctionArguments::List(list) = &mut inner.args {
-                for argument in &mut list.args {
-                    if let FunctionArg::Unnamed(FunctionArgExpr::Expr(expr)) = argument
-                        && !matches!(unwrapped(expr), Expr::Value(_))
-                    {
-                        *expr = input(expr);
-                    }
-                }
-                for clause in &mut list.clauses {
-                    if let sqlparser::ast::FunctionArgumentClause::OrderBy(keys) = clause {
-                        keys.iter_mut().for_each(|key| key.expr = input(&key.expr));
-                    }
-                }
-            }
-            inner.within_group.iter_mut().for_each(|key| key.expr = input(&key.expr));
-            if let Some(filter) = &mut inner.filter {
-                **filter = input(filter);
-            }
+            for_each_input(&mut inner, |expr| {
+                inputs.push(expr.clone());
+                *expr = column(&format!("a{}", inputs.len() - 1));
+            });
             let schema = Default::default();
             let semantics = engine.semantics(&schema);
             let sql = semantics.print_aggregate(&inner)?;

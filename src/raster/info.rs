@@ -8,6 +8,7 @@ use gdal::spatial_ref::SpatialRef;
 use gdal::vector::LayerAccess;
 use gdal::{Dataset, Metadata};
 
+use super::nodata_test::NoDataTest;
 use super::{BandIndex, reproject};
 
 /// Maximum bands and layers listed. `band_count` counts all bands.
@@ -117,6 +118,11 @@ impl RasterInfo {
 }
 
 impl BandInfo {
+    /// The comparison of pixels with the nodata value, where the header has one.
+    pub(super) fn nodata_test(&self) -> Option<NoDataTest> {
+        self.nodata.map(|nodata| NoDataTest::new(nodata, &self.dtype))
+    }
+
     /// True for a complex data type; pixels are shown by magnitude.
     pub fn is_complex(&self) -> bool {
         self.dtype.starts_with('C')

@@ -21,6 +21,7 @@ mod identify;
 mod info;
 mod member_references;
 mod names;
+mod nodata_test;
 mod pixels;
 mod places;
 mod pool;

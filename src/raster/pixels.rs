@@ -7,6 +7,7 @@ use std::sync::Arc;
 use gdal::raster::{GdalType, RasterBand, ResampleAlg};
 
 use super::budget::{self, value_bytes};
+use super::nodata_test::NoDataTest;
 use super::pool::{self, Opened};
 use super::{BandIndex, RasterInfo, RasterSource, Window, gdal_errors};
 use crate::error::{Error, Result};
@@ -253,8 +254,9 @@ fn read_band(
     let (result, said) = gdal_errors::listen(|| {
         let band = opened.dataset.rasterband(index.get()).map_err(ReadFault::Gdal)?;
         let job = Read { band: &band, window, out: request.out, alg: algorithm(request, window, info), ctx };
-        let (samples, with_data) = job.samples(&info.dtype, part, info.nodata)?;
-        let valid = job.valid(&samples, with_data, info.nodata, masks)?;
+        let nodata = info.nodata_test();
+        let (samples, with_data) = job.samples(&info.dtype, part, nodata)?;
+        let valid = job.valid(&samples, with_data, nodata, masks)?;
         Ok(BandPixels { index, samples, valid, palette: info.palette.clone() })
     });
     result.map_err(|fault| match fault {
@@ -298,7 +300,7 @@ struct Read<'a> {
 
 impl Read<'_> {
     /// The values, and for complex types which of them are not nodata.
-    fn samples(&self, dtype: &str, part: ComplexPart, nodata: Option<f64>) -> Result<(Samples, WithData), ReadFault> {
+    fn samples(&self, dtype: &str, part: ComplexPart, nodata: Option<NoDataTest>) -> Result<(Samples, WithData), ReadFault> {
         let plain = match dtype {
             "Byte" | "UInt8" => Samples::U8(self.typed()?),
             "UInt16" => Samples::U16(self.typed()?),
@@ -377,7 +379,7 @@ impl Read<'_> {
         &self,
         samples: &Samples,
         with_data: Option<Arc<[bool]>>,
-        nodata: Option<f64>,
+        nodata: Option<NoDataTest>,
         shared: &mut Vec<(usize, Arc<[bool]>)>,
     ) -> Result<Option<Arc<[bool]>>, ReadFault> {
         let flags = self.band.mask_flags().map_err(ReadFault::Gdal)?;
@@ -401,18 +403,17 @@ impl Read<'_> {
 }
 
 /// Complex pixels that are not nodata: those whose real part differs from it, or whose imaginary part is neither 0 nor nodata.
-fn not_nodata(pairs: impl Iterator<Item = [f64; 2]>, nodata: Option<f64>) -> Option<Arc<[bool]>> {
-    let nodata = nodata?;
-    let same = |value: f64| value == nodata || (value as f32) == nodata as f32;
+fn not_nodata(pairs: impl Iterator<Item = [f64; 2]>, nodata: Option<NoDataTest>) -> Option<Arc<[bool]>> {
+    let test = nodata?;
+    let same = |value: f64| test.is_nodata(value);
     Some(pairs.map(|[real, imaginary]| !(same(real) && (imaginary == 0.0 || same(imaginary)))).collect())
 }
 
 /// Valid pixels by nodata value; `None` when no pixel has it.
-fn by_value(samples: &Samples, nodata: f64) -> Option<Arc<[bool]>> {
+fn by_value(samples: &Samples, nodata: NoDataTest) -> Option<Arc<[bool]>> {
     let valid: Arc<[bool]> = match samples {
-        // Headers give nodata with more digits than `f32` has, such as -3.4e38.
-        Samples::F32(values) => values.iter().map(|value| *value != nodata as f32).collect(),
-        other => each_type!(other, values => values.iter().map(|value| f64::from(*value) != nodata).collect()),
+        Samples::F32(values) => values.iter().map(|value| !nodata.is_nodata_single(*value)).collect(),
+        other => each_type!(other, values => values.iter().map(|value| !nodata.is_nodata(f64::from(*value))).collect()),
     };
     (!valid.iter().all(|valid| *valid)).then_some(valid)
 }

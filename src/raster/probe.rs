@@ -85,9 +85,7 @@ pub fn probe(source: &RasterSource, column: usize, row: usize, ctx: &JobContext)
             return Err(gdal_errors::because(error, &said, status.as_ref().err()));
         }
         let value = pair[0];
-        let single = band.dtype == "Float32";
-        let is_nodata = |nodata: f64| value == nodata || (single && value as f32 == nodata as f32);
-        let missing = value.is_nan() || band.nodata.is_some_and(is_nodata);
+        let missing = value.is_nan() || band.nodata_test().is_some_and(|test| test.is_nodata(value));
         values.push(PixelValue { band: band.index, value, imaginary: band.is_complex().then_some(pair[1]), missing });
     }
     let xy = info.geotransform.map(|transform| apply(transform, column as f64 + 0.5, row as f64 + 0.5));

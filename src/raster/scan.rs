@@ -6,6 +6,7 @@ use std::ffi::{c_int, c_void};
 
 use gdal::raster::GdalType;
 
+use super::nodata_test::NoDataTest;
 use super::pool::Opened;
 use super::{BandInfo, Window, gdal_errors};
 use crate::error::{Error, Result};
@@ -58,7 +59,7 @@ pub(super) struct Chunk<'a> {
     pub values: Values<'a>,
     /// GDAL mask: 0 means no data.
     pub mask: Option<&'a [u8]>,
-    nodata: Option<f64>,
+    nodata: Option<NoDataTest>,
 }
 
 #[derive(Clone, Copy)]
@@ -73,14 +74,9 @@ pub(super) enum Values<'a> {
 impl Chunk<'_> {
     /// Calls `with` for each finite value with data.
     pub(super) fn each(&self, with: &mut dyn FnMut(f64)) {
-        // Headers give nodata with more digits than `f32` has, such as -3.4e38.
-        let nodata = match self.values {
-            Values::F32(_) => self.nodata.map(|nodata| f64::from(nodata as f32)),
-            _ => self.nodata,
-        };
         let mut one = |position: usize, value: f64| {
             let masked = self.mask.is_some_and(|mask| mask.get(position) == Some(&0));
-            if value.is_finite() && nodata != Some(value) && !masked {
+            if value.is_finite() && !masked && !self.nodata.is_some_and(|test| test.is_nodata(value)) {
                 with(value);
             }
         };
@@ -187,7 +183,7 @@ struct Scan<'a> {
 /// How a band marks missing data.
 enum Missing {
     Never,
-    Value(f64),
+    Value(NoDataTest),
     Mask,
 }
 
@@ -235,7 +231,7 @@ impl Scan<'_> {
     fn missing(&self, position: usize) -> Result<Missing> {
         let band = self.opened.dataset.rasterband(position + 1).and_then(|band| band.mask_flags());
         let flags = band.map_err(|error| Error::format("the mask could not be read").because(error).at(self.asset))?;
-        let nodata = self.opened.info.bands.get(position).and_then(|band| band.nodata);
+        let nodata = self.opened.info.bands.get(position).and_then(BandInfo::nodata_test);
         Ok(match nodata {
             _ if flags.is_all_valid() => Missing::Never,
             Some(value) if flags.is_nodata() && !flags.is_per_dataset() => Missing::Value(value),

@@ -6,6 +6,7 @@
 
 use std::collections::BTreeMap;
 
+use super::nodata_test::NoDataTest;
 use super::pool::{self, Opened};
 use super::scan::{Chunk, Stored, Values, scan};
 use super::value_counts::{Counts, Sums};
@@ -94,9 +95,8 @@ pub fn tally(source: &RasterSource, ctx: &JobContext) -> Result<Tally> {
     scan(&lease, asset, &every, ctx, &mut |position, chunk| bands[position].add(chunk))?;
     for (band, info) in bands.iter_mut().zip(&info.bands) {
         // Cheaper than a comparison per pixel.
-        if let (Data::Counts(counts), Some(nodata)) = (&mut band.data, info.nodata)
+        if let (Data::Counts(counts), Some(NoDataTest::Whole(nodata))) = (&mut band.data, info.nodata_test())
             && by_value(&lease, info)
-            && nodata.fract() == 0.0
         {
             counts.forget(nodata as i64);
         }

@@ -8,12 +8,13 @@ use std::time::{Duration, Instant};
 use bytes::{Bytes, BytesMut};
 use futures::StreamExt;
 use object_store::path::Path as Key;
-use object_store::{GetOptions, GetRange, ObjectStore};
+use object_store::{GetOptions, GetRange, ObjectMeta, ObjectStore};
 
 use super::credentials::root_cause;
 use super::http::Attempt;
-use super::limits::patience;
+use super::limits::{VersionMark, patience, version_mark};
 use super::meter::{Purpose, RequestLine};
+use super::range_answer::{AnswerFault, RangeRequest, RefusedAnswer};
 use crate::error::{Cause, Error, Kind};
 use crate::model::{Address, Scheme};
 
@@ -21,6 +22,9 @@ use crate::model::{Address, Scheme};
 const PAUSES: [Duration; 3] = [Duration::from_millis(300), Duration::from_millis(1000), Duration::from_millis(3000)];
 /// Maximum pause that a server may request.
 const PAUSE_MAX: Duration = Duration::from_secs(20);
+/// Maximum number of attempts while a server answers with another version: servers behind one name may state an ETag or date of their
+/// own each, and only answers of the opened version are taken.
+const VERSION_TRIES: usize = 12;
 
 /// Maximum plausible file size in bytes; no store has larger files.
 const SIZE_MAX: u64 = 1 << 50;
@@ -43,6 +47,15 @@ pub struct Identity {
 }
 
 impl Identity {
+    fn of_answer(meta: &ObjectMeta, mark: VersionMark) -> Self {
+        let (etag, modified_ms) = match mark {
+            VersionMark::Etag => (meta.e_tag.clone(), meta.last_modified.timestamp_millis()),
+            VersionMark::Modified => (None, meta.last_modified.timestamp_millis()),
+            VersionMark::Size => (None, 0),
+        };
+        Self { etag, modified_ms, size: meta.size }
+    }
+
     /// True when both may be the same version: no property stated by both responses differs.
     fn agrees(&self, other: &Identity) -> bool {
         let etags = match (&self.etag, &other.etag) {
@@ -77,6 +90,8 @@ pub(super) enum Fault {
     Connect(String),
     Cut(String),
     NoRanges,
+    SizeUnstated,
+    WebPage,
     Changed,
     SentOn,
     Slow,
@@ -91,7 +106,23 @@ impl Fault {
             Fault::Status(408 | 425 | 429 | 500 | 502 | 503 | 504, _) | Fault::Cut(_) => PAUSES.len() + 1,
             Fault::Connect(_) => 3,
             Fault::Timeout | Fault::Slow => 2,
-            Fault::Status(..) | Fault::NoRanges | Fault::Changed | Fault::SentOn | Fault::Size(_) | Fault::Other(_) => 1,
+            Fault::Changed => VERSION_TRIES,
+            Fault::Status(..)
+            | Fault::NoRanges
+            | Fault::SizeUnstated
+            | Fault::WebPage
+            | Fault::SentOn
+            | Fault::Size(_)
+            | Fault::Other(_) => 1,
+        }
+    }
+
+    /// The pause before the next attempt.
+    fn pause(&self, attempt_number: u32) -> Duration {
+        match self {
+            // The next attempt may reach another server.
+            Fault::Changed => Duration::ZERO,
+            _ => PAUSES.get(attempt_number as usize - 1).copied().unwrap_or(PAUSE_MAX),
         }
     }
 }
@@ -103,6 +134,14 @@ pub struct Target {
     pub text: Arc<str>,
     pub store: Arc<dyn ObjectStore>,
     pub key: Key,
+}
+
+impl Target {
+    fn attempt(&self, part: &Part, known_size: Option<u64>, purpose: &Purpose) -> Arc<Attempt> {
+        let name = self.address.name().to_ascii_lowercase();
+        let is_page = [".html", ".htm", ".xhtml"].iter().any(|ending| name.ends_with(ending));
+        Arc::new(Attempt::of_range(purpose.clone(), RangeRequest { part: part.clone(), known_size, is_page }))
+    }
 }
 
 /// A part of a file.
@@ -123,7 +162,7 @@ impl Part {
     }
 
     /// The byte range in a file of this size.
-    fn within(&self, size: u64) -> Range<u64> {
+    pub(super) fn within(&self, size: u64) -> Range<u64> {
         match self {
             Part::Range(range) => range.start..range.end.min(size).max(range.start),
             Part::Tail(length) => size.saturating_sub(*length)..size,
@@ -139,10 +178,9 @@ impl Part {
 pub async fn fetch(target: Target, part: Part, expected: Option<Identity>, purpose: Purpose) -> Result<Fetched, Error> {
     let mut attempt_number = 1;
     loop {
-        let attempt = Arc::new(Attempt::new(purpose.clone()));
         let begun = Instant::now();
         let mut received = 0;
-        let outcome = once(&target, &part, expected.as_ref(), &attempt, &mut received).await;
+        let (attempt, outcome) = once(&target, &part, expected.as_ref(), &purpose, &mut received).await;
         purpose.ended(RequestLine {
             action: "".into(),
             address: target.text.clone(),
@@ -163,7 +201,7 @@ pub async fn fetch(target: Target, part: Part, expected: Option<Identity>, purpo
         if attempt_number as usize >= fault.tries() {
             return Err(error(&target.address, &fault, attempt_number));
         }
-        let pause = PAUSES.get(attempt_number as usize - 1).copied().unwrap_or(PAUSE_MAX);
+        let pause = fault.pause(attempt_number);
         let asked = Duration::from_secs(attempt.retry_after_s());
         tracing::debug!("{}: {}; trying again", target.text, sentence(&target.address, &fault));
         tokio::time::sleep(pause.max(asked).min(PAUSE_MAX)).await;
@@ -171,13 +209,73 @@ pub async fn fetch(target: Target, part: Part, expected: Option<Identity>, purpo
     }
 }
 
+/// One attempt: the request and, when the server does not answer it in this form, the same one with the range in a file of the stated
+/// size.
 async fn once(
+    target: &Target,
+    part: &Part,
+    expected: Option<&Identity>,
+    purpose: &Purpose,
+    received: &mut u64,
+) -> (Arc<Attempt>, Result<Fetched, Fault>) {
+    let known_size = expected.filter(|expected| expected.is_known()).map(|expected| expected.size);
+    let attempt = target.attempt(part, known_size, purpose);
+    let fault = match send(target, part, expected, &attempt, received).await {
+        Ok(fetched) => return (attempt, Ok(fetched)),
+        Err(fault) => fault,
+    };
+    let may_be_rephrased = match &fault {
+        Fault::Status(416, _) | Fault::SizeUnstated => true,
+        Fault::NoRanges => matches!(part, Part::Tail(_)),
+        _ => false,
+    };
+    if !may_be_rephrased {
+        return (attempt, Err(fault));
+    }
+    let Some((size, version)) = find_size(target, &attempt, &fault, purpose).await else { return (attempt, Err(fault)) };
+    let range = part.within(size);
+    let other = Part::Range(range.clone());
+    if range.is_empty() || (other == *part && !matches!(fault, Fault::SizeUnstated)) {
+        return (attempt, Err(fault));
+    }
+    let attempt = target.attempt(&other, Some(size), purpose);
+    let outcome = send(target, &other, expected.or(version.as_ref()), &attempt, received).await;
+    (attempt, outcome)
+}
+
+/// The size of a file whose server does not answer a range without it, and the version that has this size when another request found it.
+async fn find_size(target: &Target, attempt: &Attempt, fault: &Fault, purpose: &Purpose) -> Option<(u64, Option<Identity>)> {
+    if let Some(size) = attempt.stated_size() {
+        return Some((size, None));
+    }
+    if matches!(fault, Fault::SizeUnstated) {
+        // The number of the last byte is the size.
+        let last = Part::Tail(1);
+        let attempt = target.attempt(&last, None, purpose);
+        match send(target, &last, None, &attempt, &mut 0).await {
+            Ok(Fetched { identity, .. }) => return Some((identity.size, Some(identity))),
+            Err(_) => {
+                if let Some(size) = attempt.stated_size() {
+                    return Some((size, None));
+                }
+            }
+        }
+    }
+    let mut options = GetOptions { head: true, ..GetOptions::default() };
+    options.extensions.insert(Arc::new(Attempt::new(purpose.clone())));
+    let answer = tokio::time::timeout(patience(), target.store.get_opts(&target.key, options)).await.ok()?.ok()?;
+    Some((answer.meta.size, None)).filter(|(size, _)| *size < SIZE_MAX)
+}
+
+/// One request.
+async fn send(
     target: &Target,
     part: &Part,
     expected: Option<&Identity>,
     attempt: &Arc<Attempt>,
     received: &mut u64,
 ) -> Result<Fetched, Fault> {
+    *received = 0;
     let mut options = GetOptions { range: Some(part.get_range()), ..GetOptions::default() };
     options.extensions.insert(attempt.clone());
     let answer = tokio::time::timeout(patience(), target.store.get_opts(&target.key, options)).await;
@@ -189,7 +287,7 @@ async fn once(
     if meta.size >= SIZE_MAX {
         return Err(Fault::Size(meta.size));
     }
-    let identity = Identity { etag: meta.e_tag.clone(), modified_ms: meta.last_modified.timestamp_millis(), size: meta.size };
+    let identity = Identity::of_answer(meta, version_mark());
     if expected.is_some_and(|expected| !expected.agrees(&identity)) {
         return Err(Fault::Changed);
     }
@@ -224,6 +322,10 @@ async fn once(
     if *received != wanted {
         return Err(Fault::Cut(cut(*received, wanted)));
     }
+    let is_page = attempt.range().is_some_and(|range| range.is_page);
+    if attempt.is_html() && !is_page && start == 0 && bytes.trim_ascii_start().first() == Some(&b'<') {
+        return Err(Fault::WebPage);
+    }
     Ok(Fetched { identity, start, bytes: bytes.freeze() })
 }
 
@@ -256,13 +358,21 @@ fn cut(received: u64, wanted: u64) -> String {
 
 fn fault_of(error: &object_store::Error, attempt: &Attempt) -> Fault {
     let reason = root_cause(error);
+    match attempt.answer_fault() {
+        Some(AnswerFault::WebPage) => return Fault::WebPage,
+        Some(AnswerFault::SizeUnstated) => return Fault::SizeUnstated,
+        Some(AnswerFault::BodyCut) => return Fault::Cut(reason),
+        None => {}
+    }
+    let chain = || std::iter::successors(Some(error as &(dyn std::error::Error + 'static)), |error| error.source());
     match attempt.status() {
+        Some(200) if attempt.stated_size() == Some(0) => Fault::Other("the file is empty".into()),
+        Some(200) if chain().any(|error| error.is::<RefusedAnswer>()) => Fault::Other(reason),
         Some(200) => Fault::NoRanges,
         Some(206) => Fault::Other(reason),
         Some(status) => Fault::Status(status, attempt.code()),
         None => {
-            let chain = std::iter::successors(Some(error as &(dyn std::error::Error + 'static)), |error| error.source());
-            let sent = chain.filter_map(|error| error.downcast_ref::<reqwest::Error>()).next();
+            let sent = chain().filter_map(|error| error.downcast_ref::<reqwest::Error>()).next();
             match error {
                 _ if sent.is_some_and(reqwest::Error::is_timeout) => Fault::Timeout,
                 object_store::Error::Generic { .. } => Fault::Connect(reason),
@@ -283,6 +393,8 @@ pub(super) fn sentence(address: &Address, fault: &Fault) -> String {
         Fault::Connect(reason) => format!("{host} can't be reached: {reason}"),
         Fault::Cut(reason) | Fault::Other(reason) => format!("{host}: {reason}"),
         Fault::NoRanges => format!("{host} does not support range requests"),
+        Fault::SizeUnstated => format!("{host} does not state the size of the file"),
+        Fault::WebPage => format!("{host} answered with a web page (HTML) instead of the file"),
         Fault::SentOn => format!("{host} redirects endlessly"),
         Fault::Slow => format!("{host} sent less than {RATE_MIN} bytes a second for {} s", patience().max(PACE_MIN).as_secs_f32()),
         Fault::Size(bytes) => format!("{host} reports an implausible file size of {bytes} bytes"),
@@ -312,7 +424,7 @@ fn reason_phrase(status: u16) -> &'static str {
 
 pub(super) fn error(address: &Address, fault: &Fault, tries: u32) -> Error {
     let mut summary = sentence(address, fault);
-    if tries > 1 {
+    if tries > 1 && !matches!(fault, Fault::Changed) {
         summary.push_str(&format!(", after {tries} tries"));
     }
     let hint = match fault {
@@ -348,13 +460,28 @@ pub(super) fn error(address: &Address, fault: &Fault, tries: u32) -> Error {
         Fault::Timeout | Fault::Slow => "check the connection, or wait longer with TACO_STUDIO_HTTP_TIMEOUT (seconds)",
         Fault::Connect(_) => "check the name of the host, the connection and the proxy (HTTPS_PROXY, NO_PROXY)",
         Fault::Cut(_) => "check the connection, then try again",
-        Fault::NoRanges => "download the file and open it from this disk, or serve it with range requests",
+        Fault::WebPage => {
+            "open the address in a browser: the file may have another address, need a sign-in, or be missing, as some servers answer a \
+             missing file with their start page"
+        }
+        Fault::NoRanges | Fault::SizeUnstated => "download the file and open it from this disk, or serve it with range requests",
         Fault::Changed => "open the dataset again: it was replaced meanwhile",
     };
     let error = Error::new(Kind::Io, summary).at(address).hint(hint);
+    let error = match fault {
+        Fault::Changed => error.hint(
+            "if it was not replaced, its server states several ETags or dates for one version: TACO_STUDIO_REMOTE_VERSIONS=modified \
+             compares date and size alone, =size the size alone",
+        ),
+        Fault::Status(401 | 403, _) if address.is_web() => {
+            error.hint("check the address, letter by letter: some servers say 403 for names that they do not have")
+        }
+        _ => error,
+    };
     match fault {
         Fault::Status(status, _) => error.caused_by(Cause::HttpStatus(*status)),
-        Fault::NoRanges => error.caused_by(Cause::NoRanges),
+        Fault::NoRanges | Fault::SizeUnstated => error.caused_by(Cause::NoRanges),
+        Fault::WebPage => error.caused_by(Cause::WebPage),
         Fault::Timeout | Fault::Slow | Fault::Connect(_) | Fault::Cut(_) | Fault::Changed | Fault::SentOn | Fault::Other(_) => {
             error.caused_by(Cause::Passing)
         }
@@ -363,14 +490,15 @@ pub(super) fn error(address: &Address, fault: &Fault, tries: u32) -> Error {
 }
 
 /// True for an error after which the address may still be a folder: servers respond to folder requests in various ways, some with
-/// an HTML page.
+/// a list of its files.
 pub fn may_be_folder(error: &Error) -> bool {
     means_absent(error) || error.is_caused_by(Cause::NoRanges)
 }
 
-/// True for an error that means that the file does not exist or must not be accessed: 401, 403, 404, 405 and 410.
+/// True for an error that means that the file does not exist or must not be accessed: 401, 403, 404, 405 and 410, or a web page, which
+/// some servers send for every name that they do not have.
 pub fn means_absent(error: &Error) -> bool {
-    error.causes().any(|cause| matches!(cause, Cause::HttpStatus(401 | 403 | 404 | 405 | 410)))
+    error.causes().any(|cause| matches!(cause, Cause::HttpStatus(401 | 403 | 404 | 405 | 410) | Cause::WebPage))
 }
 
 #[cfg(test)]

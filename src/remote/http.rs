@@ -7,13 +7,15 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
+use chrono::{DateTime, Utc};
 use futures::StreamExt;
-use object_store::client::{HttpClient, HttpConnector, HttpError, HttpErrorKind, HttpRequest, HttpResponse, HttpService};
+use object_store::client::{HttpClient, HttpConnector, HttpError, HttpRequest, HttpResponse, HttpService};
 use object_store::{ClientOptions, HeaderMap};
-use reqwest::header::{ACCEPT, CONTENT_ENCODING, CONTENT_RANGE, HeaderName, LOCATION, RANGE, RETRY_AFTER};
+use reqwest::header::{ACCEPT, HeaderName, LOCATION, RANGE, RETRY_AFTER};
 use reqwest::{Method, StatusCode, Url};
 
 use super::meter::Purpose;
+use super::range_answer::{AnswerFault, RangeRequest, normalize_answer, refuse, size_of_refused_range};
 
 /// Maximum number of redirects.
 const HOPS: usize = 10;
@@ -28,13 +30,55 @@ pub struct Attempt {
     status: AtomicU16,
     retry_after_s: AtomicU64,
     sent_on: AtomicBool,
+    html: AtomicBool,
     code: OnceLock<String>,
+    range: Option<RangeRequest>,
+    size: OnceLock<u64>,
+    fault: OnceLock<AnswerFault>,
 }
 
 impl Attempt {
     pub fn new(purpose: Purpose) -> Self {
-        let (status, retry_after_s, sent_on) = Default::default();
-        Self { purpose, status, retry_after_s, sent_on, code: OnceLock::new() }
+        let (status, retry_after_s, sent_on, html) = Default::default();
+        let (code, size, fault) = Default::default();
+        Self { purpose, status, retry_after_s, sent_on, html, code, range: None, size, fault }
+    }
+
+    /// The state of a request for a part of a file, whose answer is brought into the form that the library reads.
+    pub fn of_range(purpose: Purpose, range: RangeRequest) -> Self {
+        Self { range: Some(range), ..Self::new(purpose) }
+    }
+
+    /// The requested part of a file.
+    pub fn range(&self) -> Option<&RangeRequest> {
+        self.range.as_ref()
+    }
+
+    /// Size of the file in bytes, where an answer without the requested bytes states it.
+    pub fn stated_size(&self) -> Option<u64> {
+        self.size.get().copied()
+    }
+
+    pub fn state_size(&self, size: u64) {
+        let _ = self.size.set(size);
+    }
+
+    /// Why the answer has not the requested bytes.
+    pub fn answer_fault(&self) -> Option<AnswerFault> {
+        self.fault.get().copied()
+    }
+
+    pub fn note_fault(&self, fault: AnswerFault) {
+        let _ = self.fault.set(fault);
+    }
+
+    /// True when the server declares the bytes as HTML.
+    pub fn is_html(&self) -> bool {
+        self.html.load(Ordering::Relaxed)
+    }
+
+    pub fn note_html(&self) {
+        self.html.store(true, Ordering::Relaxed);
     }
 
     /// The error code in the body of an S3-style response, such as `InvalidAccessKeyId`.
@@ -135,21 +179,34 @@ impl Counting {
             }
             response = Some(answer);
         }
-        let response = response.ok_or_else(|| HttpError::new(HttpErrorKind::Request, Refused("nothing was sent")))?;
+        let response = response.ok_or_else(|| refuse("nothing was sent"))?;
         if let Some(attempt) = &attempt {
             attempt.status.store(response.status().as_u16(), Ordering::Relaxed);
-            let wait = response.headers().get(RETRY_AFTER).and_then(|value| value.to_str().ok()?.trim().parse().ok());
+            let wait = response.headers().get(RETRY_AFTER).and_then(|value| retry_after(value.to_str().ok()?, Utc::now()));
             attempt.retry_after_s.store(wait.unwrap_or_default(), Ordering::Relaxed);
-        }
-        // A part of a file is read by the caller, who knows its maximum length.
-        if attempt.is_some() && response.status() == StatusCode::PARTIAL_CONTENT {
-            return check(response);
-        }
-        if attempt.is_some() && response.status().is_success() {
-            return Ok(response);
+            if response.status() == StatusCode::RANGE_NOT_SATISFIABLE
+                && let Some(size) = size_of_refused_range(&response)
+            {
+                attempt.state_size(size);
+            }
+            // A part of a file is read by the caller, who knows its maximum length.
+            if response.status().is_success() {
+                return normalize_answer(response, attempt).await;
+            }
         }
         shortened(response, attempt.as_deref()).await
     }
+}
+
+/// Seconds to wait by a `Retry-After` header: a number of seconds, or a date.
+fn retry_after(value: &str, now: DateTime<Utc>) -> Option<u64> {
+    let value = value.trim();
+    if let Ok(seconds) = value.parse() {
+        return Some(seconds);
+    }
+    let wait = DateTime::parse_from_rfc2822(value).ok()?.with_timezone(&Utc) - now;
+    // A part of a second counts as a whole one.
+    u64::try_from(wait.num_milliseconds()).ok().map(|wait_ms| wait_ms.div_ceil(1000))
 }
 
 /// The parts of a request needed to follow a redirect.
@@ -193,27 +250,6 @@ impl Asked {
     }
 }
 
-/// Refuses a partial response that the library cannot handle, or that is not the file's content.
-fn check(response: HttpResponse) -> Result<HttpResponse, HttpError> {
-    let text = |name: HeaderName| response.headers().get(name).and_then(|value| value.to_str().ok());
-    let coded = text(CONTENT_ENCODING).is_some_and(|coding| !["", "identity", "aws-chunked"].contains(&coding.trim()));
-    if coded {
-        return Err(refused("the server compresses the file, so that ranges of it can't be read"));
-    }
-    if let Some(range) = text(CONTENT_RANGE) {
-        let numbers: Vec<Option<u64>> = range
-            .trim()
-            .strip_prefix("bytes ")
-            .map(|rest| rest.split(['-', '/']).map(|number| number.trim().parse().ok()).collect())
-            .unwrap_or_default();
-        let fits = matches!(numbers[..], [Some(first), Some(last), Some(size)] if first <= last && last < size);
-        if !fits {
-            return Err(refused("the server sent an invalid Content-Range"));
-        }
-    }
-    Ok(response)
-}
-
 /// The response with a truncated body: the library reads it completely, and its length is not limited.
 async fn shortened(response: HttpResponse, attempt: Option<&Attempt>) -> Result<HttpResponse, HttpError> {
     let (parts, body) = response.into_parts();
@@ -242,15 +278,6 @@ fn code_in(body: &[u8]) -> Option<String> {
     plain.then(|| code.to_owned())
 }
 
-/// Why a response is refused.
-#[derive(Debug, thiserror::Error)]
-#[error("{0}")]
-struct Refused(&'static str);
-
-fn refused(why: &'static str) -> HttpError {
-    HttpError::new(HttpErrorKind::Decode, Refused(why))
-}
-
 /// Expanded form of an asynchronous function of an `async_trait`.
 impl HttpService for Counting {
     fn call<'life0, 'async_trait>(
@@ -262,5 +289,19 @@ impl HttpService for Counting {
         Self: 'async_trait,
     {
         Box::pin(self.send(request))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn servers_state_a_pause_in_seconds_or_as_a_date() {
+        let now = DateTime::parse_from_rfc2822("Wed, 25 Nov 2026 07:00:00 GMT").expect("a date").with_timezone(&Utc);
+        assert_eq!(retry_after(" 7 ", now), Some(7));
+        assert_eq!(retry_after("Wed, 25 Nov 2026 07:00:03 GMT", now), Some(3));
+        assert_eq!(retry_after("Wed, 25 Nov 2026 06:59:00 GMT", now), None);
+        assert_eq!(retry_after("soon", now), None);
     }
 }

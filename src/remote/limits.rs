@@ -66,6 +66,37 @@ pub(super) fn memory_cap() -> u64 {
     STATED.unwrap_or(MEMORY_MB).clamp(1, 1 << 20).saturating_mul(1 << 20)
 }
 
+/// What identifies a version of a remote file, besides its size.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum VersionMark {
+    /// ETag, and the modification time where a response has no ETag.
+    Etag,
+    /// Modification time.
+    Modified,
+    /// Nothing.
+    Size,
+}
+
+impl std::str::FromStr for VersionMark {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Self, ()> {
+        match text.to_ascii_lowercase().as_str() {
+            "etag" => Ok(Self::Etag),
+            "modified" => Ok(Self::Modified),
+            "size" => Ok(Self::Size),
+            _ => Err(()),
+        }
+    }
+}
+
+/// What identifies a version of a remote file, by `TACO_STUDIO_REMOTE_VERSIONS`: for servers that state several ETags or dates for one
+/// version.
+pub(super) fn version_mark() -> VersionMark {
+    static STATED: LazyLock<Option<VersionMark>> = LazyLock::new(|| stated("TACO_STUDIO_REMOTE_VERSIONS"));
+    STATED.unwrap_or(VersionMark::Etag)
+}
+
 fn stated<T: std::str::FromStr>(variable: &str) -> Option<T> {
     std::env::var(variable).ok()?.trim().parse().ok()
 }

@@ -15,6 +15,7 @@ mod limits;
 mod memory;
 mod meter;
 mod profile;
+mod range_answer;
 mod runtime;
 mod upload;
 

@@ -1,20 +1,28 @@
 //! Tables of users whose rows are found by the path or id of a sample. Every join of such a table with samples finds its key column,
 //! its rows and the columns to add here.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use arrow::array::StringArray;
 use arrow::datatypes::DataType;
 
-use super::{LevelTable, read_sidecar_as};
+use super::{ColumnReading, INDEX_COLUMN, LevelTable, MetadataTable, read_metadata_table};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
-use crate::model::FieldSpec;
+use crate::model::{FieldSpec, in_nfc};
 use crate::text::PrintableLine;
 
-/// Usual names of a key column, in order of preference. All hold paths of ids from the root, except `id`.
+/// Usual names of a key column, in order of preference; upper and lower case are the same. All hold paths of ids from the root, except
+/// `id`.
 pub const KEYS: [&str; 6] = ["path", "relative_path", "internal:relative_path", "file", "filename", "id"];
+/// Names of index columns, which are keys where no other column is, and never data.
+const INDEX_COLUMNS: [&str; 2] = [INDEX_COLUMN, "Unnamed: 0"];
+/// Number of keys by which the form of the keys is found.
+const PROBED: usize = 1000;
+/// Maximum number of folders before the paths of samples, as in absolute paths.
+const FOLDERS_BEFORE: usize = 32;
 
 /// A table and its key column.
 #[derive(Clone, Debug)]
@@ -23,6 +31,8 @@ pub struct KeyedTable {
     pub path: PathBuf,
     /// Its rows.
     pub table: LevelTable,
+    /// What the user should know about the reading of the table.
+    pub warnings: Vec<String>,
     /// True when the key is the path of ids from the root, false when it is an id.
     pub by_path: bool,
     key: String,
@@ -34,31 +44,40 @@ impl KeyedTable {
     /// 007 is no number there.
     ///
     /// # Errors
-    /// [`Kind::Usage`](crate::error::Kind::Usage) when the table has none of `keys`; else as [`read_sidecar_as`].
+    /// [`Kind::Usage`](crate::error::Kind::Usage) when the table has none of `keys`; else as [`read_metadata_table`].
     pub fn read(path: &Path, keys: &[&str], text: &dyn Fn(&str) -> bool, ctx: &JobContext) -> Result<Self> {
-        let table = read_sidecar_as(path, &|name| keys.contains(&name) || text(name), ctx)?;
-        let key = keys.iter().find(|name| table.column_index(name).is_some()).copied();
-        let key = key.ok_or_else(|| {
+        let reading = |name: &str| match () {
+            () if is_key_name(name, keys) => ColumnReading::ExactText,
+            () if text(name) => ColumnReading::Text,
+            () => ColumnReading::Inferred,
+        };
+        let found = read_metadata_table(path, &reading, ctx)?;
+        let names: Vec<String> = found.table.fields().into_iter().map(|field| field.name).collect();
+        let key = key_name(&names, keys).ok_or_else(|| {
             let missing = match keys {
                 [only] => format!("the table has no column {only}"),
                 _ => "the table has no column that names the samples".to_owned(),
             };
-            let error = format!("{missing}; it has {}", names(&table));
+            let error = format!("{missing}; it has {}", names.join(", ").printable_line());
             Error::usage(error).at_path(path).hint(format!("call one of its columns {}", keys.join(", ")))
         })?;
-        Self::new(table, path, key, key != "id")
+        found.warnings.iter().for_each(|warning| ctx.warn(warning));
+        Self::new(found, path, key, !key.eq_ignore_ascii_case("id"))
     }
 
     /// A table that was read from `path`, with this key column.
     ///
     /// # Errors
     /// [`Kind::Usage`](crate::error::Kind::Usage) when it has no such column.
-    pub fn new(table: LevelTable, path: &Path, key: &str, by_path: bool) -> Result<Self> {
+    pub fn new(found: MetadataTable, path: &Path, key: &str, by_path: bool) -> Result<Self> {
+        let MetadataTable { table, warnings } = found;
         let keys = table.strings(key)?.ok_or_else(|| {
-            let error = format!("the table has no column {key}; it has {}", names(&table));
+            let names = table.fields().into_iter().map(|field| field.name).collect::<Vec<_>>().join(", ");
+            let error = format!("the table has no column {key}; it has {names}");
             Error::usage(error).at_path(path).hint("name the column with the option key")
         })?;
-        Ok(Self { path: path.to_owned(), table, by_path, key: key.to_owned(), keys })
+        let keys = keys.iter().map(|key| Some(normal_key(key?))).collect();
+        Ok(Self { path: path.to_owned(), table, warnings, by_path, key: key.to_owned(), keys })
     }
 
     /// Name of the key column.
@@ -66,12 +85,12 @@ impl KeyedTable {
         &self.key
     }
 
-    /// The rows with a key, and their keys.
+    /// The rows with a key, and their keys in one form: `/` between steps, none at the end, NFC.
     pub fn named(&self) -> impl Iterator<Item = (usize, &str)> {
         key_texts(&self.keys)
     }
 
-    /// The key as the table has it.
+    /// The key of a row.
     pub fn key_of(&self, row: usize) -> &str {
         use arrow::array::Array;
         if self.keys.is_valid(row) { self.keys.value(row) } else { "null" }
@@ -93,31 +112,193 @@ impl KeyedTable {
         Ok(rows)
     }
 
-    /// Indices of the columns that a join adds: all but the key, `id`, `type`, `internal:*` and columns of type null.
+    /// The rows by the samples that they belong to. `show_samples` calls its argument with path and id of every sample. Keys may begin
+    /// with folders that all of them share, as absolute paths do, and may lack the extensions of files: the form that finds most
+    /// samples is used.
+    ///
+    /// # Errors
+    /// [`Kind::Usage`](crate::error::Kind::Usage) for a duplicate key, and the errors of `show_samples`.
+    pub fn rows_of_samples(&self, show_samples: impl FnOnce(&mut dyn FnMut(&str, &str)) -> Result<()>) -> Result<KeyedRows<'_>> {
+        let rows = self.rows()?;
+        let mut probe = KeyProbe::new(self.named().map(|(_, key)| key));
+        show_samples(&mut |path, id| probe.see(path, id))?;
+        let form = probe.best_form(self.by_path);
+        let rows = match form.folders_before {
+            0 => rows,
+            folders => rows.into_iter().map(|(key, row)| (behind_folders(key, folders).unwrap_or(key), row)).collect(),
+        };
+        Ok(KeyedRows { rows, by_path: self.by_path, by_stem: form.by_stem })
+    }
+
+    /// Indices of the columns that a join adds: all but the key, `id`, `type`, `internal:*`, index columns and columns of type null.
     pub fn columns(&self) -> Vec<usize> {
         let fields = self.table.fields().into_iter().enumerate();
         fields.filter(|(_, field)| is_joined(field, &self.key)).map(|(index, _)| index).collect()
     }
 }
 
-/// The non-empty keys of a column with their rows: paths without surrounding whitespace, leading `./` and trailing `/`.
+/// The rows of a table by the samples that they belong to.
+#[derive(Debug)]
+pub struct KeyedRows<'a> {
+    rows: HashMap<&'a str, usize>,
+    by_path: bool,
+    by_stem: bool,
+}
+
+impl KeyedRows<'_> {
+    /// The row of a sample.
+    pub fn row_of(&self, path: &str, id: &str) -> Option<usize> {
+        let name = in_nfc(if self.by_path { path } else { id });
+        let exact = self.rows.get(name.as_ref());
+        let stem = || self.by_stem.then(|| self.rows.get(without_extension(&name)?)).flatten();
+        exact.or_else(stem).copied()
+    }
+
+    /// Number of keys.
+    pub fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// True without keys.
+    pub fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+}
+
+/// How keys name samples.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct KeyForm {
+    /// Number of keys, of those that were probed, that find a sample.
+    pub hits: usize,
+    /// Number of folders before the path of a sample.
+    pub folders_before: usize,
+    /// The keys lack the extensions of files.
+    pub by_stem: bool,
+}
+
+/// Finds out how keys name samples, from the first keys of a column and all samples.
+#[derive(Debug)]
+pub struct KeyProbe {
+    /// For each key without so many of the folders that all keys share, which forms found a sample.
+    endings: HashMap<String, [bool; 4]>,
+    /// The number of folders that each form of the keys lacks, and its keys.
+    forms: Vec<Vec<String>>,
+}
+
+/// Places in the entries of [`KeyProbe`]: by path or id, exact or by stem.
+const BY_PATH: usize = 0;
+const BY_ID: usize = 1;
+const OF_STEMS: usize = 2;
+
+impl KeyProbe {
+    /// A probe of these keys, in the form of [`KeyedTable::named`].
+    pub fn new<'k>(keys: impl Iterator<Item = &'k str>) -> Self {
+        let mut probed: Vec<&str> = Vec::new();
+        let mut shared: Option<&str> = None;
+        for key in keys {
+            let folders = key.rsplit_once('/').map_or("", |(folders, _)| folders);
+            shared = Some(shared.map_or(folders, |shared| shared_folders(shared, folders)));
+            if probed.len() < PROBED {
+                probed.push(key);
+            }
+        }
+        let most = shared.filter(|shared| !shared.is_empty()).map_or(0, |shared| shared.split('/').count().min(FOLDERS_BEFORE));
+        let form = |folders: usize| probed.iter().filter_map(|key| behind_folders(key, folders).map(str::to_owned)).collect();
+        let forms: Vec<Vec<String>> = (0..=most).map(form).collect();
+        let endings = forms.iter().flatten().map(|key| (key.clone(), [false; 4])).collect();
+        Self { endings, forms }
+    }
+
+    /// Notes a sample.
+    pub fn see(&mut self, path: &str, id: &str) {
+        for (place, name) in [(BY_PATH, path), (BY_ID, id)] {
+            let name = in_nfc(name);
+            if let Some(found) = self.endings.get_mut(name.as_ref()) {
+                found[place] = true;
+            }
+            if let Some(found) = without_extension(&name).and_then(|stem| self.endings.get_mut(stem)) {
+                found[place + OF_STEMS] = true;
+            }
+        }
+    }
+
+    /// The form by which most keys find a sample by path, or by id; among equals the plainest.
+    pub fn best_form(&self, by_path: bool) -> KeyForm {
+        let place = if by_path { BY_PATH } else { BY_ID };
+        let hits = |keys: &[String], by_stem: bool| {
+            let found = |key: &&String| {
+                let found = self.endings.get(*key).copied().unwrap_or_default();
+                found[place] || (by_stem && found[place + OF_STEMS])
+            };
+            keys.iter().filter(found).count()
+        };
+        let forms = self.forms.iter().enumerate().flat_map(|(folders_before, keys)| {
+            [false, true].map(|by_stem| KeyForm { hits: hits(keys, by_stem), folders_before, by_stem })
+        });
+        forms.rev().max_by_key(|form| form.hits).unwrap_or_default()
+    }
+}
+
+/// The folders that two paths share.
+fn shared_folders<'a>(one: &'a str, other: &str) -> &'a str {
+    let mut length = 0;
+    for (step, other) in one.split('/').zip(other.split('/')) {
+        if step != other {
+            break;
+        }
+        length += step.len() + 1;
+    }
+    one.get(..length.saturating_sub(1)).unwrap_or_default()
+}
+
+/// A path without its first folders.
+fn behind_folders(path: &str, folders: usize) -> Option<&str> {
+    (0..folders).try_fold(path, |rest, _| rest.split_once('/').map(|(_, rest)| rest))
+}
+
+/// A path without the extension of its last step.
+fn without_extension(path: &str) -> Option<&str> {
+    let (stem, extension) = path.rsplit_once('.')?;
+    (!extension.contains('/') && !stem.is_empty() && !stem.ends_with('/')).then_some(stem)
+}
+
+/// The first of the usual names that the table has, else its index column.
+pub fn key_name<'n>(names: &'n [String], keys: &[&str]) -> Option<&'n str> {
+    let exact = |key: &&str| names.iter().find(|name| name == key);
+    let any_case = |key: &&str| names.iter().find(|name| name.eq_ignore_ascii_case(key));
+    let usual = keys.iter().find_map(|key| exact(key).or_else(|| any_case(key)));
+    let index = || INDEX_COLUMNS.iter().find_map(exact).filter(|_| keys.len() > 1);
+    usual.or_else(index).map(String::as_str)
+}
+
+/// True for the name of a column that can be a key.
+pub fn is_key_name(name: &str, keys: &[&str]) -> bool {
+    keys.iter().any(|key| name.eq_ignore_ascii_case(key)) || INDEX_COLUMNS.contains(&name)
+}
+
+/// The non-empty keys of a column with their rows.
 pub fn key_texts(keys: &StringArray) -> impl Iterator<Item = (usize, &str)> {
-    let texts = keys.iter().enumerate().filter_map(|(row, key)| Some((row, trimmed(key?))));
+    let texts = keys.iter().enumerate().filter_map(|(row, key)| Some((row, key?)));
     texts.filter(|(_, key)| !key.is_empty())
+}
+
+/// A key without surrounding whitespace, leading `./` and trailing `/`, with `/` between steps, in NFC.
+pub fn normal_key(key: &str) -> Cow<'_, str> {
+    let key = key.trim();
+    match key.contains('\\') {
+        true => Cow::Owned(in_nfc(trimmed(&key.replace('\\', "/"))).into_owned()),
+        false => in_nfc(trimmed(key)),
+    }
+}
+
+fn trimmed(key: &str) -> &str {
+    key.strip_prefix("./").unwrap_or(key).trim_end_matches('/')
 }
 
 fn is_joined(field: &FieldSpec, key: &str) -> bool {
     let name = field.name.as_str();
-    name != key && !matches!(name, "id" | "type") && !name.starts_with("internal:") && field.dtype != DataType::Null
-}
-
-fn trimmed(key: &str) -> &str {
-    let key = key.trim();
-    key.strip_prefix("./").unwrap_or(key).trim_end_matches('/')
-}
-
-fn names(table: &LevelTable) -> String {
-    table.fields().into_iter().map(|field| field.name).collect::<Vec<_>>().join(", ")
+    let is_data = !matches!(name, "id" | "type") && !name.starts_with("internal:") && !INDEX_COLUMNS.contains(&name);
+    name != key && is_data && field.dtype != DataType::Null
 }
 
 #[cfg(test)]
@@ -139,6 +320,53 @@ mod tests {
         assert_eq!(table.columns(), [2]);
         let table = read("file_id,id\n1,007\n").expect("reads");
         assert_eq!((table.key(), table.by_path, table.rows().expect("rows")["007"]), ("id", false, 0));
+    }
+
+    fn matched(keys: &[&str], by_path: bool, samples: &[&str]) -> usize {
+        let mut table = read(&format!("path,n\n{}\n", keys.iter().map(|key| format!("{key},1")).collect::<Vec<_>>().join("\n")))
+            .expect("reads");
+        table.by_path = by_path;
+        let show = |see: &mut dyn FnMut(&str, &str)| {
+            samples.iter().for_each(|path| see(path, path.rsplit('/').next().unwrap_or(path)));
+            Ok(())
+        };
+        let rows = table.rows_of_samples(show).expect("one row a key");
+        samples.iter().filter(|path| rows.row_of(path, path.rsplit('/').next().unwrap_or(path)).is_some()).count()
+    }
+
+    #[test]
+    fn keys_name_samples_as_users_write_paths() {
+        let samples = ["s1", "s1/a.tif", "s2", "s2/a.tif"];
+        for keys in [
+            ["s1/a.tif", "s2/a.tif"],
+            ["s1/a", "s2/a"],
+            ["scenes/s1/a.tif", "scenes/s2/a.tif"],
+            ["/data/scenes/s1/a.tif", "/data/scenes/s2/a.tif"],
+            ["C:\\data\\s1\\a.tif", "C:\\data\\s2\\a.tif"],
+            ["s1\\a.tif", ".\\s2\\a.tif"],
+            ["/data/s1", "/data/s2/"],
+        ] {
+            assert_eq!(matched(&keys, true, &samples), 2, "{keys:?}");
+        }
+        assert_eq!(matched(&["a"], false, &samples), 2);
+        assert_eq!(matched(&["x/s1", "y/s2"], true, &samples), 0, "the folders differ");
+    }
+
+    #[test]
+    fn keys_and_samples_are_compared_in_nfc() {
+        assert_eq!(matched(&["Ca\u{f1}\u{f3}n"], true, &["Can\u{303}o\u{301}n"]), 1);
+        assert_eq!(matched(&["Can\u{303}o\u{301}n"], false, &["Ca\u{f1}\u{f3}n"]), 1);
+    }
+
+    #[test]
+    fn capital_names_and_index_columns_are_keys() {
+        let table = read("Path,n\na,1\n").expect("reads");
+        assert_eq!((table.key(), table.by_path, table.columns()), ("Path", true, vec![1]));
+        let table = read("n,ID\n1,007\n").expect("reads");
+        assert_eq!((table.key(), table.by_path, table.key_of(0)), ("ID", false, "007"));
+        let table = read(",n\n007,1\n").expect("reads");
+        assert_eq!((table.key(), table.key_of(0), table.columns()), (INDEX_COLUMN, "007", vec![1]));
+        assert_eq!(read(",path,n\n0,a,1\n").expect("reads").columns(), [2]);
     }
 
     #[test]

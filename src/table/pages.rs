@@ -179,6 +179,13 @@ fn headers<R: Chunks>(file: &R, chunk: &ColumnChunkMetaData) -> Result<Pages> {
     Ok(pages)
 }
 
+/// Where the page at offset `at` ends, and the number of its values, 0 for a dictionary page; `None` for a damaged header.
+pub(super) fn page_extent<R: Chunks>(file: &R, at: u64, end: u64, window: &mut (u64, Bytes)) -> Option<(u64, u64)> {
+    let header = header(file, at, end, window).ok()?;
+    let next = at.checked_add(header.length)?.checked_add(header.stored)?;
+    Some((next, if header.is_dictionary { 0 } else { header.values }))
+}
+
 /// The page header at offset `at`; `window` caches bytes of earlier reads.
 fn header<R: Chunks>(file: &R, at: u64, end: u64, window: &mut (u64, Bytes)) -> Result<Header> {
     let mut size = WINDOW;

@@ -15,7 +15,7 @@ use parquet::file::properties::{CdcOptions, EnabledStatistics, WriterProperties,
 use parquet::file::serialized_reader::SerializedPageReader;
 
 use super::parquet_slice::{damaged, guarded};
-use super::{ParquetOptions, ParquetSlice, footer};
+use super::{ParquetOptions, ParquetSlice, footer, old_writers};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
 
@@ -57,6 +57,7 @@ impl TableHead {
     pub fn read(slice: ParquetSlice) -> Result<Self> {
         let metadata = guarded("reading the Parquet footer", || {
             let metadata = ParquetMetaDataReader::decode_metadata(&footer::read(&slice)?).map_err(|error| damaged(&error))?;
+            let metadata = old_writers::corrected(metadata, &slice).map_err(|error| damaged(&error))?;
             ArrowReaderMetadata::try_new(Arc::new(metadata), ArrowReaderOptions::new()).map_err(|error| damaged(&error))
         })?;
         let rows = metadata.metadata().file_metadata().num_rows();

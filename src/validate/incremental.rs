@@ -37,6 +37,8 @@ struct Against {
     model: ShapeId,
     /// The root chosen by the user as the pattern.
     chosen: Option<usize>,
+    /// False when no shape is common, so that roots are not compared with the model.
+    is_common: bool,
     /// For each level below 0: the root with the level's reference schema, and the schema's number.
     schemas: Vec<(usize, u32)>,
     root_schema: crate::model::Schema,
@@ -65,11 +67,12 @@ impl LiveCheck {
         let roots = &dataset.root.samples;
         self.check_roots(dataset, &mut report);
         let chosen = pattern.and_then(|id| roots.iter().position(|sample| *sample.id == *id));
-        let picked = chosen.map(|index| (self.shapes.roots()[index].shape, index));
-        if let Some((model, first)) = picked.or_else(|| self.shapes.most_common().map(|(shape, first, _)| (shape, first))) {
+        let picked = chosen.map(|index| (self.shapes.roots()[index].shape, index, true));
+        if let Some((model, first, is_common)) = picked.or_else(|| self.shapes.most_common()) {
             let against = Against {
                 model,
                 chosen,
+                is_common,
                 schemas: self.reference_schemas(),
                 root_schema: dataset.root.schema.clone(),
                 language: crate::text::spoken(),
@@ -166,6 +169,10 @@ impl LiveCheck {
                 }
             }
         }
+        for (row, twin) in pit::unicode_twins(samples.iter().map(|sample| &*sample.id)) {
+            let message = pit::unicode_message(&samples[row].id, &samples[twin].id);
+            report.add(Rule::IdUnicode, at_root(&samples[row], row), message);
+        }
         let shapes = self.shapes.shapes();
         let deepest = self.shapes.held().map(|(shape, _)| shapes.counts(shape).len() + 1).max().unwrap_or(0);
         if deepest > MAX_LEVELS {
@@ -195,14 +202,17 @@ impl LiveCheck {
     fn check_below(&mut self, dataset: &Dataset, model: usize, report: &mut Report, ctx: &JobContext) -> Result<()> {
         let Some(against) = &self.against else { return Ok(()) };
         let shapes = self.shapes.shapes();
-        let folder = shapes.is_folder(against.model);
+        let (folder, is_common) = (shapes.is_folder(against.model), against.is_common);
+        let conforms = |shape: ShapeId| shapes.is_folder(shape) != folder || shapes.conforms(against.model, shape);
+        if !is_common && self.shapes.held().any(|(shape, _)| !conforms(shape)) {
+            pit::report_tie(dataset.root.samples.len(), self.shapes.held().count(), report);
+        }
         field_names(dataset, &against.schemas).into_iter().for_each(|finding| report.push(finding));
         let mut starts = vec![0u32; MAX_LEVELS * 2 + 1];
         // When no shape, schema and id in use is invalid, no root is.
         let sound = self.bad_ids.iter().all(|bad| !bad)
             && self.shapes.held().all(|(shape, _)| {
-                let conforms = || shapes.is_folder(shape) != folder || shapes.conforms(against.model, shape);
-                remembered(&mut self.conforming, shape, conforms) && !shapes.is_faulty(shape)
+                remembered(&mut self.conforming, shape, || !is_common || conforms(shape)) && !shapes.is_faulty(shape)
             })
             && self
                 .shapes
@@ -217,8 +227,7 @@ impl LiveCheck {
                 ctx.check()?;
             }
             let sample = &dataset.root.samples[index];
-            let conforms = || shapes.is_folder(root.shape) != folder || shapes.conforms(against.model, root.shape);
-            let conforms = remembered(&mut self.conforming, root.shape, conforms);
+            let conforms = remembered(&mut self.conforming, root.shape, || !is_common || conforms(root.shape));
             let same_fields = || are_uniform(shapes.fields(root.fields), &against.schemas);
             let same_fields = remembered(&mut self.uniform, root.fields, same_fields);
             if !conforms || !same_fields || self.bad_ids[index] || shapes.is_faulty(root.shape) {

@@ -33,24 +33,15 @@ pub fn check(joined: &JoinedReader, profile: Profile, deep: bool, report: &mut R
 
 fn check_list(listed: &[JoinedPart], sources: &Json, report: &mut Report) {
     let at = |key: String| Location::Collection(format!("taco:sources/{key}"));
-    let count = sources.get("count").and_then(Json::as_u64);
-    if count != Some(listed.len() as u64) {
+    super::tacocat::check_count(Some(sources), report);
+    if sources.get("count").is_none_or(Json::is_null) {
         let files = listed.len();
-        let message = match sources.get("count") {
-            None => tr_n!(
-                files,
-                "taco:sources counts nothing; it lists {files} file.",
-                "taco:sources counts nothing; it lists {files} files.",
-                files
-            ),
-            Some(said) => tr_n!(
-                files,
-                "taco:sources counts {said}; it lists {files} file.",
-                "taco:sources counts {said}; it lists {files} files.",
-                said,
-                files
-            ),
-        };
+        let message = tr_n!(
+            files,
+            "taco:sources counts nothing; it lists {files} file.",
+            "taco:sources counts nothing; it lists {files} files.",
+            files
+        );
         report.add(Rule::PartFacts, at("count".into()), message);
     }
     for (index, part) in listed.iter().enumerate() {

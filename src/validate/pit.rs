@@ -1,11 +1,12 @@
 //! Checks ids and the position-invariant tree (TACO 2.0, section 5.4), on all levels and for every root.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use crate::model::{
-    Location, MAX_LEVELS, Report, Rule, ShapeChild, ShapeUse, Skeleton, check_portable_name, check_sample_id, common_shape,
+    Location, MAX_LEVELS, Report, Rule, ShapeChild, ShapeUse, Skeleton, check_portable_name, check_sample_id, common_shape, in_nfc,
     is_padding, without_case,
 };
 use crate::text::PrintableLine;
@@ -84,6 +85,29 @@ fn check_siblings(tree: &Skeleton, depth: usize, rows: &[u32], report: &mut Repo
             report.add(Rule::IdUnique, at(tree, depth, row), message);
         }
     }
+    for (row, twin) in unicode_twins(rows.iter().map(|&row| level.id(row))) {
+        let (row, twin) = (rows[row], level.id(rows[twin]));
+        report.add(Rule::IdUnicode, at(tree, depth, row), unicode_message(level.id(row), twin));
+    }
+}
+
+/// Places of ids that differ from an earlier one in Unicode form alone, with the place of that one.
+pub(super) fn unicode_twins<'a>(ids: impl Iterator<Item = &'a str>) -> Vec<(usize, usize)> {
+    let mut seen: HashMap<Cow<'a, str>, (usize, &'a str)> = HashMap::new();
+    let mut twins = Vec::new();
+    for (place, id) in ids.enumerate().filter(|(_, id)| !id.is_ascii()) {
+        let (first, known) = *seen.entry(in_nfc(id)).or_insert((place, id));
+        if known != id {
+            twins.push((place, first));
+        }
+    }
+    twins
+}
+
+/// Message about two ids that differ in Unicode form alone; they look alike.
+pub(super) fn unicode_message(id: &str, other: &str) -> String {
+    let (id, other) = (id.escape_default(), other.escape_default());
+    tr!("{id} and its sibling {other} are one name in two Unicode forms.", id, other)
 }
 
 /// Checks PIT-1 on all levels, types of level 0, empty FOLDERs and depth.
@@ -128,18 +152,32 @@ pub(super) fn check_tree_beside(tree: &Skeleton, chosen: Option<u32>, report: &m
             .collect();
         let found = common_shape(&uses, |index| {
             let first = uses[index].first as u32;
-            let mut all = vec![ShapeChild::new(0, None, 0, "root", top.folder[first as usize])];
+            let mut all = vec![ShapeChild::root(top.folder[first as usize])];
             descendants(tree, 0, first, 1, None, &mut all);
             all
         });
-        found.map(|found| uses[found.index].first as u32)
+        found.map(|found| (uses[found.index].first as u32, found.is_common))
     };
-    let Some(model) = chosen.or_else(common) else { return };
+    let Some((model, is_common)) = chosen.map(|row| (row, true)).or_else(common) else { return };
+    let mut compared = Report::default();
     for (row, &shape) in shapes.iter().enumerate() {
         if shape != shapes[model as usize] && top.folder[row] == top.folder[model as usize] {
-            compare(tree, 0, model, row as u32, report);
+            compare(tree, 0, model, row as u32, if is_common { &mut *report } else { &mut compared });
         }
     }
+    if !compared.findings.is_empty() {
+        report_tie(top.len(), counts.len(), report);
+    }
+}
+
+/// Reports that no shape is the pattern, instead of differences from a root that was chosen by chance.
+pub(super) fn report_tie(roots: usize, shapes: usize, report: &mut Report) {
+    let message = tr!(
+        "The {roots} roots have {shapes} shapes, and none of them is common: there is no pattern to compare with. Give the samples the same ids in every root, or choose a root under Structure, Pattern from.",
+        roots,
+        shapes
+    );
+    report.add(Rule::PitRoots, Location::Dataset, message);
 }
 
 /// Checks PIT-5.
@@ -270,7 +308,7 @@ pub(super) fn compare(tree: &Skeleton, depth: usize, model: u32, row: u32, repor
             report.add(Rule::PitRoots, place, message);
         } else if next.id(w) != next.id(f) && !is_padding(next.id(f)) && !is_padding(next.id(w)) {
             let message = tr!(
-                "Position {position} of {path} is {found}; the pattern says {wanted}. Rename it.",
+                "Position {position} of {path} is {found}; the pattern says {wanted}. Rename it if it is the same thing.",
                 position,
                 path,
                 found = next.id(f),

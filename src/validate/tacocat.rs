@@ -4,6 +4,8 @@
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
+use serde_json::Value as Json;
+
 use crate::container::{ContainerReader, TacocatReader, ZipReader};
 use crate::error::Result;
 use crate::jobs::JobContext;
@@ -43,6 +45,7 @@ fn at(part: &str) -> Location {
 /// Compares the list in the collection, in either tool's form, with the parts that rows refer to.
 fn check_list(index: &TacocatReader, parts: &[Arc<str>], report: &mut Report) {
     let collection = index.collection();
+    check_count(collection.get("taco:sources"), report);
     let list = |key: &str, list: &str| Some((format!("{key}/{list}"), collection.get(key)?.get(list)?.as_array()?.clone()));
     let Some((key, listed)) = list("taco:sources", "files").or_else(|| list("_tacocat", "dataset_sources")) else {
         let message = tr!("COLLECTION.json has no taco:sources with the list of parts.");
@@ -57,6 +60,31 @@ fn check_list(index: &TacocatReader, parts: &[Arc<str>], report: &mut Report) {
     for name in listed.into_iter().filter(|name| !named.contains(name)) {
         let message = tr!("{part} is listed, but no sample comes from it.", part = name.printable_line());
         report.add(Rule::PartList, Location::Collection(key.clone()), message);
+    }
+}
+
+/// Checks that `taco:sources` counts the files that it lists, and has as many ids and extents.
+pub fn check_count(sources: Option<&Json>, report: &mut Report) {
+    let Some((sources, files)) = sources.and_then(|sources| Some((sources, sources.get("files")?.as_array()?.len()))) else {
+        return;
+    };
+    let mut add = |key: &str, said: String| {
+        let message = tr_n!(
+            files,
+            "taco:sources counts {said}; it lists {files} file.",
+            "taco:sources counts {said}; it lists {files} files.",
+            said,
+            files
+        );
+        report.add(Rule::PartCount, Location::Collection(format!("taco:sources/{key}")), message);
+    };
+    if let Some(count) = sources.get("count").filter(|count| !count.is_null() && count.as_u64() != Some(files as u64)) {
+        add("count", count.to_string());
+    }
+    for key in ["ids", "extents"] {
+        if let Some(list) = sources.get(key).and_then(Json::as_array).filter(|list| list.len() != files) {
+            add(key, format!("{} {key}", list.len()));
+        }
     }
 }
 

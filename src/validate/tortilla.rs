@@ -4,6 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::path::Path;
 
+use arrow::array::Array;
+
 use crate::container::{ContainerReader, HEADER_SIZE, TortillaReader};
 use crate::error::Result;
 use crate::jobs::JobContext;
@@ -13,6 +15,9 @@ use crate::text::PrintableLine;
 
 /// Columns of a stac-tortilla; the shape has another name in TACO 0.2.
 const STAC: [&str; 5] = ["stac:crs", "stac:geotransform", "stac:raster_shape", "stac:time_start", "stac:time_end"];
+/// Columns of a stac-tortilla that need a value for each sample, under both names of the shape.
+pub const STAC_CORE: [&str; 6] =
+    ["stac:crs", "stac:geotransform", "stac:raster_shape", "stac:tensor_shape", "stac:time_start", "stac:time_end"];
 /// Columns of a rai-tortilla.
 const RAI: [&str; 9] =
     ["rai:elevation", "rai:cisi", "rai:gdp", "rai:hdi", "rai:gmi", "rai:pop", "rai:admin0", "rai:admin1", "rai:admin2"];
@@ -40,6 +45,7 @@ pub fn check(tortilla: &TortillaReader, report: &mut Report, ctx: &JobContext) -
         let names: HashSet<&str> = fields.iter().map(|field| field.name.as_str()).collect();
         check_class(&names, level, "stac", &STAC, report);
         check_class(&names, level, "rai", &RAI, report);
+        check_nulls(tortilla, &tree, level, &names, report, ctx)?;
     }
     for (level, column) in tortilla.widened() {
         let at = Location::Column { level: *level, name: column.name.clone() };
@@ -99,6 +105,39 @@ fn check_class(names: &HashSet<&str>, level: usize, namespace: &str, wanted: &[&
         let message = tr!("This is no {namespace}-tortilla: {columns} is missing.", namespace, columns = missing.join(", "));
         report.add(Rule::TortillaClass, Location::Level(level), message);
     }
+}
+
+/// Counts samples without a value in the core columns of a stac-tortilla.
+fn check_nulls(
+    tortilla: &TortillaReader,
+    tree: &Skeleton,
+    level: usize,
+    names: &HashSet<&str>,
+    report: &mut Report,
+    ctx: &JobContext,
+) -> Result<()> {
+    let columns: Vec<&str> = STAC_CORE.into_iter().filter(|name| names.contains(name)).collect();
+    if columns.is_empty() {
+        return Ok(());
+    }
+    let table = tortilla.levels().columns(level, &columns, ctx)?.to_batch()?;
+    for name in columns {
+        ctx.check()?;
+        let Some(nulls) = table.column_by_name(name).and_then(|column| column.logical_nulls()) else { continue };
+        let rows: Vec<u32> = (0..table.num_rows()).filter(|&row| nulls.is_null(row)).map(|row| row as u32).collect();
+        let Some(first) = rows.first() else { continue };
+        let path = tree.path(level, *first);
+        let message = tr_n!(
+            rows.len(),
+            "{n} sample, {path}, has no value in this core column.",
+            "{n} samples, {path} the first, have no value in this core column.",
+            n = rows.len(),
+            path
+        );
+        let rule = if name == "stac:time_end" { Rule::TortillaEndNull } else { Rule::TortillaCoreNull };
+        report.add(rule, Location::Column { level, name: name.to_owned() }, message);
+    }
+    Ok(())
 }
 
 fn check_headers(tortilla: &TortillaReader, report: &mut Report) -> Result<()> {

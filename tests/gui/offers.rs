@@ -26,11 +26,11 @@ fn a_fix_shows_old_and_new_ids_before_it_renames_and_dropping_a_root_asks() {
     settle(&mut window);
     let roots = dataset(&window).root.samples.len();
     let id = |window: &_| dataset(window).root.samples[2].children().expect("a FOLDER").samples[2].id.to_string();
-    let rename = label_with(&window, "Rename mask.tif to label.tif in");
+    let rename = label_with(&window, "Rename label_v2.tif to label.tif in");
     click(&mut window, &rename);
     picture(&mut window, "fix-renames-dark");
-    assert_eq!(id(&window), "mask.tif", "nothing has changed yet");
-    label_with(&window, "mask.tif → label.tif");
+    assert_eq!(id(&window), "label_v2.tif", "nothing has changed yet");
+    label_with(&window, "label_v2.tif → label.tif");
     click(&mut window, "Apply the fixes");
     assert_eq!(id(&window), "label.tif");
     let drop = label_with(&window, "Drop ");

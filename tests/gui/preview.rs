@@ -143,6 +143,7 @@ fn the_chunks_of_a_streamable_dataset_are_read_one_by_one() {
     harness.state_mut().act(Action::EditCopy);
     settle(&mut harness);
     let options = TortillaOptions {
+        text_form: false,
         target: target.clone(),
         collection: None,
         part_bytes: None,

@@ -38,7 +38,7 @@ fn screens_draw_in_both_themes() {
         harness.state_mut().act(Action::EditCopy);
         settle(&mut harness);
         let faults = [
-            Edit::Rename { sample: NodePath(vec![2, 2]), id: "mask.tif".into() },
+            Edit::Rename { sample: NodePath(vec![2, 2]), id: "label_v2.tif".into() },
             Edit::Remove { parent: NodePath(vec![5]), at: 1, count: 1 },
             Edit::Rename { sample: NodePath(vec![9]), id: "minho:0002".into() },
         ];
@@ -177,7 +177,7 @@ fn problems_are_fixed_by_buttons() {
     };
     assert_eq!(broken(&harness), 0);
     for edit in [
-        Edit::Rename { sample: NodePath(vec![2, 2]), id: "mask.tif".into() },
+        Edit::Rename { sample: NodePath(vec![2, 2]), id: "label_v2.tif".into() },
         Edit::Remove { parent: NodePath(vec![5]), at: 1, count: 1 },
     ] {
         harness.state_mut().command(Command::Edit { edit });

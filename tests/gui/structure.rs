@@ -42,7 +42,7 @@ fn the_lens_shows_every_fault_and_mends_it() {
         damage(
             &mut harness,
             vec![
-                Edit::Rename { sample: NodePath(vec![2, 2]), id: "mask.tif".into() },
+                Edit::Rename { sample: NodePath(vec![2, 2]), id: "label_v2.tif".into() },
                 Edit::Remove { parent: NodePath(vec![5]), at: 1, count: 1 },
                 Edit::Remove { parent: NodePath(vec![7]), at: 1, count: 1 },
                 Edit::Move { sample: NodePath(vec![8, 0]), to: NodePath(vec![8]), at: 1 },
@@ -65,7 +65,7 @@ fn the_lens_shows_every_fault_and_mends_it() {
         settle(&mut harness);
         assert_eq!(broken(&harness), 4, "one step");
         // Fixes one root by its own button.
-        let wrong = label_with(&harness, Role::Cell, "has the id mask.tif");
+        let wrong = label_with(&harness, Role::Cell, "has the id label_v2.tif");
         click(&mut harness, &wrong);
         let apply = label_with(&harness, Role::Button, "Apply: Rename");
         click(&mut harness, &apply);
@@ -153,7 +153,7 @@ fn the_range_of_histograms_comes_from_the_data() {
 #[test]
 fn nothing_is_called_safe_that_needs_a_choice() {
     let mut harness = draft(egui::Theme::Light);
-    damage(&mut harness, vec![Edit::Rename { sample: NodePath(vec![2, 2]), id: "photo.tif".into() }]);
+    damage(&mut harness, vec![Edit::Rename { sample: NodePath(vec![2, 2]), id: "photo_label.tif".into() }]);
     harness.state_mut().show_pane(Pane::Structure);
     settle(&mut harness);
     assert_eq!(broken(&harness), 1);
@@ -161,7 +161,7 @@ fn nothing_is_called_safe_that_needs_a_choice() {
         assert!(harness.get_by_label(button).accesskit_node().is_disabled(), "{button}");
     }
     // The fix is offered, and its card is inside the panel.
-    let wrong = label_with(&harness, Role::Cell, "has the id photo.tif");
+    let wrong = label_with(&harness, Role::Cell, "has the id photo_label.tif");
     click(&mut harness, &wrong);
     let apply = label_with(&harness, Role::Button, "Apply: Rename");
     let card = label_with(&harness, Role::RadioButton, "Fix: Rename");

@@ -107,7 +107,7 @@ pub fn fork_with_faults(harness: &mut Window) {
     harness.state_mut().act(Action::EditCopy);
     settle(harness);
     let edits = [
-        Edit::Rename { sample: NodePath(vec![2, 2]), id: "mask.tif".into() },
+        Edit::Rename { sample: NodePath(vec![2, 2]), id: "label_v2.tif".into() },
         Edit::Remove { parent: NodePath(vec![5]), at: 1, count: 1 },
     ];
     for edit in edits {

@@ -87,7 +87,7 @@ fn copied(set: &str, name: &str, folder: &Path, change: impl FnOnce(&mut Vec<u8>
     path
 }
 
-const FAULTS: [Fault; 33] = [
+const FAULTS: [Fault; 35] = [
     (Rule::TortillaHeader, "bad.tortilla", "reserved", |folder| {
         let mut bytes = tortilla(vec![row("a", b"x")], Vec::new());
         bytes[120] = 7;
@@ -164,6 +164,7 @@ const FAULTS: [Fault; 33] = [
             allow_non_tog: true,
             overwrite: false,
             on_damage: OnDamage::Stop,
+            text_form: false,
         };
         write_tortilla(draft, &options, &JobContext::default()).expect("writes");
         target
@@ -181,6 +182,14 @@ const FAULTS: [Fault; 33] = [
     }),
     (Rule::TortillaClass, "level0", "stac:geotransform, stac:raster_shape", |folder| {
         file(folder, tortilla(vec![row("a", b"x")], vec![("stac:crs", text(&["EPSG:4326"]))]))
+    }),
+    (Rule::TortillaCoreNull, "level0 stac:time_start", "1 sample, b, has no value", |folder| {
+        let times: ArrayRef = Arc::new(Int64Array::from(vec![Some(1), None]));
+        file(folder, tortilla(vec![row("a", b"x"), row("b", b"y")], vec![("stac:time_start", times)]))
+    }),
+    (Rule::TortillaEndNull, "level0 stac:time_end", "2 samples, a the first, have no value", |folder| {
+        let times: ArrayRef = arrow::array::new_null_array(&arrow::datatypes::DataType::Null, 2);
+        file(folder, tortilla(vec![row("a", b"x"), row("b", b"y")], vec![("stac:time_end", times)]))
     }),
     (Rule::TortillaFormat, "a", "file_format is geotiff", |folder| {
         file(folder, tortilla(vec![Row { format: "geotiff", ..row("a", b"x") }], Vec::new()))

@@ -461,3 +461,111 @@ fn a_taco_without_a_core_field_is_refused_before_anything_is_written() {
         "{extent}"
     );
 }
+
+/// Tortillas among the sources are nested tortillas, in a TORTILLA, a TACO and a streamable file; broken ones are bytes, which is
+/// warned of.
+#[test]
+fn tortilla_files_among_the_sources_are_nested() {
+    let workspace = Workspace::new();
+    flat_scenes(&workspace, 3);
+    let inner = create(&workspace, "inner.tortilla", &[]);
+    fs::remove_dir_all(workspace.path("scenes")).expect("the scenes");
+    for name in ["one", "two"] {
+        fs::create_dir_all(workspace.path("scenes")).expect("a folder");
+        fs::copy(&inner, workspace.path(&format!("scenes/{name}.tortilla"))).expect("copies");
+    }
+    let digest = sha256_of(&workspace.path("scenes/one.tortilla"));
+    for (name, more) in [("outer.tortilla", &[][..]), ("outer.taco", &[]), ("s.tortilla", &["--stream", "--allow-non-tog"])] {
+        let outer = create(&workspace, name, more);
+        let seen = official(&workspace, &[&outer]);
+        let samples = seen["samples"].as_array().expect("samples");
+        assert_eq!(samples.len(), 2, "{name}: {seen}");
+        for sample in samples {
+            assert_eq!(sample["columns"]["tortilla:file_format"], "TORTILLA", "{name}");
+            assert_eq!(sample["children"].as_array().map(Vec::len), Some(3), "{name}");
+        }
+        let rows = query(&workspace, &outer, "SELECT id, \"tortilla:file_format\" AS f FROM level1");
+        assert_eq!(rows.as_array().map(Vec::len), Some(6), "{name}: {rows}");
+        assert!(rows.as_array().expect("rows").iter().all(|row| row["f"] == "GTiff"), "{name}: {rows}");
+        workspace.studio(["validate".as_ref(), outer.as_os_str(), "--deep".as_ref()]).expect_code(0);
+    }
+    // The bytes of a nested file stay as they are, from a dataset of 2.0 as well.
+    let zip = create(&workspace, "whole.tacozip", &[]);
+    let back = workspace.path("back.tortilla");
+    workspace.studio(["compile".as_ref(), zip.as_os_str(), "-o".as_ref(), back.as_os_str()]).expect_code(0);
+    let rows = query(&workspace, &back, "SELECT id, \"tortilla:file_format\" AS f FROM level0");
+    assert_eq!(rows[0]["f"], "TORTILLA");
+    let out = workspace.path("one.out");
+    let read = ["read".as_ref(), zip.as_os_str(), "one.tortilla".as_ref(), "--out".as_ref(), out.as_os_str()];
+    workspace.studio(read).expect_code(0);
+    assert_eq!(sha256_of(&out), digest);
+    // A cut file is no tortilla that a reader could open.
+    let bytes = fs::read(&inner).expect("reads");
+    fs::write(workspace.path("scenes/two.tortilla"), &bytes[..bytes.len() - 20]).expect("writes");
+    let (cut, collection) = (workspace.path("cut.tortilla"), collection(&workspace));
+    let arguments =
+        ["create".as_ref(), workspace.path("scenes").as_os_str(), "-o".as_ref(), cut.as_os_str(), "--collection".as_ref()]
+            .map(std::ffi::OsStr::to_owned);
+    let ran = workspace.studio(arguments.into_iter().chain([collection.into_os_string()])).expect_code(0);
+    assert!(ran.stderr.contains("two.tortilla") && ran.stderr.contains("BYTES"), "{ran}");
+    let formats = query(&workspace, &cut, "SELECT \"tortilla:file_format\" AS f FROM level0");
+    assert_eq!(formats, json!([{ "f": "TORTILLA" }, { "f": "BYTES" }]));
+}
+
+/// `--profile spec` gives a .taco the form of the text, and numbers parts from 1; options that these files have no use for are
+/// refused.
+#[test]
+fn the_form_of_the_text_is_written_when_asked() {
+    let workspace = Workspace::new();
+    flat_scenes(&workspace, 4);
+    let check = |path: &Path| workspace.studio(["validate".as_ref(), path.as_os_str(), "--profile".as_ref(), "spec".as_ref()]);
+    let tools = create(&workspace, "tools.taco", &[]);
+    check(&tools).expect_code(1);
+    let text = create(&workspace, "text.taco", &["--profile", "spec"]);
+    check(&text).expect_code(0);
+    let fields =
+        workspace.studio(["inspect".as_ref(), text.as_os_str(), "--json".as_ref()]).expect_code(0).json()["collection"].clone();
+    assert_eq!((&fields["task"], &fields["extent"]["spatial"]), (&json!("Classification"), &json!([-10.0, -5.0, 10.0, 5.0])));
+    assert_eq!(fields["extent"]["temporal"], json!([1_577_836_800_000i64, 1_580_515_200_000i64]));
+    let again = workspace.path("again.taco");
+    let compile = ["compile".as_ref(), tools.as_os_str(), "-o".as_ref(), again.as_os_str(), "--profile".as_ref(), "spec".as_ref()];
+    workspace.studio(compile).expect_code(0);
+    check(&again).expect_code(0);
+    create(&workspace, "parts.tortilla", &["--profile", "spec", "--split-size", "1"]);
+    assert!(workspace.path("parts.0001.part.tortilla").exists() && workspace.path("parts.0004.part.tortilla").exists());
+    assert!(!workspace.path("parts.0000.part.tortilla").exists());
+    let pattern = workspace.path("parts.*.part.tortilla");
+    workspace.studio(["validate".as_ref(), pattern.as_os_str()]).expect_code(0);
+    for option in [["--group-by", "id"], ["--compression", "gzip"], ["--row-group", "100"]] {
+        let refused = workspace.studio(["create", "scenes", "-o", "no.tortilla"].iter().chain(&option)).expect_code(2);
+        assert!(refused.stderr.contains(option[0]), "{refused}");
+        assert!(!workspace.path("no.tortilla").exists());
+    }
+}
+
+/// Statistics of a dataset of 2.0 get the columns of the text in a TACO 0.2 file; where there are none, this is said.
+#[test]
+fn statistics_have_the_columns_of_the_text_in_a_taco() {
+    let workspace = Workspace::new();
+    flat_scenes(&workspace, 3);
+    let zip = create(&workspace, "plain.tacozip", &[]);
+    let with = workspace.path("with.tacozip");
+    let extend = ["extend".as_ref(), zip.as_os_str(), "-o".as_ref(), with.as_os_str(), "--with".as_ref(), "stats".as_ref()];
+    workspace.studio(extend).expect_code(0);
+    let collection = collection(&workspace);
+    let compiled = |input: &Path, name: &str| {
+        let output = workspace.path(name);
+        let arguments = ["compile".as_ref(), input.as_os_str(), "-o".as_ref(), output.as_os_str(), "--collection".as_ref()]
+            .map(std::ffi::OsStr::to_owned);
+        let ran = workspace.studio(arguments.into_iter().chain([collection.clone().into_os_string()])).expect_code(0);
+        (output, ran.stderr)
+    };
+    let (taco, _) = compiled(&with, "with.taco");
+    let columns = official(&workspace, &[&taco])["samples"][0]["columns"].clone();
+    let stored = columns["geotiff:stats"][0].clone();
+    for (at, name) in ["stats:min", "stats:max", "stats:mean", "stats:std"].into_iter().enumerate() {
+        assert_eq!(columns[name][0], stored[at], "{name}: {columns}");
+    }
+    let (_, said) = compiled(&zip, "without.taco");
+    assert!(said.contains("3 GeoTIFFs are written without statistics"), "{said}");
+}

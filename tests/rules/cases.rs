@@ -206,6 +206,15 @@ pub fn all() -> Vec<Case> {
         case(Rule::IdUnique, "scene_a", "Duplicate id", Draft(|d| root(d).samples[2].id = "scene_a".into())),
         case(Rule::IdUnique, "scene_b / before.bin", "Duplicate id", Draft(|d| inside(d, 1).samples[2].id = "before.bin".into())),
         case(
+            Rule::IdUnicode,
+            "Can\u{303}on",
+            "two Unicode forms",
+            Draft(|d| {
+                root(d).samples[0].id = "Ca\u{f1}on".into();
+                root(d).samples[2].id = "Can\u{303}on".into();
+            }),
+        ),
+        case(
             Rule::FieldName,
             "level0 cloud cover",
             "letters",

@@ -10,7 +10,7 @@ use crate::support::{Workspace, fixtures};
 /// Rule, location, text of the message, and the damage to the folder with index and parts.
 type Fault = (Rule, &'static str, &'static str, fn(&Path));
 
-const FAULTS: [Fault; 6] = [
+const FAULTS: [Fault; 7] = [
     (Rule::PartMissing, "parts_part0002.tacozip", "missing", |set| {
         std::fs::remove_file(set.join("parts_part0002.tacozip")).expect("removes");
     }),
@@ -32,6 +32,11 @@ const FAULTS: [Fault; 6] = [
             files.push(json!("parts_part0009.tacozip"));
         });
     }),
+    (Rule::PartCount, "COLLECTION.json taco:sources/count", "counts 3; it lists 2 files", |set| {
+        change(set, |collection| {
+            collection["taco:sources"]["files"].as_array_mut().expect("a list").pop();
+        });
+    }),
     (Rule::PartList, "COLLECTION.json taco:sources", "no taco:sources", |set| {
         change(set, |collection| {
             collection.as_object_mut().expect("an object").shift_remove("taco:sources");
@@ -49,8 +54,12 @@ fn change(set: &Path, edit: impl FnOnce(&mut Json)) {
 /// Rule, location, text of the message, and the damage to a TACOLLECTION.json.
 type ListFault = (Rule, &'static str, &'static str, fn(&mut Json));
 
-const LIST_FAULTS: [ListFault; 5] = [
-    (Rule::PartFacts, "taco:sources/count", "counts 7; it lists 3 files", |sources| sources["count"] = json!(7)),
+const LIST_FAULTS: [ListFault; 7] = [
+    (Rule::PartCount, "taco:sources/count", "counts 7; it lists 3 files", |sources| sources["count"] = json!(7)),
+    (Rule::PartCount, "taco:sources/ids", "counts 2 ids; it lists 3 files", |sources| {
+        sources["ids"].as_array_mut().expect("a list").pop();
+    }),
+    (Rule::PartFacts, "taco:sources/count", "counts nothing", |sources| sources["count"] = json!(null)),
     (Rule::PartFacts, "taco:sources/ids/1", "is not the id of parts_part0002.tacozip", |sources| {
         sources["ids"][1] = json!("other")
     }),

@@ -17,7 +17,7 @@ use sha2::{Digest, Sha256};
 
 pub use fault_proxy::{FaultProxy, SentFault};
 pub use scenes::{COLLECTION, flat_scenes, geotiff, nested_scenes};
-pub use server::{Fault, Server};
+pub use server::{Fault, Habit, Server};
 pub use stores::{Emulator, StoreKind};
 
 /// A program that runs longer is considered hanging; longer than any test takes, on a machine with other work too.
@@ -400,4 +400,19 @@ pub fn core_fields_of_taco_0_2(title: &str) -> String {
         "extent": { "spatial": [[-2.0, 38.0, 0.0, 40.0]], "temporal": [["2020-01-01T00:00:00Z", "2020-12-31T00:00:00Z"]] }
     });
     fields.to_string()
+}
+
+/// Path of the first FILE of a dataset, within its first tortilla where it is nested.
+pub fn first_file(workspace: &Workspace, dataset: &str) -> String {
+    let mut place = String::new();
+    loop {
+        let arguments = ["read", dataset, &place];
+        let listing = workspace.studio(&arguments[..if place.is_empty() { 2 } else { 3 }]).expect_code(0).stdout;
+        let first = listing.lines().next().and_then(|line| line.split_once('\t')).expect("a sample");
+        let id = first.1.split('\t').next().unwrap_or(first.1);
+        place = if place.is_empty() { id.to_owned() } else { format!("{place}/{id}") };
+        if first.0 == "FILE" {
+            return place;
+        }
+    }
 }

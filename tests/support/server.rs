@@ -31,6 +31,41 @@ pub enum Fault {
     Whole,
 }
 
+/// How a server answers all requests, where servers differ from each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Habit {
+    /// Status 200 for a range that is the whole file.
+    WholeIs200,
+    /// Ranges that count from the end are ignored.
+    IgnoresSuffixes,
+    /// Status 416 for a range that counts from the end and is longer than the file.
+    RefusesLongSuffixes,
+    /// Status 416 for a range that ends behind the file.
+    RefusesLongRanges,
+    /// `*` instead of the size of the file.
+    OmitsSize,
+    /// Chunks without a Content-Length.
+    Chunked,
+    /// No ETag and no date.
+    NoVersion,
+    /// A weak ETag.
+    WeakEtag,
+    /// Two ETags for one version, one after the other.
+    AlternatesEtags,
+    /// Two dates for one version, one after the other, and no ETag.
+    AlternatesDates,
+    /// Another ETag in each answer.
+    NewEtags,
+    /// The bytes of each range in gzip.
+    Gzips,
+    /// A web page with status 200 for what it does not have.
+    PageForMissing,
+    /// Status 403 for what it does not have.
+    ForbidsMissing,
+    /// Status 429 for every third request, with a date in Retry-After.
+    Throttles,
+}
+
 /// One request.
 #[derive(Clone, Debug)]
 pub struct Asked {
@@ -45,6 +80,9 @@ struct Shared {
     faults: Mutex<Vec<(String, Fault, usize, usize)>>,
     /// Delay before each response.
     delay: Mutex<Duration>,
+    habit: Mutex<Option<Habit>>,
+    /// Number of answers since the start.
+    answers: AtomicUsize,
     /// Number of concurrent requests, and its maximum.
     now: AtomicUsize,
     most: AtomicUsize,
@@ -64,6 +102,8 @@ impl Server {
             asked: Mutex::default(),
             faults: Mutex::default(),
             delay: Mutex::default(),
+            habit: Mutex::default(),
+            answers: AtomicUsize::new(0),
             now: AtomicUsize::new(0),
             most: AtomicUsize::new(0),
         });
@@ -91,6 +131,11 @@ impl Server {
     /// Sets the delay of each response.
     pub fn slow(&self, each: Duration) {
         *self.shared.delay.lock().expect("a lock") = each;
+    }
+
+    /// Sets how all requests are answered.
+    pub fn behave(&self, habit: Habit) {
+        *self.shared.habit.lock().expect("a lock") = Some(habit);
     }
 
     /// Maximum number of concurrent requests.
@@ -164,26 +209,79 @@ impl Shared {
             std::thread::sleep(Duration::from_secs(20));
             return Ok(false);
         }
+        let habit = *self.habit.lock().expect("a lock");
+        let number = self.answers.fetch_add(1, Ordering::Relaxed);
+        if habit == Some(Habit::Throttles) && number.is_multiple_of(3) {
+            let date = (chrono::Utc::now() + chrono::Duration::seconds(1)).format("%a, %d %b %Y %H:%M:%S GMT");
+            write!(stream, "HTTP/1.1 429 Said\r\nRetry-After: {date}\r\nContent-Length: 0\r\n\r\n")?;
+            return Ok(true);
+        }
         let name = decoded(path.split('?').next().unwrap_or_default());
-        let Ok(mut bytes) = fs::read(self.folder.join(name.trim_start_matches('/'))) else { return plain(&mut stream, 404) };
-        let mut version = format!("\"{:08x}-{}\"", crc32(&bytes), bytes.len());
+        let Ok(mut bytes) = fs::read(self.folder.join(name.trim_start_matches('/'))) else {
+            return match habit {
+                Some(Habit::PageForMissing) => {
+                    let page = "<!doctype html><html><body>Start</body></html>";
+                    let head = "HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\nContent-Length";
+                    write!(stream, "{head}: {}\r\n\r\n{page}", page.len()).map(|()| true)
+                }
+                Some(Habit::ForbidsMissing) => plain(&mut stream, 403),
+                _ => plain(&mut stream, 404),
+            };
+        };
+        let mut version = format!("ETag: \"{:08x}-{}\"\r\n", crc32(&bytes), bytes.len());
+        match habit {
+            Some(Habit::NoVersion) => version.clear(),
+            Some(Habit::WeakEtag) => version = version.replace(": ", ": W/"),
+            Some(Habit::AlternatesEtags) => version = version.replace("-", &format!("-{}-", number % 2)),
+            Some(Habit::NewEtags) => version = version.replace("-", &format!("-{number}-")),
+            Some(Habit::AlternatesDates) => {
+                version = format!("Last-Modified: Wed, 25 Nov 2020 07:00:0{} GMT\r\n", number % 2);
+            }
+            _ => {}
+        }
         if fault == Some(Fault::Replaced) {
             bytes.iter_mut().for_each(|byte| *byte = !*byte);
-            version = "\"another\"".into();
+            version = "ETag: \"another\"\r\n".into();
         }
         let total = bytes.len();
-        let wanted = range.filter(|_| fault != Some(Fault::Whole)).and_then(|range| within(range, total));
+        let is_refused = match (habit, range.and_then(|range| range.strip_prefix("bytes=")?.split_once('-'))) {
+            (Some(Habit::RefusesLongSuffixes), Some(("", length))) => length.parse::<usize>().is_ok_and(|length| length > total),
+            (Some(Habit::RefusesLongRanges), Some((_, last))) => last.parse::<usize>().is_ok_and(|last| last >= total),
+            _ => false,
+        };
+        if is_refused {
+            let head = "HTTP/1.1 416 Said\r\nContent-Length: 0\r\nContent-Range";
+            return write!(stream, "{head}: bytes */{total}\r\n\r\n").map(|()| true);
+        }
+        let is_suffix = range.is_some_and(|range| range.starts_with("bytes=-"));
+        let wanted = range.filter(|_| fault != Some(Fault::Whole)).and_then(|range| within(range, total)).filter(|wanted| {
+            !(habit == Some(Habit::WholeIs200) && *wanted == (0, total) || habit == Some(Habit::IgnoresSuffixes) && is_suffix)
+        });
+        let is_whole = fault == Some(Fault::Whole) || matches!(habit, Some(Habit::WholeIs200 | Habit::IgnoresSuffixes));
         let (status, place, bytes) = match (range, wanted) {
-            (Some(_), None) if fault != Some(Fault::Whole) => return plain(&mut stream, 416),
+            (Some(_), None) if !is_whole => return plain(&mut stream, 416),
             (_, Some((start, end))) => {
                 let start = if fault == Some(Fault::Elsewhere) { start.saturating_sub(1) } else { start };
+                let total = if habit == Some(Habit::OmitsSize) { "*".to_owned() } else { total.to_string() };
                 ("206 Partial Content", format!("Content-Range: bytes {start}-{}/{total}\r\n", end - 1), &bytes[start..end])
             }
             _ => ("200 OK", String::new(), &bytes[..]),
         };
+        if habit == Some(Habit::Chunked) {
+            write!(stream, "HTTP/1.1 {status}\r\n{version}{place}Transfer-Encoding: chunked\r\n\r\n")?;
+            for part in bytes.chunks(5000) {
+                write!(stream, "{:x}\r\n", part.len())?;
+                stream.write_all(part)?;
+                stream.write_all(b"\r\n")?;
+            }
+            return stream.write_all(b"0\r\n\r\n").map(|()| true);
+        }
+        let packed = (habit == Some(Habit::Gzips)).then(|| gzipped(bytes));
+        let place = if packed.is_some() { format!("{place}Content-Encoding: gzip\r\n") } else { place };
+        let bytes = packed.as_deref().unwrap_or(bytes);
         let half = bytes.len() / 2;
         let stated = if fault == Some(Fault::Short) { half } else { bytes.len() };
-        write!(stream, "HTTP/1.1 {status}\r\nETag: {version}\r\nAccept-Ranges: bytes\r\n{place}Content-Length: {stated}\r\n\r\n")?;
+        write!(stream, "HTTP/1.1 {status}\r\n{version}Accept-Ranges: bytes\r\n{place}Content-Length: {stated}\r\n\r\n")?;
         match fault {
             Some(Fault::Cut) => stream.write_all(&bytes[..half]).map(|()| false),
             Some(Fault::Stalls) => {
@@ -227,6 +325,11 @@ fn decoded(path: &str) -> String {
         }
     }
     String::from_utf8_lossy(&bytes).into_owned()
+}
+
+fn gzipped(bytes: &[u8]) -> Vec<u8> {
+    let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    packed.write_all(bytes).and_then(|()| packed.finish()).expect("gzip")
 }
 
 fn crc32(bytes: &[u8]) -> u32 {

@@ -61,6 +61,10 @@ pub struct TortillaOptions {
     /// How sample data with a wrong CRC-32 is handled.
     #[serde(default)]
     pub on_damage: OnDamage,
+    /// Write the forms of the text where the official tools have others: parts are numbered from 1 (TORTILLA 0.5, "The Data
+    /// Partition").
+    #[serde(default)]
+    pub text_form: bool,
 }
 
 /// A tortilla with all sizes known.
@@ -334,6 +338,7 @@ mod tests {
 
     fn options(target: PathBuf) -> TortillaOptions {
         TortillaOptions {
+            text_form: false,
             target,
             collection: None,
             part_bytes: None,

@@ -58,7 +58,10 @@ pub fn write_tortilla(draft: TortillaDraft, options: &TortillaOptions, ctx: &Job
     }
     let targets: Vec<PathBuf> = match groups.len() {
         1 => vec![options.target.clone()],
-        count => (0..count).map(|number| part_path(&options.target, number)).collect(),
+        count => {
+            let first = usize::from(options.text_form);
+            (first..first + count).map(|number| part_path(&options.target, number)).collect()
+        }
     };
     // Old parts that no new part replaces would be taken for parts of the new dataset.
     let stale: Vec<&PathBuf> =

@@ -15,7 +15,7 @@ use super::super::{Entry, Made, Note, OptionKind, OptionSpec, Scope, TortillaExt
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
 use crate::model::{FieldSpec, Value, check_field_name, dtype_name};
-use crate::table::{KEYS, KeyedTable, cell_text, value_at};
+use crate::table::{KEYS, KeyedTable, cell_text, is_null_marker, value_at};
 
 pub const ENTRY: Entry = Entry {
     name: "columns",
@@ -218,8 +218,8 @@ fn typed(table: &KeyedTable, index: usize, column: &Wanted) -> Result<ArrayRef> 
         let summary = format!("{} is {}, which can't become {}", column.from, dtype_name(array.data_type()), dtype_name(dtype));
         Error::usage(summary).because(error)
     };
-    // Blank cells become null. The cast turns values that do not fit into null, which are then found by comparison.
-    let blank = |row: usize| array.as_string_opt::<i32>().is_some_and(|texts| texts.value(row).trim().is_empty());
+    // Cells without a value become null. The cast turns values that do not fit into null, which are then found by comparison.
+    let blank = |row: usize| array.as_string_opt::<i32>().is_some_and(|texts| is_null_marker(texts.value(row).trim()));
     let cast = cast_with_options(&array, dtype, &CastOptions { safe: true, ..CastOptions::default() }).map_err(wrong)?;
     let lost = (0..array.len()).find(|&row| array.is_valid(row) && cast.is_null(row) && !blank(row));
     // The cast truncates 2.5 to 2 silently.
@@ -244,7 +244,18 @@ impl TortillaExtension for Columns {
     }
 
     fn compute(&self, tortilla: &TortillaView<'_>, ctx: &JobContext) -> Result<Vec<Vec<Value>>> {
-        let rows = self.table.rows()?;
+        let rows = self.table.rows_of_samples(|see| {
+            for (at, sample) in tortilla.samples.iter().enumerate() {
+                if at % 4096 == 0 {
+                    ctx.check()?;
+                }
+                see(&sample.path().to_archive(), sample.id());
+            }
+            Ok(())
+        })?;
+        if !self.table.warnings.is_empty() {
+            tortilla.note(Note::Reading { warnings: self.table.warnings.clone() });
+        }
         let mut used = vec![false; self.table.table.rows()];
         let mut matched = Vec::with_capacity(tortilla.len());
         let (mut without, mut without_count) = (Vec::new(), 0u64);
@@ -253,7 +264,7 @@ impl TortillaExtension for Columns {
                 ctx.check()?;
             }
             let path = sample.path().to_archive();
-            let row = rows.get(if self.table.by_path { path.as_str() } else { sample.id() }).copied();
+            let row = rows.row_of(&path, sample.id());
             match row {
                 Some(row) => used[row] = true,
                 None => {
@@ -348,7 +359,7 @@ mod tests {
         );
         let inferred = run_with(json!({"table": path}), 0).expect("runs");
         let types: Vec<_> = inferred.columns[0].iter().map(|c| dtype_name(&c.field.dtype)).collect();
-        assert_eq!(types, ["double", "int64", "date32[day]"]);
+        assert_eq!(types, ["double", "string", "date32[day]"]);
     }
 
     #[test]

@@ -10,6 +10,7 @@ use crate::container::{BuildOptions, Built, Format, OnDamage, OpenOptions, outpu
 use crate::error::Error;
 use crate::gui::filters::{chip_text, tally_text};
 use crate::gui::panel_context::{PanelContext, Request};
+use crate::gui::sql::chooses_rows;
 use crate::gui::theme::{self, font, text_style};
 use crate::gui::widgets::{self, Button, Note, Segment, TextField, Tone, paint};
 use crate::gui::{dropped_paths, icons};
@@ -43,7 +44,7 @@ impl ExportSubset {
     pub fn new(input: PathBuf, open: OpenOptions, folder: &Path, id: &str, sql: Option<String>) -> Self {
         let name = if id.is_empty() { "dataset" } else { id };
         let target = folder.join(format!("{name}-subset.tacozip")).display().to_string();
-        let with_sql = sql.as_ref().is_some_and(|sql| sql.to_ascii_lowercase().contains("where"));
+        let with_sql = sql.as_deref().is_some_and(chooses_rows);
         Self {
             input,
             open,

@@ -132,6 +132,9 @@ impl JoinDialog {
             let text = tr!("No row of the table finds a sample. Choose another column, or say whether it holds paths or ids.");
             note_ui(ui, &Note::Error(text.into()));
         }
+        if !preview.warnings.is_empty() {
+            note_ui(ui, &Note::Warning(preview.warnings.join("\n")));
+        }
         let (lonely, keys) = &preview.unmatched;
         if *lonely > 0 && !preview.levels.is_empty() {
             let n = paint::grouped(*lonely as u64);

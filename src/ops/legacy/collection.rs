@@ -4,7 +4,7 @@
 use serde_json::{Map, Value as Json, json};
 
 use crate::error::{Error, Result};
-use crate::model::{EXTENT_ORIGIN, instant, missing_of_taco_0_2};
+use crate::model::{EXTENT_ORIGIN, SPLITS_0_2, TASKS_0_2, instant, missing_of_taco_0_2};
 
 /// The version of the text that is followed.
 const VERSION: &str = "0.2.0";
@@ -71,6 +71,44 @@ fn version_of(value: &Json) -> Json {
 }
 
 impl OldCollection {
+    /// Gives the fields the form of the text where that of the official tools differs: an extent of four numbers and two times in
+    /// milliseconds, words as the text spells them, sensor and bands among the other fields.
+    pub fn put_text_form(&mut self) {
+        if let Some(extent) = self.fields.get_mut("extent").and_then(Json::as_object_mut) {
+            for (key, value) in extent.iter_mut() {
+                if let Some([only]) = value.as_array().map(Vec::as_slice)
+                    && only.is_array()
+                {
+                    *value = only.clone();
+                }
+                if let (true, Some(ends)) = (key == "temporal", value.as_array_mut()) {
+                    let millis = |time: &Json| Some(json!(time.as_str().and_then(instant)?.and_utc().timestamp_millis()));
+                    ends.iter_mut().for_each(|end| *end = millis(end).unwrap_or_else(|| end.take()));
+                }
+            }
+        }
+        self.spell("task", &TASKS_0_2, &[("detection", "Object Detection")]);
+        self.spell("split_strategy", &SPLITS_0_2, &[("manual", "other")]);
+        if let Some(Json::Object(optical)) = self.fields.shift_remove("optical_data") {
+            for (key, value) in optical {
+                self.fields.entry(key).or_insert(value);
+            }
+        }
+    }
+
+    /// Writes a word of the text as it spells it; words of the official tools that it lacks become others.
+    fn spell(&mut self, key: &str, words: &[&str], others: &[(&str, &str)]) {
+        let Some(given) = self.fields.get(key).and_then(Json::as_str) else { return };
+        let plain = |text: &str| text.trim().to_lowercase().replace([' ', '_'], "-");
+        let replaced = others.iter().find(|(word, _)| *word == plain(given)).map(|(_, other)| *other);
+        let spelled = words.iter().copied().find(|word| plain(word) == plain(given));
+        let Some(word) = spelled.or(replaced) else { return };
+        if spelled.is_none() {
+            self.notes.push(format!("the text of TACO 0.2 has no {key} {given}: {word} is written"));
+        }
+        self.fields.insert(key.to_owned(), json!(word));
+    }
+
     /// The first task; TACO 0.2 has one.
     fn put_tasks(&mut self, value: &Json) {
         let given: Vec<&str> = match value {
@@ -289,5 +327,23 @@ mod tests {
             assert!(error.contains(name), "{name}: {error}");
         }
         assert!(!error.contains("providers"), "{error}");
+    }
+
+    #[test]
+    fn the_form_of_the_text_has_numbers_its_words_and_no_objects_of_the_tools() {
+        let mut old = mapped(json!({
+            "tasks": ["semantic-segmentation"], "split:strategy": "manual",
+            "extent": { "spatial": [1.0, 2.0, 3.0, 4.0], "temporal": ["1970-01-01T00:00:01Z", "1970-01-02T00:00:00Z"] },
+            "optical:sensor": "sentinel2msi", "optical:bands": [{ "name": "B02" }]
+        }));
+        old.put_text_form();
+        assert_eq!(old.fields["extent"], json!({ "spatial": [1.0, 2.0, 3.0, 4.0], "temporal": [1000, 86_400_000] }));
+        assert_eq!((&old.fields["task"], &old.fields["split_strategy"]), (&json!("Semantic Segmentation"), &json!("other")));
+        assert_eq!((&old.fields["sensor"], &old.fields["bands"][0]["name"]), (&json!("sentinel2msi"), &json!("B02")));
+        assert!(
+            old.fields.get("optical_data").is_none() && old.notes.iter().any(|note| note.contains("manual")),
+            "{:?}",
+            old.notes
+        );
     }
 }

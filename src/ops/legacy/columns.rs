@@ -5,11 +5,12 @@ use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, AsArray, Float64Array, Int64Array, ListArray, RecordBatch, StringArray};
 use arrow::compute::cast;
-use arrow::datatypes::{DataType, Field, Int64Type, Schema, TimeUnit};
+use arrow::datatypes::{DataType, Field, Float64Type, Int64Type, Schema, TimeUnit};
 
 use crate::error::{Error, Result};
+use crate::extensions::pooled_statistics::looks_continuous;
 use crate::jobs::JobContext;
-use crate::model::Tortilla;
+use crate::model::{Tortilla, Value};
 use crate::table::{array_of, wkb_point};
 
 /// Samples that a warning names.
@@ -22,8 +23,27 @@ pub struct Losses {
     placeholders: Vec<String>,
     /// Samples whose time has a fraction of a second, by column.
     fractions: BTreeMap<String, usize>,
+    /// The same where the times are rounded to whole seconds.
+    rounded: BTreeMap<String, usize>,
     /// Samples whose shape has fewer than two numbers.
     short_shapes: usize,
+    /// Files with the header of a tortilla that can't be read as one: path and reason.
+    unreadable: Vec<(String, String)>,
+    /// GeoTIFFs of a TACO without statistics.
+    without_statistics: usize,
+    /// Samples of a TACO whose geotiff:stats has shares of classes, which stats:* can't hold.
+    class_shares: usize,
+    /// Samples without a value, by core column of a stac-tortilla.
+    nulls: BTreeMap<String, usize>,
+}
+
+/// The generation of a footer, and whose form it has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FooterForm {
+    /// TACO 0.2; otherwise TORTILLA 0.5.
+    pub taco: bool,
+    /// The form of the text, where that of the official tools differs.
+    pub text: bool,
 }
 
 impl Losses {
@@ -36,7 +56,33 @@ impl Losses {
     pub fn add(&mut self, other: Self) {
         self.placeholders.extend(other.placeholders);
         self.short_shapes += other.short_shapes;
+        self.unreadable.extend(other.unreadable);
+        other.rounded.into_iter().for_each(|(name, count)| *self.rounded.entry(name).or_default() += count);
+        self.without_statistics += other.without_statistics;
+        self.class_shares += other.class_shares;
+        other.nulls.into_iter().for_each(|(name, count)| *self.nulls.entry(name).or_default() += count);
         other.fractions.into_iter().for_each(|(name, count)| *self.fractions.entry(name).or_default() += count);
+    }
+
+    /// Adds a file that begins as a tortilla and can't be read as one.
+    pub fn add_unreadable(&mut self, path: &str, reason: &Error) {
+        self.unreadable.push((path.to_owned(), reason.sentence()));
+    }
+
+    /// Refuses samples without a value in a core column where the form of the text is asked for.
+    ///
+    /// # Errors
+    /// [`Kind::Invalid`](crate::error::Kind::Invalid), with the columns.
+    pub fn refuse_nulls(&self, form: FooterForm) -> Result<()> {
+        if self.nulls.is_empty() || !form.text {
+            return Ok(());
+        }
+        let columns: Vec<String> = self.nulls.iter().map(|(name, count)| format!("{name} ({count} samples)")).collect();
+        Err(Error::invalid(format!(
+            "the text wants a value for each sample in its core columns; there is none in {}",
+            columns.join(", ")
+        ))
+        .hint("fill them, or write the form of the official tools: `--profile tools`"))
     }
 
     /// A warning for each kind.
@@ -55,6 +101,32 @@ impl Losses {
                  whole seconds"
             ));
         }
+        for (path, reason) in self.unreadable.iter().take(NAMED) {
+            ctx.warn(format!("{path} has the header of a TORTILLA and can't be read as one, so its format is BYTES: {reason}"));
+        }
+        if let Some(more @ 1..) = self.unreadable.len().checked_sub(NAMED) {
+            ctx.warn(format!("{more} more files have the header of a TORTILLA and can't be read as one"));
+        }
+        for (name, count) in &self.rounded {
+            ctx.warn(format!("{count} values of {name} have fractions of a second: they are rounded to whole seconds"));
+        }
+        for (name, count) in &self.nulls {
+            ctx.warn(format!("{count} samples have no value in {name}, a core column of the text"));
+        }
+        if self.without_statistics > 0 {
+            ctx.warn(format!(
+                "{} GeoTIFFs are written without statistics: TACO 0.2 has stats:mean, stats:min, stats:max and stats:std for them; \
+                 compute them first with `extend --with stats`",
+                self.without_statistics
+            ));
+        }
+        if self.class_shares > 0 {
+            ctx.warn(format!(
+                "{} samples have shares of classes in geotiff:stats, for which TACO 0.2 has no column: stats:* is null there, and \
+                 geotiff:stats is kept",
+                self.class_shares
+            ));
+        }
         if self.short_shapes > 0 {
             let count = self.short_shapes;
             ctx.warn(format!("{count} shapes have fewer than two numbers and no rows and columns: they are kept as they are"));
@@ -64,7 +136,14 @@ impl Losses {
 
 /// The footer of one tortilla, without byte ranges. `formats` gives `tortilla:file_format` where no column says it. In a TACO 0.2
 /// file, the shape is `stac:tensor_shape`; in a TORTILLA 0.5, `stac:raster_shape` with rows and columns.
-pub fn footer_of(tortilla: &Tortilla, rows: &[usize], formats: &[String], taco: bool, losses: &mut Losses) -> Result<RecordBatch> {
+pub fn footer_of(
+    tortilla: &Tortilla,
+    rows: &[usize],
+    formats: &[String],
+    form: FooterForm,
+    losses: &mut Losses,
+) -> Result<RecordBatch> {
+    let taco = form.taco;
     let samples: Vec<_> = rows.iter().map(|&row| &tortilla.samples[row]).collect();
     let mut ids: Vec<String> = samples.iter().map(|sample| sample.id.to_string()).collect();
     let mut words: Vec<String> = formats.to_vec();
@@ -79,10 +158,31 @@ pub fn footer_of(tortilla: &Tortilla, rows: &[usize], formats: &[String], taco: 
             "split" => split = Some(array),
             "stac:tensor_shape" if !taco => more.push(("stac:raster_shape".into(), rows_and_columns(&array, losses))),
             name @ ("stac:time_start" | "stac:time_middle" | "stac:time_end") => {
-                more.push((name.into(), seconds(name, &array, losses)))
+                more.push((name.into(), seconds(name, &array, form.text, losses)))
             }
             name @ "stac:centroid" => more.push((name.into(), points(&array))),
             name => more.push((name.into(), array)),
+        }
+    }
+    let names = |name: &str| tortilla.schema.iter().position(|field| field.name == name);
+    if taco && !["stats:mean", "stats:min", "stats:max", "stats:std"].into_iter().any(|name| names(name).is_some()) {
+        let bands: Vec<Option<Bands>> = match names("geotiff:stats") {
+            Some(column) => samples.iter().map(|sample| bands_of(sample.value(column), losses)).collect(),
+            None => Vec::new(),
+        };
+        if bands.iter().any(Option::is_some) {
+            more.extend(STATISTICS.iter().enumerate().map(|(at, name)| ((*name).to_owned(), statistic(&bands, at))));
+        }
+        losses.without_statistics += match names("geotiff:stats") {
+            Some(_) => 0,
+            None => words.iter().filter(|word| *word == "GTiff").count(),
+        };
+    }
+    let is_stac = more.iter().any(|(name, _)| name.starts_with("stac:"));
+    for (name, array) in more.iter().filter(|(name, _)| is_stac && CORE_COLUMNS.contains(&name.as_str())) {
+        match array.logical_null_count() {
+            0 => {}
+            nulls => *losses.nulls.entry(name.clone()).or_default() += nulls,
         }
     }
     // A nested tortilla has this format; the column may state another.
@@ -101,6 +201,53 @@ pub fn footer_of(tortilla: &Tortilla, rows: &[usize], formats: &[String], taco: 
         .map_err(|error| Error::internal("a footer does not fit its columns").because(error))
 }
 
+/// Core columns of a stac-tortilla.
+const CORE_COLUMNS: [&str; 5] = ["stac:crs", "stac:geotransform", "stac:raster_shape", "stac:tensor_shape", "stac:time_start"];
+/// The columns of the extension STATS of TACO 0.2, in the order in which `geotiff:stats` begins.
+const STATISTICS: [&str; 4] = ["stats:min", "stats:max", "stats:mean", "stats:std"];
+
+/// Statistics of each band of a sample, in the order of [`STATISTICS`].
+type Bands = Vec<[Option<f64>; 4]>;
+
+/// The first four statistics of each band in a value of `geotiff:stats`; `None` for a null value and for shares of classes.
+fn bands_of(value: &Value, losses: &mut Losses) -> Option<Bands> {
+    let Value::List(bands) = value else { return None };
+    let number = |value: &Value| match value {
+        Value::Float(number) => Some(*number),
+        Value::Int(number) => Some(*number as f64),
+        _ => None,
+    };
+    let mut found = Vec::with_capacity(bands.len());
+    for band in bands.iter() {
+        let Value::List(values) = band else { return None };
+        let numbers: Vec<Option<f64>> = values.iter().map(number).collect();
+        let known: Vec<f64> = numbers.iter().map(|number| number.unwrap_or(f64::NAN)).collect();
+        match numbers.as_slice() {
+            [min, max, mean, std, ..] if looks_continuous(&known) => found.push([*min, *max, *mean, *std]),
+            _ => {
+                losses.class_shares += 1;
+                return None;
+            }
+        }
+    }
+    (!found.is_empty()).then_some(found)
+}
+
+/// One of the columns of the extension STATS.
+fn statistic(bands: &[Option<Bands>], at: usize) -> ArrayRef {
+    let of_sample = |bands: &Option<Bands>| bands.as_ref().map(|bands| bands.iter().map(|band| band[at]).collect::<Vec<_>>());
+    Arc::new(ListArray::from_iter_primitive::<Float64Type, _, _>(bands.iter().map(of_sample)))
+}
+
+/// `tortilla:file_format` of each row of a footer; empty for null.
+pub fn file_formats(footer: &RecordBatch) -> Vec<String> {
+    let mut formats = vec![String::new(); footer.num_rows()];
+    if let Some(column) = footer.column_by_name("tortilla:file_format") {
+        keep_texts(column, &mut formats);
+    }
+    formats
+}
+
 /// Takes the texts of a column where it has some.
 fn keep_texts(array: &ArrayRef, into: &mut [String]) {
     let Ok(text) = cast(array, &DataType::Utf8) else { return };
@@ -113,7 +260,9 @@ fn keep_texts(array: &ArrayRef, into: &mut [String]) {
 
 /// Timestamps and dates as whole seconds since 1970, as the text has them. Where a value of the column has a fraction, all are
 /// numbers with a fraction, as the official writer makes them. Other columns stay.
-fn seconds(name: &str, array: &ArrayRef, losses: &mut Losses) -> ArrayRef {
+///
+/// In the form of the text they are whole: ends are rounded up, other times down.
+fn seconds(name: &str, array: &ArrayRef, text: bool, losses: &mut Losses) -> ArrayRef {
     if !matches!(array.data_type(), DataType::Timestamp(..) | DataType::Date32 | DataType::Date64) {
         return array.clone();
     }
@@ -122,6 +271,12 @@ fn seconds(name: &str, array: &ArrayRef, losses: &mut Losses) -> ArrayRef {
     let micros = micros.as_primitive::<Int64Type>();
     match micros.iter().flatten().filter(|micros| micros % 1_000_000 != 0).count() {
         0 => Arc::new(micros.iter().map(|micros| micros.map(|micros| micros / 1_000_000)).collect::<Int64Array>()),
+        fractions if text => {
+            *losses.rounded.entry(name.to_owned()).or_default() += fractions;
+            let round_up = if name == "stac:time_end" { 999_999 } else { 0 };
+            let whole = |micros: i64| micros.saturating_add(round_up).div_euclid(1_000_000);
+            Arc::new(micros.iter().map(|micros| micros.map(whole)).collect::<Int64Array>())
+        }
         fractions => {
             *losses.fractions.entry(name.to_owned()).or_default() += fractions;
             Arc::new(micros.iter().map(|micros| micros.map(|micros| micros as f64 / 1e6)).collect::<Float64Array>())
@@ -161,7 +316,7 @@ fn points(array: &ArrayRef) -> ArrayRef {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{FieldSpec, Sample, Value};
+    use crate::model::{FieldSpec, Sample};
 
     #[test]
     fn fields_get_their_old_form() {
@@ -178,7 +333,8 @@ mod tests {
         let values = [Value::text("train"), Value::Int(1_500_000), Value::Bytes(wkb.into()), Value::text("old/id")];
         let sample = Sample { values: values.into(), ..Sample::file("id", "/x", 1) };
         let tortilla = Tortilla { schema: schema.into(), samples: vec![sample] };
-        let footer = footer_of(&tortilla, &[0], &["GTiff".to_owned()], false, &mut Losses::default()).expect("fits");
+        let footer =
+            footer_of(&tortilla, &[0], &["GTiff".to_owned()], FooterForm::default(), &mut Losses::default()).expect("fits");
         let names: Vec<String> = footer.schema().fields().iter().map(|field| field.name().clone()).collect();
         assert_eq!(names, ["tortilla:id", "tortilla:file_format", "tortilla:data_split", "stac:time_start", "stac:centroid"]);
         assert_eq!(footer.column(0).as_string::<i32>().value(0), "old/id");
@@ -194,7 +350,9 @@ mod tests {
         let tortilla = Tortilla { schema: vec![field].into(), samples: samples.collect() };
         let rows: Vec<usize> = (0..tortilla.samples.len()).collect();
         let mut losses = Losses::default();
-        let footer = footer_of(&tortilla, &rows, &vec!["GTiff".to_owned(); rows.len()], taco, &mut losses).expect("fits");
+        let footer =
+            footer_of(&tortilla, &rows, &vec!["GTiff".to_owned(); rows.len()], FooterForm { taco, text: false }, &mut losses)
+                .expect("fits");
         (footer, losses)
     }
 
@@ -213,7 +371,8 @@ mod tests {
         assert_eq!((losses.short_shapes, tortilla.column_by_name("stac:tensor_shape")), (1, None));
         let (taco, losses) = footer(FieldSpec::new("stac:tensor_shape", dtype), values(), true);
         assert_eq!(read(&taco, "stac:tensor_shape")[0], Some(vec![12, 300, 500]));
-        assert_eq!((losses, taco.column_by_name("stac:raster_shape")), (Losses::default(), None));
+        assert_eq!((losses.short_shapes, taco.column_by_name("stac:raster_shape")), (0, None));
+        assert_eq!(losses.nulls.get("stac:tensor_shape"), Some(&1));
     }
 
     #[test]
@@ -223,10 +382,29 @@ mod tests {
             footer(time.clone(), vec![Value::Int(-2_000_000), Value::Null, Value::Int(1_500_000_000_000_000)], false);
         let column = whole.column_by_name("stac:time_start").expect("the column");
         assert_eq!(column.as_primitive::<Int64Type>().iter().collect::<Vec<_>>(), [Some(-2), None, Some(1_500_000_000)]);
-        assert_eq!(losses, Losses::default());
+        assert!(losses.fractions.is_empty() && losses.nulls.get("stac:time_start") == Some(&1));
         let (fractions, losses) = footer(time, vec![Value::Int(1_500_000), Value::Int(2_000_000)], false);
         let column = fractions.column_by_name("stac:time_start").expect("the column");
         assert_eq!(column.as_primitive::<arrow::datatypes::Float64Type>().values().to_vec(), [1.5, 2.0]);
         assert_eq!(losses.fractions.get("stac:time_start"), Some(&1));
+    }
+
+    #[test]
+    fn continuous_statistics_get_the_columns_of_the_text() {
+        let band = |numbers: &[f64]| Value::List(numbers.iter().map(|number| Value::Float(*number)).collect());
+        let continuous = Value::List([band(&[1.0, 9.0, 4.0, 2.0, 100.0, 2.0, 4.0, 6.0, 8.0])].into());
+        let shares = Value::List([band(&[0.25, 0.75])].into());
+        let dtype = DataType::List(Arc::new(Field::new("item", DataType::Float32, true)));
+        let dtype = DataType::List(Arc::new(Field::new("item", dtype, true)));
+        let values = vec![continuous.clone(), shares, Value::Null];
+        let (taco, losses) = footer(FieldSpec::new("geotiff:stats", dtype.clone()), values, true);
+        let mean = taco.column_by_name("stats:mean").expect("the column").as_list::<i32>();
+        assert_eq!(mean.value(0).as_primitive::<Float64Type>().values().to_vec(), [4.0]);
+        assert!(mean.is_null(1) && mean.is_null(2) && taco.column_by_name("geotiff:stats").is_some());
+        assert_eq!((losses.class_shares, losses.without_statistics), (1, 0));
+        let (tortilla, _) = footer(FieldSpec::new("geotiff:stats", dtype), vec![continuous], false);
+        assert!(tortilla.column_by_name("stats:mean").is_none(), "TORTILLA 0.5 has no statistics");
+        let (_, losses) = footer(FieldSpec::new("x", DataType::Int64), vec![Value::Int(1)], true);
+        assert_eq!(losses.without_statistics, 1);
     }
 }

@@ -19,10 +19,11 @@ use crate::container::{
 };
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
-use crate::model::{Finding, Report, Severity, is_remote};
+use crate::model::{Finding, Profile, Report, Severity, is_remote};
 use crate::ops::migrate::is_other_generation;
 use crate::ops::write::warn_of_classes;
 use crate::table::{KeyedTable, LevelTable};
+use crate::text::PrintableLine;
 
 /// Columns that say where the bytes are, and whose.
 const FIXED: [&str; 3] = ["tortilla:id", "tortilla:offset", "tortilla:length"];
@@ -147,7 +148,8 @@ fn read_table(path: &Path, tortilla: &TortillaReader, keys: &[&str], ctx: &JobCo
         .filter(|field| is_text(&field.dtype))
         .map(|field| field.name)
         .collect();
-    let table = KeyedTable::read(path, keys, &|name| text.contains(name), ctx)?;
+    let mut table = KeyedTable::read(path, keys, &|name| text.contains(name), ctx)?;
+    table.by_path = table.key().eq_ignore_ascii_case("path");
     let names: Vec<String> = table.table.fields().into_iter().map(|field| field.name).collect();
     let made: Vec<&str> = names.iter().map(String::as_str).filter(|name| is_made(name)).collect();
     if !made.is_empty() {
@@ -164,16 +166,29 @@ fn is_made(name: &str) -> bool {
     name == "type" || name == container::CHAIN_ROOT || name.starts_with("internal:")
 }
 
-/// The rows of the table by id. All ids have to be samples of the dataset.
+/// The rows of the table by id. All keys have to be samples of the dataset.
 fn rows_by_id(table: &KeyedTable, tortilla: &TortillaReader) -> Result<HashMap<String, u32>> {
-    let rows: HashMap<String, u32> = table.rows()?.into_iter().map(|(id, row)| (id.to_owned(), row as u32)).collect();
     let mut known = HashSet::new();
     for root in tortilla.roots() {
         known.extend(root.table.strings("tortilla:id")?.iter().flat_map(|ids| ids.iter()).flatten().map(str::to_owned));
     }
-    match table.named().find(|(_, id)| !known.contains(*id)) {
-        Some((_, id)) => Err(Error::usage(format!("the table names {id}, which is no sample of this dataset"))),
-        None => Ok(rows),
+    let rows = table.rows_of_samples(|see| {
+        known.iter().for_each(|id| see(id, id));
+        Ok(())
+    })?;
+    let mut used = vec![false; table.table.rows()];
+    let mut found = HashMap::new();
+    for id in known {
+        let Some(row) = rows.row_of(&id, &id) else { continue };
+        used[row] = true;
+        found.insert(id, row as u32);
+    }
+    match table.named().find(|(row, _)| !used[*row]) {
+        Some((_, id)) => {
+            let id = id.printable_line();
+            Err(Error::usage(format!("the table names {id}, which is no sample of this dataset")))
+        }
+        None => Ok(found),
     }
 }
 
@@ -181,7 +196,7 @@ fn rows_by_id(table: &KeyedTable, tortilla: &TortillaReader) -> Result<HashMap<S
 fn new_footer(root: &Tortilla, table: Option<(&KeyedTable, &HashMap<String, u32>)>, dropped: &[String]) -> Result<Bytes> {
     let ids = root.table.strings("tortilla:id")?.ok_or_else(|| Error::internal("the footer has no ids"))?;
     let names: Vec<String> = ids.iter().map(|id| id.unwrap_or_default().to_owned()).collect();
-    let by_path = table.is_some_and(|(table, _)| table.key() == "path");
+    let by_path = table.is_some_and(|(table, _)| table.by_path);
     let table = table.map(|(table, rows)| (&table.table, rows));
     let footer = changed_columns(&root.table.to_batch()?, &names, by_path, table, dropped)?;
     match &root.pointer {
@@ -222,6 +237,7 @@ fn edit_nested(request: &EditRequest, tortilla: &TortillaReader, ctx: &JobContex
     let mut draft = super::part_of(tortilla, &all, true, ctx)?;
     change_level(&mut draft, "", request.level, table.as_ref().map(|table| &table.table).zip(rows.as_ref()), &request.drop, ctx)?;
     let options = TortillaOptions {
+        text_form: false,
         target: target.clone(),
         collection,
         part_bytes: None,
@@ -263,25 +279,30 @@ fn change_level(
 fn rows_by_path(table: &KeyedTable, tortilla: &TortillaReader, level: usize, ctx: &JobContext) -> Result<HashMap<String, u32>> {
     let tree = crate::container::ContainerReader::levels(tortilla).skeleton(ctx)?;
     let paths: Vec<String> = (0..tree.levels[level].len() as u32).map(|row| tree.path(level, row).0.join("/")).collect();
-    let mut known: HashMap<&str, Option<&str>> = HashMap::new();
-    for path in &paths {
-        let name = if table.key() == "path" { path.as_str() } else { path.rsplit('/').next().unwrap_or_default() };
-        known.entry(name).and_modify(|other| *other = None).or_insert(Some(path));
+    let id_of = |path: &str| path.rsplit('/').next().unwrap_or_default().to_owned();
+    let rows = table.rows_of_samples(|see| {
+        paths.iter().for_each(|path| see(path, &id_of(path)));
+        ctx.check()
+    })?;
+    let mut used = vec![false; table.table.rows()];
+    let mut found = HashMap::new();
+    for path in paths {
+        let Some(row) = rows.row_of(&path, &id_of(&path)) else { continue };
+        if used[row] {
+            let id = id_of(&path);
+            let error = Error::usage(format!("several samples of level {level} have the id {}", id.printable_line()));
+            return Err(error.hint("name them in a column path, as scene_1/before.tif"));
+        }
+        used[row] = true;
+        found.insert(path, row as u32);
     }
-    table.rows()?;
-    let mut rows = HashMap::new();
-    for (row, name) in table.named() {
-        let path = match known.get(name) {
-            Some(Some(path)) => *path,
-            Some(None) => {
-                let error = Error::usage(format!("several samples of level {level} have the id {name}"));
-                return Err(error.hint("name them in a column path, as scene_1/before.tif"));
-            }
-            None => return Err(Error::usage(format!("the table names {name}, which is no sample of level {level}"))),
-        };
-        rows.insert(path.to_owned(), row as u32);
+    match table.named().find(|(row, _)| !used[*row]) {
+        Some((_, name)) => {
+            let name = name.printable_line();
+            Err(Error::usage(format!("the table names {name}, which is no sample of level {level}")))
+        }
+        None => Ok(found),
     }
-    Ok(rows)
 }
 
 /// A footer without the dropped columns, and with those of the table. `names` are the keys of its rows: ids, or paths.
@@ -370,7 +391,7 @@ fn new_collection(request: &EditRequest, tortilla: &TortillaReader, ctx: &JobCon
         Some(fields) => {
             let mut given = fields.clone();
             given.extend(request.set.iter().map(|(key, value)| (key.clone(), value.clone())));
-            super::collection_for(&given, tortilla, ctx)?
+            super::collection_for(&given, tortilla, false, ctx)?
         }
         None => container::ContainerReader::collection(tortilla).fields.clone(),
     };
@@ -382,9 +403,10 @@ fn new_collection(request: &EditRequest, tortilla: &TortillaReader, ctx: &JobCon
     }
     // Existing faults do not prevent changes of other fields.
     let errors = |report: Report| report.findings.into_iter().filter(|finding| finding.severity == Severity::Error);
-    let before: Vec<Finding> = errors(super::checked(&container::ContainerReader::collection(tortilla).fields)).collect();
-    if let Some(found) =
-        errors(super::checked(&fields)).find(|found| !before.iter().any(|old| old.rule == found.rule && old.at == found.at))
+    let before: Vec<Finding> =
+        errors(super::checked(&container::ContainerReader::collection(tortilla).fields, Profile::Tools)).collect();
+    if let Some(found) = errors(super::checked(&fields, Profile::Tools))
+        .find(|found| !before.iter().any(|old| old.rule == found.rule && old.at == found.at))
     {
         let error = Error::invalid(format!("the new collection would break the rule {}", found.rule)).at(&found.at);
         return Err(error.hint(found.message));

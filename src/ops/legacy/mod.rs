@@ -23,12 +23,12 @@ use super::migrate::assembly_of;
 use super::missing_parts::need_all_parts;
 use super::own_sources::refuse_own_sources;
 use super::tables::tables_of;
-use super::write::{refuse_invalid, warn_of_classes};
-use columns::Losses;
+use super::write::{refuse_invalid, warn_of_classes, warn_of_findings};
+use columns::{FooterForm, Losses};
 
 use crate::container::{
-    self, Assembly, Built, ContainerReader, Format, Item, LocalFile, Physical, RowSource, TortillaDraft, TortillaOptions,
-    TortillaReader, extent_of_samples, tree_order, write_tortilla,
+    self, Assembly, Built, ContainerReader, Format, Item, LocalFile, Physical, RowSource, TortillaDraft, TortillaHeader,
+    TortillaOptions, TortillaReader, extent_of_samples, tree_order, write_tortilla,
 };
 use crate::error::{Error, Result};
 use crate::jobs::{JobContext, try_map};
@@ -68,13 +68,15 @@ pub fn write_first_generation(dataset: &Dataset, options: &TortillaOptions, ctx:
     let taco = is_taco_name(&options.target);
     if options.collection.is_none() && taco {
         let samples = || extent_of_samples(&Assembly::of_dataset(dataset, ctx)?.batches(), ctx);
-        options.collection = Some(whole_collection(&dataset.collection.descriptive(), samples, ctx)?);
+        options.collection = Some(whole_collection(&dataset.collection.descriptive(), samples, options.text_form, ctx)?);
     }
     ctx.stage(tr!("Laying out the samples"), None);
     container::expect_containers(dataset)?;
     let parts = if options.part_bytes.is_some() { container::parts_called(&options.target)? } else { Vec::new() };
     refuse_own_sources(dataset, &[parts, vec![options.target.clone()]].concat())?;
-    let (draft, losses) = draft_of(&dataset.root, "", taco, ctx)?;
+    let form = FooterForm { taco, text: options.text_form };
+    let (draft, losses) = draft_of(&dataset.root, "", DraftForm { footer: form, stream: options.stream }, ctx)?;
+    losses.refuse_nulls(form)?;
     losses.warn(ctx);
     if options.stream && !options.allow_non_tog {
         streamable::need_togs(&draft, ctx)?;
@@ -86,6 +88,7 @@ pub fn write_first_generation(dataset: &Dataset, options: &TortillaOptions, ctx:
 fn whole_collection(
     given: &Map<String, Json>,
     samples: impl FnOnce() -> Result<Option<Json>>,
+    text_form: bool,
     ctx: &JobContext,
 ) -> Result<Map<String, Json>> {
     let mut given = given.clone();
@@ -106,19 +109,24 @@ fn whole_collection(
             extent[half] = found.get(half).cloned().unwrap_or_default();
         }
     }
-    let old = collection::of_2_0(&given);
+    let mut old = collection::of_2_0(&given);
+    if text_form {
+        old.put_text_form();
+    }
     collection::need_core_fields(&old.fields)?;
-    refuse_invalid(&checked(&old.fields))?;
+    let report = checked(&old.fields, if text_form { Profile::Spec } else { Profile::Tools });
+    refuse_invalid(&report)?;
+    warn_of_findings(&report, ctx);
     old.notes.into_iter().for_each(|note| ctx.warn(note));
     warn_of_classes(&old.fields, ctx);
     Ok(old.fields)
 }
 
-/// The findings of a collection of TACO 0.2 with the profile of the tools.
-fn checked(fields: &Map<String, Json>) -> Report {
+/// The findings of a collection of TACO 0.2.
+fn checked(fields: &Map<String, Json>, profile: Profile) -> Report {
     let mut report = Report::default();
     validate::check_taco_0_2(fields, &mut report);
-    report.keep(Profile::Tools);
+    report.keep(profile);
     report
 }
 
@@ -126,13 +134,23 @@ fn checked(fields: &Map<String, Json>) -> Report {
 pub(super) fn collection_for(
     given: &Map<String, Json>,
     reader: &dyn ContainerReader,
+    text_form: bool,
     ctx: &JobContext,
 ) -> Result<Map<String, Json>> {
-    whole_collection(given, || extent_of_samples(&assembly_of(reader, ctx)?.batches(), ctx), ctx)
+    whole_collection(given, || extent_of_samples(&assembly_of(reader, ctx)?.batches(), ctx), text_form, ctx)
+}
+
+/// The form of the tortillas of a draft.
+#[derive(Clone, Copy)]
+struct DraftForm {
+    /// The generation, and whose form it has.
+    footer: FooterForm,
+    /// The levels of nested tortillas are joined in one chain, so nested files are taken apart.
+    stream: bool,
 }
 
 /// The samples of a tortilla as their footer and data, and what is lost. `above` is the path of the tortilla, with a slash behind.
-fn draft_of(tortilla: &Tortilla, above: &str, taco: bool, ctx: &JobContext) -> Result<(TortillaDraft, Losses)> {
+fn draft_of(tortilla: &Tortilla, above: &str, form: DraftForm, ctx: &JobContext) -> Result<(TortillaDraft, Losses)> {
     ctx.check()?;
     let real = |sample: &Sample| match sample.children() {
         _ if sample.is_padding() => false,
@@ -142,40 +160,81 @@ fn draft_of(tortilla: &Tortilla, above: &str, taco: bool, ctx: &JobContext) -> R
     let (rows, padding): (Vec<usize>, Vec<usize>) = (0..tortilla.samples.len()).partition(|&row| real(&tortilla.samples[row]));
     let placeholders = padding.into_iter().map(|row| format!("{above}{}", tortilla.samples[row].id)).collect();
     let mut losses = Losses::of_placeholders(placeholders);
-    let formats: Vec<String> = try_map(&rows, |_, &row| format_of(&tortilla.samples[row]))?;
-    let footer = columns::footer_of(tortilla, &rows, &formats, taco, &mut losses)?;
+    let found: Vec<FoundFormat> = try_map(&rows, |_, &row| format_of(&tortilla.samples[row], ctx))?;
+    let formats: Vec<String> = found.iter().map(|found| found.name.clone()).collect();
+    let footer = columns::footer_of(tortilla, &rows, &formats, form.footer, &mut losses)?;
+    // A column of the samples may state another format.
+    let stated = columns::file_formats(&footer);
     let mut items = Vec::with_capacity(rows.len());
-    for &row in &rows {
+    for ((&row, found), stated) in rows.iter().zip(found).zip(&stated) {
         let sample = &tortilla.samples[row];
+        let path = format!("{above}{}", sample.id);
+        let is_nested = *stated == NESTED_FORMAT;
+        if let Some(reason) = &found.unreadable {
+            losses.add_unreadable(&path, reason);
+        }
         items.push(match &sample.payload {
             Payload::Folder(children) => {
-                let (inner, lost) = draft_of(children, &format!("{above}{}/", sample.id), taco, ctx)?;
+                let (inner, lost) = draft_of(children, &format!("{path}/"), form, ctx)?;
                 losses.add(lost);
                 Item::Nested(Box::new(inner))
             }
-            Payload::Bytes(bytes) => Item::Source(RowSource::Bytes(bytes.to_vec().into())),
-            Payload::Asset { path, size, modified } => {
-                Item::Source(RowSource::Asset { path: path.clone(), size: *size, modified: *modified })
+            _ if is_nested && found.nested.is_none() => {
+                let error = Error::usage("tortilla:file_format is TORTILLA, and this file is not a readable TORTILLA").at(path);
+                return Err(error.hint("write the name of GDAL's driver, or BYTES, or leave the value empty"));
             }
+            Payload::Bytes(bytes) => Item::Source(RowSource::Bytes(bytes.to_vec().into())),
+            Payload::Asset { path: asset, size, modified } => match found.nested.filter(|_| is_nested && form.stream) {
+                Some((file, range)) => {
+                    let inner = taken_apart(&file, range, 1, &mut HashSet::new(), ctx);
+                    Item::Nested(Box::new(inner.map_err(|error| error.at(path))?))
+                }
+                None => Item::Source(RowSource::Asset { path: asset.clone(), size: *size, modified: *modified }),
+            },
         });
     }
     Ok((TortillaDraft { items, footer }, losses))
 }
 
-/// `tortilla:file_format`: what GDAL calls the file, as far as its first bytes and its ending tell.
-fn format_of(sample: &Sample) -> Result<String> {
-    let head = match &sample.payload {
-        Payload::Folder(_) => return Ok("TORTILLA".to_owned()),
-        Payload::Bytes(bytes) => bytes.iter().copied().take(IDENTIFY_BYTES as usize).collect(),
-        Payload::Asset { path: path @ AssetPath::File(_), size, .. } => {
-            LocalFile::open_for(path)?.read(0, IDENTIFY_BYTES.min(*size))?.to_vec()
+/// `tortilla:file_format` of a nested tortilla.
+const NESTED_FORMAT: &str = "TORTILLA";
+
+/// The format of a sample, as its bytes tell.
+struct FoundFormat {
+    /// Value for `tortilla:file_format`.
+    name: String,
+    /// The file and byte range of a FILE that is a readable TORTILLA or TACO of the first generation.
+    nested: Option<(LocalFile, (u64, u64))>,
+    /// Why a FILE with the header of a tortilla can't be read as one.
+    unreadable: Option<Error>,
+}
+
+/// `tortilla:file_format`: TORTILLA for a folder and for a file that is a readable TORTILLA or TACO of the first generation; else
+/// what GDAL calls the file, as far as its first bytes and its ending tell.
+fn format_of(sample: &Sample, ctx: &JobContext) -> Result<FoundFormat> {
+    ctx.check()?;
+    let plain = |name: String| FoundFormat { name, nested: None, unreadable: None };
+    let of_head = |head: &[u8]| identify(head, &sample.id).unwrap_or_else(|| "BYTES".to_owned());
+    let (asset, range) = match &sample.payload {
+        Payload::Folder(_) => return Ok(plain(NESTED_FORMAT.to_owned())),
+        Payload::Bytes(bytes) => {
+            let head: Vec<u8> = bytes.iter().copied().take(IDENTIFY_BYTES as usize).collect();
+            return Ok(plain(of_head(&head)));
         }
-        Payload::Asset { path: path @ AssetPath::Range { offset, size, .. }, .. } => {
-            LocalFile::open_for(path)?.read(*offset, IDENTIFY_BYTES.min(*size))?.to_vec()
-        }
-        Payload::Asset { path: AssetPath::Vsi(_), .. } => Vec::new(),
+        Payload::Asset { path: AssetPath::Vsi(_), .. } => return Ok(plain(of_head(&[]))),
+        Payload::Asset { path: path @ AssetPath::File(_), size, .. } => (path, (0, *size)),
+        Payload::Asset { path: path @ AssetPath::Range { offset, size, .. }, .. } => (path, (*offset, *size)),
     };
-    Ok(identify(&head, &sample.id).unwrap_or_else(|| "BYTES".to_owned()))
+    let file = LocalFile::open_for(asset)?;
+    let head = file.read(range.0, IDENTIFY_BYTES.min(range.1))?;
+    if TortillaHeader::parse(&head).is_err() {
+        return Ok(plain(of_head(&head)));
+    }
+    match container::nested_items(&file, range, ctx) {
+        Ok(_) => Ok(FoundFormat { name: NESTED_FORMAT.to_owned(), nested: Some((file, range)), unreadable: None }),
+        Err(error) if error.is_passing() => Err(error),
+        Err(error) => Ok(FoundFormat { name: of_head(&head), nested: None, unreadable: Some(error) }),
+    }
 }
 
 /// Writes the selected samples. Columns and bytes of a TORTILLA or TACO are copied unchanged; other generations are mapped.
@@ -198,7 +257,7 @@ pub fn compile(request: &CompileRequest, ctx: &JobContext) -> Result<Built> {
     }
     let mut options = request.options.clone();
     if let Some(given) = &options.collection {
-        options.collection = Some(collection_for(given, reader.as_ref(), ctx)?);
+        options.collection = Some(collection_for(given, reader.as_ref(), options.text_form, ctx)?);
     }
     if let Physical::Tortilla(tortilla) = reader.physical() {
         if options.part_bytes.is_some() && tortilla.files().iter().any(|file| container::is_part_of(file.path(), &options.target)) {
@@ -210,7 +269,10 @@ pub fn compile(request: &CompileRequest, ctx: &JobContext) -> Result<Built> {
                 let error = Error::usage("a .taco needs a collection, and this TORTILLA has none").at_path(&options.target);
                 return Err(error.hint("give one, or call the output .tortilla"));
             }
-            options.collection = Some(reader.collection().fields.clone());
+            options.collection = Some(match options.text_form {
+                true => collection_for(&reader.collection().fields, reader.as_ref(), true, ctx)?,
+                false => reader.collection().fields.clone(),
+            });
         }
         let draft = part_of(tortilla, &roots, options.stream, ctx)?;
         if options.stream && !options.allow_non_tog {

@@ -187,7 +187,7 @@ fn arranged(request: &PlanRequest, options: &BuildOptions, ctx: &JobContext) -> 
     let calls: Vec<ExtensionCall> =
         request.calls.iter().zip(&later).filter(|(_, later)| **later).map(|(call, _)| call.clone()).collect();
     let calls = calls.into_iter().filter(|call| !call.schema_only && !is_of_collection(call)).collect();
-    Ok((checked_assembly(&dataset, options, ctx)?, calls))
+    Ok((checked_assembly(&dataset, options, ctx)?.0, calls))
 }
 
 fn is_of_collection(call: &ExtensionCall) -> bool {

@@ -58,6 +58,7 @@ impl Older {
 
     fn options(&self, target: PathBuf) -> Result<TortillaOptions, String> {
         Ok(TortillaOptions {
+            text_form: false,
             target,
             collection: None,
             part_bytes: size_in(&self.part_size)?,

@@ -12,6 +12,7 @@ use egui::{Frame, Id, Margin, RichText, ScrollArea, Ui, vec2};
 use serde_json::{Value as Json, json};
 
 use crate::draft::Edit;
+use crate::footprint::COLUMNS;
 use crate::gui::action::Action;
 use crate::gui::icons;
 use crate::gui::panel_context::{PanelContext, Request};
@@ -390,6 +391,14 @@ impl Form<'_, '_> {
         });
     }
 
+    /// True when a column of some level can say where samples are.
+    fn has_places(&self) -> bool {
+        self.cx.document().is_some_and(|document| {
+            let levels = 0..document.tree().levels.len();
+            levels.into_iter().any(|level| document.fields(level).iter().any(|field| COLUMNS.contains(&field.name.as_str())))
+        })
+    }
+
     fn extent_ui(&mut self, ui: &mut Ui) {
         let t = theme::tokens(ui);
         ui.vertical(|ui| {
@@ -408,7 +417,12 @@ impl Form<'_, '_> {
                 });
             });
             if self.collection.get("extent").is_none() {
-                let text = tr!("The extent is computed from the places and times of the samples when you write.");
+                let text = match self.has_places() {
+                    true => tr!("The extent is computed from the places and times of the samples when you write."),
+                    false => tr!(
+                        "No sample has a place: the extent will be the whole world, which is the default. The stac extension finds places."
+                    ),
+                };
                 note_ui(ui, &Note::Info(text.into()));
                 return;
             }

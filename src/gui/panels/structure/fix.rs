@@ -19,6 +19,9 @@ use crate::jobs::State;
 use crate::model::{Finding, SampleKind};
 use crate::studio::{Command, Document};
 
+/// Largest number of ids listed below a fix.
+const LISTED: usize = 24;
+
 /// Finds the selected fault; cached until the draft or the selection changes.
 fn refresh(cx: &mut PanelContext<'_>, document: &Document) {
     super::refresh(cx);
@@ -240,39 +243,31 @@ fn fixes_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, fault: 
         State::NotAsked | State::Pending => return,
     };
     if fixes.is_empty() {
-        ui.label(RichText::new(tr!("There is no automatic fix: choose by hand.")).text_style(text_style("small12")).color(t.tx2));
+        let nothing_common = document.structure().is_some_and(|structure| structure.nothing_common());
+        let text = match nothing_common {
+            true => tr!("No shape is common, so there is no pattern to fix this root by: choose one under Pattern from."),
+            false => tr!("There is no automatic fix: choose by hand."),
+        };
+        ui.label(RichText::new(text).text_style(text_style("small12")).color(t.tx2));
         return;
     }
-    let chosen = cx.session.structure.fix.chosen.min(fixes.len() - 1);
-    let fix = &fixes[chosen];
-    let after = siblings_after(&fix.preview.1, &fault.above);
-    ui.label(RichText::new(tr!("After the fix")).font(font::semibold(12.0)));
-    match after {
-        Some(after) => {
-            let before: Vec<String> = siblings_after(&fix.preview.0, &fault.above).unwrap_or_default();
-            let fresh = |word: &String| !before.contains(word) || fault.target.as_ref() == Some(word);
-            chips_ui(ui, after.iter().map(|word| (word.as_str(), fresh(word))), t.accbg, t.accfill, t.acc);
-        }
-        None => {
-            let text = if fix.preview.1.is_empty() { tr!("Nothing: the root was removed.") } else { tr!("The FOLDER is gone.") };
-            ui.label(RichText::new(text).text_style(text_style("small12")).color(t.tx2));
-        }
+    // What removes samples is never chosen beforehand.
+    let chosen = cx.session.structure.fix.chosen.or_else(|| fixes.iter().position(|fix| fix.care != Care::Removes));
+    let fix = chosen.and_then(|index| fixes.get(index));
+    if let Some(fix) = fix {
+        after_ui(ui, fix, fault);
     }
-    for (old, new) in fix.renames.iter().take(24) {
-        let text = format!("{old} → {new}");
-        ui.label(RichText::new(text).font(font::mono(12.0)).color(if fix.care == Care::Safe { t.tx2 } else { t.warn }));
-    }
-    if fix.renames.len() > 24 {
-        let more = fix.renames.len() - 24;
-        ui.label(RichText::new(tr!("and {n} more", n = more)).text_style(text_style("small12")).color(t.tx3));
-    }
-    ui.add_space(4.0);
     ui.label(RichText::new(tr!("Fix" in "heading")).font(font::semibold(12.0)));
     for (index, fix) in fixes.iter().enumerate() {
-        if choice_ui(ui, fix, index == chosen) {
-            cx.session.structure.fix.chosen = index;
+        if choice_ui(ui, fix, Some(index) == chosen) {
+            cx.session.structure.fix.chosen = Some(index);
         }
     }
+    let Some(fix) = fix else {
+        let text = tr!("Every fix here removes samples: choose one, or change the samples by hand.");
+        ui.label(RichText::new(text).text_style(text_style("small12")).color(t.tx2));
+        return;
+    };
     ui.horizontal_wrapped(|ui| {
         let apply = match fix.care {
             Care::Safe => Button::primary(tr!("Apply")),
@@ -297,6 +292,34 @@ fn fixes_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, fault: 
             }
         }
     });
+}
+
+/// The FOLDER after the fix, and the ids that the fix changes or removes.
+fn after_ui(ui: &mut Ui, fix: &Fix, fault: &Fault) {
+    let t = theme::tokens(ui);
+    ui.label(RichText::new(tr!("After the fix")).font(font::semibold(12.0)));
+    match siblings_after(&fix.preview.1, &fault.above) {
+        Some(after) => {
+            let before: Vec<String> = siblings_after(&fix.preview.0, &fault.above).unwrap_or_default();
+            let fresh = |word: &String| !before.contains(word) || fault.target.as_ref() == Some(word);
+            chips_ui(ui, after.iter().map(|word| (word.as_str(), fresh(word))), t.accbg, t.accfill, t.acc);
+        }
+        None => {
+            let text = if fix.preview.1.is_empty() { tr!("Nothing: the root was removed.") } else { tr!("The FOLDER is gone.") };
+            ui.label(RichText::new(text).text_style(text_style("small12")).color(t.tx2));
+        }
+    }
+    let renamed = if fix.care == Care::Safe { t.tx2 } else { t.warn };
+    let renames = fix.renames.iter().map(|(old, new)| (format!("{old} → {new}"), renamed));
+    let drops = fix.drops.iter().map(|path| (tr!("Drop {id}", id = path), t.err));
+    for (text, color) in renames.chain(drops).take(LISTED) {
+        ui.label(RichText::new(text).font(font::mono(12.0)).color(color));
+    }
+    let listed = fix.renames.len() + fix.drops.len();
+    if listed > LISTED {
+        ui.label(RichText::new(tr!("and {n} more", n = listed - LISTED)).text_style(text_style("small12")).color(t.tx3));
+    }
+    ui.add_space(4.0);
 }
 
 /// A fix as a card with a radio button. True when it was clicked.

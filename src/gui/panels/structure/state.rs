@@ -106,7 +106,8 @@ pub struct FixState {
     pub(super) fault: Option<Fault>,
     /// Fixes of the fault, found off the interface thread.
     pub(super) fixes: AsyncValue<Of, Vec<Fix>>,
-    pub(super) chosen: usize,
+    /// The fix that the user chose; otherwise the first that removes nothing.
+    pub(super) chosen: Option<usize>,
     pub(super) plan: AsyncValue<Wanted, Option<Arc<Plan>>>,
     /// The plan to show once it is ready.
     pub(super) asked: Option<Wanted>,

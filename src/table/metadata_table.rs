@@ -1,141 +1,168 @@
-//! Reads external metadata tables: CSV, JSON or Parquet, detected from the content.
+//! Reads metadata tables of users: CSV, JSON, GeoJSON or Parquet, detected from the content. Every join of such a table reads it here.
 
+use std::borrow::Cow;
+use std::collections::HashSet;
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
 use std::sync::Arc;
 
 use arrow::array::{ArrayRef, RecordBatch};
-use arrow::csv::ReaderBuilder;
-use arrow::csv::reader::Format;
-use arrow::datatypes::{DataType, Field, Schema, TimeUnit};
+use arrow::datatypes::{DataType, Field, Schema};
 use serde_json::Value as Json;
 
 use super::budget::size_text;
+use super::csv_table::read_csv;
+use super::footer::COLUMNS_MAX;
+use super::text_decoding::{decode_text, utf16_order};
 use super::widening::{EXACT_IN_DOUBLE, number_type};
-use super::{COLUMNS_MAX, LevelTable, ParquetSlice, TableHead, array_of, inferred};
+use super::{LevelTable, ParquetSlice, TableHead, array_of, inferred};
 use crate::error::{Error, IoContext, Result};
 use crate::jobs::JobContext;
 use crate::model::{FieldSpec, Value};
+use crate::text::PrintableLine;
 
 /// Bytes per read.
 const PIECE: u64 = 8 << 20;
 /// Maximum size in bytes of a text table.
 const TEXT_MAX: u64 = 4 << 30;
-/// Number of cells that a JSON table may have independent of its size.
-const CELLS_FREE: u64 = 1 << 22;
+/// Number of cells that a text table may have independent of its size.
+pub(super) const CELLS_FREE: u64 = 1 << 22;
+/// Maximum number of warnings about one table.
+const WARNINGS_MAX: usize = 20;
+/// Name of an index column without a name, as pandas writes it to Parquet.
+pub const INDEX_COLUMN: &str = "__index_level_0__";
 
-/// Reads a table: CSV (comma, semicolon or tab; first line is the header; types inferred from all rows), JSON (a list of objects,
-/// one object per line, or an object of objects by path) or Parquet.
-///
-/// # Errors
-/// As [`read_sidecar_as`].
-pub fn read_sidecar(path: &Path, ctx: &JobContext) -> Result<LevelTable> {
-    read_sidecar_as(path, &|_| false, ctx)
+/// A table as it was read.
+#[derive(Clone, Debug)]
+pub struct MetadataTable {
+    /// Its columns.
+    pub table: LevelTable,
+    /// What the user should know about the reading, such as a column that is text because of one value.
+    pub warnings: Vec<String>,
 }
 
-/// As [`read_sidecar`]; CSV columns for which `text` returns true are read as strings.
+/// How the texts of a CSV column are read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ColumnReading {
+    /// As the type that all of them have, else as texts.
+    Inferred,
+    /// As texts; those of missing values are null.
+    Text,
+    /// As texts, all of which are values: keys.
+    ExactText,
+}
+
+/// Reads a table: CSV (types inferred from all rows, see [`ColumnReading`]), JSON (a list of objects, one object per line, an object
+/// of objects by path, or GeoJSON, whose properties are the columns) or Parquet.
 ///
 /// # Errors
-/// An IO error, [`crate::error::Kind::Format`] when the content is invalid, or [`crate::error::Kind::TooLarge`] when it exceeds a
-/// limit.
-pub fn read_sidecar_as(path: &Path, text: &dyn Fn(&str) -> bool, ctx: &JobContext) -> Result<LevelTable> {
+/// An IO error, [`crate::error::Kind::Format`] when the content is invalid or two columns have the same name, or
+/// [`crate::error::Kind::TooLarge`] when it exceeds a limit.
+pub fn read_metadata_table(path: &Path, reading: &dyn Fn(&str) -> ColumnReading, ctx: &JobContext) -> Result<MetadataTable> {
     let mut file = crate::files::open(path).io_at("open the metadata table", path)?;
     let mut magic = [0; 64];
     let read = file.read(&mut magic).io_at("read the metadata table", path)?;
     file.seek(SeekFrom::Start(0)).io_at("read the metadata table", path)?;
     let start = magic.get(..read).unwrap_or_default();
-    if start.starts_with(b"PAR1") {
-        let size = file.metadata().io_at("read the metadata table", path)?.len();
-        let (file, place) = (std::sync::Mutex::new(file), path.to_owned());
-        let slice = ParquetSlice::new(size, move |offset, length| {
-            let mut file = file.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-            let mut bytes = vec![0; length];
-            file.seek(SeekFrom::Start(offset)).and_then(|_| file.read_exact(&mut bytes))?;
-            Ok(bytes.into())
-        });
-        return TableHead::read(slice).and_then(|head| head.decode(ctx)).map_err(|error| match error.is_cancelled() {
-            true => error,
-            false => Error::format("the metadata table can't be read").because(error).at_path(&place),
-        });
+    let found = match start {
+        [b'P', b'A', b'R', b'1', ..] => read_parquet(file, path, ctx),
+        _ => read_text(&mut file, path, reading, ctx),
+    };
+    let mut found =
+        found.map_err(|error| if error.is_cancelled() || error.place().is_some() { error } else { error.at_path(path) })?;
+    let more = found.warnings.len().saturating_sub(WARNINGS_MAX);
+    found.warnings.truncate(WARNINGS_MAX);
+    if more > 0 {
+        found.warnings.push(format!("{more} more columns of the metadata table are text because of some of their values"));
     }
-    let content = text_of(&mut file, path, ctx)?;
-    let content = content.strip_prefix('\u{feff}').unwrap_or(&content);
-    match content.trim_start().starts_with(['{', '[']) {
-        true => read_json(content, ctx).map_err(|error| if error.is_cancelled() { error } else { error.at_path(path) }),
-        false => read_csv(content, text, path, ctx),
-    }
+    Ok(found)
 }
 
-/// Reads the file as UTF-8 in pieces; stops early at binary data or a hole of a sparse file.
-fn text_of(file: &mut File, path: &Path, ctx: &JobContext) -> Result<String> {
-    let wrong = |reason: &str| {
-        let error = Error::format("the metadata table can't be read as UTF-8").because(reason.to_owned());
-        error.at_path(path).hint("save it as UTF-8")
+fn read_parquet(file: File, path: &Path, ctx: &JobContext) -> Result<MetadataTable> {
+    let size = file.metadata().io_at("read the metadata table", path)?.len();
+    let file = std::sync::Mutex::new(file);
+    let slice = ParquetSlice::new(size, move |offset, length| {
+        let mut file = file.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let mut bytes = vec![0; length];
+        file.seek(SeekFrom::Start(offset)).and_then(|_| file.read_exact(&mut bytes))?;
+        Ok(bytes.into())
+    });
+    let table = TableHead::read(slice).and_then(|head| head.decode(ctx)).map_err(|error| match error.is_cancelled() {
+        true => error,
+        false => Error::format("the metadata table can't be read").because(error).at_path(path),
+    })?;
+    let names: Vec<String> = table.fields().into_iter().map(|field| field.name).collect();
+    check_names(&names)?;
+    Ok(MetadataTable { table, warnings: Vec::new() })
+}
+
+fn read_text(file: &mut File, path: &Path, reading: &dyn Fn(&str) -> ColumnReading, ctx: &JobContext) -> Result<MetadataTable> {
+    let decoded = decode_text(bytes_of(file, path, ctx)?)?;
+    let mut found = match decoded.text.trim_start().starts_with(['{', '[']) {
+        true => read_json(&decoded.text, ctx)?,
+        false => read_csv(&decoded.text, reading, ctx)?,
     };
+    found.warnings.extend(decoded.warning);
+    Ok(found)
+}
+
+/// Reads the file in pieces; stops early at binary data or a hole of a sparse file.
+fn bytes_of(file: &mut File, path: &Path, ctx: &JobContext) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
     loop {
         ctx.check()?;
         let before = bytes.len();
         file.take(PIECE).read_to_end(&mut bytes).io_at("read the metadata table", path)?;
-        let Some(piece) = bytes.get(before..).filter(|piece| !piece.is_empty()) else { break };
-        if piece.contains(&0) {
-            return Err(wrong("there are zeros in it"));
+        let Some(piece) = bytes.get(before..).filter(|piece| !piece.is_empty()) else { return Ok(bytes) };
+        // Half of the bytes of UTF-16 are zeros.
+        let is_binary = match utf16_order(&bytes) {
+            Some(_) => piece.len() > 1 && piece.iter().all(|byte| *byte == 0),
+            None => piece.contains(&0),
+        };
+        if is_binary {
+            let error = Error::format("the metadata table can't be read as text").because("there are zeros in it");
+            return Err(error.at_path(path).hint("save it as CSV in UTF-8"));
         }
         if bytes.len() as u64 > TEXT_MAX {
             let summary = format!("the metadata table has more than {}", size_text(TEXT_MAX));
             return Err(Error::too_large(summary).at_path(path).hint("save it as Parquet"));
         }
     }
-    String::from_utf8(bytes).map_err(|error| wrong(&error.to_string()))
 }
 
 /// Checks the number of columns.
-fn check_width(columns: usize) -> Result<()> {
+pub(super) fn check_width(columns: usize) -> Result<()> {
     match columns as u64 <= COLUMNS_MAX {
         true => Ok(()),
         false => Err(Error::too_large(format!("the metadata table has {columns} columns; {COLUMNS_MAX} is the most"))),
     }
 }
 
-fn read_csv(content: &str, text: &dyn Fn(&str) -> bool, path: &Path, ctx: &JobContext) -> Result<LevelTable> {
-    let wrong = |error: arrow::error::ArrowError| {
-        Error::format("the metadata table can't be read as CSV")
-            .because(error)
-            .at_path(path)
-            .hint("save it as UTF-8 with a header line")
-    };
-    let header = content.lines().next().unwrap_or_default();
-    let count = |delimiter: char| header.matches(delimiter).count();
-    let delimiter = [',', ';', '\t'].into_iter().max_by_key(|&d| count(d)).filter(|&d| count(d) > 0).unwrap_or(',');
-    check_width(count(delimiter) + 1).map_err(|error| error.at_path(path))?;
-    let format = Format::default().with_header(true).with_delimiter(delimiter as u8);
-    let (schema, _) = format.infer_schema(content.as_bytes(), None).map_err(wrong)?;
-    let plain = |field: &Arc<Field>| match field.data_type() {
-        _ if text(field.name()) => Arc::new(Field::new(field.name(), DataType::Utf8, true)),
-        // Timestamps have microseconds, as the official writer uses, independent of the digits in the first row.
-        DataType::Timestamp(_, zone) => {
-            Arc::new(Field::new(field.name(), DataType::Timestamp(TimeUnit::Microsecond, zone.clone()), true))
+/// Checks that no two columns have the same name; several may have none.
+pub(super) fn check_names(names: &[String]) -> Result<()> {
+    let mut known = HashSet::with_capacity(names.len());
+    match names.iter().find(|name| !name.is_empty() && !known.insert(name.as_str())) {
+        None => Ok(()),
+        Some(name) => {
+            let error = Error::format(format!("the metadata table has two columns {}", name.printable_line()));
+            Err(error.hint("rename or delete one of them"))
         }
-        _ => field.clone(),
-    };
-    let schema = Arc::new(Schema::new(schema.fields().iter().map(plain).collect::<Vec<_>>()));
-    let reader = ReaderBuilder::new(schema.clone()).with_format(format).build(content.as_bytes()).map_err(wrong)?;
-    let mut batches = Vec::new();
-    for batch in reader {
-        ctx.check()?;
-        batches.push(batch.map_err(wrong)?);
     }
-    Ok(LevelTable::new(schema, batches))
 }
 
 /// Columns in order of first appearance. Nested objects become structs with the union of their keys; columns of mixed types, and
 /// of objects without keys, become JSON text.
-fn read_json(content: &str, ctx: &JobContext) -> Result<LevelTable> {
+fn read_json(content: &str, ctx: &JobContext) -> Result<MetadataTable> {
     let mut names: Vec<String> = Vec::new();
     let mut places: std::collections::HashMap<String, usize> = std::collections::HashMap::new();
     let mut columns: Vec<Vec<Json>> = Vec::new();
-    for (row, object) in json_rows(content)?.into_iter().enumerate() {
+    let (content, infinite) = with_json_numbers(content);
+    let mut warnings = Vec::new();
+    if infinite > 0 {
+        warnings.push(format!("{infinite} infinite numbers of the metadata table are null: JSON has none"));
+    }
+    for (row, object) in json_rows(&content)?.into_iter().enumerate() {
         if row % 4096 == 0 {
             ctx.check()?;
         }
@@ -185,10 +212,11 @@ fn read_json(content: &str, ctx: &JobContext) -> Result<LevelTable> {
     }
     let schema = Arc::new(Schema::new(fields));
     if arrays.is_empty() {
-        return Ok(LevelTable::new(schema, Vec::new()));
+        return Ok(MetadataTable { table: LevelTable::new(schema, Vec::new()), warnings });
     }
     let batch = RecordBatch::try_new(schema.clone(), arrays);
-    Ok(LevelTable::new(schema, vec![batch.map_err(|error| Error::internal("columns of one length did not fit").because(error))?]))
+    let batch = batch.map_err(|error| Error::internal("columns of one length did not fit").because(error))?;
+    Ok(MetadataTable { table: LevelTable::new(schema, vec![batch]), warnings })
 }
 
 fn json_rows(content: &str) -> Result<Vec<Json>> {
@@ -206,9 +234,59 @@ fn json_rows(content: &str) -> Result<Vec<Json>> {
     let mut documents = documents.into_iter();
     Ok(match (documents.next(), documents.len()) {
         (Some(Json::Array(rows)), 0) => rows,
+        (Some(Json::Object(mut collection)), 0) if collection.get("type") == Some(&Json::from("FeatureCollection")) => {
+            match collection.remove("features") {
+                Some(Json::Array(features)) => features.into_iter().map(properties_of).collect(),
+                _ => return Err(Error::format("the FeatureCollection of the metadata table has no list of features")),
+            }
+        }
         (Some(Json::Object(rows)), 0) if !rows.is_empty() && rows.values().all(Json::is_object) => by_path(rows),
-        (first, _) => first.into_iter().chain(documents).collect(),
+        (first, _) => first.into_iter().chain(documents).map(properties_of).collect(),
     })
+}
+
+/// The properties of a GeoJSON feature, with its `id` unless they have one; any other object as it is.
+fn properties_of(json: Json) -> Json {
+    match json {
+        Json::Object(mut feature) if feature.get("type") == Some(&Json::from("Feature")) && feature.contains_key("properties") => {
+            let id = feature.remove("id");
+            let properties = feature.remove("properties").unwrap_or_default();
+            let Json::Object(mut row) = properties else { return Json::Object(serde_json::Map::new()) };
+            if let (Some(id), false) = (id, row.contains_key("id")) {
+                row.insert("id".to_owned(), id);
+            }
+            Json::Object(row)
+        }
+        other => other,
+    }
+}
+
+/// The text with `null` for the numbers `NaN`, `Infinity` and `-Infinity`, which Python writes and JSON lacks, and how many are
+/// infinite.
+fn with_json_numbers(content: &str) -> (Cow<'_, str>, u64) {
+    if !content.contains("NaN") && !content.contains("Infinity") {
+        return (Cow::Borrowed(content), 0);
+    }
+    let (mut text, mut infinite) = (String::with_capacity(content.len()), 0);
+    let mut rest = content;
+    let (mut in_string, mut escaped) = (false, false);
+    while let Some(character) = rest.chars().next() {
+        let word = ["NaN", "Infinity", "-Infinity"].into_iter().find(|word| !in_string && rest.starts_with(word));
+        if let Some(word) = word {
+            text.push_str("null");
+            infinite += u64::from(word != "NaN");
+            rest = &rest[word.len()..];
+            continue;
+        }
+        match character {
+            '"' if !escaped => in_string = !in_string,
+            _ => {}
+        }
+        escaped = in_string && character == '\\' && !escaped;
+        text.push(character);
+        rest = &rest[character.len_utf8()..];
+    }
+    (Cow::Owned(text), infinite)
 }
 
 fn plain_value(json: &Json) -> Value {
@@ -290,13 +368,17 @@ mod tests {
     use super::*;
     use crate::model::dtype_name;
 
+    fn read_table(path: &Path, ctx: &JobContext) -> Result<LevelTable> {
+        read_metadata_table(path, &|_| ColumnReading::Inferred, ctx).map(|found| found.table)
+    }
+
     #[test]
     fn integers_in_json_are_never_rounded() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("t.json");
         let read = |rows: &str| {
             std::fs::write(&path, rows).expect("writes");
-            read_sidecar(&path, &JobContext::default()).expect("reads")
+            read_table(&path, &JobContext::default()).expect("reads")
         };
         let table = read(r#"[{"a": 9007199254740993, "b": 1}, {"a": 0.5, "b": 2.5}, {"a": 18446744073709551615}]"#);
         assert_eq!(table.value(0, 0), Value::text("9007199254740993"));
@@ -311,7 +393,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("has a temporary folder");
         let path = folder.path().join("meta.csv");
         std::fs::write(&path, "path;clouds;split\na.tif;1;train\nb.tif;2.5;\n").expect("writes");
-        let table = read_sidecar(&path, &JobContext::default()).expect("reads");
+        let table = read_table(&path, &JobContext::default()).expect("reads");
         let types: Vec<_> = table.fields().iter().map(|field| dtype_name(&field.dtype)).collect();
         assert_eq!(types, ["string", "double", "string"]);
         assert_eq!(table.rows(), 2);
@@ -319,11 +401,11 @@ mod tests {
         let times = "path,day,time,exact,late\na,2021-05-01,2021-05-01T10:20:30,2021-05-01 10:20:30.123456,true\n";
         let folder = folder.path().join("times.csv");
         std::fs::write(&folder, times).expect("writes");
-        let timed = read_sidecar(&folder, &JobContext::default()).expect("reads");
+        let timed = read_table(&folder, &JobContext::default()).expect("reads");
         let types: Vec<_> = timed.fields().iter().map(|field| dtype_name(&field.dtype)).collect();
         assert_eq!(types, ["string", "date32[day]", "timestamp[us]", "timestamp[us]", "bool"]);
         assert_eq!(timed.text(0, 3), "2021-05-01T10:20:30.123456");
-        let table = read_sidecar_as(&path, &|name| name == "clouds", &JobContext::default()).expect("reads");
+        let table = read_metadata_table(&path, &|_| ColumnReading::Text, &JobContext::default()).expect("reads").table;
         assert_eq!(table.value(0, 1), Value::text("1"));
     }
 
@@ -331,7 +413,7 @@ mod tests {
     fn tables_that_fill_the_memory_are_refused() {
         let folder = tempfile::tempdir().expect("has a temporary folder");
         let path = folder.path().join("meta");
-        let read = || read_sidecar(&path, &JobContext::default()).map(|_| ()).expect_err("is refused");
+        let read = || read_table(&path, &JobContext::default()).map(|_| ()).expect_err("is refused");
         let names: Vec<String> = (0..=COLUMNS_MAX).map(|n| format!("c{n}")).collect();
         std::fs::write(&path, format!("{}\n", names.join(","))).expect("writes");
         assert!(read().is_too_large());
@@ -355,7 +437,7 @@ mod tests {
         let keyed = r#"{"a": {"n": 1, "l": [1, 2]}, "b": {"n": 2.5, "l": [0.5, null], "late": true, "o": {"x": 1}}}"#;
         for content in [list, lines, keyed] {
             std::fs::write(&path, content).expect("writes");
-            let table = read_sidecar(&path, &JobContext::default()).expect("reads");
+            let table = read_table(&path, &JobContext::default()).expect("reads");
             let fields: Vec<_> = table.fields().iter().map(|field| (field.name.clone(), dtype_name(&field.dtype))).collect();
             let wanted =
                 [("path", "string"), ("n", "double"), ("l", "list<item: double>"), ("late", "bool"), ("o", "struct<x: int64>")];
@@ -364,22 +446,22 @@ mod tests {
         }
         let nested = r#"[{"o": {"x": 1, "y": [{"z": true}]}}, {"o": null}, {"o": {"w": "t", "x": 2.5}}, {}]"#;
         std::fs::write(&path, nested).expect("writes");
-        let table = read_sidecar(&path, &JobContext::default()).expect("reads");
+        let table = read_table(&path, &JobContext::default()).expect("reads");
         let dtype = dtype_name(&table.fields()[0].dtype);
         assert_eq!(dtype, "struct<x: double, y: list<item: struct<z: bool>>, w: string>");
         let shown: Vec<String> = (0..table.rows()).map(|row| table.text(row, 0)).collect();
         assert!(shown[0].contains('1') && shown[2].contains("2.5") && table.value(1, 0).is_null() && table.value(3, 0).is_null());
         for odd in [r#"[{"o": {}}, {"o": {"x": 1}}]"#, r#"[{"o": {"x": 1}}, {"o": [1]}]"#] {
             std::fs::write(&path, odd).expect("writes");
-            let table = read_sidecar(&path, &JobContext::default()).expect("reads");
+            let table = read_table(&path, &JobContext::default()).expect("reads");
             assert_eq!(dtype_name(&table.fields()[0].dtype), "string", "{odd}");
         }
         std::fs::write(&path, r#"[{"a": 1}, {"a": "x"}]"#).expect("writes");
-        let table = read_sidecar(&path, &JobContext::default()).expect("reads");
+        let table = read_table(&path, &JobContext::default()).expect("reads");
         assert_eq!((table.value(0, 0), table.value(1, 0)), (Value::text("1"), Value::text("x")));
         for wrong in ["[1]", "{\"a\": ", "[{\"a\": 1}"] {
             std::fs::write(&path, wrong).expect("writes");
-            assert!(read_sidecar(&path, &JobContext::default()).is_err(), "{wrong}");
+            assert!(read_table(&path, &JobContext::default()).is_err(), "{wrong}");
         }
     }
 }

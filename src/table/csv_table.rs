@@ -1,0 +1,327 @@
+//! Reads CSV tables of users: any usual separator, short rows, an index column without a name. Types are those that come back when
+//! printed ([`super::text_types`]).
+
+use std::sync::Arc;
+
+use arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions, StringArray, StringBuilder};
+use arrow::datatypes::{DataType, Field, Schema};
+use csv::{ReaderBuilder, StringRecord, Trim};
+
+use super::LevelTable;
+use super::metadata_table::{CELLS_FREE, ColumnReading, INDEX_COLUMN, MetadataTable, check_names, check_width};
+use super::text_types::{SpelledType, TextSummary, arrow_type, null_array, typed_array};
+use crate::error::{Error, Result};
+use crate::jobs::JobContext;
+
+/// Separators, in order of preference among equals.
+const SEPARATORS: [u8; 4] = [b',', b';', b'\t', b'|'];
+/// Bytes of the table by which the separator is chosen.
+const LOOKED_AT: usize = 1 << 20;
+/// Rows by which the separator is chosen.
+const COMPARED_ROWS: usize = 64;
+/// Rows per batch.
+const BATCH_ROWS: usize = 1 << 16;
+/// Bytes of text per batch: offsets of an array have 31 bits.
+const BATCH_BYTES: usize = 1 << 29;
+
+/// Reads a table whose first row has the names of the columns.
+///
+/// # Errors
+/// [`crate::error::Kind::Format`] for duplicate names and rows that are longer than the header, [`crate::error::Kind::TooLarge`] when
+/// a limit is exceeded.
+pub(super) fn read_csv(content: &str, reading: &dyn Fn(&str) -> ColumnReading, ctx: &JobContext) -> Result<MetadataTable> {
+    let wrong = |error: csv::Error| Error::format("the metadata table can't be read as CSV").because(error);
+    let (stated, body) = stated_separator(content);
+    let lines_before = u64::from(body.len() < content.len());
+    let separator = stated.unwrap_or_else(|| separator_of(body));
+    let mut rows = csv_reader(body, separator);
+    let mut record = StringRecord::new();
+    rows.read_record(&mut record).map_err(wrong)?;
+    check_width(record.len())?;
+    let mut names: Vec<String> = record.iter().map(str::to_owned).collect();
+    let mut more = rows.read_record(&mut record).map_err(wrong)?;
+    if more && record.len() == names.len() + 1 && record.iter().next_back().is_some_and(|last| !last.is_empty()) {
+        // The index column of R has no name at all.
+        names.insert(0, String::new());
+    }
+    if let Some(first) = names.first_mut().filter(|name| name.is_empty()) {
+        INDEX_COLUMN.clone_into(first);
+    }
+    check_names(&names)?;
+    let mut columns = CsvColumns::new(&names);
+    while more {
+        let line = lines_before + record.position().map_or(0, csv::Position::line);
+        columns.add(&record, line, content.len())?;
+        if columns.rows_in_batch == 0 {
+            ctx.check()?;
+        }
+        more = rows.read_record(&mut record).map_err(wrong)?;
+    }
+    columns.finish(names, reading, ctx)
+}
+
+fn csv_reader(body: &str, separator: u8) -> csv::Reader<&[u8]> {
+    let mut builder = ReaderBuilder::new();
+    builder.delimiter(separator).has_headers(false).flexible(true).trim(Trim::All);
+    builder.from_reader(body.as_bytes())
+}
+
+/// The separator that a first line such as `sep=;` states, and the text after that line.
+fn stated_separator(content: &str) -> (Option<u8>, &str) {
+    let (first, rest) = content.split_once('\n').unwrap_or((content, ""));
+    let stated = first.trim_end_matches('\r').trim_matches('"');
+    match stated.as_bytes() {
+        [s, e, p, b'=', separator] if [*s, *e, *p].eq_ignore_ascii_case(b"sep") && separator.is_ascii() => (Some(*separator), rest),
+        _ => (None, content),
+    }
+}
+
+/// The separator with which most of the first rows are as long as the header, among equals that with most columns.
+fn separator_of(body: &str) -> u8 {
+    let start = body.get(..body.floor_char_boundary(LOOKED_AT)).unwrap_or_default();
+    let score = |separator: u8| {
+        let mut lengths = csv_reader(start, separator).into_records().map_while(|record| record.ok().map(|record| record.len()));
+        let columns = lengths.next().filter(|columns| *columns > 1)?;
+        Some((lengths.take(COMPARED_ROWS).filter(|length| *length == columns).count(), columns))
+    };
+    let scored = SEPARATORS.into_iter().rev().filter_map(|separator| Some((score(separator)?, separator)));
+    scored.max_by_key(|(score, _)| *score).map_or(b',', |(_, separator)| separator)
+}
+
+/// The texts of all columns in batches, and what they are.
+struct CsvColumns {
+    builders: Vec<StringBuilder>,
+    summaries: Vec<TextSummary>,
+    /// Texts of the finished batches.
+    batches: Vec<Vec<StringArray>>,
+    rows: u64,
+    rows_in_batch: usize,
+    bytes_in_batch: usize,
+    /// Number of rows with fewer values than the header, and the line of the first.
+    short: (u64, u64),
+}
+
+impl CsvColumns {
+    fn new(names: &[String]) -> Self {
+        Self {
+            builders: names.iter().map(|_| StringBuilder::new()).collect(),
+            summaries: vec![TextSummary::default(); names.len()],
+            batches: Vec::new(),
+            rows: 0,
+            rows_in_batch: 0,
+            bytes_in_batch: 0,
+            short: (0, 0),
+        }
+    }
+
+    /// Adds a row, unless all its values are empty; `size` is that of the table in bytes.
+    fn add(&mut self, record: &StringRecord, line: u64, size: usize) -> Result<()> {
+        if record.iter().all(str::is_empty) {
+            return Ok(());
+        }
+        let columns = self.builders.len();
+        if record.iter().skip(columns).any(|value| !value.is_empty()) {
+            let (found, line) = (record.len(), line);
+            return Err(Error::format(format!("line {line} of the metadata table has {found} values; the header has {columns}"))
+                .hint("put texts with separators in them between double quotes"));
+        }
+        if record.as_slice().len() > BATCH_BYTES {
+            return Err(Error::too_large(format!("line {line} of the metadata table has {} bytes", record.as_slice().len())));
+        }
+        if record.len() < columns {
+            self.short = (self.short.0 + 1, if self.short.0 == 0 { line } else { self.short.1 });
+            // What is missing takes memory as well.
+            if self.rows.saturating_mul(columns as u64) > CELLS_FREE.max(2 * size as u64) {
+                return Err(Error::too_large(format!("{columns} columns in {} rows are nearly all empty", self.rows)));
+            }
+        }
+        if self.bytes_in_batch + record.as_slice().len() > BATCH_BYTES {
+            self.finish_batch();
+        }
+        let values = record.iter().map(Some).chain(std::iter::repeat(None));
+        for ((builder, summary), value) in self.builders.iter_mut().zip(&mut self.summaries).zip(values) {
+            let value = value.filter(|value| !value.is_empty());
+            builder.append_option(value);
+            summary.add(value.unwrap_or_default(), line);
+        }
+        self.rows += 1;
+        self.rows_in_batch += 1;
+        self.bytes_in_batch += record.as_slice().len();
+        if self.rows_in_batch == BATCH_ROWS {
+            self.finish_batch();
+        }
+        Ok(())
+    }
+
+    fn finish_batch(&mut self) {
+        self.batches.push(self.builders.iter_mut().map(StringBuilder::finish).collect());
+        (self.rows_in_batch, self.bytes_in_batch) = (0, 0);
+    }
+
+    /// The table with a type for each column.
+    fn finish(mut self, names: Vec<String>, reading: &dyn Fn(&str) -> ColumnReading, ctx: &JobContext) -> Result<MetadataTable> {
+        if self.rows_in_batch > 0 {
+            self.finish_batch();
+        }
+        let mut warnings = Vec::new();
+        if self.short.0 > 0 {
+            let (rows, line) = self.short;
+            let rows = if rows == 1 { "1 row has".to_owned() } else { format!("{rows} rows have") };
+            warnings.push(format!("{rows} fewer values than the header, from line {line} on; the missing ones are null"));
+        }
+        let mut kept = Vec::new();
+        for (index, name) in names.iter().enumerate() {
+            let summary = &self.summaries[index];
+            if !name.is_empty() {
+                kept.push((index, ColumnType::choose(summary, reading(name))));
+            } else if !summary.is_empty() {
+                warnings.push(format!("column {} has no name in the header and is left out", index + 1));
+            }
+        }
+        for (index, column) in &kept {
+            if matches!(column, ColumnType::Texts) && reading(&names[*index]) == ColumnReading::Inferred {
+                warnings.extend(self.summaries[*index].warning(&names[*index]));
+            }
+        }
+        let fields = kept.iter().map(|(index, column)| Field::new(&names[*index], column.arrow_type(), true));
+        let schema = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
+        let mut batches = Vec::with_capacity(self.batches.len());
+        for texts in std::mem::take(&mut self.batches) {
+            ctx.check()?;
+            let rows = texts.first().map_or(0, arrow::array::Array::len);
+            let arrays = kept.iter().map(|(index, column)| column.array(&texts[*index], &self.summaries[*index])).collect();
+            let options = RecordBatchOptions::new().with_row_count(Some(rows));
+            let batch = RecordBatch::try_new_with_options(schema.clone(), arrays, &options);
+            batches.push(batch.map_err(|error| Error::internal("columns of one length did not fit").because(error))?);
+        }
+        Ok(MetadataTable { table: LevelTable::new(schema, batches), warnings })
+    }
+}
+
+/// How the texts of a column become values.
+#[derive(Clone, Copy)]
+enum ColumnType {
+    /// All are null.
+    Nulls,
+    /// Texts without null markers.
+    Texts,
+    /// Texts as they are.
+    ExactTexts,
+    /// Values of a type.
+    Typed(SpelledType),
+}
+
+impl ColumnType {
+    fn choose(summary: &TextSummary, reading: ColumnReading) -> Self {
+        match reading {
+            ColumnReading::ExactText => Self::ExactTexts,
+            ColumnReading::Text => Self::Texts,
+            ColumnReading::Inferred if summary.is_empty() => Self::Nulls,
+            ColumnReading::Inferred => summary.shared_type().map_or(Self::Texts, Self::Typed),
+        }
+    }
+
+    fn arrow_type(self) -> DataType {
+        match self {
+            Self::Nulls => DataType::Null,
+            Self::Texts | Self::ExactTexts => DataType::Utf8,
+            Self::Typed(kind) => arrow_type(kind),
+        }
+    }
+
+    fn array(self, texts: &StringArray, summary: &TextSummary) -> ArrayRef {
+        match self {
+            Self::Nulls => null_array(arrow::array::Array::len(texts)),
+            Self::Texts => Arc::new(summary.without_markers(texts)),
+            Self::ExactTexts => Arc::new(texts.clone()),
+            Self::Typed(kind) => typed_array(texts, kind),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::dtype_name;
+
+    fn read(content: &str) -> Result<MetadataTable> {
+        let reading = |name: &str| if name == "path" { ColumnReading::ExactText } else { ColumnReading::Inferred };
+        read_csv(content, &reading, &JobContext::default())
+    }
+
+    /// `name: type: values`, one line for each column.
+    fn shown(content: &str) -> String {
+        let MetadataTable { table, .. } = read(content).expect("reads");
+        let column = |(index, field): (usize, crate::model::FieldSpec)| {
+            let values: Vec<String> = (0..table.rows()).map(|row| table.text(row, index)).collect();
+            format!("{}: {}: {}\n", field.name, dtype_name(&field.dtype), values.join(" "))
+        };
+        table.fields().into_iter().enumerate().map(column).collect()
+    }
+
+    #[test]
+    fn texts_that_look_like_numbers_stay_texts() {
+        let found = shown("path,fips,tile\n007,06075,10E10\nNA,48201,31E5\n");
+        assert_eq!(found, "path: string: 007 NA\nfips: string: 06075 48201\ntile: string: 10E10 31E5\n");
+    }
+
+    #[test]
+    fn separators_are_found_or_stated() {
+        let wanted = "path: string: a b\nn: double: 1.5 2\n";
+        for content in [
+            "path,n\na,1.5\nb,2\n",
+            "path;n\na;1,5\nb;2\n",
+            "path\tn\r\na\t1.5\r\nb\t2\r\n",
+            "path|n\na|1.5\nb|2",
+            "sep=;\r\npath;n\r\na;1.5\r\nb;2\r\n",
+            "\"sep=|\"\npath|n\na|1.5\nb|2\n",
+            " path , n \n a , 1.5 \n\nb,2\n , \n",
+        ] {
+            assert_eq!(shown(content), wanted, "{content}");
+        }
+        assert_eq!(shown("path;n (a, b, c)\na;1\nb;2\n"), "path: string: a b\nn (a, b, c): int64: 1 2\n");
+        assert_eq!(shown("path\na\nb\n"), "path: string: a b\n");
+    }
+
+    #[test]
+    fn missing_values_are_null_and_short_rows_are_filled() {
+        let table = read("path,cloud,ndvi,split\na,12.5,NA,train\nb,NA,0.5,N/A\nc,3,NaN\nd,7,0.25,test,,\n").expect("reads");
+        let types: Vec<_> = table.table.fields().iter().map(|field| dtype_name(&field.dtype)).collect();
+        assert_eq!(types, ["string", "double", "double", "string"]);
+        let nulls = |column: usize| (0..4).filter(|row| table.table.value(*row, column).is_null()).collect::<Vec<_>>();
+        assert_eq!((nulls(1), nulls(2), nulls(3)), (vec![1], vec![0, 2], vec![1, 2]));
+        assert_eq!(table.warnings.len(), 1);
+        assert!(table.warnings[0].contains("line 4"), "{:?}", table.warnings);
+    }
+
+    #[test]
+    fn a_column_without_its_type_is_named_with_line_and_value() {
+        let table = read("sep=,\npath,day\na,2021-05-01\n\"b\nc\",2021-05-02\nd,0000-00-00\n").expect("reads");
+        assert_eq!(table.table.text(2, 1), "0000-00-00");
+        let warning = table.warnings.join("\n");
+        assert!(warning.contains("column day") && warning.contains("line 6") && warning.contains("0000-00-00"), "{warning}");
+    }
+
+    #[test]
+    fn index_columns_without_a_name_are_kept_and_other_columns_left_out() {
+        let wanted = "__index_level_0__: string: a b\nn: int64: 1 2\n";
+        assert_eq!(shown(",n\na,1\nb,2\n"), wanted);
+        assert_eq!(shown("n\na,1\nb,2\n"), wanted);
+        assert_eq!(shown("path,n,\na,1,\nb,2,\n"), "path: string: a b\nn: int64: 1 2\n");
+        let table = read("path,n,\na,1,x\n").expect("reads");
+        assert!(table.warnings.join("\n").contains("column 3"), "{:?}", table.warnings);
+    }
+
+    #[test]
+    fn tables_that_would_lose_values_are_refused() {
+        let said = |content: &str| read(content).expect_err("is refused").report();
+        assert!(said("path,cloud,cloud\na,1,9\n").contains("cloud"));
+        assert!(said("path,cloud\na,1\nb,2,3\n").contains("line 3"));
+        let rows = format!(
+            "{}\n{}",
+            vec!["c"; 5000].iter().enumerate().map(|(n, c)| format!("{c}{n}")).collect::<Vec<_>>().join(","),
+            "1\n".repeat(2000)
+        );
+        assert!(read(&rows).is_err_and(|error| error.is_too_large()));
+    }
+}
