@@ -8,6 +8,7 @@ use polars::prelude::*;
 use polars::sql::FunctionOptions;
 
 use super::duckdb_functions;
+use super::engine::refusal;
 use super::plan_inputs::map_inputs;
 use super::scan::fault;
 use crate::error::Error;
@@ -251,7 +252,7 @@ pub(super) fn too_large(what: impl std::fmt::Display) -> PolarsError {
 fn narrowed(dtype: DataType) -> UserDefinedFunction {
     let of = dtype.clone();
     let values = move |columns: &mut [Column]| -> PolarsResult<Column> {
-        let [sums] = columns else { polars_bail!(InvalidOperation: "a sum is one number") };
+        let [sums] = columns else { return Err(refusal("a sum is one number")) };
         let narrow = sums.cast(&of)?;
         if narrow.null_count() > sums.null_count() {
             return Err(too_large(format!("a sum does not fit in {of}")));
@@ -270,7 +271,7 @@ fn narrowed(dtype: DataType) -> UserDefinedFunction {
 fn computed(kind: Arithmetic, dtype: DataType) -> UserDefinedFunction {
     let of = dtype.clone();
     let values = move |columns: &mut [Column]| -> PolarsResult<Column> {
-        let [left, right] = columns else { polars_bail!(InvalidOperation: "arithmetic takes two numbers") };
+        let [left, right] = columns else { return Err(refusal("arithmetic takes two numbers")) };
         let column = if of.is_float() { remainders(left, right)? } else { wholes(kind, left, right, &of)? };
         Ok(column.cast(&of)?.with_name(left.name().clone()))
     };

@@ -1,6 +1,7 @@
 //! DuckDB functions that the engine lacks: dates, text, lists, `arg_min`/`arg_max` and regression. Names and semantics are
 //! DuckDB's; null arguments give null.
 
+use super::engine::refusal;
 use crate::text::PrintableLine;
 use chrono::{DateTime, Datelike, NaiveDate, NaiveDateTime};
 use polars::prelude::udf::UserDefinedFunction;
@@ -109,7 +110,9 @@ pub(super) fn function(name: &str) -> Option<UserDefinedFunction> {
     let values = move |columns: &mut [Column]| -> PolarsResult<Column> {
         let (least, most) = found.takes;
         let wanted = if least == most { least.to_string() } else { format!("{least} to {most}") };
-        polars_ensure!((least..=most).contains(&columns.len()), InvalidOperation: "{} takes {wanted} arguments, not {}", found.name, columns.len());
+        if !(least..=most).contains(&columns.len()) {
+            return Err(refusal(format!("{} takes {wanted} arguments, not {}", found.name, columns.len())));
+        }
         let called = columns[found.names].name().clone();
         (found.run)(columns)
             .map(|column| column.with_name(called))
@@ -144,21 +147,23 @@ pub(super) fn function(name: &str) -> Option<UserDefinedFunction> {
 
 /// A constant text argument.
 fn text_of(columns: &[Column], at: usize) -> PolarsResult<&str> {
-    let column = columns[at].str().map_err(|_| polars_err!(InvalidOperation: "argument {} is a text", at + 1))?;
-    column.get(0).ok_or_else(|| polars_err!(InvalidOperation: "argument {} is a text", at + 1))
+    let column = columns[at].str().map_err(|_| refusal(format!("argument {} is a text", at + 1)))?;
+    column.get(0).ok_or_else(|| refusal(format!("argument {} is a text", at + 1)))
 }
 
 /// A constant non-negative integer argument.
 fn number_of(columns: &[Column], at: usize) -> PolarsResult<usize> {
     let column = columns[at].cast(&DataType::Int64)?;
     let number = column.i64()?.get(0).and_then(|number| usize::try_from(number).ok());
-    number.ok_or_else(|| polars_err!(InvalidOperation: "argument {} is a whole number", at + 1))
+    number.ok_or_else(|| refusal(format!("argument {} is a whole number", at + 1)))
 }
 
 /// Times as microseconds since 1970-01-01 UTC.
 fn micros(column: &Column) -> PolarsResult<Int64Chunked> {
     let is_time = column.dtype().is_temporal() || column.dtype().is_null();
-    polars_ensure!(is_time, InvalidOperation: "{} is no time; write CAST(\"{}\" AS TIMESTAMP)", column.name(), column.name());
+    if !is_time {
+        return Err(refusal(format!("{} is no time; write CAST(\"{}\" AS TIMESTAMP)", column.name(), column.name())));
+    }
     let times = column.cast(&DataType::Datetime(TimeUnit::Microseconds, None))?;
     Ok(times.as_materialized_series().to_physical_repr().i64()?.clone())
 }
@@ -206,10 +211,12 @@ fn date_trunc(columns: &[Column]) -> PolarsResult<Column> {
         "hour" => "1h",
         "minute" => "1m",
         "second" => "1s",
-        _ => polars_bail!(InvalidOperation: "{unit} is no unit: year, quarter, month, week, day, hour, minute, second"),
+        _ => return Err(refusal(format!("{unit} is no unit: year, quarter, month, week, day, hour, minute, second"))),
     };
     let times = &columns[1];
-    polars_ensure!(times.dtype().is_temporal(), InvalidOperation: "{} is no time; write CAST(\"{}\" AS TIMESTAMP)", times.name(), times.name());
+    if !times.dtype().is_temporal() {
+        return Err(refusal(format!("{} is no time; write CAST(\"{}\" AS TIMESTAMP)", times.name(), times.name())));
+    }
     let cut = |times: Column| -> PolarsResult<Column> {
         let frame = DataFrame::new(times.len(), vec![times.with_name("t".into())])?;
         let cut = frame.lazy().select([col("t").dt().truncate(lit(every))]).collect()?;
@@ -266,7 +273,7 @@ fn date_diff(columns: &[Column]) -> PolarsResult<Column> {
         "minute" => Box::new(|t| Some(t.div_euclid(60_000_000))),
         "second" => Box::new(|t| Some(t.div_euclid(1_000_000))),
         "millisecond" => Box::new(|t| Some(t.div_euclid(1000))),
-        _ => polars_bail!(InvalidOperation: "{unit} is no unit: year, quarter, month, week, day, hour, minute, second"),
+        _ => return Err(refusal(format!("{unit} is no unit: year, quarter, month, week, day, hour, minute, second"))),
     };
     let (from, to) = (micros(&columns[1])?, micros(&columns[2])?);
     let rows = from.len().max(to.len());
@@ -342,7 +349,7 @@ fn text_position(columns: &[Column]) -> PolarsResult<Column> {
 /// Sum of the non-null elements of each list; null when there are none.
 fn list_sum(columns: &[Column]) -> PolarsResult<Column> {
     let lists = columns[0].list()?;
-    let too_large = || polars_err!(ComputeError: "a sum does not fit in 64 bits");
+    let too_large = || refusal("a sum does not fit in 64 bits");
     if lists.inner_dtype().is_integer() {
         let sum = |list: Option<Series>| -> PolarsResult<Option<i64>> {
             let Some(list) = list else { return Ok(None) };
@@ -368,7 +375,7 @@ fn pattern(columns: &[Column]) -> PolarsResult<Regex> {
 }
 
 fn regex_of(text: &str) -> PolarsResult<Regex> {
-    Regex::new(text).map_err(|error| polars_err!(InvalidOperation: "{} is no pattern: {error}", text.printable_line()))
+    Regex::new(text).map_err(|error| refusal(format!("{} is no pattern: {error}", text.printable_line())))
 }
 
 fn regexp_extract(columns: &[Column]) -> PolarsResult<Column> {
@@ -383,13 +390,13 @@ fn regexp_extract(columns: &[Column]) -> PolarsResult<Column> {
 fn regexp_replace(columns: &[Column]) -> PolarsResult<Column> {
     let pattern = pattern(columns)?;
     // DuckDB writes groups as \1, the regex crate as ${1}.
-    let groups = Regex::new(r"\\(\d)").map_err(|error| polars_err!(ComputeError: "{error}"))?;
+    let groups = Regex::new(r"\\(\d)").map_err(|error| refusal(format!("{error}")))?;
     let by = text_of(columns, 2)?.replace('$', "$$");
     let by = groups.replace_all(&by, "$${$1}").into_owned();
     let options = if columns.len() > 3 { text_of(columns, 3)? } else { "" };
     let all = options.contains('g');
     let pattern = super::text_patterns::with_options(pattern.as_str(), &options.replace('g', ""))
-        .map_err(|option| polars_err!(InvalidOperation: "{option} is no option: g, i, s, l, c, m, n, p"))?;
+        .map_err(|option| refusal(format!("{option} is no option: g, i, s, l, c, m, n, p")))?;
     let pattern = regex_of(&pattern)?;
     let replace = |text: &str| if all { pattern.replace_all(text, &by) } else { pattern.replace(text, &by) }.into_owned();
     Ok(columns[0].str()?.iter().map(|text| text.map(replace)).collect::<StringChunked>().into_column())
@@ -398,7 +405,9 @@ fn regexp_replace(columns: &[Column]) -> PolarsResult<Column> {
 fn repeat(columns: &[Column]) -> PolarsResult<Column> {
     let count = number_of(columns, 1)?;
     let longest = columns[0].str()?.iter().flatten().map(str::len).max().unwrap_or(0);
-    polars_ensure!(longest.saturating_mul(count) <= 1 << 20, InvalidOperation: "the text would have more than 1 MiB");
+    if longest.saturating_mul(count) > 1 << 20 {
+        return Err(refusal("the text would have more than 1 MiB"));
+    }
     Ok(columns[0].str()?.iter().map(|text| text.map(|text| text.repeat(count))).collect::<StringChunked>().into_column())
 }
 
@@ -419,7 +428,7 @@ fn day_of(parts: &[Int64Chunked], row: usize) -> PolarsResult<Option<NaiveDate>>
     let (Some(year), Some(month), Some(day)) = (part(0), part(1), part(2)) else { return Ok(None) };
     let found = i32::try_from(year).ok().zip(u32::try_from(month).ok()).zip(u32::try_from(day).ok());
     let found = found.and_then(|((year, month), day)| NaiveDate::from_ymd_opt(year, month, day));
-    found.map(Some).ok_or_else(|| polars_err!(InvalidOperation: "{year}-{month}-{day} is no day"))
+    found.map(Some).ok_or_else(|| refusal(format!("{year}-{month}-{day} is no day")))
 }
 
 fn make_date(columns: &[Column]) -> PolarsResult<Column> {
@@ -439,7 +448,9 @@ fn make_timestamp(columns: &[Column]) -> PolarsResult<Column> {
         let second = seconds.get(if seconds.len() == 1 { 0 } else { row });
         let (Some(hour), Some(minute), Some(second)) = (hour, minute, second) else { return Ok(None) };
         let possible = (0..24).contains(&hour) && (0..60).contains(&minute) && (0.0..60.0).contains(&second);
-        polars_ensure!(possible, InvalidOperation: "{hour}:{minute}:{second} is no time of a day");
+        if !possible {
+            return Err(refusal(format!("{hour}:{minute}:{second} is no time of a day")));
+        }
         let midnight = day.and_time(chrono::NaiveTime::MIN).and_utc().timestamp_micros();
         Ok(Some(midnight + (hour * 3600 + minute * 60) * 1_000_000 + (second * 1e6).round() as i64))
     };
@@ -475,7 +486,9 @@ fn common(types: &[DataType]) -> PolarsResult<DataType> {
     if known.iter().all(|dtype| dtype == first) {
         return Ok((*first).clone());
     }
-    polars_ensure!(known.iter().all(|dtype| dtype.is_numeric()), InvalidOperation: "the values of a list have one type");
+    if !known.iter().all(|dtype| dtype.is_numeric()) {
+        return Err(refusal("the values of a list have one type"));
+    }
     Ok(if known.iter().any(|dtype| dtype.is_float()) { DataType::Float64 } else { DataType::Int64 })
 }
 

@@ -8,6 +8,7 @@ use sqlparser::ast::Expr;
 use sqlparser::tokenizer::TokenWithSpan;
 
 use super::duckdb_semantics::{Extras, Semantics, column};
+use super::scan::fault;
 use super::source_span::Source;
 use super::{advice, function_registry};
 use crate::error::{Error, Result};
@@ -134,6 +135,11 @@ pub(super) fn values_error(error: &PolarsError) -> Error {
         }
         _ => of_kind(error),
     }
+}
+
+/// Refuses values or a call of a function, as an error of the engine.
+pub(super) fn refusal(summary: impl Into<String>) -> PolarsError {
+    fault(&Error::usage(summary.into()))
 }
 
 /// DuckDB's name of a type.

@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
+use polars::prelude::PolarsResult;
 use polars::prelude::udf::UserDefinedFunction;
-use polars::prelude::{PolarsResult, polars_bail};
 use polars::sql::FunctionRegistry;
 
+use super::engine::refusal;
 use super::{duckdb_functions, spatial_functions};
 
 struct Functions {
@@ -14,7 +15,7 @@ struct Functions {
 
 impl FunctionRegistry for Functions {
     fn register(&mut self, name: &str, _function: UserDefinedFunction) -> PolarsResult<()> {
-        polars_bail!(InvalidOperation: "{name} can't be added")
+        Err(refusal(format!("{name} can't be added")))
     }
 
     fn get_udf(&self, name: &str) -> PolarsResult<Option<UserDefinedFunction>> {

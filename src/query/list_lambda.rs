@@ -4,6 +4,7 @@ use polars::prelude::udf::UserDefinedFunction;
 use polars::prelude::*;
 use polars::sql::{FunctionOptions, SQLContext};
 
+use super::engine::refusal;
 use super::function_registry::registry;
 
 /// List function that evaluates `body`, an engine expression over the element `x`, per element; with `keeps`, filters by it.
@@ -16,7 +17,7 @@ pub(super) fn of_elements(name: &str, body: String, keeps: bool) -> UserDefinedF
     };
     let compute = computed.clone();
     let values = move |columns: &mut [Column]| -> PolarsResult<Column> {
-        let [lists] = columns else { polars_bail!(InvalidOperation: "a lambda is called for one list") };
+        let [lists] = columns else { return Err(refusal("a lambda is called for one list")) };
         let (name, lists) = (lists.name().clone(), lists.list()?.clone());
         let rows: Vec<Option<Series>> = (0..lists.len()).map(|row| lists.get_as_series(row)).collect();
         let mut elements = Series::new_empty(PlSmallStr::EMPTY, lists.inner_dtype());
@@ -41,8 +42,8 @@ pub(super) fn of_elements(name: &str, body: String, keeps: bool) -> UserDefinedF
         Ok(lists.cast(&DataType::List(Box::new(inner)))?.with_name(name).into_column())
     };
     let field = move |_: &Schema, fields: &[Field]| {
-        let Some(list) = fields.first() else { polars_bail!(InvalidOperation: "a lambda is called for one list") };
-        let Some(inner) = list.dtype().inner_dtype() else { polars_bail!(InvalidOperation: "{} is no list", list.name()) };
+        let Some(list) = fields.first() else { return Err(refusal("a lambda is called for one list")) };
+        let Some(inner) = list.dtype().inner_dtype() else { return Err(refusal(format!("{} is no list", list.name()))) };
         if keeps {
             return Ok(list.clone());
         }

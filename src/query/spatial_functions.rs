@@ -5,6 +5,7 @@ use polars::prelude::udf::UserDefinedFunction;
 use polars::prelude::*;
 use polars::sql::FunctionOptions;
 
+use super::engine::refusal;
 use super::geometry::{from_text, to_text};
 use crate::table::{parse_wkb, wkb_bounds, wkb_point, write_wkb as write};
 use crate::text::PrintableLine;
@@ -98,7 +99,7 @@ fn evaluate(name: &str, kind: Kind, columns: &[Column]) -> PolarsResult<Column> 
         _ => 1,
     };
     let Some(first) = columns.first().filter(|_| columns.len() == wanted) else {
-        polars_bail!(InvalidOperation: "{name} takes {wanted} arguments, not {}", columns.len())
+        return Err(refusal(format!("{name} takes {wanted} arguments, not {}", columns.len())));
     };
     let called = first.name().clone();
     let wrong =
@@ -120,7 +121,7 @@ fn evaluate(name: &str, kind: Kind, columns: &[Column]) -> PolarsResult<Column> 
         Kind::OfText => {
             let mut column = Vec::with_capacity(first.len());
             for text in first.str()?.iter() {
-                let unreadable = |text: &str| polars_err!(InvalidOperation: "{name}: this is no WKT: {}", text.printable_line());
+                let unreadable = |text: &str| refusal(format!("{name}: this is no WKT: {}", text.printable_line()));
                 let geometry = |text| from_text(text).map(|geometry| write(&geometry)).ok_or_else(|| unreadable(text));
                 column.push(text.map(geometry).transpose()?);
             }
@@ -170,8 +171,8 @@ fn evaluate(name: &str, kind: Kind, columns: &[Column]) -> PolarsResult<Column> 
 
 fn distances(name: &str, columns: &[Column], number: fn(&Geometry, &Geometry) -> f64) -> PolarsResult<Float64Chunked> {
     let rows = common_length(name, columns)?;
-    let wrong = |_| polars_err!(InvalidOperation: "{name} takes WKB geometries, as stac:centroid or ST_Point(1, 2)");
-    let [left, right, ..] = columns else { polars_bail!(InvalidOperation: "{name} takes two geometries") };
+    let wrong = |_| refusal(format!("{name} takes WKB geometries, as stac:centroid or ST_Point(1, 2)"));
+    let [left, right, ..] = columns else { return Err(refusal(format!("{name} takes two geometries"))) };
     let (left, right) = (left.binary().map_err(wrong)?, right.binary().map_err(wrong)?);
     let (mut last_left, mut last_right) = (Last::default(), Last::default());
     let mut numbers: Vec<Option<f64>> = Vec::with_capacity(rows);

@@ -8,6 +8,7 @@ use sqlparser::ast::{Expr, Query, SetExpr, Spanned, Value};
 use sqlparser::tokenizer::Span;
 
 use super::duckdb_semantics::{column, expression};
+use super::engine::refusal;
 use super::scan::fault;
 use super::scope::Scope;
 use super::select_plan::{Ctes, Planned, Planner};
@@ -172,7 +173,7 @@ fn single_value(column: &str, name: &str) -> EngineExpr {
 /// The only value of a column, null for no rows; fails for several rows.
 fn single() -> UserDefinedFunction {
     let values = |columns: &mut [Column]| -> PolarsResult<Column> {
-        let [values] = columns else { polars_bail!(InvalidOperation: "a value is one column") };
+        let [values] = columns else { return Err(refusal("a value is one column")) };
         match values.len() {
             0 => Ok(Column::full_null(values.name().clone(), 1, values.dtype())),
             1 => Ok(values.clone()),

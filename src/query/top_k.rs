@@ -7,6 +7,7 @@ use std::sync::Arc;
 use polars::prelude::*;
 use rayon::prelude::*;
 
+use super::engine::refusal;
 use super::partial_aggregation::{is_by_row, over, source};
 use super::scan::LevelScan;
 
@@ -133,7 +134,7 @@ fn best(keys: &Series, descending: bool, most: usize) -> PolarsResult<Vec<IdxSiz
         DataType::Float32 => numbers!(physical.f32()?),
         DataType::Float64 => numbers!(physical.f64()?),
         DataType::String => numbers!(physical.str()?),
-        other => polars_bail!(ComputeError: "values of type {other} have no order here"),
+        other => return Err(refusal(format!("values of type {other} have no order here"))),
     })
 }
 

@@ -5,6 +5,7 @@ use polars::prelude::*;
 use polars::sql::{FunctionOptions, SQLContext};
 
 use super::duckdb_arithmetic::{meant, too_large};
+use super::engine::refusal;
 use super::function_registry;
 use super::scan::fault;
 use crate::error::Error;
@@ -115,7 +116,7 @@ impl Window {
     }
 
     fn column(&self, columns: &[Column]) -> PolarsResult<Column> {
-        let Some((any, columns)) = columns.split_last() else { polars_bail!(InvalidOperation: "a window has rows") };
+        let Some((any, columns)) = columns.split_last() else { return Err(refusal("a window has rows")) };
         let count = any.len();
         let all: Vec<Column> = columns
             .iter()
@@ -255,7 +256,7 @@ impl Window {
     fn ranks(&self, rows: &Rows, arguments: &[Column]) -> PolarsResult<Column> {
         let buckets = match (&self.function, arguments.first()) {
             (Function::Ntile, Some(buckets)) => Some(buckets.cast(&DataType::Int64)?.i64()?.clone()),
-            (Function::Ntile, None) => polars_bail!(InvalidOperation: "ntile takes the number of buckets: ntile(4)"),
+            (Function::Ntile, None) => return Err(refusal("ntile takes the number of buckets: ntile(4)")),
             _ => None,
         };
         let mut dense = 0i64;
@@ -270,7 +271,9 @@ impl Window {
                         ranks.push(None);
                         continue;
                     };
-                    polars_ensure!(buckets > 0, InvalidOperation: "ntile takes a number above 0");
+                    if buckets <= 0 {
+                        return Err(refusal("ntile takes a number above 0"));
+                    }
                     // The first buckets are one row larger if the rows do not divide evenly.
                     let (count, place, buckets) = ((end - start) as i64, (at - start) as i64, buckets.min((end - start) as i64));
                     let (size, larger) = (count / buckets, count % buckets);
@@ -289,7 +292,7 @@ impl Window {
 
     /// `lag`, `lead`, `first_value`, `last_value`, `nth_value`: values of other rows.
     fn taken(&self, rows: &Rows, arguments: &[Column]) -> PolarsResult<Column> {
-        let Some(values) = arguments.first() else { polars_bail!(InvalidOperation: "a column is missing") };
+        let Some(values) = arguments.first() else { return Err(refusal("a column is missing")) };
         let known = values.is_not_null();
         let known: Vec<bool> = known.iter().map(|known| known.unwrap_or(false)).collect();
         let counts = arguments.get(1).map(|count| count.cast(&DataType::Int64)).transpose()?;
