@@ -44,7 +44,12 @@ pub fn read_tables(folder: &Path, prefix: &str) -> Result<TableFiles> {
         heads.push(head.map_err(|error| unreadable(level, error).at_path(folder))?);
     }
     if heads.is_empty() {
-        return Err(Error::format(format!("the folder has no {prefix}level0.parquet")).at_path(folder));
+        let missing = Error::format(format!("the folder has no {prefix}level0.parquet")).at_path(folder);
+        return Err(match collection {
+            // The response to the request for COLLECTION.json says why a server has none of the files.
+            Err(reason) if is_remote(folder) => missing.because(reason),
+            _ => missing,
+        });
     }
     Ok(TableFiles { heads, collection })
 }
