@@ -1,15 +1,34 @@
 //! Numbers as short text, and round numbers.
 
+/// Significant digits with which any two `f64` differ.
+const ALL_DIGITS: usize = 17;
+
 /// Six significant digits without trailing zeros, whole numbers up to a trillion in full: `0.25`, `12345679`, `2.5e-7`, `1e300`.
 pub fn six_digits(value: f64) -> String {
+    significant_digits(value, 6)
+}
+
+/// Two numbers with six significant digits, or with more where they would be the same text: one more than tells them apart.
+pub fn six_digits_apart(values: [f64; 2]) -> [String; 2] {
+    let texts = |count: usize| values.map(|value| significant_digits(value, count));
+    let differ = |count: &usize| values[0] == values[1] || texts(*count)[0] != texts(*count)[1];
+    match (6..=ALL_DIGITS).find(differ) {
+        Some(6) => texts(6),
+        Some(count) => texts((count + 1).min(ALL_DIGITS)),
+        None => texts(ALL_DIGITS),
+    }
+}
+
+/// `count` significant digits, from 1 to 17, without trailing zeros; whole numbers up to a trillion in full.
+pub fn significant_digits(value: f64, count: usize) -> String {
     if value == 0.0 || !value.is_finite() {
         return value.to_string();
     }
-    let magnitude = decimal_exponent(value);
+    let (magnitude, behind) = (decimal_exponent(value), count.clamp(1, ALL_DIGITS) - 1);
     if !(-5..12).contains(&magnitude) {
-        return format!("{:e}", format!("{value:.5e}").parse::<f64>().unwrap_or(value));
+        return format!("{:e}", format!("{value:.behind$e}").parse::<f64>().unwrap_or(value));
     }
-    let places = usize::try_from(5 - magnitude).unwrap_or_default();
+    let places = usize::try_from(behind as i32 - magnitude).unwrap_or_default();
     let text = format!("{value:.places$}");
     match text.contains('.') {
         true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
@@ -31,7 +50,7 @@ pub fn round_at_most(value: f64) -> f64 {
 }
 
 /// The exponent of `value` in scientific notation; 0 when it has none.
-fn decimal_exponent(value: f64) -> i32 {
+pub fn decimal_exponent(value: f64) -> i32 {
     format!("{value:e}").rsplit_once('e').and_then(|(_, exponent)| exponent.parse().ok()).unwrap_or_default()
 }
 
@@ -61,6 +80,25 @@ mod tests {
             assert_eq!(six_digits(value), text);
         }
     }
+
+    #[test]
+    fn numbers_that_differ_have_different_texts() {
+        for (pair, texts) in [
+            ([0.25, 1.0], ["0.25", "1"]),
+            ([100_000.01, 100_000.02], ["100000.01", "100000.02"]),
+            ([100_000.001_23, 100_000.001_27], ["100000.00123", "100000.00127"]),
+            ([2e15, 2_000_000_000_000_001.0], ["2e15", "2.000000000000001e15"]),
+            ([7.0, 7.0], ["7", "7"]),
+        ] {
+            assert_eq!(six_digits_apart(pair), texts);
+        }
+        for low in [1.0, 123.456, 1e-7, 1e17, -5.5e200] {
+            let high = f64::next_up(low);
+            let [one, other] = six_digits_apart([low, high]);
+            assert_ne!(one, other);
+        }
+    }
+
     #[test]
     fn round_numbers_are_exact() {
         for exponent in -300..300 {

@@ -9,6 +9,7 @@ use crate::container;
 use crate::error::Result;
 use crate::extensions::pooled_statistics::{Pooled, PooledReport};
 use crate::ops::{StatsRequest, pooled_statistics};
+use crate::raster::PixelNumber;
 use crate::studio::JobKind;
 
 /// Arguments of `stats`.
@@ -56,6 +57,14 @@ pub fn stats(arguments: StatsArguments, terminal: &Terminal) -> Result<u8> {
     Ok(0)
 }
 
+/// The smallest or largest value, of integers as an integer.
+fn extreme(value: PixelNumber) -> String {
+    match value {
+        PixelNumber::Integer(value) => value.to_string(),
+        PixelNumber::Real(value) => format!("{value:.6}"),
+    }
+}
+
 fn table(report: &PooledReport) -> String {
     let mut text = match &report.pooled {
         Pooled::Continuous { bands } => {
@@ -65,7 +74,8 @@ fn table(report: &PooledReport) -> String {
                 text.push_str(&match band {
                     Some(b) => {
                         let count = if report.weighted { format!("{:.0}", b.count) } else { "-".into() };
-                        format!("{number:>4}  {:>14.6}  {:>14.6}  {:>14.6}  {:>14.6}  {count:>16}\n", b.mean, b.std, b.min, b.max)
+                        let [min, max] = [b.min, b.max].map(extreme);
+                        format!("{number:>4}  {:>14.6}  {:>14.6}  {min:>14}  {max:>14}  {count:>16}\n", b.mean, b.std)
                     }
                     None => format!("{number:>4}  no valid pixel\n"),
                 });

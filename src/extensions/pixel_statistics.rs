@@ -62,7 +62,10 @@ fn moments_of(source: &RasterSource, ctx: &JobContext) -> Result<Vec<Option<Mome
     let tally = raster::tally(source, ctx)?;
     let band = |position: usize| {
         let summary = tally.summary(position, &[], ctx)?;
-        Ok(summary.map(|band| Moments { min: band.min, max: band.max, mean: band.mean, std: band.std, count: band.count as f64 }))
+        Ok(summary.map(|band| {
+            let [min, max] = band.range;
+            Moments { min, max, mean: band.mean, std: band.std, count: band.count as f64 }
+        }))
     };
     (0..tally.band_count()).map(band).collect()
 }

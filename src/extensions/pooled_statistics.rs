@@ -3,6 +3,7 @@
 //! result says so.
 
 use crate::error::{Error, Result};
+use crate::raster::PixelNumber;
 
 /// Length of a band's list in `geotiff:stats` for continuous data: minimum, maximum, mean, standard deviation, valid percent,
 /// four percentiles.
@@ -11,10 +12,10 @@ const CONTINUOUS: usize = 9;
 /// Moments of one band, of one sample or of several.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
 pub struct Moments {
-    /// Minimum.
-    pub min: f64,
-    /// Maximum.
-    pub max: f64,
+    /// Minimum; an integer where it was read from pixels of integers.
+    pub min: PixelNumber,
+    /// Maximum, likewise.
+    pub max: PixelNumber,
     /// Mean.
     pub mean: f64,
     /// Population standard deviation.
@@ -143,6 +144,7 @@ fn pool_moments(samples: &[SampleStats], band: usize, weight: &dyn Fn(&SampleSta
         let &[min, max, mean, std, valid, ..] = sample.bands[band].as_slice() else { return None };
         let count = weight(sample) * valid.clamp(0.0, 100.0) / 100.0;
         let finite = [min, max, mean, std].iter().all(|number| number.is_finite());
+        let [min, max] = [min, max].map(PixelNumber::Real);
         (count > 0.0 && finite).then_some(Moments { min, max, mean, std, count })
     };
     samples.iter().filter_map(of).reduce(merge)
@@ -181,6 +183,7 @@ mod tests {
         let mean = values.iter().sum::<f64>() / count;
         let std = (values.iter().map(|v| (v - mean) * (v - mean)).sum::<f64>() / count).sqrt();
         let (min, max) = values.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), v| (low.min(*v), high.max(*v)));
+        let [min, max] = [min, max].map(PixelNumber::Real);
         Moments { min, max, mean, std, count }
     }
 
@@ -188,7 +191,7 @@ mod tests {
         let m = moments(values);
         let pixels = (values.len() + invalid) as u64;
         let valid = 100.0 * values.len() as f64 / pixels as f64;
-        let band = vec![m.min, m.max, m.mean, m.std, valid, 0.0, 0.0, 0.0, 0.0];
+        let band = vec![m.min.to_f64(), m.max.to_f64(), m.mean, m.std, valid, 0.0, 0.0, 0.0, 0.0];
         Some(SampleStats { bands: vec![band], pixels: Some(pixels), name: name.into() })
     }
 
@@ -224,8 +227,8 @@ mod tests {
             (ours.mean, exact.mean),
             (ours.std, exact.std),
             (ours.count, exact.count),
-            (ours.min, exact.min),
-            (ours.max, exact.max),
+            (ours.min.to_f64(), exact.min.to_f64()),
+            (ours.max.to_f64(), exact.max.to_f64()),
         ] {
             assert!((ours - exact).abs() <= 1e-9 * exact.abs(), "{ours} {exact}");
         }
@@ -250,7 +253,7 @@ mod tests {
         };
         let report = pool([Some(empty.clone()), sample("b", &[1.0, 3.0], 0)]).expect("pools");
         let Pooled::Continuous { bands } = &report.pooled else { panic!("measurements") };
-        assert_eq!(bands[0].map(|band| (band.mean, band.min)), Some((2.0, 1.0)));
+        assert_eq!(bands[0].map(|band| (band.mean, band.min)), Some((2.0, PixelNumber::Real(1.0))));
         let Pooled::Continuous { bands } = pool([Some(empty)]).expect("pools").pooled else { panic!("measurements") };
         assert_eq!(bands, [None]);
     }

@@ -11,7 +11,7 @@ use crate::container::{self, Chunk, ContainerReader, Physical, asset_size, is_sa
 use crate::error::{Error, IoContext, Result};
 use crate::jobs::JobContext;
 use crate::model::{AssetPath, SamplePath, Value};
-use crate::raster::{self, RasterSource};
+use crate::raster::{self, PixelNumber, RasterSource};
 
 /// Which chunk of which sample. Plain data.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -38,8 +38,8 @@ pub struct ChunkArray {
 }
 
 impl ChunkArray {
-    /// The values of one band as numbers, row by row; empty for a band or a type that is not there.
-    pub fn band(&self, band: usize) -> Vec<f64> {
+    /// The values of one band in full, row by row; empty for a band or a type that is not there.
+    pub fn band(&self, band: usize) -> Vec<PixelNumber> {
         let width = match self.dtype.get(2..).and_then(|digits| digits.parse::<usize>().ok()) {
             Some(width) if matches!(width, 1 | 2 | 4 | 8) => width,
             _ => return Vec::new(),
@@ -54,10 +54,10 @@ impl ChunkArray {
             let raw = u64::from_le_bytes(wide);
             let unused = 64 - 8 * width as u32;
             match (kind, width) {
-                (b'f', 4) => f64::from(f32::from_bits(raw as u32)),
-                (b'f', _) => f64::from_bits(raw),
-                (b'i', _) => ((raw << unused) as i64 >> unused) as f64,
-                _ => raw as f64,
+                (b'f', 4) => PixelNumber::Real(f64::from(f32::from_bits(raw as u32))),
+                (b'f', _) => PixelNumber::Real(f64::from_bits(raw)),
+                (b'i', _) => PixelNumber::Integer(i128::from((raw << unused) as i64 >> unused)),
+                _ => PixelNumber::Integer(raw.into()),
             }
         };
         bytes.chunks_exact(width).map(number).collect()
@@ -263,6 +263,8 @@ mod tests {
             Samples::I16(values) => each!(values),
             Samples::U32(values) => each!(values),
             Samples::I32(values) => each!(values),
+            Samples::U64(values) => each!(values),
+            Samples::I64(values) => each!(values),
             Samples::F32(values) => each!(values),
             Samples::F64(values) => each!(values),
         }
@@ -429,10 +431,15 @@ mod tests {
             bytes,
             place: AssetPath::file("/x"),
         };
-        assert_eq!(array("<i2", vec![0xff, 0xff, 2, 0]).band(0), [-1.0]);
-        assert_eq!(array("<u2", vec![0xff, 0xff, 2, 0]).band(1), [2.0]);
-        assert_eq!(array("|u1", vec![7, 200]).band(1), [200.0]);
-        assert_eq!(array("<f4", [1.5f32.to_le_bytes(), 2.0f32.to_le_bytes()].concat()).band(0), [1.5]);
+        assert_eq!(array("<i2", vec![0xff, 0xff, 2, 0]).band(0), [PixelNumber::Integer(-1)]);
+        assert_eq!(array("<u2", vec![0xff, 0xff, 2, 0]).band(1), [PixelNumber::Integer(2)]);
+        assert_eq!(array("|u1", vec![7, 200]).band(1), [PixelNumber::Integer(200)]);
+        let long = 9_007_199_254_740_993u64;
+        assert_eq!(
+            array("<u8", [long.to_le_bytes(), u64::MAX.to_le_bytes()].concat()).band(0),
+            [PixelNumber::Integer(long.into())]
+        );
+        assert_eq!(array("<f4", [1.5f32.to_le_bytes(), 2.0f32.to_le_bytes()].concat()).band(0), [PixelNumber::Real(1.5)]);
         assert!(array("<u2", vec![1, 2, 3, 4]).band(2).is_empty());
         assert!(array("?", vec![1]).band(0).is_empty());
     }

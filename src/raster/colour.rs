@@ -15,12 +15,20 @@ pub enum ColourMap {
     RedYellowGreen,
     /// Blue over green and brown to white, for elevation.
     Terrain,
+    /// Blue over white to red, for values below and above a middle.
+    BlueWhiteRed,
 }
 
 impl ColourMap {
     /// All maps, in menu order.
-    pub const ALL: [ColourMap; 5] =
-        [ColourMap::Grey, ColourMap::Viridis, ColourMap::Magma, ColourMap::RedYellowGreen, ColourMap::Terrain];
+    pub const ALL: [ColourMap; 6] = [
+        ColourMap::Grey,
+        ColourMap::Viridis,
+        ColourMap::Magma,
+        ColourMap::RedYellowGreen,
+        ColourMap::Terrain,
+        ColourMap::BlueWhiteRed,
+    ];
 
     /// Untranslated menu label.
     pub fn label(self) -> &'static str {
@@ -30,6 +38,7 @@ impl ColourMap {
             ColourMap::Magma => mark!("Magma"),
             ColourMap::RedYellowGreen => mark!("Red, yellow, green"),
             ColourMap::Terrain => mark!("Terrain"),
+            ColourMap::BlueWhiteRed => mark!("Blue, white, red"),
         }
     }
 
@@ -76,6 +85,9 @@ impl ColourMap {
             ColourMap::RedYellowGreen => &[[165, 0, 38], [244, 109, 67], [254, 224, 139], [166, 217, 106], [0, 104, 55]],
             ColourMap::Terrain => {
                 &[[38, 84, 138], [70, 140, 110], [180, 200, 120], [190, 150, 100], [130, 100, 80], [250, 250, 250]]
+            }
+            ColourMap::BlueWhiteRed => {
+                &[[33, 102, 172], [103, 169, 207], [209, 229, 240], [247, 247, 247], [253, 219, 199], [239, 138, 98], [178, 24, 43]]
             }
         }
     }

@@ -9,14 +9,14 @@ use gdal::vector::LayerAccess;
 use gdal::{Dataset, Metadata};
 
 use super::nodata_test::NoDataTest;
-use super::{BandIndex, reproject};
+use super::{BandIndex, PixelNumber, reproject};
 
 /// Maximum bands and layers listed. `band_count` counts all bands.
 const BANDS_LISTED: usize = 1024;
 const LAYERS_LISTED: usize = 256;
 
 /// The headers of a raster.
-#[derive(Clone, Debug, serde::Serialize)]
+#[derive(Clone, Debug, Default, serde::Serialize)]
 pub struct RasterInfo {
     /// GDAL's short driver name, for example `GTiff`.
     pub driver: String,
@@ -60,8 +60,11 @@ pub struct BandInfo {
     pub index: BandIndex,
     /// GDAL data type: `UInt16`, `Float32`, `CInt16`, ….
     pub dtype: String,
-    /// Nodata value.
+    /// Nodata value; of 64-bit integers rounded, see [`BandInfo::nodata_number`].
     pub nodata: Option<f64>,
+    /// Nodata value of 64-bit integers in full.
+    #[serde(skip)]
+    pub(super) long_nodata: Option<i128>,
     /// GDAL band description, usually the band name; empty if there is none.
     pub description: String,
     /// GDAL colour interpretation: `Red`, `Gray`, `Palette`, `Alpha`, `Undefined`, ….
@@ -120,7 +123,21 @@ impl RasterInfo {
 impl BandInfo {
     /// The comparison of pixels with the nodata value, where the header has one.
     pub(super) fn nodata_test(&self) -> Option<NoDataTest> {
-        self.nodata.map(|nodata| NoDataTest::new(nodata, &self.dtype))
+        match self.long_nodata {
+            Some(nodata) => Some(NoDataTest::Long(nodata)),
+            None => self.nodata.map(|nodata| NoDataTest::new(nodata, &self.dtype)),
+        }
+    }
+
+    /// The nodata value in the kind of the band's values.
+    pub fn nodata_number(&self) -> Option<PixelNumber> {
+        let whole = |nodata: f64| if self.is_integer() { PixelNumber::of_whole(nodata) } else { PixelNumber::Real(nodata) };
+        self.long_nodata.map(PixelNumber::Integer).or_else(|| self.nodata.map(whole))
+    }
+
+    /// True for data types of whole numbers; false for complex ones.
+    pub fn is_integer(&self) -> bool {
+        matches!(self.dtype.as_str(), "Byte" | "UInt8" | "Int8" | "UInt16" | "Int16" | "UInt32" | "Int32" | "UInt64" | "Int64")
     }
 
     /// True for a complex data type; pixels are shown by magnitude.
@@ -198,10 +215,17 @@ fn code(srs: &SpatialRef) -> Option<String> {
 fn band_info(dataset: &Dataset, index: BandIndex) -> Option<BandInfo> {
     let band = dataset.rasterband(index.get()).ok()?;
     let overviews = band.overview_count().unwrap_or(0).clamp(0, 64);
+    let dtype = dtype_name(&band);
+    let long_nodata = match dtype.as_str() {
+        "Int64" => band.no_data_value_i64().map(i128::from),
+        "UInt64" => band.no_data_value_u64().map(i128::from),
+        _ => None,
+    };
     Some(BandInfo {
         index,
-        dtype: dtype_name(&band),
-        nodata: band.no_data_value(),
+        dtype,
+        nodata: long_nodata.map(|nodata| nodata as f64).or_else(|| band.no_data_value()),
+        long_nodata,
         description: band.description().unwrap_or_default(),
         colour: colour_name(&band),
         scale: band.scale().filter(|scale| *scale != 1.0),

@@ -7,14 +7,13 @@
 //! From file to picture: [`preview`] leases a dataset from the pool, reads a window (`pixels`), computes the values of each band that
 //! stretches need (`stretch`), renders ([`render`]), and keeps the values for other stretches (`restretch`).
 
-#![allow(clippy::useless_conversion, reason = "`each_type!` writes one expression for every number type, f64 among them")]
-
 mod budget;
 mod colour;
 mod driver_names;
 mod environment;
 mod fence;
 mod gdal_errors;
+mod ground;
 mod hdf5_links;
 mod hdf5_lock;
 mod identify;
@@ -22,6 +21,7 @@ mod info;
 mod member_references;
 mod names;
 mod nodata_test;
+mod pixel_number;
 mod pixels;
 mod places;
 mod pool;
@@ -50,10 +50,12 @@ mod write;
 pub use colour::ColourMap;
 pub use driver_names::is_driver_name;
 pub use environment::{DriverInfo, Environment, environment, init};
+pub use ground::metres_per_column;
 pub use identify::{IDENTIFY_BYTES, identify};
 pub use info::{BandInfo, LayerInfo, RasterInfo, Subdataset};
 pub use member_references::references_of;
 pub use names::claims_raster;
+pub use pixel_number::PixelNumber;
 pub use pixels::{BandPixels, ComplexPart, Pixels, ReadRequest, Resampling, Samples, read_window};
 pub use places::{AreaOfDegrees, AreaStatistic, Sampling, attribute_at, raster_at, raster_in};
 pub use pool::{close_idle, describe};
@@ -63,7 +65,7 @@ pub use probe::{PixelValue, Probe, probe};
 pub use references::References;
 pub use render::{BandChoice, RenderOptions, Rgba, render, render_with};
 pub use reproject::{CrsKind, LonLatTransform, crs_kind, is_geographic, to_lonlat_from};
-pub use restretch::{Prepared, difference};
+pub use restretch::{BandDifference, Prepared, difference};
 pub use sidecars::{Sidecar, has_sidecar, sidecar_of, sidecars_among, sidecars_in};
 pub use source::RasterSource;
 pub use statistics::{BandSummary, Tally, read_through, tally};

@@ -4,8 +4,10 @@
 /// Compares pixels of one band with its nodata value.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum NoDataTest {
-    /// For integers: the value without its fraction.
+    /// For integers of at most 32 bits: the value without its fraction.
     Whole(f64),
+    /// For integers of 64 bits.
+    Long(i128),
     /// For fractions of at most 32 bits.
     Single(f32),
     /// For fractions of 64 bits.
@@ -26,8 +28,17 @@ impl NoDataTest {
     pub fn is_nodata(self, value: f64) -> bool {
         match self {
             Self::Whole(nodata) => value == nodata,
+            Self::Long(nodata) => value == nodata as f64,
             Self::Single(nodata) => is_nearly_single(value as f32, nodata),
             Self::Double(nodata) => is_nearly_double(value, nodata),
+        }
+    }
+
+    /// As [`NoDataTest::is_nodata`], for a pixel of 64-bit integers.
+    pub fn is_nodata_long(self, value: i128) -> bool {
+        match self {
+            Self::Long(nodata) => value == nodata,
+            _ => self.is_nodata(value as f64),
         }
     }
 

@@ -8,6 +8,7 @@ use gdal::raster::{GdalType, RasterBand, ResampleAlg};
 
 use super::budget::{self, value_bytes};
 use super::nodata_test::NoDataTest;
+use super::pixel_number::{PixelNumber, StoredNumber};
 use super::pool::{self, Opened};
 use super::{BandIndex, RasterInfo, RasterSource, Window, gdal_errors};
 use crate::error::{Error, Result};
@@ -104,8 +105,8 @@ impl ComplexPart {
     }
 }
 
-/// Values in their stored type. Types that are not listed use the next wider one; 64-bit integers become `F64`, complex numbers
-/// one of their parts ([`ComplexPart`]) in `F32` or `F64`.
+/// Values in their stored type. Types that are not listed use the next wider one; complex numbers become one of their parts
+/// ([`ComplexPart`]) in `F32` or `F64`.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Samples {
     /// `Byte`.
@@ -118,9 +119,13 @@ pub enum Samples {
     U32(Vec<u32>),
     /// `Int32`.
     I32(Vec<i32>),
+    /// `UInt64`.
+    U64(Vec<u64>),
+    /// `Int64`.
+    I64(Vec<i64>),
     /// `Float32`, `Float16`, small complex types.
     F32(Vec<f32>),
-    /// `Float64`, `Int64`, `UInt64`, large complex types.
+    /// `Float64`, large complex types.
     F64(Vec<f64>),
 }
 
@@ -133,6 +138,8 @@ macro_rules! each_type {
             $crate::raster::Samples::I16($values) => $body,
             $crate::raster::Samples::U32($values) => $body,
             $crate::raster::Samples::I32($values) => $body,
+            $crate::raster::Samples::U64($values) => $body,
+            $crate::raster::Samples::I64($values) => $body,
             $crate::raster::Samples::F32($values) => $body,
             $crate::raster::Samples::F64($values) => $body,
         }
@@ -151,9 +158,19 @@ impl Samples {
         self.len() == 0
     }
 
-    /// The value at `position`; NaN beyond the end.
+    /// The value at `position`, 64-bit integers rounded; NaN beyond the end.
     pub fn get(&self, position: usize) -> f64 {
-        each_type!(self, values => values.get(position).map_or(f64::NAN, |value| f64::from(*value)))
+        each_type!(self, values => values.get(position).map_or(f64::NAN, |value| value.to_f64()))
+    }
+
+    /// The value at `position` in full; NaN beyond the end.
+    pub fn number(&self, position: usize) -> PixelNumber {
+        each_type!(self, values => values.get(position).map_or(PixelNumber::Real(f64::NAN), |value| value.to_number()))
+    }
+
+    /// True for types of whole numbers.
+    pub fn is_integer(&self) -> bool {
+        !matches!(self, Samples::F32(_) | Samples::F64(_))
     }
 }
 
@@ -307,6 +324,8 @@ impl Read<'_> {
             "Int16" | "Int8" => Samples::I16(self.typed()?),
             "UInt32" => Samples::U32(self.typed()?),
             "Int32" => Samples::I32(self.typed()?),
+            "UInt64" => Samples::U64(self.typed()?),
+            "Int64" => Samples::I64(self.typed()?),
             "Float32" | "Float16" => Samples::F32(self.typed()?),
             "CInt16" | "CInt32" | "CFloat16" | "CFloat32" => {
                 let pairs: Vec<[f32; 2]> = self.raw(self.band, gdal_sys::GDALDataType::GDT_CFloat32, self.alg, [0.0; 2])?;
@@ -413,7 +432,9 @@ fn not_nodata(pairs: impl Iterator<Item = [f64; 2]>, nodata: Option<NoDataTest>)
 fn by_value(samples: &Samples, nodata: NoDataTest) -> Option<Arc<[bool]>> {
     let valid: Arc<[bool]> = match samples {
         Samples::F32(values) => values.iter().map(|value| !nodata.is_nodata_single(*value)).collect(),
-        other => each_type!(other, values => values.iter().map(|value| !nodata.is_nodata(f64::from(*value))).collect()),
+        Samples::U64(values) => values.iter().map(|value| !nodata.is_nodata_long(i128::from(*value))).collect(),
+        Samples::I64(values) => values.iter().map(|value| !nodata.is_nodata_long(i128::from(*value))).collect(),
+        other => each_type!(other, values => values.iter().map(|value| !nodata.is_nodata(value.to_f64())).collect()),
     };
     (!valid.iter().all(|valid| *valid)).then_some(valid)
 }

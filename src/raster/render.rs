@@ -3,6 +3,7 @@
 
 use rayon::prelude::*;
 
+use super::pixel_number::StoredNumber;
 use super::pixels::{BandPixels, each_type};
 use super::stretch::{self, Limits, Stretch};
 use super::{BandIndex, ColourMap, ComplexPart, Pixels, RasterInfo};
@@ -146,17 +147,17 @@ pub fn render_with(
         let places = move || (0..width).map(move |column| start + column * step);
         match table {
             Some(table) => each_type!(&first.samples, values => for (pixel, at) in line.chunks_exact_mut(4).zip(places()) {
-                pixel.copy_from_slice(&class_colour(table, f64::from(values[at])));
+                pixel.copy_from_slice(&class_colour(table, values[at].to_f64()));
             }),
             None if rgb => {
                 for (channel, (band, ramp)) in bands.iter().zip(&ramps).enumerate() {
                     each_type!(&band.samples, values => for (pixel, at) in line.chunks_exact_mut(4).zip(places()) {
-                        pixel[channel] = ramp.byte(f64::from(values[at]));
+                        pixel[channel] = ramp.byte(values[at].to_f64());
                     });
                 }
             }
             None => each_type!(&first.samples, values => for (pixel, at) in line.chunks_exact_mut(4).zip(places()) {
-                pixel[..3].copy_from_slice(&colours[usize::from(ramps[0].byte(f64::from(values[at])))]);
+                pixel[..3].copy_from_slice(&colours[usize::from(ramps[0].byte(values[at].to_f64()))]);
             }),
         }
         // A pixel is opaque when any shown band has data. A colour table sets its own alpha.

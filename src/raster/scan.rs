@@ -24,6 +24,8 @@ pub(super) enum Stored {
     U8,
     U16,
     I16,
+    U64,
+    I64,
     F32,
     F64,
 }
@@ -34,6 +36,8 @@ impl Stored {
             "Byte" | "UInt8" => Stored::U8,
             "UInt16" => Stored::U16,
             "Int16" | "Int8" => Stored::I16,
+            "UInt64" => Stored::U64,
+            "Int64" => Stored::I64,
             "Float32" | "Float16" => Stored::F32,
             _ => Stored::F64,
         }
@@ -44,13 +48,13 @@ impl Stored {
             Stored::U8 => 1,
             Stored::U16 | Stored::I16 => 2,
             Stored::F32 => 4,
-            Stored::F64 => 8,
+            Stored::U64 | Stored::I64 | Stored::F64 => 8,
         }
     }
 
     /// Bytes kept in memory per pixel; 0 for types that are counted.
     pub(super) fn kept_bytes(self) -> u64 {
-        if matches!(self, Stored::F32 | Stored::F64) { self.bytes() } else { 0 }
+        if matches!(self, Stored::U8 | Stored::U16 | Stored::I16) { 0 } else { self.bytes() }
     }
 }
 
@@ -67,12 +71,14 @@ pub(super) enum Values<'a> {
     U8(&'a [u8]),
     U16(&'a [u16]),
     I16(&'a [i16]),
+    U64(&'a [u64]),
+    I64(&'a [i64]),
     F32(&'a [f32]),
     F64(&'a [f64]),
 }
 
 impl Chunk<'_> {
-    /// Calls `with` for each finite value with data.
+    /// Calls `with` for each finite value with data; 64-bit integers are rounded.
     pub(super) fn each(&self, with: &mut dyn FnMut(f64)) {
         let mut one = |position: usize, value: f64| {
             let masked = self.mask.is_some_and(|mask| mask.get(position) == Some(&0));
@@ -84,8 +90,24 @@ impl Chunk<'_> {
             Values::U8(values) => values.iter().enumerate().for_each(|(at, value)| one(at, f64::from(*value))),
             Values::U16(values) => values.iter().enumerate().for_each(|(at, value)| one(at, f64::from(*value))),
             Values::I16(values) => values.iter().enumerate().for_each(|(at, value)| one(at, f64::from(*value))),
+            Values::U64(_) | Values::I64(_) => self.each_long(&mut |value| with(value as f64)),
             Values::F32(values) => values.iter().enumerate().for_each(|(at, value)| one(at, f64::from(*value))),
             Values::F64(values) => values.iter().enumerate().for_each(|(at, value)| one(at, *value)),
+        }
+    }
+
+    /// As [`Chunk::each`], for 64-bit integers in full; nothing for other types.
+    pub(super) fn each_long(&self, with: &mut dyn FnMut(i128)) {
+        let mut one = |position: usize, value: i128| {
+            let masked = self.mask.is_some_and(|mask| mask.get(position) == Some(&0));
+            if !masked && !self.nodata.is_some_and(|test| test.is_nodata_long(value)) {
+                with(value);
+            }
+        };
+        match self.values {
+            Values::U64(values) => values.iter().enumerate().for_each(|(at, value)| one(at, i128::from(*value))),
+            Values::I64(values) => values.iter().enumerate().for_each(|(at, value)| one(at, i128::from(*value))),
+            _ => {}
         }
     }
 }
@@ -132,6 +154,8 @@ pub(super) fn scan(
             Stored::U8 => job.run::<u8>(|values| Values::U8(values), with)?,
             Stored::U16 => job.run::<u16>(|values| Values::U16(values), with)?,
             Stored::I16 => job.run::<i16>(|values| Values::I16(values), with)?,
+            Stored::U64 => job.run::<u64>(|values| Values::U64(values), with)?,
+            Stored::I64 => job.run::<i64>(|values| Values::I64(values), with)?,
             Stored::F32 => job.run::<f32>(|values| Values::F32(values), with)?,
             Stored::F64 => job.run::<f64>(|values| Values::F64(values), with)?,
         }

@@ -10,7 +10,7 @@ use super::nodata_test::NoDataTest;
 use super::pool::{self, Opened};
 use super::scan::{Chunk, Stored, Values, scan};
 use super::value_counts::{Counts, Sums};
-use super::{BandInfo, RasterInfo, RasterSource, budget};
+use super::{BandInfo, PixelNumber, RasterInfo, RasterSource, budget};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
 
@@ -27,6 +27,9 @@ pub struct Tally {
 
 struct BandTally {
     total: u64,
+    is_integer: bool,
+    /// Lowest and highest value of a band of 64-bit integers.
+    long_range: Option<[i128; 2]>,
     data: Data,
 }
 
@@ -35,7 +38,7 @@ enum Data {
     Counts(Counts),
     /// All finite values with data.
     Single(Vec<f32>),
-    /// All finite values with data.
+    /// All finite values with data; 64-bit integers are rounded.
     Double(Vec<f64>),
     /// Moments only: the values exceed the memory limit.
     Large(Moments),
@@ -49,6 +52,8 @@ pub struct BandSummary {
     pub min: f64,
     /// Maximum.
     pub max: f64,
+    /// Minimum and maximum in full, as integers for a band of integers.
+    pub range: [PixelNumber; 2],
     /// Mean.
     pub mean: f64,
     /// Standard deviation.
@@ -62,7 +67,7 @@ pub struct BandSummary {
 }
 
 /// Reads every pixel of every band once. Nodata, masked pixels, NaN and infinities are excluded. 64-bit integers above 2^53 are
-/// rounded to `f64`.
+/// rounded to `f64`, except in [`BandSummary::range`].
 ///
 /// # Errors
 /// [`Kind::Unsupported`](crate::error::Kind::Unsupported) for a file without bands, complex data types, more than 1024 bands,
@@ -86,9 +91,9 @@ pub fn tally(source: &RasterSource, ctx: &JobContext) -> Result<Tally> {
                 Stored::I16 => Data::Counts(Counts::of::<i16>()),
                 _ if large => Data::Large(Moments::default()),
                 Stored::F32 => Data::Single(Vec::with_capacity(pixels as usize)),
-                Stored::F64 => Data::Double(Vec::with_capacity(pixels as usize)),
+                Stored::U64 | Stored::I64 | Stored::F64 => Data::Double(Vec::with_capacity(pixels as usize)),
             };
-            BandTally { total: pixels, data }
+            BandTally { total: pixels, is_integer: band.is_integer(), long_range: None, data }
         })
         .collect();
     let every: Vec<usize> = (0..bands.len()).collect();
@@ -147,6 +152,7 @@ impl Tally {
         Ok(Some(BandSummary {
             min: moments.min,
             max: moments.max,
+            range: band.range(&moments),
             mean: moments.mean,
             count: moments.count,
             std: (moments.squares / moments.count as f64).max(0.0).sqrt(),
@@ -351,7 +357,16 @@ impl Moments {
 }
 
 impl BandTally {
+    fn range(&self, moments: &Moments) -> [PixelNumber; 2] {
+        let whole = |value: f64| if self.is_integer { PixelNumber::of_whole(value) } else { PixelNumber::Real(value) };
+        self.long_range.map_or([moments.min, moments.max].map(whole), |range| range.map(PixelNumber::Integer))
+    }
+
     fn add(&mut self, chunk: &Chunk) {
+        chunk.each_long(&mut |value| {
+            let [low, high] = self.long_range.unwrap_or([value; 2]);
+            self.long_range = Some([low.min(value), high.max(value)]);
+        });
         match (&mut self.data, chunk.values) {
             (Data::Counts(counts), Values::U8(values)) => counts.add(values, chunk.mask),
             (Data::Counts(counts), Values::U16(values)) => counts.add(values, chunk.mask),

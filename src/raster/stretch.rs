@@ -1,7 +1,8 @@
 //! Contrast stretch (the values rendered black and white) and histograms. Pure arithmetic, no GDAL.
 
 use super::Pixels;
-use super::pixels::{BandPixels, each_type};
+use super::pixel_number::{PixelNumber, StoredNumber};
+use super::pixels::{BandPixels, Samples, each_type};
 
 /// Maximum number of values from which percentiles are computed; more are thinned evenly. At this size the rank of a percentile is
 /// off by less than 0.1 %.
@@ -86,6 +87,9 @@ impl Histogram {
 pub struct BandValues {
     /// Ascending values: all, or an evenly thinned subset of at most [`SORTED_AT_MOST`].
     sorted: Vec<f64>,
+    is_integer: bool,
+    /// The same of 64-bit integers in full, with their lowest and highest.
+    longs: Vec<i128>,
     min: f64,
     max: f64,
     mean: f64,
@@ -115,7 +119,22 @@ impl BandValues {
         let mean = Some(sum / seen as f64).filter(|mean| mean.is_finite()).unwrap_or(min / 2.0 + max / 2.0);
         let mut squares = 0.0;
         for_each(band, |value| squares += (value - mean) * (value - mean));
-        Some(Self { sorted, min, max, mean, std: (squares / seen as f64).sqrt() })
+        let (is_integer, longs) = (band.samples.is_integer(), longs(band, stride));
+        Some(Self { sorted, is_integer, longs, min, max, mean, std: (squares / seen as f64).sqrt() })
+    }
+
+    /// A display limit or an end of the range in full: of integers an integer, where it is the value of a pixel.
+    pub fn number(&self, value: f64) -> PixelNumber {
+        let at = self.longs.partition_point(|long| (*long as f64) < value);
+        match self.longs.get(at) {
+            Some(long) if *long as f64 == value => {
+                // The last of those that round to the highest value is the highest.
+                let last = self.longs.last().filter(|last| **last as f64 == value);
+                PixelNumber::Integer(*if value == self.min { long } else { last.unwrap_or(long) })
+            }
+            _ if self.is_integer => PixelNumber::of_whole(value),
+            _ => PixelNumber::Real(value),
+        }
     }
 
     /// Smallest and largest value.
@@ -161,6 +180,23 @@ impl BandValues {
     }
 }
 
+/// Every `stride`-th of the values of a band of 64-bit integers that are data, with the lowest and the highest, ascending; nothing
+/// for other types.
+fn longs(band: &BandPixels, stride: usize) -> Vec<i128> {
+    let number = |at: usize| match &band.samples {
+        Samples::U64(values) => values.get(at).map(|value| i128::from(*value)),
+        Samples::I64(values) => values.get(at).map(|value| i128::from(*value)),
+        _ => None,
+    };
+    if number(0).is_none() {
+        return Vec::new();
+    }
+    let valid = || (0..band.samples.len()).filter(|at| band.is_valid(*at)).filter_map(number);
+    let mut found: Vec<i128> = valid().step_by(stride).chain(valid().min()).chain(valid().max()).collect();
+    found.sort_unstable();
+    found
+}
+
 /// Display limits of one band; `None` when no pixel has data.
 pub fn limits(band: &BandPixels, stretch: Stretch) -> Option<Limits> {
     BandValues::of(band).map(|values| values.limits(stretch))
@@ -199,7 +235,7 @@ pub(super) fn histogram_over(band: &BandPixels, limits: Option<Limits>, bins: us
 fn for_each(band: &BandPixels, mut with: impl FnMut(f64)) {
     let valid = band.valid.as_deref();
     each_type!(&band.samples, values => for (position, value) in values.iter().enumerate() {
-        let value = f64::from(*value);
+        let value = value.to_f64();
         if value.is_finite() && valid.is_none_or(|valid| valid[position]) {
             with(value);
         }
@@ -231,6 +267,22 @@ mod tests {
         let valid = values.iter().map(|value| *value != -9999.0).collect();
         let limits = limits(&band(Samples::F32(values), Some(valid)), Stretch::default());
         assert_eq!(limits, Some(Limits { low: 20.0, high: 980.0 }));
+    }
+
+    #[test]
+    fn limits_of_long_integers_are_told_in_full() {
+        let ids = vec![9_007_199_254_740_993u64, 9_007_199_254_740_994, 18_014_398_509_481_985];
+        let values = BandValues::of(&band(Samples::U64(ids), None)).expect("has values");
+        let Limits { low, high } = values.limits(Stretch::MinMax);
+        assert_eq!(values.number(low), PixelNumber::Integer(9_007_199_254_740_993));
+        assert_eq!(values.number(high), PixelNumber::Integer(18_014_398_509_481_985));
+        let values = BandValues::of(&band(Samples::U32(vec![0, u32::MAX]), None)).expect("has values");
+        assert_eq!(
+            (values.number(4_294_967_295.0), values.number(0.5)),
+            (PixelNumber::Integer(u32::MAX.into()), PixelNumber::Real(0.5))
+        );
+        let values = BandValues::of(&band(Samples::F32(vec![1.0, 2.0]), None)).expect("has values");
+        assert_eq!(values.number(1.0), PixelNumber::Real(1.0));
     }
 
     #[test]

@@ -159,6 +159,8 @@ fn ordinal(samples: &Samples) -> gdal_sys::GDALDataType::Type {
         Samples::I16(_) => i16::gdal_ordinal(),
         Samples::U32(_) => u32::gdal_ordinal(),
         Samples::I32(_) => i32::gdal_ordinal(),
+        Samples::U64(_) => u64::gdal_ordinal(),
+        Samples::I64(_) => i64::gdal_ordinal(),
         Samples::F32(_) => f32::gdal_ordinal(),
         Samples::F64(_) => f64::gdal_ordinal(),
     }

@@ -240,3 +240,210 @@ fn stretch_and_histogram_are_in_physical_values_and_survive_a_far_value() {
     click(&mut harness, "Scaled values");
     assert!((typed(&harness, "Upper limit") - 500.0).abs() < 1e-6, "{}", typed(&harness, "Upper limit"));
 }
+
+/// Writes a GeoTIFF of one band in `folder`.
+fn write_raster<T: gdal::raster::GdalType + Copy>(
+    path: &std::path::Path,
+    size: (usize, usize),
+    pixels: Vec<T>,
+    finish: impl FnOnce(&mut gdal::Dataset),
+) {
+    let driver = gdal::DriverManager::get_driver_by_name("GTiff").expect("a driver");
+    let mut dataset = driver.create_with_band_type::<T, _>(path, size.0, size.1, 1).expect("a raster");
+    let mut buffer = gdal::raster::Buffer::new(size, pixels);
+    dataset.rasterband(1).and_then(|mut band| band.write((0, 0), size, &mut buffer)).expect("written");
+    finish(&mut dataset);
+    dataset.close().expect("closed");
+}
+
+/// Opens the rasters of a folder as one root with a file each, the first one in the preview.
+fn beside(folder: &std::path::Path) -> Window {
+    let mut harness = app(Theme::Dark);
+    take(&mut harness, vec![folder.to_owned()]);
+    harness.state_mut().act(Action::ToggleBottom);
+    harness.state_mut().act(Action::ShowPreview);
+    harness.state_mut().select(Some(RowRef { level: 1, row: 0 }));
+    settle(&mut harness);
+    harness
+}
+
+/// Whole labels of the window that contain `part`, without thin spaces.
+fn labels(harness: &Window, part: &str) -> Vec<String> {
+    let found = harness.query_all_by_label_contains(part);
+    found.filter_map(|node| node.accesskit_node().label()).map(|label| label.replace('\u{2009}', "")).collect()
+}
+
+/// Moves the pointer to the pixel at this part of the picture's canvas.
+fn point(harness: &mut Window, part: egui::Vec2) {
+    let canvas = harness.get_by_label_contains("Picture of").rect();
+    harness.hover_at(canvas.min + canvas.size() * part);
+    settle(harness);
+}
+
+#[test]
+fn the_scale_bar_is_that_of_the_centre_in_view() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("globe.tif");
+    write_raster(&path, (360, 180), (0..360 * 180).map(|n| (n % 251) as u8).collect(), |dataset| {
+        let mut crs = gdal::spatial_ref::SpatialRef::from_epsg(4326).expect("a system");
+        crs.set_axis_mapping_strategy(gdal::spatial_ref::AxisMappingStrategy::TraditionalGisOrder);
+        dataset
+            .set_spatial_ref(&crs)
+            .and_then(|()| dataset.set_geo_transform(&[-180.0, 1.0, 0.0, 90.0, 0.0, -1.0]))
+            .expect("placed");
+    });
+    let mut harness = alone(&path);
+    // Metres of the bar for each point of its width.
+    let per_point = |harness: &Window| -> f64 {
+        let bar = harness.get_by_label_contains("Scale bar: ");
+        let (text, rect) = (bar.accesskit_node().label().expect("a text").replace('\u{2009}', ""), bar.rect());
+        let kilometres: f64 = text.trim_start_matches("Scale bar: ").trim_end_matches(" km").parse().expect("kilometres");
+        kilometres * 1000.0 / f64::from(rect.width() - 16.0)
+    };
+    // The whole: the centre is on the equator, where a degree has 111 319.49 m.
+    let canvas = harness.get_by_label_contains("Picture of").rect();
+    let scale = f64::from((canvas.width() / 360.0).min(canvas.height() / 180.0)) * 0.98;
+    let metres = per_point(&harness) * scale;
+    assert!((metres / 111_319.49 - 1.0).abs() < 0.01, "{metres} m");
+    picture(&mut harness, "scale-globe");
+    // Sixty degrees north it is half of that.
+    let canvas = harness.get_by_label_contains("Picture of").rect();
+    harness.drag_at(canvas.center());
+    harness.step();
+    harness.hover_at(canvas.center() + vec2(0.0, (60.0 * scale) as f32));
+    harness.step();
+    harness.drop_at(canvas.center() + vec2(0.0, (60.0 * scale) as f32));
+    settle(&mut harness);
+    picture(&mut harness, "scale-north");
+    let metres = per_point(&harness) * scale;
+    assert!((metres / 55_800.2 - 1.0).abs() < 0.03, "{metres} m");
+}
+
+#[test]
+fn a_raster_without_coordinates_has_no_scale_bar() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("plain.tif");
+    write_raster(&path, (20, 10), vec![3u8; 200], |dataset| {
+        dataset.set_geo_transform(&[0.0, 1.0, 0.0, 0.0, 0.0, -1.0]).expect("placed");
+    });
+    let harness = alone(&path);
+    assert!(labels(&harness, "Scale bar").is_empty());
+}
+
+#[test]
+fn pixels_of_integers_are_written_in_full() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("ids.tif");
+    let first = 9_007_199_254_740_993u64;
+    write_raster(&path, (2, 1), vec![first, u64::MAX], |_| {});
+    let mut harness = alone(&path);
+    for (part, id) in [(vec2(0.3, 0.5), first), (vec2(0.7, 0.5), u64::MAX)] {
+        point(&mut harness, part);
+        assert!(labels(&harness, "Band 1: ").contains(&format!("Band 1: {id}")), "{:?}", labels(&harness, "Band 1"));
+    }
+    picture(&mut harness, "ids-u64");
+    choose(&mut harness, "Stretch", "Min to max");
+    assert_eq!(labels(&harness, "Limits: "), [format!("Limits: {first} – {}", u64::MAX)]);
+
+    let path = folder.path().join("small.tif");
+    write_raster(&path, (2, 1), vec![4_000_000_001u32, 7], |_| {});
+    let mut harness = alone(&path);
+    point(&mut harness, vec2(0.3, 0.5));
+    assert!(labels(&harness, "Band 1: ").contains(&"Band 1: 4000000001".to_owned()), "{:?}", labels(&harness, "Band 1"));
+}
+
+#[test]
+fn complex_values_and_doubles_have_readable_texts() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("doubles.tif");
+    write_raster(&path, (64, 64), (0..4096).map(|n| 100_000.0 + f64::from(n) * 1e-6).collect(), |_| {});
+    let harness = alone(&path);
+    let [limits] = labels(&harness, "Limits: ").try_into().expect("one line of limits");
+    let (low, high) = limits.trim_start_matches("Limits: ").split_once(" – ").expect("two limits");
+    let [low, high]: [f64; 2] = [low, high].map(|text| text.parse().expect("a number"));
+    assert!(low < high && (low - 100_000.000_082).abs() < 5e-4 && (high - 100_000.004_014).abs() < 5e-4, "{limits}");
+
+    let real = folder.path().join("real.tif");
+    write_raster(&real, (2, 1), vec![12_345.678f32, -1234.5], |_| {});
+    let path = folder.path().join("complex.tif");
+    let name = std::ffi::CString::new(path.display().to_string()).expect("a name");
+    let driver = gdal::DriverManager::get_driver_by_name("GTiff").expect("a driver");
+    let mut pairs = [12_345.678f32, -98_765.43, 0.5, -2.0];
+    // Safety: the handles are checked, `pairs` has 2 complex values of two floats, and the dataset is closed once.
+    unsafe {
+        let kind = gdal_sys::GDALDataType::GDT_CFloat32;
+        let dataset = gdal_sys::GDALCreate(driver.c_driver(), name.as_ptr(), 2, 1, 1, kind, std::ptr::null_mut());
+        assert!(!dataset.is_null());
+        let band = gdal_sys::GDALGetRasterBand(dataset, 1);
+        let write = gdal_sys::GDALRWFlag::GF_Write;
+        assert_eq!(gdal_sys::GDALRasterIO(band, write, 0, 0, 2, 1, pairs.as_mut_ptr().cast(), 2, 1, kind, 0, 0), 0);
+        gdal_sys::GDALClose(dataset);
+    }
+    let mut harness = alone(&path);
+    point(&mut harness, vec2(0.3, 0.5));
+    assert_eq!(labels(&harness, "Band 1: "), ["Band 1: 12345.7 - 98765.4 i"]);
+    picture(&mut harness, "complex");
+}
+
+#[test]
+fn a_difference_is_signed_and_has_a_legend() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let root = folder.path().join("scene");
+    std::fs::create_dir(&root).expect("makes");
+    write_raster(&root.join("a.tif"), (20, 20), vec![250u8; 400], |_| {});
+    write_raster(&root.join("b.tif"), (20, 20), vec![100u8; 400], |dataset| {
+        dataset
+            .rasterband(1)
+            .and_then(|mut band| band.write((0, 0), (10, 20), &mut gdal::raster::Buffer::new((10, 20), vec![0u8; 200])))
+            .expect("written");
+        dataset.rasterband(1).and_then(|mut band| band.set_no_data_value(Some(0.0))).expect("set");
+    });
+    let mut harness = beside(folder.path());
+    choose(&mut harness, "Compare", "Difference");
+    assert_eq!(labels(&harness, "Colours of the difference"), ["Colours of the difference, from -150 to +150"]);
+    point(&mut harness, vec2(0.7, 0.5));
+    assert!(labels(&harness, "Band 1: ").contains(&"Band 1: +150".to_owned()), "{:?}", labels(&harness, "Band 1"));
+    assert!(labels(&harness, "+150 (250 − 100)").len() == 1, "{:?}", labels(&harness, "row "));
+    picture(&mut harness, "difference-dark");
+    point(&mut harness, vec2(0.3, 0.5));
+    assert!(labels(&harness, "Band 1: ").contains(&"Band 1: nodata".to_owned()), "{:?}", labels(&harness, "Band 1"));
+    // The other way round the values are negative, of an unsigned type.
+    harness.state_mut().select(Some(RowRef { level: 1, row: 1 }));
+    settle(&mut harness);
+    point(&mut harness, vec2(0.7, 0.5));
+    assert!(labels(&harness, "Band 1: ").contains(&"Band 1: -150".to_owned()), "{:?}", labels(&harness, "Band 1"));
+}
+
+#[test]
+fn a_playback_keeps_one_stretch() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let root = folder.path().join("scene");
+    std::fs::create_dir(&root).expect("makes");
+    for (name, base) in [("t1.tif", 0u16), ("t2.tif", 5000), ("t3.tif", 9000)] {
+        write_raster(&root.join(name), (30, 30), (0..900).map(|n| base + n).collect(), |_| {});
+    }
+    let mut harness = beside(folder.path());
+    choose(&mut harness, "Stretch", "Min to max");
+    let limits = |harness: &Window| labels(harness, "Limits: ").concat();
+    assert_eq!(limits(&harness), "Limits: 0 – 899");
+    harness.get_by_label("Play the siblings").click();
+    let mut frames = std::collections::BTreeSet::new();
+    for _ in 0..400 {
+        harness.step();
+        frames.extend(harness.query_all_by_label_contains("Picture of").filter_map(|node| node.accesskit_node().label()));
+        assert_eq!(limits(&harness), "Limits: 0 – 899", "in each frame; {frames:?}");
+        if frames.len() == 3 {
+            break;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    assert_eq!(frames.len(), 3, "{frames:?}");
+    assert_eq!(labels(&harness, "All frames have").len(), 1);
+    picture(&mut harness, "playback");
+    click(&mut harness, "Stop playing");
+    harness.state_mut().select(Some(RowRef { level: 1, row: 0 }));
+    settle(&mut harness);
+    harness.state_mut().select(Some(RowRef { level: 1, row: 1 }));
+    settle(&mut harness);
+    assert_eq!(limits(&harness), "Limits: 5000 – 5899", "each has its own again");
+}

@@ -83,7 +83,11 @@ pub fn row_background(painter: &Painter, t: &Tokens, rect: Rect, selected: bool,
 
 /// `1234567` as `1 234 567`, with thin spaces.
 pub fn grouped(number: u64) -> String {
-    let digits = number.to_string();
+    grouped_digits(&number.to_string())
+}
+
+/// [`grouped`] of the digits of a whole number.
+pub fn grouped_digits(digits: &str) -> String {
     let mut text = String::with_capacity(digits.len() * 2);
     for (index, digit) in digits.chars().enumerate() {
         if index > 0 && (digits.len() - index).is_multiple_of(3) {

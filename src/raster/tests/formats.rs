@@ -209,6 +209,8 @@ fn the_mask_of_an_alpha_band_counts() {
     let image = preview(&PreviewRequest::new(own(&path), (2, 2)), &ctx()).expect("shows");
     let alpha: Vec<u8> = image.rgba.data.chunks_exact(4).map(|pixel| pixel[3]).collect();
     assert_eq!(alpha, [255, 0, 255, 0]);
+    let missing = |column, row| probe(&own(&path), column, row, &ctx()).expect("probes").values[0].missing;
+    assert_eq!([missing(0, 0), missing(1, 0), missing(0, 1), missing(1, 1)], [false, true, false, true]);
 }
 
 /// Run by the next test in a separate process.

@@ -237,7 +237,7 @@ fn floats_with_nan_and_nodata() {
     assert_eq!(alpha, [255, 0, 0, 255, 255, 255]);
     assert!(image.histograms[0].counts.iter().sum::<u64>() == 4);
     let probe = probe(&asset, 2, 0, &ctx()).expect("probes");
-    assert_eq!((probe.values[0].value, probe.values[0].missing, probe.xy), (-9999.0, true, None));
+    assert_eq!((probe.values[0].value, probe.values[0].missing, probe.xy), (PixelNumber::Real(-9999.0), true, None));
 }
 
 #[test]
@@ -267,13 +267,18 @@ fn other_types_are_read_in_full() {
         ("u32.tif", Samples::U32(vec![0, 1, 2, u32::MAX])),
         ("i32.tif", Samples::I32(vec![i32::MIN, 0, 1, i32::MAX])),
         ("f64.tif", Samples::F64(vec![-1e300, 0.0, 1.0, 1e300])),
+        ("u64.tif", Samples::U64(vec![0, 9_007_199_254_740_993, u64::MAX - 1, u64::MAX])),
+        ("i64.tif", Samples::I64(vec![i64::MIN, -9_007_199_254_740_993, 0, i64::MAX])),
     ] {
         let raster = NewRaster { width: 2, height: 2, bands: vec![samples.clone()], ..Default::default() };
         let asset = own(written(folder.path(), name, &raster));
         let info = describe(&asset).expect("describes");
         assert_eq!(read_window(&asset, &whole(&info, vec![number(1)]), &ctx()).expect("reads").bands[0].samples, samples);
-        let image = preview(&PreviewRequest::new(asset, (2, 2)), &ctx()).expect("shows");
+        let image = preview(&PreviewRequest::new(asset.clone(), (2, 2)), &ctx()).expect("shows");
         assert!(image.rgba.data.chunks_exact(4).any(|pixel| pixel[0] > 0), "{name} is black");
+        for (at, (column, row)) in [(0, 0), (1, 0), (0, 1), (1, 1)].into_iter().enumerate() {
+            assert_eq!(probe(&asset, column, row, &ctx()).expect("probes").values[0].value, samples.number(at), "{name}");
+        }
     }
 }
 
@@ -292,7 +297,7 @@ fn complex_numbers_show_their_magnitude() {
     let pixels = read_window(&asset, &whole(&info, vec![number(1)]), &ctx()).expect("reads");
     assert_eq!(pixels.bands[0].samples, Samples::F32(vec![3.0, 5.0]));
     let value = probe(&asset, 1, 0, &ctx()).expect("probes").values[0];
-    assert_eq!((value.value, value.imaginary), (-5.0, Some(0.0)));
+    assert_eq!((value.value, value.imaginary), (PixelNumber::Real(-5.0), Some(0.0)));
 }
 
 #[test]
@@ -339,7 +344,7 @@ fn a_pixel_knows_its_place() {
     let asset = own(written(folder.path(), "scene.tif", &scene(40, 30)));
     let probe_at = |column, row| probe(&asset, column, row, &ctx());
     let found = probe_at(12, 7).expect("probes");
-    assert_eq!(found.values.iter().map(|value| value.value).collect::<Vec<_>>(), [112.0, 1012.0, 2012.0]);
+    assert_eq!(found.values.iter().map(|value| value.value).collect::<Vec<_>>(), [112, 1012, 2012].map(PixelNumber::Integer));
     assert_eq!(found.xy, Some([300_125.0, 8_699_925.0]));
     let [lon, lat] = found.lonlat.expect("has a place");
     // Krüger's series by hand, outside this program.

@@ -33,6 +33,7 @@ fn naive(mut values: Vec<f64>, percents: &[f64]) -> BandSummary {
     BandSummary {
         min,
         max,
+        range: [min, max].map(PixelNumber::Real),
         mean,
         std,
         count: values.len() as u64,
@@ -74,6 +75,31 @@ fn every_type_is_exact() {
 }
 
 #[test]
+fn extremes_of_long_integers_are_exact() {
+    let nodata = 9_007_199_254_740_995;
+    let longs = Samples::I64(vec![nodata, -9_007_199_254_740_993, 9_007_199_254_740_993, 7]);
+    for (samples, range) in [
+        (longs.clone(), [-9_007_199_254_740_993, 9_007_199_254_740_995]),
+        (Samples::U64(vec![9_007_199_254_740_993, u64::MAX, u64::MAX - 1, u64::MAX]), [9_007_199_254_740_993, u64::MAX.into()]),
+        (Samples::U32(vec![4_000_000_001, 3, 4, u32::MAX]), [3, u32::MAX.into()]),
+        (Samples::U16(vec![9, 3, 4, 65_535]), [3, 65_535]),
+    ] {
+        let (_folder, asset) = written(&NewRaster { width: 4, height: 1, bands: vec![samples], ..Default::default() });
+        let summary = tally(&asset, &ctx()).expect("reads").summary(0, &[], &ctx()).expect("works").expect("has data");
+        assert_eq!(summary.range, range.map(PixelNumber::Integer));
+    }
+    // A nodata value that is not a double leaves its neighbours in.
+    let (_folder, asset) = written(&NewRaster { width: 4, height: 1, bands: vec![longs], ..Default::default() });
+    let update = gdal::DatasetOptions { open_flags: gdal::GdalOpenFlags::GDAL_OF_UPDATE, ..Default::default() };
+    let path = asset.asset().local_file().expect("a file").to_owned();
+    let dataset = gdal::Dataset::open_ex(path, update).expect("opens");
+    dataset.rasterband(1).and_then(|mut band| band.set_no_data_value_i64(Some(nodata))).expect("sets");
+    dataset.close().expect("closes");
+    let summary = tally(&asset, &ctx()).expect("reads").summary(0, &[], &ctx()).expect("works").expect("has data");
+    assert_eq!((summary.count, summary.range[1]), (3, PixelNumber::Integer(9_007_199_254_740_993)));
+}
+
+#[test]
 fn missing_data_does_not_count() {
     let values: Vec<f32> = vec![f32::NAN, -9999.0, 1.0, 2.0, 3.0, f32::INFINITY];
     let bands = vec![Samples::F32(values)];
@@ -97,7 +123,10 @@ fn what_does_not_fit_is_selected_by_reading_again() {
     for part in values.chunks(1000) {
         moments.join(Moments::of(|with| part.iter().for_each(|value| with(*value))));
     }
-    let large = Tally { source: asset, bands: vec![BandTally { total: (width * height) as u64, data: Data::Large(moments) }] };
+    let large = Tally {
+        source: asset,
+        bands: vec![BandTally { total: (width * height) as u64, is_integer: false, long_range: None, data: Data::Large(moments) }],
+    };
     let found = large.summary(0, &PERCENTS, &ctx()).expect("works").expect("has data");
     expect_like(&found, &naive(values, &PERCENTS));
 }

@@ -2,25 +2,22 @@
 
 use egui::{Color32, Key, Modifiers, Painter, Rect, Sense, Stroke, StrokeKind, Ui, UiBuilder, Vec2, pos2, vec2};
 
-use super::chunks;
-use super::names::number;
 use super::picture::Picture;
-use super::state::{Mode, PreviewState, plain};
+use super::state::{Mode, plain};
 use super::tools::sibling;
 use super::transform::Transform;
-use crate::digits::round_at_most;
+use super::{chunks, difference, play_stretch, scale_bar};
+use crate::gui::icons;
 use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::theme::{self, Tokens, font};
 use crate::gui::widgets::{self, paint};
-use crate::gui::{icons, textures};
 use crate::jobs::AsyncValue;
-use crate::raster::{PreviewRequest, RasterInfo, Window, difference, probe};
+use crate::raster::{PreviewRequest, RasterInfo, Window, probe};
 
 /// Time that a view rests before its detail is read, in seconds.
 const REST_S: f64 = 0.15;
 /// Seconds each picture is shown in flicker mode.
 const FLIP_S: f64 = 0.7;
-const EARTH_M: f64 = 6_371_008.8;
 
 /// Draws the canvas into `rect`.
 pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, rect: Rect) {
@@ -62,7 +59,8 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, rect: Rect) {
         }
     }
     want_probe(cx);
-    scale_ui(&painter, t, &info, transform.scale, rect);
+    scale_bar::ui(ui, cx, &info, transform, rect);
+    play_stretch::caption_ui(ui, cx, rect);
     request_closer(ui, cx, rect, transform, &info);
 }
 
@@ -74,6 +72,13 @@ pub fn want_probe(cx: &mut PanelContext<'_>) {
     // One request at a time: the pointer may pass many pixels meanwhile.
     if !state.probe.is_pending() {
         state.probe.update(cx.jobs, (asset, column, row), tr!("Preview values"), move |ctx| probe(&file, column, row, ctx));
+    }
+    if state.compare.mode == Mode::Difference
+        && let Some(other) = state.other.as_ref().map(|other| other.answer.0.source.clone())
+        && !state.other_probe.is_pending()
+    {
+        let key = (other.clone(), column, row);
+        state.other_probe.update(cx.jobs, key, tr!("Preview values"), move |ctx| probe(&other, column, row, ctx));
     }
 }
 
@@ -96,7 +101,7 @@ fn pictures_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, painter: &Painter, t: &To
         ui.ctx().request_repaint_after(std::time::Duration::from_millis(50));
     }
     if mode == Mode::Difference {
-        difference_of(ui, &mut cx.session.preview);
+        difference::refresh(ui, &mut cx.session.preview);
     }
     let state = &cx.session.preview;
     if mode == Mode::Difference
@@ -104,9 +109,10 @@ fn pictures_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, painter: &Painter, t: &To
     {
         let all = Rect::from_min_max(pos2(0.0, 0.0), pos2(1.0, 1.0));
         painter.image(texture.id(), transform.rect(whole.answer.1.window), all, Color32::WHITE);
+        difference::legend_ui(ui, cx, rect);
         return;
     }
-    match state.other.as_ref().filter(|_| second) {
+    match state.other.as_ref().filter(|other| second && other.is_ready()) {
         Some(other) => paint_picture(painter, other, transform),
         None => [&state.whole, &state.closer].into_iter().flatten().for_each(|picture| paint_picture(painter, picture, transform)),
     }
@@ -127,7 +133,7 @@ fn swipe_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, t: &Tokens, transform: Trans
     let state = &cx.session.preview;
     let left = ui.painter_at(rect.with_max_x(x));
     left.rect_filled(rect, 0, t.input);
-    if let Some(other) = &state.other {
+    if let Some(other) = state.other.as_ref().filter(|other| other.is_ready()) {
         paint_picture(&left, other, transform);
     }
     let painter = ui.painter_at(rect);
@@ -143,29 +149,6 @@ fn swipe_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, t: &Tokens, transform: Trans
         paint::text_center(&painter, label, name, font::mono(12.0), if right { t.acc } else { t.tx });
     }
     response.on_hover_cursor(egui::CursorIcon::ResizeHorizontal);
-}
-
-/// Uploads the difference picture, once a pair.
-fn difference_of(ui: &Ui, state: &mut PreviewState) {
-    let (Some(whole), Some(other)) = (&state.whole, &state.other) else { return };
-    let pair = (std::sync::Arc::as_ptr(&whole.answer) as usize, std::sync::Arc::as_ptr(&other.answer) as usize);
-    if state.compare.apart.as_ref().is_some_and(|(first, second, _)| (*first, *second) == pair) {
-        return;
-    }
-    let (a, b) = (whole.answer.1.prepared.pixels.clone(), other.answer.1.prepared.pixels.clone());
-    let options = whole.answer.0.options.clone();
-    state.compare.want_difference(pair, move |_| match difference(&a, &b) {
-        Some(apart) => Ok(crate::raster::render(&apart, &options).0),
-        None => Err(crate::error::Error::usage("the two have different sizes or bands")),
-    });
-    match state.compare.difference.get(&pair) {
-        Some(Ok(image)) => {
-            let texture = textures::upload(ui.ctx(), "difference", image);
-            (state.compare.apart, state.compare.failed) = (Some((pair.0, pair.1, texture)), None);
-        }
-        Some(Err(error)) => (state.compare.apart, state.compare.failed) = (None, Some(error.summary().to_owned())),
-        None => {}
-    }
 }
 
 /// Handles drag, wheel and keys. True when the view changed.
@@ -247,6 +230,7 @@ fn request_closer(ui: &Ui, cx: &mut PanelContext<'_>, rect: Rect, transform: Tra
     let pixels = transform.scale * f64::from(ui.pixels_per_point());
     if had >= 1.0 || pixels <= had * 1.2 {
         (state.closer, state.closer_read) = (None, AsyncValue::default());
+        state.incoming[1] = None;
         return;
     }
     let rested = ui.input(|input| input.time) - state.view.moved_s;
@@ -264,39 +248,6 @@ fn request_closer(ui: &Ui, cx: &mut PanelContext<'_>, rect: Rect, transform: Tra
     let request = PreviewRequest { window: Some(window), fit, ..whole.answer.0.clone() };
     let wanted = plain(&request);
     state.closer_read.update(cx.jobs, wanted, tr!("Read the raster"), move |ctx| super::read(request, ctx));
-}
-
-/// Ground metres per pixel at the middle of the upper edge; `None` without georeference.
-pub fn metres_of_pixel(info: &RasterInfo) -> Option<f64> {
-    let [from, to, ..] = info.corners_lonlat?;
-    let [(lon1, lat1), (lon2, lat2)] = [from, to].map(|[lon, lat]| (lon.to_radians(), lat.to_radians()));
-    let half = ((lat2 - lat1) / 2.0).sin().powi(2) + lat1.cos() * lat2.cos() * ((lon2 - lon1) / 2.0).sin().powi(2);
-    let distance = 2.0 * EARTH_M * half.sqrt().min(1.0).asin();
-    (distance > 0.0 && info.width > 0).then(|| distance / info.width as f64)
-}
-
-fn scale_ui(painter: &Painter, t: &Tokens, info: &RasterInfo, scale: f64, rect: Rect) {
-    let Some(metres) = metres_of_pixel(info).filter(|metres| metres.is_finite()) else { return };
-    let per_point = metres / scale;
-    let length = round_at_most(per_point * 120.0);
-    let width = (length / per_point) as f32;
-    let text = match length {
-        length if length >= 1000.0 => format!("{} km", number(length / 1000.0)),
-        length => format!("{} m", number(length)),
-    };
-    let right = rect.right() - 14.0;
-    let y = rect.bottom() - 16.0;
-    let back = Rect::from_min_max(pos2(right - width - 8.0, y - 20.0), pos2(right + 8.0, y + 8.0));
-    painter.rect_filled(back, 4, t.bg1.gamma_multiply(0.8));
-    for (from, to) in [
-        (pos2(right - width, y), pos2(right, y)),
-        (pos2(right - width, y - 5.0), pos2(right - width, y)),
-        (pos2(right, y - 5.0), pos2(right, y)),
-    ] {
-        painter.line_segment([from, to], Stroke::new(1.5, t.tx));
-    }
-    let label = Rect::from_min_max(pos2(right - width, y - 18.0), pos2(right, y - 2.0));
-    paint::text_center(painter, label, &text, font::mono(10.5), t.tx);
 }
 
 /// Draws the readout below the picture: row, column, coordinates.
@@ -334,6 +285,7 @@ pub fn readout_ui(ui: &mut Ui, cx: &PanelContext<'_>, rect: Rect) {
         if let Some([x, y]) = probe.xy {
             text.push_str(&format!("   {x:.1} {y:.1}"));
         }
+        text.push_str(&difference::readout(state));
     }
     let inner = rect.shrink2(vec2(10.0, 0.0));
     let crs = state.info().and_then(|info| info.crs_code.as_deref().or(info.crs_name.as_deref())).unwrap_or_default();

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use egui::{Color32, Frame, Margin, Painter, Rect, RichText, Role, Sense, Stroke, StrokeKind, Ui, WidgetInfo, pos2, vec2};
 
-use super::names::number;
-use super::state::{ChunkPicture, ChunksState};
+use super::names::{number, numbers_apart};
+use super::state::{ChunkPicture, ChunkRange, ChunksState};
 use super::transform::Transform;
 use crate::gui::document_key::Key as DocumentKey;
 use crate::gui::panel_context::{PanelContext, Request};
@@ -14,7 +14,7 @@ use crate::gui::theme::{self, Tokens, font, text_style};
 use crate::gui::widgets::{self, Button, paint};
 use crate::gui::{icons, textures};
 use crate::ops::{ChunkArray, ChunkPlace, ChunkRequest, chunks_of, is_streamable};
-use crate::raster::Rgba;
+use crate::raster::{PixelNumber, Rgba};
 use crate::studio::{Command, Document, RowRef};
 
 /// Most chunks in the list; others are selected on the picture.
@@ -136,8 +136,7 @@ fn array_ui(ui: &mut Ui, state: &mut ChunksState, jobs: &crate::jobs::Jobs, inde
     if state.texture.as_ref().is_none_or(|(of, _)| *of != address) {
         state.texture = Some((address, textures::upload(ui.ctx(), "chunk", &seen.image)));
     }
-    let [low, high, middle] = seen.range;
-    let (low, high, mean) = (number(low), number(high), number(middle));
+    let ([low, high], mean) = (numbers_apart([seen.range.low, seen.range.high]), number(seen.range.mean));
     let text = tr!("band 1: {low} to {high}, mean {mean}", low, high, mean);
     ui.label(RichText::new(text).font(font::mono(11.0)).color(t.tx2));
     let Some((_, texture)) = &state.texture else { return };
@@ -151,19 +150,24 @@ fn array_ui(ui: &mut Ui, state: &mut ChunksState, jobs: &crate::jobs::Jobs, inde
     ui.allocate_exact_size(vec2(1.0, 2.0), Sense::hover());
 }
 
+impl ChunkRange {
+    fn of(values: &[PixelNumber]) -> Self {
+        let finite = || values.iter().copied().filter(|value| value.to_f64().is_finite());
+        let mean = finite().map(PixelNumber::to_f64).sum::<f64>() / finite().count().max(1) as f64;
+        let zero = PixelNumber::Integer(0);
+        let [low, high] = [finite().reduce(PixelNumber::min), finite().reduce(PixelNumber::max)].map(|end| end.unwrap_or(zero));
+        Self { low, high, mean }
+    }
+}
+
 /// The first band as grey, or the first three as RGB, stretched from minimum to maximum.
 fn seen_of(array: &ChunkArray) -> ChunkPicture {
     let [bands, rows, columns] = array.shape;
-    let shown: Vec<Vec<f64>> = if bands >= 3 { (0..3).map(|band| array.band(band)).collect() } else { vec![array.band(0)] };
-    let range = |values: &[f64]| {
-        let finite = || values.iter().copied().filter(|value| value.is_finite());
-        let (low, high) = finite().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| (low.min(value), high.max(value)));
-        let mean = finite().sum::<f64>() / finite().count().max(1) as f64;
-        if low > high { [0.0, 0.0, 0.0] } else { [low, high, mean] }
-    };
-    let ranges: Vec<[f64; 3]> = shown.iter().map(|values| range(values)).collect();
+    let shown: Vec<Vec<PixelNumber>> = if bands >= 3 { (0..3).map(|band| array.band(band)).collect() } else { vec![array.band(0)] };
+    let ranges: Vec<ChunkRange> = shown.iter().map(|values| ChunkRange::of(values)).collect();
     let level = |band: usize, at: usize| {
-        let (value, [low, high, _]) = (shown[band].get(at).copied().unwrap_or(f64::NAN), ranges[band]);
+        let [low, high] = [ranges[band].low, ranges[band].high].map(PixelNumber::to_f64);
+        let value = shown[band].get(at).map_or(f64::NAN, |value| value.to_f64());
         let part = if high > low { (value - low) / (high - low) } else { 0.5 };
         (part.clamp(0.0, 1.0) * 255.0) as u8
     };
@@ -190,11 +194,11 @@ mod tests {
             place: AssetPath::file("/x"),
         };
         let seen = seen_of(&array);
-        assert_eq!(seen.range, [10.0, 30.0, 20.0]);
+        assert_eq!(seen.range, ChunkRange { low: PixelNumber::Integer(10), high: PixelNumber::Integer(30), mean: 20.0 });
         assert_eq!(seen.image.data[..8], [0, 0, 0, 255, 127, 127, 127, 255]);
         // Undecodable chunks must not panic.
         let broken = ChunkArray { bytes: Vec::new(), ..array };
-        assert_eq!(seen_of(&broken).range, [0.0; 3]);
+        assert_eq!(seen_of(&broken).range.mean, 0.0);
     }
 
     #[test]

@@ -3,13 +3,13 @@
 use egui::{CursorIcon, RichText, Sense, Shape, Stroke, Ui, pos2, vec2};
 use egui_plot::{Line, PlotPoints, PlotTransform, Span, VLine};
 
-use super::names::{band_name, number};
+use super::names::{band_name, number_apart, numbers_apart};
 use super::scaling::Scaling;
 use crate::gui::panel_context::PanelContext;
 use crate::gui::theme::{self, Tokens, font, text_style};
 use crate::gui::widgets::paint;
 use crate::gui::widgets::plot::{self, Axes};
-use crate::raster::{Histogram, Limits, PreviewImage, Stretch};
+use crate::raster::{Histogram, Limits, PixelNumber, PreviewImage, Stretch};
 
 fn band_colors(t: &Tokens, bands: usize) -> Vec<egui::Color32> {
     if bands == 3 { vec![t.err, t.ok, t.info] } else { vec![t.tx2; bands] }
@@ -19,6 +19,19 @@ fn band_colors(t: &Tokens, bands: usize) -> Vec<egui::Color32> {
 pub fn outermost(limits: &[Limits]) -> Option<Limits> {
     let low = limits.iter().map(|limits| limits.low).reduce(f64::min)?;
     Some(Limits { low, high: limits.iter().map(|limits| limits.high).reduce(f64::max)? })
+}
+
+/// Texts of the lowest and the highest of the ranges of the bands: stored values in full, or physical ones.
+fn ends_text(image: &PreviewImage, ranges: impl Iterator<Item = Option<[f64; 2]>>, scaling: Scaling) -> [String; 2] {
+    let number = |position: usize, value: f64| image.prepared.number(position, value);
+    let ends = ranges.enumerate().filter_map(|(position, range)| Some(range?.map(|value| number(position, value))));
+    let Some([low, high]) = ends.reduce(|[low, high], [lower, higher]| [low.min(lower), high.max(higher)]) else {
+        return [String::new(), String::new()];
+    };
+    if scaling == Scaling::STORED {
+        return numbers_apart([low, high]);
+    }
+    numbers_apart(scaling.physical_pair(low.to_f64(), high.to_f64()).map(PixelNumber::Real))
 }
 
 /// The bands' histograms on one axis of values, with square roots of counts so that rare values show, and handles on the limits.
@@ -49,10 +62,12 @@ pub fn ui(
         .collect();
     let highest = shown.iter().flat_map(|histogram| &histogram.counts).copied().max().unwrap_or(1).max(1) as f64;
     let top = highest.sqrt() * 1.04;
+    let x_ticks = scaling.ticks(min, max, 4);
+    let tick_step = x_ticks.first().map_or(0.0, |mark| mark.step_size * scaling.factor.abs());
     let axes = Axes {
         x_bounds: min..=max,
-        x_ticks: scaling.ticks(min, max, 4),
-        x_text: Box::new(move |value| number(scaling.physical(value))),
+        x_ticks,
+        x_text: Box::new(move |value| number_apart(scaling.physical(value), tick_step)),
         x_title: "",
         y_bounds: 0.0..=top,
         y_ticks: plot::square_root_ticks(highest),
@@ -60,7 +75,7 @@ pub fn ui(
         y_width: 38.0,
     };
     let counts_at = |value: f64| {
-        let mut lines = vec![number(scaling.physical(value))];
+        let mut lines = vec![number_apart(scaling.physical(value), tick_step / 100.0)];
         for (histogram, name) in image.histograms.iter().zip(&names) {
             let count = histogram.count_at(value);
             lines.push(tr_n!(count, "{name}: {n} pixel", "{name}: {n} pixels", name, n = paint::grouped(count)));
@@ -99,16 +114,16 @@ pub fn ui(
     paint::focus_ring(ui, &drawn.response, 2);
     if let Some(outer) = outer {
         handles_ui(ui, cx, &drawn.response, &drawn.transform, outer);
-        let [low, high] = scaling.physical_pair(outer.low, outer.high).map(number);
+        let [low, high] = ends_text(image, limits.iter().map(|limits| limits.map(|limits| [limits.low, limits.high])), scaling);
         let text = format!("{low} – {high}");
-        let (row, _) = ui.allocate_exact_size(vec2(ui.available_width(), 16.0), Sense::hover());
+        let (row, response) = ui.allocate_exact_size(vec2(ui.available_width(), 16.0), Sense::hover());
+        response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Label, true, tr!("Limits: {text}", text)));
         paint::text_center(ui.painter(), row, &text, font::mono(11.0), t.tx);
     }
     let beyond: u64 = image.histograms.iter().flat_map(|histogram| histogram.outside).sum();
     if beyond > 0 {
-        let low = shown.iter().map(|histogram| histogram.range[0]).fold(f64::INFINITY, f64::min);
-        let high = shown.iter().map(|histogram| histogram.range[1]).fold(f64::NEG_INFINITY, f64::max);
-        let ([low, high], n) = (scaling.physical_pair(low, high).map(number), paint::grouped(beyond));
+        let ranges = image.histograms.iter().map(|histogram| (histogram.valid > 0).then_some(histogram.range));
+        let ([low, high], n) = (ends_text(image, ranges, scaling), paint::grouped(beyond));
         let text = tr_n!(
             beyond,
             "{n} value beyond the axis; all are from {low} to {high}",

@@ -172,7 +172,7 @@ fn cell_ui(
     }
     let linked = &cx.session.preview.linked;
     match linked.others.get(&row) {
-        Some(One { picture: Some(picture), .. }) => {
+        Some(One { picture: Some(picture), .. }) if picture.is_ready() => {
             // A sibling of another size shows the same ground: its pixels are scaled by the ratio of sizes.
             let info = &picture.answer.1.info;
             let window = picture.answer.1.window;

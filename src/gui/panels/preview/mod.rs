@@ -2,6 +2,7 @@
 
 mod canvas;
 mod chunks;
+mod difference;
 mod file_contents;
 pub mod file_view;
 mod histogram;
@@ -9,6 +10,8 @@ mod linked;
 pub mod names;
 mod picture;
 mod pixel;
+mod play_stretch;
+mod scale_bar;
 mod scaling;
 pub mod siblings;
 pub mod sidebar;
@@ -28,7 +31,7 @@ use crate::gui::panels::inspector;
 use crate::gui::widgets::{self, EmptyState};
 use crate::jobs::{AsyncValue, JobContext};
 use crate::model::{SampleKind, is_padding};
-use crate::raster::{BandChoice, PreviewRequest, RasterInfo, RenderOptions, Resampling, describe, preview};
+use crate::raster::{BandChoice, PreviewImage, PreviewRequest, RasterInfo, RenderOptions, Resampling, describe, preview};
 use crate::studio::{Document, RowRef};
 use picture::{Answer, Look, Picture};
 use state::{LinkedState, Mode, plain};
@@ -55,8 +58,13 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
         let state = &mut cx.session.preview;
         // Siblings of the same size keep the view, to follow a location through time.
         (state.asset, state.failed, state.pixel) = (None, None, None);
-        (state.whole_read, state.closer_read, state.closer) = (AsyncValue::default(), AsyncValue::default(), None);
+        // The pictures stay until the next ones are rendered.
+        (state.whole_read, state.closer_read) = (AsyncValue::default(), AsyncValue::default());
+        state.incoming = [None, None];
         state.shown = Some((key, at));
+        if state.next_step_s.is_none() {
+            state.play_stretch = None;
+        }
     }
     if cx.session.preview.asset.is_none() {
         match cx.session.sample.asset(key, at) {
@@ -83,7 +91,8 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     }
     cx.session.preview.upload(ui.ctx());
     if let Some(why) = cx.session.preview.failed.clone() {
-        cx.session.preview.whole = None;
+        (cx.session.preview.whole, cx.session.preview.closer) = (None, None);
+        cx.session.preview.incoming = [None, None];
         file_contents::ui(ui, cx, key, at, &why);
         return;
     }
@@ -91,15 +100,8 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     request_whole(cx, by_class);
     request_other(cx, document, key, at, by_class);
     chunks::refresh(cx, document, key, at);
-    let look = look_of(cx, document);
-    let state = &mut cx.session.preview;
-    if let Some(whole) = &mut state.whole {
-        whole.refresh(cx.jobs, &look);
-        let shared = Look { limits: Some(whole.limits.clone()), ..look.clone() };
-        for picture in [&mut state.closer, &mut state.other].into_iter().flatten() {
-            picture.refresh(cx.jobs, &shared);
-        }
-    }
+    play_stretch::refresh(cx, document);
+    let look = refresh_pictures(cx, document);
     let has_strip = ui.available_height() > 4.0 * siblings::HEIGHT + 72.0;
     tools::ui(ui, cx, document, at, !has_strip);
     let area = ui.available_rect_before_wrap();
@@ -144,13 +146,43 @@ pub fn first_file(document: &Document, at: Option<RowRef>) -> Option<RowRef> {
     Some(at)
 }
 
-/// The current rendering options.
-fn look_of(cx: &PanelContext<'_>, document: &Document) -> Look {
+/// Requests the renderings of the pictures, and shows those that are ready. Returns the rendering options of the whole.
+fn refresh_pictures(cx: &mut PanelContext<'_>, document: &Document) -> Look {
+    let [incoming_whole, incoming_closer] = std::mem::take(&mut cx.session.preview.incoming);
+    let mut incoming_whole = incoming_whole;
+    if let Some(picture) = &mut incoming_whole {
+        let look = look_of(cx, document, Some(&picture.answer.1));
+        picture.refresh(cx.jobs, &look);
+    }
+    let whole_changes = incoming_whole.as_ref().is_some_and(Picture::is_ready);
+    if whole_changes {
+        (cx.session.preview.whole, cx.session.preview.closer) = (incoming_whole.take(), None);
+    }
+    let look = look_of(cx, document, cx.session.preview.image());
+    let state = &mut cx.session.preview;
+    state.incoming = [incoming_whole, incoming_closer.filter(|_| !whole_changes)];
+    if let Some(whole) = &mut state.whole {
+        whole.refresh(cx.jobs, &look);
+        let shared = Look { limits: Some(whole.limits.clone()), ..look.clone() };
+        let [_, incoming_closer] = &mut state.incoming;
+        for picture in [&mut state.closer, &mut *incoming_closer, &mut state.other].into_iter().flatten() {
+            picture.refresh(cx.jobs, &shared);
+        }
+        if incoming_closer.as_ref().is_some_and(Picture::is_ready) {
+            state.closer = incoming_closer.take();
+        }
+    }
+    look
+}
+
+/// The current rendering options of a picture.
+fn look_of(cx: &PanelContext<'_>, document: &Document, image: Option<&PreviewImage>) -> Look {
     let state = &cx.session.preview;
-    let bands = state.image().map_or_else(|| state.options.bands.clone(), |image| image.bands.clone());
+    let bands = image.map_or_else(|| state.options.bands.clone(), |image| image.bands.clone());
+    let played = || state.play_stretch.as_ref().filter(|played| image.is_some_and(|image| played.is_for(image)));
     Look {
         options: RenderOptions { bands, ..state.options.clone() },
-        limits: state.side.locked.clone(),
+        limits: state.side.locked.clone().or_else(|| Some(played()?.limits.clone())),
         classes: if state.side.by_class { names::classes_of(document).colours } else { None },
     }
 }
@@ -163,7 +195,7 @@ fn request_whole(cx: &mut PanelContext<'_>, by_class: bool) {
     request.resampling = resampling_of(by_class, &request.options.bands, &info);
     let wanted = plain(&request);
     if state.whole_read.key() != Some(&wanted) {
-        (state.closer, state.closer_read) = (None, AsyncValue::default());
+        state.closer_read = AsyncValue::default();
     }
     state.whole_read.update(cx.jobs, wanted, tr!("Read the raster"), move |ctx| read(request, ctx));
 }

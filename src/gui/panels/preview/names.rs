@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
+use crate::digits::{decimal_exponent, significant_digits};
 use crate::gui::widgets::paint;
-use crate::raster::{BandIndex, BandInfo};
+use crate::raster::{BandIndex, BandInfo, PixelNumber};
 use crate::studio::Document;
 
 /// The classes of a labelled collection.
@@ -62,14 +63,16 @@ pub fn numbered(band: BandIndex) -> String {
     tr!("Band {number}", number = band)
 }
 
-/// Formats a value: integers grouped, others with four significant digits.
+/// Whole numbers of floating point are written in full below this.
+const WHOLE: f64 = 1e12;
+
+/// Formats a value: whole numbers grouped, others with four significant digits.
 pub fn number(value: f64) -> String {
     if !value.is_finite() {
         return value.to_string();
     }
-    if value.fract() == 0.0 && value.abs() < 1e9 {
-        let sign = if value < 0.0 { "-" } else { "" };
-        return format!("{sign}{}", paint::grouped(value.abs() as u64));
+    if is_written_whole(value) {
+        return whole(value as i128);
     }
     match value.abs() {
         size if !(1e-3..1e6).contains(&size) => format!("{value:.3e}"),
@@ -77,6 +80,59 @@ pub fn number(value: f64) -> String {
         size if size < 100.0 => format!("{value:.3}"),
         _ => format!("{value:.1}"),
     }
+}
+
+fn is_written_whole(value: f64) -> bool {
+    value.fract() == 0.0 && value.abs() < WHOLE
+}
+
+/// Formats a value of a band: integers with all digits, others as [`number`].
+pub fn number_of(value: PixelNumber) -> String {
+    match value {
+        PixelNumber::Integer(value) => whole(value),
+        PixelNumber::Real(value) => number(value),
+    }
+}
+
+/// Formats a difference: [`number_of`] with the sign of positive ones.
+pub fn signed(value: PixelNumber) -> String {
+    let sign = if value.to_f64() > 0.0 { "+" } else { "" };
+    format!("{sign}{}", number_of(value))
+}
+
+/// Formats a complex number: `1.5 - 2 i`.
+pub fn complex(real: PixelNumber, imaginary: f64) -> String {
+    let sign = if imaginary.is_sign_negative() { "-" } else { "+" };
+    format!("{} {sign} {} i", number_of(real), number(imaginary.abs()))
+}
+
+fn whole(value: i128) -> String {
+    let sign = if value < 0 { "-" } else { "" };
+    format!("{sign}{}", paint::grouped_digits(&value.unsigned_abs().to_string()))
+}
+
+/// [`number`] with as many digits as a change of `least` needs, for marks of an axis and ends of a range.
+pub fn number_apart(value: f64, least: f64) -> String {
+    if !value.is_finite() || !least.is_finite() || least <= 0.0 || is_written_whole(value) {
+        return number(value);
+    }
+    let (wanted, magnitude) = (-decimal_exponent(least), decimal_exponent(value));
+    let shown = match value.abs() {
+        size if !(1e-3..1e6).contains(&size) => 3 - magnitude,
+        size if size < 1.0 => 4,
+        size if size < 100.0 => 3,
+        _ => 1,
+    };
+    if wanted <= shown { number(value) } else { significant_digits(value, usize::try_from(magnitude + wanted + 1).unwrap_or(1)) }
+}
+
+/// The ends of a range, with enough digits that they differ; integers with all digits.
+pub fn numbers_apart([low, high]: [PixelNumber; 2]) -> [String; 2] {
+    let least = (high.to_f64() - low.to_f64()).abs() / 10.0;
+    [low, high].map(|value| match value {
+        PixelNumber::Integer(value) => whole(value),
+        PixelNumber::Real(value) => number_apart(value, least),
+    })
 }
 
 #[cfg(test)]
@@ -92,5 +148,39 @@ mod tests {
         assert_eq!(number(1.5e-9), "1.500e-9");
         assert_eq!((number(1e15), number(999_999_999.0)), ("1.000e15".into(), "999\u{2009}999\u{2009}999".into()));
         assert_eq!(number(f64::NAN), "NaN");
+        assert_eq!(number(4e9), "4\u{2009}000\u{2009}000\u{2009}000");
+    }
+
+    #[test]
+    fn integers_have_all_their_digits() {
+        let text = |value: i128| number_of(PixelNumber::Integer(value)).replace('\u{2009}', "");
+        assert_eq!(text(4_000_000_001), "4000000001");
+        assert_eq!(text(9_007_199_254_740_993), "9007199254740993");
+        assert_eq!((text(u64::MAX.into()), text(i64::MIN.into())), (u64::MAX.to_string(), i64::MIN.to_string()));
+        assert_eq!(number_of(PixelNumber::Real(811.73)), "811.7");
+        let signs = [150, -190, 0].map(|value| signed(PixelNumber::Integer(value)));
+        assert_eq!(signs, ["+150", "-190", "0"]);
+    }
+
+    #[test]
+    fn ends_of_a_range_differ() {
+        let text = |low: f64, high: f64| numbers_apart([low, high].map(PixelNumber::Real));
+        assert_eq!(text(100_000.01, 100_000.02), ["100000.01", "100000.02"]);
+        assert_eq!(text(0.0, 1.0), ["0", "1"]);
+        assert_eq!(text(811.73, 2811.73), ["811.7", "2811.7"]);
+        assert_eq!(text(1.000_000_1e15 + 0.5, 1.000_000_2e15 + 0.5), ["1.0000001e15", "1.0000002e15"]);
+        assert_eq!(text(1.234_51e-7, 1.234_52e-7), ["1.23451e-7", "1.23452e-7"]);
+        for low in [0.1, 123.456, 3.5e-9, 1.5e13, -5.5e200, 0.999_999] {
+            let [one, other] = text(low, low.next_up());
+            assert_ne!(one, other, "{low}");
+        }
+        // Marks of an axis with steps of 0.02.
+        assert_eq!([811.92, 811.94, 812.0].map(|value| number_apart(value, 0.02)), ["811.92", "811.94", "812"]);
+    }
+
+    #[test]
+    fn complex_numbers_have_both_parts() {
+        assert_eq!(complex(PixelNumber::Real(1.5), -2.0), "1.500 - 2 i");
+        assert_eq!(complex(PixelNumber::Real(-3.0), 0.25), "-3 + 0.2500 i");
     }
 }

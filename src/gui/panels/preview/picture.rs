@@ -40,6 +40,7 @@ pub struct Picture {
     pub ctx: Context,
     look: Look,
     whole: bool,
+    ready: bool,
     made: AsyncValue<(Look, bool), Arc<Made>>,
     taken: Option<Arc<Made>>,
 }
@@ -51,7 +52,22 @@ impl Picture {
         let options = RenderOptions { bands: answer.1.bands.clone(), ..answer.0.options.clone() };
         let look = Look { options, limits: None, classes: None };
         let limits = answer.1.limits.clone();
-        Self { answer, texture, limits, ctx: ctx.clone(), look, whole: true, made: AsyncValue::default(), taken: None }
+        Self {
+            answer,
+            texture,
+            limits,
+            ctx: ctx.clone(),
+            look,
+            whole: true,
+            ready: false,
+            made: AsyncValue::default(),
+            taken: None,
+        }
+    }
+
+    /// True once the texture has the rendering that was asked for, and not the one that it was read with.
+    pub fn is_ready(&self) -> bool {
+        self.ready
     }
 
     /// Requests the rendering of `look`; the texture changes in a later frame.
@@ -63,7 +79,9 @@ impl Picture {
             textures::replace(&mut self.texture, image);
             (self.look, self.whole, self.limits) = (look.clone(), *whole, limits.clone());
             self.taken = Some(made.clone());
+            self.ready = true;
         }
+        self.ready |= self.look == *look;
         // One rendering at a time, so that continuous dragging does not cancel every one.
         if self.made.is_pending() || (self.look == *look && self.whole) {
             return;

@@ -3,10 +3,10 @@
 
 use egui::{Frame, Margin, RichText, ScrollArea, Stroke, Ui, UiBuilder};
 
-use super::names::{band_names, number};
+use super::names::{band_names, number, number_of};
 use super::scaling::{Scaling, scaling_of, shared_scaling};
-use super::{histogram, pixel};
-use crate::digits::six_digits;
+use super::{difference, histogram, pixel};
+use crate::digits::six_digits_apart;
 use crate::gui::icons;
 use crate::gui::panel_context::PanelContext;
 use crate::gui::theme::{self, text_style};
@@ -56,6 +56,9 @@ fn pixel_height(cx: &PanelContext<'_>, document: &Document, at: RowRef, known: &
 
 /// Draws what belongs to the whole picture: stretch, histogram and nodata.
 fn picture_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, at: RowRef, known: &[String]) {
+    if cx.session.preview.compare.shown_difference().is_some() {
+        return difference::side_ui(ui, cx, known);
+    }
     let t = theme::tokens(ui);
     let shared = cx.session.preview.image().and_then(|image| shared_scaling(document, at, image));
     let scaling = shared.filter(|_| cx.session.preview.side.scaled).unwrap_or(Scaling::STORED);
@@ -184,12 +187,13 @@ fn stretch_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, scaling: Scaling) {
         Stretch::StdDev(factor) => [f64::from(factor), 0.0],
         Stretch::MinMax => [0.0, 0.0],
     };
+    let texts = six_digits_apart(pair);
     let names = if kind == 2 { [mark!("Standard deviations"), ""] } else { [mark!("Lower limit"), mark!("Upper limit")] };
     let width = if below { (all - gap) / 2.0 } else { 50.0 };
     let mut fields_ui = |ui: &mut Ui| {
         let mut changed = false;
         for (index, name) in names.into_iter().enumerate().take(fields) {
-            changed |= number_field(ui, name, &mut state.side.typed[index], &mut pair[index], width);
+            changed |= number_field(ui, name, &mut state.side.typed[index], &mut pair[index], &texts[index], width);
         }
         changed
     };
@@ -218,11 +222,11 @@ fn stretch_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, scaling: Scaling) {
     }
 }
 
-/// A small number field. True when the number has changed.
-fn number_field(ui: &mut Ui, name: &'static str, typed: &mut String, value: &mut f64, width: f32) -> bool {
+/// A small number field that shows `value` as `text`. True when the number has changed.
+fn number_field(ui: &mut Ui, name: &'static str, typed: &mut String, value: &mut f64, text: &str, width: f32) -> bool {
     let id = egui::Id::unique(("preview-number", name));
     if !ui.memory(|memory| memory.has_focus(id)) {
-        *typed = six_digits(*value);
+        text.clone_into(typed);
     }
     let response = TextField::new(crate::text::of(name), typed).id(id).hide_label().mono().width(width).show(ui);
     match typed.trim().parse::<f64>() {
@@ -245,9 +249,9 @@ fn nodata_ui(ui: &mut Ui, image: &PreviewImage) {
         ui.label(RichText::new(text).text_style(text_style("small12")).color(t.tx3));
     });
     block(ui, |ui| {
-        let value = image.band_indices.first().and_then(|band| image.info.band(*band)).and_then(|band| band.nodata);
+        let value = image.band_indices.first().and_then(|band| image.info.band(*band)).and_then(|band| band.nodata_number());
         let text = match value {
-            Some(value) => tr!("Value {value}", value = number(value)),
+            Some(value) => tr!("Value {value}", value = number_of(value)),
             None => tr!("The file names no value for missing data.").to_owned(),
         };
         ui.label(RichText::new(text).text_style(text_style("small12")).color(t.tx2));

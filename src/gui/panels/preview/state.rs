@@ -12,7 +12,8 @@ use crate::gui::widgets::RowScroll;
 use crate::jobs::{AsyncValue, JobContext, JobId, Jobs, State};
 use crate::ops::{ChunkArray, ChunkPlace};
 use crate::raster::{
-    BandChoice, ComplexPart, Limits, PreviewImage, PreviewRequest, Probe, RasterInfo, RasterSource, RenderOptions, Rgba,
+    BandChoice, BandDifference, ComplexPart, Limits, PixelNumber, PreviewImage, PreviewRequest, Probe, RasterInfo, RasterSource,
+    RenderOptions, Rgba, Stretch,
 };
 use crate::studio::RowRef;
 
@@ -30,6 +31,8 @@ pub struct PreviewState {
     pub whole: Option<Picture>,
     /// Picture of the visible part, at a higher resolution than the whole.
     pub closer: Option<Picture>,
+    /// The next pictures of the whole and of the visible part, until they are rendered with the stretch shown.
+    pub(super) incoming: [Option<Picture>; 2],
     /// Pixels of the whole raster, by a request without stretch: [`plain`].
     pub(super) whole_read: AsyncValue<PreviewRequest, Answer>,
     /// Pixels of the part that shows, likewise.
@@ -41,6 +44,10 @@ pub struct PreviewState {
     pub pixel: Option<(usize, usize)>,
     /// Values of that pixel.
     pub probe: AsyncValue<(RasterSource, usize, usize), Probe>,
+    /// Values of the second picture at that pixel, while the difference is shown.
+    pub(super) other_probe: AsyncValue<(RasterSource, usize, usize), Probe>,
+    /// Ground metres per column at the centre of the view.
+    pub(super) ground: AsyncValue<GroundPlace, (Arc<RasterInfo>, Option<f64>)>,
     /// State of the sibling strip.
     pub siblings: SiblingsState,
     /// State of the sidebar.
@@ -58,6 +65,37 @@ pub struct PreviewState {
     pub file: FileState,
     /// Time of the next playback step, in seconds of egui's clock.
     pub next_step_s: Option<f64>,
+    /// The stretch that all frames of a playback have.
+    pub play_stretch: Option<PlayStretch>,
+}
+
+/// A raster and a position `[column, row]` in it.
+#[derive(Clone, Debug)]
+pub(super) struct GroundPlace {
+    pub(super) info: Arc<RasterInfo>,
+    pub(super) at: [f64; 2],
+}
+
+impl PartialEq for GroundPlace {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.info, &other.info) && self.at == other.at
+    }
+}
+
+/// The limits of the first frame of a playback, for the frames with the same bands.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PlayStretch {
+    /// Limits of each band.
+    pub limits: Vec<Option<Limits>>,
+    /// Texts of the lowest and the highest limit.
+    pub(super) texts: [String; 2],
+    /// Id of the frame.
+    pub(super) from: String,
+    /// Bands and their data types.
+    pub(super) bands: BandChoice,
+    pub(super) dtypes: Vec<String>,
+    /// The options from which the limits were computed.
+    pub(super) options: (Stretch, BandChoice, ComplexPart),
 }
 
 impl PreviewState {
@@ -76,13 +114,16 @@ impl PreviewState {
         self.whole.as_ref().is_some_and(|whole| self.whole_read.key() == Some(&plain(&whole.answer.0)))
     }
 
-    /// Uploads pixels read since the last frame, and records an error.
+    /// Uploads pixels read since the last frame, and records an error. The pictures are shown once they have the stretch.
     pub(super) fn upload(&mut self, ctx: &egui::Context) {
-        let reads = [(&self.whole_read, &mut self.whole), (&self.closer_read, &mut self.closer)];
-        for (read, picture) in reads {
+        let [whole, closer] = &mut self.incoming;
+        let reads = [(&self.whole_read, &self.whole, whole), (&self.closer_read, &self.closer, closer)];
+        for (read, shown, incoming) in reads {
             match read.state() {
-                State::Ready(answer) if picture.as_ref().is_none_or(|shown| !Arc::ptr_eq(&shown.answer, answer)) => {
-                    *picture = Some(Picture::new(ctx, answer.clone()));
+                State::Ready(answer)
+                    if [shown, incoming].into_iter().flatten().all(|known| !Arc::ptr_eq(&known.answer, answer)) =>
+                {
+                    *incoming = Some(Picture::new(ctx, answer.clone()));
                     self.failed = None;
                 }
                 State::Failed(error) => self.failed = Some(error.to_string()),
@@ -110,10 +151,18 @@ impl View {
     }
 }
 
-/// A chunk as a picture, with minimum, maximum and mean.
+/// A chunk as a picture, with the range of its first band.
 pub(super) struct ChunkPicture {
     pub(super) image: Rgba,
-    pub(super) range: [f64; 3],
+    pub(super) range: ChunkRange,
+}
+
+/// Minimum, maximum and mean of the finite values of a band; 0 without any.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct ChunkRange {
+    pub(super) low: PixelNumber,
+    pub(super) high: PixelNumber,
+    pub(super) mean: f64,
 }
 
 /// State of the section.
@@ -256,10 +305,11 @@ pub struct Compare {
     pub own_name: String,
     /// Id of the second one.
     pub other_name: String,
-    /// The picture of the difference.
-    pub difference: AsyncValue<(usize, usize), Rgba>,
-    /// Its texture, and the pair it belongs to.
-    pub apart: Option<(usize, usize, TextureHandle)>,
+    /// The band of the difference, by its position among the bands read.
+    pub band: usize,
+    pub(super) difference: AsyncValue<DifferencePair, Arc<BandDifference>>,
+    /// The difference that is shown, and the pair it belongs to.
+    pub(super) apart: Option<(DifferencePair, Arc<BandDifference>, TextureHandle)>,
     /// Why there is no difference.
     pub failed: Option<String>,
     pub(super) jobs: Jobs,
@@ -273,6 +323,7 @@ impl Default for Compare {
             swipe: 0.5,
             own_name: String::new(),
             other_name: String::new(),
+            band: 0,
             difference: AsyncValue::default(),
             apart: None,
             failed: None,
@@ -283,9 +334,32 @@ impl Default for Compare {
 
 impl Compare {
     /// Requests the difference of a pair.
-    pub fn want_difference(&mut self, pair: (usize, usize), work: impl FnOnce(&JobContext) -> Result<Rgba> + Send + 'static) {
+    pub(super) fn want_difference(
+        &mut self,
+        pair: DifferencePair,
+        work: impl FnOnce(&JobContext) -> Result<Arc<BandDifference>> + Send + 'static,
+    ) {
         let jobs = self.jobs.clone();
         self.difference.update(&jobs, pair, tr!("Difference"), work);
+    }
+
+    /// The difference that is shown.
+    pub(super) fn shown_difference(&self) -> Option<&Arc<BandDifference>> {
+        self.apart.as_ref().map(|(_, apart, _)| apart).filter(|_| self.mode == Mode::Difference)
+    }
+}
+
+/// Two pictures, and the position of the band by which they are compared.
+#[derive(Clone)]
+pub(super) struct DifferencePair {
+    pub(super) own: Answer,
+    pub(super) other: Answer,
+    pub(super) band: usize,
+}
+
+impl PartialEq for DifferencePair {
+    fn eq(&self, with: &Self) -> bool {
+        Arc::ptr_eq(&self.own, &with.own) && Arc::ptr_eq(&self.other, &with.other) && self.band == with.band
     }
 }
 

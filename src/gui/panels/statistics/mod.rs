@@ -11,7 +11,7 @@ use crate::extensions::pooled_statistics::{Moments, Pooled, PooledReport};
 use crate::gui::action::Action;
 use crate::gui::document_key::{Key, revision};
 use crate::gui::panel_context::{PanelContext, Request};
-use crate::gui::panels::preview::names::{band_names, classes_of, number};
+use crate::gui::panels::preview::names::{band_names, classes_of, number, number_of};
 use crate::gui::theme::{self, font, text_style};
 use crate::gui::widgets::{self, Button, EmptyState, paint};
 use crate::gui::{filters, icons};
@@ -194,8 +194,14 @@ fn report_ui(ui: &mut Ui, document: &Document, report: &PooledReport) {
             for (band, moments) in bands.iter().enumerate() {
                 match moments {
                     Some(Moments { min, max, mean, std, count }) => {
-                        let cells =
-                            [name(band), number(*min), number(*mean), number(*max), number(*std), paint::grouped(*count as u64)];
+                        let cells = [
+                            name(band),
+                            number_of(*min),
+                            number(*mean),
+                            number_of(*max),
+                            number(*std),
+                            paint::grouped(*count as u64),
+                        ];
                         row_ui(ui, cells, false);
                     }
                     None => row_ui(
