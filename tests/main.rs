@@ -22,6 +22,7 @@ mod extend;
 #[cfg(target_os = "linux")]
 mod faults;
 mod fence;
+mod file_sets;
 #[cfg(target_os = "linux")]
 mod full_disk;
 mod golden;

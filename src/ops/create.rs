@@ -6,7 +6,7 @@ use super::align_schemas;
 use super::import::{import_folder, join_metadata};
 use super::legacy::{Generation, is_taco_name, write_first_generation};
 use super::sidecars::{Sidecars, burn_in, pack_sidecars};
-use super::write::build_with_warnings;
+use super::write::{build_with_warnings, refuse_torn_files};
 use crate::container::{BuildOptions, Built, Scratch, TortillaOptions, read_collection_file};
 use crate::draft::{PadPlace, Structure, fill_missing, pad_all};
 use crate::error::{Error, Result};
@@ -74,7 +74,9 @@ pub fn create(input: &CreateInput, ctx: &JobContext) -> Result<Built> {
     }
     let built = match &input.output {
         CreateOutput::Dataset(options) => build_with_warnings(&dataset, options, ctx),
-        CreateOutput::FirstGeneration(_, options) => write_first_generation(&dataset, options, ctx),
+        CreateOutput::FirstGeneration(_, options) => {
+            refuse_torn_files(&dataset, ctx).and_then(|()| write_first_generation(&dataset, options, ctx))
+        }
     };
     drop(copies);
     built

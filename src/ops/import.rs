@@ -230,8 +230,14 @@ fn children(folder: &Path, depth: usize, links: &mut Links, report: &mut Importe
     Ok(samples)
 }
 
+/// Hidden files that a Zarr store (version 2) can't be read without.
+const ZARR_METADATA: [&str; 4] = [".zarray", ".zattrs", ".zgroup", ".zmetadata"];
+
 /// False for files that are not data: hidden files, `__meta__`, GDAL's `.aux.xml`, files of file managers.
 pub fn is_data(name: &str) -> bool {
+    if ZARR_METADATA.contains(&name) {
+        return true;
+    }
     let lower = name.to_lowercase();
     let junk = name.starts_with('.') || name == META_NAME || matches!(lower.as_str(), "thumbs.db" | "desktop.ini");
     !junk && !lower.ends_with(".aux.xml")
@@ -412,6 +418,20 @@ mod tests {
         let data: Vec<String> = ["a.tif", "b.prj", "b.shp"].map(Into::into).to_vec();
         assert_eq!(imported(Sidecars::Leave), (data.clone(), 4));
         assert_eq!(imported(Sidecars::Pack), (data, 0));
+    }
+
+    #[test]
+    fn the_hidden_metadata_of_a_zarr_store_is_data() {
+        let folder = tempfile::tempdir().expect("a folder");
+        for name in [".zgroup", ".zattrs", ".zmetadata", "b4/.zarray", "b4/0.0", ".DS_Store", "b4/.0.0.swp"] {
+            let path = folder.path().join(name);
+            std::fs::create_dir_all(path.parent().expect("has one")).expect("makes a folder");
+            std::fs::write(path, b"{}").expect("writes");
+        }
+        let (samples, report) = import_folder(folder.path(), Sidecars::Leave, &JobContext::default()).expect("imports");
+        let ids: Vec<_> = samples.iter().map(|sample| &*sample.id).collect();
+        assert_eq!(ids, [".zattrs", ".zgroup", ".zmetadata", "b4"]);
+        assert_eq!((report.files, report.skipped.len()), (5, 2), "{:?}", report.skipped);
     }
 
     #[test]

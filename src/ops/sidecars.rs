@@ -1,5 +1,6 @@
 //! Sidecars of a draft's rasters become samples of their own, or what they say is written into copies of their rasters. Leaving them
-//! changes nothing: the dataset has the rasters alone.
+//! changes nothing: the dataset has the rasters alone. A raster of several files, which can't be read without the others, becomes one
+//! GeoTIFF in place of all of them.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -9,7 +10,7 @@ use crate::draft::Edit;
 use crate::error::{Error, IoContext, Result};
 use crate::jobs::JobContext;
 use crate::model::{AssetPath, Dataset, NodePath, Payload, Sample, Tortilla, is_remote, portable_name};
-use crate::raster::{RasterSource, Sidecar, TogOptions, claims_raster, sidecars_among, sidecars_in, write_tog};
+use crate::raster::{FolderFiles, RasterSource, Sidecar, TogOptions, claims_raster, sidecars_among, sidecars_in, write_tog};
 
 /// What is done with sidecars ([`crate::raster::Sidecar`]).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -24,7 +25,7 @@ pub enum Sidecars {
     BurnIn,
 }
 
-/// A raster of a draft, with sidecars beside it that the draft does not have.
+/// A raster of a draft, with sidecars beside it that the draft does not have, or with the other files of its format.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RasterWithSidecars {
     /// The sample.
@@ -37,12 +38,14 @@ pub struct RasterWithSidecars {
     pub sidecars: Vec<(PathBuf, Sidecar)>,
     /// Ids of the sidecars as samples: they begin as the id of the raster does, so that readers pair them.
     pub ids: Vec<String>,
+    /// True for a raster of several files: its copy is a GeoTIFF with a name of its own, which takes the place of all of them.
+    pub is_set: bool,
 }
 
 impl RasterWithSidecars {
-    /// True when a copy with what the sidecars say can be written: a GeoTIFF.
+    /// True when a copy with what the sidecars say can be written: a GeoTIFF, or a raster of several files.
     pub fn can_be_copied(&self) -> bool {
-        self.file.extension().is_some_and(|ending| ending.to_string_lossy().to_ascii_lowercase().starts_with("tif"))
+        self.is_set || self.file.extension().is_some_and(|ending| ending.to_string_lossy().to_ascii_lowercase().starts_with("tif"))
     }
 }
 
@@ -52,7 +55,7 @@ impl RasterWithSidecars {
 /// When the job is cancelled. A folder that can't be read has no sidecars; other checks report its files.
 pub fn rasters_with_sidecars(dataset: &Dataset, ctx: &JobContext) -> Result<Vec<RasterWithSidecars>> {
     ctx.stage(tr!("Looking for sidecars"), None);
-    let mut search = Search { packed: HashSet::new(), folder: None, found: Vec::new(), ctx };
+    let mut search = Search { packed: HashSet::new(), folder: None, others: None, covered: HashSet::new(), found: Vec::new(), ctx };
     search.remember_files(&dataset.root);
     search.tortilla(&dataset.root, &mut Vec::new(), &mut Vec::new())?;
     Ok(search.found)
@@ -63,6 +66,10 @@ struct Search<'a> {
     packed: HashSet<&'a Path>,
     /// The folder of the last raster, with its sidecars. Siblings mostly share one.
     folder: Option<(&'a Path, Vec<String>)>,
+    /// All files of the folder of the last file without the name of a raster.
+    others: Option<(&'a Path, FolderFiles)>,
+    /// Files of rasters that were found, besides the first of each.
+    covered: HashSet<PathBuf>,
     found: Vec<RasterWithSidecars>,
     ctx: &'a JobContext,
 }
@@ -91,7 +98,7 @@ impl<'a> Search<'a> {
             ids.push(&sample.id);
             match sample.children() {
                 Some(children) => self.tortilla(children, node, ids)?,
-                None => self.file(sample, node, ids),
+                None => self.file(sample, node, ids)?,
             }
             node.pop();
             ids.pop();
@@ -99,11 +106,11 @@ impl<'a> Search<'a> {
         Ok(())
     }
 
-    fn file(&mut self, sample: &'a Sample, node: &[u32], ids: &[&str]) {
-        let Some(file) = local_file(sample) else { return };
-        let (Some(folder), Some(name)) = (file.parent(), file.file_name().and_then(|name| name.to_str())) else { return };
+    fn file(&mut self, sample: &'a Sample, node: &[u32], ids: &[&str]) -> Result<()> {
+        let Some(file) = local_file(sample) else { return Ok(()) };
+        let (Some(folder), Some(name)) = (file.parent(), file.file_name().and_then(|name| name.to_str())) else { return Ok(()) };
         if !claims_raster(name) {
-            return;
+            return self.set(sample, (file, folder, name), node, ids);
         }
         if self.folder.as_ref().is_none_or(|(known, _)| *known != folder) {
             self.folder = Some((folder, sidecars_in(folder)));
@@ -112,7 +119,7 @@ impl<'a> Search<'a> {
         let own = sidecars_among(name, beside).into_iter().filter(|(name, _)| !self.packed.contains(folder.join(name).as_path()));
         let own: Vec<(&str, Sidecar)> = own.collect();
         if own.is_empty() {
-            return;
+            return Ok(());
         }
         let found = RasterWithSidecars {
             sample: NodePath(node.to_vec()),
@@ -120,8 +127,50 @@ impl<'a> Search<'a> {
             file: file.to_owned(),
             ids: own.iter().map(|(sidecar, _)| id_of(sidecar, name, &sample.id)).collect(),
             sidecars: own.iter().map(|(name, kind)| (folder.join(name), *kind)).collect(),
+            is_set: false,
         };
         self.found.push(found);
+        Ok(())
+    }
+
+    /// Looks whether a file without the name of a raster is one together with others.
+    fn set(
+        &mut self,
+        sample: &'a Sample,
+        (file, folder, name): (&'a Path, &'a Path, &str),
+        node: &[u32],
+        ids: &[&str],
+    ) -> Result<()> {
+        if self.covered.contains(file) {
+            return Ok(());
+        }
+        if self.others.as_ref().is_none_or(|(known, _)| *known != folder) {
+            self.others = Some((folder, FolderFiles::of(folder)));
+        }
+        let Some((_, files)) = &self.others else { return Ok(()) };
+        let set = match files.file_set(name, self.ctx) {
+            Err(error) if error.is_cancelled() => return Err(error),
+            // Other checks report files that can't be read.
+            outcome => outcome.ok().flatten(),
+        };
+        let Some(set) = set.filter(|set| !set.info.is_vector()) else { return Ok(()) };
+        let others = set.others.iter().filter(|name| set.is_torn || !self.packed.contains(folder.join(name).as_path()));
+        let kind = if set.is_torn { Some(Sidecar::Part) } else { set.lost.first().copied() };
+        let sidecars: Vec<(PathBuf, Sidecar)> = others.filter_map(|name| Some((folder.join(name), kind?))).collect();
+        if sidecars.is_empty() {
+            return Ok(());
+        }
+        self.covered.extend(sidecars.iter().map(|(path, _)| path.clone()));
+        let named = |(path, _): &(PathBuf, Sidecar)| Some(id_of(path.file_name()?.to_str()?, name, &sample.id));
+        self.found.push(RasterWithSidecars {
+            sample: NodePath(node.to_vec()),
+            path: ids.join("/"),
+            file: file.to_owned(),
+            ids: sidecars.iter().filter_map(named).collect(),
+            sidecars,
+            is_set: true,
+        });
+        Ok(())
     }
 }
 
@@ -147,7 +196,8 @@ pub fn pack_sidecars(dataset: &Dataset, ctx: &JobContext) -> Result<Option<Edit>
     let mut edits = Vec::new();
     // In an order in which no insertion moves the place of a later one: what is in FOLDERs before the FOLDERs, and from the end.
     let mut places: Vec<(NodePath, u32, &RasterWithSidecars)> = Vec::new();
-    for raster in &found {
+    // The other files of a raster of several files are samples already, and no packing makes it readable.
+    for raster in found.iter().filter(|raster| raster.sidecars.iter().all(|(_, kind)| *kind != Sidecar::Part)) {
         let (parent, position) = raster.sample.parent().ok_or_else(|| Error::internal("a raster without a position"))?;
         places.push((parent, position, raster));
     }
@@ -186,7 +236,7 @@ pub fn pack_sidecars(dataset: &Dataset, ctx: &JobContext) -> Result<Option<Edit>
 }
 
 /// The edit that replaces every GeoTIFF with sidecars by a copy, optimised for streaming, that holds its mask, metadata and
-/// coordinates. The copies are written into `folder` and read from `later`, to which the caller renames it. Rasters of other formats
+/// coordinates, and every raster of several files by one GeoTIFF. The copies are written into `folder` and read from `later`, to which the caller renames it. Rasters of other formats
 /// keep their bytes, with a warning. `None` without such rasters.
 ///
 /// # Errors
@@ -195,6 +245,8 @@ pub(super) fn burn_in(dataset: &Dataset, folder: &Path, later: &Path, ctx: &JobC
     let found = rasters_with_sidecars(dataset, ctx)?;
     ctx.stage(tr!("Burning in sidecars"), Some(found.len() as u64));
     let (mut edits, mut names) = (Vec::new(), HashSet::new());
+    let mut replaced: HashSet<PathBuf> = HashSet::new();
+    let mut count = 0;
     for raster in found {
         ctx.check()?;
         if !raster.can_be_copied() {
@@ -209,18 +261,53 @@ pub(super) fn burn_in(dataset: &Dataset, folder: &Path, later: &Path, ctx: &JobC
         write_tog(&RasterSource::typed(AssetPath::file(&raster.file)), &copy, &TogOptions::default(), ctx)?;
         let meta = std::fs::metadata(&copy).io_at("read", &copy)?;
         let payload = Sample::of_file("", later.join(&name), &meta).payload;
+        if raster.is_set {
+            edits.push(Edit::Rename { sample: raster.sample.clone(), id: geotiff_id(dataset, &raster.sample)?.into() });
+            replaced.extend(raster.sidecars.into_iter().map(|(path, _)| path));
+        }
         edits.push(Edit::SetPayload { sample: raster.sample, payload });
+        count += 1;
         ctx.step(1);
     }
-    let count = edits.len();
+    let mut samples = Vec::new();
+    samples_of_files(&dataset.root, &replaced, &mut Vec::new(), &mut samples);
+    if !samples.is_empty() {
+        edits.push(Edit::RemoveMany { samples });
+    }
     let label = tr_n!(count, "Burn sidecars into {n} raster", "Burn sidecars into {n} rasters", n = count);
     Ok((count > 0).then_some(Edit::Batch { label, edits }))
+}
+
+/// Id of the GeoTIFF in place of a raster of several files: `cube.tif` for `cube.dat`, or `cube.dat.tif` where a sibling has that id.
+fn geotiff_id(dataset: &Dataset, sample: &NodePath) -> Result<String> {
+    let (parent, position) = sample.parent().ok_or_else(|| Error::internal("a raster without a position"))?;
+    let tortilla = dataset.tortilla(&parent).ok_or_else(|| Error::internal("a raster without a FOLDER"))?;
+    let id = tortilla.samples.get(position as usize).map(|sample| &*sample.id).unwrap_or_default();
+    let short = format!("{}.tif", id.rsplit_once('.').filter(|(stem, _)| !stem.is_empty()).map_or(id, |(stem, _)| stem));
+    let is_taken = tortilla.samples.iter().any(|sibling| sibling.id.eq_ignore_ascii_case(&short));
+    Ok(if is_taken { format!("{id}.tif") } else { short })
+}
+
+/// The samples whose files are among `files`, in the order of the tree.
+fn samples_of_files(tortilla: &Tortilla, files: &HashSet<PathBuf>, node: &mut Vec<u32>, found: &mut Vec<NodePath>) {
+    if files.is_empty() {
+        return;
+    }
+    for (position, sample) in (0..).zip(&tortilla.samples) {
+        node.push(position);
+        if let Some(children) = sample.children() {
+            samples_of_files(children, files, node, found);
+        } else if local_file(sample).is_some_and(|file| files.contains(file)) {
+            found.push(NodePath(node.clone()));
+        }
+        node.pop();
+    }
 }
 
 /// Path of a raster's copy below the folder of copies: its ids, as every file system allows them.
 fn copy_name(raster: &RasterWithSidecars, names: &mut HashSet<String>) -> PathBuf {
     let steps: Vec<String> = raster.path.split('/').map(portable_name).collect();
-    let whole = steps.join("/");
+    let whole = if raster.is_set { format!("{}.tif", steps.join("/")) } else { steps.join("/") };
     let (stem, ending) = whole.rsplit_once('.').unwrap_or((&whole, "tif"));
     let numbered = (2..).map(|number| format!("{stem}-{number}.{ending}"));
     // File systems that ignore upper and lower case see one name.
@@ -318,6 +405,33 @@ mod tests {
         assert_eq!(pack_sidecars(&dataset, &JobContext::default()).expect("looks"), None, "all of them are packed");
         inverse.apply(&mut dataset).expect("applies");
         assert_eq!(dataset, before);
+    }
+
+    #[test]
+    fn a_raster_of_two_files_becomes_one_geotiff_in_every_root() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let set = folder.path().join("set");
+        let header = "ENVI\nsamples = 8\nlines = 8\nbands = 3\ndata type = 12\ninterleave = bsq\nbyte order = 0\n";
+        for root in ["a", "b"] {
+            std::fs::create_dir_all(set.join(root)).expect("makes a folder");
+            let values: Vec<u8> = (0..8 * 8 * 3u16).flat_map(u16::to_le_bytes).collect();
+            std::fs::write(set.join(root).join("cube.dat"), values).expect("writes");
+            std::fs::write(set.join(root).join("cube.hdr"), header).expect("writes");
+        }
+        let (samples, _) = import_folder(&set, Sidecars::Leave, &JobContext::default()).expect("imports");
+        let mut dataset = Dataset { root: Tortilla::new(samples).into(), ..Dataset::default() };
+        assert_eq!(pack_sidecars(&dataset, &JobContext::default()).expect("looks"), None);
+        let copies = folder.path().join("copies");
+        let edit = burn_in_sidecars(&dataset, &copies, &JobContext::default()).expect("burns in").expect("there are two");
+        assert_eq!(edit.label(), "Burn sidecars into 2 rasters");
+        edit.apply(&mut dataset).expect("applies");
+        for root in &dataset.root.samples {
+            let children = root.children().expect("a FOLDER");
+            assert_eq!(ids(children), ["cube.tif"]);
+            let Payload::Asset { path, .. } = &children.samples[0].payload else { panic!("{root:?}") };
+            let info = crate::raster::describe(&RasterSource::member(path.clone())).expect("opens alone");
+            assert_eq!((info.width, info.height, info.band_count, info.bands[2].dtype.as_str()), (8, 8, 3, "UInt16"));
+        }
     }
 
     #[test]

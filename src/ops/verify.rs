@@ -13,7 +13,8 @@ use rayon::prelude::*;
 use crate::container::{self, ByteSource, ContainerReader};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
-use crate::model::{AssetPath, Dataset, Payload, Sample, SampleKind, SamplePath, Skeleton, Tortilla};
+use crate::model::{AssetPath, Dataset, Payload, Sample, SampleKind, SamplePath, Skeleton, Tortilla, is_remote};
+use crate::raster::{self, NamedAsset, RasterSource};
 
 /// How much is looked at.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -204,7 +205,48 @@ fn compare(
         }
         at += length as u64;
     }
-    if written.size() != source.size() { Err(differ(common)) } else { Ok(size) }
+    if written.size() != source.size() {
+        return Err(differ(common));
+    }
+    if let Payload::Asset { path, .. } = &sample.payload {
+        compare_raster(path, &asset)?;
+    }
+    Ok(size)
+}
+
+/// Opens the written bytes alone, as readers do, with the driver that reads the source, and compares size, bands and types.
+///
+/// # Errors
+/// When the source is a raster and the written bytes are another or none.
+fn compare_raster(source: &AssetPath, written: &AssetPath) -> Result<()> {
+    let AssetPath::File(file) = source else { return Ok(()) };
+    if is_remote(file) {
+        return Ok(());
+    }
+    // What GDAL does not open at the source is no raster.
+    let Ok(own) = raster::describe(&container::raster_source(source)) else { return Ok(()) };
+    if own.band_count == 0 {
+        return Ok(());
+    }
+    let alone = match raster::describe(&RasterSource::member(written.clone())) {
+        Ok(info) => Some(info),
+        Err(error) if error.is_cancelled() => return Err(error),
+        // Members are opened with few drivers.
+        Err(_) => {
+            let name = file.file_name().and_then(|name| name.to_str()).unwrap_or("sample").to_owned();
+            raster::describe_alone(&NamedAsset { name, asset: written.clone() }, &own.driver)?.map(Arc::new)
+        }
+    };
+    let contents = raster::contents_of(&own);
+    match alone {
+        Some(info) if raster::is_same_raster(&own, &info) => Ok(()),
+        Some(info) => {
+            let found = raster::contents_of(&info);
+            Err(Error::invalid(format!("the source is a raster ({contents}), and what was written is another one ({found})")))
+        }
+        None => Err(Error::invalid(format!("the source is a raster ({contents}), and what was written can't be opened as one"))
+            .hint("the raster has parts in other files: burn it in, so that one file holds all of it")),
+    }
 }
 
 /// Bytes to compare: in memory, or a range of a file of any size.
@@ -275,6 +317,43 @@ mod tests {
     use super::*;
     use crate::container::{Assembly, BuildOptions, Format, OnDamage};
     use crate::table::ParquetOptions;
+
+    /// Writes the files as one root each, and verifies the result.
+    fn verified(folder: &Path, names: &[&str]) -> Verified {
+        let ctx = JobContext::default();
+        let sample = |name: &&str| {
+            let path = folder.join(name);
+            let size = std::fs::metadata(&path).expect("is there").len();
+            Sample::file(name, path, size)
+        };
+        let mut dataset = Dataset { root: Tortilla::new(names.iter().map(sample).collect()).into(), ..Dataset::default() };
+        dataset.collection.set("id", Some("verify-me".into()));
+        let options = BuildOptions {
+            text_columns: false,
+            target: folder.join("out.tacozip"),
+            format: Format::Zip,
+            parquet: ParquetOptions::default(),
+            overwrite: true,
+            parts: None,
+            on_damage: OnDamage::Stop,
+        };
+        let assembly = Assembly::of_dataset(&dataset, &ctx).expect("assembles");
+        let built = container::write(&assembly, &options, &ctx).expect("writes");
+        verify(&dataset, &written_paths(&built), Depth::All, &ctx).expect("verifies")
+    }
+
+    #[test]
+    fn a_raster_that_was_written_without_its_header_is_a_difference_though_its_bytes_are_the_same() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let header = "ENVI\nsamples = 4\nlines = 4\nbands = 1\ndata type = 1\ninterleave = bsq\nbyte order = 0\n";
+        std::fs::write(folder.path().join("cube.dat"), [1; 16]).expect("writes");
+        std::fs::write(folder.path().join("cube.hdr"), header).expect("writes");
+        std::fs::write(folder.path().join("grid.asc"), "ncols 1\nnrows 1\nxllcorner 0\nyllcorner 0\ncellsize 1\n1\n")
+            .expect("writes");
+        let found = verified(folder.path(), &["cube.dat", "cube.hdr", "grid.asc"]);
+        assert!(found.differences.len() == 1 && found.differences[0].contains("ENVI, 4 × 4, 1 band of Byte"), "{found:?}");
+        assert!(verified(folder.path(), &["grid.asc"]).is_sound());
+    }
 
     #[test]
     fn a_changed_byte_and_a_missing_root_are_found() {

@@ -71,6 +71,18 @@ pub(super) fn refuse_invalid(report: &Report) -> Result<()> {
     Err(error)
 }
 
+/// Checks the files behind a draft for a generation that has no other check: refuses what can't be read alone, and warns of rasters that
+/// can't be opened and of sidecars that stay behind.
+///
+/// # Errors
+/// [`crate::error::Kind::Invalid`] for a file that can't be read alone, and cancellation.
+pub(super) fn refuse_torn_files(dataset: &Dataset, ctx: &JobContext) -> Result<()> {
+    let mut sources = validate::sources(dataset, ctx)?;
+    warn_of_sources(&sources, ctx);
+    sources.findings.retain(|finding| finding.rule == Rule::FileTorn);
+    refuse_invalid(&sources)
+}
+
 /// Warns of rasters that can't be opened and of sidecars that stay behind.
 fn warn_of_sources(report: &Report, ctx: &JobContext) {
     /// Findings of a rule that are named.

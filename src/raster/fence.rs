@@ -49,6 +49,11 @@ pub(super) fn identified() -> impl Iterator<Item = &'static str> {
     [RASTERS, &["netCDF"], HDF5, VECTORS, &["SQLite"]].into_iter().flatten().copied()
 }
 
+/// True for a raster driver with which members are opened.
+pub(super) fn is_raster_driver(name: &str) -> bool {
+    RASTERS.contains(&name)
+}
+
 /// File extensions by which drivers identify formats that have no signature.
 const TELLING: &[&str] = &["csv", "gpkg", "fgb"];
 /// Maximum number of subdatasets tried when the parent has no bands. Subdatasets of subdatasets are not opened.

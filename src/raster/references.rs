@@ -22,6 +22,8 @@ pub struct References {
 }
 
 const PIPELINE: &str = "GDALG";
+/// Its data and its index are files of the same stem, which can't be read without it.
+const MRF: &str = "MRF";
 
 /// Root element and driver name.
 const KINDS: &[(&str, &str)] = &[
@@ -34,7 +36,9 @@ const KINDS: &[(&str, &str)] = &[
     ("<GDAL_WMS", "WMS"),
     ("<GDAL_WMTS", "WMTS"),
     ("<WCS_GDAL", "WCS"),
-    ("<MRF_META", "MRF"),
+    ("<MRF_META", MRF),
+    ("<Dimap_Document", "DIMAP"),
+    ("<xfdu:XFDU", "SAFE"),
     ("<OGRWFSDataSource", "WFS"),
 ];
 
@@ -137,6 +141,11 @@ fn shortened(name: String) -> String {
 }
 
 impl References {
+    /// True for the header of a raster whose other files can't be read without it, as those of a virtual raster can.
+    pub fn is_header(&self) -> bool {
+        self.kind == MRF
+    }
+
     /// The names on one line, separated by commas; empty when there are none.
     pub fn list(&self) -> String {
         let more = if self.more > 0 { format!(" and {} more", self.more) } else { String::new() };
@@ -173,6 +182,8 @@ mod tests {
             of(b"\xef\xbb\xbf  <GDAL_WMS>\n<Service name=\"TMS\"><ServerUrl>http://h/${z}</ServerUrl>").expect("one").names,
             ["http://h/${z}"]
         );
+        assert!(of(b"<MRF_META>\n<Raster></Raster></MRF_META>").expect("is one").is_header());
+        assert_eq!(of(b"<?xml version=\"1.0\"?><Dimap_Document name=\"x\"/>").expect("is one").kind, "DIMAP");
         let pipeline = br#"{"type": "gdal_streamed_alg", "command_line": "gdal raster pipeline ! read /etc/x ! reproject"}"#;
         assert_eq!(of(pipeline).expect("is one").names, ["gdal raster pipeline ! read /etc/x ! reproject"]);
         for other in [&b"<VRTDatasetX/>"[..], b"<html>", b"{\"type\": \"Feature\"}", b"", b"II*\0", b"<?xml", b"<!-- <VRTDataset>"]

@@ -19,6 +19,8 @@ pub enum Sidecar {
     WorldFile,
     /// `.prj`: the coordinate system.
     Projection,
+    /// A file without which the raster can't be read: the `.hdr` of ENVI, the `.ige` of ERDAS ([`super::file_set`]).
+    Part,
 }
 
 /// Endings behind the raster's whole name, as in `before.tif.msk`.
@@ -45,6 +47,7 @@ impl Sidecar {
             Sidecar::Metadata => tr!("GDAL's metadata of it"),
             Sidecar::WorldFile => tr!("its geotransform"),
             Sidecar::Projection => tr!("its coordinate system"),
+            Sidecar::Part => tr!("a part without which it can't be read"),
         }
     }
 }

@@ -1,5 +1,5 @@
 //! A virtual file system of GDAL (VSI plugin) that serves samples: `/vsitaco/NUMBER/NAME` is a file, or a byte range of one,
-//! without siblings. Remote bytes are read through [`RemoteFile`], with the credentials, retries, cache and meter of all other
+//! without siblings other than those that [`Mounted::add_sibling`] puts beside it. Remote bytes are read through [`RemoteFile`], with the credentials, retries, cache and meter of all other
 //! reads, in few requests and without listing or HEAD. No panic crosses into C; only the exact path of a mounted part can be
 //! opened; read-ahead is bounded.
 
@@ -85,7 +85,8 @@ fn read_at(file: &File, at: u64, buffer: &mut [u8]) -> std::io::Result<usize> {
     std::os::windows::fs::FileExt::seek_read(file, buffer, at)
 }
 
-static PARTS: Mutex<Option<HashMap<u64, Part>>> = Mutex::new(None);
+/// The files below each number: a sample, and the siblings that were put beside it.
+static PARTS: Mutex<Option<HashMap<u64, Vec<Part>>>> = Mutex::new(None);
 static NEXT: AtomicU64 = AtomicU64::new(1);
 
 thread_local! {
@@ -94,7 +95,7 @@ thread_local! {
     static FAULT: RefCell<Option<Error>> = const { RefCell::new(None) };
 }
 
-fn parts() -> MutexGuard<'static, Option<HashMap<u64, Part>>> {
+fn parts() -> MutexGuard<'static, Option<HashMap<u64, Vec<Part>>>> {
     PARTS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -172,8 +173,15 @@ impl Mounted {
     fn new(bytes: Bytes, start: u64, size: u64, name: &str) -> Self {
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let part = Part { bytes, start, size, failed: Arc::default(), name: name.into() };
-        parts().get_or_insert_default().insert(number, part.clone());
+        parts().get_or_insert_default().insert(number, vec![part.clone()]);
         Self { number, part }
+    }
+
+    /// Makes the bytes of `sibling` a file beside this one, under the name of `sibling`, as long as this one is mounted.
+    pub fn add_sibling(&self, sibling: &Mounted) {
+        if let Some(own) = parts().get_or_insert_default().get_mut(&self.number) {
+            own.push(sibling.part.clone());
+        }
     }
 
     /// The relative path for GDAL: files that the sample names are looked up below the prefix only.
@@ -362,8 +370,7 @@ fn part_at(name: *const c_char) -> Option<Part> {
     // Safety: GDAL passes a NUL-terminated string that lives during the call.
     let text = unsafe { CStr::from_ptr(name) }.to_str().ok()?;
     let (number, file) = text.split_once('/')?;
-    let part = parts().as_ref()?.get(&number.parse().ok()?).cloned()?;
-    (*part.name == *file).then_some(part)
+    parts().as_ref()?.get(&number.parse().ok()?)?.iter().find(|part| *part.name == *file).cloned()
 }
 
 /// # Safety

@@ -24,6 +24,7 @@ mod taco3;
 mod taco_0_2;
 mod tacocat;
 mod togs;
+mod torn_files;
 mod tortilla;
 mod zip;
 
@@ -218,6 +219,7 @@ fn check_container(
             }
             if deep {
                 absorb(readable::check(reader, cache, &mut report, ctx), &mut report)?;
+                absorb(torn_files::check(reader, &mut report, ctx), &mut report)?;
             }
             return Ok(report);
         }
@@ -226,6 +228,7 @@ fn check_container(
             absorb(references::check(reader, deep, &mut report, ctx), &mut report)?;
             if deep {
                 absorb(readable::check(reader, cache, &mut report, ctx), &mut report)?;
+                absorb(torn_files::check(reader, &mut report, ctx), &mut report)?;
             }
             return Ok(report);
         }
@@ -235,6 +238,7 @@ fn check_container(
     absorb(references::check(reader, deep, &mut report, ctx), &mut report)?;
     if deep {
         absorb(readable::check(reader, cache, &mut report, ctx), &mut report)?;
+        absorb(torn_files::check(reader, &mut report, ctx), &mut report)?;
     }
     if !report.has(Rule::CollectionRead) {
         collection::check_collection(reader.collection(), &mut report);

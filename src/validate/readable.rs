@@ -41,7 +41,7 @@ pub(super) fn header_message(reason: &str) -> String {
     tr!("This raster can't be opened: {reason} Take the file from another copy, or drop the sample.", reason)
 }
 
-/// Reads header and pixels of every FILE of a dataset that claims to be a raster. The headers are left in `cache`.
+/// Reads header and pixels of every FILE of a dataset that claims to be a raster, or is one. The headers are left in `cache`.
 ///
 /// # Errors
 /// When the job is cancelled.
@@ -53,17 +53,14 @@ pub(super) fn check(reader: &dyn ContainerReader, cache: &HeaderCache, report: &
         Err(_) => return Ok(()),
     };
     for (depth, level) in tree.levels.iter().enumerate() {
-        let is_claimed = |row: &u32| {
-            let id = level.id(*row);
-            !level.folder[*row as usize] && !is_padding(id) && claims_raster(id)
-        };
-        let rows: Vec<u32> = (0..level.len() as u32).filter(is_claimed).collect();
+        let is_file = |row: &u32| !level.folder[*row as usize] && !is_padding(level.id(*row));
+        let rows: Vec<u32> = (0..level.len() as u32).filter(is_file).collect();
         ctx.stage(tr!("Reading the rasters"), Some(rows.len() as u64));
         let faults: Vec<(u32, String)> = rows
             .par_iter()
             .map(|&row| {
                 ctx.check()?;
-                let fault = pixel_fault(reader, depth, row, cache, ctx)?;
+                let fault = pixel_fault(reader, (depth, row), claims_raster(level.id(row)), cache, ctx)?;
                 ctx.step(1);
                 Ok(fault.map(|fault| (row, fault)))
             })
@@ -78,10 +75,11 @@ pub(super) fn check(reader: &dyn ContainerReader, cache: &HeaderCache, report: &
     Ok(())
 }
 
+/// Why the raster at a level and row can't be read. One whose name claims a raster (`is_claimed`) has to open as one.
 fn pixel_fault(
     reader: &dyn ContainerReader,
-    depth: usize,
-    row: u32,
+    (depth, row): (usize, u32),
+    is_claimed: bool,
     cache: &HeaderCache,
     ctx: &JobContext,
 ) -> Result<Option<String>> {
@@ -92,9 +90,10 @@ fn pixel_fault(
         return Ok(None);
     }
     match cache.look(&asset, None)? {
-        Looked::Fault(reason) => return Ok(Some(header_message(&reason))),
-        Looked::Unread => return Ok(None),
-        Looked::Raster(_) | Looked::NoRaster => {}
+        Looked::Fault(reason) if is_claimed => return Ok(Some(header_message(&reason))),
+        Looked::NoRaster if is_claimed => {}
+        Looked::Raster(_) => {}
+        Looked::Fault(_) | Looked::NoRaster | Looked::Unread => return Ok(None),
     }
     let source = RasterSource::member(asset);
     match raster::read_through(&source, ctx) {

@@ -2,12 +2,13 @@
 //! data themselves. Reads metadata, and the content only of files whose extension suggests a reference.
 
 use std::collections::{HashMap, HashSet};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use rayon::prelude::*;
 
 use super::header_cache::HeaderCache;
 use super::readable::{header_fault, header_message};
+use super::torn_files;
 use crate::container::ByteSource;
 use crate::error::Result;
 use crate::jobs::JobContext;
@@ -15,10 +16,10 @@ use crate::model::{
     AssetPath, Dataset, Location, MAX_LEVELS, Modified, Payload, Report, Rule, Sample, SamplePath, Skeleton, Stamp, Tortilla,
     is_padding, is_remote,
 };
-use crate::raster::{Sidecar, references_of, sidecars_among, sidecars_in};
+use crate::raster::{FileSet, FolderFiles, Sidecar, claims_raster, references_of, sidecars_among, sidecars_in};
 
 /// Checks every file that a draft refers to: that it is there as it was added, that it can be opened when it claims to be a raster,
-/// and that no sidecar is left behind. Writing relies on the recorded sizes, so a changed file is a finding.
+/// that it can be read alone, and that no sidecar is left behind. Writing relies on the recorded sizes, so a changed file is a finding.
 ///
 /// # Errors
 /// When the job is cancelled.
@@ -31,23 +32,26 @@ pub fn sources(dataset: &Dataset, ctx: &JobContext) -> Result<Report> {
         let samples: Vec<&Sample> = tortillas.iter().flat_map(|tortilla| &tortilla.samples).collect();
         let containers = containers(&samples);
         let beside = Beside::of(&samples);
-        let faults: Vec<(usize, Rule, String)> = samples
+        let faults: Vec<SourceFault> = samples
             .par_iter()
             .enumerate()
-            .filter_map(|(row, sample)| match ctx.check() {
-                Ok(()) => {
-                    let unreadable =
-                        || unreadable(sample, &cache).transpose().map(|message| message.map(|m| (row, Rule::RasterRead, m)));
-                    let hidden = hidden(sample).map(|message| (row, Rule::IdCharacters, message));
-                    let fault = hidden.or_else(|| fault(sample, &containers).map(|message| (row, Rule::SourceMissing, message)));
-                    let fault = fault.or_else(|| described(sample).map(|message| (row, Rule::DataElsewhere, message)));
-                    let fault = fault.map(Ok).or_else(unreadable);
-                    fault.or_else(|| beside.left(sample).map(|message| Ok((row, Rule::SidecarLeft, message))))
-                }
-                Err(error) => Some(Err(error)),
+            .map(|(row, sample)| {
+                ctx.check()?;
+                source_fault(row, sample, &containers, &beside, &cache, ctx)
             })
-            .collect::<Result<_>>()?;
-        for (row, rule, message) in faults {
+            .collect::<Result<Vec<_>>>()?
+            .into_iter()
+            .flatten()
+            .collect();
+        // Of each set of files only the first is reported.
+        let mut covered: HashSet<PathBuf> = HashSet::new();
+        for SourceFault { row, rule, message, covers } in faults {
+            if rule == Rule::FileTorn
+                && samples.get(row).and_then(|sample| local_file(sample)).is_some_and(|file| covered.contains(file))
+            {
+                continue;
+            }
+            covered.extend(covers);
             let path: SamplePath = tree.get_or_insert_with(|| Skeleton::of(dataset)).path(depth, row as u32);
             report.add(rule, Location::Sample { level: depth, row: row as u32, path }, message);
         }
@@ -55,6 +59,62 @@ pub fn sources(dataset: &Dataset, ctx: &JobContext) -> Result<Report> {
     }
     report.fold();
     Ok(report)
+}
+
+/// A fault of the file behind a sample.
+struct SourceFault {
+    /// Row of the sample on its level.
+    row: usize,
+    rule: Rule,
+    message: String,
+    /// Other files that the message names.
+    covers: Vec<PathBuf>,
+}
+
+/// The first fault of the file behind a sample.
+fn source_fault(
+    row: usize,
+    sample: &Sample,
+    containers: &HashMap<Container<'_>, Result<u64, String>>,
+    beside: &Beside<'_>,
+    cache: &HeaderCache,
+    ctx: &JobContext,
+) -> Result<Option<SourceFault>> {
+    let fault_of = |rule: Rule, message: String| Some(SourceFault { row, rule, message, covers: Vec::new() });
+    if let Some(message) = hidden(sample) {
+        return Ok(fault_of(Rule::IdCharacters, message));
+    }
+    if let Some(message) = fault(sample, containers) {
+        return Ok(fault_of(Rule::SourceMissing, message));
+    }
+    if let Some((rule, message)) = described(sample) {
+        return Ok(fault_of(rule, message));
+    }
+    if let Some(message) = unreadable(sample, cache)? {
+        return Ok(fault_of(Rule::RasterRead, message));
+    }
+    if let Some(message) = beside.left(sample) {
+        return Ok(fault_of(Rule::SidecarLeft, message));
+    }
+    let Some((name, folder, set)) = beside.set(sample, ctx)? else { return Ok(None) };
+    if set.is_torn {
+        let covers = set.others.iter().map(|name| folder.join(name)).collect();
+        return Ok(Some(SourceFault { row, rule: Rule::FileTorn, message: torn_files::message(name, &set), covers }));
+    }
+    let unpacked: Vec<&str> =
+        set.others.iter().map(String::as_str).filter(|other| !beside.packed.contains(folder.join(other).as_path())).collect();
+    match (set.lost.first(), unpacked.split_first()) {
+        (Some(kind), Some((first, more))) => Ok(fault_of(Rule::SidecarLeft, left_message(name, first, more, *kind))),
+        _ => Ok(None),
+    }
+}
+
+/// The file of this machine behind a sample.
+fn local_file(sample: &Sample) -> Option<&Path> {
+    match &sample.payload {
+        Payload::Asset { path: AssetPath::File(path), .. } if !is_remote(path) => Some(path),
+        _ => None,
+    }
 }
 
 /// A message for a raster whose header can't be read.
@@ -66,28 +126,38 @@ fn unreadable(sample: &Sample, cache: &HeaderCache) -> Result<Option<String>> {
 /// The sidecars in the folders of the samples, and those of them that are samples themselves.
 struct Beside<'a> {
     folders: HashMap<&'a Path, Vec<String>>,
+    /// Names in the folders of files that may belong to formats of several files.
+    files: HashMap<&'a Path, FolderFiles>,
     packed: HashSet<&'a Path>,
 }
 
 impl<'a> Beside<'a> {
     fn of(samples: &[&'a Sample]) -> Self {
-        let files = || {
-            samples.iter().filter_map(|sample| match &sample.payload {
-                Payload::Asset { path: AssetPath::File(path), .. } if !is_remote(path) => Some(&**path),
-                _ => None,
-            })
-        };
+        let local = || samples.iter().filter_map(|sample| local_file(sample));
         let mut found: HashSet<&Path> = HashSet::new();
-        found.extend(files().filter_map(Path::parent));
+        found.extend(local().filter_map(Path::parent));
         let folders: Vec<&Path> = found.into_iter().collect();
         // Only folders with a possible sidecar are remembered; there are few.
         let list = |folder: &'a Path| Some((folder, sidecars_in(folder))).filter(|(_, sidecars)| !sidecars.is_empty());
         let folders: HashMap<&Path, Vec<String>> = folders.into_par_iter().filter_map(list).collect();
-        let packed = match folders.is_empty() {
-            true => HashSet::new(),
-            false => files().collect(),
-        };
-        Self { folders, packed }
+        let mut with_others: HashSet<&Path> = HashSet::new();
+        with_others.extend(local().filter(|file| !is_raster_name(file)).filter_map(Path::parent));
+        let with_others: Vec<&Path> = with_others.into_iter().collect();
+        let files = with_others.into_par_iter().map(|folder| (folder, FolderFiles::of(folder))).collect();
+        Self { folders, files, packed: local().collect() }
+    }
+
+    /// What GDAL reads together with the file of a sample, with its name and folder.
+    fn set<'b>(&self, sample: &'b Sample, ctx: &JobContext) -> Result<Option<(&'b str, &'b Path, FileSet)>> {
+        let Some(file) = local_file(sample).filter(|file| !is_raster_name(file)) else { return Ok(None) };
+        let (Some(folder), Some(name)) = (file.parent(), file.file_name().and_then(|name| name.to_str())) else { return Ok(None) };
+        let Some(files) = self.files.get(folder) else { return Ok(None) };
+        match files.file_set(name, ctx) {
+            Ok(set) => Ok(set.map(|set| (name, folder, set))),
+            Err(error) if error.is_cancelled() => Err(error),
+            // A file that can't be read is reported by another rule, or when it is written.
+            Err(_) => Ok(None),
+        }
     }
 
     /// A message for a raster with sidecars that are not packed and change what its pixels mean. Overviews don't.
@@ -102,15 +172,25 @@ impl<'a> Beside<'a> {
         let mut left = left.into_iter().filter(matters);
         let (name, kind) = left.next()?;
         let others: Vec<&str> = left.map(|(name, _)| name).collect();
-        let also = if others.is_empty() { String::new() } else { format!(" ({})", others.join(", ")) };
-        Some(tr!(
-            "{name}{also} is not packed with {own}: it holds {what}. Statistics are computed without it. Burn it in, pack it, or leave it.",
-            name,
-            also,
-            own,
-            what = kind.text()
-        ))
+        Some(left_message(own, name, &others, kind))
     }
+}
+
+/// Message about the sidecar `name` of the raster `own`, and others, that are not packed.
+fn left_message(own: &str, name: &str, others: &[&str], kind: Sidecar) -> String {
+    let also = if others.is_empty() { String::new() } else { format!(" ({})", others.join(", ")) };
+    tr!(
+        "{name}{also} is not packed with {own}: it holds {what}. Statistics are computed without it. Burn it in, pack it, or leave it.",
+        name,
+        also,
+        own,
+        what = kind.text()
+    )
+}
+
+/// True for a file with the name of a raster of one file: it has sidecars, but no parts.
+fn is_raster_name(file: &Path) -> bool {
+    file.file_name().and_then(|name| name.to_str()).is_some_and(claims_raster)
 }
 
 /// A container, and the version in which ranges were found.
@@ -204,16 +284,19 @@ fn fault(sample: &Sample, containers: &HashMap<Container<'_>, Result<u64, String
 }
 
 /// Extensions of files that may be references.
-const DESCRIBES: &[&str] = &["vrt", "gti", "mrf", "xml", "json", "wms"];
+const DESCRIBES: &[&str] = &["vrt", "gti", "mrf", "xml", "json", "wms", "safe", "dim", "dimap"];
 
-/// A message for a file that refers to other data. Only files with such an extension are opened; the check of the written dataset
+/// Rule and message for a file that refers to other data. Only files with such an extension are opened; the check of the written dataset
 /// covers the others.
-fn described(sample: &Sample) -> Option<String> {
+fn described(sample: &Sample) -> Option<(Rule, String)> {
     let Payload::Asset { path: path @ AssetPath::File(file), .. } = &sample.payload else { return None };
     let ending = file.extension()?.to_str()?.to_ascii_lowercase();
     let local = !is_remote(file) && DESCRIBES.contains(&ending.as_str());
     let named = local.then(|| references_of(path).ok().flatten())??;
-    Some(super::references::message(&named))
+    Some(match named.is_header() {
+        true => (Rule::FileTorn, torn_files::header_message(file.file_name()?.to_str()?, &named)),
+        false => (Rule::DataElsewhere, super::references::message(&named)),
+    })
 }
 
 #[cfg(test)]
@@ -234,6 +317,32 @@ mod tests {
         let found = sources(&dataset, &JobContext::default()).expect("checks").findings;
         assert_eq!(found.len(), 1, "{found:?}");
         assert!(found[0].rule == Rule::IdCharacters && found[0].message.contains("8 bytes"), "{found:?}");
+    }
+
+    #[test]
+    fn a_raster_of_two_files_is_one_finding_and_an_ordinary_set_of_files_none() {
+        let folder = tempfile::tempdir().expect("has a temporary folder");
+        let write = |name: &str, bytes: &[u8]| {
+            let path = folder.path().join(name);
+            std::fs::write(&path, bytes).expect("writes");
+            Sample::file(name, &path, bytes.len() as u64)
+        };
+        let header = "ENVI\nsamples = 4\nlines = 4\nbands = 2\ndata type = 4\ninterleave = bsq\nbyte order = 0\n";
+        let samples = vec![
+            write("cube.dat", &[0; 4 * 4 * 2 * 4]),
+            write("cube.hdr", header.as_bytes()),
+            write("notes.json", b"{}"),
+            write("notes.txt", b"text"),
+        ];
+        let mut dataset = Dataset { root: Tortilla::new(samples).into(), ..Dataset::default() };
+        let report = sources(&dataset, &JobContext::default()).expect("checks");
+        let found: Vec<(Rule, String)> = report.findings.iter().map(|finding| (finding.rule, finding.at.to_string())).collect();
+        assert_eq!(found, [(Rule::FileTorn, "cube.dat".to_owned())], "{report:?}");
+        let message = &report.findings[0].message;
+        assert!(message.contains("cube.hdr") && message.contains("4 × 4, 2 bands of Float32"), "{message}");
+        // Also without the header among the samples: it is what makes the bytes a raster.
+        std::sync::Arc::make_mut(&mut dataset.root).samples.remove(1);
+        assert!(sources(&dataset, &JobContext::default()).expect("checks").has(Rule::FileTorn));
     }
 
     #[test]

@@ -254,6 +254,17 @@ pub fn all() -> Vec<Case> {
                 sample.payload = Payload::asset(AssetPath::file(image), size);
             }),
         ),
+        case(
+            Rule::FileTorn,
+            "scene_a / before.bin",
+            "before.bin can't be read alone: GDAL reads it together with before.hdr (ENVI, 2 × 2, 1 band of Byte)",
+            Draft(|d| {
+                let sample = inside(d, 0).samples.iter().find(|sample| &*sample.id == "before.bin").expect("is there");
+                let Payload::Asset { path, .. } = &sample.payload else { panic!("{sample:?}") };
+                let header = "ENVI\nsamples = 2\nlines = 2\nbands = 1\ndata type = 1\ninterleave = bsq\nbyte order = 0\n";
+                std::fs::write(path.local_file().expect("a file").with_extension("hdr"), header).expect("writes");
+            }),
+        ),
     ];
     cases.extend(collection());
     cases.extend([

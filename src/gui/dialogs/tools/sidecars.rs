@@ -41,6 +41,7 @@ fn contents(kind: Sidecar, count: usize) -> String {
         Sidecar::Metadata => tr_n!(count, "{n} file of GDAL metadata", "{n} files of GDAL metadata", n),
         Sidecar::WorldFile => tr_n!(count, "{n} geotransform", "{n} geotransforms", n),
         Sidecar::Projection => tr_n!(count, "{n} coordinate system", "{n} coordinate systems", n),
+        Sidecar::Part => tr_n!(count, "{n} part of a raster of several files", "{n} parts of rasters of several files", n),
     }
 }
 
@@ -176,7 +177,7 @@ impl ToolForm for SidecarsForm {
                         plan = plan.line(Line::warning(tr!("{n} of other formats keep their bytes: only GeoTIFFs are written", n)));
                     }
                     if copied == 0 {
-                        return Ok(plan.obstacle(tr!("There is no GeoTIFF to copy")));
+                        return Ok(plan.obstacle(tr!("There is no raster to copy")));
                     }
                     let text = tr!("Values that extensions computed from these rasters stay: run the extensions again afterwards.");
                     plan.destination(&copies, false).line(Line::fact(text))

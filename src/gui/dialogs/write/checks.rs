@@ -243,6 +243,9 @@ impl Checks {
             line(Rule::RasterRead, Tone::Warning, &|count, n| {
                 tr_n!(count, "{n} raster can't be opened", "{n} rasters can't be opened", n)
             }),
+            line(Rule::FileTorn, Tone::Error, &|count, n| {
+                tr_n!(count, "{n} raster or table has parts in other files", "{n} rasters or tables have parts in other files", n)
+            }),
             line(Rule::SidecarLeft, Tone::Warning, &|count, n| {
                 tr_n!(
                     count,
@@ -320,7 +323,7 @@ impl Checks {
         });
         for line in lines {
             if let Some(finding) = line_ui(ui, line) {
-                if finding.rule == Rule::SidecarLeft {
+                if is_of_sidecars(finding) {
                     self.leave = Some(Request::Do(Action::Sidecars));
                     continue;
                 }
@@ -387,7 +390,12 @@ impl Checks {
 
 /// True for findings about the files behind samples, which the live check does not have.
 fn is_of_source(finding: &Finding) -> bool {
-    matches!(finding.rule, Rule::SourceMissing | Rule::RasterRead | Rule::SidecarLeft)
+    matches!(finding.rule, Rule::SourceMissing | Rule::RasterRead) || is_of_sidecars(finding)
+}
+
+/// True for findings that the tool for sidecars resolves.
+fn is_of_sidecars(finding: &Finding) -> bool {
+    matches!(finding.rule, Rule::SidecarLeft | Rule::FileTorn)
 }
 
 fn group_line(title: String, detail: String, findings: &[&Finding]) -> Line {
@@ -438,7 +446,7 @@ fn line_ui<'a>(ui: &mut Ui, line: &'a Line) -> Option<&'a Finding> {
                     {
                         clicked = Some(finding);
                     }
-                    if let Some(finding) = line.jump.as_ref().filter(|finding| finding.rule == Rule::SidecarLeft)
+                    if let Some(finding) = line.jump.as_ref().filter(|finding| is_of_sidecars(finding))
                         && ui.add(Button::secondary(tr!("Pack, burn in or leave…"))).clicked()
                     {
                         clicked = Some(finding);

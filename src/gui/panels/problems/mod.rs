@@ -100,7 +100,8 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
             (widths, room.max.x) = row_buttons(ui, rect, &plan_texts(plans));
         }
         // What is done with sidecars concerns all rasters alike, so a child of the group has no button.
-        let offers_sidecars = fixable && finding.rule == Rule::SidecarLeft && !matches!(line, Line::Child(_));
+        let offers_sidecars =
+            fixable && matches!(finding.rule, Rule::SidecarLeft | Rule::FileTorn) && !matches!(line, Line::Child(_));
         if offers_sidecars {
             (widths, room.max.x) = row_buttons(ui, rect, &[tr!("Pack, burn in or leave…").to_owned()]);
         } else if fixable && !matches!(line, Line::Group(..)) {

@@ -1,0 +1,144 @@
+//! Finds FILEs that belong to a format of several files and can't be read alone: readers open a FILE by its bytes, without the FILEs
+//! beside it.
+
+use std::collections::HashSet;
+
+use rayon::prelude::*;
+
+use crate::container::ContainerReader;
+use crate::error::Result;
+use crate::jobs::JobContext;
+use crate::model::{Location, Report, Rule, SkeletonLevel, is_padding};
+use crate::raster::{FileSet, NamedAsset, References, claims_raster, contents_of, file_set, files_of_stem, references_of};
+
+/// A FILE of a set, by its row, with the names of the others.
+struct TornFile {
+    row: u32,
+    name: String,
+    others: Vec<String>,
+    message: String,
+}
+
+/// Message of the finding about the file `name`.
+pub(super) fn message(name: &str, set: &FileSet) -> String {
+    let (others, contents) = (set.others.join(", "), contents_of(&set.info));
+    match set.info.is_vector() {
+        true => tr!(
+            "{name} can't be read alone: GDAL reads it together with {others} ({contents}). A sample is one file. Convert it to one, such as a GeoPackage.",
+            name,
+            others,
+            contents
+        ),
+        false => tr!(
+            "{name} can't be read alone: GDAL reads it together with {others} ({contents}). A sample is one file. Burn it in: one GeoTIFF holds all of it.",
+            name,
+            others,
+            contents
+        ),
+    }
+}
+
+/// Message of the finding about a header whose pixels are in other files.
+pub(super) fn header_message(name: &str, named: &References) -> String {
+    tr!(
+        "{name} can't be read alone: it is the header of a raster ({kind}), whose pixels are in other files. Convert it to a GeoTIFF.",
+        name,
+        kind = named.kind
+    )
+}
+
+/// Looks at every FILE with others of its stem beside it.
+///
+/// # Errors
+/// When the job is cancelled.
+pub(super) fn check(reader: &dyn ContainerReader, report: &mut Report, ctx: &JobContext) -> Result<()> {
+    let tree = match reader.levels().skeleton(ctx) {
+        Ok(tree) => tree,
+        Err(error) if error.is_cancelled() => return Err(error),
+        // Unreadable levels are reported by the level checks.
+        Err(_) => return Ok(()),
+    };
+    ctx.stage(tr!("Looking for rasters of several files"), None);
+    for (depth, level) in tree.levels.iter().enumerate() {
+        let groups: Vec<Vec<u32>> = match depth.checked_sub(1).and_then(|above| tree.levels.get(above)) {
+            None => vec![(0..level.len() as u32).collect()],
+            Some(above) => (0..above.len() as u32).map(|row| above.children(row).to_vec()).filter(|rows| rows.len() > 1).collect(),
+        };
+        let torn: Vec<TornFile> = groups
+            .par_iter()
+            .map(|rows| torn_among(reader, depth, level, rows, ctx))
+            .collect::<Result<Vec<_>>>()?
+            .into_iter()
+            .flatten()
+            .collect();
+        for file in torn {
+            report.add(
+                Rule::FileTorn,
+                Location::Sample { level: depth, row: file.row, path: tree.path(depth, file.row) },
+                file.message,
+            );
+        }
+    }
+    Ok(())
+}
+
+/// The FILEs among siblings that can't be read alone; of each set only the first.
+fn torn_among(
+    reader: &dyn ContainerReader,
+    depth: usize,
+    level: &SkeletonLevel,
+    rows: &[u32],
+    ctx: &JobContext,
+) -> Result<Vec<TornFile>> {
+    let is_file = |row: &&u32| level.folder.get(**row as usize) == Some(&false) && !is_padding(level.id(**row));
+    let files: Vec<u32> = rows.iter().filter(is_file).copied().collect();
+    let mut sorted: Vec<(String, usize)> = files.iter().enumerate().map(|(at, row)| (level.id(*row).to_lowercase(), at)).collect();
+    sorted.sort_unstable();
+    let torn = |row: &u32| {
+        ctx.check()?;
+        let name = level.id(*row);
+        let beside: Vec<u32> = match claims_raster(name) {
+            true => Vec::new(),
+            false => files_of_stem(name, &sorted).into_iter().filter_map(|at| files.get(at).copied()).collect(),
+        };
+        if beside.is_empty() {
+            return Ok(None);
+        }
+        // Bytes that can't be read are reported by other rules.
+        match torn_file(reader, depth, level, *row, &beside, ctx) {
+            Err(error) if error.is_cancelled() => Err(error),
+            outcome => Ok(outcome.ok().flatten()),
+        }
+    };
+    let found: Vec<TornFile> = files.par_iter().map(torn).collect::<Result<Vec<_>>>()?.into_iter().flatten().collect();
+    let mut covered: HashSet<String> = HashSet::new();
+    let mut firsts = Vec::new();
+    for file in found {
+        if covered.contains(&file.name) {
+            continue;
+        }
+        covered.extend(file.others.iter().cloned());
+        firsts.push(file);
+    }
+    Ok(firsts)
+}
+
+fn torn_file(
+    reader: &dyn ContainerReader,
+    depth: usize,
+    level: &SkeletonLevel,
+    row: u32,
+    beside: &[u32],
+    ctx: &JobContext,
+) -> Result<Option<TornFile>> {
+    let named = |row: u32| Ok(NamedAsset { name: level.id(row).to_owned(), asset: reader.asset(depth, row)?.0 });
+    let file: NamedAsset = named(row)?;
+    let name = file.name.clone();
+    if let Some(references) = references_of(&file.asset)? {
+        let message = header_message(&name, &references);
+        return Ok(references.is_header().then_some(TornFile { row, name, others: Vec::new(), message }));
+    }
+    let beside: Vec<NamedAsset> = beside.iter().map(|row| named(*row)).collect::<Result<_>>()?;
+    let set = file_set(&file, &beside, ctx)?.filter(|set| set.is_torn);
+    Ok(set.map(|set| TornFile { row, message: message(&name, &set), others: set.others, name }))
+}
