@@ -64,6 +64,10 @@ pub enum Cause {
     NotStarted,
     /// The output exists already, and may not be replaced.
     OutputExists,
+    /// The coordinate system is that of another body than the Earth.
+    NotOnEarth,
+    /// The pixels are compressed with a codec that this program is not built with.
+    MissingCodec,
 }
 
 /// An error for users. `Display` gives the chain of errors on one line; [`Error::report`] on several.
@@ -339,9 +343,9 @@ impl Cause {
     fn is_passing(self) -> Option<bool> {
         match self {
             Cause::HttpStatus(status) => Some(matches!(status, 408 | 425 | 429 | 500..)),
-            Cause::NoRanges | Cause::WebPage | Cause::Sql(_) => Some(false),
+            Cause::NoRanges | Cause::WebPage | Cause::Sql(_) | Cause::MissingCodec => Some(false),
             Cause::Passing => Some(true),
-            Cause::MissingMember | Cause::ZipDirectory | Cause::NotStarted | Cause::OutputExists => None,
+            Cause::MissingMember | Cause::ZipDirectory | Cause::NotStarted | Cause::OutputExists | Cause::NotOnEarth => None,
         }
     }
 }

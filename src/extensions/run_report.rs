@@ -21,6 +21,28 @@ pub enum Note {
         /// Paths of the first of these samples.
         sample_paths: Vec<String>,
     },
+    /// Columns without a value, by the nature of the samples.
+    Absent {
+        /// The extension.
+        extension: String,
+        /// The columns.
+        columns: Vec<String>,
+        /// Why, as a sentence.
+        reason: String,
+        /// Number of samples.
+        samples: u64,
+        /// Paths of the first of them.
+        sample_paths: Vec<String>,
+    },
+    /// Which variable was read of files with several.
+    Variable {
+        /// Such as `temp, the first of 2 variables: temp, wind`.
+        read: String,
+        /// Number of samples.
+        samples: u64,
+        /// Paths of the first of them.
+        sample_paths: Vec<String>,
+    },
     /// How a table was read.
     Reading {
         /// Sentences, such as that a column is text because of one value.
@@ -28,7 +50,35 @@ pub enum Note {
     },
 }
 
+/// Notes with which a new one is compared.
+const NOTES_COMPARED: usize = 100;
+/// Paths kept in a note.
+const PATHS_KEPT: usize = 20;
+
 impl Note {
+    /// Adds a note about one sample to `notes`: the sample joins the note that says the same.
+    pub(super) fn add_to(self, notes: &mut Vec<Note>) {
+        for note in notes.iter_mut().rev().take(NOTES_COMPARED) {
+            let (count, paths, more) = match (note, &self) {
+                (
+                    Note::Absent { extension, columns, reason, samples, sample_paths },
+                    Note::Absent { extension: by, columns: of, reason: why, sample_paths: more, .. },
+                ) if extension == by && columns == of && reason == why => (samples, sample_paths, more),
+                (Note::Variable { read, samples, sample_paths }, Note::Variable { read: other, sample_paths: more, .. })
+                    if read == other =>
+                {
+                    (samples, sample_paths, more)
+                }
+                _ => continue,
+            };
+            *count += more.len() as u64;
+            let room = PATHS_KEPT.saturating_sub(paths.len());
+            paths.extend(more.iter().take(room).cloned());
+            return;
+        }
+        notes.push(self);
+    }
+
     /// Sentences for the user; may be empty.
     pub fn lines(&self) -> Vec<String> {
         match self {
@@ -42,6 +92,12 @@ impl Note {
                     lines.push(format!("{samples} samples are in no row of {table}: {}", listed(sample_paths, *samples)));
                 }
                 lines
+            }
+            Note::Absent { columns, reason, samples, sample_paths, .. } => {
+                vec![format!("no {} of {}: {reason}", columns.join(", "), listed(sample_paths, *samples))]
+            }
+            Note::Variable { read, samples, sample_paths } => {
+                vec![format!("read was {read} ({})", listed(sample_paths, *samples))]
             }
             Note::Reading { warnings } => warnings.clone(),
         }

@@ -2,18 +2,21 @@
 //! [`Run::apply`] returns the new root. The failure of one sample results in nulls and a [`Failure`]; only cancellation, invalid
 //! calls and a program that can't be started end the run.
 
+use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use rayon::prelude::*;
 use serde_json::Value as Json;
 
+use super::view::Remarks;
 use super::{Column, ExtensionCall, Made, Note, Registry, SampleExtension, SampleView, TortillaExtension, TortillaView};
 use crate::error::{Cause, Error, Result};
 use crate::jobs::{JobContext, panic_error};
 use crate::model::{Dataset, FieldSpec, Payload, Sample, SampleKind, SamplePath, Schema, Tortilla, Value, same_values};
 
-/// A sample that could not be computed. Its values are those of before the run where it had some of the same type, else null.
+/// A sample that could not be computed, or of which some columns could not. Their values are those of before the run where it had
+/// some of the same type, else null.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct Failure {
     /// Name of the extension.
@@ -22,7 +25,7 @@ pub struct Failure {
     pub path: SamplePath,
     /// Reason and hints.
     pub error: String,
-    /// True when the sample had values in these columns, which stay.
+    /// True when the sample had values in the columns that failed, which stay.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub kept: bool,
 }
@@ -41,7 +44,7 @@ pub struct Run {
     pub collection: Vec<(String, Json)>,
     /// Failed samples, in the order of calls and rows.
     pub failures: Vec<Failure>,
-    /// Number of computed samples, summed over calls.
+    /// Number of samples computed without a failure, summed over calls.
     pub computed: u64,
     /// Notes of the extensions.
     pub notes: Vec<Note>,
@@ -240,8 +243,14 @@ fn has_file(tortilla: &Tortilla, level: usize) -> bool {
     }
 }
 
-/// The values of one row from one call; `None` when the row was not targeted.
-type Cell = Option<Result<Vec<Value>>>;
+/// The values of one row from one call, and what was said about them.
+struct Computed {
+    values: Result<Vec<Value>>,
+    remarks: Remarks,
+}
+
+/// `None` when the row was not targeted.
+type Cell = Option<Computed>;
 
 fn run_samples(
     dataset: &Dataset,
@@ -278,7 +287,7 @@ fn run_samples(
                     Err(_) => {}
                     Ok(values) => view.fresh.extend(schema.iter().cloned().zip(values.iter().cloned())),
                 }
-                cells.push(Some(computed));
+                cells.push(Some(Computed { values: computed, remarks: view.take_remarks() }));
             }
             if cells.iter().any(Option::is_some) {
                 ctx.bytes(row.sample.size_bytes());
@@ -344,7 +353,7 @@ fn run_batches(
             })
             .collect::<Result<_>>()?;
         for (view, result) in views.iter().zip(results.into_iter().flatten()) {
-            cells[view.row] = Some(result);
+            cells[view.row] = Some(Computed { values: result, remarks: view.take_remarks() });
         }
     }
     merge_cells(call, extension, &rows, cells, run);
@@ -415,37 +424,60 @@ fn named(error: Error, extension: &str) -> Error {
 fn merge_cells(call: &ExtensionCall, extension: &dyn SampleExtension, rows: &[Row], cells: Vec<Cell>, run: &mut Run) {
     let mut found: Vec<(usize, Vec<Value>)> = Vec::new();
     let schema = extension.schema();
-    let had_values = |row: &Row| {
-        let known = row.tortilla.schema.iter().enumerate();
-        let same =
+    // Columns of rows that failed are not touched, so they keep their values.
+    let had_values = |row: &Row, failed: &dyn Fn(&str) -> bool| {
+        let known = row.tortilla.schema.iter().enumerate().filter(|(_, field)| failed(&field.name));
+        let mut same =
             known.filter(|(_, field)| schema.iter().any(|new| new.name == field.name && same_values(&new.dtype, &field.dtype)));
-        same.into_iter().any(|(place, _)| !row.sample.value(place).is_null())
+        same.any(|(place, _)| !row.sample.value(place).is_null())
     };
-    let mut failed = 0;
+    let told = |error: &Error| error.report().replace("\n  try: ", "; try: ");
+    let mut parts: HashMap<usize, Vec<&'static str>> = HashMap::new();
     for (index, cell) in cells.into_iter().enumerate() {
-        match cell {
-            None => {}
-            Some(Ok(values)) => found.push((index, values)),
-            Some(Err(error)) => {
-                let ids = rows.get(index).map(|row| row.ids.iter().map(|id| Arc::from(*id)).collect()).unwrap_or_default();
-                run.failures.push(Failure {
-                    extension: call.extension.clone(),
-                    path: SamplePath(ids),
-                    error: error.report().replace("\n  try: ", "; try: "),
-                    // Rows that are not touched keep their values.
-                    kept: rows.get(index).is_some_and(had_values),
-                });
-                failed += 1;
+        let (Some(Computed { values, remarks }), Some(row)) = (cell, rows.get(index)) else { continue };
+        let path = SamplePath(row.ids.iter().map(|id| Arc::from(*id)).collect());
+        add_notes(&remarks, call, &path, run);
+        let failure = match &values {
+            Err(error) => Some((told(error), had_values(row, &|_| true))),
+            Ok(_) if remarks.failed.is_empty() => None,
+            Ok(_) => {
+                let mut reasons: Vec<String> = remarks.failed.iter().map(|(_, error)| told(error)).collect();
+                reasons.dedup();
+                let columns: Vec<&'static str> = remarks.failed.iter().map(|(column, _)| *column).collect();
+                let kept = had_values(row, &|name| columns.contains(&name));
+                parts.insert(index, columns);
+                Some((reasons.join("; "), kept))
             }
+        };
+        match failure {
+            Some((error, kept)) => run.failures.push(Failure { extension: call.extension.clone(), path, error, kept }),
+            None => run.computed += 1,
         }
+        found.extend(values.ok().map(|values| (index, values)));
     }
-    run.computed += found.len() as u64 + failed;
     for (place, field) in schema.into_iter().enumerate() {
+        let name = field.name.clone();
         let column = column_of(run, call.target.level, field, rows.len());
         for (index, values) in &mut found {
+            if parts.get(index).is_some_and(|failed| failed.contains(&name.as_str())) {
+                continue;
+            }
             column.values[*index] = values.get_mut(place).map(std::mem::take).unwrap_or_default();
             column.touched[*index] = true;
         }
+    }
+}
+
+/// Adds what a computation said about a sample to the notes of the run.
+fn add_notes(remarks: &Remarks, call: &ExtensionCall, path: &SamplePath, run: &mut Run) {
+    let sample_paths = || vec![path.to_archive()];
+    for (columns, reason) in &remarks.absent {
+        let (extension, reason) = (call.extension.clone(), reason.clone());
+        let columns = columns.iter().map(|column| (*column).to_owned()).collect();
+        Note::Absent { extension, columns, reason, samples: 1, sample_paths: sample_paths() }.add_to(&mut run.notes);
+    }
+    if let Some(variable) = &remarks.variable {
+        Note::Variable { read: variable.sentence(), samples: 1, sample_paths: sample_paths() }.add_to(&mut run.notes);
     }
 }
 

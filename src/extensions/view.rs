@@ -1,7 +1,7 @@
 //! The input of an extension: ids, values and data of a sample or level, and properties of the raster that are read once and
 //! shared.
 
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use tempfile::TempPath;
 
@@ -10,7 +10,7 @@ use crate::container;
 use crate::error::{Error, IoContext, Result};
 use crate::jobs::JobContext;
 use crate::model::{AssetPath, FieldSpec, Payload, Sample, SamplePath, Tortilla, Value};
-use crate::raster::{self, RasterInfo, RasterSource, Tally};
+use crate::raster::{self, RasterInfo, RasterSource, Tally, VariableRead};
 
 /// One sample of a run.
 pub struct SampleView<'a> {
@@ -33,11 +33,43 @@ struct Facts {
     tally: Mutex<Option<Arc<Tally>>>,
     /// Temporary file with in-memory data, for programs that need a file.
     copy: OnceLock<TempPath>,
+    remarks: Mutex<Remarks>,
+}
+
+/// What a computation says about a sample besides its values.
+#[derive(Default)]
+pub(super) struct Remarks {
+    /// Columns whose values failed while the others are there.
+    pub failed: Vec<(&'static str, Arc<Error>)>,
+    /// Columns that have no value by nature, with the reason.
+    pub absent: Vec<(Vec<&'static str>, String)>,
+    /// The variable that was read of a file with several.
+    pub variable: Option<VariableRead>,
 }
 
 impl<'a> SampleView<'a> {
     pub(super) fn new(sample: &'a Sample, tortilla: &'a Tortilla, ids: Vec<&'a str>, row: usize, earlier: &'a [Column]) -> Self {
         Self { sample, tortilla, ids, row, earlier, fresh: Vec::new(), facts: Facts::default() }
+    }
+
+    fn remarks(&self) -> MutexGuard<'_, Remarks> {
+        self.facts.remarks.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes what was said since the last call.
+    pub(super) fn take_remarks(&self) -> Remarks {
+        std::mem::take(&mut *self.remarks())
+    }
+
+    /// Notes that these columns have no value for this sample, which is no failure; `reason` is a sentence.
+    pub fn note_absent(&self, columns: &[&'static str], reason: String) {
+        self.remarks().absent.push((columns.to_vec(), reason));
+    }
+
+    /// The values of these columns failed; those of the others count. The columns keep what they had before the run.
+    pub fn fail_part(&self, columns: &[&'static str], error: Error) {
+        let error = Arc::new(error);
+        self.remarks().failed.extend(columns.iter().map(|column| (*column, error.clone())));
     }
 
     /// Id of the sample.
@@ -151,7 +183,14 @@ impl<'a> SampleView<'a> {
         if info.band_count == 0 {
             return Err(Error::unsupported("this file has no bands"));
         }
+        self.note_variable(&info);
         Ok(self.facts.info.get_or_init(|| info).clone())
+    }
+
+    fn note_variable(&self, info: &RasterInfo) {
+        if info.variable.is_some() {
+            self.remarks().variable.clone_from(&info.variable);
+        }
     }
 
     /// The value counts of every band, from a single read of all pixels shared by all extensions.
@@ -164,6 +203,7 @@ impl<'a> SampleView<'a> {
             return Ok(tally.clone());
         }
         let tally = Arc::new(raster::tally(&self.raster_source()?, ctx)?);
+        self.note_variable(tally.info());
         *known = Some(tally.clone());
         Ok(tally)
     }

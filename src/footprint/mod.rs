@@ -22,7 +22,7 @@ use std::sync::Arc;
 use arrow::array::RecordBatch;
 use geo::{Geometry, GeometryCollection, LineString, MultiLineString, MultiPoint, MultiPolygon, Point, Polygon};
 
-use crate::error::Result;
+use crate::error::{Cause, Result};
 use crate::jobs::{JobContext, try_map};
 use crate::raster::LonLatTransform;
 
@@ -208,10 +208,12 @@ pub fn resolve<T: Send>(
     ctx: &JobContext,
 ) -> Result<Vec<Option<T>>> {
     let mut found: Vec<Option<T>> = rows.iter().map(|_| None).collect();
+    let mut off_earth = vec![false; rows.len()];
     for source in [PlaceSource::Geometry, PlaceSource::Grid] {
         let mut by_crs: HashMap<&Arc<str>, Vec<usize>> = HashMap::new();
         for (row, stated) in rows.iter().enumerate() {
             if found[row].is_none()
+                && !off_earth[row]
                 && let Some(crs) = stated.crs_of(source)
             {
                 by_crs.entry(crs).or_default().push(row);
@@ -221,19 +223,27 @@ pub fn resolve<T: Send>(
             by_crs.iter().flat_map(|(crs, rows)| rows.chunks(BATCH).map(|rows| (*crs, rows))).collect();
         let done = try_map(tasks, |_, (crs, members)| {
             ctx.check()?;
-            // With an unknown system, the next source counts.
-            let Ok(way) = LonLatTransform::new(crs) else { return Ok(Vec::new()) };
+            let way = match LonLatTransform::new(crs) {
+                Ok(way) => way,
+                // Its centroid is no place on Earth either, whatever it holds.
+                Err(error) if error.is_caused_by(Cause::NotOnEarth) => {
+                    return Ok(members.iter().map(|&row| (row, None)).collect());
+                }
+                // With an unknown system, the next source counts.
+                Err(_) => return Ok(Vec::new()),
+            };
             let shapes: Vec<Geometry<f64>> = members.iter().filter_map(|&row| rows[row].shape_of(source)).collect();
             let made = project::unfolded(&way, &shapes, source, detail);
-            let pairs = members.iter().zip(made).filter_map(|(&row, shape)| Some((row, finish(&shape?))));
+            let pairs = members.iter().zip(made).filter_map(|(&row, shape)| Some((row, Some(finish(&shape?)))));
             Ok(pairs.collect::<Vec<_>>())
         })?;
         for (row, value) in done.into_iter().flatten() {
-            found[row] = Some(value);
+            off_earth[row] = value.is_none();
+            found[row] = value;
         }
     }
     for (row, stated) in rows.iter().enumerate() {
-        if found[row].is_none() {
+        if found[row].is_none() && !off_earth[row] {
             found[row] = stated.centroid.map(|place| finish(&Unfolded::point(place, PlaceSource::Centroid)));
         }
     }

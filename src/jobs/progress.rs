@@ -65,6 +65,20 @@ struct Shared {
 struct Text {
     stage: String,
     warnings: Vec<String>,
+    /// Warnings that several files share: text, first file, number of files.
+    shared: Vec<(String, String, u64)>,
+}
+
+impl Text {
+    /// All warnings as text.
+    fn lines(&self) -> Vec<String> {
+        let shared = self.shared.iter().map(|(text, place, count)| match count {
+            1 => format!("{place}: {text}"),
+            2 => format!("{place} and another file: {text}"),
+            _ => format!("{place} and {} other files: {text}", count - 1),
+        });
+        self.warnings.iter().cloned().chain(shared).collect()
+    }
 }
 
 /// Polling interval of a paused job.
@@ -130,6 +144,16 @@ impl JobContext {
         }
     }
 
+    /// Adds a warning about the file `place`; files with the same warning are counted, and the first is named.
+    pub fn warn_of(&self, place: &str, warning: impl Into<String>) {
+        let (mut text, warning) = (self.text(), warning.into());
+        if let Some((_, first, count)) = text.shared.iter_mut().find(|(known, ..)| *known == warning) {
+            *count += u64::from(first != place);
+        } else if text.shared.len() < WARNINGS_KEPT {
+            text.shared.push((warning, place.to_owned(), 1));
+        }
+    }
+
     /// A copy of the current state.
     pub fn progress(&self) -> Progress {
         let text = self.text();
@@ -139,7 +163,7 @@ impl JobContext {
             done: self.shared.done.load(Ordering::Relaxed),
             total: (total != u64::MAX && total != 0).then_some(total),
             bytes: self.shared.bytes.load(Ordering::Relaxed),
-            warnings: text.warnings.clone(),
+            warnings: text.lines(),
             cancelling: self.is_cancelled(),
             pausable: self.shared.pausable.load(Ordering::Relaxed),
             paused: self.shared.paused.load(Ordering::Relaxed),

@@ -31,7 +31,7 @@ pub struct ExtendInput {
 pub struct Extended<T> {
     /// Edits or dataset.
     pub outcome: T,
-    /// Samples computed, counted once for each call.
+    /// Samples computed without a failure, counted once for each call.
     pub computed: u64,
     /// Samples whose values are null because they failed.
     pub failures: Vec<Failure>,

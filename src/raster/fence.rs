@@ -9,8 +9,9 @@ use gdal::{Dataset, DatasetOptions, GdalOpenFlags, Metadata};
 use tempfile::{TempDir, TempPath};
 
 use super::info::{Subdataset, subdatasets};
+use super::variable::short_name;
 use super::vsi_plugin::{self, Mounted};
-use super::{gdal_errors, hdf5_links, hdf5_lock, references};
+use super::{VariableRead, gdal_errors, hdf5_links, hdf5_lock, references};
 use crate::error::{Error, Result};
 use crate::model::AssetPath;
 use crate::text::PrintableLine;
@@ -70,6 +71,7 @@ pub(super) struct Opened {
     pub dataset: Dataset,
     pub subdatasets: Vec<Subdataset>,
     pub shown: Option<String>,
+    pub variable: Option<VariableRead>,
     pub copy: Option<Copy>,
 }
 
@@ -99,12 +101,18 @@ pub(super) fn open(asset: &AssetPath, mounted: &Mounted) -> Result<Opened> {
         }
         false => open_plain(asset, mounted, &head),
     };
-    if let Some((dataset, copy)) = as_netcdf(asset, mounted, &head, &direct) {
+    if let Some(NetCdf { dataset, variables, shown, copy }) = as_netcdf(asset, mounted, &head, &direct) {
+        let (place, own) = (copy.path().to_string_lossy().into_owned(), asset.to_vsi());
+        let variable = VariableRead::of(&variables, shown, &place);
         // Subdataset names of the temporary copy become invalid with it; those of the sample remain valid.
-        let subdatasets = direct.as_ref().map(subdatasets).unwrap_or_default();
-        let subdatasets = named_by(asset, mounted, subdatasets);
-        let shown = subdatasets.first().map(|first| first.name.clone());
-        return Ok(Opened { dataset, subdatasets, shown, copy: Some(copy) });
+        let subdatasets = match direct.as_ref().map(subdatasets) {
+            Ok(listed) => named_by(asset, mounted, listed),
+            Err(_) => variables.into_iter().map(|one| Subdataset { name: one.name.replace(&place, &own), ..one }).collect(),
+        };
+        let read = variable.as_ref().and_then(|variable| variable.name.as_deref());
+        let same = subdatasets.iter().find(|one| read.is_some_and(|read| short_name(one, &own) == read));
+        let shown = same.or(subdatasets.first()).map(|shown| shown.name.clone());
+        return Ok(Opened { dataset, subdatasets, shown, variable, copy: Some(copy) });
     }
     let dataset = direct?;
     if let Some(file) = dataset.metadata_item("OVERVIEW_FILE", "OVERVIEWS") {
@@ -115,9 +123,10 @@ pub(super) fn open(asset: &AssetPath, mounted: &Mounted) -> Result<Opened> {
     }
     let subdatasets = subdatasets(&dataset);
     let (dataset, shown) = with_pixels(dataset, &subdatasets, &format!("HDF5:\"{}\":", mounted.path()), HDF5_SUBDATASET, asset);
+    let variable = VariableRead::of(&subdatasets, shown, &mounted.path());
     let shown = shown.map(|at| subdatasets[at].name.clone());
     let rename = |name: String| named_by(asset, mounted, vec![Subdataset { name, description: String::new() }]).remove(0).name;
-    Ok(Opened { dataset, shown: shown.map(rename), subdatasets: named_by(asset, mounted, subdatasets), copy: None })
+    Ok(Opened { dataset, shown: shown.map(rename), subdatasets: named_by(asset, mounted, subdatasets), variable, copy: None })
 }
 
 fn open_plain(asset: &AssetPath, mounted: &Mounted, head: &[u8]) -> Result<Dataset> {
@@ -175,10 +184,18 @@ fn open_with(path: &str, drivers: &[&str], flags: GdalOpenFlags, asset: &AssetPa
     gdal_errors::open(asset, path, || Dataset::open_ex(path, options))
 }
 
+/// A netCDF sample that the netCDF driver opened: its variables, and the position of the one that was opened.
+struct NetCdf {
+    dataset: Dataset,
+    variables: Vec<Subdataset>,
+    shown: Option<usize>,
+    copy: Copy,
+}
+
 /// Opens a netCDF sample with the netCDF driver. The netCDF library reads only regular files; GDAL's HDF5 driver opens netCDF-4
 /// without coordinates, and no other driver opens classic netCDF. So a link to the file, or a temporary copy of the range, is
 /// opened. `None` when that adds neither bands nor georeferencing.
-fn as_netcdf(asset: &AssetPath, mounted: &Mounted, head: &[u8], direct: &Result<Dataset>) -> Option<(Dataset, Copy)> {
+fn as_netcdf(asset: &AssetPath, mounted: &Mounted, head: &[u8], direct: &Result<Dataset>) -> Option<NetCdf> {
     let by_hdf5 = direct.as_ref().is_ok_and(|dataset| dataset.driver().short_name().starts_with("HDF5"));
     // Only a superblock at offset 0: others were not checked.
     let classic = head.starts_with(b"CDF") && head.get(3).is_some_and(|version| matches!(version, 1 | 2 | 5));
@@ -189,10 +206,10 @@ fn as_netcdf(asset: &AssetPath, mounted: &Mounted, head: &[u8], direct: &Result<
     let copy = linked(asset).or_else(|| copied(mounted))?;
     let path = copy.path().to_string_lossy().into_owned();
     let dataset = open_with(&path, &["netCDF"], GdalOpenFlags::GDAL_OF_RASTER, asset).ok()?;
-    let inner = subdatasets(&dataset);
-    let (dataset, _) = with_pixels(dataset, &inner, &format!("NETCDF:\"{path}\":"), &["netCDF"], asset);
+    let variables = subdatasets(&dataset);
+    let (dataset, shown) = with_pixels(dataset, &variables, &format!("NETCDF:\"{path}\":"), &["netCDF"], asset);
     let placed = dataset.geo_transform().is_ok() || dataset.spatial_ref().is_ok();
-    (dataset.raster_count() > 0 && (placed || direct.is_err())).then_some((dataset, copy))
+    (dataset.raster_count() > 0 && (placed || direct.is_err())).then_some(NetCdf { dataset, variables, shown, copy })
 }
 
 /// A symbolic link to a local file in a new temporary folder, so that the library sees a fixed name and no siblings.

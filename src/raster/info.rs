@@ -9,7 +9,8 @@ use gdal::vector::LayerAccess;
 use gdal::{Dataset, Metadata};
 
 use super::nodata_test::NoDataTest;
-use super::{BandIndex, PixelNumber, reproject};
+use super::warped::{WarpedPlace, warped_place};
+use super::{BandIndex, PixelNumber, VariableRead, reproject};
 
 /// Maximum bands and layers listed. `band_count` counts all bands.
 const BANDS_LISTED: usize = 1024;
@@ -43,6 +44,12 @@ pub struct RasterInfo {
     pub subdatasets: Vec<Subdataset>,
     /// Name of the subdataset described here, when the file itself has no bands.
     pub shown_subdataset: Option<String>,
+    /// What was read of a file with several rasters.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub variable: Option<VariableRead>,
+    /// Corners and centre of a raster without geotransform, where ground control points or polynomials give them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub warped: Option<WarpedPlace>,
     /// Size of the file or range in bytes, where known without a request.
     pub size_bytes: Option<u64>,
     /// Compression as the driver names it, for example `ZSTD`.
@@ -151,6 +158,7 @@ pub(super) fn collect(
     size_bytes: Option<u64>,
     subdatasets: Vec<Subdataset>,
     shown_subdataset: Option<String>,
+    variable: Option<VariableRead>,
 ) -> RasterInfo {
     let (width, height) = dataset.raster_size();
     let band_count = dataset.raster_count();
@@ -169,13 +177,15 @@ pub(super) fn collect(
         height: if band_count > 0 { height } else { 0 },
         band_count,
         bands,
-        crs_code: srs.as_ref().and_then(code),
+        crs_code: srs.as_ref().and_then(crs_code),
         crs_name: srs.as_ref().and_then(|srs| srs.name()),
         crs_wkt,
         geotransform,
         corners_lonlat,
         subdatasets,
         shown_subdataset,
+        variable,
+        warped: warped_place(dataset, geotransform),
         size_bytes,
         compression: dataset.metadata_item("COMPRESSION", "IMAGE_STRUCTURE"),
         interleave: dataset.metadata_item("INTERLEAVE", "IMAGE_STRUCTURE"),
@@ -204,7 +214,7 @@ fn layers(dataset: &Dataset) -> Vec<LayerInfo> {
 }
 
 /// The authority code in the definition, or the EPSG code that GDAL identifies (UTM and well-known geographic systems only).
-fn code(srs: &SpatialRef) -> Option<String> {
+pub(super) fn crs_code(srs: &SpatialRef) -> Option<String> {
     srs.authority().ok().or_else(|| {
         let mut copy = srs.clone();
         copy.auto_identify_epsg().ok()?;

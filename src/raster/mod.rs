@@ -45,7 +45,9 @@ mod tiff;
 mod tiles;
 mod tog;
 mod value_counts;
+mod variable;
 mod vsi_plugin;
+mod warped;
 mod write;
 
 pub use colour::ColourMap;
@@ -66,7 +68,7 @@ pub use preview::{PreviewImage, PreviewRequest, preview};
 pub use probe::{PixelValue, Probe, probe};
 pub use references::References;
 pub use render::{BandChoice, RenderOptions, Rgba, render, render_with};
-pub use reproject::{CrsKind, LonLatTransform, crs_kind, is_geographic, to_lonlat_from};
+pub use reproject::{CrsKind, LonLatTransform, check_crs, crs_kind, is_geographic, to_lonlat_from};
 pub use restretch::{BandDifference, Prepared, difference};
 pub use sidecars::{Sidecar, has_sidecar, sidecar_of, sidecars_among, sidecars_in};
 pub use source::RasterSource;
@@ -76,6 +78,8 @@ pub use stretch::{BandValues, Histogram, Limits, Stretch, histogram, limits};
 pub use tiff::{ChunkLayout, chunk_layout, lone_chunk};
 pub use tiles::{TiffStorage, TileLayout, tile_layout};
 pub use tog::{TOG_BLOCK_STEP, TogOptions, tog_faults, tog_support, write_tog};
+pub use variable::VariableRead;
+pub use warped::{PlaceModel, WarpedPlace};
 pub use write::{NewRaster, write_geotiff, write_raster};
 
 /// Band number, 1-based as in GDAL; there is no band 0.

@@ -12,7 +12,7 @@ use super::fence::{self, Fence};
 use super::hdf5_lock::{self, Turn};
 use super::info::{self, RasterInfo, Subdataset};
 use super::vsi_plugin::{self, Mounted, Place};
-use super::{RasterSource, environment, gdal_errors};
+use super::{RasterSource, VariableRead, environment, gdal_errors};
 use crate::error::{Error, IoContext, Kind, Result};
 use crate::model::{AssetPath, Modified, Stamp as Version};
 use crate::remote::Identity;
@@ -250,8 +250,8 @@ fn mount(asset: &AssetPath, stamp: &Stamp, place: Option<Place>) -> Result<Mount
 
 fn open_member(asset: &AssetPath, stamp: &Stamp, place: Option<Place>) -> Result<Opened> {
     let mounted = mount(asset, stamp, place)?;
-    let fence::Opened { dataset, subdatasets, shown, copy } = fence::open(asset, &mounted)?;
-    let info = info::collect(&dataset, size_of(asset, stamp), subdatasets, shown);
+    let fence::Opened { dataset, subdatasets, shown, variable, copy } = fence::open(asset, &mounted)?;
+    let info = info::collect(&dataset, size_of(asset, stamp), subdatasets, shown, variable);
     Ok(Opened { dataset, info: Arc::new(info), _copy: copy, mounted: Some(mounted) })
 }
 
@@ -278,7 +278,9 @@ fn open_own(asset: &AssetPath, stamp: &Stamp, place: Option<Place>, turn: Option
     }
     let subdatasets = info::subdatasets(&dataset);
     let (dataset, shown) = with_pixels(dataset, &subdatasets, asset);
-    let info = info::collect(&dataset, size_of(asset, stamp), subdatasets, shown);
+    let variable = VariableRead::of(&subdatasets, shown, &vsi);
+    let shown = shown.and_then(|at| subdatasets.get(at)).map(|shown| shown.name.clone());
+    let info = info::collect(&dataset, size_of(asset, stamp), subdatasets, shown, variable);
     Ok((Opened { dataset, info: Arc::new(info), _copy: None, mounted }, turn))
 }
 
@@ -287,13 +289,13 @@ fn driver_of(dataset: &Dataset) -> String {
 }
 
 /// The dataset, or its first subdataset with bands if it has none.
-fn with_pixels(dataset: Dataset, subdatasets: &[Subdataset], asset: &AssetPath) -> (Dataset, Option<String>) {
+fn with_pixels(dataset: Dataset, subdatasets: &[Subdataset], asset: &AssetPath) -> (Dataset, Option<usize>) {
     if dataset.raster_count() == 0 {
-        for candidate in subdatasets.iter().take(SUBDATASETS_TRIED) {
+        for (at, candidate) in subdatasets.iter().enumerate().take(SUBDATASETS_TRIED) {
             if let Ok(inner) = open_vsi(&candidate.name, asset)
                 && inner.raster_count() > 0
             {
-                return (inner, Some(candidate.name.clone()));
+                return (inner, Some(at));
             }
         }
     }

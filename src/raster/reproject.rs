@@ -6,13 +6,18 @@ use std::ffi::CString;
 use gdal::spatial_ref::{AxisMappingStrategy, CoordTransform, SpatialRef};
 
 use super::{environment, gdal_errors};
-use crate::error::{Error, Result};
+use crate::error::{Cause, Error, Result};
+use crate::text::PrintableLine;
 
 /// Coordinates beyond this are outside the Earth in any unit. GDAL takes turns off longitudes one by one, without end for large
 /// ones.
 const COORDINATE_MOST: f64 = 1e9;
 /// The same for coordinates in degrees.
 const DEGREES_MOST: f64 = 1e4;
+/// Equatorial radius of WGS 84 in metres.
+const EARTH_RADIUS: f64 = 6_378_137.0;
+/// Largest part by which ellipsoids of the Earth differ from it, as PROJ has it. Venus, the nearest other body, differs by 0.05.
+const RADIUS_TOLERANCE: f64 = 0.005;
 
 /// Points of `crs` (`EPSG:32718`, WKT, PROJ) as longitude and latitude in degrees (EPSG:4326, in this order), longitudes within
 /// ±180. `None` for a point outside the Earth; an error for an unknown system.
@@ -30,11 +35,16 @@ impl LonLatTransform {
     /// The transformation from `crs`, a code, WKT, PROJ or JSON.
     ///
     /// # Errors
-    /// [`Kind::Usage`](crate::error::Kind::Usage) for an unknown coordinate system.
+    /// [`Kind::Usage`](crate::error::Kind::Usage) for an unknown coordinate system, or with [`Cause::NotOnEarth`] for one of
+    /// another body.
     pub fn new(crs: &str) -> Result<Self> {
         environment::init();
+        let (known, said) = gdal_errors::listen(|| from_definition(crs));
+        let mut from = known.map_err(|error| unknown_crs(crs, &said, &error))?;
+        if let Some(radius) = foreign_radius(&from) {
+            return Err(not_on_earth(crs, &from, radius));
+        }
         let (made, said) = gdal_errors::listen(|| {
-            let mut from = from_definition(crs)?;
             let mut to = SpatialRef::from_epsg(4326)?;
             from.set_axis_mapping_strategy(AxisMappingStrategy::TraditionalGisOrder);
             to.set_axis_mapping_strategy(AxisMappingStrategy::TraditionalGisOrder);
@@ -63,6 +73,33 @@ impl LonLatTransform {
             sound.then(|| [around(lon), lat])
         };
         x.into_iter().zip(y).zip(points).map(one).collect()
+    }
+}
+
+/// Equatorial radius in metres of the body of a coordinate system, if that is not the Earth.
+fn foreign_radius(srs: &SpatialRef) -> Option<f64> {
+    srs.semi_major().ok().filter(|radius| (radius / EARTH_RADIUS - 1.0).abs() > RADIUS_TOLERANCE)
+}
+
+fn not_on_earth(crs: &str, srs: &SpatialRef, radius: f64) -> Error {
+    let below = srs.geog_cs().ok().and_then(|below| below.name()).or_else(|| srs.name()).unwrap_or_default();
+    let summary = format!(
+        "the coordinate system {} ({}) is that of another body with a radius of {:.0} km: it has no place on Earth",
+        shortened(crs),
+        shortened(&below.printable_line()),
+        radius / 1000.0
+    );
+    Error::usage(summary).caused_by(Cause::NotOnEarth)
+}
+
+/// Checks that a coordinate system is known, of the Earth or of another body.
+///
+/// # Errors
+/// [`Kind::Usage`](crate::error::Kind::Usage) for an unknown one.
+pub fn check_crs(crs: &str) -> Result<()> {
+    match LonLatTransform::new(crs) {
+        Err(error) if !error.is_caused_by(Cause::NotOnEarth) => Err(error),
+        _ => Ok(()),
     }
 }
 
@@ -146,7 +183,7 @@ pub(super) fn apply(t: [f64; 6], column: f64, row: f64) -> [f64; 2] {
 /// Longitude and latitude in degrees of points of the system `wkt`; `None` for an unknown system, and for points outside the Earth.
 pub(super) fn transform(wkt: &str, points: &[[f64; 2]]) -> Option<Vec<Option<[f64; 2]>>> {
     let (transformed, _said) = gdal_errors::listen(|| {
-        let mut from = SpatialRef::from_wkt(wkt).ok()?;
+        let mut from = SpatialRef::from_wkt(wkt).ok().filter(|from| foreign_radius(from).is_none())?;
         let limit = if from.is_geographic() { DEGREES_MOST } else { COORDINATE_MOST };
         let mut to = SpatialRef::from_epsg(4326).ok()?;
         from.set_axis_mapping_strategy(AxisMappingStrategy::TraditionalGisOrder);
@@ -187,6 +224,24 @@ mod tests {
         assert_eq!(kind("EPSG:4326"), Some((None, "WGS 84".into(), None)));
         assert_eq!(kind("EPSG:2263").and_then(|kind| kind.2).map(|metres| (metres * 1e4).round()), Some(3048.0));
         assert_eq!(kind("EPSG:999999"), None);
+    }
+
+    #[test]
+    fn systems_of_other_bodies_give_no_place_on_earth() {
+        environment::init();
+        let moon = "+proj=aeqd +lat_0=0 +lon_0=0 +R=1737400 +units=m";
+        for crs in ["IAU_2015:49900", "IAU_2015:49910", "IAU_2015:50200", "IAU_2015:30110", moon] {
+            let error = to_lonlat_from(crs, &[[1.0, 2.0]]).expect_err(crs);
+            assert!(error.is_caused_by(Cause::NotOnEarth), "{crs}: {error}");
+            assert!(check_crs(crs).is_ok(), "{crs}");
+            let wkt = from_definition(crs).and_then(|known| known.to_wkt()).expect("is known");
+            assert_eq!(transform(&wkt, &[[1.0, 2.0]]), None, "{crs}");
+        }
+        // Spheres and old ellipsoids of the Earth.
+        for crs in ["EPSG:4326", "EPSG:3857", "EPSG:4267", "EPSG:27700", "+proj=longlat +R=6371000", "+proj=sinu +R=6371007.181"] {
+            assert!(to_lonlat_from(crs, &[[1.0, 2.0]]).is_ok(), "{crs}");
+        }
+        assert!(check_crs("EPSG:999999").is_err_and(|error| !error.is_caused_by(Cause::NotOnEarth)));
     }
 
     #[test]

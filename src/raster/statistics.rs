@@ -5,6 +5,7 @@
 //! only the moments are kept, and percentiles read the file again, 16 bits of the sort key per pass.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use super::nodata_test::NoDataTest;
 use super::pool::{self, Opened};
@@ -22,6 +23,7 @@ const SPARSE_KEPT_BYTES: u64 = 64 << 20;
 /// Counts, values or moments of every band of one raster.
 pub struct Tally {
     source: RasterSource,
+    info: Arc<RasterInfo>,
     bands: Vec<BandTally>,
 }
 
@@ -98,15 +100,15 @@ pub fn tally(source: &RasterSource, ctx: &JobContext) -> Result<Tally> {
         .collect();
     let every: Vec<usize> = (0..bands.len()).collect();
     scan(&lease, asset, &every, ctx, &mut |position, chunk| bands[position].add(chunk))?;
-    for (band, info) in bands.iter_mut().zip(&info.bands) {
+    for (band, header) in bands.iter_mut().zip(&info.bands) {
         // Cheaper than a comparison per pixel.
-        if let (Data::Counts(counts), Some(NoDataTest::Whole(nodata))) = (&mut band.data, info.nodata_test())
-            && by_value(&lease, info)
+        if let (Data::Counts(counts), Some(NoDataTest::Whole(nodata))) = (&mut band.data, header.nodata_test())
+            && by_value(&lease, header)
         {
             counts.forget(nodata as i64);
         }
     }
-    Ok(Tally { source: source.clone(), bands })
+    Ok(Tally { source: source.clone(), info, bands })
 }
 
 /// Reads every pixel and discards it, to measure the cost of reading.
@@ -122,6 +124,11 @@ pub fn read_through(source: &RasterSource, ctx: &JobContext) -> Result<()> {
 }
 
 impl Tally {
+    /// The header of the raster.
+    pub fn info(&self) -> &RasterInfo {
+        &self.info
+    }
+
     /// Number of bands.
     pub fn band_count(&self) -> usize {
         self.bands.len()

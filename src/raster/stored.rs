@@ -7,6 +7,18 @@ use gdal::raster::RasterBand;
 use super::{RasterSource, budget, pool};
 use crate::error::{Error, Kind, Result};
 
+/// GDAL's number of a band's data type. The `gdal` crate knows neither complex types nor half floats.
+pub(super) fn ordinal(band: &RasterBand<'_>) -> gdal_sys::GDALDataType::Type {
+    // Safety: the band lives as long as its dataset.
+    unsafe { gdal_sys::GDALGetRasterDataType(band.c_rasterband()) }
+}
+
+/// Bytes of one value of a band.
+pub(super) fn value_width(band: &RasterBand<'_>) -> usize {
+    // Safety: a function of the number alone.
+    usize::try_from(unsafe { gdal_sys::GDALGetDataTypeSizeBytes(ordinal(band)) }).unwrap_or(0)
+}
+
 /// `count` whole rows of a band from row `first`, in its own data type; `line` is the size of a row in bytes.
 ///
 /// # Errors
@@ -15,7 +27,7 @@ pub(super) fn stored_lines(band: &RasterBand<'_>, first: usize, columns: usize, 
     let mut bytes = vec![0u8; line * count];
     let side = |n: usize| c_int::try_from(n).map_err(|_| Error::new(Kind::Io, "the raster is too large to be compared"));
     let (wide, high, from) = (side(columns)?, side(count)?, side(first)?);
-    let kind = band.band_type() as u32;
+    let kind = ordinal(band);
     // Safety: the buffer holds `count` rows of `line` bytes in the band's own type, which is the type requested.
     let failed = unsafe {
         gdal_sys::GDALRasterIO(
@@ -53,7 +65,7 @@ pub fn stored_values(source: &RasterSource, [bands, rows, columns]: [usize; 3], 
     for band in 1..=bands {
         let band =
             lease.dataset.rasterband(band).map_err(|error| Error::format("a band can't be read").because(error).at(asset))?;
-        if usize::from(band.band_type().bytes()) != width {
+        if value_width(&band) != width {
             return Err(Error::format("the raster decodes to values of another type than it should").at(asset));
         }
         let mut values = stored_lines(&band, 0, columns, rows, columns * width).map_err(|error| error.at(asset))?;

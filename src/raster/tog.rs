@@ -7,7 +7,7 @@ use std::path::Path;
 use gdal::raster::RasterCreationOptions;
 use gdal::{Dataset, DriverManager, Metadata};
 
-use super::stored::stored_lines;
+use super::stored::{ordinal, stored_lines, value_width};
 use super::tiles::{StoredFile, TiffStorage, tiff_storage};
 use super::write::whole_file;
 use super::{RasterInfo, RasterSource, budget, environment, gdal_errors, pool};
@@ -136,10 +136,13 @@ fn same_values(source: &Dataset, file: &Path, ctx: &JobContext) -> Result<()> {
     for band in 1..=source.raster_count() {
         let bands = [source, &written].map(|dataset| dataset.rasterband(band));
         let [Ok(old), Ok(new)] = bands else { return Err(Error::new(Kind::Io, "a band can't be read back")) };
-        if old.band_type() != new.band_type() {
+        if ordinal(&old) != ordinal(&new) {
             return Err(Error::new(Kind::Io, format!("GDAL wrote band {band} in another type")));
         }
-        let line = columns * usize::from(old.band_type().bytes());
+        let line = columns * value_width(&old);
+        if line == 0 {
+            return Err(Error::new(Kind::Io, format!("the values of band {band} have no known width, so they can't be compared")));
+        }
         let step = (COMPARED_AT_ONCE / line.max(1)).clamp(1, rows.max(1));
         for first in (0..rows).step_by(step) {
             ctx.check()?;
@@ -167,7 +170,7 @@ fn creation_options(info: &RasterInfo, dataset: &Dataset, options: &TogOptions) 
     ];
     if let (Some(_), Ok(band)) = (bits_of(dataset), dataset.rasterband(1)) {
         // With INTERLEAVE=TILE, GDAL writes wrong values for NBITS below the type's width; set NBITS to the full width.
-        pairs.push(("NBITS".into(), (8 * u32::from(band.band_type().bytes())).to_string()));
+        pairs.push(("NBITS".into(), (8 * value_width(&band)).to_string()));
     }
     if has_predictor(&info.bands.first().map(|band| band.dtype.clone()).unwrap_or_default(), None) {
         pairs.push(("PREDICTOR".into(), "YES".into()));
@@ -175,9 +178,9 @@ fn creation_options(info: &RasterInfo, dataset: &Dataset, options: &TogOptions) 
     RasterCreationOptions::from_iter(pairs.into_iter().map(|(key, value)| format!("{key}={value}")))
 }
 
-/// TIFF predictors exist only for real values of 8, 16, 32 or 64 bits.
+/// Predictors that GDAL writes: for integers of 8, 16, 32 or 64 bits, and for floats of 32 or 64.
 fn has_predictor(dtype: &str, bits: Option<u32>) -> bool {
-    !dtype.starts_with('C') && bits.is_none_or(|bits| matches!(bits, 8 | 16 | 32 | 64))
+    !dtype.starts_with('C') && dtype != "Float16" && bits.is_none_or(|bits| matches!(bits, 8 | 16 | 32 | 64))
 }
 
 /// NBITS of the first band, where it is below the width of the data type.

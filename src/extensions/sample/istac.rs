@@ -6,6 +6,7 @@ use geo::Centroid;
 use serde_json::Value as Json;
 
 use super::super::{Entry, Made, OptionKind, OptionSpec, SampleExtension, SampleView, Scope, parse_options};
+use super::raster_place::{RasterPlace, place_on_earth};
 use super::times::{TimeOptions, Times, time_options};
 use super::{field, point_value, time_type};
 use crate::error::{Error, Result};
@@ -52,6 +53,11 @@ struct Options {
     time_end_column: Option<String>,
 }
 
+/// The columns of the place.
+const PLACE: [&str; 3] = ["istac:crs", "istac:geometry", "istac:centroid"];
+/// The columns of the times.
+const TIMES: [&str; 3] = ["istac:time_start", "istac:time_end", "istac:time_middle"];
+
 struct Istac {
     column: Option<String>,
     crs: Option<String>,
@@ -62,7 +68,7 @@ fn make(given: &Json) -> Result<Made> {
     let Options { geometry_column: column, crs, time_start, time_end, time_pattern, time_column, time_end_column } =
         parse_options("istac", &options(), given)?;
     match &crs {
-        Some(crs) => drop(raster::to_lonlat_from(crs, &[])?),
+        Some(crs) => raster::check_crs(crs)?,
         None if column.is_some() => return Err(Error::usage("istac needs the option crs with geometry_column")),
         None => {}
     }
@@ -71,26 +77,42 @@ fn make(given: &Json) -> Result<Made> {
 }
 
 impl Istac {
-    /// CRS and footprint as WKB.
-    fn footprint(&self, sample: &SampleView<'_>) -> Result<(String, Vec<u8>)> {
+    /// CRS, footprint as WKB, and centroid, each as far as there is one.
+    fn place(&self, sample: &SampleView<'_>) -> Result<(Option<String>, Option<Vec<u8>>, Option<[f64; 2]>)> {
+        let (crs, geometry) = self.footprint(sample)?;
+        let middle = match geometry.as_deref().map(centroid).transpose() {
+            Ok(middle) => middle,
+            Err(error) => {
+                sample.fail_part(&["istac:centroid"], error);
+                None
+            }
+        };
+        let place = crs.as_deref().zip(middle).and_then(|(crs, middle)| place_on_earth(crs, middle, "istac:centroid", sample));
+        Ok((crs, geometry, place))
+    }
+
+    fn footprint(&self, sample: &SampleView<'_>) -> Result<(Option<String>, Option<Vec<u8>>)> {
         if let Some(column) = &self.column {
             let (_, value) = sample.need(column)?;
             let Value::Bytes(bytes) = value else {
                 return Err(Error::usage(format!("column {column} holds no WKB here")));
             };
-            return Ok((self.crs.clone().unwrap_or_default(), bytes.to_vec()));
+            return Ok((self.crs.clone(), Some(bytes.to_vec())));
         }
         let info = sample.raster()?;
-        let found = info.crs_code.as_ref().or(info.crs_wkt.as_ref()).or(self.crs.as_ref());
-        let crs = found.ok_or_else(|| {
-            Error::format("the file names no coordinate system").hint("give it with the option crs, and the footprint as a column")
-        })?;
-        let t = info.geotransform.ok_or_else(|| {
-            Error::format("the file has no corners").hint("give the footprint with the options geometry_column and crs")
-        })?;
-        let (width, height) = (info.width as f64, info.height as f64);
-        let corner = |(x, y): (f64, f64)| [t[0] + x * t[1] + y * t[2], t[3] + x * t[4] + y * t[5]];
-        Ok((crs.clone(), polygon(&[(0.0, 0.0), (width, 0.0), (width, height), (0.0, height), (0.0, 0.0)].map(corner))))
+        let place = RasterPlace::of(&info, self.crs.as_deref());
+        if place.crs.is_none() {
+            let error = Error::format("the file names no coordinate system")
+                .hint("give it with the option crs, and the footprint as a column");
+            sample.fail_part(&["istac:crs", "istac:centroid"], error);
+        }
+        if place.corners.is_none() {
+            let error =
+                Error::format("the file has no corners").hint("give the footprint with the options geometry_column and crs");
+            sample.fail_part(&["istac:geometry", "istac:centroid"], error);
+        }
+        let ring = place.corners.map(|[a, b, c, d]| polygon(&[a, b, c, d, a]));
+        Ok((place.crs.map(str::to_owned), ring))
     }
 }
 
@@ -130,14 +152,18 @@ impl SampleExtension for Istac {
     }
 
     fn compute(&self, sample: &SampleView<'_>, _: &JobContext) -> Result<Vec<Value>> {
-        let (crs, geometry) = self.footprint(sample)?;
-        let middle = centroid(&geometry)?;
-        let place = raster::to_lonlat_from(&crs, &[middle])?.first().copied().flatten();
-        let place = place.ok_or_else(|| {
-            Error::format(format!("the footprint's middle can't be converted from {crs} to longitude and latitude"))
-        })?;
-        let [start, end, between] = self.times.of(sample)?.map(|time| time.map_or(Value::Null, Value::Int));
-        Ok(vec![Value::text(crs), Value::Bytes(geometry.into()), start, end, between, point_value(place)])
+        let [start, end, between] = self.times.values(sample, &TIMES)?;
+        let (crs, geometry, place) = match self.place(sample) {
+            Ok(place) => place,
+            Err(error) if error.is_cancelled() => return Err(error),
+            Err(error) => {
+                sample.fail_part(&PLACE, error);
+                (None, None, None)
+            }
+        };
+        let geometry = geometry.map_or(Value::Null, |bytes| Value::Bytes(bytes.into()));
+        let centroid = place.map_or(Value::Null, point_value);
+        Ok(vec![crs.map_or(Value::Null, Value::text), geometry, start, end, between, centroid])
     }
 }
 

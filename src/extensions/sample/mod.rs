@@ -3,6 +3,7 @@
 pub(super) mod command;
 mod histogram;
 mod istac;
+mod raster_place;
 mod scaling;
 mod split;
 mod stac;

@@ -5,12 +5,13 @@ use arrow::datatypes::DataType;
 use serde_json::Value as Json;
 
 use super::super::{Entry, Made, OptionKind, OptionSpec, SampleExtension, SampleView, Scope, parse_options};
+use super::raster_place::RasterPlace;
 use super::times::{TimeOptions, Times, time_options};
 use super::{field, floats, list_type, point_value, time_type};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
 use crate::model::{FieldSpec, Value};
-use crate::raster;
+use crate::raster::{self, RasterInfo};
 
 pub const ENTRY: Entry = Entry {
     name: "stac",
@@ -51,7 +52,7 @@ fn make(given: &Json) -> Result<Made> {
     let Options { crs, time_start, time_end, time_pattern, time_column, time_end_column } =
         parse_options("stac", &options(), given)?;
     if let Some(crs) = &crs {
-        raster::to_lonlat_from(crs, &[])?;
+        raster::check_crs(crs)?;
     }
     let times = Times::new("stac", TimeOptions { time_start, time_end, time_pattern, time_column, time_end_column })?;
     Ok(Made::Sample(Box::new(Stac { crs, times })))
@@ -71,34 +72,53 @@ impl SampleExtension for Stac {
     }
 
     fn compute(&self, sample: &SampleView<'_>, _: &JobContext) -> Result<Vec<Value>> {
-        let info = sample.raster()?;
-        let times = self.times.of(sample)?.map(|time| time.map_or(Value::Null, Value::Int));
-        let Some(transform) = info.geotransform else {
-            return Err(Error::format("the raster has no geotransform").hint("use istac for data without a regular grid"));
+        let [start, end, middle] = self.times.values(sample, &TIMES)?;
+        let none = || [Value::Null, Value::Null, Value::Null, Value::Null];
+        let [crs, shape, transform, centroid] = match sample.raster() {
+            Ok(info) => self.grid(&info, sample),
+            Err(error) if error.is_cancelled() => return Err(error),
+            Err(error) => {
+                sample.fail_part(&GRID, error);
+                none()
+            }
         };
-        let named = info.crs_code.as_ref().or(info.crs_wkt.as_ref()).or(self.crs.as_ref());
-        let Some(crs) = named else {
-            return Err(Error::format("the raster names no coordinate system").hint("give it with the option crs"));
-        };
-        let way = info.crs_wkt.as_ref().unwrap_or(crs);
-        let centre = centre(transform, info.width, info.height);
-        let place = raster::to_lonlat_from(way, &[centre])?.first().copied().flatten();
-        let Some(place) = place else {
-            return Err(Error::format(format!(
-                "the middle of the raster, {} {}, can't be converted from {crs} to longitude and latitude",
-                centre[0], centre[1]
-            )));
-        };
-        let shape = [info.band_count, info.height, info.width].map(|length| Value::Int(length as i64));
-        let [start, end, middle] = times;
-        Ok(vec![Value::text(crs), Value::List(shape.into()), floats(transform), start, point_value(place), end, middle])
+        Ok(vec![crs, shape, transform, start, centroid, end, middle])
     }
 }
 
-/// The center of the grid in CRS coordinates, including rotation. `t` is GDAL's geotransform.
-fn centre(t: [f64; 6], width: usize, height: usize) -> [f64; 2] {
-    let (column, row) = (width as f64 / 2.0, height as f64 / 2.0);
-    [t[0] + column * t[1] + row * t[2], t[3] + column * t[4] + row * t[5]]
+/// The columns of the grid.
+const GRID: [&str; 4] = ["stac:crs", "stac:tensor_shape", "stac:geotransform", "stac:centroid"];
+/// The columns of the times.
+const TIMES: [&str; 3] = ["stac:time_start", "stac:time_end", "stac:time_middle"];
+
+impl Stac {
+    /// Coordinate system, shape, geotransform and centroid, each as far as the raster has it.
+    fn grid(&self, info: &RasterInfo, sample: &SampleView<'_>) -> [Value; 4] {
+        let place = RasterPlace::of(info, self.crs.as_deref());
+        let shape = [info.band_count, info.height, info.width].map(|length| Value::Int(length as i64));
+        let transform = match (place.warped, info.geotransform) {
+            (Some(warped), _) => {
+                let how = warped.model.name();
+                sample.note_absent(
+                    &["stac:geotransform"],
+                    format!("{how} give the place, and no geotransform; istac gives the footprint"),
+                );
+                Value::Null
+            }
+            (None, Some(transform)) => floats(transform),
+            (None, None) => {
+                let error = Error::format("the raster has no geotransform").hint("use istac for data without a regular grid");
+                sample.fail_part(&["stac:geotransform", "stac:centroid"], error);
+                Value::Null
+            }
+        };
+        if place.crs.is_none() {
+            let error = Error::format("the raster names no coordinate system").hint("give it with the option crs");
+            sample.fail_part(&["stac:crs", "stac:centroid"], error);
+        }
+        let centroid = place.centroid("stac:centroid", sample).map_or(Value::Null, point_value);
+        [place.crs.map_or(Value::Null, Value::text), Value::List(shape.into()), transform, centroid]
+    }
 }
 
 #[cfg(test)]
@@ -120,7 +140,7 @@ mod tests {
         let vectors: Vec<Vector> = serde_json::from_str(text).expect("reads");
         assert!(vectors.len() >= 7);
         for v in vectors {
-            let middle = centre(v.geotransform, v.rows_cols[1], v.rows_cols[0]);
+            let middle = super::super::raster_place::middle_of(v.geotransform, v.rows_cols[1], v.rows_cols[0]);
             let [lon, lat] = raster::to_lonlat_from(&v.crs, &[middle]).expect("knows it")[0].expect("has a place");
             assert!((lon - v.lon).abs() < 1e-9 && (lat - v.lat).abs() < 1e-9, "{}: {lon} {lat}", v.crs);
         }
@@ -128,6 +148,9 @@ mod tests {
 
     #[test]
     fn rotation_moves_the_centre() {
-        assert_eq!(centre([100.0, 2.0, 1.0, 50.0, -1.0, -2.0], 10, 20), [100.0 + 10.0 + 10.0, 50.0 - 5.0 - 20.0]);
+        assert_eq!(
+            super::super::raster_place::middle_of([100.0, 2.0, 1.0, 50.0, -1.0, -2.0], 10, 20),
+            [100.0 + 10.0 + 10.0, 50.0 - 5.0 - 20.0]
+        );
     }
 }

@@ -116,6 +116,23 @@ impl Times {
     }
 }
 
+impl Times {
+    /// [`Times::of`] as values of the columns `names`; when it fails they are null, and the failure is that of these columns alone.
+    ///
+    /// # Errors
+    /// When the job is cancelled.
+    pub fn values(&self, sample: &SampleView<'_>, names: &[&'static str; 3]) -> Result<[Value; 3]> {
+        match self.of(sample) {
+            Ok(times) => Ok(times.map(|time| time.map_or(Value::Null, Value::Int))),
+            Err(error) if error.is_cancelled() => Err(error),
+            Err(error) => {
+                sample.fail_part(names, error);
+                Ok([Value::Null, Value::Null, Value::Null])
+            }
+        }
+    }
+}
+
 /// ISO 8601 to microseconds since 1970: a date, or date and time with optional seconds and UTC offset (default: UTC).
 pub fn parse_time(text: &str) -> Option<i64> {
     let text = text.trim();
