@@ -19,6 +19,7 @@ const KNOWN_MAX: usize = 1 << 16;
 /// [`ErrorKind::IsADirectory`] or [`ErrorKind::InvalidInput`] unless it is a regular file, or the system's error.
 pub fn open(path: &Path) -> io::Result<File> {
     let file = reading(path)?.open(path)?;
+    tracing::debug!("reads {}", path.display());
     need_file(file.metadata()?.file_type())?;
     Ok(file)
 }

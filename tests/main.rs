@@ -55,6 +55,7 @@ mod rules;
 #[cfg(target_os = "linux")]
 mod run_script;
 mod secrets;
+mod snippets;
 mod sources;
 mod stats;
 #[cfg(target_os = "linux")]

@@ -29,13 +29,14 @@ pub struct Arguments {
     /// Open a window of its own where one is open already.
     #[arg(long)]
     pub new_window: bool,
-    /// No progress on stderr.
+    /// Errors alone on stderr: no progress, warnings or notes.
     #[arg(long, short, global = true)]
     pub quiet: bool,
     /// How other machines are reached.
     #[command(flatten)]
     pub remote: super::remote::RemoteArguments,
-    /// More log on stderr; twice for still more.
+    /// On stderr what is read, written, asked over the network and skipped; twice also each file and range, three times also messages of
+    /// libraries.
     #[arg(long, short, global = true, action = clap::ArgAction::Count)]
     pub verbose: u8,
 }

@@ -68,7 +68,7 @@ pub fn compile(arguments: CompileArguments, terminal: &Terminal) -> Result<u8> {
         input: arguments.input,
         options,
         allow_missing_parts: arguments.allow_missing_parts,
-        rows: arguments.rows.choice(),
+        rows: arguments.rows.choice()?,
     };
     let kind = JobKind::Compile(request.options.target.clone());
     let built = run(terminal, &kind, move |ctx| ops::compile(&request, ctx))?;

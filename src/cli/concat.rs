@@ -72,7 +72,7 @@ pub fn concat(arguments: ConcatArguments, terminal: &Terminal) -> Result<u8> {
             on_damage: arguments.damage.on_damage(),
             ..arguments.write.options(target, arguments.parts.parts())
         },
-        rows: RowChoice { filters: arguments.filter.filters(), ..RowChoice::default() },
+        rows: RowChoice { filters: arguments.filter.filters()?, ..RowChoice::default() },
         keep_padding: !arguments.drop_padding,
         keep_siblings: false,
         prefix_ids: arguments.prefix_ids,

@@ -39,7 +39,7 @@ pub struct CreateArguments {
     /// A JSON file with the collection's fields. Needed for all but a TORTILLA, which has no collection.
     #[arg(long, value_name = "FILE.json")]
     pub collection: Option<PathBuf>,
-    /// A CSV, JSON or Parquet table of metadata, joined by relative path.
+    /// A CSV, Excel (.xlsx), JSON or Parquet table of metadata, joined by relative path.
     #[arg(long, value_name = "TABLE")]
     pub metadata: Option<PathBuf>,
     /// Append padding up to a number of roots that N divides; LEVEL:N pads every tortilla whose samples are on that level, PATH:N the one

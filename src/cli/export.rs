@@ -57,7 +57,7 @@ pub fn export(arguments: ExportArguments, terminal: &Terminal) -> Result<u8> {
             on_damage: arguments.damage.on_damage(),
             ..arguments.write.options(arguments.output, arguments.parts.parts())
         },
-        rows: arguments.rows.choice(),
+        rows: arguments.rows.choice()?,
         keep_padding: arguments.keep_padding,
         keep_siblings: arguments.keep_siblings,
         prefix_ids: arguments.prefix_ids,

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value as Json, json};
 
-use super::output::{Terminal, print, print_json, say};
+use super::output::{Terminal, print, print_json, say, say_failure};
 use super::runner::run;
 use super::writing::{DamageArguments, WriteArguments, tell_damaged};
 use crate::consent;
@@ -98,7 +98,7 @@ pub fn extend(arguments: ExtendArguments, terminal: &Terminal) -> Result<u8> {
             say(format!("note: {line}"));
         }
         for failure in &failures {
-            say(format!("{} at {}: {}", failure.extension, failure.path, failure.error));
+            say_failure(format!("{} at {}: {}", failure.extension, failure.path, failure.error));
         }
         let failed = match (failures.len(), kept(&failures)) {
             (0, _) => String::new(),

@@ -84,7 +84,7 @@ pub fn percentiles(arguments: PercentileArguments, terminal: &Terminal) -> Resul
     let request = PercentileRequest {
         input: arguments.input,
         percents: arguments.percents,
-        rows: arguments.rows.choice(),
+        rows: arguments.rows.choice()?,
         each: arguments.each,
         histogram: arguments.histogram,
     };

@@ -43,6 +43,7 @@ mod writing;
 pub use arguments::{Arguments, Verb};
 pub use doctor::report as report_doctor;
 pub use output::Terminal;
+use output::Verbosity;
 use remote::admitted;
 pub use replay::ReplayArguments;
 pub use stats::StatsArguments;
@@ -84,7 +85,7 @@ pub enum Invocation {
 pub fn run(arguments: Arguments) -> Invocation {
     // The window has no terminal to be read on: what it says is kept in a file.
     let log = if arguments.verb.is_none() { crate::folders::data_dir() } else { None };
-    output::set_up_logging(arguments.verbose, log.as_deref());
+    output::set_up_logging(Verbosity::of(arguments.quiet, arguments.verbose), log.as_deref());
     if let Err(error) = arguments.remote.apply() {
         output::say_error(&error);
         return Invocation::Done(ExitCode::from(error.exit_code()));

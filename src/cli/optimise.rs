@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use super::opening::OpenArguments;
-use super::output::{Terminal, print, print_json_line, say};
+use super::output::{Terminal, print, print_json_line, say, say_failure};
 use super::runner::run;
 use super::writing::{DamageArguments, WriteArguments, tell_damaged};
 use crate::error::Result;
@@ -74,8 +74,10 @@ pub fn optimise(arguments: OptimiseArguments, terminal: &Terminal) -> Result<u8>
 
 fn print_done(done: &Optimised) -> Result<()> {
     for kept in done.kept.iter().take(SHOWN) {
-        let how = if kept.failed { "failed" } else { "kept" };
-        say(format!("{how}: {}: {}", kept.path, kept.reason));
+        match kept.failed {
+            true => say_failure(format!("failed: {}: {}", kept.path, kept.reason)),
+            false => say(format!("kept: {}: {}", kept.path, kept.reason)),
+        }
     }
     if done.kept.len() > SHOWN {
         say(format!("and {} more", done.kept.len() - SHOWN));

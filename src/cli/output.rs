@@ -3,6 +3,7 @@
 use std::cell::Cell;
 use std::io::{IsTerminal, Write};
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use tracing_subscriber::field::MakeExt;
 use tracing_subscriber::layer::SubscriberExt;
@@ -58,14 +59,47 @@ const LOG_BYTES: u64 = 1 << 20;
 /// So many that were put aside are kept.
 const LOGS_KEPT: usize = 3;
 
-/// Logs to stderr, and to `taco-studio.log` in `folder` if set; the level is warning, or that of `RUST_LOG`.
-pub fn set_up_logging(verbose: u8, folder: Option<&Path>) {
-    let default = match verbose {
-        // The window library logs every oddity of a display server, and windows that were closed already.
-        0 => "warn,winit=off",
-        1 => "info,taco_studio=debug",
-        _ => "debug,taco_studio=trace",
-    };
+/// Set by `--quiet`: errors and failures alone go to standard error.
+static IS_QUIET: AtomicBool = AtomicBool::new(false);
+
+/// What goes to standard error besides errors.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verbosity {
+    /// `--quiet`: nothing.
+    Quiet,
+    /// Warnings and notes.
+    Usual,
+    /// `-v` once: also what is read, written, asked and skipped; more often: also each file, and messages of the libraries.
+    Verbose(u8),
+}
+
+impl Verbosity {
+    /// That of the arguments; `--quiet` outweighs `--verbose`.
+    pub fn of(quiet: bool, verbose: u8) -> Self {
+        match (quiet, verbose) {
+            (true, _) => Self::Quiet,
+            (false, 0) => Self::Usual,
+            (false, times) => Self::Verbose(times),
+        }
+    }
+
+    /// The filter of the log.
+    fn log_filter(self) -> &'static str {
+        match self {
+            // The window library logs every oddity of a display server, and windows that were closed already.
+            Self::Quiet => "error,winit=off",
+            Self::Usual => "warn,winit=off",
+            Self::Verbose(1) => "warn,taco_studio=info,winit=off",
+            Self::Verbose(2) => "info,taco_studio=debug,gdal=debug",
+            Self::Verbose(_) => "debug,taco_studio=trace",
+        }
+    }
+}
+
+/// Logs to stderr, and to `taco-studio.log` in `folder` if set; the level is that of `RUST_LOG` where it is set.
+pub fn set_up_logging(verbosity: Verbosity, folder: Option<&Path>) {
+    IS_QUIET.store(verbosity == Verbosity::Quiet, Ordering::Relaxed);
+    let default = verbosity.log_filter();
     let filter = tracing_subscriber::EnvFilter::try_from_default_env().unwrap_or_else(|_| default.into());
     let colours = std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
     // What is logged may quote files and servers of strangers.
@@ -165,13 +199,20 @@ fn not_json(error: serde_json::Error) -> Error {
     Error::internal("the result can't be written as JSON").because(error)
 }
 
-/// Prints one line to standard error, control characters escaped. A line that can't be written is lost, as there is no other output
-/// to say so, and the results count.
+/// Prints one line to standard error, control characters escaped, unless `--quiet` asks for errors alone. A line that can't be written
+/// is lost, as there is no other output to say so, and the results count.
 pub fn say(line: impl AsRef<str>) {
+    if !IS_QUIET.load(Ordering::Relaxed) {
+        say_failure(line);
+    }
+}
+
+/// [`say`] for what failed or is damaged, which `--quiet` leaves.
+pub fn say_failure(line: impl AsRef<str>) {
     let _ = writeln!(std::io::stderr().lock(), "{}", line.as_ref().printable_line());
 }
 
-/// [`say`], for several lines.
+/// [`say_failure`], for several lines.
 pub fn say_lines(text: &str) {
     let _ = writeln!(std::io::stderr().lock(), "{}", printable(text));
 }

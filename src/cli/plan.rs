@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use serde_json::json;
 
 use super::opening::{ModeName, OpenArguments};
-use super::output::{Terminal, print, print_json, say};
+use super::output::{Terminal, print, print_json, say, say_failure};
 use super::runner::{command, run, session};
 use super::writing::{DamageArguments, PartsArguments, WriteArguments, tell_damaged};
 use crate::container::{self, BuildOptions, OpenOptions};
@@ -47,7 +47,7 @@ pub struct PlanArguments {
     /// For a folder of files: a JSON file with the collection's fields.
     #[arg(long, value_name = "FILE.json")]
     pub collection: Option<PathBuf>,
-    /// For a folder of files: a CSV, JSON or Parquet table of metadata, joined by relative path.
+    /// For a folder of files: a CSV, Excel (.xlsx), JSON or Parquet table of metadata, joined by relative path.
     #[arg(long, value_name = "TABLE")]
     pub metadata: Option<PathBuf>,
     /// How to handle columns that not all of several datasets have.
@@ -303,7 +303,7 @@ fn run_parts(arguments: RunArguments, terminal: &Terminal) -> Result<u8> {
             ))?;
         }
         for failure in &result.failures {
-            say(format!("{} at {}: {}", failure.extension, failure.sample, failure.error));
+            say_failure(format!("{} at {}: {}", failure.extension, failure.sample, failure.error));
         }
         code = code.max(tell_damaged(&result.damaged));
     }

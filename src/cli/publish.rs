@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::ValueEnum;
 
 use super::opening::OpenArguments;
-use super::output::{Terminal, print, print_json, say};
+use super::output::{Terminal, print, print_json, say_failure};
 use super::runner::run;
 use crate::error::Result;
 use crate::model::Address;
@@ -128,7 +128,7 @@ pub fn publish(arguments: PublishArguments, terminal: &Terminal) -> Result<u8> {
     }
     print(&checks_text(&preflight))?;
     let Some(published) = published else {
-        say(format!("nothing was published: {} checks block it", preflight.count(CheckLevel::Blocks)));
+        say_failure(format!("nothing was published: {} checks block it", preflight.count(CheckLevel::Blocks)));
         return Ok(1);
     };
     print(&published_text(&published))?;

@@ -1,5 +1,6 @@
 //! `query`: filters and SQL over an opened dataset, as a table, CSV, JSON or Parquet.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
@@ -85,9 +86,10 @@ pub struct FilterArguments {
     /// Rows that meet this condition in SQL.
     #[arg(long = "where", value_name = "CONDITION")]
     pub condition: Option<String>,
-    /// The level that the filters look at; ancestors of its rows stay.
-    #[arg(long, default_value_t = 0)]
-    pub level: usize,
+    /// The level that the filters look at, 0 when absent; ancestors of its rows stay. With FILTER (bbox, datetime or where) that of one
+    /// filter: --where "…" --level where:1 --bbox … --level bbox:0. Can be repeated, in any order.
+    #[arg(long, value_name = "[FILTER:]N", value_parser = parse_level)]
+    pub level: Vec<FilterLevel>,
     /// The column of WKB geometries; stac:geotransform for the corners of rasters.
     #[arg(long, value_name = "NAME")]
     pub geometry_column: Option<String>,
@@ -96,14 +98,79 @@ pub struct FilterArguments {
     pub time_column: Option<String>,
 }
 
+/// A filter of the command line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum FilterKind {
+    Box,
+    Time,
+    Condition,
+}
+
+impl FilterKind {
+    const ALL: [Self; 3] = [Self::Box, Self::Time, Self::Condition];
+
+    /// The name of its option.
+    const fn option(self) -> &'static str {
+        match self {
+            Self::Box => "bbox",
+            Self::Time => "datetime",
+            Self::Condition => "where",
+        }
+    }
+}
+
+/// The level of one filter, or of those whose level is not named.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FilterLevel {
+    filter: Option<FilterKind>,
+    level: usize,
+}
+
 impl FilterArguments {
-    /// One step, or none when nothing was asked.
-    pub fn filters(self) -> Vec<Filter> {
-        let Self { bbox, by, datetime, condition, level, geometry_column, time_column } = self;
-        let by = by.map_or(BoxTest::Footprint, BoxBy::test);
-        let asked = bbox.is_some() || datetime.is_some() || condition.is_some();
-        let filter = Filter { bbox, by, geometry_column, datetime, time_column, condition, level };
-        if asked { vec![filter] } else { Vec::new() }
+    /// A step for each level that is named, the upper ones first; none when nothing was asked.
+    ///
+    /// # Errors
+    /// [`crate::error::Kind::Usage`] when a filter has two levels, or a level is that of a filter that is not there.
+    pub fn filters(self) -> Result<Vec<Filter>> {
+        let is_given = |filter: FilterKind| match filter {
+            FilterKind::Box => self.bbox.is_some(),
+            FilterKind::Time => self.datetime.is_some(),
+            FilterKind::Condition => self.condition.is_some(),
+        };
+        let levels = |filter: Option<FilterKind>| self.level.iter().filter(move |one| one.filter == filter).map(|one| one.level);
+        let each = "write --level FILTER:N, where FILTER is bbox, datetime or where";
+        if levels(None).count() > 1 {
+            return Err(Error::usage("--level names two levels for all filters").hint(each));
+        }
+        let mut steps: BTreeMap<usize, Filter> = BTreeMap::new();
+        for filter in FilterKind::ALL {
+            let option = filter.option();
+            if levels(Some(filter)).count() > 1 {
+                return Err(Error::usage(format!("--level names two levels for --{option}")).hint(each));
+            }
+            let own = levels(Some(filter)).next();
+            if !is_given(filter) {
+                if own.is_some() {
+                    return Err(Error::usage(format!("--level names the level of --{option}, which is not given")));
+                }
+                continue;
+            }
+            let level = own.or_else(|| levels(None).next()).unwrap_or_default();
+            let step = steps.entry(level).or_insert_with(|| Filter { level, ..Filter::default() });
+            match filter {
+                FilterKind::Box => {
+                    step.bbox = self.bbox;
+                    step.by = self.by.map_or(BoxTest::Footprint, BoxBy::test);
+                    step.geometry_column.clone_from(&self.geometry_column);
+                }
+                FilterKind::Time => {
+                    step.datetime.clone_from(&self.datetime);
+                    step.time_column.clone_from(&self.time_column);
+                }
+                FilterKind::Condition => step.condition.clone_from(&self.condition),
+            }
+        }
+        Ok(steps.into_values().collect())
     }
 }
 
@@ -126,8 +193,11 @@ pub struct RowArguments {
 
 impl RowArguments {
     /// As the studio takes them.
-    pub fn choice(self) -> RowChoice {
-        RowChoice { filters: self.filter.filters(), sql: self.sql, ids: self.ids, limit: self.limit }
+    ///
+    /// # Errors
+    /// Those of [`FilterArguments::filters`].
+    pub fn choice(self) -> Result<RowChoice> {
+        Ok(RowChoice { filters: self.filter.filters()?, sql: self.sql, ids: self.ids, limit: self.limit })
     }
 }
 
@@ -138,6 +208,19 @@ pub(super) fn parse_box(text: &str) -> std::result::Result<[f64; 4], String> {
         .map(|part| part.trim().parse().map_err(|_| format!("{part} is not a number")))
         .collect::<std::result::Result<_, _>>()?;
     numbers.try_into().map_err(|numbers: Vec<f64>| format!("a box has 4 numbers, not {}", numbers.len()))
+}
+
+/// A number, or the name of a filter, a colon and a number.
+fn parse_level(text: &str) -> std::result::Result<FilterLevel, String> {
+    let (filter, level) = match text.split_once(':') {
+        None => (None, text),
+        Some((name, level)) => match FilterKind::ALL.into_iter().find(|filter| filter.option() == name) {
+            Some(filter) => (Some(filter), level),
+            None => return Err(format!("there is no filter {name}: it is bbox, datetime or where")),
+        },
+    };
+    let level = level.trim().parse().map_err(|_| format!("{level} is not the number of a level"))?;
+    Ok(FilterLevel { filter, level })
 }
 
 /// Arguments of `query`.
@@ -195,7 +278,7 @@ pub fn query(mut arguments: QueryArguments, terminal: &Terminal) -> Result<u8> {
     let options = std::mem::take(&mut arguments.join).options();
     let path = arguments.path;
     if let Some(copy) = arguments.copy_as {
-        let (kind, filters) = (JobKind::Open(path.clone(), options.with.len()), arguments.filter.filters());
+        let (kind, filters) = (JobKind::Open(path.clone(), options.with.len()), arguments.filter.filters()?);
         let reader = run(terminal, &kind, move |ctx| container::open_with(&path, &options, ctx))?;
         let statement = copy_as(reader.as_ref(), &filters, copy.engine())?;
         return match &arguments.output {
@@ -204,7 +287,7 @@ pub fn query(mut arguments: QueryArguments, terminal: &Terminal) -> Result<u8> {
         }
         .map(|()| 0);
     }
-    let query = Query { filters: arguments.filter.filters(), limit: arguments.limit, ..Query::chained(arguments.sql) };
+    let query = Query { filters: arguments.filter.filters()?, limit: arguments.limit, ..Query::chained(arguments.sql) };
     let result = if options == OpenOptions::default() {
         // The tree is not needed: rows come from the level tables alone.
         run(terminal, &JobKind::Query, move |ctx| query_dataset(&path, &query, ctx))?
@@ -255,4 +338,50 @@ fn written(result: &QueryResult, format: RowFormat) -> Result<Vec<u8>> {
         RowFormat::Json => json_lines(result).into(),
         RowFormat::Parquet => write_parquet(result.table.schema(), result.table.batches(), &ParquetOptions::default())?,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Debug, Parser)]
+    struct Filters {
+        #[command(flatten)]
+        filter: FilterArguments,
+    }
+
+    fn filters(arguments: &[&str]) -> Result<Vec<Filter>> {
+        Filters::try_parse_from([&["query"], arguments].concat()).expect("parses").filter.filters()
+    }
+
+    #[test]
+    fn each_filter_has_its_level_and_filters_of_one_level_are_one_step() {
+        let (space, condition) = ([1.0, 2.0, 3.0, 4.0], "id = 'a'");
+        let both = ["--bbox", "1,2,3,4", "--where", condition];
+        let with = |levels: &[&'static str]| filters(&[&both[..], levels].concat()).expect("filters");
+        let one = |level| vec![Filter { bbox: Some(space), condition: Some(condition.into()), level, ..Filter::default() }];
+        assert_eq!(with(&[]), one(0));
+        assert_eq!(with(&["--level", "1"]), one(1));
+        let two = vec![Filter::bbox(space), Filter::condition(condition).at_level(1)];
+        assert_eq!(with(&["--level", "where:1"]), two);
+        assert_eq!(with(&["--level", "bbox:0", "--level", "1"]), two);
+        assert_eq!(with(&["--level", "1", "--level", "bbox:0"]), two);
+        assert_eq!(filters(&["--level", "1"]).expect("filters"), []);
+    }
+
+    #[test]
+    fn levels_that_contradict_each_other_are_refused() {
+        for wrong in [
+            &["--where", "x", "--level", "1", "--level", "0"][..],
+            &["--where", "x", "--level", "where:1", "--level", "where:0"],
+            &["--where", "x", "--level", "bbox:1"],
+        ] {
+            assert!(filters(wrong).is_err(), "{wrong:?}");
+        }
+        for wrong in ["place:1", "where:", "x"] {
+            assert!(Filters::try_parse_from(["query", "--level", wrong]).is_err(), "{wrong}");
+        }
+    }
 }

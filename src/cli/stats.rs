@@ -26,7 +26,7 @@ pub struct StatsArguments {
     /// Only samples with this id; * and ? match any text and any one character. Can be repeated.
     #[arg(long, value_name = "ID", value_delimiter = ',')]
     pub positions: Vec<String>,
-    /// Only samples for which this SQL condition holds.
+    /// Only samples for which this SQL condition holds: over columns of their level and, joined by AND, of the levels above it.
     #[arg(long = "where", value_name = "SQL")]
     pub filter: Option<String>,
     /// Only samples that touch this box in degrees: west,south,east,north.

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::ValueEnum;
 
-use super::output::say;
+use super::output::say_failure;
 use super::validate::ProfileName;
 use super::values::OutputFormat;
 use crate::container::{BuildOptions, Format, OnDamage, Parts, parse_size};
@@ -75,7 +75,7 @@ pub struct StreamArguments {
 /// Lists samples that are damaged; the exit code of a verb that copied them all the same, else 0.
 pub fn tell_damaged(damaged: &[String]) -> u8 {
     for path in damaged {
-        say(format!("damaged: {path}"));
+        say_failure(format!("damaged: {path}"));
     }
     u8::from(!damaged.is_empty())
 }

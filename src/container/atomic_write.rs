@@ -158,6 +158,8 @@ impl PartialFile {
     /// # Errors
     /// When syncing, renaming or sending fails; the target is then unchanged.
     pub fn finish(mut self) -> Result<()> {
+        let size = self.temporary.as_file().metadata().map_or(0, |about| about.len());
+        tracing::info!("writes {} ({size} bytes)", self.target.display());
         if is_remote(&self.target) {
             return send_file(self.temporary.as_file(), &self.target, self.overwrite);
         }

@@ -52,6 +52,7 @@ pub fn open_with(path: &Path, options: &OpenOptions, ctx: &JobContext) -> Result
         ctx.warn(format!("{}: {found}; the next edit of it restores the old ones first", path.display()));
     }
     let detected = detect(path).map_err(|error| aside.into_iter().fold(error, Error::hint))?;
+    tracing::info!("reads {} ({})", detected.path.display(), detected.format.name());
     let base = options.base_path.as_deref();
     if let Some(base) = base
         && !is_remote(base)

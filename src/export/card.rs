@@ -3,8 +3,7 @@
 use serde_json::Value as Json;
 
 use super::map::{Map, map_of};
-use super::{Described, croissant};
-use crate::container::Format;
+use super::{Described, croissant, python_code};
 use crate::error::Result;
 use crate::jobs::JobContext;
 use crate::model::{PitSchema, SampleKind, Value, dtype_name};
@@ -131,18 +130,10 @@ pub(super) fn blocks(described: &Described<'_>, ctx: &JobContext) -> Result<Vec<
     Ok(blocks)
 }
 
-/// Python code for the official reader. The reader of 2.0 does not support the first generation, for which the older one is
-/// named.
+/// Python code for the official reader.
 fn how_to_read(described: &Described<'_>) -> String {
-    let names: Vec<String> = described.datasets().iter().map(|one| format!("\"{}\"", described.address(one, ""))).collect();
-    let given = if names.len() == 1 { names.concat() } else { format!("[{}]", names.join(", ")) };
-    match described.facts.format {
-        Format::Tortilla | Format::Taco => format!(
-            "# pip install \"tacoreader<1\": later ones read 2.0 only\nimport tacoreader\n\n\
-             dataset = tacoreader.load({given})\nprint(dataset)\nprint(dataset.read(0))"
-        ),
-        _ => format!("import tacoreader\n\ndataset = tacoreader.load({given})\nprint(dataset.data)"),
-    }
+    let names: Vec<String> = described.datasets().iter().map(|one| described.address(one, "")).collect();
+    python_code(&names, described.facts.format, None).trim_end().to_owned()
 }
 
 /// The parts of a dataset: name, bounding box, time.

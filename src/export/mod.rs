@@ -8,9 +8,12 @@ mod footprint;
 mod geoparquet;
 mod map;
 mod page;
+mod reader_code;
 mod stac;
 
 pub(crate) use map::escaped;
+
+pub use reader_code::python_code;
 
 use std::path::{Path, PathBuf};
 

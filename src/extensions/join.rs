@@ -1,4 +1,4 @@
-//! Preview of joining a metadata table (CSV, JSON, Parquet) to the dataset: key column, number of matches by level, and the
+//! Preview of joining a metadata table (CSV, .xlsx, JSON, Parquet) to the dataset: key column, number of matches by level, and the
 //! resulting columns. The join itself is done by the extension `columns`, called once per level.
 
 use std::collections::HashSet;
@@ -36,7 +36,7 @@ pub enum JoinBy {
 /// Table and key of a join.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct JoinRequest {
-    /// CSV, JSON or Parquet file.
+    /// CSV, .xlsx, JSON or Parquet file.
     pub table: PathBuf,
     /// The key column; `None`: the one that matches most samples.
     pub key: Option<String>,

@@ -116,7 +116,7 @@ const OPENED: [Kind; 3] = [
     ("TACO", &["tacozip", "zip"]),
     (mark!("Rasters"), &["tif", "tiff", "jp2", "png", "jpg", "nc", "h5", "vrt"]),
 ];
-const TABLES: [Kind; 1] = [(mark!("Tables"), &["csv", "tsv", "json", "jsonl", "parquet"])];
+const TABLES: [Kind; 1] = [(mark!("Tables"), &["csv", "tsv", "xlsx", "json", "jsonl", "geojson", "parquet"])];
 const DRAFTS: [Kind; 1] = [(mark!("Draft of Taco Studio"), &["tacostudio"])];
 const ROWS: [Kind; 3] = [("CSV", &["csv"]), (mark!("JSON lines"), &["json"]), ("Parquet", &["parquet"])];
 
@@ -172,5 +172,5 @@ fn show(request: FileRequest, title: &str, kinds: &[Kind], name: &str) -> Option
 /// True for extensions of metadata tables.
 pub fn is_table(path: &Path) -> bool {
     let ending = path.extension().and_then(|ending| ending.to_str()).map(str::to_lowercase);
-    matches!(ending.as_deref(), Some("csv" | "tsv" | "json" | "jsonl" | "ndjson" | "parquet"))
+    matches!(ending.as_deref(), Some("csv" | "tsv" | "xlsx" | "json" | "jsonl" | "ndjson" | "geojson" | "parquet"))
 }

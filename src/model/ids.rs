@@ -161,6 +161,19 @@ pub fn in_nfc(name: &str) -> Cow<'_, str> {
     }
 }
 
+/// The forms in which programs write a name, that of `name` first: as it is, composed (NFC), decomposed (NFD).
+pub fn forms_of_name(name: &str) -> Vec<String> {
+    let mut forms = vec![name.to_owned()];
+    if !name.is_ascii() {
+        for form in [name.nfc().collect(), name.nfd().collect()] {
+            if !forms.contains(&form) {
+                forms.push(form);
+            }
+        }
+    }
+    forms
+}
+
 /// True for padding ids `__TACOPAD__N`.
 pub fn is_padding(id: &str) -> bool {
     id.starts_with(PAD_PREFIX)
@@ -209,9 +222,10 @@ pub fn safe_relative(path: &str) -> bool {
         && !path.split('/').next().is_some_and(|first| first.contains(':'))
 }
 
-/// True when an id matches a pattern: `*` matches any text, `?` any one character. Time grows with the product of both lengths.
+/// True when an id matches a pattern: `*` matches any text, `?` any one character. Both may be in any Unicode form. Time grows with the
+/// product of both lengths.
 pub fn id_matches(pattern: &str, text: &str) -> bool {
-    let (pattern, text): (Vec<char>, Vec<char>) = (pattern.chars().collect(), text.chars().collect());
+    let (pattern, text): (Vec<char>, Vec<char>) = (in_nfc(pattern).chars().collect(), in_nfc(text).chars().collect());
     let (mut p, mut t) = (0, 0);
     let mut retry: Option<(usize, usize)> = None;
     while t < text.len() {

@@ -33,7 +33,7 @@ pub use file_url::{file_url_of, path_of_file_url};
 pub use finding::{FINDINGS_KEPT, Finding, Report};
 pub use ids::{
     IdFault, MAX_LEVELS, META_NAME, NameFault, PAD_PREFIX, check_dataset_id, check_field_name, check_portable_name,
-    check_sample_id, id_matches, in_nfc, is_padding, portable_name, safe_relative, without_case,
+    check_sample_id, forms_of_name, id_matches, in_nfc, is_padding, portable_name, safe_relative, without_case,
 };
 pub use location::Location;
 pub use padding::{free_padding_number, pad_to, padding_file, padding_id, padding_like};

@@ -93,6 +93,7 @@ pub(super) fn draft_of_folder(input: &CreateInput, ctx: &JobContext) -> Result<D
     }
     check_name(&input.output)?;
     let (samples, imported) = import_folder(&input.source, input.sidecars, ctx)?;
+    imported.skipped.iter().for_each(|skipped| tracing::info!("skips {skipped}"));
     for skipped in imported.skipped.iter().take(NAMED) {
         ctx.warn(format!("left out {skipped}"));
     }

@@ -17,7 +17,7 @@ use super::write::warn_of_classes;
 use crate::container::{self, Assembly, BuildOptions, Built, OpenOptions, extent_of_samples, put_extent, tree_order};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
-use crate::model::{Collection, Report, Severity, Skeleton, is_padding};
+use crate::model::{Collection, Report, Severity, Skeleton, SkeletonLevel, in_nfc, is_padding};
 use crate::query::{self, Filter, Query, Tables};
 use crate::validate;
 
@@ -123,13 +123,7 @@ pub(super) fn chosen(
         narrow(&|row, _| met.contains(&(row as u32)));
     }
     if let Some(ids) = &rows.ids {
-        let known: HashSet<&str> = (0..top.len() as u32).map(|row| top.id(row)).collect();
-        if let Some(unknown) = ids.iter().find(|id| !known.contains(id.as_str())) {
-            return Err(
-                Error::usage(format!("there is no sample {unknown} on level 0")).hint("list them with `taco-studio read PATH`")
-            );
-        }
-        let ids: HashSet<&str> = ids.iter().map(String::as_str).collect();
+        let ids = ids_of_rows(ids, top)?;
         narrow(&|_, id| ids.contains(id));
     }
     let ranks = rows.sql.as_ref().map(|sql| ranks_of_ids(rows, sql, tables, ctx)).transpose()?;
@@ -167,6 +161,26 @@ pub(super) fn chosen(
         keep.push((0..level.len() as u32).map(stays).collect());
     }
     Ok(keep)
+}
+
+/// The ids of level 0 that `wanted` names: as they are, else in another Unicode form.
+fn ids_of_rows<'a>(wanted: &[String], top: &'a SkeletonLevel) -> Result<HashSet<&'a str>> {
+    let known: HashSet<&str> = (0..top.len() as u32).map(|row| top.id(row)).collect();
+    let composed = || known.iter().map(|id| (in_nfc(id), *id)).collect::<HashMap<_, _>>();
+    let mut by_form = None;
+    let mut found = HashSet::with_capacity(wanted.len());
+    for id in wanted {
+        let row = known.get(id.as_str()).copied();
+        let in_form = |by_form: &mut Option<HashMap<_, &'a str>>| by_form.get_or_insert_with(composed).get(&in_nfc(id)).copied();
+        match row.or_else(|| in_form(&mut by_form)) {
+            Some(id) => found.insert(id),
+            None => {
+                let error = Error::usage(format!("there is no sample {id} on level 0"));
+                return Err(error.hint("list them with `taco-studio read PATH`"));
+            }
+        };
+    }
+    Ok(found)
 }
 
 /// For every id in the result of the statement, the number of the first row that has it.

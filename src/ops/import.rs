@@ -77,8 +77,8 @@ pub fn is_folder_of_folders(path: &Path) -> bool {
 
 /// True for what describes data and is none: texts, tables, pages.
 fn is_document(name: &str) -> bool {
-    const ENDINGS: [&str; 14] =
-        ["txt", "md", "rst", "pdf", "html", "csv", "tsv", "json", "geojson", "xml", "yml", "yaml", "log", "parquet"];
+    const ENDINGS: [&str; 15] =
+        ["txt", "md", "rst", "pdf", "html", "csv", "tsv", "xlsx", "json", "geojson", "xml", "yml", "yaml", "log", "parquet"];
     match name.to_lowercase().rsplit_once('.') {
         Some((_, ending)) => ENDINGS.contains(&ending),
         None => matches!(name.to_lowercase().as_str(), "readme" | "license" | "licence" | "makefile"),

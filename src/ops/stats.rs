@@ -5,15 +5,14 @@ use std::sync::Arc;
 
 use arrow::array::{Array, Int64Array, RecordBatch};
 use arrow::datatypes::{DataType, Field, Schema};
-use regex::Regex;
 
 use crate::container::{Assembly, ContainerReader, RowSource, packed_source};
 use crate::error::{Error, Result};
 use crate::extensions::pixel_statistics::exact;
 use crate::extensions::pooled_statistics::{PooledReport, SampleStats, pool};
 use crate::jobs::JobContext;
-use crate::model::{Dataset, FieldSpec, Value, is_padding};
-use crate::query::{Filter, Tables, VsiBase, kept_rows};
+use crate::model::{Dataset, FieldSpec, Value, id_matches, is_padding};
+use crate::query::{Filter, Tables, VsiBase, conditions_by_level, kept_rows};
 use crate::raster::RasterSource;
 use crate::table::LevelTable;
 
@@ -27,7 +26,7 @@ pub struct StatsRequest {
     /// Ids, or patterns with `*` and `?`; empty for all.
     #[serde(default)]
     pub positions: Vec<String>,
-    /// An SQL condition over the level's columns.
+    /// An SQL condition over the columns of the level and of the levels above it.
     #[serde(default)]
     pub filter: Option<String>,
     /// West, south, east, north in degrees; on the level itself, or the nearest one with locations.
@@ -162,7 +161,9 @@ fn pooled(source: &Source, request: &StatsRequest, among: Option<&[u32]>, ctx: &
         filters.push(Filter::datetime(range).at_level(nearest(&["istac:time_start", "stac:time_start"])));
     }
     if let Some(condition) = &request.filter {
-        filters.push(Filter::condition(condition).at_level(level));
+        let upper = source.fields.get(..=level).unwrap_or_default();
+        let parts = conditions_by_level(condition, upper)?;
+        filters.extend(parts.into_iter().map(|(level, condition)| Filter::condition(condition).at_level(level)));
     }
     let kept = match filters.is_empty() {
         true => None,
@@ -173,9 +174,9 @@ fn pooled(source: &Source, request: &StatsRequest, among: Option<&[u32]>, ctx: &
         .chain(OLD_STATS)
         .filter(|name| *name == "id" || has(level, name))
         .collect();
+    let patterns = &request.positions;
     let table = (source.columns)(level, &names)?;
     let rows: Vec<u32> = kept.unwrap_or_else(|| (0..table.rows() as u32).collect());
-    let patterns = request.positions.iter().map(|pattern| pattern_of(pattern)).collect::<Result<Vec<_>>>()?;
     let ids = table.strings("id")?.ok_or_else(|| Error::format(format!("level {level} has no column id")))?;
     let id_of = |row: u32| {
         let row = row as usize;
@@ -185,7 +186,7 @@ fn pooled(source: &Source, request: &StatsRequest, among: Option<&[u32]>, ctx: &
         .into_iter()
         .filter(|row| among.is_none_or(|among| among.binary_search(row).is_ok()))
         .map(|row| (row, id_of(row)))
-        .filter(|(_, id)| !is_padding(id) && (patterns.is_empty() || patterns.iter().any(|pattern| pattern.is_match(id))))
+        .filter(|(_, id)| !is_padding(id) && (patterns.is_empty() || patterns.iter().any(|pattern| id_matches(pattern, id))))
         .collect();
     if chosen.is_empty() {
         let error = Error::usage(format!("the selection has no sample of level {level}"));
@@ -204,12 +205,6 @@ fn pooled(source: &Source, request: &StatsRequest, among: Option<&[u32]>, ctx: &
 
 fn cell(table: &LevelTable, row: u32, name: &str) -> Value {
     table.column_index(name).map_or(Value::Null, |column| table.value(row as usize, column))
-}
-
-/// `*` is any text, `?` any one character.
-fn pattern_of(pattern: &str) -> Result<Regex> {
-    let escaped = regex::escape(pattern).replace("\\*", ".*").replace("\\?", ".");
-    Regex::new(&format!("(?s)^{escaped}$")).map_err(|error| Error::usage(format!("{pattern:?} is not a pattern")).because(error))
 }
 
 fn stats_of(rows: &LevelTable, row: u32, name: String) -> Option<SampleStats> {
@@ -249,17 +244,4 @@ fn numbers(value: &Value) -> Vec<f64> {
         _ => f64::NAN,
     };
     items.iter().map(number).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn patterns_match_whole_ids() {
-        let matches = |pattern: &str, id: &str| pattern_of(pattern).expect("a pattern").is_match(id);
-        assert!(matches("label", "label") && !matches("label", "label2"));
-        assert!(matches("s?_*.tif", "s2_a.b.tif") && !matches("s?_*.tif", "s12_a.tif"));
-        assert!(!matches("a.b", "axb"));
-    }
 }

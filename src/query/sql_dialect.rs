@@ -10,6 +10,7 @@ use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::{Location, Span, Token, TokenWithSpan, Tokenizer, Word};
 
 use super::advice;
+use super::name_forms::match_every_form;
 use super::sampling::{SAMPLES_MAX, SampleSize, Sampling, Samplings};
 use super::source_span::Source;
 use crate::error::{Error, Result};
@@ -295,7 +296,7 @@ pub(super) fn query(
     is_column: &dyn Fn(&str) -> bool,
 ) -> Result<(Box<Query>, Samplings)> {
     let (tokens, samplings) = without_samples(source, with_select(joined(tokens, is_column)))?;
-    let query = parsed(source, tokens, is_column, |parser| {
+    let mut query = parsed(source, tokens, is_column, |parser| {
         let query = parser.parse_query()?;
         let mut another = false;
         while parser.consume_token(&Token::SemiColon) {
@@ -306,6 +307,7 @@ pub(super) fn query(
         }
         Ok(query)
     })?;
+    match_every_form(&mut query);
     Ok((query, samplings))
 }
 
@@ -314,7 +316,9 @@ pub(super) fn query(
 /// # Errors
 /// [`crate::error::Kind::Usage`] for invalid syntax.
 pub(super) fn condition(source: &Source, tokens: &[TokenWithSpan], is_column: &dyn Fn(&str) -> bool) -> Result<Expr> {
-    parsed(source, joined(tokens, is_column), is_column, |parser| parser.parse_expr())
+    let mut condition = parsed(source, joined(tokens, is_column), is_column, |parser| parser.parse_expr())?;
+    match_every_form(&mut condition);
+    Ok(condition)
 }
 
 fn parsed<T>(

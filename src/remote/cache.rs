@@ -120,6 +120,7 @@ impl Blocks {
             self.known.remove(&block);
             return None;
         }
+        tracing::debug!("reads {} bytes from the cache in {}", bytes.len(), self.folder.display());
         Some(bytes)
     }
 

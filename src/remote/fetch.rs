@@ -161,6 +161,14 @@ impl Part {
         }
     }
 
+    /// The bytes in words.
+    fn text(&self) -> String {
+        match self {
+            Part::Range(range) => format!("bytes {} to {}", range.start, range.end),
+            Part::Tail(length) => format!("its last {length} bytes"),
+        }
+    }
+
     /// The byte range in a file of this size.
     pub(super) fn within(&self, size: u64) -> Range<u64> {
         match self {
@@ -181,6 +189,12 @@ pub async fn fetch(target: Target, part: Part, expected: Option<Identity>, purpo
         let begun = Instant::now();
         let mut received = 0;
         let (attempt, outcome) = once(&target, &part, expected.as_ref(), &purpose, &mut received).await;
+        tracing::info!(
+            "asks {} for {}: status {}, {received} bytes",
+            target.text,
+            part.text(),
+            attempt.status().map_or_else(|| "none".to_owned(), |status| status.to_string())
+        );
         purpose.ended(RequestLine {
             action: "".into(),
             address: target.text.clone(),

@@ -8,7 +8,7 @@ use super::ParquetSlice;
 use super::budget::size_text;
 use super::parquet_slice::damaged;
 use super::parquet_structs::FILE_METADATA;
-use super::thrift::Walk;
+use super::thrift::{self, Walk};
 use crate::error::{Error, Result};
 
 /// Maximum number of columns. Enough for thousands of bands or embedding dimensions; each row shown or returned has a value for
@@ -50,9 +50,18 @@ pub(super) fn read(slice: &ParquetSlice) -> Result<Bytes> {
     if length > BYTES_MAX {
         return Err(beyond(&format!("{}; {} is the most", size_text(length), size_text(BYTES_MAX))));
     }
-    let footer = slice.range(start, length as usize).map_err(|error| damaged(&error))?;
+    let footer = with_stated_types(slice.range(start, length as usize).map_err(|error| damaged(&error))?);
     count(&footer)?;
     Ok(footer)
+}
+
+/// The footer without fields of other types than parquet.thrift states, which some old writers stored under numbers that were given
+/// later: Thrift's readers skip them, the decoder does not. A damaged footer is returned as it is.
+fn with_stated_types(footer: Bytes) -> Bytes {
+    match Walk::new(&footer).skip(&FILE_METADATA) {
+        Some(()) => footer,
+        None => thrift::with_stated_types(&footer, &FILE_METADATA).map_or(footer, Bytes::from),
+    }
 }
 
 fn limit(what: &str, found: u64, most: u64) -> Result<()> {
@@ -210,6 +219,18 @@ mod tests {
         // A logical type (field 10) of integers, whose width (field 1) is a number instead of a byte.
         assert!(count(&[0x29, 0x1C, 0xAC, 0xAC, 0x13, 0x08, 0x11, 0x00, 0x00, 0x00, 0x00]).is_ok());
         assert!(count(&[0x29, 0x1C, 0xAC, 0xAC, 0x15, 0x08, 0x11, 0x00, 0x00, 0x00, 0x00]).is_err());
+    }
+
+    #[test]
+    fn fields_of_another_type_are_left_out_of_the_footer() {
+        // A list of one schema element with the name "n", whose field 9 (field_id, a number) is a list of one structure.
+        let footer = Bytes::from_static(&[0x29, 0x1C, 0x48, 1, b'n', 0x59, 0x1C, 0x15, 2, 0, 0, 0]);
+        assert!(count(&footer).is_err());
+        let kept = with_stated_types(footer);
+        assert_eq!(kept.as_ref(), [0x29, 0x1C, 0x48, 1, b'n', 0, 0]);
+        assert!(count(&kept).is_ok());
+        let damaged = Bytes::from_static(&[0x29, 0x1C, 0x48, 9, b'n', 0, 0]);
+        assert_eq!(with_stated_types(damaged.clone()), damaged);
     }
 
     /// Groups claim children that do not exist; the decoder reserves 8 bytes for each.

@@ -1,4 +1,4 @@
-//! Reads metadata tables of users: CSV, JSON, GeoJSON or Parquet, detected from the content. Every join of such a table reads it here.
+//! Reads metadata tables of users: CSV, workbooks (.xlsx), JSON, GeoJSON or Parquet, detected from the content. Every join of such a table reads it here.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -16,6 +16,7 @@ use super::csv_table::read_csv;
 use super::footer::COLUMNS_MAX;
 use super::text_decoding::{decode_text, utf16_order};
 use super::widening::{EXACT_IN_DOUBLE, number_type};
+use super::workbook::{begins_as_workbook, check_size, read_workbook};
 use super::{LevelTable, ParquetSlice, TableHead, array_of, inferred};
 use crate::error::{Error, IoContext, Result};
 use crate::jobs::JobContext;
@@ -54,7 +55,7 @@ pub enum ColumnReading {
 }
 
 /// Reads a table: CSV (types inferred from all rows, see [`ColumnReading`]), JSON (a list of objects, one object per line, an object
-/// of objects by path, or GeoJSON, whose properties are the columns) or Parquet.
+/// of objects by path, or GeoJSON, whose properties are the columns), a workbook (.xlsx) or Parquet.
 ///
 /// # Errors
 /// An IO error, [`crate::error::Kind::Format`] when the content is invalid or two columns have the same name, or
@@ -65,10 +66,20 @@ pub fn read_metadata_table(path: &Path, reading: &dyn Fn(&str) -> ColumnReading,
     let read = file.read(&mut magic).io_at("read the metadata table", path)?;
     file.seek(SeekFrom::Start(0)).io_at("read the metadata table", path)?;
     let start = magic.get(..read).unwrap_or_default();
-    let found = match start {
-        [b'P', b'A', b'R', b'1', ..] => read_parquet(file, path, ctx),
-        _ => read_text(&mut file, path, reading, ctx),
-    };
+    let found =
+        match start {
+            [b'P', b'A', b'R', b'1', ..] => read_parquet(file, path, ctx),
+            [0xD0, 0xCF, 0x11, 0xE0, ..] => Err(Error::format("the metadata table is a workbook of an old form (.xls)")
+                .hint("save it as .xlsx, or as CSV in UTF-8")),
+            start if begins_as_workbook(start) => {
+                check_size(file.metadata().io_at("read the metadata table", path)?.len(), path)?;
+                let mut bytes = Vec::new();
+                file.read_to_end(&mut bytes).io_at("read the metadata table", path)?;
+                read_workbook(&bytes, reading, ctx)
+            }
+            _ => read_text(&mut file, path, reading, ctx),
+        };
+    tracing::info!("reads the table {}", path.display());
     let mut found =
         found.map_err(|error| if error.is_cancelled() || error.place().is_some() { error } else { error.at_path(path) })?;
     let more = found.warnings.len().saturating_sub(WARNINGS_MAX);

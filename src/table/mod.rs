@@ -25,6 +25,8 @@ mod unfolded;
 mod views;
 mod widening;
 mod wkb;
+mod workbook;
+mod xml_events;
 
 pub use budget::DecodeBudget;
 pub use cells::{CellLine, cell_json, cell_lines, cell_text, duration_text, value_json, value_text, wkb_point};

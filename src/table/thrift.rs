@@ -133,6 +133,55 @@ impl<'a> Walk<'a> {
         self.shaped(kind::STRUCT, shape, NESTING)
     }
 
+    /// Copies a struct to `out` without the fields that `known` lacks or states with another type.
+    fn copy_struct(&mut self, known: &[(i64, Shape)], nesting: u8, out: &mut Vec<u8>) -> Option<()> {
+        let mut written = 0i64;
+        let nesting_inside = nesting.checked_sub(1)?;
+        self.struct_of(nesting, &mut |walk, number, code| {
+            let Some((_, shape)) = known.iter().find(|(own, shape)| *own == number && shape.has_code(code)) else {
+                return Some(false);
+            };
+            match u8::try_from(number - written) {
+                Ok(step @ 1..=15) => out.push(step << 4 | code),
+                _ => {
+                    out.push(code);
+                    push_integer(number, out);
+                }
+            }
+            written = number;
+            walk.copy(code, shape, nesting_inside, out)?;
+            Some(true)
+        })?;
+        out.push(0);
+        Some(())
+    }
+
+    /// Copies the value of a field or of a list's element, which has the code of this shape.
+    fn copy(&mut self, code: u8, shape: &Shape, nesting: u8, out: &mut Vec<u8>) -> Option<()> {
+        let start = self.at;
+        match shape {
+            Shape::Scalar(_) | Shape::Boolean => self.skip_within(code, nesting)?,
+            Shape::Struct(known) => return self.copy_struct(known, nesting, out),
+            Shape::List(of) => {
+                let nesting = nesting.checked_sub(1)?;
+                let (code, count) = self.list()?;
+                out.extend_from_slice(self.bytes.get(start..self.at)?);
+                return (0..count).try_for_each(|_| {
+                    let start = self.at;
+                    match of {
+                        _ if !of.has_code(code) => return None,
+                        Shape::Boolean => self.element(code, nesting)?,
+                        _ => return self.copy(code, of, nesting, out),
+                    }
+                    out.extend_from_slice(self.bytes.get(start..self.at)?);
+                    Some(())
+                });
+            }
+        }
+        out.extend_from_slice(self.bytes.get(start..self.at)?);
+        Some(())
+    }
+
     fn struct_of(&mut self, nesting: u8, each: &mut dyn FnMut(&mut Self, i64, u8) -> Option<bool>) -> Option<()> {
         let nesting = nesting.checked_sub(1)?;
         let mut number = 0i64;
@@ -194,6 +243,24 @@ impl<'a> Walk<'a> {
     }
 }
 
+/// The struct with the fields of this shape alone: fields of other types are left out, as the readers that Thrift generates skip them.
+/// `None` for damaged bytes, and for lists with elements of another type.
+pub(super) fn with_stated_types(bytes: &[u8], shape: &Shape) -> Option<Vec<u8>> {
+    let mut kept = Vec::with_capacity(bytes.len());
+    Walk::new(bytes).copy(kind::STRUCT, shape, NESTING, &mut kept)?;
+    Some(kept)
+}
+
+/// Appends a number in zigzag encoding.
+fn push_integer(number: i64, out: &mut Vec<u8>) {
+    let mut rest = ((number << 1) ^ (number >> 63)) as u64;
+    while rest >= 0x80 {
+        out.push(rest as u8 | 0x80);
+        rest >>= 7;
+    }
+    out.push(rest as u8);
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -225,6 +292,27 @@ mod tests {
         ] {
             assert!(!skips(wrong), "{wrong:02x?}");
         }
+    }
+
+    #[test]
+    fn fields_of_another_type_are_left_out_and_the_others_keep_number_and_value() {
+        const BINARY: Shape = Shape::Scalar(kind::BINARY);
+        const INNER: Shape = Shape::Struct(&[(1, Shape::Boolean), (2, BINARY)]);
+        const SHAPE: Shape = Shape::Struct(&[(1, Shape::List(&INNER)), (15, Shape::Scalar(kind::I32)), (16, BINARY), (40, BINARY)]);
+        // 1: [{1: true, 2: i32}]; 15: a list of one struct {1: i32, 2: {1: i32}} where a number is stated; 16: "b"; 17, unknown;
+        // 40: "c".
+        let bytes = [
+            &[0x19, 0x1C, 0x11, 0x15, 4, 0][..],
+            &[0xE9, 0x1C, 0x15, 2, 0x1C, 0x15, 2, 0, 0],
+            &[0x18, 1, b'b', 0x15, 2, 0x08, 80, 1, b'c', 0],
+        ]
+        .concat();
+        assert!(Walk::new(&bytes).skip(&SHAPE).is_none());
+        let kept = with_stated_types(&bytes, &SHAPE).expect("can be read");
+        assert_eq!(kept, [0x19, 0x1C, 0x11, 0, 0x08, 32, 1, b'b', 0x08, 80, 1, b'c', 0]);
+        assert!(Walk::new(&kept).skip(&SHAPE).is_some());
+        assert_eq!(with_stated_types(&bytes[..bytes.len() - 2], &SHAPE), None, "cut");
+        assert_eq!(with_stated_types(&[0x19, 0x15, 2, 0], &SHAPE), None, "a list of numbers for one of structs");
     }
 
     #[test]

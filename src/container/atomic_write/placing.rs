@@ -16,6 +16,8 @@ pub(super) fn place(
     (names, gone): (&[OsString], &[OsString]),
     check: &dyn Fn(&Path, &Path) -> Result<()>,
 ) -> Result<()> {
+    names.iter().for_each(|name| tracing::info!("writes {}", parent.join(name).display()));
+    gone.iter().for_each(|name| tracing::info!("deletes {}", parent.join(name).display()));
     if let ([name], []) = (names, gone)
         && place_at_once(scratch, &Places::of(name, scratch.path(), parent), check)?
     {

@@ -60,6 +60,7 @@ pub fn run_part(request: &RunRequest, ctx: &JobContext) -> Result<PartRun> {
     if !request.again
         && let Some(result) = written(&plan, folder, part, ctx)?
     {
+        tracing::info!("skips {}, which is written already", result.name);
         return Ok(PartRun::Skipped(result));
     }
     need_consent(&plan.calls)?;

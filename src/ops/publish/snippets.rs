@@ -3,9 +3,9 @@
 use serde::Serialize;
 
 use crate::container::ContainerReader;
+use crate::export::python_code;
 use crate::model::Address;
 use crate::ops::command_line;
-use crate::query::copy_as::python_string;
 
 /// Code for one reader.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -20,11 +20,7 @@ pub struct Snippet {
 pub(super) fn snippets(address: &str, table: Option<&str>, reader: &dyn ContainerReader) -> Vec<Snippet> {
     let has_split = reader.levels().fields(0).iter().any(|field| field.name == "split");
     let select = if has_split { "SELECT * FROM data WHERE split = 'test'" } else { "SELECT * FROM data LIMIT 10" };
-    let python = format!(
-        "# pip install tacoreader\nimport tacoreader\n\ndataset = tacoreader.load({})\nrows = dataset.sql({})\nprint(rows.data)\n",
-        python_string(address),
-        python_string(select)
-    );
+    let python = python_code(&[address.to_owned()], reader.info().format, Some(select));
     let word = command_line([address]);
     let studio = format!("taco-studio inspect {word}\ntaco-studio query {word} --sql \"{select}\"\n");
     let mut found = vec![Snippet { reader: "Python", code: python }];

@@ -139,6 +139,7 @@ impl ObjectWriter {
     /// be reached, or has other bytes.
     pub fn finish(mut self) -> Result<Stored> {
         let object = self.object.clone();
+        tracing::info!("writes {}", object.text);
         let Some(upload) = self.upload.clone() else {
             let (bytes, overwrite) = (Bytes::from(std::mem::take(&mut self.buffer)), self.overwrite);
             self.is_done = true;

@@ -6,6 +6,7 @@ use super::checks::index_names;
 use super::choices::Container;
 use super::{Proof, Stage, WriteDialog};
 use crate::container::{Built, Format};
+use crate::export::python_code;
 use crate::gui::dropped_paths;
 use crate::gui::icons;
 use crate::gui::panel_context::{PanelContext, Request};
@@ -13,7 +14,6 @@ use crate::gui::panels::jobs::{detail, time_text};
 use crate::gui::theme::{self, font, text_style};
 use crate::gui::widgets::{self, Button, Note, Segment, note_ui, paint};
 use crate::ops::Verified;
-use crate::query::copy_as::python_string;
 use crate::studio::Command;
 
 /// Most files listed.
@@ -265,9 +265,8 @@ fn layout_ui(ui: &mut Ui) {
 
 /// Python code that opens it with the official reader.
 fn snippet(built: &Built, sql: bool) -> String {
-    let path = python_string(&built.path.display().to_string());
-    let line = if sql { "ds.sql(\"SELECT id, type FROM data LIMIT 5\").data" } else { "ds.data.head()" };
-    format!("import tacoreader\n\nds = tacoreader.load({path})\nprint({line})")
+    let statement = sql.then_some("SELECT id, type FROM data LIMIT 5");
+    python_code(&[built.path.display().to_string()], built.format, statement).trim_end().to_owned()
 }
 
 fn report_of(built: &Built, found: Option<&Verified>) -> String {
