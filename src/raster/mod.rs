@@ -10,6 +10,7 @@
 #![allow(clippy::useless_conversion, reason = "`each_type!` writes one expression for every number type, f64 among them")]
 
 mod budget;
+mod codec;
 mod colour;
 mod driver_names;
 mod environment;

@@ -21,13 +21,16 @@ pub(super) fn header_fault(
     size: u64,
     modified: Modified,
     cache: &HeaderCache,
+    ctx: &JobContext,
 ) -> Result<Option<Arc<str>>> {
     if size == 0 || path.remote_file().is_some() || !claims(id, path) {
         return Ok(None);
     }
-    Ok(match cache.look(path, Some((size, modified)))? {
+    let looked = cache.look(path, Some((size, modified)))?;
+    looked.warn(id, ctx);
+    Ok(match looked {
         Looked::Fault(fault) => Some(fault),
-        Looked::Raster(_) | Looked::NoRaster | Looked::Unread => None,
+        Looked::Raster(_) | Looked::NoRaster | Looked::MissingCodec(_) | Looked::Unread => None,
     })
 }
 
@@ -63,7 +66,8 @@ pub(super) fn check(reader: &dyn ContainerReader, cache: &HeaderCache, report: &
             .par_iter()
             .map(|&row| {
                 ctx.check()?;
-                let fault = pixel_fault(reader, depth, row, cache, ctx)?;
+                let place = || tree.path(depth, row).to_archive();
+                let fault = pixel_fault(reader, depth, row, &place, cache, ctx)?;
                 ctx.step(1);
                 Ok(fault.map(|fault| (row, fault)))
             })
@@ -82,6 +86,7 @@ fn pixel_fault(
     reader: &dyn ContainerReader,
     depth: usize,
     row: u32,
+    place: &dyn Fn() -> String,
     cache: &HeaderCache,
     ctx: &JobContext,
 ) -> Result<Option<String>> {
@@ -91,9 +96,11 @@ fn pixel_fault(
     if size == 0 || matches!(raster::references_of(&asset), Ok(Some(_))) {
         return Ok(None);
     }
-    match cache.look(&asset, None)? {
+    let looked = cache.look(&asset, None)?;
+    looked.warn(&place(), ctx);
+    match looked {
         Looked::Fault(reason) => return Ok(Some(header_message(&reason))),
-        Looked::Unread => return Ok(None),
+        Looked::MissingCodec(_) | Looked::Unread => return Ok(None),
         Looked::Raster(_) | Looked::NoRaster => {}
     }
     let source = RasterSource::member(asset);
@@ -118,7 +125,8 @@ mod tests {
         std::fs::write(&path, b"II*\0\x08\0\0\0 not a TIFF").expect("writes");
         let cache = HeaderCache::default();
         let fault = |name: &str, modified: i64| {
-            header_fault(name, &AssetPath::file(path.as_path()), 19, Modified(modified), &cache).expect("looks")
+            header_fault(name, &AssetPath::file(path.as_path()), 19, Modified(modified), &cache, &JobContext::default())
+                .expect("looks")
         };
         assert!(fault("a.tif", 1).is_some() && fault("label", 1).is_some(), "the file claims it, whatever the id is");
         std::fs::remove_file(&path).expect("removes");
@@ -126,6 +134,7 @@ mod tests {
         assert!(fault("a.tif", 2).is_none(), "another version is, and a missing file is not its subject");
         let text = folder.path().join("a.txt");
         std::fs::write(&text, b"text").expect("writes");
-        assert_eq!(header_fault("notes", &AssetPath::file(text.as_path()), 4, Modified(1), &cache).expect("looks"), None);
+        let notes = header_fault("notes", &AssetPath::file(text.as_path()), 4, Modified(1), &cache, &JobContext::default());
+        assert_eq!(notes.expect("looks"), None);
     }
 }

@@ -37,7 +37,7 @@ pub fn sources(dataset: &Dataset, ctx: &JobContext) -> Result<Report> {
             .filter_map(|(row, sample)| match ctx.check() {
                 Ok(()) => {
                     let unreadable =
-                        || unreadable(sample, &cache).transpose().map(|message| message.map(|m| (row, Rule::RasterRead, m)));
+                        || unreadable(sample, &cache, ctx).transpose().map(|message| message.map(|m| (row, Rule::RasterRead, m)));
                     let hidden = hidden(sample).map(|message| (row, Rule::IdCharacters, message));
                     let fault = hidden.or_else(|| fault(sample, &containers).map(|message| (row, Rule::SourceMissing, message)));
                     let fault = fault.or_else(|| described(sample).map(|message| (row, Rule::DataElsewhere, message)));
@@ -58,9 +58,9 @@ pub fn sources(dataset: &Dataset, ctx: &JobContext) -> Result<Report> {
 }
 
 /// A message for a raster whose header can't be read.
-fn unreadable(sample: &Sample, cache: &HeaderCache) -> Result<Option<String>> {
+fn unreadable(sample: &Sample, cache: &HeaderCache, ctx: &JobContext) -> Result<Option<String>> {
     let Payload::Asset { path, size, modified } = &sample.payload else { return Ok(None) };
-    Ok(header_fault(&sample.id, path, *size, *modified, cache)?.map(|reason| header_message(&reason)))
+    Ok(header_fault(&sample.id, path, *size, *modified, cache, ctx)?.map(|reason| header_message(&reason)))
 }
 
 /// The sidecars in the folders of the samples, and those of them that are samples themselves.

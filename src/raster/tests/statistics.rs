@@ -98,7 +98,8 @@ fn what_does_not_fit_is_selected_by_reading_again() {
         moments.join(Moments::of(|with| part.iter().for_each(|value| with(*value))));
     }
     let info = pool::lease(&asset).expect("opens").info.clone();
-    let large = Tally { source: asset, info, bands: vec![BandTally { total: (width * height) as u64, data: Data::Large(moments) }] };
+    let large =
+        Tally { source: asset, info, bands: vec![BandTally { total: (width * height) as u64, data: Data::Large(moments) }] };
     let found = large.summary(0, &PERCENTS, &ctx()).expect("works").expect("has data");
     expect_like(&found, &naive(values, &PERCENTS));
 }
