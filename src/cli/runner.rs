@@ -19,6 +19,20 @@ pub fn run<T: Send + 'static>(
     kind: &JobKind,
     operation: impl FnOnce(&JobContext) -> Result<T> + Send + 'static,
 ) -> Result<T> {
+    let (value, warnings) = run_with_warnings(terminal, kind, operation)?;
+    warnings.iter().for_each(|warning| say(format!("warning: {warning}")));
+    Ok(value)
+}
+
+/// As [`run`], but returns the warnings instead of printing them.
+///
+/// # Errors
+/// Those of [`run`].
+pub fn run_with_warnings<T: Send + 'static>(
+    terminal: &Terminal,
+    kind: &JobKind,
+    operation: impl FnOnce(&JobContext) -> Result<T> + Send + 'static,
+) -> Result<(T, Vec<String>)> {
     let mut job = Jobs::quiet().start(kind.label(), operation);
     let outcome = loop {
         match job.wait_for(LOOK) {
@@ -27,9 +41,7 @@ pub fn run<T: Send + 'static>(
         }
     };
     terminal.clear();
-    let value = outcome?;
-    job.progress().warnings.iter().for_each(|warning| say(format!("warning: {warning}")));
-    Ok(value)
+    Ok((outcome?, job.progress().warnings))
 }
 
 /// A session without autosave that checks nothing by itself.

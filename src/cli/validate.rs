@@ -5,9 +5,10 @@ use std::path::{Path, PathBuf};
 use clap::ValueEnum;
 use serde_json::{Value as Json, json};
 
-use super::output::{Terminal, print, print_json, say_error};
-use super::runner::run;
+use super::output::{Terminal, print, print_json, say, say_error};
+use super::runner::run_with_warnings;
 use crate::error::Result;
+use crate::jobs::JobContext;
 use crate::model::{Profile, Report, Rule, Severity, parse_rule_level};
 use crate::ops::check_dataset;
 use crate::studio::JobKind;
@@ -80,11 +81,17 @@ pub fn validate(arguments: ValidateArguments, terminal: &Terminal) -> Result<u8>
     rules.into_iter().for_each(|(rule, level)| options.rules.set(rule, level));
     let open = open.options();
     let mut reports: Vec<(&Path, Report)> = Vec::new();
+    let mut told: Vec<Vec<String>> = Vec::new();
     let mut failed = None;
     for path in &paths {
         let (target, open, options) = (path.clone(), open.clone(), options.clone());
-        match run(terminal, &JobKind::Validate { deep }, move |ctx| check_dataset(&target, &open, &options, tog, ctx)) {
-            Ok(report) => reports.push((path, report)),
+        let check = move |ctx: &JobContext| check_dataset(&target, &open, &options, tog, ctx);
+        match run_with_warnings(terminal, &JobKind::Validate { deep }, check) {
+            Ok((report, warnings)) => {
+                warnings.iter().for_each(|warning| say(format!("warning: {warning}")));
+                reports.push((path, report));
+                told.push(warnings);
+            }
             // Several parts given together: the others are still checked.
             Err(error) => {
                 say_error(&error);
@@ -94,7 +101,7 @@ pub fn validate(arguments: ValidateArguments, terminal: &Terminal) -> Result<u8>
     }
     match format {
         ReportFormat::Text => print(&reports.iter().map(|(path, report)| report_text(path, report)).collect::<String>())?,
-        ReportFormat::Json => print_reports(&reports, paths.len(), failed.is_some())?,
+        ReportFormat::Json => print_reports(&reports, &told, paths.len(), failed.is_some())?,
         ReportFormat::Sarif => {
             let borrowed: Vec<(&Path, &Report)> = reports.iter().map(|(path, report)| (*path, report)).collect();
             print_json(&validate::sarif(&borrowed, failed.is_none()))?;
@@ -104,8 +111,8 @@ pub fn validate(arguments: ValidateArguments, terminal: &Terminal) -> Result<u8>
     Ok(failed.unwrap_or(if valid { 0 } else { 1 }))
 }
 
-fn print_reports(reports: &[(&Path, Report)], asked: usize, failed: bool) -> Result<()> {
-    let all: Vec<Json> = reports.iter().map(|(path, report)| report_json(path, report)).collect();
+fn print_reports(reports: &[(&Path, Report)], told: &[Vec<String>], asked: usize, failed: bool) -> Result<()> {
+    let all: Vec<Json> = reports.iter().zip(told).map(|((path, report), told)| report_json(path, report, told)).collect();
     let out = match all.as_slice() {
         [one] if asked == 1 => one.clone(),
         _ => Json::Array(all),
@@ -113,9 +120,12 @@ fn print_reports(reports: &[(&Path, Report)], asked: usize, failed: bool) -> Res
     if failed && reports.is_empty() { Ok(()) } else { print_json(&out) }
 }
 
-fn report_json(path: &Path, report: &Report) -> Json {
+fn report_json(path: &Path, report: &Report, warnings: &[String]) -> Json {
     let findings: Vec<Json> = report.findings.iter().map(|finding| finding.json()).collect();
     let mut json = json!({ "path": path.display().to_string(), "valid": report.is_valid(), "findings": findings });
+    if !warnings.is_empty() {
+        json["warnings"] = json!(warnings);
+    }
     if let Some(consistency) = &report.consistency {
         json["consistency"] = consistency.json();
     }

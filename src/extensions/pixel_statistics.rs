@@ -60,6 +60,7 @@ fn both(a: Option<Moments>, b: Option<Moments>) -> Option<Moments> {
 
 fn moments_of(source: &RasterSource, ctx: &JobContext) -> Result<Vec<Option<Moments>>> {
     let tally = raster::tally(source, ctx)?;
+    tally.info().warn_of_variable(&source.asset().to_string(), ctx);
     let band = |position: usize| {
         let summary = tally.summary(position, &[], ctx)?;
         Ok(summary.map(|band| {

@@ -65,7 +65,8 @@ fn facts_text(info: &RasterInfo) -> String {
     let size = format!("{} × {}", paint::grouped(info.width as u64), paint::grouped(info.height as u64));
     let bands = tr_n!(info.band_count, "{n} band", "{n} bands", n = info.band_count);
     let crs = info.crs_code.clone().or_else(|| info.crs_name.clone()).unwrap_or_default();
-    [dtype, size, bands, crs].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" · ")
+    let variable = info.variable.as_ref().map(crate::raster::VariableRead::sentence).unwrap_or_default();
+    [variable, dtype, size, bands, crs].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" · ")
 }
 
 /// Starts a drag.

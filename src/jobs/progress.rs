@@ -1,5 +1,7 @@
 //! Progress of a job. Written by workers and read by the interface; neither blocks.
 
+use std::collections::HashSet;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -65,17 +67,31 @@ struct Shared {
 struct Text {
     stage: String,
     warnings: Vec<String>,
-    /// Warnings that several files share: text, first file, number of files.
-    shared: Vec<(String, String, u64)>,
+    shared: Vec<SharedWarning>,
+}
+
+/// A warning about one or several files.
+struct SharedWarning {
+    text: String,
+    /// The first file.
+    place: String,
+    /// Hashes of all.
+    places: HashSet<u64>,
+}
+
+fn hash_of(place: &str) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    place.hash(&mut hasher);
+    hasher.finish()
 }
 
 impl Text {
     /// All warnings as text.
     fn lines(&self) -> Vec<String> {
-        let shared = self.shared.iter().map(|(text, place, count)| match count {
+        let shared = self.shared.iter().map(|SharedWarning { text, place, places }| match places.len() {
             1 => format!("{place}: {text}"),
             2 => format!("{place} and another file: {text}"),
-            _ => format!("{place} and {} other files: {text}", count - 1),
+            count => format!("{place} and {} other files: {text}", count - 1),
         });
         self.warnings.iter().cloned().chain(shared).collect()
     }
@@ -147,10 +163,10 @@ impl JobContext {
     /// Adds a warning about the file `place`; files with the same warning are counted, and the first is named.
     pub fn warn_of(&self, place: &str, warning: impl Into<String>) {
         let (mut text, warning) = (self.text(), warning.into());
-        if let Some((_, first, count)) = text.shared.iter_mut().find(|(known, ..)| *known == warning) {
-            *count += u64::from(first != place);
+        if let Some(known) = text.shared.iter_mut().find(|known| known.text == warning) {
+            known.places.insert(hash_of(place));
         } else if text.shared.len() < WARNINGS_KEPT {
-            text.shared.push((warning, place.to_owned(), 1));
+            text.shared.push(SharedWarning { text: warning, place: place.to_owned(), places: [hash_of(place)].into() });
         }
     }
 

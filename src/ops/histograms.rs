@@ -148,6 +148,7 @@ fn ranges_of(leaf: &Leaf, ctx: &JobContext) -> Result<Option<Ranges>> {
     ctx.step(1);
     let read = || -> Result<Ranges> {
         let tally = raster::tally(asset, ctx)?;
+        tally.info().warn_of_variable(&leaf.path, ctx);
         (0..tally.band_count()).map(|band| Ok(tally.summary(band, &[], ctx)?.map(|summary| (summary.min, summary.max)))).collect()
     };
     match ctx.check().and_then(|()| read()) {

@@ -14,7 +14,7 @@ use crate::container::{
     self, Assembly, AssemblyLevel, BuildOptions, Format, OnDamage, OpenOptions, PartialFolder, RowSource, Scratch, SourceCheck,
     Staging, TortillaOptions, asset_size, copy_asset, free_bytes,
 };
-use crate::error::{Error, IoContext, Result};
+use crate::error::{Cause, Error, IoContext, Result};
 use crate::extensions::{self, ExtensionCall, HASH_COLUMN, Target, builtin};
 use crate::jobs::{JobContext, try_map};
 use crate::model::{AssetPath, FieldSpec, Value, is_padding, is_remote};
@@ -254,6 +254,8 @@ pub(super) enum RasterLook {
     Keep(String),
     /// A TOG already.
     Already,
+    /// A raster that this program can't read, for this reason.
+    Fail(String),
     /// To be written.
     Write,
 }
@@ -267,13 +269,15 @@ pub(super) fn look_at(source: &RasterSource, request: &OptimiseRequest, ctx: &Jo
     let info = match raster::describe(source).or_else(|error| if passes(&error) { Err(error) } else { raster::describe(source) }) {
         Ok(info) => info,
         Err(error) if passes(&error) => return Err(error),
+        Err(error) if error.is_caused_by(Cause::MissingCodec) => return Ok(RasterLook::Fail(error.to_string())),
         Err(_) => return Ok(RasterLook::Other),
     };
     if info.band_count == 0 {
         return Ok(RasterLook::Other);
     }
     if MORE_THAN_PIXELS.contains(&info.driver.as_str()) {
-        return Ok(RasterLook::Keep(format!("{} holds more than the pixels of one image", info.driver)));
+        let several = info.variable.as_ref().map(|variable| format!(": {}", variable.names.join(", "))).unwrap_or_default();
+        return Ok(RasterLook::Keep(format!("{} holds more than the pixels of one image{several}", info.driver)));
     }
     let block = request.tog.block_size as usize;
     let blocked = info.bands.first().is_some_and(|band| band.block == (block, block));
@@ -286,6 +290,7 @@ fn write_one(source: &RasterSource, target: &Path, request: &OptimiseRequest, ct
     match look_at(source, request, ctx)? {
         RasterLook::Other => return Ok(Done::Other),
         RasterLook::Keep(reason) => return Ok(Done::Kept { reason, failed: false }),
+        RasterLook::Fail(reason) => return Ok(Done::Kept { reason, failed: true }),
         RasterLook::Already => return Ok(Done::Already),
         RasterLook::Write => {}
     }

@@ -155,7 +155,7 @@ pub fn optimise_preview(request: &OptimiseRequest, ctx: &JobContext) -> Result<O
         let count = match look_at(&source, request, ctx)? {
             RasterLook::Write => &mut preview.to_write,
             RasterLook::Already => &mut preview.already,
-            RasterLook::Other | RasterLook::Keep(_) => &mut preview.copied,
+            RasterLook::Other | RasterLook::Keep(_) | RasterLook::Fail(_) => &mut preview.copied,
         };
         *count += 1;
         preview.looked_at += 1;

@@ -200,6 +200,7 @@ pub fn thumbnail(request: &ThumbnailRequest, cache: Option<&Path>, ctx: &JobCont
 
 fn made_anew(request: &ThumbnailRequest, ctx: &JobContext) -> Result<Thumbnail> {
     let info = describe(&request.source)?;
+    info.warn_of_variable(&request.source.asset().to_string(), ctx);
     ctx.check()?;
     if info.band_count == 0 {
         return Err(Error::unsupported("this file has no pixels").at(&request.source));

@@ -266,7 +266,7 @@ fn proj_version() -> String {
     format!("{major}.{minor}.{patch}")
 }
 
-fn tiff_compressions() -> Vec<String> {
+pub(super) fn tiff_compressions() -> Vec<String> {
     let options =
         DriverManager::get_driver_by_name("GTiff").ok().and_then(|driver| driver.metadata_item("DMD_CREATIONOPTIONLIST", ""));
     let Some(options) = options else { return Vec::new() };

@@ -229,10 +229,10 @@ pub fn file_set(file: &NamedAsset, beside: &[NamedAsset], ctx: &JobContext) -> R
     if others.is_empty() {
         return Ok(None);
     }
-    let info = info::collect(&together, None, Vec::new(), None);
+    let info = info::collect(&together, None, Vec::new(), None, None);
     drop((together, siblings, mounted));
     let alone = mount(file)?;
-    let alone = open(&alone, &[file.name.as_str()])?.map(|dataset| info::collect(&dataset, None, Vec::new(), None));
+    let alone = open(&alone, &[file.name.as_str()])?.map(|dataset| info::collect(&dataset, None, Vec::new(), None, None));
     let is_torn = match &alone {
         Some(alone) => !is_same_raster(&info, alone) || !has_pixels(file, alone, ctx)?,
         None => true,
@@ -254,7 +254,7 @@ pub fn describe_alone(file: &NamedAsset, driver: &str) -> Result<Option<RasterIn
     let _fence = Fence::up();
     let mounted = mount(file)?;
     let opened = open_with(&mounted, &[file.name.as_str()], &[driver])?;
-    Ok(opened.map(|dataset| info::collect(&dataset, None, Vec::new(), None)))
+    Ok(opened.map(|dataset| info::collect(&dataset, None, Vec::new(), None, None)))
 }
 
 /// True for rasters of one size with the same number of bands of the same types, and for files with the same layers.

@@ -8,6 +8,7 @@
 //! stretches need (`stretch`), renders ([`render`]), and keeps the values for other stretches (`restretch`).
 
 mod budget;
+mod codec;
 mod colour;
 mod driver_names;
 mod environment;

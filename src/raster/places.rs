@@ -54,8 +54,11 @@ pub enum Sampling {
 
 /// The inverse geotransform of a raster: from its coordinate system to pixels. Fails without the band or a geotransform.
 fn pixels_of_plane(source: &RasterSource, info: &RasterInfo, band: BandIndex) -> Result<[f64; 6]> {
-    if info.band(band).is_none() {
+    let Some(header) = info.band(band) else {
         return Err(Error::usage(format!("there is no band {band}; the raster has {}", info.band_count)).at(source.asset()));
+    };
+    if header.is_complex() {
+        return Err(Error::unsupported(format!("band {band} holds complex numbers, which have no mean")).at(source.asset()));
     }
     let inverse = info.geotransform.and_then(inverted);
     inverse.ok_or_else(|| Error::usage("the raster has no place on Earth").at(source.asset()))
@@ -84,6 +87,7 @@ pub fn raster_at(
 ) -> Result<Vec<Option<f64>>> {
     let lease = pool::lease(source)?;
     let info = lease.info.clone();
+    info.warn_of_variable(&source.asset().to_string(), ctx);
     let inverse = pixels_of_plane(source, &info, band)?;
     let (values, _said) = gdal_errors::listen(|| -> Result<Vec<Option<f64>>> {
         let way = way_to(source, &info)?;
@@ -126,6 +130,7 @@ pub fn raster_in(
 ) -> Result<Vec<Option<f64>>> {
     let lease = pool::lease(source)?;
     let info = lease.info.clone();
+    info.warn_of_variable(&source.asset().to_string(), ctx);
     let inverse = pixels_of_plane(source, &info, band)?;
     let resampling = match statistic {
         AreaStatistic::Mean => Resampling::Average,

@@ -12,7 +12,7 @@ use super::fence::{self, Fence};
 use super::hdf5_lock::{self, Turn};
 use super::info::{self, RasterInfo, Subdataset};
 use super::vsi_plugin::{self, Mounted, Place};
-use super::{RasterSource, VariableRead, environment, gdal_errors};
+use super::{RasterSource, VariableRead, codec, environment, gdal_errors};
 use crate::error::{Error, IoContext, Kind, Result};
 use crate::model::{AssetPath, Modified, Stamp as Version};
 use crate::remote::Identity;
@@ -136,10 +136,11 @@ pub(super) fn lease(source: &RasterSource) -> Result<Lease> {
         Some(entry) if entry.stamp == stamp && entry.opened.reads(place.as_ref()) => (entry.opened, turn),
         stale => {
             drop(stale);
-            match source.is_fenced() {
-                true => (open_member(asset, &stamp, place)?, turn),
-                false => open_own(asset, &stamp, place, turn)?,
-            }
+            let opened = match source.is_fenced() {
+                true => open_member(asset, &stamp, place).map(|opened| (opened, turn)),
+                false => open_own(asset, &stamp, place, turn),
+            };
+            opened.map_err(|error| explained(error, asset, &stamp))?
         }
     };
     Ok(Lease { source: source.clone(), stamp, opened: Some(opened), turn, _fence: fence })
@@ -246,6 +247,17 @@ fn mount(asset: &AssetPath, stamp: &Stamp, place: Option<Place>) -> Result<Mount
         (None, AssetPath::File(path)) => Mounted::local(path, 0, size_of(asset, stamp).unwrap_or_default(), &name),
         (None, AssetPath::Vsi(_)) => Err(Error::internal("a path of GDAL's has no bytes to mount").at(asset)),
     }
+}
+
+/// The error of opening a file, or its cause where the file itself tells: a codec that GDAL lacks.
+fn explained(error: Error, asset: &AssetPath, stamp: &Stamp) -> Error {
+    if error.kind() != Kind::Format || (asset.local_file().is_none() && asset.remote_file().is_none()) {
+        return error;
+    }
+    let mounted = vsi_plugin::place_of(asset).and_then(|place| mount(asset, stamp, place));
+    let cause =
+        mounted.ok().and_then(|mounted| codec::missing_codec(&|at, length| mounted.read(at, length), mounted.size(), asset));
+    cause.unwrap_or(error)
 }
 
 fn open_member(asset: &AssetPath, stamp: &Stamp, place: Option<Place>) -> Result<Opened> {

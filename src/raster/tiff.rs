@@ -121,37 +121,67 @@ impl Source<'_> {
     }
 }
 
+/// The compression code of a TIFF of `size` bytes; `None` for another file.
+///
+/// # Errors
+/// As [`chunk_layout`].
+pub(super) fn compression_of(read: &dyn Fn(u64, u64) -> Result<Vec<u8>>, size: u64) -> Result<Option<u64>> {
+    let Some(directory) = Directory::first(read, size)? else { return Ok(None) };
+    directory.one(259, 1).map(Some)
+}
+
+/// The first IFD of a TIFF.
+struct Directory<'a> {
+    source: Source<'a>,
+    entries: Vec<u8>,
+    entry_width: usize,
+}
+
+impl<'a> Directory<'a> {
+    /// `None` for a file that is no TIFF.
+    fn first(read: &'a dyn Fn(u64, u64) -> Result<Vec<u8>>, size: u64) -> Result<Option<Self>> {
+        if size < 16 {
+            return Ok(None);
+        }
+        let head = read(0, 16)?;
+        let (little, big) = match head.get(..4) {
+            Some(b"II*\0") => (true, false),
+            Some(b"MM\0*") => (false, false),
+            Some(b"II+\0") => (true, true),
+            Some(b"MM\0+") => (false, true),
+            _ => return Ok(None),
+        };
+        let source = Source { read, size, little, big };
+        let directory = source.number(if big { &head[8..16] } else { &head[4..8] });
+        let (count_width, entry_width) = if big { (8, 20) } else { (2, 12) };
+        let count = source.number(&source.bytes(directory, count_width)?);
+        if count > ENTRIES_MAX {
+            return Err(Error::format(format!("the directory of the TIFF claims {count} entries")));
+        }
+        let entries = source.bytes(directory.saturating_add(count_width), count * entry_width)?;
+        Ok(Some(Self { source, entries, entry_width: entry_width as usize }))
+    }
+
+    /// The values of a tag.
+    fn tag(&self, wanted: u64) -> Result<Option<Vec<u64>>> {
+        let entry = self.entries.chunks(self.entry_width).find(|entry| self.source.number(&entry[..2]) == wanted);
+        entry.map(|entry| self.source.values(entry)).transpose()
+    }
+
+    /// The first value of a tag, or `usual`.
+    fn one(&self, wanted: u64, usual: u64) -> Result<u64> {
+        Ok(self.tag(wanted)?.and_then(|values| values.first().copied()).unwrap_or(usual))
+    }
+}
+
 /// The chunks of a file of `size` bytes, read through `read(offset, length)`. `None` for a file that is no TIFF, or whose bands have
 /// different numbers of bits.
 ///
 /// # Errors
 /// [`Kind::Format`](crate::error::Kind::Format) for a damaged TIFF, or the errors of `read`.
 pub fn chunk_layout(read: &dyn Fn(u64, u64) -> Result<Vec<u8>>, size: u64) -> Result<Option<ChunkLayout>> {
-    if size < 16 {
-        return Ok(None);
-    }
-    let head = read(0, 16)?;
-    let (little, big) = match head.get(..4) {
-        Some(b"II*\0") => (true, false),
-        Some(b"MM\0*") => (false, false),
-        Some(b"II+\0") => (true, true),
-        Some(b"MM\0+") => (false, true),
-        _ => return Ok(None),
-    };
-    let source = Source { read, size, little, big };
-    let directory = source.number(if big { &head[8..16] } else { &head[4..8] });
-    let (count_width, entry_width) = if big { (8, 20) } else { (2, 12) };
-    let count = source.number(&source.bytes(directory, count_width)?);
-    if count > ENTRIES_MAX {
-        return Err(Error::format(format!("the directory of the TIFF claims {count} entries")));
-    }
-    let entries = source.bytes(directory.saturating_add(count_width), count * entry_width)?;
-    let tag = |wanted: u64| -> Result<Option<Vec<u64>>> {
-        let entry = entries.chunks(entry_width as usize).find(|entry| source.number(&entry[..2]) == wanted);
-        entry.map(|entry| source.values(entry)).transpose()
-    };
-    let one =
-        |wanted: u64, usual: u64| -> Result<u64> { Ok(tag(wanted)?.and_then(|values| values.first().copied()).unwrap_or(usual)) };
+    let Some(directory) = Directory::first(read, size)? else { return Ok(None) };
+    let (tag, one) = (|wanted| directory.tag(wanted), |wanted, usual| directory.one(wanted, usual));
     let (width, height, bands) = (one(256, 0)?, one(257, 0)?, one(277, 1)?);
     let bits = tag(258)?.unwrap_or_else(|| vec![1]);
     let compression = one(259, 1)?;
@@ -165,7 +195,7 @@ pub fn chunk_layout(read: &dyn Fn(u64, u64) -> Result<Vec<u8>>, size: u64) -> Re
         return Ok(None);
     }
     let layout = ChunkLayout {
-        little,
+        little: directory.source.little,
         size: [width, height],
         bands,
         chunk,

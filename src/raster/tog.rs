@@ -106,7 +106,8 @@ pub fn write_tog(source: &RasterSource, target: &Path, options: &TogOptions, ctx
     }
     if info.shown_subdataset.is_some() || info.subdatasets.len() > 1 {
         let count = info.subdatasets.len();
-        return Err(Error::unsupported(format!("this file holds {count} rasters; a GeoTIFF holds one")).at(asset));
+        let names = info.variable.as_ref().map(|variable| format!(" ({})", variable.names.join(", "))).unwrap_or_default();
+        return Err(Error::unsupported(format!("this file holds {count} rasters{names}; a GeoTIFF holds one")).at(asset));
     }
     budget::check_blocks(info, info.bands.iter().map(|band| band.index), source)?;
     budget::check_whole(info, source)?;

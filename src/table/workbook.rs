@@ -110,7 +110,7 @@ impl<'a> Package<'a> {
         /// Size of the end record without its comment, and the longest comment.
         const END: usize = 22;
         const COMMENT_MAX: usize = 0xFFFF;
-        let first = bytes.len().checked_sub(END + COMMENT_MAX).unwrap_or_default();
+        let first = bytes.len().saturating_sub(END + COMMENT_MAX);
         let tail = bytes.get(first..)?;
         let end = first + tail.windows(4).rposition(|window| window == b"PK\x05\x06")?;
         let count = number(bytes, end + 10, 2)?;

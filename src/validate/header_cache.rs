@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 
-use crate::error::{Kind, Result};
-use crate::jobs::discard;
+use crate::error::{Cause, Kind, Result};
+use crate::jobs::{JobContext, discard};
 use crate::model::{AssetPath, Modified};
 use crate::raster::{self, CrsKind, RasterInfo, RasterSource};
 
@@ -38,6 +38,8 @@ pub struct Header {
     pub nodata: TextId,
     /// Corners in longitude and latitude (EPSG:4326): top left, top right, bottom right, bottom left.
     pub corners: Option<[[f64; 2]; 4]>,
+    /// What was read of a file with several rasters.
+    pub variable: Option<Arc<str>>,
 }
 
 /// Contents of a header.
@@ -49,8 +51,30 @@ pub enum Looked {
     NoRaster,
     /// GDAL can't open it, and why.
     Fault(Arc<str>),
+    /// The pixels are compressed with a codec that this program is not built with, as a sentence: the file may be sound.
+    MissingCodec(Arc<str>),
     /// The file can't be read; another rule reports it.
     Unread,
+}
+
+impl Looked {
+    /// True when [`Looked::warn`] says something.
+    pub(super) fn has_warning(&self) -> bool {
+        matches!(self, Looked::MissingCodec(_)) || matches!(self, Looked::Raster(header) if header.variable.is_some())
+    }
+
+    /// Warns of what the header leaves open: which variable of several was read, or a codec that is missing.
+    pub(super) fn warn(&self, place: &str, ctx: &JobContext) {
+        match self {
+            Looked::Raster(header) => {
+                if let Some(variable) = &header.variable {
+                    ctx.warn_of(place, format!("read was {variable}"));
+                }
+            }
+            Looked::MissingCodec(reason) => ctx.warn_of(place, format!("not checked: {reason}")),
+            Looked::NoRaster | Looked::Fault(_) | Looked::Unread => {}
+        }
+    }
 }
 
 /// Headers by location and version of the bytes: an edit of a draft changes few samples, so the next comparison reads few headers.
@@ -117,6 +141,7 @@ impl HeaderCache {
             Ok(info) if info.band_count > 0 => Looked::Raster(Arc::new(header_of(&info, self))),
             Ok(_) => Looked::NoRaster,
             Err(error) if error.is_cancelled() => return Err(error),
+            Err(error) if error.is_caused_by(Cause::MissingCodec) => Looked::MissingCodec(error.sentence().into()),
             Err(error) if error.kind() == Kind::Format => Looked::Fault(error.sentence().into()),
             // May pass, so it is not kept.
             Err(_) => return Ok(Looked::Unread),
@@ -175,6 +200,7 @@ fn header_of(info: &RasterInfo, cache: &HeaderCache) -> Header {
         transform: info.geotransform.filter(|transform| *transform != [0.0, 1.0, 0.0, 0.0, 0.0, 1.0]),
         nodata,
         corners: info.corners_lonlat,
+        variable: info.variable.as_ref().map(|variable| variable.sentence().into()),
     }
 }
 

@@ -21,13 +21,16 @@ pub(super) fn header_fault(
     size: u64,
     modified: Modified,
     cache: &HeaderCache,
+    ctx: &JobContext,
 ) -> Result<Option<Arc<str>>> {
     if size == 0 || path.remote_file().is_some() || !claims(id, path) {
         return Ok(None);
     }
-    Ok(match cache.look(path, Some((size, modified)))? {
+    let looked = cache.look(path, Some((size, modified)))?;
+    looked.warn(id, ctx);
+    Ok(match looked {
         Looked::Fault(fault) => Some(fault),
-        Looked::Raster(_) | Looked::NoRaster | Looked::Unread => None,
+        Looked::Raster(_) | Looked::NoRaster | Looked::MissingCodec(_) | Looked::Unread => None,
     })
 }
 
@@ -60,7 +63,12 @@ pub(super) fn check(reader: &dyn ContainerReader, cache: &HeaderCache, report: &
             .par_iter()
             .map(|&row| {
                 ctx.check()?;
+<<<<<<< HEAD
                 let fault = pixel_fault(reader, (depth, row), claims_raster(level.id(row)), cache, ctx)?;
+=======
+                let place = || tree.path(depth, row).to_archive();
+                let fault = pixel_fault(reader, depth, row, &place, cache, ctx)?;
+>>>>>>> raster
                 ctx.step(1);
                 Ok(fault.map(|fault| (row, fault)))
             })
@@ -78,8 +86,14 @@ pub(super) fn check(reader: &dyn ContainerReader, cache: &HeaderCache, report: &
 /// Why the raster at a level and row can't be read. One whose name claims a raster (`is_claimed`) has to open as one.
 fn pixel_fault(
     reader: &dyn ContainerReader,
+<<<<<<< HEAD
     (depth, row): (usize, u32),
     is_claimed: bool,
+=======
+    depth: usize,
+    row: u32,
+    place: &dyn Fn() -> String,
+>>>>>>> raster
     cache: &HeaderCache,
     ctx: &JobContext,
 ) -> Result<Option<String>> {
@@ -89,11 +103,20 @@ fn pixel_fault(
     if size == 0 || matches!(raster::references_of(&asset), Ok(Some(_))) {
         return Ok(None);
     }
+<<<<<<< HEAD
     match cache.look(&asset, None)? {
         Looked::Fault(reason) if is_claimed => return Ok(Some(header_message(&reason))),
         Looked::NoRaster if is_claimed => {}
         Looked::Raster(_) => {}
         Looked::Fault(_) | Looked::NoRaster | Looked::Unread => return Ok(None),
+=======
+    let looked = cache.look(&asset, None)?;
+    looked.warn(&place(), ctx);
+    match looked {
+        Looked::Fault(reason) => return Ok(Some(header_message(&reason))),
+        Looked::MissingCodec(_) | Looked::Unread => return Ok(None),
+        Looked::Raster(_) | Looked::NoRaster => {}
+>>>>>>> raster
     }
     let source = RasterSource::member(asset);
     match raster::read_through(&source, ctx) {
@@ -117,7 +140,8 @@ mod tests {
         std::fs::write(&path, b"II*\0\x08\0\0\0 not a TIFF").expect("writes");
         let cache = HeaderCache::default();
         let fault = |name: &str, modified: i64| {
-            header_fault(name, &AssetPath::file(path.as_path()), 19, Modified(modified), &cache).expect("looks")
+            header_fault(name, &AssetPath::file(path.as_path()), 19, Modified(modified), &cache, &JobContext::default())
+                .expect("looks")
         };
         assert!(fault("a.tif", 1).is_some() && fault("label", 1).is_some(), "the file claims it, whatever the id is");
         std::fs::remove_file(&path).expect("removes");
@@ -125,6 +149,7 @@ mod tests {
         assert!(fault("a.tif", 2).is_none(), "another version is, and a missing file is not its subject");
         let text = folder.path().join("a.txt");
         std::fs::write(&text, b"text").expect("writes");
-        assert_eq!(header_fault("notes", &AssetPath::file(text.as_path()), 4, Modified(1), &cache).expect("looks"), None);
+        let notes = header_fault("notes", &AssetPath::file(text.as_path()), 4, Modified(1), &cache, &JobContext::default());
+        assert_eq!(notes.expect("looks"), None);
     }
 }

@@ -35,9 +35,23 @@ pub fn sources(dataset: &Dataset, ctx: &JobContext) -> Result<Report> {
         let faults: Vec<SourceFault> = samples
             .par_iter()
             .enumerate()
+<<<<<<< HEAD
             .map(|(row, sample)| {
                 ctx.check()?;
                 source_fault(row, sample, &containers, &beside, &cache, ctx)
+=======
+            .filter_map(|(row, sample)| match ctx.check() {
+                Ok(()) => {
+                    let unreadable =
+                        || unreadable(sample, &cache, ctx).transpose().map(|message| message.map(|m| (row, Rule::RasterRead, m)));
+                    let hidden = hidden(sample).map(|message| (row, Rule::IdCharacters, message));
+                    let fault = hidden.or_else(|| fault(sample, &containers).map(|message| (row, Rule::SourceMissing, message)));
+                    let fault = fault.or_else(|| described(sample).map(|message| (row, Rule::DataElsewhere, message)));
+                    let fault = fault.map(Ok).or_else(unreadable);
+                    fault.or_else(|| beside.left(sample).map(|message| Ok((row, Rule::SidecarLeft, message))))
+                }
+                Err(error) => Some(Err(error)),
+>>>>>>> raster
             })
             .collect::<Result<Vec<_>>>()?
             .into_iter()
@@ -118,9 +132,9 @@ fn local_file(sample: &Sample) -> Option<&Path> {
 }
 
 /// A message for a raster whose header can't be read.
-fn unreadable(sample: &Sample, cache: &HeaderCache) -> Result<Option<String>> {
+fn unreadable(sample: &Sample, cache: &HeaderCache, ctx: &JobContext) -> Result<Option<String>> {
     let Payload::Asset { path, size, modified } = &sample.payload else { return Ok(None) };
-    Ok(header_fault(&sample.id, path, *size, *modified, cache)?.map(|reason| header_message(&reason)))
+    Ok(header_fault(&sample.id, path, *size, *modified, cache, ctx)?.map(|reason| header_message(&reason)))
 }
 
 /// The sidecars in the folders of the samples, and those of them that are samples themselves.

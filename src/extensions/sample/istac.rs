@@ -76,9 +76,11 @@ fn make(given: &Json) -> Result<Made> {
     Ok(Made::Sample(Box::new(Istac { column, crs, times })))
 }
 
+/// CRS, footprint as WKB, and centroid as longitude and latitude in degrees, each as far as there is one.
+type IstacPlace = (Option<String>, Option<Vec<u8>>, Option<[f64; 2]>);
+
 impl Istac {
-    /// CRS, footprint as WKB, and centroid, each as far as there is one.
-    fn place(&self, sample: &SampleView<'_>) -> Result<(Option<String>, Option<Vec<u8>>, Option<[f64; 2]>)> {
+    fn place(&self, sample: &SampleView<'_>) -> Result<IstacPlace> {
         let (crs, geometry) = self.footprint(sample)?;
         let middle = match geometry.as_deref().map(centroid).transpose() {
             Ok(middle) => middle,

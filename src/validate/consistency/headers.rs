@@ -63,13 +63,18 @@ pub fn read(input: &Input<'_>, places: &Positions, cache: &HeaderCache, missing:
     })?;
     let (mut rasters, mut others, mut unread) = (Vec::with_capacity(looked.len()), 0, 0);
     for (&(level, row, node), looked) in wanted.iter().zip(looked) {
+        if let Some(looked) = &looked
+            && looked.has_warning()
+        {
+            looked.warn(&input.tree.path(level, row).to_archive(), ctx);
+        }
         match looked {
             Some(Looked::Raster(header)) => {
                 let time = input.times.get(level).and_then(|times| times.get(row as usize)).copied().flatten();
                 rasters.push(PlacedHeader { node, row, root: places.root(level, row), time, header });
             }
             Some(Looked::NoRaster | Looked::Fault(_)) => others += 1,
-            Some(Looked::Unread) | None => unread += 1,
+            Some(Looked::MissingCodec(_) | Looked::Unread) | None => unread += 1,
         }
     }
     let (texts, systems) = cache.tables();

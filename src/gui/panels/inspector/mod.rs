@@ -404,6 +404,10 @@ fn raster_ui(ui: &mut Ui, info: &RasterInfo) {
     pair(ui, tr!("Size in pixels"), &size, true);
     let dtype = info.bands.first().map_or("", |band| band.dtype.as_str());
     pair(ui, tr!("Bands"), &format!("{} × {dtype}", info.band_count), true);
+    if let Some(variable) = &info.variable {
+        let sentence = variable.sentence();
+        pair(ui, tr!("Read"), &sentence, false).on_hover_text(sentence);
+    }
     if let Some(crs) = info.crs_code.as_ref().or(info.crs_name.as_ref()) {
         pair(ui, tr!("Coordinates"), crs, true);
     }

@@ -287,6 +287,10 @@ pub fn readout_ui(ui: &mut Ui, cx: &PanelContext<'_>, rect: Rect) {
         }
         text.push_str(&difference::readout(state));
     }
+    if let Some(variable) = state.info().and_then(|info| info.variable.as_ref()) {
+        // In front of the coordinates, which change: the variable is never cut off.
+        text = format!("{}   {text}", variable.sentence());
+    }
     let inner = rect.shrink2(vec2(10.0, 0.0));
     let crs = state.info().and_then(|info| info.crs_code.as_deref().or(info.crs_name.as_deref())).unwrap_or_default();
     // The coordinates of the pixel have priority; the name of the CRS is truncated to the remaining width.
