@@ -63,12 +63,8 @@ pub(super) fn check(reader: &dyn ContainerReader, cache: &HeaderCache, report: &
             .par_iter()
             .map(|&row| {
                 ctx.check()?;
-<<<<<<< HEAD
-                let fault = pixel_fault(reader, (depth, row), claims_raster(level.id(row)), cache, ctx)?;
-=======
                 let place = || tree.path(depth, row).to_archive();
-                let fault = pixel_fault(reader, depth, row, &place, cache, ctx)?;
->>>>>>> raster
+                let fault = pixel_fault(reader, (depth, row), claims_raster(level.id(row)), &place, cache, ctx)?;
                 ctx.step(1);
                 Ok(fault.map(|fault| (row, fault)))
             })
@@ -86,14 +82,9 @@ pub(super) fn check(reader: &dyn ContainerReader, cache: &HeaderCache, report: &
 /// Why the raster at a level and row can't be read. One whose name claims a raster (`is_claimed`) has to open as one.
 fn pixel_fault(
     reader: &dyn ContainerReader,
-<<<<<<< HEAD
     (depth, row): (usize, u32),
     is_claimed: bool,
-=======
-    depth: usize,
-    row: u32,
     place: &dyn Fn() -> String,
->>>>>>> raster
     cache: &HeaderCache,
     ctx: &JobContext,
 ) -> Result<Option<String>> {
@@ -103,20 +94,13 @@ fn pixel_fault(
     if size == 0 || matches!(raster::references_of(&asset), Ok(Some(_))) {
         return Ok(None);
     }
-<<<<<<< HEAD
-    match cache.look(&asset, None)? {
-        Looked::Fault(reason) if is_claimed => return Ok(Some(header_message(&reason))),
-        Looked::NoRaster if is_claimed => {}
-        Looked::Raster(_) => {}
-        Looked::Fault(_) | Looked::NoRaster | Looked::Unread => return Ok(None),
-=======
     let looked = cache.look(&asset, None)?;
     looked.warn(&place(), ctx);
     match looked {
-        Looked::Fault(reason) => return Ok(Some(header_message(&reason))),
-        Looked::MissingCodec(_) | Looked::Unread => return Ok(None),
-        Looked::Raster(_) | Looked::NoRaster => {}
->>>>>>> raster
+        Looked::Fault(reason) if is_claimed => return Ok(Some(header_message(&reason))),
+        Looked::NoRaster if is_claimed => {}
+        Looked::Raster(_) => {}
+        Looked::Fault(_) | Looked::MissingCodec(_) | Looked::NoRaster | Looked::Unread => return Ok(None),
     }
     let source = RasterSource::member(asset);
     match raster::read_through(&source, ctx) {

@@ -35,23 +35,9 @@ pub fn sources(dataset: &Dataset, ctx: &JobContext) -> Result<Report> {
         let faults: Vec<SourceFault> = samples
             .par_iter()
             .enumerate()
-<<<<<<< HEAD
             .map(|(row, sample)| {
                 ctx.check()?;
                 source_fault(row, sample, &containers, &beside, &cache, ctx)
-=======
-            .filter_map(|(row, sample)| match ctx.check() {
-                Ok(()) => {
-                    let unreadable =
-                        || unreadable(sample, &cache, ctx).transpose().map(|message| message.map(|m| (row, Rule::RasterRead, m)));
-                    let hidden = hidden(sample).map(|message| (row, Rule::IdCharacters, message));
-                    let fault = hidden.or_else(|| fault(sample, &containers).map(|message| (row, Rule::SourceMissing, message)));
-                    let fault = fault.or_else(|| described(sample).map(|message| (row, Rule::DataElsewhere, message)));
-                    let fault = fault.map(Ok).or_else(unreadable);
-                    fault.or_else(|| beside.left(sample).map(|message| Ok((row, Rule::SidecarLeft, message))))
-                }
-                Err(error) => Some(Err(error)),
->>>>>>> raster
             })
             .collect::<Result<Vec<_>>>()?
             .into_iter()
@@ -104,7 +90,7 @@ fn source_fault(
     if let Some((rule, message)) = described(sample) {
         return Ok(fault_of(rule, message));
     }
-    if let Some(message) = unreadable(sample, cache)? {
+    if let Some(message) = unreadable(sample, cache, ctx)? {
         return Ok(fault_of(Rule::RasterRead, message));
     }
     if let Some(message) = beside.left(sample) {

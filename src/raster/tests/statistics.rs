@@ -124,16 +124,11 @@ fn what_does_not_fit_is_selected_by_reading_again() {
         moments.join(Moments::of(|with| part.iter().for_each(|value| with(*value))));
     }
     let info = pool::lease(&asset).expect("opens").info.clone();
-<<<<<<< HEAD
     let large = Tally {
         source: asset,
         info,
         bands: vec![BandTally { total: (width * height) as u64, is_integer: false, long_range: None, data: Data::Large(moments) }],
     };
-=======
-    let large =
-        Tally { source: asset, info, bands: vec![BandTally { total: (width * height) as u64, data: Data::Large(moments) }] };
->>>>>>> raster
     let found = large.summary(0, &PERCENTS, &ctx()).expect("works").expect("has data");
     expect_like(&found, &naive(values, &PERCENTS));
 }
