@@ -129,6 +129,10 @@ impl SampleExtension for Istac {
         self.column.is_none()
     }
 
+    fn lacks_times(&self) -> bool {
+        self.times.is_empty()
+    }
+
     fn compute(&self, sample: &SampleView<'_>, _: &JobContext) -> Result<Vec<Value>> {
         let (crs, geometry) = self.footprint(sample)?;
         let middle = centroid(&geometry)?;

@@ -70,6 +70,10 @@ impl SampleExtension for Stac {
         ]
     }
 
+    fn lacks_times(&self) -> bool {
+        self.times.is_empty()
+    }
+
     fn compute(&self, sample: &SampleView<'_>, _: &JobContext) -> Result<Vec<Value>> {
         let info = sample.raster()?;
         let times = self.times.of(sample)?.map(|time| time.map_or(Value::Null, Value::Int));
