@@ -188,7 +188,7 @@ fn the_program_of_the_documents_computes_a_column() {
 
 /// The name of the only ZIP in a folder of the golden datasets.
 fn only_zip(folder: &str) -> String {
-    let names = files_below(&golden(folder)).into_iter().filter(|name| name.ends_with(".tacozip"));
+    let mut names = files_below(&golden(folder)).into_iter().filter(|name| name.ends_with(".tacozip"));
     names.next_back().expect("a ZIP")
 }
 

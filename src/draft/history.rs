@@ -33,8 +33,10 @@ impl Step {
 pub struct Draft {
     content: Content,
     revision: u64,
-    /// The revision that was last written or saved.
+    /// The revision that was last saved as a project.
     saved: u64,
+    /// The revision that was last written as a dataset.
+    written: Option<u64>,
     /// Number of the last step at that revision.
     saved_step: usize,
     /// Steps of the saved revision that are before the first edit since; the others were undone for good.
@@ -53,6 +55,7 @@ impl Default for Draft {
             content: Content::default(),
             revision: 0,
             saved: 0,
+            written: None,
             saved_step: 0,
             shared_steps: 0,
             undo: VecDeque::new(),
@@ -109,15 +112,23 @@ impl Draft {
         self.revision
     }
 
-    /// True when something changed since the last [`Draft::mark_saved`].
+    /// True when something changed since the last [`Draft::mark_saved`] and the last [`Draft::mark_written`].
     pub fn is_dirty(&self) -> bool {
-        self.revision != self.saved
+        self.revision != self.saved && !self.is_written()
     }
 
-    /// True when closing would lose changes: there are unsaved changes that were not all undone.
+    /// True when the dataset was written as it is now.
+    pub fn is_written(&self) -> bool {
+        self.written == Some(self.revision)
+    }
+
+    /// True when closing would lose changes: there are unsaved changes that were not all undone. A dataset that was written has neither
+    /// the sources, the unplaced files nor the history of its draft.
     pub fn has_unsaved(&self) -> bool {
         // A saved or restored draft differs from the disk even when no step can be undone.
-        self.is_dirty() && (self.steps() > 0 || self.forgotten > 0 || self.saved != 0) && self.unsaved_changes() != Some(0)
+        self.revision != self.saved
+            && (self.steps() > 0 || self.forgotten > 0 || self.saved != 0)
+            && self.unsaved_changes() != Some(0)
     }
 
     /// Number of steps between the saved revision and this one, done or undone; `None` for a restored draft.
@@ -148,6 +159,11 @@ impl Draft {
         self.saved = self.revision;
         self.saved_step = self.step_number();
         self.shared_steps = self.saved_step;
+    }
+
+    /// Marks the current state as written as a dataset.
+    pub fn mark_written(&mut self) {
+        self.written = Some(self.revision);
     }
 
     /// Marks the whole draft as unsaved: for a restored draft.
@@ -274,6 +290,20 @@ mod tests {
         assert_eq!(changes(&draft), (Some(2), true), "one undone, another made");
         draft.mark_unsaved();
         assert_eq!(changes(&draft), (None, true));
+    }
+
+    #[test]
+    fn a_written_draft_is_not_saved() {
+        let mut draft = Draft::new();
+        let set = |value: &str| Edit::SetCollection { key: "title".into(), value: Some(value.into()) };
+        draft.apply(set("One")).expect("applies");
+        draft.mark_written();
+        assert!(!draft.is_dirty() && draft.is_written() && draft.has_unsaved(), "its sources and history are nowhere else");
+        assert_eq!(draft.unsaved_changes(), Some(1));
+        draft.mark_saved();
+        assert!(!draft.has_unsaved());
+        draft.apply(set("Two")).expect("applies");
+        assert!(draft.is_dirty() && !draft.is_written() && draft.has_unsaved());
     }
 
     #[test]

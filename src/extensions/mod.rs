@@ -45,7 +45,7 @@ use options::with_command_words;
 pub use options::{OptionKind, OptionSpec, join_command_line, parse_options, split_command_line};
 pub use registry::{Registry, builtin};
 pub use run_report::Note;
-pub use runner::{Failure, Run, clashes, has_targets, kept, run};
+pub use runner::{Failure, Run, clashes, has_targets, kept, may_be_raster, run};
 pub use value_range::value_range;
 pub use view::{SampleView, TortillaView};
 
@@ -119,6 +119,16 @@ pub trait SampleExtension: Send + Sync {
     /// False when FOLDERs can have these columns as well.
     fn needs_file(&self) -> bool {
         true
+    }
+
+    /// False when it also takes files that are no rasters.
+    fn needs_raster(&self) -> bool {
+        self.needs_file()
+    }
+
+    /// True when it has columns of times and no option says where times come from.
+    fn lacks_times(&self) -> bool {
+        false
     }
 
     /// The program that it starts, with arguments; it is only started with the user's consent.

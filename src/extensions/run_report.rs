@@ -43,6 +43,13 @@ pub enum Note {
         /// Paths of the first of them.
         sample_paths: Vec<String>,
     },
+    /// An extension that fills columns of times was given no source of times.
+    NoTimes {
+        /// The extension.
+        extension: String,
+        /// The level.
+        level: usize,
+    },
     /// How a table was read.
     Reading {
         /// Sentences, such as that a column is text because of one value.
@@ -99,6 +106,10 @@ impl Note {
             Note::Variable { read, samples, sample_paths } => {
                 vec![format!("read was {read} ({})", listed(sample_paths, *samples))]
             }
+            Note::NoTimes { extension, level } => vec![format!(
+                "{extension} was given no source of times, so its columns of times on level {level} hold null: give time_start, \
+                 time_pattern or time_column"
+            )],
             Note::Reading { warnings } => warnings.clone(),
         }
     }

@@ -10,8 +10,8 @@ use rayon::prelude::*;
 use serde_json::Value as Json;
 
 use super::view::Remarks;
-use super::{Column, ExtensionCall, Made, Note, Registry, SampleExtension, SampleView, TortillaExtension, TortillaView};
-use crate::error::{Cause, Error, Result};
+use super::{Column, ExtensionCall, Made, Note, Registry, SampleExtension, SampleView, Target, TortillaExtension, TortillaView};
+use crate::error::{Cause, Error, Kind, Result};
 use crate::jobs::{JobContext, panic_error};
 use crate::model::{Dataset, FieldSpec, Payload, Sample, SampleKind, SamplePath, Schema, Tortilla, Value, same_values};
 
@@ -90,7 +90,8 @@ pub fn run(dataset: &Dataset, calls: &[ExtensionCall], registry: &Registry, ctx:
     let made = calls.iter().map(|call| registry.make(&call.extension, &call.options)).collect::<Result<Vec<_>>>()?;
     let depth = dataset.depth();
     check(calls, &made, depth)?;
-    let mut run = Run { columns: vec![Vec::new(); depth], ..Run::default() };
+    let notes = calls.iter().zip(&made).filter_map(|(call, made)| note_of(call, made));
+    let mut run = Run { columns: vec![Vec::new(); depth], notes: notes.collect(), ..Run::default() };
     let mut index = 0;
     while let (Some(call), Some(extension)) = (calls.get(index), made.get(index)) {
         ctx.check()?;
@@ -132,6 +133,24 @@ pub fn run(dataset: &Dataset, calls: &[ExtensionCall], registry: &Registry, ctx:
         }
     }
     Ok(run)
+}
+
+/// What is known of a call before it runs.
+fn note_of(call: &ExtensionCall, made: &Made) -> Option<Note> {
+    match made {
+        Made::Sample(extension) if !call.schema_only && extension.lacks_times() => {
+            Some(Note::NoTimes { extension: call.extension.clone(), level: call.target.level })
+        }
+        _ => None,
+    }
+}
+
+/// True unless the first FILE that a target names can be read and is no raster.
+pub fn may_be_raster(dataset: &Dataset, target: &Target) -> bool {
+    let call = ExtensionCall { extension: String::new(), options: Json::Null, target: target.clone(), schema_only: false };
+    let views = views_of(dataset, &call);
+    let refused = |error: Error| matches!(error.kind(), Kind::Format | Kind::Unsupported);
+    !views.first().is_some_and(|view| view.raster().is_err_and(refused))
 }
 
 /// True when a call targets a sample of the dataset: of a part of a dataset it may target none.

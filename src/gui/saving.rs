@@ -132,8 +132,9 @@ impl App {
 
     /// Asks whether to save unsaved changes, discard them, or stay.
     pub(super) fn ask_to_discard(&mut self, then: Request) {
-        let changes = self.studio.document().and_then(Document::draft).and_then(Draft::unsaved_changes);
-        self.dialogs.open(Dialog::discard(changes, then));
+        let draft = self.studio.document().and_then(Document::draft);
+        let (changes, written) = (draft.and_then(Draft::unsaved_changes), draft.is_some_and(Draft::is_written));
+        self.dialogs.open(Dialog::discard(changes, written, then));
     }
 
     /// Asks before quitting cancels running jobs.

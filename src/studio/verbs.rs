@@ -284,7 +284,7 @@ impl Studio {
                     && same
                     && document.draft.revision() == revision
                 {
-                    document.draft.mark_saved();
+                    document.draft.mark_written();
                 }
                 Ok(Event::Written(built))
             }) as Finish)

@@ -68,6 +68,16 @@ fn dropped_folders_become_a_dataset_that_is_written_and_opened_again() {
     fill(&mut harness, "Destination", &target.path().join("again.tacozip").display().to_string());
     click(&mut harness, "Write now");
     assert!(harness.query_by_label("Written and verified").is_some());
+    // The draft has no file of its own, so it is not left without a question.
+    click(&mut harness, "Done");
+    harness.key_press_modifiers(Modifiers::COMMAND, Key::N);
+    settle(&mut harness);
+    assert!(harness.query_all_by_label_contains("The dataset was written and stays").next().is_some());
+    click(&mut harness, "Cancel");
+    assert_eq!(dataset(&harness).root.samples.len(), 4);
+    click(&mut harness, "Write dataset…");
+    fill(&mut harness, "Destination", &target.path().join("third.tacozip").display().to_string());
+    click(&mut harness, "Write now");
     click(&mut harness, "Open dataset");
     let document = document(&harness);
     assert!(document.opened().is_some());

@@ -439,7 +439,7 @@ fn a_playback_keeps_one_stretch() {
         std::thread::sleep(std::time::Duration::from_millis(5));
     }
     assert_eq!(frames.len(), 3, "{frames:?}");
-    assert_eq!(labels(&harness, "All frames have").len(), 1);
+    assert_eq!(labels(&harness, "All frames have"), ["All frames have the stretch of t1.tif: 0 – 899"]);
     picture(&mut harness, "playback");
     click(&mut harness, "Stop playing");
     harness.state_mut().select(Some(RowRef { level: 1, row: 0 }));

@@ -65,6 +65,19 @@ fn drag(harness: &mut Window, from: Pos2, to: Pos2) {
 }
 
 #[test]
+fn writing_says_which_files_have_no_place() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let (mut harness, _) = draft(folder.path());
+    harness.state_mut().act(Action::Write);
+    settle(&mut harness);
+    assert!(harness.query_all_by_label_contains("1 unplaced file is not written").next().is_some());
+    assert!(harness.query_all_by_label_contains("late.tif: give them a place").next().is_some());
+    picture(&mut harness, "write-unplaced-dark");
+    let world = harness.query_all_by_label_contains("the extent will be the whole globe").next();
+    assert!(world.is_some(), "no sample has a place");
+}
+
+#[test]
 fn a_file_is_dragged_into_its_slot() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let (mut harness, _) = draft(folder.path());

@@ -177,6 +177,10 @@ impl SampleExtension for Columns {
         self.files == Files::Needed
     }
 
+    fn needs_raster(&self) -> bool {
+        false
+    }
+
     fn program(&self) -> Option<&[String]> {
         Some(self.program.command())
     }

@@ -153,6 +153,10 @@ impl SampleExtension for Istac {
         self.column.is_none()
     }
 
+    fn lacks_times(&self) -> bool {
+        self.times.is_empty()
+    }
+
     fn compute(&self, sample: &SampleView<'_>, _: &JobContext) -> Result<Vec<Value>> {
         let [start, end, between] = self.times.values(sample, &TIMES)?;
         let (crs, geometry, place) = match self.place(sample) {

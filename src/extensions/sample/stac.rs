@@ -71,6 +71,10 @@ impl SampleExtension for Stac {
         ]
     }
 
+    fn lacks_times(&self) -> bool {
+        self.times.is_empty()
+    }
+
     fn compute(&self, sample: &SampleView<'_>, _: &JobContext) -> Result<Vec<Value>> {
         let [start, end, middle] = self.times.values(sample, &TIMES)?;
         let none = || [Value::Null, Value::Null, Value::Null, Value::Null];

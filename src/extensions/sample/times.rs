@@ -90,6 +90,11 @@ impl Times {
         })
     }
 
+    /// True when no option says where times come from.
+    pub fn is_empty(&self) -> bool {
+        self.start.is_none() && self.pattern.is_none() && self.column.is_none()
+    }
+
     /// `[start, end, middle]` of a sample. The middle needs both ends, and is rounded down as in the Python tools.
     ///
     /// # Errors

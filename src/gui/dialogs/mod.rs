@@ -106,9 +106,14 @@ pub enum Dialog {
 }
 
 impl Dialog {
-    /// Asks before unsaved changes are discarded; `changes` is their number, if it is known.
-    pub fn discard(changes: Option<u64>, then: Request) -> Self {
+    /// Asks before unsaved changes are discarded; `changes` is their number, if it is known. `written` is true when the dataset was
+    /// written as it is.
+    pub fn discard(changes: Option<u64>, written: bool, then: Request) -> Self {
         let what = match changes {
+            _ if written => tr!(
+                "The dataset was written and stays. The draft is not saved: its sources, unplaced files and history would be lost."
+            )
+            .into(),
             Some(n) => tr_n!(
                 n,
                 "{n} change since the last save would be lost. Files on disk stay.",

@@ -7,10 +7,12 @@ use egui::{Color32, Frame, Margin, Rect, RichText, Role, Sense, Stroke, Ui, Widg
 
 use super::choices::{Choices, Container};
 use crate::container::{Assembly, BuildOptions, Format, PlannedPart, dataset_around, foreign_in, free_bytes, output_exists};
+use crate::draft::Unplaced;
 use crate::gui::action::Action;
 use crate::gui::document_key::{Key, revision};
 use crate::gui::icons;
 use crate::gui::panel_context::{PanelContext, Request};
+use crate::gui::panels::collection::has_places;
 use crate::gui::sample_status::finding_sample;
 use crate::gui::theme::{self, font, text_style};
 use crate::gui::widgets::{self, Button, Tone, paint};
@@ -94,6 +96,24 @@ struct Disk {
     /// The dataset that contains it.
     inside: Option<std::path::PathBuf>,
     free: Option<u64>,
+}
+
+/// Says how many files of the tray are not written; nothing for an empty tray.
+fn unplaced_line(tray: &[Unplaced]) -> Option<Line> {
+    let count = tray.len();
+    if count == 0 {
+        return None;
+    }
+    let n = paint::grouped(count as u64);
+    let title = tr_n!(count, "{n} unplaced file is not written", "{n} unplaced files are not written", n);
+    let mut names: Vec<String> = tray.iter().take(3).map(|file| file_name(file)).collect();
+    names.extend((count > names.len()).then(|| "…".to_owned()));
+    let detail = tr!("{names}: give them a place in the hierarchy, or leave them out.", names = names.join(", "));
+    Some(Line::new(Tone::Warning, title, detail))
+}
+
+fn file_name(file: &Unplaced) -> String {
+    file.path.file_name().unwrap_or(file.path.as_os_str()).to_string_lossy().into_owned()
 }
 
 /// State of the checks.
@@ -214,9 +234,19 @@ impl Checks {
             let title = tr_n!(padded, "{n} padded sample holds no pixels", "{n} padded samples hold no pixels", n);
             lines.push(Line::new(Tone::Warning, title, detail));
         }
+        lines.extend(document.draft().and_then(|draft| unplaced_line(draft.tray())));
         if document.collection().get("extent").is_none() {
-            let detail = tr!("From the places and times of the samples, where they have any.");
-            lines.push(Line::new(Tone::Warning, tr!("The extent is computed when it is written"), detail));
+            let (title, detail) = match has_places(document) {
+                true => (
+                    tr!("The extent is computed when it is written"),
+                    tr!("From the places and times of the samples, where they have any."),
+                ),
+                false => (
+                    tr!("No sample has a place: the extent will be the whole globe"),
+                    tr!("That is the default. The stac extension finds places; the form of the collection takes an extent."),
+                ),
+            };
+            lines.push(Line::new(Tone::Warning, title, detail));
         }
         lines
     }

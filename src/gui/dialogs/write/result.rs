@@ -14,7 +14,7 @@ use crate::gui::panels::jobs::{detail, time_text};
 use crate::gui::theme::{self, font, text_style};
 use crate::gui::widgets::{self, Button, Note, Segment, note_ui, paint};
 use crate::ops::Verified;
-use crate::studio::Command;
+use crate::studio::{Command, Document};
 
 /// Most files listed.
 const LISTED: usize = 10;
@@ -154,7 +154,11 @@ impl WriteDialog {
         ui.horizontal_wrapped(|ui| {
             let keyed = ui.input_mut(|input| input.consume_key(egui::Modifiers::COMMAND, egui::Key::Enter));
             if ui.add(Button::secondary(tr!("Open dataset")).icon(icons::EYE)).clicked() || keyed {
-                self.checks.leave = Some(Request::Run(Command::Open { path: built.path.clone() }));
+                let open = Request::Run(Command::Open { path: built.path.clone() });
+                // The dataset has all of a draft that was not changed since, except its history.
+                let draft = cx.document().and_then(Document::draft);
+                let has_all = draft.is_some_and(|draft| draft.is_written() && draft.tray().is_empty());
+                self.checks.leave = Some(if has_all { Request::Anyway(Box::new(open)) } else { open });
             }
             if ui.add(Button::ghost(tr!("Publish…")).icon(icons::CLOUD)).clicked() {
                 self.checks.leave = Some(Request::Publish(built.path.clone()));

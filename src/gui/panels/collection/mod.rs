@@ -19,7 +19,7 @@ use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::theme::{self, font};
 use crate::gui::widgets::{self, Button, EmptyState, Note, Segment, TextField, Tone, note_ui};
 use crate::model::{Collection, EXTENT_ORIGIN, KNOWN_KEYS, Location, Rule, Severity, TASKS};
-use crate::studio::Command;
+use crate::studio::{Command, Document};
 use json_pointer::{new_contact, parts_of, strings_at, text_at, with_value};
 use state::Tab;
 
@@ -35,6 +35,12 @@ pub(super) struct Form<'a, 'b> {
     pub(super) cx: &'a mut PanelContext<'b>,
     pub(super) collection: &'b Collection,
     pub(super) writable: bool,
+}
+
+/// True when a column of some level can say where samples are.
+pub fn has_places(document: &Document) -> bool {
+    let mut levels = 0..document.tree().levels.len();
+    levels.any(|level| document.fields(level).iter().any(|field| COLUMNS.contains(&field.name.as_str())))
 }
 
 /// Draws the panel.
@@ -391,14 +397,6 @@ impl Form<'_, '_> {
         });
     }
 
-    /// True when a column of some level can say where samples are.
-    fn has_places(&self) -> bool {
-        self.cx.document().is_some_and(|document| {
-            let levels = 0..document.tree().levels.len();
-            levels.into_iter().any(|level| document.fields(level).iter().any(|field| COLUMNS.contains(&field.name.as_str())))
-        })
-    }
-
     fn extent_ui(&mut self, ui: &mut Ui) {
         let t = theme::tokens(ui);
         ui.vertical(|ui| {
@@ -417,7 +415,7 @@ impl Form<'_, '_> {
                 });
             });
             if self.collection.get("extent").is_none() {
-                let text = match self.has_places() {
+                let text = match self.cx.document().is_some_and(has_places) {
                     true => tr!("The extent is computed from the places and times of the samples when you write."),
                     false => tr!(
                         "No sample has a place: the extent will be the whole world, which is the default. The stac extension finds places."

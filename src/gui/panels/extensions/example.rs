@@ -162,6 +162,20 @@ pub fn columns_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
     let Some(example) = example else { return };
     let groups = cx.session.extensions.groups().clone();
     let calls = found.map(|(calls, _, _)| calls).unwrap_or_default();
+    let registry = cx.session.extensions.registry.entries();
+    let is_timeless = |call: &&ExtensionCall| {
+        registry.iter().any(|entry| entry.name == call.extension && super::targets::lacks_times(entry, &call.options))
+    };
+    if let Some(call) = calls.iter().find(is_timeless) {
+        let extension = registry.iter().find(|entry| entry.name == call.extension).map_or("", |entry| crate::text::of(entry.title));
+        Frame::NONE.inner_margin(Margin::symmetric(12, 4)).show(ui, |ui| {
+            let text = tr!(
+                "{extension} has no source of times: its columns of times hold null. Set time pattern, time column or time start.",
+                extension
+            );
+            note_ui(ui, &Note::Warning(text));
+        });
+    }
     let width = ui.available_width();
     for added in &example.columns {
         let (row, response) = ui.allocate_exact_size(vec2(width, 25.0), Sense::hover());

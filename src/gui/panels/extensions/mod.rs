@@ -14,7 +14,7 @@ use serde_json::Value as Json;
 
 use crate::extensions::{Entry, OptionKind, Scope, value_range};
 use crate::gui::action::Action;
-use crate::gui::document_key::revision;
+use crate::gui::document_key::{Key, revision};
 use crate::gui::icons;
 use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::panels::structure;
@@ -40,6 +40,7 @@ fn refresh(cx: &mut PanelContext<'_>, document: &Document) {
     let key = (cx.session.serial, revision(cx.studio));
     let lens = cx.session.structure.lens.clone();
     let roots = document.kind(RowRef { level: 0, row: lens.model.unwrap_or(0) }).unwrap_or(SampleKind::File);
+    refresh_rasters(cx, document, key);
     let state = &mut cx.session.extensions;
     if state.made_for == Some(key) {
         return;
@@ -54,21 +55,48 @@ fn refresh(cx: &mut PanelContext<'_>, document: &Document) {
         }
         state.groups = groups;
     }
-    let groups = state.groups.clone();
+    let (groups, rasters) = (state.groups.clone(), state.rasters.clone());
     for entry in state.registry.entries() {
         if let Some(choice) = state.choices.get_mut(entry.name).filter(|choice| choice.on && choice.ticked.len() != groups.len()) {
-            choice.ticked = first_ticks(entry, choice, &groups);
+            choice.ticked = first_ticks(entry, choice, &groups, &rasters);
         }
     }
 }
 
-/// Default target: every FILE for sample extensions, the roots for tortilla extensions.
-fn first_ticks(entry: &Entry, choice: &Choice, groups: &[Group]) -> Vec<bool> {
+/// Requests which groups have rasters, and takes the ticks off the others that were set before it was known.
+fn refresh_rasters(cx: &mut PanelContext<'_>, document: &Document, key: Key) {
+    let (Some(draft), state) = (document.draft(), &mut cx.session.extensions) else { return };
+    if state.made_for != Some(key) || state.groups.is_empty() {
+        return;
+    }
+    let (wanted, dataset, groups) = ((key, state.groups.clone()), draft.dataset().clone(), state.groups.clone());
+    state.rasters_read.update(cx.jobs, wanted.clone(), tr!("Look for rasters"), move |ctx| {
+        Ok(Arc::new(targets::raster_groups(&dataset, &groups, ctx)?))
+    });
+    let found = match state.rasters_read.get(&wanted) {
+        Some(Ok(found)) if *found != state.rasters => found.clone(),
+        _ => return,
+    };
+    let before = std::mem::replace(&mut state.rasters, found);
+    for entry in state.registry.entries() {
+        let Some(choice) = state.choices.get_mut(entry.name).filter(|choice| choice.on) else { continue };
+        if choice.ticked == first_ticks(entry, choice, &state.groups, &before) {
+            choice.ticked = first_ticks(entry, choice, &state.groups, &state.rasters);
+        }
+    }
+}
+
+/// Default target: every FILE for sample extensions, of those that read pixels every raster; the roots for tortilla extensions.
+fn first_ticks(entry: &Entry, choice: &Choice, groups: &[Group], rasters: &[bool]) -> Vec<bool> {
     let options = form::options_of(&(entry.options)(), &choice.typed).unwrap_or_default();
     let files = |group: &Group| group.kind == SampleKind::File && targets::takes(entry, &options, SampleKind::File);
     match (entry.scope, entry.name) {
         (Scope::Collection, _) => vec![false; groups.len()],
-        (Scope::Sample, name) if name != "split" => groups.iter().map(files).collect(),
+        (Scope::Sample, name) if name != "split" => {
+            let all = !targets::needs_raster(entry, &options);
+            let is_raster = |place: usize| all || rasters.get(place).copied().unwrap_or(true);
+            groups.iter().enumerate().map(|(place, group)| files(group) && is_raster(place)).collect()
+        }
         _ => groups.iter().map(|group| group.level == 0).collect(),
     }
 }
@@ -299,7 +327,7 @@ fn range_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, entry: 
     }
     let pending = state.range.is_pending();
     let choice = state.choices.get(entry.name).cloned().unwrap_or_default();
-    let ticked = if choice.ticked.is_empty() { first_ticks(entry, &choice, &state.groups) } else { choice.ticked };
+    let ticked = if choice.ticked.is_empty() { first_ticks(entry, &choice, &state.groups, &state.rasters) } else { choice.ticked };
     ui.horizontal(|ui| {
         let reason = pending.then_some(tr!("The pixels are being read"));
         let button = Button::secondary(tr!("Take low and high from the data")).icon(icons::CHART_BAR).blocked(reason);

@@ -30,6 +30,9 @@ pub struct ExtensionsState {
     pub choices: BTreeMap<String, Choice>,
     pub(super) focus: String,
     pub(super) groups: Arc<Vec<Group>>,
+    /// For each group whether its files may be rasters; empty until it is known.
+    pub(super) rasters: Arc<Vec<bool>>,
+    pub(super) rasters_read: AsyncValue<(Key, Arc<Vec<Group>>), Arc<Vec<bool>>>,
     /// Document and revision for which `groups` was computed.
     pub(super) made_for: Option<Key>,
     /// Replace columns of the same name.
@@ -53,6 +56,8 @@ impl Default for ExtensionsState {
             choices: BTreeMap::new(),
             focus: "stac".into(),
             groups: Arc::default(),
+            rasters: Arc::default(),
+            rasters_read: AsyncValue::default(),
             made_for: None,
             replace: false,
             run_asked: false,

@@ -5,9 +5,11 @@ use std::collections::BTreeMap;
 use serde_json::Value as Json;
 
 use crate::draft::PositionState;
-use crate::extensions::{Entry, ExtensionCall, Made, Scope, Target};
+use crate::error::Result;
+use crate::extensions::{Entry, ExtensionCall, Made, Scope, Target, may_be_raster};
 use crate::gui::panels::structure::state::Lens;
-use crate::model::SampleKind;
+use crate::jobs::JobContext;
+use crate::model::{Dataset, SampleKind};
 
 /// Samples that are selected together: those of one level with one parent, or all roots.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -83,6 +85,31 @@ pub fn takes(entry: &Entry, options: &Json, kind: SampleKind) -> bool {
     }
 }
 
+/// True when an extension reads the files as rasters.
+pub fn needs_raster(entry: &Entry, options: &Json) -> bool {
+    match (entry.scope, (entry.make)(options)) {
+        (Scope::Sample, Ok(Made::Sample(extension))) => extension.needs_raster(),
+        // Unknown without its options; most extensions read pixels.
+        (Scope::Sample, _) => true,
+        _ => false,
+    }
+}
+
+/// True when an extension has columns of times and no option says where times come from.
+pub fn lacks_times(entry: &Entry, options: &Json) -> bool {
+    matches!((entry.make)(options), Ok(Made::Sample(extension)) if extension.lacks_times())
+}
+
+/// For each group whether its files may be rasters: the first of them is read.
+pub fn raster_groups(dataset: &Dataset, groups: &[Group], ctx: &JobContext) -> Result<Vec<bool>> {
+    let may_be = |group: &Group| {
+        ctx.check()?;
+        let target = Target { level: group.level, positions: group.positions.clone() };
+        Ok(group.kind == SampleKind::Folder || may_be_raster(dataset, &target))
+    };
+    groups.iter().map(may_be).collect()
+}
+
 /// The calls of one extension for the selected groups: one a level; none has a target for collection extensions.
 pub fn calls(entry: &Entry, options: &Json, groups: &[Group], ticked: &[bool]) -> Vec<ExtensionCall> {
     let call = |target| ExtensionCall { extension: entry.name.into(), options: options.clone(), target, schema_only: false };
@@ -125,7 +152,37 @@ mod tests {
     use super::*;
     use crate::draft::Structure;
     use crate::extensions::builtin;
-    use crate::model::{Dataset, Sample, Tortilla};
+    use crate::model::{Sample, Tortilla};
+
+    #[test]
+    fn files_that_are_no_rasters_are_told_from_their_first_sample() {
+        use crate::raster::{NewRaster, Samples, write_geotiff};
+        let folder = tempfile::tempdir().expect("a folder");
+        let (image, text) = (folder.path().join("a.tif"), folder.path().join("caption.txt"));
+        write_geotiff(&image, &NewRaster { width: 2, height: 1, bands: vec![Samples::U8(vec![1, 2])], ..NewRaster::default() })
+            .expect("writes");
+        std::fs::write(&text, "a river in spring").expect("writes");
+        let file = |id: &str, path: &std::path::Path| Sample::file(id, path, std::fs::metadata(path).expect("is there").len());
+        let scene = |id: &str| Sample::folder(id, Tortilla::new(vec![file("image", &image), file("caption", &text)]));
+        let data = Dataset { root: Tortilla::new(vec![scene("a"), scene("b")]).into(), ..Dataset::default() };
+        let structure = Structure::of(&data);
+        let lens = Lens {
+            pattern: structure.pattern().to_vec(),
+            counts: structure.position_counts(),
+            roots: structure.root_counts(),
+            ..Lens::default()
+        };
+        let groups = groups(&lens, SampleKind::Folder);
+        let titles: Vec<&str> = groups.iter().map(|group| group.title.as_str()).collect();
+        assert_eq!(titles, ["roots", "image", "caption"]);
+        assert_eq!(raster_groups(&data, &groups, &JobContext::default()).expect("reads"), [true, true, false]);
+        let registry = builtin();
+        let needs = |name: &str, options: Json| {
+            needs_raster(registry.entries().iter().find(|entry| entry.name == name).expect("is there"), &options)
+        };
+        assert!(needs("stac", Json::Null) && needs("stats", Json::Null) && needs("histogram", Json::Null));
+        assert!(!needs("split", serde_json::json!({"value": "train"})));
+    }
 
     fn lens() -> Lens {
         let file = |id: &str| Sample::file(id, "/x", 1);

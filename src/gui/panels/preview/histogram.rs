@@ -3,13 +3,16 @@
 use egui::{CursorIcon, RichText, Sense, Shape, Stroke, Ui, pos2, vec2};
 use egui_plot::{Line, PlotPoints, PlotTransform, Span, VLine};
 
-use super::names::{band_name, number_apart, numbers_apart};
+use super::names::{band_name, mark_text, number_apart, numbers_apart};
 use super::scaling::Scaling;
 use crate::gui::panel_context::PanelContext;
 use crate::gui::theme::{self, Tokens, font, text_style};
 use crate::gui::widgets::paint;
 use crate::gui::widgets::plot::{self, Axes};
 use crate::raster::{Histogram, Limits, PixelNumber, PreviewImage, Stretch};
+
+/// Height of a line of text, in points.
+const LINE: f32 = 16.0;
 
 fn band_colors(t: &Tokens, bands: usize) -> Vec<egui::Color32> {
     if bands == 3 { vec![t.err, t.ok, t.info] } else { vec![t.tx2; bands] }
@@ -67,7 +70,7 @@ pub fn ui(
     let axes = Axes {
         x_bounds: min..=max,
         x_ticks,
-        x_text: Box::new(move |value| number_apart(scaling.physical(value), tick_step)),
+        x_text: Box::new(move |value| mark_text(scaling.physical(value), tick_step)),
         x_title: "",
         y_bounds: 0.0..=top,
         y_ticks: plot::square_root_ticks(highest),
@@ -116,9 +119,16 @@ pub fn ui(
         handles_ui(ui, cx, &drawn.response, &drawn.transform, outer);
         let [low, high] = ends_text(image, limits.iter().map(|limits| limits.map(|limits| [limits.low, limits.high])), scaling);
         let text = format!("{low} – {high}");
-        let (row, response) = ui.allocate_exact_size(vec2(ui.available_width(), 16.0), Sense::hover());
+        let width = ui.available_width();
+        let fits = ui.painter().layout_no_wrap(text.clone(), font::mono(11.0), t.tx).size().x <= width;
+        let lines = if fits { vec![text.clone()] } else { vec![format!("{low} –"), high] };
+        let (rows, response) = ui.allocate_exact_size(vec2(width, LINE * lines.len() as f32), Sense::hover());
         response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Label, true, tr!("Limits: {text}", text)));
-        paint::text_center(ui.painter(), row, &text, font::mono(11.0), t.tx);
+        for (number, line) in (0u8..).zip(&lines) {
+            let top = rows.top() + f32::from(number) * LINE;
+            let row = egui::Rect::from_min_size(pos2(rows.left(), top), vec2(width, LINE));
+            paint::text_center(ui.painter(), row, line, font::mono(11.0), t.tx);
+        }
     }
     let beyond: u64 = image.histograms.iter().flat_map(|histogram| histogram.outside).sum();
     if beyond > 0 {

@@ -157,6 +157,7 @@ fn refresh_pictures(cx: &mut PanelContext<'_>, document: &Document) -> Look {
     let whole_changes = incoming_whole.as_ref().is_some_and(Picture::is_ready);
     if whole_changes {
         (cx.session.preview.whole, cx.session.preview.closer) = (incoming_whole.take(), None);
+        cx.session.preview.whole_of = cx.session.preview.shown.map(|(_, at)| at);
     }
     let look = look_of(cx, document, cx.session.preview.image());
     let state = &mut cx.session.preview;

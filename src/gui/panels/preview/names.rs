@@ -126,6 +126,11 @@ pub fn number_apart(value: f64, least: f64) -> String {
     if wanted <= shown { number(value) } else { significant_digits(value, usize::try_from(magnitude + wanted + 1).unwrap_or(1)) }
 }
 
+/// The text of a mark of an axis with steps of `step`: short, because marks are round.
+pub fn mark_text(value: f64, step: f64) -> String {
+    if value.abs() < WHOLE { number_apart(value, step) } else { significant_digits(value, 6) }
+}
+
 /// The ends of a range, with enough digits that they differ; integers with all digits.
 pub fn numbers_apart([low, high]: [PixelNumber; 2]) -> [String; 2] {
     let least = (high.to_f64() - low.to_f64()).abs() / 10.0;
@@ -176,6 +181,7 @@ mod tests {
         }
         // Marks of an axis with steps of 0.02.
         assert_eq!([811.92, 811.94, 812.0].map(|value| number_apart(value, 0.02)), ["811.92", "811.94", "812"]);
+        assert_eq!((mark_text(5e18, 5e18), mark_text(500.0, 500.0)), ("5e18".into(), "500".into()));
     }
 
     #[test]

@@ -51,7 +51,8 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, at: RowRe
         widgets::checkbox(ui, &mut cx.session.preview.side.scaled, tr!("Scaled values"));
     }
     let scaled_shown = with_scale && cx.session.preview.side.scaled;
-    let highest = probe.values.iter().filter(|value| !value.missing).map(|value| value.value.to_f64().abs()).fold(0.0, f64::max);
+    let size = |value: &PixelValue| value.value.to_f64().hypot(value.imaginary.unwrap_or_default());
+    let highest = probe.values.iter().filter(|value| !value.missing).map(size).fold(0.0, f64::max);
     // The names take what they need, up to half of the width.
     let name_of = |value: &PixelValue| info.band(value.band).map_or(value.band.to_string(), |band| band_name(band, known));
     let longest = probe.values.iter().map(|value| name_of(value).chars().count()).max();
@@ -66,7 +67,7 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, at: RowRe
                 None => number_of(value.value),
             },
         };
-        let part = if value.missing || highest <= 0.0 { 0.0 } else { value.value.to_f64().abs() / highest };
+        let part = if value.missing || highest <= 0.0 { 0.0 } else { size(value) / highest };
         let response = value_ui(ui, (&name, names), &text, part as f32, value.missing);
         if let Some(imaginary) = value.imaginary.filter(|_| !value.missing) {
             let pair = [value.value.to_f64(), imaginary];

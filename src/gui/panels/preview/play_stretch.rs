@@ -42,7 +42,7 @@ pub fn refresh(cx: &mut PanelContext<'_>, document: &Document) {
         [_] => image.prepared.number(0, value),
         _ => PixelNumber::Real(value),
     };
-    let from = state.shown.and_then(|(_, at)| document.id(at)).unwrap_or_default().to_owned();
+    let from = state.whole_of.and_then(|at| document.id(at)).unwrap_or_default().to_owned();
     let played = PlayStretch {
         texts: numbers_apart([outer.low, outer.high].map(number)),
         bands: image.bands.clone(),

@@ -29,6 +29,8 @@ pub struct PreviewState {
     pub options: RenderOptions,
     /// Picture of the whole raster.
     pub whole: Option<Picture>,
+    /// The sample of that picture.
+    pub(super) whole_of: Option<RowRef>,
     /// Picture of the visible part, at a higher resolution than the whole.
     pub closer: Option<Picture>,
     /// The next pictures of the whole and of the visible part, until they are rendered with the stretch shown.
