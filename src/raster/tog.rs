@@ -280,7 +280,9 @@ fn faults_of(storage: &TiffStorage) -> Vec<String> {
 mod tests {
     use super::*;
     use crate::model::AssetPath;
-    use crate::raster::{NewRaster, ReadRequest, Resampling, Samples, Window, describe, read_window, write_raster};
+    use crate::raster::{
+        ChunkLayout, NewRaster, ReadRequest, Resampling, Samples, Window, describe, lone_chunk, read_window, write_raster,
+    };
 
     fn ctx() -> JobContext {
         JobContext::default()
@@ -305,6 +307,68 @@ mod tests {
             resampling: Resampling::Nearest,
         };
         (read_window(asset, &request, &ctx()).expect("reads"), info)
+    }
+
+    /// A TIFF of 16 × 16 values of `bits` bits: half floats, complex integers or complex floats.
+    fn stored_as(sample_format: u64, bits: u64, data: &[u8]) -> Vec<u8> {
+        let layout = ChunkLayout {
+            little: true,
+            size: [16, 16],
+            bands: 1,
+            chunk: [16, 16],
+            stripped: true,
+            chunk_bands: 1,
+            bits,
+            sample_format,
+            compression: 1,
+            predictor: 1,
+            places: Vec::new(),
+        };
+        lone_chunk(&layout, data)
+    }
+
+    #[test]
+    fn half_floats_and_complex_numbers_are_kept_bit_by_bit() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        for (dtype, sample_format, bits) in [
+            ("Float16", 3, 16),
+            ("CInt16", 5, 32),
+            ("CInt32", 5, 64),
+            ("CFloat16", 6, 32),
+            ("CFloat32", 6, 64),
+            ("CFloat64", 6, 128),
+        ] {
+            // Small exponents in every type: no value is infinite or not a number.
+            let data: Vec<u8> = (0..256 * bits / 8).map(|at: u64| (at.wrapping_mul(37) % 60) as u8).collect();
+            let path = folder.path().join(format!("{dtype}.tif"));
+            std::fs::write(&path, stored_as(sample_format, bits, &data)).expect("writes");
+            let (source, target) = (own(&*path), folder.path().join(format!("{dtype}.tog.tif")));
+            assert_eq!(describe(&source).expect("describes").bands[0].dtype, dtype);
+            write_tog(&source, &target, &TogOptions { block_size: 16, ..TogOptions::default() }, &ctx())
+                .unwrap_or_else(|error| panic!("{dtype}: {}", error.report()));
+            let made = own(&*target);
+            assert_eq!(describe(&made).expect("describes").bands[0].dtype, dtype);
+            assert_eq!(tog_faults(&made, &ctx()).expect("looks"), Vec::<String>::new(), "{dtype}");
+            let width = bits as usize / 8;
+            assert_eq!(crate::raster::stored_values(&made, [1, 16, 16], width).expect("reads"), data, "{dtype}");
+            // What has no order is refused by name.
+            let counted = crate::raster::tally(&source, &ctx());
+            assert_eq!(counted.is_ok(), dtype == "Float16", "{dtype}");
+            assert!(counted.err().is_none_or(|error| error.summary().contains("complex")), "{dtype}");
+        }
+    }
+
+    #[test]
+    fn a_comparison_sees_one_changed_half_float() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let mut data = vec![0u8; 512];
+        let files = ["a.tif", "b.tif"].map(|name| folder.path().join(name));
+        std::fs::write(&files[0], stored_as(3, 16, &data)).expect("writes");
+        data[300] = 60;
+        std::fs::write(&files[1], stored_as(3, 16, &data)).expect("writes");
+        let lease = pool::lease(&own(&*files[0])).expect("opens");
+        assert!(same_values(&lease.dataset, &files[0], &ctx()).is_ok());
+        assert!(same_values(&lease.dataset, &files[1], &ctx()).is_err());
     }
 
     fn all_types() -> Vec<Samples> {

@@ -173,6 +173,7 @@ fn compute(plan: &Plan, piece: &mut Assembly, ctx: &JobContext) -> Result<(u64, 
         }
     }
     let run = crate::extensions::run(&dataset, &calls, &registry, ctx)?;
+    run.notes.iter().flat_map(crate::extensions::Note::lines).for_each(|line| ctx.warn(line));
     fill(piece, &run)?;
     refuse_invalid(&validate::dataset(&draft_of_assembly(piece, ctx)?, ctx)?)?;
     let failure = |failure: &crate::extensions::Failure| SampleFailure {

@@ -110,6 +110,30 @@ fn variables_of_a_netcdf_file_are_listed() {
     assert_eq!(pixels.bands[0].samples.get(0), 1000.0);
 }
 
+#[test]
+#[cfg(feature = "bundled-gdal")]
+fn the_variable_that_is_read_is_known_loose_and_in_a_container() {
+    let folder = folder();
+    for (name, format) in [("classic", "NC"), ("newer", "NC4")] {
+        let path = folder.path().join(format!("{name}.nc"));
+        let raster = NewRaster { epsg: Some(4326), geotransform: Some([10.0, 0.5, 0.0, 50.0, 0.0, -0.5]), ..scene(12, 9) };
+        write_raster(&path, "netCDF", &NewRaster { options: vec![("FORMAT", format)], ..raster }).expect("writes");
+        let file = std::fs::read(&path).expect("reads");
+        let container = folder.path().join(format!("{name}.tacozip"));
+        std::fs::write(&container, [vec![1; 157], file.clone()].concat()).expect("writes");
+        let range = RasterSource::member(AssetPath::range(container.as_path(), 157, file.len() as u64));
+        for source in [own(&path), RasterSource::member(AssetPath::file(&*path)), range] {
+            let info = describe(&source).unwrap_or_else(|error| panic!("{name}: {}", error.report()));
+            let read = info.variable.as_ref().map(VariableRead::sentence);
+            assert_eq!(read.as_deref(), Some("Band1, the first of 3 variables: Band1, Band2, Band3"), "{name}: {info:?}");
+            assert_eq!(info.subdatasets.len(), 3, "{name}");
+        }
+    }
+    let plain = folder.path().join("plain.tif");
+    write_raster(&plain, "GTiff", &scene(12, 9)).expect("writes");
+    assert_eq!(describe(&own(&plain)).expect("describes").variable, None);
+}
+
 /// Both drivers use one HDF5 library that is not thread-safe; without the lock this crashes the test program.
 #[test]
 #[cfg(feature = "bundled-gdal")]

@@ -140,8 +140,10 @@ fn swipe_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, t: &Tokens, transform: Trans
     painter.vline(x, rect.y_range(), Stroke::new(2.0, Color32::WHITE));
     painter.circle_filled(pos2(x, rect.center().y), 13.0, Color32::WHITE);
     paint::icon(&painter, pos2(x, rect.center().y), icons::ARROWS_LEFT_RIGHT, 15.0, Color32::BLACK);
-    let names = [state.compare.other_name.as_str(), state.compare.own_name.as_str()];
-    for (name, right) in names.into_iter().zip([false, true]) {
+    let other = state.other.as_ref().map(|other| &*other.answer.1.info);
+    let names =
+        [with_variable(&state.compare.other_name, other), with_variable(&state.compare.own_name, state.info().map(|info| &**info))];
+    for (name, right) in names.iter().zip([false, true]) {
         let width = name.chars().count() as f32 * 7.4 + 16.0;
         let corner = if right { pos2(rect.right() - width - 10.0, rect.top() + 10.0) } else { rect.min + vec2(10.0, 10.0) };
         let label = Rect::from_min_size(corner, vec2(width, 22.0));
@@ -149,6 +151,14 @@ fn swipe_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, t: &Tokens, transform: Trans
         paint::text_center(&painter, label, name, font::mono(12.0), if right { t.acc } else { t.tx });
     }
     response.on_hover_cursor(egui::CursorIcon::ResizeHorizontal);
+}
+
+/// The name of a picture, with the variable that was read of a file with several.
+fn with_variable(name: &str, info: Option<&RasterInfo>) -> String {
+    match info.and_then(|info| info.variable.as_ref()) {
+        Some(variable) => format!("{name}: {}", variable.sentence()),
+        None => name.to_owned(),
+    }
 }
 
 /// Handles drag, wheel and keys. True when the view changed.

@@ -181,6 +181,11 @@ fn cell_ui(
             let place = Rect::from_two_pos(corner(window.x, window.y), corner(window.x + window.width, window.y + window.height));
             let all = Rect::from_min_max(pos2(0.0, 0.0), pos2(1.0, 1.0));
             painter.image(picture.texture.id(), place, all, Color32::WHITE);
+            if let Some(variable) = &info.variable {
+                let line = Rect::from_min_max(pos2(cell.left() + 8.0, cell.bottom() - 20.0), cell.right_bottom());
+                painter.rect_filled(line, 0, t.bg1.gamma_multiply(0.8));
+                paint::text_left(&painter, line, &variable.sentence(), font::regular(11.0), t.tx);
+            }
         }
         Some(one) => {
             match one.asked.get(&(key, cx.session.preview.options.bands.clone(), cx.session.preview.options.part, by_class)) {
