@@ -58,6 +58,10 @@ pub enum Cause {
     Passing,
     /// The archive has no member of this name.
     MissingMember,
+    /// The ZIP holds a dataset, but another program wrote it again: below a folder, in another order or compressed.
+    RewrittenArchive,
+    /// A member of an archive is compressed or encrypted, so that no range of the archive has its bytes.
+    CompressedMember,
     /// The archive's central directory is missing, damaged or contradicts the file.
     ZipDirectory,
     /// A program could not be started; it would not start for another sample either.
@@ -345,7 +349,13 @@ impl Cause {
             Cause::HttpStatus(status) => Some(matches!(status, 408 | 425 | 429 | 500..)),
             Cause::NoRanges | Cause::WebPage | Cause::Sql(_) | Cause::MissingCodec => Some(false),
             Cause::Passing => Some(true),
-            Cause::MissingMember | Cause::ZipDirectory | Cause::NotStarted | Cause::OutputExists | Cause::NotOnEarth => None,
+            Cause::MissingMember
+            | Cause::ZipDirectory
+            | Cause::RewrittenArchive
+            | Cause::CompressedMember
+            | Cause::NotStarted
+            | Cause::OutputExists
+            | Cause::NotOnEarth => None,
         }
     }
 }

@@ -332,3 +332,38 @@ fn a_hundred_thousand_files_are_compared_in_little_more_than_their_headers_take(
     println!("alone {alone:.2?} s\ncompared {compared:.2?} s\nafter an edit {again:.2?} s\nleast against least {ratio:.2}");
     assert!(ratio <= AGAINST_HEADERS, "{ratio:.2} times as long as the headers alone");
 }
+
+#[test]
+fn parallel_folders_of_images_and_masks_are_warned_of_and_a_tie_of_types_is_said() {
+    let workspace = Workspace::new();
+    let collection = workspace.write("collection.json", COLLECTION).display().to_string();
+    let raster = |bands: usize, float: bool| Raster {
+        bands,
+        size: (8, 8),
+        epsg: 32632,
+        origin: (400_000.0, 5_000_000.0),
+        pixel: 10.0,
+        nodata: None,
+        float,
+    };
+    for name in ["0001.tif", "0002.tif", "0003.tif", "0004.tif"] {
+        write(&workspace.path(&format!("kinds/images/{name}")), &raster(3, false));
+        write(&workspace.path(&format!("kinds/masks/{name}")), &raster(1, true));
+    }
+    let (source, out) = (workspace.path("kinds").display().to_string(), workspace.path("out.tacozip").display().to_string());
+    let created = workspace.studio(["create", &source, "--collection", &collection, "-o", &out]).expect_code(0);
+    for part in ["PIT-10", "images (3 bands of UInt16), masks (1 band of Float32)", "Make one FOLDER for each name"] {
+        assert!(created.stderr.contains(part), "{part}: {created}");
+    }
+    let checked = workspace.studio(["validate", "--deep", &out]).expect_code(0);
+    assert!(checked.stdout.contains("0 of 2 roots differ; no majority of types and bands at 4 positions"), "{checked}");
+    assert!(checked.stdout.contains("PIT-10"), "{checked}");
+    // Stems that differ in the extension alone are two shapes of one size.
+    for name in ["0001", "0002", "0003", "0004"] {
+        let mask = workspace.path(&format!("kinds/masks/{name}.tif"));
+        std::fs::rename(&mask, mask.with_extension("tiff")).expect("renames");
+    }
+    let target = workspace.path("none.tacozip").display().to_string();
+    let refused = workspace.studio(["create", &source, "--collection", &collection, "-o", &target]).expect_code(2);
+    assert!(refused.stderr.contains("2 shapes, 4 samples each: no shape has a majority"), "{refused}");
+}

@@ -45,12 +45,7 @@ fn a_raster_of_two_files_is_refused_by_name_and_written_as_one_file_on_request()
     let arguments = ["create", &source, "--collection", &fields, "--sidecars", "burn-in", "-o", &text(&target)];
     workspace.studio(arguments).expect_code(0);
     workspace.studio(["validate", "--deep", &text(&target)]).expect_code(0);
-    let script = "import sys, rasterio, tacoreader\n\
-        rows = tacoreader.load(sys.argv[1]).data\n\
-        for at in range(2):\n\
-        \x20   with rasterio.open(rows.read(at).read(0)) as raster:\n\
-        \x20       print(raster.driver, raster.count, raster.height, raster.width, raster.dtypes[0], int(raster.read(3)[7, 7]))\n";
-    let read = workspace.python(script, [&text(&target)]).expect_code(0);
+    let read = workspace.python("rasters_of_roots.py", [&text(&target)]).expect_code(0);
     assert_eq!(read.stdout.trim(), "GTiff 3 8 8 uint16 191\nGTiff 3 8 8 uint16 191");
 }
 
@@ -84,7 +79,7 @@ fn a_zarr_store_keeps_the_hidden_files_that_it_can_not_be_read_without() {
     let workspace = Workspace::new();
     let fields = collection(&workspace);
     let array = r#"{"zarr_format": 2, "shape": [4, 4], "chunks": [4, 4], "dtype": "<u2", "compressor": null, "fill_value": 0, "filters": null, "order": "C"}"#;
-    let newer = r#"{"zarr_format": 3, "node_type": "array", "shape": [4, 4], "data_type": "uint16", "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [4, 4]}}, "chunk_key_encoding": {"name": "default", "configuration": {"separator": "/"}}, "fill_value": 0, "codecs": [{"name": "bytes", "configuration": {"endian": "little"}}]}"#;
+    let newer = r#"{"zarr_format": 3, "node_type": "array", "shape": [4, 4], "data_type": "uint16", "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [4, 4]}}, "chunk_key_encoding": {"name": "default", "configuration": {"separator": "/"}}, "fill_value": 0, "codecs": []}"#;
     let values: Vec<u8> = (0..16u16).flat_map(u16::to_le_bytes).collect();
     for root in ["s1", "s2"] {
         workspace.write(&format!("cubes/{root}/group.zarr/.zgroup"), r#"{"zarr_format": 2}"#);
@@ -102,11 +97,5 @@ fn a_zarr_store_keeps_the_hidden_files_that_it_can_not_be_read_without() {
         workspace.studio(["create", &source, "--collection", &fields, "-o", &target]).expect_code(0);
         workspace.studio(["validate", "--deep", &target]).expect_code(0);
     }
-    let script = "import sys, rasterio\n\
-        for place in (sys.argv[1], '/vsizip/{' + sys.argv[2] + '}'):\n\
-        \x20   for name in ('group.zarr/b4', 'plain.zarr', 'third.zarr'):\n\
-        \x20       for root in ('s1', 's2'):\n\
-        \x20           with rasterio.open('ZARR:\"' + place + '/DATA/' + root + '/' + name + '\"') as raster:\n\
-        \x20               assert raster.read(1).ravel().tolist() == list(range(16)), (place, root, name)\n";
-    workspace.python(script, [&text(&workspace.path("out")), &text(&workspace.path("out.tacozip"))]).expect_code(0);
+    workspace.python("zarr_stores.py", [&text(&workspace.path("out")), &text(&workspace.path("out.tacozip"))]).expect_code(0);
 }

@@ -50,6 +50,7 @@ mod remote_servers;
 mod repair;
 mod replays;
 mod results;
+mod rezipped;
 mod roundtrip;
 mod rules;
 #[cfg(target_os = "linux")]

@@ -9,7 +9,7 @@ use super::output::{Terminal, print, print_json, say, say_error};
 use super::runner::run_with_warnings;
 use crate::error::Result;
 use crate::jobs::JobContext;
-use crate::model::{Profile, Report, Rule, Severity, parse_rule_level};
+use crate::model::{Consistency, Profile, Property, Report, Rule, Severity, parse_rule_level};
 use crate::ops::check_dataset;
 use crate::studio::JobKind;
 use crate::text::PrintableLine;
@@ -132,6 +132,17 @@ fn report_json(path: &Path, report: &Report, warnings: &[String]) -> Json {
     json
 }
 
+/// Positions where no type or number of bands has a majority, so that no root is said to differ.
+fn ties_text(consistency: &Consistency) -> String {
+    let mut ties = consistency.ties();
+    let Some(first) = ties.next() else { return String::new() };
+    let kinds =
+        [Property::DataType, Property::Bands].into_iter().map(|property| first.agreement(property).kinds).max().unwrap_or(0);
+    let (count, name) = (1 + ties.count(), first.title().to_owned());
+    let positions = if count == 1 { "1 position".to_owned() } else { format!("{count} positions") };
+    format!("; no majority of types and bands at {positions}, first {} ({kinds} kinds)", name.printable_line())
+}
+
 fn report_text(path: &Path, report: &Report) -> String {
     let mut text = String::new();
     for finding in &report.findings {
@@ -142,7 +153,10 @@ fn report_text(path: &Path, report: &Report) -> String {
     if let Some(consistency) = &report.consistency {
         let (headers, roots, differ) = (consistency.headers, consistency.roots, consistency.roots_that_differ().len());
         if headers > 0 {
-            text.push_str(&format!("{headers} headers compared by position: {differ} of {roots} roots differ\n"));
+            text.push_str(&format!(
+                "{headers} headers compared by position: {differ} of {roots} roots differ{}\n",
+                ties_text(consistency)
+            ));
         }
     }
     let verdict = match (report.errors(), report.warnings()) {

@@ -4,7 +4,7 @@ use std::io::Read;
 use std::path::Path;
 
 use super::magic_bytes::detect_bytes;
-use super::{Detected, Format, PartSet};
+use super::{ByteSource, Detected, Format, PartSet};
 use crate::error::{Error, IoContext, Result};
 use crate::model::is_remote;
 
@@ -84,7 +84,7 @@ fn detect_file(path: &Path, size: u64) -> Result<Detected> {
     {
         return detect_folder(folder);
     }
-    detect_bytes(path, size, &head)
+    detect_bytes(path, size, &head, || ByteSource::open(path))
 }
 
 #[cfg(test)]

@@ -48,7 +48,7 @@ pub fn detect_remote(path: &Path) -> Result<Detected> {
     let head = file.read(0, HEAD.min(file.size_bytes()))?;
     // Servers list a folder as HTML, XML or JSON.
     let is_list = head.trim_ascii_start().first().is_some_and(|first| b"<[{".contains(first));
-    match detect_bytes(&plain, file.size_bytes(), &head) {
+    match detect_bytes(&plain, file.size_bytes(), &head, || Ok(ByteSource::of_remote(file.clone(), &plain))) {
         Err(error) if is_list => detect_folder(&plain, Some(error)),
         found => found,
     }

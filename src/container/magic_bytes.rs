@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::{Detected, Format};
+use super::{ByteSource, Detected, Format, rezipped_dataset};
 use crate::error::{Error, Result};
 
 /// Maximum size in bytes of a JSON file that is searched for [`LISTS`].
@@ -10,16 +10,20 @@ const JSON_MAX: u64 = 64 << 20;
 /// The key of the list of datasets in a TACOLLECTION.
 const LISTS: &[u8] = b"\"taco:sources\"";
 
-/// The format of a file, from its first bytes (`head`), its size in bytes and its name.
-pub(super) fn detect_bytes(path: &Path, size: u64, head: &[u8]) -> Result<Detected> {
+/// The format of a file, from its first bytes (`head`), its size in bytes and its name. `open` gives all bytes of a ZIP of another
+/// program, whose directory is searched for a dataset.
+pub(super) fn detect_bytes(path: &Path, size: u64, head: &[u8], open: impl FnOnce() -> Result<ByteSource>) -> Result<Detected> {
     let u64_at = |at: usize| head.get(at..at + 8).and_then(|b| b.try_into().ok()).map(u64::from_le_bytes);
     if head.starts_with(b"PK\x03\x04") {
         return match head.get(30..) {
             Some(name) if name.starts_with(b"TACO_HEADER") => Detected::at(Format::Zip, path),
             Some(name) if name.starts_with(b"__cozip__") => Detected::at(Format::Taco3, path),
-            _ => Err(Error::format("this is a ZIP, but not a TACO one: TACO_HEADER is not at its beginning")
-                .at_path(path)
-                .hint("unpack it and build a dataset from its files")),
+            _ => Err(match rezipped_dataset(&open()?)? {
+                Some(dataset) => dataset.error(path),
+                None => Error::format("this is a ZIP, but not a TACO one: TACO_HEADER is not at its beginning")
+                    .at_path(path)
+                    .hint("unpack it and build a dataset from its files"),
+            }),
         };
     }
     if head.starts_with(b"TACOCAT\0") {

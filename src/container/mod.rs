@@ -74,7 +74,10 @@ pub use tortilla::{
     object_bytes, part_name, parts_called, patterns_in, with_places, write_tortilla,
 };
 pub use versions::expect_containers;
-pub use zip::{Directory, Entry, FixedTail, HeaderEntry, LocalHeader, TacoHeader, TailEdit, ZipReader, cut_unfinished};
+pub use zip::{
+    Directory, Entry, FixedTail, HeaderEntry, LocalHeader, RezippedDataset, TacoHeader, TailEdit, ZipReader, cut_unfinished,
+    rezipped_dataset,
+};
 
 use std::path::{Path, PathBuf};
 

@@ -121,6 +121,15 @@ impl Consistency {
         roots.into_iter().collect()
     }
 
+    /// Positions where the rasters have several types or numbers of bands, of which none is that of more than half: a tie, without
+    /// outliers.
+    pub fn ties(&self) -> impl Iterator<Item = &Position> {
+        let varies = |position: &&Position| {
+            [Property::DataType, Property::Bands].into_iter().any(|property| position.agreement(property).varies())
+        };
+        self.positions.iter().filter(varies)
+    }
+
     /// Removes outliers that are accepted, and counts them.
     pub fn accept(&mut self, accepted: &[Accepted]) {
         for entry in accepted {
@@ -170,6 +179,7 @@ impl Consistency {
             "headers": self.headers,
             "others": self.others,
             "roots_that_differ": self.roots_that_differ().len(),
+            "positions_without_majority": self.ties().count(),
             "positions": positions.collect::<Vec<_>>(),
         })
     }

@@ -124,6 +124,9 @@ rules! {
     PitPadding "PIT-9" Warning Both "6.3"
         mark!("taco:pit_schema names no padding: some tools list and count the placeholders.")
         "Remove the padding, or write the dataset again with padding only where a sample is missing.";
+    PitTransposed "PIT-10" Warning Both "5.4"
+        mark!("The FOLDERs of level 0 are samples, not kinds of data: parallel folders with the same file names, such as images and masks, are the other way around.")
+        "Make one FOLDER for each name, with its file of every kind; or add the files in the window and arrange them with Pattern.";
     IdCharacters "ID-1" Error Both "5.5.1"
         mark!("An id has no / \\ : or control character, is not empty, and does not begin with two underscores.")
         "Rename the sample.";
@@ -270,7 +273,7 @@ rules! {
         "Run `repair`, which writes a new header.";
     ZipStore "ZIP-3" Error Both "6.3"
         mark!("Members are stored: no compression, no encryption, no data descriptor.")
-        "Store the members without compression.";
+        "Run `repair`, which writes the archive again, or unpack it and open the folder.";
     ZipOverlap "ZIP-4" Error Both "6.3"
         mark!("Members lie inside the file and do not overlap.")
         "Take the archive from another copy.";

@@ -6,10 +6,13 @@ use std::path::Path;
 
 use arrow::array::{Array, RecordBatch};
 
-use crate::container::{self, Assembly, BuildOptions, Built, ContainerReader, OnDamage, OpenOptions, extent_of_samples};
-use crate::error::{Error, Result};
+use crate::container::{
+    self, Assembly, BuildOptions, Built, ByteSource, ContainerReader, OnDamage, OpenOptions, Scratch, extent_of_samples,
+    rezipped_dataset,
+};
+use crate::error::{Error, Result, settled};
 use crate::jobs::JobContext;
-use crate::model::{FieldSpec, Finding, Report, Rule, Severity, Value};
+use crate::model::{FieldSpec, Finding, Report, Rule, Severity, Value, is_remote};
 use crate::table::{array_of, value_at};
 use crate::validate;
 use crate::validate::pixels::{STATS, Verdict, audit};
@@ -34,13 +37,15 @@ impl Repaired {
 
 /// Repairs the dataset at `input` into `options.target`. Levels, `__meta__`, positions, `taco:pit_schema` and
 /// `taco:field_schema` are made from the tree; the extent from the samples where it missed some; `geotiff:stats` from the pixels where
-/// it is not theirs. A dataset whose data
-/// is damaged, or whose tree can't be laid out, is an error and nothing is written.
+/// it is not theirs. A ZIP that another program wrote again, below a folder, in another order or compressed, is unpacked first. A
+/// dataset whose data is damaged, or whose tree can't be laid out, is an error and nothing is written.
 ///
 /// # Errors
 /// For damaged data, a tree that can't be laid out, other generations, and files that can't be written. Then nothing is written.
 pub fn repair(input: &Path, open: &OpenOptions, options: &BuildOptions, ctx: &JobContext) -> Result<Repaired> {
     refuse_same(input, &options.target)?;
+    let unpacked = unpacked_archive(input, &options.target, ctx)?;
+    let input = unpacked.as_ref().map_or(input, Scratch::path);
     let reader = container::open_with(input, open, ctx)?;
     let before = validate::container(reader.as_ref(), true, ctx)?;
     refuse_damaged(&before)?;
@@ -75,6 +80,23 @@ pub fn repair(input: &Path, open: &OpenOptions, options: &BuildOptions, ctx: &Jo
     let after = validate::container(written.as_ref(), true, ctx)?;
     let mended = before.findings.into_iter().filter(|old| !after.findings.iter().any(|new| same(old, new))).collect();
     Ok(Repaired { built, mended, left: after.findings })
+}
+
+/// The dataset of a ZIP that another program wrote again, unpacked beside `target`; `None` for all else.
+fn unpacked_archive(input: &Path, target: &Path, ctx: &JobContext) -> Result<Option<Scratch>> {
+    /// The first bytes of a ZIP with members.
+    const ZIP: &[u8] = b"PK\x03\x04";
+    if !is_remote(input) && !input.is_file() {
+        return Ok(None);
+    }
+    // Other errors are those of opening the dataset, which follows.
+    let Ok(file) = settled(ByteSource::open(input))? else { return Ok(None) };
+    if !settled(file.read(0, (ZIP.len() as u64).min(file.size_bytes())))?.is_ok_and(|head| &*head == ZIP) {
+        return Ok(None);
+    }
+    let Some(dataset) = rezipped_dataset(&file)? else { return Ok(None) };
+    ctx.warn(format!("{}; it is unpacked and written again", dataset.error(input).summary()));
+    dataset.unpack(&file, target, ctx).map(Some)
 }
 
 /// Puts the statistics of the pixels where the stored ones are not those. The column keeps its type.

@@ -68,6 +68,11 @@ pub(super) fn refuse_invalid(report: &Report) -> Result<()> {
     for finding in errors.iter().take(5) {
         error = error.hint(format!("{} at {}: {}", finding.rule, finding.at, finding.message));
     }
+    if errors.iter().any(|finding| finding.rule == Rule::FileTorn) {
+        error = error.hint(
+            "make one file of each raster of several files: `create --sidecars burn-in`, or Sidecars of rasters in the window",
+        );
+    }
     Err(error)
 }
 
@@ -79,6 +84,7 @@ pub(super) fn refuse_invalid(report: &Report) -> Result<()> {
 pub(super) fn refuse_torn_files(dataset: &Dataset, ctx: &JobContext) -> Result<()> {
     let mut sources = validate::sources(dataset, ctx)?;
     warn_of_sources(&sources, ctx);
+    warn_of_findings(&sources, ctx);
     sources.findings.retain(|finding| finding.rule == Rule::FileTorn);
     refuse_invalid(&sources)
 }

@@ -172,8 +172,9 @@ impl Studio {
                     let mut left = FILES_OPENED;
                     if has_few_files(&dataset.root, &mut left) {
                         let sources = validate::sources(&dataset, ctx)?;
-                        let shown =
-                            |finding: &Finding| matches!(finding.rule, Rule::RasterRead | Rule::SidecarLeft | Rule::FileTorn);
+                        let shown = |finding: &Finding| {
+                            matches!(finding.rule, Rule::RasterRead | Rule::SidecarLeft | Rule::FileTorn | Rule::PitTransposed)
+                        };
                         sources.findings.into_iter().filter(shown).for_each(|finding| report.push(finding));
                     }
                     if let Some(compare) = &compare {

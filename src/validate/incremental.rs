@@ -205,7 +205,8 @@ impl LiveCheck {
         let (folder, is_common) = (shapes.is_folder(against.model), against.is_common);
         let conforms = |shape: ShapeId| shapes.is_folder(shape) != folder || shapes.conforms(against.model, shape);
         if !is_common && self.shapes.held().any(|(shape, _)| !conforms(shape)) {
-            pit::report_tie(dataset.root.samples.len(), self.shapes.held().count(), report);
+            let sizes = self.shapes.held().map(|(shape, _)| shapes.total(shape)).collect();
+            pit::report_tie(dataset.root.samples.len(), sizes, report);
         }
         field_names(dataset, &against.schemas).into_iter().for_each(|finding| report.push(finding));
         let mut starts = vec![0u32; MAX_LEVELS * 2 + 1];

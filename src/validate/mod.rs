@@ -26,6 +26,7 @@ mod tacocat;
 mod togs;
 mod torn_files;
 mod tortilla;
+mod transposed;
 mod zip;
 
 pub use collection::check_collection;
@@ -239,12 +240,26 @@ fn check_container(
     if deep {
         absorb(readable::check(reader, cache, &mut report, ctx), &mut report)?;
         absorb(torn_files::check(reader, &mut report, ctx), &mut report)?;
+        absorb(check_layout(reader, cache, &mut report, ctx), &mut report)?;
     }
     if !report.has(Rule::CollectionRead) {
         collection::check_collection(reader.collection(), &mut report);
     }
     check_path(&reader.info().path, &mut report);
     Ok(report)
+}
+
+/// Reports FOLDERs of level 0 that are kinds of data instead of samples.
+fn check_layout(reader: &dyn ContainerReader, cache: &HeaderCache, report: &mut Report, ctx: &JobContext) -> Result<()> {
+    let tree = match reader.levels().skeleton(ctx) {
+        Ok(tree) => tree,
+        Err(error) if error.is_cancelled() => return Err(error),
+        // Unreadable levels are reported by the level checks.
+        Err(_) => return Ok(()),
+    };
+    let asset =
+        |level: usize, row: u32| reader.asset(level, row).ok().filter(|(_, size)| *size > 0).map(|(asset, _)| (asset, None));
+    transposed::check(&tree, &asset, cache, report, ctx)
 }
 
 fn check_path(path: &Path, report: &mut Report) {

@@ -166,17 +166,30 @@ pub(super) fn check_tree_beside(tree: &Skeleton, chosen: Option<u32>, report: &m
         }
     }
     if !compared.findings.is_empty() {
-        report_tie(top.len(), counts.len(), report);
+        let sizes = counts.values().map(|&(_, first)| size_below(tree, 0, first)).collect();
+        report_tie(top.len(), sizes, report);
     }
 }
 
-/// Reports that no shape is the pattern, instead of differences from a root that was chosen by chance.
-pub(super) fn report_tie(roots: usize, shapes: usize, report: &mut Report) {
-    let message = tr!(
-        "The {roots} roots have {shapes} shapes, and none of them is common: there is no pattern to compare with. Give the samples the same ids in every root, or choose a root under Structure, Pattern from.",
-        roots,
-        shapes
-    );
+/// Reports that no shape is the pattern, instead of differences from a root that was chosen by chance. `sizes` are the numbers of samples
+/// of the shapes.
+pub(super) fn report_tie(roots: usize, sizes: Vec<u64>, report: &mut Report) {
+    let shapes = sizes.len();
+    let message = match sizes.first() {
+        Some(samples) if sizes.iter().all(|size| size == samples) => tr_n!(
+            *samples,
+            "The {roots} roots have {shapes} shapes, {samples} sample each: no shape has a majority, so there is no pattern to compare with. Give the samples the same ids in every root, or choose a root under Structure, Pattern from.",
+            "The {roots} roots have {shapes} shapes, {samples} samples each: no shape has a majority, so there is no pattern to compare with. Give the samples the same ids in every root, or choose a root under Structure, Pattern from.",
+            roots,
+            shapes,
+            samples
+        ),
+        _ => tr!(
+            "The {roots} roots have {shapes} shapes, and none of them is common: there is no pattern to compare with. Give the samples the same ids in every root, or choose a root under Structure, Pattern from.",
+            roots,
+            shapes
+        ),
+    };
     report.add(Rule::PitRoots, Location::Dataset, message);
 }
 

@@ -8,7 +8,7 @@ use rayon::prelude::*;
 
 use super::header_cache::HeaderCache;
 use super::readable::{header_fault, header_message};
-use super::torn_files;
+use super::{torn_files, transposed};
 use crate::container::ByteSource;
 use crate::error::Result;
 use crate::jobs::JobContext;
@@ -57,8 +57,25 @@ pub fn sources(dataset: &Dataset, ctx: &JobContext) -> Result<Report> {
         }
         tortillas = samples.into_iter().filter_map(Sample::children).map(AsRef::as_ref).collect();
     }
+    check_layout(dataset, &cache, &mut report, ctx)?;
     report.fold();
     Ok(report)
+}
+
+/// Reports FOLDERs of level 0 that are kinds of data instead of samples.
+fn check_layout(dataset: &Dataset, cache: &HeaderCache, report: &mut Report, ctx: &JobContext) -> Result<()> {
+    let mut levels: Vec<Vec<&Sample>> = vec![dataset.root.samples.iter().collect()];
+    while let Some(last) = levels.last().filter(|last| !last.is_empty() && levels.len() <= MAX_LEVELS) {
+        let below = last.iter().filter_map(|sample| sample.children()).flat_map(|children| &children.samples).collect();
+        levels.push(below);
+    }
+    let asset = |level: usize, row: u32| match &levels.get(level)?.get(row as usize)?.payload {
+        Payload::Asset { path, size, modified } if *size > 0 && path.remote_file().is_none() => {
+            Some((path.clone(), Some((*size, *modified))))
+        }
+        _ => None,
+    };
+    transposed::check(&Skeleton::of(dataset), &asset, cache, report, ctx)
 }
 
 /// A fault of the file behind a sample.

@@ -255,14 +255,33 @@ pub fn all() -> Vec<Case> {
             }),
         ),
         case(
+            Rule::PitTransposed,
+            "dataset",
+            "scene_a (1 band of Byte), scene_b (2 bands of Byte), scene_c (3 bands of Byte) hold 3 files of the same names",
+            Draft(|d| {
+                for row in 0..3 {
+                    for sample in &mut inside(d, row).samples {
+                        let Payload::Asset { path, .. } = &sample.payload else { panic!("{sample:?}") };
+                        let image = path.local_file().expect("a file").with_file_name(format!("kind{row}_{}.tif", sample.id));
+                        crate::support::geotiff(&image, row + 1, 8, 1);
+                        let size = std::fs::metadata(&image).expect("is there").len();
+                        sample.payload = Payload::asset(AssetPath::file(image), size);
+                    }
+                }
+            }),
+        ),
+        case(
             Rule::FileTorn,
             "scene_a / before.bin",
-            "before.bin can't be read alone: GDAL reads it together with before.hdr (ENVI, 2 × 2, 1 band of Byte)",
+            "cube.dat can't be read alone: GDAL reads it together with cube.hdr (ENVI, 2 × 2, 1 band of Byte)",
             Draft(|d| {
-                let sample = inside(d, 0).samples.iter().find(|sample| &*sample.id == "before.bin").expect("is there");
+                let sample = inside(d, 0).samples.iter_mut().find(|sample| &*sample.id == "before.bin").expect("is there");
                 let Payload::Asset { path, .. } = &sample.payload else { panic!("{sample:?}") };
+                let data = path.local_file().expect("a file").with_file_name("cube.dat");
                 let header = "ENVI\nsamples = 2\nlines = 2\nbands = 1\ndata type = 1\ninterleave = bsq\nbyte order = 0\n";
-                std::fs::write(path.local_file().expect("a file").with_extension("hdr"), header).expect("writes");
+                std::fs::write(&data, [1; 4]).expect("writes");
+                std::fs::write(data.with_extension("hdr"), header).expect("writes");
+                sample.payload = Payload::asset(AssetPath::file(data), 4);
             }),
         ),
     ];

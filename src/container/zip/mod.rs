@@ -18,6 +18,7 @@ mod member_name;
 mod positions;
 mod reader;
 mod records;
+mod rezipped;
 mod tail;
 mod writer;
 
@@ -28,5 +29,6 @@ pub use header::{HeaderEntry, TacoHeader};
 pub(super) use member_name::member_of;
 pub use reader::ZipReader;
 pub(super) use records::local_header_len;
+pub use rezipped::{RezippedDataset, rezipped_dataset};
 pub use tail::{FixedTail, TailEdit, cut_unfinished};
 pub(super) use writer::write;

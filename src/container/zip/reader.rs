@@ -6,9 +6,10 @@ use std::sync::OnceLock;
 use super::directory::{Directory, LocalHeader};
 use super::header::{HEADER_END, HeaderEntry, TacoHeader};
 use super::member_name::member_of;
+use super::rezipped::rezipped_dataset;
 use crate::container::offset_check::{ends_before, tiling_parts};
 use crate::container::{ByteSource, ContainerInfo, ContainerReader, Format, LevelSet, Opening, Physical, read_collection};
-use crate::error::{Cause, Error, Result, settled};
+use crate::error::{Cause, Error, Kind, Result, settled};
 use crate::jobs::JobContext;
 use crate::model::{AssetPath, Collection, Finding, Location, Rule};
 use crate::table::{LevelTable, TableHead};
@@ -30,6 +31,17 @@ impl ZipReader {
     /// [`Kind::Format`](crate::error::Kind::Format) when neither leads to level tables, or a level table is unreadable.
     pub fn open(path: &Path) -> Result<Self> {
         let file = ByteSource::open(path)?;
+        let opened = Self::open_file(file, path);
+        if let Err(error) = &opened
+            && error.kind() == Kind::Format
+            && let Ok(Some(rezipped)) = ByteSource::open(path).and_then(|file| rezipped_dataset(&file))
+        {
+            return Err(rezipped.error(path));
+        }
+        opened
+    }
+
+    fn open_file(file: ByteSource, path: &Path) -> Result<Self> {
         let start = file.read(0, HEADER_END.min(file.size_bytes()))?;
         let mut notes = Vec::new();
         let in_file = |entry: &HeaderEntry| entry.size > 0 && file.contains(entry.offset, entry.size);
@@ -191,7 +203,10 @@ impl ZipReader {
         }
         let header = LocalHeader::read(&self.file, entry.local)?;
         if entry.method != 0 || entry.flags & 1 != 0 {
-            return Err(Error::format("the member is compressed or encrypted; TACO archives only store").at(name));
+            return Err(Error::format("the member is compressed or encrypted; TACO archives only store")
+                .at(name)
+                .caused_by(Cause::CompressedMember)
+                .hint("unpack the archive and open the folder, or write it again with `taco-studio repair`"));
         }
         if !self.file.contains(header.data, entry.size) {
             return Err(Error::format("the member runs past the end of the file").at(name));
