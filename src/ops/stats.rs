@@ -13,7 +13,7 @@ use crate::extensions::pixel_statistics::exact;
 use crate::extensions::pooled_statistics::{PooledReport, SampleStats, pool};
 use crate::jobs::JobContext;
 use crate::model::{Dataset, FieldSpec, Value, is_padding};
-use crate::query::{Filter, Tables, VsiBase, kept_rows};
+use crate::query::{Filter, TIMES, Tables, VsiBase, kept_rows};
 use crate::raster::RasterSource;
 use crate::table::LevelTable;
 
@@ -159,7 +159,7 @@ fn pooled(source: &Source, request: &StatsRequest, among: Option<&[u32]>, ctx: &
         filters.push(Filter::bbox(bbox).at_level(nearest(&["istac:geometry", "stac:centroid", "istac:centroid"])));
     }
     if let Some(range) = &request.datetime {
-        filters.push(Filter::datetime(range).at_level(nearest(&["istac:time_start", "stac:time_start"])));
+        filters.push(Filter::datetime(range).at_level(nearest(&TIMES)));
     }
     if let Some(condition) = &request.filter {
         filters.push(Filter::condition(condition).at_level(level));

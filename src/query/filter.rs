@@ -2,7 +2,6 @@
 //! except that a box with west > east crosses the antimeridian, and that time ranges may be open and have times of day, which that
 //! reader ignores.
 
-use chrono::{DateTime, NaiveDate, NaiveDateTime};
 use polars::prelude::udf::UserDefinedFunction;
 use polars::prelude::*;
 use polars::sql::FunctionOptions;
@@ -44,7 +43,7 @@ impl BoxTest {
 /// Default geometry columns of a bounding box, in order of preference (section 7.1.1).
 pub(super) const GEOMETRIES: [&str; 3] = ["istac:geometry", "stac:centroid", "istac:centroid"];
 /// Default time columns of a time range, in order of preference.
-pub(super) const TIMES: [&str; 2] = ["istac:time_start", "stac:time_start"];
+pub const TIMES: [&str; 4] = ["istac:time_start", "stac:time_start", "start_datetime", "datetime"];
 
 /// One filter: keeps rows of `level` that satisfy every condition, their ancestors and their descendants.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -258,8 +257,9 @@ impl TimeRange {
 
 impl Bound {
     fn parse(text: &str) -> Option<Self> {
-        let micros = parse_time(text)?.and_utc().timestamp_micros();
-        Some(Self { micros, day: !text.contains(':') })
+        let micros = footprint::parse_time(text)?;
+        // Both `10:30` and `T103000` are times of day.
+        Some(Self { micros, day: !text.contains([':', 'T']) })
     }
 
     /// The first microsecond behind it.
@@ -377,31 +377,6 @@ pub(super) fn check_box([west, south, east, north]: [f64; 4]) -> Result<()> {
     };
     Err(Error::usage(format!("the box {west},{south},{east},{north} {fault}"))
         .hint("write west,south,east,north in degrees; west greater than east goes across the antimeridian"))
-}
-
-/// ISO 8601 as people write it, in UTC; without a zone it is UTC.
-pub fn parse_time(text: &str) -> Option<NaiveDateTime> {
-    let text = text.replacen(' ', "T", 1);
-    if let Ok(time) = DateTime::parse_from_rfc3339(&text) {
-        return Some(time.naive_utc());
-    }
-    for form in ["%Y-%m-%dT%H:%M%:z", "%Y-%m-%dT%H:%M:%S%.f%z"] {
-        if let Ok(time) = DateTime::parse_from_str(&text, form) {
-            return Some(time.naive_utc());
-        }
-    }
-    let text = text.trim_end_matches(['Z', 'z']);
-    for form in ["%Y-%m-%dT%H:%M:%S%.f", "%Y-%m-%dT%H:%M"] {
-        if let Ok(time) = NaiveDateTime::parse_from_str(text, form) {
-            return Some(time);
-        }
-    }
-    for form in ["%Y-%m-%d", "%Y%m%d"] {
-        if let Ok(day) = NaiveDate::parse_from_str(text, form) {
-            return day.and_hms_opt(0, 0, 0);
-        }
-    }
-    None
 }
 
 /// `stac:time_start`, `datetime`, `date`: a number in another column is no time.

@@ -69,7 +69,7 @@ mod top_k;
 mod window_functions;
 mod windowing;
 
-pub use filter::{BoxTest, Filter, GRID, parse_time};
+pub use filter::{BoxTest, Filter, GRID, TIMES};
 pub use lexemes::{Lexeme, lexemes};
 pub use output::QueryResult;
 pub use run::{Query, kept_rows, run, run_sql};
