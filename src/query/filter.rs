@@ -93,6 +93,29 @@ impl Filter {
         self
     }
 
+    /// The filter without the box or the range of times whose columns its level lacks, and those as filters of the first level below
+    /// that has them. All stays with the level where no level below has them, or the user names the column.
+    pub(super) fn by_level(&self, tables: &Tables) -> (Self, Vec<Self>) {
+        let (mut own, mut below) = (self.clone(), Vec::new());
+        let first = |has: &dyn Fn(&[FieldSpec]) -> bool| {
+            (self.level..tables.levels.len()).find(|level| has(&tables.stored_columns(*level))).unwrap_or(self.level)
+        };
+        let named = |columns: &[FieldSpec], names: &[&str]| columns.iter().any(|field| names.contains(&field.name.as_str()));
+        if self.bbox.is_some() && self.geometry_column.is_none() {
+            let level = first(&|columns| self.footprint_columns(columns).is_some() || named(columns, &GEOMETRIES));
+            if level != self.level {
+                below.push(Self { bbox: own.bbox.take(), by: self.by, level, ..Self::default() });
+            }
+        }
+        if self.datetime.is_some() && self.time_column.is_none() {
+            let level = first(&|columns| named(columns, &TIMES));
+            if level != self.level {
+                below.push(Self { datetime: own.datetime.take(), level, ..Self::default() });
+            }
+        }
+        (own, below)
+    }
+
     /// Predicate of box and time range; `None` when neither is set.
     ///
     /// # Errors
