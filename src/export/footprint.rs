@@ -1,12 +1,19 @@
-//! Footprints and times of samples in the form of catalogues: [`crate::footprint`] and GeoJSON.
+//! Footprints and times of samples in the form of catalogues: [`crate::footprint`] and GeoJSON. A FOLDER that states no place, or no
+//! time, has that of its children.
 
-use arrow::array::RecordBatch;
+use std::collections::BTreeMap;
+
 use geo::{Geometry, LineString, MapCoords, Polygon};
 use serde_json::{Value as Json, json};
 
 use crate::container::Assembly;
-use crate::footprint::{BoxOfDegrees, Footprint, footprints_of, has_places, interval_of};
+use crate::error::Result;
+use crate::footprint::{BoxOfDegrees, Footprint, PlaceColumns, SampleTimes, Stated, footprints, has_places, sample_times};
 use crate::jobs::JobContext;
+use crate::model::is_padding;
+
+/// Rows whose footprints are computed at a time, so that a million geometries are not in memory twice.
+const STRIDE: usize = 1 << 18;
 
 /// Location and time of a sample.
 #[derive(Clone, Debug, Default)]
@@ -15,47 +22,110 @@ pub struct Place {
     pub geometry: Option<Geometry<f64>>,
     /// `[west, south, east, north]` in degrees; west > east across the antimeridian.
     pub bbox: Option<BoxOfDegrees>,
-    /// Start in microseconds since 1970.
-    pub start: Option<i64>,
-    /// End in microseconds since 1970.
-    pub end: Option<i64>,
+    /// Times in microseconds since 1970.
+    pub times: SampleTimes,
 }
 
-/// The requested level; otherwise the first level with locations, or 0 when there is none.
+/// The requested level; otherwise the first level with locations of its own, or 0 when there is none.
 pub fn level_with_places(assembly: &Assembly, wanted: Option<usize>) -> usize {
     let found = assembly.levels.iter().position(|level| has_places(&level.batch));
     wanted.filter(|level| *level < assembly.levels.len()).or(found).unwrap_or(0)
 }
 
-/// Location and time of every row of a level.
+/// Location and time of rows of a level.
 ///
 /// # Errors
 /// When the job is cancelled.
-pub fn places(batch: &RecordBatch, ctx: &JobContext) -> crate::error::Result<Vec<Place>> {
-    places_as(batch, |footprint| footprint.geometry.clone(), ctx)
+pub fn places(assembly: &Assembly, level: usize, rows: &[u32], ctx: &JobContext) -> Result<Vec<Place>> {
+    places_as(assembly, level, rows, |footprint| footprint.geometry.clone(), ctx)
 }
 
 /// As [`places`], without geometry collections, which STAC Items do not allow.
 ///
 /// # Errors
 /// When the job is cancelled.
-pub fn places_of_items(batch: &RecordBatch, ctx: &JobContext) -> crate::error::Result<Vec<Place>> {
-    places_as(batch, Footprint::without_collection, ctx)
+pub fn places_of_items(assembly: &Assembly, level: usize, rows: &[u32], ctx: &JobContext) -> Result<Vec<Place>> {
+    places_as(assembly, level, rows, Footprint::without_collection, ctx)
 }
 
 fn places_as(
-    batch: &RecordBatch,
+    assembly: &Assembly,
+    level: usize,
+    rows: &[u32],
     geometry: impl Fn(&Footprint) -> Geometry<f64>,
     ctx: &JobContext,
-) -> crate::error::Result<Vec<Place>> {
-    let found = footprints_of(batch, ctx)?.into_iter().zip(interval_of(batch));
-    let place = |(footprint, [start, end]): (Option<Footprint>, [Option<i64>; 2])| Place {
-        geometry: footprint.as_ref().map(&geometry),
-        bbox: footprint.map(|footprint| footprint.bbox),
-        start,
-        end,
+) -> Result<Vec<Place>> {
+    let mut found = Vec::with_capacity(rows.len());
+    let mut times = TimesOfLevels::default();
+    for rows in rows.chunks(STRIDE) {
+        let footprints = footprints_below(assembly, level, rows, ctx)?;
+        let times = times.of(assembly, level, rows, ctx)?;
+        let place = |(footprint, times): (Option<Footprint>, SampleTimes)| Place {
+            geometry: footprint.as_ref().map(&geometry),
+            bbox: footprint.map(|footprint| footprint.bbox),
+            times,
+        };
+        found.extend(footprints.into_iter().zip(times).map(place));
+    }
+    Ok(found)
+}
+
+/// The children of rows, without padding, each with the index in `rows` of its parent.
+fn children_of(assembly: &Assembly, level: usize, rows: impl Iterator<Item = (usize, u32)>) -> (Vec<usize>, Vec<u32>) {
+    let (Some(above), Some(below)) = (assembly.tree.levels.get(level), assembly.tree.levels.get(level + 1)) else {
+        return Default::default();
     };
-    Ok(found.map(place).collect())
+    let pairs = |(index, row): (usize, u32)| above.children(row).iter().map(move |child| (index, *child));
+    rows.flat_map(pairs).filter(|(_, child)| !is_padding(below.id(*child))).unzip()
+}
+
+/// Footprints of rows: their own, or the union of those of their children.
+fn footprints_below(assembly: &Assembly, level: usize, rows: &[u32], ctx: &JobContext) -> Result<Vec<Option<Footprint>>> {
+    ctx.check()?;
+    let Some(table) = assembly.levels.get(level) else { return Ok(vec![None; rows.len()]) };
+    let columns = PlaceColumns::of(&table.batch);
+    let stated: Vec<Stated> = rows.iter().map(|&row| columns.stated(row as usize)).collect();
+    let mut found = footprints(&stated, ctx)?;
+    let bare = rows.iter().copied().enumerate().filter(|(index, _)| found[*index].is_none());
+    let (parents, children) = children_of(assembly, level, bare);
+    if children.is_empty() {
+        return Ok(found);
+    }
+    let mut gathered: BTreeMap<usize, Vec<Footprint>> = BTreeMap::new();
+    for (parent, footprint) in parents.into_iter().zip(footprints_below(assembly, level + 1, &children, ctx)?) {
+        gathered.entry(parent).or_default().extend(footprint);
+    }
+    for (parent, parts) in gathered {
+        ctx.check()?;
+        found[parent] = Footprint::union_of(parts);
+    }
+    Ok(found)
+}
+
+/// Times of every row of the levels that were asked for.
+#[derive(Default)]
+struct TimesOfLevels(BTreeMap<usize, Vec<SampleTimes>>);
+
+impl TimesOfLevels {
+    /// Times of rows: their own, or from the first start to the last end of their children.
+    fn of(&mut self, assembly: &Assembly, level: usize, rows: &[u32], ctx: &JobContext) -> Result<Vec<SampleTimes>> {
+        ctx.check()?;
+        let Some(table) = assembly.levels.get(level) else { return Ok(vec![SampleTimes::default(); rows.len()]) };
+        let all = self.0.entry(level).or_insert_with(|| sample_times(&table.batch));
+        let mut found: Vec<SampleTimes> = rows.iter().map(|&row| all.get(row as usize).copied().unwrap_or_default()).collect();
+        let bare = rows.iter().copied().enumerate().filter(|(index, _)| found[*index] == SampleTimes::default());
+        let (parents, children) = children_of(assembly, level, bare);
+        if children.is_empty() {
+            return Ok(found);
+        }
+        for (parent, times) in parents.into_iter().zip(self.of(assembly, level + 1, &children, ctx)?) {
+            let slot = &mut found[parent];
+            slot.start = slot.start.into_iter().chain(times.start).chain(times.end).min();
+            slot.end = slot.end.into_iter().chain(times.end).chain(times.start).max();
+            slot.nominal = slot.start;
+        }
+        Ok(found)
+    }
 }
 
 /// A geometry as GeoJSON with seven decimals (about 1 cm).

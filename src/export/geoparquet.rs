@@ -5,14 +5,16 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use arrow::array::{
-    Array, ArrayRef, BinaryArray, Float64Array, ListBuilder, NullBufferBuilder, RecordBatch, StringArray, StringBuilder,
-    StructArray, TimestampMicrosecondArray, UInt32Array,
+    Array, ArrayRef, BinaryArray, Float64Array, Int64Array, ListBuilder, NullBufferBuilder, RecordBatch, StringArray,
+    StringBuilder, StructArray, TimestampMicrosecondArray, UInt32Array,
 };
 use arrow::datatypes::{DataType, Field, Fields, Schema};
 use geo::Geometry;
 use serde_json::{Value as Json, json};
 
 use super::footprint::{self, Place};
+use super::item_columns::name_beside_fields;
+use super::stac::ItemSet;
 use super::{Described, Document, stac};
 use crate::error::{Error, Result};
 use crate::footprint::enclosing_box;
@@ -32,8 +34,7 @@ pub fn footer(described: &Described<'_>, ctx: &JobContext) -> Result<Vec<Documen
     let batch = &described.assembly.levels[level].batch;
     let ids = &described.assembly.tree.levels[level].ids;
     let keep: Vec<u32> = (0..ids.len() as u32).filter(|&row| !is_padding(ids.value(row as usize))).collect();
-    let all = footprint::places(batch, ctx)?;
-    let places: Vec<Place> = keep.iter().map(|&row| all[row as usize].clone()).collect();
+    let places = footprint::places(described.assembly, level, &keep, ctx)?;
     if places.iter().all(|place| place.geometry.is_none()) {
         return Err(Error::usage("no sample has a location, so there is nothing to map")
             .hint("add locations with the STAC extension, or choose another format"));
@@ -46,7 +47,7 @@ pub fn footer(described: &Described<'_>, ctx: &JobContext) -> Result<Vec<Documen
         // Most readers cannot read columns of type null.
         if !PLACES.contains(&field.name().as_str()) && *field.data_type() != DataType::Null {
             // The first two columns are id and type.
-            let name = if fields.len() < 2 { field.name().clone() } else { free(field.name()) };
+            let name = if fields.len() < 2 { field.name().clone() } else { name_beside_fields(field.name()) };
             fields.push(Field::new(name, field.data_type().clone(), true));
             columns.push(column.clone());
         }
@@ -61,34 +62,16 @@ pub fn footer(described: &Described<'_>, ctx: &JobContext) -> Result<Vec<Documen
     Ok(vec![Document { name: "samples.parquet".into(), bytes }])
 }
 
-/// Columns that the format defines.
-const OWN: [&str; 10] =
-    ["type", "stac_version", "stac_extensions", "id", "collection", "links", "assets", "geometry", "bbox", "path"];
-
-/// A column name that differs from [`OWN`]: readers refuse tables with duplicate names.
-fn free(name: &str) -> String {
-    if OWN.contains(&name) { format!("sample:{name}") } else { name.to_owned() }
-}
-
 /// The Items of level 0 as stac-geoparquet.
 ///
 /// # Errors
 /// [`Kind::Invalid`](crate::error::Kind::Invalid) when no sample has a time.
 pub fn items(described: &Described<'_>, ctx: &JobContext) -> Result<Vec<Document>> {
-    let items = stac::items(described, ctx)?;
+    let ItemSet { rows, places, columns: properties, items } = stac::items(described, ctx)?;
     if items.is_empty() {
         let error = Error::invalid("no sample has a time, so none can be an Item");
         return Err(error.hint("add times with the STAC extension, or state the extent in time"));
     }
-    let roots = stac::roots(described, ctx)?;
-    let ids = &described.assembly.tree.levels[0].ids;
-    let rows: Vec<u32> = {
-        let made: BTreeSet<&str> = items.iter().filter_map(|item| item["id"].as_str()).collect();
-        (0..ids.len() as u32)
-            .filter(|&row| made.contains(ids.value(row as usize)) && !is_padding(ids.value(row as usize)))
-            .collect()
-    };
-    let places: Vec<Place> = rows.iter().map(|&row| roots[row as usize].clone()).collect();
     let text = |of: &dyn Fn(&Json) -> Option<String>| Arc::new(items.iter().map(of).collect::<StringArray>()) as ArrayRef;
     let mut fields: Vec<Field> = Vec::new();
     let mut columns: Vec<ArrayRef> = Vec::new();
@@ -118,12 +101,11 @@ pub fn items(described: &Described<'_>, ctx: &JobContext) -> Result<Vec<Document
         // A column exists for all Items, and null is not a valid time: an Item with a single time gets an interval of length 0.
         interval.iter().for_each(|key| put(key, time(&[key, "datetime"])));
     }
-    // Other properties keep the type of their level column.
-    let names: BTreeSet<&String> =
-        items.iter().filter_map(|item| item["properties"].as_object()).flat_map(|properties| properties.keys()).collect();
-    for name in names.into_iter().filter(|name| !["datetime", "start_datetime", "end_datetime"].contains(&name.as_str())) {
-        let values: Vec<&Json> = items.iter().map(|item| &item["properties"][name.as_str()]).collect();
-        put(&free(name), property(&values));
+    let rows = UInt32Array::from(rows);
+    for column in &properties {
+        let values = arrow::compute::take(&column.values, &rows, None)
+            .map_err(|error| Error::internal("rows can't be chosen").because(error))?;
+        put(&column.name, values);
     }
     put_places(&places, &mut fields, &mut columns);
     let collection = stac::collection(described, &[]);
@@ -131,39 +113,6 @@ pub fn items(described: &Described<'_>, ctx: &JobContext) -> Result<Vec<Document
     let meta = json!({ "version": "1.1.0", "collections": { id: collection } }).to_string();
     let bytes = written(fields, columns, &[("geo", geo_key(&places)), ("stac-geoparquet", meta)])?;
     Ok(vec![Document { name: "items.parquet".into(), bytes }])
-}
-
-/// Array of numbers, strings, booleans or lists of numbers; anything else as JSON text.
-fn property(values: &[&Json]) -> ArrayRef {
-    let is = |test: &dyn Fn(&Json) -> bool| values.iter().all(|value| value.is_null() || test(value));
-    if is(&|value| value.is_i64()) {
-        return Arc::new(values.iter().map(|value| value.as_i64()).collect::<arrow::array::Int64Array>());
-    }
-    if is(&|value| value.is_number()) {
-        return Arc::new(values.iter().map(|value| value.as_f64()).collect::<Float64Array>());
-    }
-    if is(&|value| value.is_boolean()) {
-        return Arc::new(values.iter().map(|value| value.as_bool()).collect::<arrow::array::BooleanArray>());
-    }
-    let items = |value: &Json| value.as_array().cloned().unwrap_or_default();
-    if is(&|value| value.is_array() && items(value).iter().all(Json::is_i64)) {
-        let list = |value: &&Json| value.as_array().map(|list| list.iter().map(Json::as_i64).collect::<Vec<_>>());
-        return Arc::new(arrow::array::ListArray::from_iter_primitive::<arrow::datatypes::Int64Type, _, _>(
-            values.iter().map(list),
-        ));
-    }
-    if is(&|value| value.is_array() && items(value).iter().all(Json::is_number)) {
-        let list = |value: &&Json| value.as_array().map(|list| list.iter().map(Json::as_f64).collect::<Vec<_>>());
-        return Arc::new(arrow::array::ListArray::from_iter_primitive::<arrow::datatypes::Float64Type, _, _>(
-            values.iter().map(list),
-        ));
-    }
-    let text = |value: &&Json| match value {
-        Json::Null => None,
-        Json::String(text) => Some(text.clone()),
-        other => Some(other.to_string()),
-    };
-    Arc::new(values.iter().map(text).collect::<StringArray>())
 }
 
 fn text_lists<'a>(values: impl Iterator<Item = &'a Json>) -> arrow::array::ListArray {
@@ -189,17 +138,40 @@ fn links(items: &[Json]) -> ArrayRef {
     Arc::new(arrow::array::ListArray::new(item, offsets, Arc::new(structs), None))
 }
 
-/// A struct with the single asset of every Item.
+/// A struct with a field for each key of an asset, null where the Item has no such asset.
 fn assets(items: &[Json]) -> ArrayRef {
-    let column =
-        |key: &str| Arc::new(items.iter().map(|item| item["assets"]["data"][key].as_str()).collect::<StringArray>()) as ArrayRef;
-    let roles: ArrayRef = Arc::new(text_lists(items.iter().map(|item| &item["assets"]["data"]["roles"])));
-    let mut fields: Vec<Field> = ["href", "title", "type"].map(|key| Field::new(key, DataType::Utf8, true)).to_vec();
-    fields.push(Field::new("roles", roles.data_type().clone(), true));
-    let arrays = vec![column("href"), column("title"), column("type"), roles];
-    let data = StructArray::new(fields.into(), arrays, None);
-    let field: Fields = vec![Field::new("data", data.data_type().clone(), true)].into();
-    Arc::new(StructArray::new(field, vec![Arc::new(data)], None))
+    let keys: BTreeSet<&String> = items.iter().filter_map(|item| item["assets"].as_object()).flat_map(|all| all.keys()).collect();
+    let arrays: Vec<ArrayRef> = keys.iter().map(|key| assets_of_key(items, key)).collect();
+    let fields: Fields = keys.iter().zip(&arrays).map(|(key, array)| Field::new(*key, array.data_type().clone(), true)).collect();
+    Arc::new(StructArray::new(fields, arrays, None))
+}
+
+/// The asset of one key of every Item.
+fn assets_of_key(items: &[Json], key: &str) -> ArrayRef {
+    let found: Vec<Option<&Json>> = items.iter().map(|item| item["assets"].get(key)).collect();
+    let mut fields: Vec<Field> = Vec::new();
+    let mut arrays: Vec<ArrayRef> = Vec::new();
+    let mut put = |name: &str, array: ArrayRef| {
+        // Null in every asset: a reader would make null of it, which the schemas do not take.
+        if array.null_count() < array.len() {
+            fields.push(Field::new(name, array.data_type().clone(), true));
+            arrays.push(array);
+        }
+    };
+    for name in ["href", "title", "type"] {
+        let text = found.iter().map(|asset| asset.and_then(|asset| asset[name].as_str())).collect::<StringArray>();
+        put(name, Arc::new(text));
+    }
+    put("roles", Arc::new(text_lists(found.iter().map(|asset| asset.map_or(&Json::Null, |asset| &asset["roles"])))));
+    for name in ["taco:offset", "taco:size"] {
+        let number = |asset: &Option<&Json>| asset.and_then(|asset| asset[name].as_i64());
+        put(name, Arc::new(found.iter().map(number).collect::<Int64Array>()));
+    }
+    let container = found.iter().map(|asset| asset.and_then(|asset| asset["taco:container"].as_str())).collect::<StringArray>();
+    put("taco:container", Arc::new(container));
+    let mut valid = NullBufferBuilder::new(items.len());
+    found.iter().for_each(|asset| valid.append(asset.is_some()));
+    Arc::new(StructArray::new(fields.into(), arrays, valid.finish()))
 }
 
 /// Appends the columns `geometry` (WKB) and `bbox` (struct).

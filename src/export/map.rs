@@ -1,12 +1,11 @@
 //! The map of a dataset as SVG and GeoJSON: the footprints of samples and the extents of its parts over the built-in land polygons.
 
-use arrow::array::{RecordBatch, UInt32Array};
 use geo::{BoundingRect, Geometry};
 use serde_json::{Value as Json, json};
 
 use super::footprint::Place;
 use super::{Described, footprint};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::extensions::tortilla::countries::countries;
 use crate::footprint::{BoxOfDegrees, box_of_extent, box_polygon};
 use crate::jobs::JobContext;
@@ -37,10 +36,9 @@ pub(super) fn map_of(described: &Described<'_>, ctx: &JobContext) -> Result<Opti
     let level = footprint::level_with_places(described.assembly, described.facts.level);
     let rows = described.assembly.levels.get(level).map_or(0, |table| table.batch.num_rows());
     let step = rows.div_ceil(SHOWN).max(1);
-    let places = match described.assembly.levels.get(level) {
-        Some(table) => footprint::places(&every(&table.batch, step)?, ctx)?,
-        None => Vec::new(),
-    };
+    // A few are enough for a map, and footprints are costly.
+    let shown: Vec<u32> = (0..rows as u32).step_by(step).collect();
+    let places = footprint::places(described.assembly, level, &shown, ctx)?;
     let footprints: Vec<Bounds> = places.iter().filter_map(|place| place.bbox.map(going_on)).collect();
     let whole = described.bbox.map(going_on);
     let all = || footprints.iter().chain(files.iter().map(|(_, bounds)| bounds));
@@ -72,15 +70,6 @@ pub(super) fn map_of(described: &Described<'_>, ctx: &JobContext) -> Result<Opti
     let files_text = if files.len() > 1 { format!(" in {} files", files.len()) } else { String::new() };
     let caption = format!("Outlines of {count}{files_text}; land from Natural Earth.");
     Ok(Some(Map { svg, geojson: geojson(described.bbox, &files, &places), caption }))
-}
-
-/// Every `step`-th row: a few are enough for a map, and footprints are costly.
-fn every(batch: &RecordBatch, step: usize) -> Result<RecordBatch> {
-    if step == 1 {
-        return Ok(batch.clone());
-    }
-    let rows: UInt32Array = (0..batch.num_rows() as u32).step_by(step).collect::<Vec<_>>().into();
-    arrow::compute::take_record_batch(batch, &rows).map_err(|error| Error::internal("rows can't be picked").because(error))
 }
 
 /// Extents of the parts, with their names.
@@ -254,14 +243,5 @@ mod tests {
             let path = rect_of(view, bounds, 3.0);
             assert!(path.starts_with('M') && path.ends_with('Z') && !path.contains("NaN"), "{path}");
         }
-    }
-
-    #[test]
-    fn of_many_rows_every_nth_is_looked_at() {
-        use arrow::array::{ArrayRef, Int64Array};
-        let column: ArrayRef = std::sync::Arc::new(Int64Array::from_iter_values(0..3001));
-        let batch = RecordBatch::try_from_iter([("row", column)]).expect("a batch");
-        assert_eq!(every(&batch, 1).expect("all").num_rows(), 3001);
-        assert_eq!(every(&batch, 3001usize.div_ceil(SHOWN)).expect("some").num_rows(), 1001);
     }
 }

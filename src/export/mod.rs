@@ -6,6 +6,8 @@ mod croissant;
 mod datacite;
 mod footprint;
 mod geoparquet;
+mod item_assets;
+mod item_columns;
 mod map;
 mod page;
 mod reader_code;
@@ -94,8 +96,10 @@ impl Catalogue {
 /// Facts about the container that are not in its metadata.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Facts {
-    /// Path or address.
+    /// Path or address for the documents.
     pub path: PathBuf,
+    /// Path or address that is read; it differs from `path` where the documents are published elsewhere.
+    pub opened: PathBuf,
     /// Format of the container.
     pub format: Format,
     /// True for a single file.
@@ -182,14 +186,14 @@ pub fn describe_beside(assembly: &Assembly, facts: &Facts, ctx: &JobContext) -> 
     }
     let described = Described::new(assembly, facts, ctx)?;
     let mut collection = stac::collection(&described, &[]);
-    let items = stac::items(&described, ctx)?;
-    if !items.is_empty() {
+    let has_items = stac::has_items(&described, ctx)?;
+    if has_items {
         collection["assets"]["items"] = serde_json::json!({
             "href": "./stac-items.parquet", "title": "Items", "type": "application/vnd.apache.parquet", "roles": ["collection-mirror"]
         });
     }
     documents.push(json_document("stac-collection.json", &collection));
-    if !items.is_empty() {
+    if has_items {
         let table = geoparquet::items(&described, ctx)?;
         documents.extend(table.into_iter().map(|document| Document { name: "stac-items.parquet".into(), ..document }));
     }

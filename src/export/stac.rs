@@ -5,12 +5,12 @@ use std::collections::HashSet;
 use serde_json::{Map, Value as Json, json};
 
 use super::footprint::{self, Place};
+use super::item_assets::assets_of_items;
+use super::item_columns::{ItemColumn, item_columns, property_json};
 use super::{Described, Document, Facts, json_document};
 use crate::error::Result;
-use crate::footprint::{box_polygon, enclosing_box};
 use crate::jobs::JobContext;
 use crate::model::is_padding;
-use crate::table::cell_json;
 
 const VERSION: &str = "1.1.0";
 const SCIENTIFIC: &str = "https://stac-extensions.github.io/scientific/v1.0.0/schema.json";
@@ -18,7 +18,7 @@ const PROJECTION: &str = "https://stac-extensions.github.io/projection/v2.0.0/sc
 
 /// The Collection, then the Items in `items/`.
 pub fn documents(described: &Described<'_>, ctx: &JobContext) -> Result<Vec<Document>> {
-    let items = items(described, ctx)?;
+    let items = items(described, ctx)?.items;
     let mut documents = vec![json_document("collection.json", &collection(described, &items))];
     documents.extend(items.iter().zip(file_names(&items)).map(|(item, name)| json_document(&format!("items/{name}.json"), item)));
     Ok(documents)
@@ -141,7 +141,7 @@ fn provider(contact: &super::Contact) -> Json {
 }
 
 /// Asset for the file that contains everything; for a folder, its COLLECTION.json.
-fn data_asset(described: &Described<'_>, dataset: &Facts, to: &str) -> Json {
+pub fn data_asset(described: &Described<'_>, dataset: &Facts, to: &str) -> Json {
     let place = described.address(dataset, to);
     let (href, kind) = match dataset.single {
         false => (format!("{}/COLLECTION.json", place.trim_end_matches('/')), "application/json"),
@@ -161,7 +161,7 @@ fn data_assets(described: &Described<'_>) -> Json {
 }
 
 /// The dataset that contains a row of level 0.
-fn dataset_of<'a>(described: &'a Described<'_>, row: usize) -> Option<&'a Facts> {
+pub fn dataset_of<'a>(described: &'a Described<'_>, row: usize) -> Option<&'a Facts> {
     let mut first = row;
     described.datasets().iter().find(|dataset| {
         let inside = first < dataset.roots;
@@ -170,86 +170,88 @@ fn dataset_of<'a>(described: &'a Described<'_>, row: usize) -> Option<&'a Facts>
     })
 }
 
+/// The Items of level 0 with what they are made of: one entry of each list per Item.
+pub struct ItemSet {
+    /// Rows of level 0.
+    pub rows: Vec<u32>,
+    /// Their locations and times.
+    pub places: Vec<Place>,
+    /// Their properties without times, one value per row of level 0.
+    pub columns: Vec<ItemColumn>,
+    /// The Items as JSON.
+    pub items: Vec<Json>,
+}
+
+/// Rows of level 0 with their locations and times: their own, or those of their descendants, without padding.
+fn roots(described: &Described<'_>, ctx: &JobContext) -> Result<(Vec<u32>, Vec<Place>)> {
+    let Some(level) = described.assembly.tree.levels.first() else { return Ok((Vec::new(), Vec::new())) };
+    let rows: Vec<u32> = (0..level.len() as u32).filter(|&row| !is_padding(level.id(row))).collect();
+    let places = footprint::places_of_items(described.assembly, 0, &rows, ctx)?;
+    Ok((rows, places))
+}
+
+/// True when a sample has a time, or the dataset an interval, so that there are Items.
+///
+/// # Errors
+/// When the job is cancelled.
+pub fn has_items(described: &Described<'_>, ctx: &JobContext) -> Result<bool> {
+    let (_, places) = roots(described, ctx)?;
+    Ok(places.iter().any(|place| times_of(place, described).is_some()))
+}
+
 /// An Item for each sample of level 0. A sample without a time gets the dataset's interval; without either there is no Item, as
 /// it would be invalid.
 ///
 /// # Errors
 /// When the footprints cannot be computed, or the job is cancelled.
-pub fn items(described: &Described<'_>, ctx: &JobContext) -> Result<Vec<Json>> {
-    let rows = roots(described, ctx)?;
-    let level = &described.assembly.levels[0];
-    let ids = &described.assembly.tree.levels[0].ids;
-    let schema = level.batch.schema();
+pub fn items(described: &Described<'_>, ctx: &JobContext) -> Result<ItemSet> {
+    let Some(level) = described.assembly.levels.first() else {
+        return Ok(ItemSet { rows: Vec::new(), places: Vec::new(), columns: Vec::new(), items: Vec::new() });
+    };
+    let (all_rows, all_places) = roots(described, ctx)?;
+    let all = all_rows.len();
+    let timed = all_rows.into_iter().zip(all_places).filter_map(|(row, place)| {
+        let times = times_of(&place, described)?;
+        Some((row, place, times))
+    });
+    let (mut rows, mut places, mut times) = (Vec::new(), Vec::new(), Vec::new());
+    for (row, place, of_item) in timed {
+        rows.push(row);
+        places.push(place);
+        times.push(of_item);
+    }
+    let columns = item_columns(&level.batch);
+    let assets = assets_of_items(described, &rows, ctx)?;
+    let tree = &described.assembly.tree.levels;
     let mut items = Vec::with_capacity(rows.len());
-    let mut timeless = 0;
-    for (row, place) in rows.iter().enumerate() {
-        if row % 1024 == 0 {
+    for (number, (((&row, place), mut properties), assets)) in rows.iter().zip(&places).zip(times).zip(assets).enumerate() {
+        if number % 1024 == 0 {
             ctx.check()?;
         }
-        let id = ids.value(row);
-        if is_padding(id) {
-            continue;
-        }
-        let mut properties = Map::new();
-        let Some(()) = put_times(place, described, &mut properties) else {
-            timeless += 1;
-            continue;
-        };
-        let mut extensions: Vec<&str> = Vec::new();
-        for (field, column) in schema.fields().iter().zip(level.batch.columns()).skip(2) {
-            let value = cell_json(column, row);
-            // STAC cannot represent NaN and infinities.
-            let is_number = column.data_type().is_floating();
-            if value.is_null() || (is_number && value.is_string()) {
-                continue;
+        for column in &columns {
+            let value = property_json(column, row as usize);
+            if !value.is_null() {
+                properties.insert(column.name.clone(), value);
             }
-            let name = match field.name().as_str() {
-                "stac:time_start" | "stac:time_end" | "stac:time_middle" | "istac:time_start" | "istac:time_end"
-                | "istac:time_middle" => continue,
-                "stac:centroid" | "istac:centroid" | "istac:geometry" => continue,
-                // The Item has these in the form required by STAC.
-                "datetime" | "start_datetime" | "end_datetime" => continue,
-                "stac:crs" | "istac:crs" => match value.as_str().filter(|crs| is_code(crs)) {
-                    Some(_) => "proj:code",
-                    None => field.name(),
-                },
-                "stac:geotransform" => "proj:transform",
-                "stac:tensor_shape" | "stac:raster_shape" => "proj:shape",
-                other => other,
-            };
-            let value = match name {
-                "proj:transform" => match affine(&value) {
-                    Some(affine) => affine,
-                    None => continue,
-                },
-                "proj:shape" => match value.as_array().filter(|shape| shape.len() >= 2) {
-                    Some(shape) => json!(shape[shape.len() - 2..]),
-                    None => continue,
-                },
-                _ => value,
-            };
-            if name.starts_with("proj:") && !extensions.contains(&PROJECTION) {
-                extensions.push(PROJECTION);
-            }
-            properties.insert(name.to_owned(), value);
         }
+        let extensions: &[&str] = if properties.keys().any(|name| name.starts_with("proj:")) { &[PROJECTION] } else { &[] };
         let geometry = place.geometry.as_ref().map_or(Json::Null, footprint::geojson);
         let mut item = Map::new();
         item.insert("type".into(), json!("Feature"));
         item.insert("stac_version".into(), json!(VERSION));
         item.insert("stac_extensions".into(), json!(extensions));
-        item.insert("id".into(), json!(id));
+        item.insert("id".into(), json!(tree.first().map_or("", |level| level.id(row))));
         item.insert("geometry".into(), geometry);
         if let Some(bbox) = place.bbox {
             item.insert("bbox".into(), json!(bbox.map(footprint::digits)));
         }
         item.insert("properties".into(), Json::Object(properties));
         item.insert("links".into(), json!([{ "rel": "collection", "href": "../collection.json", "type": "application/json" }]));
-        let dataset = dataset_of(described, row).unwrap_or(described.facts);
-        item.insert("assets".into(), json!({ "data": data_asset(described, dataset, "../") }));
+        item.insert("assets".into(), assets);
         item.insert("collection".into(), json!(described.id()));
         items.push(Json::Object(item));
     }
+    let timeless = all - rows.len();
     if timeless > 0 {
         ctx.warn(tr_n!(
             timeless,
@@ -258,49 +260,22 @@ pub fn items(described: &Described<'_>, ctx: &JobContext) -> Result<Vec<Json>> {
             n = timeless
         ));
     }
-    Ok(items)
+    Ok(ItemSet { rows, places, columns, items })
 }
 
-/// Locations of the level-0 samples: their own, or the union of their descendants'.
-pub fn roots(described: &Described<'_>, ctx: &JobContext) -> Result<Vec<Place>> {
-    let level = footprint::level_with_places(described.assembly, None);
-    let found = footprint::places_of_items(&described.assembly.levels[level].batch, ctx)?;
-    if level == 0 {
-        return Ok(found);
-    }
-    let tree = &described.assembly.tree;
-    let mut gathered: Vec<Vec<Place>> = vec![Vec::new(); tree.levels[0].len()];
-    for (row, place) in found.into_iter().enumerate() {
-        let root = (1..=level).rev().fold(row as u32, |row, depth| tree.levels[depth].parents[row as usize]);
-        if let Some(list) = gathered.get_mut(root as usize) {
-            list.push(place);
-        }
-    }
-    let own = footprint::places_of_items(&described.assembly.levels[0].batch, ctx)?;
-    let joined = gathered.into_iter().zip(own).map(|(list, own)| {
-        let bbox = own.bbox.or_else(|| enclosing_box(list.iter().filter_map(|place| place.bbox)));
-        Place {
-            geometry: own.geometry.or(bbox.map(box_polygon)),
-            bbox,
-            start: own.start.or_else(|| list.iter().filter_map(|place| place.start).min()),
-            end: own.end.or_else(|| list.iter().filter_map(|place| place.end.or(place.start)).max()),
-        }
-    });
-    Ok(joined.collect())
-}
-
-/// `datetime`, or `start_datetime` and `end_datetime` for an interval.
-fn put_times(place: &Place, described: &Described<'_>, properties: &mut Map<String, Json>) -> Option<()> {
+/// `datetime`, and `start_datetime` and `end_datetime` for an interval. `datetime` is null beside an interval without a nominal
+/// time, such as that of the whole dataset.
+fn times_of(place: &Place, described: &Described<'_>) -> Option<Map<String, Json>> {
     let iso = |micros: i64| super::utc(&chrono::DateTime::from_timestamp_micros(micros)?.to_rfc3339());
-    let start = place.start.and_then(iso);
-    let end = place.end.and_then(iso);
+    let [nominal, start, end] = [place.times.nominal, place.times.start, place.times.end].map(|time| time.and_then(iso));
+    let mut properties = Map::new();
     match (start, end) {
         (Some(start), Some(end)) if start != end => {
-            properties.insert("datetime".into(), json!(start));
+            properties.insert("datetime".into(), json!(nominal));
             properties.insert("start_datetime".into(), json!(start));
             properties.insert("end_datetime".into(), json!(end));
         }
-        (Some(one), _) | (None, Some(one)) => drop(properties.insert("datetime".into(), json!(one))),
+        (Some(one), _) | (None, Some(one)) => drop(properties.insert("datetime".into(), json!(nominal.unwrap_or(one)))),
         (None, None) => {
             let [start, end] = described.interval.as_ref()?;
             properties.insert("datetime".into(), Json::Null);
@@ -308,20 +283,5 @@ fn put_times(place: &Place, described: &Described<'_>, properties: &mut Map<Stri
             properties.insert("end_datetime".into(), json!(end));
         }
     }
-    Some(())
-}
-
-/// True for `AUTHORITY:CODE`.
-fn is_code(crs: &str) -> bool {
-    crs.split_once(':').is_some_and(|(authority, code)| {
-        let plain = |text: &str| !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-');
-        plain(authority) && plain(code)
-    })
-}
-
-/// Converts a GDAL geotransform to the order of the projection extension.
-fn affine(value: &Json) -> Option<Json> {
-    let numbers: Vec<f64> = value.as_array()?.iter().map(Json::as_f64).collect::<Option<_>>()?;
-    let &[x, dx, rx, y, ry, dy] = numbers.as_slice() else { return None };
-    Some(json!([dx, rx, x, ry, dy, y]))
+    Some(properties)
 }

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use arrow::datatypes::{DataType, Field, TimeUnit};
 use serde_json::Value as Json;
 
-use super::sample::times::parse_time;
 use crate::error::{Error, Result};
+use crate::footprint::parse_time;
 use crate::model::{Value, dtype_name};
 
 /// The accepted types, for messages.

@@ -7,11 +7,11 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
-use arrow::datatypes::{DataType, TimeUnit};
+use arrow::datatypes::DataType;
 use geo::{Area, BooleanOps, BoundingRect, Distance, Intersects, LineString, MultiLineString, MultiPolygon, Polygon, Translate};
 
 use crate::error::{Error, Result};
-use crate::footprint::{self, Detail, Stated, Unfolded};
+use crate::footprint::{self, Detail, SampleTimes, Stated, Unfolded, times_of_row};
 use crate::jobs::JobContext;
 use crate::model::Value;
 
@@ -176,37 +176,13 @@ impl Facts {
             Value::Text(text) => Some(text),
             _ => None,
         };
-        let moment = |names: [&str; 2]| names.into_iter().find_map(|name| micros(&value(name)));
-        let start = moment(["stac:time_start", "istac:time_start"]);
-        let end = moment(["stac:time_end", "istac:time_end"]);
+        let SampleTimes { start, end, .. } = times_of_row(value);
         let time = match (start, end) {
             (Some(start), Some(end)) => Some([start.min(end), start.max(end)]),
             (Some(at), None) | (None, Some(at)) => Some([at, at]),
             (None, None) => None,
         };
         Self { stated: Stated::of(&|name| value(name).0), time, hash: text(HASH_COLUMN) }
-    }
-}
-
-/// Plain numbers are seconds since 1970, as in the first generation.
-fn micros((value, dtype): &(Value, DataType)) -> Option<i64> {
-    let number = match value {
-        Value::Int(number) => number,
-        Value::UInt(number) => return i64::try_from(*number).ok()?.checked_mul(1_000_000),
-        Value::Float(seconds) => {
-            let micros = (seconds * 1e6).round();
-            return (micros.abs() < i64::MAX as f64).then_some(micros as i64);
-        }
-        _ => return None,
-    };
-    match dtype {
-        dtype if dtype.is_integer() => number.checked_mul(1_000_000),
-        DataType::Timestamp(TimeUnit::Second, _) => number.checked_mul(1_000_000),
-        DataType::Timestamp(TimeUnit::Millisecond, _) => number.checked_mul(1000),
-        DataType::Timestamp(TimeUnit::Microsecond, _) => Some(*number),
-        DataType::Timestamp(TimeUnit::Nanosecond, _) => Some(number / 1000),
-        DataType::Date32 => number.checked_mul(86_400_000_000),
-        _ => None,
     }
 }
 

@@ -1,5 +1,7 @@
 //! Leakage between parts of synthetic samples, verified by hand.
 
+use arrow::datatypes::TimeUnit;
+
 use super::*;
 
 fn square(west: f64, south: f64, side: f64) -> Facts {

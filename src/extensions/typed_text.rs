@@ -4,7 +4,7 @@
 use arrow::datatypes::{DataType, TimeUnit};
 use chrono::NaiveDate;
 
-use super::sample::parse_time;
+use crate::footprint::parse_time;
 use crate::model::Value;
 use crate::table::is_null_marker;
 

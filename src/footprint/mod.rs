@@ -20,6 +20,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use arrow::array::RecordBatch;
+use geo::orient::{Direction, Orient};
 use geo::{Geometry, GeometryCollection, LineString, MultiLineString, MultiPoint, MultiPolygon, Point, Polygon};
 
 use crate::error::{Cause, Result};
@@ -28,7 +29,10 @@ use crate::raster::LonLatTransform;
 
 pub use span::{BoxOfDegrees, Boxes, box_of_extent, box_polygon, enclosing_box};
 pub use stated::{COLUMNS, GRID_COLUMNS, PlaceColumns, Stated};
-pub use times::{TIME_COLUMNS, TIME_END, TIME_START, interval_of, is_time_column, micros_of};
+pub use times::{
+    SampleTimes, TIME_COLUMNS, TIME_START, interval_of, is_time_column, micros_of, micros_of_value, parse_time, sample_times,
+    times_of_row,
+};
 
 /// Rows that are projected in one call.
 const BATCH: usize = 4096;
@@ -102,27 +106,42 @@ impl Footprint {
         let polygons: Vec<Polygon<f64>> = shape.areas.iter().flat_map(|rings| cut::polygons(rings)).collect();
         let lines: Vec<LineString<f64>> = shape.lines.iter().flat_map(|line| cut::lines(line)).collect();
         let points: Vec<Point<f64>> = shape.points.iter().map(|&[x, y]| Point::new(x, y)).collect();
-        let mut parts: Vec<Geometry<f64>> = Vec::new();
-        match polygons.len() {
-            0 => {}
-            1 => parts.extend(polygons.into_iter().map(Geometry::Polygon)),
-            _ => parts.push(Geometry::MultiPolygon(MultiPolygon(polygons))),
+        Some(Self { geometry: geometry_of(polygons, lines, points)?, bbox, source: shape.source })
+    }
+
+    /// The union of several footprints: areas become one, lines and points stay as they are, each once. `None` without any.
+    pub fn union_of(parts: Vec<Footprint>) -> Option<Self> {
+        let bbox = enclosing_box(parts.iter().map(|part| part.bbox))?;
+        let source = parts.first()?.source;
+        let (mut areas, mut lines, mut points): (Vec<Polygon<f64>>, Vec<LineString<f64>>, Vec<Point<f64>>) = Default::default();
+        let mut open: Vec<Geometry<f64>> = Vec::new();
+        for part in parts {
+            if !open.contains(&part.geometry) {
+                open.push(part.geometry);
+            }
         }
-        match lines.len() {
-            0 => {}
-            1 => parts.extend(lines.into_iter().map(Geometry::LineString)),
-            _ => parts.push(Geometry::MultiLineString(MultiLineString(lines))),
+        if let [_] = open.as_slice() {
+            return Some(Self { geometry: open.pop()?, bbox, source });
         }
-        match points.len() {
-            0 => {}
-            1 => parts.extend(points.into_iter().map(Geometry::Point)),
-            _ => parts.push(Geometry::MultiPoint(MultiPoint(points))),
+        while let Some(geometry) = open.pop() {
+            match geometry {
+                Geometry::Polygon(one) => areas.push(one),
+                Geometry::MultiPolygon(several) => areas.extend(several),
+                Geometry::LineString(one) => lines.push(one),
+                Geometry::MultiLineString(several) => lines.extend(several),
+                Geometry::Point(one) => points.push(one),
+                Geometry::MultiPoint(several) => points.extend(several),
+                Geometry::GeometryCollection(several) => open.extend(several),
+                _ => {}
+            }
         }
-        let geometry = match parts.len() {
-            0 | 1 => parts.pop()?,
-            _ => Geometry::GeometryCollection(GeometryCollection(parts)),
+        points.sort_by(|a, b| a.x().total_cmp(&b.x()).then(a.y().total_cmp(&b.y())));
+        points.dedup();
+        let areas = match areas.len() {
+            0 | 1 => areas,
+            _ => geo::unary_union(&areas).orient(Direction::Default).0,
         };
-        Some(Self { geometry, bbox, source: shape.source })
+        Some(Self { geometry: geometry_of(areas, lines, points)?, bbox, source })
     }
 
     /// The parts of highest dimension as one geometry that is no collection: STAC Items take none.
@@ -132,6 +151,30 @@ impl Footprint {
             Geometry::GeometryCollection(parts) => parts.0.first().cloned().unwrap_or_else(|| self.geometry.clone()),
             other => other.clone(),
         }
+    }
+}
+
+/// One geometry of parts of every dimension; a collection has areas before lines before points.
+fn geometry_of(polygons: Vec<Polygon<f64>>, lines: Vec<LineString<f64>>, points: Vec<Point<f64>>) -> Option<Geometry<f64>> {
+    let mut parts: Vec<Geometry<f64>> = Vec::new();
+    match polygons.len() {
+        0 => {}
+        1 => parts.extend(polygons.into_iter().map(Geometry::Polygon)),
+        _ => parts.push(Geometry::MultiPolygon(MultiPolygon(polygons))),
+    }
+    match lines.len() {
+        0 => {}
+        1 => parts.extend(lines.into_iter().map(Geometry::LineString)),
+        _ => parts.push(Geometry::MultiLineString(MultiLineString(lines))),
+    }
+    match points.len() {
+        0 => {}
+        1 => parts.extend(points.into_iter().map(Geometry::Point)),
+        _ => parts.push(Geometry::MultiPoint(MultiPoint(points))),
+    }
+    match parts.len() {
+        0 | 1 => parts.pop(),
+        _ => Some(Geometry::GeometryCollection(GeometryCollection(parts))),
     }
 }
 

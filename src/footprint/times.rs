@@ -1,69 +1,259 @@
-//! Times of samples in microseconds since 1970, in the forms of every generation: timestamps, dates, text in ISO 8601, and numbers of
-//! seconds since 1970 (TORTILLA 0.5, TACO 0.2).
+//! Times of samples in microseconds since 1970, in the forms of every generation: timestamps of every unit and zone, dates, text in
+//! ISO 8601, and numbers that count from 1970 in the columns of the extensions (seconds in TORTILLA 0.5 and TACO 0.2, microseconds
+//! in the Python tools). [`sample_times`] decides what the time of a sample is; nothing else does.
 
-use arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
+use arrow::array::{ArrayRef, RecordBatch};
 use arrow::compute::cast;
-use arrow::datatypes::{DataType, Float64Type, Int64Type, TimeUnit};
+use arrow::datatypes::{DataType, TimeUnit};
+use chrono::{DateTime, NaiveDate, NaiveDateTime, NaiveTime};
 
-use crate::model::instant;
+use crate::model::Value;
+use crate::table::value_at;
 
-/// Columns with the start of a sample, best first.
-pub const TIME_START: [&str; 2] = ["stac:time_start", "istac:time_start"];
+/// Columns with the start of a sample, best first. `datetime`, `start_datetime` and `end_datetime` are STAC's own names.
+pub const TIME_START: [&str; 4] = ["stac:time_start", "istac:time_start", "start_datetime", "datetime"];
 /// Columns with the end of a sample, best first.
-pub const TIME_END: [&str; 2] = ["stac:time_end", "istac:time_end"];
+const TIME_END: [&str; 3] = ["stac:time_end", "istac:time_end", "end_datetime"];
+/// Columns with the nominal time of a sample, best first.
+const TIME_NOMINAL: [&str; 3] = ["datetime", "stac:time_start", "istac:time_start"];
 /// Every column of [`TIME_START`] and [`TIME_END`].
-pub const TIME_COLUMNS: [&str; 4] = ["stac:time_start", "stac:time_end", "istac:time_start", "istac:time_end"];
+pub const TIME_COLUMNS: [&str; 7] =
+    ["stac:time_start", "stac:time_end", "istac:time_start", "istac:time_end", "start_datetime", "end_datetime", "datetime"];
+/// Columns of the extensions, in which a number counts from 1970.
+const COUNTED: [&str; 6] =
+    ["stac:time_start", "stac:time_end", "stac:time_middle", "istac:time_start", "istac:time_end", "istac:time_middle"];
 
-/// The times of a column in microseconds since 1970; `None` for columns without times. Numbers are seconds.
-pub fn micros_of(column: &ArrayRef) -> Option<Vec<Option<i64>>> {
-    match column.data_type() {
-        DataType::Timestamp(..) | DataType::Date32 | DataType::Date64 => {
-            let micros = cast(column, &DataType::Timestamp(TimeUnit::Microsecond, None));
-            let micros = micros.and_then(|time| cast(&time, &DataType::Int64)).ok()?;
-            Some(micros.as_primitive::<Int64Type>().iter().collect())
+/// The last second of the year 9999: a greater number does not count seconds.
+const LAST_SECOND: u64 = 253_402_300_799;
+/// The years 0000 to 9999 in microseconds since 1970: other years have no text in ISO 8601 with four digits.
+const YEARS: std::ops::RangeInclusive<i64> = -62_167_219_200_000_000..=253_402_300_799_999_999;
+
+/// The times of a row in microseconds since 1970.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SampleTimes {
+    /// The nominal time: that of `datetime`, or else the start that the extensions state.
+    pub nominal: Option<i64>,
+    /// The start; for a sample with a nominal time alone, that time.
+    pub start: Option<i64>,
+    /// The end.
+    pub end: Option<i64>,
+}
+
+/// Parses ISO 8601 into microseconds since 1970: a date, or date and time with optional seconds and UTC offset (default: UTC).
+pub fn parse_time(text: &str) -> Option<i64> {
+    let text = text.trim();
+    if let Ok(time) = DateTime::parse_from_rfc3339(text) {
+        return Some(time.timestamp_micros());
+    }
+    for format in ["%Y-%m-%dT%H:%M:%S%.f%#z", "%Y-%m-%d %H:%M:%S%.f%#z", "%Y-%m-%dT%H:%M%#z", "%Y-%m-%d %H:%M%#z"] {
+        if let Ok(time) = DateTime::parse_from_str(text, format) {
+            return Some(time.timestamp_micros());
         }
-        dtype if dtype.is_integer() => {
-            let seconds = cast(column, &DataType::Int64).ok()?;
-            Some(seconds.as_primitive::<Int64Type>().iter().map(|seconds| seconds?.checked_mul(1_000_000)).collect())
+    }
+    let plain = text.strip_suffix(['Z', 'z']).unwrap_or(text);
+    for format in ["%Y-%m-%dT%H:%M:%S%.f", "%Y-%m-%d %H:%M:%S%.f", "%Y-%m-%dT%H:%M", "%Y-%m-%d %H:%M", "%Y%m%dT%H%M%S"] {
+        if let Ok(time) = NaiveDateTime::parse_from_str(plain, format) {
+            return Some(time.and_utc().timestamp_micros());
         }
-        dtype if dtype.is_floating() => {
-            let seconds = cast(column, &DataType::Float64).ok()?;
-            let micros = |seconds: Option<f64>| {
-                seconds.map(|seconds| (seconds * 1e6).round()).filter(|micros| micros.abs() < 9.2e18).map(|micros| micros as i64)
-            };
-            Some(seconds.as_primitive::<Float64Type>().iter().map(micros).collect())
-        }
-        DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => {
-            let texts = cast(column, &DataType::Utf8).ok()?;
-            let micros = |text: Option<&str>| {
-                let text = text?.trim();
-                // Of other spellings of a time, the day is read.
-                let time = instant(text).or_else(|| instant(text.get(..10)?))?;
-                Some(time.and_utc().timestamp_micros())
-            };
-            Some(texts.as_string::<i32>().iter().map(micros).collect())
-        }
+    }
+    let date = ["%Y-%m-%d", "%Y%m%d"].iter().find_map(|format| NaiveDate::parse_from_str(text, format).ok())?;
+    Some(date.and_time(NaiveTime::MIN).and_utc().timestamp_micros())
+}
+
+/// A value of a column of type `dtype` in microseconds since 1970, rounded down; `None` for what is no time, and outside of the years
+/// 0000 to 9999. A number without a unit counts seconds, or the finer unit in which it is of those years.
+pub fn micros_of_value(value: &Value, dtype: &DataType) -> Option<i64> {
+    let micros = match (value, dtype) {
+        (Value::Int(count), DataType::Timestamp(TimeUnit::Second, _)) => count.checked_mul(1_000_000),
+        (Value::Int(count), DataType::Timestamp(TimeUnit::Millisecond, _) | DataType::Date64) => count.checked_mul(1000),
+        (Value::Int(count), DataType::Timestamp(TimeUnit::Microsecond, _)) => Some(*count),
+        (Value::Int(count), DataType::Timestamp(TimeUnit::Nanosecond, _)) => Some(count.div_euclid(1000)),
+        (Value::Int(days), DataType::Date32) => days.checked_mul(86_400_000_000),
+        (Value::Int(count), dtype) if dtype.is_integer() => micros_of_count(*count),
+        (Value::UInt(count), _) => micros_of_count(i64::try_from(*count).ok()?),
+        (Value::Float(count), _) if count.abs() <= LAST_SECOND as f64 => Some((count * 1e6).round() as i64),
+        (Value::Float(count), _) if count.abs() < 9.2e18 => micros_of_count(count.round() as i64),
+        // Of other spellings of a time, the day is read.
+        (Value::Text(text), _) => parse_time(text).or_else(|| parse_time(text.trim().get(..10)?)),
         _ => None,
+    };
+    micros.filter(|micros| YEARS.contains(micros))
+}
+
+/// A count of seconds since 1970, or of the first finer unit in which it is before the year 10000.
+fn micros_of_count(count: i64) -> Option<i64> {
+    let size = count.unsigned_abs();
+    if size <= LAST_SECOND {
+        count.checked_mul(1_000_000)
+    } else if size <= LAST_SECOND * 1000 {
+        count.checked_mul(1000)
+    } else if size <= LAST_SECOND * 1_000_000 {
+        Some(count)
+    } else {
+        Some(count.div_euclid(1000))
     }
 }
 
-/// True for a column that holds times: of a type of time, or called like one of [`TIME_COLUMNS`].
-pub fn is_time_column(name: &str, dtype: &DataType) -> bool {
-    let plain = dtype.is_numeric() || matches!(dtype, DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View);
-    matches!(dtype, DataType::Timestamp(..) | DataType::Date32 | DataType::Date64)
-        || (plain && TIME_COLUMNS.iter().chain(&["stac:time_middle", "istac:time_middle"]).any(|known| *known == name))
+fn is_text(dtype: &DataType) -> bool {
+    matches!(dtype, DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View)
 }
 
-/// Start and end of every row of a level, in microseconds since 1970: from the first of [`TIME_START`] and [`TIME_END`] that says so.
+fn is_typed(dtype: &DataType) -> bool {
+    matches!(dtype, DataType::Timestamp(..) | DataType::Date32 | DataType::Date64)
+}
+
+/// The type of the values: that of a dictionary's.
+fn value_type(dtype: &DataType) -> &DataType {
+    match dtype {
+        DataType::Dictionary(_, values) => values,
+        other => other,
+    }
+}
+
+/// The times of a column in microseconds since 1970, by [`micros_of_value`]; `None` for columns of types that state no time.
+pub fn micros_of(column: &ArrayRef) -> Option<Vec<Option<i64>>> {
+    let dtype = value_type(column.data_type()).clone();
+    if !(is_typed(&dtype) || is_text(&dtype) || dtype.is_integer() || dtype.is_floating()) {
+        return None;
+    }
+    let wanted = if dtype == DataType::Float16 { DataType::Float64 } else { dtype };
+    let column = if *column.data_type() == wanted { column.clone() } else { cast(column, &wanted).ok()? };
+    Some((0..column.len()).map(|row| micros_of_value(&value_at(&column, row), &wanted)).collect())
+}
+
+/// True for a column that holds times: of a type of time, or called like one of [`TIME_COLUMNS`]. Numbers are times in the columns
+/// of the extensions alone, which say what they count.
+pub fn is_time_column(name: &str, dtype: &DataType) -> bool {
+    let dtype = value_type(dtype);
+    let counted = COUNTED.contains(&name);
+    is_typed(dtype) || (is_text(dtype) && (counted || TIME_COLUMNS.contains(&name))) || (dtype.is_numeric() && counted)
+}
+
+/// The times of every row of a level, from the first of [`TIME_START`] and [`TIME_END`] that says so.
+pub fn sample_times(batch: &RecordBatch) -> Vec<SampleTimes> {
+    let mut found = vec![SampleTimes::default(); batch.num_rows()];
+    let of = |name: &str| {
+        let column = batch.column_by_name(name).filter(|column| is_time_column(name, column.data_type()))?;
+        micros_of(column)
+    };
+    for times in TIME_NOMINAL.into_iter().filter_map(of) {
+        found.iter_mut().zip(times).for_each(|(slot, time)| slot.nominal = slot.nominal.or(time));
+    }
+    for times in TIME_START.into_iter().filter_map(of) {
+        found.iter_mut().zip(times).for_each(|(slot, time)| slot.start = slot.start.or(time));
+    }
+    for times in TIME_END.into_iter().filter_map(of) {
+        found.iter_mut().zip(times).for_each(|(slot, time)| slot.end = slot.end.or(time));
+    }
+    found
+}
+
+/// As [`sample_times`] of one row, whose columns `value` reads.
+pub fn times_of_row(value: &dyn Fn(&str) -> (Value, DataType)) -> SampleTimes {
+    let of = |name: &str| {
+        let (value, dtype) = value(name);
+        is_time_column(name, &dtype).then(|| micros_of_value(&value, &dtype))?
+    };
+    SampleTimes {
+        nominal: TIME_NOMINAL.into_iter().find_map(of),
+        start: TIME_START.into_iter().find_map(of),
+        end: TIME_END.into_iter().find_map(of),
+    }
+}
+
+/// Start and end of every row of a level, in microseconds since 1970.
 pub fn interval_of(batch: &RecordBatch) -> Vec<[Option<i64>; 2]> {
-    let mut found = vec![[None; 2]; batch.num_rows()];
-    for (names, end) in [(TIME_START, 0), (TIME_END, 1)] {
-        for name in names {
-            let Some(times) = batch.column_by_name(name).and_then(micros_of) else { continue };
-            for (slot, time) in found.iter_mut().zip(times) {
-                slot[end] = slot[end].or(time);
+    sample_times(batch).into_iter().map(|times| [times.start, times.end]).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use arrow::array::{
+        Date32Array, Date64Array, DictionaryArray, Float64Array, Int64Array, StringArray, TimestampMicrosecondArray,
+        TimestampMillisecondArray, TimestampNanosecondArray, TimestampSecondArray, UInt64Array,
+    };
+    use arrow::datatypes::Int32Type;
+
+    use super::*;
+
+    const DAY: i64 = 86_400_000_000;
+
+    fn start(name: &str, column: ArrayRef) -> Vec<Option<i64>> {
+        let batch = RecordBatch::try_from_iter([(name, column)]).expect("a batch");
+        interval_of(&batch).into_iter().map(|[start, _]| start).collect()
+    }
+
+    #[test]
+    fn columns_named_as_stac_names_them_are_times_of_every_type() {
+        let day = 18_748;
+        let columns: Vec<ArrayRef> = vec![
+            Arc::new(TimestampSecondArray::from(vec![day * 86_400])),
+            Arc::new(TimestampMillisecondArray::from(vec![day * 86_400_000]).with_timezone("+05:30")),
+            Arc::new(TimestampMicrosecondArray::from(vec![day * DAY])),
+            Arc::new(TimestampNanosecondArray::from(vec![day * DAY * 1000 + 7]).with_timezone("Europe/Madrid")),
+            Arc::new(Date32Array::from(vec![day as i32])),
+            Arc::new(Date64Array::from(vec![day * 86_400_000])),
+            Arc::new(StringArray::from(vec!["2021-05-01"])),
+            Arc::new(StringArray::from(vec!["2021-05-01T02:00:00+02:00"])),
+            Arc::new(StringArray::from(vec!["2021-05-01 00:00:00 UTC"])),
+            Arc::new(DictionaryArray::<Int32Type>::from_iter(["2021-05-01T00:00:00Z"])),
+        ];
+        for column in columns {
+            for name in ["datetime", "start_datetime", "stac:time_start"] {
+                assert_eq!(start(name, column.clone()), [Some(day * DAY)], "{name}: {:?}", column.data_type());
             }
         }
     }
-    found
+
+    #[test]
+    fn numbers_are_times_where_an_extension_says_so() {
+        let (seconds, day) = (1_619_827_200, 18_748);
+        for count in [seconds, seconds * 1000, seconds * 1_000_000, seconds * 1_000_000_000] {
+            assert_eq!(start("stac:time_start", Arc::new(Int64Array::from(vec![count]))), [Some(day * DAY)], "{count}");
+            assert_eq!(start("istac:time_start", Arc::new(UInt64Array::from(vec![count as u64]))), [Some(day * DAY)]);
+            assert_eq!(start("datetime", Arc::new(Int64Array::from(vec![count]))), [None], "a number of unknown unit");
+        }
+        assert_eq!(start("stac:time_start", Arc::new(Float64Array::from(vec![0.5, f64::NAN]))), [Some(500_000), None]);
+    }
+
+    #[test]
+    fn times_before_1970_round_down_and_those_of_no_calendar_are_none() {
+        assert_eq!(
+            start("datetime", Arc::new(TimestampNanosecondArray::from(vec![-1, -86_400_000_000_000]))),
+            [Some(-1), Some(-DAY)]
+        );
+        assert_eq!(start("datetime", Arc::new(Date32Array::from(vec![-25_567, i32::MAX]))), [Some(-25_567 * DAY), None]);
+        let sentinel = TimestampMicrosecondArray::from(vec![i64::MIN, i64::MAX, 0]);
+        assert_eq!(start("datetime", Arc::new(sentinel)), [None, None, Some(0)]);
+    }
+
+    #[test]
+    fn the_nominal_time_is_kept_beside_an_interval() {
+        let time = |text: &str| Arc::new(StringArray::from(vec![text])) as ArrayRef;
+        let batch = RecordBatch::try_from_iter([
+            ("datetime", time("1970-01-03")),
+            ("start_datetime", time("1970-01-02")),
+            ("end_datetime", time("1970-01-05")),
+        ])
+        .expect("a batch");
+        let known = SampleTimes { nominal: Some(2 * DAY), start: Some(DAY), end: Some(4 * DAY) };
+        assert_eq!(sample_times(&batch), [known]);
+        let value = |name: &str| {
+            let column = batch.column_by_name(name);
+            column.map_or((Value::Null, DataType::Null), |column| (value_at(column, 0), column.data_type().clone()))
+        };
+        assert_eq!(times_of_row(&value), known, "one row says the same as the table");
+    }
+
+    #[test]
+    fn times_are_read_in_iso_8601() {
+        assert_eq!(parse_time("1970-01-02"), Some(DAY));
+        assert_eq!(parse_time("1970-01-01T00:00:01.5Z"), Some(1_500_000));
+        assert_eq!(parse_time("1970-01-01T02:00:00+02:00"), Some(0));
+        assert_eq!(parse_time("1970-01-01 00:01"), Some(60_000_000));
+        assert_eq!(parse_time("1970-01-01 02:01+0200"), Some(60_000_000));
+        assert_eq!(parse_time("yesterday"), None);
+    }
 }

@@ -12,8 +12,7 @@ use crate::query::copy_as::{self, Engine, quoted_text};
 use crate::query::{BoxTest, Filter};
 use crate::studio::{Command, Document};
 
-/// Time columns, preferred first.
-pub const TIMES: [&str; 2] = ["istac:time_start", "stac:time_start"];
+pub use crate::query::TIMES;
 
 /// Icon and text of a chip.
 pub fn chip_text(filter: &Filter) -> (&'static str, String) {

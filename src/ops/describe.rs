@@ -108,6 +108,7 @@ fn facts_of_info(reader: &dyn ContainerReader) -> Facts {
     };
     Facts {
         path: info.path.clone(),
+        opened: info.path.clone(),
         format: info.format,
         single,
         size_bytes: info.size_bytes,
@@ -130,7 +131,7 @@ fn facts_of(reader: &dyn ContainerReader, with_sums: bool, ctx: &JobContext) -> 
         Physical::Tortilla(tortilla) => {
             let file = |(file, root): (&LocalFile, &Tortilla)| {
                 let path = file.path().to_owned();
-                facts_of_file(Facts { path, roots: root.table.rows(), ..facts.clone() }, file, with_sums, ctx)
+                facts_of_file(Facts { opened: path.clone(), path, roots: root.table.rows(), ..facts.clone() }, file, with_sums, ctx)
             };
             tortilla.files().iter().zip(tortilla.roots()).map(file).collect::<Result<Vec<_>>>()?
         }

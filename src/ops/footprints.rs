@@ -7,7 +7,7 @@ use crate::error::{Error, Result};
 use crate::footprint::{self, Detail, GRID_COLUMNS, PlaceColumns, PlaceSource, Stated, Unfolded, micros_of, resolve};
 use crate::jobs::JobContext;
 use crate::query::GRID;
-use crate::table::{LevelTable, value_at};
+use crate::table::value_at;
 
 /// Above this many rows the edges of outlines are straight between their corners.
 const EXACT_MOST: usize = 300_000;
@@ -148,42 +148,93 @@ pub fn footprint_sources(columns: &[String]) -> Vec<String> {
     usual.chain(grid).chain(centres).chain(others.cloned()).collect()
 }
 
-/// Footprints of the rows of a level.
+/// Footprints of the rows of a level. Where the level has no column of locations, its FOLDERs are where their descendants are.
 ///
 /// # Errors
-/// When the level has no column of locations, or its table can't be read.
+/// When neither the level nor one below has a column of locations, or a table can't be read.
 pub fn footprints(reader: &dyn ContainerReader, request: &FootprintRequest, ctx: &JobContext) -> Result<Footprints> {
     let level = request.level;
-    let columns: Vec<String> = reader.levels().fields(level).into_iter().map(|field| field.name).collect();
-    let source = match &request.source {
-        Some(source) => source.clone(),
-        None => footprint_sources(&columns).into_iter().next().ok_or_else(|| {
-            Error::usage(format!("level {level} has no places")).hint(
-                "places come from istac:geometry, from stac:geotransform with stac:crs and stac:tensor_shape, or from a centroid",
-            )
-        })?,
+    let source_of = |level: usize| footprint_sources(&column_names(reader, level)).into_iter().next();
+    let (from, source) = match &request.source {
+        Some(source) => (level, source.clone()),
+        None => {
+            let found = (level..reader.levels().count()).find_map(|level| Some((level, source_of(level)?)));
+            found.ok_or_else(|| {
+                Error::usage(format!("level {level} has no places")).hint(
+                    "places come from istac:geometry, from stac:geotransform with stac:crs and stac:tensor_shape, or from a centroid",
+                )
+            })?
+        }
     };
-    if request.source.is_some() && !columns.contains(&source) {
+    if request.source.is_some() && !column_names(reader, level).contains(&source) {
         return Err(Error::usage(format!("level {level} has no column {source}")));
     }
-    let mut names: Vec<&str> = footprint::COLUMNS.into_iter().filter(|name| columns.iter().any(|column| column == name)).collect();
-    if !names.contains(&source.as_str()) {
-        names.push(&source);
+    let rows = reader.levels().rows(from);
+    let mut made = Footprints::empty(level, source.clone(), rows > EXACT_MOST);
+    let asked = request.source.as_deref();
+    if from == level {
+        let is_approximate = made.approximate;
+        read(reader, (from, &source), asked, is_approximate, &mut |shape| made.push(shape.as_ref()), ctx)?;
+        return Ok(made);
     }
-    let rows = reader.levels().rows(level);
+    let tree = reader.levels().skeleton(ctx)?;
+    let mut gathered: Vec<Option<Unfolded>> = vec![None; reader.levels().rows(level)];
+    let mut row = 0u32;
+    let mut gather = |shape: Option<Unfolded>| {
+        let above = (level + 1..=from).rev().try_fold(row, |row, depth| tree.levels.get(depth)?.parents.get(row as usize).copied());
+        row += 1;
+        if let (Some(shape), Some(slot)) = (shape, above.and_then(|above| gathered.get_mut(above as usize))) {
+            match slot {
+                Some(known) => unite(known, shape),
+                None => *slot = Some(shape),
+            }
+        }
+    };
+    read(reader, (from, &source), asked, made.approximate, &mut gather, ctx)?;
+    gathered.iter().for_each(|shape| made.push(shape.as_ref()));
+    Ok(made)
+}
+
+fn column_names(reader: &dyn ContainerReader, level: usize) -> Vec<String> {
+    reader.levels().fields(level).into_iter().map(|field| field.name).collect()
+}
+
+/// Adds the parts of a shape that differ from the last ones: files of one sample mostly cover the same ground.
+fn unite(known: &mut Unfolded, shape: Unfolded) {
+    let is_new = |area: &Vec<Vec<[f64; 2]>>, known: &[Vec<Vec<[f64; 2]>>]| !known.iter().rev().take(16).any(|other| other == area);
+    for area in shape.areas {
+        if is_new(&area, &known.areas) {
+            known.areas.push(area);
+        }
+    }
+    known.lines.extend(shape.lines);
+    for point in shape.points {
+        if known.points.last() != Some(&point) {
+            known.points.push(point);
+        }
+    }
+}
+
+/// Passes the shape of each row of a level to `push`, in order. `asked` is the only source that counts, where the user names one.
+fn read(
+    reader: &dyn ContainerReader,
+    (level, source): (usize, &str),
+    asked: Option<&str>,
+    is_approximate: bool,
+    push: &mut dyn FnMut(Option<Unfolded>),
+    ctx: &JobContext,
+) -> Result<()> {
+    let columns = column_names(reader, level);
+    let mut names: Vec<&str> = footprint::COLUMNS.into_iter().filter(|name| columns.iter().any(|column| column == name)).collect();
+    if !names.contains(&source) {
+        names.push(source);
+    }
     let table = match reader.levels().decoded(level) {
         Some(table) => table.as_ref().clone(),
         None => reader.levels().columns(level, &names, ctx)?,
     };
-    ctx.stage(tr!("Places"), Some(rows as u64));
-    let asked = request.source.as_deref();
-    let mut made = Footprints::empty(level, source.clone(), rows > EXACT_MOST);
-    read(&table, asked, &mut made, ctx)?;
-    Ok(made)
-}
-
-fn read(table: &LevelTable, asked: Option<&str>, made: &mut Footprints, ctx: &JobContext) -> Result<()> {
-    let detail = if made.approximate { Detail::Corners } else { Detail::Drawn };
+    ctx.stage(tr!("Places"), Some(table.rows() as u64));
+    let detail = if is_approximate { Detail::Corners } else { Detail::Drawn };
     for batch in table.batches() {
         let columns = PlaceColumns::of(batch);
         let own = asked.and_then(|name| batch.column_by_name(name));
@@ -197,7 +248,7 @@ fn read(table: &LevelTable, asked: Option<&str>, made: &mut Footprints, ctx: &Jo
             ctx.check()?;
             let rows: Vec<Stated> = (first..(first + STRIDE).min(batch.num_rows())).map(stated).collect();
             for shape in resolve(&rows, detail, Clone::clone, ctx)? {
-                made.push(shape.as_ref());
+                push(shape);
             }
             ctx.step(rows.len() as u64);
         }

@@ -2,7 +2,6 @@
 //! except that a box with west > east crosses the antimeridian, and that time ranges may be open and have times of day, which that
 //! reader ignores.
 
-use chrono::{DateTime, NaiveDate, NaiveDateTime};
 use polars::prelude::udf::UserDefinedFunction;
 use polars::prelude::*;
 use polars::sql::FunctionOptions;
@@ -44,7 +43,7 @@ impl BoxTest {
 /// Default geometry columns of a bounding box, in order of preference (section 7.1.1).
 pub(super) const GEOMETRIES: [&str; 3] = ["istac:geometry", "stac:centroid", "istac:centroid"];
 /// Default time columns of a time range, in order of preference.
-pub(super) const TIMES: [&str; 2] = ["istac:time_start", "stac:time_start"];
+pub const TIMES: [&str; 4] = ["istac:time_start", "stac:time_start", "start_datetime", "datetime"];
 
 /// One filter: keeps rows of `level` that satisfy every condition, their ancestors and their descendants.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -92,6 +91,29 @@ impl Filter {
     pub fn at_level(mut self, level: usize) -> Self {
         self.level = level;
         self
+    }
+
+    /// The filter without the box or the range of times whose columns its level lacks, and those as filters of the first level below
+    /// that has them. All stays with the level where no level below has them, or the user names the column.
+    pub(super) fn by_level(&self, tables: &Tables) -> (Self, Vec<Self>) {
+        let (mut own, mut below) = (self.clone(), Vec::new());
+        let first = |has: &dyn Fn(&[FieldSpec]) -> bool| {
+            (self.level..tables.levels.len()).find(|level| has(&tables.stored_columns(*level))).unwrap_or(self.level)
+        };
+        let named = |columns: &[FieldSpec], names: &[&str]| columns.iter().any(|field| names.contains(&field.name.as_str()));
+        if self.bbox.is_some() && self.geometry_column.is_none() {
+            let level = first(&|columns| self.footprint_columns(columns).is_some() || named(columns, &GEOMETRIES));
+            if level != self.level {
+                below.push(Self { bbox: own.bbox.take(), by: self.by, level, ..Self::default() });
+            }
+        }
+        if self.datetime.is_some() && self.time_column.is_none() {
+            let level = first(&|columns| named(columns, &TIMES));
+            if level != self.level {
+                below.push(Self { datetime: own.datetime.take(), level, ..Self::default() });
+            }
+        }
+        (own, below)
     }
 
     /// Predicate of box and time range; `None` when neither is set.
@@ -258,8 +280,9 @@ impl TimeRange {
 
 impl Bound {
     fn parse(text: &str) -> Option<Self> {
-        let micros = parse_time(text)?.and_utc().timestamp_micros();
-        Some(Self { micros, day: !text.contains(':') })
+        let micros = footprint::parse_time(text)?;
+        // Both `10:30` and `T103000` are times of day.
+        Some(Self { micros, day: !text.contains([':', 'T']) })
     }
 
     /// The first microsecond behind it.
@@ -377,31 +400,6 @@ pub(super) fn check_box([west, south, east, north]: [f64; 4]) -> Result<()> {
     };
     Err(Error::usage(format!("the box {west},{south},{east},{north} {fault}"))
         .hint("write west,south,east,north in degrees; west greater than east goes across the antimeridian"))
-}
-
-/// ISO 8601 as people write it, in UTC; without a zone it is UTC.
-pub fn parse_time(text: &str) -> Option<NaiveDateTime> {
-    let text = text.replacen(' ', "T", 1);
-    if let Ok(time) = DateTime::parse_from_rfc3339(&text) {
-        return Some(time.naive_utc());
-    }
-    for form in ["%Y-%m-%dT%H:%M%:z", "%Y-%m-%dT%H:%M:%S%.f%z"] {
-        if let Ok(time) = DateTime::parse_from_str(&text, form) {
-            return Some(time.naive_utc());
-        }
-    }
-    let text = text.trim_end_matches(['Z', 'z']);
-    for form in ["%Y-%m-%dT%H:%M:%S%.f", "%Y-%m-%dT%H:%M"] {
-        if let Ok(time) = NaiveDateTime::parse_from_str(text, form) {
-            return Some(time);
-        }
-    }
-    for form in ["%Y-%m-%d", "%Y%m%d"] {
-        if let Ok(day) = NaiveDate::parse_from_str(text, form) {
-            return day.and_hms_opt(0, 0, 0);
-        }
-    }
-    None
 }
 
 /// `stac:time_start`, `datetime`, `date`: a number in another column is no time.

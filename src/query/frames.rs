@@ -37,10 +37,15 @@ impl<'a> Views<'a> {
         let mut views = Self { tables, kept: BTreeMap::new() };
         for filter in filters {
             ctx.check()?;
-            let predicate = filter.predicate(tables, ctx)?;
+            let (own, below) = filter.by_level(tables);
+            let predicate = own.predicate(tables, ctx)?;
             let mut frame = views.start(filter.level, ctx)?;
             if let Some(predicate) = predicate {
                 frame = frame.filter(predicate);
+            }
+            // A FOLDER that states no place, or no time, is where and when its children are.
+            for part in below {
+                frame = views.with_descendants(frame, filter.level, &part, ctx)?;
             }
             if let Some(condition) = &filter.condition {
                 frame = with_condition(frame, condition)?;
@@ -48,16 +53,24 @@ impl<'a> Views<'a> {
             views.kept.insert(filter.level, frame.clone());
             // A row stays while one of its descendants does.
             for depth in (0..filter.level).rev() {
-                let above = views.start(depth, ctx)?;
-                let parents = frame.select(
-                    [parent_key(tables, depth + 1)?.alias(KEY)].into_iter().chain(source(tables, depth + 1)).collect::<Vec<_>>(),
-                );
-                frame = semi(above, own_key(tables, depth), parents, by_source(tables, depth + 1));
+                frame = with_children(tables, views.start(depth, ctx)?, depth, frame)?;
                 views.kept.insert(depth, frame.clone());
             }
         }
         views.settle(ctx)?;
         Ok(views)
+    }
+
+    /// Rows of `frame`, those of `level`, with a descendant that satisfies a filter of a level below; all of its descendants stay.
+    fn with_descendants(&self, frame: LazyFrame, level: usize, filter: &Filter, ctx: &JobContext) -> Result<LazyFrame> {
+        let mut below = self.start(filter.level, ctx)?;
+        if let Some(predicate) = filter.predicate(self.tables, ctx)? {
+            below = below.filter(predicate);
+        }
+        for depth in (level + 1..filter.level).rev() {
+            below = with_children(self.tables, self.start(depth, ctx)?, depth, below)?;
+        }
+        with_children(self.tables, frame, level, below)
     }
 
     /// Removes descendants of removed rows, so that all levels are consistent.
@@ -123,6 +136,13 @@ impl<'a> Views<'a> {
             TableName::Flat(level) => flat_frame(self, level, ctx),
         }
     }
+}
+
+/// Rows of `frame`, those of the level `depth`, with a child in `children`.
+fn with_children(tables: &Tables, frame: LazyFrame, depth: usize, children: LazyFrame) -> Result<LazyFrame> {
+    let keys = [parent_key(tables, depth + 1)?.alias(KEY)].into_iter().chain(source(tables, depth + 1));
+    let parents = children.select(keys.collect::<Vec<_>>());
+    Ok(semi(frame, own_key(tables, depth), parents, by_source(tables, depth + 1)))
 }
 
 /// Rows of `frame` that satisfy an SQL condition.

@@ -1,6 +1,7 @@
 //! Formats cells as text for users, and as JSON.
 
 use arrow::array::{Array, ArrayRef, AsArray, StructArray};
+use arrow::compute::cast;
 use arrow::datatypes::{DataType, TimeUnit};
 use arrow::util::display::{ArrayFormatter, FormatOptions};
 use chrono::DateTime;
@@ -230,6 +231,7 @@ fn push_lines(lines: &mut Vec<CellLine>, depth: usize, name: String, array: &Arr
 /// A list, struct or map of one row as JSON; any other value as text.
 fn nested_json(one: &ArrayRef) -> Json {
     let all = |values: ArrayRef| Json::Array((0..values.len()).map(|row| cell_json(&values, row)).collect());
+    let plain = |dtype: &DataType| cast(one, dtype).map_or(Json::Null, |values| cell_json(&values, 0));
     match one.data_type() {
         DataType::Struct(_) => {
             let one = one.as_struct();
@@ -239,6 +241,8 @@ fn nested_json(one: &ArrayRef) -> Json {
         DataType::LargeList(_) => all(one.as_list::<i64>().value(0)),
         DataType::FixedSizeList(..) => all(one.as_fixed_size_list().value(0)),
         DataType::Map(..) => map_json(&one.as_map().value(0)),
+        DataType::Dictionary(_, values) => plain(values),
+        DataType::Float16 => plain(&DataType::Float32),
         _ => json!(cell_text(one, 0)),
     }
 }

@@ -18,8 +18,6 @@ use super::Entry;
 use crate::model::{FieldSpec, Value};
 use crate::table::write_wkb_point;
 
-pub use times::parse_time;
-
 /// Every sample extension, in the order of the interface.
 pub const ENTRIES: &[Entry] =
     &[stac::ENTRY, istac::ENTRY, stats::ENTRY, histogram::ENTRY, scaling::ENTRY, split::ENTRY, tacotiff::ENTRY, command::ENTRY];

@@ -3,12 +3,13 @@
 use std::path::Path;
 
 use arrow::datatypes::{DataType, TimeUnit};
-use chrono::{DateTime, NaiveDate, NaiveDateTime, NaiveTime};
+use chrono::NaiveDate;
 use regex::{Captures, Regex};
 use serde_json::Value as Json;
 
 use super::super::{OptionKind, OptionSpec, SampleView};
 use crate::error::{Error, Result};
+use crate::footprint::parse_time;
 use crate::model::{FieldSpec, Payload, Value};
 
 /// Options shared by `stac` and `istac`.
@@ -138,27 +139,6 @@ impl Times {
     }
 }
 
-/// ISO 8601 to microseconds since 1970: a date, or date and time with optional seconds and UTC offset (default: UTC).
-pub fn parse_time(text: &str) -> Option<i64> {
-    let text = text.trim();
-    if let Ok(time) = DateTime::parse_from_rfc3339(text) {
-        return Some(time.timestamp_micros());
-    }
-    for format in ["%Y-%m-%dT%H:%M:%S%.f%#z", "%Y-%m-%d %H:%M:%S%.f%#z", "%Y-%m-%dT%H:%M%#z"] {
-        if let Ok(time) = DateTime::parse_from_str(text, format) {
-            return Some(time.timestamp_micros());
-        }
-    }
-    let plain = text.strip_suffix('Z').unwrap_or(text);
-    for format in ["%Y-%m-%dT%H:%M:%S%.f", "%Y-%m-%d %H:%M:%S%.f", "%Y-%m-%dT%H:%M", "%Y-%m-%d %H:%M", "%Y%m%dT%H%M%S"] {
-        if let Ok(time) = NaiveDateTime::parse_from_str(plain, format) {
-            return Some(time.and_utc().timestamp_micros());
-        }
-    }
-    let date = ["%Y-%m-%d", "%Y%m%d"].iter().find_map(|format| NaiveDate::parse_from_str(text, format).ok())?;
-    Some(date.and_time(NaiveTime::MIN).and_utc().timestamp_micros())
-}
-
 const PARTS: [&str; 7] = ["year", "month", "day", "doy", "hour", "minute", "second"];
 
 /// Compiles a regular expression, or a pattern with `%Y%m%d`-like directives; a repeated directive belongs to the end time.
@@ -261,15 +241,6 @@ fn micros(field: &FieldSpec, number: i64) -> Option<i64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn times_are_read_as_utc() {
-        assert_eq!(parse_time("1970-01-02"), Some(86_400_000_000));
-        assert_eq!(parse_time("1970-01-01T00:00:01.5Z"), Some(1_500_000));
-        assert_eq!(parse_time("1970-01-01T02:00:00+02:00"), Some(0));
-        assert_eq!(parse_time("1970-01-01 00:01"), Some(60_000_000));
-        assert_eq!(parse_time("yesterday"), None);
-    }
 
     #[test]
     fn patterns_find_start_and_end() {

@@ -7,8 +7,8 @@ use serde::Serialize;
 use serde_json::{Map, Value as Json, json};
 
 use super::extent::joined;
+use crate::footprint::parse_time;
 use crate::model::{Collection, TASKS, UNKNOWN_LICENCE, UNKNOWN_PROVIDER, check_dataset_id, description_of_moved};
-use crate::query::parse_time;
 
 /// Migration of one field of the collection.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -372,7 +372,7 @@ fn flat_box(numbers: &[f64]) -> Option<[f64; 4]> {
 
 fn time_of(value: &Json) -> Option<chrono::DateTime<chrono::Utc>> {
     match value {
-        Json::String(text) => parse_time(text.trim()).map(|time| time.and_utc()),
+        Json::String(text) => chrono::DateTime::from_timestamp_micros(parse_time(text)?),
         Json::Number(number) => chrono::DateTime::from_timestamp_millis(number.as_i64().or(number.as_f64().map(|n| n as i64))?),
         _ => None,
     }

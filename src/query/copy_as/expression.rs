@@ -7,11 +7,11 @@ use sqlparser::ast::{
     UnaryOperator, Value, ValueWithSpan,
 };
 
-use super::super::filter::parse_time;
 use super::super::source_span::Source;
 use super::super::text_patterns::{like_regex, of_whole_text};
 use super::{DAY, column_named};
 use crate::error::{Error, Result};
+use crate::footprint::parse_time;
 use crate::model::{FieldSpec, dtype_name};
 use crate::text::PrintableLine;
 
@@ -359,13 +359,11 @@ impl Conversion<'_> {
 
     fn cast(&self, value: Expression, to: &SqlType, expr: &Expr) -> Result<Expression> {
         let instant = |text: &str, zone| {
-            let time = parse_time(text.trim()).map(|time| time.and_utc().timestamp_micros());
+            let time = parse_time(text);
             time.map(|micros| Expression::Instant { micros, zone, nanos: false })
         };
         let found = match (to, &value) {
-            (SqlType::Date, Expression::Text(text)) => {
-                parse_time(text.trim()).map(|time| Expression::Day(time.and_utc().timestamp_micros().div_euclid(DAY)))
-            }
+            (SqlType::Date, Expression::Text(text)) => parse_time(text).map(|micros| Expression::Day(micros.div_euclid(DAY))),
             (SqlType::Date, Expression::Day(_)) => Some(value.clone()),
             (SqlType::Date, Expression::Instant { micros, .. }) => Some(Expression::Day(micros.div_euclid(DAY))),
             (SqlType::Date, value) if value.kind() == Kind::Date => Some(value.clone()),
@@ -422,13 +420,13 @@ impl Conversion<'_> {
         }
         let right = match (left.kind(), right) {
             (Kind::Time { zone, nanos }, Expression::Text(text)) => {
-                let time = parse_time(text.trim()).ok_or_else(|| self.refused(expr, "a text that is no time"))?;
-                Expression::Instant { micros: time.and_utc().timestamp_micros(), zone, nanos }
+                let micros = parse_time(&text).ok_or_else(|| self.refused(expr, "a text that is no time"))?;
+                Expression::Instant { micros, zone, nanos }
             }
             (Kind::Time { zone, nanos }, Expression::Day(day)) => Expression::Instant { micros: day * DAY, zone, nanos },
             (Kind::Time { zone, nanos }, Expression::Instant { micros, .. }) => Expression::Instant { micros, zone, nanos },
             (Kind::Date, Expression::Text(text)) => {
-                let micros = parse_time(text.trim()).map(|time| time.and_utc().timestamp_micros());
+                let micros = parse_time(&text);
                 let day = micros.filter(|micros| micros % DAY == 0).ok_or_else(|| self.refused(expr, "a text that is no date"))?;
                 Expression::Day(day / DAY)
             }
@@ -460,8 +458,8 @@ impl Conversion<'_> {
         let day = match right {
             Expression::Day(day) => day,
             Expression::Text(text) => {
-                let time = parse_time(text.trim()).ok_or_else(|| self.refused(expr, "a text that is no date"))?;
-                time.and_utc().timestamp_micros().div_euclid(DAY)
+                let micros = parse_time(&text).ok_or_else(|| self.refused(expr, "a text that is no date"))?;
+                micros.div_euclid(DAY)
             }
             _ => return Err(self.refused(expr, "a comparison of a day with this")),
         };

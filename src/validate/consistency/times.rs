@@ -1,37 +1,21 @@
 //! Start times of samples: from metadata columns, or from a date in the name of a draft's file.
 
-use arrow::datatypes::{DataType, TimeUnit};
+use arrow::datatypes::DataType;
 use chrono::NaiveDate;
 
 use crate::container::ContainerReader;
 use crate::error::Result;
+use crate::footprint::{TIME_START, micros_of_value};
 use crate::jobs::JobContext;
-use crate::model::{AssetPath, FieldSpec, Payload, Tortilla, Value};
-
-/// Columns with start times, in order of preference (section 7.1.1).
-const COLUMNS: [&str; 4] = ["stac:time_start", "istac:time_start", "time_start", "datetime"];
-const DAY: i64 = 86_400_000_000;
+use crate::model::{AssetPath, FieldSpec, Payload, Tortilla};
 
 /// The column with start times: a known one, or else the first of a time type.
 fn column_of(fields: &[FieldSpec]) -> Option<&FieldSpec> {
-    let known = COLUMNS.iter().find_map(|name| fields.iter().find(|field| field.name == *name));
+    let names = TIME_START.iter().chain(&["time_start"]);
+    let known = names.into_iter().find_map(|name| fields.iter().find(|field| field.name == *name));
     known.or_else(|| {
         fields.iter().find(|field| matches!(field.dtype, DataType::Timestamp(..) | DataType::Date32 | DataType::Date64))
     })
-}
-
-/// A value in microseconds since 1970.
-fn micros(value: &Value, dtype: &DataType) -> Option<i64> {
-    match (value, dtype) {
-        (Value::Int(at), DataType::Timestamp(TimeUnit::Second, _)) => at.checked_mul(1_000_000),
-        (Value::Int(at), DataType::Timestamp(TimeUnit::Millisecond, _) | DataType::Date64) => at.checked_mul(1000),
-        (Value::Int(at), DataType::Timestamp(TimeUnit::Nanosecond, _)) => Some(at.div_euclid(1000)),
-        (Value::Int(at), DataType::Date32) => at.checked_mul(DAY),
-        // Numbers without a unit are microseconds, as in the `stac:*` columns.
-        (Value::Int(at), _) => Some(*at),
-        (Value::Text(text), _) => crate::model::instant(text).map(|at| at.and_utc().timestamp_micros()),
-        _ => None,
-    }
 }
 
 /// The start time of each row of a level; empty when the level has no column with times.
@@ -43,14 +27,14 @@ pub fn of_level(reader: &dyn ContainerReader, level: usize, ctx: &JobContext) ->
     let Some(field) = column_of(&fields) else { return Ok(Vec::new()) };
     let table = reader.levels().columns(level, &[&field.name], ctx)?;
     let Some(column) = table.column_index(&field.name) else { return Ok(Vec::new()) };
-    Ok((0..table.rows()).map(|row| micros(&table.value(row, column), &field.dtype)).collect())
+    Ok((0..table.rows()).map(|row| micros_of_value(&table.value(row, column), &field.dtype)).collect())
 }
 
 /// The start time of each sample of a tortilla.
 pub fn of_tortilla(tortilla: &Tortilla) -> impl Iterator<Item = Option<i64>> + '_ {
     let column = column_of(&tortilla.schema).and_then(|field| Some((tortilla.field(&field.name)?, &field.dtype)));
     tortilla.samples.iter().map(move |sample| {
-        let stated = column.and_then(|(index, dtype)| micros(sample.value(index), dtype));
+        let stated = column.and_then(|(index, dtype)| micros_of_value(sample.value(index), dtype));
         stated.or_else(|| match &sample.payload {
             Payload::Asset { path: AssetPath::File(path), .. } => date_in(path.file_stem()?.to_str()?),
             _ => None,
