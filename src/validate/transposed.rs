@@ -129,7 +129,7 @@ fn kind_of(
     Ok(match cache.look(&path, version)? {
         Looked::Raster(header) => Some(Kind::Raster { dtype: header.dtype, bands: header.bands }),
         Looked::NoRaster | Looked::Fault(_) => Some(Kind::Other { extension: extension() }),
-        Looked::Unread => None,
+        Looked::MissingCodec(_) | Looked::Unread => None,
     })
 }
 
