@@ -155,7 +155,7 @@ fn three_unreadable_rasters_among_a_thousand_are_three_located_failures() {
     let told = ran.json();
     let failed: Vec<_> = told["failures"].as_array().expect("a list").iter().map(|f| f["sample"].clone()).collect();
     assert_eq!(failed, ["t0007.tif", "t0500.tif", "t0999.tif"]);
-    assert_eq!(told["computed"], 1000);
+    assert_eq!(told["computed"], 997, "those that failed were not computed");
     let rows = query(&workspace, "out.tacozip", r#"SELECT id FROM level0 WHERE "stac:crs" IS NULL ORDER BY id"#);
     assert_eq!(rows.iter().map(|row| row["id"].clone()).collect::<Vec<_>>(), ["t0007.tif", "t0500.tif", "t0999.tif"]);
     let beside: Vec<_> =
