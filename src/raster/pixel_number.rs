@@ -52,6 +52,15 @@ impl PixelNumber {
     }
 }
 
+impl std::fmt::Display for PixelNumber {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Integer(value) => value.fmt(f),
+            Self::Real(value) => value.fmt(f),
+        }
+    }
+}
+
 /// A type in which pixels are stored.
 pub(super) trait StoredNumber: Copy {
     /// The nearest `f64`.

@@ -186,7 +186,7 @@ impl Interner {
 fn header_of(info: &RasterInfo, cache: &HeaderCache) -> Header {
     let dtype = of_bands(info.bands.iter().map(|band| band.dtype.clone()));
     let none = || tr!("none" in "value of a raster").to_owned();
-    let nodata = of_bands(info.bands.iter().map(|band| band.nodata.map_or_else(none, |value| value.to_string())));
+    let nodata = of_bands(info.bands.iter().map(|band| band.nodata_number().map_or_else(none, |value| value.to_string())));
     let (dtype, nodata, crs) = {
         let interner = &mut cache.lock().interner;
         (interner.text(dtype), interner.text(nodata), interner.system(info))

@@ -15,7 +15,7 @@ use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::theme::{self, font, text_style};
 use crate::gui::widgets::{self, Button, EmptyState, Mark, Note, TextField, Tone, note_ui, paint};
 use crate::model::{FieldSpec, IdFault, Payload, SampleKind, Value, check_sample_id, dtype_name, is_padding};
-use crate::raster::{PixelNumber, RasterInfo, describe};
+use crate::raster::{RasterInfo, describe};
 use crate::studio::{Command, Document, DocumentId, RowRef};
 use state::{Asset, SampleState};
 
@@ -416,11 +416,7 @@ fn raster_ui(ui: &mut Ui, info: &RasterInfo) {
         pair(ui, tr!("Origin"), &format!("{}, {}", transform[0], transform[3]), true);
     }
     if let Some(nodata) = info.bands.first().and_then(|band| band.nodata_number()) {
-        let text = match nodata {
-            PixelNumber::Integer(value) => value.to_string(),
-            PixelNumber::Real(value) => value.to_string(),
-        };
-        pair(ui, tr!("Nodata"), &text, true);
+        pair(ui, tr!("Nodata"), &nodata.to_string(), true);
     }
     if let Some(compression) = &info.compression {
         pair(ui, tr!("Compression"), compression, true);
