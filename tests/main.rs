@@ -72,5 +72,6 @@ mod texts;
 mod tidy;
 mod togs;
 mod unharmed;
+mod verbosity;
 #[cfg(target_os = "linux")]
 mod window;

@@ -322,3 +322,64 @@ fn durations_have_their_unit_in_every_output() {
     let kept = head.schema().fields().iter().filter(|field| matches!(field.data_type(), arrow::datatypes::DataType::Duration(_)));
     assert_eq!(kept.count(), 2, "{:?}", head.schema());
 }
+
+/// A dataset of two scenes whose names are decomposed, with a region in the composed form.
+fn decomposed(workspace: &Workspace) {
+    let names = ["Can\u{303}o\u{301}n", "Fore\u{302}t"];
+    for name in names {
+        crate::support::geotiff(&workspace.path(&format!("scenes/{name}/image.tif")), 1, 8, 1);
+    }
+    workspace.write("collection.json", crate::support::COLLECTION);
+    workspace.write("metadata.csv", "path,cloud\nCa\u{f1}\u{f3}n,0\nFor\u{ea}t,1\n");
+    let create = ["create", "scenes", "-o", "d.tacozip", "--collection", "collection.json", "--metadata", "metadata.csv"];
+    workspace.studio(create).expect_code(0);
+}
+
+#[test]
+fn ids_that_are_typed_in_another_unicode_form_find_their_samples() {
+    let workspace = Workspace::new();
+    decomposed(&workspace);
+    let (typed, other) = ("Ca\u{f1}\u{f3}n", "For\u{ea}t");
+    let dataset = workspace.path("d.tacozip");
+    let cloud = |arguments: &[&str]| {
+        let arguments: Vec<String> = arguments.iter().map(|argument| (*argument).to_owned()).collect();
+        rows(&workspace, &dataset, &arguments).into_iter().map(|row| row["cloud"].clone()).collect::<Vec<_>>()
+    };
+    assert_eq!(cloud(&["--where", &format!("id = '{typed}'")]), [0]);
+    assert_eq!(cloud(&["--where", &format!("id <> '{typed}'")]), [1]);
+    assert_eq!(cloud(&["--sql", &format!("SELECT cloud FROM data WHERE id IN ('{other}', 'x')")]), [1]);
+    assert_eq!(cloud(&["--sql", "SELECT cloud FROM data WHERE id LIKE 'Ca\u{f1}%'"]), [0]);
+    assert_eq!(cloud(&["--sql", &format!("SELECT \"l0:cloud\" AS cloud FROM l1 WHERE \"l0:id\" = '{typed}'")]), [0]);
+    workspace.studio(["export", "d.tacozip", "-o", "part.tacozip", "--ids", typed]).expect_code(0);
+    let part = rows(&workspace, &workspace.path("part.tacozip"), &[]);
+    assert_eq!((part.len(), &part[0]["cloud"]), (1, &Value::from(0)));
+    let error = workspace.studio(["export", "d.tacozip", "-o", "none.tacozip", "--ids", "Can\u{303}on"]).expect_code(2);
+    assert!(error.stderr.contains("there is no sample"), "{error}");
+    workspace.write("more.csv", format!("path,more\n{typed},7\n{other},8\n"));
+    workspace.studio(["edit", "d.tacozip", "--metadata", "more.csv"]).expect_code(0);
+    assert_eq!(rows(&workspace, &dataset, &[]).iter().map(|row| row["more"].clone()).collect::<Vec<_>>(), [7, 8]);
+    let extend =
+        ["extend", "d.tacozip", "-o", "e.tacozip", "--with", "hash", "--level", "0", "--positions", typed, "--schema-only"];
+    assert!(workspace.studio(extend).ended().is_some());
+}
+
+#[test]
+fn filters_on_several_levels_are_combined() {
+    let workspace = Workspace::new();
+    let dataset = fixtures("golden", "TACO_STUDIO_GOLDEN").into_iter().find(|folder| folder.ends_with("04_nested2_folder"));
+    let dataset = dataset.expect("a dataset").join("change");
+    let of = |arguments: &[&str]| {
+        let fixed = ["--sql", "SELECT id FROM level1 ORDER BY 1"];
+        ids(&workspace, &dataset, &fixed.iter().chain(arguments).map(|argument| (*argument).to_owned()).collect::<Vec<_>>())
+    };
+    let (all, labels) = (of(&[]), of(&["--where", "id = 'before.tif'", "--level", "1"]));
+    assert!(!labels.is_empty() && labels.len() < all.len(), "{labels:?}");
+    let first = of(&["--where", "\"internal:current_id\" = 0"]);
+    assert!(!first.is_empty() && first.len() < all.len(), "{first:?}");
+    let world = ["--bbox=-180,-90,180,90", "--where", "id = 'before.tif'", "--level", "where:1"];
+    let level_of_places = rows(&workspace, &dataset, &["--limit".into(), "1".into()])[0].get("stac:centroid").is_none();
+    let bbox = if level_of_places { "bbox:1" } else { "bbox:0" };
+    assert_eq!(of(&[&world[..], &["--level", bbox]].concat()), labels);
+    let nowhere = ["--bbox=-180,-90,-179.99,-89.99", "--where", "id = 'before.tif'", "--level", "where:1", "--level", bbox];
+    assert!(of(&nowhere).is_empty());
+}

@@ -178,3 +178,21 @@ fn statistics_of_a_draft_are_those_of_the_dataset() {
         assert_eq!(pooled_statistics_of_draft(&draft, &request, &ctx).expect("pools"), opened);
     }
 }
+
+#[test]
+fn conditions_name_columns_of_the_levels_above() {
+    let workspace = Workspace::new();
+    crate::support::nested_scenes(&workspace, 4);
+    let create = ["create", "scenes", "-o", "plain.tacozip", "--collection", "collection.json", "--metadata", "metadata.csv"];
+    workspace.studio(create).expect_code(0);
+    workspace.studio(["extend", "plain.tacozip", "-o", "d.tacozip", "--with", "stats", "--level", "1"]).expect_code(0);
+    let dataset = workspace.path("d.tacozip");
+    let samples = |condition: &str| stats(&workspace, &dataset, &["--level", "1", "--where", condition])["samples"].clone();
+    assert_eq!(samples("id = 'before.tif'"), 4);
+    assert_eq!(samples("region = 'region 0' AND id = 'before.tif'"), 2);
+    assert_eq!(samples("id = 'before.tif' AND (cloud_cover > 0 AND region = 'region 0')"), 1);
+    assert_eq!(samples("cloud_cover >= 20 AND id <> 'label.tif'"), 4);
+    let mixed = ["stats", "d.tacozip", "--level", "1", "--where", "region = 'region 0' OR \"geotiff:stats\" IS NULL"];
+    let error = workspace.studio(mixed).expect_code(2);
+    assert!(error.stderr.contains("several levels") && error.stderr.contains("AND"), "{error}");
+}

@@ -4,6 +4,8 @@ use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
+use super::in_nfc;
+
 /// Most samples of all distinct shapes together whose ids are counted.
 const COUNTED: u64 = 1_000_000;
 
@@ -47,7 +49,7 @@ impl ShapeChild {
     pub fn new(parent: u64, parent_at: Option<usize>, index: usize, id: &str, is_folder: bool) -> Self {
         let place = position_key(parent, index, true);
         let is_padding = super::is_padding(id);
-        let key = if is_padding { place } else { position_key(parent, id, is_folder) };
+        let key = if is_padding { place } else { position_key(parent, in_nfc(id), is_folder) };
         Self { key, place, parent: parent_at, is_padding, is_root: false }
     }
 

@@ -6,7 +6,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::common_shape::{ShapeChild, ShapeUse, common_shape};
-use super::{Sample, Schema, Tortilla, check_portable_name, check_sample_id, is_padding};
+use super::{Sample, Schema, Tortilla, check_portable_name, check_sample_id, in_nfc, is_padding};
 
 /// Index of a shape in its [`Shapes`].
 pub type ShapeId = u32;
@@ -25,7 +25,7 @@ struct Node {
     faulty: bool,
 }
 
-/// Distinct shapes, numbered. Equal numbers mean equal ids and types by position at every depth.
+/// Distinct shapes, numbered. Equal numbers mean equal ids (in any Unicode form) and types by position at every depth.
 pub struct Shapes {
     nodes: Vec<Node>,
     known: HashMap<Arc<[(u32, ShapeId)]>, ShapeId>,
@@ -176,9 +176,17 @@ impl Shapes {
         if let Some(&symbol) = self.symbols.get(&**id) {
             return symbol;
         }
-        let symbol = self.texts.len() as u32;
-        self.texts.push(id.clone());
+        // One name in two Unicode forms is one symbol, with the text that came first.
+        let name = in_nfc(id);
+        let known = if *name == **id { None } else { self.symbols.get(&*name).copied() };
+        let symbol = known.unwrap_or_else(|| {
+            self.texts.push(id.clone());
+            self.texts.len() as u32 - 1
+        });
         self.symbols.insert(id.clone(), symbol);
+        if *name != **id {
+            self.symbols.entry(Arc::from(&*name)).or_insert(symbol);
+        }
         symbol
     }
 

@@ -262,7 +262,8 @@ impl PitSchema {
                     // A FOLDER of padding matches by position, all others by id.
                     let mine = |parent: u32| {
                         above.children(parent).iter().enumerate().filter(move |&(at, &child)| {
-                            here.folder[child as usize] && (here.id(child) == id || (at == position && is_padding(here.id(child))))
+                            let is_same = here.id(child) == id || in_nfc(here.id(child)) == in_nfc(id);
+                            here.folder[child as usize] && (is_same || (at == position && is_padding(here.id(child))))
                         })
                     };
                     next.push(parents.iter().flat_map(|&parent| mine(parent).map(|(_, &child)| child)).collect());

@@ -11,7 +11,7 @@ use crate::error::{Error, IoContext, Result};
 use crate::extensions::{Column, Run, match_rows};
 use crate::files;
 use crate::jobs::JobContext;
-use crate::model::{Dataset, MAX_LEVELS, META_NAME, Sample, Tortilla, Value, check_field_name};
+use crate::model::{Dataset, MAX_LEVELS, META_NAME, Sample, Tortilla, Value, check_field_name, in_nfc};
 use crate::raster::sidecar_of;
 use crate::table::{KEYS, KeyedTable};
 
@@ -212,7 +212,11 @@ fn children(folder: &Path, depth: usize, links: &mut Links, report: &mut Importe
         let entry = entry.io_at("read the folder", folder)?;
         entries.push(entry);
     }
-    entries.sort_by_cached_key(std::fs::DirEntry::file_name);
+    // Names in NFC, so that the forms in which a system writes them do not change the order.
+    entries.sort_by_cached_key(|entry| {
+        let name = entry.file_name();
+        name.to_str().map_or_else(|| name.clone(), |text| in_nfc(text).into_owned().into())
+    });
     let names = entries.iter().filter_map(|entry| entry.file_name().to_str().map(str::to_lowercase));
     let beside: HashSet<String> = names.collect();
     let mut samples = Vec::with_capacity(entries.len());

@@ -40,7 +40,7 @@ pub(super) fn read_csv(content: &str, reading: &dyn Fn(&str) -> ColumnReading, c
     check_width(record.len())?;
     let mut names: Vec<String> = record.iter().map(str::to_owned).collect();
     let mut more = rows.read_record(&mut record).map_err(wrong)?;
-    if more && record.len() == names.len() + 1 && record.iter().next_back().is_some_and(|last| !last.is_empty()) {
+    if more && has_unnamed_index(body, separator, names.len()) {
         // The index column of R has no name at all.
         names.insert(0, String::new());
     }
@@ -64,6 +64,13 @@ fn csv_reader(body: &str, separator: u8) -> csv::Reader<&[u8]> {
     let mut builder = ReaderBuilder::new();
     builder.delimiter(separator).has_headers(false).flexible(true).trim(Trim::All);
     builder.from_reader(body.as_bytes())
+}
+
+/// True when the first rows all have one value more than the header, and the last is a value.
+fn has_unnamed_index(body: &str, separator: u8, columns: usize) -> bool {
+    let rows = csv_reader(body, separator).into_records().skip(1).take(COMPARED_ROWS);
+    let is_longer = |row: StringRecord| row.len() == columns + 1 && row.iter().next_back().is_some_and(|last| !last.is_empty());
+    rows.map_while(Result::ok).filter(|row| row.iter().any(|value| !value.is_empty())).all(is_longer)
 }
 
 /// The separator that a first line such as `sep=;` states, and the text after that line.
@@ -317,6 +324,7 @@ mod tests {
         let said = |content: &str| read(content).expect_err("is refused").report();
         assert!(said("path,cloud,cloud\na,1,9\n").contains("cloud"));
         assert!(said("path,cloud\na,1\nb,2,3\n").contains("line 3"));
+        assert!(said("path,cloud\na,1,9\nb,2\n").contains("line 2 "), "a longer first row is no index");
         let rows = format!(
             "{}\n{}",
             vec!["c"; 5000].iter().enumerate().map(|(n, c)| format!("{c}{n}")).collect::<Vec<_>>().join(","),

@@ -1,8 +1,8 @@
-//! Parquet footers of old writers, corrected as pyarrow and parquet-mr read them: dictionary offsets that are none, and column chunks
-//! whose length leaves out the header of their dictionary page.
+//! Parquet footers of old writers, corrected as pyarrow and parquet-mr read them: dictionary offsets that are none, column chunks
+//! whose length leaves out the header of their dictionary page, and a number of rows that was never set.
 
 use parquet::errors::Result as ParquetResult;
-use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData, RowGroupMetaData};
+use parquet::file::metadata::{ColumnChunkMetaData, FileMetaData, ParquetMetaData, RowGroupMetaData};
 
 use super::ParquetSlice;
 use super::pages::page_extent;
@@ -20,6 +20,7 @@ const FIRST_WITH_HEADER: [u32; 3] = [1, 2, 9];
 /// # Errors
 /// When the changed row groups cannot be built.
 pub(super) fn corrected(metadata: ParquetMetaData, slice: &ParquetSlice) -> ParquetResult<ParquetMetaData> {
+    let metadata = with_number_of_rows(metadata);
     let lacks_header = metadata.file_metadata().created_by().is_some_and(leaves_out_dictionary_headers);
     let chunks = || metadata.row_groups().iter().flat_map(RowGroupMetaData::columns);
     if !lacks_header && !chunks().any(has_false_dictionary) {
@@ -44,9 +45,30 @@ pub(super) fn corrected(metadata: ParquetMetaData, slice: &ParquetSlice) -> Parq
     Ok(metadata.into_builder().set_row_groups(groups).build())
 }
 
-/// True when the offset of the dictionary page cannot be one: a dictionary page is behind the magic number and before the data pages.
+/// The metadata with the number of rows of all row groups, where the footer states none.
+fn with_number_of_rows(metadata: ParquetMetaData) -> ParquetMetaData {
+    let file = metadata.file_metadata();
+    let mut counted = metadata.row_groups().iter().map(RowGroupMetaData::num_rows);
+    let total = counted.try_fold(0i64, |sum, rows| if rows < 0 { None } else { sum.checked_add(rows) }).unwrap_or_default();
+    if file.num_rows() != 0 || total == 0 {
+        return metadata;
+    }
+    let file = FileMetaData::new(
+        file.version(),
+        total,
+        file.created_by().map(str::to_owned),
+        file.key_value_metadata().cloned(),
+        file.schema_descr_ptr(),
+        file.column_orders().cloned(),
+    );
+    ParquetMetaData::new(file, metadata.row_groups().to_vec())
+}
+
+/// True when the offset of the dictionary page cannot be one: a dictionary page is behind the magic number and before the data pages,
+/// if there are any.
 fn has_false_dictionary(chunk: &ColumnChunkMetaData) -> bool {
-    chunk.dictionary_page_offset().is_some_and(|offset| offset <= 0 || offset >= chunk.data_page_offset())
+    let data = chunk.data_page_offset();
+    chunk.dictionary_page_offset().is_some_and(|offset| offset <= 0 || (data > 0 && offset >= data))
 }
 
 /// True for parquet-mr before 1.2.9, which may name no version.
@@ -85,6 +107,14 @@ mod tests {
 
     /// A file of 25 texts with a dictionary whose footer was changed, with what it is then read as.
     fn read(change: impl Fn(ColumnChunkMetaData) -> ColumnChunkMetaData, created_by: &str) -> Option<Vec<String>> {
+        read_with_rows(change, created_by, 25)
+    }
+
+    fn read_with_rows(
+        change: impl Fn(ColumnChunkMetaData) -> ColumnChunkMetaData,
+        created_by: &str,
+        rows: i64,
+    ) -> Option<Vec<String>> {
         let texts: ArrayRef = Arc::new(StringArray::from_iter_values((0..25).map(|n| format!("region {}", n % 5))));
         let batch = RecordBatch::try_from_iter([("t", texts)]).expect("a batch");
         let bytes = write_parquet(&batch.schema(), &[batch], &ParquetOptions::local()).expect("writes");
@@ -95,14 +125,7 @@ mod tests {
         let data_end = group.column(0).byte_range().0 + group.column(0).byte_range().1;
         let group = group.into_builder().set_column_metadata(vec![chunk]).build().expect("a group");
         let file = metadata.file_metadata();
-        let file = parquet::file::metadata::FileMetaData::new(
-            file.version(),
-            file.num_rows(),
-            Some(created_by.to_owned()),
-            None,
-            file.schema_descr_ptr(),
-            None,
-        );
+        let file = FileMetaData::new(file.version(), rows, Some(created_by.to_owned()), None, file.schema_descr_ptr(), None);
         let metadata = ParquetMetaData::new(file, vec![group]);
         let mut changed = bytes[..data_end as usize].to_vec();
         ParquetMetaDataWriter::new(&mut changed, &metadata).finish().expect("writes the footer");
@@ -128,6 +151,12 @@ mod tests {
         for writer in ["parquet-mr version 1.12.0-201812210311360288 (build x)", "parquet-cpp", "DuckDB"] {
             assert_eq!(read(shortened(13), writer), None, "{writer}");
         }
+    }
+
+    #[test]
+    fn a_number_of_rows_that_was_not_set_is_that_of_the_row_groups() {
+        assert_eq!(read_with_rows(shortened(0), "a writer", 0).map(|texts| texts.len()), Some(25));
+        assert_eq!(read_with_rows(shortened(0), "a writer", 24), None, "another number is damage");
     }
 
     #[test]

@@ -134,10 +134,10 @@ impl TextSummary {
         SpelledType::ALL.into_iter().enumerate().find(fits).map(|(_, kind)| kind)
     }
 
-    /// Why a column is text although most of its values have another type: the first value without it, with its line.
+    /// Why a column is text although half of its values or more have another type: the first value without it, with its line.
     pub fn warning(&self, column: &str) -> Option<String> {
         let most = SpelledType::ALL.into_iter().enumerate().rev().max_by_key(|(index, _)| self.counts[*index]);
-        let (index, kind) = most.filter(|(index, _)| self.counts[*index].saturating_mul(2) > self.values)?;
+        let (index, kind) = most.filter(|(index, _)| self.values > 0 && self.counts[*index].saturating_mul(2) >= self.values)?;
         let column = column.printable_line();
         match &self.misfits[index] {
             Some((line, text)) => {
@@ -489,6 +489,7 @@ mod tests {
         let said = |texts: &[&str]| summary(texts).warning("a").unwrap_or_default();
         let dates = said(&["2021-05-01", "2021-05-02", "0000-00-00"]);
         assert!(dates.contains("column a") && dates.contains("line 4") && dates.contains("\"0000-00-00\""), "{dates}");
+        assert!(said(&["2021-05-01", "0000-00-00", "2021-02-30", "2021-05-03"]).contains("line 3"));
         assert!(said(&["1", "2", "007"]).contains("line 4 has \"007\""));
         assert!(said(&["1,234", "5,678"]).contains("thousands"));
         assert_eq!(said(&["06075", "06037", "48201", "02020"]), "");

@@ -299,8 +299,8 @@ mod tests {
         const BINARY: Shape = Shape::Scalar(kind::BINARY);
         const INNER: Shape = Shape::Struct(&[(1, Shape::Boolean), (2, BINARY)]);
         const SHAPE: Shape = Shape::Struct(&[(1, Shape::List(&INNER)), (15, Shape::Scalar(kind::I32)), (16, BINARY), (40, BINARY)]);
-        // 1: [{1: true, 2: i32}]; 15: a list of one struct {1: i32, 2: {1: i32}} where a number is stated; 16: "b"; 17, unknown;
-        // 40: "c".
+        // In the structure of the list, field 2 is a number where a text is stated; field 15 is a list where a number is stated; field
+        // 17 is unknown.
         let bytes = [
             &[0x19, 0x1C, 0x11, 0x15, 4, 0][..],
             &[0xE9, 0x1C, 0x15, 2, 0x1C, 0x15, 2, 0, 0],
@@ -309,7 +309,7 @@ mod tests {
         .concat();
         assert!(Walk::new(&bytes).skip(&SHAPE).is_none());
         let kept = with_stated_types(&bytes, &SHAPE).expect("can be read");
-        assert_eq!(kept, [0x19, 0x1C, 0x11, 0, 0x08, 32, 1, b'b', 0x08, 80, 1, b'c', 0]);
+        assert_eq!(kept, [0x19, 0x1C, 0x11, 0, 0xF8, 1, b'b', 0x08, 80, 1, b'c', 0]);
         assert!(Walk::new(&kept).skip(&SHAPE).is_some());
         assert_eq!(with_stated_types(&bytes[..bytes.len() - 2], &SHAPE), None, "cut");
         assert_eq!(with_stated_types(&[0x19, 0x15, 2, 0], &SHAPE), None, "a list of numbers for one of structs");

@@ -233,7 +233,7 @@ fn shapes(tree: &Skeleton) -> Vec<u64> {
             level.folder[row as usize].hash(&mut hasher);
             if let Some(next) = tree.levels.get(depth + 1) {
                 for &child in level.children(row) {
-                    next.id(child).hash(&mut hasher);
+                    in_nfc(next.id(child)).hash(&mut hasher);
                     below[child as usize].hash(&mut hasher);
                 }
             }
@@ -242,6 +242,11 @@ fn shapes(tree: &Skeleton) -> Vec<u64> {
         below = here;
     }
     below
+}
+
+/// True for one name in any Unicode forms.
+fn is_same_name(one: &str, other: &str) -> bool {
+    one == other || in_nfc(one) == in_nfc(other)
 }
 
 /// Reports how the FOLDER in `row` differs from the one in `model`, at the deepest level that differs.
@@ -256,8 +261,12 @@ pub(super) fn compare(tree: &Skeleton, depth: usize, model: u32, row: u32, repor
     let path = tree.path(depth, row);
     if wanted.len() != found.len() {
         let message = if found.len() < wanted.len() {
-            let missing: Vec<&str> =
-                wanted.iter().map(|&w| next.id(w)).filter(|id| !found.iter().any(|&f| next.id(f) == *id)).take(8).collect();
+            let missing: Vec<&str> = wanted
+                .iter()
+                .map(|&w| next.id(w))
+                .filter(|id| !found.iter().any(|&f| is_same_name(next.id(f), id)))
+                .take(8)
+                .collect();
             let (here, count, needed) = (names(found), found.len(), wanted.len());
             if missing.is_empty() {
                 tr_n!(
@@ -295,13 +304,13 @@ pub(super) fn compare(tree: &Skeleton, depth: usize, model: u32, row: u32, repor
         return;
     }
     let same_ids = || {
-        let mut a: Vec<&str> = wanted.iter().map(|&r| next.id(r)).collect();
-        let mut b: Vec<&str> = found.iter().map(|&r| next.id(r)).collect();
+        let mut a: Vec<_> = wanted.iter().map(|&r| in_nfc(next.id(r))).collect();
+        let mut b: Vec<_> = found.iter().map(|&r| in_nfc(next.id(r))).collect();
         a.sort_unstable();
         b.sort_unstable();
         a == b
     };
-    let in_order = wanted.iter().zip(found).all(|(&w, &f)| next.id(w) == next.id(f));
+    let in_order = wanted.iter().zip(found).all(|(&w, &f)| is_same_name(next.id(w), next.id(f)));
     if !in_order && same_ids() {
         let (here, pattern) = (names(found), names(wanted));
         let message = tr!("Children of {path} are {here}; the pattern is {pattern}. Reorder them.", path, here, pattern);
@@ -319,7 +328,7 @@ pub(super) fn compare(tree: &Skeleton, depth: usize, model: u32, row: u32, repor
                 position
             );
             report.add(Rule::PitRoots, place, message);
-        } else if next.id(w) != next.id(f) && !is_padding(next.id(f)) && !is_padding(next.id(w)) {
+        } else if !is_same_name(next.id(w), next.id(f)) && !is_padding(next.id(f)) && !is_padding(next.id(w)) {
             let message = tr!(
                 "Position {position} of {path} is {found}; the pattern says {wanted}. Rename it if it is the same thing.",
                 position,
@@ -363,6 +372,14 @@ mod tests {
     fn one_shape_is_clean() {
         assert_eq!(findings(vec![scene("a", &["t0", "t1"]), scene("b", &["t0", "t1"])]), []);
         assert_eq!(findings(vec![file("a"), file("b")]), []);
+    }
+
+    #[test]
+    fn names_in_two_unicode_forms_are_one_position() {
+        let (nfc, nfd) = ("\u{f1}.tif", "n\u{303}.tif");
+        assert_eq!(findings(vec![scene("a", &[nfc, "t"]), scene("b", &[nfd, "t"]), scene("c", &[nfc, "t"])]), []);
+        let found = findings(vec![scene("a", &[nfc, "t"]), scene("b", &["t", nfd]), scene("c", &[nfc, "t"])]);
+        assert!(found.len() == 1 && found[0].2.contains("Reorder"), "{found:?}");
     }
 
     #[test]

@@ -9,7 +9,8 @@ use taco_studio::gui::Pane;
 use taco_studio::gui::action::Action;
 use taco_studio::studio::RowRef;
 
-use super::support::{Window, app, click, dataset, document, fill, sample, scenes, settle, take};
+use super::support::{Window, app, click, copied, dataset, document, fill, sample, scenes, settle, take};
+use crate::support::Workspace;
 
 #[derive(Debug)]
 struct Dropped(PathBuf);
@@ -62,6 +63,15 @@ fn dropped_folders_become_a_dataset_that_is_written_and_opened_again() {
     click(&mut harness, "Write now");
     assert!(path.is_file());
     assert!(harness.query_by_label("Written and verified").is_some());
+    // The code of the dialog runs with the official reader.
+    let workspace = Workspace::new();
+    for form in ["Python", "SQL"] {
+        click(&mut harness, form);
+        let code = copied(&mut harness, "Copy snippet").expect("the code is on the clipboard");
+        let script = workspace.write("copied.py", &code).display().to_string();
+        let printed = workspace.python(&script, [] as [&str; 0]).expect_code(0).stdout;
+        assert!(code.contains("dataset.sql(") == (form == "SQL") && printed.contains("FOLDER"), "{code}{printed}");
+    }
     // The destination has a dataset now.
     click(&mut harness, "Write again…");
     assert!(harness.query_all_by_label_contains("The destination exists already").next().is_some());

@@ -11,7 +11,7 @@ use taco_studio::gui::action::Action;
 use taco_studio::query::Filter;
 use taco_studio::studio::{Command, RowRef};
 
-use super::support::{app, choose, click, document, fill, picture, settle, take};
+use super::support::{app, choose, click, copied, document, fill, picture, settle, take};
 
 fn golden(path: &str) -> PathBuf {
     crate::support::project_folder().join("tests/fixtures/golden").join(path)
@@ -161,21 +161,12 @@ fn the_copied_script_gives_the_same_rows() {
     let mut wanted: Vec<String> =
         shown.iter().map(|&row| document(&harness).id(RowRef { level: 0, row }).expect("an id").to_owned()).collect();
     wanted.sort();
-    harness.get_by_label("Copy Python").click();
-    let mut script = None;
-    for _ in 0..4 {
-        harness.step();
-        for command in &harness.output().platform_output.commands {
-            if let egui::OutputCommand::CopyText(text) = command {
-                script = Some(text.clone());
-            }
-        }
-    }
+    let script = copied(&mut harness, "Copy Python");
     let script = script.expect("the script is on the clipboard");
     let workspace = crate::support::Workspace::new();
     // The reader's engine loads its spatial functions from an installed package instead of the network.
     let before = "import duckdb_extensions; duckdb_extensions.import_extension('spatial')";
-    let after = "column = (rows.data if hasattr(rows, 'data') else rows)['id']\n\
+    let after = "column = rows['id']\n\
                  print(','.join(sorted(column.to_pylist() if hasattr(column, 'to_pylist') else list(column))))";
     let file = workspace.write("copied.py", format!("{before}\n{script}\n{after}\n"));
     let ran = workspace.python(&file.display().to_string(), [] as [&str; 0]).expect_code(0);
@@ -198,17 +189,7 @@ fn the_filters_are_copied_for_other_engines() {
             if engine == "Polars" {
                 picture(&mut harness, &format!("copy-as-{is_file}"));
             }
-            harness.get_by_label(engine).click();
-            let mut copied = None;
-            for _ in 0..4 {
-                harness.step();
-                for command in &harness.output().platform_output.commands {
-                    if let egui::OutputCommand::CopyText(text) = command {
-                        copied = Some(text.clone());
-                    }
-                }
-            }
-            settle(&mut harness);
+            let copied = copied(&mut harness, engine);
             assert_eq!(copied.is_some(), is_file, "{engine}");
             if let Some(copied) = copied {
                 assert!(copied.contains(word) && copied.contains("level0.parquet"), "{copied}");

@@ -68,6 +68,22 @@ pub fn click(harness: &mut Window, label: &str) {
     settle(harness);
 }
 
+/// Clicks the widget with this label, and returns the text that it copies.
+pub fn copied(harness: &mut Window, label: &str) -> Option<String> {
+    harness.get_by_label(label).click();
+    let mut copied = None;
+    for _ in 0..4 {
+        harness.step();
+        for command in &harness.output().platform_output.commands {
+            if let egui::OutputCommand::CopyText(text) = command {
+                copied = Some(text.clone());
+            }
+        }
+    }
+    settle(harness);
+    copied
+}
+
 /// Selects an option: a button in a row, or an entry of the drop-down with this name where space is limited.
 pub fn choose(harness: &mut Window, name: &str, option: &str) {
     use egui::accesskit::Role;
