@@ -234,8 +234,7 @@ pub struct QueryArguments {
     /// one before it gave in the table data.
     ///
     /// Statements mean what they mean to DuckDB, but for these: OVER (ORDER BY …) takes rows one by one, where DuckDB takes those
-    /// with the same key together; sums over such windows are not looked at for overflow; x // y of fractions is cut to a whole
-    /// number; position('a' IN NULL) is 0.
+    /// with the same key together; sums over such windows are not looked at for overflow; position('a' IN NULL) is 0.
     #[arg(long)]
     pub sql: Vec<String>,
     #[command(flatten)]

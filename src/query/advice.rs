@@ -15,7 +15,7 @@ pub(super) const GROUPING_SETS: &str = "several groupings are put together: SELE
 pub(super) const STRUCT: &str = "a struct is not written out: name its fields as columns of their own";
 
 /// Alternatives to keywords, and to functions, which end with `(`.
-const INSTEAD: [(&str, &str); 28] = [
+const INSTEAD: [(&str, &str); 22] = [
     ("glob", "GLOB is not supported: write LIKE 's%', with % for *"),
     ("lateral", "LATERAL is not supported: use a subquery, or CROSS JOIN UNNEST(column)"),
     ("pivot", PIVOT),
@@ -26,20 +26,14 @@ const INSTEAD: [(&str, &str); 28] = [
     ("grouping", GROUPING_SETS),
     ("rowid", "rows are numbered by \"internal:current_id\""),
     ("age(", "there are no intervals in results: date_diff('day', start, end), or date_diff('month', start, end)"),
-    ("bit_and(", "count the rows instead: bool_and(x & 1 = 1)"),
-    ("bit_or(", "count the rows instead: bool_or(x & 1 = 1)"),
     ("format(", "format() is not supported: write id || '-' || type, or concat(id, '-', type)"),
-    ("generate_series(", "there are no made-up rows: take those of a table"),
     ("hash(", "hash() is not supported: sha256(x) of a text, or GROUP BY the column itself"),
     ("histogram(", "histogram() is not supported: SELECT floor(x / 10) AS bin, count(*) FROM data GROUP BY bin ORDER BY bin"),
     ("json_extract(", "JSON in text is not read: use regexp_extract(column, '\"key\": *\"([^\"]*)', 1)"),
     ("kurtosis(", "of moments there are avg, stddev, variance, corr, covar_samp"),
-    ("list_aggregate(", "use list_sum, list_avg, list_min or list_max"),
-    ("list_sort(", "lists are not sorted: CROSS JOIN UNNEST(list) AS t(x), then ORDER BY x"),
     ("md5(", "md5() is not supported: sha256(x) of a text, or GROUP BY the column itself"),
     ("printf(", "printf() is not supported: write id || '-' || type, or concat(id, '-', type)"),
     ("random(", "random rows are USING SAMPLE 10 at the end of the statement"),
-    ("range(", "there are no made-up rows: take those of a table"),
     ("skewness(", "of moments there are avg, stddev, variance, corr, covar_samp"),
     ("struct_pack(", STRUCT),
     ("typeof(", "DESCRIBE data lists the types of the columns"),

@@ -150,7 +150,11 @@ fn function_text(function: &Function) -> String {
     let mut name = function.name.to_string().to_lowercase();
     if ["coalesce", "ifnull"].contains(&name.as_str()) {
         name = "COALESCE".into();
-    } else if ["year", "month", "day", "hour", "minute", "second", "first", "mode"].contains(&name.as_str()) {
+    } else if [
+        "year", "quarter", "month", "week", "day", "hour", "minute", "second", "first", "last", "mode", "left", "right", "replace",
+    ]
+    .contains(&name.as_str())
+    {
         name = format!("\"{name}\"");
     }
     let mut called = match &function.args {

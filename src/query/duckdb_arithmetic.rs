@@ -8,9 +8,10 @@ use polars::prelude::*;
 use polars::sql::FunctionOptions;
 
 use super::duckdb_functions;
-use super::engine::refusal;
+use super::engine::{refusal, type_name};
 use super::plan_inputs::map_inputs;
 use super::scan::fault;
+use super::typed_texts;
 use crate::error::Error;
 
 /// Decimal digits of the accumulator of integer sums.
@@ -56,8 +57,9 @@ fn all(expressions: Vec<Expr>, input: &Arc<DslPlan>) -> PolarsResult<Vec<Expr>> 
 /// True for expressions whose result may differ in DuckDB.
 fn is_other_here(part: &Expr) -> bool {
     match part {
-        Expr::BinaryExpr { op, .. } => arithmetic(*op).is_some(),
-        Expr::Agg(AggExpr::Sum(_) | AggExpr::Max { .. }) | Expr::Cast { .. } => true,
+        Expr::BinaryExpr { op, .. } => arithmetic(*op).is_some() || *op == Operator::TrueDivide,
+        Expr::Agg(AggExpr::Max { .. } | AggExpr::Sum(_) | AggExpr::Mean(_) | AggExpr::Std(..) | AggExpr::Var(..)) => true,
+        Expr::Cast { .. } => true,
         Expr::Function { function, .. } => {
             matches!(function, FunctionExpr::Round { .. } | FunctionExpr::Abs) || counts_in_small_numbers(function)
         }
@@ -94,6 +96,9 @@ fn one(part: Expr, schema: &Schema) -> PolarsResult<Expr> {
     let dtype = |expression: &Expr| expression.to_field(schema).map_or(DataType::Null, |field| field.dtype().clone());
     Ok(match part {
         Expr::BinaryExpr { ref left, op, ref right } => {
+            if let Some(fractions) = of_fractions(left, op, right, [dtype(left), dtype(right)]) {
+                return Ok(fractions);
+            }
             let Some(kind) = arithmetic(op) else { return Ok(part) };
             // The difference of two dates is a number of days.
             if matches!(kind, Arithmetic::Difference) && [left, right].map(|side| dtype(side)) == [DataType::Date, DataType::Date] {
@@ -107,9 +112,10 @@ fn one(part: Expr, schema: &Schema) -> PolarsResult<Expr> {
             let sides = [whole_of(left, schema), whole_of(right, schema)];
             let dtype = match sides {
                 [Some(left), Some(right)] => common_type(&left, &right),
-                _ => Some(dtype(&part)).filter(|dtype| dtype.is_float() && matches!(kind, Arithmetic::Remainder)),
+                _ => Some(dtype(&part)).filter(|dtype| is_fraction(dtype) && matches!(kind, Arithmetic::Remainder)),
             };
             let Some(dtype) = dtype else { return Ok(part) };
+            let dtype = if dtype.is_known() { dtype } else { DataType::Float64 };
             let call = computed(kind, dtype.clone()).call(vec![left.as_ref().clone(), right.as_ref().clone()]);
             if !part.into_iter().all(|part| matches!(part, Expr::Literal(_) | Expr::BinaryExpr { .. } | Expr::Cast { .. })) {
                 return Ok(call);
@@ -126,8 +132,29 @@ fn one(part: Expr, schema: &Schema) -> PolarsResult<Expr> {
             }
             _ => part,
         },
+        // A date and an interval are a time.
+        Expr::Function { ref input, function: FunctionExpr::TemporalExpr(TemporalFunction::OffsetBy) }
+            if input.first().is_some_and(|day| dtype(day) == DataType::Date) =>
+        {
+            let Expr::Function { mut input, function } = part else { return Ok(part) };
+            if let Some(day) = input.first_mut() {
+                *day = day.clone().cast(DataType::Datetime(TimeUnit::Microseconds, None));
+            }
+            Expr::Function { input, function }
+        }
         Expr::Function { ref function, .. } if counts_in_small_numbers(function) && dtype(&part).is_integer() => {
             part.cast(DataType::Int64)
+        }
+        // Numbers of 32 bits are added with 64 bits.
+        Expr::Agg(AggExpr::Sum(ref input) | AggExpr::Mean(ref input)) if dtype(input) == DataType::Float32 => {
+            let numbers = input.as_ref().clone().cast(DataType::Float64);
+            if matches!(part, Expr::Agg(AggExpr::Sum(_))) { numbers.sum() } else { numbers.mean() }
+        }
+        Expr::Agg(AggExpr::Std(ref input, degrees)) if dtype(input) == DataType::Float32 => {
+            input.as_ref().clone().cast(DataType::Float64).std(degrees)
+        }
+        Expr::Agg(AggExpr::Var(ref input, degrees)) if dtype(input) == DataType::Float32 => {
+            input.as_ref().clone().cast(DataType::Float64).var(degrees)
         }
         Expr::Agg(AggExpr::Sum(ref input)) => match dtype(input) {
             whole if whole.is_integer() => {
@@ -143,15 +170,29 @@ fn one(part: Expr, schema: &Schema) -> PolarsResult<Expr> {
             let any = input.as_ref().clone().is_nan().cast(DataType::UInt8).max();
             when(any.eq(lit(1u8))).then(nan).otherwise(part)
         }
+        // The engine makes the result of `//` an integer.
+        Expr::Cast { ref expr, .. } if is_quotient(expr) => expr.as_ref().clone().cast(DataType::Float64),
         Expr::Cast { ref expr, dtype: ref wanted, options } => match (dtype(expr), wanted.as_literal()) {
             (DataType::Datetime(_, None), Some(DataType::String)) => match duckdb_functions::function("timestamp_text") {
                 Some(text) => text.call(vec![expr.as_ref().clone()]),
                 None => part,
             },
-            (from, Some(to)) if from.is_float() && to.is_integer() => {
-                let rounded = expr.as_ref().clone().round(0, RoundMode::HalfToEven);
+            (from, Some(to)) if is_fraction(&from) && to.is_integer() => {
+                let rounded = rounded(0, is_written(expr)).call(vec![expr.as_ref().clone()]);
                 Expr::Cast { expr: Arc::new(rounded), dtype: wanted.clone(), options }
             }
+            (from, Some(DataType::Decimal(_, scale))) if is_fraction(&from) || from == DataType::String => {
+                let number = Expr::Cast { expr: expr.clone(), dtype: DataType::Float64.into(), options };
+                let rounded = rounded(*scale as i32, true).call(vec![number]);
+                Expr::Cast { expr: Arc::new(rounded), dtype: wanted.clone(), options }
+            }
+            (DataType::String, Some(to)) => match text_cast(to, !options.is_strict()) {
+                Some(read) => {
+                    let read = read.call(vec![expr.as_ref().clone()]);
+                    Expr::Cast { expr: Arc::new(read), dtype: wanted.clone(), options }
+                }
+                None => part,
+            },
             _ => part,
         },
         Expr::Function { ref input, function: FunctionExpr::Round { decimals, .. } } => match input.first() {
@@ -160,6 +201,124 @@ fn one(part: Expr, schema: &Schema) -> PolarsResult<Expr> {
         },
         other => other,
     })
+}
+
+/// True for fractions, also written ones.
+fn is_fraction(dtype: &DataType) -> bool {
+    dtype.is_float() || *dtype == DataType::Unknown(UnknownKind::Float)
+}
+
+/// True for written numbers and their sums and products, which are decimal numbers in DuckDB.
+fn is_written(expression: &Expr) -> bool {
+    expression.into_iter().all(|part| {
+        matches!(part, Expr::Literal(LiteralValue::Dyn(_)) | Expr::BinaryExpr { .. })
+            || matches!(part, Expr::Function { function: FunctionExpr::Negate, .. })
+    })
+}
+
+/// Arithmetic of fractions that has other types or values in DuckDB; `None` for any other.
+fn of_fractions(left: &Expr, op: Operator, right: &Expr, dtypes: [DataType; 2]) -> Option<Expr> {
+    let is_division = matches!(op, Operator::TrueDivide | Operator::FloorDivide);
+    if arithmetic(op).is_none() && !is_division {
+        return None;
+    }
+    let [one, other] = [left, right].map(Clone::clone);
+    let with = |left: Expr, op: Operator, right: Expr| Expr::BinaryExpr { left: Arc::new(left), op, right: Arc::new(right) };
+    let is_decimal = |dtype: &DataType| matches!(dtype, DataType::Decimal(..));
+    if op == Operator::FloorDivide && dtypes.iter().any(|dtype| is_fraction(dtype) || is_decimal(dtype)) {
+        let mut call = quotient().call(vec![one, other]);
+        if let Expr::AnonymousFunction { fmt_str, .. } = &mut call {
+            **fmt_str = QUOTIENT.into();
+        }
+        return Some(call);
+    }
+    if is_division && dtypes.iter().any(is_decimal) {
+        return Some(with(one.cast(DataType::Float64), op, other.cast(DataType::Float64)));
+    }
+    // With numbers of 32 bits, integers and written numbers have 32 bits.
+    let small = |dtype: &DataType| *dtype == DataType::Float32;
+    let joins = |dtype: &DataType| dtype.is_integer() || matches!(dtype, DataType::Unknown(_));
+    match &dtypes {
+        [one_type, other_type] if small(one_type) && joins(other_type) => {
+            (op != Operator::Modulus).then(|| with(one, op, other.cast(DataType::Float32)))
+        }
+        [one_type, other_type] if joins(one_type) && small(other_type) => {
+            (op != Operator::Modulus).then(|| with(one.cast(DataType::Float32), op, other))
+        }
+        _ => None,
+    }
+}
+
+/// Name of the function of [`quotient`].
+const QUOTIENT: &str = "quotient";
+
+/// The quotient of fractions by `//`, which is not cut.
+fn quotient() -> UserDefinedFunction {
+    let values = |columns: &mut [Column]| -> PolarsResult<Column> {
+        let [left, right] = columns else { return Err(refusal("arithmetic takes two numbers")) };
+        let rows = rows(left, right);
+        let (numbers, others) = (left.cast(&DataType::Float64)?, right.cast(&DataType::Float64)?);
+        let (numbers, others) = (numbers.f64()?, others.f64()?);
+        let quotient = |row: usize| Some(at(numbers, row)? / at(others, row)?);
+        Ok((0..rows).map(quotient).collect::<Float64Chunked>().into_column().with_name(left.name().clone()))
+    };
+    let field = |_: &Schema, fields: &[Field]| {
+        Ok(Field::new(fields.first().map_or(PlSmallStr::EMPTY, |field| field.name().clone()), DataType::Float64))
+    };
+    let mut function = UserDefinedFunction::new(QUOTIENT.into(), BaseColumnUdf::new(values, field));
+    function.options = FunctionOptions::elementwise();
+    function
+}
+
+fn is_quotient(expression: &Expr) -> bool {
+    matches!(expression, Expr::AnonymousFunction { fmt_str, .. } if fmt_str.as_str() == QUOTIENT)
+}
+
+/// Rounds fractions to `digits` after the point: halves away from zero, or to even numbers. No function of the engine, whose mode
+/// [`one`] changes.
+fn rounded(digits: i32, away_from_zero: bool) -> UserDefinedFunction {
+    let values = move |columns: &mut [Column]| -> PolarsResult<Column> {
+        let [numbers] = columns else { return Err(refusal("a number is one column")) };
+        let scale = 10f64.powi(digits);
+        let round = |number: f64| if away_from_zero { (number * scale).round() } else { (number * scale).round_ties_even() };
+        let rounded = numbers.cast(&DataType::Float64)?.f64()?.apply_values(|number| round(number) / scale);
+        Ok(rounded.into_column().with_name(numbers.name().clone()))
+    };
+    let field = |_: &Schema, fields: &[Field]| {
+        Ok(Field::new(fields.first().map_or(PlSmallStr::EMPTY, |field| field.name().clone()), DataType::Float64))
+    };
+    let mut function = UserDefinedFunction::new("rounded".into(), BaseColumnUdf::new(values, field));
+    function.options = FunctionOptions::elementwise();
+    function
+}
+
+/// Reads texts as values of a type, as [`typed_texts`] has them; `None` for types that the engine reads as DuckDB does.
+fn text_cast(to: &DataType, is_try: bool) -> Option<UserDefinedFunction> {
+    let read = match to {
+        DataType::UInt64 => DataType::UInt64,
+        dtype if dtype.is_integer() => DataType::Int64,
+        DataType::Boolean | DataType::Date => to.clone(),
+        DataType::Datetime(..) => DataType::Datetime(TimeUnit::Microseconds, None),
+        _ => return None,
+    };
+    let of = read.clone();
+    let values = move |columns: &mut [Column]| -> PolarsResult<Column> {
+        let [texts] = columns else { return Err(refusal("a text is one column")) };
+        let column = typed_texts::read(texts.str()?, &of)?;
+        if !is_try && column.null_count() > texts.null_count() {
+            let nulls = column.is_null();
+            let mut pairs = texts.str()?.iter().zip(nulls.iter());
+            let failed = pairs.find_map(|(text, null)| text.filter(|_| null == Some(true))).unwrap_or_default();
+            return Err(typed_texts::no_value(failed, &of));
+        }
+        Ok(column.with_name(texts.name().clone()))
+    };
+    let field = move |_: &Schema, fields: &[Field]| {
+        Ok(Field::new(fields.first().map_or(PlSmallStr::EMPTY, |field| field.name().clone()), read.clone()))
+    };
+    let mut function = UserDefinedFunction::new("read_text".into(), BaseColumnUdf::new(values, field));
+    function.options = FunctionOptions::elementwise();
+    Some(function)
 }
 
 /// A side of integer arithmetic.
@@ -244,7 +403,7 @@ fn common_type(left: &Whole, right: &Whole) -> Option<DataType> {
 
 /// Overflow error of a statement, with a hint.
 pub(super) fn too_large(what: impl std::fmt::Display) -> PolarsError {
-    let error = Error::usage("a number of the query has more than 64 bits").because(what.to_string());
+    let error = Error::usage("a number of the query does not fit in its type").because(what.to_string());
     fault(&error.hint("compute with fractions: sum(CAST(x AS DOUBLE)), CAST(x AS DOUBLE) * 4"))
 }
 
@@ -255,7 +414,7 @@ fn narrowed(dtype: DataType) -> UserDefinedFunction {
         let [sums] = columns else { return Err(refusal("a sum is one number")) };
         let narrow = sums.cast(&of)?;
         if narrow.null_count() > sums.null_count() {
-            return Err(too_large(format!("a sum does not fit in {of}")));
+            return Err(too_large(format!("a sum does not fit in {}", type_name(&of))));
         }
         Ok(narrow)
     };
@@ -327,7 +486,7 @@ fn wholes(kind: Arithmetic, left: &Column, right: &Column, dtype: &DataType) -> 
         let (Some(left), Some(right)) = (left.get(row), right.get(row)) else { return Ok(None) };
         match compute(left, right) {
             Some(number) if number < least || number > most => {
-                Err(too_large(format!("{left} {mark} {right} does not fit in {dtype}")))
+                Err(too_large(format!("{left} {mark} {right} does not fit in {}", type_name(dtype))))
             }
             number => Ok(number),
         }

@@ -36,6 +36,8 @@ enum Gives {
     Time,
     /// List of the first argument's type.
     List,
+    /// List of integers.
+    Wholes,
     /// Element type of a sum over a list: integer for integers, otherwise floating point.
     Sum,
 }
@@ -48,7 +50,7 @@ const fn aggregate(name: &'static str, takes: usize, gives: Gives, run: fn(&[Col
     Function { name, takes: (takes, takes), names: 0, gives, aggregates: true, run }
 }
 
-const FUNCTIONS: [Function; 43] = [
+const FUNCTIONS: [Function; 67] = [
     Function { names: 1, ..scalar("date_trunc", (2, 2), Gives::Like(1), date_trunc) },
     Function { names: 1, ..scalar("date_diff", (3, 3), Gives::Whole, date_diff) },
     Function { names: 1, ..scalar("datediff", (3, 3), Gives::Whole, date_diff) },
@@ -69,7 +71,31 @@ const FUNCTIONS: [Function; 43] = [
     scalar("make_timestamp", (6, 6), Gives::Time, make_timestamp),
     scalar("sha256", (1, 1), Gives::Text, sha256),
     scalar("list_slice", (3, 3), Gives::Like(0), list_slice),
-    scalar("list_value", (1, 100), Gives::List, list_value),
+    scalar("list_value", (1, 20_000), Gives::List, list_value),
+    scalar("list_concat", (2, 2), Gives::Like(0), list_concat),
+    scalar("list_sort", (1, 1), Gives::Like(0), |c| sorted_lists(c, false)),
+    scalar("list_reverse_sort", (1, 1), Gives::Like(0), |c| sorted_lists(c, true)),
+    scalar("range", (1, 3), Gives::Wholes, |c| ranges(c, false)),
+    scalar("generate_series", (1, 3), Gives::Wholes, |c| ranges(c, true)),
+    scalar("length_of", (1, 1), Gives::Whole, length_of),
+    scalar("row_text", (1, 100), Gives::Text, row_text),
+    scalar("translate", (3, 3), Gives::Text, translate),
+    scalar("ascii", (1, 1), Gives::Whole, |c| codes(c, 0)),
+    scalar("unicode", (1, 1), Gives::Whole, |c| codes(c, -1)),
+    scalar("ord", (1, 1), Gives::Whole, |c| codes(c, -1)),
+    scalar("chr", (1, 1), Gives::Text, characters),
+    scalar("even", (1, 1), Gives::Number, even),
+    scalar("factorial", (1, 1), Gives::Whole, factorial),
+    scalar("gcd", (2, 2), Gives::Whole, |c| of_wholes(c, |a, b| Some(divisor(a, b)))),
+    scalar("lcm", (2, 2), Gives::Whole, |c| of_wholes(c, multiple)),
+    scalar("xor", (2, 2), Gives::Whole, |c| of_wholes(c, |a, b| Some(a ^ b))),
+    scalar("last_day", (1, 1), Gives::Day, last_day),
+    aggregate("bit_and", 1, Gives::Like(0), |c| bits(c, |a, b| a & b)),
+    aggregate("bit_or", 1, Gives::Like(0), |c| bits(c, |a, b| a | b)),
+    aggregate("bit_xor", 1, Gives::Like(0), |c| bits(c, |a, b| a ^ b)),
+    aggregate("geomean", 1, Gives::Number, geomean),
+    aggregate("mad", 1, Gives::Number, deviation),
+    aggregate("entropy", 1, Gives::Number, entropy),
     scalar("isnan", (1, 1), Gives::Truth, |c| truths(c, f64::is_nan)),
     scalar("isinf", (1, 1), Gives::Truth, |c| truths(c, f64::is_infinite)),
     scalar("isfinite", (1, 1), Gives::Truth, |c| truths(c, f64::is_finite)),
@@ -78,7 +104,7 @@ const FUNCTIONS: [Function; 43] = [
     aggregate("bool_and", 1, Gives::Truth, |c| truth(c, |met| met.iter().flatten().all(|met| met))),
     aggregate("bool_or", 1, Gives::Truth, |c| truth(c, |met| met.iter().flatten().any(|met| met))),
     aggregate("regr_slope", 2, Gives::Number, |c| pairs(c, |p| Pairs::slope(&p))),
-    aggregate("regr_intercept", 2, Gives::Number, |c| pairs(c, |p| Some(p.mean_y - p.slope()? * p.mean_x))),
+    aggregate("regr_intercept", 2, Gives::Number, |c| pairs(c, |p| Pairs::intercept(&p))),
     aggregate("regr_r2", 2, Gives::Number, |c| pairs(c, Pairs::determination)),
     aggregate("regr_avgx", 2, Gives::Number, |c| pairs(c, |p| (p.count > 0.0).then_some(p.mean_x))),
     aggregate("regr_avgy", 2, Gives::Number, |c| pairs(c, |p| (p.count > 0.0).then_some(p.mean_y))),
@@ -133,6 +159,7 @@ pub(super) fn function(name: &str) -> Option<UserDefinedFunction> {
                     fields.iter().map(|field| field.dtype().clone().materialize_unknown(true)).collect::<PolarsResult<Vec<_>>>()?;
                 DataType::List(Box::new(common(&inner)?))
             }
+            Gives::Wholes => DataType::List(Box::new(DataType::Int64)),
             Gives::Sum => match fields.first().and_then(|field| field.dtype().inner_dtype()) {
                 Some(inner) if inner.is_integer() => DataType::Int64,
                 _ => DataType::Float64,
@@ -145,17 +172,34 @@ pub(super) fn function(name: &str) -> Option<UserDefinedFunction> {
     Some(function)
 }
 
-/// A constant text argument.
-fn text_of(columns: &[Column], at: usize) -> PolarsResult<&str> {
-    let column = columns[at].str().map_err(|_| refusal(format!("argument {} is a text", at + 1)))?;
-    column.get(0).ok_or_else(|| refusal(format!("argument {} is a text", at + 1)))
+/// The first value of a column that has one value in all rows; `None` for no rows.
+fn of_all_rows(column: &Column, at: usize) -> PolarsResult<Option<AnyValue<'static>>> {
+    if column.is_empty() {
+        return Ok(None);
+    }
+    if column.len() > 1 && column.as_materialized_series().n_unique()? > 1 {
+        return Err(refusal(format!("argument {} is the same in all rows; write the value itself", at + 1)));
+    }
+    Ok(Some(column.get(0)?.into_static()))
 }
 
-/// A constant non-negative integer argument.
+/// A constant text argument; empty when there are no rows.
+fn text_of(columns: &[Column], at: usize) -> PolarsResult<String> {
+    match of_all_rows(&columns[at], at)? {
+        None => Ok(String::new()),
+        Some(value) => value.get_str().map(str::to_owned).ok_or_else(|| refusal(format!("argument {} is a text", at + 1))),
+    }
+}
+
+/// A constant non-negative integer argument; 0 when there are no rows.
 fn number_of(columns: &[Column], at: usize) -> PolarsResult<usize> {
-    let column = columns[at].cast(&DataType::Int64)?;
-    let number = column.i64()?.get(0).and_then(|number| usize::try_from(number).ok());
-    number.ok_or_else(|| refusal(format!("argument {} is a whole number", at + 1)))
+    match of_all_rows(&columns[at].cast(&DataType::Int64)?, at)? {
+        None => Ok(0),
+        Some(value) => {
+            let number = value.extract::<i64>().and_then(|number| usize::try_from(number).ok());
+            number.ok_or_else(|| refusal(format!("argument {} is a whole number", at + 1)))
+        }
+    }
 }
 
 /// Times as microseconds since 1970-01-01 UTC.
@@ -201,8 +245,14 @@ fn truth(columns: &[Column], of: fn(&BooleanChunked) -> bool) -> PolarsResult<Co
 }
 
 fn date_trunc(columns: &[Column]) -> PolarsResult<Column> {
+    if columns[1].is_empty() {
+        return Ok(columns[1].clone());
+    }
     let unit = text_of(columns, 0)?.to_lowercase();
     let every = match unit.trim_end_matches('s') {
+        "millennium" => return by_years(&columns[1], 1000),
+        "century" | "centurie" => return by_years(&columns[1], 100),
+        "decade" => return by_years(&columns[1], 10),
         "year" => "1y",
         "quarter" => "1q",
         "month" => "1mo",
@@ -259,8 +309,21 @@ fn by_day(times: &Column, of: impl Fn(Column) -> PolarsResult<Column>) -> Polars
     Ok(Some(instants.apply_values(answer).into_series().cast(times.dtype())?.into_column()))
 }
 
+/// The first day of the decade, century or millennium of each time.
+fn by_years(times: &Column, years: i32) -> PolarsResult<Column> {
+    let first = |micros: i64| {
+        let year = time_of(micros)?.year().div_euclid(years) * years;
+        Some(NaiveDate::from_ymd_opt(year, 1, 1)?.and_time(chrono::NaiveTime::MIN).and_utc().timestamp_micros())
+    };
+    let firsts = micros(times)?.iter().map(|micros| micros.and_then(first)).collect::<Int64Chunked>();
+    firsts.into_series().cast(&DataType::Datetime(TimeUnit::Microseconds, None))?.cast(times.dtype()).map(Series::into_column)
+}
+
 /// Number of boundaries of a unit between two times; of weeks the number of whole ones.
 fn date_diff(columns: &[Column]) -> PolarsResult<Column> {
+    if columns.iter().any(Column::is_empty) {
+        return Ok(Column::new_empty(PlSmallStr::EMPTY, &DataType::Int64));
+    }
     const DAY: i64 = 86_400_000_000;
     let unit = text_of(columns, 0)?.to_lowercase();
     let months = |micros: i64| time_of(micros).map(|time| i64::from(time.year()) * 12 + i64::from(time.month0()));
@@ -287,16 +350,21 @@ fn date_diff(columns: &[Column]) -> PolarsResult<Column> {
 /// Substring of a text, or element of a list.
 fn contains(columns: &[Column]) -> PolarsResult<Column> {
     let (whole, part) = (&columns[0], &columns[1]);
-    if whole.dtype().is_list() {
-        let frame = DataFrame::new(whole.len(), vec![whole.clone().with_name("l".into())])?;
-        let member = lit(Scalar::new(part.dtype().clone(), part.get(0)?.into_static()));
-        let found =
-            frame.lazy().select([col("l").list().eval(element().eq(member).any(true)).list().get(lit(0), true)]).collect()?;
-        return Ok(found.column("l")?.clone());
+    if let DataType::List(inner) = whole.dtype() {
+        let part = part.cast(inner)?;
+        let lists = whole.list()?;
+        let rows = if lists.len() == 1 { part.len() } else { lists.len() };
+        let found = |row: usize| -> PolarsResult<Option<bool>> {
+            let Some(list) = lists.get_as_series(if lists.len() == 1 { 0 } else { row }) else { return Ok(None) };
+            let value = part.get(if part.len() == 1 { 0 } else { row })?;
+            Ok((!value.is_null()).then(|| list.iter().any(|element| element == value)))
+        };
+        return Ok((0..rows).map(found).collect::<PolarsResult<BooleanChunked>>()?.into_column());
     }
     let (whole, part) = (whole.str()?, part.str()?);
-    let at = |row: usize| part.get(if part.len() == 1 { 0 } else { row });
-    let found = whole.iter().enumerate().map(|(row, text)| Some(text?.contains(at(row)?)));
+    let rows = if whole.len() == 1 { part.len() } else { whole.len() };
+    let at = |column: &StringChunked, row: usize| column.get(if column.len() == 1 { 0 } else { row }).map(str::to_owned);
+    let found = (0..rows).map(|row| Some(at(whole, row)?.contains(&at(part, row)?)));
     Ok(found.collect::<BooleanChunked>().into_column())
 }
 
@@ -371,7 +439,7 @@ fn list_sum(columns: &[Column]) -> PolarsResult<Column> {
 }
 
 fn pattern(columns: &[Column]) -> PolarsResult<Regex> {
-    regex_of(text_of(columns, 1)?)
+    regex_of(&text_of(columns, 1)?)
 }
 
 fn regex_of(text: &str) -> PolarsResult<Regex> {
@@ -393,7 +461,7 @@ fn regexp_replace(columns: &[Column]) -> PolarsResult<Column> {
     let groups = Regex::new(r"\\(\d)").map_err(|error| refusal(format!("{error}")))?;
     let by = text_of(columns, 2)?.replace('$', "$$");
     let by = groups.replace_all(&by, "$${$1}").into_owned();
-    let options = if columns.len() > 3 { text_of(columns, 3)? } else { "" };
+    let options = if columns.len() > 3 { text_of(columns, 3)? } else { String::new() };
     let all = options.contains('g');
     let pattern = super::text_patterns::with_options(pattern.as_str(), &options.replace('g', ""))
         .map_err(|option| refusal(format!("{option} is no option: g, i, s, l, c, m, n, p")))?;
@@ -465,9 +533,21 @@ fn sha256(columns: &[Column]) -> PolarsResult<Column> {
 
 /// Slice of each list: 1-based positions, both included, negative ones counted from the end.
 fn list_slice(columns: &[Column]) -> PolarsResult<Column> {
-    let lists = columns[0].list()?;
     let (bounds, _) = all_whole(&columns[1..])?;
     let rows = columns.iter().map(Column::len).find(|&length| length != 1).unwrap_or(1);
+    if columns[0].dtype().is_string() {
+        let texts = columns[0].str()?;
+        let slice = |row: usize| {
+            let text = texts.get(if texts.len() == 1 { 0 } else { row })?;
+            let length = text.chars().count() as i64;
+            let place = |bound: i64| if bound < 0 { length + bound + 1 } else { bound };
+            let from = place(whole_at(&bounds[0], row)?).max(1);
+            let to = place(whole_at(&bounds[1], row)?).min(length);
+            Some(text.chars().skip((from - 1) as usize).take(usize::try_from(to - from + 1).unwrap_or(0)).collect::<String>())
+        };
+        return Ok((0..rows).map(slice).collect::<StringChunked>().into_column());
+    }
+    let lists = columns[0].list()?;
     let slice = |row: usize| {
         let list = lists.get_as_series(if lists.len() == 1 { 0 } else { row })?;
         let length = list.len() as i64;
@@ -521,8 +601,13 @@ impl Pairs {
         (self.count > 0.0).then(|| self.xx / self.count)
     }
 
+    /// NaN when all x are equal.
     fn slope(&self) -> Option<f64> {
-        (self.count > 0.0 && self.xx != 0.0).then(|| self.xy / self.xx)
+        (self.count > 0.0).then(|| if self.xx == 0.0 { f64::NAN } else { self.xy / self.xx })
+    }
+
+    fn intercept(&self) -> Option<f64> {
+        self.slope().filter(|slope| !slope.is_nan()).map(|slope| self.mean_y - slope * self.mean_x)
     }
 
     fn determination(self) -> Option<f64> {
@@ -555,12 +640,220 @@ fn product(columns: &[Column]) -> PolarsResult<Column> {
 /// `arg_max` (`greatest`) or `arg_min`: the first argument where the second is extreme.
 fn at_extreme(columns: &[Column], greatest: bool) -> PolarsResult<Column> {
     let order = SortOptions { descending: greatest, nulls_last: true, ..SortOptions::default() };
-    let first = columns[1].as_materialized_series().arg_sort(order).get(0);
+    let first = columns[1].as_materialized_series().arg_sort(order).iter().next().flatten();
     let known = first.filter(|row| columns[1].get(*row as usize).is_ok_and(|value| !value.is_null()));
     match known {
         Some(row) => Ok(columns[0].slice(i64::from(row), 1)),
         None => Ok(Column::full_null(PlSmallStr::EMPTY, 1, columns[0].dtype())),
     }
+}
+
+/// Elements of two lists behind one another; a null list has none.
+fn list_concat(columns: &[Column]) -> PolarsResult<Column> {
+    let dtype = columns[0].dtype().clone();
+    let other = columns[1].cast(&dtype)?;
+    let (lists, others) = (columns[0].list()?, other.list()?);
+    let rows = columns.iter().map(Column::len).find(|&length| length != 1).unwrap_or(1);
+    let at = |lists: &ListChunked, row: usize| lists.get_as_series(if lists.len() == 1 { 0 } else { row });
+    let joined = |row: usize| -> PolarsResult<Option<Series>> {
+        Ok(match (at(lists, row), at(others, row)) {
+            (Some(mut list), Some(other)) => {
+                list.append(&other)?;
+                Some(list)
+            }
+            (one, other) => one.or(other),
+        })
+    };
+    let joined = (0..rows).map(joined).collect::<PolarsResult<Vec<_>>>()?.into_iter().collect::<ListChunked>();
+    Ok(joined.into_series().cast(&dtype)?.into_column())
+}
+
+/// Sorted elements of each list, nulls first.
+fn sorted_lists(columns: &[Column], descending: bool) -> PolarsResult<Column> {
+    let lists = columns[0].list()?;
+    let order = SortOptions { descending, nulls_last: descending, ..SortOptions::default() };
+    let sorted = |row: usize| lists.get_as_series(row).map(|list| list.sort_with(order)).transpose();
+    let sorted = (0..lists.len()).map(sorted).collect::<PolarsResult<Vec<_>>>()?.into_iter().collect::<ListChunked>();
+    Ok(sorted.into_series().cast(columns[0].dtype())?.into_column())
+}
+
+/// Integers from a start, 0 when absent, to an end in steps; `closed` includes the end.
+fn ranges(columns: &[Column], closed: bool) -> PolarsResult<Column> {
+    const LONGEST: i64 = 1_000_000;
+    let (parts, rows) = all_whole(columns)?;
+    let list = |row: usize| -> PolarsResult<Option<Series>> {
+        let part = |at: usize| parts.get(at).map_or(Some(1), |part| whole_at(part, row));
+        let (start, end) = if parts.len() == 1 { (Some(0), part(0)) } else { (part(0), part(1)) };
+        let (Some(start), Some(end), Some(step)) = (start, end, part(2)) else { return Ok(None) };
+        if step == 0 {
+            return Err(refusal("a range has steps that are not 0"));
+        }
+        let wide = (i128::from(end) - i128::from(start)) / i128::from(step);
+        if wide.saturating_mul(rows as i128) > i128::from(LONGEST) {
+            return Err(refusal(format!("the ranges have more than {LONGEST} numbers")));
+        }
+        let inside = |number: &i64| match (step > 0, closed) {
+            (true, true) => *number <= end,
+            (true, false) => *number < end,
+            (false, true) => *number >= end,
+            (false, false) => *number > end,
+        };
+        let numbers: Vec<i64> = std::iter::successors(Some(start), |number| number.checked_add(step)).take_while(inside).collect();
+        Ok(Some(Series::new(PlSmallStr::EMPTY, numbers)))
+    };
+    let lists = (0..rows).map(list).collect::<PolarsResult<Vec<_>>>()?.into_iter().collect::<ListChunked>();
+    Ok(lists.into_series().cast(&DataType::List(Box::new(DataType::Int64)))?.into_column())
+}
+
+/// Characters of a text, or elements of a list.
+fn length_of(columns: &[Column]) -> PolarsResult<Column> {
+    if let DataType::List(_) = columns[0].dtype() {
+        let lists = columns[0].list()?;
+        let lengths = (0..lists.len()).map(|row| lists.get_as_series(row).map(|list| list.len() as i64));
+        return Ok(lengths.collect::<Int64Chunked>().into_column());
+    }
+    let lengths = columns[0].str()?.iter().map(|text| text.map(|text| text.chars().count() as i64));
+    Ok(lengths.collect::<Int64Chunked>().into_column())
+}
+
+/// A text for the values of a row, which is the same for equal values alone.
+fn row_text(columns: &[Column]) -> PolarsResult<Column> {
+    let rows = columns.iter().map(Column::len).find(|&length| length != 1).unwrap_or(1);
+    let texts = columns.iter().map(|column| column.cast(&DataType::String)).collect::<PolarsResult<Vec<_>>>()?;
+    let texts = texts.iter().map(|column| column.str()).collect::<PolarsResult<Vec<_>>>()?;
+    let row_text = |row: usize| {
+        let part = |texts: &&StringChunked| match texts.get(if texts.len() == 1 { 0 } else { row }) {
+            Some(text) => format!("{}:{text}", text.len()),
+            None => "-".to_owned(),
+        };
+        Some(texts.iter().map(part).collect::<String>())
+    };
+    Ok((0..rows).map(row_text).collect::<StringChunked>().into_column())
+}
+
+/// Replaces each character of the second text by the one at the same place of the third, or removes it.
+fn translate(columns: &[Column]) -> PolarsResult<Column> {
+    let (texts, from, to) = (columns[0].str()?, columns[1].str()?, columns[2].str()?);
+    let rows = columns.iter().map(Column::len).find(|&length| length != 1).unwrap_or(1);
+    fn at(texts: &StringChunked, row: usize) -> Option<&str> {
+        texts.get(if texts.len() == 1 { 0 } else { row })
+    }
+    let translated = |row: usize| {
+        let (text, from, to) = (at(texts, row)?, at(from, row)?, at(to, row)?);
+        let instead = |letter: char| match from.chars().position(|known| known == letter) {
+            Some(place) => to.chars().nth(place),
+            None => Some(letter),
+        };
+        Some(text.chars().filter_map(instead).collect::<String>())
+    };
+    Ok((0..rows).map(translated).collect::<StringChunked>().into_column())
+}
+
+/// Number of the first character of each text, `empty` for an empty one.
+fn codes(columns: &[Column], empty: i64) -> PolarsResult<Column> {
+    let code = |text: &str| text.chars().next().map_or(empty, |letter| i64::from(u32::from(letter)));
+    Ok(columns[0].str()?.iter().map(|text| text.map(code)).collect::<Int64Chunked>().into_column())
+}
+
+fn characters(columns: &[Column]) -> PolarsResult<Column> {
+    let (numbers, rows) = all_whole(columns)?;
+    let character = |row: usize| -> PolarsResult<Option<String>> {
+        let Some(number) = whole_at(&numbers[0], row) else { return Ok(None) };
+        let letter = u32::try_from(number).ok().and_then(char::from_u32);
+        letter.map(|letter| Some(letter.to_string())).ok_or_else(|| refusal(format!("{number} is no number of a character")))
+    };
+    Ok((0..rows).map(character).collect::<PolarsResult<StringChunked>>()?.into_column())
+}
+
+/// The next even number away from zero.
+fn even(columns: &[Column]) -> PolarsResult<Column> {
+    let numbers = columns[0].cast(&DataType::Float64)?;
+    let even = |number: f64| {
+        let up = number.abs().ceil();
+        let up = if up % 2.0 == 0.0 { up } else { up + 1.0 };
+        up.copysign(number)
+    };
+    Ok(numbers.f64()?.apply_values(even).into_column())
+}
+
+fn factorial(columns: &[Column]) -> PolarsResult<Column> {
+    let (numbers, rows) = all_whole(columns)?;
+    let product = |row: usize| -> PolarsResult<Option<i64>> {
+        let Some(number) = whole_at(&numbers[0], row) else { return Ok(None) };
+        let product = (1..=number.min(21)).try_fold(1i64, i64::checked_mul).filter(|_| number >= 0);
+        product.map(Some).ok_or_else(|| refusal(format!("the factorial of {number} has more than 64 bits")))
+    };
+    Ok((0..rows).map(product).collect::<PolarsResult<Int64Chunked>>()?.into_column())
+}
+
+/// A function of two integers.
+fn of_wholes(columns: &[Column], of: fn(i64, i64) -> Option<i64>) -> PolarsResult<Column> {
+    let (numbers, rows) = all_whole(columns)?;
+    let value = |row: usize| -> PolarsResult<Option<i64>> {
+        let (Some(one), Some(other)) = (whole_at(&numbers[0], row), whole_at(&numbers[1], row)) else { return Ok(None) };
+        of(one, other).map(Some).ok_or_else(|| refusal("the result has more than 64 bits"))
+    };
+    Ok((0..rows).map(value).collect::<PolarsResult<Int64Chunked>>()?.into_column())
+}
+
+/// Greatest common divisor.
+fn divisor(one: i64, other: i64) -> i64 {
+    let (mut one, mut other) = (one, other);
+    while other != 0 {
+        (one, other) = (other, one.wrapping_rem(other));
+    }
+    one.saturating_abs()
+}
+
+fn multiple(one: i64, other: i64) -> Option<i64> {
+    if one == 0 || other == 0 {
+        return Some(0);
+    }
+    one.checked_div(divisor(one, other))?.checked_mul(other)?.checked_abs()
+}
+
+/// The last day of the month.
+fn last_day(columns: &[Column]) -> PolarsResult<Column> {
+    let last = |micros: i64| {
+        let day = time_of(micros)?.date();
+        let next = day.with_day(1)?.checked_add_months(chrono::Months::new(1))?;
+        // Arrow dates count days from 1970-01-01.
+        Some(next.pred_opt()?.num_days_from_ce() - 719_163)
+    };
+    let days = micros(&columns[0])?.iter().map(|micros| micros.and_then(last)).collect::<Int32Chunked>();
+    Ok(days.into_series().cast(&DataType::Date)?.into_column())
+}
+
+fn bits(columns: &[Column], of: fn(i64, i64) -> i64) -> PolarsResult<Column> {
+    let numbers = columns[0].cast(&DataType::Int64)?;
+    let all = numbers.i64()?.iter().flatten().reduce(of);
+    [all].into_iter().collect::<Int64Chunked>().into_column().cast(columns[0].dtype())
+}
+
+fn geomean(columns: &[Column]) -> PolarsResult<Column> {
+    let numbers = columns[0].cast(&DataType::Float64)?;
+    let known: Vec<f64> = numbers.f64()?.iter().flatten().collect();
+    let mean = || (known.iter().map(|number| number.ln()).sum::<f64>() / known.len() as f64).exp();
+    Ok([(!known.is_empty()).then(mean)].into_iter().collect::<Float64Chunked>().into_column())
+}
+
+/// Median of the distances from the median.
+fn deviation(columns: &[Column]) -> PolarsResult<Column> {
+    let numbers = columns[0].cast(&DataType::Float64)?;
+    let numbers = numbers.f64()?;
+    let median = numbers.median();
+    let deviation = median.and_then(|median| numbers.apply_values(|number| (number - median).abs()).median());
+    Ok([deviation].into_iter().collect::<Float64Chunked>().into_column())
+}
+
+/// Entropy in bits of the values that are not null.
+fn entropy(columns: &[Column]) -> PolarsResult<Column> {
+    let known = columns[0].as_materialized_series().drop_nulls();
+    let counts = known.value_counts(false, false, "count".into(), false)?;
+    let counts = counts.column("count")?.cast(&DataType::Float64)?;
+    let all = known.len() as f64;
+    let entropy: f64 = counts.f64()?.iter().flatten().map(|count| -(count / all) * (count / all).log2()).sum();
+    Ok([Some(if known.is_empty() { 0.0 } else { entropy })].into_iter().collect::<Float64Chunked>().into_column())
 }
 
 #[cfg(test)]

@@ -4,25 +4,28 @@
 use std::cell::RefCell;
 use std::ops::ControlFlow;
 
+use chrono::Timelike;
 use polars::prelude::udf::UserDefinedFunction;
 use polars::prelude::{DataType, Schema};
 use sqlparser::ast::{
-    AccessExpr, BinaryOperator, DataType as SqlType, DuplicateTreatment, Expr, Function, FunctionArg, FunctionArgExpr,
-    FunctionArgumentClause, FunctionArguments, Ident, Interval, OneOrManyWithParens, OrderByExpr, Spanned, Subscript,
-    TrimWhereField, UnaryOperator, Value, ValueWithSpan, VisitMut, VisitorMut,
+    AccessExpr, BinaryOperator, CastKind, DataType as SqlType, DateTimeField, DuplicateTreatment, ExactNumberInfo, Expr, Function,
+    FunctionArg, FunctionArgExpr, FunctionArgumentClause, FunctionArguments, Ident, Interval, OneOrManyWithParens, OrderByExpr,
+    Spanned, Subscript, TimezoneInfo, TrimWhereField, TypedString, UnaryOperator, Value, ValueWithSpan, VisitMut, VisitorMut,
 };
 use sqlparser::dialect::GenericDialect;
 use sqlparser::parser::Parser;
 use sqlparser::tokenizer::Span;
 
+use super::engine::type_name;
 use super::source_span::Source;
 use super::sql_dialect::POWER;
 use super::text_patterns::{like_regex, of_whole_text, read_time, text_of, with_options, written_time};
-use super::{advice, duckdb_functions, function_registry, list_lambda, spatial_functions};
+use super::{advice, duckdb_functions, function_registry, list_lambda, spatial_functions, typed_texts};
 use crate::error::{Error, Result};
+use crate::text::PrintableLine;
 
 /// Aggregate functions.
-const AGGREGATES: [&str; 56] = [
+const AGGREGATES: [&str; 67] = [
     "any_value",
     "approx_count_distinct",
     "approx_quantile",
@@ -79,6 +82,17 @@ const AGGREGATES: [&str; 56] = [
     "stdev_samp",
     "regr_avgx",
     "regr_avgy",
+    "bit_and",
+    "bit_or",
+    "bit_xor",
+    "favg",
+    "fsum",
+    "geomean",
+    "geometric_mean",
+    "kahan_sum",
+    "mad",
+    "sumkahan",
+    "entropy",
 ];
 
 /// Window functions, which require OVER.
@@ -185,7 +199,13 @@ const ENGINE: [&str; 82] = [
 /// Scalar functions as templates over their arguments `_0`, `_1`, ….
 const SPELLED: &[(&str, &str)] = &[
     ("date", "CAST(_0 AS DATE)"),
-    ("datetrunc", "date_trunc(_0, _1)"),
+    ("array_concat", "list_concat(_0, _1)"),
+    ("array_cat", "list_concat(_0, _1)"),
+    ("date_add", "(_0 + _1)"),
+    ("list_cat", "list_concat(_0, _1)"),
+    ("list_append", "list_concat(_0, list_value(_1))"),
+    ("list_prepend", "list_concat(list_value(_0), _1)"),
+    ("split", "string_to_array(_0, _1)"),
     ("day", "date_part('day', _0)"),
     ("dayofmonth", "date_part('day', _0)"),
     ("dayofweek", "date_part('dow', _0)"),
@@ -374,6 +394,11 @@ pub(super) fn unwrapped(expr: &Expr) -> &Expr {
     }
 }
 
+/// True for NULL as it is written, which as a condition is not met.
+pub(super) fn is_null(expr: &Expr) -> bool {
+    matches!(unwrapped(expr), Expr::Value(value) if value.value == Value::Null)
+}
+
 /// User-defined functions of one statement: windows and lambdas.
 pub(super) type Extras = RefCell<Vec<(String, UserDefinedFunction)>>;
 
@@ -440,6 +465,14 @@ impl Semantics<'_> {
         for key in &mut call.order {
             key.expr = self.rewritten(&key.expr)?;
         }
+        // Rows of several values are told apart by their texts.
+        if name == "count"
+            && call.distinct
+            && let [Expr::Tuple(parts)] = arguments.as_slice()
+        {
+            let places: Vec<String> = (0..parts.len()).map(|at| format!("_{at}")).collect();
+            arguments = vec![expression(&format!("row_text({})", places.join(", ")), parts.clone())];
+        }
         // FILTER becomes a CASE that gives null for excluded rows, which most aggregates ignore.
         let only_met = |arguments: &mut Vec<Expr>| {
             if let (Some(filter), Some(first)) = (&filter, arguments.first_mut()) {
@@ -503,6 +536,34 @@ impl Semantics<'_> {
                 }
                 return Ok(expr.to_string());
             }
+            "min" | "max" if arguments.len() == 2 => {
+                let direction = if name == "max" { "DESC" } else { "ASC" };
+                let known = expression("_0 IS NOT NULL", vec![arguments[0].clone()]);
+                let met = match filter {
+                    Some(filter) => expression("_0 AND _1", vec![known, filter]),
+                    None => known,
+                };
+                let template = format!("list_slice(array_agg(_0 ORDER BY _0 {direction}), 1, _1)");
+                let mut expr = expression(&template, arguments);
+                let _ = sqlparser::ast::visit_expressions_mut(&mut expr, |part| {
+                    if let Expr::Function(function) = part
+                        && name_of(function) == "array_agg"
+                    {
+                        function.filter = Some(Box::new(met.clone()));
+                    }
+                    ControlFlow::<()>::Continue(())
+                });
+                return Ok(expr.to_string());
+            }
+            "quantile" | "quantile_cont" | "quantile_disc" if arguments.get(1).is_some_and(|parts| list_of(parts).is_some()) => {
+                let parts = arguments.get(1).and_then(list_of).unwrap_or_default();
+                only_met(&mut arguments);
+                let of = if name == "quantile_cont" { "quantile_cont" } else { "quantile_disc" };
+                let each = parts.into_iter().map(|part| expression(&format!("{of}(_0, _1)"), vec![arguments[0].clone(), part]));
+                let each: Vec<Expr> = each.collect();
+                let places: Vec<String> = (0..each.len()).map(|at| format!("_{at}")).collect();
+                return Ok(expression(&format!("list_value({})", places.join(", ")), each).to_string());
+            }
             "sum" if call.distinct => "list_sum(array_agg(DISTINCT _0))",
             "avg" | "mean" if call.distinct => "array_mean(array_agg(DISTINCT _0))",
             "min" | "max" | "bool_and" | "bool_or" if call.distinct => {
@@ -514,7 +575,9 @@ impl Semantics<'_> {
                 let hint = "take the distinct values in a subquery: SELECT median(x) FROM (SELECT DISTINCT x FROM data) AS t";
                 return refused(format!("{name}() can't have DISTINCT"), hint);
             }
-            "mean" => "avg(_0)",
+            "mean" | "favg" => "avg(_0)",
+            "fsum" | "sumkahan" | "kahan_sum" => "sum(CAST(_0 AS DOUBLE))",
+            "geometric_mean" => "geomean(_0)",
             "var_samp" => "variance(_0)",
             "stddev_samp" | "std" | "stdev" | "stdev_samp" => "stddev(_0)",
             "var" => "variance(_0)",
@@ -564,6 +627,48 @@ impl Rewrite<'_, '_> {
             Expr::BinaryOp { left, op: BinaryOperator::Custom(op), right } if op == POWER => {
                 expression("pow(CAST(_0 AS DOUBLE), _1)", vec![*left.clone(), *right.clone()])
             }
+            Expr::BinaryOp { left, op: op @ (BinaryOperator::Plus | BinaryOperator::Minus | BinaryOperator::Multiply), right }
+                if decimal_of(left).is_some() && decimal_of(right).is_some() =>
+            {
+                match decimal_of(left).zip(decimal_of(right)).and_then(|(left, right)| computed_decimal(left, op, right)) {
+                    Some(number) => number,
+                    None => return Ok(()),
+                }
+            }
+            Expr::BinaryOp { left, op, right } if is_comparison(op) => {
+                self.read_as_other(left, right)?;
+                self.read_as_other(right, left)?;
+                return Ok(());
+            }
+            Expr::Between { expr, low, high, .. } => {
+                self.read_as_other(expr, low)?;
+                self.read_as_other(expr, high)?;
+                return Ok(());
+            }
+            Expr::Case { conditions, operand: None, .. } => {
+                for one in conditions.iter_mut().filter(|one| is_null(&one.condition)) {
+                    one.condition = Expr::value(Value::Boolean(false));
+                }
+                return Ok(());
+            }
+            Expr::Cast { kind, expr: value, data_type, .. } => {
+                widen(data_type);
+                let Some(text) = text_of(unwrapped(value)).map(str::to_owned) else { return Ok(()) };
+                match self.cast_text(&text, kind, data_type, span)? {
+                    Some(spelled) => spelled,
+                    None => return Ok(()),
+                }
+            }
+            // Seconds since 1970, of dates too.
+            Expr::Extract { field: DateTimeField::Epoch, expr, .. } => expression("epoch(_0)", vec![*expr.clone()]),
+            Expr::AnyOp { left, compare_op, right, .. } if list_of(right).is_some() => {
+                let values = list_of(right).unwrap_or_default();
+                compared_with_each(left, compare_op, values, BinaryOperator::Or)
+            }
+            Expr::AllOp { left, compare_op, right } if list_of(right).is_some() => {
+                let values = list_of(right).unwrap_or_default();
+                compared_with_each(left, compare_op, values, BinaryOperator::And)
+            }
             // A date and a number of days.
             Expr::BinaryOp { left, op: op @ (BinaryOperator::Plus | BinaryOperator::Minus), right }
                 if self.is_date(left) && self.is_whole(right)
@@ -591,6 +696,16 @@ impl Rewrite<'_, '_> {
                     Some(count) => expression("text_slice(_0, _1, _2)", vec![*expr.clone(), from, *count.clone()]),
                     None => expression("text_slice(_0, _1)", vec![*expr.clone(), from]),
                 }
+            }
+            Expr::InList { expr, list, .. } if list.iter().any(|value| text_of(value).is_some()) && self.reads_texts(expr) => {
+                let of = expr.clone();
+                for value in list.iter_mut() {
+                    self.read_as_other(&of, value)?;
+                }
+                if list.iter().any(is_fraction) {
+                    list.iter_mut().for_each(make_fraction);
+                }
+                return Ok(());
             }
             Expr::InList { expr, list, negated } if !list.iter().all(is_constant) => {
                 let equal = |value: &Expr| match (expr.as_ref(), value) {
@@ -625,13 +740,14 @@ impl Rewrite<'_, '_> {
                 _ => return Ok(()),
             },
             Expr::TypedString(typed) => {
-                if matches!(typed.data_type, SqlType::Timestamp(..) | SqlType::Datetime(_))
-                    && let Value::SingleQuotedString(text) = &mut typed.value.value
-                    && text.len() == 10
-                {
-                    text.push_str(" 00:00:00");
+                let text = match &typed.value.value {
+                    Value::SingleQuotedString(text) => text.clone(),
+                    _ => return Ok(()),
+                };
+                match self.cast_text(&text, &CastKind::Cast, &typed.data_type, span)? {
+                    Some(spelled) => spelled,
+                    None => return Ok(()),
                 }
-                return Ok(());
             }
             Expr::Interval(interval) => {
                 let hint = "write the number itself: INTERVAL 3 DAY";
@@ -664,7 +780,7 @@ impl Rewrite<'_, '_> {
                 }
                 value
             }
-            Expr::Array(array) if !array.elem.iter().all(is_constant) => {
+            Expr::Array(array) if !array.elem.is_empty() => {
                 let places: Vec<String> = (0..array.elem.len()).map(|at| format!("_{at}")).collect();
                 expression(&format!("list_value({})", places.join(", ")), array.elem.clone())
             }
@@ -681,10 +797,8 @@ impl Rewrite<'_, '_> {
             Expr::AllOp { .. }
             | Expr::AnyOp { .. }
             | Expr::Array(_)
-            | Expr::Between { .. }
             | Expr::BinaryOp { .. }
             | Expr::Case { .. }
-            | Expr::Cast { .. }
             | Expr::Ceil { .. }
             | Expr::Extract { .. }
             | Expr::Floor { .. }
@@ -713,6 +827,87 @@ impl Rewrite<'_, '_> {
             Expr::Identifier(ident) => self.0.schema.get(&ident.value),
             Expr::Nested(inner) => self.dtype_of(inner),
             _ => None,
+        }
+    }
+
+    /// True for columns and constants whose values are compared with texts by reading the texts.
+    fn reads_texts(&self, expr: &Expr) -> bool {
+        let is_number = |digits: &mut String| !digits.is_empty();
+        digits_of(&mut expr.clone()).is_some_and(is_number)
+            || self.dtype_of(expr).is_some_and(|dtype| dtype.is_primitive_numeric() || *dtype == DataType::Boolean)
+    }
+
+    /// A text that is compared with a number or a truth value becomes one.
+    fn read_as_other(&self, other: &Expr, text: &mut Expr) -> Result<(), Box<Error>> {
+        let (Some(written), true) = (text_of(text).map(str::to_owned), self.reads_texts(other)) else { return Ok(()) };
+        let dtype = self.dtype_of(other).cloned().unwrap_or(DataType::Float64);
+        let trimmed = written.trim();
+        let read = match &dtype {
+            DataType::Boolean => typed_texts::boolean(&written).map(|truth| Expr::value(Value::Boolean(truth))),
+            dtype if dtype.is_integer() => typed_texts::integer(&written).and_then(whole_number),
+            _ => trimmed.parse::<f64>().ok().map(|_| {
+                let (sign, digits) = trimmed.strip_prefix('-').map_or(("", trimmed), |digits| ("-", digits));
+                match digits.bytes().next() {
+                    Some(b'0'..=b'9') => expression(
+                        &format!("{sign}{}", spelled_number(digits).map_or(digits.to_owned(), |n| n.to_string())),
+                        Vec::new(),
+                    ),
+                    _ => expression("CAST(_0 AS DOUBLE)", vec![literal(trimmed)]),
+                }
+            }),
+        };
+        let Some(read) = read else {
+            let summary =
+                format!("the text '{}' is compared with values of the type {}", written.printable_line(), type_name(&dtype));
+            return Err(self.refuse(text.span(), summary, "compare texts: CAST(x AS VARCHAR) = 'a'"));
+        };
+        *text = read;
+        Ok(())
+    }
+
+    /// A text that is cast to a type, as a constant of it; `None` for types whose texts the engine reads as DuckDB does.
+    fn cast_text(&self, text: &str, kind: &CastKind, to: &SqlType, span: Span) -> Result<Option<Expr>, Box<Error>> {
+        let (read, asked) = match to {
+            SqlType::Boolean | SqlType::Bool => {
+                (typed_texts::boolean(text).map(|truth| Expr::value(Value::Boolean(truth))), "BOOLEAN")
+            }
+            SqlType::Date => {
+                let day = typed_texts::date(text);
+                (day.map(|day| Expr::TypedString(typed_string(SqlType::Date, day.to_string()))), "DATE")
+            }
+            SqlType::Timestamp(None, TimezoneInfo::None) | SqlType::Datetime(None) => {
+                let time = typed_texts::timestamp(text).map(|time| {
+                    let form = if time.nanosecond() == 0 { "%Y-%m-%d %H:%M:%S" } else { "%Y-%m-%d %H:%M:%S%.6f" };
+                    time.format(form).to_string()
+                });
+                (time.map(|time| Expr::TypedString(typed_string(to.clone(), time))), "TIMESTAMP")
+            }
+            to if is_integer(to) => {
+                let number = typed_texts::integer(text).and_then(whole_number);
+                (number.map(|number| cast_of(kind.clone(), number, to.clone())), "number of this type")
+            }
+            _ => return Ok(None),
+        };
+        match (read, kind) {
+            (Some(read), _) => Ok(Some(read)),
+            (None, CastKind::TryCast) => Ok(Some(cast_of(CastKind::Cast, Expr::value(Value::Null), to.clone()))),
+            (None, _) => {
+                let summary = format!("the text '{}' is no {asked}", text.printable_line());
+                Err(self.refuse(span, summary, "TRY_CAST gives null for such texts"))
+            }
+        }
+    }
+
+    /// True for columns, constants and calls that are texts.
+    fn is_text(&self, expr: &Expr) -> bool {
+        match expr {
+            Expr::Value(value) => matches!(value.value, Value::SingleQuotedString(_)),
+            Expr::Cast { data_type, .. } => matches!(data_type, SqlType::Varchar(_) | SqlType::Text | SqlType::String(_)),
+            Expr::Function(function) => TEXTS.contains(&name_of(function).as_str()),
+            Expr::Substring { .. } | Expr::Trim { .. } => true,
+            Expr::BinaryOp { op: BinaryOperator::StringConcat, .. } => true,
+            Expr::Nested(inner) => self.is_text(inner),
+            other => matches!(self.dtype_of(other), Some(DataType::String)),
         }
     }
 
@@ -774,6 +969,9 @@ impl Rewrite<'_, '_> {
             {
                 expression("(_0 -> _1)", vec![value, Expr::Value(key.clone())])
             }
+            AccessExpr::Subscript(Subscript::Index { index }) if self.is_text(&value) => {
+                expression("text_slice(_0, _1, 1)", vec![value, index.clone()])
+            }
             AccessExpr::Subscript(Subscript::Index { index }) => expression("array_get(_0, _1)", vec![value, index.clone()]),
             AccessExpr::Subscript(Subscript::Slice { lower_bound, upper_bound, stride: None }) => {
                 let from = lower_bound.clone().unwrap_or_else(one);
@@ -798,24 +996,49 @@ impl Rewrite<'_, '_> {
                 expression(&format!("TIMESTAMP '{}'", time.format("%Y-%m-%d %H:%M:%S")), Vec::new())
             }
             "today" | "current_date" if arity == 0 => expression(&format!("DATE '{}'", time.format("%Y-%m-%d")), Vec::new()),
-            "len" | "length" if arity == 1 => {
-                let is_list = match &call.arguments[0] {
-                    Expr::Identifier(ident) => self.0.schema.get(&ident.value).map(|dtype| !matches!(dtype, DataType::String)),
-                    Expr::Function(inner) => {
-                        Some(!["upper", "lower", "concat", "substr", "replace"].contains(&name_of(inner).as_str()))
+            "len" | "length" if arity == 1 => match &call.arguments[0] {
+                value if self.is_text(value) => expression("length(_0)", call.arguments),
+                value if self.dtype_of(value).is_some_and(DataType::is_list) => expression("array_length(_0)", call.arguments),
+                _ => expression("length_of(_0)", call.arguments),
+            },
+            "date_trunc" | "datetrunc" if arity == 2 => {
+                let is_large = text_of(&call.arguments[0]).is_some_and(is_unit_of_days);
+                let template = if is_large { "CAST(date_trunc(_0, _1) AS DATE)" } else { "date_trunc(_0, CAST(_1 AS TIMESTAMP))" };
+                expression(template, call.arguments)
+            }
+            "date_part" | "datepart"
+                if arity == 2 && text_of(&call.arguments[0]).is_some_and(|unit| unit.eq_ignore_ascii_case("epoch")) =>
+            {
+                expression("epoch(_0)", vec![call.arguments[1].clone()])
+            }
+            "round" if arity == 2 && negative_digits(&call.arguments[1]).is_some() => {
+                let power = negative_digits(&call.arguments[1]).unwrap_or(0);
+                let scale = format!("1{}.0", "0".repeat(power));
+                expression(&format!("(round(_0 / {scale}, 0) * {scale})"), call.arguments)
+            }
+            "list_aggregate" | "list_aggr" | "array_aggregate" | "array_aggr" if arity == 2 => {
+                let of = match text_of(&call.arguments[1]).unwrap_or("") {
+                    "sum" => "list_sum(_0)",
+                    "avg" | "mean" => "array_mean(_0)",
+                    "min" => "array_lower(_0)",
+                    "max" => "array_upper(_0)",
+                    _ => {
+                        let hint = "there are sum, avg, min and max; for others CROSS JOIN UNNEST(list) AS t(x), then GROUP BY";
+                        return Err(self.refuse(span, "this aggregate of a list is not supported", hint));
                     }
-                    Expr::Array(_) => Some(true),
-                    _ => None,
                 };
-                let is_list = is_list.unwrap_or(name == "len");
-                expression(if is_list { "array_length(_0)" } else { "length(_0)" }, call.arguments)
+                expression(of, vec![call.arguments[0].clone()])
             }
             "regexp_full_match" if arity == 2 || arity == 3 => self.matched_with(true, &call.arguments, span)?,
             "regexp_matches" if arity == 3 => self.matched_with(false, &call.arguments, span)?,
             "strftime" | "strptime" if arity == 2 && text_of(&call.arguments[1]).is_some() => {
                 let spelled = if name == "strftime" { written_time } else { read_time };
                 let Some(format) = text_of(&call.arguments[1]).map(spelled) else { return Ok(None) };
-                let value = call.arguments[0].clone();
+                let value = match call.arguments[0].clone() {
+                    // The engine writes no time of day for dates.
+                    value if name == "strftime" && self.is_date(&value) => expression("CAST(_0 AS TIMESTAMP)", vec![value]),
+                    value => value,
+                };
                 match &mut function.args {
                     FunctionArguments::List(list) => {
                         list.args = [value, literal(&format)].map(|arg| FunctionArg::Unnamed(FunctionArgExpr::Expr(arg))).into();
@@ -932,6 +1155,165 @@ impl VisitorMut for Rewrite<'_, '_> {
             Err(error) => ControlFlow::Break(error),
         }
     }
+}
+
+/// Functions whose results are texts.
+const TEXTS: [&str; 26] = [
+    "chr",
+    "concat",
+    "concat_ws",
+    "dayname",
+    "initcap",
+    "lcase",
+    "left",
+    "lower",
+    "lpad",
+    "ltrim",
+    "monthname",
+    "regexp_extract",
+    "regexp_replace",
+    "repeat",
+    "replace",
+    "reverse",
+    "right",
+    "rpad",
+    "rtrim",
+    "sha256",
+    "split_part",
+    "strftime",
+    "substr",
+    "text_slice",
+    "translate",
+    "upper",
+];
+
+/// True for units of `date_trunc` of a day and more, whose results are dates.
+fn is_unit_of_days(unit: &str) -> bool {
+    let unit = unit.to_lowercase();
+    let unit = unit.trim_end_matches('s');
+    ["millennium", "century", "decade", "year", "quarter", "month", "week", "day"].contains(&unit)
+}
+
+/// Number of digits before the point to which `round(x, -2)` rounds.
+fn negative_digits(expr: &Expr) -> Option<usize> {
+    match unwrapped(expr) {
+        Expr::UnaryOp { op: UnaryOperator::Minus, expr } => number(unwrapped(expr))
+            .filter(|digits| digits.fract() == 0.0 && (1.0..=18.0).contains(digits))
+            .map(|digits| digits as usize),
+        _ => None,
+    }
+}
+
+/// Gives FLOAT its 32 bits, DECIMAL its default digits, and whole numbers at most 64 bits.
+fn widen(data_type: &mut SqlType) {
+    match data_type {
+        SqlType::Float(ExactNumberInfo::None) => *data_type = SqlType::Real,
+        SqlType::HugeInt | SqlType::Int128 => *data_type = SqlType::BigInt(None),
+        SqlType::Decimal(info) | SqlType::Numeric(info) | SqlType::Dec(info) if *info == ExactNumberInfo::None => {
+            *info = ExactNumberInfo::PrecisionAndScale(18, 3);
+        }
+        _ => {}
+    }
+}
+
+fn is_integer(data_type: &SqlType) -> bool {
+    use SqlType::{BigInt, Int, Int2, Int4, Int8, Integer, SmallInt, TinyInt, UBigInt, USmallInt, UTinyInt};
+    matches!(
+        data_type,
+        TinyInt(_) | SmallInt(_) | Int(_) | Integer(_) | BigInt(_) | Int2(_) | Int4(_) | Int8(_) | UTinyInt | USmallInt | UBigInt
+    )
+}
+
+fn is_comparison(op: &BinaryOperator) -> bool {
+    use BinaryOperator::{Eq, Gt, GtEq, Lt, LtEq, NotEq};
+    matches!(op, Eq | NotEq | Lt | LtEq | Gt | GtEq)
+}
+
+/// An integer as it is written; `None` when it does not fit in 64 bits.
+fn whole_number(number: i128) -> Option<Expr> {
+    let number = i64::try_from(number).ok()?;
+    Some(expression(&number.to_string(), Vec::new()))
+}
+
+fn typed_string(data_type: SqlType, text: String) -> TypedString {
+    TypedString {
+        data_type,
+        value: ValueWithSpan { value: Value::SingleQuotedString(text), span: Span::empty() },
+        uses_odbc_syntax: false,
+    }
+}
+
+fn cast_of(kind: CastKind, expr: Expr, data_type: SqlType) -> Expr {
+    let mut cast = expression("CAST(_0 AS INTEGER)", vec![expr]);
+    if let Expr::Cast { kind: of, data_type: to, .. } = &mut cast {
+        (*of, *to) = (kind, data_type);
+    }
+    cast
+}
+
+/// Elements of a list as it is written.
+fn list_of(expr: &Expr) -> Option<Vec<Expr>> {
+    match unwrapped(expr) {
+        Expr::Array(array) => Some(array.elem.clone()),
+        Expr::Function(function) if name_of(function) == "list_value" => match &function.args {
+            FunctionArguments::List(list) => list
+                .args
+                .iter()
+                .map(|argument| match argument {
+                    FunctionArg::Unnamed(FunctionArgExpr::Expr(expr)) => Some(expr.clone()),
+                    _ => None,
+                })
+                .collect(),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// A comparison with each of some values, joined by AND or OR.
+fn compared_with_each(value: &Expr, op: &BinaryOperator, others: Vec<Expr>, join: BinaryOperator) -> Expr {
+    let none = Expr::value(Value::Boolean(join == BinaryOperator::And));
+    let each = others.into_iter().map(|other| expression(&format!("(_0 {op} _1)"), vec![value.clone(), other]));
+    let all = each.reduce(|all, one| Expr::BinaryOp { left: Box::new(all), op: join.clone(), right: Box::new(one) });
+    all.map_or(none, |all| Expr::Nested(Box::new(all)))
+}
+
+/// Digits of a number as it is written, and how many of them are behind the point; `None` for numbers with a power of ten.
+fn decimal_of(expr: &Expr) -> Option<(i128, u32)> {
+    let (sign, text) = match unwrapped(expr) {
+        Expr::UnaryOp { op: UnaryOperator::Minus, expr } => (-1, number_text(expr)?),
+        other => (1, number_text(other)?),
+    };
+    let text = text.replace('_', "");
+    let (whole, fraction) = text.split_once('.').unwrap_or((&text, ""));
+    let digits = format!("{whole}{fraction}");
+    let is_short = digits.len() <= 15 && digits.bytes().all(|byte| byte.is_ascii_digit());
+    is_short.then(|| digits.parse::<i128>().ok()).flatten().map(|digits| (sign * digits, fraction.len() as u32))
+}
+
+fn number_text(expr: &Expr) -> Option<&str> {
+    match unwrapped(expr) {
+        Expr::Value(ValueWithSpan { value: Value::Number(text, _), .. }) => Some(text),
+        _ => None,
+    }
+}
+
+/// The exact sum, difference or product of decimal numbers; `None` of integers, whose overflow is an error.
+fn computed_decimal(left: (i128, u32), op: &BinaryOperator, right: (i128, u32)) -> Option<Expr> {
+    if left.1 == 0 && right.1 == 0 {
+        return None;
+    }
+    let scale = left.1.max(right.1);
+    let scaled = |(digits, places): (i128, u32)| Some(digits.checked_mul(10i128.checked_pow(scale - places)?)?);
+    let (digits, places) = match op {
+        BinaryOperator::Plus => (scaled(left)?.checked_add(scaled(right)?)?, scale),
+        BinaryOperator::Minus => (scaled(left)?.checked_sub(scaled(right)?)?, scale),
+        _ => (left.0.checked_mul(right.0)?, left.1 + right.1),
+    };
+    let text = format!("{:0>width$}", digits.unsigned_abs(), width = places as usize + 1);
+    let (whole, fraction) = text.split_at(text.len() - places as usize);
+    let sign = if digits < 0 { "-" } else { "" };
+    Some(expression(&format!("({sign}{whole}.{fraction})"), Vec::new()))
 }
 
 /// Number of arguments in a template.

@@ -7,7 +7,7 @@ use polars::sql::SQLContext;
 use sqlparser::ast::Expr;
 use sqlparser::tokenizer::TokenWithSpan;
 
-use super::duckdb_semantics::{Extras, Semantics, column};
+use super::duckdb_semantics::{Extras, Semantics, column, is_null};
 use super::scan::fault;
 use super::source_span::Source;
 use super::{advice, function_registry};
@@ -86,7 +86,7 @@ impl<'a> Engine<'a> {
     /// # Errors
     /// As [`Engine::with`].
     pub fn filtered(&self, mut frame: LazyFrame, condition: &Expr) -> Result<LazyFrame> {
-        let text = self.print(condition, &mut frame)?;
+        let text = if is_null(condition) { "FALSE".to_owned() } else { self.print(condition, &mut frame)? };
         self.run(frame, &format!("SELECT * FROM t WHERE {text}"))
     }
 }

@@ -68,6 +68,7 @@ mod tables;
 mod tests;
 mod text_patterns;
 mod top_k;
+mod typed_texts;
 mod window_functions;
 mod windowing;
 

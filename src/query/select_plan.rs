@@ -204,12 +204,17 @@ impl<'a> Planner<'a> {
         };
         let (limit, offset) = self.limits(query)?;
         if limit.is_some() || offset > 0 {
-            if !planned.keys.is_empty() {
-                let error = Error::usage("a subquery that looks at the rows around it can't have LIMIT");
+            if !planned.keys.is_empty() && offset > 0 {
+                let error = Error::usage("a subquery that looks at the rows around it can't have OFFSET");
                 return Err(self.source.locate(error.hint("take an extreme: max(x), arg_max(x, y)"), query.span()));
             }
             let limit = limit.and_then(|limit| IdxSize::try_from(limit).ok()).unwrap_or(IdxSize::MAX);
             planned.frame = match offset {
+                // The first rows for each row around it.
+                0 if !planned.keys.is_empty() => {
+                    let keys: Vec<_> = planned.key_names.iter().map(|name| col(name.as_str())).collect();
+                    planned.frame.group_by_stable(keys).head(Some(limit as usize))
+                }
                 0 => planned.frame.limit(limit),
                 _ => planned.frame.slice(i64::try_from(offset).unwrap_or(i64::MAX), limit),
             };

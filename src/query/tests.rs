@@ -1,5 +1,6 @@
 //! Queries on small levels built in memory.
 
+mod constants;
 mod duckdb;
 mod large;
 mod meant;

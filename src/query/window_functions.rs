@@ -403,7 +403,7 @@ impl Window {
                 if count(*frame) == 0 {
                     return Ok(None);
                 }
-                i64::try_from(sum(frame)).map(Some).map_err(|_| too_large(format!("{} does not fit in i64", sum(frame))))
+                i64::try_from(sum(frame)).map(Some).map_err(|_| too_large(format!("{} does not fit in BIGINT", sum(frame))))
             };
             let sums = frames.iter().map(whole).collect::<PolarsResult<Vec<_>>>()?;
             return Ok(scattered(rows, sums.into_iter()).collect::<Int64Chunked>().into_column());

@@ -1,0 +1,155 @@
+//! Texts as values of other types, as DuckDB's casts read them.
+
+use chrono::{NaiveDate, NaiveDateTime, NaiveTime};
+use polars::prelude::*;
+
+use super::engine::{refusal, type_name};
+use crate::text::PrintableLine;
+
+/// Greatest power of ten in a text that is read as an integer.
+const POWER_MAX: i32 = 40;
+
+/// Texts as values of a type: BIGINT, UBIGINT, BOOLEAN, DATE or TIMESTAMP. Null for texts that are no such value.
+///
+/// # Errors
+/// Those of the engine.
+pub(super) fn read(texts: &StringChunked, dtype: &DataType) -> PolarsResult<Column> {
+    let column = match dtype {
+        DataType::Boolean => texts.iter().map(|text| boolean(text?)).collect::<BooleanChunked>().into_column(),
+        DataType::UInt64 => {
+            let number = |text: &str| integer(text).and_then(|number| u64::try_from(number).ok());
+            texts.iter().map(|text| number(text?)).collect::<UInt64Chunked>().into_column()
+        }
+        DataType::Date => {
+            let days = texts.iter().map(|text| Some((date(text?)? - NaiveDate::default()).num_days() as i32));
+            days.collect::<Int32Chunked>().into_series().cast(dtype)?.into_column()
+        }
+        DataType::Datetime(..) => {
+            let micros = texts.iter().map(|text| Some(timestamp(text?)?.and_utc().timestamp_micros()));
+            micros.collect::<Int64Chunked>().into_series().cast(dtype)?.into_column()
+        }
+        _ => {
+            let number = |text: &str| integer(text).and_then(|number| i64::try_from(number).ok());
+            texts.iter().map(|text| number(text?)).collect::<Int64Chunked>().into_column()
+        }
+    };
+    Ok(column)
+}
+
+/// Refuses a text that is no value of a type.
+pub(super) fn no_value(text: &str, dtype: &DataType) -> PolarsError {
+    refusal(format!("the text '{}' is no {}; TRY_CAST gives null for such texts", text.printable_line(), type_name(dtype)))
+}
+
+/// A number with a fraction or a power of ten too, rounded with halves away from zero.
+pub(super) fn integer(text: &str) -> Option<i128> {
+    let text = text.trim();
+    let (negative, digits) = match text.strip_prefix('-') {
+        Some(rest) => (true, rest),
+        None => (false, text.strip_prefix('+').unwrap_or(text)),
+    };
+    let (mantissa, power) = match digits.split_once(['e', 'E']) {
+        Some((mantissa, power)) => (mantissa, power.parse::<i32>().ok().filter(|power| power.abs() <= POWER_MAX)?),
+        None => (digits, 0),
+    };
+    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    let whole = whole.replace('_', "");
+    let is_digits = |digits: &str| digits.bytes().all(|byte| byte.is_ascii_digit());
+    let has_digits = !whole.is_empty() || !fraction.is_empty();
+    if !has_digits || !is_digits(&whole) || !is_digits(fraction) {
+        return None;
+    }
+    // The digits before the point that the power has moved, and the first one behind it.
+    let all = format!("{whole}{fraction}");
+    let point = i64::try_from(whole.len()).ok()? + i64::from(power);
+    let digit = |at: i64| usize::try_from(at).ok().and_then(|at| all.as_bytes().get(at)).map_or(0, |byte| i128::from(byte - b'0'));
+    let mut number: i128 = 0;
+    for at in 0..point {
+        number = number.checked_mul(10)?.checked_add(digit(at))?;
+    }
+    let rounded = number + i128::from(digit(point) >= 5);
+    Some(if negative { -rounded } else { rounded })
+}
+
+/// `true`, `t`, `yes`, `y`, `1` and their opposites in any case.
+pub(super) fn boolean(text: &str) -> Option<bool> {
+    match text.trim().to_ascii_lowercase().as_str() {
+        "true" | "t" | "yes" | "y" | "1" => Some(true),
+        "false" | "f" | "no" | "n" | "0" => Some(false),
+        _ => None,
+    }
+}
+
+/// The date of a text: year, month and day with hyphens or slashes, with a time behind it or without.
+pub(super) fn date(text: &str) -> Option<NaiveDate> {
+    Some(timestamp(text)?.date())
+}
+
+/// A date, and the time of day or midnight; a `Z` is UTC.
+pub(super) fn timestamp(text: &str) -> Option<NaiveDateTime> {
+    let text = text.trim();
+    let (day, time) = match text.split_once(['T', ' ']) {
+        Some((day, time)) => (day, time.trim_start()),
+        None => (text, ""),
+    };
+    let mark = if day.contains('/') { '/' } else { '-' };
+    let mut parts = day.split(mark);
+    let mut part = |most: usize| {
+        parts.next().filter(|part| !part.is_empty() && part.len() <= most && part.bytes().all(|b| b.is_ascii_digit()))
+    };
+    let (year, month, day) = (part(6)?.parse().ok()?, part(2)?.parse().ok()?, part(2)?.parse().ok()?);
+    if parts.next().is_some() {
+        return None;
+    }
+    let day = NaiveDate::from_ymd_opt(year, month, day)?;
+    let time = time.strip_suffix(['Z', 'z']).unwrap_or(time).trim_end();
+    let of_day = match time {
+        "" => NaiveTime::MIN,
+        time => ["%H:%M:%S%.f", "%H:%M"].iter().find_map(|format| NaiveTime::parse_from_str(time, format).ok())?,
+    };
+    Some(day.and_time(of_day))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_are_integers_with_fractions_and_powers_rounded() {
+        for (text, wanted) in [
+            ("12", Some(12)),
+            (" 12 ", Some(12)),
+            ("+5", Some(5)),
+            ("1.5", Some(2)),
+            ("2.5", Some(3)),
+            ("-0.5", Some(-1)),
+            ("1e3", Some(1000)),
+            ("1.25e1", Some(13)),
+            ("12e-1", Some(1)),
+            ("1_000", Some(1000)),
+            (".5", Some(1)),
+            ("5.", Some(5)),
+            ("", None),
+            (".", None),
+            ("abc", None),
+            ("1e99999", None),
+            ("99999999999999999999999999999999999999999999", None),
+        ] {
+            assert_eq!(integer(text), wanted, "{text}");
+        }
+    }
+
+    #[test]
+    fn texts_are_truth_values_days_and_times() {
+        assert_eq!((boolean("T"), boolean("no"), boolean("on")), (Some(true), Some(false), None));
+        let day = NaiveDate::from_ymd_opt(2023, 1, 2);
+        for text in ["2023-01-02", "2023-1-2", "2023/01/02", "2023-01-02 03:04:05", "2023-01-02T03:04:05Z"] {
+            assert_eq!(date(text), day, "{text}");
+        }
+        for text in ["2023-02-30", "2023-01", "x", "2023-01-02-03", "2023-01-02 25:00"] {
+            assert_eq!(date(text), None, "{text}");
+        }
+        assert_eq!(timestamp("2023-01-02 03:04").map(|time| time.to_string()).as_deref(), Some("2023-01-02 03:04:00"));
+        assert_eq!(timestamp("2023-01-02T03:04:05.5").map(|time| time.to_string()).as_deref(), Some("2023-01-02 03:04:05.500"));
+    }
+}
