@@ -106,7 +106,7 @@ fn unplaced_line(tray: &[Unplaced]) -> Option<Line> {
     }
     let n = paint::grouped(count as u64);
     let title = tr_n!(count, "{n} unplaced file is not written", "{n} unplaced files are not written", n);
-    let mut names: Vec<String> = tray.iter().take(3).map(|file| file_name(file)).collect();
+    let mut names: Vec<String> = tray.iter().take(3).map(file_name).collect();
     names.extend((count > names.len()).then(|| "…".to_owned()));
     let detail = tr!("{names}: give them a place in the hierarchy, or leave them out.", names = names.join(", "));
     Some(Line::new(Tone::Warning, title, detail))

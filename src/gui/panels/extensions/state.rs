@@ -11,6 +11,9 @@ use crate::extensions::{ExtensionCall, Registry, Scope, builtin};
 use crate::gui::document_key::Key;
 use crate::jobs::AsyncValue;
 
+/// For each group of a draft whether its files may be rasters.
+type RasterGroups = AsyncValue<(Key, Arc<Vec<Group>>), Arc<Vec<bool>>>;
+
 /// The user's settings of one extension.
 #[derive(Clone, Debug, Default)]
 pub struct Choice {
@@ -32,7 +35,7 @@ pub struct ExtensionsState {
     pub(super) groups: Arc<Vec<Group>>,
     /// For each group whether its files may be rasters; empty until it is known.
     pub(super) rasters: Arc<Vec<bool>>,
-    pub(super) rasters_read: AsyncValue<(Key, Arc<Vec<Group>>), Arc<Vec<bool>>>,
+    pub(super) rasters_read: RasterGroups,
     /// Document and revision for which `groups` was computed.
     pub(super) made_for: Option<Key>,
     /// Replace columns of the same name.
