@@ -100,7 +100,7 @@ fn a_limit_takes_the_first_rows_of_the_statement() {
         ("best", vec!["--sql", descending, "--limit", "2"], 0, 2),
         ("inside", vec!["--sql", "SELECT id FROM data ORDER BY id DESC LIMIT 2 OFFSET 1"], 1, 2),
         ("both", vec!["--sql", "SELECT id FROM data ORDER BY id DESC LIMIT 3 OFFSET 1", "--limit", "2"], 1, 2),
-        ("filtered", vec!["--where", "id < 'scene_05'", "--sql", descending, "--limit", "1"], 1, 1),
+        ("filtered", vec!["--where", "id < 'scene_05'", "--sql", descending, "--limit", "1"], 2, 1),
         ("twice", vec!["--sql", "SELECT id FROM l1_ids ORDER BY id DESC", "--limit", "2"], 0, 2),
         ("more", vec!["--sql", descending, "--limit", "100"], 0, all.len()),
     ] {
