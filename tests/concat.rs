@@ -221,3 +221,16 @@ fn placeholders_of_several_datasets_are_numbered_anew() {
     let ids = run(&workspace, "query", &[&out], &["--csv", "--sql", "SELECT id FROM level0"]).expect_code(0).stdout;
     assert_eq!(ids, "id\na\nb\nc\n__TACOPAD__0\nd\ne\n__TACOPAD__1\n__TACOPAD__2\n");
 }
+
+#[test]
+fn no_dataset_is_an_error_and_one_is_itself() {
+    let workspace = Workspace::new();
+    let none = workspace.studio(["concat"]).expect_code(2);
+    assert!(none.stdout.is_empty() && !none.stderr.is_empty(), "{none}");
+    let alone = run(&workspace, "concat", &[&part(1)], &[]).expect_code(2);
+    assert!(alone.stderr.contains("one dataset alone"), "{alone}");
+    // Where a list is opened, a list of one is that dataset, with its own paths and no column of sources.
+    let rows = run(&workspace, "query", &[&part(1)], &["--sql", "select * from level0", "--json"]).expect_code(0);
+    assert_eq!(rows.stdout.lines().count(), 2, "{rows}");
+    assert!(!rows.stdout.contains("internal:source_file"), "{rows}");
+}

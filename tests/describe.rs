@@ -81,6 +81,23 @@ fn croissant_is_valid() {
 }
 
 #[test]
+fn every_generation_has_its_media_type() {
+    let workspace = Workspace::new();
+    let wanted = [
+        ("41_v1_bytes/bytes.tortilla", "application/vnd.tortilla+blob"),
+        ("46_v1_taco_nested/nested.taco", "application/vnd.tortilla+blob"),
+        ("01_flat_zip/flat.tacozip", "application/zip"),
+    ];
+    for (dataset, media_type) in wanted {
+        let (set, name) = dataset.split_once('/').expect("a set and a file");
+        let folder = fixtures("golden", "TACO_STUDIO_GOLDEN").into_iter().find(|folder| folder.ends_with(set));
+        let path = folder.unwrap_or_else(|| panic!("no golden set {set}")).join(name);
+        let ran = workspace.studio(["describe".as_ref(), path.as_os_str(), "--as".as_ref(), "croissant".as_ref()]).expect_code(0);
+        assert_eq!(ran.json()["distribution"][0]["encodingFormat"], media_type, "{dataset}");
+    }
+}
+
+#[test]
 fn datacite_is_valid() {
     every_dataset_as("datacite", "datacite.json");
 }

@@ -157,6 +157,9 @@ fn create_says_what_it_assumes_and_what_validate_warns_of() {
     assert_eq!(said.matches("COL-6 at").count(), 1, "{said}");
     assert!(said.contains("1 more of COL-6"), "{said}");
     assert!(said.contains("no sample has a place") && said.contains("whole world"), "{said}");
+    let written = workspace.studio(["inspect", "a.tacozip", "--json"]).expect_code(0).json();
+    assert_eq!(written["collection"]["taco_version"], "2.0.0", "the default");
+    assert_eq!(written["collection"]["extent"]["spatial"], json!([-180.0, -90.0, 180.0, 90.0]), "the default");
     collection(Some("2.0.0"));
     workspace.write("table.csv", "path,internal:offset,internal:size,cloud\ns0.txt,1,2,3\ns1.txt,1,2,3\ns2.txt,1,2,3\n");
     let said = create("b.tacozip", &["--metadata", "table.csv"]);

@@ -148,6 +148,11 @@ fn level_tables_are_compressed_as_asked() {
         workspace.studio(["validate".as_ref(), path.as_os_str(), "--deep".as_ref()]).expect_code(0);
         super::interop::expect_ok(workspace.python("parquet.py", [path.as_os_str(), codec.as_ref(), "2".as_ref()]));
     }
+    let part = workspace.path("part.tacozip");
+    let export = ["export".as_ref(), whole.as_os_str(), "-o".as_ref(), part.as_os_str(), "--limit".as_ref(), "2".as_ref()];
+    let asked = ["--compression", "gzip", "--row-group", "1"].map(std::ffi::OsStr::new);
+    workspace.studio(export.into_iter().chain(asked)).expect_code(0);
+    super::interop::expect_ok(workspace.python("parquet.py", [part.as_os_str(), "gzip".as_ref(), "1".as_ref()]));
     let out = workspace.path("wrong.tacozip");
     let arguments = ["convert".as_ref(), whole.as_os_str(), out.as_os_str(), "--compression-level".as_ref(), "23".as_ref()];
     assert!(workspace.studio(arguments).expect_code(2).stderr.contains("1 to 22"));

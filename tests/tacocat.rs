@@ -170,6 +170,39 @@ fn the_index_equals_that_of_the_official_tools() {
 }
 
 #[test]
+fn the_header_of_an_index_has_the_layout_of_the_official_file() {
+    let workspace = Workspace::new();
+    let ours = fs::read(indexed(&workspace, "27_v018_parts_tacocat", &["--single-file"]).join("__TACOCAT__")).expect("reads");
+    let theirs = fs::read(golden("27_v018_parts_tacocat").join("__TACOCAT__")).expect("reads");
+    assert_eq!(&theirs[..16], b"TACOCAT\0\x01\0\0\0\x01\0\0\0", "magic, version, depth");
+    assert_eq!(ours[..16], theirs[..16]);
+    for (whose, index) in [("ours", &ours), ("theirs", &theirs)] {
+        let number = |at: usize| u64::from_le_bytes(index[at..at + 8].try_into().expect("eight bytes"));
+        let entries: Vec<(u64, u64)> = (0..7).map(|entry| (number(16 + entry * 16), number(24 + entry * 16))).collect();
+        let used: Vec<(u64, u64)> = entries.iter().copied().filter(|entry| *entry != (0, 0)).collect();
+        assert_eq!(used.len(), 3, "{whose}: two levels and the collection");
+        assert_eq!([entries[0], entries[1], entries[6]], used[..], "{whose}: level n in entry n, the collection in the last one");
+        let mut end = 128;
+        for (offset, size) in used {
+            assert_eq!(offset, end, "{whose}: sections follow each other from byte 128");
+            end += size;
+        }
+        assert_eq!(end, index.len() as u64, "{whose}: nothing behind the collection");
+        let section = |entry: usize| &index[entries[entry].0 as usize..(entries[entry].0 + entries[entry].1) as usize];
+        assert!([0, 1].iter().all(|level| section(*level).starts_with(b"PAR1") && section(*level).ends_with(b"PAR1")), "{whose}");
+        let collection: Value = serde_json::from_slice(section(6)).expect("is JSON");
+        assert!(collection["taco:pit_schema"].is_object(), "{whose}");
+    }
+}
+
+#[test]
+fn an_index_has_the_parquet_settings_that_were_asked_for() {
+    let workspace = Workspace::new();
+    let index = indexed(&workspace, "09_split_tacocat", &["--compression", "snappy", "--row-group", "2"]).join(".tacocat");
+    super::interop::expect_ok(workspace.python("parquet.py", [index.as_os_str(), "snappy".as_ref(), "2".as_ref()]));
+}
+
+#[test]
 fn the_official_reader_reads_an_index_of_ours_as_the_tools_own() {
     let workspace = Workspace::new();
     let ours = indexed(&workspace, "09_split_tacocat", &[]).join(".tacocat");

@@ -375,6 +375,31 @@ mod tests {
     }
 
     #[test]
+    fn a_table_with_a_new_first_row_shares_most_of_its_bytes_by_content_defined_chunks() {
+        let ids = |inserted: bool| {
+            let rows = (0..250_000u64).map(|n| format!("{:016x}", n.wrapping_mul(0x9E37_79B9_7F4A_7C15)));
+            let first = inserted.then(|| "a new first row".to_owned());
+            let ids: ArrayRef = Arc::new(StringArray::from_iter_values(first.into_iter().chain(rows)));
+            RecordBatch::try_from_iter([("id", ids)]).expect("is a batch")
+        };
+        let shared_share = |options: &ParquetOptions| {
+            let written = [false, true].map(|inserted| {
+                let batch = ids(inserted);
+                write_parquet(&batch.schema(), &[batch], options).expect("writes")
+            });
+            // Pieces of 4 KiB of the first table, by their first 16 bytes, that are anywhere in the second one.
+            let pieces: std::collections::HashMap<&[u8], &[u8]> =
+                written[0].chunks_exact(4096).map(|piece| (&piece[..16], piece)).collect();
+            let found = written[1].windows(4096).filter(|window| pieces.get(&window[..16]).is_some_and(|piece| piece == window));
+            found.count() as f64 / pieces.len() as f64
+        };
+        let one_group = ParquetOptions { row_group_rows: 1 << 20, level: Some(1), ..ParquetOptions::default() };
+        let with = shared_share(&one_group);
+        let without = shared_share(&ParquetOptions { content_defined_chunking: false, ..one_group });
+        assert!(with > 0.4 && with > without + 0.3, "{with} with, {without} without");
+    }
+
+    #[test]
     fn a_few_bytes_that_unfold_to_millions_of_rows_are_refused() {
         let nulls: ArrayRef = arrow::array::new_null_array(&DataType::Int64, 3 << 20);
         let batch = RecordBatch::try_from_iter_with_nullable([("id", nulls, true)]).expect("is a batch");

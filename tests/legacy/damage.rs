@@ -295,6 +295,26 @@ fn a_sound_tortilla_has_no_finding() {
 }
 
 #[test]
+fn each_column_that_a_class_of_tortillas_needs_is_named_when_it_lacks() {
+    let workspace = Workspace::new();
+    let classes = [
+        ("stac", &["crs", "geotransform", "raster_shape", "time_start", "time_end"][..]),
+        ("rai", &["elevation", "cisi", "gdp", "hdi", "gmi", "pop", "admin0", "admin1", "admin2"][..]),
+    ];
+    for (class, columns) in classes {
+        let names: Vec<String> = columns.iter().map(|column| format!("{class}:{column}")).collect();
+        for lacking in &names {
+            let others = names.iter().filter(|name| *name != lacking).map(|name| (name.as_str(), text(&["1"]))).collect();
+            let path = workspace.write("lacking.tortilla", tortilla(vec![row("a", b"x")], others));
+            let report = validate::path(&path, false, &JobContext::default()).expect("a report");
+            let found: Vec<&str> =
+                report.findings.iter().filter(|f| f.rule.code() == "TOR-7").map(|f| f.message.as_str()).collect();
+            assert!(found.len() == 1 && found[0].contains(lacking.as_str()), "without {lacking}: {}", listed(&report));
+        }
+    }
+}
+
+#[test]
 fn any_single_changed_byte_gives_an_answer() {
     let workspace = Workspace::new();
     let inner = tortilla(vec![row("x", b"1"), row("y", b"2")], Vec::new());

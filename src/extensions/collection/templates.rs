@@ -1,5 +1,6 @@
 //! `template`: what datasets of one kind have in common: tasks, keywords and classes. The kinds are Flood and Methane, which TACO 0.2
-//! names as conventions (figure 3), and each task of its list. Fields that the collection has already stay.
+//! names as conventions (figure 3), land cover and change detection, which its paper adds (section 3), and each task of its list. The
+//! text states no field for the conventions, so the templates set fields of 2.0 alone. Fields that the collection has already stay.
 
 use serde_json::{Value as Json, json};
 
@@ -26,7 +27,7 @@ const fn of_task(kind: &'static str, task: &'static str, keywords: &'static [&'s
 }
 
 /// The kinds in the order of the interface: the conventions, then the tasks in the order of the text.
-pub const TEMPLATES: [Template; 21] = [
+pub const TEMPLATES: [Template; 23] = [
     Template {
         kind: "flood",
         task: "semantic-segmentation",
@@ -38,6 +39,26 @@ pub const TEMPLATES: [Template; 21] = [
         task: "semantic-segmentation",
         keywords: &["methane", "plume", "greenhouse gas emissions"],
         classes: &[("background", "0", "No plume of methane"), ("plume", "1", "Plume of methane")],
+    },
+    // The six categories of the IPCC (2006).
+    Template {
+        kind: "land-cover",
+        task: "semantic-segmentation",
+        keywords: &["land cover", "land use", "mapping"],
+        classes: &[
+            ("forest land", "1", "Woody vegetation above the national thresholds of a forest"),
+            ("cropland", "2", "Arable land, rice fields and agroforestry below the thresholds of a forest"),
+            ("grassland", "3", "Rangeland and pasture that is no cropland"),
+            ("wetlands", "4", "Land covered or saturated by water for all or part of the year"),
+            ("settlements", "5", "Developed land with its transport ways"),
+            ("other land", "6", "Bare soil, rock, ice and all that is in no other class"),
+        ],
+    },
+    Template {
+        kind: "change-detection",
+        task: "semantic-segmentation",
+        keywords: &["change detection", "time series", "bitemporal"],
+        classes: &[("no change", "0", "Alike at both times"), ("change", "1", "Different at the second time")],
     },
     of_task("regression", "regression", &["regression"]),
     of_task("classification", "classification", &["classification"]),
@@ -119,8 +140,25 @@ mod tests {
             let found = template(&json!({ "kind": kind })).unwrap_or_else(|error| panic!("{task}: {}", error.report()));
             assert!(TASKS.contains(&found.task), "{task}");
         }
-        assert_eq!(TEMPLATES.len(), TASKS_0_2.len() + 2);
+        assert_eq!(TEMPLATES.len(), TASKS_0_2.len() + 4);
         assert!(template(&json!({ "kind": "fire" })).is_err());
+    }
+
+    #[test]
+    fn each_convention_fills_an_empty_collection_with_valid_fields() {
+        for kind in ["flood", "methane", "land-cover", "change-detection"] {
+            let found = template(&json!({ "kind": kind })).unwrap_or_else(|error| panic!("{kind}: {}", error.report()));
+            assert!(TASKS.contains(&found.task), "{kind}: {}", found.task);
+            let fields = found.fields(&Collection::template());
+            let value = |key: &str| fields.iter().find(|(name, _)| name == key).map(|(_, value)| value.clone()).unwrap_or_default();
+            assert_eq!(value("tasks"), json!([found.task]), "{kind}");
+            let classes = value("labels:classes").as_array().cloned().unwrap_or_default();
+            assert!(classes.len() > 1 && value("labels:num_classes") == json!(classes.len()), "{kind}");
+            for key in ["name", "category"] {
+                let values: std::collections::BTreeSet<&str> = classes.iter().filter_map(|class| class[key].as_str()).collect();
+                assert_eq!(values.len(), classes.len(), "{kind}: each {key} is a text and unique");
+            }
+        }
     }
 
     #[test]

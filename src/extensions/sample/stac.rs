@@ -151,6 +151,41 @@ mod tests {
     }
 
     #[test]
+    fn the_columns_have_the_names_order_and_types_of_the_official_tool() {
+        let columns_of = |entry: &Entry| match (entry.make)(&serde_json::json!({})) {
+            Ok(Made::Sample(extension)) => extension
+                .schema()
+                .iter()
+                .map(|field| format!("{} {}", field.name, crate::model::dtype_name(&field.dtype)))
+                .collect(),
+            Ok(_) => vec!["no extension of samples".to_owned()],
+            Err(error) => vec![error.report()],
+        };
+        let stac = [
+            "stac:crs string",
+            "stac:tensor_shape list<item: int64>",
+            "stac:geotransform list<item: double>",
+            "stac:time_start timestamp[us]",
+            "stac:centroid binary",
+            "stac:time_end timestamp[us]",
+            "stac:time_middle timestamp[us]",
+        ];
+        let istac = [
+            "istac:crs string",
+            "istac:geometry binary",
+            "istac:time_start timestamp[us]",
+            "istac:time_end timestamp[us]",
+            "istac:time_middle timestamp[us]",
+            "istac:centroid binary",
+        ];
+        let stats = ["stats:mean", "stats:min", "stats:max", "stats:std"];
+        assert_eq!(columns_of(&ENTRY), stac);
+        assert_eq!(columns_of(&super::super::istac::ENTRY), istac);
+        let found = columns_of(&super::super::stats::ENTRY);
+        assert!(stats.iter().zip(&found).all(|(name, column)| *column == format!("{name} list<item: float>")), "{found:?}");
+    }
+
+    #[test]
     fn rotation_moves_the_centre() {
         assert_eq!(
             super::super::raster_place::middle_of([100.0, 2.0, 1.0, 50.0, -1.0, -2.0], 10, 20),

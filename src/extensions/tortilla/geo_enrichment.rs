@@ -355,6 +355,26 @@ mod tests {
     }
 
     #[test]
+    fn the_nine_fields_of_rai_have_the_types_of_the_text() {
+        let wanted = [
+            ("elevation", DataType::Int64),
+            ("cisi", DataType::Float32),
+            ("gdp", DataType::Float32),
+            ("hdi", DataType::Float32),
+            ("gmi", DataType::Float32),
+            ("pop", DataType::Float32),
+            ("admin0", DataType::Utf8),
+            ("admin1", DataType::Utf8),
+            ("admin2", DataType::Utf8),
+        ];
+        for (preset, dtype) in wanted {
+            let path = if dtype == DataType::Utf8 { "/areas.gpkg" } else { "/grid.tif" };
+            let made = fields(json!([{ "preset": preset, "path": path }])).unwrap_or_else(|error| panic!("{}", error.report()));
+            assert_eq!((made[0].name.as_str(), &made[0].dtype), (format!("rai:{preset}").as_str(), &dtype));
+        }
+    }
+
+    #[test]
     fn presets_give_column_unit_and_source() {
         let made = fields(json!([
             { "preset": "elevation", "path": "/dem.tif", "method": "mean", "radius_m": 500, "date": "2021" },

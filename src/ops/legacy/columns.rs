@@ -111,7 +111,8 @@ impl Losses {
             ctx.warn(format!("{count} values of {name} have fractions of a second: they are rounded to whole seconds"));
         }
         for (name, count) in &self.nulls {
-            ctx.warn(format!("{count} samples have no value in {name}, a core column of the text"));
+            let samples = if *count == 1 { "sample has" } else { "samples have" };
+            ctx.warn(format!("{count} {samples} no value in {name}, a core column of the text"));
         }
         if self.without_statistics > 0 {
             ctx.warn(format!(
