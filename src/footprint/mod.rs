@@ -113,7 +113,9 @@ impl Footprint {
     pub fn union_of(parts: Vec<Footprint>) -> Option<Self> {
         let bbox = enclosing_box(parts.iter().map(|part| part.bbox))?;
         let source = parts.first()?.source;
-        let (mut areas, mut lines, mut points): (Vec<Polygon<f64>>, Vec<LineString<f64>>, Vec<Point<f64>>) = Default::default();
+        let mut areas: Vec<Polygon<f64>> = Vec::new();
+        let mut lines: Vec<LineString<f64>> = Vec::new();
+        let mut points: Vec<Point<f64>> = Vec::new();
         let mut open: Vec<Geometry<f64>> = Vec::new();
         for part in parts {
             if !open.contains(&part.geometry) {

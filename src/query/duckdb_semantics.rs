@@ -1304,7 +1304,7 @@ fn computed_decimal(left: (i128, u32), op: &BinaryOperator, right: (i128, u32)) 
         return None;
     }
     let scale = left.1.max(right.1);
-    let scaled = |(digits, places): (i128, u32)| Some(digits.checked_mul(10i128.checked_pow(scale - places)?)?);
+    let scaled = |(digits, places): (i128, u32)| digits.checked_mul(10i128.checked_pow(scale - places)?);
     let (digits, places) = match op {
         BinaryOperator::Plus => (scaled(left)?.checked_add(scaled(right)?)?, scale),
         BinaryOperator::Minus => (scaled(left)?.checked_sub(scaled(right)?)?, scale),
