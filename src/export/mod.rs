@@ -11,6 +11,8 @@ mod item_columns;
 mod map;
 mod page;
 mod stac;
+#[cfg(test)]
+mod tests;
 
 pub(crate) use map::escaped;
 
