@@ -347,3 +347,130 @@ fn the_code_in_a_card_of_the_first_generation_runs() {
     let ran = workspace.old_python(&script.to_string_lossy(), [""]).expect_code(0);
     assert!(ran.stdout.contains("internal:subfile"), "{ran}");
 }
+
+/// Nested scenes with columns of every kind at level 0, and locations and other times in their files alone.
+fn nested_with_typed_columns(workspace: &Workspace, format: &str) -> PathBuf {
+    crate::support::nested_scenes(workspace, 4);
+    let table = workspace.path("columns.parquet");
+    let ids = ["scene_8", "scene_9", "scene_10", "scene_11"];
+    let fixed = [std::ffi::OsStr::new("write"), table.as_os_str()];
+    workspace.catalogue_python("item_columns.py", fixed.into_iter().chain(ids.map(std::ffi::OsStr::new))).expect_code(0);
+    let plain = ["create", "scenes", "-o", "plain.tacozip", "--collection", "collection.json", "--metadata", "columns.parquet"];
+    workspace.studio(plain).expect_code(0);
+    let options = r#"{"time_start": "2019-03-01", "time_end": "2019-03-02"}"#;
+    let out = if format == "zip" { "set.tacozip" } else { "set" };
+    let stac = ["extend", "plain.tacozip", "-o", out, "--with", "stac", "--level", "1", "--options", options, "--format", format];
+    workspace.studio(stac).expect_code(0);
+    workspace.path(out)
+}
+
+/// Items have the times of STAC's own columns, exact numbers, footprints of the children of a FOLDER, and the bytes of every file.
+#[test]
+fn items_have_the_times_types_places_and_bytes_of_their_samples() {
+    let workspace = Workspace::new();
+    let dataset = nested_with_typed_columns(&workspace, "zip");
+    let (folder, table) = (workspace.path("stac"), workspace.path("items.parquet"));
+    describe(&workspace, &dataset, "stac", &folder).expect_code(0);
+    workspace.catalogue_python("catalogues.py", ["stac".as_ref(), folder.as_os_str()]).expect_code(0);
+    describe(&workspace, &dataset, "stac-geoparquet", &table).expect_code(0);
+    let read = workspace.catalogue_python("item_columns.py", ["read".as_ref(), table.as_os_str()]).expect_code(0).json();
+    let container = fs::read(&dataset).expect("the archive");
+    for (number, id) in ["scene_8", "scene_9", "scene_10", "scene_11"].into_iter().enumerate() {
+        let text = fs::read_to_string(folder.join(format!("items/{id}.json"))).expect("an Item");
+        let item: Json = serde_json::from_str(&text).expect("JSON");
+        let properties = &item["properties"];
+        let day = format!("2021-05-{:02}T00:00:00Z", number + 1);
+        assert_eq!(properties["datetime"], day, "{text}");
+        assert!(properties.get("start_datetime").is_none(), "the interval of the files is not that of the sample: {text}");
+        assert_eq!((&properties["acquired"], &properties["created"]), (&day.as_str().into(), &"2021-05-03T00:00:00Z".into()));
+        assert_eq!(properties["s2cell"].to_string(), (9_749_618_429_198_860_289u64 + number as u64).to_string());
+        assert_eq!(properties["local"], day);
+        assert_eq!(properties["seen"], "1969-12-31T23:59:59.999999999Z");
+        assert_eq!((&properties["old"], &properties["dec"]), (&"1899-12-31".into(), &"1.10".into()));
+        assert_eq!(properties["visit"], serde_json::json!({ "year": 2020, "at": "2021-05-01T00:00:00Z" }));
+        assert_eq!(properties["nested"], serde_json::json!([[1, null], null, []]));
+        assert_eq!((&properties["taco:title"], &properties["taco:bbox"]), (&7.into(), &1.5.into()));
+        assert_eq!((&properties["platform"], &properties["gsd"]), (&"Sentinel-2A".into(), &10.0.into()));
+        assert_eq!(
+            properties.get("nan").is_some(),
+            number % 2 == 1 && number != 3,
+            "NaN, infinity and null are no numbers: {text}"
+        );
+        let assets = item["assets"].as_object().expect("assets");
+        assert_eq!(assets.keys().collect::<Vec<_>>(), ["after.tif", "before.tif", "label.tif"]);
+        for (name, asset) in assets {
+            let (offset, size) = (asset["taco:offset"].as_u64().expect("an offset"), asset["taco:size"].as_u64().expect("a size"));
+            let source = fs::read(workspace.path(&format!("scenes/{id}/{name}"))).expect("the source");
+            assert!(container[offset as usize..(offset + size) as usize] == source, "{id}/{name}");
+            assert_eq!(asset["href"], format!("/vsisubfile/{offset}_{size},{}", dataset.display()));
+            assert_eq!(asset["taco:container"], "../set.tacozip");
+            assert_eq!(read["items"][id]["assets"][name], *asset);
+        }
+        assert_eq!(item["geometry"]["type"], "Polygon", "{text}");
+        let row = &read["rows"][id];
+        assert_eq!(row["s2cell"].to_string(), properties["s2cell"].to_string());
+        assert_eq!(
+            row["flags"],
+            [serde_json::json!([true, null]), serde_json::json!([]), Json::Null, serde_json::json!([false])][number]
+        );
+        let item_bbox: Vec<f64> = item["bbox"].as_array().expect("a box").iter().filter_map(Json::as_f64).collect();
+        let bounds: Vec<f64> = read["bounds"][id].as_array().expect("bounds").iter().filter_map(Json::as_f64).collect();
+        assert!(item_bbox.iter().zip(&bounds).all(|(a, b)| (a - b).abs() < 1e-6), "{item_bbox:?} {bounds:?}");
+    }
+    for (name, dtype) in [
+        ("datetime", "timestamp[us, tz=UTC]"),
+        ("created", "timestamp[us, tz=UTC]"),
+        ("acquired", "timestamp[us, tz=UTC]"),
+        ("local", "timestamp[ms, tz=UTC]"),
+        ("seen", "timestamp[ns, tz=UTC]"),
+        ("s2cell", "uint64"),
+        ("old", "date32[day]"),
+        ("dec", "decimal128(5, 2)"),
+        ("i8", "int8"),
+        ("half", "float"),
+        ("taco:title", "int32"),
+        ("platform", "string"),
+    ] {
+        assert_eq!(read["types"][name], dtype, "{name}");
+    }
+    assert!(read["types"]["flags"].as_str().is_some_and(|dtype| dtype.starts_with("list<") && dtype.ends_with("bool>")), "{read}");
+    assert!(read["types"]["visit"].as_str().is_some_and(|dtype| dtype.contains("year: int16") && dtype.contains("tz=UTC")));
+}
+
+/// Files of a FOLDER dataset are assets by their paths, which exist beside the documents.
+#[test]
+fn items_of_a_folder_dataset_point_to_its_files() {
+    let workspace = Workspace::new();
+    let dataset = nested_with_typed_columns(&workspace, "folder");
+    let folder = workspace.path("");
+    describe(&workspace, &dataset, "stac", &folder).expect_code(0);
+    let item = json_of(&folder.join("items/scene_9.json"));
+    let assets = item["assets"].as_object().expect("assets");
+    assert_eq!(assets.len(), 3);
+    for (name, asset) in assets {
+        let href = asset["href"].as_str().expect("a link");
+        let linked = fs::read(folder.join("items").join(href)).expect("the file that the asset links");
+        assert!(linked == fs::read(workspace.path(&format!("scenes/scene_9/{name}"))).expect("the source"), "{href}");
+    }
+}
+
+/// A level that states no place has the places of its children: in GeoParquet and in a box filter.
+#[test]
+fn folders_are_where_their_children_are() {
+    let workspace = Workspace::new();
+    let dataset = nested_with_typed_columns(&workspace, "zip");
+    let table = workspace.path("samples.parquet");
+    let level =
+        ["describe".as_ref(), dataset.as_os_str(), "--as".as_ref(), "geoparquet".as_ref(), "--level".as_ref(), "0".as_ref()];
+    workspace.studio([&level[..], &["-o".as_ref(), table.as_os_str()]].concat()).expect_code(0);
+    workspace.catalogue_python("catalogues.py", ["geoparquet".as_ref(), table.as_os_str()]).expect_code(0);
+    let count = |arguments: &[&str]| {
+        let fixed = ["query".as_ref(), dataset.as_os_str(), "--sql".as_ref(), "SELECT id FROM data".as_ref(), "--json".as_ref()];
+        let rest = arguments.iter().map(|argument| std::ffi::OsStr::new(*argument));
+        let rows = workspace.studio(fixed.into_iter().chain(rest)).expect_code(0).json();
+        rows["rows"].as_array().or(rows.as_array()).map_or(0, Vec::len)
+    };
+    assert_eq!(count(&["--bbox=14,44,16,46"]), 4);
+    assert_eq!(count(&["--bbox=-10,44,0,46"]), 0);
+    assert_eq!(count(&["--datetime", "2021-05-02/2021-05-03"]), 2, "by the column datetime of the level");
+}

@@ -12,6 +12,8 @@ mod map;
 mod page;
 mod reader_code;
 mod stac;
+#[cfg(test)]
+mod tests;
 
 pub(crate) use map::escaped;
 
