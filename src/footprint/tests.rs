@@ -281,7 +281,11 @@ fn an_extent_states_a_box_of_degrees_or_none() {
 
 #[test]
 fn rows_of_other_bodies_have_no_footprint_whatever_their_centroid_says() {
-    let row = |crs: &str| Stated { centroid: Some([10.8, 4.2]), ..grid(crs, [10.0, 0.1, 0.0, 5.0, 0.0, -0.1], [16, 16]) };
+    let row = |crs: &str| {
+        let mut stated = grid(crs, [10.0, 0.1, 0.0, 5.0, 0.0, -0.1], [16, 16]);
+        stated.centroid = Some([10.8, 4.2]);
+        stated
+    };
     let rows = [row("IAU_2015:49900"), row("EPSG:4326"), row("EPSG:999999")];
     let found = footprints(&rows, &JobContext::default()).expect("is made");
     let sources: Vec<_> = found.iter().map(|found| found.as_ref().map(|footprint| footprint.source)).collect();
