@@ -168,8 +168,8 @@ fn in_catalogue_types(array: &ArrayRef) -> ArrayRef {
     let as_type = |dtype: &DataType| cast(array, dtype).unwrap_or_else(|_| array.clone());
     match array.data_type() {
         // The number behind a timestamp counts in UTC, whatever its zone.
-        DataType::Timestamp(TimeUnit::Second, _) => as_type(&DataType::Timestamp(TimeUnit::Millisecond, Some("UTC".into()))),
-        DataType::Timestamp(unit, _) => as_type(&DataType::Timestamp(*unit, Some("UTC".into()))),
+        DataType::Timestamp(TimeUnit::Second, _) => in_utc(array, TimeUnit::Millisecond),
+        DataType::Timestamp(unit, _) => in_utc(array, *unit),
         DataType::Dictionary(_, values) => in_catalogue_types(&as_type(values)),
         DataType::Utf8View => as_type(&DataType::Utf8),
         DataType::Float16 => in_catalogue_types(&as_type(&DataType::Float32)),
@@ -211,6 +211,13 @@ fn in_catalogue_types(array: &ArrayRef) -> ArrayRef {
         }
         _ => array.clone(),
     }
+}
+
+/// Timestamps in UTC. Those without a zone are in UTC already; Arrow casts them to an offset only, not to the name of a zone.
+fn in_utc(times: &ArrayRef, unit: TimeUnit) -> ArrayRef {
+    ["+00:00", "UTC"].iter().fold(times.clone(), |times, zone| {
+        cast(&times, &DataType::Timestamp(unit, Some((*zone).into()))).unwrap_or(times)
+    })
 }
 
 fn list_in_catalogue_types<O: OffsetSizeTrait>(item: &FieldRef, list: &GenericListArray<O>) -> ArrayRef {

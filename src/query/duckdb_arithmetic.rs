@@ -252,14 +252,17 @@ fn of_fractions(left: &Expr, op: Operator, right: &Expr, dtypes: [DataType; 2]) 
 /// Name of the function of [`quotient`].
 const QUOTIENT: &str = "quotient";
 
-/// The quotient of fractions by `//`, which is not cut.
+/// The quotient of fractions by `//`, which is not cut; null for a divisor of 0.
 fn quotient() -> UserDefinedFunction {
     let values = |columns: &mut [Column]| -> PolarsResult<Column> {
         let [left, right] = columns else { return Err(refusal("arithmetic takes two numbers")) };
         let rows = rows(left, right);
         let (numbers, others) = (left.cast(&DataType::Float64)?, right.cast(&DataType::Float64)?);
         let (numbers, others) = (numbers.f64()?, others.f64()?);
-        let quotient = |row: usize| Some(at(numbers, row)? / at(others, row)?);
+        let quotient = |row: usize| {
+            let divisor = at(others, row)?;
+            if divisor == 0.0 { None } else { Some(at(numbers, row)? / divisor) }
+        };
         Ok((0..rows).map(quotient).collect::<Float64Chunked>().into_column().with_name(left.name().clone()))
     };
     let field = |_: &Schema, fields: &[Field]| {
