@@ -406,7 +406,7 @@ fn items_have_the_times_types_places_and_bytes_of_their_samples() {
             assert_eq!(asset["taco:container"], "../set.tacozip");
             assert_eq!(read["items"][id]["assets"][name], *asset);
         }
-        assert_eq!(item["geometry"]["type"], "Polygon", "{text}");
+        assert!(["Polygon", "MultiPolygon"].contains(&item["geometry"]["type"].as_str().expect("a type")), "{text}");
         let row = &read["rows"][id];
         assert_eq!(row["s2cell"].to_string(), properties["s2cell"].to_string());
         assert_eq!(
@@ -467,8 +467,7 @@ fn folders_are_where_their_children_are() {
     let count = |arguments: &[&str]| {
         let fixed = ["query".as_ref(), dataset.as_os_str(), "--sql".as_ref(), "SELECT id FROM data".as_ref(), "--json".as_ref()];
         let rest = arguments.iter().map(|argument| std::ffi::OsStr::new(*argument));
-        let rows = workspace.studio(fixed.into_iter().chain(rest)).expect_code(0).json();
-        rows["rows"].as_array().or(rows.as_array()).map_or(0, Vec::len)
+        workspace.studio(fixed.into_iter().chain(rest)).expect_code(0).stdout.lines().count()
     };
     assert_eq!(count(&["--bbox=14,44,16,46"]), 4);
     assert_eq!(count(&["--bbox=-10,44,0,46"]), 0);

@@ -58,6 +58,7 @@ mod run_script;
 mod secrets;
 mod snippets;
 mod sources;
+mod sql_fuzz;
 mod stats;
 #[cfg(target_os = "linux")]
 mod store_throughput;

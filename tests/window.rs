@@ -96,9 +96,9 @@ impl<'a> Window<'a> {
     fn open(workspace: &Workspace, screen: &'a Screen) -> Self {
         let (log, settings, controls) = (workspace.path("window.log"), workspace.path("settings"), workspace.path("controls.json"));
         let mut command = screen.command(env!("CARGO_BIN_EXE_taco-studio"));
-        // `-v` also logs every command, which the test waits for.
+        // `-vv` also logs every command, which the test waits for.
         workspace
-            .house(command.arg("-v"))
+            .house(command.arg("-vv"))
             .env("TACO_STUDIO_CONFIG_DIR", &settings)
             .env("TACO_STUDIO_CONTROLS", &controls)
             .env("LIBGL_ALWAYS_SOFTWARE", "1")

@@ -215,9 +215,9 @@ fn in_catalogue_types(array: &ArrayRef) -> ArrayRef {
 
 /// Timestamps in UTC. Those without a zone are in UTC already; Arrow casts them to an offset only, not to the name of a zone.
 fn in_utc(times: &ArrayRef, unit: TimeUnit) -> ArrayRef {
-    ["+00:00", "UTC"].iter().fold(times.clone(), |times, zone| {
-        cast(&times, &DataType::Timestamp(unit, Some((*zone).into()))).unwrap_or(times)
-    })
+    ["+00:00", "UTC"]
+        .iter()
+        .fold(times.clone(), |times, zone| cast(&times, &DataType::Timestamp(unit, Some((*zone).into()))).unwrap_or(times))
 }
 
 fn list_in_catalogue_types<O: OffsetSizeTrait>(item: &FieldRef, list: &GenericListArray<O>) -> ArrayRef {

@@ -17,7 +17,7 @@ use polars::datatypes::{ArrowDataType, ArrowTimeUnit};
 use polars::prelude::{
     ArrayFromIter, ArrayRef as EngineArray, ArrowField, BinaryType, BooleanType, DataFrame, DataType, DecimalType, Float32Type,
     Float64Type, Int8Type, Int16Type, Int32Type, Int64Type, LargeListArray, PolarsDataType, PolarsError, PolarsResult, Series,
-    StringType, StructType, TimeUnit, UInt8Type, UInt16Type, UInt32Type, UInt64Type, polars_err,
+    StringType, StructType, TimeUnit, TimeZone, UInt8Type, UInt16Type, UInt32Type, UInt64Type, polars_err,
 };
 
 /// Converts `arrays` to an engine column `name`. `dtype` is the file type, used for columns without rows.
@@ -52,6 +52,16 @@ fn engine_type(dtype: &FileType) -> FileType {
             FileType::Struct(fields.iter().map(plain).collect())
         }
         other => other.clone(),
+    }
+}
+
+/// A name of the time zone database as it is; UTC for an offset such as `+05:30` and other names, which the engine refuses. The
+/// numbers count in UTC whatever the zone is.
+fn engine_zone(zone: &str) -> &str {
+    match zone {
+        "utc" | "Etc/UTC" => "UTC",
+        named if TimeZone::validate_time_zone(named).is_ok() => named,
+        _ => "UTC",
     }
 }
 
@@ -156,10 +166,7 @@ fn flat(array: ArrayRef) -> PolarsResult<EngineArray> {
             numbers!(files::Decimal128Type, DecimalType, ArrowDataType::Decimal(usize::from(*precision), scale))
         }
         FileType::Timestamp(in_unit, zone) => {
-            let zone = zone.as_deref().map(|zone| match zone {
-                "+00:00" | "+0000" | "Z" | "utc" | "Etc/UTC" => "UTC".into(),
-                other => other.into(),
-            });
+            let zone = zone.as_deref().map(|zone| engine_zone(zone).into());
             let numbers = cast(&array, &FileType::Int64).map_err(|error| polars_err!(ComputeError: "{error}"))?;
             numbers!(numbers, files::Int64Type, Int64Type, ArrowDataType::Timestamp(unit(in_unit), zone))
         }

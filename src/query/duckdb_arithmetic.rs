@@ -105,6 +105,11 @@ fn one(part: Expr, schema: &Schema) -> PolarsResult<Expr> {
                 let [left, right] = [left, right].map(|side| side.as_ref().clone().cast(DataType::Int32));
                 return Ok((left - right).cast(DataType::Int64));
             }
+            // A date and an interval are a time.
+            if let (Operator::Plus | Operator::Minus, DataType::Date, DataType::Duration(_)) = (op, dtype(left), dtype(right)) {
+                let day = left.as_ref().clone().cast(DataType::Datetime(TimeUnit::Microseconds, None));
+                return Ok(Expr::BinaryExpr { left: Arc::new(day), op, right: right.clone() });
+            }
             let counts = |part: &Expr| matches!(part, Expr::Function { function: FunctionExpr::Range(_), .. } | Expr::Len);
             if part.into_iter().any(counts) {
                 return Ok(part);
@@ -173,7 +178,9 @@ fn one(part: Expr, schema: &Schema) -> PolarsResult<Expr> {
         // The engine makes the result of `//` an integer.
         Expr::Cast { ref expr, .. } if is_quotient(expr) => expr.as_ref().clone().cast(DataType::Float64),
         Expr::Cast { ref expr, dtype: ref wanted, options } => match (dtype(expr), wanted.as_literal()) {
-            (DataType::Datetime(_, None), Some(DataType::String)) => match duckdb_functions::function("timestamp_text") {
+            (DataType::Datetime(_, zone), Some(DataType::String)) => match duckdb_functions::function("timestamp_text") {
+                // Times with a zone are written in UTC.
+                Some(text) if zone.is_some() => text.call(vec![expr.as_ref().clone()]) + lit("+00"),
                 Some(text) => text.call(vec![expr.as_ref().clone()]),
                 None => part,
             },

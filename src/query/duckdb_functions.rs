@@ -55,7 +55,7 @@ const FUNCTIONS: [Function; 67] = [
     Function { names: 1, ..scalar("date_diff", (3, 3), Gives::Whole, date_diff) },
     Function { names: 1, ..scalar("datediff", (3, 3), Gives::Whole, date_diff) },
     scalar("epoch", (1, 1), Gives::Number, |c| numbers(c, |micros| micros as f64 / 1e6)),
-    scalar("epoch_ms", (1, 1), Gives::Whole, |c| wholes(c, |micros| micros.div_euclid(1000))),
+    scalar("epoch_ms", (1, 1), Gives::Whole, |c| wholes(c, |micros| micros / 1000)),
     scalar("epoch_us", (1, 1), Gives::Whole, |c| wholes(c, |micros| micros)),
     scalar("dayname", (1, 1), Gives::Text, |c| texts_of_times(c, |time| time.format("%A").to_string())),
     scalar("monthname", (1, 1), Gives::Text, |c| texts_of_times(c, |time| time.format("%B").to_string())),
@@ -99,8 +99,8 @@ const FUNCTIONS: [Function; 67] = [
     scalar("isnan", (1, 1), Gives::Truth, |c| truths(c, f64::is_nan)),
     scalar("isinf", (1, 1), Gives::Truth, |c| truths(c, f64::is_infinite)),
     scalar("isfinite", (1, 1), Gives::Truth, |c| truths(c, f64::is_finite)),
-    aggregate("count_if", 1, Gives::Whole, |c| whole(c, |met| met.iter().flatten().filter(|met| *met).count() as i64)),
-    aggregate("countif", 1, Gives::Whole, |c| whole(c, |met| met.iter().flatten().filter(|met| *met).count() as i64)),
+    aggregate("count_if", 1, Gives::Whole, count_met),
+    aggregate("countif", 1, Gives::Whole, count_met),
     aggregate("bool_and", 1, Gives::Truth, |c| truth(c, |met| met.iter().flatten().all(|met| met))),
     aggregate("bool_or", 1, Gives::Truth, |c| truth(c, |met| met.iter().flatten().any(|met| met))),
     aggregate("regr_slope", 2, Gives::Number, |c| pairs(c, |p| Pairs::slope(&p))),
@@ -234,8 +234,11 @@ fn truths(columns: &[Column], of: fn(f64) -> bool) -> PolarsResult<Column> {
     Ok(numbers.f64()?.iter().map(|number| number.map(of)).collect::<BooleanChunked>().into_column())
 }
 
-fn whole(columns: &[Column], of: fn(&BooleanChunked) -> i64) -> PolarsResult<Column> {
-    Ok(Int64Chunked::from_vec(PlSmallStr::EMPTY, vec![of(columns[0].bool()?)]).into_column())
+/// Number of rows that meet a condition; null without rows, as a sum is.
+fn count_met(columns: &[Column]) -> PolarsResult<Column> {
+    let met = columns[0].bool()?;
+    let count = (!met.is_empty()).then(|| met.iter().flatten().filter(|met| *met).count() as i64);
+    Ok([count].into_iter().collect::<Int64Chunked>().into_column())
 }
 
 fn truth(columns: &[Column], of: fn(&BooleanChunked) -> bool) -> PolarsResult<Column> {

@@ -195,6 +195,22 @@ fn window(engine: &Engine, function: &Function, spec: &WindowSpec) -> Result<(Wi
             F::Engine(sql)
         }
     };
+    let takes = match kind {
+        F::RowNumber | F::Rank | F::DenseRank | F::PercentRank | F::CumeDist => 0..=0,
+        F::Count => 0..=1,
+        F::Lag | F::Lead => 1..=3,
+        F::NthValue => 2..=2,
+        F::Ntile | F::FirstValue | F::LastValue | F::Sum | F::Avg | F::Min | F::Max => 1..=1,
+        F::Engine(_) => 0..=usize::MAX,
+    };
+    if !takes.contains(&arguments.len()) {
+        let (least, most) = (takes.start(), takes.end());
+        let wanted = if least == most { least.to_string() } else { format!("{least} to {most}") };
+        return refused(
+            format!("{name}() takes {wanted} arguments, and has {}", arguments.len()),
+            "lag(x, 1, 0) OVER (ORDER BY y)",
+        );
+    }
     if let (Some(filter), false) = (&function.filter, matches!(kind, F::Engine(_))) {
         let one = || Expr::value(Value::Number("1".into(), false));
         let met = |value: Expr| expression("CASE WHEN _1 THEN _0 END", vec![value, filter.as_ref().clone()]);

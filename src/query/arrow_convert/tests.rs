@@ -12,7 +12,7 @@ use arrow::array::{
 use arrow::buffer::{BooleanBuffer, Buffer, NullBuffer, OffsetBuffer, ScalarBuffer};
 use arrow::compute::{cast, concat};
 use arrow::datatypes::{self as files, ArrowPrimitiveType, DataType as FileType, Field, Fields, TimeUnit as Unit, i256};
-use polars::prelude::{AnyValue, Column, DataFrame, Series};
+use polars::prelude::{AnyValue, Column, DataFrame, DataType as EngineType, Series};
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 
@@ -395,4 +395,28 @@ fn a_column_without_chunks_has_the_type_of_its_file() {
 fn bytes_that_are_no_text_stay_bytes() {
     let bytes = BinaryViewArray::from_iter_values([&b"\xff\xfe"[..], b"\xf0\x9f too long for a view \xff"]);
     goes_there_and_back(&[Arc::new(bytes)], "bytes");
+}
+
+/// Offsets and other zones that the database of time zones does not name: the instants are the same in UTC.
+#[test]
+fn times_of_every_offset_are_instants_in_utc() {
+    for (zone, wanted) in [
+        ("+05:30", "UTC"),
+        ("-03:30", "UTC"),
+        ("+02", "UTC"),
+        ("-0230", "UTC"),
+        ("Z", "UTC"),
+        ("UTC+1", "UTC"),
+        ("utc", "UTC"),
+        ("Europe/Madrid", "Europe/Madrid"),
+    ] {
+        let times = PrimitiveArray::<files::TimestampMicrosecondType>::from(vec![Some(86_400_000_000), None]).with_timezone(zone);
+        let times: ArrayRef = Arc::new(times);
+        let made = series("t", times.data_type(), vec![times.clone()]).expect("is converted");
+        let EngineType::Datetime(_, Some(found)) = made.dtype() else { panic!("{zone}: {}", made.dtype()) };
+        assert_eq!(found.as_str(), wanted, "{zone}");
+        assert_eq!(made.to_physical_repr().i64().expect("numbers").to_vec(), [Some(86_400_000_000), None], "{zone}");
+        let empty = series("t", times.data_type(), Vec::new()).expect("is converted");
+        assert_eq!(empty.dtype(), made.dtype(), "{zone}");
+    }
 }

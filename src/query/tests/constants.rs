@@ -92,6 +92,7 @@ fn texts_are_cast_as_duckdb_reads_them() {
 fn dates_with_intervals_are_times_and_cut_times_are_dates() {
     all(&[
         ("SELECT date '2023-03-12' + interval 6 hour", json!([["2023-03-12T06:00:00"]])),
+        ("SELECT date_add(date '2023-03-12', interval 2 week)", json!([["2023-03-26T00:00:00"]])),
         ("SELECT date_trunc('month', timestamp '2023-05-06 01:02:03')", json!([["2023-05-01"]])),
         ("SELECT date_trunc('hour', timestamp '2023-05-06 01:02:03')", json!([["2023-05-06T01:00:00"]])),
         ("SELECT extract(epoch FROM date '1970-01-02')", json!([[86400.0]])),

@@ -8,6 +8,7 @@ use super::{Proof, Stage, WriteDialog};
 use crate::container::{Built, Format};
 use crate::export::python_code;
 use crate::gui::dropped_paths;
+use crate::gui::file_dialog::is_table;
 use crate::gui::icons;
 use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::panels::jobs::{detail, time_text};
@@ -155,9 +156,9 @@ impl WriteDialog {
             let keyed = ui.input_mut(|input| input.consume_key(egui::Modifiers::COMMAND, egui::Key::Enter));
             if ui.add(Button::secondary(tr!("Open dataset")).icon(icons::EYE)).clicked() || keyed {
                 let open = Request::Run(Command::Open { path: built.path.clone() });
-                // The dataset has all of a draft that was not changed since, except its history.
+                // The dataset has all of a draft that was not changed since, except its history and the tables that were joined.
                 let draft = cx.document().and_then(Document::draft);
-                let has_all = draft.is_some_and(|draft| draft.is_written() && draft.tray().is_empty());
+                let has_all = draft.is_some_and(|draft| draft.is_written() && draft.tray().iter().all(|file| is_table(&file.path)));
                 self.checks.leave = Some(if has_all { Request::Anyway(Box::new(open)) } else { open });
             }
             if ui.add(Button::ghost(tr!("Publish…")).icon(icons::CLOUD)).clicked() {

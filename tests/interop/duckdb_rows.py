@@ -1,0 +1,94 @@
+"""Answers statements with DuckDB as long as they come: duckdb_rows.py VIEWS.
+
+VIEWS is a JSON file of `[name, statement]` pairs, each made a view. Every line of the input is a statement as JSON; every line of the
+output its rows, or the kind and text of the error.
+"""
+
+import datetime
+import decimal
+import json
+import math
+import sys
+import threading
+import types
+
+import duckdb
+
+
+class Utc(datetime.tzinfo):
+    """What DuckDB takes of `pytz`, which the environment of the tests does not have."""
+
+    def utcoffset(self, _):
+        return datetime.timedelta(0)
+
+    def dst(self, _):
+        return datetime.timedelta(0)
+
+    def localize(self, time):
+        return time.replace(tzinfo=self)
+
+
+sys.modules["pytz"] = types.ModuleType("pytz")
+sys.modules["pytz"].timezone = lambda _: Utc()
+sys.modules["pytz"].utc = Utc()
+
+EPOCH = datetime.datetime(1970, 1, 1)
+MICROSECOND = datetime.timedelta(microseconds=1)
+SECONDS_MAX = 20
+
+
+def plain(value):
+    """The value as JSON; what JSON lacks is an object with one letter for the type."""
+    if isinstance(value, float):
+        if math.isnan(value):
+            return {"f": "NaN"}
+        if math.isinf(value):
+            return {"f": "inf" if value > 0 else "-inf"}
+        return value
+    if isinstance(value, decimal.Decimal):
+        return float(value)
+    if isinstance(value, datetime.datetime):
+        if value.tzinfo is not None:
+            return {"z": (value.astimezone(datetime.timezone.utc).replace(tzinfo=None) - EPOCH) // MICROSECOND}
+        return {"t": (value - EPOCH) // MICROSECOND}
+    if isinstance(value, datetime.date):
+        return {"d": value.isoformat()}
+    if isinstance(value, datetime.timedelta):
+        return {"i": value // MICROSECOND}
+    if isinstance(value, (bytes, bytearray)):
+        return {"b": value.hex()}
+    if isinstance(value, (list, tuple)):
+        return [plain(one) for one in value]
+    if isinstance(value, dict):
+        return {"s": [[str(name), plain(one)] for name, one in value.items()]}
+    return value
+
+
+def answer(connection, statement):
+    limit = threading.Timer(SECONDS_MAX, connection.interrupt)
+    limit.start()
+    try:
+        rows = connection.execute(statement).fetchall()
+        return {"rows": [[plain(value) for value in row] for row in rows]}
+    except duckdb.Error as error:
+        return {"kind": type(error).__name__, "error": str(error).split("\n\nLINE")[0]}
+    except (OverflowError, ValueError) as error:
+        # Times that Python does not have.
+        return {"kind": "Unreadable", "error": str(error)}
+    finally:
+        limit.cancel()
+
+
+def main(views):
+    connection = duckdb.connect()
+    connection.execute("SET timezone = 'UTC'")
+    connection.execute("SET threads = 1")
+    with open(views, encoding="utf-8") as file:
+        for name, statement in json.load(file):
+            connection.execute(f'CREATE VIEW "{name}" AS {statement}')
+    for line in sys.stdin:
+        print(json.dumps(answer(connection, json.loads(line))), flush=True)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

@@ -1,0 +1,389 @@
+//! Random statements, answered by the studio and by DuckDB: the answers must be equal.
+//!
+//! `TACO_STUDIO_SQL_FUZZ=20000` chooses the number of statements, `TACO_STUDIO_SQL_FUZZ=20000,all` also uses the productions of
+//! [`NOT_YET`], and `TACO_STUDIO_SQL_SEED=7` chooses the seed of the first statement; the next has the next seed. A failure names the
+//! seed of its statement: with that seed and the number 1, it is run again. `TACO_STUDIO_SQL_WITHOUT=limit,having` leaves out
+//! more productions, and `TACO_STUDIO_SQL_STATEMENTS=FILE` compares the statements of
+//! a file too, one a line.
+
+mod answers;
+mod grammar;
+mod levels;
+mod templates;
+mod tree;
+
+use std::collections::BTreeMap;
+use std::time::Instant;
+
+use rand_chacha::ChaCha8Rng;
+use rand_chacha::rand_core::SeedableRng;
+use regex::Regex;
+use taco_studio::query::Tables;
+
+use crate::support::Workspace;
+use answers::{Answer, DuckDb, answer_here, difference};
+use grammar::Grammar;
+use levels::write_levels;
+use tree::Node;
+
+/// Number of statements of the ordinary test, and the seed of the first.
+const STATEMENTS: u64 = 2000;
+const SEED: u64 = 1_000_000;
+/// Seed of the values of the levels.
+const LEVELS_SEED: u64 = 11;
+/// Statements that are tried to make a failing one smaller.
+const REDUCTIONS_MAX: usize = 1500;
+/// Failures that are reported.
+const FAILURES_MAX: usize = 60;
+
+/// Productions that the ordinary test leaves out, with the reason.
+const NOT_YET: &[(&str, &str)] = &[
+    ("order_by_nested", "lists and structs with null elements come first instead of last"),
+    ("compare_lists_order", "as in ORDER BY"),
+    ("single_precision", "functions and arithmetic of FLOAT have its precision instead of that of DOUBLE"),
+    ("cast_to_fraction", "CAST to FLOAT, as above"),
+    ("text_of_fraction", "powers of ten, NaN and infinity are written in another way"),
+    ("date_trunc_zoned", "the result has no zone"),
+    ("bytes_of_text", "texts that are not ASCII become bytes instead of an error"),
+    ("sign", "the sign of NaN is NaN instead of 0"),
+    ("corr", "a pair with a constant and a null counts"),
+    ("regression", "as with corr"),
+    ("arg_max", "the value at null is taken into account"),
+    ("list_of_fractions", "null in a written list becomes a number"),
+    ("list_of_wholes", "numbers of 64 bits without a sign become fractions in a written list"),
+    ("list_concat", "null instead of the other list"),
+    ("list_distinct", "null is kept as an element"),
+    ("list_transform", "overflow of numbers without a sign is null instead of an error"),
+    ("compare_structs", "a comparison with null as a struct stops the query"),
+    ("coalesce_structs", "a null struct is a struct of nulls"),
+    ("case_of_structs", "as with coalesce"),
+    ("regexp_replace", "a group that the pattern does not have is refused by DuckDB or empty"),
+    ("array_to_string", "null elements"),
+    ("window_median", "a median of infinite numbers"),
+    ("substr_at", "offsets beyond 32 bits are refused by DuckDB"),
+];
+
+/// A difference from DuckDB that is decided.
+struct Known {
+    name: &'static str,
+    /// Why the studio differs; shown with the counts.
+    reason: &'static str,
+    applies: fn(&str, &Answer, &Answer) -> bool,
+}
+
+/// The decided differences.
+const KNOWN: &[Known] = &[
+    Known {
+        name: "types",
+        reason: "DuckDB refuses the types of the statement before it reads a row, the studio has an answer",
+        applies: |_, ours, theirs| {
+            let is_of_types = |kind: &str, text: &str| kind == "BinderException" || text.contains("Unimplemented type for cast");
+            matches!(ours, Answer::Rows(_)) && matches!(theirs, Answer::Refused(kind, text) if is_of_types(kind, text))
+        },
+    },
+    Known {
+        name: "domain",
+        reason: "DuckDB refuses numbers outside of the domain of a function, and moments of infinite ones; the studio answers NaN or infinity",
+        applies: |_, ours, theirs| {
+            let texts = ["square root of a negative", "logarithm of", " is out of range!", "is out of range for"];
+            let is_outside = |text: &str| texts.iter().any(|part| text.contains(part));
+            matches!(ours, Answer::Rows(_)) && matches!(theirs, Answer::Refused(_, text) if is_outside(text))
+        },
+    },
+    Known {
+        name: "no pairs",
+        reason: "regr_count of no pairs in a correlated subquery is 0, as elsewhere; in DuckDB it is null",
+        applies: |statement, ours, theirs| {
+            matches!((ours, theirs), (Answer::Rows(_), Answer::Rows(_)))
+                && statement.contains("(SELECT")
+                && statement.contains("regr_count(")
+        },
+    },
+    Known {
+        name: "range",
+        reason: "DuckDB refuses a RANGE that goes past the numbers of a small type, the studio ends it there",
+        applies: |statement, ours, theirs| {
+            let is_past = |theirs: &Answer| matches!(theirs, Answer::Refused(kind, _) if kind == "OutOfRangeException");
+            matches!(ours, Answer::Rows(_)) && is_past(theirs) && statement.contains("RANGE BETWEEN")
+        },
+    },
+];
+
+/// Texts that no refusal may have: names of the engine, of its types and functions, and of what the studio writes for it.
+const LEAKS: &[&str] = &[
+    "polars",
+    "Polars",
+    "Identifier(",
+    "Ident {",
+    "Some(",
+    "Value(",
+    "BinaryOp",
+    "__",
+    "dyn int",
+    "dyn float",
+    "col(",
+    "lit(",
+    "dtype",
+    "DataType",
+    "Schema",
+    "LazyFrame",
+    "DataFrame",
+    "LogicalPlan",
+    "supertype",
+    "array_get",
+    "array_lower",
+    "array_upper",
+    "text_slice",
+    "text_position",
+    "timestamp_text",
+    "SQLInterface",
+    "SQLSyntax",
+    "not implemented",
+    "this is a bug",
+    "unwrap",
+    "Utf8",
+    "idx",
+    "<=>",
+];
+
+/// Statements that once had another answer.
+const MENDED: &[&str] = &[
+    "SELECT epoch_ms(ts) AS c1 FROM data AS r1",
+    "SELECT CAST(tz AS VARCHAR) AS c1 FROM data AS r1",
+    "SELECT lag(a.k, 1, 2, 3) OVER (ORDER BY a.k) AS c1 FROM data AS a",
+    "SELECT rank(a.k) OVER (ORDER BY a.k) AS c1 FROM data AS a",
+    "SELECT count_if(b) AS c1 FROM data AS r1 WHERE k > 1000",
+    "SELECT g, count_if(b) FILTER (WHERE k > 3) AS c1 FROM data AS r1 GROUP BY g",
+    "SELECT date_add(d, INTERVAL 1 DAY) AS c1, d + INTERVAL 1 DAY AS c2 FROM data AS r1",
+];
+
+/// How the two answers relate.
+#[derive(Clone, Debug, PartialEq)]
+enum Outcome {
+    Equal,
+    BothRefused,
+    /// Refused here, answered by DuckDB; with the kind.
+    Refused(String),
+    Known(&'static str),
+    Failed(Failure, String),
+}
+
+/// What is wrong.
+#[derive(Clone, Debug, PartialEq)]
+enum Failure {
+    Wrong,
+    /// An answer for what DuckDB refuses with an error of this kind.
+    Unrefused(String),
+    Panic,
+    /// The text of a refusal has this in it.
+    Leak(&'static str),
+}
+
+struct Engines {
+    tables: Tables,
+    duckdb: DuckDb,
+    _workspace: Workspace,
+}
+
+impl Engines {
+    fn start() -> Self {
+        let workspace = Workspace::new();
+        let (tables, views) = write_levels(&workspace, &mut ChaCha8Rng::seed_from_u64(LEVELS_SEED));
+        let duckdb = DuckDb::start(&workspace, &views);
+        Self { tables, duckdb, _workspace: workspace }
+    }
+
+    fn answers(&mut self, statement: &str) -> (Answer, Answer) {
+        (answer_here(&self.tables, statement), self.duckdb.answer(statement))
+    }
+
+    fn outcome(&mut self, statement: &str, is_ordered: bool) -> Outcome {
+        let (ours, theirs) = self.answers(statement);
+        outcome(statement, &ours, &theirs, is_ordered)
+    }
+
+    /// A smaller statement with the same failure.
+    fn reduced(&mut self, tree: &Node, failure: &Failure) -> Node {
+        let mut smallest = tree.clone();
+        let mut tried = 0;
+        'smaller: loop {
+            for candidate in smallest.smaller() {
+                let (text, is_ordered) = candidate.print();
+                if text.len() >= smallest.print().0.len() {
+                    continue;
+                }
+                tried += 1;
+                if tried > REDUCTIONS_MAX {
+                    return smallest;
+                }
+                if matches!(self.outcome(&text, is_ordered), Outcome::Failed(other, _) if other == *failure) {
+                    smallest = candidate;
+                    continue 'smaller;
+                }
+            }
+            return smallest;
+        }
+    }
+}
+
+fn outcome(statement: &str, ours: &Answer, theirs: &Answer, is_ordered: bool) -> Outcome {
+    if let Some(known) = KNOWN.iter().find(|known| (known.applies)(statement, ours, theirs)) {
+        return Outcome::Known(known.name);
+    }
+    match (ours, theirs) {
+        (Answer::Panicked(text), _) => Outcome::Failed(Failure::Panic, text.clone()),
+        (Answer::Refused(_, text), _) if leak(text).is_some() => {
+            Outcome::Failed(Failure::Leak(leak(text).unwrap_or_default()), text.clone())
+        }
+        (Answer::Refused(..), Answer::Refused(..)) => Outcome::BothRefused,
+        (Answer::Refused(kind, text), _) => Outcome::Refused(format!("{kind}: {}", kind_of_text(text))),
+        (Answer::Rows(ours), Answer::Rows(theirs)) => match difference(ours, theirs, is_ordered) {
+            Some(difference) => Outcome::Failed(Failure::Wrong, difference),
+            None => Outcome::Equal,
+        },
+        // Python lacks the value.
+        (_, Answer::Refused(kind, _)) if kind == "Unreadable" => Outcome::Equal,
+        (_, Answer::Refused(kind, text)) => Outcome::Failed(Failure::Unrefused(kind.clone()), text.clone()),
+        (_, Answer::Panicked(text)) => panic!("DuckDB: {text}"),
+    }
+}
+
+fn leak(text: &str) -> Option<&'static str> {
+    LEAKS.iter().find(|leak| text.contains(**leak)).copied()
+}
+
+/// The text without what differs from statement to statement.
+fn kind_of_text(text: &str) -> String {
+    let line = text.lines().take(2).collect::<Vec<_>>().join(" / ");
+    let names = Regex::new(r#""[^"]*"|r\d+\.\w+|'[^']*'|-?\d+(\.\d+)?"#).expect("a pattern");
+    names.replace_all(&line, "…").chars().take(160).collect()
+}
+
+fn variable(name: &str) -> Option<String> {
+    std::env::var(name).ok().filter(|value| !value.is_empty())
+}
+
+#[test]
+fn random_statements_have_the_answers_of_duckdb() {
+    let asked = variable("TACO_STUDIO_SQL_FUZZ");
+    let uses_all = asked.as_ref().is_some_and(|asked| asked.ends_with(",all"));
+    let count = asked.map_or(STATEMENTS, |asked| asked.trim_end_matches(",all").parse().expect("a number of statements"));
+    let seed = variable("TACO_STUDIO_SQL_SEED").map_or(SEED, |seed| seed.parse().expect("a seed"));
+    let mut left_out: Vec<&str> = if uses_all { Vec::new() } else { NOT_YET.iter().map(|(name, _)| *name).collect() };
+    let without = variable("TACO_STUDIO_SQL_WITHOUT").unwrap_or_default();
+    left_out.extend(without.split(',').filter(|name| !name.is_empty()));
+    let mut engines = Engines::start();
+    let started = Instant::now();
+    let (mut equal, mut both_refused, mut failed) = (0, 0, 0);
+    let mut refused: BTreeMap<String, (usize, String)> = BTreeMap::new();
+    let mut known: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut failures: Vec<String> = Vec::new();
+    for seed in (seed..).take(count as usize) {
+        let mut random = ChaCha8Rng::seed_from_u64(seed);
+        let tree = Grammar::new(&mut random, &left_out).statement();
+        let (text, is_ordered) = tree.print();
+        match engines.outcome(&text, is_ordered) {
+            Outcome::Equal => equal += 1,
+            Outcome::BothRefused => both_refused += 1,
+            Outcome::Known(name) => *known.entry(name).or_default() += 1,
+            Outcome::Refused(kind) => {
+                let (count, example) = refused.entry(kind).or_insert((0, text.clone()));
+                *count += 1;
+                if text.len() < example.len() {
+                    *example = text;
+                }
+            }
+            Outcome::Failed(failure, _) => {
+                failed += 1;
+                if failures.len() < FAILURES_MAX {
+                    let smallest = engines.reduced(&tree, &failure);
+                    let (text, is_ordered) = smallest.print();
+                    let (ours, theirs) = engines.answers(&text);
+                    let difference = match outcome(&text, &ours, &theirs, is_ordered) {
+                        Outcome::Failed(_, difference) => difference.lines().next().unwrap_or_default().to_owned(),
+                        other => format!("{other:?}"),
+                    };
+                    let (ours, theirs) = (ours.shown(), theirs.shown());
+                    let report = format!("seed {seed}, {failure:?}\n  {text}\n  here   {ours}\n  DuckDB {theirs}\n  {difference}");
+                    println!("{report}");
+                    failures.push(report);
+                }
+            }
+        }
+    }
+    let mut kinds: Vec<_> = refused.iter().collect();
+    kinds.sort_by_key(|(_, (count, _))| std::cmp::Reverse(*count));
+    for (kind, (count, example)) in &kinds {
+        println!("refused {count}: {kind}\n  {example}");
+    }
+    for one in KNOWN {
+        println!("known difference, {}: {} ({})", known.get(one.name).unwrap_or(&0), one.name, one.reason);
+    }
+    let refusals: usize = refused.values().map(|(count, _)| count).sum();
+    let differences: usize = known.values().sum();
+    println!(
+        "{count} statements from seed {seed}: {equal} equal, {both_refused} refused by both, {refusals} refused here, \
+         {differences} known differences, {failed} failed, in {:.0} s",
+        started.elapsed().as_secs_f64()
+    );
+    assert!(failed == 0, "{failed} of {count} statements failed:\n{}", failures.join("\n"));
+    // Fewer answers would compare too little.
+    assert!(count < 500 || equal * 10 > count * 6, "{equal} of {count} statements have answers");
+}
+
+#[test]
+fn mended_statements_keep_the_answers_of_duckdb() {
+    let mut engines = Engines::start();
+    let mut other = Vec::new();
+    let more = variable("TACO_STUDIO_SQL_STATEMENTS").map(|file| std::fs::read_to_string(file).expect("a file of statements"));
+    for statement in MENDED.iter().copied().chain(more.iter().flat_map(|text| text.lines())) {
+        let (ours, theirs) = engines.answers(statement);
+        match outcome(statement, &ours, &theirs, false) {
+            Outcome::Equal | Outcome::BothRefused => {}
+            outcome => other.push(format!("{statement}\n  {outcome:?}\n  here   {}\n  DuckDB {}", ours.shown(), theirs.shown())),
+        }
+    }
+    assert!(other.is_empty(), "{} of {}:\n{}", other.len(), MENDED.len(), other.join("\n"));
+}
+
+#[test]
+fn a_seed_gives_one_statement_and_smaller_ones_of_it() {
+    let statement = |seed| {
+        let mut random = ChaCha8Rng::seed_from_u64(seed);
+        Grammar::new(&mut random, &[]).statement()
+    };
+    for seed in 0..200 {
+        let tree = statement(seed);
+        assert_eq!(tree, statement(seed), "seed {seed}");
+        let (text, _) = tree.print();
+        assert!(!text.contains("<<") && !text.contains("@K") && !text.contains("{}"), "{text}");
+        for smaller in tree.smaller() {
+            assert_ne!(smaller, tree, "{text}");
+        }
+    }
+}
+
+#[test]
+fn alike_rows_do_not_take_the_partners_of_equal_ones() {
+    let rows = |numbers: [f64; 2]| numbers.map(|number| vec![serde_json::Value::from(number)]).to_vec();
+    let (ours, theirs) = (rows([-4_000_000_002.0, -3_999_999_999.0]), rows([-3_999_999_999.0, -4_000_000_002.0]));
+    assert_eq!(difference(&ours, &theirs, false), None);
+    assert!(difference(&ours, &theirs, true).is_none(), "numbers that differ in the tenth digit are alike");
+    assert!(difference(&rows([1.0, 2.0]), &rows([1.0, 3.0]), false).is_some());
+}
+
+#[test]
+fn productions_that_are_left_out_do_not_occur() {
+    for seed in 0..300 {
+        let mut random = ChaCha8Rng::seed_from_u64(seed);
+        let text = Grammar::new(&mut random, &["where", "limit", "first_rows", "upper"]).statement().print().0;
+        assert!(!text.contains(" LIMIT ") || text.contains("LIMIT -1") || text.starts_with("SELECT a.k"), "{text}");
+    }
+    let mut names: Vec<&str> = NOT_YET.iter().map(|(name, _)| *name).collect();
+    let mut random = ChaCha8Rng::seed_from_u64(0);
+    let mut grammar = Grammar::new(&mut random, &[]);
+    (0..3000).for_each(|_| drop(grammar.statement()));
+    let used = grammar.used();
+    names.retain(|name| !used.contains(name));
+    assert!(names.is_empty(), "no productions: {names:?}");
+}

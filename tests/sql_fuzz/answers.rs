@@ -1,0 +1,219 @@
+//! Answers of the studio and of DuckDB in one form, and their comparison.
+
+use std::io::{BufRead, BufReader, Write};
+use std::panic::AssertUnwindSafe;
+use std::process::{Child, ChildStdout, Command, Stdio};
+
+use arrow::array::{Array, ArrayRef, AsArray};
+use arrow::compute::cast;
+use arrow::datatypes::{DataType, Float64Type, Int64Type, TimeUnit, TimestampMicrosecondType, UInt64Type};
+use chrono::NaiveDate;
+use serde_json::{Value as Json, json};
+use taco_studio::jobs::JobContext;
+use taco_studio::query::{QueryResult, Tables, run_sql};
+
+use crate::support::{Workspace, python, tests_folder};
+
+/// The rows of a statement, or why there are none.
+#[derive(Clone, Debug)]
+pub enum Answer {
+    Rows(Vec<Vec<Json>>),
+    /// A kind and a text.
+    Refused(String, String),
+    Panicked(String),
+}
+
+impl Answer {
+    /// At most a few rows, for reports.
+    pub fn shown(&self) -> String {
+        match self {
+            Answer::Rows(rows) => {
+                let first: Vec<String> = rows.iter().take(12).map(|row| shown_row(row)).collect();
+                let more = if rows.len() > first.len() { " …" } else { "" };
+                shortened(&format!("{} rows: {}{more}", rows.len(), first.join(" ")), 700)
+            }
+            Answer::Refused(kind, text) => format!("{kind}: {}", text.replace('\n', " / ")),
+            Answer::Panicked(text) => format!("PANIC: {}", text.replace('\n', " / ")),
+        }
+    }
+}
+
+fn shown_row(row: &[Json]) -> String {
+    shortened(&Json::from(row.to_vec()).to_string(), 300)
+}
+
+fn shortened(text: &str, most: usize) -> String {
+    if text.chars().count() > most { text.chars().take(most).chain(['…']).collect() } else { text.to_owned() }
+}
+
+/// A process of Python that answers with DuckDB.
+pub struct DuckDb {
+    child: Child,
+    answers: BufReader<ChildStdout>,
+}
+
+impl DuckDb {
+    pub fn start(workspace: &Workspace, views: &[(String, String)]) -> Self {
+        let views = workspace.write("views.json", serde_json::to_string(views).expect("JSON"));
+        let interop = tests_folder().join("interop");
+        let mut command = Command::new(python());
+        command.arg(interop.join("run.py")).arg(interop.join("duckdb_rows.py")).arg(views);
+        workspace.house(&mut command).stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = command.spawn().expect("Python starts");
+        let answers = BufReader::new(child.stdout.take().expect("its output"));
+        Self { child, answers }
+    }
+
+    pub fn answer(&mut self, statement: &str) -> Answer {
+        let input = self.child.stdin.as_mut().expect("its input");
+        writeln!(input, "{}", json!(statement)).and_then(|()| input.flush()).expect("DuckDB reads the statement");
+        let mut line = String::new();
+        self.answers.read_line(&mut line).expect("DuckDB answers");
+        let answer: Json = serde_json::from_str(&line).unwrap_or_else(|error| panic!("{statement}: {error}: {line}"));
+        match answer["rows"].as_array() {
+            Some(rows) => Answer::Rows(rows.iter().map(|row| row.as_array().expect("a row").clone()).collect()),
+            None => {
+                let text = |key: &str| answer[key].as_str().expect("a text").to_owned();
+                Answer::Refused(text("kind"), text("error"))
+            }
+        }
+    }
+}
+
+impl Drop for DuckDb {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// The answer of the studio.
+pub fn answer_here(tables: &Tables, statement: &str) -> Answer {
+    let context = JobContext::default();
+    let run = || run_sql(tables, statement, None, &context).map(|result| rows_of(&result));
+    match std::panic::catch_unwind(AssertUnwindSafe(run)) {
+        Ok(Ok(rows)) => Answer::Rows(rows),
+        Ok(Err(error)) if error.report().contains("stopped unexpectedly") => Answer::Panicked(error.report()),
+        Ok(Err(error)) => Answer::Refused(format!("{:?}", error.kind()), error.report()),
+        Err(panic) => {
+            let text = panic.downcast_ref::<String>().cloned();
+            let text = text.or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned()));
+            Answer::Panicked(text.unwrap_or_default())
+        }
+    }
+}
+
+fn rows_of(result: &QueryResult) -> Vec<Vec<Json>> {
+    let columns = result.columns().len();
+    let cell = |row: usize, column: usize| result.table.locate(row, column).map_or(Json::Null, |(array, row)| value_of(array, row));
+    (0..result.row_count).map(|row| (0..columns).map(|column| cell(row, column)).collect()).collect()
+}
+
+/// The value in the form of `tests/interop/duckdb_rows.py`.
+fn value_of(array: &ArrayRef, row: usize) -> Json {
+    if array.is_null(row) {
+        return Json::Null;
+    }
+    let one = array.slice(row, 1);
+    let list = |values: ArrayRef| (0..values.len()).map(|at| value_of(&values, at)).collect::<Json>();
+    let as_type = |dtype: &DataType| cast(&one, dtype).unwrap_or_else(|error| panic!("{:?}: {error}", array.data_type()));
+    match array.data_type() {
+        DataType::Null => Json::Null,
+        DataType::Boolean => one.as_boolean().value(0).into(),
+        DataType::UInt64 => one.as_primitive::<UInt64Type>().value(0).into(),
+        dtype if dtype.is_integer() => as_type(&DataType::Int64).as_primitive::<Int64Type>().value(0).into(),
+        dtype if dtype.is_floating() || matches!(dtype, DataType::Decimal128(..)) => {
+            match as_type(&DataType::Float64).as_primitive::<Float64Type>().value(0) {
+                number if number.is_nan() => json!({"f": "NaN"}),
+                number if number.is_infinite() => json!({"f": if number > 0.0 { "inf" } else { "-inf" }}),
+                number => number.into(),
+            }
+        }
+        DataType::Date32 | DataType::Date64 => {
+            let days = as_type(&DataType::Date32).as_primitive::<arrow::datatypes::Date32Type>().value(0);
+            let date = NaiveDate::default().checked_add_signed(chrono::Duration::days(days.into()));
+            json!({"d": date.map(|date| date.to_string())})
+        }
+        DataType::Timestamp(_, zone) => {
+            let key = if zone.is_some() { "z" } else { "t" };
+            let micros = as_type(&DataType::Timestamp(TimeUnit::Microsecond, zone.clone()));
+            json!({key: micros.as_primitive::<TimestampMicrosecondType>().value(0)})
+        }
+        DataType::Duration(_) => {
+            let micros = as_type(&DataType::Duration(TimeUnit::Microsecond));
+            json!({"i": as_duration(&micros)})
+        }
+        DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View | DataType::Dictionary(..) => {
+            as_type(&DataType::Utf8).as_string::<i32>().value(0).into()
+        }
+        DataType::Binary | DataType::LargeBinary | DataType::BinaryView => {
+            let bytes = as_type(&DataType::Binary);
+            json!({"b": bytes.as_binary::<i32>().value(0).iter().map(|byte| format!("{byte:02x}")).collect::<String>()})
+        }
+        DataType::List(_) => list(one.as_list::<i32>().value(0)),
+        DataType::LargeList(_) => list(one.as_list::<i64>().value(0)),
+        DataType::FixedSizeList(..) => list(one.as_fixed_size_list().value(0)),
+        DataType::Struct(_) => {
+            let fields = one.as_struct();
+            let named = fields.column_names().into_iter().zip(fields.columns());
+            json!({"s": named.map(|(name, values)| json!([name, value_of(values, 0)])).collect::<Json>()})
+        }
+        other => panic!("a result has the type {other}"),
+    }
+}
+
+fn as_duration(array: &ArrayRef) -> i64 {
+    array.as_primitive::<arrow::datatypes::DurationMicrosecondType>().value(0)
+}
+
+/// Why two answers differ; `None` for equal ones.
+pub fn difference(ours: &[Vec<Json>], theirs: &[Vec<Json>], is_ordered: bool) -> Option<String> {
+    if ours.len() != theirs.len() {
+        return Some(format!("{} rows, DuckDB {}", ours.len(), theirs.len()));
+    }
+    let alike_rows = |ours: &[Json], theirs: &[Json]| {
+        ours.len() == theirs.len() && ours.iter().zip(theirs).all(|(ours, theirs)| alike(ours, theirs))
+    };
+    if is_ordered {
+        let other = ours.iter().zip(theirs).position(|(ours, theirs)| !alike_rows(ours, theirs));
+        return other.map(|row| format!("row {}: {}, DuckDB {}", row + 1, shown_row(&ours[row]), shown_row(&theirs[row])));
+    }
+    // Equal rows are paired first: a row that is merely alike must not take the partner of an equal one.
+    let mut left: Vec<&Vec<Json>> = theirs.iter().collect();
+    let mut unpaired = Vec::new();
+    for row in ours {
+        match left.iter().position(|other| row == *other) {
+            Some(at) => drop(left.swap_remove(at)),
+            None => unpaired.push(row),
+        }
+    }
+    let mut missed = None;
+    for row in unpaired {
+        match left.iter().position(|other| alike_rows(row, other)) {
+            Some(at) => drop(left.swap_remove(at)),
+            None => missed = missed.or(Some(row)),
+        }
+    }
+    missed.map(|row| {
+        let theirs: Vec<String> = left.iter().take(3).map(|row| shown_row(row)).collect();
+        format!("row {}, DuckDB instead {}", shown_row(row), theirs.join(" "))
+    })
+}
+
+/// True for equal values; fractions may differ in their last digits, -0.0 is 0.0.
+fn alike(ours: &Json, theirs: &Json) -> bool {
+    match (ours, theirs) {
+        (Json::Number(one), Json::Number(two)) => {
+            if (one.is_i64() || one.is_u64()) && (two.is_i64() || two.is_u64()) {
+                return one == two;
+            }
+            let (one, two) = (one.as_f64().unwrap_or(f64::NAN), two.as_f64().unwrap_or(f64::NAN));
+            (one - two).abs() <= 1e-9 * two.abs().max(1.0)
+        }
+        (Json::Array(one), Json::Array(two)) => one.len() == two.len() && one.iter().zip(two).all(|(one, two)| alike(one, two)),
+        (Json::Object(one), Json::Object(two)) => {
+            one.len() == two.len() && one.iter().all(|(key, value)| two.get(key).is_some_and(|other| alike(value, other)))
+        }
+        _ => ours == theirs,
+    }
+}
