@@ -16,7 +16,7 @@ pub const TIME_START: [&str; 4] = ["stac:time_start", "istac:time_start", "start
 const TIME_END: [&str; 3] = ["stac:time_end", "istac:time_end", "end_datetime"];
 /// Columns with the nominal time of a sample, best first.
 const TIME_NOMINAL: [&str; 3] = ["datetime", "stac:time_start", "istac:time_start"];
-/// Every column of [`TIME_START`] and [`TIME_END`].
+/// Every column of starts and of ends.
 pub const TIME_COLUMNS: [&str; 7] =
     ["stac:time_start", "stac:time_end", "istac:time_start", "istac:time_end", "start_datetime", "end_datetime", "datetime"];
 /// Columns of the extensions, in which a number counts from 1970.
@@ -129,7 +129,7 @@ pub fn is_time_column(name: &str, dtype: &DataType) -> bool {
     is_typed(dtype) || (is_text(dtype) && (counted || TIME_COLUMNS.contains(&name))) || (dtype.is_numeric() && counted)
 }
 
-/// The times of every row of a level, from the first of [`TIME_START`] and [`TIME_END`] that says so.
+/// The times of every row of a level, from the first columns of starts and ends that have them.
 pub fn sample_times(batch: &RecordBatch) -> Vec<SampleTimes> {
     let mut found = vec![SampleTimes::default(); batch.num_rows()];
     let of = |name: &str| {

@@ -152,7 +152,8 @@ impl<'a> Grammar<'a> {
             let end = end + after[end..].bytes().take_while(|byte| *byte == b'>').count() - 2;
             let alternatives: Vec<&str> = after[..end].split('|').collect();
             found.push_str(before);
-            found.push_str(*pick(self.random, alternatives.as_slice()));
+            let chosen: &str = alternatives[below(self.random, alternatives.len() as u64) as usize];
+            found.push_str(chosen);
             rest = &after[end + 2..];
         }
         found + rest
@@ -432,15 +433,17 @@ impl<'a> Grammar<'a> {
         if depth == 0 || chance(self.random, 4) {
             return self.leaf(ty, depth, scope);
         }
-        if scope.has_subqueries && chance(self.random, 9) {
-            if let Some(node) = self.subquery(ty, scope) {
-                return node;
-            }
+        if scope.has_subqueries
+            && chance(self.random, 9)
+            && let Some(node) = self.subquery(ty, scope)
+        {
+            return node;
         }
-        if scope.has_windows && chance(self.random, 5) {
-            if let Some(node) = self.window(ty, depth, scope) {
-                return node;
-            }
+        if scope.has_windows
+            && chance(self.random, 5)
+            && let Some(node) = self.window(ty, depth, scope)
+        {
+            return node;
         }
         if scope.grouped.is_some() && chance(self.random, 2) {
             return self.leaf(ty, depth, scope);
@@ -467,10 +470,10 @@ impl<'a> Grammar<'a> {
     fn leaf(&mut self, ty: Ty, depth: usize, scope: &Scope) -> Node {
         if let Some(rows) = &scope.grouped {
             let has_key = scope.columns.iter().any(|(_, own)| *own == ty);
-            if !has_key || chance(self.random, 2) {
-                if let Some(node) = self.aggregate(ty, depth.min(1), rows) {
-                    return node;
-                }
+            if (!has_key || chance(self.random, 2))
+                && let Some(node) = self.aggregate(ty, depth.min(1), rows)
+            {
+                return node;
             }
         }
         if chance(self.random, 7) && self.allows("constant") { self.constant(ty) } else { self.column(ty, scope) }
