@@ -68,15 +68,18 @@ impl RezippedDataset {
 
     /// The first member that is compressed or encrypted.
     fn compressed(&self) -> Option<&Entry> {
-        self.members.iter().map(|(_, entry)| entry).find(|entry| entry.method != STORE || entry.flags & 1 != 0)
+        self.members.iter().map(|(_, entry)| entry).find(|entry| !is_stored(entry))
     }
 
     /// The error for opening the archive at `path`.
     pub fn error(&self, path: &Path) -> Error {
         let how = match self.compressed() {
             Some(entry) => {
-                let count = self.members.iter().filter(|(_, entry)| entry.method != STORE || entry.flags & 1 != 0).count();
-                let others = if count > 1 { format!(", as are {} more members", count - 1) } else { String::new() };
+                let others = match self.members.iter().filter(|(_, entry)| !is_stored(entry)).count() {
+                    0 | 1 => String::new(),
+                    2 => ", as is 1 more member".to_owned(),
+                    count => format!(", as are {} more members", count - 1),
+                };
                 format!("{} {}{others}; TACO archives only store", entry.name.printable_line(), state_of(entry))
             }
             None if self.folder.is_empty() => "TACO_HEADER is not at its beginning".to_owned(),
@@ -155,6 +158,11 @@ fn plain_name(name: &str) -> String {
 fn is_litter(name: &str) -> bool {
     let last = name.rsplit('/').next().unwrap_or(name);
     last.starts_with("._") || matches!(last, ".DS_Store" | "Thumbs.db" | "desktop.ini")
+}
+
+/// True for a member that is neither compressed nor encrypted.
+fn is_stored(entry: &Entry) -> bool {
+    entry.method == STORE && entry.flags & 1 == 0
 }
 
 fn state_of(entry: &Entry) -> String {
@@ -286,7 +294,7 @@ mod tests {
         let deflated = deflated.expect("is one");
         let error = deflated.error(Path::new("x.zip"));
         assert!(deflated.must_be_unpacked() && error.is_caused_by(Cause::CompressedMember));
-        assert!(error.summary().contains("DATA/x.tif is compressed (deflate), as are 1 more members"), "{error}");
+        assert!(error.summary().contains("DATA/x.tif is compressed (deflate), as is 1 more member;"), "{error}");
     }
 
     #[test]
