@@ -6,6 +6,7 @@ mod asset;
 mod collection;
 mod common_shape;
 mod consistency;
+mod convention;
 mod file_url;
 mod finding;
 mod ids;
@@ -29,6 +30,7 @@ pub use collection::{
 };
 pub use common_shape::{CommonShape, ShapeChild, ShapeUse, common_shape};
 pub use consistency::{Accepted, Agreement, Consistency, Outlier, OutlierMessage, Position};
+pub use convention::{CONVENTIONS, Convention, ConventionClass, ConventionContent, ConventionField};
 pub use file_url::{file_url_of, path_of_file_url};
 pub use finding::{FINDINGS_KEPT, Finding, Report};
 pub use ids::{

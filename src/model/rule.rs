@@ -211,6 +211,12 @@ rules! {
     ClassName "COL-16" Error Both "7.2"
         mark!("Every class of the labels has a name, and no two have the same one.")
         "Rename one of the classes.";
+    ConventionValues "CNV-1" Warning Both "TACO 0.2"
+        mark!("Fields of a convention (flood, methane, land cover, change detection) have its type and its values: shares from 0 to 1, and names of its classes.")
+        "Compute them again with `extend --with class_shares`, or rename the column.";
+    ConventionClasses "CNV-2" Warning Both "TACO 0.2"
+        mark!("Where samples have fields of a convention, the labels of the collection name its classes.")
+        "Add the classes with `extend --with template`, or name those of your masks as the convention does.";
     FieldSchema "META-1" Error Both "6.2"
         mark!("taco:field_schema lists the columns of every level with their types.")
         "Run `repair`, which computes it from the level tables.";

@@ -4,7 +4,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use super::{collection, pit, schema};
+use super::{collection, conventions, pit, schema};
 use crate::error::Result;
 use crate::jobs::JobContext;
 use crate::model::{
@@ -85,6 +85,7 @@ impl LiveCheck {
             }
             self.check_below(dataset, first, &mut report, ctx)?;
         }
+        conventions::check_draft(dataset, &mut report);
         collection::check_collection(&dataset.collection, &mut report);
         if roots.is_empty() {
             report.add(Rule::PitRoots, Location::Dataset, tr!("The dataset has no samples. Drop files or folders to begin."));

@@ -4,6 +4,7 @@
 mod collection;
 mod columns;
 mod consistency;
+mod conventions;
 mod extent;
 mod folder;
 mod header_cache;
@@ -91,6 +92,7 @@ pub fn dataset_beside(dataset: &Dataset, pattern: Option<&str>, profile: Profile
     ctx.check()?;
     schema::check_draft(dataset, &tree, &mut report);
     ctx.check()?;
+    conventions::check_draft(dataset, &mut report);
     collection::check_collection(&dataset.collection, &mut report);
     if tree.total() == 0 {
         report.add(Rule::PitRoots, Location::Dataset, tr!("The dataset has no samples. Drop files or folders to begin."));
@@ -214,6 +216,7 @@ fn check_container(
         Physical::Tortilla(tortilla) => {
             absorb(tortilla::check(tortilla, &mut report, ctx), &mut report)?;
             absorb(references::check(reader, deep, &mut report, ctx), &mut report)?;
+            absorb(check_conventions(reader, &mut report, ctx), &mut report)?;
             // Readers of single chunks rely on the TOG layout; an old GDAL cannot check it.
             if deep && tortilla.chunks().is_some() && crate::raster::tog_support().is_ok() {
                 absorb(togs(reader, &mut report, ctx), &mut report)?;
@@ -273,8 +276,14 @@ fn check_path(path: &Path, report: &mut Report) {
     }
 }
 
-/// Steps of the check of levels: tree, levels, ids, statistics, declared columns, tables of folders.
-const LEVEL_STEPS: u64 = 6;
+/// Checks the columns that a convention names, in datasets of the first generation.
+fn check_conventions(reader: &dyn ContainerReader, report: &mut Report, ctx: &JobContext) -> Result<()> {
+    let tree = reader.levels().skeleton(ctx)?;
+    conventions::check(reader, &tree, report, ctx)
+}
+
+/// Steps of the check of levels: tree, levels, ids, statistics, conventions, declared columns, tables of folders.
+const LEVEL_STEPS: u64 = 7;
 
 fn check_levels(reader: &dyn ContainerReader, deep: bool, report: &mut Report, ctx: &JobContext) -> Result<()> {
     ctx.stage(tr!("Checking the levels"), Some(LEVEL_STEPS));
@@ -302,6 +311,8 @@ fn check_levels(reader: &dyn ContainerReader, deep: bool, report: &mut Report, c
     ctx.check()?;
     ctx.step(1);
     statistics::check(reader, &tree, deep, report, ctx)?;
+    ctx.step(1);
+    conventions::check(reader, &tree, report, ctx)?;
     ctx.step(1);
     columns::check_declared(reader, &tree, report, ctx)?;
     ctx.step(1);

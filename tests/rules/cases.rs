@@ -165,6 +165,16 @@ fn class_shares(columns: &mut Vec<(String, ArrayRef)>) {
     columns.push(("geotiff:stats".into(), Arc::new(builder.finish())));
 }
 
+/// Shares of water of a flood dataset, of which one may be no share.
+fn water_shares(files: &mut Files, worst: f64) {
+    use arrow::array::Float64Array;
+    files.table(LEVEL1, |columns| {
+        let shares = (0..columns[0].1.len()).map(|row| if row == 4 { worst } else { 0.25 });
+        columns.push(("flood:water_share".into(), Arc::new(Float64Array::from_iter_values(shares))));
+    });
+    declare(files, "level1", "flood:water_share", "double");
+}
+
 const fn case(rule: Rule, at: &'static str, says: &'static str, damage: Damage) -> Case {
     Case { rule, at, says, damage }
 }
@@ -429,6 +439,16 @@ pub fn all() -> Vec<Case> {
                 declare(f, "level1", "geotiff:stats", "list<item: list<item: double>>");
             }),
         ),
+        case(
+            Rule::ConventionValues,
+            "scene_b / after.bin",
+            "from 0 to 1",
+            Both(|f| {
+                water_shares(f, 1.5);
+                f.json(|c| c["labels:classes"] = json!([{"name": "land", "category": "0"}, {"name": "water", "category": "1"}]));
+            }),
+        ),
+        case(Rule::ConventionClasses, "COLLECTION.json labels:classes", "land, water", Both(|f| water_shares(f, 0.5))),
         case(
             Rule::FieldSchema,
             "COLLECTION.json taco:field_schema/level1",
