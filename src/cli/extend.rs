@@ -6,7 +6,7 @@ use serde_json::{Value as Json, json};
 
 use super::output::{Terminal, print, print_json, say, say_failure};
 use super::runner::run;
-use super::writing::{DamageArguments, WriteArguments, tell_damaged};
+use super::writing::{DamageArguments, WriteArguments, tell_samples};
 use crate::consent;
 use crate::container::{BuildOptions, read_json_document};
 use crate::error::{Error, Result};
@@ -107,7 +107,7 @@ pub fn extend(arguments: ExtendArguments, terminal: &Terminal) -> Result<u8> {
         };
         print(&format!("{}: {} samples, {computed} computed{failed}", built.path.display(), built.samples))?;
     }
-    Ok(tell_damaged(&built.damaged).max(u8::from(!failures.is_empty())))
+    Ok(tell_samples(&built).max(u8::from(!failures.is_empty())))
 }
 
 fn calls_of(arguments: &ExtendArguments) -> Result<Vec<ExtensionCall>> {

@@ -6,7 +6,7 @@ use serde_json::{Value as Json, json};
 
 use super::output::{Terminal, print, print_json};
 use super::runner::run;
-use super::writing::{WriteArguments, tell_damaged};
+use super::writing::{WriteArguments, tell_samples};
 use crate::error::Result;
 use crate::model::Finding;
 use crate::ops;
@@ -57,5 +57,5 @@ pub fn repair(arguments: RepairArguments, terminal: &Terminal) -> Result<u8> {
             repaired.built.path.display()
         ))?;
     }
-    Ok(tell_damaged(&repaired.built.damaged).max(u8::from(!repaired.is_valid())))
+    Ok(tell_samples(&repaired.built).max(u8::from(!repaired.is_valid())))
 }

@@ -64,12 +64,25 @@ pub struct Built {
     /// Paths of samples that were damaged in the source and copied unchanged.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub damaged: Vec<String>,
+    /// Samples that the output does not give as their sources are, each with the difference.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unlike_source: Vec<String>,
 }
 
 impl Built {
     /// Nothing written yet.
     pub fn new(path: PathBuf, format: Format) -> Self {
-        Self { path, format, samples: 0, files: 0, bytes: 0, parts: Vec::new(), indexes: Vec::new(), damaged: Vec::new() }
+        Self {
+            path,
+            format,
+            samples: 0,
+            files: 0,
+            bytes: 0,
+            parts: Vec::new(),
+            indexes: Vec::new(),
+            damaged: Vec::new(),
+            unlike_source: Vec::new(),
+        }
     }
 
     /// One container, of `bytes` bytes, with all that was planned.

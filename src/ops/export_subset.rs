@@ -13,7 +13,7 @@ use super::duplicate_ids;
 use super::migrate::assembly_of;
 use super::missing_parts::need_all_parts;
 use super::tables::tables_of;
-use super::write::warn_of_classes;
+use super::write::{warn_of_classes, write_verified};
 use crate::container::{self, Assembly, BuildOptions, Built, OpenOptions, extent_of_samples, put_extent, tree_order};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
@@ -101,7 +101,7 @@ pub fn export_subset(request: &ExportRequest, ctx: &JobContext) -> Result<Built>
     check_tree(&part.tree, request)?;
     describe(&mut part, ctx)?;
     check_collection(&part, ctx)?;
-    container::write(&part, &request.options, ctx)
+    write_verified(&part, &request.options, ctx)
 }
 
 /// For every level which rows stay, in the order of the tables.

@@ -23,6 +23,7 @@ use super::migrate::assembly_of;
 use super::missing_parts::need_all_parts;
 use super::own_sources::refuse_own_sources;
 use super::tables::tables_of;
+use super::verify::verify_members_of_draft;
 use super::write::{refuse_invalid, warn_of_classes, warn_of_findings};
 use columns::{FooterForm, Losses};
 
@@ -81,7 +82,9 @@ pub fn write_first_generation(dataset: &Dataset, options: &TortillaOptions, ctx:
     if options.stream && !options.allow_non_tog {
         streamable::need_togs(&draft, ctx)?;
     }
-    write_tortilla(draft, &options, ctx)
+    let built = write_tortilla(draft, &options, ctx)?;
+    let unlike_source = verify_members_of_draft(dataset, &built, ctx)?;
+    Ok(Built { unlike_source, ..built })
 }
 
 /// The collection in the form of TACO 0.2, with every core field. `samples` computes the extent of 2.0 where it is not given.

@@ -21,6 +21,7 @@ use serde_json::{Map, Value as Json, json};
 
 use super::draft_of_assembly::draft_of_assembly;
 use super::missing_parts::{MissingParts, need_all_parts};
+use super::write::write_verified;
 use crate::container::{
     self, Assembly, AssemblyLevel, BuildOptions, Built, ContainerReader, Format, Physical, RowSource, extent_of_samples, tree_order,
 };
@@ -164,7 +165,7 @@ pub fn migrate(request: &MigrateRequest, ctx: &JobContext) -> Result<Migrated> {
     report.fold();
     migrated.findings = report.findings;
     if let Some(options) = request.options.as_ref().filter(|_| migrated.is_possible()) {
-        migrated.built = Some(container::write(&assembly, options, ctx)?);
+        migrated.built = Some(write_verified(&assembly, options, ctx)?);
     }
     Ok(migrated)
 }
