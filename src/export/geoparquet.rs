@@ -43,8 +43,8 @@ pub fn footer(described: &Described<'_>, ctx: &JobContext) -> Result<Vec<Documen
         .map_err(|error| Error::internal("rows can't be chosen").because(error))?;
     let mut fields = Vec::new();
     let mut columns: Vec<ArrayRef> = Vec::new();
+    warn_of_untyped(&batch, ctx);
     for (field, column) in batch.schema().fields().iter().zip(batch.columns()) {
-        // Most readers cannot read columns of type null.
         if !PLACES.contains(&field.name().as_str()) && *field.data_type() != DataType::Null {
             // The first two columns are id and type.
             let name = if fields.len() < 2 { field.name().clone() } else { name_beside_fields(field.name()) };
@@ -62,6 +62,15 @@ pub fn footer(described: &Described<'_>, ctx: &JobContext) -> Result<Vec<Documen
     Ok(vec![Document { name: "samples.parquet".into(), bytes }])
 }
 
+/// Names the columns of type null, which are left out: most readers cannot read them.
+fn warn_of_untyped(batch: &RecordBatch, ctx: &JobContext) {
+    let schema = batch.schema();
+    for field in schema.fields().iter().filter(|field| *field.data_type() == DataType::Null) {
+        let name = field.name();
+        ctx.warn(format!("the column {name} has no value and the type null, which few readers of GeoParquet know: it is left out"));
+    }
+}
+
 /// The Items of level 0 as stac-geoparquet.
 ///
 /// # Errors
@@ -71,6 +80,9 @@ pub fn items(described: &Described<'_>, ctx: &JobContext) -> Result<Vec<Document
     if items.is_empty() {
         let error = Error::invalid("no sample has a time, so none can be an Item");
         return Err(error.hint("add times with the STAC extension, or state the extent in time"));
+    }
+    if let Some(level) = described.assembly.levels.first() {
+        warn_of_untyped(&level.batch, ctx);
     }
     let text = |of: &dyn Fn(&Json) -> Option<String>| Arc::new(items.iter().map(of).collect::<StringArray>()) as ArrayRef;
     let mut fields: Vec<Field> = Vec::new();

@@ -7,7 +7,7 @@ use arrow::compute::cast;
 use arrow::datatypes::{DataType, TimeUnit};
 use chrono::{DateTime, NaiveDate, NaiveDateTime, NaiveTime};
 
-use crate::model::Value;
+use crate::model::{Value, begins_with_date};
 use crate::table::value_at;
 
 /// Columns with the start of a sample, best first. `datetime`, `start_datetime` and `end_datetime` are STAC's own names.
@@ -39,9 +39,13 @@ pub struct SampleTimes {
     pub end: Option<i64>,
 }
 
-/// Parses ISO 8601 into microseconds since 1970: a date, or date and time with optional seconds and UTC offset (default: UTC).
+/// Parses ISO 8601 into microseconds since 1970: a date, or date and time with optional seconds and UTC offset (default: UTC). Years
+/// have four digits, months and days two.
 pub fn parse_time(text: &str) -> Option<i64> {
     let text = text.trim();
+    if !begins_with_date(text) {
+        return None;
+    }
     if let Ok(time) = DateTime::parse_from_rfc3339(text) {
         return Some(time.timestamp_micros());
     }
@@ -254,6 +258,21 @@ mod tests {
         assert_eq!(parse_time("1970-01-01T02:00:00+02:00"), Some(0));
         assert_eq!(parse_time("1970-01-01 00:01"), Some(60_000_000));
         assert_eq!(parse_time("1970-01-01 02:01+0200"), Some(60_000_000));
-        assert_eq!(parse_time("yesterday"), None);
+        assert_eq!(parse_time("19700102"), Some(DAY));
+        assert_eq!(parse_time("19700102T000000"), Some(DAY));
+        for other in [
+            "yesterday",
+            "24-1-1",
+            "70-01-02",
+            "1970-1-2",
+            "1970-01-2",
+            "12024-01-01",
+            "1970-1-2T00:00:00Z",
+            "24-1-1 10:00",
+            "é",
+            "",
+        ] {
+            assert_eq!(parse_time(other), None, "{other}");
+        }
     }
 }

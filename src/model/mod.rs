@@ -26,7 +26,8 @@ mod value;
 pub use address::{Address, Scheme, is_remote, place_above, place_below, vsi_place};
 pub use asset::AssetPath;
 pub use collection::{
-    Collection, EXTENT_ORIGIN, ExtentOrigin, KNOWN_KEYS, TASKS, UNKNOWN_LICENCE, UNKNOWN_PROVIDER, description_of_moved, instant,
+    Collection, EXTENT_ORIGIN, ExtentOrigin, KNOWN_KEYS, TASKS, UNKNOWN_LICENCE, UNKNOWN_PROVIDER, begins_with_date,
+    description_of_moved, instant,
 };
 pub use common_shape::{CommonShape, ShapeChild, ShapeUse, common_shape};
 pub use consistency::{Accepted, Agreement, Consistency, Outlier, OutlierMessage, Position};

@@ -45,9 +45,9 @@ impl Repaired {
 pub fn repair(input: &Path, open: &OpenOptions, options: &BuildOptions, ctx: &JobContext) -> Result<Repaired> {
     refuse_same(input, &options.target)?;
     let unpacked = unpacked_archive(input, &options.target, ctx)?;
-    let input = unpacked.as_ref().map_or(input, Scratch::path);
+    let input = unpacked.as_ref().map_or(input, |(folder, _)| folder.path());
     let reader = container::open_with(input, open, ctx)?;
-    let before = validate::container(reader.as_ref(), true, ctx)?;
+    let mut before = validate::container(reader.as_ref(), true, ctx)?;
     refuse_damaged(&before)?;
     if super::is_other_generation(reader.as_ref()) {
         let error = Error::usage("only datasets of 2.0 can be repaired").at_path(input);
@@ -78,12 +78,14 @@ pub fn repair(input: &Path, open: &OpenOptions, options: &BuildOptions, ctx: &Jo
     let built = container::write(&assembly, options, ctx)?;
     let written = container::open(&built.path, ctx)?;
     let after = validate::container(written.as_ref(), true, ctx)?;
+    before.findings.extend(unpacked.map(|(_, why)| validate::unreadable(&why)));
     let mended = before.findings.into_iter().filter(|old| !after.findings.iter().any(|new| same(old, new))).collect();
     Ok(Repaired { built, mended, left: after.findings })
 }
 
-/// The dataset of a ZIP that another program wrote again, unpacked beside `target`; `None` for all else.
-fn unpacked_archive(input: &Path, target: &Path, ctx: &JobContext) -> Result<Option<Scratch>> {
+/// The dataset of a ZIP that another program wrote again, unpacked beside `target`, with what readers of the ZIP say; `None` for all
+/// else.
+fn unpacked_archive(input: &Path, target: &Path, ctx: &JobContext) -> Result<Option<(Scratch, Error)>> {
     /// The first bytes of a ZIP with members.
     const ZIP: &[u8] = b"PK\x03\x04";
     if !is_remote(input) && !input.is_file() {
@@ -95,8 +97,9 @@ fn unpacked_archive(input: &Path, target: &Path, ctx: &JobContext) -> Result<Opt
         return Ok(None);
     }
     let Some(dataset) = rezipped_dataset(&file)? else { return Ok(None) };
-    ctx.warn(format!("{}; it is unpacked and written again", dataset.error(input).summary()));
-    dataset.unpack(&file, target, ctx).map(Some)
+    let why = dataset.error(input);
+    ctx.warn(format!("{}; it is unpacked and written again", why.summary()));
+    dataset.unpack(&file, target, ctx).map(|folder| Some((folder, why)))
 }
 
 /// Puts the statistics of the pixels where the stored ones are not those. The column keeps its type.

@@ -241,7 +241,8 @@ impl TimeRange {
             match part.trim() {
                 "" | ".." => Ok(None),
                 part => {
-                    Bound::parse(part).map(Some).ok_or_else(|| fault(format!("{} is no time in ISO 8601", part.printable_line())))
+                    let what = || format!("{} is no time in ISO 8601: dates are YYYY-MM-DD", part.printable_line());
+                    Bound::parse(part).map(Some).ok_or_else(|| fault(what()))
                 }
             }
         };
@@ -431,8 +432,18 @@ mod tests {
         assert_eq!(parse("../1970-01-03"), Some(TimeRange { first: None, last: day(2) }));
         assert_eq!(parse("1970-01-03/.."), Some(TimeRange { first: day(2), last: None }));
         assert!(parse("1970-01-03T12:00:00Z/1970-01-03").is_some(), "the day ends after noon");
-        let bad =
-            ["", "..", "../..", "2001", "1970-01-03/1970-01-02", "1970-01-01T10:00/1970-01-01T09:00", "tomorrow", "1970-02-30"];
+        let bad = [
+            "",
+            "..",
+            "../..",
+            "2001",
+            "1970-01-03/1970-01-02",
+            "1970-01-01T10:00/1970-01-01T09:00",
+            "tomorrow",
+            "1970-02-30",
+            "24-1-1",
+            "24-1-1/..",
+        ];
         for bad in bad {
             assert!(parse(bad).is_none(), "{bad}");
         }

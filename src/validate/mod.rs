@@ -140,7 +140,8 @@ fn damaged_part(error: &Error) -> Option<String> {
     container::part_name(name).map(|_| name.printable_line().to_string())
 }
 
-fn unreadable(error: &Error) -> Finding {
+/// The finding of a dataset that can't be opened, for the reason `error`.
+pub fn unreadable(error: &Error) -> Finding {
     let (rule, at) = match error.level() {
         Some(level) => (Rule::LevelReadable, Location::Level(level)),
         None if error.is_caused_by(Cause::ZipDirectory) => (Rule::ZipStructure, Location::Dataset),
