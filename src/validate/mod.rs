@@ -86,6 +86,7 @@ pub fn dataset_beside(dataset: &Dataset, pattern: Option<&str>, profile: Profile
     let mut report = Report::default();
     let tree = Skeleton::of(dataset);
     pit::check_ids(&tree, None, &mut report);
+    pit::check_case(&tree, true, &mut report);
     ctx.check()?;
     let chosen = pattern.and_then(|id| dataset.root.samples.iter().position(|sample| *sample.id == *id));
     pit::check_tree_beside(&tree, chosen.map(|row| row as u32), &mut report);

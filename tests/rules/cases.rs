@@ -216,6 +216,17 @@ pub fn all() -> Vec<Case> {
         case(Rule::IdUnique, "scene_a", "Duplicate id", Draft(|d| root(d).samples[2].id = "scene_a".into())),
         case(Rule::IdUnique, "scene_b / before.bin", "Duplicate id", Draft(|d| inside(d, 1).samples[2].id = "before.bin".into())),
         case(
+            Rule::IdPortable,
+            "scene_b / Before.bin",
+            "in case alone",
+            Draft(|d| {
+                for row in 0..3 {
+                    inside(d, row).samples[1].id = "Before.bin".into();
+                }
+            }),
+        ),
+        case(Rule::IdPortable, "SCENE_A", "in case alone", Draft(|d| root(d).samples[2].id = "SCENE_A".into())),
+        case(
             Rule::IdUnicode,
             "Can\u{303}on",
             "two Unicode forms",

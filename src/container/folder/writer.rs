@@ -273,7 +273,7 @@ fn check_names(plan: &BuildPlan, ctx: &JobContext) -> Result<()> {
         let mut hasher = DefaultHasher::new();
         without_case(name).hash(&mut hasher);
         if !seen.insert(hasher.finish()) {
-            return Err(refused(name, &"differs from another in case alone"));
+            return Err(refused(name, &"differs from another in case or Unicode form alone"));
         }
     }
     if let Some(name) = first_device {
