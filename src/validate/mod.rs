@@ -230,7 +230,7 @@ fn check_container(
             return Ok(report);
         }
         Physical::Taco3(dataset) => {
-            absorb(taco3::check(dataset, &mut report, ctx), &mut report)?;
+            absorb(taco3::check(dataset, deep, &mut report, ctx), &mut report)?;
             absorb(references::check(reader, deep, &mut report, ctx), &mut report)?;
             if deep {
                 absorb(readable::check(reader, cache, &mut report, ctx), &mut report)?;

@@ -2,21 +2,30 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
+use rayon::prelude::*;
 use serde_json::Value as Json;
 
 use super::folder::{folders_of, leads_out};
-use crate::container::{ContainerReader, Taco3Reader};
+use super::zip::check_checksums;
+use crate::container::{ContainerReader, Entry, LocalHeader, Taco3Reader};
 use crate::error::Result;
 use crate::files::{Outside, Root};
 use crate::jobs::JobContext;
 use crate::model::{AssetPath, Location, Report, Rule};
 use crate::text::PrintableLine;
 
-/// Finds missing, misplaced and extra files, and samples that lack a file of `taco:structure`.
+/// Finds missing, misplaced and extra files, and samples that lack a file of `taco:structure`; with `deep` also members of an archive
+/// whose bytes have another CRC-32 than the directory states.
 ///
 /// # Errors
 /// When a table cannot be read, or the job is cancelled.
-pub fn check(dataset: &Taco3Reader, report: &mut Report, ctx: &JobContext) -> Result<()> {
+pub fn check(dataset: &Taco3Reader, deep: bool, report: &mut Report, ctx: &JobContext) -> Result<()> {
+    if deep && let Some((file, directory)) = dataset.archive() {
+        let header = |entry: &Entry| LocalHeader::read(file, entry.local).ok();
+        let headers: Vec<Option<LocalHeader>> = directory.entries.par_iter().map(header).collect();
+        ctx.check()?;
+        check_checksums(file, directory, &headers, report, ctx)?;
+    }
     ctx.stage(tr!("Checking the files"), None);
     let tree = dataset.levels().skeleton(ctx)?;
     let mut named = HashSet::with_capacity(tree.total());
@@ -85,4 +94,37 @@ pub fn check(dataset: &Taco3Reader, report: &mut Report, ctx: &JobContext) -> Re
 
 fn root_of(tree: &crate::model::Skeleton, level: usize, row: u32) -> u32 {
     (1..=level).rev().fold(row, |row, depth| tree.levels[depth].parents.get(row as usize).copied().unwrap_or(u32::MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+
+    #[test]
+    fn a_flipped_byte_in_an_archive_is_found_by_a_deep_check() {
+        let ctx = JobContext::default();
+        let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/golden/60_v3_zip/change.zip");
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("change.zip");
+        let mut bytes = std::fs::read(golden).expect("reads");
+        std::fs::write(&path, &bytes).expect("writes");
+        let codes = |deep: bool| {
+            let dataset = Taco3Reader::open(&path, &ctx).expect("opens");
+            let mut report = Report::default();
+            check(&dataset, deep, &mut report, &ctx).expect("checks");
+            report.findings.into_iter().map(|finding| (finding.rule, finding.at.to_string())).collect::<Vec<_>>()
+        };
+        assert_eq!(codes(true), []);
+        let (member, at) = {
+            let dataset = Taco3Reader::open(&path, &ctx).expect("opens");
+            let (AssetPath::Range { offset, size, .. }, _) = dataset.asset(1, 0).expect("is there") else { panic!("no range") };
+            (dataset.relative_path(1, 0).expect("is there").to_owned(), offset + size / 2)
+        };
+        bytes[at as usize] ^= 0x10;
+        std::fs::write(&path, &bytes).expect("writes");
+        assert_eq!(codes(true), [(Rule::ZipCrc, format!("DATA/{member}"))]);
+        assert_eq!(codes(false), []);
+    }
 }

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 
 use rayon::prelude::*;
 
-use crate::container::{ContainerReader, Directory, Entry, LocalHeader, ZipReader};
+use crate::container::{ByteSource, ContainerReader, Directory, Entry, LocalHeader, ZipReader};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
 use crate::model::{Location, META_NAME, Report, Rule, safe_relative};
@@ -41,7 +41,7 @@ pub fn check(zip: &ZipReader, deep: bool, report: &mut Report, ctx: &JobContext)
     check_members(zip, directory, &headers, report);
     check_header(zip, directory, &headers, report);
     if deep {
-        check_crc(zip, directory, &headers, report, ctx)?;
+        check_checksums(zip.file(), directory, &headers, report, ctx)?;
     }
     check_positions(zip, directory, &headers, report, ctx)
 }
@@ -154,8 +154,12 @@ fn check_header(zip: &ZipReader, directory: &Directory, headers: &[Option<LocalH
     }
 }
 
-fn check_crc(
-    zip: &ZipReader,
+/// Reads every stored member, and compares its CRC-32 with that of the directory. `headers` has the local header of each member.
+///
+/// # Errors
+/// When the job is cancelled.
+pub(super) fn check_checksums(
+    file: &ByteSource,
     directory: &Directory,
     headers: &[Option<LocalHeader>],
     report: &mut Report,
@@ -169,7 +173,7 @@ fn check_crc(
         .map(|(entry, header)| {
             ctx.check()?;
             ctx.step(1);
-            let Some(header) = header.as_ref().filter(|h| entry.method == 0 && zip.file().contains(h.data, entry.stored)) else {
+            let Some(header) = header.as_ref().filter(|h| entry.method == 0 && file.contains(h.data, entry.stored)) else {
                 return Ok(None);
             };
             let mut crc = crc32fast::Hasher::new();
@@ -177,7 +181,7 @@ fn check_crc(
             while at < entry.stored {
                 ctx.check()?;
                 let length = CHUNK.min(entry.stored - at);
-                match zip.file().read(header.data + at, length) {
+                match file.read(header.data + at, length) {
                     Ok(bytes) => crc.update(&bytes),
                     Err(error) => return Ok(Some(format!("{} {}", tr!("Can't be read."), error.sentence()))),
                 }

@@ -13,7 +13,7 @@ use crate::container::{
     ContainerInfo, ContainerReader, Directory, Format, LevelSet, LocalFile, LocalHeader, Opening, Physical, asset_size,
     read_collection, read_collection_file,
 };
-use crate::error::{Error, IoContext, Result, settled};
+use crate::error::{Cause, Error, IoContext, Result, settled};
 use crate::files::Root;
 use crate::jobs::JobContext;
 use crate::model::{AssetPath, Collection, MAX_LEVELS, is_remote, place_below, safe_relative};
@@ -143,6 +143,14 @@ impl Taco3Reader {
         }
     }
 
+    /// The archive with its central directory; `None` for a folder.
+    pub fn archive(&self) -> Option<(&LocalFile, &Directory)> {
+        match &self.store {
+            Store::Zip { file, directory } => Some((file, directory)),
+            Store::Folder(_) | Store::Remote { .. } => None,
+        }
+    }
+
     /// The root folder that every file must lie in; `None` for an archive and a remote folder. `..` and absolute paths in the
     /// tables are refused when the file is read.
     pub fn root(&self) -> Option<&Root> {
@@ -248,9 +256,12 @@ impl Store {
                 Ok((asset, size))
             }
             Store::Zip { file, directory } => {
-                let entry = directory.find(name).ok_or_else(|| Error::format("the archive has no such member").at(name))?;
+                let entry = directory.find(name).ok_or_else(|| {
+                    Error::format("the archive has no such member").caused_by(Cause::MissingMember).at(name)
+                })?;
                 if entry.method != 0 || entry.flags & 1 != 0 {
-                    return Err(Error::format("the member is compressed or encrypted; TACO archives only store").at(name));
+                    let error = Error::format("the member is compressed or encrypted; TACO archives only store");
+                    return Err(error.caused_by(Cause::CompressedMember).at(name));
                 }
                 let header = LocalHeader::read(file, entry.local)?;
                 if !file.contains(header.data, entry.size) {
