@@ -256,9 +256,9 @@ impl Store {
                 Ok((asset, size))
             }
             Store::Zip { file, directory } => {
-                let entry = directory.find(name).ok_or_else(|| {
-                    Error::format("the archive has no such member").caused_by(Cause::MissingMember).at(name)
-                })?;
+                let entry = directory
+                    .find(name)
+                    .ok_or_else(|| Error::format("the archive has no such member").caused_by(Cause::MissingMember).at(name))?;
                 if entry.method != 0 || entry.flags & 1 != 0 {
                     let error = Error::format("the member is compressed or encrypted; TACO archives only store");
                     return Err(error.caused_by(Cause::CompressedMember).at(name));
