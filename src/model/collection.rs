@@ -153,6 +153,13 @@ impl Collection {
         }
     }
 
+    /// Description of a column of a level in `taco:field_schema`; `None` where there is none.
+    pub fn column_description(&self, level: usize, name: &str) -> Option<&str> {
+        let columns = self.get("taco:field_schema")?.get(format!("level{level}"))?.as_array()?;
+        let column = columns.iter().find(|column| column.get(0).and_then(Json::as_str) == Some(name))?;
+        column.get(2).and_then(Json::as_str).filter(|text| !text.trim().is_empty())
+    }
+
     /// The descriptive fields, without those that the writer computes from the tree.
     pub fn descriptive(&self) -> Map<String, Json> {
         let made = ["taco:pit_schema", "taco:field_schema", "taco:sources", "_tacocat"];

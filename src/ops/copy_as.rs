@@ -36,7 +36,12 @@ pub fn copy_as(reader: &dyn ContainerReader, filters: &[Filter], engine: Engine)
         let fields = head.schema().fields().iter();
         Ok(LevelFile {
             address: place_below(&path, &format!("{folder}level{level}.parquet")).display().to_string(),
-            columns: fields.map(|field| FieldSpec::new(field.name(), field.data_type().clone())).collect(),
+            columns: fields
+                .map(|field| FieldSpec {
+                    description: reader.collection().column_description(level, field.name()).unwrap_or_default().to_owned(),
+                    ..FieldSpec::new(field.name(), field.data_type().clone())
+                })
+                .collect(),
         })
     });
     statement(engine, &levels.collect::<Result<Vec<_>>>()?, filters)

@@ -74,7 +74,7 @@ pub fn pooled_statistics(
 ) -> Result<PooledReport> {
     let levels = reader.levels();
     // Byte ranges come from the reader; the tables only choose rows.
-    let mut tables = Tables::new(VsiBase::folder(&reader.info().path));
+    let mut tables = Tables::new(VsiBase::folder(&reader.info().path)).described_by(reader.collection());
     for level in 0..levels.count() {
         match levels.head(level) {
             Some(head) => tables.push_parquet(head.clone()),

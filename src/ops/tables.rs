@@ -21,7 +21,7 @@ const PROBES: usize = 64;
 /// # Errors
 /// When a table can't be read.
 pub fn tables_of(reader: &dyn ContainerReader, ctx: &JobContext) -> Result<Tables> {
-    let mut tables = Tables::new(base_of(reader));
+    let mut tables = Tables::new(base_of(reader)).described_by(reader.collection());
     for level in 0..reader.levels().count() {
         ctx.check()?;
         if wrong(reader, level, ctx)? {
@@ -37,7 +37,7 @@ pub fn tables_of(reader: &dyn ContainerReader, ctx: &JobContext) -> Result<Table
 
 /// [`tables_of`] without looking at anything: positions are compared with the archive when a query asks for them.
 pub fn lazy_tables(reader: &Arc<dyn ContainerReader>) -> Tables {
-    let mut tables = Tables::new(base_of(reader.as_ref()));
+    let mut tables = Tables::new(base_of(reader.as_ref())).described_by(reader.collection());
     for level in 0..reader.levels().count() {
         let Some(head) = reader.levels().head(level) else {
             reader.levels().made(level).into_iter().for_each(|table| tables.push_table(table));

@@ -193,14 +193,8 @@ impl Filter {
             ArrowType::Timestamp(TimeUnit::Nanosecond, _) => 1_000_000_000,
             ArrowType::Date32 | ArrowType::Date64 => return Ok(days_in_range(&field.name, range)),
             text if is_text(text) => return Ok(texts_in_range(&field.name, range)),
-            // Older generations count seconds since 1970, in columns whose names say that they hold a time.
-            ArrowType::Float64 | ArrowType::Float32 | ArrowType::Int64 | ArrowType::Int32 if names_a_time(&field.name) => {
-                return Ok(seconds_in_range(&field.name, range));
-            }
-            other => {
-                let summary = format!("column {} is {}, not a time", field.name, dtype_name(other));
-                return Err(Error::usage(summary).hint("name a column of timestamps, dates or ISO 8601 text"));
-            }
+            dtype if is_count(dtype) => return Ok(counts_in_range(field, unit_of_counts(field)?, range)),
+            _ => return Err(no_time(field)),
         };
         // Bounds have the column's type, so that the statistics of a file can be asked; the number behind a time is that of UTC
         // whatever its zone, so that times are ranges of numbers.
@@ -329,18 +323,61 @@ pub(super) fn is_text(dtype: &ArrowType) -> bool {
     matches!(dtype, ArrowType::Utf8 | ArrowType::LargeUtf8 | ArrowType::Utf8View)
 }
 
-/// The column counts seconds, whole ones or with a fraction.
-fn seconds_in_range(name: &str, range: TimeRange) -> Expr {
-    let bound = |micros: i64| match micros % 1_000_000 {
-        0 => lit(micros / 1_000_000),
-        _ => lit(micros as f64 / 1e6),
-    };
+/// A column of numbers that counts `per_second` parts of seconds since 1970, whole ones or with a fraction.
+fn counts_in_range(field: &FieldSpec, per_second: i64, range: TimeRange) -> Expr {
+    let name = field.name.as_str();
+    if field.dtype.is_integer() {
+        return range.on_numbers(name, per_second, &|number| lit(number));
+    }
+    let bound = |micros: i64| lit(micros as f64 * per_second as f64 / 1e6);
     let from = range.first.map(|first| col(name).gt_eq(bound(first.micros)));
     let to = range.last.map(|last| match last.day {
         true => col(name).lt(bound(last.end())),
         false => col(name).lt_eq(bound(last.micros)),
     });
     [from, to].into_iter().flatten().reduce(|a, b| a.and(b)).unwrap_or_else(|| col(name).is_not_null())
+}
+
+/// Parts of a second that a column of numbers counts since 1970: those that its description in `taco:field_schema` names, else seconds
+/// in the columns of the extensions (TACO 0.2, STAC extension).
+///
+/// # Errors
+/// [`crate::error::Kind::Usage`] for a column of which nothing says what it counts.
+pub(super) fn unit_of_counts(field: &FieldSpec) -> Result<i64> {
+    /// Words of a unit, and short ones that count before "since" alone.
+    const UNITS: [(i64, &[&str], &[&str]); 4] = [
+        (1_000_000_000, &["nanoseconds", "ns"], &["nanosecond"]),
+        (1_000_000, &["microseconds", "\u{b5}s", "\u{3bc}s"], &["microsecond", "us"]),
+        (1_000, &["milliseconds", "ms"], &["millisecond"]),
+        (1, &["seconds"], &["second", "sec", "s"]),
+    ];
+    let description = field.description.to_lowercase();
+    let words: Vec<&str> = description.split(|letter: char| !letter.is_alphabetic()).filter(|word| !word.is_empty()).collect();
+    let has = |(_, words_of_unit, before_since): &(i64, &[&str], &[&str])| {
+        words.iter().any(|word| words_of_unit.contains(word))
+            || words.windows(2).any(|pair| pair[1] == "since" && before_since.contains(&pair[0]))
+    };
+    if let Some((per_second, ..)) = UNITS.iter().find(|unit| has(unit)) {
+        return Ok(*per_second);
+    }
+    if footprint::is_time_column(&field.name, &field.dtype) { Ok(1) } else { Err(no_time(field)) }
+}
+
+/// True for types of numbers that may count parts of seconds.
+pub(super) fn is_count(dtype: &ArrowType) -> bool {
+    dtype.is_integer() || matches!(dtype, ArrowType::Float32 | ArrowType::Float64)
+}
+
+/// The error for a column without times.
+pub(super) fn no_time(field: &FieldSpec) -> Error {
+    let (name, dtype) = (&field.name, dtype_name(&field.dtype));
+    let hint = "name a column of timestamps, dates or ISO 8601 text";
+    if !is_count(&field.dtype) {
+        return Error::usage(format!("column {name} is {dtype}, not a time")).hint(hint);
+    }
+    Error::usage(format!("column {name} is {dtype}, and its description does not say which unit of time it counts since 1970"))
+        .hint(hint)
+        .hint("compare the numbers themselves with --where")
 }
 
 /// The column has dates; a date is its whole day.
@@ -403,12 +440,6 @@ pub(super) fn check_box([west, south, east, north]: [f64; 4]) -> Result<()> {
         .hint("write west,south,east,north in degrees; west greater than east goes across the antimeridian"))
 }
 
-/// `stac:time_start`, `datetime`, `date`: a number in another column is no time.
-pub(super) fn names_a_time(name: &str) -> bool {
-    let name = name.to_ascii_lowercase();
-    name.contains("time") || name.contains("date")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -447,6 +478,30 @@ mod tests {
         for bad in bad {
             assert!(parse(bad).is_none(), "{bad}");
         }
+    }
+
+    #[test]
+    fn numbers_count_what_their_column_says() {
+        let unit = |name: &str, description: &str, dtype: ArrowType| {
+            let field = FieldSpec { description: description.into(), ..FieldSpec::new(name, dtype) };
+            unit_of_counts(&field).ok()
+        };
+        let whole = |name: &str, description: &str| unit(name, description, ArrowType::Int64);
+        assert_eq!(whole("stac:time_start", ""), Some(1), "the text of TACO 0.2");
+        assert_eq!(unit("istac:time_end", "", ArrowType::Float64), Some(1));
+        assert_eq!(whole("stac:time_start", "Start timestamp (\u{3bc}s since Unix epoch, UTC)"), Some(1_000_000));
+        assert_eq!(whole("when", "Acquisition, milliseconds since 1970"), Some(1_000));
+        assert_eq!(whole("when", "ns since the epoch"), Some(1_000_000_000));
+        assert_eq!(whole("when", "Seconds since 1970"), Some(1));
+        for (name, description) in
+            [("date", ""), ("datetime", ""), ("acquisition_time", "Time of acquisition"), ("when", "Sensor status")]
+        {
+            assert_eq!(whole(name, description), None, "{name}: {description}");
+        }
+        let field = |dtype| FieldSpec::new("stac:time_start", dtype);
+        let range = TimeRange::parse("1970-01-02").expect("parses");
+        let said = format!("{:?}", counts_in_range(&field(ArrowType::Int64), 1_000, range));
+        assert!(said.contains("86400000") && said.contains("172800000"), "{said}");
     }
 
     #[test]

@@ -11,7 +11,9 @@ mod python;
 use chrono::DateTime;
 
 use self::expression::{Comparison, Conversion, Expression};
-use super::filter::{Filter, GEOMETRIES, TIMES, TimeRange, check_box, chosen, is_binary, is_text, names_a_time};
+use super::filter::{
+    Filter, GEOMETRIES, TIMES, TimeRange, check_box, chosen, is_binary, is_count, is_text, no_time, unit_of_counts,
+};
 use super::source_span::Source;
 use super::sql_dialect;
 use crate::error::{Error, Result};
@@ -303,20 +305,21 @@ fn times<'a>(filter: &'a Filter, range: &str, columns: &'a [FieldSpec]) -> Resul
             };
             Test::DaysOfText { column: &field.name, first: first.map(day).transpose()?, last: last.map(day).transpose()? }
         }
-        DataType::Float64 | DataType::Float32 | DataType::Int64 | DataType::Int32 if names_a_time(&field.name) => {
-            let seconds = |micros: i64| match micros % 1_000_000 {
-                0 => Expression::Int(micros / 1_000_000),
-                _ => Expression::Float(micros as f64 / 1e6),
+        dtype if is_count(dtype) => {
+            let per_second = unit_of_counts(field)?;
+            let count = |micros: i64| {
+                let parts = i128::from(micros) * i128::from(per_second);
+                match (parts % 1_000_000, i64::try_from(parts / 1_000_000)) {
+                    (0, Ok(whole)) => Expression::Int(whole),
+                    _ => Expression::Float(parts as f64 / 1e6),
+                }
             };
             Test::Expression(all(vec![
-                first.map(|first| (Comparison::GreaterOrEqual, seconds(first.micros))),
-                last.map(|last| (upper(last.day), seconds(if last.day { last.end() } else { last.micros }))),
+                first.map(|first| (Comparison::GreaterOrEqual, count(first.micros))),
+                last.map(|last| (upper(last.day), count(if last.day { last.end() } else { last.micros }))),
             ]))
         }
-        other => {
-            let summary = format!("column {} is {}, not a time", field.name, crate::model::dtype_name(other));
-            return Err(Error::usage(summary).hint("name a column of timestamps, dates or ISO 8601 text"));
-        }
+        _ => return Err(no_time(field)),
     })
 }
 
