@@ -128,6 +128,24 @@ impl Footprints {
         self.rows.push(self.parts.len() as u32);
     }
 
+    /// The same with the shapes of `others` for rows without a location.
+    fn filled(&self, others: &[Option<Unfolded>]) -> Self {
+        let mut filled = Self::empty(self.level, self.source.clone(), self.approximate);
+        for (row, other) in (0u32..).zip(others) {
+            if self.range(row).is_empty() {
+                filled.push(other.as_ref());
+                continue;
+            }
+            for part in self.range(row) {
+                let kind = self.parts.get(part).map_or(OutlineKind::Point, |(kind, _)| *kind);
+                filled.parts.push((kind, filled.points.len() as u32));
+                filled.points.extend_from_slice(self.points_of(part));
+            }
+            filled.rows.push(filled.parts.len() as u32);
+        }
+        filled
+    }
+
     fn part(&mut self, kind: OutlineKind, points: &[[f64; 2]]) {
         self.parts.push((kind, self.points.len() as u32));
         self.points.extend(points.iter().map(|&[x, y]| [x as f32, y as f32]));
@@ -175,23 +193,38 @@ pub fn footprints(reader: &dyn ContainerReader, request: &FootprintRequest, ctx:
     if from == level {
         let is_approximate = made.approximate;
         read(reader, (from, &source), asked, is_approximate, &mut |shape| made.push(shape.as_ref()), ctx)?;
-        return Ok(made);
+        return if asked.is_some() { Ok(made) } else { with_descendants(made, reader, ctx) };
     }
-    let tree = reader.levels().skeleton(ctx)?;
-    let mut gathered: Vec<Option<Unfolded>> = vec![None; reader.levels().rows(level)];
-    let mut row = 0u32;
-    let mut gather = |shape: Option<Unfolded>| {
-        let above = (level + 1..=from).rev().try_fold(row, |row, depth| tree.levels.get(depth)?.parents.get(row as usize).copied());
-        row += 1;
-        if let (Some(shape), Some(slot)) = (shape, above.and_then(|above| gathered.get_mut(above as usize))) {
-            match slot {
-                Some(known) => unite(known, shape),
-                None => *slot = Some(shape),
-            }
+    let rows = reader.levels().rows(level);
+    (0..rows).for_each(|_| made.push(None));
+    with_descendants(made, reader, ctx)
+}
+
+/// Gives FOLDERs without a location those of their descendants on the first level below that has them.
+fn with_descendants(mut made: Footprints, reader: &dyn ContainerReader, ctx: &JobContext) -> Result<Footprints> {
+    let level = made.level;
+    for from in level + 1..reader.levels().count() {
+        if made.placed() == made.rows() {
+            break;
         }
-    };
-    read(reader, (from, &source), asked, made.approximate, &mut gather, ctx)?;
-    gathered.iter().for_each(|shape| made.push(shape.as_ref()));
+        let Some(source) = footprint_sources(&column_names(reader, from)).into_iter().next() else { continue };
+        let tree = reader.levels().skeleton(ctx)?;
+        let mut gathered: Vec<Option<Unfolded>> = vec![None; made.rows()];
+        let mut row = 0u32;
+        let mut gather = |shape: Option<Unfolded>| {
+            let parent = |row: u32, depth: usize| tree.levels.get(depth)?.parents.get(row as usize).copied();
+            let above = (level + 1..=from).rev().try_fold(row, parent).filter(|above| made.of(*above).is_empty());
+            row += 1;
+            if let (Some(shape), Some(slot)) = (shape, above.and_then(|above| gathered.get_mut(above as usize))) {
+                match slot {
+                    Some(known) => unite(known, shape),
+                    None => *slot = Some(shape),
+                }
+            }
+        };
+        read(reader, (from, &source), None, made.approximate, &mut gather, ctx)?;
+        made = made.filled(&gathered);
+    }
     Ok(made)
 }
 

@@ -93,27 +93,77 @@ impl Filter {
         self
     }
 
-    /// The filter without the box or the range of times whose columns its level lacks, and those as filters of the first level below
-    /// that has them. All stays with the level where no level below has them, or the user names the column.
-    pub(super) fn by_level(&self, tables: &Tables) -> (Self, Vec<Self>) {
-        let (mut own, mut below) = (self.clone(), Vec::new());
-        let first = |has: &dyn Fn(&[FieldSpec]) -> bool| {
-            (self.level..tables.levels.len()).find(|level| has(&tables.stored_columns(*level))).unwrap_or(self.level)
-        };
-        let named = |columns: &[FieldSpec], names: &[&str]| columns.iter().any(|field| names.contains(&field.name.as_str()));
-        if self.bbox.is_some() && self.geometry_column.is_none() {
-            let level = first(&|columns| self.footprint_columns(columns).is_some() || named(columns, &GEOMETRIES));
-            if level != self.level {
-                below.push(Self { bbox: own.bbox.take(), by: self.by, level, ..Self::default() });
-            }
+    /// The box and the range of times as filters of their own, each on the first level from that of this filter on that has its columns.
+    /// All stays with the level where no level below has them, or the user names the column. Times first: they are cheaper to compare.
+    pub(super) fn parts(&self, tables: &Tables) -> Vec<Self> {
+        let mut parts = Vec::new();
+        if self.datetime.is_some() {
+            let part = Self { datetime: self.datetime.clone(), time_column: self.time_column.clone(), ..Self::default() };
+            parts.push(part.at_level(self.level).on_level_with_columns(self.level, tables));
         }
-        if self.datetime.is_some() && self.time_column.is_none() {
-            let level = first(&|columns| named(columns, &TIMES));
-            if level != self.level {
-                below.push(Self { datetime: own.datetime.take(), level, ..Self::default() });
-            }
+        if self.bbox.is_some() {
+            let part = Self { bbox: self.bbox, by: self.by, geometry_column: self.geometry_column.clone(), ..Self::default() };
+            parts.push(part.at_level(self.level).on_level_with_columns(self.level, tables));
         }
-        (own, below)
+        parts
+    }
+
+    /// This part of a filter on the first level from `from` on that has its columns, unless the user names the column.
+    fn on_level_with_columns(self, from: usize, tables: &Tables) -> Self {
+        let level = (from..tables.levels.len()).find(|level| self.has_columns(&tables.stored_columns(*level)));
+        let own = self.level;
+        self.at_level(level.unwrap_or(own))
+    }
+
+    /// True when `columns` have the places or times that a part of a filter looks at.
+    fn has_columns(&self, columns: &[FieldSpec]) -> bool {
+        let named = |names: &[&str]| columns.iter().any(|field| names.contains(&field.name.as_str()));
+        match (&self.geometry_column, &self.time_column) {
+            (Some(_), _) | (_, Some(_)) => true,
+            _ if self.bbox.is_some() => self.footprint_columns(columns).is_some() || named(&GEOMETRIES),
+            _ => named(&TIMES),
+        }
+    }
+
+    /// For rows of a part's level without a place or time of their own: the condition that a row is one of them, and the part on the
+    /// next level below that has its columns. `None` when every row has one, no level below has, or the user names the column, as the test
+    /// of the stored centroid does.
+    pub(super) fn fallback(&self, tables: &Tables) -> Option<(Expr, Self)> {
+        if self.geometry_column.is_some() || self.time_column.is_some() || self.by == BoxTest::Centroid {
+            return None;
+        }
+        // stac:crs stands for the grid, whose statistics no Parquet file has.
+        let telling: &[&str] =
+            if self.bbox.is_some() { &["istac:geometry", "stac:centroid", "istac:centroid", "stac:crs"] } else { &TIMES };
+        let columns = tables.stored_columns(self.level);
+        let names: Vec<&str> = telling.iter().copied().filter(|name| columns.iter().any(|field| field.name == **name)).collect();
+        // Times are those of the first column.
+        let names = if self.bbox.is_some() { names } else { names.into_iter().take(1).collect() };
+        if names.iter().any(|name| tables.has_no_null(self.level, name)) {
+            return None;
+        }
+        let below = (self.level + 1..tables.levels.len()).find(|level| self.has_columns(&tables.stored_columns(*level)))?;
+        let unstated = names.into_iter().map(|name| col(name).is_null()).reduce(|a, b| a.and(b))?;
+        Some((unstated, self.clone().at_level(below)))
+    }
+
+    /// True when rows of the filter's level state no place or time, so that those of their descendants count.
+    pub fn looks_below(&self, tables: &Tables) -> bool {
+        self.level < tables.levels.len()
+            && self.parts(tables).iter().any(|part| part.level != self.level || part.fallback(tables).is_some())
+    }
+
+    /// Refuses a filter of a level that does not exist.
+    ///
+    /// # Errors
+    /// [`crate::error::Kind::Usage`], with the deepest level.
+    pub(super) fn check_level(&self, tables: &Tables) -> Result<()> {
+        let count = tables.levels.len();
+        if self.level < count {
+            return Ok(());
+        }
+        let last = count.saturating_sub(1);
+        Err(Error::usage(format!("there is no level {}", self.level)).hint(format!("the deepest is level {last}")))
     }
 
     /// Predicate of box and time range; `None` when neither is set.
@@ -121,11 +171,7 @@ impl Filter {
     /// # Errors
     /// [`crate::error::Kind::Usage`] for an unknown level or column, or an invalid box or range; the hint states what is allowed.
     pub(super) fn predicate(&self, tables: &Tables, ctx: &JobContext) -> Result<Option<Expr>> {
-        let count = tables.levels.len();
-        if self.level >= count {
-            let last = count.saturating_sub(1);
-            return Err(Error::usage(format!("there is no level {}", self.level)).hint(format!("the deepest is level {last}")));
-        }
+        self.check_level(tables)?;
         let columns = tables.stored_columns(self.level);
         let space = self.bbox.map(|bbox| self.in_box(bbox, &columns, ctx)).transpose()?;
         let time = self.datetime.as_ref().map(|range| self.in_range(range, &columns)).transpose()?;

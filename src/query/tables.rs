@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
-use arrow::array::Int64Array;
+use arrow::array::{Array, Int64Array};
 
 use crate::error::Result;
 use crate::jobs::JobContext;
@@ -162,6 +162,17 @@ impl Tables {
             ..FieldSpec::new(field.name(), field.data_type().clone())
         };
         schema.fields().iter().map(spec).collect()
+    }
+
+    /// True when no row of a level lacks a value in a column, as far as is known without reading rows.
+    pub(super) fn has_no_null(&self, level: usize, name: &str) -> bool {
+        match self.levels.get(level) {
+            Some(Level::Parquet { head, .. }) => head.null_count(name) == Some(0),
+            Some(Level::Decoded(table)) => {
+                table.batches().iter().all(|batch| batch.column_by_name(name).is_none_or(|column| column.logical_null_count() == 0))
+            }
+            None => true,
+        }
     }
 
     /// True when the level has the columns from which GDAL paths are built.
