@@ -91,6 +91,9 @@ pub(super) enum Fault {
     Cut(String),
     NoRanges,
     SizeUnstated,
+    RangeUnstated,
+    /// Status 206 with headers that can't be read.
+    UnreadableRange,
     WebPage,
     Changed,
     SentOn,
@@ -110,6 +113,8 @@ impl Fault {
             Fault::Status(..)
             | Fault::NoRanges
             | Fault::SizeUnstated
+            | Fault::RangeUnstated
+            | Fault::UnreadableRange
             | Fault::WebPage
             | Fault::SentOn
             | Fault::Size(_)
@@ -375,15 +380,17 @@ fn fault_of(error: &object_store::Error, attempt: &Attempt) -> Fault {
     match attempt.answer_fault() {
         Some(AnswerFault::WebPage) => return Fault::WebPage,
         Some(AnswerFault::SizeUnstated) => return Fault::SizeUnstated,
+        Some(AnswerFault::RangeUnstated) => return Fault::RangeUnstated,
         Some(AnswerFault::BodyCut) => return Fault::Cut(reason),
         None => {}
     }
     let chain = || std::iter::successors(Some(error as &(dyn std::error::Error + 'static)), |error| error.source());
+    let is_refused = || chain().any(|error| error.is::<RefusedAnswer>());
     match attempt.status() {
         Some(200) if attempt.stated_size() == Some(0) => Fault::Other("the file is empty".into()),
-        Some(200) if chain().any(|error| error.is::<RefusedAnswer>()) => Fault::Other(reason),
+        Some(200 | 206) if is_refused() => Fault::Other(reason),
         Some(200) => Fault::NoRanges,
-        Some(206) => Fault::Other(reason),
+        Some(206) => Fault::UnreadableRange,
         Some(status) => Fault::Status(status, attempt.code()),
         None => {
             let sent = chain().filter_map(|error| error.downcast_ref::<reqwest::Error>()).next();
@@ -408,6 +415,8 @@ pub(super) fn sentence(address: &Address, fault: &Fault) -> String {
         Fault::Cut(reason) | Fault::Other(reason) => format!("{host}: {reason}"),
         Fault::NoRanges => format!("{host} does not support range requests"),
         Fault::SizeUnstated => format!("{host} does not state the size of the file"),
+        Fault::RangeUnstated => format!("{host} does not state which bytes it sent: its answer 206 has no Content-Range"),
+        Fault::UnreadableRange => format!("{host} answered a range request with headers that can't be read"),
         Fault::WebPage => format!("{host} answered with a web page (HTML) instead of the file"),
         Fault::SentOn => format!("{host} redirects endlessly"),
         Fault::Slow => format!("{host} sent less than {RATE_MIN} bytes a second for {} s", patience().max(PACE_MIN).as_secs_f32()),
@@ -478,7 +487,9 @@ pub(super) fn error(address: &Address, fault: &Fault, tries: u32) -> Error {
             "open the address in a browser: the file may have another address, need a sign-in, or be missing, as some servers answer a \
              missing file with their start page"
         }
-        Fault::NoRanges | Fault::SizeUnstated => "download the file and open it from this disk, or serve it with range requests",
+        Fault::NoRanges | Fault::SizeUnstated | Fault::RangeUnstated | Fault::UnreadableRange => {
+            "download the file and open it from this disk, or serve it with range requests"
+        }
         Fault::Changed => "open the dataset again: it was replaced meanwhile",
     };
     let error = Error::new(Kind::Io, summary).at(address).hint(hint);
@@ -494,7 +505,7 @@ pub(super) fn error(address: &Address, fault: &Fault, tries: u32) -> Error {
     };
     match fault {
         Fault::Status(status, _) => error.caused_by(Cause::HttpStatus(*status)),
-        Fault::NoRanges | Fault::SizeUnstated => error.caused_by(Cause::NoRanges),
+        Fault::NoRanges | Fault::SizeUnstated | Fault::RangeUnstated | Fault::UnreadableRange => error.caused_by(Cause::NoRanges),
         Fault::WebPage => error.caused_by(Cause::WebPage),
         Fault::Timeout | Fault::Slow | Fault::Connect(_) | Fault::Cut(_) | Fault::Changed | Fault::SentOn | Fault::Other(_) => {
             error.caused_by(Cause::Passing)
