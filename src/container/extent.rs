@@ -188,6 +188,25 @@ mod tests {
     }
 
     #[test]
+    fn the_first_level_with_places_and_the_first_with_times_count() {
+        let point = |x: f64, y: f64| [&[1, 1, 0, 0, 0][..], &x.to_le_bytes(), &y.to_le_bytes()].concat();
+        let array = |places: &[Option<Vec<u8>>]| -> arrow::array::ArrayRef {
+            std::sync::Arc::new(places.iter().map(Option::as_deref).collect::<arrow::array::BinaryArray>())
+        };
+        let day = |day: i64| -> arrow::array::ArrayRef {
+            std::sync::Arc::new(arrow::array::TimestampMicrosecondArray::from(vec![day * 86_400_000_000]))
+        };
+        let batch = |place: Option<Vec<u8>>, time: i64| {
+            RecordBatch::try_from_iter([("stac:centroid", array(&[place])), ("stac:time_start", day(time))]).expect("a batch")
+        };
+        let scenes = RecordBatch::try_from_iter([("stac:centroid", array(&[None]))]).expect("a batch");
+        let (files, parts) = (batch(Some(point(10.0, 20.0)), 1), batch(Some(point(50.0, 60.0)), 2));
+        let found = extent_of_samples(&[&scenes, &files, &parts], &JobContext::default()).expect("works").expect("an extent");
+        assert_eq!(found["spatial"], json!([10.0, 20.0, 10.0, 20.0]));
+        assert_eq!(found["temporal"][0], "1970-01-02T00:00:00Z");
+    }
+
+    #[test]
     fn times_run_from_the_least_start_to_the_greatest_end() {
         let wkb = |x: f64, y: f64| [&[1, 1, 0, 0, 0][..], &x.to_le_bytes(), &y.to_le_bytes()].concat();
         let places: arrow::array::ArrayRef =

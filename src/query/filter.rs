@@ -551,6 +551,23 @@ mod tests {
     }
 
     #[test]
+    fn the_first_usual_column_is_chosen() {
+        let columns: Vec<FieldSpec> =
+            ["istac:centroid", "stac:centroid", "istac:geometry", "datetime", "stac:time_start", "istac:time_start"]
+                .map(|name| FieldSpec::new(name, ArrowType::Binary))
+                .into();
+        let names =
+            |columns: &[FieldSpec], usual: &[&str]| chosen(columns, None, usual, "", 0).map(|field| field.name.clone()).ok();
+        assert_eq!(names(&columns, &GEOMETRIES).as_deref(), Some("istac:geometry"));
+        assert_eq!(names(&columns[..2], &GEOMETRIES).as_deref(), Some("stac:centroid"));
+        assert_eq!(names(&columns[..1], &GEOMETRIES).as_deref(), Some("istac:centroid"));
+        assert_eq!(names(&columns, &TIMES).as_deref(), Some("istac:time_start"));
+        assert_eq!(names(&columns[..5], &TIMES).as_deref(), Some("stac:time_start"));
+        assert_eq!(names(&columns[..4], &TIMES).as_deref(), Some("datetime"));
+        assert_eq!(names(&[], &TIMES), None);
+    }
+
+    #[test]
     fn boxes_are_checked() {
         assert!(check_box([170.0, -10.0, -170.0, 10.0]).is_ok());
         for bad in [[0.0, 10.0, 1.0, 9.0], [-361.0, 0.0, 1.0, 1.0], [0.0, -91.0, 1.0, 1.0], [f64::NAN, 0.0, 1.0, 1.0]] {
