@@ -209,11 +209,10 @@ impl<'a> PackedFile<'a> {
 pub fn verify_members(assembly: &Assembly, built: &Built, ctx: &JobContext) -> Result<Vec<String>> {
     let mut files = Vec::new();
     for (level, table) in assembly.levels.iter().enumerate() {
-        let file = |(row, source): (usize, &'_ RowSource)| match source {
+        files.extend(table.sources.iter().enumerate().filter_map(|(row, source)| match source {
             RowSource::Asset { path, .. } => PackedFile::of_source(level, row, path),
             RowSource::Folder | RowSource::Bytes(_) => None,
-        };
-        files.extend(table.sources.iter().enumerate().filter_map(file));
+        }));
     }
     verify_files(files, &assembly.tree, built, ctx)
 }
@@ -228,11 +227,10 @@ pub fn verify_members_of_draft(dataset: &Dataset, built: &Built, ctx: &JobContex
     let mut tortillas: Vec<&Tortilla> = vec![&dataset.root];
     for level in 0..tree.levels.len() {
         let samples: Vec<&Sample> = tortillas.iter().flat_map(|tortilla| &tortilla.samples).collect();
-        let file = |(row, sample): (usize, &&'_ Sample)| match &sample.payload {
+        files.extend(samples.iter().enumerate().filter_map(|(row, sample)| match &sample.payload {
             Payload::Asset { path, .. } => PackedFile::of_source(level, row, path),
             Payload::Folder(_) | Payload::Bytes(_) => None,
-        };
-        files.extend(samples.iter().enumerate().filter_map(file));
+        }));
         tortillas = samples.into_iter().filter_map(Sample::children).map(AsRef::as_ref).collect();
     }
     verify_files(files, &tree, built, ctx)
