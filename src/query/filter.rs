@@ -99,20 +99,22 @@ impl Filter {
         let mut parts = Vec::new();
         if self.datetime.is_some() {
             let part = Self { datetime: self.datetime.clone(), time_column: self.time_column.clone(), ..Self::default() };
-            parts.push(part.at_level(self.level).on_level_with_columns(self.level, tables));
+            parts.push(part.at_level(self.level).on_level_with_columns(tables));
         }
         if self.bbox.is_some() {
             let part = Self { bbox: self.bbox, by: self.by, geometry_column: self.geometry_column.clone(), ..Self::default() };
-            parts.push(part.at_level(self.level).on_level_with_columns(self.level, tables));
+            parts.push(part.at_level(self.level).on_level_with_columns(tables));
         }
         parts
     }
 
-    /// This part of a filter on the first level from `from` on that has its columns, unless the user names the column.
-    fn on_level_with_columns(self, from: usize, tables: &Tables) -> Self {
-        let level = (from..tables.levels.len()).find(|level| self.has_columns(&tables.stored_columns(*level)));
-        let own = self.level;
-        self.at_level(level.unwrap_or(own))
+    /// This part of a filter on the first level from its own on that has its columns, unless the user names the column.
+    fn on_level_with_columns(self, tables: &Tables) -> Self {
+        let level = (self.level..tables.levels.len()).find(|level| self.has_columns(&tables.stored_columns(*level)));
+        match level {
+            Some(level) => self.at_level(level),
+            None => self,
+        }
     }
 
     /// True when `columns` have the places or times that a part of a filter looks at.
