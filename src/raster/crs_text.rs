@@ -188,7 +188,8 @@ mod tests {
             )
         };
         let json = r#"{"type":"BoundCRS","transformation":{"parameters":[{"name":"file","value":"\u002fetc/passwd"}]}}"#;
-        let method = r#"{"type":"ProjectedCRS","method":{"name":"PROJ-based operation method: +proj=hgridshift \u002bgrids=a.gsb"}}"#;
+        let method =
+            r#"{"type":"ProjectedCRS","method":{"name":"PROJ-based operation method: +proj=hgridshift \u002bgrids=a.gsb"}}"#;
         for (text, name) in [
             ("+proj=longlat +nadgrids=/etc/passwd".to_owned(), "nadgrids=/etc/passwd"),
             ("+proj=longlat +nadgrids=@null,/etc/passwd".into(), "nadgrids=@null,/etc/passwd"),
