@@ -127,23 +127,23 @@ impl StatedBounds {
         };
         let text = |array: &ArrayRef, row: usize| cell_text(array, row);
         if let Some(minimum) = bound(&self.minima) {
-            if let Some(row) = first_beyond(values, &minimum, Side::Below) {
+            if let Some(row) = first_beyond(values, &minimum, BoundSide::Below) {
                 return Some(StatisticsFault::Below { minimum: text(&minimum, 0), value: text(values, row) });
             }
             if exact.0
                 && let Some(least) = edge_of(values, false)
-                && first_beyond(&minimum, &least, Side::Below).is_some()
+                && first_beyond(&minimum, &least, BoundSide::Below).is_some()
             {
                 return Some(StatisticsFault::NotLeast { minimum: text(&minimum, 0), least: text(&least, 0) });
             }
         }
         if let Some(maximum) = bound(&self.maxima) {
-            if let Some(row) = first_beyond(values, &maximum, Side::Above) {
+            if let Some(row) = first_beyond(values, &maximum, BoundSide::Above) {
                 return Some(StatisticsFault::Above { maximum: text(&maximum, 0), value: text(values, row) });
             }
             if exact.1
                 && let Some(greatest) = edge_of(values, true)
-                && first_beyond(&maximum, &greatest, Side::Above).is_some()
+                && first_beyond(&maximum, &greatest, BoundSide::Above).is_some()
             {
                 return Some(StatisticsFault::NotGreatest { maximum: text(&maximum, 0), greatest: text(&greatest, 0) });
             }
@@ -190,25 +190,25 @@ fn is_exact(metadata: &ParquetMetaData, group: usize, converter: &StatisticsConv
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Side {
+enum BoundSide {
     Below,
     Above,
 }
 
 /// The first row of `values` beyond `bound`, an array of one value. Nulls and NaN are never beyond.
-fn first_beyond(values: &ArrayRef, bound: &ArrayRef, side: Side) -> Option<usize> {
+fn first_beyond(values: &ArrayRef, bound: &ArrayRef, side: BoundSide) -> Option<usize> {
     if values.data_type().is_floating() {
         // By the numbers: the comparison of the library distinguishes zeros and orders NaN.
         let numbers = [values, bound].map(|array| cast(array, &DataType::Float64).ok());
         let [Some(values), Some(bound)] = numbers else { return None };
         let (values, bound) = (values.as_primitive::<Float64Type>(), bound.as_primitive::<Float64Type>().value(0));
-        let is_beyond = |value: f64| if side == Side::Below { value < bound } else { value > bound };
+        let is_beyond = |value: f64| if side == BoundSide::Below { value < bound } else { value > bound };
         return values.iter().position(|value| value.is_some_and(is_beyond));
     }
     let bound = Scalar::new(bound.clone());
     let beyond = match side {
-        Side::Below => cmp::lt(values, &bound),
-        Side::Above => cmp::gt(values, &bound),
+        BoundSide::Below => cmp::lt(values, &bound),
+        BoundSide::Above => cmp::gt(values, &bound),
     };
     // Types without an order have no bounds either.
     beyond.ok()?.iter().position(|beyond| beyond == Some(true))
