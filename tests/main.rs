@@ -36,6 +36,8 @@ mod licences;
 #[cfg(target_os = "linux")]
 mod limits;
 mod mutants;
+#[cfg(target_os = "linux")]
+mod opened_files;
 mod padding;
 mod parts;
 mod places;
@@ -56,6 +58,7 @@ mod rules;
 #[cfg(target_os = "linux")]
 mod run_script;
 mod secrets;
+mod security;
 mod snippets;
 mod sources;
 mod sql_fuzz;

@@ -116,7 +116,7 @@ impl Stated {
     }
 
     /// The coordinate system of a source.
-    pub(super) fn crs_of(&self, source: PlaceSource) -> Option<&Arc<str>> {
+    pub fn crs_of(&self, source: PlaceSource) -> Option<&Arc<str>> {
         match source {
             PlaceSource::Geometry => self.drawn.as_ref().map(|(crs, _)| crs),
             PlaceSource::Grid => self.grid.as_ref().map(|grid| &grid.crs),

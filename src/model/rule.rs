@@ -256,6 +256,9 @@ rules! {
     TextColumns "META-13" Warning Spec "6.2"
         mark!("Every level has the columns path and internal:relative_path, which the text lists; the tools write no path, and the other one below level 0 alone.")
         "Leave it, or write the dataset with `--profile spec` where readers of your data ask for these columns.";
+    TableStatistics "META-14" Error Both "6.2"
+        mark!("Minimum, maximum and number of nulls in the footer and the page index of a level table are those of its values: readers skip the rows that they exclude. Found by a deep check.")
+        "Run `repair`, which writes the level tables again.";
     StatisticsClass "STAT-1" Warning Both "7.2"
         mark!("Class shares in geotiff:stats count the highest class: some tools always give it 0 and share the rest among the others.")
         "Run `repair`, which computes the shares from the pixels.";
@@ -412,6 +415,9 @@ rules! {
     DataElsewhere "REF-1" Warning Both "5.5.1"
         mark!("Every FILE holds its own data: none is a description of other files or addresses, like VRT, GTI, WMS or GDALG, which is never followed.")
         "Put the pixels themselves into the dataset, for example as GeoTIFF.";
+    CrsElsewhere "REF-2" Warning Both "7.1.1"
+        mark!("No coordinate system names a file or an address: readers that follow it open any grid, init file or dictionary of their machine. It is never followed here. In rasters found by a deep check.")
+        "Write the code of the system, like EPSG:32718, or WKT without grids.";
     ConsistentType "CON-1" Warning Both "5.4"
         mark!("Rasters at a position have the same data type in all roots. Found by a deep check.")
         "Cast the raster to the common type, accept the value, or drop the root.";

@@ -552,6 +552,33 @@ fn one_group() -> Tables {
     tables
 }
 
+/// The footer of a file of others states what it likes.
+#[test]
+fn wrong_statistics_of_a_small_level_lose_no_row() {
+    let values: ArrayRef = Arc::new(Int64Array::from_iter_values(1_000_000..1_000_040));
+    let ids: Vec<String> = (0..40).map(|row| format!("s{row:02}")).collect();
+    let types: ArrayRef = Arc::new(StringArray::from(vec!["FILE"; 40]));
+    let batch = batch(vec![("id", Arc::new(StringArray::from(ids)) as ArrayRef), ("type", types), ("v", values)]);
+    let options = ParquetOptions { row_group_rows: 10, ..ParquetOptions::local() };
+    let mut bytes = write_parquet(&batch.schema(), &[batch], &options).expect("writes");
+    let mut replaced = 0;
+    for at in 0..bytes.len() - 8 {
+        // The last value of two row groups.
+        if [1_000_029i64, 1_000_039].iter().any(|value| bytes[at..at + 8] == value.to_le_bytes()) {
+            bytes[at..at + 8].copy_from_slice(&1_000_004i64.to_le_bytes());
+            replaced += 1;
+        }
+    }
+    assert!(replaced >= 2);
+    let head = TableHead::read(ParquetSlice::from_bytes(bytes.into())).expect("reads");
+    let (_, maxes) = crate::table::RowGroups::new(&head).bounds(2).expect("statistics");
+    assert_eq!(crate::table::cell_text(&maxes, 3), "1000004");
+    let mut tables = Tables::default();
+    tables.push_parquet(head);
+    let result = run_sql(&tables, "SELECT count(*) AS n FROM data WHERE v >= 1000025", None, &ctx()).expect("runs");
+    assert_eq!(result.csv(), "n\n15\n");
+}
+
 #[test]
 fn groups_and_first_rows_are_the_same_group_by_group() {
     let (many, one) = (many_groups(), one_group());

@@ -9,6 +9,7 @@ use gdal::spatial_ref::SpatialRef;
 use gdal::vector::LayerAccess;
 use gdal::{Dataset, Metadata};
 
+use super::crs_text::file_named_by_crs;
 use super::nodata_test::NoDataTest;
 use super::warped::{WarpedPlace, warped_place};
 use super::{BandIndex, PixelNumber, VariableRead, reproject};
@@ -36,6 +37,9 @@ pub struct RasterInfo {
     pub crs_code: Option<String>,
     /// Name of the coordinate system.
     pub crs_name: Option<String>,
+    /// The file that the coordinate system names. It is not opened, so the raster has no place on Earth.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub crs_file: Option<String>,
     /// GDAL geotransform: x of the top-left corner, pixel width, row rotation, y of the corner, column rotation, pixel height
     /// (negative: north up).
     pub geotransform: Option<[f64; 6]>,
@@ -180,6 +184,7 @@ pub(super) fn collect(
         bands,
         crs_code: srs.as_ref().and_then(crs_code),
         crs_name: srs.as_ref().and_then(|srs| srs.name()),
+        crs_file: crs_wkt.as_deref().and_then(file_named_by_crs),
         crs_wkt,
         geotransform,
         corners_lonlat,

@@ -10,6 +10,7 @@
 mod budget;
 mod codec;
 mod colour;
+mod crs_text;
 mod driver_names;
 mod environment;
 mod fence;
@@ -30,6 +31,8 @@ mod pool;
 mod presets;
 mod preview;
 mod probe;
+#[cfg(feature = "bundled-gdal")]
+mod proj_files;
 mod references;
 mod render;
 mod reproject;
@@ -52,6 +55,7 @@ mod warped;
 mod write;
 
 pub use colour::ColourMap;
+pub use crs_text::file_named_by_crs;
 pub use driver_names::is_driver_name;
 pub use environment::{DriverInfo, Environment, environment, init};
 pub use file_set::{FileSet, FolderFiles, NamedAsset, contents_of, describe_alone, file_set, files_of_stem, is_same_raster};

@@ -97,6 +97,7 @@ pub(super) enum Fault {
     WebPage,
     Changed,
     SentOn,
+    SentInside(String),
     Slow,
     Size(u64),
     Other(String),
@@ -117,6 +118,7 @@ impl Fault {
             | Fault::UnreadableRange
             | Fault::WebPage
             | Fault::SentOn
+            | Fault::SentInside(_)
             | Fault::Size(_)
             | Fault::Other(_) => 1,
         }
@@ -218,12 +220,15 @@ pub async fn fetch(target: Target, part: Part, expected: Option<Identity>, purpo
             Err(fault) => fault,
         };
         if attempt_number as usize >= fault.tries() {
-            return Err(error(&target.address, &fault, attempt_number));
+            let failed = error(&target.address, &fault, attempt_number);
+            return Err(match attempt.long_pause_asked_s() {
+                Some(seconds) => failed.hint(format!("the server asks to wait {seconds} s: try again then")),
+                None => failed,
+            });
         }
         let pause = fault.pause(attempt_number);
-        let asked = Duration::from_secs(attempt.retry_after_s());
         tracing::debug!("{}: {}; trying again", target.text, sentence(&target.address, &fault));
-        tokio::time::sleep(pause.max(asked).min(PAUSE_MAX)).await;
+        tokio::time::sleep(pause.max(attempt.pause_asked()).min(PAUSE_MAX)).await;
         attempt_number += 1;
     }
 }
@@ -298,9 +303,10 @@ async fn send(
     let mut options = GetOptions { range: Some(part.get_range()), ..GetOptions::default() };
     options.extensions.insert(attempt.clone());
     let answer = tokio::time::timeout(patience(), target.store.get_opts(&target.key, options)).await;
-    let answer = answer.map_err(|_| Fault::Timeout)?.map_err(|error| match attempt.was_sent_on_too_often() {
-        true => Fault::SentOn,
-        false => fault_of(&error, attempt),
+    let answer = answer.map_err(|_| Fault::Timeout)?.map_err(|error| match attempt.sent_inside() {
+        Some(host) => Fault::SentInside(host.into()),
+        None if attempt.was_sent_on_too_often() => Fault::SentOn,
+        None => fault_of(&error, attempt),
     })?;
     let meta = &answer.meta;
     if meta.size >= SIZE_MAX {
@@ -419,6 +425,9 @@ pub(super) fn sentence(address: &Address, fault: &Fault) -> String {
         Fault::UnreadableRange => format!("{host} answered a range request with headers that can't be read"),
         Fault::WebPage => format!("{host} answered with a web page (HTML) instead of the file"),
         Fault::SentOn => format!("{host} redirects endlessly"),
+        Fault::SentInside(there) => {
+            format!("{host} redirects to {there}, which is on this machine or in a private network: that is not followed")
+        }
         Fault::Slow => format!("{host} sent less than {RATE_MIN} bytes a second for {} s", patience().max(PACE_MIN).as_secs_f32()),
         Fault::Size(bytes) => format!("{host} reports an implausible file size of {bytes} bytes"),
         Fault::Changed => "the file on the server changed since it was opened".into(),
@@ -480,6 +489,7 @@ pub(super) fn error(address: &Address, fault: &Fault, tries: u32) -> Error {
         Fault::Status(429, _) => "the server wants fewer requests: wait a little, or lower --connections",
         Fault::Status(500.., _) => "this is a problem of the server: try again later",
         Fault::Status(..) | Fault::SentOn | Fault::Size(_) | Fault::Other(_) => "try the address in a browser",
+        Fault::SentInside(_) => "open the address that it redirects to itself, if you trust the server",
         Fault::Timeout | Fault::Slow => "check the connection, or wait longer with TACO_STUDIO_HTTP_TIMEOUT (seconds)",
         Fault::Connect(_) => "check the name of the host, the connection and the proxy (HTTPS_PROXY, NO_PROXY)",
         Fault::Cut(_) => "check the connection, then try again",
@@ -510,7 +520,7 @@ pub(super) fn error(address: &Address, fault: &Fault, tries: u32) -> Error {
         Fault::Timeout | Fault::Slow | Fault::Connect(_) | Fault::Cut(_) | Fault::Changed | Fault::SentOn | Fault::Other(_) => {
             error.caused_by(Cause::Passing)
         }
-        Fault::Size(_) => error,
+        Fault::Size(_) | Fault::SentInside(_) => error,
     }
 }
 

@@ -18,6 +18,7 @@ mod parquet_options;
 mod parquet_slice;
 mod parquet_structs;
 mod row_groups;
+mod statistics_check;
 mod text_decoding;
 mod text_types;
 mod thrift;
@@ -40,6 +41,7 @@ pub use parquet_io::{ParquetSink, TableHead, write_parquet, written_field, writt
 pub use parquet_options::{Compression, ParquetOptions};
 pub use parquet_slice::ParquetSlice;
 pub use row_groups::RowGroups;
+pub use statistics_check::{StatisticsFault, StatisticsPlace, WrongStatistics};
 pub use text_types::is_null_marker;
 pub use widening::{any_type, exact_type, is_exact_as};
 pub use wkb::{parse_wkb, wkb_bounds, write_wkb, write_wkb_point};

@@ -36,6 +36,8 @@ pub struct Header {
     pub transform: Option<[f64; 6]>,
     /// Nodata values of the bands.
     pub nodata: TextId,
+    /// The file that the coordinate system names, which is not opened.
+    pub crs_file: Option<Arc<str>>,
     /// Corners in longitude and latitude (EPSG:4326): top left, top right, bottom right, bottom left.
     pub corners: Option<[[f64; 2]; 4]>,
     /// What was read of a file with several rasters.
@@ -107,6 +109,12 @@ impl HeaderCache {
     /// True before the first header.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
+    }
+
+    /// True when the coordinate system of a raster names a file.
+    pub(super) fn has_crs_files(&self) -> bool {
+        let names_file = |looked: &Looked| matches!(looked, Looked::Raster(header) if header.crs_file.is_some());
+        self.lock().headers.values().any(|(_, looked)| names_file(looked))
     }
 
     /// Forgets all headers, so that they are read again.
@@ -199,6 +207,7 @@ fn header_of(info: &RasterInfo, cache: &HeaderCache) -> Header {
         // GDAL has this transform for rasters without one.
         transform: info.geotransform.filter(|transform| *transform != [0.0, 1.0, 0.0, 0.0, 0.0, 1.0]),
         nodata,
+        crs_file: info.crs_file.as_deref().map(Arc::from),
         corners: info.corners_lonlat,
         variable: info.variable.as_ref().map(|variable| variable.sentence().into()),
     }

@@ -5,6 +5,7 @@ mod collection;
 mod columns;
 mod consistency;
 mod conventions;
+mod crs_texts;
 mod extent;
 mod folder;
 mod header_cache;
@@ -21,6 +22,7 @@ mod sarif;
 mod schema;
 mod sources;
 mod statistics;
+mod table_statistics;
 mod taco3;
 mod taco_0_2;
 mod tacocat;
@@ -219,22 +221,22 @@ fn check_container(
             absorb(tortilla::check(tortilla, &mut report, ctx), &mut report)?;
             absorb(references::check(reader, deep, &mut report, ctx), &mut report)?;
             absorb(check_conventions(reader, &mut report, ctx), &mut report)?;
+            absorb(crs_texts::check(reader, &mut report, ctx), &mut report)?;
             // Readers of single chunks rely on the TOG layout; an old GDAL cannot check it.
             if deep && tortilla.chunks().is_some() && crate::raster::tog_support().is_ok() {
                 absorb(togs(reader, &mut report, ctx), &mut report)?;
             }
             if deep {
-                absorb(readable::check(reader, cache, &mut report, ctx), &mut report)?;
-                absorb(torn_files::check(reader, &mut report, ctx), &mut report)?;
+                absorb(check_contents(reader, cache, &mut report, ctx), &mut report)?;
             }
             return Ok(report);
         }
         Physical::Taco3(dataset) => {
             absorb(taco3::check(dataset, deep, &mut report, ctx), &mut report)?;
             absorb(references::check(reader, deep, &mut report, ctx), &mut report)?;
+            absorb(crs_texts::check(reader, &mut report, ctx), &mut report)?;
             if deep {
-                absorb(readable::check(reader, cache, &mut report, ctx), &mut report)?;
-                absorb(torn_files::check(reader, &mut report, ctx), &mut report)?;
+                absorb(check_contents(reader, cache, &mut report, ctx), &mut report)?;
             }
             return Ok(report);
         }
@@ -242,9 +244,9 @@ fn check_container(
     absorb(structure, &mut report)?;
     absorb(check_levels(reader, deep, &mut report, ctx), &mut report)?;
     absorb(references::check(reader, deep, &mut report, ctx), &mut report)?;
+    absorb(crs_texts::check(reader, &mut report, ctx), &mut report)?;
     if deep {
-        absorb(readable::check(reader, cache, &mut report, ctx), &mut report)?;
-        absorb(torn_files::check(reader, &mut report, ctx), &mut report)?;
+        absorb(check_contents(reader, cache, &mut report, ctx), &mut report)?;
         absorb(check_layout(reader, cache, &mut report, ctx), &mut report)?;
     }
     if !report.has(Rule::CollectionRead) {
@@ -252,6 +254,14 @@ fn check_container(
     }
     check_path(&reader.info().path, &mut report);
     Ok(report)
+}
+
+/// Compares what files state with what they hold: rasters, their coordinate systems, files of several, statistics of tables.
+fn check_contents(reader: &dyn ContainerReader, cache: &HeaderCache, report: &mut Report, ctx: &JobContext) -> Result<()> {
+    absorb(readable::check(reader, cache, report, ctx), report)?;
+    absorb(crs_texts::check_headers(reader, cache, report, ctx), report)?;
+    absorb(torn_files::check(reader, report, ctx), report)?;
+    absorb(table_statistics::check(reader, report, ctx), report)
 }
 
 /// Reports FOLDERs of level 0 that are kinds of data instead of samples.

@@ -321,6 +321,34 @@ pub fn all() -> Vec<Case> {
                 })
             }),
         ),
+        case(
+            Rule::CrsElsewhere,
+            "scene_b",
+            "(nadgrids=/etc/passwd)",
+            Both(|f| {
+                f.table(LEVEL0, |columns| {
+                    let texts = [Some("EPSG:4326"), Some("+proj=longlat +nadgrids=/etc/passwd"), None];
+                    columns.push(("stac:crs".into(), Arc::new(texts.into_iter().collect::<arrow::array::StringArray>())));
+                });
+                declare(f, "level0", "stac:crs", "string");
+            }),
+        ),
+        case(
+            Rule::TableStatistics,
+            "level0 cloud_cover",
+            "have the maximum 0.3, but 0.5 is one of its values",
+            Both(|f| {
+                f.patch(LEVEL0, |bytes| {
+                    // The footer is at the end, before its length and the magic number.
+                    let end = bytes.len() - 8;
+                    let length = u32::from_le_bytes([bytes[end], bytes[end + 1], bytes[end + 2], bytes[end + 3]]) as usize;
+                    let places: Vec<usize> =
+                        (end - length..end - 8).filter(|&at| bytes[at..at + 8] == 0.5f64.to_le_bytes()).collect();
+                    assert!(!places.is_empty());
+                    places.into_iter().for_each(|at| bytes[at..at + 8].copy_from_slice(&0.3f64.to_le_bytes()));
+                })
+            }),
+        ),
         case(Rule::IdDatasetLetter, "COLLECTION.json id", "2023-1", Draft(|d| set(d, "id", json!("2023-1")))),
         case(
             Rule::IdDatasetText,
