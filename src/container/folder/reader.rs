@@ -26,9 +26,10 @@ impl FolderReader {
     pub fn open(path: &Path) -> Result<Self> {
         // Remote samples may have changed since they were cached; the tables are revalidated when opened.
         forget_below(&place_below(path, "DATA"));
-        let TableFiles { heads, collection } = read_tables(path, "METADATA/")?;
+        let TableFiles { heads, collection, version } = read_tables(path, "METADATA/")?;
         let info = ContainerInfo { format: Format::Folder, path: path.to_owned(), size_bytes: None };
-        Ok(Self { opening: Opening::new(info, LevelSet::new(heads), collection, Vec::new()), root: Root::new(path) })
+        let opening = Opening::new(info, LevelSet::new(heads), collection, Vec::new()).of_version(version);
+        Ok(Self { opening, root: Root::new(path) })
     }
 
     /// Path relative to the dataset's folder: of a FILE its data, of a FOLDER its `__meta__`.
