@@ -129,11 +129,11 @@ impl Assembly {
     /// As [`Assembly::of_reader`].
     pub fn of_rows(reader: &dyn ContainerReader, wanted: Option<&[bool]>, ctx: &JobContext) -> Result<Self> {
         let version = &reader.opening().version;
-        let laid_out = refuse_stale_index(reader, wanted, ctx).and_then(|()| Self::lay_out(reader, ctx));
+        let laid_out = refuse_stale_index(reader, wanted, ctx).and_then(|()| Self::arrange_rows(reader, ctx));
         version.settle(laid_out)
     }
 
-    fn lay_out(reader: &dyn ContainerReader, ctx: &JobContext) -> Result<Self> {
+    fn arrange_rows(reader: &dyn ContainerReader, ctx: &JobContext) -> Result<Self> {
         ctx.stage(tr!("Reading the metadata"), None);
         let set = reader.levels();
         let found = set.skeleton(ctx)?;

@@ -89,7 +89,7 @@ pub fn encode_assembly(assembly: &Assembly, ctx: &JobContext) -> Result<Vec<u8>>
         levels.push(LevelHead { columns: schema.fields().iter().map(column).collect(), meta, tables: measured });
         tables.extend(both);
     }
-    let file = |(path, stamp): (PathBuf, Stamp)| Ok((text_of(&path)?.to_owned(), stamp));
+    let file = |(path, stamp): (PathBuf, Stamp)| -> Result<(String, Stamp)> { Ok((text_of(&path)?.to_owned(), stamp)) };
     let files = assembly.version.recorded().into_iter().map(file).collect::<Result<_>>()?;
     let head = Head { taco_studio_part: VERSION, collection: assembly.collection.clone(), levels, stamps: stamps.all, files };
     let mut bytes = serde_json::to_vec(&head).map_err(|error| Error::internal("the part can't be written").because(error))?;

@@ -54,7 +54,7 @@ impl DatasetVersion {
                 members.push(Member::File { path, version });
             }
         }
-        Self(members.into())
+        Self(Arc::new(members))
     }
 
     /// The version of these local files.
@@ -62,7 +62,7 @@ impl DatasetVersion {
     /// # Errors
     /// When one can't be looked at.
     pub fn of_files<'a>(paths: impl IntoIterator<Item = &'a Path>) -> Result<Self> {
-        let member = |path: &Path| {
+        let member = |path: &Path| -> Result<Member> {
             let version = LocalVersion::at(path).io_at("look at", path)?;
             Ok(Member::File { path: path.to_owned(), version })
         };
@@ -175,8 +175,13 @@ impl DatasetVersion {
     /// # Errors
     /// Those of `with`.
     pub(crate) fn relocated(&self, with: &dyn Fn(&Path) -> Result<Option<PathBuf>>) -> Result<Self> {
-        let record = self.recorded().into_iter().map(|(path, stamp)| Ok((with(&path)?.unwrap_or(path), stamp)));
-        Ok(Self::of_record(record.collect::<Result<_>>()?))
+        let mut record = self.recorded();
+        for (path, _) in &mut record {
+            if let Some(other) = with(path)? {
+                *path = other;
+            }
+        }
+        Ok(Self::of_record(record))
     }
 }
 

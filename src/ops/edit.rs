@@ -247,7 +247,7 @@ fn prepare(request: &DatasetEdit, ctx: &JobContext) -> Result<Prepared> {
 }
 
 /// True when one of the files has another name (a hard link), under which an edit in place would change it, too.
-pub(super) fn any_has_other_names(files: &[LocalFile]) -> Result<bool> {
+fn any_has_other_names(files: &[LocalFile]) -> Result<bool> {
     files.iter().try_fold(false, |found, file| Ok(found || file.has_other_names()?))
 }
 

@@ -75,6 +75,9 @@ impl Sources {
         let mut chosen = Self::new(paths, &self.options);
         let versions = indexes.iter().map(|&index| self.versions.get_mut(index).and_then(OnceLock::take));
         chosen.versions = versions.map(|version| version.map(OnceLock::from).unwrap_or_default()).collect();
+        let open = self.open.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let place = |index: usize| indexes.iter().position(|&chosen| chosen == index);
+        chosen.open = Mutex::new(open.into_iter().filter_map(|(index, reader)| Some((place(index)?, reader))).collect());
         chosen
     }
 
@@ -106,10 +109,11 @@ impl Sources {
             }
         }
         let reader = open_with(&place.path, &self.options, ctx)?;
-        match version.get() {
-            Some(first) => first.expect(reader.as_ref())?,
-            // Another thread may have opened it first.
-            None => version.get_or_init(|| FirstVersion::of(reader.as_ref())).expect(reader.as_ref())?,
+        // Another thread may have opened it first.
+        if version.set(FirstVersion::of(reader.as_ref())).is_err()
+            && let Some(first) = version.get()
+        {
+            first.expect(reader.as_ref())?;
         }
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         if open.len() >= OPEN_MAX {
