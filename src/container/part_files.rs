@@ -58,6 +58,11 @@ impl PartFiles {
         }
     }
 
+    /// The version of the part `name`, when it was opened.
+    pub fn version_of(&self, name: &str) -> Option<Arc<Stamp>> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner).versions.get(name).cloned()
+    }
+
     /// The reader of the part `name`, opened on first use.
     ///
     /// # Errors

@@ -132,7 +132,8 @@ impl TacocatReader {
         if let (true, Some((offset, size))) = (is_remote(&path), stated)
             && self.tiles(&source, &JobContext::default())?
         {
-            return Ok((AssetPath::range(path, offset, size), size));
+            let stamp = self.parts.version_of(&source);
+            return Ok((AssetPath::Range { container: path.into(), offset, size, stamp }, size));
         }
         let part = self.parts.get(&source)?;
         let (offset, size) = part.range_of(&name, stated)?;
