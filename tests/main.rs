@@ -71,6 +71,7 @@ mod stores_overwritten;
 mod stores_resumed;
 mod strangers;
 mod support;
+mod swaps;
 mod tacocat;
 mod texts;
 mod tidy;

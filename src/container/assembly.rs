@@ -9,7 +9,8 @@ use arrow::datatypes::{DataType, Field, Schema};
 use bytes::Bytes;
 
 use super::collection_file::DESCRIPTION;
-use super::{AT_ONCE, ContainerReader, LevelSet, field_schema_of};
+use super::stale_index::refuse_stale_index;
+use super::{AT_ONCE, ContainerReader, DatasetVersion, LevelSet, field_schema_of};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
 use crate::model::{
@@ -76,6 +77,8 @@ pub struct Assembly {
     pub tree: Arc<Skeleton>,
     /// One entry per level of the tree.
     pub levels: Vec<AssemblyLevel>,
+    /// The version of the dataset that the tables were read from; the writers compare it when the data is copied.
+    pub version: DatasetVersion,
 }
 
 impl Assembly {
@@ -107,14 +110,30 @@ impl Assembly {
             levels.push(lay_out(&tree, depth, &tortillas, &owners)?);
             tortillas = tortillas.iter().flat_map(|t| t.samples.iter().filter_map(Sample::children).map(AsRef::as_ref)).collect();
         }
-        Ok(Self { collection: dataset.collection.clone(), tree: Arc::new(tree), levels })
+        Ok(Self { collection: dataset.collection.clone(), tree: Arc::new(tree), levels, version: DatasetVersion::default() })
     }
 
     /// Converts an opened dataset; metadata values and types are kept.
     ///
     /// # Errors
-    /// When a level table cannot be read, or has no usable `id`, `type` or parent column.
+    /// When a level table cannot be read, or has no usable `id`, `type` or parent column; [`crate::error::Kind::Changed`] when the dataset
+    /// was replaced since it was opened, or when it is an index that does not agree with its parts.
     pub fn of_reader(reader: &dyn ContainerReader, ctx: &JobContext) -> Result<Self> {
+        Self::of_rows(reader, None, ctx)
+    }
+
+    /// As [`Assembly::of_reader`], for a copy of which only the rows `wanted` of level 0 are written: of an index, only their parts are
+    /// compared with it.
+    ///
+    /// # Errors
+    /// As [`Assembly::of_reader`].
+    pub fn of_rows(reader: &dyn ContainerReader, wanted: Option<&[bool]>, ctx: &JobContext) -> Result<Self> {
+        let version = &reader.opening().version;
+        let laid_out = refuse_stale_index(reader, wanted, ctx).and_then(|()| Self::arrange_rows(reader, ctx));
+        version.settle(laid_out)
+    }
+
+    fn arrange_rows(reader: &dyn ContainerReader, ctx: &JobContext) -> Result<Self> {
         ctx.stage(tr!("Reading the metadata"), None);
         let set = reader.levels();
         let found = set.skeleton(ctx)?;
@@ -157,7 +176,7 @@ impl Assembly {
             order = next_order;
         }
         let tree = Arc::new(Skeleton::from_columns(columns));
-        Ok(Self { collection: reader.collection().clone(), tree, levels })
+        Ok(Self { collection: reader.collection().clone(), tree, levels, version: reader.opening().version.clone() })
     }
 
     /// `taco:pit_schema` of the tree (TACO 2.0, section 6.1).

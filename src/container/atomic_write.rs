@@ -29,7 +29,8 @@ pub use objects::ObjectFolder;
 use objects::{refuse_object, send_file};
 pub use replacement::{Replacement, restore_interrupted};
 use scratch::Made;
-pub use scratch::{Scratch, aside_of, has_interrupted_edit, restore_aside};
+pub(super) use scratch::is_being_edited;
+pub use scratch::{DatasetLock, Scratch, aside_of, has_interrupted_edit, lock_dataset, restore_aside};
 
 /// A file being written.
 pub struct PartialFile {

@@ -98,7 +98,8 @@ impl Assembly {
             columns.push((ids, folder, std::mem::replace(&mut parents, next_parents)));
             above = std::mem::replace(&mut rows, next);
         }
-        Ok(Self { collection: self.collection.clone(), tree: Arc::new(Skeleton::from_columns(columns)), levels })
+        let (collection, version) = (self.collection.clone(), self.version.clone());
+        Ok(Self { collection, tree: Arc::new(Skeleton::from_columns(columns)), levels, version })
     }
 }
 

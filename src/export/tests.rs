@@ -44,7 +44,12 @@ fn assembly(levels: Vec<TestLevel<'_>>) -> Assembly {
         });
         tree.push((ids, rows.folder.to_vec(), rows.parents.to_vec()));
     }
-    Assembly { collection: Collection::default(), tree: Arc::new(Skeleton::from_columns(tree)), levels: tables }
+    Assembly {
+        collection: Collection::default(),
+        tree: Arc::new(Skeleton::from_columns(tree)),
+        levels: tables,
+        version: Default::default(),
+    }
 }
 
 fn flat(columns: Vec<(&str, ArrayRef)>) -> Assembly {

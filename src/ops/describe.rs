@@ -58,7 +58,9 @@ pub fn describe_dataset(
     }
     // Only Croissant states checksums: they take reading the whole dataset.
     let facts = Facts { url, level, ..facts_of(reader.as_ref(), form == Catalogue::Croissant, ctx)? };
-    describe(&assembly, &facts, form, ctx)
+    let documents = describe(&assembly, &facts, form, ctx)?;
+    reader.expect_unchanged()?;
+    Ok(documents)
 }
 
 /// Writes all documents or none; returns the path of the main one.
@@ -95,7 +97,9 @@ pub(super) fn describe_beside(
     for part in &mut facts.parts {
         part.path = place(&part.path);
     }
-    export::describe_beside(&assembly, &facts, ctx)
+    let documents = export::describe_beside(&assembly, &facts, ctx)?;
+    reader.expect_unchanged()?;
+    Ok(documents)
 }
 
 /// Facts of the opened dataset, without separate tables and parts.

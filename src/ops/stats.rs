@@ -88,7 +88,9 @@ pub fn pooled_statistics(
         columns: Box::new(|level, names| levels.columns(level, names, ctx)),
         asset: Box::new(|level, row| Ok(RasterSource::member(reader.asset(level, row)?.0))),
     };
-    pooled(&source, request, among, ctx)
+    let report = pooled(&source, request, among, ctx).map_err(|error| reader.opening().version.explain(error))?;
+    reader.expect_unchanged()?;
+    Ok(report)
 }
 
 /// [`pooled_statistics`] of a draft.

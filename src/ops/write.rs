@@ -7,7 +7,7 @@ use serde_json::{Map, Value as Json};
 use super::migrate::is_other_generation;
 use super::own_sources::refuse_own_sources;
 use super::verify::verify_members;
-use crate::container::{self, Assembly, BuildOptions, Built, OnDamage, OpenOptions, outputs_of};
+use crate::container::{self, Assembly, BuildOptions, Built, DatasetVersion, OnDamage, OpenOptions, outputs_of};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
 use crate::model::{AssetPath, Dataset, Report, Rule, Severity};
@@ -20,6 +20,20 @@ use crate::validate;
 /// or written. Then nothing is written.
 pub fn checked_build(dataset: &Dataset, options: &BuildOptions, ctx: &JobContext) -> Result<Built> {
     container::write(&checked_assembly(dataset, options, ctx)?.0, options, ctx)
+}
+
+/// As [`checked_build`], for a draft with metadata of this version of a dataset.
+///
+/// # Errors
+/// Those of [`checked_build`]; [`crate::error::Kind::Changed`] when the dataset was replaced or changed meanwhile.
+pub(super) fn checked_build_of(
+    dataset: &Dataset,
+    version: &DatasetVersion,
+    options: &BuildOptions,
+    ctx: &JobContext,
+) -> Result<Built> {
+    let checked = checked_assembly(dataset, options, ctx).map_err(|error| version.explain(error))?;
+    container::write(&Assembly { version: version.clone(), ..checked.0 }, options, ctx)
 }
 
 /// As [`checked_build`], and warns of what the check found besides.

@@ -502,7 +502,8 @@ pub(super) fn error(address: &Address, fault: &Fault, tries: u32) -> Error {
         }
         Fault::Changed => "open the dataset again: it was replaced meanwhile",
     };
-    let error = Error::new(Kind::Io, summary).at(address).hint(hint);
+    let kind = if matches!(fault, Fault::Changed) { Kind::Changed } else { Kind::Io };
+    let error = Error::new(kind, summary).at(address).hint(hint);
     let error = match fault {
         Fault::Changed => error.hint(
             "if it was not replaced, its server states several ETags or dates for one version: TACO_STUDIO_REMOTE_VERSIONS=modified \

@@ -178,9 +178,15 @@ pub fn container_as(reader: &dyn ContainerReader, profile: Profile, deep: bool, 
 pub fn container_with(reader: &dyn ContainerReader, options: &CheckOptions, ctx: &JobContext) -> Result<Report> {
     // Each header is read once for all rules.
     let cache = HeaderCache::default();
-    let mut report = check_container(reader, options.profile, options.deep, &cache, ctx)?;
+    let explain = |error| reader.opening().version.explain(error);
+    let mut report = check_container(reader, options.profile, options.deep, &cache, ctx).map_err(explain)?;
     if options.deep {
-        absorb(check_consistency(reader, &options.rules, &cache, &mut report, ctx), &mut report)?;
+        let compared = check_consistency(reader, &options.rules, &cache, &mut report, ctx).map_err(explain);
+        absorb(compared, &mut report)?;
+    }
+    // Findings about files of one version and tables of another are of no dataset. For a remote one this takes requests.
+    if options.deep || !is_remote(&reader.info().path) {
+        reader.expect_unchanged()?;
     }
     Ok(finished_with(report, options))
 }

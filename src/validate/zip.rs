@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 
 use rayon::prelude::*;
 
-use crate::container::{ByteSource, ContainerReader, Directory, Entry, LocalHeader, ZipReader};
+use crate::container::{ByteSource, ContainerReader, Directory, Entry, LocalHeader, ZipReader, unfinished_end};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
 use crate::model::{Location, META_NAME, Report, Rule, safe_relative};
@@ -23,6 +23,13 @@ const COUNT_AT: u64 = 41;
 pub fn check(zip: &ZipReader, deep: bool, report: &mut Report, ctx: &JobContext) -> Result<()> {
     ctx.stage(tr!("Checking the archive"), None);
     name_empty_header(zip, report);
+    if unfinished_end(zip)?.is_some() {
+        let message = tr!(
+            "An interrupted edit left other metadata behind the end that TACO_HEADER states. The next `edit` cuts it off, and `repair` writes a copy without it."
+        );
+        report.add(Rule::ZipStructure, Location::Dataset, message);
+        return Ok(());
+    }
     let directory = match zip.directory() {
         Ok(directory) => directory,
         Err(error) => {

@@ -10,8 +10,8 @@ use arrow::array::{Array, Int64Array, StringArray};
 use crate::container::synthetic_levels::{MadeLevel, Ranges, level_tables};
 use crate::container::tortilla::join;
 use crate::container::{
-    ContainerInfo, ContainerReader, Directory, Format, LevelSet, LocalFile, LocalHeader, Opening, Physical, asset_size,
-    read_collection, read_collection_file,
+    ContainerInfo, ContainerReader, DatasetVersion, Directory, Format, LevelSet, LocalFile, LocalHeader, Opening, Physical,
+    asset_size, read_collection, read_collection_file,
 };
 use crate::error::{Cause, Error, IoContext, Result, settled};
 use crate::files::Root;
@@ -74,10 +74,19 @@ impl Taco3Reader {
             let directory = Directory::read(&file)?;
             Store::Zip { file, directory }
         };
+        let members = store.tables()?;
+        let version = match &store {
+            Store::Folder(root) => {
+                let tables: Vec<PathBuf> = members.iter().map(|(_, member)| root.path(member)).collect();
+                let tables = DatasetVersion::of_files(tables.iter().map(PathBuf::as_path))?;
+                DatasetVersion::of_all([DatasetVersion::of_folder(path, "METADATA/"), tables])
+            }
+            Store::Zip { .. } | Store::Remote { .. } => DatasetVersion::default(),
+        };
         let collection = settled(store.collection())?;
         let budget = DecodeBudget::default();
         let mut by_depth: BTreeMap<usize, Vec<Part>> = BTreeMap::new();
-        for (name, member) in store.tables()? {
+        for (name, member) in members {
             ctx.check()?;
             let part = read_part(&store, name, &member, &budget, ctx).map_err(|error| {
                 if error.is_cancelled() { error } else { Error::format(format!("{member} can't be read")).because(error) }
@@ -107,7 +116,8 @@ impl Taco3Reader {
             Store::Folder(_) | Store::Remote { .. } => None,
         };
         let info = ContainerInfo { format: Format::Taco3, path: path.to_owned(), size_bytes };
-        Ok(Self { opening: Opening::new(info, levels, collection, Vec::new()), store, paths, tables })
+        version.expect_unchanged()?;
+        Ok(Self { opening: Opening::new(info, levels, collection, Vec::new()).of_version(version), store, paths, tables })
     }
 
     /// Path below `DATA/` of the sample at `row` of `level`.

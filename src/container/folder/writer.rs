@@ -30,7 +30,7 @@ pub fn write(assembly: &Assembly, options: &BuildOptions, ctx: &JobContext) -> R
     ctx.stage(tr!("Planning"), None);
     let plan = BuildPlan::new(assembly, options.format, 0)?;
     check_names(&plan, ctx)?;
-    let sources = Sources::new(options.on_damage);
+    let sources = Sources::of_version(&assembly.version, options.on_damage);
     plan.expect_sources(assembly)?;
     if is_remote(&options.target) {
         return write_objects(assembly, &plan, options, sources, ctx);

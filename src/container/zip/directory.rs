@@ -8,6 +8,8 @@ use crate::error::{Cause, Error, Result};
 
 /// Maximum size in bytes of the end record with its comment.
 const TAIL: u64 = 0xFFFF + 22;
+/// Size in bytes of the end records as they are written here: 56 of the ZIP64 record, 20 of its locator, and 22.
+const END_RECORDS: u64 = 98;
 /// Bytes of the directory read at a time; far more than the longest entry.
 const PIECE: u64 = 8 << 20;
 /// Minimum size of an entry in bytes.
@@ -126,6 +128,29 @@ impl Directory {
             return Err(bad(&format!("claims {count} members and holds {}", entries.len())));
         }
         Ok(Self { entries, offset, digest: digest.finalize(), ..Self::default() })
+    }
+
+    /// True when the end records at the end of the file, without a comment, are those of a directory at `offset`, and when there is no
+    /// directory at `offset`. Reads a few bytes.
+    ///
+    /// # Errors
+    /// When the file can't be read.
+    pub fn is_last(file: &ByteSource, offset: u64) -> Result<bool> {
+        if !file.contains(offset, 4) || !file.read(offset, 4)?.starts_with(b"PK\x01\x02") {
+            return Ok(true);
+        }
+        let length = END_RECORDS.min(file.size_bytes());
+        let tail = file.read(file.size_bytes() - length, length)?;
+        let end = tail.get(tail.len().saturating_sub(22)..).unwrap_or_default();
+        if !end.starts_with(b"PK\x05\x06") {
+            return Ok(false);
+        }
+        // The ZIP64 record states the offset where 32 bits can't.
+        let stated = match (u32_at(end, 16), tail.starts_with(b"PK\x06\x06")) {
+            (u32::MAX, true) => u64_at(&tail, 48),
+            (stated, _) => u64::from(stated),
+        };
+        Ok(stated == offset)
     }
 
     /// End of the archive whose directory begins at `offset`: behind the entries and the end records. `None` when there is no directory.

@@ -34,7 +34,7 @@ pub fn write(assembly: &Assembly, options: &BuildOptions, ctx: &JobContext) -> R
     }
     ctx.stage(tr!("Planning"), None);
     let plan = BuildPlan::new(assembly, options.format, HEADER_END)?;
-    let sources = Sources::new(options.on_damage);
+    let sources = Sources::of_version(&assembly.version, options.on_damage);
     plan.expect_sources(assembly)?;
     check_space(&options.target, plan.data_end)?;
     let output = PartialFile::new(&options.target, options.overwrite)?;
@@ -75,7 +75,7 @@ pub fn write(assembly: &Assembly, options: &BuildOptions, ctx: &JobContext) -> R
 fn write_object(assembly: &Assembly, options: &BuildOptions, ctx: &JobContext) -> Result<Built> {
     ctx.stage(tr!("Planning"), None);
     let plan = BuildPlan::new(assembly, options.format, HEADER_END)?;
-    let sources = Sources::new(options.on_damage);
+    let sources = Sources::of_version(&assembly.version, options.on_damage);
     plan.expect_sources(assembly)?;
     let expected = plan.data_end + plan.files.iter().map(|file| 128 + file.name.len() as u64).sum::<u64>();
     // Before the metadata is encoded: an output that exists is said at once.

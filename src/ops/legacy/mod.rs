@@ -7,6 +7,7 @@ mod edit;
 mod streamable;
 mod values;
 
+pub(super) use edit::edit_locked;
 pub use edit::{EditRequest, Generation, edit_tortilla};
 pub(super) use values::{in_type_of, is_text};
 
@@ -19,7 +20,7 @@ use serde_json::{Map, Value as Json};
 
 use super::draft_of_assembly::draft_of_assembly;
 use super::export_subset::{Keeping, RowChoice, chosen};
-use super::migrate::assembly_of;
+use super::migrate::{assembly_of, assembly_of_rows};
 use super::missing_parts::need_all_parts;
 use super::own_sources::refuse_own_sources;
 use super::tables::tables_of;
@@ -28,8 +29,8 @@ use super::write::{refuse_invalid, warn_of_classes, warn_of_findings};
 use columns::{FooterForm, Losses};
 
 use crate::container::{
-    self, Assembly, Built, ContainerReader, Format, Item, LocalFile, Physical, RowSource, TortillaDraft, TortillaHeader,
-    TortillaOptions, TortillaReader, extent_of_samples, tree_order, write_tortilla,
+    self, Assembly, Built, ContainerReader, DatasetVersion, Format, Item, LocalFile, Physical, RowSource, TortillaDraft,
+    TortillaHeader, TortillaOptions, TortillaReader, extent_of_samples, tree_order, write_tortilla, write_tortilla_of,
 };
 use crate::error::{Error, Result};
 use crate::jobs::{JobContext, try_map};
@@ -65,6 +66,19 @@ pub fn is_taco_name(path: &Path) -> bool {
 /// For a TACO without a core field, values that these generations can't hold, a target that a sample is read from, and files that
 /// can't be read or written.
 pub fn write_first_generation(dataset: &Dataset, options: &TortillaOptions, ctx: &JobContext) -> Result<Built> {
+    write_first_generation_of(dataset, &DatasetVersion::default(), options, ctx)
+}
+
+/// As [`write_first_generation`], for the draft of this version of a dataset.
+///
+/// # Errors
+/// As [`write_first_generation`]; [`Kind::Changed`](crate::error::Kind::Changed) when the dataset was replaced or changed meanwhile.
+pub(super) fn write_first_generation_of(
+    dataset: &Dataset,
+    version: &DatasetVersion,
+    options: &TortillaOptions,
+    ctx: &JobContext,
+) -> Result<Built> {
     let mut options = options.clone();
     let taco = is_taco_name(&options.target);
     if options.collection.is_none() && taco {
@@ -82,7 +96,7 @@ pub fn write_first_generation(dataset: &Dataset, options: &TortillaOptions, ctx:
     if options.stream && !options.allow_non_tog {
         streamable::need_togs(&draft, ctx)?;
     }
-    let built = write_tortilla(draft, &options, ctx)?;
+    let built = write_tortilla_of(draft, version, &options, ctx)?;
     let unlike_source = verify_members_of_draft(dataset, &built, ctx)?;
     Ok(Built { unlike_source, ..built })
 }
@@ -285,8 +299,8 @@ pub fn compile(request: &CompileRequest, ctx: &JobContext) -> Result<Built> {
     }
     let ordered: Vec<Vec<bool>> =
         tree_order(&tree).iter().zip(&keep).map(|(order, keep)| order.iter().map(|&row| keep[row as usize]).collect()).collect();
-    let part = assembly_of(reader.as_ref(), ctx)?.subset(&ordered, ctx)?;
-    write_first_generation(&draft_of_assembly(&part, ctx)?, &options, ctx)
+    let part = assembly_of_rows(reader.as_ref(), Some(&roots), ctx)?.subset(&ordered, ctx)?;
+    write_first_generation_of(&draft_of_assembly(&part, ctx)?, &part.version, &options, ctx)
 }
 
 /// Rows and bytes of level 0, unchanged. For a streamable file, nested tortillas are taken apart: their footers belong to its
