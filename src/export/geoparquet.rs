@@ -53,7 +53,7 @@ pub fn footer(described: &Described<'_>, ctx: &JobContext) -> Result<Vec<Documen
             let name = if number < 2 { field.name().clone() } else { name_beside_fields(field.name()) };
             columns.put(&name, column.clone());
             if number == 0 && level > 0 {
-                let path = |row: &u32| Some(tree.path(level, *row).to_archive());
+                let path = |row: &u32| Some(tree.archive_path(level, *row));
                 columns.put("path", Arc::new(rows.iter().map(path).collect::<StringArray>()));
             }
         }

@@ -160,7 +160,7 @@ impl AssetNames {
     /// address. `None` for bytes that no file has yet.
     fn asset_of_file(&self, described: &Described<'_>, dataset: &Facts, number: usize, file: MemberFile) -> Option<ItemAsset> {
         let (path, size) = place_of_file(described, &file)?;
-        let title = described.assembly.tree.path(file.level, file.row).to_archive();
+        let title = described.assembly.tree.archive_path(file.level, file.row);
         let (href, range) = match path {
             AssetPath::Range { container, offset, size, .. } => {
                 let place = link_of(dataset, container);

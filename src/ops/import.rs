@@ -1,6 +1,6 @@
 //! Files and folders become samples and tortillas; tables beside them become metadata fields.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use arrow::array::Array;
@@ -8,7 +8,7 @@ use arrow::array::Array;
 use super::sidecars::Sidecars;
 use crate::draft::Unplaced;
 use crate::error::{Error, IoContext, Result};
-use crate::extensions::{Column, Run, match_rows};
+use crate::extensions::{Column, MatchedRows, Run, match_rows};
 use crate::files;
 use crate::jobs::JobContext;
 use crate::model::{Dataset, MAX_LEVELS, META_NAME, Sample, Tortilla, Value, check_field_name, in_nfc};
@@ -324,7 +324,7 @@ pub fn join_metadata(dataset: &mut Dataset, table: &Path, ctx: &JobContext) -> R
     if matched < rows {
         ctx.warn(format!("{} rows of the metadata table match no sample", rows - matched));
     }
-    warn_of_types(dataset, &keyed, ctx)?;
+    warn_of_types(&found, &keyed, ctx)?;
     let mut run = Run::default();
     for level in &found.levels {
         ctx.check()?;
@@ -345,34 +345,26 @@ pub fn join_metadata(dataset: &mut Dataset, table: &Path, ctx: &JobContext) -> R
 }
 
 /// Warns of rows whose `type` is not that of their sample.
-fn warn_of_types(dataset: &Dataset, keyed: &KeyedTable, ctx: &JobContext) -> Result<()> {
+fn warn_of_types(found: &MatchedRows, keyed: &KeyedTable, ctx: &JobContext) -> Result<()> {
     let Some(values) = keyed.table.strings("type")?.filter(|_| keyed.key() != "type") else { return Ok(()) };
-    let differs = |&(row, path): &(usize, &str)| {
-        let kind = kind_at(dataset, path)?;
-        (!values.is_null(row) && matches!(values.value(row), "FILE" | "FOLDER") && values.value(row) != kind)
-            .then(|| (path.to_owned(), kind))
-    };
-    let wrong: Vec<(String, &str)> = keyed.named().filter_map(|row| differs(&row)).collect();
-    if let Some((path, kind)) = wrong.first() {
+    let mut wrong: BTreeMap<usize, &str> = BTreeMap::new();
+    for level in &found.levels {
+        for (row, &is_folder) in level.rows.iter().zip(&level.folders) {
+            let kind = if is_folder { "FOLDER" } else { "FILE" };
+            if let Some(row) = row.filter(|&row| values.is_valid(row))
+                && matches!(values.value(row), "FILE" | "FOLDER")
+                && values.value(row) != kind
+            {
+                wrong.insert(row, kind);
+            }
+        }
+    }
+    if let Some((&row, kind)) = wrong.first_key_value() {
         let samples = if wrong.len() == 1 { "1 sample" } else { &format!("{} samples", wrong.len()) };
+        let path = found.samples.get(row).and_then(Option::as_deref).unwrap_or_default();
         ctx.warn(format!("the type of {samples} in the metadata table is left out, as it is another one: {path} is {kind}"));
     }
     Ok(())
-}
-
-/// The type of the sample at a path.
-fn kind_at(dataset: &Dataset, path: &str) -> Option<&'static str> {
-    let mut tortilla = dataset.root.as_ref();
-    let mut steps = path.trim_end_matches('/').split('/').peekable();
-    while let Some(step) = steps.next() {
-        let sample = tortilla.samples.iter().find(|sample| *sample.id == *step)?;
-        match (sample.children(), steps.peek()) {
-            (children, None) => return Some(if children.is_some() { "FOLDER" } else { "FILE" }),
-            (Some(children), Some(_)) => tortilla = children.as_ref(),
-            (None, Some(_)) => return None,
-        }
-    }
-    None
 }
 
 /// True when a column `id` or `type` says what the samples say themselves, as in a table that was made from a dataset.

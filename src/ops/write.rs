@@ -25,8 +25,10 @@ pub fn checked_build(dataset: &Dataset, options: &BuildOptions, ctx: &JobContext
 ///
 /// # Errors
 /// Those of [`checked_build`].
-pub(super) fn build_with_warnings(dataset: &Dataset, options: &BuildOptions, ctx: &JobContext) -> Result<Built> {
-    let (assembly, report) = checked_assembly(dataset, options, ctx)?;
+pub(super) fn build_with_warnings(dataset: Dataset, options: &BuildOptions, ctx: &JobContext) -> Result<Built> {
+    let (assembly, report) = checked_assembly(&dataset, options, ctx)?;
+    // The assembly has all that is written of it.
+    drop(dataset);
     warn_of_findings(&report, ctx);
     container::write(&assembly, options, ctx)
 }

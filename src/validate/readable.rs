@@ -63,7 +63,7 @@ pub(super) fn check(reader: &dyn ContainerReader, cache: &HeaderCache, report: &
             .par_iter()
             .map(|&row| {
                 ctx.check()?;
-                let place = || tree.path(depth, row).to_archive();
+                let place = || tree.archive_path(depth, row);
                 let fault = pixel_fault(reader, (depth, row), claims_raster(level.id(row)), &place, cache, ctx)?;
                 ctx.step(1);
                 Ok(fault.map(|fault| (row, fault)))
