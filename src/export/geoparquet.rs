@@ -31,7 +31,7 @@ const PLACES: [&str; 3] = ["stac:centroid", "istac:centroid", "istac:geometry"];
 ///
 /// # Errors
 /// [`Kind::Usage`](crate::error::Kind::Usage) when no sample has a location.
-pub fn footer(described: &Described<'_>, ctx: &JobContext) -> Result<Vec<Document>> {
+pub fn footer(described: &Described<'_>, ctx: &JobContext) -> Result<Document> {
     let level = footprint::level_with_places(described.assembly, described.facts.level);
     let table = &described.assembly.levels[level].batch;
     let tree = &described.assembly.tree;
@@ -63,14 +63,14 @@ pub fn footer(described: &Described<'_>, ctx: &JobContext) -> Result<Vec<Documen
         return Err(Error::usage("no sample has a location, so there is nothing to map")
             .hint("add locations with the STAC extension, or choose another format"));
     }
-    Ok(vec![Document { name: "samples.parquet".into(), bytes: file.finish(&[])? }])
+    Ok(Document { name: "samples.parquet".into(), bytes: file.finish(&[])? })
 }
 
 /// The Items of level 0 as stac-geoparquet.
 ///
 /// # Errors
 /// [`Kind::Invalid`](crate::error::Kind::Invalid) when no sample has a time.
-pub fn items(described: &Described<'_>, ctx: &JobContext) -> Result<Vec<Document>> {
+pub fn items(described: &Described<'_>, ctx: &JobContext) -> Result<Document> {
     let found = stac::item_rows(described, ctx)?;
     let (Some(level), Some(samples)) = (described.assembly.levels.first(), described.assembly.tree.levels.first()) else {
         return Err(Error::internal("a dataset without levels"));
@@ -97,7 +97,7 @@ pub fn items(described: &Described<'_>, ctx: &JobContext) -> Result<Vec<Document
     let collection = stac::collection(described, &[]);
     let id = described.id();
     let meta = json!({ "version": "1.1.0", "collections": { id: collection } }).to_string();
-    Ok(vec![Document { name: "items.parquet".into(), bytes: file.finish(&[("stac-geoparquet", meta)])? }])
+    Ok(Document { name: "items.parquet".into(), bytes: file.finish(&[("stac-geoparquet", meta)])? })
 }
 
 /// What the columns of Items are made of.

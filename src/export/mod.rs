@@ -161,34 +161,61 @@ const ROWS_AT_ONCE: usize = 1 << 13;
 /// # Errors
 /// [`Kind::Invalid`](crate::error::Kind::Invalid) when the dataset has no samples; the errors of the formats.
 pub fn describe(assembly: &Assembly, facts: &Facts, form: Catalogue, ctx: &JobContext) -> Result<Vec<Document>> {
-    describe_in_batches(assembly, facts, form, ROWS_AT_ONCE, ctx)
+    let mut documents = Vec::new();
+    describe_into(
+        assembly,
+        facts,
+        form,
+        &mut |document| {
+            documents.push(document);
+            Ok(())
+        },
+        ctx,
+    )?;
+    Ok(documents)
 }
 
-/// As [`describe`], with `batch_rows` samples at a time.
+/// Takes the documents of a description, the main one first.
+pub type DocumentSink<'a> = dyn FnMut(Document) -> Result<()> + 'a;
+
+/// As [`describe`], one document at a time: a STAC Collection has one for each sample.
+///
+/// # Errors
+/// As [`describe`], and the errors of the sink.
+pub fn describe_into(
+    assembly: &Assembly,
+    facts: &Facts,
+    form: Catalogue,
+    sink: &mut DocumentSink<'_>,
+    ctx: &JobContext,
+) -> Result<()> {
+    describe_in_batches(assembly, facts, form, ROWS_AT_ONCE, sink, ctx)
+}
+
+/// As [`describe_into`], with `batch_rows` samples at a time.
 fn describe_in_batches(
     assembly: &Assembly,
     facts: &Facts,
     form: Catalogue,
     batch_rows: usize,
+    sink: &mut DocumentSink<'_>,
     ctx: &JobContext,
-) -> Result<Vec<Document>> {
+) -> Result<()> {
     ctx.stage(tr!("Describing"), None);
     if assembly.tree.total() == 0 {
         return Err(Error::invalid("the dataset has no samples to describe").at_path(&facts.path));
     }
     let described = Described { batch_rows, ..Described::new(assembly, facts, ctx)? };
     described.warn_of_gaps(form, ctx);
-    match form {
-        Catalogue::Stac => stac::documents(&described, ctx),
-        Catalogue::Geoparquet => geoparquet::footer(&described, ctx),
-        Catalogue::StacGeoparquet => geoparquet::items(&described, ctx),
-        Catalogue::Croissant => Ok(vec![json_document("croissant.json", &croissant::document(&described))]),
-        Catalogue::Datacite => Ok(vec![json_document("datacite.json", &datacite::document(&described))]),
-        Catalogue::Markdown => {
-            Ok(vec![Document { name: "README.md".into(), bytes: card::markdown(&described, ctx)?.into_bytes() }])
-        }
-        Catalogue::Html => Ok(vec![Document { name: "index.html".into(), bytes: page::html(&described, ctx)?.into_bytes() }]),
-    }
+    sink(match form {
+        Catalogue::Stac => return stac::documents(&described, sink, ctx),
+        Catalogue::Geoparquet => geoparquet::footer(&described, ctx)?,
+        Catalogue::StacGeoparquet => geoparquet::items(&described, ctx)?,
+        Catalogue::Croissant => json_document("croissant.json", &croissant::document(&described)),
+        Catalogue::Datacite => json_document("datacite.json", &datacite::document(&described)),
+        Catalogue::Markdown => Document { name: "README.md".into(), bytes: card::markdown(&described, ctx)?.into_bytes() },
+        Catalogue::Html => Document { name: "index.html".into(), bytes: page::html(&described, ctx)?.into_bytes() },
+    })
 }
 
 /// Generates the documents beside a published dataset in its folder: the data card in both forms, Croissant, DataCite, the STAC
@@ -211,8 +238,7 @@ pub fn describe_beside(assembly: &Assembly, facts: &Facts, ctx: &JobContext) -> 
     }
     documents.push(json_document("stac-collection.json", &collection));
     if has_items {
-        let table = geoparquet::items(&described, ctx)?;
-        documents.extend(table.into_iter().map(|document| Document { name: "stac-items.parquet".into(), ..document }));
+        documents.push(Document { name: "stac-items.parquet".into(), ..geoparquet::items(&described, ctx)? });
     }
     Ok(documents)
 }

@@ -7,7 +7,7 @@ use serde_json::{Map, Value as Json, json};
 use super::footprint;
 use super::item_assets::AssetNames;
 use super::item_columns::{ItemColumns, property_json};
-use super::{Described, Document, Facts, json_document};
+use super::{Described, DocumentSink, Facts, json_document};
 use crate::error::Result;
 use crate::footprint::SampleTimes;
 use crate::jobs::JobContext;
@@ -25,21 +25,23 @@ pub const PROJECTION: &str = "https://stac-extensions.github.io/projection/v2.0.
 const SCIENTIFIC: &str = "https://stac-extensions.github.io/scientific/v1.0.0/schema.json";
 
 /// The Collection, then the Items in `items/`.
-pub fn documents(described: &Described<'_>, ctx: &JobContext) -> Result<Vec<Document>> {
+pub fn documents(described: &Described<'_>, sink: &mut DocumentSink<'_>, ctx: &JobContext) -> Result<()> {
     let found = item_rows(described, ctx)?;
+    warn_of_timeless(described, &found, ctx);
     let (Some(level), Some(tree)) = (described.assembly.levels.first(), described.assembly.tree.levels.first()) else {
-        return Ok(vec![json_document("collection.json", &collection(described, &[]))]);
+        return sink(json_document("collection.json", &collection(described, &[])));
     };
     let file_names = file_names(found.rows.iter().map(|&row| tree.id(row)));
-    let mut documents = vec![json_document("collection.json", &collection(described, &file_names))];
+    sink(json_document("collection.json", &collection(described, &file_names)))?;
     let columns = ItemColumns::of(&level.batch, described.batch_rows, ctx)?;
     let assets = AssetNames::of(described, &found.rows, ctx)?;
     for (rows, names) in found.rows.chunks(described.batch_rows).zip(file_names.chunks(described.batch_rows)) {
         let items = items(described, rows, &columns, &assets, ctx)?;
-        documents.extend(items.iter().zip(names).map(|(item, name)| json_document(&format!("items/{name}.json"), item)));
+        for (item, name) in items.iter().zip(names) {
+            sink(json_document(&format!("items/{name}.json"), item))?;
+        }
     }
-    warn_of_timeless(described, &found, ctx);
-    Ok(documents)
+    Ok(())
 }
 
 /// A file name for an id, which may contain characters that file names must not.

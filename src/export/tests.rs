@@ -291,7 +291,14 @@ fn documents_are_the_same_however_many_samples_are_described_at_a_time() {
             dataset.collection.set("extent", Some(serde_json::json!({ "spatial": [0, 0, 60, 1], "temporal": interval })));
         }
         let described = |form: Catalogue, batch_rows: usize| {
-            describe_in_batches(&dataset, &facts(&dataset), form, batch_rows, &JobContext::default()).expect("describes")
+            let mut documents = Vec::new();
+            let mut sink = |document: Document| {
+                documents.push(document);
+                Ok(())
+            };
+            describe_in_batches(&dataset, &facts(&dataset), form, batch_rows, &mut sink, &JobContext::default())
+                .expect("describes");
+            documents
         };
         for batch_rows in [1, 2, 3] {
             assert_eq!(described(Catalogue::Stac, batch_rows), described(Catalogue::Stac, 1000), "{batch_rows}");

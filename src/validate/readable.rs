@@ -68,10 +68,8 @@ pub(super) fn check(reader: &dyn ContainerReader, cache: &HeaderCache, report: &
                 ctx.step(1);
                 Ok(fault.map(|fault| (row, fault)))
             })
-            .collect::<Result<Vec<_>>>()?
-            .into_iter()
-            .flatten()
-            .collect();
+            .filter_map(Result::transpose)
+            .collect::<Result<_>>()?;
         for (row, fault) in faults {
             report.add(Rule::RasterRead, Location::Sample { level: depth, row, path: tree.path(depth, row) }, fault);
         }

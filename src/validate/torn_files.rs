@@ -110,7 +110,7 @@ fn torn_among(
             outcome => Ok(outcome.ok().flatten()),
         }
     };
-    let found: Vec<TornFile> = files.par_iter().map(torn).collect::<Result<Vec<_>>>()?.into_iter().flatten().collect();
+    let found: Vec<TornFile> = files.par_iter().map(torn).filter_map(Result::transpose).collect::<Result<_>>()?;
     let mut covered: HashSet<String> = HashSet::new();
     let mut firsts = Vec::new();
     for file in found {
