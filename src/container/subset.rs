@@ -144,6 +144,8 @@ mod tests {
         let turned = whole.of_roots(&[2, 0], &ctx).expect("is a part");
         assert_eq!(turned.tree.levels[1].parents, [0, 0, 1, 1]);
         assert_eq!(turned.tree.find(&SamplePath::parse("p/b")), Some((1, 3)));
+        let all = whole.clone().into_subset(&[vec![true; 3], vec![true; 6]], &ctx).expect("is a part");
+        assert!(Arc::ptr_eq(&all.tree, &whole.tree), "nothing is copied where all stays");
         let none = whole.clone().into_subset(&[vec![false; 3], vec![true; 6]], &ctx).expect("is a part");
         assert_eq!(none.tree.total(), 0);
     }

@@ -141,3 +141,68 @@ impl SampleRows for AssemblyRows<'_> {
         columns.collect()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use arrow::datatypes::{DataType, Field};
+
+    use super::super::columns::FooterForm;
+    use super::super::{DraftForm, draft_of};
+    use super::*;
+    use crate::container::{Item, TortillaDraft};
+    use crate::jobs::JobContext;
+    use crate::model::{Collection, Dataset, FieldSpec, Sample, Value, padding_file};
+
+    fn file(id: &str, values: Vec<Value>) -> Sample {
+        Sample { payload: Payload::Bytes(id.as_bytes().into()), values: values.into(), ..Sample::file(id, "", 0) }
+    }
+
+    /// FOLDERs with placeholders, and columns on both levels.
+    fn dataset() -> Dataset {
+        let shape = DataType::List(Arc::new(Field::new("item", DataType::Int64, true)));
+        let below = [FieldSpec::new("b:note", DataType::Utf8), FieldSpec::new("stac:tensor_shape", shape)];
+        let list = |numbers: &[i64]| Value::List(numbers.iter().map(|number| Value::Int(*number)).collect());
+        let scene = |id: &str, rows: i64| {
+            let files = vec![
+                file("a.txt", vec![Value::text(id), list(&[3, rows, 20])]),
+                padding_file(1),
+                file("c.txt", vec![Value::Null, list(&[rows, 20])]),
+            ];
+            let mut folder = Sample::folder(id, Tortilla { schema: below.to_vec().into(), samples: files });
+            folder.values = vec![Value::text("train"), Value::Float(rows as f64)].into();
+            folder
+        };
+        let empty = Sample::folder("__TACOPAD__0", Tortilla::new(vec![padding_file(0), padding_file(1), padding_file(2)]));
+        let mut root = Tortilla::new(vec![scene("p", 10), empty, scene("q", 11)]);
+        root.schema = vec![FieldSpec::new("split", DataType::Utf8), FieldSpec::new("rows", DataType::Float64)].into();
+        Dataset { collection: Collection::template(), root: root.into() }
+    }
+
+    fn assert_same(a: &TortillaDraft, b: &TortillaDraft) {
+        assert_eq!(a.footer, b.footer);
+        assert_eq!(a.items.len(), b.items.len());
+        for pair in a.items.iter().zip(&b.items) {
+            match pair {
+                (Item::Nested(a), Item::Nested(b)) => assert_same(a, b),
+                (Item::Source(a), Item::Source(b)) => assert_eq!(a, b),
+                _ => panic!("one is a tortilla, the other a file"),
+            }
+        }
+    }
+
+    #[test]
+    fn a_laid_out_dataset_gives_the_same_tortilla_as_its_draft() {
+        let (dataset, ctx) = (dataset(), JobContext::default());
+        let assembly = Assembly::of_dataset(&dataset, &ctx).expect("lays out");
+        for (taco, text) in [(false, false), (true, false), (false, true)] {
+            let form = DraftForm { footer: FooterForm { taco, text }, stream: false };
+            let (of_draft, lost) = draft_of(&&*dataset.root, "", form, &ctx).expect("fits");
+            let (of_levels, also_lost) = draft_of(&AssemblyRows::roots(&assembly), "", form, &ctx).expect("fits");
+            assert_same(&of_draft, &of_levels);
+            assert_eq!(lost, also_lost);
+            assert_eq!((of_levels.items.len(), of_levels.footer.num_rows()), (2, 2), "padding is left out");
+        }
+    }
+}
