@@ -94,7 +94,7 @@ fn chosen<L: Borrow<AssemblyLevel>>(
         if rows.is_empty() {
             break;
         }
-        let (level, depth): (&AssemblyLevel, usize) = (level.borrow(), chosen.len());
+        let (level, depth): (&AssemblyLevel, usize) = (Borrow::<AssemblyLevel>::borrow(&level), chosen.len());
         let ids: StringArray = rows.iter().map(|&row| Some(tree.id(row))).collect();
         let folder: Vec<bool> = rows.iter().map(|&row| tree.folder[row as usize]).collect();
         let sources = rows.iter().filter_map(|&row| level.sources.get(row as usize).cloned()).collect();

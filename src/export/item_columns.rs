@@ -110,11 +110,6 @@ impl ItemColumns {
         Ok(Self(conversions))
     }
 
-    /// The names of the properties, in the order of [`ItemColumns::values`].
-    pub fn names(&self) -> impl Iterator<Item = &str> {
-        self.0.iter().map(|conversion| conversion.name.as_str())
-    }
-
     /// The properties of some rows of the table that [`ItemColumns::of`] looked at.
     ///
     /// # Errors
@@ -572,7 +567,11 @@ mod tests {
         let batch = RecordBatch::try_from_iter_with_nullable(columns.map(|(name, column)| (name, column, true))).expect("a batch");
         for batch_rows in [1, 7, 64, 1000] {
             let columns = ItemColumns::of(&batch, batch_rows, &JobContext::default()).expect("converts");
-            assert_eq!(columns.names().collect::<Vec<_>>(), ["taco:gsd", "late", "lists"], "{batch_rows}");
+            assert_eq!(
+                columns.0.iter().map(|conversion| conversion.name.as_str()).collect::<Vec<_>>(),
+                ["taco:gsd", "late", "lists"],
+                "{batch_rows}"
+            );
             for rows in (0..100).collect::<Vec<u32>>().chunks(batch_rows) {
                 let found = columns.values(&batch, rows).expect("has these rows");
                 let (first, length) = (rows[0] as usize, rows.len());

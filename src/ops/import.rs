@@ -218,7 +218,7 @@ fn children(folder: &Path, depth: usize, links: &mut Links, report: &mut Importe
     let beside: NamesBeside = names.iter().filter_map(|name| name.to_str()).collect();
     let mut samples = Vec::with_capacity(names.len());
     for name in names {
-        let path = folder.join(&name);
+        let path = folder.join(&*name);
         let Some(id) = text_name(&name, &path, &beside, links.sidecars, report) else { continue };
         let mut meta = std::fs::symlink_metadata(&path).io_at("read", &path)?;
         // Links are followed, so that a folder of links to scenes works; the level limit ends loops.

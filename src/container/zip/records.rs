@@ -58,7 +58,7 @@ pub struct Members<'a> {
 
 impl Members<'_> {
     /// Number of members.
-    pub fn len(&self) -> usize {
+    pub fn count(&self) -> usize {
         self.files.len() + self.tables.len()
     }
 

@@ -320,7 +320,7 @@ pub(super) fn write_directory(
     put(&first)?;
     members.try_for_each(put)?;
     record.clear();
-    put_end(&mut record, members.len() as u64 + 1, start, size);
+    put_end(&mut record, members.count() as u64 + 1, start, size);
     out.write_all(&record)?;
     Ok((first, size))
 }

@@ -210,7 +210,7 @@ fn draft_of(samples: &impl SampleRows, above: &str, form: DraftForm, ctx: &JobCo
             let format = match (samples.data(row), &stated) {
                 (SampleData::Folder, _) => NESTED_FORMAT,
                 (_, Some(stated)) if stated.is_valid(items.len()) => stated.value(items.len()),
-                _ => &found.name,
+                _ => found.name.as_str(),
             };
             formats.append_value(format);
             let path = || format!("{above}{}", samples.id(row));
