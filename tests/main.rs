@@ -35,6 +35,8 @@ mod legacy;
 mod licences;
 #[cfg(target_os = "linux")]
 mod limits;
+#[cfg(target_os = "linux")]
+mod memory;
 mod mutants;
 #[cfg(target_os = "linux")]
 mod opened_files;

@@ -10,6 +10,8 @@ use crate::footprint::{BoxOfDegrees, Detail, box_of_extent, boxes_of, enclosing_
 use crate::jobs::JobContext;
 use crate::model::{Collection, EXTENT_ORIGIN, ExtentOrigin};
 
+/// Rows whose times are read at a time.
+const TIMES_AT_ONCE: usize = 1 << 16;
 /// Tolerance in degrees when a stated box is compared with positions; tools round boxes.
 const SLACK: f64 = 1e-9;
 
@@ -43,10 +45,14 @@ fn box_of_samples(levels: &[&RecordBatch], ctx: &JobContext) -> Result<Option<Bo
 /// Least start and greatest end of the first level that has times, in ISO 8601; null without one.
 fn times_of_samples(levels: &[&RecordBatch]) -> Json {
     for batch in levels {
-        let times = interval_of(batch);
-        // A sample without an end lasts for an instant.
-        let first = times.iter().flat_map(|[start, end]| [*start, *end]).flatten().min();
-        let last = times.iter().flat_map(|[start, end]| [*start, *end]).flatten().max();
+        let (mut first, mut last) = (None, None);
+        for start in (0..batch.num_rows()).step_by(TIMES_AT_ONCE) {
+            let times = interval_of(&batch.slice(start, TIMES_AT_ONCE.min(batch.num_rows() - start)));
+            // A sample without an end lasts for an instant.
+            let known = || times.iter().flatten().flatten().copied();
+            first = first.into_iter().chain(known()).min();
+            last = last.into_iter().chain(known()).max();
+        }
         if let (Some(first), Some(last)) = (first.and_then(iso), last.and_then(iso)) {
             return json!([first, last]);
         }

@@ -36,6 +36,8 @@ pub use times::{
 
 /// Rows that are projected in one call.
 const BATCH: usize = 4096;
+/// Rows of a level that are in memory as geometries at a time: one call for each of 16 threads.
+const PART: usize = 16 * BATCH;
 
 /// Source columns of a footprint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -202,9 +204,9 @@ pub fn boxes_of(batch: &RecordBatch, detail: Detail, ctx: &JobContext) -> Result
 fn in_parts<T>(batch: &RecordBatch, ctx: &JobContext, work: impl Fn(&[Stated]) -> Result<Vec<T>>) -> Result<Vec<T>> {
     let columns = PlaceColumns::of(batch);
     let mut all = Vec::with_capacity(batch.num_rows());
-    for first in (0..batch.num_rows()).step_by(64 * BATCH) {
+    for first in (0..batch.num_rows()).step_by(PART) {
         ctx.check()?;
-        let last = (first + 64 * BATCH).min(batch.num_rows());
+        let last = (first + PART).min(batch.num_rows());
         let stated: Vec<Stated> = (first..last).map(|row| columns.stated(row)).collect();
         all.extend(work(&stated)?);
     }

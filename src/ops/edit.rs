@@ -336,7 +336,7 @@ fn rows_of(reader: &dyn ContainerReader, level: usize, table: &KeyedTable, ctx: 
     let ids = reader.levels().columns(level, &["id"], ctx)?.strings("id")?;
     let ids = ids.ok_or_else(|| Error::format(format!("level{level} has no column id")))?;
     let path_of = |row: usize, id: &str| match &tree {
-        Some(tree) => tree.path(level, row as u32).to_archive(),
+        Some(tree) => tree.archive_path(level, row as u32),
         None => id.to_owned(),
     };
     let rows = table.rows_of_samples(|see| {

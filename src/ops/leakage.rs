@@ -101,7 +101,7 @@ pub fn leakage_of_container(reader: &dyn ContainerReader, request: &LeakageReque
                 Some(column) => (table.value(row, column), table.schema().field(column).data_type().clone()),
                 None => (Value::Null, DataType::Null),
             };
-            samples.push(LeakSample { path: tree.path(level, row as u32).to_archive(), part, facts: Facts::of(&value) });
+            samples.push(LeakSample { path: tree.archive_path(level, row as u32), part, facts: Facts::of(&value) });
         }
     }
     leakage(&samples, request, levels.parts, ctx)

@@ -8,7 +8,7 @@ use arrow::array::{ArrayRef, RecordBatch};
 use serde::{Deserialize, Serialize};
 
 use super::draft_of_assembly::draft_of_assembly;
-use super::legacy::{is_taco_name, write_first_generation_of};
+use super::legacy::{is_taco_name, write_assembly};
 use super::migrate::{assembly_of, is_other_generation};
 use crate::container::{
     self, Assembly, AssemblyLevel, BuildOptions, Format, OnDamage, OpenOptions, PartialFolder, RowSource, Scratch, SourceCheck,
@@ -349,7 +349,7 @@ fn dataset(request: &OptimiseRequest, ctx: &JobContext) -> Result<Optimised> {
             overwrite: request.overwrite,
             on_damage: request.on_damage,
         };
-        write_first_generation_of(&draft_of_assembly(&assembly, ctx)?, &assembly.version, &options, ctx)?
+        write_assembly(assembly, &options, ctx)?
     } else {
         let options = BuildOptions {
             text_columns: request.text_columns,
@@ -395,7 +395,7 @@ fn rewrite(assembly: &mut Assembly, staging: &Path, request: &OptimiseRequest, c
     let mut tiffs: Vec<HashSet<usize>> = vec![HashSet::new(); assembly.levels.len()];
     for (&(depth, row), done) in files.iter().zip(&done) {
         let Some((before, done)) = done else { continue };
-        optimised.count(|| assembly.tree.path(depth, row as u32).to_archive(), *before, done);
+        optimised.count(|| assembly.tree.archive_path(depth, row as u32), *before, done);
         if let Done::Written { place, size } = done {
             assembly.levels[depth].sources[row] = RowSource::asset(AssetPath::file(&**place), *size);
             tiffs[depth].insert(row);

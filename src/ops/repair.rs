@@ -1,7 +1,7 @@
 //! `repair`: writes a copy of a finished dataset in which faults with exactly one correction are corrected. Sample bytes are copied
 //! unchanged; the input is never overwritten, and damaged bytes never get a new checksum.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
 use arrow::array::{Array, RecordBatch};
@@ -12,7 +12,7 @@ use crate::container::{
 };
 use crate::error::{Error, Result, settled};
 use crate::jobs::JobContext;
-use crate::model::{FieldSpec, Finding, Report, Rule, Severity, Value, is_remote};
+use crate::model::{FieldSpec, Finding, Location, Report, Rule, Severity, Value, is_remote};
 use crate::table::{array_of, value_at};
 use crate::validate;
 use crate::validate::pixels::{STATS, Verdict, audit};
@@ -73,13 +73,17 @@ pub fn repair(input: &Path, open: &OpenOptions, options: &BuildOptions, ctx: &Jo
             mend_statistics(reader.as_ref(), &mut assembly, level, ctx)?;
         }
     }
+    // Its directory and tables have an entry for every sample.
+    drop(reader);
     // Every member was compared above. What is left are archives that state no checksums any more: those are listed.
     let options = &BuildOptions { on_damage: OnDamage::Keep, ..options.clone() };
     let built = container::write(&assembly, options, ctx)?;
+    drop(assembly);
     let written = container::open(&built.path, ctx)?;
     let after = validate::container(written.as_ref(), true, ctx)?;
     before.findings.extend(unpacked.map(|(_, why)| validate::unreadable(&why)));
-    let mended = before.findings.into_iter().filter(|old| !after.findings.iter().any(|new| same(old, new))).collect();
+    let left: HashSet<(Rule, &Location)> = after.findings.iter().map(|finding| (finding.rule, &finding.at)).collect();
+    let mended = before.findings.into_iter().filter(|old| !left.contains(&(old.rule, &old.at))).collect();
     Ok(Repaired { built, mended, left: after.findings })
 }
 
@@ -145,10 +149,6 @@ fn rows_in_tree_order(reader: &dyn ContainerReader, level: usize, ctx: &JobConte
         order = order.iter().flat_map(|&row| above.children(row).iter().copied()).collect();
     }
     Ok(order)
-}
-
-fn same(a: &Finding, b: &Finding) -> bool {
-    a.rule == b.rule && a.at == b.at
 }
 
 fn refuse_same(input: &Path, target: &Path) -> Result<()> {

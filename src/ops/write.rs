@@ -40,8 +40,10 @@ pub(super) fn checked_build_of(
 ///
 /// # Errors
 /// Those of [`checked_build`].
-pub(super) fn build_with_warnings(dataset: &Dataset, options: &BuildOptions, ctx: &JobContext) -> Result<Built> {
-    let (assembly, report) = checked_assembly(dataset, options, ctx)?;
+pub(super) fn build_with_warnings(dataset: Dataset, options: &BuildOptions, ctx: &JobContext) -> Result<Built> {
+    let (assembly, report) = checked_assembly(&dataset, options, ctx)?;
+    // The assembly has all that is written of it.
+    drop(dataset);
     warn_of_findings(&report, ctx);
     write_verified(&assembly, options, ctx)
 }

@@ -1,5 +1,6 @@
 //! The datasets behind a joined one: opened on demand, with a bounded number open at a time.
 
+use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
@@ -58,8 +59,10 @@ impl Sources {
     pub fn new(paths: Vec<PathBuf>, options: &OpenOptions) -> Self {
         let short = |path: &PathBuf| path.file_name().map(|name| name.to_string_lossy().into_owned());
         let names: Vec<Option<String>> = paths.iter().map(short).collect();
+        let mut counts: HashMap<&str, usize> = HashMap::with_capacity(names.len());
+        names.iter().flatten().for_each(|name| *counts.entry(name).or_default() += 1);
         let place = |(path, name): (PathBuf, &Option<String>)| {
-            let unique = name.as_ref().filter(|name| names.iter().filter(|other| other.as_ref() == Some(*name)).count() == 1);
+            let unique = name.as_ref().filter(|name| counts.get(name.as_str()) == Some(&1));
             let name = unique.cloned().unwrap_or_else(|| path.display().to_string());
             Place { path, name }
         };

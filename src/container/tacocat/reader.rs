@@ -120,7 +120,7 @@ impl TacocatReader {
             return Err(Error::format("the sample has no parent in its part").at(path).hint("validate the dataset"));
         }
         let folder = tree.levels[level].kind(row) == SampleKind::Folder;
-        Ok((source, crate::container::zip::member_of(&path, folder)))
+        Ok((source, crate::container::zip::member_of(&path.to_archive(), folder)))
     }
 
     /// Byte range of the sample in its part.

@@ -1,6 +1,5 @@
 //! Reads the central directory of an untrusted archive. Every number is checked against the file before use.
 
-use std::collections::HashMap;
 use std::sync::OnceLock;
 
 use crate::container::ByteSource;
@@ -62,7 +61,8 @@ pub struct Directory {
     pub offset: u64,
     /// CRC-32 of the directory's offset and bytes; identifies a version of the archive.
     pub digest: u32,
-    by_name: OnceLock<HashMap<Box<str>, u32>>,
+    /// Indices of the entries, sorted by name; equal names in directory order.
+    by_name: OnceLock<Vec<u32>>,
     /// Offsets of the local headers, sorted.
     starts: OnceLock<Vec<u64>>,
 }
@@ -182,14 +182,29 @@ impl Directory {
 
     /// The member `name`; the first one of duplicates.
     pub fn find(&self, name: &str) -> Option<&Entry> {
-        let index = self.by_name.get_or_init(|| {
-            let mut map = HashMap::with_capacity(self.entries.len());
-            for (index, entry) in self.entries.iter().enumerate() {
-                map.entry(entry.name.clone()).or_insert(index as u32);
-            }
-            map
-        });
-        index.get(name).and_then(|&index| self.entries.get(index as usize))
+        self.entries.get(self.index_of(name)?)
+    }
+
+    /// Index of the member `name` in the entries; the first one of duplicates.
+    pub fn index_of(&self, name: &str) -> Option<usize> {
+        let order = self.order();
+        let at = order.partition_point(|&index| &*self.entries[index as usize].name < name);
+        let index = *order.get(at)? as usize;
+        (&*self.entries[index].name == name).then_some(index)
+    }
+
+    /// Indices of the entries whose name an earlier entry has.
+    pub fn repeated(&self) -> impl Iterator<Item = usize> {
+        let name = |index: &u32| &self.entries[*index as usize].name;
+        self.order().windows(2).filter(move |pair| name(&pair[0]) == name(&pair[1])).map(|pair| pair[1] as usize)
+    }
+
+    fn order(&self) -> &[u32] {
+        self.by_name.get_or_init(|| {
+            let mut order: Vec<u32> = (0..self.entries.len() as u32).collect();
+            order.sort_by(|a, b| self.entries[*a as usize].name.cmp(&self.entries[*b as usize].name));
+            order
+        })
     }
 
     /// Offset of a member's data, computed from the offset of the next member; `None` where the space before it does not match a

@@ -66,7 +66,7 @@ pub fn read(input: &Input<'_>, places: &Positions, cache: &HeaderCache, missing:
         if let Some(looked) = &looked
             && looked.has_warning()
         {
-            looked.warn(&input.tree.path(level, row).to_archive(), ctx);
+            looked.warn(&input.tree.archive_path(level, row), ctx);
         }
         match looked {
             Some(Looked::Raster(header)) => {
