@@ -333,7 +333,6 @@ fn files_are_opened_for_reading_in_one_module_which_refuses_pipes() {
         "src/container/atomic_write.rs",
         "src/container/atomic_write/",
         "src/gui/dialogs/crash.rs",
-        "src/gui/single_instance.rs",
         "src/gui/view_state.rs",
         "src/raster/write.rs",
         "src/remote/cache.rs",
