@@ -1,6 +1,6 @@
 //! The banner below the top bar: generation of an opened older dataset, and possible actions.
 
-use egui::{Frame, Margin, Panel, RichText, Role, Sense, Stroke, Ui, WidgetInfo};
+use egui::{Frame, Margin, Panel, Role, Sense, Stroke, Ui, WidgetInfo};
 
 use super::action::Action;
 use super::icons;
@@ -37,7 +37,7 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
         ui.painter().hline(rect.x_range(), rect.bottom() - 0.5, Stroke::new(1.0, t.infoline));
         ui.horizontal_centered(|ui| {
             ui.spacing_mut().item_spacing.x = 8.0;
-            ui.label(RichText::new(icons::INFO).font(font::icon(15.0)).color(t.info));
+            ui.label(theme::rich_text(icons::INFO).font(font::icon(15.0)).color(t.info));
             ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
                 if ui.add(Button::icon_only(icons::X, tr!("Close banner"))).clicked() {
                     cx.session.banner_closed = true;
@@ -57,8 +57,8 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
                 }
                 ui.with_layout(egui::Layout::left_to_right(egui::Align::Center), |ui| {
                     ui.spacing_mut().item_spacing.x = 0.0;
-                    ui.label(RichText::new(&what).font(font::semibold(13.0)).color(t.tx));
-                    let label = egui::Label::new(RichText::new(&text).font(font::regular(13.0)).color(t.tx)).truncate();
+                    ui.label(theme::rich_text(&what).font(font::semibold(13.0)).color(t.tx));
+                    let label = egui::Label::new(theme::rich_text(&text).font(font::regular(13.0)).color(t.tx)).truncate();
                     let response = ui.add(label.sense(Sense::hover()));
                     response.widget_info(|| WidgetInfo::labeled(Role::Status, true, format!("{what}{text}")));
                 });

@@ -3,7 +3,7 @@
 pub mod state;
 
 use arrow::datatypes::DataType;
-use egui::{Align, Frame, Layout, Margin, RichText, Ui};
+use egui::{Align, Frame, Layout, Margin, Ui};
 
 use super::tree::drop_target;
 use crate::draft::{PatternNode, PositionState};
@@ -227,7 +227,7 @@ fn toolbar_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
                     }
                     None => tr_n!(rows, "{n} row", "{n} rows", n),
                 };
-                ui.add(egui::Label::new(RichText::new(text).font(font::regular(12.0)).color(t.tx2)).truncate());
+                ui.add(egui::Label::new(theme::rich_text(text).font(font::regular(12.0)).color(t.tx2)).truncate());
             });
         });
     });

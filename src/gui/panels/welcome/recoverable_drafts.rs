@@ -1,6 +1,6 @@
 //! Drafts recovered from autosave after the program ended unexpectedly, on the welcome screen.
 
-use egui::{Align, Layout, Rect, RichText, Sense, Stroke, StrokeKind, Ui, UiBuilder, pos2, vec2};
+use egui::{Align, Layout, Rect, Sense, Stroke, StrokeKind, Ui, UiBuilder, pos2, vec2};
 
 use super::{day_text, heading};
 use crate::gui::icons;
@@ -48,7 +48,7 @@ fn row_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, rect: Rect, draft: &Recoverabl
     paint::icon(ui.painter(), pos2(rect.left() + 24.0, rect.center().y), icons::CLOCK_COUNTER_CLOCKWISE, 18.0, t.acc);
     let (upper, lower) = text.split_top_bottom_at_fraction(0.5);
     ui.scope_builder(UiBuilder::new().max_rect(upper), |ui| {
-        ui.add(egui::Label::new(RichText::new(&name).font(font::medium(13.0)).color(t.tx)).truncate());
+        ui.add(egui::Label::new(theme::rich_text(&name).font(font::medium(13.0)).color(t.tx)).truncate());
     });
     paint::text_left(ui.painter(), lower, &format!("{changes}, {when}"), font::regular(12.0), t.tx2);
     ui.scope_builder(UiBuilder::new().max_rect(buttons).layout(Layout::right_to_left(Align::Center)), |ui| {
