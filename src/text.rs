@@ -226,8 +226,8 @@ pub fn editable(text: &str) -> Cow<'_, str> {
     with_deceptive(text, |_, shown| shown.push('\u{fffd}'))
 }
 
-/// The text with what `put` writes in place of each deceptive character.
-fn with_deceptive(text: &str, put: impl Fn(char, &mut String)) -> Cow<'_, str> {
+/// The text with what `put` writes in place of each character that [`printable`] escapes.
+pub fn with_deceptive(text: &str, put: impl Fn(char, &mut String)) -> Cow<'_, str> {
     if text.bytes().all(|byte| matches!(byte, b' '..=b'~' | b'\n' | b'\t')) {
         return Cow::Borrowed(text);
     }

@@ -345,6 +345,22 @@ fn files_are_opened_for_reading_in_one_module_which_refuses_pipes() {
 }
 
 #[test]
+fn texts_of_the_window_are_made_where_they_get_their_displayed_form() {
+    let marks = ["RichText::new(", ".layout_no_wrap(", "LayoutJob::simple"];
+    // Texts of the studio alone: icons, the characters that are rasterized at the start, boxes of code points.
+    let own = [
+        "src/gui/theme.rs",
+        "src/gui/widgets/paint.rs",
+        "src/gui/widgets/field.rs",
+        "src/gui/widgets/toast.rs",
+        "src/gui/widgets/progress.rs",
+        "src/gui/glyph_warmup.rs",
+        "src/gui/fallback_glyphs.rs",
+    ];
+    expect_none("texts that are laid out without theme::rich_text or paint", &found_outside(&marks, &own));
+}
+
+#[test]
 fn programs_start_where_the_user_is_asked_and_nowhere_else() {
     // The second restarts the studio itself with another renderer; the third starts the engine that the user names for a plan.
     let allowed = ["src/extensions/program.rs", "src/gui/run.rs", "src/ops/plan/submit/"];

@@ -20,7 +20,7 @@ use crate::gui::widgets::{
 use crate::gui::{drag, filters, icons};
 use crate::model::{SampleKind, SamplePath, dtype_name, is_padding};
 use crate::studio::{Document, RowRef};
-use crate::text::spoken;
+use crate::text::{PrintableLine, spoken};
 use state::{Kind, Shown};
 
 /// Most pattern cells drawn.
@@ -305,7 +305,8 @@ impl Level<'_> {
     /// A row as tab-separated text.
     fn line(&self, row: u64) -> String {
         let cell = |column| match self.cell(row, column) {
-            Cell::Text(text) | Cell::Mono(text) | Cell::Glyph(_, text) => text.into_owned(),
+            // A tab or line break in a value would begin another cell or row.
+            Cell::Text(text) | Cell::Mono(text) | Cell::Glyph(_, text) => text.printable_line().into_owned(),
             _ => String::new(),
         };
         (0..self.columns.len()).map(cell).collect::<Vec<_>>().join("\t")
