@@ -4,6 +4,7 @@ mod build;
 mod consent;
 mod explore;
 mod frames;
+mod hostile;
 mod incoming;
 mod keyboard;
 mod keys;
