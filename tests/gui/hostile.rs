@@ -31,7 +31,7 @@ fn shown(harness: &Window) -> Vec<String> {
     }
     let mut texts = Vec::new();
     harness.output().shapes.iter().for_each(|clipped| painted(&clipped.shape, &mut texts));
-    for node in harness.root().children_recursive() {
+    for node in harness.query_all_by(|_| true) {
         let node = node.accesskit_node();
         texts.extend(node.label());
         if !matches!(node.role(), Role::TextRun | Role::TextInput | Role::MultilineTextInput) {
