@@ -139,6 +139,8 @@ pub struct Studio {
     /// Folder of autosave journals; `None` disables autosave.
     autosave_folder: Option<PathBuf>,
     autosave_patience: Option<Duration>,
+    /// Why the draft that was restored last is not whole.
+    restore_trouble: Option<String>,
     /// Pending autosave writes of closed drafts.
     pending_writes: Vec<project::PendingWrites>,
     log: VecDeque<LogLine>,
@@ -166,6 +168,7 @@ impl Studio {
             checks_by_itself: true,
             autosave_folder: None,
             autosave_patience: None,
+            restore_trouble: None,
             pending_writes: Vec::new(),
             log: VecDeque::new(),
             pending: Vec::new(),
