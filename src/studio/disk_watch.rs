@@ -47,13 +47,13 @@ impl DiskWatch {
         let (running, ended) = channel();
         let (told, jobs) = (change.clone(), jobs.clone());
         let look = move || {
-            let mut files: Vec<Watched> = places.iter().flat_map(|place| files_of(place)).map(Watched::new).collect();
+            let mut files: Vec<OpenedFile> = places.iter().flat_map(|place| files_of(place)).map(OpenedFile::new).collect();
             // The file may have changed between its opening and this look.
             if let (Some(first), Some(size)) = (files.first_mut(), size) {
                 first.mark = first.mark.filter(|(length, _)| *length == size);
             }
             while let Err(RecvTimeoutError::Timeout) = ended.recv_timeout(LOOK) {
-                let found = files.iter().find_map(Watched::change);
+                let found = files.iter().find_map(OpenedFile::change);
                 let mut known = told.lock().unwrap_or_else(PoisonError::into_inner);
                 if *known != found {
                     *known = found;
@@ -73,12 +73,12 @@ impl DiskWatch {
 }
 
 /// A file in its opened version.
-struct Watched {
+struct OpenedFile {
     path: PathBuf,
     mark: Option<(u64, Option<SystemTime>)>,
 }
 
-impl Watched {
+impl OpenedFile {
     fn new(path: PathBuf) -> Self {
         Self { mark: mark_of(&path), path }
     }
@@ -121,7 +121,7 @@ mod tests {
         let files = files_of(&set);
         assert_eq!(files, [set.join("COLLECTION.json"), set.join("METADATA/level0.parquet")]);
         for file in files {
-            let opened = Watched::new(file.clone());
+            let opened = OpenedFile::new(file.clone());
             assert_eq!(opened.change(), None);
             let later = SystemTime::now() + Duration::from_secs(7);
             let set_time = |time| std::fs::File::options().write(true).open(&file).and_then(|file| file.set_modified(time));

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::journal::{ENDING, Followed, Opened, Recoverable, lock, lock_of, open_journal, remove};
+use super::journal::{ENDING, Followed, OpenedJournal, Recoverable, lock, lock_of, open_journal, remove};
 use crate::error::Kind;
 
 /// Removes bases that no journal names, and locks without a journal.
@@ -21,8 +21,8 @@ fn sweep(folder: &Path) {
         let used = match (journal.exists(), open_journal(&journal)) {
             (false, _) => false,
             // An unreadable journal may be readable later, and the head of a damaged one is not known.
-            (true, Err(_) | Ok(Opened { damage: Some(_), .. })) => true,
-            (true, Ok(Opened { head, .. })) => name.ends_with(".lock") || head.base.as_ref() == Some(&name),
+            (true, Err(_) | Ok(OpenedJournal { damage: Some(_), .. })) => true,
+            (true, Ok(OpenedJournal { head, .. })) => name.ends_with(".lock") || head.base.as_ref() == Some(&name),
         };
         if !used {
             remove(folder.join(&name));
@@ -41,7 +41,7 @@ pub fn recoverable(folder: &Path) -> Vec<Recoverable> {
     for journal in found.flatten().map(|entry| entry.path()).filter(|path| path.extension().is_some_and(|end| end == ENDING)) {
         let Ok(Some(_lock)) = lock(&journal) else { continue };
         let changed = std::fs::metadata(&journal).and_then(|meta| meta.modified()).ok();
-        let Opened { head, mut entries, damage } = match open_journal(&journal) {
+        let OpenedJournal { head, mut entries, damage } = match open_journal(&journal) {
             Ok(opened) => opened,
             Err(error) => {
                 // What a person can act on is listed; a file that can't be read now may be readable later.

@@ -1,6 +1,6 @@
 //! Drafts recovered from autosave after the program ended unexpectedly, on the welcome screen.
 
-use egui::{Align, Layout, Rect, Role, Sense, Stroke, StrokeKind, Ui, UiBuilder, pos2, vec2};
+use egui::{Align, Layout, Rect, Role, Sense, Stroke, StrokeKind, Ui, UiBuilder, WidgetInfo, pos2, vec2};
 
 use super::{day_text, heading};
 use crate::gui::icons;
