@@ -62,14 +62,22 @@ fn displayed_galley(ctx: &Context, galley: &Galley) -> Option<Arc<Galley>> {
 fn mend_node(node: &mut Node) {
     // The text of an input is its value, to be edited; its runs of text are as long as they say.
     let is_edited = matches!(node.role(), Role::TextRun | Role::TextInput | Role::MultilineTextInput);
-    if let Some(Cow::Owned(label)) = node.label().map(displayed) {
+    if let Some(label) = other_form(node.label()) {
         node.set_label(label);
     }
-    if let Some(Cow::Owned(description)) = node.description().map(displayed) {
+    if let Some(description) = other_form(node.description()) {
         node.set_description(description);
     }
-    if let Some(Cow::Owned(value)) = node.value().filter(|_| !is_edited).map(displayed) {
+    if let Some(value) = other_form(node.value().filter(|_| !is_edited)) {
         node.set_value(value);
+    }
+}
+
+/// The displayed form of a text, where it differs.
+fn other_form(text: Option<&str>) -> Option<String> {
+    match displayed(text?) {
+        Cow::Owned(text) => Some(text),
+        Cow::Borrowed(_) => None,
     }
 }
 
@@ -91,16 +99,14 @@ mod tests {
     fn a_label_of_egui_itself_is_shown_in_the_displayed_form_and_in_its_space() {
         let hostile = "doc\u{202e}fdp.exe";
         let mut width = 0.0;
-        let mut harness = Harness::builder().with_context_setup(|ctx| {
+        let set_up = |ctx: &Context| {
             super::super::theme::install(ctx);
             install(ctx);
-        });
-        harness = harness.with_size(egui::vec2(300.0, 100.0));
-        let mut harness = harness.build_ui(|ui| {
-            width = ui.label(hostile).rect.width();
-        });
+        };
+        let builder = Harness::builder().with_context_setup(set_up).with_size(egui::vec2(300.0, 100.0));
+        let mut harness = builder.build_ui(|ui| width = ui.label(hostile).rect.width());
         harness.run();
-        harness.get_by_label("doc\\u202efdp.exe");
+        let _ = harness.get_by_label("doc\\u202efdp.exe");
         let mut texts = Vec::new();
         harness.output().shapes.iter().for_each(|clipped| painted(&clipped.shape, &mut texts));
         drop(harness);
