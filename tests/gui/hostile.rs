@@ -209,3 +209,32 @@ fn longest_text(shape: &Shape) -> usize {
         _ => 0,
     }
 }
+
+/// Resident memory of this process in MiB, where Linux counts it.
+fn resident_mib() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+    line.and_then(|line| line.trim().trim_end_matches(" kB").parse::<u64>().ok()).unwrap_or_default() / 1024
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn rasters_that_claim_far_more_than_they_hold_are_errors_in_preview_gallery_and_statistics() {
+    let workspace = Workspace::new();
+    let mut harness = app(egui::Theme::Dark);
+    for (what, bytes) in crate::claimed_sizes::hostile(&workspace) {
+        let dataset = crate::fence::dataset_with(&workspace, &bytes);
+        let before = resident_mib();
+        let began = Instant::now();
+        take(&mut harness, vec![dataset]);
+        for pane in [Pane::Preview, Pane::Gallery, Pane::Statistics, Pane::Map, Pane::Sample] {
+            harness.state_mut().show_pane(pane);
+            harness.state_mut().select(Some(RowRef { level: 0, row: 1 }));
+            settle(&mut harness);
+        }
+        let (took, grown) = (began.elapsed(), resident_mib().saturating_sub(before));
+        assert!(took < Duration::from_secs(120) && grown < 1500, "{what}: {took:?}, {grown} MiB more");
+        harness.state_mut().command(Command::Close);
+        settle(&mut harness);
+    }
+}
