@@ -210,7 +210,8 @@ fn longest_text(shape: &Shape) -> usize {
     }
 }
 
-/// Resident memory of this process in MiB, where Linux counts it.
+/// Resident memory of this process in MiB, as Linux counts it.
+#[cfg(target_os = "linux")]
 fn resident_mib() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
