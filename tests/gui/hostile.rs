@@ -98,7 +98,6 @@ fn look_around(harness: &mut Window, hiding: &mut Vec<String>) -> Vec<Pane> {
         Action::OpenRecent,
         Action::GoToRow,
         Action::Rename,
-        Action::JoinTable,
         Action::Relocate,
         Action::Settings,
         Action::Palette,
@@ -122,7 +121,7 @@ fn every_panel_and_dialog_of_a_draft_shows_what_a_name_hides() {
     hiding.sort();
     hiding.dedup();
     assert!(hiding.is_empty(), "texts that hide something:\n  {}", hiding.join("\n  "));
-    for pane in [Pane::Hierarchy, Pane::Table, Pane::Sample, Pane::Collection, Pane::Problems, Pane::Columns, Pane::Log] {
+    for pane in [Pane::Hierarchy, Pane::Table, Pane::Sample, Pane::Collection, Pane::Problems, Pane::Columns] {
         assert!(escaped.contains(&pane), "{} shows no escaped text", pane.title());
     }
     harness.state_mut().show_pane(Pane::Problems);
