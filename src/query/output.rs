@@ -13,6 +13,7 @@ use super::filter::is_text;
 use crate::error::{Error, Result};
 use crate::model::dtype_name;
 use crate::table::{DecodeBudget, LevelTable, cell_json};
+use crate::text::displayed_line;
 
 /// Maximum column width of [`QueryResult::text`], in characters.
 const WIDEST: usize = 60;
@@ -157,8 +158,8 @@ fn length(text: &str) -> usize {
 }
 
 fn cut(text: &str) -> String {
-    let plain: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
-    if length(&plain) <= WIDEST { plain } else { plain.chars().take(WIDEST - 1).chain(['…']).collect() }
+    let plain = displayed_line(text);
+    if length(&plain) <= WIDEST { plain.into_owned() } else { plain.chars().take(WIDEST - 1).chain(['…']).collect() }
 }
 
 /// Checks the expanded size of strings: rows of the engine can share one string, while a level table copies it per row.

@@ -18,6 +18,11 @@ const LARGEST_BYTES: u64 = 64 << 40;
 /// Maximum bytes decoded for a partial read of a hollow raster, see [`is_hollow`].
 const LOOK_BYTES: u64 = 1 << 30;
 
+/// Drivers that decode a whole band at the first read, whatever block they report: a GRIB message is one compressed field.
+const WHOLE_BANDS: &[&str] = &["GRIB"];
+/// Maximum compression ratio of such a band when it exceeds the limit of a block: a field without differences has no bytes at all.
+const FIELD_DENSEST: u64 = 64;
+
 /// Bytes of one value in memory, including conversion buffers for complex types.
 pub(super) fn value_bytes(dtype: &str) -> u64 {
     match dtype {
@@ -30,14 +35,23 @@ pub(super) fn value_bytes(dtype: &str) -> u64 {
     }
 }
 
-/// Refuses bands whose blocks exceed 256 MiB decoded.
+/// Refuses bands whose blocks exceed 256 MiB decoded, and bands that are decoded whole, exceed that, and have no such bytes in the file.
 ///
 /// # Errors
 /// [`Kind::Unsupported`](crate::error::Kind::Unsupported).
 pub(super) fn check_blocks(info: &RasterInfo, bands: impl IntoIterator<Item = BandIndex>, source: &RasterSource) -> Result<()> {
     // Pixel-interleaved: a stored block holds all bands, and GDAL splits it into one block per band.
     let together = if info.interleave.as_deref() == Some("PIXEL") && info.band_count > 1 { 2 * info.band_count as u64 } else { 1 };
+    let is_whole = WHOLE_BANDS.contains(&info.driver.as_str());
     for band in bands.into_iter().filter_map(|index| info.band(index)) {
+        let whole = (info.width as u64).saturating_mul(info.height as u64).saturating_mul(value_bytes(&band.dtype));
+        if is_whole && whole > BLOCK_LIMIT_BYTES && info.size_bytes.is_none_or(|size| whole / FIELD_DENSEST > size) {
+            let size = info.size_bytes.unwrap_or_default();
+            let summary = format!("band {} takes {} MiB, and the file has {size} bytes", band.index, whole >> 20);
+            return Err(Error::unsupported(summary)
+                .at(source)
+                .hint("its fields are decoded whole; write it in tiles, for example: gdal_translate -of COG IN OUT"));
+        }
         let pixels = (band.block.0 as u64).saturating_mul(band.block.1 as u64);
         let block = pixels.saturating_mul(value_bytes(&band.dtype));
         if block.saturating_mul(together) > BLOCK_LIMIT_BYTES {
