@@ -19,7 +19,7 @@ use sqlparser::tokenizer::{Location, Span, TokenWithSpan};
 use super::advice;
 use super::duckdb_semantics::{column, is_aggregate, name_of, span_of, unwrapped};
 use super::engine::{Engine, engine_error};
-use super::from_clause::exploded;
+use super::from_clause::unnested_together;
 use super::grouping::{Groups, text_of};
 use super::name_binding::Binder;
 use super::sampling::{Sampling, sampled};
@@ -596,9 +596,8 @@ impl<'a> Planner<'a> {
         let inner: Vec<String> = items.iter().map(|item| place(&item.expr, item.unnests)).collect();
         let others: Vec<String> = others.iter().map(|expr| place(expr, false)).collect();
         let mut frame = self.engine.with(frame, &computed)?;
-        for (_, inner) in items.iter().zip(&inner).filter(|(item, _)| item.unnests) {
-            frame = exploded(frame, inner, false);
-        }
+        let lists: Vec<&str> = items.iter().zip(&inner).filter(|(item, _)| item.unnests).map(|(_, inner)| inner.as_str()).collect();
+        frame = unnested_together(frame, &lists);
         let mut free = UniqueNames::default();
         let names: Vec<String> = items.iter().map(|item| free.take(&item.name)).collect();
         let key_names: Vec<String> = ties.iter().map(|(_, name)| name.clone()).collect();
