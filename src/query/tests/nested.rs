@@ -113,11 +113,10 @@ fn lists_and_structs_are_compared_element_by_element() {
             json!([[null, null, true, false], [null, null, true, false], [null, null, false, true]]),
         ),
         ("SELECT k FROM data WHERE st = NULL OR l = [1, NULL]", json!([[2]])),
-        ("SELECT k FROM data WHERE l BETWEEN [1] AND [2] ORDER BY k", json!([[1], [2], [6], [7]])),
         ("SELECT k FROM data WHERE l IN ([1, 2], [NULL]) ORDER BY k", json!([[1], [5]])),
         (
-            "SELECT [x] = [x], [x] > [1e0 / 0], [0e0] < [-0e0], l < [1.5] FROM data WHERE k IN (3, 7) ORDER BY k",
-            json!([[true, false, false, null], [true, false, false, false]]),
+            "SELECT [x] = [x], [x] > [CAST('inf' AS DOUBLE)], [0e0] < [-0e0], l < [1.5] FROM data WHERE k IN (3, 7) ORDER BY k",
+            json!([[true, true, false, null], [true, false, false, false]]),
         ),
         (
             "SELECT greatest([1], [1, NULL]), least([1], [1, NULL]), greatest([1], NULL) FROM data LIMIT 1",
