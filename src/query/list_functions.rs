@@ -9,7 +9,7 @@ use polars::sql::FunctionOptions;
 
 use super::engine::{refusal, type_name};
 use super::nested_values::{
-    Lists, ListsBuilder, broadcast_row, cast_to, common_type, comparable_type, order_keys, row_count, stacked, taken,
+    Lists, ListsBuilder, broadcast_row, cast_to, common_type, comparable_type, extreme_of, order_keys, row_count, stacked, taken,
 };
 
 /// Signature and implementation of a list function.
@@ -229,8 +229,7 @@ fn list_extreme(columns: &[Column], greatest: bool) -> PolarsResult<Column> {
     let keys = keys_of_elements(&lists)?;
     let best = |row: usize| {
         let known = lists.row(row)?.filter_map(|place| keys.get(place).map(|key| (key, place)));
-        let best = if greatest { known.max_by_key(|(key, _)| *key) } else { known.min_by_key(|(key, _)| *key) };
-        best.map(|(_, place)| place)
+        extreme_of(known, greatest)
     };
     Ok(taken(&lists.elements, (0..lists.len()).map(best))?.into_column())
 }

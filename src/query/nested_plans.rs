@@ -8,7 +8,9 @@ use polars::sql::FunctionOptions;
 
 use super::engine::refusal;
 use super::list_functions::{elementwise, is_written_list, written_list};
-use super::nested_values::{broadcast_row, common_type, comparable_type, is_nested, order_keys, row_count, stacked, taken};
+use super::nested_values::{
+    broadcast_row, common_type, comparable_type, extreme_of, is_nested, order_keys, row_count, stacked, taken,
+};
 
 /// True for expressions that [`rewritten`] may change.
 pub(super) fn is_other_here(part: &Expr) -> bool {
@@ -131,15 +133,15 @@ fn picked(pick: Pick, dtype: DataType) -> UserDefinedFunction {
             let places = (0..rows).map(|row| Some(place(if is_met(row) { 0 } else { 1 }, row)));
             return Ok(taken(&all, places)?.into_column());
         }
+        if matches!(pick, Pick::FirstKnown) {
+            let known: Vec<bool> = all.is_not_null().iter().map(|known| known.unwrap_or(false)).collect();
+            let places = (0..rows).map(|row| (0..values.len()).map(|at| place(at, row)).find(|place| known[*place]));
+            return Ok(taken(&all, places)?.into_column());
+        }
         let keys = order_keys(&all.clone().into_column(), &of)?;
         let places = (0..rows).map(|row| {
-            let known = (0..values.len()).map(|at| place(at, row)).filter_map(|place| keys.get(place).map(|key| (key, place)));
-            let best = match pick {
-                Pick::Least => known.min_by_key(|(key, _)| *key),
-                Pick::Greatest => known.max_by_key(|(key, _)| *key),
-                Pick::Condition | Pick::FirstKnown => known.into_iter().next(),
-            };
-            best.map(|(_, place)| place)
+            let places = (0..values.len()).map(|at| place(at, row));
+            extreme_of(places.filter_map(|place| keys.get(place).map(|key| (key, place))), matches!(pick, Pick::Greatest))
         });
         Ok(taken(&all, places)?.into_column())
     };
@@ -152,8 +154,7 @@ fn extreme(greatest: bool) -> UserDefinedFunction {
         let [values] = columns else { return Err(refusal("an extreme is of one column")) };
         let keys = order_keys(values, &values.dtype().clone())?;
         let known = (0..keys.len()).filter_map(|row| keys.get(row).map(|key| (key, row)));
-        let best = if greatest { known.max_by_key(|(key, _)| *key) } else { known.min_by_key(|(key, _)| *key) };
-        let best = taken(values.as_materialized_series(), [best.map(|(_, row)| row)])?;
+        let best = taken(values.as_materialized_series(), [extreme_of(known, greatest)])?;
         Ok(best.into_column().with_name(values.name().clone()))
     };
     let field = |_: &Schema, fields: &[Field]| Ok(fields.first().cloned().unwrap_or(Field::new(PlSmallStr::EMPTY, DataType::Null)));

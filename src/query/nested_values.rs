@@ -229,6 +229,12 @@ pub(super) fn order_keys(column: &Column, for_type: &DataType) -> PolarsResult<B
     Ok(keys.finish())
 }
 
+/// The place of the least or of the greatest of several keys.
+pub(super) fn extreme_of<'k>(keys: impl Iterator<Item = (&'k [u8], usize)>, greatest: bool) -> Option<usize> {
+    let best = if greatest { keys.max_by_key(|(key, _)| *key) } else { keys.min_by_key(|(key, _)| *key) };
+    best.map(|(_, place)| place)
+}
+
 /// The column, with [`order_keys`] instead of values whose order in the engine is another one.
 ///
 /// # Errors

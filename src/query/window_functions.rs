@@ -154,7 +154,7 @@ impl Window {
             return Ok(Rows { order: (0..count as IdxSize).collect(), parts: whole.clone(), peers: whole, keys: Vec::new() });
         }
         let names: Vec<PlSmallStr> = (0..keys.len()).map(|at| format!("k{at}").into()).collect();
-        let named = |(key, name): (&Column, &PlSmallStr)| Ok(sortable(key)?.with_name(name.clone()));
+        let named = |(key, name): (&Column, &PlSmallStr)| sortable(key).map(|key| key.with_name(name.clone()));
         let mut columns = keys.iter().zip(&names).map(named).collect::<PolarsResult<Vec<Column>>>()?;
         columns.push(IdxCa::from_vec("row".into(), (0..count as IdxSize).collect()).into_column());
         let of_order = |of: fn(&(bool, bool)) -> bool, otherwise: bool| -> Vec<bool> {
