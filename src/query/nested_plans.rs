@@ -9,7 +9,7 @@ use polars::sql::FunctionOptions;
 use super::engine::refusal;
 use super::list_functions::{elementwise, is_written_list, written_list};
 use super::nested_values::{
-    broadcast_row, common_type, comparable_type, extreme_of, is_nested, order_keys, row_count, stacked, taken,
+    broadcast_row, cast_to, common_type, comparable_type, extreme_of, is_nested, order_keys, row_count, stacked, taken,
 };
 
 /// True for expressions that [`rewritten`] may change.
@@ -78,6 +78,25 @@ pub(super) fn rewritten(part: Expr, schema: &Schema) -> PolarsResult<Expr> {
         }
         other => other,
     })
+}
+
+/// Both frames with lists and structs of the same types in columns of the same name, as for UNION.
+///
+/// # Errors
+/// [`crate::error::Kind::Usage`] for types that have none in common.
+pub(super) fn with_common_types(mut left: LazyFrame, mut right: LazyFrame) -> PolarsResult<(LazyFrame, LazyFrame)> {
+    let (of_left, of_right) = (left.collect_schema()?, right.collect_schema()?);
+    let mut casts = Vec::new();
+    for (name, one) in of_left.iter() {
+        let Some(other) = of_right.get(name).filter(|other| *other != one && (is_nested(one) || is_nested(other))) else {
+            continue;
+        };
+        let dtype = common_type(&[one.clone(), other.clone()])?;
+        let of = dtype.clone();
+        let cast = elementwise("cast_to", move |_| Ok(of.clone()), move |columns| Ok(cast_to(&columns[0], &dtype)?.into_column()));
+        casts.push(cast.call(vec![col(name.clone())]));
+    }
+    Ok(if casts.is_empty() { (left, right) } else { (left.with_columns(casts.clone()), right.with_columns(casts)) })
 }
 
 /// Sort keys with DuckDB's order.

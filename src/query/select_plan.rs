@@ -22,6 +22,7 @@ use super::engine::{Engine, engine_error};
 use super::from_clause::unnested_together;
 use super::grouping::{Groups, text_of};
 use super::name_binding::Binder;
+use super::nested_plans::with_common_types;
 use super::sampling::{Sampling, sampled};
 use super::scope::{Found, Scope, UniqueNames};
 use super::select_list::{Item, select_list};
@@ -291,9 +292,10 @@ impl<'a> Planner<'a> {
             let names = other.names.iter().zip(&left.names).map(|(old, new)| col(old.as_str()).alias(new.as_str()));
             other.frame = other.frame.select(names.collect::<Vec<_>>());
         }
+        let (left, right) = with_common_types(left.frame, other.frame).map_err(|error| engine_error(&error))?;
         let mut context = SQLContext::new();
-        context.register("l", left.frame);
-        context.register("r", other.frame);
+        context.register("l", left);
+        context.register("r", right);
         let frame = context.execute(&format!("SELECT * FROM l {op} {quantifier} SELECT * FROM r"));
         self.planned(frame.map_err(|error| engine_error(&error))?)
     }

@@ -188,6 +188,14 @@ fn written_lists_have_the_type_of_their_elements() {
         ("SELECT CASE WHEN k = 1 THEN [u64] ELSE l END FROM data WHERE k < 3 ORDER BY k", json!([[[1]], [[1, null]]])),
         ("SELECT CASE WHEN k > 1 THEN [2.5, NULL] END FROM data WHERE k < 3 ORDER BY k", json!([[null], [[2.5, null]]])),
     ]);
+    all(&[
+        (
+            "SELECT [u8] AS v FROM data WHERE k = 4 UNION ALL SELECT l FROM data WHERE k = 2 ORDER BY v",
+            json!([[[1, null]], [[255]]]),
+        ),
+        ("SELECT [1] AS v FROM data INTERSECT SELECT l FROM data", json!([[[1]]])),
+        ("SELECT st FROM data WHERE k = 3 UNION SELECT NULL FROM data", json!([[null]])),
+    ]);
     for sql in [
         "SELECT list_transform([u64], e -> e * 2) FROM data",
         "SELECT list_transform([1, u64], e -> e + 1) FROM data",
