@@ -9,10 +9,10 @@ use polars::sql::FunctionOptions;
 
 use super::duckdb_functions;
 use super::engine::{refusal, type_name};
+use super::nested_plans;
 use super::plan_inputs::map_inputs;
-use super::scan::fault;
 use super::typed_texts;
-use crate::error::Error;
+use super::whole_numbers::{limits, too_large, type_of};
 
 /// Decimal digits of the accumulator of integer sums.
 const DIGITS: usize = 38;
@@ -31,7 +31,8 @@ fn plan(from: DslPlan) -> PolarsResult<DslPlan> {
             DslPlan::Filter { predicate, input }
         }
         DslPlan::Sort { by_column, slice, sort_options, input } => {
-            DslPlan::Sort { by_column: all(by_column, &input)?, slice, sort_options, input }
+            let by_column = nested_plans::sort_keys(all(by_column, &input)?, &schema_of(&input)?);
+            DslPlan::Sort { by_column, slice, sort_options, input }
         }
         DslPlan::GroupBy { input, keys, predicates, aggs, maintain_order, options, apply } => {
             let (keys, predicates, aggs) = (all(keys, &input)?, all(predicates, &input)?, all(aggs, &input)?);
@@ -47,11 +48,21 @@ fn plan(from: DslPlan) -> PolarsResult<DslPlan> {
 
 /// Rewrites expressions over the rows of `input`.
 fn all(expressions: Vec<Expr>, input: &Arc<DslPlan>) -> PolarsResult<Vec<Expr>> {
-    if !expressions.iter().any(|expression| expression.into_iter().any(is_other_here)) {
+    let is_other = |part: &Expr| is_other_here(part) || nested_plans::is_other_here(part);
+    if !expressions.iter().any(|expression| expression.into_iter().any(is_other)) {
         return Ok(expressions);
     }
-    let schema = LazyFrame::from(input.as_ref().clone()).collect_schema()?;
-    expressions.into_iter().map(|expression| expression.try_map_expr(|part| one(part, &schema))).collect()
+    let schema = schema_of(input)?;
+    let with_meaning = |part| nested_plans::rewritten(one(part, &schema)?, &schema);
+    expressions.into_iter().map(|expression| expression.try_map_expr(with_meaning)).collect()
+}
+
+/// Schema of the rows of a plan, which is that of the first plan below it that changes the columns.
+fn schema_of(plan: &DslPlan) -> PolarsResult<SchemaRef> {
+    match plan {
+        DslPlan::Filter { input, .. } | DslPlan::Sort { input, .. } | DslPlan::Slice { input, .. } => schema_of(input),
+        other => LazyFrame::from(other.clone()).collect_schema(),
+    }
 }
 
 /// True for expressions whose result may differ in DuckDB.
@@ -370,27 +381,6 @@ fn written_integer(literal: &LiteralValue) -> Option<i128> {
     if value.is_integer() { value.extract::<i128>() } else { None }
 }
 
-/// Type of a number as it is written.
-fn type_of(number: i128) -> DataType {
-    let fits = |dtype: &DataType| limits(dtype).is_some_and(|(least, most)| (least..=most).contains(&number));
-    [DataType::Int32, DataType::Int64].into_iter().find(fits).unwrap_or(DataType::UInt64)
-}
-
-/// Smallest and greatest number of an integer type; `None` for other types.
-fn limits(dtype: &DataType) -> Option<(i128, i128)> {
-    Some(match dtype {
-        DataType::Int8 => (i8::MIN.into(), i8::MAX.into()),
-        DataType::Int16 => (i16::MIN.into(), i16::MAX.into()),
-        DataType::Int32 => (i32::MIN.into(), i32::MAX.into()),
-        DataType::Int64 => (i64::MIN.into(), i64::MAX.into()),
-        DataType::UInt8 => (0, u8::MAX.into()),
-        DataType::UInt16 => (0, u16::MAX.into()),
-        DataType::UInt32 => (0, u32::MAX.into()),
-        DataType::UInt64 => (0, u64::MAX.into()),
-        _ => return None,
-    })
-}
-
 /// Type of the result of integer arithmetic. A written number takes the type of the other side if it fits in it; of two types the
 /// one that holds the numbers of both, at most 64 bits.
 fn common_type(left: &Whole, right: &Whole) -> Option<DataType> {
@@ -409,12 +399,6 @@ fn common_type(left: &Whole, right: &Whole) -> Option<DataType> {
         (least <= other_least && other_most <= most).then(|| wide.clone())
     };
     holds(&left, &right).or_else(|| holds(&right, &left)).or(Some(DataType::Int64))
-}
-
-/// Overflow error of a statement, with a hint.
-pub(super) fn too_large(what: impl std::fmt::Display) -> PolarsError {
-    let error = Error::usage("a number of the query does not fit in its type").because(what.to_string());
-    fault(&error.hint("compute with fractions: sum(CAST(x AS DOUBLE)), CAST(x AS DOUBLE) * 4"))
 }
 
 /// Casts integer sums to `dtype`, or fails on overflow.

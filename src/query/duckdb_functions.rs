@@ -2,6 +2,8 @@
 //! DuckDB's; null arguments give null.
 
 use super::engine::refusal;
+use super::list_functions;
+use super::nested_values::sortable;
 use crate::text::PrintableLine;
 use chrono::{DateTime, Datelike, NaiveDate, NaiveDateTime};
 use polars::prelude::udf::UserDefinedFunction;
@@ -34,12 +36,8 @@ enum Gives {
     Truth,
     Day,
     Time,
-    /// List of the first argument's type.
-    List,
     /// List of integers.
     Wholes,
-    /// Element type of a sum over a list: integer for integers, otherwise floating point.
-    Sum,
 }
 
 const fn scalar(name: &'static str, takes: (usize, usize), gives: Gives, run: fn(&[Column]) -> PolarsResult<Column>) -> Function {
@@ -50,7 +48,7 @@ const fn aggregate(name: &'static str, takes: usize, gives: Gives, run: fn(&[Col
     Function { name, takes: (takes, takes), names: 0, gives, aggregates: true, run }
 }
 
-const FUNCTIONS: [Function; 67] = [
+const FUNCTIONS: &[Function] = &[
     Function { names: 1, ..scalar("date_trunc", (2, 2), Gives::Like(1), date_trunc) },
     Function { names: 1, ..scalar("date_diff", (3, 3), Gives::Whole, date_diff) },
     Function { names: 1, ..scalar("datediff", (3, 3), Gives::Whole, date_diff) },
@@ -63,7 +61,6 @@ const FUNCTIONS: [Function; 67] = [
     scalar("text_position", (2, 2), Gives::Whole, text_position),
     scalar("text_slice", (2, 3), Gives::Text, text_slice),
     scalar("timestamp_text", (1, 1), Gives::Text, timestamp_text),
-    scalar("list_sum", (1, 1), Gives::Sum, list_sum),
     scalar("regexp_extract", (2, 3), Gives::Text, regexp_extract),
     scalar("regexp_replace", (3, 4), Gives::Text, regexp_replace),
     scalar("repeat", (2, 2), Gives::Text, repeat),
@@ -71,10 +68,6 @@ const FUNCTIONS: [Function; 67] = [
     scalar("make_timestamp", (6, 6), Gives::Time, make_timestamp),
     scalar("sha256", (1, 1), Gives::Text, sha256),
     scalar("list_slice", (3, 3), Gives::Like(0), list_slice),
-    scalar("list_value", (1, 20_000), Gives::List, list_value),
-    scalar("list_concat", (2, 2), Gives::Like(0), list_concat),
-    scalar("list_sort", (1, 1), Gives::Like(0), |c| sorted_lists(c, false)),
-    scalar("list_reverse_sort", (1, 1), Gives::Like(0), |c| sorted_lists(c, true)),
     scalar("range", (1, 3), Gives::Wholes, |c| ranges(c, false)),
     scalar("generate_series", (1, 3), Gives::Wholes, |c| ranges(c, true)),
     scalar("length_of", (1, 1), Gives::Whole, length_of),
@@ -154,16 +147,7 @@ pub(super) fn function(name: &str) -> Option<UserDefinedFunction> {
             Gives::Truth => DataType::Boolean,
             Gives::Day => DataType::Date,
             Gives::Time => DataType::Datetime(TimeUnit::Microseconds, None),
-            Gives::List => {
-                let inner =
-                    fields.iter().map(|field| field.dtype().clone().materialize_unknown(true)).collect::<PolarsResult<Vec<_>>>()?;
-                DataType::List(Box::new(common(&inner)?))
-            }
             Gives::Wholes => DataType::List(Box::new(DataType::Int64)),
-            Gives::Sum => match fields.first().and_then(|field| field.dtype().inner_dtype()) {
-                Some(inner) if inner.is_integer() => DataType::Int64,
-                _ => DataType::Float64,
-            },
         };
         Ok(Field::new(name, dtype))
     };
@@ -352,19 +336,10 @@ fn date_diff(columns: &[Column]) -> PolarsResult<Column> {
 
 /// Substring of a text, or element of a list.
 fn contains(columns: &[Column]) -> PolarsResult<Column> {
-    let (whole, part) = (&columns[0], &columns[1]);
-    if let DataType::List(inner) = whole.dtype() {
-        let part = part.cast(inner)?;
-        let lists = whole.list()?;
-        let rows = if lists.len() == 1 { part.len() } else { lists.len() };
-        let found = |row: usize| -> PolarsResult<Option<bool>> {
-            let Some(list) = lists.get_as_series(if lists.len() == 1 { 0 } else { row }) else { return Ok(None) };
-            let value = part.get(if part.len() == 1 { 0 } else { row })?;
-            Ok((!value.is_null()).then(|| list.iter().any(|element| element == value)))
-        };
-        return Ok((0..rows).map(found).collect::<PolarsResult<BooleanChunked>>()?.into_column());
+    if columns[0].dtype().is_list() {
+        return list_functions::list_contains(columns);
     }
-    let (whole, part) = (whole.str()?, part.str()?);
+    let (whole, part) = (columns[0].str()?, columns[1].str()?);
     let rows = if whole.len() == 1 { part.len() } else { whole.len() };
     let at = |column: &StringChunked, row: usize| column.get(if column.len() == 1 { 0 } else { row }).map(str::to_owned);
     let found = (0..rows).map(|row| Some(at(whole, row)?.contains(&at(part, row)?)));
@@ -415,30 +390,6 @@ fn text_position(columns: &[Column]) -> PolarsResult<Column> {
         Some(whole.find(&part).map_or(0, |byte| whole[..byte].chars().count() as i64 + 1))
     };
     Ok((0..rows).map(place).collect::<Int64Chunked>().into_column())
-}
-
-/// Sum of the non-null elements of each list; null when there are none.
-fn list_sum(columns: &[Column]) -> PolarsResult<Column> {
-    let lists = columns[0].list()?;
-    let too_large = || refusal("a sum does not fit in 64 bits");
-    if lists.inner_dtype().is_integer() {
-        let sum = |list: Option<Series>| -> PolarsResult<Option<i64>> {
-            let Some(list) = list else { return Ok(None) };
-            let list = list.strict_cast(&DataType::Int64)?;
-            let sum = list.i64()?.iter().flatten().try_fold(0i64, i64::checked_add).ok_or_else(too_large)?;
-            Ok((list.null_count() < list.len()).then_some(sum))
-        };
-        return Ok((0..lists.len())
-            .map(|row| sum(lists.get_as_series(row)))
-            .collect::<PolarsResult<Int64Chunked>>()?
-            .into_column());
-    }
-    let sum = |list: Option<Series>| -> PolarsResult<Option<f64>> {
-        let Some(list) = list else { return Ok(None) };
-        let list = list.cast(&DataType::Float64)?;
-        (list.null_count() < list.len()).then(|| list.f64().map(|list| list.iter().flatten().sum())).transpose()
-    };
-    Ok((0..lists.len()).map(|row| sum(lists.get_as_series(row))).collect::<PolarsResult<Float64Chunked>>()?.into_column())
 }
 
 fn pattern(columns: &[Column]) -> PolarsResult<Regex> {
@@ -534,59 +485,23 @@ fn sha256(columns: &[Column]) -> PolarsResult<Column> {
     Ok(columns[0].str()?.iter().map(|text| text.map(digest)).collect::<StringChunked>().into_column())
 }
 
-/// Slice of each list: 1-based positions, both included, negative ones counted from the end.
+/// Slice of each text or list: 1-based positions, both included, negative ones counted from the end.
 fn list_slice(columns: &[Column]) -> PolarsResult<Column> {
+    if !columns[0].dtype().is_string() {
+        return list_functions::list_part(columns);
+    }
     let (bounds, _) = all_whole(&columns[1..])?;
     let rows = columns.iter().map(Column::len).find(|&length| length != 1).unwrap_or(1);
-    if columns[0].dtype().is_string() {
-        let texts = columns[0].str()?;
-        let slice = |row: usize| {
-            let text = texts.get(if texts.len() == 1 { 0 } else { row })?;
-            let length = text.chars().count() as i64;
-            let place = |bound: i64| if bound < 0 { length + bound + 1 } else { bound };
-            let from = place(whole_at(&bounds[0], row)?).max(1);
-            let to = place(whole_at(&bounds[1], row)?).min(length);
-            Some(text.chars().skip((from - 1) as usize).take(usize::try_from(to - from + 1).unwrap_or(0)).collect::<String>())
-        };
-        return Ok((0..rows).map(slice).collect::<StringChunked>().into_column());
-    }
-    let lists = columns[0].list()?;
+    let texts = columns[0].str()?;
     let slice = |row: usize| {
-        let list = lists.get_as_series(if lists.len() == 1 { 0 } else { row })?;
-        let length = list.len() as i64;
+        let text = texts.get(if texts.len() == 1 { 0 } else { row })?;
+        let length = text.chars().count() as i64;
         let place = |bound: i64| if bound < 0 { length + bound + 1 } else { bound };
         let from = place(whole_at(&bounds[0], row)?).max(1);
         let to = place(whole_at(&bounds[1], row)?).min(length);
-        Some(list.slice(from - 1, usize::try_from(to - from + 1).unwrap_or(0)))
+        Some(text.chars().skip((from - 1) as usize).take(usize::try_from(to - from + 1).unwrap_or(0)).collect::<String>())
     };
-    Ok((0..rows).map(slice).collect::<ListChunked>().into_series().cast(columns[0].dtype())?.into_column())
-}
-
-/// Common supertype.
-fn common(types: &[DataType]) -> PolarsResult<DataType> {
-    let known: Vec<&DataType> = types.iter().filter(|dtype| !dtype.is_null()).collect();
-    let Some(first) = known.first() else { return Ok(DataType::Null) };
-    if known.iter().all(|dtype| dtype == first) {
-        return Ok((*first).clone());
-    }
-    if !known.iter().all(|dtype| dtype.is_numeric()) {
-        return Err(refusal("the values of a list have one type"));
-    }
-    Ok(if known.iter().any(|dtype| dtype.is_float()) { DataType::Float64 } else { DataType::Int64 })
-}
-
-fn list_value(columns: &[Column]) -> PolarsResult<Column> {
-    let types: Vec<DataType> = columns.iter().map(|column| column.dtype().clone()).collect();
-    let dtype = common(&types)?;
-    let values = columns.iter().map(|column| column.cast(&dtype)).collect::<PolarsResult<Vec<_>>>()?;
-    let rows = columns.iter().map(Column::len).find(|&length| length != 1).unwrap_or(1);
-    let list = |row: usize| -> PolarsResult<Option<Series>> {
-        let value = |column: &Column| column.get(if column.len() == 1 { 0 } else { row }).map(AnyValue::into_static);
-        let values = values.iter().map(value).collect::<PolarsResult<Vec<_>>>()?;
-        Series::from_any_values_and_dtype(PlSmallStr::EMPTY, &values, &dtype, false).map(Some)
-    };
-    let lists = (0..rows).map(list).collect::<PolarsResult<Vec<_>>>()?.into_iter().collect::<ListChunked>();
-    Ok(lists.into_series().cast(&DataType::List(Box::new(dtype)))?.into_column())
+    Ok((0..rows).map(slice).collect::<StringChunked>().into_column())
 }
 
 /// Moments of (x, y) pairs in which both are non-null.
@@ -643,41 +558,12 @@ fn product(columns: &[Column]) -> PolarsResult<Column> {
 /// `arg_max` (`greatest`) or `arg_min`: the first argument where the second is extreme.
 fn at_extreme(columns: &[Column], greatest: bool) -> PolarsResult<Column> {
     let order = SortOptions { descending: greatest, nulls_last: true, ..SortOptions::default() };
-    let first = columns[1].as_materialized_series().arg_sort(order).iter().next().flatten();
+    let first = sortable(&columns[1])?.as_materialized_series().arg_sort(order).iter().next().flatten();
     let known = first.filter(|row| columns[1].get(*row as usize).is_ok_and(|value| !value.is_null()));
     match known {
         Some(row) => Ok(columns[0].slice(i64::from(row), 1)),
         None => Ok(Column::full_null(PlSmallStr::EMPTY, 1, columns[0].dtype())),
     }
-}
-
-/// Elements of two lists behind one another; a null list has none.
-fn list_concat(columns: &[Column]) -> PolarsResult<Column> {
-    let dtype = columns[0].dtype().clone();
-    let other = columns[1].cast(&dtype)?;
-    let (lists, others) = (columns[0].list()?, other.list()?);
-    let rows = columns.iter().map(Column::len).find(|&length| length != 1).unwrap_or(1);
-    let at = |lists: &ListChunked, row: usize| lists.get_as_series(if lists.len() == 1 { 0 } else { row });
-    let joined = |row: usize| -> PolarsResult<Option<Series>> {
-        Ok(match (at(lists, row), at(others, row)) {
-            (Some(mut list), Some(other)) => {
-                list.append(&other)?;
-                Some(list)
-            }
-            (one, other) => one.or(other),
-        })
-    };
-    let joined = (0..rows).map(joined).collect::<PolarsResult<Vec<_>>>()?.into_iter().collect::<ListChunked>();
-    Ok(joined.into_series().cast(&dtype)?.into_column())
-}
-
-/// Sorted elements of each list, nulls first.
-fn sorted_lists(columns: &[Column], descending: bool) -> PolarsResult<Column> {
-    let lists = columns[0].list()?;
-    let order = SortOptions { descending, nulls_last: descending, ..SortOptions::default() };
-    let sorted = |row: usize| lists.get_as_series(row).map(|list| list.sort_with(order)).transpose();
-    let sorted = (0..lists.len()).map(sorted).collect::<PolarsResult<Vec<_>>>()?.into_iter().collect::<ListChunked>();
-    Ok(sorted.into_series().cast(columns[0].dtype())?.into_column())
 }
 
 /// Integers from a start, 0 when absent, to an end in steps; `closed` includes the end.

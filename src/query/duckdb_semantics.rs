@@ -20,7 +20,7 @@ use super::engine::type_name;
 use super::source_span::Source;
 use super::sql_dialect::POWER;
 use super::text_patterns::{like_regex, of_whole_text, read_time, text_of, with_options, written_time};
-use super::{advice, duckdb_functions, function_registry, list_lambda, spatial_functions, typed_texts};
+use super::{advice, duckdb_functions, function_registry, list_functions, list_lambda, spatial_functions, typed_texts};
 use crate::error::{Error, Result};
 use crate::text::PrintableLine;
 
@@ -111,20 +111,13 @@ const WINDOWS: [&str; 11] = [
 ];
 
 /// Scalar functions with the same name and semantics in the engine.
-const ENGINE: [&str; 82] = [
+const ENGINE: [&str; 75] = [
     "abs",
     "acos",
     "acosd",
-    "array_contains",
     "array_get",
     "array_length",
-    "array_lower",
-    "array_mean",
     "array_reverse",
-    "array_sum",
-    "array_to_string",
-    "array_unique",
-    "array_upper",
     "asin",
     "asind",
     "atan",
@@ -214,16 +207,18 @@ const SPELLED: &[(&str, &str)] = &[
     ("instr", "text_position(_0, _1)"),
     ("isodow", "date_part('isodow', _0)"),
     ("lcase", "lower(_0)"),
-    ("list_avg", "array_mean(_0)"),
     ("left", "CASE WHEN _0 IS NOT NULL THEN left(_0, _1) END"),
-    ("list_contains", "CASE WHEN _1 IS NOT NULL THEN array_contains(_0, _1) END"),
-    ("list_distinct", "array_unique(_0)"),
+    ("array_contains", "list_contains(_0, _1)"),
+    ("array_distinct", "list_distinct(_0)"),
+    ("array_has", "list_contains(_0, _1)"),
+    ("array_sort", "list_sort(_0)"),
+    ("array_to_string", "list_text(_0, _1)"),
+    ("array_unique", "length_of(list_distinct(_0))"),
     ("list_element", "array_get(_0, _1)"),
     ("list_extract", "array_get(_0, _1)"),
-    ("list_has", "CASE WHEN _1 IS NOT NULL THEN array_contains(_0, _1) END"),
-    ("list_max", "array_upper(_0)"),
-    ("list_min", "array_lower(_0)"),
+    ("list_has", "list_contains(_0, _1)"),
     ("list_reverse", "array_reverse(_0)"),
+    ("list_unique", "length_of(list_distinct(_0))"),
     ("array_slice", "list_slice(_0, _1, _2)"),
     ("minute", "date_part('minute', _0)"),
     ("month", "date_part('month', _0)"),
@@ -266,7 +261,7 @@ const OTHERS: [&str; 13] = [
 /// Names of all supported functions.
 pub(super) fn function_names() -> impl Iterator<Item = &'static str> {
     let spelled = SPELLED.iter().map(|(name, _)| *name);
-    let ours = spatial_functions::names().chain(duckdb_functions::names());
+    let ours = spatial_functions::names().chain(duckdb_functions::names()).chain(list_functions::names());
     AGGREGATES.into_iter().chain(WINDOWS).chain(ENGINE).chain(OTHERS).chain(spelled).chain(ours)
 }
 
@@ -565,7 +560,7 @@ impl Semantics<'_> {
                 return Ok(expression(&format!("list_value({})", places.join(", ")), each).to_string());
             }
             "sum" if call.distinct => "list_sum(array_agg(DISTINCT _0))",
-            "avg" | "mean" if call.distinct => "array_mean(array_agg(DISTINCT _0))",
+            "avg" | "mean" if call.distinct => "list_avg(array_agg(DISTINCT _0))",
             "min" | "max" | "bool_and" | "bool_or" if call.distinct => {
                 call.distinct = false;
                 only_met(&mut arguments);
@@ -1019,9 +1014,9 @@ impl Rewrite<'_, '_> {
             "list_aggregate" | "list_aggr" | "array_aggregate" | "array_aggr" if arity == 2 => {
                 let of = match text_of(&call.arguments[1]).unwrap_or("") {
                     "sum" => "list_sum(_0)",
-                    "avg" | "mean" => "array_mean(_0)",
-                    "min" => "array_lower(_0)",
-                    "max" => "array_upper(_0)",
+                    "avg" | "mean" => "list_avg(_0)",
+                    "min" => "list_min(_0)",
+                    "max" => "list_max(_0)",
                     _ => {
                         let hint = "there are sum, avg, min and max; for others CROSS JOIN UNNEST(list) AS t(x), then GROUP BY";
                         return Err(self.refuse(span, "this aggregate of a list is not supported", hint));
@@ -1158,7 +1153,7 @@ impl VisitorMut for Rewrite<'_, '_> {
 }
 
 /// Functions whose results are texts.
-const TEXTS: [&str; 26] = [
+const TEXTS: [&str; 27] = [
     "chr",
     "concat",
     "concat_ws",
@@ -1166,6 +1161,7 @@ const TEXTS: [&str; 26] = [
     "initcap",
     "lcase",
     "left",
+    "list_text",
     "lower",
     "lpad",
     "ltrim",

@@ -18,7 +18,7 @@
 //!
 //! A statement passes through `sql_dialect` (tokens, limits, syntax tree) → `select_plan` with `from_clause`, `name_binding`,
 //! `subquery_rewrite` and `window_functions` (a plan per SELECT) → `duckdb_semantics` (expressions in the engine's spelling) →
-//! `duckdb_arithmetic` (numbers) → `top_k` and `partial_aggregation` (row group by row group) → `bounds` (limits on joins) →
+//! `duckdb_arithmetic` (numbers) with `nested_plans` (lists and structs) → `top_k` and `partial_aggregation` (row group by row group) → `bounds` (limits on joins) →
 //! `output`.
 //!
 //! Tables: `level0`, `level1`, …; `data` (level 0 without padding); flat views `l0`, `l1`, … (a level joined with all levels above
@@ -45,10 +45,13 @@ mod geometry;
 mod grouping;
 mod hash_aggregate;
 mod lexemes;
+mod list_functions;
 mod list_lambda;
 mod maps;
 mod name_binding;
 mod name_forms;
+mod nested_plans;
+mod nested_values;
 mod output;
 mod partial_aggregation;
 mod plan_inputs;
@@ -69,6 +72,7 @@ mod tests;
 mod text_patterns;
 mod top_k;
 mod typed_texts;
+mod whole_numbers;
 mod window_functions;
 mod windowing;
 

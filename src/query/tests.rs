@@ -4,6 +4,7 @@ mod constants;
 mod duckdb;
 mod large;
 mod meant;
+mod nested;
 mod spelled;
 
 use std::sync::Arc;
