@@ -40,15 +40,6 @@ const FAILURES_MAX: usize = 60;
 const NOT_YET: &[(&str, &str)] = &[
     ("order_by_nested", "lists and structs with null elements come first instead of last"),
     ("compare_lists_order", "as in ORDER BY"),
-    ("single_precision", "functions and arithmetic of FLOAT have its precision instead of that of DOUBLE"),
-    ("cast_to_fraction", "CAST to FLOAT, as above"),
-    ("text_of_fraction", "powers of ten, NaN and infinity are written in another way"),
-    ("date_trunc_zoned", "the result has no zone"),
-    ("bytes_of_text", "texts that are not ASCII become bytes instead of an error"),
-    ("sign", "the sign of NaN is NaN instead of 0"),
-    ("corr", "a pair with a constant and a null counts"),
-    ("regression", "as with corr"),
-    ("arg_max", "the value at null is taken into account"),
     ("list_of_fractions", "null in a written list becomes a number"),
     ("list_of_wholes", "numbers of 64 bits without a sign become fractions in a written list"),
     ("list_concat", "null instead of the other list"),
@@ -57,10 +48,7 @@ const NOT_YET: &[(&str, &str)] = &[
     ("compare_structs", "a comparison with null as a struct stops the query"),
     ("coalesce_structs", "a null struct is a struct of nulls"),
     ("case_of_structs", "as with coalesce"),
-    ("regexp_replace", "a group that the pattern does not have is refused by DuckDB or empty"),
     ("array_to_string", "null elements"),
-    ("window_median", "a median of infinite numbers"),
-    ("substr_at", "offsets beyond 32 bits are refused by DuckDB"),
 ];
 
 /// A difference from DuckDB that is decided.
