@@ -58,12 +58,7 @@ fn is_other_here(part: &Expr) -> bool {
     match part {
         Expr::BinaryExpr { op, .. } => arithmetic(*op).is_some() || *op == Operator::TrueDivide || op.is_comparison(),
         Expr::Agg(
-            AggExpr::Max { .. }
-            | AggExpr::Sum(_)
-            | AggExpr::Mean(_)
-            | AggExpr::Median(_)
-            | AggExpr::Std(..)
-            | AggExpr::Var(..),
+            AggExpr::Max { .. } | AggExpr::Sum(_) | AggExpr::Mean(_) | AggExpr::Median(_) | AggExpr::Std(..) | AggExpr::Var(..),
         ) => true,
         Expr::Cast { .. } | Expr::Ternary { .. } => true,
         Expr::Function { function, .. } => {
@@ -105,7 +100,9 @@ fn with_doubles(dtype: &DataType) -> Option<DataType> {
 /// Values of which some are FLOAT and others integers or decimal numbers: in DuckDB all are FLOAT. `None` for others.
 fn as_floats(values: &[&Expr], dtypes: &[DataType]) -> Option<Vec<Expr>> {
     let fits = |dtype: &DataType| {
-        *dtype == DataType::Float32 || dtype.is_integer() || matches!(dtype, DataType::Decimal(..) | DataType::Unknown(_) | DataType::Null)
+        *dtype == DataType::Float32
+            || dtype.is_integer()
+            || matches!(dtype, DataType::Decimal(..) | DataType::Unknown(_) | DataType::Null)
     };
     let has_both = dtypes.contains(&DataType::Float32) && dtypes.iter().any(|dtype| *dtype != DataType::Float32);
     if !has_both || !dtypes.iter().all(fits) {
@@ -184,8 +181,10 @@ fn one(part: Expr, schema: &Schema) -> PolarsResult<Expr> {
         Expr::Agg(AggExpr::Median(ref numbers)) if dtype(numbers).is_float() => {
             interpolated::quantile(0.5, dtype(numbers)).call(vec![numbers.as_ref().clone()])
         }
-        Expr::Function { ref input, function: FunctionExpr::Quantile { method: QuantileMethod::Linear } } => match input.as_slice() {
-            [numbers, Expr::Literal(at)] if dtype(numbers).is_float() => match at.to_any_value().and_then(|at| at.extract::<f64>()) {
+        Expr::Function { ref input, function: FunctionExpr::Quantile { method: QuantileMethod::Linear } } => match input.as_slice()
+        {
+            [numbers, Expr::Literal(at)] if dtype(numbers).is_float() => match at.to_any_value().and_then(|at| at.extract::<f64>())
+            {
                 Some(at) => interpolated::quantile(at, dtype(numbers)).call(vec![numbers.clone()]),
                 None => part,
             },

@@ -58,8 +58,16 @@ const fn aggregate(name: &'static str, takes: usize, gives: Gives, run: fn(&[Col
 }
 
 const FUNCTIONS: [Function; 70] = [
-    Function { names: 1, shown: "date_trunc", ..scalar("days_of_trunc", (2, 2), Gives::DayOrZoned, |c| truncated(c, &DataType::Date)) },
-    Function { names: 1, shown: "date_trunc", ..scalar("times_of_trunc", (2, 2), Gives::TimeOrZoned, |c| truncated(c, &MICROSECONDS)) },
+    Function {
+        names: 1,
+        shown: "date_trunc",
+        ..scalar("days_of_trunc", (2, 2), Gives::DayOrZoned, |c| truncated(c, &DataType::Date))
+    },
+    Function {
+        names: 1,
+        shown: "date_trunc",
+        ..scalar("times_of_trunc", (2, 2), Gives::TimeOrZoned, |c| truncated(c, &MICROSECONDS))
+    },
     Function { names: 1, ..scalar("date_diff", (3, 3), Gives::Whole, date_diff) },
     Function { names: 1, ..scalar("datediff", (3, 3), Gives::Whole, date_diff) },
     scalar("epoch", (1, 1), Gives::Number, |c| numbers(c, |micros| micros as f64 / 1e6)),
@@ -118,7 +126,10 @@ const FUNCTIONS: [Function; 70] = [
     aggregate("regr_count", 2, Gives::Whole, |c| of_pairs(c, |pairs| Some(pairs.count()))?.cast(&DataType::Int64)),
     Function { shown: "corr", ..aggregate("pair_correlation", 2, Gives::Number, |c| of_pairs(c, PairMoments::correlation)) },
     Function { shown: "covar_pop", ..aggregate("pair_covariance", 2, Gives::Number, |c| of_pairs(c, PairMoments::covariance)) },
-    Function { shown: "covar_samp", ..aggregate("pair_sample_covariance", 2, Gives::Number, |c| of_pairs(c, PairMoments::sample_covariance)) },
+    Function {
+        shown: "covar_samp",
+        ..aggregate("pair_sample_covariance", 2, Gives::Number, |c| of_pairs(c, PairMoments::sample_covariance))
+    },
     aggregate("var_pop", 1, Gives::Number, |c| of_pairs(&[c[0].clone(), c[0].clone()], PairMoments::variance_x)),
     aggregate("stddev_pop", 1, Gives::Number, |c| of_pairs(&[c[0].clone(), c[0].clone()], |p| p.variance_x().map(f64::sqrt))),
     aggregate("product", 1, Gives::Number, product),

@@ -27,7 +27,9 @@ pub(super) fn quantile(at: f64, dtype: DataType) -> UserDefinedFunction {
 /// The quantile of the values, which are reordered; NaN is the greatest. `None` of no values.
 fn of_values(values: &mut [f64], at: f64) -> Option<f64> {
     let place = (values.len().checked_sub(1)? as f64) * at;
-    let order = |one: &f64, other: &f64| one.is_nan().cmp(&other.is_nan()).then_with(|| one.partial_cmp(other).unwrap_or(std::cmp::Ordering::Equal));
+    let order = |one: &f64, other: &f64| {
+        one.is_nan().cmp(&other.is_nan()).then_with(|| one.partial_cmp(other).unwrap_or(std::cmp::Ordering::Equal))
+    };
     let (_, lower, above) = values.select_nth_unstable_by(place.floor() as usize, order);
     let part = place.fract();
     if part == 0.0 {

@@ -8,6 +8,8 @@ use polars::prelude::*;
 use polars::sql::FunctionOptions;
 
 use super::engine::refusal;
+use super::scan::fault;
+use crate::error::Error;
 use crate::text::PrintableLine;
 
 /// Exponents of ten of the fractions that are written without a power of ten.
@@ -16,7 +18,9 @@ const PLAIN_POWERS: std::ops::Range<i32> = -4..16;
 /// A function that writes the values of this type; `None` for types whose texts the engine writes as DuckDB does.
 pub(super) fn writer(dtype: &DataType) -> Option<UserDefinedFunction> {
     let write: fn(&Column) -> PolarsResult<StringChunked> = match dtype {
-        DataType::Float32 => |column| Ok(column.f32()?.apply_into_string_amortized(|number, text| text.push_str(&fraction_text(number)))),
+        DataType::Float32 => {
+            |column| Ok(column.f32()?.apply_into_string_amortized(|number, text| text.push_str(&fraction_text(number))))
+        }
         DataType::Float64 | DataType::Unknown(UnknownKind::Float) => |column| {
             let numbers = column.cast(&DataType::Float64)?;
             Ok(numbers.f64()?.apply_into_string_amortized(|number, text| text.push_str(&fraction_text(number))))
@@ -39,10 +43,10 @@ pub(super) fn bytes_reader(is_try: bool) -> UserDefinedFunction {
     let values = move |columns: &mut [Column]| -> PolarsResult<Column> {
         let [texts] = columns else { return Err(refusal("bytes are read from one text")) };
         let read = |text: Option<&str>| match text.map(|text| (text, bytes_of_text(text))) {
-            Some((text, None)) if !is_try => Err(refusal(format!(
-                "the text '{}' is no BLOB: letters that are not ASCII are written as bytes, \\xC3; TRY_CAST gives null for such texts",
-                text.printable_line()
-            ))),
+            Some((text, None)) if !is_try => {
+                let error = Error::usage(format!("the text '{}' cannot be read as a BLOB", text.printable_line()));
+                Err(fault(&error.hint("write bytes that are not ASCII as \\xC3; TRY_CAST gives null for such texts")))
+            }
             read => Ok(read.and_then(|(_, bytes)| bytes)),
         };
         let bytes = texts.str()?.iter().map(read).collect::<PolarsResult<Vec<Option<Vec<u8>>>>>()?;
