@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use super::magic_bytes::detect_bytes;
 use super::tortilla::{HEADER_SIZE, TortillaHeader, pattern};
+use super::versioned::{VERSIONS_FILE, default_version};
 use super::{ByteSource, Detected, Format, PartSet, read_collection};
 use crate::error::{Error, Result, settled};
 use crate::model::{Address, is_remote, place_above, place_below};
@@ -35,7 +36,17 @@ pub fn detect_remote(path: &Path) -> Result<Detected> {
         return Ok(Detected { format: first.map_or(Format::Tortilla, |first| first.format), path: plain });
     }
     if name == ".tacocat" {
-        return Ok(Detected { format: Format::Tacocat, path: plain });
+        let collection = RemoteFile::open_if_there(&place_below(&plain, "COLLECTION.json"), FIRST_OF_DATASET)?;
+        let is_third = collection.as_ref().map(is_third_generation).transpose()?.unwrap_or(false);
+        return Ok(Detected { format: if is_third { Format::Taco3 } else { Format::Tacocat }, path: plain });
+    }
+    if name == VERSIONS_FILE {
+        let version = default_version(&plain)?;
+        // A version cannot be a list itself.
+        if Address::of(&version).is_some_and(|version| version.name() == VERSIONS_FILE) {
+            return Err(Error::format("a version of this list is a list itself").at_path(&plain));
+        }
+        return detect_remote(&version);
     }
     if address.path.ends_with('/') || name.is_empty() {
         return detect_folder(&plain, None);
@@ -99,13 +110,14 @@ fn detect_folder(folder: &Path, before: Option<Error>) -> Result<Detected> {
     let mut opened = RemoteFile::open_all(&[&places[0], &places[1]], FIRST_OF_DATASET)?.into_iter();
     // As in the Python reader, a `.tacocat` takes precedence over a dataset in the same folder. A request that fails for now
     // counts as existing.
-    if let Some(Ok(_)) = opened.next().map(settled).transpose()? {
-        return Ok(Detected { format: Format::Tacocat, path: place_below(folder, ".tacocat") });
+    if let Some(Ok(file)) = opened.next().map(settled).transpose()? {
+        let format = if is_third_generation(&file)? { Format::Taco3 } else { Format::Tacocat };
+        return Ok(Detected { format, path: place_below(folder, ".tacocat") });
     }
     let found = |format, path: PathBuf| Ok(Detected { format, path });
     match opened.next().map(settled).transpose()? {
-        Some(Ok(_)) if place_name(folder) == ".tacocat" => found(Format::Tacocat, folder.to_owned()),
         Some(Ok(file)) if is_third_generation(&file)? => found(Format::Taco3, folder.to_owned()),
+        Some(Ok(_)) if place_name(folder) == ".tacocat" => found(Format::Tacocat, folder.to_owned()),
         Some(Ok(_)) => found(Format::Folder, folder.to_owned()),
         other => {
             for (name, format) in [("__TACOCAT__", Format::TacocatFile), ("TACOLLECTION.json", Format::Tacollection)] {
@@ -113,6 +125,10 @@ fn detect_folder(folder: &Path, before: Option<Error>) -> Result<Detected> {
                 if settled(RemoteFile::open_if_there(&index, FIRST_OF_DATASET))?.is_ok_and(|file| file.is_some()) {
                     return found(format, index);
                 }
+            }
+            let list = place_below(folder, VERSIONS_FILE);
+            if settled(RemoteFile::open_if_there(&list, FIRST_OF_DATASET))?.is_ok_and(|file| file.is_some()) {
+                return detect_remote(&list);
             }
             let reason = before.or_else(|| other.and_then(Result::err));
             Err(reason.unwrap_or_else(|| Error::format("there is no dataset at this address").at_path(folder)))

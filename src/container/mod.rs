@@ -34,6 +34,7 @@ mod synthetic_levels;
 mod table_files;
 mod tacocat;
 mod tortilla;
+mod versioned;
 mod versions;
 mod zip;
 
