@@ -4,7 +4,7 @@ use std::io::Read;
 use std::path::Path;
 
 use super::magic_bytes::detect_bytes;
-use super::versioned::{VERSIONS_FILE, default_version};
+use super::versioned::{Lists, VERSIONS_FILE, default_version};
 use super::{ByteSource, Detected, Format, PartSet};
 use crate::error::{Error, IoContext, Result};
 use crate::model::is_remote;
@@ -26,15 +26,6 @@ pub fn detect(path: &Path) -> Result<Detected> {
     }
     let meta = std::fs::metadata(path).io_at("open", path)?;
     if meta.is_dir() { detect_folder(path, Lists::Followed) } else { detect_file(path, meta.len()) }
-}
-
-/// What to do with a list of versions in a folder.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Lists {
-    /// The default version is the dataset.
-    Followed,
-    /// A version cannot be a list itself.
-    Refused,
 }
 
 /// The format of a folder that is a dataset with its samples as files below it.

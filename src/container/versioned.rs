@@ -11,6 +11,15 @@ use crate::text::PrintableLine;
 
 /// Name of the list.
 pub(super) const VERSIONS_FILE: &str = "taco.json";
+/// What detection does with a list of versions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Lists {
+    /// The default version is the dataset.
+    Followed,
+    /// A version cannot be a list itself.
+    Refused,
+}
+
 /// Largest list that the official readers read.
 const BYTES_MAX: u64 = 64 << 20;
 
