@@ -48,7 +48,7 @@ pub use collection_file::{
     check_json, field_schema_of, parse_collection, read_collection, read_collection_file, read_json_document, write_collection,
 };
 pub use consolidate::{ConsolidateOptions, consolidate};
-pub use cozip::Taco3Reader;
+pub use cozip::{RowKey, Taco3Reader, Taco3Table, table_above};
 pub use damage::OnDamage;
 pub use destination::{dataset_around, folder_beside, output_exists};
 pub use detect::detect;

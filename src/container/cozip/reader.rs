@@ -68,27 +68,33 @@ enum Store {
     },
 }
 
-/// One table in `METADATA/`.
-struct Part {
+/// One level table as it is stored. Vectors have one entry per row.
+pub struct Taco3Table {
     /// Name, such as `children/imagery`.
-    name: String,
-    table: LevelTable,
-    ids: Vec<i64>,
-    parents: Vec<i64>,
-    paths: Vec<String>,
+    pub name: String,
+    /// Path of the file or member.
+    pub member: String,
+    /// All columns.
+    pub table: LevelTable,
+    /// `internal:current_id`; -1 for null.
+    pub ids: Vec<i64>,
+    /// `internal:parent_id`; -1 for null. Of the samples their own ids.
+    pub parents: Vec<i64>,
+    /// `internal:relative_path`; empty for null.
+    pub paths: Vec<String>,
     /// The archive of each row; empty unless the dataset is an index.
-    sources: Vec<Arc<str>>,
+    pub sources: Vec<Arc<str>>,
 }
 
-impl Part {
+impl Taco3Table {
     /// A row as tables below name it: ids of an index are those of the archive up to release 0.8.2, and of all rows from 0.9.
-    fn key(&self, table: &str, id: i64, row: usize) -> RowKey {
+    pub fn key(&self, table: &str, id: i64, row: usize) -> RowKey {
         (table.to_owned(), self.sources.get(row).cloned().unwrap_or_default(), id)
     }
 }
 
 /// A table, the archive in an index, and the row number that the table states.
-type RowKey = (String, Arc<str>, i64);
+pub type RowKey = (String, Arc<str>, i64);
 
 impl Taco3Reader {
     /// Opens an archive, a folder, or an index, whose archives are beside it or in `base`.
@@ -100,7 +106,7 @@ impl Taco3Reader {
         let collection = settled(store.collection())?;
         let is_flat = collection.as_ref().is_ok_and(|fields| fields.get("taco:structure").is_some_and(|files| files.is_null()));
         let budget = DecodeBudget::default();
-        let mut by_depth: BTreeMap<usize, Vec<Part>> = BTreeMap::new();
+        let mut by_depth: BTreeMap<usize, Vec<Taco3Table>> = BTreeMap::new();
         for (name, member) in store.tables()? {
             ctx.check()?;
             let part = read_part(&store, name, &member, &budget, ctx).map_err(|error| {
@@ -146,6 +152,48 @@ impl Taco3Reader {
     pub fn relative_path(&self, level: usize, row: u32) -> Result<&str> {
         let path = self.paths.get(level).and_then(|paths| paths.get(row as usize));
         path.map(String::as_str).ok_or_else(|| Error::usage(format!("level{level} has no row {row}")))
+    }
+
+    /// The level tables as they are stored, in order of their names.
+    ///
+    /// # Errors
+    /// When one cannot be read.
+    pub fn stored_tables(&self, ctx: &JobContext) -> Result<Vec<Taco3Table>> {
+        let budget = DecodeBudget::default();
+        let read = |(name, member): (String, String)| {
+            ctx.check()?;
+            read_part(&self.store, name, &member, &budget, ctx)
+        };
+        self.store.tables()?.into_iter().map(read).collect()
+    }
+
+    /// The archive and its directory; `None` for a folder and an index.
+    pub fn archive(&self) -> Option<(&LocalFile, &Directory)> {
+        match &self.store {
+            Store::Zip { file, directory } => Some((file, directory)),
+            Store::Folder(_) | Store::Remote { .. } | Store::Index { .. } => None,
+        }
+    }
+
+    /// True when each sample is one file without a name.
+    pub fn is_flat(&self) -> bool {
+        self.is_flat
+    }
+
+    /// Name of the archive of the sample at `row` of `level`; `None` for one dataset.
+    pub fn source_of(&self, level: usize, row: u32) -> Option<&str> {
+        self.sources.get(level)?.get(row as usize).map(|source| &**source)
+    }
+
+    /// Path of an archive of an index, which may not exist.
+    ///
+    /// # Errors
+    /// When the name leads out of the folder of the archives.
+    pub fn part_path(&self, name: &str) -> Result<PathBuf> {
+        match &self.store {
+            Store::Index { parts, .. } => parts.path(name),
+            Store::Zip { .. } | Store::Folder(_) | Store::Remote { .. } => Err(Error::usage("this dataset is not an index")),
+        }
     }
 
     /// Names of the tables that make up a level, with their numbers of rows.
@@ -268,7 +316,7 @@ fn depth_of(name: &str) -> usize {
 }
 
 /// The table of the parents of the table `name`.
-fn table_above(name: &str) -> &str {
+pub fn table_above(name: &str) -> &str {
     match name.rsplit_once('/') {
         Some((above, _)) => above,
         None => SAMPLE,
@@ -394,7 +442,7 @@ impl Store {
     }
 }
 
-fn read_part(store: &Store, name: String, member: &str, budget: &DecodeBudget, ctx: &JobContext) -> Result<Part> {
+fn read_part(store: &Store, name: String, member: &str, budget: &DecodeBudget, ctx: &JobContext) -> Result<Taco3Table> {
     let table = store.table(member, budget, ctx)?;
     let rows = table.rows();
     // Names of folders may have two underscores, which are a `/` in the name of the file.
@@ -426,14 +474,14 @@ fn read_part(store: &Store, name: String, member: &str, budget: &DecodeBudget, c
             sources.push(last.clone());
         }
     }
-    Ok(Part { name, table, ids, parents, paths, sources })
+    Ok(Taco3Table { name, member: member.to_owned(), table, ids, parents, paths, sources })
 }
 
 /// A level, its tables with their numbers of rows, and the rows that tables below may refer to as parents.
 type Joined = (MadeLevel, Vec<(String, usize)>, HashMap<RowKey, u32>);
 
 /// Combines the tables of one depth.
-fn join_level(depth: usize, parts: Vec<Part>, above: &HashMap<RowKey, u32>, budget: &DecodeBudget) -> Result<Joined> {
+fn join_level(depth: usize, parts: Vec<Taco3Table>, above: &HashMap<RowKey, u32>, budget: &DecodeBudget) -> Result<Joined> {
     // Rows of one parent must be contiguous, so the tables of one depth are merged by parent.
     let tables: Vec<LevelTable> = parts.iter().map(|part| part.table.clone()).collect();
     let (batch, _) = join(&tables, budget)?;
