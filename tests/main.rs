@@ -68,6 +68,7 @@ mod stores_overwritten;
 mod stores_resumed;
 mod strangers;
 mod support;
+mod taco3;
 mod tacocat;
 mod texts;
 mod tidy;
