@@ -74,6 +74,7 @@ mod stores_resumed;
 mod strangers;
 mod support;
 mod swaps;
+mod taco3;
 mod tacocat;
 mod texts;
 mod tidy;

@@ -36,6 +36,7 @@ mod synthetic_levels;
 mod table_files;
 mod tacocat;
 mod tortilla;
+mod versioned;
 mod versions;
 mod zip;
 
@@ -50,7 +51,7 @@ pub use collection_file::{
     check_json, field_schema_of, parse_collection, read_collection, read_collection_file, read_json_document, write_collection,
 };
 pub use consolidate::{ConsolidateOptions, consolidate};
-pub use cozip::Taco3Reader;
+pub use cozip::{RowKey, Taco3Reader, Taco3Table, table_above};
 pub use damage::OnDamage;
 pub use dataset_version::DatasetVersion;
 pub use destination::{dataset_around, folder_beside, output_exists};

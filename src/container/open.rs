@@ -79,7 +79,7 @@ pub fn open_with(path: &Path, options: &OpenOptions, ctx: &JobContext) -> Result
             Some(set) => Ok(Arc::new(TortillaReader::open_set(&detected.path, &set, ctx)?)),
             None => Ok(Arc::new(TortillaReader::open_file(&detected.path, ctx)?)),
         },
-        Format::Taco3 => Ok(Arc::new(Taco3Reader::open(&detected.path, ctx)?)),
+        Format::Taco3 => Ok(Arc::new(Taco3Reader::open(&detected.path, base, ctx)?)),
         // Listed one by one, so that a new format without a reader does not compile.
         Format::Joined => Err(Error::internal("a joined dataset exists in memory only").at_path(path)),
     }

@@ -1,5 +1,5 @@
 //! Where samples are and when: footprints in longitude and latitude, and times in microseconds. The only place that reads
-//! `istac:geometry`, the grid of `stac:crs`, `stac:geotransform` and `stac:tensor_shape`, centroids and times, in the forms of every
+//! geometries, boxes, grids (`stac:crs`, `stac:geotransform` and `stac:tensor_shape`), centroids and times, in the forms of every
 //! generation (TACO 2.0, section 7.1.1); maps, box filters, catalogues, leakage, extents and checks all use it.
 //!
 //! [`Stated`] is what the columns of one row say, in their own coordinate system. [`footprints`] turns rows into [`Footprint`]s:
@@ -7,6 +7,7 @@
 //! longitudes, around the poles where they hold one, `cut` brings them into ±180 degrees, and `span` gives boxes on the circle of
 //! longitudes.
 
+mod columns;
 mod cut;
 mod project;
 mod span;
@@ -27,11 +28,12 @@ use crate::error::{Cause, Result};
 use crate::jobs::{JobContext, try_map};
 use crate::raster::LonLatTransform;
 
+pub use columns::{CENTROID_COLUMNS, COLUMNS, GEOMETRY_COLUMNS, GRIDS, GridColumns, grid_of, place_source};
 pub use span::{BoxOfDegrees, Boxes, box_of_extent, box_polygon, enclosing_box};
-pub use stated::{COLUMNS, GRID_COLUMNS, PlaceColumns, Stated};
+pub use stated::{PlaceColumns, Stated};
 pub use times::{
-    SampleTimes, TIME_COLUMNS, TIME_START, interval_of, is_time_column, micros_of, micros_of_value, parse_time, sample_times,
-    times_of_row,
+    INTERVALS, IntervalColumns, SampleTimes, TIME_COLUMNS, TIME_START, interval_of, is_time_column, micros_of, micros_of_value,
+    parse_time, sample_times, times_of_row,
 };
 
 /// Rows that are projected in one call.
@@ -42,11 +44,11 @@ const PART: usize = 16 * BATCH;
 /// Source columns of a footprint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum PlaceSource {
-    /// `istac:geometry` in the system of `istac:crs`.
+    /// A column of geometries, such as `istac:geometry` in the system of `istac:crs`, or of boxes.
     Geometry,
-    /// The corners of the raster: `stac:geotransform`, `stac:tensor_shape` and `stac:crs`.
+    /// The corners of the raster, such as `stac:geotransform`, `stac:tensor_shape` and `stac:crs`.
     Grid,
-    /// `stac:centroid` or `istac:centroid`.
+    /// A column of centres, such as `stac:centroid`.
     Centroid,
 }
 

@@ -407,11 +407,50 @@ rules! {
         mark!("A raster of a streamable dataset is a TACO Optimized GeoTIFF: a COG with zstd, tile interleave, predictor and BigTIFF, without overviews. Found by a deep check, and by --tog.")
         "Write the dataset again with `optimise --stream`.";
     Taco3Files "NEXT-1" Error Both "TACO 3"
-        mark!("The files of a TACO 3 dataset are those that its levels name, where the levels say.")
+        mark!("The files of a TACO 3 dataset are those that its levels name, where the levels say, and none is empty.")
         "Take the dataset from another copy.";
     Taco3Contract "NEXT-2" Error Both "TACO 3"
-        mark!("Every sample of a TACO 3 dataset has the files that taco:structure lists.")
+        mark!("Every sample of a TACO 3 dataset has the files that taco:structure lists, in its order.")
         "Take the dataset from another copy.";
+    Taco3Collection "NEXT-3" Error Both "TACO 3"
+        mark!("The level tables of a TACO 3 dataset are those of taco:structure and taco:metadata, whose names differ by more than case.")
+        "Take the dataset from another copy, or write it again with the official tool.";
+    Taco3Schema "NEXT-4" Error Both "TACO 3"
+        mark!("A level table of TACO 3 has the columns and types that taco:metadata declares, and names its level in taco:level.")
+        "Take the dataset from another copy, or write it again with the official tool.";
+    Taco3RowId "NEXT-5" Error Both "TACO 3"
+        mark!("internal:current_id of TACO 3 is the number of the row.")
+        "Take the dataset from another copy, or write it again with the official tool.";
+    Taco3Path "NEXT-6" Error Both "TACO 3"
+        mark!("internal:relative_path of TACO 3 is the number of a sample, or the path of the parent and a name.")
+        "Take the dataset from another copy, or write it again with the official tool.";
+    Taco3SampleId "NEXT-7" Error Both "TACO 3"
+        mark!("Every sample of TACO 3 has an id of its own, from release 0.9.")
+        "Take the dataset from another copy, or write it again with the official tool.";
+    Taco3Sources "NEXT-8" Error Both "TACO 3"
+        mark!("taco:sources of a TACO 3 index lists its archives, with their numbers of samples; no other dataset has it.")
+        "Write the index again with the official tool.";
+    Taco3SourceFile "NEXT-9" Error Both "TACO 3"
+        mark!("Every row of a TACO 3 index names an archive of taco:sources.")
+        "Write the index again with the official tool.";
+    Taco3PartMissing "NEXT-10" Warning Both "TACO 3"
+        mark!("The archives of a TACO 3 index are there.")
+        "Get the archive named, or use the others alone.";
+    Taco3Task "NEXT-11" Warning Both "TACO 3"
+        mark!("Tasks of a TACO 3 dataset are among those that the tools know.")
+        "Choose a task of the list when you write the dataset again.";
+    Taco3Profile "NEXT-12" Error Both "TACO 3"
+        mark!("Places and times of TACO 3 follow their profile: stac, spatial or temporal, and those of the releases before 0.11.")
+        "Correct the values and write the dataset again with the official tool.";
+    Taco3Extent "NEXT-13" Warning Both "TACO 3"
+        mark!("The extent of a TACO 3 dataset holds the centres and times of its samples.")
+        "Write the dataset again with the official tool, which computes the extent.";
+    Taco3Zip "NEXT-14" Error Both "TACO 3"
+        mark!("An archive of TACO 3 stores its members without descriptors, has the metadata last, and no comment.")
+        "Take the dataset from another copy, or write it again with the official tool.";
+    CozipIndex "NEXT-15" Error Both "TACO 3"
+        mark!("The first member of a TACO 3 archive, __cozip__, indexes the metadata, and its check value is right.")
+        "Take the dataset from another copy, or write it again with the official tool.";
     DataElsewhere "REF-1" Warning Both "5.5.1"
         mark!("Every FILE holds its own data: none is a description of other files or addresses, like VRT, GTI, WMS or GDALG, which is never followed.")
         "Put the pixels themselves into the dataset, for example as GeoTIFF.";

@@ -12,7 +12,7 @@ use crate::extensions::pixel_statistics::exact;
 use crate::extensions::pooled_statistics::{PooledReport, SampleStats, pool};
 use crate::jobs::JobContext;
 use crate::model::{Dataset, FieldSpec, Value, id_matches, is_padding};
-use crate::query::{Filter, TIMES, Tables, VsiBase, conditions_by_level, kept_rows};
+use crate::query::{Filter, GEOMETRIES, TIMES, Tables, VsiBase, conditions_by_level, kept_rows};
 use crate::raster::RasterSource;
 use crate::table::LevelTable;
 
@@ -157,7 +157,7 @@ fn pooled(source: &Source, request: &StatsRequest, among: Option<&[u32]>, ctx: &
     };
     let mut filters = Vec::new();
     if let Some(bbox) = request.bbox {
-        filters.push(Filter::bbox(bbox).at_level(nearest(&["istac:geometry", "stac:centroid", "istac:centroid"])));
+        filters.push(Filter::bbox(bbox).at_level(nearest(&GEOMETRIES)));
     }
     if let Some(range) = &request.datetime {
         filters.push(Filter::datetime(range).at_level(nearest(&TIMES)));

@@ -71,8 +71,11 @@ fn base_of(reader: &dyn ContainerReader) -> VsiBase {
         Physical::Folder(_) => VsiBase::folder(&path),
         Physical::Tortilla(tortilla) if tortilla.files().len() > 1 => VsiBase::parts(&tortilla.folder()),
         Physical::Tortilla(_) => VsiBase::zip(&path),
-        Physical::Taco3(dataset) if dataset.is_folder() => VsiBase::folder(&path),
-        Physical::Taco3(_) => VsiBase::zip(&path),
+        Physical::Taco3(dataset) => match dataset.parts_folder() {
+            Some(folder) => VsiBase::parts(&vsi_place(folder)),
+            None if dataset.is_folder() => VsiBase::folder(&path),
+            None => VsiBase::zip(&path),
+        },
         // Their rows carry their paths.
         Physical::Joined(_) => VsiBase::None,
         Physical::Tacocat(index) => VsiBase::parts(&vsi_place(index.parts_folder())),

@@ -10,7 +10,10 @@ use serde::{Deserialize, Serialize};
 use super::arrow_convert;
 use super::tables::Tables;
 use crate::error::{Error, Result};
-use crate::footprint::{self, Boxes, PlaceColumns, PlaceSource, Stated, touching};
+use crate::footprint::{
+    self, Boxes, CENTROID_COLUMNS, GEOMETRY_COLUMNS, INTERVALS, IntervalColumns, PlaceColumns, PlaceSource, Stated, grid_of,
+    place_source, touching,
+};
 use crate::jobs::JobContext;
 use crate::model::{FieldSpec, dtype_name};
 use crate::text::PrintableLine;
@@ -18,9 +21,6 @@ use crate::text::PrintableLine;
 use super::scan::fault;
 
 type ArrowType = arrow::datatypes::DataType;
-
-/// Name of the raster grid as a source of locations.
-pub const GRID: &str = "stac:geotransform";
 
 /// Geometry that a box is compared with.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -41,9 +41,28 @@ impl BoxTest {
 }
 
 /// Default geometry columns of a bounding box, in order of preference (section 7.1.1).
-pub(super) const GEOMETRIES: [&str; 3] = ["istac:geometry", "stac:centroid", "istac:centroid"];
+pub const GEOMETRIES: [&str; 9] = [
+    "istac:geometry",
+    "ispatial:geometry",
+    "isac:geometry",
+    "stac:centroid",
+    "istac:centroid",
+    "spatial:centroid",
+    "sac:centroid",
+    "ispatial:centroid",
+    "isac:centroid",
+];
 /// Default time columns of a time range, in order of preference.
-pub const TIMES: [&str; 4] = ["istac:time_start", "stac:time_start", "start_datetime", "datetime"];
+pub const TIMES: [&str; 8] = [
+    "istac:time_start",
+    "stac:time_start",
+    "temporal:time_start",
+    "tac:time_start",
+    "stac:datetime",
+    "temporal:datetime",
+    "start_datetime",
+    "datetime",
+];
 
 /// One filter: keeps rows of `level` that satisfy every condition, their ancestors and their descendants.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -187,6 +206,9 @@ impl Filter {
             return Ok(footprint_in_box(bbox, names, only, ctx));
         }
         let field = chosen(columns, self.geometry_column.as_deref(), &GEOMETRIES, "geometry", self.level)?;
+        if CENTROID_COLUMNS.contains(&field.name.as_str()) && matches!(field.dtype, ArrowType::Struct(_)) {
+            return Ok(footprint_in_box(bbox, vec![&field.name], Some(PlaceSource::Centroid), ctx));
+        }
         // Older TACO versions store points as text.
         let text = is_text(&field.dtype);
         if !text && !is_binary(&field.dtype) {
@@ -213,26 +235,42 @@ impl Filter {
         }
         let only = match self.geometry_column.as_deref() {
             None => None,
-            Some("istac:geometry") => Some(PlaceSource::Geometry),
-            Some(GRID) => Some(PlaceSource::Grid),
-            Some(_) => return None,
+            Some(name) => match place_source(name) {
+                None | Some(PlaceSource::Centroid) => return None,
+                source => source,
+            },
         };
         let readable = |dtype: &ArrowType| dtype.is_integer() || dtype.is_nested() || is_text(dtype) || is_binary(dtype);
         let known = |field: &&FieldSpec| footprint::COLUMNS.contains(&field.name.as_str()) && readable(&field.dtype);
         let names: Vec<&str> = columns.iter().filter(known).map(|field| field.name.as_str()).collect();
         let has = |name: &str| names.contains(&name);
-        let grid = has("stac:crs") && has(GRID) && (has("stac:tensor_shape") || has("stac:raster_shape"));
+        let grid = grid_of(has).is_some();
+        let geometry = GEOMETRY_COLUMNS.into_iter().any(has);
         let useful = match only {
             Some(PlaceSource::Grid) => grid,
-            Some(_) => has("istac:geometry"),
+            Some(_) => geometry,
             // Centroids alone are points, which are compared without more ado.
-            None => grid || has("istac:geometry"),
+            None => grid || geometry,
         };
         useful.then_some((names, only))
     }
 
+    /// The columns of an instant, a start and an end that the level has, where the user names no column; all are timestamps in
+    /// microseconds.
+    pub(super) fn interval_columns(&self, columns: &[FieldSpec]) -> Option<&'static IntervalColumns> {
+        let is_time = |name: &str| {
+            let mut found = columns.iter().filter(|field| field.name == name);
+            found.any(|field| matches!(field.dtype, ArrowType::Timestamp(arrow::datatypes::TimeUnit::Microsecond, _)))
+        };
+        let are_there = |interval: &&IntervalColumns| [interval.instant, interval.start, interval.end].into_iter().all(is_time);
+        INTERVALS.iter().find(are_there).filter(|_| self.time_column.is_none())
+    }
+
     fn in_range(&self, range: &str, columns: &[FieldSpec]) -> Result<Expr> {
         let range = TimeRange::parse(range)?;
+        if let Some(interval) = self.interval_columns(columns) {
+            return Ok(intervals_in_range(interval, range));
+        }
         let field = chosen(columns, self.time_column.as_deref(), &TIMES, "time", self.level)?;
         use arrow::datatypes::TimeUnit;
         let per_second = match &field.dtype {
@@ -365,6 +403,17 @@ fn footprint_in_box(bbox: [f64; 4], names: Vec<&str>, only: Option<PlaceSource>,
     let mut function = UserDefinedFunction::new("footprint_in_box".into(), BaseColumnUdf::new(touches, output));
     function.options = FunctionOptions::elementwise();
     function.call(names.into_iter().map(col).collect())
+}
+
+/// The times from start to end, or the instant, touch the range; their ends are of the time.
+fn intervals_in_range(interval: &IntervalColumns, range: TimeRange) -> Expr {
+    // Zones differ in how times are shown, not in the instants.
+    let micros = |name: &str| col(name).to_physical();
+    let start = coalesce(&[micros(interval.start), micros(interval.instant)]);
+    let end = coalesce(&[micros(interval.end), micros(interval.instant)]);
+    let from = range.first.map(|first| end.clone().gt_eq(lit(first.micros)));
+    let to = range.last.map(|last| start.lt(lit(last.end())));
+    [from, to].into_iter().flatten().reduce(|a, b| a.and(b)).unwrap_or_else(|| end.is_not_null())
 }
 
 pub(super) fn is_text(dtype: &ArrowType) -> bool {

@@ -241,9 +241,25 @@ fn tests<'a>(engine: Engine, filter: &'a Filter, columns: &'a [FieldSpec]) -> Re
     Ok(tests)
 }
 
+/// Columns of places that the statements for other engines compare.
+const SPELLED_PLACES: [&str; 8] = [
+    "istac:geometry",
+    "istac:crs",
+    "stac:crs",
+    "stac:geotransform",
+    "stac:tensor_shape",
+    "stac:raster_shape",
+    "stac:centroid",
+    "istac:centroid",
+];
+
 fn in_box<'a>(filter: &'a Filter, bbox: [f64; 4], columns: &'a [FieldSpec]) -> Result<Test<'a>> {
     check_box(bbox)?;
     if let Some((mut names, only)) = filter.footprint_columns(columns) {
+        if let Some(column) = names.iter().find(|name| !SPELLED_PLACES.contains(name)) {
+            let error = Error::unsupported(format!("places of the column {column} can't be compared by other engines"));
+            return Err(error.hint("migrate the dataset to 2.0, then copy the filter from there"));
+        }
         let of_grid = |name: &str| name.starts_with("stac:") && name != "stac:centroid";
         match only {
             None => {}
@@ -271,6 +287,10 @@ fn in_box<'a>(filter: &'a Filter, bbox: [f64; 4], columns: &'a [FieldSpec]) -> R
 fn times<'a>(filter: &'a Filter, range: &str, columns: &'a [FieldSpec]) -> Result<Test<'a>> {
     use arrow::datatypes::{DataType, TimeUnit};
     let range = TimeRange::parse(range)?;
+    if let Some(interval) = filter.interval_columns(columns) {
+        let error = Error::unsupported(format!("intervals of {} can't be compared by other engines", interval.start));
+        return Err(error.hint(format!("name one column: --time-column {}", interval.instant)));
+    }
     let field = chosen(columns, filter.time_column.as_deref(), &TIMES, "time", filter.level)?;
     let column = Expression::column(field);
     let all = |bounds: Vec<Option<(Comparison, Expression)>>| {
