@@ -10,6 +10,9 @@ pub const GEOMETRY_COLUMNS: [&str; 5] =
 /// Columns with the centre of a sample in longitude and latitude, preferred first.
 pub const CENTROID_COLUMNS: [&str; 6] =
     ["stac:centroid", "istac:centroid", "spatial:centroid", "sac:centroid", "ispatial:centroid", "isac:centroid"];
+/// Columns of coordinate systems.
+pub const CRS_COLUMNS: [&str; 8] =
+    ["stac:crs", "istac:crs", "stac:proj_code", "spatial:crs", "spatial:proj_code", "ispatial:crs", "sac:crs", "isac:crs"];
 /// Columns with `[west, south, east, north]` in degrees, for rows without a geometry.
 pub(super) const BOX_COLUMNS: [&str; 2] = ["stac:bbox", "spatial:bbox"];
 
@@ -165,6 +168,7 @@ mod tests {
             roles.geometries.iter().flat_map(|(geometry, crs)| std::iter::once(*geometry).chain(*crs)).collect();
         named.extend(&roles.boxes);
         named.extend(&roles.centroids);
+        assert!(CRS_COLUMNS.iter().all(|name| named.contains(name) || roles.grids.iter().any(|grid| grid.crs == *name)));
         named.extend(roles.grids.iter().flat_map(|grid| [grid.crs, grid.transform].into_iter().chain(grid.shapes.clone())));
         assert!(named.iter().all(|name| COLUMNS.contains(name)) && named.len() == COLUMNS.len(), "{named:?}");
     }

@@ -11,7 +11,7 @@ use super::arrow_convert;
 use super::tables::Tables;
 use crate::error::{Error, Result};
 use crate::footprint::{
-    self, Boxes, CENTROID_COLUMNS, GEOMETRY_COLUMNS, INTERVALS, IntervalColumns, PlaceColumns, PlaceSource, Stated, grid_of,
+    self, Boxes, CENTROID_COLUMNS, GEOMETRY_COLUMNS, GRIDS, INTERVALS, IntervalColumns, PlaceColumns, PlaceSource, Stated, grid_of,
     place_source, touching,
 };
 use crate::jobs::JobContext;
@@ -153,13 +153,18 @@ impl Filter {
         if self.geometry_column.is_some() || self.time_column.is_some() || self.by == BoxTest::Centroid {
             return None;
         }
-        // stac:crs stands for the grid, whose statistics no Parquet file has.
-        let telling: &[&str] =
-            if self.bbox.is_some() { &["istac:geometry", "stac:centroid", "istac:centroid", "stac:crs"] } else { &TIMES };
         let columns = tables.stored_columns(self.level);
-        let names: Vec<&str> = telling.iter().copied().filter(|name| columns.iter().any(|field| field.name == **name)).collect();
-        // Times are those of the first column.
-        let names = if self.bbox.is_some() { names } else { names.into_iter().take(1).collect() };
+        let has = |name: &&str| columns.iter().any(|field| field.name == **name);
+        let names: Vec<&str> = if self.bbox.is_some() {
+            // The coordinate system stands for the grid, whose statistics no Parquet file has.
+            let grids = GRIDS.iter().map(|grid| grid.crs);
+            GEOMETRY_COLUMNS.into_iter().chain(CENTROID_COLUMNS).chain(grids).filter(has).collect()
+        } else if let Some(interval) = self.interval_columns(&columns) {
+            vec![interval.instant, interval.start]
+        } else {
+            // Times are those of the first column.
+            TIMES.into_iter().filter(has).take(1).collect()
+        };
         if names.iter().any(|name| tables.has_no_null(self.level, name)) {
             return None;
         }

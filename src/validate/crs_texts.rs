@@ -8,13 +8,12 @@ use arrow::array::Array;
 use super::header_cache::{HeaderCache, Looked};
 use crate::container::ContainerReader;
 use crate::error::Result;
+use crate::footprint::CRS_COLUMNS;
 use crate::jobs::JobContext;
 use crate::model::{Location, Report, Rule, is_padding};
 use crate::raster::file_named_by_crs;
 use crate::text::PrintableLine;
 
-/// Columns of coordinate systems.
-const COLUMNS: [&str; 2] = ["stac:crs", "istac:crs"];
 /// Characters of a text that messages quote.
 const QUOTED_MAX: usize = 200;
 
@@ -25,7 +24,7 @@ const QUOTED_MAX: usize = 200;
 pub(super) fn check(reader: &dyn ContainerReader, report: &mut Report, ctx: &JobContext) -> Result<()> {
     for level in 0..reader.levels().count() {
         let fields = reader.levels().fields(level);
-        for name in COLUMNS.into_iter().filter(|name| fields.iter().any(|field| field.name == *name)) {
+        for name in CRS_COLUMNS.into_iter().filter(|name| fields.iter().any(|field| field.name == *name)) {
             let table = reader.levels().columns(level, &[name], ctx)?;
             let Some(texts) = table.strings(name)? else { continue };
             let mut rows: HashMap<&str, (u32, usize)> = HashMap::new();
