@@ -19,13 +19,10 @@ use super::item_columns::{ItemColumns, name_beside_fields};
 use super::stac::{COLLECTION_LINK, ITEM_TYPE, ItemTimes, PROJECTION, VERSION, is_of_projection};
 use super::{Described, Document, stac};
 use crate::error::{Error, Result};
-use crate::footprint::{BoxOfDegrees, enclosing_box};
+use crate::footprint::{BoxOfDegrees, enclosing_box, states_point_or_shape};
 use crate::jobs::JobContext;
 use crate::model::{SkeletonLevel, is_padding};
 use crate::table::{ParquetOptions, ParquetSink, write_wkb};
-
-/// Columns replaced by the geometry column.
-const PLACES: [&str; 3] = ["stac:centroid", "istac:centroid", "istac:geometry"];
 
 /// The samples of the requested level, or of the first with locations, as GeoParquet.
 ///
@@ -40,7 +37,7 @@ pub fn footer(described: &Described<'_>, ctx: &JobContext) -> Result<Document> {
     let schema = table.schema();
     warn_of_untyped(table, ctx);
     // Most readers cannot read columns of type null.
-    let kept = |field: &FieldRef| !PLACES.contains(&field.name().as_str()) && *field.data_type() != DataType::Null;
+    let kept = |field: &FieldRef| !states_point_or_shape(field.name()) && *field.data_type() != DataType::Null;
     let chosen: Vec<usize> = (0..schema.fields().len()).filter(|&column| kept(&schema.fields()[column])).collect();
     let unchosen = |error: arrow::error::ArrowError| Error::internal("rows can't be chosen").because(error);
     let table = table.project(&chosen).map_err(unchosen)?;

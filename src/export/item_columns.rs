@@ -13,7 +13,7 @@ use arrow::datatypes::{DataType, Field, FieldRef, Float32Type, Float64Type, Time
 use serde_json::Value as Json;
 
 use crate::error::{Error, Result};
-use crate::footprint::{TIME_COLUMNS, is_time_column, micros_of};
+use crate::footprint::{TIME_COLUMNS, is_time_column, micros_of, states_point_or_shape};
 use crate::jobs::JobContext;
 use crate::table::cell_json;
 
@@ -22,8 +22,6 @@ const PREFIX: &str = "taco:";
 /// Fields of an Item itself, which stac-geoparquet has as columns beside the properties.
 const OF_ITEM: [&str; 11] =
     ["id", "type", "geometry", "bbox", "links", "assets", "collection", "stac_version", "stac_extensions", "properties", "path"];
-/// Location columns, which become the geometry.
-const PLACES: [&str; 3] = ["stac:centroid", "istac:centroid", "istac:geometry"];
 /// Time columns of the extensions, which become the times of the Item.
 const TIMES: [&str; 6] =
     ["stac:time_start", "stac:time_end", "stac:time_middle", "istac:time_start", "istac:time_end", "istac:time_middle"];
@@ -131,7 +129,7 @@ impl ItemColumns {
 fn forms_of(batch: &RecordBatch, name: &str, parts: &RowParts<'_>) -> Result<Vec<(String, PropertyForm)>> {
     let is_typed_time = is_time_column(name, parts.column.data_type());
     Ok(match name {
-        name if PLACES.contains(&name) => Vec::new(),
+        name if states_point_or_shape(name) => Vec::new(),
         name if TIMES.contains(&name) && is_typed_time => Vec::new(),
         name if TIME_COLUMNS.contains(&name) && becomes_time(batch, name, parts)? => Vec::new(),
         "datetime" | "start_datetime" | "end_datetime" => vec![(format!("{PREFIX}{name}"), PropertyForm::Catalogue)],

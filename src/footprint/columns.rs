@@ -104,6 +104,11 @@ pub fn place_source(column: &str) -> Option<PlaceSource> {
     }
 }
 
+/// True for columns of geometries, boxes and centres, which catalogues write as places of their own form.
+pub fn states_point_or_shape(column: &str) -> bool {
+    BOX_COLUMNS.contains(&column) || matches!(place_source(column), Some(PlaceSource::Geometry | PlaceSource::Centroid))
+}
+
 /// The first grid of which a table has all columns.
 pub fn grid_of(has: impl Fn(&str) -> bool) -> Option<&'static GridColumns> {
     GRIDS.iter().find(|grid| grid.are_in(&has))

@@ -28,7 +28,9 @@ use crate::error::{Cause, Result};
 use crate::jobs::{JobContext, try_map};
 use crate::raster::LonLatTransform;
 
-pub use columns::{CENTROID_COLUMNS, COLUMNS, CRS_COLUMNS, GEOMETRY_COLUMNS, GRIDS, GridColumns, grid_of, place_source};
+pub use columns::{
+    CENTROID_COLUMNS, COLUMNS, CRS_COLUMNS, GEOMETRY_COLUMNS, GRIDS, GridColumns, grid_of, place_source, states_point_or_shape,
+};
 pub use span::{BoxOfDegrees, Boxes, box_of_extent, box_polygon, enclosing_box};
 pub use stated::{PlaceColumns, Stated};
 pub use times::{
