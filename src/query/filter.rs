@@ -1,6 +1,6 @@
 //! Filters (bounding box, time range, SQL condition) as plain data, and their predicates. Semantics are those of the Python reader,
-//! except that a box with west > east crosses the antimeridian, and that time ranges may be open and have times of day, which that
-//! reader ignores.
+//! except that a box with west > east crosses the antimeridian, that time ranges may be open and have times of day, which that
+//! reader ignores, and that rows without a place or time of their own are where and when their children are.
 
 use polars::prelude::udf::UserDefinedFunction;
 use polars::prelude::*;

@@ -103,8 +103,8 @@ impl QueryResult {
             FileType::Dictionary(_, values) => is_text(values),
             other => is_text(other),
         };
-        let is_text: Vec<bool> = fields.fields().iter().map(|field| of_text(field.data_type())).collect();
-        names.enumerate().filter(|(column, _)| is_text[*column]).find_map(formula)
+        let text_columns: Vec<bool> = fields.fields().iter().map(|field| of_text(field.data_type())).collect();
+        names.enumerate().filter(|(column, _)| text_columns[*column]).find_map(formula)
     }
 
     /// Fixed-width text table of at most `rows` rows; long cells are cut, numbers right-aligned.
