@@ -197,11 +197,13 @@ pub fn copied_container(reader: &dyn ContainerReader, before: &Report, ctx: &Job
         |rule: Rule| matches!(rule, Rule::RasterRead | Rule::FileTorn | Rule::PitTransposed) || Property::of_rule(rule).is_some();
     for finding in before.findings.iter().filter(|finding| of_contents(finding.rule)) {
         let at = match &finding.at {
-            Location::Sample { level, row, path } if tree.path(*level, *row) != *path => match tree.find(path) {
-                // The rows were put in the order of the tree.
-                Some((level, row)) => Location::Sample { level, row, path: path.clone() },
-                None => continue,
-            },
+            Location::Sample { level, row, path } if *level >= tree.levels.len() || tree.path(*level, *row) != *path => {
+                match tree.find(path) {
+                    // The rows were put in the order of the tree.
+                    Some((level, row)) => Location::Sample { level, row, path: path.clone() },
+                    None => continue,
+                }
+            }
             other => other.clone(),
         };
         report.findings.push(Finding { at, ..finding.clone() });
