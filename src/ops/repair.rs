@@ -80,7 +80,7 @@ pub fn repair(input: &Path, open: &OpenOptions, options: &BuildOptions, ctx: &Jo
     let built = container::write(&assembly, options, ctx)?;
     drop(assembly);
     let written = container::open(&built.path, ctx)?;
-    let after = validate::container(written.as_ref(), true, ctx)?;
+    let after = validate::copied_container(written.as_ref(), &before, ctx)?;
     before.findings.extend(unpacked.map(|(_, why)| validate::unreadable(&why)));
     let left: HashSet<(Rule, &Location)> = after.findings.iter().map(|finding| (finding.rule, &finding.at)).collect();
     let mended = before.findings.into_iter().filter(|old| !left.contains(&(old.rule, &old.at))).collect();

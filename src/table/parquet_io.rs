@@ -1,5 +1,6 @@
 //! Reads and writes Parquet. Footers are read without pages; a damaged file gives an error, never a panic.
 
+use std::collections::HashMap;
 use std::io::Write;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -315,7 +316,8 @@ impl<W: Write + Send> ParquetSink<W> {
     /// # Errors
     /// When writing fails.
     pub fn finish_annotated(mut self, notes: Vec<(String, String)>) -> Result<W> {
-        let schema = self.target.as_ref().clone().with_metadata(notes.iter().cloned().collect());
+        let of_schema: HashMap<String, String> = notes.iter().cloned().collect();
+        let schema = self.target.as_ref().clone().with_metadata(of_schema);
         self.note(ARROW_SCHEMA_META_KEY, encode_arrow_schema(&schema));
         notes.into_iter().for_each(|(key, text)| self.note(&key, text));
         self.finish()

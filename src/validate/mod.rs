@@ -179,7 +179,7 @@ pub fn container_with(reader: &dyn ContainerReader, options: &CheckOptions, ctx:
     // Each header is read once for all rules.
     let cache = HeaderCache::default();
     let explain = |error| reader.opening().version.explain(error);
-    let mut report = check_container(reader, options.profile, options.deep, &cache, ctx).map_err(explain)?;
+    let mut report = check_container(reader, options.profile, options.deep, Some(&cache), ctx).map_err(explain)?;
     if options.deep {
         let compared = check_consistency(reader, &options.rules, &cache, &mut report, ctx).map_err(explain);
         absorb(compared, &mut report)?;
@@ -189,6 +189,39 @@ pub fn container_with(reader: &dyn ContainerReader, options: &CheckOptions, ctx:
         reader.expect_unchanged()?;
     }
     Ok(finished_with(report, options))
+}
+
+/// As a deep [`container()`] check of a copy whose source had this report. In an archive, what the bytes of the samples alone decide is
+/// not looked at again: its checksums are those of the bytes that were read from the source, and all of them are compared here, as are
+/// levels, members, statistics and places.
+///
+/// # Errors
+/// As [`container()`].
+pub fn copied_container(reader: &dyn ContainerReader, before: &Report, ctx: &JobContext) -> Result<Report> {
+    // A FOLDER has no checksums, and without its levels the source was not looked at as a whole.
+    let is_archive = matches!(reader.physical(), Physical::Zip(_));
+    if !is_archive || before.has(Rule::LevelReadable) || before.has(Rule::LevelColumns) {
+        return container(reader, true, ctx);
+    }
+    let mut report = check_container(reader, Profile::default(), true, None, ctx)?;
+    let tree = reader.levels().skeleton(ctx)?;
+    let of_contents =
+        |rule: Rule| matches!(rule, Rule::RasterRead | Rule::FileTorn | Rule::PitTransposed) || Property::of_rule(rule).is_some();
+    for finding in before.findings.iter().filter(|finding| of_contents(finding.rule)) {
+        let at = match &finding.at {
+            Location::Sample { level, row, path } if *level >= tree.levels.len() || tree.path(*level, *row) != *path => {
+                match tree.find(path) {
+                    // The rows were put in the order of the tree.
+                    Some((level, row)) => Location::Sample { level, row, path: path.clone() },
+                    None => continue,
+                }
+            }
+            other => other.clone(),
+        };
+        report.findings.push(Finding { at, ..finding.clone() });
+    }
+    report.consistency.clone_from(&before.consistency);
+    Ok(finished(report, Profile::default()))
 }
 
 /// Compares the rasters by position, if their headers have anything that can be compared.
@@ -213,9 +246,11 @@ fn check_container(
     reader: &dyn ContainerReader,
     profile: Profile,
     deep: bool,
-    cache: &HeaderCache,
+    cache: Option<&HeaderCache>,
     ctx: &JobContext,
 ) -> Result<Report> {
+    // The rasters are not opened without a cache of their headers.
+    let contents = cache.filter(|_| deep);
     let mut report = Report { findings: reader.notes().to_vec(), ..Report::default() };
     let structure = match reader.physical() {
         Physical::Zip(zip) => zip::check(zip, deep, &mut report, ctx),
@@ -232,7 +267,7 @@ fn check_container(
             if deep && tortilla.chunks().is_some() && crate::raster::tog_support().is_ok() {
                 absorb(togs(reader, &mut report, ctx), &mut report)?;
             }
-            if deep {
+            if let Some(cache) = contents {
                 absorb(check_contents(reader, cache, &mut report, ctx), &mut report)?;
             }
             return Ok(report);
@@ -241,7 +276,7 @@ fn check_container(
             absorb(taco3::check(dataset, deep, &mut report, ctx), &mut report)?;
             absorb(references::check(reader, deep, &mut report, ctx), &mut report)?;
             absorb(crs_texts::check(reader, &mut report, ctx), &mut report)?;
-            if deep {
+            if let Some(cache) = contents {
                 absorb(check_contents(reader, cache, &mut report, ctx), &mut report)?;
             }
             return Ok(report);
@@ -251,7 +286,7 @@ fn check_container(
     absorb(check_levels(reader, deep, &mut report, ctx), &mut report)?;
     absorb(references::check(reader, deep, &mut report, ctx), &mut report)?;
     absorb(crs_texts::check(reader, &mut report, ctx), &mut report)?;
-    if deep {
+    if let Some(cache) = contents {
         absorb(check_contents(reader, cache, &mut report, ctx), &mut report)?;
         absorb(check_layout(reader, cache, &mut report, ctx), &mut report)?;
     }
