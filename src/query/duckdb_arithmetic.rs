@@ -30,7 +30,8 @@ fn plan(from: DslPlan) -> PolarsResult<DslPlan> {
             DslPlan::Filter { predicate, input }
         }
         DslPlan::Sort { by_column, slice, sort_options, input } => {
-            let by_column = nested_plans::sort_keys(all(by_column, &input)?, &schema_of(&input)?);
+            let schema = schema_of(&input)?;
+            let by_column = nested_plans::sort_keys(all(by_column, &input)?, &schema);
             DslPlan::Sort { by_column, slice, sort_options, input }
         }
         DslPlan::GroupBy { input, keys, predicates, aggs, maintain_order, options, apply } => {
