@@ -151,13 +151,13 @@ fn one(part: Expr, schema: &Schema) -> PolarsResult<Expr> {
     let dtype = |expression: &Expr| expression.to_field(schema).map_or(DataType::Null, |field| field.dtype().clone());
     Ok(match part {
         Expr::BinaryExpr { ref left, op, ref right } if op.is_comparison() => {
-            match as_floats(&[left, right], &[dtype(left), dtype(right)]).map(TryInto::<[Expr; 2]>::try_into) {
+            match as_floats(&[left.as_ref(), right.as_ref()], &[dtype(left), dtype(right)]).map(TryInto::<[Expr; 2]>::try_into) {
                 Some(Ok([left, right])) => Expr::BinaryExpr { left: Arc::new(left), op, right: Arc::new(right) },
                 _ => part,
             }
         }
         Expr::Ternary { ref predicate, ref truthy, ref falsy } => {
-            match as_floats(&[truthy, falsy], &[dtype(truthy), dtype(falsy)]).map(TryInto::<[Expr; 2]>::try_into) {
+            match as_floats(&[truthy.as_ref(), falsy.as_ref()], &[dtype(truthy), dtype(falsy)]).map(TryInto::<[Expr; 2]>::try_into) {
                 Some(Ok([truthy, falsy])) => {
                     Expr::Ternary { predicate: predicate.clone(), truthy: Arc::new(truthy), falsy: Arc::new(falsy) }
                 }
