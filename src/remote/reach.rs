@@ -49,7 +49,7 @@ impl Reach {
     fn of_v4(address: Ipv4Addr) -> Self {
         match address.octets() {
             [0 | 127, ..] => Self::Loopback,
-            [169, 254, ..] | [224.., ..] => Self::LinkLocal,
+            [169, 254, ..] | [224..=255, ..] => Self::LinkLocal,
             [10, ..] | [192, 168, ..] | [192, 0, 0, _] | [172, 16..=31, ..] | [100, 64..=127, ..] | [198, 18 | 19, ..] => {
                 Self::Private
             }
@@ -72,7 +72,7 @@ impl Reach {
             (0x64, 0xff9b) => embedded(high, low),
             (0x2002, _) => embedded(second, third),
             (0xfc00..=0xfdff, _) => Self::Private,
-            (0xfe80..=0xfebf, _) | (0xff00.., _) => Self::LinkLocal,
+            (0xfe80..=0xfebf, _) | (0xff00..=0xffff, _) => Self::LinkLocal,
             (0xfec0..=0xfeff, _) => Self::Private,
             _ => Self::Public,
         }
