@@ -149,7 +149,7 @@ fn rasters_of_very_many_bands_end_soon() {
     const SOON: Duration = Duration::from_secs(30);
     let workspace = Workspace::new();
     let entries =
-        [(256, 16), (257, 16), (258, 8), (259, 1), (262, 1), (273, 142), (277, 65_535), (278, 16), (279, 256), (284, 2), (339, 1)];
+        [(256, 16), (257, 16), (258, 8), (259, 1), (262, 1), (273, 146), (277, 65_535), (278, 16), (279, 256), (284, 2), (339, 1)];
     let bytes = tiff(&entries, 256);
     let path = dataset_with(&workspace, &bytes);
     let own = workspace.write("own.tif", &bytes);
