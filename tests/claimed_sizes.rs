@@ -184,3 +184,37 @@ fn rasters_that_claim_a_billion_by_a_billion_pixels_cost_nothing() {
         }
     }
 }
+
+/// 400 bytes with 65,535 bands, of which the first has pixels.
+#[test]
+fn rasters_of_very_many_bands_end_soon() {
+    /// Time for one command, on a machine with other work too.
+    const SOON: Duration = Duration::from_secs(30);
+    let workspace = Workspace::new();
+    let entries =
+        [(256, 16), (257, 16), (258, 8), (259, 1), (262, 1), (273, 146), (277, 65_535), (278, 16), (279, 256), (284, 2), (339, 1)];
+    let bytes = tiff(&entries, 256);
+    let path = dataset_with(&workspace, &bytes);
+    let own = workspace.write("own.tif", &bytes);
+    let os = |text: &'static str| std::ffi::OsStr::new(text);
+    let outs: Vec<std::path::PathBuf> = (0..5).map(|number| workspace.path(&format!("out_{number}"))).collect();
+    let archive = workspace.path("extended.tacozip");
+    let verbs: [Vec<&std::ffi::OsStr>; 8] = [
+        vec![os("validate"), path.as_os_str(), os("--deep")],
+        vec![os("stats"), path.as_os_str(), os("--exact")],
+        vec![os("histograms"), path.as_os_str(), os("-o"), outs[0].as_os_str()],
+        vec![os("convert"), path.as_os_str(), outs[1].as_os_str()],
+        vec![os("extend"), path.as_os_str(), os("-o"), archive.as_os_str(), os("--with"), os("stac,stats")],
+        vec![os("optimise"), path.as_os_str(), os("-o"), outs[2].as_os_str()],
+        vec![os("optimise"), own.as_os_str(), os("-o"), outs[3].as_os_str()],
+        vec![os("optimise"), own.as_os_str(), os("-o"), outs[4].as_os_str(), os("--block-size"), os("16")],
+    ];
+    for arguments in verbs {
+        let started = Instant::now();
+        let (code, said, peak) = measured(&workspace, &arguments);
+        assert!(code.is_some_and(|code| code != 101) && !said.contains("panicked"), "{arguments:?}: {code:?}\n{said}");
+        assert!(!said.contains("Usage:"), "{arguments:?}: {said}");
+        assert!(peak < LIMIT_MIB && started.elapsed() < SOON, "{arguments:?}: {peak} MiB, {:?}\n{said}", started.elapsed());
+    }
+    assert!(!outs[3].exists(), "what would be padding for the most part is not written");
+}

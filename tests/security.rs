@@ -37,7 +37,8 @@ fn blocks(text: &str) -> Vec<String> {
         }
     }
     let head = ["It can", "It cannot"];
-    blocks.retain(|block| !block.ends_with(':') && !block.starts_with("---") && !head.contains(&block.as_str()) && block.len() > 1);
+    blocks
+        .retain(|block| !block.ends_with(':') && !block.starts_with("---") && !head.contains(&block.as_str()) && !block.is_empty());
     // The names of the sections, of which the first has lost its mark.
     blocks.retain(|block| !block.starts_with("What "));
     blocks
@@ -68,7 +69,7 @@ fn unproven(block: &str) -> Vec<String> {
 fn every_statement_is_held_by_tests_that_exist() {
     let (guarantees, notes) = document();
     let blocks = blocks(&guarantees);
-    assert!(blocks.len() > 30, "{} blocks", blocks.len());
+    assert!(blocks.len() > 25, "{} blocks", blocks.len());
     let mut wrong: Vec<String> = blocks.iter().flat_map(|block| unproven(block)).map(|text| format!("no test: {text}")).collect();
     let used: BTreeSet<&str> = guarantees.split("[^").skip(1).filter_map(|rest| rest.split(']').next()).collect();
     let known: BTreeSet<&str> = notes.iter().map(|(name, _)| name.as_str()).collect();

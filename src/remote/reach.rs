@@ -72,7 +72,7 @@ impl Reach {
             (0x64, 0xff9b) => embedded(high, low),
             (0x2002, _) => embedded(second, third),
             (0xfc00..=0xfdff, _) => Self::Private,
-            (0xfe80..=0xfebf, _) | (0xff00.., _) => Self::LinkLocal,
+            (0xfe80..=0xfebf, _) | (0xff00..=0xffff, _) => Self::LinkLocal,
             (0xfec0..=0xfeff, _) => Self::Private,
             _ => Self::Public,
         }

@@ -248,6 +248,32 @@ fn a_coordinate_system_of_a_member_is_no_address() {
     asker.join().expect("ends");
 }
 
+/// GDAL reads dictionaries of coordinate systems from paths relative to its data and to the working directory.
+#[cfg(unix)]
+#[test]
+fn no_dictionary_is_read_while_a_member_is_open() {
+    use gdal::spatial_ref::SpatialRef;
+
+    init();
+    let folder = folder();
+    let path = folder.path().join("systems.wkt");
+    let wkt = "GEOGCS[\"x\",DATUM[\"d\",SPHEROID[\"s\",6378137,298.257223563]],PRIMEM[\"Greenwich\",0],UNIT[\"degree\",0.0174532925199433]]";
+    std::fs::write(&path, format!("x,{wkt}\n")).expect("writes");
+    let relative = format!("{}{}", "../".repeat(32), path.display().to_string().trim_start_matches('/'));
+    let definition = format!("DICT:{relative},x");
+    let is_known = |definition: &str| super::super::gdal_errors::listen(|| SpatialRef::from_definition(definition).is_ok()).0;
+    assert!(is_known(&definition), "GDAL follows the name");
+    let fence = super::super::fence::Fence::up();
+    {
+        let _inner = super::super::fence::Fence::up();
+        assert!(!is_known(&definition));
+    }
+    assert!(!is_known(&definition) && is_known("EPSG:4326"), "the outer fence is still up");
+    drop(fence);
+    assert!(is_known(&definition), "a person's own files are read as before");
+    assert!(!is_geographic(&definition), "a text of a column is no name of a dictionary at any time");
+}
+
 #[test]
 fn a_coordinate_system_of_a_column_is_no_file() {
     let folder = folder();
