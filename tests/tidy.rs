@@ -222,6 +222,24 @@ fn found_outside(marks: &[&str], allowed: &[&str]) -> Vec<String> {
     found
 }
 
+/// Texts of data would make PROJ and GDAL open files and addresses.
+#[test]
+fn coordinate_systems_are_made_from_texts_in_one_place() {
+    let marks = [
+        "SpatialRef::from_wkt",
+        "SpatialRef::from_definition",
+        "SpatialRef::from_proj4",
+        "SpatialRef::from_esri",
+        "OSRSetFromUserInput",
+        "OSRImportFrom",
+        "OSRNewSpatialReference",
+    ];
+    expect_none(
+        "coordinate systems from texts: call crs_text::spatial_ref_of",
+        &found_outside(&marks, &["src/raster/crs_text.rs"]),
+    );
+}
+
 /// Texts for people: reports of errors, lines of the log, labels of jobs, messages of findings.
 const TEXTS: [&str; 9] = [
     ".summary()",

@@ -20,7 +20,7 @@ use super::engine::type_name;
 use super::source_span::Source;
 use super::sql_dialect::POWER;
 use super::text_patterns::{like_regex, of_whole_text, read_time, text_of, with_options, written_time};
-use super::{advice, duckdb_functions, function_registry, list_lambda, spatial_functions, typed_texts};
+use super::{advice, duckdb_functions, function_registry, list_functions, list_lambda, spatial_functions, typed_texts};
 use crate::error::{Error, Result};
 use crate::text::PrintableLine;
 
@@ -111,20 +111,13 @@ const WINDOWS: [&str; 11] = [
 ];
 
 /// Scalar functions with the same name and semantics in the engine.
-const ENGINE: [&str; 82] = [
+const ENGINE: [&str; 75] = [
     "abs",
     "acos",
     "acosd",
-    "array_contains",
     "array_get",
     "array_length",
-    "array_lower",
-    "array_mean",
     "array_reverse",
-    "array_sum",
-    "array_to_string",
-    "array_unique",
-    "array_upper",
     "asin",
     "asind",
     "atan",
@@ -214,16 +207,18 @@ const SPELLED: &[(&str, &str)] = &[
     ("instr", "text_position(_0, _1)"),
     ("isodow", "date_part('isodow', _0)"),
     ("lcase", "lower(_0)"),
-    ("list_avg", "array_mean(_0)"),
     ("left", "CASE WHEN _0 IS NOT NULL THEN left(_0, _1) END"),
-    ("list_contains", "CASE WHEN _1 IS NOT NULL THEN array_contains(_0, _1) END"),
-    ("list_distinct", "array_unique(_0)"),
+    ("array_contains", "list_contains(_0, _1)"),
+    ("array_distinct", "list_distinct(_0)"),
+    ("array_has", "list_contains(_0, _1)"),
+    ("array_sort", "list_sort(_0)"),
+    ("array_to_string", "list_text(_0, _1)"),
+    ("array_unique", "length_of(list_distinct(_0))"),
     ("list_element", "array_get(_0, _1)"),
     ("list_extract", "array_get(_0, _1)"),
-    ("list_has", "CASE WHEN _1 IS NOT NULL THEN array_contains(_0, _1) END"),
-    ("list_max", "array_upper(_0)"),
-    ("list_min", "array_lower(_0)"),
+    ("list_has", "list_contains(_0, _1)"),
     ("list_reverse", "array_reverse(_0)"),
+    ("list_unique", "length_of(list_distinct(_0))"),
     ("array_slice", "list_slice(_0, _1, _2)"),
     ("minute", "date_part('minute', _0)"),
     ("month", "date_part('month', _0)"),
@@ -247,10 +242,12 @@ const SPELLED: &[(&str, &str)] = &[
 ];
 
 /// Functions with special handling.
-const OTHERS: [&str; 13] = [
+const OTHERS: [&str; 15] = [
     "array_transform",
     "current_date",
     "current_timestamp",
+    "date_trunc",
+    "datetrunc",
     "filter",
     "get_current_timestamp",
     "len",
@@ -266,7 +263,7 @@ const OTHERS: [&str; 13] = [
 /// Names of all supported functions.
 pub(super) fn function_names() -> impl Iterator<Item = &'static str> {
     let spelled = SPELLED.iter().map(|(name, _)| *name);
-    let ours = spatial_functions::names().chain(duckdb_functions::names());
+    let ours = spatial_functions::names().chain(duckdb_functions::names()).chain(list_functions::names());
     AGGREGATES.into_iter().chain(WINDOWS).chain(ENGINE).chain(OTHERS).chain(spelled).chain(ours)
 }
 
@@ -462,6 +459,14 @@ impl Semantics<'_> {
             return refused(format!("{name}() needs WITHIN GROUP"), "percentile_cont(0.9) WITHIN GROUP (ORDER BY x)");
         }
         let mut arguments = call.arguments.iter().map(|argument| self.rewritten(argument)).collect::<Result<Vec<_>>>()?;
+        // The engine takes the part of a quantile as it is written.
+        for parameter in arguments.iter_mut().skip(1) {
+            if let Expr::Cast { expr, data_type: SqlType::Double(_), .. } = parameter
+                && number_text(expr).is_some()
+            {
+                *parameter = *expr.clone();
+            }
+        }
         for key in &mut call.order {
             key.expr = self.rewritten(&key.expr)?;
         }
@@ -565,7 +570,7 @@ impl Semantics<'_> {
                 return Ok(expression(&format!("list_value({})", places.join(", ")), each).to_string());
             }
             "sum" if call.distinct => "list_sum(array_agg(DISTINCT _0))",
-            "avg" | "mean" if call.distinct => "array_mean(array_agg(DISTINCT _0))",
+            "avg" | "mean" if call.distinct => "list_avg(array_agg(DISTINCT _0))",
             "min" | "max" | "bool_and" | "bool_or" if call.distinct => {
                 call.distinct = false;
                 only_met(&mut arguments);
@@ -581,6 +586,9 @@ impl Semantics<'_> {
             "var_samp" => "variance(_0)",
             "stddev_samp" | "std" | "stdev" | "stdev_samp" => "stddev(_0)",
             "var" => "variance(_0)",
+            "corr" => "pair_correlation(_0, _1)",
+            "covar" | "covar_pop" => "pair_covariance(_0, _1)",
+            "covar_samp" => "pair_sample_covariance(_0, _1)",
             "approx_quantile" | "percentile_cont" => "quantile_cont(_0, _1)",
             "quantile" | "percentile_disc" => "quantile_disc(_0, _1)",
             _ => "",
@@ -653,6 +661,10 @@ impl Rewrite<'_, '_> {
             }
             Expr::Cast { kind, expr: value, data_type, .. } => {
                 widen(data_type);
+                if let (true, Some(digits)) = (is_text_type(data_type), written_decimal(value)) {
+                    *expr = literal(&digits);
+                    return Ok(());
+                }
                 let Some(text) = text_of(unwrapped(value)).map(str::to_owned) else { return Ok(()) };
                 match self.cast_text(&text, kind, data_type, span)? {
                     Some(spelled) => spelled,
@@ -902,7 +914,7 @@ impl Rewrite<'_, '_> {
     fn is_text(&self, expr: &Expr) -> bool {
         match expr {
             Expr::Value(value) => matches!(value.value, Value::SingleQuotedString(_)),
-            Expr::Cast { data_type, .. } => matches!(data_type, SqlType::Varchar(_) | SqlType::Text | SqlType::String(_)),
+            Expr::Cast { data_type, .. } => is_text_type(data_type),
             Expr::Function(function) => TEXTS.contains(&name_of(function).as_str()),
             Expr::Substring { .. } | Expr::Trim { .. } => true,
             Expr::BinaryOp { op: BinaryOperator::StringConcat, .. } => true,
@@ -1003,7 +1015,7 @@ impl Rewrite<'_, '_> {
             },
             "date_trunc" | "datetrunc" if arity == 2 => {
                 let is_large = text_of(&call.arguments[0]).is_some_and(is_unit_of_days);
-                let template = if is_large { "CAST(date_trunc(_0, _1) AS DATE)" } else { "date_trunc(_0, CAST(_1 AS TIMESTAMP))" };
+                let template = if is_large { "days_of_trunc(_0, _1)" } else { "times_of_trunc(_0, _1)" };
                 expression(template, call.arguments)
             }
             "date_part" | "datepart"
@@ -1019,9 +1031,9 @@ impl Rewrite<'_, '_> {
             "list_aggregate" | "list_aggr" | "array_aggregate" | "array_aggr" if arity == 2 => {
                 let of = match text_of(&call.arguments[1]).unwrap_or("") {
                     "sum" => "list_sum(_0)",
-                    "avg" | "mean" => "array_mean(_0)",
-                    "min" => "array_lower(_0)",
-                    "max" => "array_upper(_0)",
+                    "avg" | "mean" => "list_avg(_0)",
+                    "min" => "list_min(_0)",
+                    "max" => "list_max(_0)",
                     _ => {
                         let hint = "there are sum, avg, min and max; for others CROSS JOIN UNNEST(list) AS t(x), then GROUP BY";
                         return Err(self.refuse(span, "this aggregate of a list is not supported", hint));
@@ -1158,7 +1170,7 @@ impl VisitorMut for Rewrite<'_, '_> {
 }
 
 /// Functions whose results are texts.
-const TEXTS: [&str; 26] = [
+const TEXTS: [&str; 27] = [
     "chr",
     "concat",
     "concat_ws",
@@ -1166,6 +1178,7 @@ const TEXTS: [&str; 26] = [
     "initcap",
     "lcase",
     "left",
+    "list_text",
     "lower",
     "lpad",
     "ltrim",
@@ -1298,6 +1311,20 @@ fn number_text(expr: &Expr) -> Option<&str> {
     }
 }
 
+/// A decimal number as it is written; `None` for integers and for numbers with a power of ten.
+fn written_decimal(expr: &Expr) -> Option<String> {
+    let (sign, text) = match unwrapped(expr) {
+        Expr::UnaryOp { op: UnaryOperator::Minus, expr } => ("-", number_text(expr)?),
+        other => ("", number_text(other)?),
+    };
+    let is_decimal = text.contains('.') && text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
+    is_decimal.then(|| format!("{sign}{}", text.trim_end_matches('.')))
+}
+
+fn is_text_type(data_type: &SqlType) -> bool {
+    matches!(data_type, SqlType::Varchar(_) | SqlType::Text | SqlType::String(_))
+}
+
 /// The exact sum, difference or product of decimal numbers; `None` of integers, whose overflow is an error.
 fn computed_decimal(left: (i128, u32), op: &BinaryOperator, right: (i128, u32)) -> Option<Expr> {
     if left.1 == 0 && right.1 == 0 {
@@ -1354,6 +1381,8 @@ fn is_constant(expr: &Expr) -> bool {
     match expr {
         Expr::Value(_) | Expr::TypedString(_) => true,
         Expr::UnaryOp { op: UnaryOperator::Minus | UnaryOperator::Plus, expr } => matches!(expr.as_ref(), Expr::Value(_)),
+        // Fractions of 64 bits are compared one by one, as those of 32 bits become such.
+        Expr::Cast { data_type: SqlType::Double(_) | SqlType::DoublePrecision, .. } => false,
         Expr::Cast { expr, .. } => is_constant(expr),
         Expr::Array(array) => array.elem.iter().all(is_constant),
         _ => false,
@@ -1366,12 +1395,11 @@ fn spelled_number(text: &str) -> Option<Expr> {
     let number = |text: String| Expr::value(Value::Number(text, false));
     let is_digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     if !is_digits(&plain) {
-        // The engine parses a literal as floating point only if it has a decimal point.
-        let spelled = match plain.split_once(['e', 'E']) {
-            Some((digits, power)) if !digits.contains('.') => format!("{digits}.0e{power}"),
-            _ => plain,
-        };
-        return (spelled != text).then(|| number(spelled));
+        // A number with a power of ten is a DOUBLE, others are decimal numbers. The engine parses a literal as floating point only if
+        // it has a decimal point.
+        let Some((digits, power)) = plain.split_once(['e', 'E']) else { return (plain != text).then(|| number(plain)) };
+        let point = if digits.contains('.') { "" } else { ".0" };
+        return Some(expression("CAST(_0 AS DOUBLE)", vec![number(format!("{digits}{point}e{power}"))]));
     }
     if plain.parse::<i64>().is_ok() {
         return (plain != text).then(|| number(plain));

@@ -15,6 +15,7 @@ use sqlparser::tokenizer::Span;
 use super::advice;
 use super::duckdb_semantics::{column, unwrapped};
 use super::engine::{engine_error, type_name};
+use super::list_functions::padded_list;
 use super::name_binding::Binder;
 use super::sampling::{Sampling, sampled};
 use super::scope::{Column, Relation, Scope, UniqueNames};
@@ -462,13 +463,31 @@ impl Planner<'_> {
 }
 
 /// One row per list element; with `keeps_empty`, empty and null lists keep one row with null.
-pub(super) fn exploded(frame: LazyFrame, column: &str, keeps_empty: bool) -> LazyFrame {
+fn exploded(frame: LazyFrame, column: &str, keeps_empty: bool) -> LazyFrame {
     let frame = match keeps_empty {
         true => frame,
         false => frame.filter(col(column).list().len().gt(lit(0))),
     };
     let names = Selector::ByName { names: Arc::from(vec![PlSmallStr::from(column)]), strict: true };
     frame.explode(names, ExplodeOptions { empty_as_null: true, keep_nulls: true })
+}
+
+/// One row per element of the longest list of several, in which shorter ones have nulls; empty and null lists alone have no rows.
+pub(super) fn unnested_together(frame: LazyFrame, columns: &[&str]) -> LazyFrame {
+    let padded = || {
+        let others = |first: &str| columns.iter().filter(|other| **other != first).map(|other| col(*other)).collect::<Vec<_>>();
+        let padded = |column: &&str| padded_list().call([vec![col(*column)], others(column)].concat());
+        columns.iter().map(padded).collect::<Vec<_>>()
+    };
+    match columns {
+        [] => frame,
+        [only] => exploded(frame, only, false),
+        [first, ..] => {
+            let frame = frame.with_columns(padded()).filter(col(*first).list().len().gt(lit(0)));
+            let names = columns.iter().map(|column| PlSmallStr::from(*column)).collect();
+            frame.explode(Selector::ByName { names, strict: true }, ExplodeOptions { empty_as_null: true, keep_nulls: true })
+        }
+    }
 }
 
 fn kind_of(operator: &JoinOperator) -> Option<Kind> {

@@ -18,7 +18,7 @@
 //!
 //! A statement passes through `sql_dialect` (tokens, limits, syntax tree) → `select_plan` with `from_clause`, `name_binding`,
 //! `subquery_rewrite` and `window_functions` (a plan per SELECT) → `duckdb_semantics` (expressions in the engine's spelling) →
-//! `duckdb_arithmetic` (numbers) → `top_k` and `partial_aggregation` (row group by row group) → `bounds` (limits on joins) →
+//! `duckdb_arithmetic` (numbers) with `nested_plans` (lists and structs) → `top_k` and `partial_aggregation` (row group by row group) → `bounds` (limits on joins) →
 //! `output`.
 //!
 //! Tables: `level0`, `level1`, …; `data` (level 0 without padding); flat views `l0`, `l1`, … (a level joined with all levels above
@@ -44,12 +44,17 @@ mod function_registry;
 mod geometry;
 mod grouping;
 mod hash_aggregate;
+mod interpolated;
 mod lexemes;
+mod list_functions;
 mod list_lambda;
 mod maps;
 mod name_binding;
 mod name_forms;
+mod nested_plans;
+mod nested_values;
 mod output;
+mod pair_moments;
 mod partial_aggregation;
 mod plan_inputs;
 mod run;
@@ -69,11 +74,13 @@ mod tests;
 mod text_patterns;
 mod top_k;
 mod typed_texts;
+mod value_texts;
+mod whole_numbers;
 mod window_functions;
 mod windowing;
 
 pub use condition_levels::conditions_by_level;
-pub use filter::{BoxTest, Filter, GRID, TIMES};
+pub use filter::{BoxTest, Filter, GEOMETRIES, TIMES};
 pub use lexemes::{Lexeme, lexemes};
 pub use output::QueryResult;
 pub use run::{Query, kept_rows, run, run_sql};

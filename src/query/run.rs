@@ -148,7 +148,7 @@ pub fn kept_rows(tables: &Tables, filters: &[Filter], ctx: &JobContext) -> Resul
             let Some(frame) = views.places(level) else { return Ok(None) };
             ctx.check()?;
             let places = || -> std::result::Result<Option<Vec<u32>>, PolarsError> {
-                let rows = frame.collect()?;
+                let rows = duckdb_arithmetic::meant(frame)?.collect()?;
                 let Some(places) = rows.columns().first() else { return Ok(None) };
                 Ok(Some(places.cast(&DataType::UInt32)?.u32()?.iter().flatten().collect()))
             };

@@ -19,9 +19,10 @@ use sqlparser::tokenizer::{Location, Span, TokenWithSpan};
 use super::advice;
 use super::duckdb_semantics::{column, is_aggregate, name_of, span_of, unwrapped};
 use super::engine::{Engine, engine_error};
-use super::from_clause::exploded;
+use super::from_clause::unnested_together;
 use super::grouping::{Groups, text_of};
 use super::name_binding::Binder;
+use super::nested_plans::with_common_types;
 use super::sampling::{Sampling, sampled};
 use super::scope::{Found, Scope, UniqueNames};
 use super::select_list::{Item, select_list};
@@ -291,9 +292,10 @@ impl<'a> Planner<'a> {
             let names = other.names.iter().zip(&left.names).map(|(old, new)| col(old.as_str()).alias(new.as_str()));
             other.frame = other.frame.select(names.collect::<Vec<_>>());
         }
+        let (left, right) = with_common_types(left.frame, other.frame).map_err(|error| engine_error(&error))?;
         let mut context = SQLContext::new();
-        context.register("l", left.frame);
-        context.register("r", other.frame);
+        context.register("l", left);
+        context.register("r", right);
         let frame = context.execute(&format!("SELECT * FROM l {op} {quantifier} SELECT * FROM r"));
         self.planned(frame.map_err(|error| engine_error(&error))?)
     }
@@ -596,9 +598,8 @@ impl<'a> Planner<'a> {
         let inner: Vec<String> = items.iter().map(|item| place(&item.expr, item.unnests)).collect();
         let others: Vec<String> = others.iter().map(|expr| place(expr, false)).collect();
         let mut frame = self.engine.with(frame, &computed)?;
-        for (_, inner) in items.iter().zip(&inner).filter(|(item, _)| item.unnests) {
-            frame = exploded(frame, inner, false);
-        }
+        let lists: Vec<&str> = items.iter().zip(&inner).filter(|(item, _)| item.unnests).map(|(_, inner)| inner.as_str()).collect();
+        frame = unnested_together(frame, &lists);
         let mut free = UniqueNames::default();
         let names: Vec<String> = items.iter().map(|item| free.take(&item.name)).collect();
         let key_names: Vec<String> = ties.iter().map(|(_, name)| name.clone()).collect();

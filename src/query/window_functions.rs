@@ -4,10 +4,12 @@ use polars::prelude::udf::UserDefinedFunction;
 use polars::prelude::*;
 use polars::sql::{FunctionOptions, SQLContext};
 
-use super::duckdb_arithmetic::{meant, too_large};
+use super::duckdb_arithmetic::meant;
 use super::engine::refusal;
 use super::function_registry;
+use super::nested_values::sortable;
 use super::scan::fault;
+use super::whole_numbers::too_large;
 use crate::error::Error;
 
 /// Maximum sum of frame sizes that an aggregate visits: some seconds of work.
@@ -152,7 +154,8 @@ impl Window {
             return Ok(Rows { order: (0..count as IdxSize).collect(), parts: whole.clone(), peers: whole, keys: Vec::new() });
         }
         let names: Vec<PlSmallStr> = (0..keys.len()).map(|at| format!("k{at}").into()).collect();
-        let mut columns: Vec<Column> = keys.iter().zip(&names).map(|(key, name)| key.clone().with_name(name.clone())).collect();
+        let named = |(key, name): (&Column, &PlSmallStr)| sortable(key).map(|key| key.with_name(name.clone()));
+        let mut columns = keys.iter().zip(&names).map(named).collect::<PolarsResult<Vec<Column>>>()?;
         columns.push(IdxCa::from_vec("row".into(), (0..count as IdxSize).collect()).into_column());
         let of_order = |of: fn(&(bool, bool)) -> bool, otherwise: bool| -> Vec<bool> {
             std::iter::repeat_n(otherwise, self.partition).chain(self.order.iter().map(of)).collect()
@@ -368,9 +371,9 @@ impl Window {
             return Ok(scattered(rows, counts).collect::<Int64Chunked>().into_column());
         };
         if matches!(self.function, Function::Min | Function::Max) {
-            // Text and times are compared by their rank.
+            // Text, times and lists are compared by their rank.
             let greatest = self.function == Function::Max;
-            let order = values.as_materialized_series().arg_sort(SortOptions::default().with_maintain_order(true));
+            let order = sortable(values)?.as_materialized_series().arg_sort(SortOptions::default().with_maintain_order(true));
             let mut ranks = vec![0u32; rows.order.len()];
             order.iter().flatten().enumerate().for_each(|(rank, row)| ranks[row as usize] = rank as u32);
             let better = |best: Option<usize>, at: usize| {

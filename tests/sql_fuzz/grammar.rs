@@ -7,7 +7,7 @@ use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::Rng;
 
 use super::levels::COLUMNS;
-use super::templates::{AGGREGATES, FAULTY, Over, SCALARS, Template, WINDOWS, order_options};
+use super::templates::{AGGREGATES, FAULTY, Over, SCALARS, Template, UNNESTED, WINDOWS, order_options};
 use super::tree::{Node, Part, Ty};
 
 /// True once in `times`.
@@ -92,11 +92,22 @@ impl<'a> Grammar<'a> {
     /// A statement.
     pub fn statement(&mut self) -> Node {
         self.has_nested_results = false;
-        let kind =
-            self.choose(&[("select", 30), ("set_operation", 4), ("with", 4), ("sample", 1), ("distinct_on", 1), ("faulty", 2)]);
+        let kind = self.choose(&[
+            ("select", 60),
+            ("set_operation", 8),
+            ("with", 8),
+            ("sample", 2),
+            ("distinct_on", 2),
+            ("faulty", 4),
+            ("unnest", 1),
+        ]);
         let body = match kind {
             "faulty" => {
                 let text = *pick(self.random, FAULTY);
+                return Node::text(Ty::Query, self.filled(text));
+            }
+            "unnest" => {
+                let text = *pick(self.random, UNNESTED);
                 return Node::text(Ty::Query, self.filled(text));
             }
             "sample" => {

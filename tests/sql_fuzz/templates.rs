@@ -178,6 +178,7 @@ pub const SCALARS: &[Template] = &[
     ("compare_lists", Bool, "({} <<=|<>>> {})", &[Ints, Ints]),
     ("compare_lists_order", Bool, "({} <<<|>=>> {})", &[Ints, Ints]),
     ("compare_structs", Bool, "({} <<=|<>>> {})", &[Struct, Struct]),
+    ("compare_structs_order", Bool, "({} <<<|>=>> {})", &[Struct, Struct]),
     ("is_null", Bool, NULL_TEST, &[Int]),
     ("is_null", Bool, NULL_TEST, &[Float]),
     ("is_null", Bool, NULL_TEST, &[Text]),
@@ -194,6 +195,7 @@ pub const SCALARS: &[Template] = &[
     ("is_distinct", Bool, DISTINCT, &[Bool, Bool]),
     ("is_distinct", Bool, DISTINCT, &[Date, Date]),
     ("is_distinct_list", Bool, DISTINCT, &[Ints, Ints]),
+    ("is_distinct_struct", Bool, DISTINCT, &[Struct, Struct]),
     ("and", Bool, "({} AND {})", &[Bool, Bool]),
     ("or", Bool, "({} OR {})", &[Bool, Bool]),
     ("not", Bool, "(NOT {})", &[Bool]),
@@ -251,6 +253,9 @@ pub const SCALARS: &[Template] = &[
     ("list_transform", Ints, "list_transform({}, e -> e <<* 2|+ 1|% 2>>)", &[Ints]),
     ("list_filter", Ints, "list_filter({}, e -> e <<> 1|<> 2|<= 0>>)", &[Ints]),
     ("list_reverse", Ints, "list_reverse({})", &[Ints]),
+    ("list_sort", Ints, "<<list_sort|list_reverse_sort>>({})", &[Ints]),
+    ("list_append", Ints, "list_append({}, {})", &[Ints, Int]),
+    ("greatest_list", Ints, "<<greatest|least>>({}, {})", &[Ints, Ints]),
     ("slice", Ints, "({})[<<1:2|2:|:-2|0:1|-2:|3:2>>]", &[Ints]),
     ("list_concat", Ints, "list_concat({}, {})", &[Ints, Ints]),
     ("element", Ints, "({})[<<1|2|-1>>]", &[Nested]),
@@ -268,6 +273,8 @@ pub const SCALARS: &[Template] = &[
     ("list_of_lists", Nested, "[{}, {}]", &[Ints, Ints]),
     ("case_of_structs", Struct, CASE, &[Bool, Struct, Struct]),
     ("coalesce_structs", Struct, "coalesce({}, {})", &[Struct, Struct]),
+    ("case_alone", Struct, CASE_ALONE, &[Bool, Struct]),
+    ("nullif_structs", Struct, "nullif({}, {})", &[Struct, Struct]),
 ];
 
 pub const AGGREGATES: &[Template] = &[
@@ -328,6 +335,8 @@ pub const AGGREGATES: &[Template] = &[
     ("list", Ints, "<<list|array_agg>>({} ORDER BY @K<<| DESC>>)", &[Int]),
     ("list", Floats, "list({} ORDER BY @K)", &[Float]),
     ("list", Texts, "list({} ORDER BY @K)", &[Text]),
+    ("extreme_of_lists", Ints, "<<min|max>>({})", &[Ints]),
+    ("extreme_of_structs", Struct, "<<min|max>>({})", &[Struct]),
 ];
 
 /// What the rows of a window need.
@@ -349,6 +358,7 @@ pub const WINDOWS: &[(Over, Template)] = &[
     (Over::TotalOrder, ("lag", Text, "<<lag|lead>>({}<<|, 2|, 1, 'none'>>)", &[Text])),
     (Over::TotalOrder, ("lag", Time, "<<lag|lead>>({})", &[Time])),
     (Over::TotalOrder, ("lag", Float, "<<lag|lead>>({}, 1)", &[Float])),
+    (Over::TotalOrder, ("lag", Struct, "<<lag|lead>>({})", &[Struct])),
     (Over::TotalOrder, ("first_value", Int, "<<first_value|last_value>>({})", &[Int])),
     (Over::TotalOrder, ("first_value", Text, "<<first_value|last_value>>({}<<| IGNORE NULLS>>)", &[Text])),
     (Over::TotalOrder, ("nth_value", Int, "nth_value({}, <<1|2|9>>)", &[Int])),
@@ -361,6 +371,7 @@ pub const WINDOWS: &[(Over, Template)] = &[
     (Over::Frame, ("window_extreme", Float, "<<min|max>>({})", &[Float])),
     (Over::Frame, ("window_extreme", Text, "<<min|max>>({})", &[Text])),
     (Over::Frame, ("window_extreme", Date, "<<min|max>>({})", &[Date])),
+    (Over::Frame, ("window_extreme", Ints, "<<min|max>>({})", &[Ints])),
     (Over::Frame, ("window_median", Float, "median({})", &[Float])),
     (Over::Frame, ("window_stddev", Float, "<<stddev_pop|var_samp>>({})", &[Int])),
     (Over::Frame, ("window_truth", Bool, "<<bool_and|bool_or>>({})", &[Bool])),
@@ -390,4 +401,11 @@ pub const FAULTY: &[&str] = &[
     "SELECT a.k AS c1 FROM data AS a LIMIT <<-1|'x'|a.k|1.5>>",
     "SELECT <<list_transform(a.li, e -> e || 'x')|list_filter(a.li, e -> e)|list_transform(a.s, e -> e)>> AS c1 FROM data AS a",
     "SELECT <<make_date(2020, 13, 1)|date_trunc('eon', a.ts)|strptime(a.s, '%Y')|repeat(a.s, -1)|sqrt(-1)|ln(0)|ln(-1)>> AS c1 FROM data AS a",
+];
+
+/// Statements with several lists in one SELECT.
+pub const UNNESTED: &[&str] = &[
+    "SELECT a.k AS c1, unnest(a.<<li|lf|lt>>) AS c2, unnest(<<a.lt|a.ll|[1, 2]>>) AS c3 FROM <<data|level1>> AS a",
+    "SELECT a.k AS c1, unnest(a.<<li|lf|ll>>) AS c2 FROM <<data|level1>> AS a<<| WHERE a.k > 3>>",
+    "SELECT a.k AS c1, b.x AS c2 FROM data AS a CROSS JOIN UNNEST(a.<<li|lf|lt|ll>>) AS b(x)",
 ];

@@ -79,7 +79,7 @@ pub(super) struct Planned {
 
 pub(super) enum Piece {
     Source(RowSource),
-    Nested(Planned),
+    Nested(Box<Planned>),
 }
 
 pub(super) fn planned_items(items: Vec<Item>, ctx: &JobContext) -> Result<Vec<Piece>> {
@@ -87,7 +87,7 @@ pub(super) fn planned_items(items: Vec<Item>, ctx: &JobContext) -> Result<Vec<Pi
         ctx.check()?;
         Ok(match item {
             Item::Source(source) => Piece::Source(source),
-            Item::Nested(inner) => Piece::Nested(place(&inner.footer, planned_items(inner.items, ctx)?)?),
+            Item::Nested(inner) => Piece::Nested(Box::new(place(&inner.footer, planned_items(inner.items, ctx)?)?)),
         })
     })
 }
