@@ -7,7 +7,6 @@ use std::sync::Arc;
 use super::magic_bytes::detect_bytes;
 use super::tortilla::{HEADER_SIZE, TortillaHeader, pattern};
 use super::versioned::{Lists, VERSIONS_FILE, default_version};
-use super::versioned::{VERSIONS_FILE, default_version};
 use super::{ByteSource, Detected, Format, PartSet, read_collection};
 use crate::error::{Error, Result, settled};
 use crate::model::{Address, is_remote, place_above, place_below};

@@ -573,7 +573,7 @@ mod tests {
             for rows in (0..100).collect::<Vec<u32>>().chunks(batch_rows) {
                 let found = columns.values(&batch, rows).expect("has these rows");
                 let (first, length) = (rows[0] as usize, rows.len());
-                assert_eq!(found[1].values, late.slice(first, length));
+                assert_eq!(&found[1].values, &late.slice(first, length));
                 assert_eq!(found[2].values.as_list::<i32>(), lists.slice(first, length).as_list::<i32>());
             }
         }

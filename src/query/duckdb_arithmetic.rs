@@ -157,7 +157,8 @@ fn one(part: Expr, schema: &Schema) -> PolarsResult<Expr> {
             }
         }
         Expr::Ternary { ref predicate, ref truthy, ref falsy } => {
-            match as_floats(&[truthy.as_ref(), falsy.as_ref()], &[dtype(truthy), dtype(falsy)]).map(TryInto::<[Expr; 2]>::try_into) {
+            match as_floats(&[truthy.as_ref(), falsy.as_ref()], &[dtype(truthy), dtype(falsy)]).map(TryInto::<[Expr; 2]>::try_into)
+            {
                 Some(Ok([truthy, falsy])) => {
                     Expr::Ternary { predicate: predicate.clone(), truthy: Arc::new(truthy), falsy: Arc::new(falsy) }
                 }

@@ -49,7 +49,7 @@ impl Reach {
     fn of_v4(address: Ipv4Addr) -> Self {
         match address.octets() {
             [0 | 127, ..] => Self::Loopback,
-            [169, 254, ..] | [224.., ..] => Self::LinkLocal,
+            [169, 254, ..] | [224..=255, ..] => Self::LinkLocal,
             [10, ..] | [192, 168, ..] | [192, 0, 0, _] | [172, 16..=31, ..] | [100, 64..=127, ..] | [198, 18 | 19, ..] => {
                 Self::Private
             }

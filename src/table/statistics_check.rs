@@ -161,7 +161,7 @@ fn fault_of_pages(
     group: usize,
     values: &ArrayRef,
 ) -> Result<Option<(StatisticsPlace, StatisticsFault)>> {
-    let Some(index) = metadata.page_index() else { return Ok(None) };
+    let Some(index) = metadata.page_index().map(AsRef::as_ref) else { return Ok(None) };
     let rows = converter.data_page_row_counts(index, metadata.row_groups(), &[group]).map_err(|error| damaged(&error))?;
     let Some(rows) = rows.filter(|rows| !rows.is_empty() && rows.null_count() == 0) else { return Ok(None) };
     let stated = StatedBounds {

@@ -3,8 +3,6 @@
 
 use std::collections::HashMap;
 
-use arrow::array::Array;
-
 use super::header_cache::{HeaderCache, Looked};
 use crate::container::ContainerReader;
 use crate::error::Result;

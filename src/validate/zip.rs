@@ -58,7 +58,7 @@ pub fn check(zip: &ZipReader, deep: bool, report: &mut Report, ctx: &JobContext)
 
 /// What is kept of a local header: there are as many as samples.
 #[derive(Clone, Copy)]
-struct SeenHeader {
+pub(super) struct SeenHeader {
     /// Offset of the data.
     data: u64,
     /// True when it says the same as the entry of the central directory.
@@ -66,7 +66,7 @@ struct SeenHeader {
 }
 
 impl SeenHeader {
-    fn of(header: &LocalHeader, entry: &Entry) -> Self {
+    pub(super) fn of(header: &LocalHeader, entry: &Entry) -> Self {
         let same = header.name == entry.name && header.crc == entry.crc && header.method == entry.method;
         Self { data: header.data, agrees: same && header.flags & 1 == entry.flags & 1 }
     }

@@ -244,7 +244,7 @@ pub(super) fn streamed(root: &Planned, ctx: &JobContext) -> Result<(Bytes, (u64,
                     }
                     Piece::Nested(inner) => {
                         tables.push((inner.table.clone(), at, row));
-                        below.push((inner, at, next_row));
+                        below.push((inner.as_ref(), at, next_row));
                         next_row += inner.table.num_rows() as u32;
                     }
                 }

@@ -14,8 +14,8 @@ use serde_json::{Map, Value as Json};
 
 use super::values::{check_formats, in_type_of, is_text};
 use crate::container::{
-    self, Item, LocalFile, OnDamage, Physical, Tortilla, TortillaChange, TortillaDraft, TortillaOptions, TortillaReader,
-    change_tortilla, copy_changed, footer_bytes, write_tortilla,
+    self, Item, OnDamage, Physical, Tortilla, TortillaChange, TortillaDraft, TortillaOptions, TortillaReader, change_tortilla,
+    copy_changed, footer_bytes, write_tortilla,
 };
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;

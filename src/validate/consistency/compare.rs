@@ -500,7 +500,10 @@ mod tests {
         let header = |row: u32| {
             let bands = if row.is_multiple_of(3) { 4 } else { 3 };
             let (size, crs, transform, corners, variable) = ((1, 1), None, None, None, None);
-            Header::of_root(row, header_cache::Header { dtype: 0, bands, size, crs, transform, nodata: 0, corners, variable })
+            Header::of_root(
+                row,
+                header_cache::Header { dtype: 0, bands, size, crs, transform, nodata: 0, corners, variable, crs_file: None },
+            )
         };
         let rasters: Vec<Header> = (0..300).map(header).collect();
         let named = Cell::new(0);

@@ -12,7 +12,7 @@ use rayon::prelude::*;
 use serde_json::Value as Json;
 
 use super::folder::{folders_of, leads_out};
-use super::zip::check_checksums;
+use super::zip::{SeenHeader, check_checksums};
 use crate::container::{ContainerReader, Entry, LocalHeader, Taco3Reader};
 use crate::error::Result;
 use crate::files::{Outside, Root};
@@ -45,8 +45,8 @@ pub fn check(dataset: &Taco3Reader, deep: bool, report: &mut Report, ctx: &JobCo
     if let Some((file, directory)) = dataset.archive() {
         archive::check(file, directory, report)?;
         if deep {
-            let header = |entry: &Entry| LocalHeader::read(file, entry.local).ok();
-            let headers: Vec<Option<LocalHeader>> = directory.entries.par_iter().map(header).collect();
+            let header = |entry: &Entry| LocalHeader::read(file, entry.local).ok().map(|header| SeenHeader::of(&header, entry));
+            let headers: Vec<Option<SeenHeader>> = directory.entries.par_iter().map(header).collect();
             ctx.check()?;
             check_checksums(file, directory, &headers, report, ctx)?;
         }
