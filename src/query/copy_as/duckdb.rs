@@ -90,8 +90,8 @@ fn read(address: &str) -> String {
         .map(|letter| if matches!(letter, '*' | '?' | '[') { format!("[{letter}]") } else { letter.to_string() })
         .collect();
     // DuckDB has no escapes in texts: what shows nothing is joined by its code point.
-    let joined =
-        with_deceptive(&text(&plain), |letter, written| written.push_str(&format!("' || chr({}) || '", u32::from(letter))));
+    let quoted = text(&plain);
+    let joined = with_deceptive(&quoted, |letter, written| written.push_str(&format!("' || chr({}) || '", u32::from(letter))));
     format!("read_parquet({joined}, hive_partitioning = false)")
 }
 
