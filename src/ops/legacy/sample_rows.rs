@@ -133,8 +133,9 @@ impl SampleRows for AssemblyRows<'_> {
         let batch = &self.assembly.levels[self.depth].batch;
         let chosen: UInt32Array = rows.iter().map(|&row| self.rows[row]).collect::<Vec<_>>().into();
         let is_whole = chosen.len() == batch.num_rows() && chosen.values().iter().copied().eq(0..chosen.len() as u32);
+        let schema = batch.schema();
         // The first two columns are id and type.
-        let columns = batch.schema().fields().iter().zip(batch.columns()).skip(2).map(|(field, column)| {
+        let columns = schema.fields().iter().zip(batch.columns()).skip(2).map(|(field, column)| {
             let values = if is_whole { Ok(column.clone()) } else { take(column, &chosen, None) };
             Ok((field.name().clone(), values.map_err(|error| Error::internal("rows can't be chosen").because(error))?))
         });
