@@ -192,8 +192,8 @@ pub(super) fn lock(journal: &Path) -> Result<Option<File>> {
 #[cfg(unix)]
 fn is_at(file: &File, path: &Path) -> bool {
     use std::os::unix::fs::MetadataExt;
-    let same = |open: &std::fs::Metadata, named: &std::fs::Metadata| open.ino() == named.ino() && open.dev() == named.dev();
-    matches!((file.metadata(), std::fs::metadata(path)), (Ok(open), Ok(named)) if same(&open, &named))
+    let inode = |about: std::fs::Metadata| (about.dev(), about.ino());
+    matches!((file.metadata().map(inode), std::fs::metadata(path).map(inode)), (Ok(open), Ok(named)) if open == named)
 }
 
 /// Elsewhere the name of an open file is not free before it is closed.
