@@ -51,10 +51,11 @@ pub(super) fn rewritten(part: Expr, schema: &Schema) -> PolarsResult<Expr> {
         }
         // The engine stops at arithmetic of lists.
         Expr::BinaryExpr { ref left, op, ref right } if op.is_arithmetic() => {
-            match [left, right].into_iter().filter_map(|side| dtype(side)).find(is_nested) {
-                Some(dtype) => return Err(refusal(format!("{op} does not take values of the type {}", type_name(&dtype)))),
-                None => part,
+            let nested = [left, right].into_iter().filter_map(|side| dtype(side)).find(is_nested);
+            if let Some(nested) = nested {
+                return Err(refusal(format!("{op} does not take values of the type {}", type_name(&nested))));
             }
+            part
         }
         Expr::Ternary { ref predicate, ref truthy, ref falsy } => {
             let (Some(one), Some(other)) = (dtype(truthy), dtype(falsy)) else { return Ok(part) };
