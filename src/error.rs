@@ -70,6 +70,8 @@ pub enum Cause {
     OutputExists,
     /// The coordinate system is that of another body than the Earth.
     NotOnEarth,
+    /// The text of a coordinate system names a file or an address, which is not opened.
+    CrsNamesFile,
     /// The pixels are compressed with a codec that this program is not built with.
     MissingCodec,
 }
@@ -355,7 +357,8 @@ impl Cause {
             | Cause::CompressedMember
             | Cause::NotStarted
             | Cause::OutputExists
-            | Cause::NotOnEarth => None,
+            | Cause::NotOnEarth
+            | Cause::CrsNamesFile => None,
         }
     }
 }

@@ -6,6 +6,7 @@ use std::fs::{File, FileType, Metadata, OpenOptions};
 use std::io::{self, ErrorKind, Read};
 use std::path::{Component, MAIN_SEPARATOR, Path, PathBuf};
 use std::sync::{OnceLock, PoisonError, RwLock};
+use std::time::SystemTime;
 
 use crate::error::{Error, Kind};
 
@@ -155,6 +156,117 @@ fn need_file(kind: FileType) -> io::Result<()> {
 
 fn not_a_file(what: &str) -> io::Error {
     io::Error::new(ErrorKind::InvalidInput, format!("it is {what}, and only regular files and folders are read"))
+}
+
+/// Version of a local file or folder: its identity on the disk, length and times, as far as the file system has them. Valid on this
+/// machine and while it runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LocalVersion {
+    /// Device (on Windows volume) and number of the file on it, which a rename does not change.
+    number: Option<(u64, u64)>,
+    /// Length in bytes.
+    size: u64,
+    /// Time of the last change of the contents; for a folder, of its entries.
+    modified: Option<SystemTime>,
+    /// Time of the last change of contents, attributes or name, in seconds and nanoseconds; Windows has none. No program can set it.
+    changed: Option<(i64, i64)>,
+    /// Number of names (hard links); `None` where the system does not say it.
+    links: Option<u64>,
+}
+
+impl LocalVersion {
+    /// Version of what `path` names; of a symbolic link, that of its target.
+    ///
+    /// # Errors
+    /// The system's error.
+    pub fn at(path: &Path) -> io::Result<Self> {
+        let meta = std::fs::metadata(path)?;
+        #[cfg(windows)]
+        let (number, links) = (crate::windows_api::number_of(path).ok(), None);
+        #[cfg(not(windows))]
+        let (number, links) = identity(&meta);
+        Ok(Self::new(&meta, number, links))
+    }
+
+    /// Version of `path` itself where it is a symbolic link.
+    ///
+    /// # Errors
+    /// The system's error.
+    pub fn of_link(path: &Path) -> io::Result<Self> {
+        let meta = std::fs::symlink_metadata(path)?;
+        #[cfg(windows)]
+        let (number, links) = (None, None);
+        #[cfg(not(windows))]
+        let (number, links) = identity(&meta);
+        Ok(Self::new(&meta, number, links))
+    }
+
+    /// Length in bytes.
+    pub fn size_bytes(&self) -> u64 {
+        self.size
+    }
+
+    /// Time of the last change of the contents, where the system has it.
+    pub fn modified(&self) -> Option<SystemTime> {
+        self.modified
+    }
+
+    /// Version of an open file.
+    ///
+    /// # Errors
+    /// The system's error.
+    pub fn of(file: &File) -> io::Result<Self> {
+        let meta = file.metadata()?;
+        #[cfg(windows)]
+        let (number, links) = (crate::windows_api::file_number(file).ok(), crate::windows_api::file_links(file).ok());
+        #[cfg(not(windows))]
+        let (number, links) = identity(&meta);
+        Ok(Self::new(&meta, number, links))
+    }
+
+    fn new(meta: &Metadata, number: Option<(u64, u64)>, links: Option<u64>) -> Self {
+        #[cfg(unix)]
+        let changed = Some((std::os::unix::fs::MetadataExt::ctime(meta), std::os::unix::fs::MetadataExt::ctime_nsec(meta)));
+        #[cfg(not(unix))]
+        let changed = None;
+        Self { number, size: meta.len(), modified: meta.modified().ok(), changed, links }
+    }
+
+    /// True when other names refer to the same file, which a change in place would change with it.
+    pub fn has_other_names(&self) -> bool {
+        self.links.is_some_and(|links| links > 1)
+    }
+
+    /// True when both are the same file or folder on the disk, whatever its contents; also where the system does not tell.
+    pub fn is_same_entry(&self, now: &Self) -> bool {
+        self.number.is_none() || now.number.is_none() || self.number == now.number
+    }
+
+    /// True when a file is unchanged, and no other one took its place. Another name that it gets or loses is no change.
+    pub fn is_same_file(&self, now: &Self) -> bool {
+        let is_untouched = match (self.changed, now.changed) {
+            (Some(before), Some(after)) if before == after => true,
+            (Some(_), Some(_)) => self.links != now.links && self.is_same_entry(now),
+            _ => self.is_same_entry(now),
+        };
+        is_untouched && self.size == now.size && self.modified == now.modified
+    }
+
+    /// True when no other folder took the place of a folder, nor for a while: a rename changes its time. Entries may come and go.
+    pub fn is_same_folder(&self, now: &Self) -> bool {
+        match (self.changed, now.changed) {
+            (Some(before), Some(after)) if before == after => true,
+            (Some(_), Some(_)) => self.modified != now.modified && self.is_same_entry(now),
+            _ => self.is_same_entry(now),
+        }
+    }
+}
+
+/// Device and number of a file, and its number of names.
+#[cfg(not(windows))]
+fn identity(meta: &Metadata) -> (Option<(u64, u64)>, Option<u64>) {
+    use std::os::unix::fs::MetadataExt;
+    (Some((meta.dev(), meta.ino())), Some(meta.nlink()))
 }
 
 /// The folder of a dataset, which its members must not leave. The folder and its members may be symbolic links as long as their
@@ -318,6 +430,51 @@ mod tests {
             std::fs::write(path, bytes).expect("writes");
         }
         folder
+    }
+
+    #[test]
+    fn a_file_is_another_once_it_was_changed_or_replaced_and_not_by_a_second_name() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let [path, other] = ["a", "b"].map(|name| folder.path().join(name));
+        std::fs::write(&path, "one").expect("writes");
+        let before = LocalVersion::at(&path).expect("is there");
+        let is_same = || before.is_same_file(&LocalVersion::at(&path).expect("is there"));
+        assert!(is_same() && before == LocalVersion::of(&open(&path).expect("opens")).expect("is open"));
+        std::thread::sleep(std::time::Duration::from_millis(20));
+        std::fs::hard_link(&path, &other).expect("a second name");
+        assert!(is_same() && LocalVersion::at(&path).expect("is there").has_other_names() && !before.has_other_names());
+        // Of equal length and time.
+        let time = std::fs::metadata(&path).and_then(|meta| meta.modified()).expect("has a time");
+        let dated = |path: &Path| File::options().write(true).open(path).and_then(|file| file.set_modified(time)).expect("dated");
+        std::fs::write(folder.path().join("c"), "two").expect("writes");
+        dated(&folder.path().join("c"));
+        std::fs::rename(folder.path().join("c"), &path).expect("replaces");
+        assert!(!is_same(), "another file");
+        std::fs::rename(&other, &path).expect("replaces");
+        let before = LocalVersion::at(&path).expect("is there");
+        std::thread::sleep(std::time::Duration::from_millis(20));
+        std::fs::write(&path, "two").expect("writes");
+        dated(&path);
+        assert!(!before.is_same_file(&LocalVersion::at(&path).expect("is there")), "other contents");
+    }
+
+    #[test]
+    fn a_folder_is_another_once_it_was_renamed_and_not_by_an_entry() {
+        let place = tempfile::tempdir().expect("a folder");
+        let [one, two, aside] = ["one", "two", "aside"].map(|name| place.path().join(name));
+        [&one, &two].iter().for_each(|folder| std::fs::create_dir(folder).expect("a folder"));
+        let wait = || std::thread::sleep(std::time::Duration::from_millis(20));
+        let before = LocalVersion::at(&one).expect("is there");
+        let is_same = |before: &LocalVersion| before.is_same_folder(&LocalVersion::at(&one).expect("is there"));
+        wait();
+        std::fs::write(one.join("entry"), "x").expect("writes");
+        assert!(is_same(&before));
+        let before = LocalVersion::at(&one).expect("is there");
+        wait();
+        std::fs::rename(&one, &aside).and_then(|()| std::fs::rename(&two, &one)).expect("renames");
+        assert!(!is_same(&before), "another folder");
+        std::fs::rename(&one, &two).and_then(|()| std::fs::rename(&aside, &one)).expect("renames");
+        assert!(!is_same(&before), "another folder was there meanwhile");
     }
 
     #[test]

@@ -204,19 +204,51 @@ pub struct Entry {
     pub translated: Vec<String>,
 }
 
-/// Escapes text for a terminal: control characters, bidirectional marks and zero-width characters become JSON-style escapes, so
-/// JSON keeps its meaning. Line breaks and tabs are kept.
+/// Most combining marks that follow each other unescaped: no orthography needs more, and a long row of them covers the lines around.
+const MARKS_MAX: usize = 8;
+/// Most characters of a text of data that the window lays out, in a block and on a line: laying out a megabyte holds the window up, and
+/// no screen shows it.
+const BLOCK_MAX: usize = 10_000;
+const LINE_MAX: usize = 2_000;
+
+/// Escapes a text of data for a terminal or the window: control characters, marks of writing direction, characters that show nothing and
+/// rows of combining marks become JSON-style escapes such as `\u202e`, so JSON keeps its meaning. Line breaks and tabs are kept, and
+/// joiners and variation selectors where they form letters or emoji.
 pub fn printable(text: &str) -> Cow<'_, str> {
-    if !text.contains(is_deceptive) {
+    with_deceptive(text, |letter, shown| {
+        letter.encode_utf16(&mut [0; 2]).iter().for_each(|unit| shown.push_str(&format!("\\u{unit:04x}")));
+    })
+}
+
+/// The form in which the window shows a text that is being edited: `�` in place of each character that [`printable`] escapes, so that
+/// the cursor is where it seems to be.
+pub fn editable(text: &str) -> Cow<'_, str> {
+    with_deceptive(text, |_, shown| shown.push('\u{fffd}'))
+}
+
+/// The text with what `put` writes in place of each character that [`printable`] escapes.
+pub fn with_deceptive(text: &str, put: impl Fn(char, &mut String)) -> Cow<'_, str> {
+    if text.bytes().all(|byte| matches!(byte, b' '..=b'~' | b'\n' | b'\t')) {
         return Cow::Borrowed(text);
     }
-    let mut shown = String::with_capacity(text.len() + 16);
-    for letter in text.chars() {
-        match is_deceptive(letter) {
-            true => letter.encode_utf16(&mut [0; 2]).iter().for_each(|unit| shown.push_str(&format!("\\u{unit:04x}"))),
-            false => shown.push(letter),
+    let mut shown = String::new();
+    let (mut taken, mut marks, mut before) = (0, 0, None);
+    let mut letters = text.char_indices().peekable();
+    while let Some((at, letter)) = letters.next() {
+        let after = letters.peek().map(|(_, after)| *after);
+        let is_mark = !letter.is_ascii() && unicode_normalization::char::is_combining_mark(letter);
+        marks = if is_mark { marks + 1 } else { 0 };
+        if marks > MARKS_MAX || is_deceptive(before, letter, after) {
+            shown.push_str(&text[taken..at]);
+            put(letter, &mut shown);
+            taken = at + letter.len_utf8();
         }
+        before = Some(letter);
     }
+    if taken == 0 {
+        return Cow::Borrowed(text);
+    }
+    shown.push_str(&text[taken..]);
     Cow::Owned(shown)
 }
 
@@ -237,15 +269,62 @@ impl PrintableLine for str {
     }
 }
 
-fn is_deceptive(letter: char) -> bool {
+/// The form in which the window shows a text of several lines: as [`printable`], and cut after 10,000 characters.
+pub fn displayed(text: &str) -> Cow<'_, str> {
+    shortened_to(text, BLOCK_MAX, printable)
+}
+
+/// The form in which the window shows a text on one line: as [`PrintableLine::printable_line`], and cut after 2,000 characters.
+pub fn displayed_line(text: &str) -> Cow<'_, str> {
+    shortened_to(text, LINE_MAX, str::printable_line)
+}
+
+/// `escape` of the first `most` characters, with `…` where there are more.
+fn shortened_to(text: &str, most: usize, escape: fn(&str) -> Cow<'_, str>) -> Cow<'_, str> {
+    // A character has at least one byte.
+    let end = if text.len() <= most { None } else { text.char_indices().nth(most).map(|(at, _)| at) };
+    match end {
+        None => escape(text),
+        Some(end) => Cow::Owned(format!("{}…", escape(&text[..end]))),
+    }
+}
+
+/// True for a character between `before` and `after` that shows nothing, hides what is beside it, or changes its order.
+fn is_deceptive(before: Option<char>, letter: char, after: Option<char>) -> bool {
     match letter {
         '\n' | '\t' => false,
-        '\u{2028}' | '\u{2029}' => true,
-        // Bidirectional overrides, embeddings, isolates and marks; zero-width characters.
-        '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{200e}' | '\u{200f}' | '\u{61c}' => true,
-        '\u{200b}' | '\u{2060}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}' => true,
-        _ => letter.is_control(),
+        // The joiners form letters of Arabic and Indic scripts, and emoji.
+        '\u{200c}' | '\u{200d}' => {
+            let joins = |letter: char| letter >= '\u{600}' && !is_invisible(letter);
+            !(before.is_some_and(|before| joins(before) || before == '\u{fe0f}') && after.is_some_and(joins))
+        }
+        // One variation selector chooses the form of a Chinese character, a symbol, or a digit as an emoji.
+        '\u{fe00}'..='\u{fe0f}' | '\u{e0100}'..='\u{e01ef}' => {
+            let varies = |letter: char| {
+                (letter >= '\u{2000}' && !is_invisible(letter)) || matches!(letter, '0'..='9' | '#' | '*' | '©' | '®')
+            };
+            !before.is_some_and(varies)
+        }
+        letter => letter.is_control() || is_invisible(letter),
     }
+}
+
+/// True for characters without a picture of their own: those with the properties Default_Ignorable_Code_Point or Bidi_Control (Unicode
+/// Standard Annex 44), separators of lines, annotations, and the empty Braille cell.
+fn is_invisible(letter: char) -> bool {
+    matches!(letter,
+        '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}'
+        | '\u{180b}'..='\u{180f}'
+        | '\u{200b}'..='\u{200f}'
+        | '\u{2028}'..='\u{202e}'
+        | '\u{2060}'..='\u{206f}'
+        | '\u{2800}' | '\u{3164}'
+        | '\u{fe00}'..='\u{fe0f}'
+        | '\u{feff}' | '\u{ffa0}'
+        | '\u{fff0}'..='\u{fffb}'
+        | '\u{1bca0}'..='\u{1bca3}'
+        | '\u{1d173}'..='\u{1d17a}'
+        | '\u{e0000}'..='\u{e0fff}')
 }
 
 /// Parses a catalogue.
@@ -327,6 +406,49 @@ mod tests {
         assert_eq!(shown, r"a\u001b[2Jb\u000dc\u009bd\u007fe\u202ef\u2066g\u200bh\u0000");
         assert_eq!("a\nerror: b\t\u{2028}".printable_line(), r"a\nerror: b\t\u2028");
         assert_eq!(r#"C:\data\it's "one".tif"#.printable_line(), r#"C:\data\it's "one".tif"#);
+    }
+
+    #[test]
+    fn what_shows_nothing_is_escaped_and_what_forms_letters_and_emoji_is_kept() {
+        for plain in [
+            "👩🏽\u{200d}🚀",
+            "❤\u{fe0f}\u{200d}🔥",
+            "1\u{fe0f}\u{20e3}",
+            "می\u{200c}خواهم",
+            "क\u{94d}\u{200d}ष",
+            "葛\u{e0100}",
+            "é e\u{301}\u{323}",
+        ] {
+            assert!(matches!(printable(plain), Cow::Borrowed(_)), "{plain:?} became {}", printable(plain));
+        }
+        for (text, shown) in [
+            ("a\u{200d}b", r"a\u200db"),
+            ("\u{200c}", r"\u200c"),
+            ("id\u{ad}1", r"id\u00ad1"),
+            ("é\u{200d}é", r"é\u200dé"),
+            ("🛰\u{fe0f}\u{fe0f}", "🛰\u{fe0f}\\ufe0f"),
+            ("a\u{e0100}", r"a\udb40\udd00"),
+            ("\u{3164}\u{2800}\u{206a}", r"\u3164\u2800\u206a"),
+            ("a\u{2069}\u{2067}", r"a\u2069\u2067"),
+        ] {
+            assert_eq!(printable(text), shown);
+        }
+        let storm = format!("a{}b", "\u{301}".repeat(1000));
+        let shown = printable(&storm);
+        assert_eq!(shown.matches('\u{301}').count(), MARKS_MAX);
+        assert!(shown.ends_with("\\u0301b"));
+    }
+
+    #[test]
+    fn the_window_lays_out_the_beginning_of_a_long_text_only() {
+        let long = "卫".repeat(1 << 20);
+        assert_eq!((displayed(&long).chars().count(), displayed_line(&long).chars().count()), (BLOCK_MAX + 1, LINE_MAX + 1));
+        assert!(displayed(&long).ends_with('…'));
+        assert_eq!(displayed_line("a\nb\u{202e}"), r"a\nb\u202e");
+        assert_eq!(displayed("a\nb\u{202e}"), "a\nb\\u202e");
+        assert_eq!(editable("a\nb\u{202e}\u{1b}c"), "a\nb\u{fffd}\u{fffd}c");
+        let fits = "x".repeat(LINE_MAX);
+        assert!(matches!(displayed_line(&fits), Cow::Borrowed(_)));
     }
 
     #[test]

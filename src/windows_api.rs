@@ -57,13 +57,26 @@ pub fn free_bytes(folder: &Path) -> Option<u64> {
 /// # Errors
 /// The system's error.
 pub fn file_number(file: &File) -> io::Result<(u64, u64)> {
-    let mut information = FileInformation::default();
-    // SAFETY: the handle is open while `file` lives, and the structure has the layout that the system fills.
-    if unsafe { GetFileInformationByHandle(file.as_raw_handle(), &mut information) } == 0 {
-        return Err(io::Error::last_os_error());
-    }
+    let information = information_of(file)?;
     let [high, low] = information.number.map(u64::from);
     Ok((information.volume.into(), high << 32 | low))
+}
+
+/// Number of names (hard links) of a file.
+///
+/// # Errors
+/// The system's error.
+pub fn file_links(file: &File) -> io::Result<u64> {
+    information_of(file).map(|information| information.links.into())
+}
+
+fn information_of(file: &File) -> io::Result<FileInformation> {
+    let mut information = FileInformation::default();
+    // SAFETY: the handle is open while `file` lives, and the structure has the layout that the system fills.
+    match unsafe { GetFileInformationByHandle(file.as_raw_handle(), &mut information) } {
+        0 => Err(io::Error::last_os_error()),
+        _ => Ok(information),
+    }
 }
 
 /// As [`file_number`] for a file, folder or link by its path.

@@ -28,7 +28,7 @@ fn tiff(entries: &[(u16, u32)], more: usize) -> Vec<u8> {
 }
 
 /// Files that claim far more pixels than they contain.
-fn hostile(workspace: &Workspace) -> Vec<(&'static str, Vec<u8>)> {
+pub fn hostile(workspace: &Workspace) -> Vec<(&'static str, Vec<u8>)> {
     let strips = |width: u32, height: u32, bits: u32, compression: u32, rows: u32| {
         let entries = [
             (256, width),
@@ -80,7 +80,50 @@ fn hostile(workspace: &Workspace) -> Vec<(&'static str, Vec<u8>)> {
         ("a BMP", bmp),
         ("a grid of numbers", grid.as_bytes().to_vec()),
         ("a virtual raster", vrt.as_bytes().to_vec()),
+        ("a field of GRIB without differences", grib(10_200)),
     ]
+}
+
+/// A GRIB2 message of `side` × `side` equal values, which take no bytes.
+fn grib(side: u32) -> Vec<u8> {
+    let points = side * side;
+    let section = |number: u8, contents: Vec<u8>| {
+        let length = (contents.len() as u32 + 5).to_be_bytes();
+        [&length[..], &[number], &contents].concat()
+    };
+    let degrees = |degrees: u32| (degrees * 1_000_000).to_be_bytes();
+    let grid = [
+        &[0][..],
+        &points.to_be_bytes(),
+        &[0, 0, 0, 0, 6],
+        &[0; 15],
+        &side.to_be_bytes(),
+        &side.to_be_bytes(),
+        &[0; 8],
+        &degrees(80),
+        &degrees(0),
+        &[48],
+        // A negative number is its sign and its size.
+        &(80_000_000u32 | 1 << 31).to_be_bytes(),
+        &degrees(350),
+        &(350_000_000 / (side - 1)).to_be_bytes(),
+        &(160_000_000 / (side - 1)).to_be_bytes(),
+        &[0],
+    ]
+    .concat();
+    let product = [0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 255, 0, 0, 0, 0, 0];
+    let values = [&points.to_be_bytes()[..], &[0, 0], &1.5f32.to_be_bytes(), &[0, 0, 0, 0, 0, 0]].concat();
+    let body = [
+        section(1, vec![0, 7, 0, 0, 2, 0, 1, 0x07, 0xe9, 1, 1, 0, 0, 0, 0, 1]),
+        section(3, grid),
+        section(4, product.to_vec()),
+        section(5, values),
+        section(6, vec![255]),
+        section(7, Vec::new()),
+        b"7777".to_vec(),
+    ]
+    .concat();
+    [&b"GRIB\0\0\0\x02"[..], &(body.len() as u64 + 16).to_be_bytes(), &body].concat()
 }
 
 /// Runs the program; returns exit code, standard error, and peak memory in MiB.

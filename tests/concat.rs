@@ -69,7 +69,10 @@ fn joined_rows_are_the_official_readers() {
 fn each_mode_reports_dropped_and_filled_columns() {
     let workspace = Workspace::new();
     let (one, more) = (part(1), extended(&workspace));
+    let files = || crate::support::files_below(&workspace.path(""));
+    let before = files();
     let dropped = run(&workspace, "concat", &[&one, &more], &[]).expect_code(0);
+    assert_eq!(files(), before, "nothing is copied");
     assert!(dropped.stderr.contains("of level1 is left out: not in parts_part0001.tacozip"), "{dropped}");
     assert!(dropped.stdout.contains("2 datasets as one: level0: 4 rows, level1: 12 rows"), "{dropped}");
     let filled = run(&workspace, "concat", &[&one, &more], &["--mode", "fill-missing", "--json"]).expect_code(0).json();

@@ -28,7 +28,7 @@ fn rows<const CELLS: usize>() -> Vec<[String; CELLS]> {
 }
 
 /// True for a test of this name that every run includes: `module::name` of the integration tests, or of a file of the library.
-fn is_test(name: &str) -> bool {
+pub fn is_test(name: &str) -> bool {
     let Some((module, function)) = name.rsplit_once("::") else { return false };
     let place = module.replace("::", "/");
     let top = Path::new(env!("CARGO_MANIFEST_DIR"));

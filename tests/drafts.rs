@@ -115,6 +115,55 @@ fn a_killed_process_loses_the_last_edit_at_most() {
 }
 
 #[test]
+fn two_windows_keep_their_drafts_apart_on_one_folder_of_autosave() {
+    let workspace = Workspace::new();
+    nested_scenes(&workspace, 2);
+    let auto = workspace.path("auto");
+    let title = |text: &str| json!({"command": "edit", "edit": "set_collection", "key": "title", "value": text});
+    let new = || {
+        let mut studio = Studio::new(Jobs::quiet());
+        studio.set_live_check(false);
+        studio.set_autosave(Some(auto.clone()));
+        studio
+    };
+    let run = |studio: &mut Studio, line: Json| studio.run_to_end(serde_json::from_value(line).expect("a command"), &mut |_| {});
+    let journals = || {
+        let entries = fs::read_dir(&auto).expect("a folder").flatten().map(|entry| entry.path());
+        entries.filter(|path| path.extension().is_some_and(|end| end == "journal")).count()
+    };
+    let project = workspace.path("draft.tacostudio");
+    let (mut first, mut second) = (new(), new());
+    run(&mut first, json!({"command": "import", "paths": [workspace.path("scenes")]})).expect("works");
+    run(&mut first, json!({"command": "save_project", "path": project})).expect("saves");
+    run(&mut second, json!({"command": "open_project", "path": project})).expect("opens");
+    run(&mut first, title("first")).expect("works");
+    run(&mut second, title("second")).expect("works");
+    let end = std::time::Instant::now() + std::time::Duration::from_secs(60);
+    while first.journal().is_none() || second.journal().is_none() {
+        assert!(std::time::Instant::now() < end, "the drafts are not kept");
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    let live = first.journal().expect("is there");
+    assert_ne!(Some(&live), second.journal().as_ref());
+    assert_eq!(journals(), 2);
+    // The other window takes neither the draft that is open, nor its journal, by whatever way it names it.
+    let mut third = new();
+    for verb in ["restore", "forget"] {
+        let error = run(&mut third, json!({"command": verb, "path": live})).expect_err("is open elsewhere");
+        assert_eq!(error.kind(), taco_studio::error::Kind::Usage, "{verb}: {error}");
+        assert!(live.exists(), "{verb}");
+    }
+    drop((first, second));
+    let found = core::recoverable(&auto);
+    assert_eq!(found.len(), 2);
+    for (draft, text) in found.iter().map(|draft| (draft, if draft.journal == live { "first" } else { "second" })) {
+        run(&mut third, json!({"command": "restore", "path": draft.journal})).expect("restores");
+        assert_eq!(project_of(&third).content.dataset.collection.text("title"), text);
+        third.forget_kept();
+    }
+}
+
+#[test]
 fn a_restored_draft_is_kept_on_and_can_be_undone() {
     let workspace = Workspace::new();
     nested_scenes(&workspace, 2);

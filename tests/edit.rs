@@ -297,3 +297,71 @@ fn a_zip_of_another_layout_is_written_anew_and_that_is_said_before() {
     is_valid(&workspace, &workspace.path("odd.tacozip"));
     assert!(zip.exists());
 }
+
+/// Bytes of a process that was killed after it appended the new metadata and before it replaced TACO_HEADER, and of one that was killed
+/// after that and before it cut off the old metadata.
+fn interrupted(workspace: &Workspace) -> [Vec<u8>; 2] {
+    let zip = made(workspace, "set.tacozip");
+    let mut versions = vec![std::fs::read(&zip).expect("reads")];
+    for title in ["First", "Second"] {
+        workspace.studio(["edit", "set.tacozip", "--set", &format!("title={title}")]).expect_code(0);
+        versions.push(std::fs::read(&zip).expect("reads"));
+    }
+    let [original, appended, short] = versions.try_into().expect("three versions");
+    assert!(appended.len() > original.len() && short.len() < appended.len(), "the first edit appends, the second finds room");
+    let mut unswitched = appended.clone();
+    unswitched[..157].copy_from_slice(&original[..157]);
+    let uncut = [short.as_slice(), &appended[short.len()..]].concat();
+    [unswitched, uncut]
+}
+
+#[test]
+fn an_interrupted_edit_of_a_zip_is_announced_and_mended() {
+    let workspace = Workspace::new();
+    flat_scenes(&workspace, 3);
+    for (bytes, title) in interrupted(&workspace).into_iter().zip(["Test scenes", "Second"]) {
+        let zip = workspace.write("killed.tacozip", &bytes);
+        let shown = workspace.studio(["inspect", "killed.tacozip"]).expect_code(0);
+        assert!(shown.stdout.contains(title), "{shown}");
+        assert!(shown.stderr.contains("interrupted") && shown.stderr.contains("`repair`"), "{shown}");
+        let found = workspace.studio(["validate", "killed.tacozip"]).expect_code(1);
+        assert!(found.stdout.contains("interrupted edit") && found.stdout.contains("`edit` cuts it off"), "{found}");
+        workspace.studio(["repair", "killed.tacozip", "-o", "mended.tacozip", "--overwrite"]).expect_code(0);
+        is_valid(&workspace, &workspace.path("mended.tacozip"));
+        let mended = workspace.studio(["inspect", "mended.tacozip"]).expect_code(0);
+        assert!(mended.stdout.contains(title) && mended.stderr.is_empty(), "{mended}");
+        workspace.studio(["edit", "killed.tacozip", "--set", "keywords=null"]).expect_code(0);
+        is_valid(&workspace, &zip);
+        let edited = workspace.studio(["inspect", "killed.tacozip"]).expect_code(0);
+        assert!(edited.stdout.contains(title) && edited.stderr.is_empty(), "{edited}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_dataset_with_a_second_name_is_changed_under_one_of_them_alone() {
+    let workspace = Workspace::new();
+    flat_scenes(&workspace, 3);
+    made(&workspace, "set.tacozip");
+    workspace.studio(["compile", "set.tacozip", "-o", "set.tortilla"]).expect_code(0);
+    workspace.write("new.csv", "id,season\ntile_1.tif,winter\n");
+    for name in ["set.tacozip", "set.tortilla"] {
+        let (path, other) = (workspace.path(name), workspace.path("other"));
+        let before = sha256_of(&path);
+        std::fs::hard_link(&path, &other).expect("a second name");
+        let ran = workspace.studio(["edit", name, "--metadata", "new.csv", "--json"]).expect_code(0);
+        assert!(ran.json()["way"] == "anew" && ran.stderr.contains("hard link"), "{ran}");
+        assert!(sha256_of(&other) == before && sha256_of(&path) != before, "{name}");
+        std::fs::remove_file(&other).expect("removed");
+        let again = workspace.studio(["edit", name, "--metadata", "new.csv", "--drop", "region", "--json"]).expect_code(0);
+        assert!(again.json()["way"] != "anew", "{again}");
+    }
+    is_valid(&workspace, &workspace.path("set.tacozip"));
+    // A FOLDER gets new files for the tables that change.
+    let folder = made(&workspace, "set");
+    let table = folder.join("METADATA/level0.parquet");
+    std::fs::hard_link(&table, workspace.path("other")).expect("a second name");
+    let before = sha256_of(&table);
+    workspace.studio(["edit", "set", "--metadata", "new.csv"]).expect_code(0);
+    assert!(sha256_of(&workspace.path("other")) == before && sha256_of(&table) != before);
+}

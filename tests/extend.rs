@@ -396,6 +396,34 @@ fn statistics_of_the_golden_imagery_are_the_exact_ones() {
 }
 
 #[test]
+fn masks_have_the_fields_of_their_convention_and_the_collection_its_classes() {
+    let workspace = Workspace::new();
+    let input = tests_folder().join("fixtures/golden/04_nested2_folder/change");
+    let input = input.to_str().expect("text");
+    let options = r#"{"class_shares": {"kind": "change-detection"}, "stats": {"categorical": true, "class_values": [0, 1]}}"#;
+    let shares = ["--with", "class_shares,stats", "--options", options, "--level", "1", "--positions", "label*", "--replace"];
+    extend(&workspace, input, "shares.tacozip", &shares).expect_code(0);
+    let sql = r#"SELECT "change:changed_share" AS changed, "geotiff:stats" AS stats FROM level1 WHERE id LIKE 'label%'"#;
+    let rows = query(&workspace, "shares.tacozip", sql);
+    assert!(!rows.is_empty());
+    for row in rows {
+        let (changed, stats) = (row["changed"].as_f64().expect("a share"), numbers(&row["stats"][0]));
+        assert!((changed - stats[1]).abs() < 1e-6 && (0.0..=1.0).contains(&changed), "{changed} is not {}", stats[1]);
+    }
+    let findings = |name: &str| {
+        let path = workspace.path(name).to_string_lossy().into_owned();
+        let report = workspace.studio(["validate", &path, "--json"]).json();
+        let rules = report["findings"].as_array().expect("a list").iter().map(|finding| finding["rule"].clone());
+        rules.filter(|rule| rule.as_str().is_some_and(|rule| rule.starts_with("CNV"))).collect::<Vec<_>>()
+    };
+    assert_eq!(findings("shares.tacozip"), ["CNV-2"]);
+    let template = ["--with", "template", "--options", r#"{"kind": "change-detection"}"#, "--replace"];
+    let shares = workspace.path("shares.tacozip").to_string_lossy().into_owned();
+    extend(&workspace, &shares, "whole.tacozip", &template).expect_code(0);
+    assert_eq!(findings("whole.tacozip"), Vec::<Value>::new());
+}
+
+#[test]
 fn classes_have_their_exact_shares() {
     let vectors = std::fs::read_to_string(tests_folder().join("fixtures/vectors/geotiff_stats_exact.json")).expect("vectors");
     let vectors: Value = serde_json::from_str(&vectors).expect("JSON");

@@ -14,6 +14,7 @@ use operations::{Operation, operations};
 use serde_json::json;
 use taco_studio::jobs::Jobs;
 use taco_studio::studio::{self as core, Studio};
+pub use trace::works as strace_works;
 use trace::{Fault, Point, points};
 
 use crate::support::{Workspace, entries, nested_scenes, sha256_of};

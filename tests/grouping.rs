@@ -114,6 +114,22 @@ fn splits_hashes_and_geographic_enrichment() {
 }
 
 #[test]
+fn a_source_that_fails_leaves_the_other_columns() {
+    let workspace = Workspace::new();
+    let grid = workspace
+        .write("grid.asc", "ncols 4\nnrows 4\nxllcorner -36\nyllcorner -10\ncellsize 1\n7 7 7 7\n7 7 7 7\n7 7 7 7\n7 7 7 7\n");
+    let wgs84 = r#"GEOGCS["WGS 84",DATUM["WGS_1984",SPHEROID["WGS 84",6378137,298.257223563]],PRIMEM["Greenwich",0],UNIT["degree",0.0174532925199433]]"#;
+    workspace.write("grid.prj", wgs84);
+    let columns = json!([{ "column": "own:gone", "path": "/nowhere.tif" }, { "column": "own:seven", "path": grid }]);
+    let ran = extend(&workspace, "out.tacozip", &json!([{ "extension": "geo_enrichment", "options": { "columns": columns } }]));
+    let ran = ran.expect_code(1);
+    assert!(ran.stderr.contains("own:gone") && ran.stderr.contains("nowhere.tif"), "{ran}");
+    let rows = rows(&workspace, "out.tacozip", r#"SELECT "own:gone" AS gone, "own:seven" AS seven FROM level0"#);
+    assert_eq!(rows.len(), 6);
+    assert!(rows.iter().all(|row| row["gone"].is_null() && row["seven"] == 7.0), "{rows:?}");
+}
+
+#[test]
 fn calls_that_can_not_work_are_explained() {
     let workspace = Workspace::new();
     let fails = |call: Json, text: &str| {

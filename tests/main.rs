@@ -35,7 +35,11 @@ mod legacy;
 mod licences;
 #[cfg(target_os = "linux")]
 mod limits;
+#[cfg(target_os = "linux")]
+mod memory;
 mod mutants;
+#[cfg(target_os = "linux")]
+mod opened_files;
 mod padding;
 mod parts;
 mod places;
@@ -56,6 +60,7 @@ mod rules;
 #[cfg(target_os = "linux")]
 mod run_script;
 mod secrets;
+mod security;
 mod snippets;
 mod sources;
 mod sql_fuzz;
@@ -68,6 +73,8 @@ mod stores_overwritten;
 mod stores_resumed;
 mod strangers;
 mod support;
+mod swaps;
+mod taco3;
 mod tacocat;
 mod texts;
 mod tidy;

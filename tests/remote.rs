@@ -191,6 +191,15 @@ fn a_server_without_ranges_is_named_as_such() {
 }
 
 #[test]
+fn a_server_that_does_not_say_which_bytes_it_sends_is_named_as_such() {
+    let (workspace, server) = (Workspace::new(), server());
+    server.behave(Habit::OmitsRange);
+    let ran = workspace.studio(["inspect", &server.url(&below("01_flat_zip", "flat.tacozip"))]).expect_code(2);
+    assert!(ran.stderr.contains("does not state which bytes it sent") && ran.stderr.contains("download the file"), "{ran}");
+    assert!(!ran.stderr.contains("Generic") && !ran.stderr.contains("header"), "no words of the library: {ran}");
+}
+
+#[test]
 fn a_server_that_states_a_new_version_each_time_has_a_way_out() {
     let (workspace, server) = (Workspace::new(), server());
     server.behave(Habit::NewEtags);

@@ -71,7 +71,8 @@ fn an_archive_of_another_program_is_named_as_one_and_repaired_with_all_metadata(
         }
         let mended = folder.join(format!("{name}.tacozip"));
         let arguments = ["repair".as_ref(), archive.as_os_str(), "-o".as_ref(), mended.as_os_str()];
-        good.workspace.studio(arguments).expect_code(0);
+        let told = good.workspace.studio(arguments).expect_code(0).stdout;
+        assert!(told.contains("written again by another program") && !told.contains(": 0 repaired"), "{name}: {told}");
         good.workspace.studio(["validate".as_ref(), "--deep".as_ref(), mended.as_os_str()]).expect_code(0);
         assert_eq!(tables(&good.workspace, &mended), wanted, "{name}");
     }

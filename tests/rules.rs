@@ -251,6 +251,33 @@ fn messages_are_sentences() {
 }
 
 #[test]
+fn names_that_some_systems_merge_are_findings_and_no_folder_is_written_with_them() {
+    let good = Good::new();
+    let ctx = JobContext::default();
+    let (composed, decomposed) = ("Ca\u{f1}on", "Can\u{303}on");
+    for (pair, rule) in [
+        ([composed, decomposed], Rule::IdUnicode),
+        (["Scene", "SCENE"], Rule::IdPortable),
+        ([composed, "CAN\u{303}ON"], Rule::IdPortable),
+    ] {
+        let mut dataset = good.dataset.clone();
+        let root = std::sync::Arc::make_mut(&mut dataset.root);
+        for (sample, id) in root.samples.iter_mut().zip(pair) {
+            sample.id = id.into();
+        }
+        let codes = |report: &Report| report.findings.iter().map(|finding| finding.rule).collect::<Vec<_>>();
+        assert_eq!(codes(&validate::dataset(&dataset, &ctx).expect("a report")), [rule], "{pair:?}");
+        let (zip, folder) = (good.workspace.path("twins.tacozip"), good.workspace.path("twins"));
+        let refused = ops::checked_build(&dataset, &good::options(&folder, Format::Folder), &ctx).expect_err("is refused");
+        assert!(refused.kind() == Kind::Invalid && refused.report().contains(".tacozip"), "{}", refused.report());
+        assert!(!folder.exists(), "{pair:?}");
+        ops::checked_build(&dataset, &good::options(&zip, Format::Zip), &ctx).expect("an archive holds every name");
+        assert_eq!(codes(&check_path(&zip)), [rule], "{pair:?}");
+        std::fs::remove_file(&zip).expect("removed");
+    }
+}
+
+#[test]
 fn a_lost_source_stops_the_writer_before_it_begins() {
     let good = Good::new();
     let lost = good.workspace.path("sources/scene_b/after.bin");

@@ -55,6 +55,19 @@ fn a_token_of_the_environment_goes_to_no_server_that_is_not_named() {
     }
 }
 
+/// The metadata of a virtual machine holds its keys.
+#[test]
+fn a_redirect_to_a_link_local_address_is_not_followed() {
+    for there in ["http://169.254.169.254/latest", "http://[fe80::1]/x", "http://[::ffff:169.254.169.254]/x"] {
+        let workspace = Workspace::new();
+        let (portal, heard) = sending_on(302, there);
+        let ran = workspace.studio(["inspect", &format!("http://{portal}/x.tacozip")]).expect_code(2);
+        assert!(told(&heard).contains("GET /x.tacozip"), "{}", told(&heard));
+        assert!(ran.stderr.contains("redirects to") && ran.stderr.contains("not followed"), "{ran}");
+        assert!(ran.elapsed < std::time::Duration::from_secs(20), "{ran}");
+    }
+}
+
 const KEYS: [(&str, &str); 3] =
     [("AWS_ACCESS_KEY_ID", "AKIDEXAMPLE"), ("AWS_SECRET_ACCESS_KEY", "HIDDEN"), ("AWS_SESSION_TOKEN", "SESSION")];
 

@@ -13,6 +13,7 @@ mod templates;
 mod tree;
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 use rand_chacha::ChaCha8Rng;
@@ -37,20 +38,7 @@ const REDUCTIONS_MAX: usize = 1500;
 const FAILURES_MAX: usize = 60;
 
 /// Productions that the ordinary test leaves out, with the reason.
-const NOT_YET: &[(&str, &str)] = &[
-    ("single_precision", "functions and arithmetic of FLOAT have its precision instead of that of DOUBLE"),
-    ("cast_to_fraction", "CAST to FLOAT, as above"),
-    ("text_of_fraction", "powers of ten, NaN and infinity are written in another way"),
-    ("date_trunc_zoned", "the result has no zone"),
-    ("bytes_of_text", "texts that are not ASCII become bytes instead of an error"),
-    ("sign", "the sign of NaN is NaN instead of 0"),
-    ("corr", "a pair with a constant and a null counts"),
-    ("regression", "as with corr"),
-    ("arg_max", "the value at null is taken into account"),
-    ("regexp_replace", "a group that the pattern does not have is refused by DuckDB or empty"),
-    ("window_median", "a median of infinite numbers"),
-    ("substr_at", "offsets beyond 32 bits are refused by DuckDB"),
-];
+const NOT_YET: &[(&str, &str)] = &[];
 
 /// A difference from DuckDB that is decided.
 struct Known {
@@ -168,6 +156,95 @@ enum Failure {
     Leak(&'static str),
 }
 
+/// The outcomes of some statements.
+#[derive(Default)]
+struct Tally {
+    equal: u64,
+    both_refused: u64,
+    failed: u64,
+    /// Number of statements of each kind of refusal, and the shortest of them.
+    refused: BTreeMap<String, (u64, String)>,
+    known: BTreeMap<&'static str, u64>,
+    /// Reports of the first failures.
+    failures: Vec<String>,
+}
+
+impl Tally {
+    /// Compares the statements of the seeds from `next`, which other threads take too, up to `end`.
+    fn of_seeds(next: &AtomicU64, end: u64, left_out: &[&str]) -> Self {
+        let mut engines = Engines::start();
+        let mut tally = Self::default();
+        loop {
+            let seed = next.fetch_add(1, Ordering::Relaxed);
+            if seed >= end {
+                return tally;
+            }
+            let mut random = ChaCha8Rng::seed_from_u64(seed);
+            let tree = Grammar::new(&mut random, left_out).statement();
+            let (text, is_ordered) = tree.print();
+            let outcome = engines.outcome(&text, is_ordered);
+            if let Outcome::Failed(failure, _) = &outcome
+                && tally.failures.len() < FAILURES_MAX
+            {
+                let report = format!("seed {seed}, {}", engines.report(&tree, failure));
+                println!("{report}");
+                tally.failures.push(report);
+            }
+            tally.count(outcome, text);
+        }
+    }
+
+    fn count(&mut self, outcome: Outcome, statement: String) {
+        match outcome {
+            Outcome::Equal => self.equal += 1,
+            Outcome::BothRefused => self.both_refused += 1,
+            Outcome::Known(name) => *self.known.entry(name).or_default() += 1,
+            Outcome::Refused(kind) => self.refuse(kind, 1, statement),
+            Outcome::Failed(..) => self.failed += 1,
+        }
+    }
+
+    fn refuse(&mut self, kind: String, count: u64, statement: String) {
+        let (known, example) = self.refused.entry(kind).or_insert((0, statement.clone()));
+        *known += count;
+        if statement.len() < example.len() {
+            *example = statement;
+        }
+    }
+
+    fn and(mut self, other: Self) -> Self {
+        self.equal += other.equal;
+        self.both_refused += other.both_refused;
+        self.failed += other.failed;
+        for (kind, (count, example)) in other.refused {
+            self.refuse(kind, count, example);
+        }
+        for (name, count) in other.known {
+            *self.known.entry(name).or_default() += count;
+        }
+        self.failures.extend(other.failures);
+        self
+    }
+
+    fn shown(&self) -> String {
+        let mut kinds: Vec<_> = self.refused.iter().collect();
+        kinds.sort_by_key(|(_, (count, _))| std::cmp::Reverse(*count));
+        let mut lines: Vec<String> =
+            kinds.iter().map(|(kind, (count, example))| format!("refused {count}: {kind}\n  {example}")).collect();
+        for known in KNOWN {
+            let count = self.known.get(known.name).unwrap_or(&0);
+            lines.push(format!("known difference, {count}: {} ({})", known.name, known.reason));
+        }
+        let refused: u64 = self.refused.values().map(|(count, _)| count).sum();
+        let known: u64 = self.known.values().sum();
+        let Self { equal, both_refused, failed, .. } = self;
+        lines.push(format!(
+            "{equal} equal, {both_refused} refused by both, {refused} refused here, {known} known differences, {failed} failed"
+        ));
+        lines.join("\n")
+    }
+}
+
 struct Engines {
     tables: Tables,
     duckdb: DuckDb,
@@ -189,6 +266,18 @@ impl Engines {
     fn outcome(&mut self, statement: &str, is_ordered: bool) -> Outcome {
         let (ours, theirs) = self.answers(statement);
         outcome(statement, &ours, &theirs, is_ordered)
+    }
+
+    /// A failure with the smallest statement that has it.
+    fn report(&mut self, tree: &Node, failure: &Failure) -> String {
+        let smallest = self.reduced(tree, failure);
+        let (text, is_ordered) = smallest.print();
+        let (ours, theirs) = self.answers(&text);
+        let difference = match outcome(&text, &ours, &theirs, is_ordered) {
+            Outcome::Failed(_, difference) => difference.lines().next().unwrap_or_default().to_owned(),
+            other => format!("{other:?}"),
+        };
+        format!("{failure:?}\n  {text}\n  here   {}\n  DuckDB {}\n  {difference}", ours.shown(), theirs.shown())
     }
 
     /// A smaller statement with the same failure.
@@ -261,63 +350,19 @@ fn random_statements_have_the_answers_of_duckdb() {
     let mut left_out: Vec<&str> = if uses_all { Vec::new() } else { NOT_YET.iter().map(|(name, _)| *name).collect() };
     let without = variable("TACO_STUDIO_SQL_WITHOUT").unwrap_or_default();
     left_out.extend(without.split(',').filter(|name| !name.is_empty()));
-    let mut engines = Engines::start();
     let started = Instant::now();
-    let (mut equal, mut both_refused, mut failed) = (0, 0, 0);
-    let mut refused: BTreeMap<String, (usize, String)> = BTreeMap::new();
-    let mut known: BTreeMap<&str, usize> = BTreeMap::new();
-    let mut failures: Vec<String> = Vec::new();
-    for seed in (seed..).take(count as usize) {
-        let mut random = ChaCha8Rng::seed_from_u64(seed);
-        let tree = Grammar::new(&mut random, &left_out).statement();
-        let (text, is_ordered) = tree.print();
-        match engines.outcome(&text, is_ordered) {
-            Outcome::Equal => equal += 1,
-            Outcome::BothRefused => both_refused += 1,
-            Outcome::Known(name) => *known.entry(name).or_default() += 1,
-            Outcome::Refused(kind) => {
-                let (count, example) = refused.entry(kind).or_insert((0, text.clone()));
-                *count += 1;
-                if text.len() < example.len() {
-                    *example = text;
-                }
-            }
-            Outcome::Failed(failure, _) => {
-                failed += 1;
-                if failures.len() < FAILURES_MAX {
-                    let smallest = engines.reduced(&tree, &failure);
-                    let (text, is_ordered) = smallest.print();
-                    let (ours, theirs) = engines.answers(&text);
-                    let difference = match outcome(&text, &ours, &theirs, is_ordered) {
-                        Outcome::Failed(_, difference) => difference.lines().next().unwrap_or_default().to_owned(),
-                        other => format!("{other:?}"),
-                    };
-                    let (ours, theirs) = (ours.shown(), theirs.shown());
-                    let report = format!("seed {seed}, {failure:?}\n  {text}\n  here   {ours}\n  DuckDB {theirs}\n  {difference}");
-                    println!("{report}");
-                    failures.push(report);
-                }
-            }
-        }
-    }
-    let mut kinds: Vec<_> = refused.iter().collect();
-    kinds.sort_by_key(|(_, (count, _))| std::cmp::Reverse(*count));
-    for (kind, (count, example)) in &kinds {
-        println!("refused {count}: {kind}\n  {example}");
-    }
-    for one in KNOWN {
-        println!("known difference, {}: {} ({})", known.get(one.name).unwrap_or(&0), one.name, one.reason);
-    }
-    let refusals: usize = refused.values().map(|(count, _)| count).sum();
-    let differences: usize = known.values().sum();
-    println!(
-        "{count} statements from seed {seed}: {equal} equal, {both_refused} refused by both, {refusals} refused here, \
-         {differences} known differences, {failed} failed, in {:.0} s",
-        started.elapsed().as_secs_f64()
-    );
-    assert!(failed == 0, "{failed} of {count} statements failed:\n{}", failures.join("\n"));
+    let next = AtomicU64::new(seed);
+    let workers = std::thread::available_parallelism().map_or(1, usize::from);
+    let tally = std::thread::scope(|scope| {
+        let compare = || Tally::of_seeds(&next, seed + count, &left_out);
+        let workers: Vec<_> = (0..workers).map(|_| scope.spawn(compare)).collect();
+        workers.into_iter().map(|worker| worker.join().expect("a tally")).fold(Tally::default(), Tally::and)
+    });
+    println!("{}", tally.shown());
+    println!("{count} statements from seed {seed} in {:.0} s", started.elapsed().as_secs_f64());
+    assert!(tally.failed == 0, "{} of {count} statements failed:\n{}", tally.failed, tally.failures.join("\n"));
     // Fewer answers would compare too little.
-    assert!(count < 500 || equal * 10 > count * 6, "{equal} of {count} statements have answers");
+    assert!(count < 500 || tally.equal * 10 > count * 6, "{} of {count} statements have answers", tally.equal);
 }
 
 #[test]

@@ -222,6 +222,24 @@ fn found_outside(marks: &[&str], allowed: &[&str]) -> Vec<String> {
     found
 }
 
+/// Texts of data would make PROJ and GDAL open files and addresses.
+#[test]
+fn coordinate_systems_are_made_from_texts_in_one_place() {
+    let marks = [
+        "SpatialRef::from_wkt",
+        "SpatialRef::from_definition",
+        "SpatialRef::from_proj4",
+        "SpatialRef::from_esri",
+        "OSRSetFromUserInput",
+        "OSRImportFrom",
+        "OSRNewSpatialReference",
+    ];
+    expect_none(
+        "coordinate systems from texts: call crs_text::spatial_ref_of",
+        &found_outside(&marks, &["src/raster/crs_text.rs"]),
+    );
+}
+
 /// Texts for people: reports of errors, lines of the log, labels of jobs, messages of findings.
 const TEXTS: [&str; 9] = [
     ".summary()",
@@ -333,7 +351,6 @@ fn files_are_opened_for_reading_in_one_module_which_refuses_pipes() {
         "src/container/atomic_write.rs",
         "src/container/atomic_write/",
         "src/gui/dialogs/crash.rs",
-        "src/gui/single_instance.rs",
         "src/gui/view_state.rs",
         "src/raster/write.rs",
         "src/remote/cache.rs",
@@ -343,6 +360,22 @@ fn files_are_opened_for_reading_in_one_module_which_refuses_pipes() {
         "src/ops/thumbnails.rs",
     ];
     expect_none("files that are not opened by crate::files", &found_outside(&marks, &own));
+}
+
+#[test]
+fn texts_of_the_window_are_made_where_they_get_their_displayed_form() {
+    let marks = ["RichText::new(", ".layout_no_wrap(", "LayoutJob::simple"];
+    // Texts of the studio alone: icons, the characters that are rasterized at the start, boxes of code points.
+    let own = [
+        "src/gui/theme.rs",
+        "src/gui/widgets/paint.rs",
+        "src/gui/widgets/field.rs",
+        "src/gui/widgets/toast.rs",
+        "src/gui/widgets/progress.rs",
+        "src/gui/glyph_warmup.rs",
+        "src/gui/fallback_glyphs.rs",
+    ];
+    expect_none("texts that are laid out without theme::rich_text or paint", &found_outside(&marks, &own));
 }
 
 #[test]

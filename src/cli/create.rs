@@ -8,7 +8,7 @@ use super::output::{Terminal, print};
 use super::runner::run;
 use super::validate::ProfileName;
 use super::values::{SchemaName, WrittenGeneration};
-use super::writing::{PartsArguments, StreamArguments, WriteArguments, tell_damaged};
+use super::writing::{PartsArguments, StreamArguments, WriteArguments, tell_samples};
 use crate::container::{Built, OnDamage, TortillaOptions};
 use crate::draft::{PAD_MULTIPLE_MAX, PadPlace};
 use crate::error::{Error, Result};
@@ -158,10 +158,10 @@ fn padding(text: &str) -> std::result::Result<(PadPlace, usize), String> {
     }
 }
 
-/// Prints what was written; the exit code is 1 when damaged samples were copied.
+/// Prints what was written; the exit code is 1 when damaged samples were copied, or a member is another raster than its source.
 pub fn print_built(built: &Built, json: bool) -> Result<u8> {
     print(&summary(built, json))?;
-    Ok(tell_damaged(&built.damaged))
+    Ok(tell_samples(built))
 }
 
 pub fn summary(built: &Built, json: bool) -> String {
@@ -176,6 +176,9 @@ pub fn summary(built: &Built, json: bool) -> String {
         }
         if !built.damaged.is_empty() {
             out["damaged"] = json!(built.damaged);
+        }
+        if !built.unlike_source.is_empty() {
+            out["unlike_source"] = json!(built.unlike_source);
         }
         return out.to_string();
     }

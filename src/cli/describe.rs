@@ -68,9 +68,8 @@ pub fn describe(arguments: DescribeArguments, terminal: &Terminal) -> Result<u8>
         if form.is_binary() {
             return Err(Error::usage(format!("{} is nothing for a terminal", form.title())).hint("name a file with -o"));
         }
-        let documents = run(terminal, &kind, move |ctx| describe_dataset(&path, &open, form, url, level, ctx))?;
-        let main = documents.first().map(|document| String::from_utf8_lossy(&document.bytes).into_owned()).unwrap_or_default();
-        print(main.trim_end())?;
+        let main = run(terminal, &kind, move |ctx| describe_dataset(&path, &open, form, url, level, ctx))?;
+        print(String::from_utf8_lossy(&main.bytes).trim_end())?;
         return Ok(0);
     };
     let request = DescribeRequest { input: path, open, form, output, url, level, overwrite };

@@ -6,7 +6,7 @@ use serde_json::{Value as Json, json};
 
 use super::output::{Terminal, print, print_json, say, say_failure};
 use super::runner::run;
-use super::writing::{DamageArguments, WriteArguments, tell_damaged};
+use super::writing::{DamageArguments, WriteArguments, tell_samples};
 use crate::consent;
 use crate::container::{BuildOptions, read_json_document};
 use crate::error::{Error, Result};
@@ -94,8 +94,9 @@ pub fn extend(arguments: ExtendArguments, terminal: &Terminal) -> Result<u8> {
         }
         print(&out.to_string())?;
     } else {
-        for line in notes.iter().flat_map(Note::lines) {
-            say(format!("note: {line}"));
+        for note in &notes {
+            let tell: fn(String) = if note.is_failure() { |line| say_failure(line) } else { |line| say(format!("note: {line}")) };
+            note.lines().into_iter().for_each(tell);
         }
         for failure in &failures {
             say_failure(format!("{} at {}: {}", failure.extension, failure.path, failure.error));
@@ -107,7 +108,8 @@ pub fn extend(arguments: ExtendArguments, terminal: &Terminal) -> Result<u8> {
         };
         print(&format!("{}: {} samples, {computed} computed{failed}", built.path.display(), built.samples))?;
     }
-    Ok(tell_damaged(&built.damaged).max(u8::from(!failures.is_empty())))
+    let failed = !failures.is_empty() || notes.iter().any(Note::is_failure);
+    Ok(tell_samples(&built).max(u8::from(failed)))
 }
 
 fn calls_of(arguments: &ExtendArguments) -> Result<Vec<ExtensionCall>> {

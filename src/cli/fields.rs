@@ -10,6 +10,7 @@ use crate::error::{Error, Result};
 use crate::jobs::JobContext;
 use crate::model::dtype_name;
 use crate::table::{ParquetOptions, ParquetSlice, TableHead, write_parquet};
+use crate::text::displayed_line;
 
 /// Arguments of `fields`.
 #[derive(Debug, clap::Args)]
@@ -87,6 +88,6 @@ pub fn fields(arguments: &FieldsArguments) -> Result<u8> {
 
 fn shortened(text: &str) -> String {
     const WIDEST: usize = 48;
-    let plain: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
-    if plain.chars().count() <= WIDEST { plain } else { plain.chars().take(WIDEST - 1).chain(['…']).collect() }
+    let plain = displayed_line(text);
+    if plain.chars().count() <= WIDEST { plain.into_owned() } else { plain.chars().take(WIDEST - 1).chain(['…']).collect() }
 }

@@ -6,7 +6,7 @@ use serde_json::Map;
 
 use super::output::{Terminal, print, print_json};
 use super::runner::run;
-use super::writing::{DamageArguments, PartsArguments, WriteArguments, tell_damaged};
+use super::writing::{DamageArguments, PartsArguments, WriteArguments, tell_samples};
 use crate::container::{BuildOptions, is_same_file, read_collection_file, read_json_document, write_document};
 use crate::error::{Error, Result};
 use crate::ops::{self, Action, FieldChoice, MigrateRequest, Migrated};
@@ -97,7 +97,7 @@ pub fn migrate(arguments: MigrateArguments, terminal: &Terminal) -> Result<u8> {
     } else {
         print(&text(&migrated, planned))?
     }
-    let damaged = migrated.built.as_ref().map_or(0, |built| tell_damaged(&built.damaged));
+    let damaged = migrated.built.as_ref().map_or(0, tell_samples);
     Ok(damaged.max(u8::from(!migrated.is_possible())))
 }
 

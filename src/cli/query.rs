@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
 
-use super::output::{Terminal, print, print_data};
+use super::output::{Terminal, print, print_data, say};
 use super::runner::run;
 use crate::container::{self, OpenOptions, is_same_file, write_document};
 use crate::error::{Error, Result};
@@ -306,6 +306,9 @@ pub fn query(mut arguments: QueryArguments, terminal: &Terminal) -> Result<u8> {
 pub(super) fn print_rows(rows: &QueryResult, format: RowFormat, file: Option<&Path>, overwrite: bool) -> Result<()> {
     if format == RowFormat::Parquet && file.is_none() {
         return Err(Error::usage("Parquet is not for the eye").hint("name a file for it"));
+    }
+    if format == RowFormat::Csv {
+        rows.formula_warning().into_iter().for_each(|warning| say(format!("warning: {warning}")));
     }
     let bytes = written(rows, format)?;
     match file {

@@ -6,7 +6,7 @@ use serde_json::{Value as Json, json};
 
 use super::output::{Terminal, print, print_json};
 use super::runner::run;
-use super::writing::{WriteArguments, tell_damaged};
+use super::writing::{WriteArguments, tell_samples};
 use crate::error::Result;
 use crate::model::Finding;
 use crate::ops;
@@ -50,12 +50,12 @@ pub fn repair(arguments: RepairArguments, terminal: &Terminal) -> Result<u8> {
             findings.iter().map(line).collect()
         };
         let (mended, left) = (repaired.mended.len(), repaired.left.len());
-        print(&format!(
-            "{}{}{}: {mended} repaired, {left} left\n",
-            lines("repaired", &repaired.mended),
-            lines("left", &repaired.left),
-            repaired.built.path.display()
-        ))?;
+        let summary = match (mended, left) {
+            (0, 0) => "nothing was to be repaired, and the dataset was written anew".to_owned(),
+            _ => format!("{mended} repaired, {left} left"),
+        };
+        let path = repaired.built.path.display();
+        print(&format!("{}{}{path}: {summary}\n", lines("repaired", &repaired.mended), lines("left", &repaired.left)))?;
     }
-    Ok(tell_damaged(&repaired.built.damaged).max(u8::from(!repaired.is_valid())))
+    Ok(tell_samples(&repaired.built).max(u8::from(!repaired.is_valid())))
 }

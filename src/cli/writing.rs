@@ -7,7 +7,7 @@ use clap::ValueEnum;
 use super::output::say_failure;
 use super::validate::ProfileName;
 use super::values::OutputFormat;
-use crate::container::{BuildOptions, Format, OnDamage, Parts, parse_size};
+use crate::container::{BuildOptions, Built, Format, OnDamage, Parts, parse_size};
 use crate::table::{Compression, ParquetOptions};
 
 /// Common arguments of the verbs that write a dataset: container, tables, and replacing an existing output.
@@ -78,6 +78,14 @@ pub fn tell_damaged(damaged: &[String]) -> u8 {
         say_failure(format!("damaged: {path}"));
     }
     u8::from(!damaged.is_empty())
+}
+
+/// Lists samples that are damaged, and those that the output does not give as their sources are; the exit code.
+pub fn tell_samples(built: &Built) -> u8 {
+    for difference in &built.unlike_source {
+        say_failure(format!("not as its source: {difference}"));
+    }
+    tell_damaged(&built.damaged).max(u8::from(!built.unlike_source.is_empty()))
 }
 
 /// How the level tables are written.

@@ -9,7 +9,8 @@ use arrow::datatypes::{DataType, Field, Schema};
 use bytes::Bytes;
 
 use super::collection_file::DESCRIPTION;
-use super::{AT_ONCE, ContainerReader, LevelSet, field_schema_of};
+use super::stale_index::refuse_stale_index;
+use super::{AT_ONCE, ContainerReader, DatasetVersion, LevelSet, field_schema_of};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
 use crate::model::{
@@ -76,6 +77,8 @@ pub struct Assembly {
     pub tree: Arc<Skeleton>,
     /// One entry per level of the tree.
     pub levels: Vec<AssemblyLevel>,
+    /// The version of the dataset that the tables were read from; the writers compare it when the data is copied.
+    pub version: DatasetVersion,
 }
 
 impl Assembly {
@@ -107,17 +110,35 @@ impl Assembly {
             levels.push(lay_out(&tree, depth, &tortillas, &owners)?);
             tortillas = tortillas.iter().flat_map(|t| t.samples.iter().filter_map(Sample::children).map(AsRef::as_ref)).collect();
         }
-        Ok(Self { collection: dataset.collection.clone(), tree: Arc::new(tree), levels })
+        Ok(Self { collection: dataset.collection.clone(), tree: Arc::new(tree), levels, version: DatasetVersion::default() })
     }
 
     /// Converts an opened dataset; metadata values and types are kept.
     ///
     /// # Errors
-    /// When a level table cannot be read, or has no usable `id`, `type` or parent column.
+    /// When a level table cannot be read, or has no usable `id`, `type` or parent column; [`crate::error::Kind::Changed`] when the dataset
+    /// was replaced since it was opened, or when it is an index that does not agree with its parts.
     pub fn of_reader(reader: &dyn ContainerReader, ctx: &JobContext) -> Result<Self> {
+        Self::of_rows(reader, None, ctx)
+    }
+
+    /// As [`Assembly::of_reader`], for a copy of which only the rows `wanted` of level 0 are written: of an index, only their parts are
+    /// compared with it.
+    ///
+    /// # Errors
+    /// As [`Assembly::of_reader`].
+    pub fn of_rows(reader: &dyn ContainerReader, wanted: Option<&[bool]>, ctx: &JobContext) -> Result<Self> {
+        let version = &reader.opening().version;
+        let laid_out = refuse_stale_index(reader, wanted, ctx).and_then(|()| Self::arrange_rows(reader, ctx));
+        version.settle(laid_out)
+    }
+
+    fn arrange_rows(reader: &dyn ContainerReader, ctx: &JobContext) -> Result<Self> {
         ctx.stage(tr!("Reading the metadata"), None);
         let set = reader.levels();
         let found = set.skeleton(ctx)?;
+        // The tree is that of the reader while its rows are in tree order.
+        let mut is_sorted = true;
         let mut columns = Vec::new();
         let mut levels = Vec::new();
         let mut order: Vec<u32> = (0..set.rows(0) as u32).collect();
@@ -147,17 +168,26 @@ impl Assembly {
                     sources.push(reader.source(depth, row).map_err(|e| e.at(found.path(depth, row)))?);
                 }
             }
-            let ids: StringArray = order.iter().map(|&row| Some(level.id(row))).collect();
-            let folder: Vec<bool> = order.iter().map(|&row| level.folder[row as usize]).collect();
-            columns.push((ids, folder, std::mem::replace(&mut parents, next_parents)));
+            let own_parents = std::mem::replace(&mut parents, next_parents);
+            let in_order =
+                level.len() == order.len() && level.parents == own_parents && order.iter().copied().eq(0..order.len() as u32);
+            is_sorted &= in_order;
+            if !is_sorted {
+                // Levels before this one are as they were read.
+                let read = found.levels.iter().take(depth).skip(columns.len());
+                columns.extend(read.map(|level| (level.ids.clone(), level.folder.clone(), level.parents.clone())));
+                let ids: StringArray = order.iter().map(|&row| Some(level.id(row))).collect();
+                let folder: Vec<bool> = order.iter().map(|&row| level.folder[row as usize]).collect();
+                columns.push((ids, folder, own_parents));
+            }
             levels.push(AssemblyLevel { batch, sources, meta_columns: std::mem::take(&mut choices) });
             if depth + 1 < set.count() {
                 choices = meta_columns(reader, depth, &folders, &kept_names(&set.fields(depth + 1), made[depth + 1]), ctx)?;
             }
             order = next_order;
         }
-        let tree = Arc::new(Skeleton::from_columns(columns));
-        Ok(Self { collection: reader.collection().clone(), tree, levels })
+        let tree = if is_sorted { found } else { Arc::new(Skeleton::from_columns(columns)) };
+        Ok(Self { collection: reader.collection().clone(), tree, levels, version: reader.opening().version.clone() })
     }
 
     /// `taco:pit_schema` of the tree (TACO 2.0, section 6.1).
@@ -202,7 +232,7 @@ fn has_text_path(set: &LevelSet, tree: &Skeleton, depth: usize, ctx: &JobContext
     }
     let Some(paths) = set.columns(depth, &[PATH], ctx)?.strings(PATH)? else { return Ok(false) };
     let folder = &tree.levels[depth].folder;
-    let own = |row: usize| text_path(&tree.path(depth, row as u32).to_archive(), folder[row]);
+    let own = |row: usize| text_path(&tree.archive_path(depth, row as u32), folder[row]);
     Ok((0..paths.len()).all(|row| paths.is_valid(row) && paths.value(row) == own(row)))
 }
 
@@ -218,11 +248,8 @@ fn kept_names(fields: &[FieldSpec], path_made: bool) -> Vec<&str> {
 
 /// The copied columns of a level, with the rows `rows` in this order.
 fn in_tree_order(set: &LevelSet, depth: usize, rows: &[u32], path_made: bool, ctx: &JobContext) -> Result<RecordBatch> {
-    let table = set.table(depth, ctx)?;
-    let fields = table.schema().fields();
-    let keep: Vec<usize> = (0..fields.len()).filter(|&column| !is_made(fields[column].name(), path_made)).collect();
-    let batch = table.to_batch()?.project(&keep).map_err(|e| Error::internal("columns can't be chosen").because(e))?;
-    let sorted = rows.len() == table.rows() && rows.iter().enumerate().all(|(at, &row)| at as u32 == row);
+    let batch = set.columns(depth, &kept_names(&set.fields(depth), path_made), ctx)?.into_batch()?;
+    let sorted = rows.len() == batch.num_rows() && rows.iter().enumerate().all(|(at, &row)| at as u32 == row);
     if sorted {
         return Ok(batch);
     }

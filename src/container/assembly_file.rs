@@ -14,7 +14,7 @@ use arrow::compute::cast;
 use arrow::datatypes::{DataType, Field, Int64Type, Schema, UInt8Type, UInt32Type, UInt64Type};
 use bytes::Bytes;
 
-use super::{Assembly, AssemblyLevel, ByteSource, RowSource, check_json};
+use super::{Assembly, AssemblyLevel, ByteSource, DatasetVersion, RowSource, check_json};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
 use crate::model::{AssetPath, Collection, FieldSpec, MAX_LEVELS, Modified, Skeleton, Stamp};
@@ -41,6 +41,9 @@ struct Head {
     levels: Vec<LevelHead>,
     /// Versions of containers that rows refer to by index.
     stamps: Vec<Arc<Stamp>>,
+    /// The files that the metadata was read from, with their versions.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    files: Vec<(String, Stamp)>,
 }
 
 /// One level: its columns, and the lengths of its two tables.
@@ -86,7 +89,9 @@ pub fn encode_assembly(assembly: &Assembly, ctx: &JobContext) -> Result<Vec<u8>>
         levels.push(LevelHead { columns: schema.fields().iter().map(column).collect(), meta, tables: measured });
         tables.extend(both);
     }
-    let head = Head { taco_studio_part: VERSION, collection: assembly.collection.clone(), levels, stamps: stamps.all };
+    let file = |(path, stamp): (PathBuf, Stamp)| -> Result<(String, Stamp)> { Ok((text_of(&path)?.to_owned(), stamp)) };
+    let files = assembly.version.recorded().into_iter().map(file).collect::<Result<_>>()?;
+    let head = Head { taco_studio_part: VERSION, collection: assembly.collection.clone(), levels, stamps: stamps.all, files };
     let mut bytes = serde_json::to_vec(&head).map_err(|error| Error::internal("the part can't be written").because(error))?;
     bytes.push(b'\n');
     tables.iter().for_each(|table| bytes.extend(table));
@@ -250,7 +255,8 @@ fn decode(file: &ByteSource, ctx: &JobContext) -> Result<Assembly> {
             meta_columns: std::mem::replace(&mut meta_of_below, meta_of_next),
         });
     }
-    Ok(Assembly { collection: head.collection, tree: Arc::new(Skeleton::from_columns(columns)), levels })
+    let version = DatasetVersion::of_record(head.files.into_iter().map(|(path, stamp)| (path.into(), stamp)).collect());
+    Ok(Assembly { collection: head.collection, tree: Arc::new(Skeleton::from_columns(columns)), levels, version })
 }
 
 /// The first line with its line break.

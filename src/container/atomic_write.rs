@@ -20,7 +20,6 @@ use std::path::{Path, PathBuf};
 use tempfile::{NamedTempFile, TempDir};
 
 use crate::error::{Error, IoContext, Result};
-use crate::jobs::JobContext;
 use crate::model::is_remote;
 
 use names::{is_ours, make_parent, name_of, parent_of, refuse_name};
@@ -29,7 +28,8 @@ pub use objects::ObjectFolder;
 use objects::{refuse_object, send_file};
 pub use replacement::{Replacement, restore_interrupted};
 use scratch::Made;
-pub use scratch::{Scratch, aside_of, has_interrupted_edit, restore_aside};
+pub(super) use scratch::is_being_edited;
+pub use scratch::{DatasetLock, Scratch, aside_of, has_interrupted_edit, lock_dataset, restore_aside};
 
 /// A file being written.
 pub struct PartialFile {
@@ -343,36 +343,54 @@ pub fn write_document(target: &Path, bytes: &[u8], overwrite: bool) -> Result<()
     output.finish()
 }
 
-/// Writes small files into a folder, all or none. A name may have a leading folder, which is replaced as a whole. With
-/// `overwrite`, the `folders` are deleted, including files of earlier calls, unless they contain anything but JSON.
-///
-/// # Errors
-/// When an output exists and may not be replaced, or an IO error; nothing is then written.
-pub fn write_documents(
-    folder: &Path,
-    documents: &[(&str, &[u8])],
-    folders: &[&str],
-    overwrite: bool,
-    ctx: &JobContext,
-) -> Result<()> {
-    let mut staging = Staging { documents: true, ..Staging::new(&folder.join("documents"), overwrite)? };
-    for (name, bytes) in documents {
-        ctx.check()?;
+/// Small files that are written into a folder one after the other, and appear all or none. A name may have a leading folder, which is
+/// replaced as a whole.
+pub struct DocumentFolder {
+    folder: PathBuf,
+    staging: Staging,
+}
+
+impl DocumentFolder {
+    /// Begins; nothing is in `folder` before [`DocumentFolder::finish`].
+    ///
+    /// # Errors
+    /// An IO error.
+    pub fn new(folder: &Path, overwrite: bool) -> Result<Self> {
+        let staging = Staging { documents: true, ..Staging::new(&folder.join("documents"), overwrite)? };
+        Ok(Self { folder: folder.to_owned(), staging })
+    }
+
+    /// Adds a file.
+    ///
+    /// # Errors
+    /// When an output exists and may not be replaced, or an IO error.
+    pub fn put(&mut self, name: &str, bytes: &[u8]) -> Result<()> {
         let top = name.split('/').next().unwrap_or_default();
-        if !staging.names.iter().any(|claimed| claimed == top) {
-            staging.claim(top)?;
+        if !self.has_claimed(top) {
+            self.staging.claim(top)?;
         }
-        let path = staging.path().join(name);
+        let path = self.staging.path().join(name);
         make_parent(&path)?;
-        std::fs::write(&path, bytes).io_at("write the output", &path)?;
+        std::fs::write(&path, bytes).io_at("write the output", &path)
     }
-    for name in folders {
-        if folder.join(name).is_dir() && !staging.names.iter().any(|claimed| claimed == name) {
-            staging.claim(name)?;
-            make_parent(&staging.path().join(name).join("any"))?;
+
+    /// Moves the files into the folder. Files of earlier calls in `folders` are deleted; unless these contain anything but JSON.
+    ///
+    /// # Errors
+    /// When an output exists and may not be replaced, or an IO error; nothing is then written.
+    pub fn finish(mut self, folders: &[&str]) -> Result<()> {
+        for name in folders {
+            if self.folder.join(name).is_dir() && !self.has_claimed(name) {
+                self.staging.claim(name)?;
+                make_parent(&self.staging.path().join(name).join("any"))?;
+            }
         }
+        self.staging.finish()
     }
-    staging.finish()
+
+    fn has_claimed(&self, name: &str) -> bool {
+        self.staging.names.iter().any(|claimed| claimed == name)
+    }
 }
 
 /// Refuses to replace a folder of documents that contains anything else.
@@ -530,7 +548,9 @@ mod tests {
     fn documents_are_replaced_together() {
         let home = tempfile::tempdir().expect("a folder");
         let write = |documents: &[(&str, &[u8])], overwrite| {
-            write_documents(home.path(), documents, &["items"], overwrite, &JobContext::default())
+            let mut folder = DocumentFolder::new(home.path(), overwrite)?;
+            documents.iter().try_for_each(|(name, bytes)| folder.put(name, bytes))?;
+            folder.finish(&["items"])
         };
         let names = || {
             let mut names: Vec<String> = std::fs::read_dir(home.path())

@@ -4,6 +4,7 @@ use std::io::Read;
 use std::path::Path;
 
 use super::magic_bytes::detect_bytes;
+use super::versioned::{Lists, VERSIONS_FILE, default_version};
 use super::{ByteSource, Detected, Format, PartSet};
 use crate::error::{Error, IoContext, Result};
 use crate::model::is_remote;
@@ -24,7 +25,7 @@ pub fn detect(path: &Path) -> Result<Detected> {
         return super::detect_remote::detect_remote(path);
     }
     let meta = std::fs::metadata(path).io_at("open", path)?;
-    if meta.is_dir() { detect_folder(path) } else { detect_file(path, meta.len()) }
+    if meta.is_dir() { detect_folder(path, Lists::Followed) } else { detect_file(path, meta.len()) }
 }
 
 /// The format of a folder that is a dataset with its samples as files below it.
@@ -42,14 +43,18 @@ pub(super) fn is_dataset_folder(path: &Path) -> bool {
     dataset_folder(path).is_some()
 }
 
-fn detect_folder(path: &Path) -> Result<Detected> {
+fn detect_folder(path: &Path, lists: Lists) -> Result<Detected> {
     let has = |name: &str| path.join(name).exists();
+    if has("COLLECTION.json") && has("sample.parquet") {
+        return Detected::at(Format::Taco3, path);
+    }
     if path.file_name().is_some_and(|name| name == ".tacocat") && (has("COLLECTION.json") || has("level0.parquet")) {
         return Detected::at(Format::Tacocat, path);
     }
     // As in the Python reader, a `.tacocat` takes precedence over a dataset in the same folder.
     if has(".tacocat/COLLECTION.json") {
-        return Detected::at(Format::Tacocat, &path.join(".tacocat"));
+        let format = if has(".tacocat/sample.parquet") { Format::Taco3 } else { Format::Tacocat };
+        return Detected::at(format, &path.join(".tacocat"));
     }
     if let Some(format) = dataset_folder(path) {
         return Detected::at(format, path);
@@ -59,6 +64,9 @@ fn detect_folder(path: &Path) -> Result<Detected> {
     }
     if has("TACOLLECTION.json") {
         return Detected::at(Format::Tacollection, &path.join("TACOLLECTION.json"));
+    }
+    if has(VERSIONS_FILE) && lists == Lists::Followed {
+        return detect_version(&path.join(VERSIONS_FILE));
     }
     if let Some(first) = PartSet::of(path).and_then(|set| set.files.into_iter().next()) {
         return Detected::at(detect(&first)?.format, path);
@@ -74,15 +82,25 @@ fn detect_folder(path: &Path) -> Result<Detected> {
         .hint("to build a dataset from the files in it, use `taco-studio create`, or drop it into the window"))
 }
 
+/// The default version of a list of versions.
+fn detect_version(list: &Path) -> Result<Detected> {
+    let version = default_version(list)?;
+    let meta = std::fs::metadata(&version).io_at("open", &version)?;
+    if meta.is_dir() { detect_folder(&version, Lists::Refused) } else { detect_file(&version, meta.len()) }
+}
+
 fn detect_file(path: &Path, size: u64) -> Result<Detected> {
     let mut head = Vec::with_capacity(256);
     let file = crate::files::open(path).io_at("open", path)?;
     file.take(256).read_to_end(&mut head).io_at("read", path)?;
     if path.file_name().is_some_and(|name| name == "COLLECTION.json")
         && let Some(folder) = path.parent()
-        && (folder.join("METADATA").exists() || folder.join("level0.parquet").exists())
+        && ["METADATA", "level0.parquet", "sample.parquet"].iter().any(|name| folder.join(name).exists())
     {
-        return detect_folder(folder);
+        return detect_folder(folder, Lists::Followed);
+    }
+    if path.file_name().is_some_and(|name| name == VERSIONS_FILE) && head.trim_ascii_start().starts_with(b"{") {
+        return detect_version(path);
     }
     detect_bytes(path, size, &head, || ByteSource::open(path))
 }

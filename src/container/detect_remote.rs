@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use super::magic_bytes::detect_bytes;
 use super::tortilla::{HEADER_SIZE, TortillaHeader, pattern};
+use super::versioned::{Lists, VERSIONS_FILE, default_version};
 use super::{ByteSource, Detected, Format, PartSet, read_collection};
 use crate::error::{Error, Result, settled};
 use crate::model::{Address, is_remote, place_above, place_below};
@@ -22,34 +23,43 @@ const HEAD: u64 = 256;
 /// [`Kind::Usage`](crate::error::Kind::Usage) when `path` is no address, [`Kind::Format`](crate::error::Kind::Format) when it
 /// holds no dataset, or the error of the request.
 pub fn detect_remote(path: &Path) -> Result<Detected> {
+    detect_address(path, Lists::Followed)
+}
+
+fn detect_address(path: &Path, lists: Lists) -> Result<Detected> {
     let address = Address::of(path).ok_or_else(|| Error::usage("this is no address").at_path(path))?;
     let name = address.name().to_owned();
     let plain = PathBuf::from(address.to_string().trim_end_matches('/'));
     if name == "COLLECTION.json"
         && let Some(folder) = place_above(&plain)
     {
-        return detect_folder(&folder, None);
+        return detect_folder(&folder, None, lists);
     }
     if let Some(set) = remote_parts(&plain)? {
         let first = set.files.first().map(|first| detect_remote(first)).transpose()?;
         return Ok(Detected { format: first.map_or(Format::Tortilla, |first| first.format), path: plain });
     }
     if name == ".tacocat" {
-        return Ok(Detected { format: Format::Tacocat, path: plain });
+        let collection = RemoteFile::open_if_there(&place_below(&plain, "COLLECTION.json"), FIRST_OF_DATASET)?;
+        let is_third = collection.as_ref().map(is_third_generation).transpose()?.unwrap_or(false);
+        return Ok(Detected { format: if is_third { Format::Taco3 } else { Format::Tacocat }, path: plain });
+    }
+    if name == VERSIONS_FILE && lists == Lists::Followed {
+        return detect_address(&default_version(&plain)?, Lists::Refused);
     }
     if address.path.ends_with('/') || name.is_empty() {
-        return detect_folder(&plain, None);
+        return detect_folder(&plain, None, lists);
     }
     let file = match RemoteFile::open(&plain, FIRST_OF_DATASET) {
         Ok(file) => file,
-        Err(error) if may_be_folder(&error) => return detect_folder(&plain, Some(error)),
+        Err(error) if may_be_folder(&error) => return detect_folder(&plain, Some(error), lists),
         Err(error) => return Err(error),
     };
     let head = file.read(0, HEAD.min(file.size_bytes()))?;
     // Servers list a folder as HTML, XML or JSON.
     let is_list = head.trim_ascii_start().first().is_some_and(|first| b"<[{".contains(first));
     match detect_bytes(&plain, file.size_bytes(), &head, || Ok(ByteSource::of_remote(file.clone(), &plain))) {
-        Err(error) if is_list => detect_folder(&plain, Some(error)),
+        Err(error) if is_list => detect_folder(&plain, Some(error), lists),
         found => found,
     }
 }
@@ -94,18 +104,19 @@ fn remote_parts(path: &Path) -> Result<Option<PartSet>> {
     Ok(Some(PartSet { files }))
 }
 
-fn detect_folder(folder: &Path, before: Option<Error>) -> Result<Detected> {
+fn detect_folder(folder: &Path, before: Option<Error>, lists: Lists) -> Result<Detected> {
     let places = [".tacocat/COLLECTION.json", "COLLECTION.json"].map(|name| place_below(folder, name));
     let mut opened = RemoteFile::open_all(&[&places[0], &places[1]], FIRST_OF_DATASET)?.into_iter();
     // As in the Python reader, a `.tacocat` takes precedence over a dataset in the same folder. A request that fails for now
     // counts as existing.
-    if let Some(Ok(_)) = opened.next().map(settled).transpose()? {
-        return Ok(Detected { format: Format::Tacocat, path: place_below(folder, ".tacocat") });
+    if let Some(Ok(file)) = opened.next().map(settled).transpose()? {
+        let format = if is_third_generation(&file)? { Format::Taco3 } else { Format::Tacocat };
+        return Ok(Detected { format, path: place_below(folder, ".tacocat") });
     }
     let found = |format, path: PathBuf| Ok(Detected { format, path });
     match opened.next().map(settled).transpose()? {
-        Some(Ok(_)) if place_name(folder) == ".tacocat" => found(Format::Tacocat, folder.to_owned()),
         Some(Ok(file)) if is_third_generation(&file)? => found(Format::Taco3, folder.to_owned()),
+        Some(Ok(_)) if place_name(folder) == ".tacocat" => found(Format::Tacocat, folder.to_owned()),
         Some(Ok(_)) => found(Format::Folder, folder.to_owned()),
         other => {
             for (name, format) in [("__TACOCAT__", Format::TacocatFile), ("TACOLLECTION.json", Format::Tacollection)] {
@@ -113,6 +124,12 @@ fn detect_folder(folder: &Path, before: Option<Error>) -> Result<Detected> {
                 if settled(RemoteFile::open_if_there(&index, FIRST_OF_DATASET))?.is_ok_and(|file| file.is_some()) {
                     return found(format, index);
                 }
+            }
+            let list = place_below(folder, VERSIONS_FILE);
+            if lists == Lists::Followed
+                && settled(RemoteFile::open_if_there(&list, FIRST_OF_DATASET))?.is_ok_and(|file| file.is_some())
+            {
+                return detect_address(&default_version(&list)?, Lists::Refused);
             }
             let reason = before.or_else(|| other.and_then(Result::err));
             Err(reason.unwrap_or_else(|| Error::format("there is no dataset at this address").at_path(folder)))

@@ -10,6 +10,8 @@ use crate::footprint::{BoxOfDegrees, Detail, box_of_extent, boxes_of, enclosing_
 use crate::jobs::JobContext;
 use crate::model::{Collection, EXTENT_ORIGIN, ExtentOrigin};
 
+/// Rows whose times are read at a time.
+const TIMES_AT_ONCE: usize = 1 << 16;
 /// Tolerance in degrees when a stated box is compared with positions; tools round boxes.
 const SLACK: f64 = 1e-9;
 
@@ -43,10 +45,14 @@ fn box_of_samples(levels: &[&RecordBatch], ctx: &JobContext) -> Result<Option<Bo
 /// Least start and greatest end of the first level that has times, in ISO 8601; null without one.
 fn times_of_samples(levels: &[&RecordBatch]) -> Json {
     for batch in levels {
-        let times = interval_of(batch);
-        // A sample without an end lasts for an instant.
-        let first = times.iter().flat_map(|[start, end]| [*start, *end]).flatten().min();
-        let last = times.iter().flat_map(|[start, end]| [*start, *end]).flatten().max();
+        let (mut first, mut last) = (None, None);
+        for start in (0..batch.num_rows()).step_by(TIMES_AT_ONCE) {
+            let times = interval_of(&batch.slice(start, TIMES_AT_ONCE.min(batch.num_rows() - start)));
+            // A sample without an end lasts for an instant.
+            let known = || times.iter().flatten().flatten().copied();
+            first = first.into_iter().chain(known()).min();
+            last = last.into_iter().chain(known()).max();
+        }
         if let (Some(first), Some(last)) = (first.and_then(iso), last.and_then(iso)) {
             return json!([first, last]);
         }
@@ -185,6 +191,25 @@ mod tests {
         assert_eq!(wider(json!([-90.0, 0.0, 180.0, 60.0])), None, "a generous one stays");
         assert_eq!(wider(json!([178.5, 24.5, -86.0, 52.0])), None);
         assert_eq!(wider(json!(null)), None);
+    }
+
+    #[test]
+    fn the_first_level_with_places_and_the_first_with_times_count() {
+        let point = |x: f64, y: f64| [&[1, 1, 0, 0, 0][..], &x.to_le_bytes(), &y.to_le_bytes()].concat();
+        let array = |places: &[Option<Vec<u8>>]| -> arrow::array::ArrayRef {
+            std::sync::Arc::new(places.iter().map(Option::as_deref).collect::<arrow::array::BinaryArray>())
+        };
+        let day = |day: i64| -> arrow::array::ArrayRef {
+            std::sync::Arc::new(arrow::array::TimestampMicrosecondArray::from(vec![day * 86_400_000_000]))
+        };
+        let batch = |place: Option<Vec<u8>>, time: i64| {
+            RecordBatch::try_from_iter([("stac:centroid", array(&[place])), ("stac:time_start", day(time))]).expect("a batch")
+        };
+        let scenes = RecordBatch::try_from_iter([("stac:centroid", array(&[None]))]).expect("a batch");
+        let (files, parts) = (batch(Some(point(10.0, 20.0)), 1), batch(Some(point(50.0, 60.0)), 2));
+        let found = extent_of_samples(&[&scenes, &files, &parts], &JobContext::default()).expect("works").expect("an extent");
+        assert_eq!(found["spatial"], json!([10.0, 20.0, 10.0, 20.0]));
+        assert_eq!(found["temporal"][0], "1970-01-02T00:00:00Z");
     }
 
     #[test]

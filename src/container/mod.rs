@@ -8,6 +8,7 @@ mod collection_file;
 mod consolidate;
 mod cozip;
 mod damage;
+mod dataset_version;
 mod destination;
 mod detect;
 mod detect_remote;
@@ -29,26 +30,30 @@ mod plan;
 mod provenance;
 mod sample_bytes;
 mod source;
+mod stale_index;
 mod subset;
 mod synthetic_levels;
 mod table_files;
 mod tacocat;
 mod tortilla;
+mod versioned;
 mod versions;
 mod zip;
 
 pub use assembly::{Assembly, AssemblyLevel, RowSource};
 pub use assembly_file::{decode_assembly, encode_assembly};
 pub use atomic_write::{
-    ObjectFolder, ObjectSet, PartialFile, PartialFolder, Replacement, Scratch, Sent, Staging, aside_of, check_space, foreign_in,
-    free_bytes, has_interrupted_edit, restore_aside, restore_interrupted, write_document, write_documents,
+    DatasetLock, DocumentFolder, ObjectFolder, ObjectSet, PartialFile, PartialFolder, Replacement, Scratch, Sent, Staging,
+    aside_of, check_space, foreign_in, free_bytes, has_interrupted_edit, lock_dataset, restore_aside, restore_interrupted,
+    write_document,
 };
 pub use collection_file::{
     check_json, field_schema_of, parse_collection, read_collection, read_collection_file, read_json_document, write_collection,
 };
 pub use consolidate::{ConsolidateOptions, consolidate};
-pub use cozip::Taco3Reader;
+pub use cozip::{RowKey, Taco3Reader, Taco3Table, table_above};
 pub use damage::OnDamage;
+pub use dataset_version::DatasetVersion;
 pub use destination::{dataset_around, folder_beside, output_exists};
 pub use detect::detect;
 pub use extent::{extent_of_samples, is_inside, middle_of, put_extent, settle_extent};
@@ -65,18 +70,19 @@ pub use plan::{BuildOptions, BuildPlan, Built};
 pub use provenance::{packed_source, raster_source};
 pub use sample_bytes::{SourceCheck, copy_asset, stream_asset};
 pub use source::{ByteSource, LocalFile, asset_size, is_same_file, read_asset, stamp_at};
+pub use stale_index::IndexRows;
 pub use subset::tree_order;
 pub use synthetic_levels::name_in_file;
 pub use tacocat::{TacocatIndex, TacocatReader};
 pub use tortilla::{
     CHAIN_ROOT, Chunk, HEADER_SIZE, Item, NestedItem, PartSet, Tortilla, TortillaChange, TortillaDraft, TortillaHeader,
     TortillaOptions, TortillaReader, Widened, change_tortilla, copy_changed, footer_bytes, is_part_of, join, nested_items,
-    object_bytes, part_name, parts_called, patterns_in, with_places, write_tortilla,
+    object_bytes, part_name, parts_called, patterns_in, with_places, write_tortilla, write_tortilla_of,
 };
 pub use versions::expect_containers;
 pub use zip::{
     Directory, Entry, FixedTail, HeaderEntry, LocalHeader, RezippedDataset, TacoHeader, TailEdit, ZipReader, cut_unfinished,
-    rezipped_dataset,
+    rezipped_dataset, unfinished_end,
 };
 
 use std::path::{Path, PathBuf};
@@ -155,6 +161,15 @@ pub trait ContainerReader: Send + Sync {
         };
         Ok(RowSource::Asset { path, size, modified: looked.as_ref().map(Modified::of_file).unwrap_or_default() })
     }
+    /// Checks that the dataset at its path is still the version that was opened, for a result that is made of its metadata and of data
+    /// that was read later. An archive is read from one open file, and its ranges state their version. For a remote FOLDER it asks for
+    /// every table.
+    ///
+    /// # Errors
+    /// [`Kind::Changed`] when the dataset was replaced or changed meanwhile; when its files can't be looked at.
+    fn expect_unchanged(&self) -> Result<()> {
+        self.opening().version.expect_unchanged()
+    }
     /// Problems that were worked around while opening.
     fn notes(&self) -> &[Finding] {
         &self.opening().notes
@@ -207,7 +222,8 @@ pub fn write(assembly: &Assembly, options: &BuildOptions, ctx: &JobContext) -> R
         Format::Zip => zip::write(assembly, options, ctx),
         Format::Folder => folder::write(assembly, options, ctx),
         other => Err(Error::unsupported(format!("this version can't write {}", other.described())).hint("write a ZIP or a FOLDER")),
-    }?;
+    };
+    let built = built.map_err(|error| assembly.version.explain(error))?;
     if is_remote(&options.target) {
         read_back(assembly, &built, ctx)?;
     }

@@ -29,7 +29,7 @@ pub fn tiling_parts(
                 ctx.check()?;
             }
             let Some(part) = part_of(depth, row) else { continue };
-            let name = member_of(&tree.path(depth, row), level.folder[row as usize]);
+            let name = member_of(&tree.archive_path(depth, row), level.folder[row as usize]);
             let span = positions.range(row).and_then(|(offset, size)| {
                 Some((part, offset.checked_sub(local_header_len(name.len(), size))?, offset.checked_add(size)?))
             });

@@ -7,6 +7,7 @@ use super::atomic_write::{aside_of, has_interrupted_edit};
 use super::detect_remote::parts_at;
 use super::{
     ContainerReader, FolderReader, Format, JoinMode, JoinedReader, Taco3Reader, TacocatReader, TortillaReader, ZipReader, detect,
+    unfinished_end,
 };
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
@@ -61,7 +62,15 @@ pub fn open_with(path: &Path, options: &OpenOptions, ctx: &JobContext) -> Result
         return Err(Error::usage("the folder of the parts is not a folder").at_path(base));
     }
     match detected.format {
-        Format::Zip => Ok(Arc::new(ZipReader::open(&detected.path)?)),
+        Format::Zip => {
+            let zip = ZipReader::open(&detected.path)?;
+            if unfinished_end(&zip)?.is_some() {
+                let found = "an edit of this archive was interrupted, so programs for ZIP find other metadata in it than TACO_HEADER states";
+                let ways = "the next `edit` of it cuts the rest off, and `repair` writes a copy";
+                ctx.warn(format!("{}: {found}; {ways}", path.display()));
+            }
+            Ok(Arc::new(zip))
+        }
         Format::Folder => Ok(Arc::new(FolderReader::open(&detected.path)?)),
         Format::Tacocat => Ok(Arc::new(TacocatReader::open_folder(&detected.path, base)?)),
         Format::TacocatFile => Ok(Arc::new(TacocatReader::open_file(&detected.path, base)?)),
@@ -70,7 +79,7 @@ pub fn open_with(path: &Path, options: &OpenOptions, ctx: &JobContext) -> Result
             Some(set) => Ok(Arc::new(TortillaReader::open_set(&detected.path, &set, ctx)?)),
             None => Ok(Arc::new(TortillaReader::open_file(&detected.path, ctx)?)),
         },
-        Format::Taco3 => Ok(Arc::new(Taco3Reader::open(&detected.path, ctx)?)),
+        Format::Taco3 => Ok(Arc::new(Taco3Reader::open(&detected.path, base, ctx)?)),
         // Listed one by one, so that a new format without a reader does not compile.
         Format::Joined => Err(Error::internal("a joined dataset exists in memory only").at_path(path)),
     }

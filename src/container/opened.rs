@@ -1,6 +1,6 @@
 //! The state that all readers have in common, independent of the format.
 
-use super::{ContainerInfo, LevelSet};
+use super::{ContainerInfo, DatasetVersion, LevelSet};
 use crate::error::Result;
 use crate::model::{Collection, Finding, Location, Rule};
 
@@ -14,6 +14,8 @@ pub struct Opening {
     pub levels: LevelSet,
     /// Problems that were worked around while opening.
     pub notes: Vec<Finding>,
+    /// The version of a dataset of several files.
+    pub version: DatasetVersion,
 }
 
 impl Opening {
@@ -23,6 +25,11 @@ impl Opening {
             notes.push(Finding::new(Rule::CollectionRead, Location::Collection(String::new()), error.sentence()));
             Collection::default()
         });
-        Self { info, collection, levels, notes }
+        Self { info, collection, levels, notes, version: DatasetVersion::default() }
+    }
+
+    /// The same with the version of the dataset's files.
+    pub fn of_version(self, version: DatasetVersion) -> Self {
+        Self { version, ..self }
     }
 }

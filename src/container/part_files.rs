@@ -1,13 +1,14 @@
 //! The archives listed by an index: located beside the index or in another folder, opened on demand, with a bounded number open
 //! at a time.
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::ZipReader;
 use crate::error::{Error, Kind, Result};
 use crate::files::{Outside, Root};
-use crate::model::{is_remote, place_below, safe_relative};
+use crate::model::{Stamp, is_remote, place_below, safe_relative};
 
 /// Maximum number of open archives; each keeps its footers and central directory in memory.
 const OPEN_MAX: usize = 16;
@@ -16,8 +17,15 @@ const OPEN_MAX: usize = 16;
 pub struct PartFiles {
     folder: PathBuf,
     root: Root,
+    open: Mutex<OpenParts>,
+}
+
+/// The open archives, and the version in which each was opened first: ranges and rows of another one are never mixed with its own.
+#[derive(Default)]
+struct OpenParts {
     /// Least recently used first.
-    open: Mutex<Vec<(Box<str>, Arc<ZipReader>)>>,
+    readers: Vec<(Box<str>, Arc<ZipReader>)>,
+    versions: HashMap<Box<str>, Arc<Stamp>>,
 }
 
 impl PartFiles {
@@ -50,27 +58,41 @@ impl PartFiles {
         }
     }
 
+    /// The version of the part `name`, when it was opened.
+    pub fn version_of(&self, name: &str) -> Option<Arc<Stamp>> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner).versions.get(name).cloned()
+    }
+
     /// The reader of the part `name`, opened on first use.
     ///
     /// # Errors
-    /// When the part does not exist or cannot be opened, with the path that was tried.
+    /// When the part does not exist or cannot be opened, with the path that was tried; [`Kind::Changed`] when it is not of the version
+    /// in which it was opened before.
     pub fn get(&self, name: &str) -> Result<Arc<ZipReader>> {
         let path = self.path(name)?;
-        {
+        let known = {
             let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
-            if let Some(at) = open.iter().position(|(known, _)| &**known == name) {
-                let entry = open.remove(at);
+            if let Some(at) = open.readers.iter().position(|(known, _)| &**known == name) {
+                let entry = open.readers.remove(at);
                 let reader = entry.1.clone();
-                open.push(entry);
+                open.readers.push(entry);
                 return Ok(reader);
             }
-        }
+            open.versions.get(name).cloned()
+        };
         let reader = Arc::new(self.open_part(name, &path)?);
-        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
-        if open.len() >= OPEN_MAX {
-            open.remove(0);
+        if let Some(known) = known {
+            reader.file().expect(&known)?;
         }
-        open.push((name.into(), reader.clone()));
+        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = open.versions.entry(name.into()).or_insert_with(|| reader.file().stamp().clone()).clone();
+        if open.readers.len() >= OPEN_MAX {
+            open.readers.remove(0);
+        }
+        open.readers.push((name.into(), reader.clone()));
+        drop(open);
+        // Another thread may have opened it first.
+        reader.file().expect(&known)?;
         Ok(reader)
     }
 

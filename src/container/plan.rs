@@ -1,5 +1,6 @@
 //! Plans the layout of a dataset before writing: names, order and offsets, then the metadata tables that contain them.
 
+use std::cmp::Ordering;
 use std::collections::HashSet;
 use std::ops::Range;
 use std::path::PathBuf;
@@ -64,12 +65,25 @@ pub struct Built {
     /// Paths of samples that were damaged in the source and copied unchanged.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub damaged: Vec<String>,
+    /// Samples that the output does not give as their sources are, each with the difference.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unlike_source: Vec<String>,
 }
 
 impl Built {
     /// Nothing written yet.
     pub fn new(path: PathBuf, format: Format) -> Self {
-        Self { path, format, samples: 0, files: 0, bytes: 0, parts: Vec::new(), indexes: Vec::new(), damaged: Vec::new() }
+        Self {
+            path,
+            format,
+            samples: 0,
+            files: 0,
+            bytes: 0,
+            parts: Vec::new(),
+            indexes: Vec::new(),
+            damaged: Vec::new(),
+            unlike_source: Vec::new(),
+        }
     }
 
     /// One container, of `bytes` bytes, with all that was planned.
@@ -99,8 +113,6 @@ impl Built {
 /// One FILE, in writing order.
 #[derive(Clone, Debug)]
 pub struct PlannedFile {
-    /// Member name, `DATA/…`.
-    pub name: Box<str>,
     /// Its level.
     pub level: u8,
     /// Its row in the assembly's level.
@@ -114,8 +126,6 @@ pub struct PlannedFile {
 /// One FOLDER and its `__meta__`.
 #[derive(Clone, Debug)]
 pub struct PlannedFolder {
-    /// Member name, `DATA/…/__meta__`.
-    pub name: Box<str>,
     /// Its level.
     pub level: usize,
     /// Its row in the assembly's level.
@@ -173,28 +183,39 @@ impl BuildPlan {
                 let children = level.children(row);
                 check_siblings(assembly, depth + 1, children, || tree.path(depth, row))?;
                 stack.extend(children.iter().rev().map(|&child| (depth + 1, child)));
-                let name = format!("DATA/{path}/{META_NAME}").into();
-                plan.folders.push(PlannedFolder { name, level: depth, row });
+                plan.folders.push(PlannedFolder { level: depth, row });
                 continue;
             }
-            let name: Box<str> = format!("DATA/{path}").into();
-            if name.len() > 0xFFFF {
+            let name_len = "DATA/".len() + path.len();
+            if name_len > 0xFFFF {
                 return Err(Error::invalid("the path is too long for a ZIP").at(tree.path(depth, row)));
             }
             let size = assembly.levels[depth].sources[row as usize].size_bytes();
             let local = plan.data_end;
             if format == Format::Zip {
-                let data = local + local_header_len(name.len(), size);
+                let data = local + local_header_len(name_len, size);
                 plan.positions.offsets[depth][row as usize] = data as i64;
                 plan.data_end = data + size;
             } else {
                 plan.data_end += size;
             }
             plan.positions.sizes[depth][row as usize] = size as i64;
-            plan.files.push(PlannedFile { name, level: depth as u8, row, local, size });
+            plan.files.push(PlannedFile { level: depth as u8, row, local, size });
         }
-        plan.folders.sort_by(|a, b| b.level.cmp(&a.level).then_with(|| a.name.cmp(&b.name)));
+        let Self { folders, paths, .. } = &mut plan;
+        let path = |folder: &PlannedFolder| paths[folder.level].value(folder.row as usize);
+        folders.sort_by(|a, b| b.level.cmp(&a.level).then_with(|| compare_members_below(path(a), path(b))));
         Ok(plan)
+    }
+
+    /// Member name of a planned file, `DATA/…`. Names are not kept: there are as many as samples.
+    pub fn file_name(&self, file: &PlannedFile) -> String {
+        format!("DATA/{}", self.paths[usize::from(file.level)].value(file.row as usize))
+    }
+
+    /// Member name of the `__meta__` of a FOLDER, `DATA/…/__meta__`.
+    pub fn meta_name(&self, folder: &PlannedFolder) -> String {
+        format!("DATA/{}/{META_NAME}", self.paths[folder.level].value(folder.row as usize))
     }
 
     /// The table of a FOLDER's `__meta__`; in a ZIP with offsets and sizes.
@@ -350,6 +371,15 @@ fn add_integers(fields: &mut Vec<Field>, columns: &mut Vec<ArrayRef>, name: &str
     columns.push(Arc::new(Int64Array::from(values)));
 }
 
+/// The order of the names of the `__meta__` of two folders of one level.
+fn compare_members_below(a: &str, b: &str) -> Ordering {
+    let (a, b) = (a.as_bytes(), b.as_bytes());
+    let shared = a.len().min(b.len());
+    // A slash follows the shorter path.
+    let rest = |path: &[u8]| path.get(shared).copied().unwrap_or(b'/');
+    a[..shared].cmp(&b[..shared]).then_with(|| rest(a).cmp(&rest(b))).then_with(|| a.cmp(b))
+}
+
 fn relative_paths(assembly: &Assembly) -> Vec<StringArray> {
     let mut paths: Vec<StringArray> = Vec::with_capacity(assembly.tree.levels.len());
     for (depth, level) in assembly.tree.levels.iter().enumerate() {
@@ -377,5 +407,19 @@ fn check_siblings(assembly: &Assembly, depth: usize, rows: &[u32], parent: impl 
             .at(if depth == 0 { "level 0".to_owned() } else { parent().to_string() })
             .hint("rename one of them")),
         None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn folders_are_in_the_order_of_the_names_of_their_members() {
+        let mut paths = vec!["a", "a-b", "a0", "b", "ab", "a b", "é", "e", "A"];
+        let mut expected: Vec<String> = paths.iter().map(|path| format!("{path}/{META_NAME}")).collect();
+        expected.sort();
+        paths.sort_by(|a, b| compare_members_below(a, b));
+        assert_eq!(paths.iter().map(|path| format!("{path}/{META_NAME}")).collect::<Vec<_>>(), expected);
     }
 }

@@ -13,7 +13,7 @@ use super::atomic_write::PartialFile;
 use super::damage::{OnDamage, named};
 use super::source::{asset_size, changed, is_same_file};
 use super::zip::{Checksums, HEADER_ROOM, is_archive, stated_before};
-use super::{Assembly, BuildPlan, ByteSource, Directory, RowSource, TacoHeader};
+use super::{Assembly, BuildPlan, ByteSource, DatasetVersion, Directory, RowSource, TacoHeader};
 use crate::error::{Error, IoContext, Kind, Result, settled};
 use crate::jobs::JobContext;
 use crate::model::{AssetPath, Modified, Stamp, is_remote};
@@ -51,6 +51,8 @@ pub struct Sources {
     on_damage: OnDamage,
     /// Paths of damaged samples.
     damaged: Mutex<BTreeSet<String>>,
+    /// The version of the dataset that the samples belong to.
+    version: DatasetVersion,
 }
 
 /// An open container.
@@ -197,12 +199,18 @@ impl Sources {
         Self { on_damage, ..Self::default() }
     }
 
-    /// Ends the copy: verifies that the containers are unchanged since they were opened. Returns the damaged samples, which are
-    /// none unless damage is permitted.
+    /// Sources of a copy that is written with metadata of this version of a dataset.
+    pub fn of_version(version: &DatasetVersion, on_damage: OnDamage) -> Self {
+        Self { version: version.clone(), ..Self::new(on_damage) }
+    }
+
+    /// Ends the copy: verifies that the containers are unchanged since they were opened, and the dataset since its metadata was read.
+    /// Returns the damaged samples, which are none unless damage is permitted.
     ///
     /// # Errors
-    /// [`Kind::Changed`] when a container was modified.
+    /// [`Kind::Changed`] when a container was modified, or the dataset replaced or changed.
     pub fn finish(self) -> Result<Vec<String>> {
+        self.version.expect_unchanged()?;
         let held = self.containers.into_inner().unwrap_or_else(PoisonError::into_inner);
         held.values().try_for_each(|held| held.file.expect_unchanged())?;
         Ok(self.damaged.into_inner().unwrap_or_else(PoisonError::into_inner).into_iter().collect())

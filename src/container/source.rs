@@ -9,6 +9,7 @@ use bytes::Bytes;
 
 use super::{Directory, HeaderEntry};
 use crate::error::{Error, IoContext, Kind, Result, settled};
+use crate::files::LocalVersion;
 use crate::handles::SharedFile;
 use crate::model::{AssetPath, Modified, Stamp, is_remote};
 use crate::remote::{FIRST_OF_DATASET, FIRST_OF_SAMPLE, Identity, RemoteFile};
@@ -133,6 +134,46 @@ impl ByteSource {
         let Origin::Local(file) = &self.inner.bytes else { return Ok(()) };
         let now = stamp_of_open(file).io_at("read", self.path())?;
         if now == *self.inner.stamp { Ok(()) } else { Err(changed(self.path(), &self.inner.stamp, &now)) }
+    }
+
+    /// The open remote file; `None` for a local one.
+    pub(super) fn remote_file(&self) -> Option<&Arc<RemoteFile>> {
+        match &self.inner.bytes {
+            Origin::Remote(file) => Some(file),
+            Origin::Local(_) => None,
+        }
+    }
+
+    /// Version of the open local file; `None` for a remote one.
+    ///
+    /// # Errors
+    /// When the file can't be looked at, or was replaced and has to be opened again.
+    pub(super) fn local_version(&self) -> Result<Option<LocalVersion>> {
+        match &self.inner.bytes {
+            Origin::Remote(_) => Ok(None),
+            Origin::Local(file) => file.handle().and_then(|file| LocalVersion::of(&file)).io_at("look at", self.path()).map(Some),
+        }
+    }
+
+    /// True when other names (hard links) refer to the same local file.
+    ///
+    /// # Errors
+    /// When the file can't be looked at.
+    pub fn has_other_names(&self) -> Result<bool> {
+        Ok(self.local_version()?.is_some_and(|version| version.has_other_names()))
+    }
+
+    /// Checks that the path of the file still names the file that is open; does nothing for a remote one.
+    ///
+    /// # Errors
+    /// [`Kind::Changed`] when another file has the path, or none.
+    pub fn expect_at_path(&self) -> Result<()> {
+        let Some(open) = self.local_version()? else { return Ok(()) };
+        match LocalVersion::at(self.path()) {
+            Ok(now) if open.is_same_file(&now) => Ok(()),
+            Ok(_) => Err(super::dataset_version::changed(self.path())),
+            Err(error) => Err(super::dataset_version::changed(self.path()).because(error)),
+        }
     }
 
     /// True when reading takes requests to a server.

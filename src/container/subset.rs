@@ -1,15 +1,16 @@
 //! Subsets of an assembly: selected rows of every level, renumbered. Does not check whether the remaining rows satisfy the
 //! format's rules.
 
+use std::borrow::Borrow;
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use arrow::array::{RecordBatch, StringArray, UInt32Array};
 
-use super::{Assembly, AssemblyLevel};
+use super::{Assembly, AssemblyLevel, DatasetVersion};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
-use crate::model::Skeleton;
+use crate::model::{Collection, Skeleton, SkeletonLevel};
 
 /// The rows of each level in the order of [`Assembly::of_reader`]: level 0 unchanged; below it, the children of each FOLDER in
 /// the order of the FOLDERs. Rows without a parent are omitted.
@@ -27,16 +28,27 @@ pub fn tree_order(tree: &Skeleton) -> Vec<Vec<u32>> {
 impl Assembly {
     /// The rows with `keep[level][row]` whose ancestors are kept too; empty trailing levels are removed. `keep` has one entry per
     /// row in the order of this assembly.
-    pub fn subset(&self, keep: &[Vec<bool>], ctx: &JobContext) -> Result<Self> {
+    pub fn into_subset(self, keep: &[Vec<bool>], ctx: &JobContext) -> Result<Self> {
+        let is_whole = |(depth, level): (usize, &SkeletonLevel)| {
+            !level.is_empty() && keep.get(depth).is_some_and(|keep| keep.len() == level.len() && keep.iter().all(|keep| *keep))
+        };
+        if self.tree.levels.iter().enumerate().all(is_whole) {
+            return Ok(self);
+        }
         let wanted = |depth: usize, row: u32| keep.get(depth).and_then(|keep| keep.get(row as usize)).copied().unwrap_or(false);
         let roots = self.tree.levels.first().map_or(0, |level| level.len()) as u32;
-        self.chosen((0..roots).filter(|&row| wanted(0, row)).collect(), &wanted, ctx)
+        let rows = (0..roots).filter(|&row| wanted(0, row)).collect();
+        let version = self.version;
+        let part = chosen(&self.tree, self.collection, self.levels.into_iter(), rows, &wanted, ctx)?;
+        Ok(Self { version, ..part })
     }
 
     /// The level-0 samples in these rows, in this order, with all their descendants.
     pub fn of_roots(&self, roots: &[u32], ctx: &JobContext) -> Result<Self> {
         let known = self.tree.levels.first().map_or(0, |level| level.len()) as u32;
-        self.chosen(roots.iter().copied().filter(|&root| root < known).collect(), &|_, _| true, ctx)
+        let rows = roots.iter().copied().filter(|&root| root < known).collect();
+        let part = chosen(&self.tree, self.collection.clone(), self.levels.iter(), rows, &|_, _| true, ctx)?;
+        Ok(Self { version: self.version.clone(), ..part })
     }
 
     /// Replaces the ids of the level-0 samples; one id per sample.
@@ -63,49 +75,57 @@ impl Assembly {
     pub fn batches(&self) -> Vec<&RecordBatch> {
         self.levels.iter().map(|level| &level.batch).collect()
     }
+}
 
-    /// These rows of level 0 with those descendants for which `wanted(level, row)` is true. Visits no other rows, as a dataset
-    /// may be split into thousands of parts.
-    fn chosen(&self, roots: Vec<u32>, wanted: &dyn Fn(usize, u32) -> bool, ctx: &JobContext) -> Result<Self> {
-        let mut columns = Vec::new();
-        let mut levels = Vec::new();
-        let mut parents: Vec<u32> = (0..roots.len() as u32).collect();
-        let mut above: Vec<u32> = Vec::new();
-        let mut rows = roots;
-        for (depth, level) in self.levels.iter().enumerate() {
-            ctx.check()?;
-            if rows.is_empty() {
-                break;
-            }
-            let tree = &self.tree.levels[depth];
-            let ids: StringArray = rows.iter().map(|&row| Some(tree.id(row))).collect();
-            let folder: Vec<bool> = rows.iter().map(|&row| tree.folder[row as usize]).collect();
-            let sources = rows.iter().filter_map(|&row| level.sources.get(row as usize).cloned()).collect();
-            let choice = |(at, row): (usize, &u32)| Some((at as u32, level.meta_columns.get(row)?.clone()));
-            let meta_columns: HashMap<u32, Arc<[usize]>> = match level.meta_columns.is_empty() {
-                true => HashMap::new(),
-                false => above.iter().enumerate().filter_map(choice).collect(),
-            };
-            let batch = arrow::compute::take_record_batch(&level.batch, &UInt32Array::from(rows.clone()))
-                .map_err(|error| Error::internal("rows can't be chosen").because(error))?;
-            levels.push(AssemblyLevel { batch, sources, meta_columns });
-            let (mut next, mut next_parents) = (Vec::new(), Vec::new());
-            for (at, &row) in rows.iter().enumerate() {
-                let children = tree.children(row).iter().copied().filter(|&child| wanted(depth + 1, child));
-                next.extend(children);
-                next_parents.resize(next.len(), at as u32);
-            }
-            columns.push((ids, folder, std::mem::replace(&mut parents, next_parents)));
-            above = std::mem::replace(&mut rows, next);
+/// These rows of level 0 with those descendants for which `wanted(level, row)` is true. Visits no other rows, as a dataset
+/// may be split into thousands of parts. Levels that are passed by value are freed as soon as their rows are chosen.
+fn chosen<L: Borrow<AssemblyLevel>>(
+    tree: &Skeleton,
+    collection: Collection,
+    levels: impl Iterator<Item = L>,
+    roots: Vec<u32>,
+    wanted: &dyn Fn(usize, u32) -> bool,
+    ctx: &JobContext,
+) -> Result<Assembly> {
+    let mut columns = Vec::new();
+    let mut chosen = Vec::new();
+    let mut parents: Vec<u32> = (0..roots.len() as u32).collect();
+    let mut above: Vec<u32> = Vec::new();
+    let mut rows = roots;
+    for (level, tree) in levels.zip(&tree.levels) {
+        ctx.check()?;
+        if rows.is_empty() {
+            break;
         }
-        Ok(Self { collection: self.collection.clone(), tree: Arc::new(Skeleton::from_columns(columns)), levels })
+        let (level, depth): (&AssemblyLevel, usize) = (Borrow::<AssemblyLevel>::borrow(&level), chosen.len());
+        let ids: StringArray = rows.iter().map(|&row| Some(tree.id(row))).collect();
+        let folder: Vec<bool> = rows.iter().map(|&row| tree.folder[row as usize]).collect();
+        let sources = rows.iter().filter_map(|&row| level.sources.get(row as usize).cloned()).collect();
+        let choice = |(at, row): (usize, &u32)| Some((at as u32, level.meta_columns.get(row)?.clone()));
+        let meta_columns: HashMap<u32, Arc<[usize]>> = match level.meta_columns.is_empty() {
+            true => HashMap::new(),
+            false => above.iter().enumerate().filter_map(choice).collect(),
+        };
+        let batch = arrow::compute::take_record_batch(&level.batch, &UInt32Array::from(rows.clone()))
+            .map_err(|error| Error::internal("rows can't be chosen").because(error))?;
+        chosen.push(AssemblyLevel { batch, sources, meta_columns });
+        let (mut next, mut next_parents) = (Vec::new(), Vec::new());
+        for (at, &row) in rows.iter().enumerate() {
+            let children = tree.children(row).iter().copied().filter(|&child| wanted(depth + 1, child));
+            next.extend(children);
+            next_parents.resize(next.len(), at as u32);
+        }
+        columns.push((ids, folder, std::mem::replace(&mut parents, next_parents)));
+        above = std::mem::replace(&mut rows, next);
     }
+    let tree = Arc::new(Skeleton::from_columns(columns));
+    Ok(Assembly { collection, tree, levels: chosen, version: DatasetVersion::default() })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{Collection, Dataset, Sample, SamplePath, Tortilla};
+    use crate::model::{Dataset, Sample, SamplePath, Tortilla};
 
     fn scene(id: &str) -> Sample {
         let files = ["a", "b"].map(|part| Sample::file(part, "/x", 1));
@@ -120,7 +140,7 @@ mod tests {
         let whole = Assembly::of_dataset(&dataset, &ctx).expect("lays out");
         assert_eq!(tree_order(&whole.tree), [vec![0, 1, 2], vec![0, 1, 2, 3, 4, 5]]);
         let keep = [vec![false, true, true], vec![true, true, false, true, false, true]];
-        let part = whole.subset(&keep, &ctx).expect("is a part");
+        let part = whole.clone().into_subset(&keep, &ctx).expect("is a part");
         assert_eq!(part.tree.levels[1].parents, [0, 1]);
         assert_eq!(part.levels[1].sources.len(), 2);
         assert_eq!(part.tree.find(&SamplePath::parse("r/b")), Some((1, 1)));
@@ -128,7 +148,9 @@ mod tests {
         let turned = whole.of_roots(&[2, 0], &ctx).expect("is a part");
         assert_eq!(turned.tree.levels[1].parents, [0, 0, 1, 1]);
         assert_eq!(turned.tree.find(&SamplePath::parse("p/b")), Some((1, 3)));
-        let none = whole.subset(&[vec![false; 3], vec![true; 6]], &ctx).expect("is a part");
+        let all = whole.clone().into_subset(&[vec![true; 3], vec![true; 6]], &ctx).expect("is a part");
+        assert!(Arc::ptr_eq(&all.tree, &whole.tree), "nothing is copied where all stays");
+        let none = whole.clone().into_subset(&[vec![false; 3], vec![true; 6]], &ctx).expect("is a part");
         assert_eq!(none.tree.total(), 0);
     }
 }

@@ -77,6 +77,7 @@ pub fn level_tables(levels: Vec<MadeLevel>) -> Result<Vec<LevelTable>> {
                 {
                     continue;
                 }
+                "internal:source_file" if level.sources.is_some() => continue,
                 name if is_ours(name) => {
                     let free = free_name(format!("own:{name}"), &level.own);
                     fields.push(Field::new(free, field.data_type().clone(), true));

@@ -2,14 +2,20 @@
 //! in parallel.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
-use super::{ByteSource, read_collection};
+use super::atomic_write::is_being_edited;
+use super::dataset_version::changed;
+use super::{ByteSource, DatasetVersion, read_collection};
 use crate::error::{Error, Result, settled};
 use crate::files::Root;
 use crate::model::{Collection, MAX_LEVELS, is_remote, place_below};
 use crate::remote::RemoteFile;
 use crate::table::TableHead;
 
+/// Number of attempts to read the files of one version, and the pause after the first failed one; each later one is longer by as much.
+const TRIES: u32 = 12;
+const PAUSE: Duration = Duration::from_millis(20);
 /// Bytes at the end of a remote table fetched by the first request: all of a small table, the footer of a large one.
 const TAIL: u64 = 1 << 20;
 
@@ -19,39 +25,79 @@ pub struct TableFiles {
     pub heads: Vec<TableHead>,
     /// COLLECTION.json, or the error of reading it.
     pub collection: Result<Collection>,
+    /// The version of which all files are; of remote ones, each as it was opened.
+    pub version: DatasetVersion,
 }
 
-/// Reads the footers of the tables `{folder}/{prefix}level*.parquet`, and COLLECTION.json.
+/// Reads the footers of the tables `{folder}/{prefix}level*.parquet`, and COLLECTION.json. Local ones are read again when they were
+/// replaced or edited meanwhile, until all are of one version.
 ///
 /// # Errors
-/// When level 0 is missing, or a level table cannot be read.
+/// When level 0 is missing, or a level table cannot be read; [`crate::error::Kind::Changed`] when the files don't stop changing.
 pub fn read_tables(folder: &Path, prefix: &str) -> Result<TableFiles> {
-    let file = place_below(folder, "COLLECTION.json");
-    let root = Root::new(folder);
-    let source = match is_remote(folder) {
-        true => ByteSource::open(&file),
-        false => within(&root, "COLLECTION.json").and_then(|_| ByteSource::open(&file)),
-    };
-    let source = source.map_err(|error| Error::new(error.kind(), "could not read COLLECTION.json").because(error));
-    let collection = settled(source.and_then(|source| read_collection(&source, 0, source.size_bytes())))?;
-    let sources = match is_remote(folder) {
-        true => remote_tables(folder, prefix, collection.as_ref().ok())?,
-        false => local_tables(&root, prefix)?,
-    };
-    let mut heads = Vec::new();
-    for (level, source) in sources.iter().enumerate() {
-        let head = source.parquet(0, source.size_bytes()).and_then(TableHead::read);
-        heads.push(head.map_err(|error| unreadable(level, error).at_path(folder))?);
+    if is_remote(folder) {
+        return read_remote(folder, prefix);
     }
+    for attempt in 1..=TRIES {
+        let version = DatasetVersion::of_folder(folder, prefix);
+        let read = read_local(folder, prefix);
+        // In this order: an edit that ends after the question has changed a file since it was looked at.
+        let is_edited = is_being_edited(folder);
+        if !is_edited && version.expect_unchanged().is_ok() {
+            return read.map(|(heads, collection)| TableFiles { heads, collection, version });
+        }
+        std::thread::sleep(PAUSE * attempt);
+    }
+    Err(changed(folder).hint("wait until no other program writes to it"))
+}
+
+type Tables = (Vec<TableHead>, Result<Collection>);
+
+fn read_local(folder: &Path, prefix: &str) -> Result<Tables> {
+    let root = Root::new(folder);
+    let source = within(&root, COLLECTION).and_then(|_| ByteSource::open(&place_below(folder, COLLECTION)));
+    let (_, collection) = collection_in(source)?;
+    let heads = heads_of(&local_tables(&root, prefix)?, folder)?;
+    match heads.is_empty() {
+        true => Err(without_levels(folder, prefix)),
+        false => Ok((heads, collection)),
+    }
+}
+
+fn read_remote(folder: &Path, prefix: &str) -> Result<TableFiles> {
+    let (file, collection) = collection_in(ByteSource::open(&place_below(folder, COLLECTION)))?;
+    let sources = remote_tables(folder, prefix, collection.as_ref().ok())?;
+    let heads = heads_of(&sources, folder)?;
     if heads.is_empty() {
-        let missing = Error::format(format!("the folder has no {prefix}level0.parquet")).at_path(folder);
+        let missing = without_levels(folder, prefix);
+        // The response to the request for COLLECTION.json says why a server has none of the files.
         return Err(match collection {
-            // The response to the request for COLLECTION.json says why a server has none of the files.
-            Err(reason) if is_remote(folder) => missing.because(reason),
-            _ => missing,
+            Err(reason) => missing.because(reason),
+            Ok(_) => missing,
         });
     }
-    Ok(TableFiles { heads, collection })
+    Ok(TableFiles { heads, collection, version: DatasetVersion::of_remote(file.into_iter().chain(sources).collect()) })
+}
+
+const COLLECTION: &str = "COLLECTION.json";
+
+/// The open file of the collection, and what it contains.
+fn collection_in(source: Result<ByteSource>) -> Result<(Option<ByteSource>, Result<Collection>)> {
+    let source = source.map_err(|error| Error::new(error.kind(), "could not read COLLECTION.json").because(error));
+    let file = source.as_ref().ok().cloned();
+    Ok((file, settled(source.and_then(|source| read_collection(&source, 0, source.size_bytes())))?))
+}
+
+fn heads_of(sources: &[ByteSource], folder: &Path) -> Result<Vec<TableHead>> {
+    let head = |(level, source): (usize, &ByteSource)| {
+        let head = source.parquet(0, source.size_bytes()).and_then(TableHead::read);
+        head.map_err(|error| unreadable(level, error).at_path(folder))
+    };
+    sources.iter().enumerate().map(head).collect()
+}
+
+fn without_levels(folder: &Path, prefix: &str) -> Error {
+    Error::format(format!("the folder has no {prefix}level0.parquet")).at_path(folder)
 }
 
 /// The error for an unreadable level table, with the file name that the checks use.

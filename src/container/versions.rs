@@ -62,6 +62,22 @@ pub fn expect_containers(dataset: &Dataset) -> Result<()> {
 }
 
 impl Assembly {
+    /// Checks that every container that rows are read from is the version in which they were found.
+    ///
+    /// # Errors
+    /// [`crate::error::Kind::Changed`], with the first sample of a container whose version differs.
+    pub fn expect_sources(&self) -> Result<()> {
+        let mut versions = Versions::default();
+        for (depth, level) in self.levels.iter().enumerate() {
+            for (row, source) in (0u32..).zip(&level.sources) {
+                if let RowSource::Asset { path, .. } = source {
+                    versions.expect(path).map_err(|error| named(error, &self.tree.path(depth, row).to_string()))?;
+                }
+            }
+        }
+        Ok(())
+    }
+
     /// Stores the digest of the central directories of local archives in their ranges, for a draft that may outlive the session.
     /// Unreadable archives are skipped; the copy reports them.
     ///

@@ -2,18 +2,23 @@
 //! time, has that of its children.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
+use arrow::array::{RecordBatch, RecordBatchOptions, UInt32Array};
+use arrow::compute::take;
 use geo::{Geometry, LineString, MapCoords, Polygon};
 use serde_json::{Value as Json, json};
 
 use crate::container::Assembly;
-use crate::error::Result;
-use crate::footprint::{BoxOfDegrees, Footprint, PlaceColumns, SampleTimes, Stated, footprints, has_places, sample_times};
+use crate::error::{Error, Result};
+use crate::footprint::{
+    BoxOfDegrees, COLUMNS, Footprint, PlaceColumns, SampleTimes, Stated, TIME_COLUMNS, footprints, has_places, sample_times,
+};
 use crate::jobs::JobContext;
 use crate::model::is_padding;
 
-/// Rows whose footprints are computed at a time, so that a million geometries are not in memory twice.
-const STRIDE: usize = 1 << 18;
+/// Rows of the levels below whose times are read at a time.
+const CHILDREN_AT_ONCE: usize = 1 << 16;
 
 /// Location and time of a sample.
 #[derive(Clone, Debug, Default)]
@@ -32,7 +37,7 @@ pub fn level_with_places(assembly: &Assembly, wanted: Option<usize>) -> usize {
     wanted.filter(|level| *level < assembly.levels.len()).or(found).unwrap_or(0)
 }
 
-/// Location and time of rows of a level.
+/// Location and time of rows of a level. The caller bounds their number: a footprint takes hundreds of bytes.
 ///
 /// # Errors
 /// When the job is cancelled.
@@ -55,19 +60,29 @@ fn places_as(
     geometry: impl Fn(&Footprint) -> Geometry<f64>,
     ctx: &JobContext,
 ) -> Result<Vec<Place>> {
-    let mut found = Vec::with_capacity(rows.len());
-    let mut times = TimesOfLevels::default();
-    for rows in rows.chunks(STRIDE) {
-        let footprints = footprints_below(assembly, level, rows, ctx)?;
-        let times = times.of(assembly, level, rows, ctx)?;
-        let place = |(footprint, times): (Option<Footprint>, SampleTimes)| Place {
-            geometry: footprint.as_ref().map(&geometry),
-            bbox: footprint.map(|footprint| footprint.bbox),
-            times,
-        };
-        found.extend(footprints.into_iter().zip(times).map(place));
-    }
-    Ok(found)
+    let footprints = footprints_below(assembly, level, rows, ctx)?;
+    let times = times(assembly, level, rows, ctx)?;
+    let place = |(footprint, times): (Option<Footprint>, SampleTimes)| Place {
+        geometry: footprint.as_ref().map(&geometry),
+        bbox: footprint.map(|footprint| footprint.bbox),
+        times,
+    };
+    Ok(footprints.into_iter().zip(times).map(place).collect())
+}
+
+/// Some rows of the named columns of a table, as far as it has them. A slice would not do: casts of nested columns work on the items
+/// of all rows.
+fn rows_of(batch: &RecordBatch, names: &[&str], rows: &[u32]) -> Result<RecordBatch> {
+    let schema = batch.schema();
+    let chosen: Vec<usize> = (0..batch.num_columns()).filter(|&at| names.contains(&schema.field(at).name().as_str())).collect();
+    let unchosen = |error: arrow::error::ArrowError| Error::internal("rows can't be chosen").because(error);
+    let indices = UInt32Array::from(rows.to_vec());
+    let columns = chosen.iter().map(|&at| take(batch.column(at), &indices, None));
+    let columns = columns.collect::<std::result::Result<Vec<_>, _>>().map_err(unchosen)?;
+    // A table may have none of them.
+    let options = RecordBatchOptions::new().with_row_count(Some(rows.len()));
+    let fields = schema.project(&chosen).map_err(unchosen)?;
+    RecordBatch::try_new_with_options(Arc::new(fields), columns, &options).map_err(unchosen)
 }
 
 /// The children of rows, without padding, each with the index in `rows` of its parent.
@@ -83,8 +98,8 @@ fn children_of(assembly: &Assembly, level: usize, rows: impl Iterator<Item = (us
 fn footprints_below(assembly: &Assembly, level: usize, rows: &[u32], ctx: &JobContext) -> Result<Vec<Option<Footprint>>> {
     ctx.check()?;
     let Some(table) = assembly.levels.get(level) else { return Ok(vec![None; rows.len()]) };
-    let columns = PlaceColumns::of(&table.batch);
-    let stated: Vec<Stated> = rows.iter().map(|&row| columns.stated(row as usize)).collect();
+    let columns = PlaceColumns::of(&rows_of(&table.batch, &COLUMNS, rows)?);
+    let stated: Vec<Stated> = (0..rows.len()).map(|row| columns.stated(row)).collect();
     let mut found = footprints(&stated, ctx)?;
     let bare = rows.iter().copied().enumerate().filter(|(index, _)| found[*index].is_none());
     let (parents, children) = children_of(assembly, level, bare);
@@ -102,30 +117,25 @@ fn footprints_below(assembly: &Assembly, level: usize, rows: &[u32], ctx: &JobCo
     Ok(found)
 }
 
-/// Times of every row of the levels that were asked for.
-#[derive(Default)]
-struct TimesOfLevels(BTreeMap<usize, Vec<SampleTimes>>);
-
-impl TimesOfLevels {
-    /// Times of rows: their own, or from the first start to the last end of their children.
-    fn of(&mut self, assembly: &Assembly, level: usize, rows: &[u32], ctx: &JobContext) -> Result<Vec<SampleTimes>> {
-        ctx.check()?;
-        let Some(table) = assembly.levels.get(level) else { return Ok(vec![SampleTimes::default(); rows.len()]) };
-        let all = self.0.entry(level).or_insert_with(|| sample_times(&table.batch));
-        let mut found: Vec<SampleTimes> = rows.iter().map(|&row| all.get(row as usize).copied().unwrap_or_default()).collect();
-        let bare = rows.iter().copied().enumerate().filter(|(index, _)| found[*index] == SampleTimes::default());
-        let (parents, children) = children_of(assembly, level, bare);
-        if children.is_empty() {
-            return Ok(found);
-        }
-        for (parent, times) in parents.into_iter().zip(self.of(assembly, level + 1, &children, ctx)?) {
+/// Times of rows of a level: their own, or from the first start to the last end of their children.
+///
+/// # Errors
+/// When the job is cancelled.
+pub fn times(assembly: &Assembly, level: usize, rows: &[u32], ctx: &JobContext) -> Result<Vec<SampleTimes>> {
+    ctx.check()?;
+    let Some(table) = assembly.levels.get(level) else { return Ok(vec![SampleTimes::default(); rows.len()]) };
+    let mut found = sample_times(&rows_of(&table.batch, &TIME_COLUMNS, rows)?);
+    let bare = rows.iter().copied().enumerate().filter(|(index, _)| found[*index] == SampleTimes::default());
+    let (parents, children) = children_of(assembly, level, bare);
+    for (parents, children) in parents.chunks(CHILDREN_AT_ONCE).zip(children.chunks(CHILDREN_AT_ONCE)) {
+        for (&parent, below) in parents.iter().zip(times(assembly, level + 1, children, ctx)?) {
             let slot = &mut found[parent];
-            slot.start = slot.start.into_iter().chain(times.start).chain(times.end).min();
-            slot.end = slot.end.into_iter().chain(times.end).chain(times.start).max();
+            slot.start = slot.start.into_iter().chain(below.start).chain(below.end).min();
+            slot.end = slot.end.into_iter().chain(below.end).chain(below.start).max();
             slot.nominal = slot.start;
         }
-        Ok(found)
     }
+    Ok(found)
 }
 
 /// A geometry as GeoJSON with seven decimals (about 1 cm).

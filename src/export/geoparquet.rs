@@ -1,201 +1,322 @@
 //! GeoParquet 1.1: the samples of a level with footprint and bbox column, or the STAC Items of level 0 in the layout of
 //! stac-geoparquet.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use arrow::array::{
-    Array, ArrayRef, BinaryArray, Float64Array, Int64Array, ListBuilder, NullBufferBuilder, RecordBatch, StringArray,
+    Array, ArrayRef, BinaryArray, Float64Array, Int64Array, ListArray, ListBuilder, NullBufferBuilder, RecordBatch, StringArray,
     StringBuilder, StructArray, TimestampMicrosecondArray, UInt32Array,
 };
-use arrow::datatypes::{DataType, Field, Fields, Schema};
+use arrow::buffer::OffsetBuffer;
+use arrow::datatypes::{DataType, Field, FieldRef, Fields, Schema, SchemaRef};
 use geo::Geometry;
 use serde_json::{Value as Json, json};
 
 use super::footprint::{self, Place};
-use super::item_columns::name_beside_fields;
-use super::stac::ItemSet;
+use super::item_assets::{AssetFields, AssetNames, ItemAsset};
+use super::item_columns::{ItemColumns, name_beside_fields};
+use super::stac::{COLLECTION_LINK, ITEM_TYPE, ItemTimes, PROJECTION, VERSION, is_of_projection};
 use super::{Described, Document, stac};
 use crate::error::{Error, Result};
-use crate::footprint::enclosing_box;
+use crate::footprint::{BoxOfDegrees, enclosing_box, states_point_or_shape};
 use crate::jobs::JobContext;
-use crate::model::is_padding;
+use crate::model::{SkeletonLevel, is_padding};
 use crate::table::{ParquetOptions, ParquetSink, write_wkb};
-
-/// Columns replaced by the geometry column.
-const PLACES: [&str; 3] = ["stac:centroid", "istac:centroid", "istac:geometry"];
 
 /// The samples of the requested level, or of the first with locations, as GeoParquet.
 ///
 /// # Errors
 /// [`Kind::Usage`](crate::error::Kind::Usage) when no sample has a location.
-pub fn footer(described: &Described<'_>, ctx: &JobContext) -> Result<Vec<Document>> {
+pub fn footer(described: &Described<'_>, ctx: &JobContext) -> Result<Document> {
     let level = footprint::level_with_places(described.assembly, described.facts.level);
-    let batch = &described.assembly.levels[level].batch;
-    let ids = &described.assembly.tree.levels[level].ids;
-    let keep: Vec<u32> = (0..ids.len() as u32).filter(|&row| !is_padding(ids.value(row as usize))).collect();
-    let places = footprint::places(described.assembly, level, &keep, ctx)?;
-    if places.iter().all(|place| place.geometry.is_none()) {
+    let table = &described.assembly.levels[level].batch;
+    let tree = &described.assembly.tree;
+    let samples = &tree.levels[level];
+    let keep: Vec<u32> = (0..samples.len() as u32).filter(|&row| !is_padding(samples.id(row))).collect();
+    let schema = table.schema();
+    warn_of_untyped(table, ctx);
+    // Most readers cannot read columns of type null.
+    let kept = |field: &FieldRef| !states_point_or_shape(field.name()) && *field.data_type() != DataType::Null;
+    let chosen: Vec<usize> = (0..schema.fields().len()).filter(|&column| kept(&schema.fields()[column])).collect();
+    let unchosen = |error: arrow::error::ArrowError| Error::internal("rows can't be chosen").because(error);
+    let table = table.project(&chosen).map_err(unchosen)?;
+    let mut file = PlacedRows::default();
+    for rows in keep.chunks(described.batch_rows) {
+        let places = footprint::places(described.assembly, level, rows, ctx)?;
+        let batch = arrow::compute::take_record_batch(&table, &UInt32Array::from(rows.to_vec())).map_err(unchosen)?;
+        let mut columns = Columns::default();
+        for (number, (field, column)) in batch.schema().fields().iter().zip(batch.columns()).enumerate() {
+            // The first two columns are id and type.
+            let name = if number < 2 { field.name().clone() } else { name_beside_fields(field.name()) };
+            columns.put(&name, column.clone());
+            if number == 0 && level > 0 {
+                let path = |row: &u32| Some(tree.archive_path(level, *row));
+                columns.put("path", Arc::new(rows.iter().map(path).collect::<StringArray>()));
+            }
+        }
+        file.write(columns, &places)?;
+    }
+    if !file.has_places() {
         return Err(Error::usage("no sample has a location, so there is nothing to map")
             .hint("add locations with the STAC extension, or choose another format"));
     }
-    let batch = arrow::compute::take_record_batch(batch, &UInt32Array::from(keep.clone()))
-        .map_err(|error| Error::internal("rows can't be chosen").because(error))?;
-    let mut fields = Vec::new();
-    let mut columns: Vec<ArrayRef> = Vec::new();
-    for (field, column) in batch.schema().fields().iter().zip(batch.columns()) {
-        // Most readers cannot read columns of type null.
-        if !PLACES.contains(&field.name().as_str()) && *field.data_type() != DataType::Null {
-            // The first two columns are id and type.
-            let name = if fields.len() < 2 { field.name().clone() } else { name_beside_fields(field.name()) };
-            fields.push(Field::new(name, field.data_type().clone(), true));
-            columns.push(column.clone());
-        }
+    Ok(Document { name: "samples.parquet".into(), bytes: file.finish(&[])? })
+}
+
+/// Names the columns of type null, which are left out: most readers cannot read them.
+fn warn_of_untyped(batch: &RecordBatch, ctx: &JobContext) {
+    let schema = batch.schema();
+    for field in schema.fields().iter().filter(|field| *field.data_type() == DataType::Null) {
+        let name = field.name();
+        ctx.warn(format!("the column {name} has no value and the type null, which few readers of GeoParquet know: it is left out"));
     }
-    if level > 0 {
-        let path = |row: &u32| Some(described.assembly.tree.path(level, *row).to_archive());
-        fields.insert(1, Field::new("path", DataType::Utf8, true));
-        columns.insert(1, Arc::new(keep.iter().map(path).collect::<StringArray>()));
-    }
-    put_places(&places, &mut fields, &mut columns);
-    let bytes = written(fields, columns, &[("geo", geo_key(&places))])?;
-    Ok(vec![Document { name: "samples.parquet".into(), bytes }])
 }
 
 /// The Items of level 0 as stac-geoparquet.
 ///
 /// # Errors
 /// [`Kind::Invalid`](crate::error::Kind::Invalid) when no sample has a time.
-pub fn items(described: &Described<'_>, ctx: &JobContext) -> Result<Vec<Document>> {
-    let ItemSet { rows, places, columns: properties, items } = stac::items(described, ctx)?;
-    if items.is_empty() {
+pub fn items(described: &Described<'_>, ctx: &JobContext) -> Result<Document> {
+    let found = stac::item_rows(described, ctx)?;
+    let (Some(level), Some(samples)) = (described.assembly.levels.first(), described.assembly.tree.levels.first()) else {
+        return Err(Error::internal("a dataset without levels"));
+    };
+    stac::warn_of_timeless(described, &found, ctx);
+    if found.rows.is_empty() {
         let error = Error::invalid("no sample has a time, so none can be an Item");
         return Err(error.hint("add times with the STAC extension, or state the extent in time"));
     }
-    let text = |of: &dyn Fn(&Json) -> Option<String>| Arc::new(items.iter().map(of).collect::<StringArray>()) as ArrayRef;
-    let mut fields: Vec<Field> = Vec::new();
-    let mut columns: Vec<ArrayRef> = Vec::new();
-    let mut put = |name: &str, array: ArrayRef| {
-        fields.push(Field::new(name, array.data_type().clone(), true));
-        columns.push(array);
+    warn_of_untyped(&level.batch, ctx);
+    let table = ItemTable {
+        described,
+        samples,
+        batch: &level.batch,
+        properties: ItemColumns::of(&level.batch, described.batch_rows, ctx)?,
+        assets: AssetNames::of(described, &found.rows, ctx)?,
+        has_interval: found.has_interval,
     };
-    let own = |key: &'static str| move |item: &Json| item[key].as_str().map(str::to_owned);
-    put("type", text(&own("type")));
-    put("stac_version", text(&own("stac_version")));
-    put("stac_extensions", Arc::new(text_lists(items.iter().map(|item| &item["stac_extensions"]))));
-    put("id", text(&own("id")));
-    put("collection", text(&own("collection")));
-    put("links", links(&items));
-    put("assets", assets(&items));
-    let time = |keys: &[&str]| {
-        let micros = |item: &Json| {
-            let text = keys.iter().find_map(|key| item["properties"][*key].as_str())?;
-            Some(chrono::DateTime::parse_from_rfc3339(text).ok()?.timestamp_micros())
-        };
-        let array: TimestampMicrosecondArray = items.iter().map(micros).collect();
-        Arc::new(array.with_timezone("UTC")) as ArrayRef
-    };
-    put("datetime", time(&["datetime"]));
-    let interval = ["start_datetime", "end_datetime"];
-    if interval.iter().any(|key| items.iter().any(|item| item["properties"][*key].is_string())) {
-        // A column exists for all Items, and null is not a valid time: an Item with a single time gets an interval of length 0.
-        interval.iter().for_each(|key| put(key, time(&[key, "datetime"])));
+    let asset_fields = table.assets.fields(described, &found.rows, ctx)?;
+    let mut file = PlacedRows::default();
+    for rows in found.rows.chunks(described.batch_rows) {
+        let places = footprint::places_of_items(described.assembly, 0, rows, ctx)?;
+        file.write(table.columns(rows, &places, &asset_fields)?, &places)?;
     }
-    let rows = UInt32Array::from(rows);
-    for column in &properties {
-        let values = arrow::compute::take(&column.values, &rows, None)
-            .map_err(|error| Error::internal("rows can't be chosen").because(error))?;
-        put(&column.name, values);
-    }
-    put_places(&places, &mut fields, &mut columns);
     let collection = stac::collection(described, &[]);
     let id = described.id();
     let meta = json!({ "version": "1.1.0", "collections": { id: collection } }).to_string();
-    let bytes = written(fields, columns, &[("geo", geo_key(&places)), ("stac-geoparquet", meta)])?;
-    Ok(vec![Document { name: "items.parquet".into(), bytes }])
+    Ok(Document { name: "items.parquet".into(), bytes: file.finish(&[("stac-geoparquet", meta)])? })
 }
 
-fn text_lists<'a>(values: impl Iterator<Item = &'a Json>) -> arrow::array::ListArray {
-    let mut builder = ListBuilder::new(StringBuilder::new());
-    for value in values {
-        for text in value.as_array().into_iter().flatten().filter_map(Json::as_str) {
-            builder.values().append_value(text);
+/// What the columns of Items are made of.
+struct ItemTable<'a> {
+    described: &'a Described<'a>,
+    /// Ids and types of level 0.
+    samples: &'a SkeletonLevel,
+    /// Table of level 0.
+    batch: &'a RecordBatch,
+    properties: ItemColumns,
+    assets: AssetNames,
+    /// True when an Item has an interval: all Items then have the columns of it.
+    has_interval: bool,
+}
+
+impl ItemTable<'_> {
+    /// The columns of some rows without geometry and bbox. Every call gives the same columns.
+    fn columns(&self, rows: &[u32], places: &[Place], asset_fields: &BTreeMap<String, AssetFields>) -> Result<Columns> {
+        let mut times = Vec::with_capacity(rows.len());
+        for place in places {
+            let of_item = ItemTimes::of(&place.times, self.described);
+            times.push(of_item.ok_or_else(|| Error::internal("the time of a sample changed while it was read"))?);
         }
+        let same = |text: &str| Arc::new(StringArray::from_iter_values(rows.iter().map(|_| text))) as ArrayRef;
+        let properties = self.properties.values(self.batch, rows)?;
+        let projected = properties.iter().filter(|column| is_of_projection(&column.name)).map(|column| &column.values);
+        let projected: Vec<&ArrayRef> = projected.collect();
+        let extensions = (0..rows.len()).map(|row| {
+            let is_projected = projected.iter().any(|values| values.is_valid(row));
+            if is_projected { &[PROJECTION][..] } else { &[] }
+        });
+        let mut columns = Columns::default();
+        columns.put("type", same(ITEM_TYPE));
+        columns.put("stac_version", same(VERSION));
+        columns.put("stac_extensions", Arc::new(text_lists(extensions)));
+        columns.put("id", Arc::new(StringArray::from_iter_values(rows.iter().map(|&row| self.samples.id(row)))));
+        columns.put("collection", same(self.described.id()));
+        columns.put("links", links(rows.len()));
+        columns.put("assets", self.asset_column(rows, asset_fields));
+        let datetimes = times.iter().map(|times| micros(times.datetime.as_deref()));
+        columns.put("datetime", instants(datetimes));
+        if self.has_interval {
+            // A column exists for all Items, and null is not a valid time: an Item with a single time gets an interval of length 0.
+            for (end, name) in ["start_datetime", "end_datetime"].into_iter().enumerate() {
+                let end_of = |times: &ItemTimes| {
+                    let of_interval = times.interval.as_ref().map(|interval| interval[end].as_str());
+                    micros(of_interval.or(times.datetime.as_deref()))
+                };
+                columns.put(name, instants(times.iter().map(end_of)));
+            }
+        }
+        for column in properties {
+            columns.put(&column.name, column.values);
+        }
+        Ok(columns)
+    }
+
+    /// A struct with a field for each key of an asset, null where the Item has no such asset.
+    fn asset_column(&self, rows: &[u32], keys: &BTreeMap<String, AssetFields>) -> ArrayRef {
+        let mut by_key: BTreeMap<&str, Vec<Option<ItemAsset>>> =
+            keys.keys().map(|key| (key.as_str(), rows.iter().map(|_| None).collect())).collect();
+        for (number, &row) in rows.iter().enumerate() {
+            for asset in self.assets.assets_of(self.described, row) {
+                if let Some(place) = by_key.get_mut(asset.key.as_str()).and_then(|assets| assets.get_mut(number)) {
+                    *place = Some(asset);
+                }
+            }
+        }
+        let arrays: Vec<ArrayRef> = keys.iter().map(|(key, fields)| assets_of_key(&by_key[key.as_str()], *fields)).collect();
+        let fields: Fields =
+            keys.keys().zip(&arrays).map(|(key, array)| Field::new(key, array.data_type().clone(), true)).collect();
+        Arc::new(StructArray::new(fields, arrays, None))
+    }
+}
+
+/// The assets of one key. A field that none has in the whole table is left out: a reader would make null of it, which the schemas do
+/// not take.
+fn assets_of_key(assets: &[Option<ItemAsset>], has: AssetFields) -> ArrayRef {
+    let mut columns = Columns::default();
+    let text = |of: &dyn Fn(&ItemAsset) -> Option<String>| {
+        Arc::new(assets.iter().map(|asset| asset.as_ref().and_then(of)).collect::<StringArray>()) as ArrayRef
+    };
+    let number = |of: &dyn Fn(&ItemAsset) -> Option<u64>| {
+        let numbers = assets.iter().map(|asset| i64::try_from(asset.as_ref().and_then(of)?).ok());
+        Arc::new(numbers.collect::<Int64Array>()) as ArrayRef
+    };
+    columns.put("href", text(&|asset| Some(asset.href.clone())));
+    columns.put("title", text(&|asset| Some(asset.title.clone())));
+    columns.put("type", text(&|asset| Some(asset.media_type.to_owned())));
+    columns
+        .put("roles", Arc::new(text_lists(assets.iter().map(|asset| asset.as_ref().map_or(&[][..], |_| &ItemAsset::ROLES[..])))));
+    if has.range {
+        columns.put("taco:offset", number(&|asset| asset.range.as_ref().map(|range| range.0)));
+    }
+    if has.size {
+        columns.put("taco:size", number(&|asset| asset.size));
+    }
+    if has.range {
+        columns.put("taco:container", text(&|asset| asset.range.as_ref().map(|range| range.1.clone())));
+    }
+    let mut valid = NullBufferBuilder::new(assets.len());
+    assets.iter().for_each(|asset| valid.append(asset.is_some()));
+    Arc::new(StructArray::new(columns.fields.into(), columns.arrays, valid.finish()))
+}
+
+/// Columns of a table, in order.
+#[derive(Default)]
+struct Columns {
+    fields: Vec<Field>,
+    arrays: Vec<ArrayRef>,
+}
+
+impl Columns {
+    fn put(&mut self, name: &str, array: ArrayRef) {
+        self.fields.push(Field::new(name, array.data_type().clone(), true));
+        self.arrays.push(array);
+    }
+}
+
+/// Microseconds since 1970 of a time in RFC 3339.
+fn micros(time: Option<&str>) -> Option<i64> {
+    Some(chrono::DateTime::parse_from_rfc3339(time?).ok()?.timestamp_micros())
+}
+
+fn instants(micros: impl Iterator<Item = Option<i64>>) -> ArrayRef {
+    Arc::new(micros.collect::<TimestampMicrosecondArray>().with_timezone("UTC"))
+}
+
+fn text_lists<'a>(lists: impl Iterator<Item = &'a [&'a str]>) -> ListArray {
+    let mut builder = ListBuilder::new(StringBuilder::new());
+    for texts in lists {
+        texts.iter().for_each(|text| builder.values().append_value(text));
         builder.append(true);
     }
     builder.finish()
 }
 
-/// A list of structs, one per link.
-fn links(items: &[Json]) -> ArrayRef {
-    let all: Vec<&Json> = items.iter().flat_map(|item| item["links"].as_array().into_iter().flatten()).collect();
-    let column = |key: &str| Arc::new(all.iter().map(|link| link[key].as_str()).collect::<StringArray>()) as ArrayRef;
+/// For each Item a list of one struct: the link to the Collection.
+fn links(items: usize) -> ArrayRef {
+    let column = |key: &str| {
+        let text = COLLECTION_LINK.iter().find(|(known, _)| *known == key).map(|(_, text)| *text);
+        Arc::new((0..items).map(|_| text).collect::<StringArray>()) as ArrayRef
+    };
     let fields: Fields = ["href", "rel", "type"].map(|key| Field::new(key, DataType::Utf8, true)).to_vec().into();
     let structs = StructArray::new(fields.clone(), ["href", "rel", "type"].map(column).to_vec(), None);
-    let lengths = items.iter().map(|item| item["links"].as_array().map_or(0, Vec::len));
-    let offsets = arrow::buffer::OffsetBuffer::from_lengths(lengths);
     let item = Arc::new(Field::new("item", DataType::Struct(fields), true));
-    Arc::new(arrow::array::ListArray::new(item, offsets, Arc::new(structs), None))
+    Arc::new(ListArray::new(item, OffsetBuffer::from_repeated_length(1, items), Arc::new(structs), None))
 }
 
-/// A struct with a field for each key of an asset, null where the Item has no such asset.
-fn assets(items: &[Json]) -> ArrayRef {
-    let keys: BTreeSet<&String> = items.iter().filter_map(|item| item["assets"].as_object()).flat_map(|all| all.keys()).collect();
-    let arrays: Vec<ArrayRef> = keys.iter().map(|key| assets_of_key(items, key)).collect();
-    let fields: Fields = keys.iter().zip(&arrays).map(|(key, array)| Field::new(*key, array.data_type().clone(), true)).collect();
-    Arc::new(StructArray::new(fields, arrays, None))
+/// A GeoParquet file that is written some rows at a time: what its metadata say of all rows is gathered on the way.
+#[derive(Default)]
+struct PlacedRows {
+    /// The file and its schema, from the first rows on.
+    started: Option<(ParquetSink<Vec<u8>>, SchemaRef)>,
+    /// Types of the geometries.
+    kinds: BTreeSet<&'static str>,
+    /// Boxes of the rows.
+    boxes: Vec<BoxOfDegrees>,
 }
 
-/// The asset of one key of every Item.
-fn assets_of_key(items: &[Json], key: &str) -> ArrayRef {
-    let found: Vec<Option<&Json>> = items.iter().map(|item| item["assets"].get(key)).collect();
-    let mut fields: Vec<Field> = Vec::new();
-    let mut arrays: Vec<ArrayRef> = Vec::new();
-    let mut put = |name: &str, array: ArrayRef| {
-        // Null in every asset: a reader would make null of it, which the schemas do not take.
-        if array.null_count() < array.len() {
-            fields.push(Field::new(name, array.data_type().clone(), true));
-            arrays.push(array);
-        }
-    };
-    for name in ["href", "title", "type"] {
-        let text = found.iter().map(|asset| asset.and_then(|asset| asset[name].as_str())).collect::<StringArray>();
-        put(name, Arc::new(text));
+impl PlacedRows {
+    /// Appends rows with the columns `geometry` (WKB) and `bbox` (struct) behind their own, which are the same in every call.
+    fn write(&mut self, mut columns: Columns, places: &[Place]) -> Result<()> {
+        put_places(places, &mut columns);
+        self.kinds.extend(places.iter().filter_map(|place| place.geometry.as_ref()).map(kind_of));
+        self.boxes.extend(places.iter().filter_map(|place| place.bbox));
+        let (sink, schema) = match &mut self.started {
+            Some(started) => started,
+            None => {
+                let schema = Arc::new(Schema::new(columns.fields));
+                let sink = ParquetSink::annotated_at_end(Vec::new(), &schema, &ParquetOptions::default())?;
+                self.started.insert((sink, schema))
+            }
+        };
+        let batch = RecordBatch::try_new(schema.clone(), columns.arrays)
+            .map_err(|error| Error::internal("the table does not fit its columns").because(error))?;
+        sink.write(&batch)
     }
-    put("roles", Arc::new(text_lists(found.iter().map(|asset| asset.map_or(&Json::Null, |asset| &asset["roles"])))));
-    for name in ["taco:offset", "taco:size"] {
-        let number = |asset: &Option<&Json>| asset.and_then(|asset| asset[name].as_i64());
-        put(name, Arc::new(found.iter().map(number).collect::<Int64Array>()));
+
+    /// True when a row has a location.
+    fn has_places(&self) -> bool {
+        !self.kinds.is_empty()
     }
-    let container = found.iter().map(|asset| asset.and_then(|asset| asset["taco:container"].as_str())).collect::<StringArray>();
-    put("taco:container", Arc::new(container));
-    let mut valid = NullBufferBuilder::new(items.len());
-    found.iter().for_each(|asset| valid.append(asset.is_some()));
-    Arc::new(StructArray::new(fields.into(), arrays, valid.finish()))
+
+    /// Ends the file with these notes beside that of GeoParquet.
+    fn finish(self, notes: &[(&str, String)]) -> Result<Vec<u8>> {
+        let geo = geo_key(&self.kinds, &self.boxes);
+        let Some((sink, _)) = self.started else { return Err(Error::internal("a table without rows")) };
+        let notes = notes.iter().map(|(key, text)| ((*key).to_owned(), text.clone()));
+        sink.finish_annotated(std::iter::once(("geo".to_owned(), geo)).chain(notes).collect())
+    }
 }
 
 /// Appends the columns `geometry` (WKB) and `bbox` (struct).
-fn put_places(places: &[Place], fields: &mut Vec<Field>, columns: &mut Vec<ArrayRef>) {
+fn put_places(places: &[Place], columns: &mut Columns) {
     let wkb: BinaryArray = places.iter().map(|place| place.geometry.as_ref().map(write_wkb)).collect();
-    fields.push(Field::new("geometry", DataType::Binary, true));
-    columns.push(Arc::new(wkb));
+    columns.put("geometry", Arc::new(wkb));
     let names = ["xmin", "ymin", "xmax", "ymax"];
     let side =
         |at: usize| Arc::new(places.iter().map(|place| place.bbox.map(|bbox| bbox[at])).collect::<Float64Array>()) as ArrayRef;
     let mut valid = NullBufferBuilder::new(places.len());
     places.iter().for_each(|place| valid.append(place.bbox.is_some()));
     let inner: Fields = names.map(|name| Field::new(name, DataType::Float64, true)).to_vec().into();
-    let bbox = StructArray::new(inner.clone(), (0..4).map(side).collect(), valid.finish());
-    fields.push(Field::new("bbox", DataType::Struct(inner), true));
-    columns.push(Arc::new(bbox));
+    columns.put("bbox", Arc::new(StructArray::new(inner, (0..4).map(side).collect(), valid.finish())));
 }
 
 /// The value of the metadata key `geo` (GeoParquet 1.1). Coordinates are longitude and latitude, polygons counter-clockwise.
-fn geo_key(places: &[Place]) -> String {
-    let kinds: BTreeSet<&str> = places.iter().filter_map(|place| place.geometry.as_ref()).map(kind_of).collect();
+fn geo_key(kinds: &BTreeSet<&str>, boxes: &[BoxOfDegrees]) -> String {
     let mut column = json!({ "encoding": "WKB", "geometry_types": kinds, "crs": lonlat_crs(), "edges": "planar", "orientation": "counterclockwise" });
     // As in RFC 7946, xmin > xmax across the antimeridian.
-    if let Some(bbox) = enclosing_box(places.iter().filter_map(|place| place.bbox)) {
+    if let Some(bbox) = enclosing_box(boxes.iter().copied()) {
         column["bbox"] = json!(bbox);
     }
     let covering = ["xmin", "ymin", "xmax", "ymax"].map(|side| (side.to_owned(), json!(["bbox", side])));
@@ -246,19 +367,4 @@ fn kind_of(geometry: &Geometry<f64>) -> &'static str {
         Geometry::GeometryCollection(_) => "GeometryCollection",
         Geometry::Polygon(_) | Geometry::Rect(_) | Geometry::Triangle(_) => "Polygon",
     }
-}
-
-fn written(fields: Vec<Field>, columns: Vec<ArrayRef>, notes: &[(&str, String)]) -> Result<Vec<u8>> {
-    // In the Arrow schema as well as in the footer, as readers use either.
-    let notes_of_schema: std::collections::HashMap<String, String> =
-        notes.iter().map(|(key, text)| ((*key).to_owned(), text.clone())).collect();
-    let schema = Schema::new(fields).with_metadata(notes_of_schema);
-    let batch = RecordBatch::try_new(Arc::new(schema.clone()), columns)
-        .map_err(|error| Error::internal("the table does not fit its columns").because(error))?;
-    let mut sink = ParquetSink::annotated(Vec::new(), &schema, &ParquetOptions::default())?;
-    sink.write(&batch)?;
-    for (key, text) in notes {
-        sink.note(key, text.clone());
-    }
-    sink.finish()
 }

@@ -1,6 +1,6 @@
 //! The assets of STAC Items: where the bytes of a sample, or of each file below a FOLDER, are.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value as Json, json};
@@ -25,41 +25,172 @@ struct MemberFile {
     path: String,
 }
 
-/// The assets of rows of level 0, in order, each an object from keys to assets. A file is the asset `data`; the files below a FOLDER
-/// have their paths as keys, or numbers where paths differ from sample to sample.
-pub fn assets_of_items(described: &Described<'_>, rows: &[u32], ctx: &JobContext) -> Result<Vec<Json>> {
-    let mut files: Vec<Option<Vec<MemberFile>>> = Vec::with_capacity(rows.len());
-    for (number, &row) in rows.iter().enumerate() {
-        if number % 1024 == 0 {
-            ctx.check()?;
+/// An asset of an Item.
+pub struct ItemAsset {
+    /// Its key in the Item.
+    pub key: String,
+    /// Its address: a byte range as the path that GDAL opens, a whole file as its address.
+    pub href: String,
+    /// Path of the sample, or title of the dataset.
+    pub title: String,
+    /// Media type.
+    pub media_type: &'static str,
+    /// Size in bytes, where it is one sample.
+    pub size: Option<u64>,
+    /// For a byte range, its offset in bytes and the address of the file that contains it.
+    pub range: Option<(u64, String)>,
+}
+
+impl ItemAsset {
+    /// `roles` of every asset.
+    pub const ROLES: [&str; 1] = ["data"];
+
+    /// The asset as it is in an Item.
+    pub fn json(self) -> Json {
+        let mut asset = Map::new();
+        asset.insert("href".into(), json!(self.href));
+        if let Some((offset, container)) = self.range {
+            asset.insert("taco:offset".into(), json!(offset));
+            asset.insert("taco:container".into(), json!(container));
         }
-        let mut members = Vec::new();
-        gather(described, 0, row, String::new(), &mut members);
-        files.push(Some(members).filter(|members| !members.is_empty() && members.len() <= FILES_MAX));
+        if let Some(size) = self.size {
+            asset.insert("taco:size".into(), json!(size));
+        }
+        asset.insert("type".into(), json!(self.media_type));
+        asset.insert("title".into(), json!(self.title));
+        asset.insert("roles".into(), json!(Self::ROLES));
+        Json::Object(asset)
     }
-    let longest = files.iter().flatten().map(Vec::len).max().unwrap_or(0);
-    let names: BTreeSet<&str> = files.iter().flatten().flatten().map(|file| file.path.as_str()).collect();
-    let numbered = names.len() > NAMES_MAX && names.len() > 2 * longest;
-    let mut found = Vec::with_capacity(rows.len());
-    for (members, &row) in files.iter().zip(rows) {
-        let dataset = stac::dataset_of(described, row as usize).unwrap_or(described.facts);
-        let mut assets = Map::new();
-        for (number, file) in members.iter().flatten().enumerate() {
-            let key = match (file.path.is_empty(), numbered) {
-                (true, _) => DATA.to_owned(),
-                (false, true) => format!("file{}", number + 1),
-                (false, false) => file.path.clone(),
-            };
-            if let Some(asset) = asset_of_file(described, dataset, file) {
-                assets.insert(key, asset);
+}
+
+/// The fields beside address, title, type and roles that assets of one key have in some Item.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct AssetFields {
+    /// `taco:size`.
+    pub size: bool,
+    /// `taco:offset` and `taco:container`.
+    pub range: bool,
+}
+
+/// How the assets of Items are called. A file is the asset `data`; the files below a FOLDER have their paths as keys, or numbers where
+/// paths differ from sample to sample.
+pub struct AssetNames {
+    numbered: bool,
+}
+
+impl AssetNames {
+    /// The names for these rows of level 0.
+    ///
+    /// # Errors
+    /// When the job is cancelled.
+    pub fn of(described: &Described<'_>, rows: &[u32], ctx: &JobContext) -> Result<Self> {
+        let mut longest = 0;
+        let mut names: HashSet<String> = HashSet::new();
+        for (number, &row) in rows.iter().enumerate() {
+            if number % 1024 == 0 {
+                ctx.check()?;
+            }
+            let members = members_of(described, row);
+            longest = longest.max(members.len());
+            for file in members {
+                if !names.contains(&file.path) {
+                    names.insert(file.path);
+                }
+            }
+            // No FOLDER is so long that its names could still be the keys.
+            if names.len() > NAMES_MAX.max(2 * FILES_MAX) {
+                return Ok(Self { numbered: true });
             }
         }
-        if assets.is_empty() {
-            assets.insert(DATA.into(), stac::data_asset(described, dataset, "../"));
-        }
-        found.push(Json::Object(assets));
+        Ok(Self { numbered: names.len() > NAMES_MAX && names.len() > 2 * longest })
     }
-    Ok(found)
+
+    /// The keys of the assets of these rows of level 0, and the fields that assets of each key have.
+    ///
+    /// # Errors
+    /// When the job is cancelled.
+    pub fn fields(&self, described: &Described<'_>, rows: &[u32], ctx: &JobContext) -> Result<BTreeMap<String, AssetFields>> {
+        let mut found: BTreeMap<String, AssetFields> = BTreeMap::new();
+        for (number, &row) in rows.iter().enumerate() {
+            if number % 1024 == 0 {
+                ctx.check()?;
+            }
+            let mut is_bare = true;
+            for (number, file) in members_of(described, row).into_iter().enumerate() {
+                let Some((path, _)) = place_of_file(described, &file) else { continue };
+                let key = self.key(number, file);
+                let fields = match found.get_mut(&key) {
+                    Some(fields) => fields,
+                    None => found.entry(key).or_default(),
+                };
+                fields.size = true;
+                fields.range |= matches!(path, AssetPath::Range { .. });
+                is_bare = false;
+            }
+            if is_bare {
+                found.entry(DATA.to_owned()).or_default();
+            }
+        }
+        Ok(found)
+    }
+
+    /// The assets of a row of level 0.
+    pub fn assets_of(&self, described: &Described<'_>, row: u32) -> Vec<ItemAsset> {
+        let dataset = described.dataset_of(row as usize).unwrap_or(described.facts);
+        let members = members_of(described, row).into_iter().enumerate();
+        let mut assets: Vec<ItemAsset> =
+            members.filter_map(|(number, file)| self.asset_of_file(described, dataset, number, file)).collect();
+        if assets.is_empty() {
+            let (href, media_type) = stac::data_link(described, dataset, "../");
+            let (key, title) = (DATA.to_owned(), described.title().to_owned());
+            assets.push(ItemAsset { key, href, title, media_type, size: None, range: None });
+        }
+        assets
+    }
+
+    fn key(&self, number: usize, file: MemberFile) -> String {
+        match (file.path.is_empty(), self.numbered) {
+            (true, _) => DATA.to_owned(),
+            (false, true) => format!("file{}", number + 1),
+            (false, false) => file.path,
+        }
+    }
+
+    /// A file as an asset: a byte range as the path that GDAL opens, with offset, size and the file that contains it; a whole file as its
+    /// address. `None` for bytes that no file has yet.
+    fn asset_of_file(&self, described: &Described<'_>, dataset: &Facts, number: usize, file: MemberFile) -> Option<ItemAsset> {
+        let (path, size) = place_of_file(described, &file)?;
+        let title = described.assembly.tree.archive_path(file.level, file.row);
+        let (href, range) = match path {
+            AssetPath::Range { container, offset, size, .. } => {
+                let place = link_of(dataset, container);
+                let href = AssetPath::range(absolute(dataset, &place), *offset, *size).to_vsi();
+                (href, Some((*offset, href_of(described, dataset, &place))))
+            }
+            AssetPath::File(path) => (href_of(described, dataset, &link_of(dataset, path)), None),
+            AssetPath::Vsi(path) => (path.to_string(), None),
+        };
+        let media_type = media_type(&title);
+        Some(ItemAsset { key: self.key(number, file), href, title, media_type, size: Some(size), range })
+    }
+}
+
+/// Where the bytes of a file are, and their number; `None` for bytes that no file has yet.
+fn place_of_file<'a>(described: &Described<'a>, file: &MemberFile) -> Option<(&'a AssetPath, u64)> {
+    match described.assembly.levels.get(file.level)?.sources.get(file.row as usize)? {
+        RowSource::Asset { path, size, .. } => Some((path, *size)),
+        RowSource::Folder | RowSource::Bytes(_) => None,
+    }
+}
+
+/// The files below a row of level 0, or the row itself; none where there are too many to list.
+fn members_of(described: &Described<'_>, row: u32) -> Vec<MemberFile> {
+    let mut members = Vec::new();
+    gather(described, 0, row, String::new(), &mut members);
+    if members.len() > FILES_MAX {
+        members.clear();
+    }
+    members
 }
 
 /// The files of a row, without padding, at most one more than [`FILES_MAX`].
@@ -75,33 +206,6 @@ fn gather(described: &Described<'_>, level: usize, row: u32, path: String, membe
         let path = if path.is_empty() { id.to_owned() } else { format!("{path}/{id}") };
         gather(described, level + 1, child, path, members);
     }
-}
-
-/// A file as an asset: a byte range as the path that GDAL opens, with offset, size and the file that contains it; a whole file as its
-/// address. `None` for bytes that no file has yet.
-fn asset_of_file(described: &Described<'_>, dataset: &Facts, file: &MemberFile) -> Option<Json> {
-    let RowSource::Asset { path, size, .. } = described.assembly.levels.get(file.level)?.sources.get(file.row as usize)? else {
-        return None;
-    };
-    let title = described.assembly.tree.path(file.level, file.row).to_archive();
-    let mut asset = Map::new();
-    match path {
-        AssetPath::Range { container, offset, size, .. } => {
-            let place = link_of(dataset, container);
-            asset.insert("href".into(), json!(AssetPath::range(absolute(dataset, &place), *offset, *size).to_vsi()));
-            asset.insert("taco:offset".into(), json!(offset));
-            asset.insert("taco:container".into(), json!(href_of(described, dataset, &place)));
-        }
-        AssetPath::File(path) => {
-            asset.insert("href".into(), json!(href_of(described, dataset, &link_of(dataset, path))));
-        }
-        AssetPath::Vsi(path) => drop(asset.insert("href".into(), json!(path))),
-    }
-    asset.insert("taco:size".into(), json!(size));
-    asset.insert("type".into(), json!(media_type(&title)));
-    asset.insert("title".into(), json!(title));
-    asset.insert("roles".into(), json!(["data"]));
-    Some(Json::Object(asset))
 }
 
 /// Where readers of the document find a file of a dataset: as it is read, or below the place at which the dataset is published.

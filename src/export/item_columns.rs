@@ -6,13 +6,15 @@ use std::sync::Arc;
 
 use arrow::array::{
     Array, ArrayRef, AsArray, FixedSizeListArray, Float64Builder, GenericListArray, Int64Builder, ListBuilder, OffsetSizeTrait,
-    RecordBatch, StringArray, StructArray, TimestampMicrosecondArray,
+    RecordBatch, StringArray, StructArray, TimestampMicrosecondArray, UInt32Array,
 };
-use arrow::compute::cast;
+use arrow::compute::{cast, take};
 use arrow::datatypes::{DataType, Field, FieldRef, Float32Type, Float64Type, TimeUnit};
 use serde_json::Value as Json;
 
-use crate::footprint::{TIME_COLUMNS, is_time_column, micros_of};
+use crate::error::{Error, Result};
+use crate::footprint::{TIME_COLUMNS, is_time_column, micros_of, states_point_or_shape};
+use crate::jobs::JobContext;
 use crate::table::cell_json;
 
 /// Prefix of columns whose names mean something else to STAC.
@@ -20,8 +22,6 @@ const PREFIX: &str = "taco:";
 /// Fields of an Item itself, which stac-geoparquet has as columns beside the properties.
 const OF_ITEM: [&str; 11] =
     ["id", "type", "geometry", "bbox", "links", "assets", "collection", "stac_version", "stac_extensions", "properties", "path"];
-/// Location columns, which become the geometry.
-const PLACES: [&str; 3] = ["stac:centroid", "istac:centroid", "istac:geometry"];
 /// Time columns of the extensions, which become the times of the Item.
 const TIMES: [&str; 6] =
     ["stac:time_start", "stac:time_end", "stac:time_middle", "istac:time_start", "istac:time_end", "istac:time_middle"];
@@ -31,7 +31,7 @@ const DATA_TYPES: [&str; 16] = [
     "cfloat32", "cfloat64", "other",
 ];
 
-/// A column of properties: one value for each row of level 0, null where the Item lacks the property.
+/// A column of properties: one value for each chosen row, null where the Item lacks the property.
 pub struct ItemColumn {
     /// Name of the property.
     pub name: String,
@@ -39,61 +39,163 @@ pub struct ItemColumn {
     pub values: ArrayRef,
 }
 
+/// How the columns of level 0 become properties, which takes a look at all rows; the values are then converted some rows at a time.
+pub struct ItemColumns(Vec<Conversion>);
+
+/// A property: its name, the index of its column, and how values become those of the property.
+struct Conversion {
+    name: String,
+    column: usize,
+    form: PropertyForm,
+}
+
+/// The form of a property's values.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum PropertyForm {
+    /// The types of catalogues: [`in_catalogue_types`].
+    Catalogue,
+    /// The type of one of STAC's fields: [`in_stac_type`].
+    Stac,
+    /// Texts `AUTHORITY:CODE`.
+    Codes,
+    /// Coordinate systems in other forms.
+    OtherSystems,
+    /// [`affine_transforms`].
+    Transform,
+    /// [`raster_shapes`].
+    Shape,
+}
+
+impl PropertyForm {
+    /// The values of a column called `name`; `None` when one is not of the type of STAC's field.
+    fn of(self, name: &str, column: &ArrayRef) -> Option<ArrayRef> {
+        let texts = || cast(column, &DataType::Utf8).unwrap_or_else(|_| column.clone());
+        Some(match self {
+            PropertyForm::Catalogue => in_catalogue_types(column),
+            PropertyForm::Stac => in_stac_type(name, &in_catalogue_types(column))?,
+            PropertyForm::Codes => split_codes(&texts()).0,
+            PropertyForm::OtherSystems => split_codes(&texts()).1,
+            PropertyForm::Transform => affine_transforms(column),
+            PropertyForm::Shape => raster_shapes(column),
+        })
+    }
+}
+
 /// A name under the prefix where it is one of an Item's own fields: readers refuse tables with two columns of one name.
 pub fn name_beside_fields(name: &str) -> String {
     if OF_ITEM.contains(&name) { format!("{PREFIX}{name}") } else { name.to_owned() }
 }
 
-/// The properties of the samples of level 0, without location and times.
-pub fn item_columns(batch: &RecordBatch) -> Vec<ItemColumn> {
-    let schema = batch.schema();
-    let mut columns: Vec<ItemColumn> = Vec::new();
-    let mut taken: HashSet<String> = HashSet::new();
-    let mut put = |name: String, values: ArrayRef| {
-        if values.null_count() == values.len() {
-            return;
-        }
-        let mut free = name.clone();
-        let mut number = 2;
-        while !taken.insert(free.clone()) {
-            free = match number {
-                2 if !name.starts_with(PREFIX) => format!("{PREFIX}{name}"),
-                _ => format!("{name}_{number}"),
-            };
-            number += 1;
-        }
-        columns.push(ItemColumn { name: free, values });
-    };
-    // The first two columns are id and type.
-    for (field, column) in schema.fields().iter().zip(batch.columns()).skip(2) {
-        let name = field.name().as_str();
-        match name {
-            name if PLACES.contains(&name) => {}
-            name if TIMES.contains(&name) && is_time_column(name, column.data_type()) => {}
-            name if TIME_COLUMNS.contains(&name) && becomes_time(batch, name, column) => {}
-            "datetime" | "start_datetime" | "end_datetime" => put(format!("{PREFIX}{name}"), in_catalogue_types(column)),
-            "stac:crs" | "istac:crs" => {
-                let texts = cast(column, &DataType::Utf8).unwrap_or_else(|_| column.clone());
-                let (codes, others) = split_codes(&texts);
-                put("proj:code".to_owned(), codes);
-                put(name.to_owned(), others);
-            }
-            "stac:geotransform" => put("proj:transform".to_owned(), affine_transforms(column)),
-            "stac:tensor_shape" | "stac:raster_shape" => put("proj:shape".to_owned(), raster_shapes(column)),
-            _ => {
-                let values = in_catalogue_types(column);
-                match in_stac_type(name, &values) {
-                    Some(values) => put(name.to_owned(), values),
-                    None => put(format!("{PREFIX}{name}"), values),
+impl ItemColumns {
+    /// The properties of the samples of level 0, without location and times. Reads `batch_rows` rows at a time.
+    ///
+    /// # Errors
+    /// When the job is cancelled.
+    pub fn of(batch: &RecordBatch, batch_rows: usize, ctx: &JobContext) -> Result<Self> {
+        let schema = batch.schema();
+        let mut conversions: Vec<Conversion> = Vec::new();
+        let mut taken: HashSet<String> = HashSet::new();
+        // The first two columns are id and type.
+        for (column, field) in schema.fields().iter().enumerate().skip(2) {
+            let name = field.name().as_str();
+            let parts = RowParts { column: batch.column(column), batch_rows, ctx };
+            for (name, form) in forms_of(batch, name, &parts)? {
+                if parts.any(|values| form.of(&name, values).is_some_and(|values| values.null_count() < values.len()))? {
+                    conversions.push(Conversion { name: free_name(name, &mut taken), column, form });
                 }
             }
         }
+        Ok(Self(conversions))
     }
-    columns
+
+    /// The properties of some rows of the table that [`ItemColumns::of`] looked at.
+    ///
+    /// # Errors
+    /// When a row does not exist.
+    pub fn values(&self, batch: &RecordBatch, rows: &[u32]) -> Result<Vec<ItemColumn>> {
+        let rows = UInt32Array::from(rows.to_vec());
+        let schema = batch.schema();
+        let property = |conversion: &Conversion| {
+            let column = rows_of_column(batch.column(conversion.column), &rows)?;
+            let values = conversion.form.of(schema.field(conversion.column).name(), &column);
+            let values = values.ok_or_else(|| Error::internal("a value changed while it was read"))?;
+            Ok(ItemColumn { name: conversion.name.clone(), values })
+        };
+        self.0.iter().map(property).collect()
+    }
+}
+
+/// The properties that a column becomes, by the names that they have where no other column took them.
+fn forms_of(batch: &RecordBatch, name: &str, parts: &RowParts<'_>) -> Result<Vec<(String, PropertyForm)>> {
+    let is_typed_time = is_time_column(name, parts.column.data_type());
+    Ok(match name {
+        name if states_point_or_shape(name) => Vec::new(),
+        name if TIMES.contains(&name) && is_typed_time => Vec::new(),
+        name if TIME_COLUMNS.contains(&name) && becomes_time(batch, name, parts)? => Vec::new(),
+        "datetime" | "start_datetime" | "end_datetime" => vec![(format!("{PREFIX}{name}"), PropertyForm::Catalogue)],
+        "stac:crs" | "istac:crs" => {
+            vec![("proj:code".to_owned(), PropertyForm::Codes), (name.to_owned(), PropertyForm::OtherSystems)]
+        }
+        "stac:geotransform" => vec![("proj:transform".to_owned(), PropertyForm::Transform)],
+        "stac:tensor_shape" | "stac:raster_shape" => vec![("proj:shape".to_owned(), PropertyForm::Shape)],
+        _ if !OF_ITEM.contains(&name)
+            && (!is_known(name) || parts.all(|values| PropertyForm::Stac.of(name, values).is_some())?) =>
+        {
+            vec![(name.to_owned(), PropertyForm::Stac)]
+        }
+        _ => vec![(format!("{PREFIX}{name}"), PropertyForm::Catalogue)],
+    })
+}
+
+/// The name, or another one where a column before has it.
+fn free_name(name: String, taken: &mut HashSet<String>) -> String {
+    let mut free = name.clone();
+    let mut number = 2;
+    while !taken.insert(free.clone()) {
+        free = match number {
+            2 if !name.starts_with(PREFIX) => format!("{PREFIX}{name}"),
+            _ => format!("{name}_{number}"),
+        };
+        number += 1;
+    }
+    free
+}
+
+/// A column in parts of some rows.
+struct RowParts<'a> {
+    column: &'a ArrayRef,
+    batch_rows: usize,
+    ctx: &'a JobContext,
+}
+
+impl RowParts<'_> {
+    /// True when `test` holds for all parts.
+    fn all(&self, test: impl Fn(&ArrayRef) -> bool) -> Result<bool> {
+        Ok(!self.any(|part| !test(part))?)
+    }
+
+    /// True when `test` holds for some part.
+    fn any(&self, test: impl Fn(&ArrayRef) -> bool) -> Result<bool> {
+        let rows = self.column.len();
+        for first in (0..rows).step_by(self.batch_rows.max(1)) {
+            self.ctx.check()?;
+            let last = rows.min(first + self.batch_rows.max(1));
+            let indices = UInt32Array::from_iter_values(first as u32..last as u32);
+            if test(&rows_of_column(self.column, &indices)?) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+}
+
+/// Some rows as an array of their own: a slice of a nested array would bring along the items of all rows.
+fn rows_of_column(column: &ArrayRef, rows: &UInt32Array) -> Result<ArrayRef> {
+    take(column, rows, None).map_err(|error| Error::internal("rows can't be chosen").because(error))
 }
 
 /// True when every value of a column called as a time of STAC is the time of its Item, so that nothing of it is lost.
-fn becomes_time(batch: &RecordBatch, name: &str, column: &ArrayRef) -> bool {
+fn becomes_time(batch: &RecordBatch, name: &str, parts: &RowParts<'_>) -> Result<bool> {
     let known = |name: &str| batch.column_by_name(name).is_some_and(|column| column.null_count() < column.len());
     // The columns of the extensions come first.
     let hidden = match name {
@@ -101,10 +203,12 @@ fn becomes_time(batch: &RecordBatch, name: &str, column: &ArrayRef) -> bool {
         "end_datetime" => known("stac:time_end") || known("istac:time_end"),
         _ => false,
     };
-    if hidden || !is_time_column(name, column.data_type()) {
-        return false;
+    if hidden || !is_time_column(name, parts.column.data_type()) {
+        return Ok(false);
     }
-    micros_of(column).is_some_and(|times| times.iter().enumerate().all(|(row, time)| time.is_some() || column.is_null(row)))
+    parts.all(|column| {
+        micros_of(column).is_some_and(|times| times.iter().enumerate().all(|(row, time)| time.is_some() || column.is_null(row)))
+    })
 }
 
 /// Texts `AUTHORITY:CODE`, and all others.
@@ -356,7 +460,18 @@ mod tests {
         let rows = columns[0].1.len();
         let text = || Arc::new(StringArray::from(vec!["x"; rows])) as ArrayRef;
         let all = [("id", text()), ("type", text())].into_iter().chain(columns);
-        item_columns(&RecordBatch::try_from_iter_with_nullable(all.map(|(name, column)| (name, column, true))).expect("a batch"))
+        let batch = RecordBatch::try_from_iter_with_nullable(all.map(|(name, column)| (name, column, true))).expect("a batch");
+        let rows: Vec<u32> = (0..rows as u32).collect();
+        let in_parts = |batch_rows: usize| {
+            let columns = ItemColumns::of(&batch, batch_rows, &JobContext::default()).expect("converts");
+            columns.values(&batch, &rows).expect("has these rows")
+        };
+        let (whole, one_by_one) = (in_parts(1000), in_parts(1));
+        assert_eq!(whole.len(), one_by_one.len());
+        for (a, b) in whole.iter().zip(&one_by_one) {
+            assert_eq!((&a.name, &a.values), (&b.name, &b.values), "the number of rows at a time makes no difference");
+        }
+        whole
     }
 
     fn one(name: &str, values: ArrayRef) -> (String, ArrayRef) {
@@ -431,6 +546,36 @@ mod tests {
         ] {
             let expected = if stays { name.to_owned() } else { format!("taco:{name}") };
             assert_eq!(one(name, values.clone()).0, expected, "{values:?}");
+        }
+    }
+
+    #[test]
+    fn rows_far_down_a_column_decide_its_name_and_keep_their_values() {
+        let number = |at: i64| if at == 70 { None } else { Some(at as f64) };
+        let gsd: ArrayRef = Arc::new((0..100).map(number).collect::<Float64Array>());
+        let late: ArrayRef = Arc::new((0..100).map(|at| (at == 99).then_some(at)).collect::<Int64Array>());
+        let mut lists = ListBuilder::new(Float64Builder::new());
+        for at in 0..100 {
+            lists.append_value((0..at % 4).map(|item| Some(f64::from(item + at))));
+        }
+        let lists: ArrayRef = Arc::new(lists.finish());
+        let text = || Arc::new(StringArray::from(vec!["x"; 100])) as ArrayRef;
+        // gsd has a 0 in its first row, which STAC does not take.
+        let columns = [("id", text()), ("type", text()), ("gsd", gsd), ("late", late.clone()), ("lists", lists.clone())];
+        let batch = RecordBatch::try_from_iter_with_nullable(columns.map(|(name, column)| (name, column, true))).expect("a batch");
+        for batch_rows in [1, 7, 64, 1000] {
+            let columns = ItemColumns::of(&batch, batch_rows, &JobContext::default()).expect("converts");
+            assert_eq!(
+                columns.0.iter().map(|conversion| conversion.name.as_str()).collect::<Vec<_>>(),
+                ["taco:gsd", "late", "lists"],
+                "{batch_rows}"
+            );
+            for rows in (0..100).collect::<Vec<u32>>().chunks(batch_rows) {
+                let found = columns.values(&batch, rows).expect("has these rows");
+                let (first, length) = (rows[0] as usize, rows.len());
+                assert_eq!(&found[1].values, &late.slice(first, length));
+                assert_eq!(found[2].values.as_list::<i32>(), lists.slice(first, length).as_list::<i32>());
+            }
         }
     }
 

@@ -19,6 +19,7 @@ pub(crate) use map::escaped;
 
 pub use reader_code::python_code;
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use chrono::{DateTime, SecondsFormat, Utc};
@@ -152,28 +153,69 @@ pub struct Document {
     pub bytes: Vec<u8>,
 }
 
+/// Samples that are described at a time: a million footprints and assets at once take gigabytes.
+const ROWS_AT_ONCE: usize = 1 << 13;
+
 /// Generates the documents of one format, the main document first.
 ///
 /// # Errors
 /// [`Kind::Invalid`](crate::error::Kind::Invalid) when the dataset has no samples; the errors of the formats.
 pub fn describe(assembly: &Assembly, facts: &Facts, form: Catalogue, ctx: &JobContext) -> Result<Vec<Document>> {
+    let mut documents = Vec::new();
+    describe_into(
+        assembly,
+        facts,
+        form,
+        &mut |document| {
+            documents.push(document);
+            Ok(())
+        },
+        ctx,
+    )?;
+    Ok(documents)
+}
+
+/// Takes the documents of a description, the main one first.
+pub type DocumentSink<'a> = dyn FnMut(Document) -> Result<()> + 'a;
+
+/// As [`describe`], one document at a time: a STAC Collection has one for each sample.
+///
+/// # Errors
+/// As [`describe`], and the errors of the sink.
+pub fn describe_into(
+    assembly: &Assembly,
+    facts: &Facts,
+    form: Catalogue,
+    sink: &mut DocumentSink<'_>,
+    ctx: &JobContext,
+) -> Result<()> {
+    describe_in_batches(assembly, facts, form, ROWS_AT_ONCE, sink, ctx)
+}
+
+/// As [`describe_into`], with `batch_rows` samples at a time.
+fn describe_in_batches(
+    assembly: &Assembly,
+    facts: &Facts,
+    form: Catalogue,
+    batch_rows: usize,
+    sink: &mut DocumentSink<'_>,
+    ctx: &JobContext,
+) -> Result<()> {
     ctx.stage(tr!("Describing"), None);
     if assembly.tree.total() == 0 {
         return Err(Error::invalid("the dataset has no samples to describe").at_path(&facts.path));
     }
-    let described = Described::new(assembly, facts, ctx)?;
+    let described = Described { batch_rows, ..Described::new(assembly, facts, ctx)? };
     described.warn_of_gaps(form, ctx);
-    match form {
-        Catalogue::Stac => stac::documents(&described, ctx),
-        Catalogue::Geoparquet => geoparquet::footer(&described, ctx),
-        Catalogue::StacGeoparquet => geoparquet::items(&described, ctx),
-        Catalogue::Croissant => Ok(vec![json_document("croissant.json", &croissant::document(&described))]),
-        Catalogue::Datacite => Ok(vec![json_document("datacite.json", &datacite::document(&described))]),
-        Catalogue::Markdown => {
-            Ok(vec![Document { name: "README.md".into(), bytes: card::markdown(&described, ctx)?.into_bytes() }])
-        }
-        Catalogue::Html => Ok(vec![Document { name: "index.html".into(), bytes: page::html(&described, ctx)?.into_bytes() }]),
-    }
+    sink(match form {
+        Catalogue::Stac => return stac::documents(&described, sink, ctx),
+        Catalogue::Geoparquet => geoparquet::footer(&described, ctx)?,
+        Catalogue::StacGeoparquet => geoparquet::items(&described, ctx)?,
+        Catalogue::Croissant => json_document("croissant.json", &croissant::document(&described)),
+        Catalogue::Datacite => json_document("datacite.json", &datacite::document(&described)),
+        Catalogue::Markdown => Document { name: "README.md".into(), bytes: card::markdown(&described, ctx)?.into_bytes() },
+        Catalogue::Html => Document { name: "index.html".into(), bytes: page::html(&described, ctx)?.into_bytes() },
+    })
 }
 
 /// Generates the documents beside a published dataset in its folder: the data card in both forms, Croissant, DataCite, the STAC
@@ -188,7 +230,7 @@ pub fn describe_beside(assembly: &Assembly, facts: &Facts, ctx: &JobContext) -> 
     }
     let described = Described::new(assembly, facts, ctx)?;
     let mut collection = stac::collection(&described, &[]);
-    let has_items = stac::has_items(&described, ctx)?;
+    let has_items = !stac::item_rows(&described, ctx)?.rows.is_empty();
     if has_items {
         collection["assets"]["items"] = serde_json::json!({
             "href": "./stac-items.parquet", "title": "Items", "type": "application/vnd.apache.parquet", "roles": ["collection-mirror"]
@@ -196,8 +238,7 @@ pub fn describe_beside(assembly: &Assembly, facts: &Facts, ctx: &JobContext) -> 
     }
     documents.push(json_document("stac-collection.json", &collection));
     if has_items {
-        let table = geoparquet::items(&described, ctx)?;
-        documents.extend(table.into_iter().map(|document| Document { name: "stac-items.parquet".into(), ..document }));
+        documents.push(Document { name: "stac-items.parquet".into(), ..geoparquet::items(&described, ctx)? });
     }
     Ok(documents)
 }
@@ -217,6 +258,12 @@ struct Described<'a> {
     bbox: Option<[f64; 4]>,
     /// Start and end as ISO 8601 in UTC.
     interval: Option<[String; 2]>,
+    /// For each dataset that is described as one with others, the number of the row of level 0 behind its last one.
+    ends: Vec<usize>,
+    /// How many of the datasets have a file or folder of this name.
+    names: HashMap<Option<String>, usize>,
+    /// Rows that are computed at a time.
+    batch_rows: usize,
 }
 
 /// A person or an organisation.
@@ -247,7 +294,23 @@ impl<'a> Described<'a> {
             .get("temporal")
             .and_then(Json::as_array)
             .and_then(|list| list.iter().map(|time| time.as_str().and_then(utc)).collect());
-        Ok(Self { assembly, facts, fields, bbox: box_of_extent(&extent), interval: times.and_then(|times| times.try_into().ok()) })
+        let datasets = if facts.parts.is_empty() { std::slice::from_ref(facts) } else { &facts.parts };
+        let mut names: HashMap<Option<String>, usize> = HashMap::with_capacity(datasets.len());
+        datasets.iter().for_each(|dataset| *names.entry(dataset.file_name()).or_default() += 1);
+        let ends = datasets.iter().scan(0, |end, dataset| {
+            *end += dataset.roots;
+            Some(*end)
+        });
+        Ok(Self {
+            assembly,
+            facts,
+            fields,
+            bbox: box_of_extent(&extent),
+            interval: times.and_then(|times| times.try_into().ok()),
+            ends: ends.collect(),
+            names,
+            batch_rows: ROWS_AT_ONCE,
+        })
     }
 
     fn text(&self, key: &str) -> Option<&str> {
@@ -324,11 +387,17 @@ impl<'a> Described<'a> {
         if self.facts.parts.is_empty() { std::slice::from_ref(self.facts) } else { &self.facts.parts }
     }
 
+    /// The dataset that contains a row of level 0.
+    fn dataset_of(&self, row: usize) -> Option<&Facts> {
+        self.datasets().get(self.ends.partition_point(|end| *end <= row))
+    }
+
     /// Name of a dataset's file or folder, with its parent folder where names are not unique.
     fn file_name(&self, dataset: &Facts) -> String {
-        let name = dataset.file_name().unwrap_or_else(|| self.id().to_owned());
-        let alike = self.datasets().iter().filter(|other| other.file_name() == dataset.file_name()).count();
-        let folder = dataset.path.parent().and_then(Path::file_name).filter(|_| alike > 1);
+        let own = dataset.file_name();
+        let is_shared = self.names.get(&own).is_some_and(|count| *count > 1);
+        let name = own.unwrap_or_else(|| self.id().to_owned());
+        let folder = dataset.path.parent().and_then(Path::file_name).filter(|_| is_shared);
         folder.map_or(name.clone(), |folder| format!("{}/{name}", folder.to_string_lossy()))
     }
 

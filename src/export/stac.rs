@@ -1,27 +1,47 @@
 //! STAC 1.1: the Collection, and an Item for each level-0 sample with a time.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use serde_json::{Map, Value as Json, json};
 
-use super::footprint::{self, Place};
-use super::item_assets::assets_of_items;
-use super::item_columns::{ItemColumn, item_columns, property_json};
-use super::{Described, Document, Facts, json_document};
+use super::footprint;
+use super::item_assets::AssetNames;
+use super::item_columns::{ItemColumns, property_json};
+use super::{Described, DocumentSink, Facts, json_document};
 use crate::error::Result;
+use crate::footprint::SampleTimes;
 use crate::jobs::JobContext;
 use crate::model::is_padding;
 
-const VERSION: &str = "1.1.0";
+/// `stac_version` of Collection and Items.
+pub const VERSION: &str = "1.1.0";
+/// `type` of Items.
+pub const ITEM_TYPE: &str = "Feature";
+/// The link of an Item to its Collection.
+pub const COLLECTION_LINK: [(&str, &str); 3] =
+    [("rel", "collection"), ("href", "../collection.json"), ("type", "application/json")];
+/// The schema of the projection extension.
+pub const PROJECTION: &str = "https://stac-extensions.github.io/projection/v2.0.0/schema.json";
 const SCIENTIFIC: &str = "https://stac-extensions.github.io/scientific/v1.0.0/schema.json";
-const PROJECTION: &str = "https://stac-extensions.github.io/projection/v2.0.0/schema.json";
 
 /// The Collection, then the Items in `items/`.
-pub fn documents(described: &Described<'_>, ctx: &JobContext) -> Result<Vec<Document>> {
-    let items = items(described, ctx)?.items;
-    let mut documents = vec![json_document("collection.json", &collection(described, &items))];
-    documents.extend(items.iter().zip(file_names(&items)).map(|(item, name)| json_document(&format!("items/{name}.json"), item)));
-    Ok(documents)
+pub fn documents(described: &Described<'_>, sink: &mut DocumentSink<'_>, ctx: &JobContext) -> Result<()> {
+    let found = item_rows(described, ctx)?;
+    warn_of_timeless(described, &found, ctx);
+    let (Some(level), Some(tree)) = (described.assembly.levels.first(), described.assembly.tree.levels.first()) else {
+        return sink(json_document("collection.json", &collection(described, &[])));
+    };
+    let file_names = file_names(found.rows.iter().map(|&row| tree.id(row)));
+    sink(json_document("collection.json", &collection(described, &file_names)))?;
+    let columns = ItemColumns::of(&level.batch, described.batch_rows, ctx)?;
+    let assets = AssetNames::of(described, &found.rows, ctx)?;
+    for (rows, names) in found.rows.chunks(described.batch_rows).zip(file_names.chunks(described.batch_rows)) {
+        let items = items(described, rows, &columns, &assets, ctx)?;
+        for (item, name) in items.iter().zip(names) {
+            sink(json_document(&format!("items/{name}.json"), item))?;
+        }
+    }
+    Ok(())
 }
 
 /// A file name for an id, which may contain characters that file names must not.
@@ -29,23 +49,30 @@ fn file_name(id: &str) -> String {
     id.chars().map(|c| if c.is_alphanumeric() || "-_.".contains(c) { c } else { '_' }).collect()
 }
 
-/// File names of the Items, unique even on case-insensitive file systems.
-fn file_names(items: &[Json]) -> Vec<String> {
-    let mut taken: HashSet<String> = HashSet::with_capacity(items.len());
-    let name = |item: &Json| {
-        let plain = file_name(item["id"].as_str().unwrap_or_default());
-        let mut name = plain.clone();
-        let mut number = 2;
-        while !taken.insert(name.to_lowercase()) {
-            name = format!("{plain}_{number}");
-            number += 1;
+/// File names of the Items with these ids, unique even on case-insensitive file systems.
+fn file_names<'a>(ids: impl Iterator<Item = &'a str>) -> Vec<String> {
+    let mut taken: HashSet<String> = HashSet::new();
+    // The next number of each name that several ids have.
+    let mut numbers: HashMap<String, usize> = HashMap::new();
+    let name = |id: &str| {
+        let plain = file_name(id);
+        if taken.insert(plain.to_lowercase()) {
+            return plain;
         }
-        name
+        let number = numbers.entry(plain.to_lowercase()).or_insert(2);
+        loop {
+            let name = format!("{plain}_{number}");
+            *number += 1;
+            if taken.insert(name.to_lowercase()) {
+                return name;
+            }
+        }
     };
-    items.iter().map(name).collect()
+    ids.map(name).collect()
 }
 
-pub fn collection(described: &Described<'_>, items: &[Json]) -> Json {
+/// The Collection, with links to the Items in these files.
+pub fn collection(described: &Described<'_>, file_names: &[String]) -> Json {
     let bbox = described.bbox.unwrap_or([-180.0, -90.0, 180.0, 90.0]);
     let interval: Json = match &described.interval {
         Some(interval) => json!(interval),
@@ -104,8 +131,8 @@ pub fn collection(described: &Described<'_>, items: &[Json]) -> Json {
         out.insert("summaries".into(), json!({ "taco:tasks": tasks }));
     }
     out.insert("assets".into(), data_assets(described));
-    let mut links: Vec<Json> = file_names(items)
-        .into_iter()
+    let mut links: Vec<Json> = file_names
+        .iter()
         .map(|name| json!({ "rel": "item", "href": format!("./items/{name}.json"), "type": "application/geo+json" }))
         .collect();
     if one.is_none() {
@@ -140,13 +167,18 @@ fn provider(contact: &super::Contact) -> Json {
     Json::Object(out)
 }
 
-/// Asset for the file that contains everything; for a folder, its COLLECTION.json.
-pub fn data_asset(described: &Described<'_>, dataset: &Facts, to: &str) -> Json {
+/// Address and media type of the file that contains everything; for a folder, of its COLLECTION.json.
+pub fn data_link(described: &Described<'_>, dataset: &Facts, to: &str) -> (String, &'static str) {
     let place = described.address(dataset, to);
-    let (href, kind) = match dataset.single {
+    match dataset.single {
         false => (format!("{}/COLLECTION.json", place.trim_end_matches('/')), "application/json"),
         true => (place, dataset.media_type()),
-    };
+    }
+}
+
+/// The file that contains everything as an asset of the Collection.
+fn data_asset(described: &Described<'_>, dataset: &Facts, to: &str) -> Json {
+    let (href, kind) = data_link(described, dataset, to);
     json!({ "href": href, "title": described.title(), "type": kind, "roles": ["data"] })
 }
 
@@ -160,98 +192,39 @@ fn data_assets(described: &Described<'_>) -> Json {
     Json::Object(assets)
 }
 
-/// The dataset that contains a row of level 0.
-pub fn dataset_of<'a>(described: &'a Described<'_>, row: usize) -> Option<&'a Facts> {
-    let mut first = row;
-    described.datasets().iter().find(|dataset| {
-        let inside = first < dataset.roots;
-        first = first.saturating_sub(dataset.roots);
-        inside
-    })
-}
-
-/// The Items of level 0 with what they are made of: one entry of each list per Item.
-pub struct ItemSet {
-    /// Rows of level 0.
+/// The rows of level 0 that are Items.
+pub struct ItemRows {
+    /// Their row numbers.
     pub rows: Vec<u32>,
-    /// Their locations and times.
-    pub places: Vec<Place>,
-    /// Their properties without times, one value per row of level 0.
-    pub columns: Vec<ItemColumn>,
-    /// The Items as JSON.
-    pub items: Vec<Json>,
+    /// True when the times of one of them are an interval.
+    pub has_interval: bool,
 }
 
-/// Rows of level 0 with their locations and times: their own, or those of their descendants, without padding.
-fn roots(described: &Described<'_>, ctx: &JobContext) -> Result<(Vec<u32>, Vec<Place>)> {
-    let Some(level) = described.assembly.tree.levels.first() else { return Ok((Vec::new(), Vec::new())) };
-    let rows: Vec<u32> = (0..level.len() as u32).filter(|&row| !is_padding(level.id(row))).collect();
-    let places = footprint::places_of_items(described.assembly, 0, &rows, ctx)?;
-    Ok((rows, places))
-}
-
-/// True when a sample has a time, or the dataset an interval, so that there are Items.
+/// The rows of level 0 that are Items. A sample without a time gets the dataset's interval; without either there is no Item, as it
+/// would be invalid. Padding is no Item either.
 ///
 /// # Errors
-/// When the job is cancelled.
-pub fn has_items(described: &Described<'_>, ctx: &JobContext) -> Result<bool> {
-    let (_, places) = roots(described, ctx)?;
-    Ok(places.iter().any(|place| times_of(place, described).is_some()))
-}
-
-/// An Item for each sample of level 0. A sample without a time gets the dataset's interval; without either there is no Item, as
-/// it would be invalid.
-///
-/// # Errors
-/// When the footprints cannot be computed, or the job is cancelled.
-pub fn items(described: &Described<'_>, ctx: &JobContext) -> Result<ItemSet> {
-    let Some(level) = described.assembly.levels.first() else {
-        return Ok(ItemSet { rows: Vec::new(), places: Vec::new(), columns: Vec::new(), items: Vec::new() });
-    };
-    let (all_rows, all_places) = roots(described, ctx)?;
-    let all = all_rows.len();
-    let timed = all_rows.into_iter().zip(all_places).filter_map(|(row, place)| {
-        let times = times_of(&place, described)?;
-        Some((row, place, times))
-    });
-    let (mut rows, mut places, mut times) = (Vec::new(), Vec::new(), Vec::new());
-    for (row, place, of_item) in timed {
-        rows.push(row);
-        places.push(place);
-        times.push(of_item);
-    }
-    let columns = item_columns(&level.batch);
-    let assets = assets_of_items(described, &rows, ctx)?;
-    let tree = &described.assembly.tree.levels;
-    let mut items = Vec::with_capacity(rows.len());
-    for (number, (((&row, place), mut properties), assets)) in rows.iter().zip(&places).zip(times).zip(assets).enumerate() {
-        if number % 1024 == 0 {
-            ctx.check()?;
-        }
-        for column in &columns {
-            let value = property_json(column, row as usize);
-            if !value.is_null() {
-                properties.insert(column.name.clone(), value);
+/// When the times can't be read, or the job is cancelled.
+pub fn item_rows(described: &Described<'_>, ctx: &JobContext) -> Result<ItemRows> {
+    let mut found = ItemRows { rows: Vec::new(), has_interval: false };
+    let Some(level) = described.assembly.tree.levels.first() else { return Ok(found) };
+    let all: Vec<u32> = (0..level.len() as u32).filter(|&row| !is_padding(level.id(row))).collect();
+    for rows in all.chunks(described.batch_rows) {
+        for (&row, times) in rows.iter().zip(footprint::times(described.assembly, 0, rows, ctx)?) {
+            if let Some(times) = ItemTimes::of(&times, described) {
+                found.rows.push(row);
+                found.has_interval |= times.interval.is_some();
             }
         }
-        let extensions: &[&str] = if properties.keys().any(|name| name.starts_with("proj:")) { &[PROJECTION] } else { &[] };
-        let geometry = place.geometry.as_ref().map_or(Json::Null, footprint::geojson);
-        let mut item = Map::new();
-        item.insert("type".into(), json!("Feature"));
-        item.insert("stac_version".into(), json!(VERSION));
-        item.insert("stac_extensions".into(), json!(extensions));
-        item.insert("id".into(), json!(tree.first().map_or("", |level| level.id(row))));
-        item.insert("geometry".into(), geometry);
-        if let Some(bbox) = place.bbox {
-            item.insert("bbox".into(), json!(bbox.map(footprint::digits)));
-        }
-        item.insert("properties".into(), Json::Object(properties));
-        item.insert("links".into(), json!([{ "rel": "collection", "href": "../collection.json", "type": "application/json" }]));
-        item.insert("assets".into(), assets);
-        item.insert("collection".into(), json!(described.id()));
-        items.push(Json::Object(item));
     }
-    let timeless = all - rows.len();
+    Ok(found)
+}
+
+/// Warns about the samples of level 0 that are no Items.
+pub fn warn_of_timeless(described: &Described<'_>, items: &ItemRows, ctx: &JobContext) {
+    let Some(level) = described.assembly.tree.levels.first() else { return };
+    let samples = (0..level.len() as u32).filter(|&row| !is_padding(level.id(row))).count();
+    let timeless = samples - items.rows.len();
     if timeless > 0 {
         ctx.warn(tr_n!(
             timeless,
@@ -260,28 +233,84 @@ pub fn items(described: &Described<'_>, ctx: &JobContext) -> Result<ItemSet> {
             n = timeless
         ));
     }
-    Ok(ItemSet { rows, places, columns, items })
 }
 
-/// `datetime`, and `start_datetime` and `end_datetime` for an interval. `datetime` is null beside an interval without a nominal
-/// time, such as that of the whole dataset.
-fn times_of(place: &Place, described: &Described<'_>) -> Option<Map<String, Json>> {
-    let iso = |micros: i64| super::utc(&chrono::DateTime::from_timestamp_micros(micros)?.to_rfc3339());
-    let [nominal, start, end] = [place.times.nominal, place.times.start, place.times.end].map(|time| time.and_then(iso));
-    let mut properties = Map::new();
-    match (start, end) {
-        (Some(start), Some(end)) if start != end => {
-            properties.insert("datetime".into(), json!(nominal));
-            properties.insert("start_datetime".into(), json!(start));
-            properties.insert("end_datetime".into(), json!(end));
+/// The Items of some rows of level 0 as JSON.
+fn items(
+    described: &Described<'_>,
+    rows: &[u32],
+    columns: &ItemColumns,
+    names: &AssetNames,
+    ctx: &JobContext,
+) -> Result<Vec<Json>> {
+    let (Some(level), Some(tree)) = (described.assembly.levels.first(), described.assembly.tree.levels.first()) else {
+        return Ok(Vec::new());
+    };
+    let places = footprint::places_of_items(described.assembly, 0, rows, ctx)?;
+    let columns = columns.values(&level.batch, rows)?;
+    let mut items = Vec::with_capacity(rows.len());
+    for (number, (&row, place)) in rows.iter().zip(&places).enumerate() {
+        let Some(times) = ItemTimes::of(&place.times, described) else { continue };
+        let mut properties = times.json();
+        for column in &columns {
+            let value = property_json(column, number);
+            if !value.is_null() {
+                properties.insert(column.name.clone(), value);
+            }
         }
-        (Some(one), _) | (None, Some(one)) => drop(properties.insert("datetime".into(), json!(nominal.unwrap_or(one)))),
-        (None, None) => {
-            let [start, end] = described.interval.as_ref()?;
-            properties.insert("datetime".into(), Json::Null);
-            properties.insert("start_datetime".into(), json!(start));
-            properties.insert("end_datetime".into(), json!(end));
+        let extensions: &[&str] = if properties.keys().any(|name| is_of_projection(name)) { &[PROJECTION] } else { &[] };
+        let geometry = place.geometry.as_ref().map_or(Json::Null, footprint::geojson);
+        let assets = names.assets_of(described, row).into_iter().map(|asset| (asset.key.clone(), asset.json()));
+        let mut item = Map::new();
+        item.insert("type".into(), json!(ITEM_TYPE));
+        item.insert("stac_version".into(), json!(VERSION));
+        item.insert("stac_extensions".into(), json!(extensions));
+        item.insert("id".into(), json!(tree.id(row)));
+        item.insert("geometry".into(), geometry);
+        if let Some(bbox) = place.bbox {
+            item.insert("bbox".into(), json!(bbox.map(footprint::digits)));
         }
+        item.insert("properties".into(), Json::Object(properties));
+        item.insert("links".into(), json!([Map::from_iter(COLLECTION_LINK.map(|(key, text)| (key.to_owned(), json!(text))))]));
+        item.insert("assets".into(), Json::Object(assets.collect()));
+        item.insert("collection".into(), json!(described.id()));
+        items.push(Json::Object(item));
     }
-    Some(properties)
+    Ok(items)
+}
+
+/// True for a property of the projection extension.
+pub fn is_of_projection(name: &str) -> bool {
+    name.starts_with("proj:")
+}
+
+/// The times of an Item as RFC 3339 in UTC.
+pub struct ItemTimes {
+    /// `datetime`; `None` beside an interval without a nominal time, such as that of the whole dataset.
+    pub datetime: Option<String>,
+    /// `start_datetime` and `end_datetime`; `None` for an instant.
+    pub interval: Option<[String; 2]>,
+}
+
+impl ItemTimes {
+    /// The times of a sample, or the interval of the dataset; `None` without either.
+    pub fn of(times: &SampleTimes, described: &Described<'_>) -> Option<Self> {
+        let iso = |micros: i64| super::utc(&chrono::DateTime::from_timestamp_micros(micros)?.to_rfc3339());
+        let [nominal, start, end] = [times.nominal, times.start, times.end].map(|time| time.and_then(iso));
+        Some(match (start, end) {
+            (Some(start), Some(end)) if start != end => Self { datetime: nominal, interval: Some([start, end]) },
+            (Some(one), _) | (None, Some(one)) => Self { datetime: Some(nominal.unwrap_or(one)), interval: None },
+            (None, None) => Self { datetime: None, interval: Some(described.interval.clone()?) },
+        })
+    }
+
+    fn json(self) -> Map<String, Json> {
+        let mut properties = Map::new();
+        properties.insert("datetime".into(), json!(self.datetime));
+        if let Some([start, end]) = self.interval {
+            properties.insert("start_datetime".into(), json!(start));
+            properties.insert("end_datetime".into(), json!(end));
+        }
+        properties
+    }
 }

@@ -44,7 +44,12 @@ fn assembly(levels: Vec<TestLevel<'_>>) -> Assembly {
         });
         tree.push((ids, rows.folder.to_vec(), rows.parents.to_vec()));
     }
-    Assembly { collection: Collection::default(), tree: Arc::new(Skeleton::from_columns(tree)), levels: tables }
+    Assembly {
+        collection: Collection::default(),
+        tree: Arc::new(Skeleton::from_columns(tree)),
+        levels: tables,
+        version: Default::default(),
+    }
 }
 
 fn flat(columns: Vec<(&str, ArrayRef)>) -> Assembly {
@@ -240,6 +245,97 @@ fn a_folder_has_the_places_times_and_files_of_its_children() {
     assert_eq!(assets.column_names(), ["data", "x", "y"]);
     let nulls: Vec<bool> = (0..3).map(|row| assets.column(1).is_null(row)).collect();
     assert_eq!(nulls, [false, true, false], "a file has no asset of a FOLDER");
+}
+
+/// A dataset of files and FOLDERs with places, times and properties of many kinds, and a sample that states no time.
+fn varied() -> Assembly {
+    let text = |values: [Option<&str>; 4]| texts(&values);
+    let roots = TestLevel {
+        ids: &["far", "file", "same", "plain"],
+        folder: &[true, false, true, false],
+        parents: &[0, 1, 2, 3],
+        columns: vec![
+            ("stac:centroid", points(&[None, Some((1.0, 2.0)), None, Some((-170.0, 3.0))])),
+            ("datetime", times(&[None, Some(5), None, None])),
+            ("start_datetime", times(&[None, None, Some(0), None])),
+            ("end_datetime", times(&[None, None, Some(DAY), None])),
+            ("stac:crs", text([None, None, Some("EPSG:4326"), Some("WKT")])),
+            ("title", text([Some("a"), None, Some("c"), None])),
+            ("gsd", Arc::new(Float64Array::from(vec![Some(10.0), None, Some(30.0), Some(0.0)]))),
+            ("late", text([None, None, None, Some("x")])),
+        ],
+    };
+    let children = TestLevel {
+        ids: &["x", "y", "x", "y"],
+        folder: &[false; 4],
+        parents: &[0, 0, 2, 2],
+        columns: vec![
+            ("istac:geometry", squares(&[Some([0.0, 0.0, 1.0, 1.0]), Some([170.0, 0.0, 175.0, 1.0]), None, None])),
+            ("datetime", times(&[Some(0), Some(DAY), None, None])),
+        ],
+    };
+    assembly(vec![roots, children])
+}
+
+/// All rows and the metadata of a document that is a Parquet file.
+fn rows_and_notes(document: &Document) -> (RecordBatch, Vec<(String, Option<String>)>) {
+    let bytes = bytes::Bytes::from(document.bytes.clone());
+    let builder = parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder::try_new(bytes).expect("Parquet");
+    let notes = builder.metadata().file_metadata().key_value_metadata().cloned().unwrap_or_default();
+    let schema = builder.schema().clone();
+    let batches: Vec<RecordBatch> = builder.build().expect("a reader").map(|batch| batch.expect("rows")).collect();
+    let rows = arrow::compute::concat_batches(&schema, &batches).expect("one batch");
+    (rows, notes.into_iter().map(|note| (note.key, note.value)).collect())
+}
+
+#[test]
+fn documents_are_the_same_however_many_samples_are_described_at_a_time() {
+    let mut dataset = varied();
+    for interval in [None, Some(serde_json::json!(["2020-01-01", "2020-01-02"]))] {
+        if let Some(interval) = interval {
+            dataset.collection.set("extent", Some(serde_json::json!({ "spatial": [0, 0, 60, 1], "temporal": interval })));
+        }
+        let described = |form: Catalogue, batch_rows: usize| {
+            let mut documents = Vec::new();
+            let mut sink = |document: Document| {
+                documents.push(document);
+                Ok(())
+            };
+            describe_in_batches(&dataset, &facts(&dataset), form, batch_rows, &mut sink, &JobContext::default())
+                .expect("describes");
+            documents
+        };
+        for batch_rows in [1, 2, 3] {
+            assert_eq!(described(Catalogue::Stac, batch_rows), described(Catalogue::Stac, 1000), "{batch_rows}");
+            for form in [Catalogue::StacGeoparquet, Catalogue::Geoparquet] {
+                let (found, whole) = (described(form, batch_rows), described(form, 1000));
+                let (found, whole) = (rows_and_notes(&found[0]), rows_and_notes(&whole[0]));
+                assert_eq!(found.0, whole.0, "{batch_rows}");
+                assert_eq!(found.1, whole.1, "{batch_rows}");
+            }
+        }
+        let (rows, notes) = rows_and_notes(&described(Catalogue::StacGeoparquet, 2)[0]);
+        assert!(rows.num_rows() >= 3 && rows.schema().metadata().contains_key("geo"), "readers use the Arrow schema too");
+        assert_eq!(notes.iter().filter(|(key, _)| key == "ARROW:schema").count(), 1);
+        let geo: Json = notes
+            .iter()
+            .find(|(key, _)| key == "geo")
+            .and_then(|(_, text)| serde_json::from_str(text.as_ref()?).ok())
+            .expect("JSON");
+        assert_eq!(geo["columns"]["geometry"]["geometry_types"], serde_json::json!(["MultiPolygon", "Point"]));
+    }
+}
+
+#[test]
+fn file_names_of_items_are_unique() {
+    let ids = ["a/b", "a?b", "A_b", "a_b_2", "a*b"];
+    let times: ArrayRef = times(&[Some(0); 5]);
+    let parents: Vec<u32> = (0..5).collect();
+    let dataset =
+        assembly(vec![TestLevel { ids: &ids, folder: &[false; 5], parents: &parents, columns: vec![("datetime", times)] }]);
+    let documents = describe(&dataset, &facts(&dataset), Catalogue::Stac, &JobContext::default()).expect("a description");
+    let names: Vec<&str> = documents.iter().skip(1).map(|document| document.name.as_str()).collect();
+    assert_eq!(names, ["items/a_b.json", "items/a_b_2.json", "items/A_b_3.json", "items/a_b_2_2.json", "items/a_b_4.json"]);
 }
 
 #[test]

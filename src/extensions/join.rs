@@ -237,6 +237,8 @@ pub struct MatchedRows {
 pub struct MatchedLevel {
     /// The row of each sample, in the order of the level; padding has none.
     pub rows: Vec<Option<usize>>,
+    /// True for each sample that is a FOLDER.
+    pub folders: Vec<bool>,
     /// Number of samples, without padding.
     pub samples: usize,
     /// Paths of the first samples without a row.
@@ -268,6 +270,7 @@ pub fn match_rows(root: &Tortilla, table: &KeyedTable, ctx: &JobContext) -> Resu
             found.levels.resize_with(level + 1, MatchedLevel::default);
         }
         let matched = &mut found.levels[level];
+        matched.folders.push(sample.children().is_some());
         if sample.is_padding() {
             return matched.rows.push(None);
         }

@@ -43,6 +43,15 @@ pub enum Note {
         /// Paths of the first of them.
         sample_paths: Vec<String>,
     },
+    /// A column that could not be computed, while others of the extension could: it keeps what it had.
+    Failed {
+        /// The extension.
+        extension: String,
+        /// The column.
+        column: String,
+        /// Why.
+        reason: String,
+    },
     /// An extension that fills columns of times was given no source of times.
     NoTimes {
         /// The extension.
@@ -86,6 +95,11 @@ impl Note {
         notes.push(self);
     }
 
+    /// True for a note about what failed.
+    pub fn is_failure(&self) -> bool {
+        matches!(self, Note::Failed { .. })
+    }
+
     /// Sentences for the user; may be empty.
     pub fn lines(&self) -> Vec<String> {
         match self {
@@ -105,6 +119,9 @@ impl Note {
             }
             Note::Variable { read, samples, sample_paths } => {
                 vec![format!("read was {read} ({})", listed(sample_paths, *samples))]
+            }
+            Note::Failed { extension, column, reason } => {
+                vec![format!("{extension} could not compute {column}, which keeps what it had: {reason}")]
             }
             Note::NoTimes { extension, level } => vec![format!(
                 "{extension} was given no source of times, so its columns of times on level {level} hold null: give time_start, \

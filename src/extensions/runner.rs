@@ -394,17 +394,22 @@ fn run_tortilla(
     let picked: Vec<usize> = (0..rows.len()).filter(|&index| target[index]).collect();
     let mut made: Vec<Vec<Value>> = Vec::new();
     let mut left = std::collections::HashSet::new();
+    let mut failed = std::collections::HashSet::new();
     if !call.schema_only {
         ctx.stage(&call.extension, Some(picked.len() as u64));
         let view = |&index: &usize| {
             let row = &rows[index];
             SampleView::new(row.sample, row.tortilla, row.ids.clone(), index, &earlier)
         };
-        let view =
-            TortillaView { level, samples: picked.iter().map(view).collect(), notes: Mutex::default(), left: Mutex::default() };
+        let samples = picked.iter().map(view).collect();
+        let view = TortillaView { level, samples, notes: Mutex::default(), left: Mutex::default(), failed: Mutex::default() };
         made = guarded(&call.extension, || extension.compute(&view, ctx)).map_err(|error| named(error, &call.extension))?;
         left = view.left.into_inner().unwrap_or_else(PoisonError::into_inner);
         run.notes.extend(view.notes.into_inner().unwrap_or_else(PoisonError::into_inner));
+        for (column, reason) in view.failed.into_inner().unwrap_or_else(PoisonError::into_inner) {
+            run.notes.push(Note::Failed { extension: call.extension.clone(), column: column.clone(), reason });
+            failed.insert(column);
+        }
         if made.len() != schema.len() || made.iter().any(|column| column.len() != picked.len()) {
             return Err(Error::internal(format!("{} made columns of another shape than it declares", call.extension)));
         }
@@ -412,9 +417,10 @@ fn run_tortilla(
     }
     let mut made = made.into_iter();
     for field in schema {
+        let is_failed = failed.contains(&field.name);
         let column = column_of(run, level, field, rows.len());
         for (place, (&index, value)) in picked.iter().zip(made.next().unwrap_or_default()).enumerate() {
-            if left.contains(&place) {
+            if is_failed || left.contains(&place) {
                 continue;
             }
             column.values[index] = value;

@@ -151,7 +151,11 @@ fn date_of(cell: &str, writing: Writing) -> Option<NaiveDate> {
         let (day, month) = if month_first { (second, first) } else { (first, second) };
         return NaiveDate::from_ymd_opt(year, month, day);
     }
-    ["%Y-%m-%d", "%Y/%m/%d", "%d %b %Y", "%d %B %Y"].iter().find_map(|form| NaiveDate::parse_from_str(cell, form).ok())
+    // A year of two digits is not of the first century.
+    let forms = ["%Y-%m-%d", "%Y/%m/%d", "%d %b %Y", "%d %B %Y"].iter();
+    forms
+        .filter_map(|form| NaiveDate::parse_from_str(cell, form).ok())
+        .find(|date| (1000..10_000).contains(&chrono::Datelike::year(date)))
 }
 
 /// The two numbers before a year of four digits: `03` and `04` of `03/04/2020`.
@@ -188,6 +192,7 @@ mod tests {
         let time = DataType::Timestamp(TimeUnit::Microsecond, None);
         assert_eq!(found(&["2020-02-29T10:30:00Z", "2020-03-01"]), Some((time, 2, 0, 0)));
         assert_eq!(found(&["forest", "urban", "12"]), None);
+        assert_eq!(found(&["24-1-1", "24-1-2"]), None, "no days of the year 24");
         assert_eq!(found(&["n/a", ""]), None);
     }
 

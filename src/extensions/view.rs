@@ -218,12 +218,19 @@ pub struct TortillaView<'a> {
     pub(super) notes: Mutex<Vec<Note>>,
     /// Indices of samples that keep their values.
     pub(super) left: Mutex<std::collections::HashSet<usize>>,
+    /// Columns that could not be computed, with the reason.
+    pub(super) failed: Mutex<Vec<(String, String)>>,
 }
 
 impl TortillaView<'_> {
     /// Adds a note to the run's report.
     pub fn note(&self, note: Note) {
         self.notes.lock().unwrap_or_else(PoisonError::into_inner).push(note);
+    }
+
+    /// A column could not be computed, while others could: it keeps what it had before the run.
+    pub fn fail_column(&self, column: &str, error: &Error) {
+        self.failed.lock().unwrap_or_else(PoisonError::into_inner).push((column.to_owned(), error.to_string()));
     }
 
     /// Leaves the values of the sample at this index of [`TortillaView::samples`] as they were before the run.

@@ -1,5 +1,5 @@
 //! Where samples are and when: footprints in longitude and latitude, and times in microseconds. The only place that reads
-//! `istac:geometry`, the grid of `stac:crs`, `stac:geotransform` and `stac:tensor_shape`, centroids and times, in the forms of every
+//! geometries, boxes, grids (`stac:crs`, `stac:geotransform` and `stac:tensor_shape`), centroids and times, in the forms of every
 //! generation (TACO 2.0, section 7.1.1); maps, box filters, catalogues, leakage, extents and checks all use it.
 //!
 //! [`Stated`] is what the columns of one row say, in their own coordinate system. [`footprints`] turns rows into [`Footprint`]s:
@@ -7,6 +7,7 @@
 //! longitudes, around the poles where they hold one, `cut` brings them into ±180 degrees, and `span` gives boxes on the circle of
 //! longitudes.
 
+mod columns;
 mod cut;
 mod project;
 mod span;
@@ -27,24 +28,29 @@ use crate::error::{Cause, Result};
 use crate::jobs::{JobContext, try_map};
 use crate::raster::LonLatTransform;
 
+pub use columns::{
+    CENTROID_COLUMNS, COLUMNS, CRS_COLUMNS, GEOMETRY_COLUMNS, GRIDS, GridColumns, grid_of, place_source, states_point_or_shape,
+};
 pub use span::{BoxOfDegrees, Boxes, box_of_extent, box_polygon, enclosing_box};
-pub use stated::{COLUMNS, GRID_COLUMNS, PlaceColumns, Stated};
+pub use stated::{PlaceColumns, Stated};
 pub use times::{
-    SampleTimes, TIME_COLUMNS, TIME_START, interval_of, is_time_column, micros_of, micros_of_value, parse_time, sample_times,
-    times_of_row,
+    INTERVALS, IntervalColumns, SampleTimes, TIME_COLUMNS, TIME_START, interval_of, is_time_column, micros_of, micros_of_value,
+    parse_time, sample_times, times_of_row,
 };
 
 /// Rows that are projected in one call.
 const BATCH: usize = 4096;
+/// Rows of a level that are in memory as geometries at a time: one call for each of 16 threads.
+const PART: usize = 16 * BATCH;
 
 /// Source columns of a footprint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum PlaceSource {
-    /// `istac:geometry` in the system of `istac:crs`.
+    /// A column of geometries, such as `istac:geometry` in the system of `istac:crs`, or of boxes.
     Geometry,
-    /// The corners of the raster: `stac:geotransform`, `stac:tensor_shape` and `stac:crs`.
+    /// The corners of the raster, such as `stac:geotransform`, `stac:tensor_shape` and `stac:crs`.
     Grid,
-    /// `stac:centroid` or `istac:centroid`.
+    /// A column of centres, such as `stac:centroid`.
     Centroid,
 }
 
@@ -202,9 +208,9 @@ pub fn boxes_of(batch: &RecordBatch, detail: Detail, ctx: &JobContext) -> Result
 fn in_parts<T>(batch: &RecordBatch, ctx: &JobContext, work: impl Fn(&[Stated]) -> Result<Vec<T>>) -> Result<Vec<T>> {
     let columns = PlaceColumns::of(batch);
     let mut all = Vec::with_capacity(batch.num_rows());
-    for first in (0..batch.num_rows()).step_by(64 * BATCH) {
+    for first in (0..batch.num_rows()).step_by(PART) {
         ctx.check()?;
-        let last = (first + 64 * BATCH).min(batch.num_rows());
+        let last = (first + PART).min(batch.num_rows());
         let stated: Vec<Stated> = (first..last).map(|row| columns.stated(row)).collect();
         all.extend(work(&stated)?);
     }

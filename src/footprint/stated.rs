@@ -1,31 +1,17 @@
 //! Location columns of a row, in their own coordinate system and in the forms of every generation.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
-use arrow::array::{ArrayRef, RecordBatch};
+use arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
 use arrow::compute::cast;
-use arrow::datatypes::{DataType, Field};
+use arrow::datatypes::{DataType, Field, Float64Type};
 use geo::{Geometry, LineString, Polygon};
 
-use super::PlaceSource;
+use super::columns::{COLUMNS, GridRoles, PlaceRoles, TransformOrder};
+use super::{PlaceSource, box_polygon};
 use crate::model::Value;
 use crate::table::{parse_wkb, value_at, wkb_point};
-
-/// Every column that says where a sample is. `stac:raster_shape` is that of TORTILLA 0.5: rows and columns.
-pub const COLUMNS: [&str; 8] = [
-    "istac:geometry",
-    "istac:crs",
-    "stac:crs",
-    "stac:geotransform",
-    "stac:tensor_shape",
-    "stac:raster_shape",
-    "stac:centroid",
-    "istac:centroid",
-];
-
-/// The columns of the grid of a raster.
-pub const GRID_COLUMNS: [&str; 4] = ["stac:crs", "stac:geotransform", "stac:tensor_shape", "stac:raster_shape"];
 
 /// The system of geometries that name none.
 const DEGREES: &str = "OGC:CRS84";
@@ -52,27 +38,30 @@ struct Grid {
 impl Stated {
     /// Reads [`COLUMNS`] through `value`, which returns null for missing columns.
     pub fn of(value: &dyn Fn(&str) -> Value) -> Self {
-        let drawn = || {
-            let geometry = match value("istac:geometry") {
+        static ROLES: LazyLock<PlaceRoles<&str>> = LazyLock::new(|| PlaceRoles::of(Some));
+        Self::of_roles(&ROLES, &|name| value(name))
+    }
+
+    fn of_roles<C: Copy>(roles: &PlaceRoles<C>, value: &dyn Fn(C) -> Value) -> Self {
+        let geometry = |(column, crs): &(C, Option<C>)| {
+            let geometry = match value(*column) {
                 Value::Bytes(wkb) => parse_wkb(&wkb)?,
                 // Points as text, as the first generation writes them.
                 Value::Text(text) => Geometry::Point(wkb_point(text.as_bytes())?.into()),
                 _ => return None,
             };
-            Some((crs_of(value("istac:crs")).unwrap_or_else(|| DEGREES.into()), geometry))
+            Some((crs.and_then(|crs| crs_of(value(crs))).unwrap_or_else(|| DEGREES.into()), geometry))
         };
-        let grid = || {
-            let transform: [f64; 6] = numbers(&value("stac:geotransform"))?.try_into().ok()?;
-            let shape = ["stac:tensor_shape", "stac:raster_shape"].iter().find_map(|name| numbers(&value(name)))?;
-            // The last two numbers of a shape are rows and columns; other numbers may come before them.
-            let [.., rows, columns] = shape.as_slice() else { return None };
-            let sound = transform.iter().all(|number| number.is_finite()) && *rows > 0.0 && *columns > 0.0;
-            Some(Grid { crs: crs_of(value("stac:crs"))?, transform, columns: *columns, rows: *rows }).filter(|_| sound)
+        let in_box = |column: &C| {
+            let [west, south, east, north] = numbers(&value(*column))?.try_into().ok()?;
+            let is_sound = south <= north && [west, south, east, north].iter().all(|number: &f64| number.is_finite());
+            is_sound.then(|| (DEGREES.into(), box_polygon([west, south, east, north])))
         };
+        let drawn = roles.geometries.iter().find_map(geometry);
         Self {
-            drawn: drawn(),
-            grid: grid(),
-            centroid: ["stac:centroid", "istac:centroid"].iter().find_map(|name| point(&value(name))),
+            drawn: drawn.or_else(|| roles.boxes.iter().find_map(in_box)),
+            grid: roles.grids.iter().find_map(|grid| Grid::of(grid, value)),
+            centroid: roles.centroids.iter().find_map(|column| point(&value(*column))),
         }
     }
 
@@ -116,7 +105,7 @@ impl Stated {
     }
 
     /// The coordinate system of a source.
-    pub(super) fn crs_of(&self, source: PlaceSource) -> Option<&Arc<str>> {
+    pub fn crs_of(&self, source: PlaceSource) -> Option<&Arc<str>> {
         match source {
             PlaceSource::Geometry => self.drawn.as_ref().map(|(crs, _)| crs),
             PlaceSource::Grid => self.grid.as_ref().map(|grid| &grid.crs),
@@ -135,6 +124,19 @@ impl Stated {
 }
 
 impl Grid {
+    fn of<C: Copy>(roles: &GridRoles<C>, value: &dyn Fn(C) -> Value) -> Option<Self> {
+        let transform: [f64; 6] = numbers(&value(roles.transform))?.try_into().ok()?;
+        let shape = roles.shapes.iter().find_map(|shape| numbers(&value(*shape)))?;
+        // The last two numbers of a shape are rows and columns; other numbers may come before them.
+        let [.., rows, columns] = shape.as_slice() else { return None };
+        let is_sound = transform.iter().all(|number| number.is_finite()) && *rows > 0.0 && *columns > 0.0;
+        let transform = match (roles.order, transform) {
+            (TransformOrder::Gdal, transform) => transform,
+            (TransformOrder::Rasterio, [a, b, c, d, e, f]) => [c, a, b, f, d, e],
+        };
+        Some(Self { crs: crs_of(value(roles.crs))?, transform, columns: *columns, rows: *rows }).filter(|_| is_sound)
+    }
+
     fn outline(&self) -> Geometry<f64> {
         let t = self.transform;
         let at = |column: f64, row: f64| (t[0] + column * t[1] + row * t[2], t[3] + column * t[4] + row * t[5]);
@@ -153,11 +155,20 @@ fn crs_of(value: Value) -> Option<Arc<str>> {
     }
 }
 
-/// A point in degrees, as WKB or text.
+/// A point in degrees, as WKB, text, or a structure of `lon` and `lat`.
 fn point(value: &Value) -> Option<[f64; 2]> {
     let (lon, lat) = match value {
         Value::Bytes(bytes) => wkb_point(bytes)?,
         Value::Text(text) => wkb_point(text.trim().as_bytes())?,
+        Value::Other(array) => {
+            let fields = array.as_struct_opt()?;
+            let coordinate = |name: &str| {
+                let column = cast(fields.column_by_name(name)?, &DataType::Float64).ok()?;
+                let column = column.as_primitive_opt::<Float64Type>()?;
+                (!column.is_empty() && column.is_valid(0)).then(|| column.value(0))
+            };
+            (coordinate("lon")?, coordinate("lat")?)
+        }
         _ => return None,
     };
     (lon.abs() <= 360.0 && lat.abs() <= 90.0).then_some([lon, lat])
@@ -176,7 +187,8 @@ fn numbers(value: &Value) -> Option<Vec<f64>> {
 
 /// The columns of a level that say where its rows are.
 pub struct PlaceColumns {
-    columns: Vec<(&'static str, ArrayRef)>,
+    roles: PlaceRoles<usize>,
+    columns: Vec<ArrayRef>,
     /// Texts of coordinate systems, each once: there are as many rows as samples, and few systems.
     systems: Mutex<HashMap<Arc<str>, Arc<str>>>,
 }
@@ -189,15 +201,15 @@ impl PlaceColumns {
 
     /// The columns that `array` returns.
     pub fn from_arrays(array: impl Fn(&str) -> Option<ArrayRef>) -> Self {
-        let columns = COLUMNS.iter().filter_map(|name| Some((*name, plain(array(name)?)))).collect();
-        Self { columns, systems: Mutex::default() }
+        let (names, columns): (Vec<&str>, Vec<ArrayRef>) =
+            COLUMNS.iter().filter_map(|name| Some((*name, plain(array(name)?)))).unzip();
+        let roles = PlaceRoles::of(|name| names.iter().position(|known| *known == name));
+        Self { roles, columns, systems: Mutex::default() }
     }
 
     /// The stated location of a row.
     pub fn stated(&self, row: usize) -> Stated {
-        let mut stated = Stated::of(&|name| {
-            self.columns.iter().find(|(known, _)| *known == name).map_or(Value::Null, |(_, array)| value_at(array, row))
-        });
+        let mut stated = Stated::of_roles(&self.roles, &|column| value_at(&self.columns[column], row));
         let mut systems = self.systems.lock().unwrap_or_else(PoisonError::into_inner);
         let mut shared = |crs: &mut Arc<str>| match systems.get(crs) {
             Some(known) => *crs = known.clone(),

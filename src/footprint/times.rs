@@ -7,21 +7,84 @@ use arrow::compute::cast;
 use arrow::datatypes::{DataType, TimeUnit};
 use chrono::{DateTime, NaiveDate, NaiveDateTime, NaiveTime};
 
-use crate::model::Value;
+use crate::model::{Value, begins_with_date};
 use crate::table::value_at;
 
-/// Columns with the start of a sample, best first. `datetime`, `start_datetime` and `end_datetime` are STAC's own names.
-pub const TIME_START: [&str; 4] = ["stac:time_start", "istac:time_start", "start_datetime", "datetime"];
+/// Columns with the start of a sample, best first. `datetime`, `start_datetime` and `end_datetime` are STAC's own names; TACO 3 has
+/// them in the namespaces `stac` and `temporal` from release 0.11, and before it those of `time_start`.
+pub const TIME_START: [&str; 10] = [
+    "stac:time_start",
+    "istac:time_start",
+    "temporal:time_start",
+    "tac:time_start",
+    "stac:start_datetime",
+    "temporal:start_datetime",
+    "start_datetime",
+    "stac:datetime",
+    "temporal:datetime",
+    "datetime",
+];
 /// Columns with the end of a sample, best first.
-const TIME_END: [&str; 3] = ["stac:time_end", "istac:time_end", "end_datetime"];
+const TIME_END: [&str; 7] = [
+    "stac:time_end",
+    "istac:time_end",
+    "temporal:time_end",
+    "tac:time_end",
+    "stac:end_datetime",
+    "temporal:end_datetime",
+    "end_datetime",
+];
 /// Columns with the nominal time of a sample, best first.
-const TIME_NOMINAL: [&str; 3] = ["datetime", "stac:time_start", "istac:time_start"];
+const TIME_NOMINAL: [&str; 7] = [
+    "datetime",
+    "stac:datetime",
+    "temporal:datetime",
+    "stac:time_start",
+    "istac:time_start",
+    "temporal:time_start",
+    "tac:time_start",
+];
 /// Every column of starts and of ends.
-pub const TIME_COLUMNS: [&str; 7] =
-    ["stac:time_start", "stac:time_end", "istac:time_start", "istac:time_end", "start_datetime", "end_datetime", "datetime"];
+pub const TIME_COLUMNS: [&str; 17] = [
+    "stac:time_start",
+    "stac:time_end",
+    "istac:time_start",
+    "istac:time_end",
+    "temporal:time_start",
+    "temporal:time_end",
+    "tac:time_start",
+    "tac:time_end",
+    "stac:start_datetime",
+    "stac:end_datetime",
+    "stac:datetime",
+    "temporal:start_datetime",
+    "temporal:end_datetime",
+    "temporal:datetime",
+    "start_datetime",
+    "end_datetime",
+    "datetime",
+];
 /// Columns of the extensions, in which a number counts from 1970.
 const COUNTED: [&str; 6] =
     ["stac:time_start", "stac:time_end", "stac:time_middle", "istac:time_start", "istac:time_end", "istac:time_middle"];
+
+/// The columns of an instant, a start and an end, of which a row has the first, the other two, or all three; both ends are of the
+/// time (STAC's common metadata; TACO 3 from release 0.11).
+#[derive(Clone, Copy, Debug)]
+pub struct IntervalColumns {
+    /// The nominal time.
+    pub instant: &'static str,
+    /// The start.
+    pub start: &'static str,
+    /// The end.
+    pub end: &'static str,
+}
+
+/// The columns of intervals in a namespace.
+pub const INTERVALS: [IntervalColumns; 2] = [
+    IntervalColumns { instant: "stac:datetime", start: "stac:start_datetime", end: "stac:end_datetime" },
+    IntervalColumns { instant: "temporal:datetime", start: "temporal:start_datetime", end: "temporal:end_datetime" },
+];
 
 /// The last second of the year 9999: a greater number does not count seconds.
 const LAST_SECOND: u64 = 253_402_300_799;
@@ -39,9 +102,13 @@ pub struct SampleTimes {
     pub end: Option<i64>,
 }
 
-/// Parses ISO 8601 into microseconds since 1970: a date, or date and time with optional seconds and UTC offset (default: UTC).
+/// Parses ISO 8601 into microseconds since 1970: a date, or date and time with optional seconds and UTC offset (default: UTC). Years
+/// have four digits, months and days two.
 pub fn parse_time(text: &str) -> Option<i64> {
     let text = text.trim();
+    if !begins_with_date(text) {
+        return None;
+    }
     if let Ok(time) = DateTime::parse_from_rfc3339(text) {
         return Some(time.timestamp_micros());
     }
@@ -254,6 +321,21 @@ mod tests {
         assert_eq!(parse_time("1970-01-01T02:00:00+02:00"), Some(0));
         assert_eq!(parse_time("1970-01-01 00:01"), Some(60_000_000));
         assert_eq!(parse_time("1970-01-01 02:01+0200"), Some(60_000_000));
-        assert_eq!(parse_time("yesterday"), None);
+        assert_eq!(parse_time("19700102"), Some(DAY));
+        assert_eq!(parse_time("19700102T000000"), Some(DAY));
+        for other in [
+            "yesterday",
+            "24-1-1",
+            "70-01-02",
+            "1970-1-2",
+            "1970-01-2",
+            "12024-01-01",
+            "1970-1-2T00:00:00Z",
+            "24-1-1 10:00",
+            "é",
+            "",
+        ] {
+            assert_eq!(parse_time(other), None, "{other}");
+        }
     }
 }

@@ -10,6 +10,7 @@ use super::action::Action;
 use super::banner;
 use super::chrome;
 use super::dialogs::{CrashReport, Dialog, Dialogs};
+use super::displayed_texts;
 use super::dock::{Contents, Pane};
 use super::drag;
 use super::file_dialog::FileDialog;
@@ -30,6 +31,7 @@ use super::widgets::{Palette, Toast, ToastEvent, Tone};
 use crate::draft::Draft;
 use crate::jobs::{AsyncValue, JobId, Jobs};
 use crate::studio::{Command, DocumentId, LogLevel, RowRef, Studio};
+use crate::text::displayed_line;
 
 /// Time from the beginning of a frame after which panels that were not drawn before wait for the next frame.
 const PANELS_UNTIL: Duration = Duration::from_millis(5);
@@ -107,6 +109,7 @@ impl App {
 
     fn build(ctx: &Context, studio: Studio, jobs: Jobs, mut view: ViewState) -> Self {
         theme::install(ctx);
+        displayed_texts::install(ctx);
         theme::set(ctx, view.theme);
         view.dock.mend();
         Self {
@@ -258,7 +261,7 @@ impl App {
         let title = match self.studio.document() {
             Some(document) => {
                 let mark = if document.draft().is_some_and(Draft::has_unsaved) { "• " } else { "" };
-                format!("{mark}{} – Taco Studio", document.title())
+                format!("{mark}{} – Taco Studio", displayed_line(&document.title()))
             }
             None => "Taco Studio".to_owned(),
         };

@@ -1,16 +1,63 @@
-//! The banner below the top bar: generation of an opened older dataset, and possible actions.
+//! The banners below the top bar: an opened dataset that changed on disk; one of an older generation; and what can be done.
 
-use egui::{Frame, Margin, Panel, RichText, Role, Sense, Stroke, Ui, WidgetInfo};
+use egui::{Frame, Margin, Panel, Role, Sense, Stroke, Ui, WidgetInfo};
 
 use super::action::Action;
 use super::icons;
 use super::panel_context::{PanelContext, Request};
 use super::theme::{self, font};
 use super::widgets::{self, Button, paint};
-use crate::container::Format;
+use crate::container::{Format, OpenOptions};
+use crate::studio::{Command, DiskChange, Document};
 
-/// Draws the banner where one is due and was not closed.
+/// Draws the banners that are due and were not closed.
 pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
+    disk_ui(ui, cx);
+    generation_ui(ui, cx);
+}
+
+/// Says that the files of the opened dataset are not those that are shown, and offers to open them again.
+fn disk_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
+    let Some(change) = cx.session.disk_change().filter(|change| cx.session.disk_seen.as_ref() != Some(change)) else { return };
+    let Some(open) = cx.document().and_then(Document::opened) else { return };
+    let again = match open.options == OpenOptions::default() {
+        true => Command::Open { path: open.reader.info().path.clone() },
+        false => Command::OpenWith { path: open.reader.info().path.clone(), options: Box::new(open.options.clone()) },
+    };
+    let (text, is_there) = match &change {
+        DiskChange::Changed(file) => {
+            (tr!("{file} was changed by another program. What is shown is from before.", file = file.display()), true)
+        }
+        DiskChange::Gone(file) => (tr!("{file} was deleted or moved. What is shown is from before.", file = file.display()), false),
+    };
+    let t = theme::tokens(ui);
+    let frame = Frame::NONE.fill(t.warnbg).inner_margin(Margin { left: 12, right: 8, top: 6, bottom: 6 });
+    let panel = Panel::top("disk-banner").exact_size(40.0).resizable(false).show_separator_line(false).frame(frame);
+    panel.show(ui, |ui| {
+        let rect = ui.max_rect().expand2(egui::vec2(12.0, 6.0));
+        ui.painter().hline(rect.x_range(), rect.bottom() - 0.5, Stroke::new(1.0, t.warnline));
+        ui.horizontal_centered(|ui| {
+            ui.spacing_mut().item_spacing.x = 8.0;
+            ui.label(theme::rich_text(icons::WARNING).font(font::icon(15.0)).color(t.warn));
+            ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
+                if ui.add(Button::icon_only(icons::X, tr!("Close the notice of the change"))).clicked() {
+                    cx.session.disk_seen = Some(change.clone());
+                }
+                if is_there && ui.add(Button::primary(tr!("Reload"))).clicked() {
+                    cx.run(again);
+                }
+                ui.with_layout(egui::Layout::left_to_right(egui::Align::Center), |ui| {
+                    let label = egui::Label::new(theme::rich_text(&text).font(font::regular(13.0)).color(t.tx)).truncate();
+                    let response = ui.add(label.sense(Sense::hover()));
+                    response.widget_info(|| WidgetInfo::labeled(Role::Status, true, &text));
+                });
+            });
+        });
+    });
+}
+
+/// Says that a dataset is of an older generation, and what can be done.
+fn generation_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     let Some(document) = cx.document().filter(|_| !cx.session.banner_closed) else { return };
     let Some(open) = document.opened() else { return };
     let format = open.reader.info().format;
@@ -37,7 +84,7 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
         ui.painter().hline(rect.x_range(), rect.bottom() - 0.5, Stroke::new(1.0, t.infoline));
         ui.horizontal_centered(|ui| {
             ui.spacing_mut().item_spacing.x = 8.0;
-            ui.label(RichText::new(icons::INFO).font(font::icon(15.0)).color(t.info));
+            ui.label(theme::rich_text(icons::INFO).font(font::icon(15.0)).color(t.info));
             ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
                 if ui.add(Button::icon_only(icons::X, tr!("Close banner"))).clicked() {
                     cx.session.banner_closed = true;
@@ -57,8 +104,8 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
                 }
                 ui.with_layout(egui::Layout::left_to_right(egui::Align::Center), |ui| {
                     ui.spacing_mut().item_spacing.x = 0.0;
-                    ui.label(RichText::new(&what).font(font::semibold(13.0)).color(t.tx));
-                    let label = egui::Label::new(RichText::new(&text).font(font::regular(13.0)).color(t.tx)).truncate();
+                    ui.label(theme::rich_text(&what).font(font::semibold(13.0)).color(t.tx));
+                    let label = egui::Label::new(theme::rich_text(&text).font(font::regular(13.0)).color(t.tx)).truncate();
                     let response = ui.add(label.sense(Sense::hover()));
                     response.widget_info(|| WidgetInfo::labeled(Role::Status, true, format!("{what}{text}")));
                 });

@@ -1,8 +1,6 @@
 //! The bars: top bar with menu, main buttons, title, search and jobs; status bar.
 
-use egui::{
-    Align, Frame, Layout, Margin, Panel, Popup, Rect, RichText, Role, Sense, Stroke, StrokeKind, Ui, WidgetInfo, pos2, vec2,
-};
+use egui::{Align, Frame, Layout, Margin, Panel, Popup, Rect, Role, Sense, Stroke, StrokeKind, Ui, WidgetInfo, pos2, vec2};
 
 use super::action::{Action, Menu};
 use super::action_enabled::blocked;
@@ -66,8 +64,7 @@ const RIGHT_NARROW: f32 = 480.0;
 /// Whether the buttons of the top bar show icons only, and how many of the first `count` fit; the rest goes into a menu.
 fn fitting(ui: &Ui, texts: &[&str], count: usize) -> (bool, usize) {
     let room = ui.available_width();
-    let width =
-        |text: &str| ui.painter().layout_no_wrap(text.to_owned(), font::regular(13.0), egui::Color32::WHITE).size().x + 40.0;
+    let width = |text: &str| paint::unwrapped(ui.painter(), text, font::regular(13.0), egui::Color32::WHITE).size().x + 40.0;
     let full: f32 = texts.iter().map(|text| width(text)).sum();
     if full <= room - RIGHT {
         return (false, count);
@@ -117,7 +114,7 @@ fn menu_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     Popup::menu(&button).show(|ui| {
         ui.set_min_width(200.0);
         for menu in Menu::ALL {
-            ui.menu_button(RichText::new(menu.title()).font(font::regular(12.0)), |ui| {
+            ui.menu_button(theme::rich_text(menu.title()).font(font::regular(12.0)), |ui| {
                 widgets::menu_scroll(ui, |ui| {
                     ui.spacing_mut().item_spacing.y = 0.0;
                     for &action in Action::ALL.iter().filter(|action| action.info().menu == menu) {
@@ -235,7 +232,7 @@ fn title_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     let t = theme::tokens(ui);
     if let Some(name) = opening::name(cx) {
         separator(ui);
-        let text = RichText::new(tr!("Opening {name}", name)).font(font::semibold(13.0)).color(t.tx);
+        let text = theme::rich_text(tr!("Opening {name}", name)).font(font::semibold(13.0)).color(t.tx);
         ui.add(egui::Label::new(text).truncate());
         return;
     }
@@ -253,7 +250,7 @@ fn title_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     }
     ui.scope(|ui| {
         ui.set_max_width(room);
-        ui.add(egui::Label::new(RichText::new(title.as_ref()).font(font::semibold(13.0)).color(t.tx)).truncate());
+        ui.add(egui::Label::new(theme::rich_text(title.as_ref()).font(font::semibold(13.0)).color(t.tx)).truncate());
     });
     match document.draft() {
         Some(draft) => {
@@ -263,7 +260,7 @@ fn title_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
                 (true, steps) => tr_n!(steps, "{n} change", "{n} changes", n = paint::grouped(steps as u64)),
             };
             if ui.available_width() > 120.0 && draft.steps() > 0 {
-                ui.add(egui::Label::new(RichText::new(text).text_style(text_style("small12")).color(t.tx2)).truncate());
+                ui.add(egui::Label::new(theme::rich_text(text).text_style(text_style("small12")).color(t.tx2)).truncate());
             }
         }
         None => drop(widgets::badge(ui, Tone::Info, Some(icons::LOCK_SIMPLE), &badge)),

@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use egui::{Area, Context, DragAndDrop, Frame, Id, Margin, Order, Rect, Response, RichText, Ui, vec2};
+use egui::{Area, Context, DragAndDrop, Frame, Id, Margin, Order, Rect, Response, Ui, vec2};
 
 use super::icons;
 use super::panel_context::{PanelContext, Request};
@@ -266,26 +266,26 @@ pub fn drop_overlay_ui(ui: &Ui, document: &Document, dragged: &Dragged, target: 
             ui.set_max_width(330.0);
             ui.spacing_mut().item_spacing = vec2(6.0, 4.0);
             ui.horizontal(|ui| {
-                ui.label(RichText::new(icon).font(font::icon(15.0)).color(t.acc));
-                ui.label(RichText::new(name).font(font::mono_semibold(12.0)).color(t.tx));
+                ui.label(theme::rich_text(icon).font(font::icon(15.0)).color(t.acc));
+                ui.label(theme::rich_text(name).font(font::mono_semibold(12.0)).color(t.tx));
             });
             let facts: String = ui.ctx().data(|data| data.get_temp(facts_id())).unwrap_or_default();
             if matches!(dragged, Dragged::Files(files) if files.len() == 1) && !facts.is_empty() {
-                ui.label(RichText::new(facts).font(font::mono(11.0)).color(t.tx3));
+                ui.label(theme::rich_text(facts).font(font::mono(11.0)).color(t.tx3));
             }
             match refusal {
-                Some(why) => drop(ui.label(RichText::new(why).text_style(text_style("small12")).color(t.err))),
+                Some(why) => drop(ui.label(theme::rich_text(why).text_style(text_style("small12")).color(t.err))),
                 None => drop(ui.horizontal(|ui| {
-                    ui.label(RichText::new(verb).text_style(text_style("small12")).color(t.tx2));
-                    ui.label(RichText::new(places.unwrap_or_default()).font(font::mono(12.0)).color(t.tx));
+                    ui.label(theme::rich_text(verb).text_style(text_style("small12")).color(t.tx2));
+                    ui.label(theme::rich_text(places.unwrap_or_default()).font(font::mono(12.0)).color(t.tx));
                 })),
             }
             ui.horizontal(|ui| {
                 if refusal.is_none() && matches!(target, Target::Slot(..)) {
-                    ui.label(RichText::new(tr!("Fixes 1 problem")).text_style(text_style("small12")).color(t.tx2));
+                    ui.label(theme::rich_text(tr!("Fixes 1 problem")).text_style(text_style("small12")).color(t.tx2));
                 }
                 widgets::key_cap(ui, "Esc");
-                ui.label(RichText::new(tr!("cancel")).text_style(text_style("small12")).color(t.tx2));
+                ui.label(theme::rich_text(tr!("cancel")).text_style(text_style("small12")).color(t.tx2));
             });
         });
     });

@@ -170,7 +170,7 @@ pub fn bar_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, level
             let failure = cx.studio.filter_failure().map(str::to_owned);
             let text = failure.clone().unwrap_or_else(|| tally_text(cx, document, level));
             let color = if failure.is_some() { t.err } else { t.tx3 };
-            ui.label(egui::RichText::new(text).font(font::regular(12.0)).color(color));
+            ui.label(theme::rich_text(text).font(font::regular(12.0)).color(color));
             copy_as_ui(ui, cx);
         });
     });
@@ -182,7 +182,7 @@ pub fn bar_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, level
 fn chip(ui: &mut Ui, icon: &str, text: &str) -> bool {
     let t = theme::tokens(ui);
     let shown: String = if text.chars().count() > 48 { text.chars().take(47).chain(['…']).collect() } else { text.to_owned() };
-    let galley = ui.painter().layout_no_wrap(shown, font::medium(12.0), t.acc);
+    let galley = paint::unwrapped(ui.painter(), &shown, font::medium(12.0), t.acc);
     let (rect, label) = ui.allocate_exact_size(vec2((galley.size().x + 46.0).round(), 22.0), Sense::hover());
     label.widget_info(|| WidgetInfo::labeled(Role::Label, true, tr!("Filter {text}", text)));
     let cross = egui::Rect::from_min_max(pos2(rect.right() - 20.0, rect.top()), rect.max);
@@ -197,7 +197,7 @@ fn chip(ui: &mut Ui, icon: &str, text: &str) -> bool {
         paint::icon(ui.painter(), cross.center() - vec2(2.0, 0.0), icons::X, 11.0, if response.hovered() { t.tx } else { t.acc });
         paint::focus_ring(ui, &response, 4);
     }
-    label.on_hover_text(text);
+    label.on_hover_text(theme::rich_text(text));
     response.clicked()
 }
 

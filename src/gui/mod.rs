@@ -14,6 +14,7 @@ mod chrome;
 mod command_handling;
 mod consent;
 mod dialogs;
+mod displayed_texts;
 mod dock;
 mod document_key;
 mod documentation_page;

@@ -12,6 +12,7 @@ use super::panel_context::{PanelContext, Request};
 use super::widgets::PaletteEntry;
 use crate::extensions::Scope;
 use crate::gui::outline::matches;
+use crate::ops::command_line;
 use crate::studio::RowRef;
 use crate::text::Language;
 
@@ -245,10 +246,10 @@ fn documents(on_demand: bool) -> Found {
 
 fn command_lines(cx: &PanelContext<'_>) -> Found {
     let input = cx.document().and_then(|document| document.opened()).map(|open| open.reader.info().path.clone());
-    let input = input.and_then(|path| Some(path.file_name()?.to_string_lossy().into_owned()));
+    let input = input.and_then(|path| Some(file_word(&path.file_name()?.to_string_lossy())));
     let entry = |&action: &Action| {
         let verb = verb(action)?;
-        let line = format!("taco-studio {}", input.as_ref().map_or_else(|| verb.to_owned(), |name| verb.replace("INPUT", name)));
+        let line = format!("taco-studio {}", input.as_ref().map_or_else(|| verb.to_owned(), |word| verb.replace("INPUT", word)));
         let entry = PaletteEntry {
             group: tr!("Elsewhere"),
             icon: icons::TERMINAL_WINDOW,
@@ -262,6 +263,15 @@ fn command_lines(cx: &PanelContext<'_>) -> Found {
         Some((entry, Request::Copy(line)))
     };
     Action::ALL.iter().filter_map(entry).collect()
+}
+
+/// The name of a file in the current folder as a word of a command line: quoted, because a stranger may have named it, and never an
+/// option.
+fn file_word(name: &str) -> String {
+    match name.starts_with('-') {
+        true => command_line([&*format!("./{name}")]),
+        false => command_line([name]),
+    }
 }
 
 fn samples(cx: &mut PanelContext<'_>, wanted: &str) -> Found {
@@ -329,5 +339,24 @@ impl App {
         if let Some(chosen) = self.palette.show(ctx, &entries) {
             self.requests.push(requests.swap_remove(chosen));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[cfg(unix)]
+    #[test]
+    fn the_name_of_a_file_is_one_word_of_the_command_line_and_no_option() {
+        for (name, word) in [
+            ("scenes.tacozip", "scenes.tacozip"),
+            ("x; rm -rf ~ #.tacozip", "'x; rm -rf ~ #.tacozip'"),
+            ("$(id).tacozip", "'$(id).tacozip'"),
+            ("--config=x.tacozip", "./--config=x.tacozip"),
+        ] {
+            assert_eq!(shlex::split(&file_word(name)), shlex::split(word), "{name}");
+        }
+        assert!(!file_word("a\u{1b}[201~\n.tacozip").contains(char::is_control));
     }
 }

@@ -185,8 +185,8 @@ fn open(
         native,
         Box::new(move |creation| {
             fallback_glyphs::install(&creation.egui_ctx);
-            accessibility_snapshot::list_controls(&creation.egui_ctx);
             let mut app = App::new(&creation.egui_ctx, state);
+            accessibility_snapshot::list_controls(&creation.egui_ctx);
             app.started_with(renderer, &options, drops_arrive(x11));
             if let Some(report) = &report {
                 app.crashed(report);

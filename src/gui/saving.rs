@@ -156,5 +156,9 @@ impl App {
             let text = tr!("Autosave failed: {trouble}. Save the draft with {keys}.", trouble, keys = Action::Save.keys_text());
             self.toast = Some(Toast::new(false, text));
         }
+        if let Some(trouble) = self.studio.take_restore_trouble() {
+            let text = tr!("The draft was restored in part: {trouble}. What autosave kept stays.", trouble);
+            self.toast = Some(Toast::new(false, text));
+        }
     }
 }

@@ -17,7 +17,7 @@ use super::sample_status::SampleStatus;
 use crate::jobs::{AsyncValue, JobId, Jobs, discard};
 use crate::model::{Sample, SamplePath};
 use crate::raster::RasterInfo;
-use crate::studio::{Command, Document, DocumentId, Recoverable, RowRef, Studio};
+use crate::studio::{Command, DiskChange, DiskWatch, Document, DocumentId, Recoverable, RowRef, Studio};
 
 /// Totals of a dataset.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -109,6 +109,10 @@ pub struct Session {
     pub palette_samples: AsyncValue<(Key, String), Vec<RowRef>>,
     /// True when the banner was closed.
     pub banner_closed: bool,
+    /// Looks at the files of the opened dataset; `None` inside where there is nothing to look at.
+    disk: Option<Option<DiskWatch>>,
+    /// The change on disk whose banner was closed.
+    pub disk_seen: Option<DiskChange>,
     /// Extensions.
     pub extensions: ExtensionsState,
     /// Source.
@@ -143,6 +147,9 @@ impl Session {
             self.marks = Arc::default();
             return;
         };
+        if let Some(open) = document.opened() {
+            self.disk.get_or_insert_with(|| DiskWatch::of(open, jobs));
+        }
         let key = (self.serial, revision(studio));
         // The pointer identifies the report.
         let of = (key, Arc::as_ptr(studio.report()) as usize, self.checked);
@@ -180,6 +187,11 @@ impl Session {
             Command::ReadChunk { .. } => Some(|session, job| session.preview.chunks.started(job)),
             _ => None,
         }
+    }
+
+    /// How the files of the opened dataset differ from what is shown.
+    pub fn disk_change(&self) -> Option<DiskChange> {
+        self.disk.as_ref()?.as_ref()?.change()
     }
 
     /// The totals, as far as known.

@@ -5,8 +5,11 @@ use std::sync::Arc;
 
 use egui::style::{HandleShape, ScrollStyle, TextCursorStyle, WidgetVisuals, Widgets};
 use egui::{
-    Color32, CornerRadius, FontData, FontDefinitions, FontFamily, FontId, Margin, Shadow, Stroke, Style, TextStyle, Visuals, vec2,
+    Color32, CornerRadius, FontData, FontDefinitions, FontFamily, FontId, Margin, RichText, Shadow, Stroke, Style, TextStyle,
+    Visuals, vec2,
 };
+
+use crate::text::displayed;
 
 /// The colours of one theme.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -249,6 +252,12 @@ pub mod font {
 /// The text style with this name: `title`, `small12` or `mono11`.
 pub fn text_style(name: &'static str) -> TextStyle {
     TextStyle::Name(name.into())
+}
+
+/// A text for egui's widgets, in its displayed form (see [`displayed`]); the one way to make a [`RichText`], so that no panel shows what
+/// a dataset hides in a name.
+pub fn rich_text(text: impl AsRef<str>) -> RichText {
+    RichText::new(displayed(text.as_ref()))
 }
 
 /// Installs fonts and both themes. Call once for each context, before its first pass.

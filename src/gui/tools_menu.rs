@@ -1,6 +1,6 @@
 //! The menu Tools in the top bar: actions on whole datasets, in groups, each with a hint.
 
-use egui::{Popup, RichText, Ui};
+use egui::{Popup, Ui};
 
 use super::action::Action;
 use super::action_enabled::blocked;
@@ -66,7 +66,7 @@ fn contents_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
             ui.add_space(6.0);
             ui.horizontal(|ui| {
                 ui.add_space(INDENT);
-                ui.label(RichText::new(title).font(font::semibold(11.0)).color(t.tx3));
+                ui.label(theme::rich_text(title).font(font::semibold(11.0)).color(t.tx3));
             });
             for &action in actions {
                 let (info, reason) = (action.info(), blocked(action, cx));
@@ -81,7 +81,7 @@ fn contents_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
             ui.add_space(INDENT);
             ui.set_max_width(WIDTH - 2.0 * INDENT);
             let note = tr!("Only Edit in place… changes an existing dataset; all others write a new one");
-            ui.add(egui::Label::new(RichText::new(note).font(font::regular(11.0)).color(t.tx3)).wrap());
+            ui.add(egui::Label::new(theme::rich_text(note).font(font::regular(11.0)).color(t.tx3)).wrap());
         });
     });
 }

@@ -1,7 +1,7 @@
 //! The tour: a card in the corner that leads through the sample dataset. Each step performs an ordinary action; doing that action
 //! by hand completes the step as well.
 
-use egui::{Align, Align2, Area, Context, Frame, Id, Layout, Margin, Order, RichText, Ui};
+use egui::{Align, Align2, Area, Context, Frame, Id, Layout, Margin, Order, Ui};
 
 use super::action::Action;
 use super::dock::Pane;
@@ -117,15 +117,15 @@ impl Tour {
             ui.set_width(340.0);
             ui.horizontal(|ui| {
                 let (icon, color) = if done { (icons::CHECK_CIRCLE, t.ok) } else { (icons::PATH, t.acc) };
-                ui.label(RichText::new(icon).font(font::icon(16.0)).color(color));
-                ui.label(RichText::new(crate::text::of(step.title)).font(font::semibold(13.0)).color(t.tx));
+                ui.label(theme::rich_text(icon).font(font::icon(16.0)).color(color));
+                ui.label(theme::rich_text(crate::text::of(step.title)).font(font::semibold(13.0)).color(t.tx));
                 ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
                     stay = !ui.add(Button::icon_only(icons::X, tr!("End the tour"))).clicked();
                     let place = tr!("{n} of {total}", n = self.step + 1, total = STEPS.len());
-                    ui.label(RichText::new(place).font(font::mono(12.0)).color(t.tx2));
+                    ui.label(theme::rich_text(place).font(font::mono(12.0)).color(t.tx2));
                 });
             });
-            ui.label(RichText::new(crate::text::of(step.text)).text_style(text_style("small12")).color(t.tx2));
+            ui.label(theme::rich_text(crate::text::of(step.text)).text_style(text_style("small12")).color(t.tx2));
             ui.add_space(4.0);
             ui.horizontal(|ui| {
                 let button = crate::text::of(step.button);

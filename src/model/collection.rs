@@ -153,14 +153,31 @@ impl Collection {
         }
     }
 
+    /// Description of a column of a level in `taco:field_schema`; `None` where there is none.
+    pub fn column_description(&self, level: usize, name: &str) -> Option<&str> {
+        let columns = self.get("taco:field_schema")?.get(format!("level{level}"))?.as_array()?;
+        let column = columns.iter().find(|column| column.get(0).and_then(Json::as_str) == Some(name))?;
+        column.get(2).and_then(Json::as_str).filter(|text| !text.trim().is_empty())
+    }
+
     /// The descriptive fields, without those that the writer computes from the tree.
     pub fn descriptive(&self) -> Map<String, Json> {
         let made = ["taco:pit_schema", "taco:field_schema", "taco:sources", "_tacocat"];
         self.fields.iter().filter(|(key, _)| !made.contains(&key.as_str())).map(|(k, v)| (k.clone(), v.clone())).collect()
     }
 }
+
+/// True for text that begins with `YYYY-MM-DD` or `YYYYMMDD`: a parser of numbers takes `24-1-1` for a day of the year 24.
+pub fn begins_with_date(text: &str) -> bool {
+    let shape: String = text.chars().take(10).map(|letter| if letter.is_ascii_digit() { '0' } else { letter }).collect();
+    shape == "0000-00-00" || shape.get(..8) == Some("00000000")
+}
+
 /// Parses a time of an extent: RFC 3339, a date, or a date and time without zone (UTC).
 pub fn instant(text: &str) -> Option<chrono::NaiveDateTime> {
+    if !begins_with_date(text) {
+        return None;
+    }
     if let Ok(time) = chrono::DateTime::parse_from_rfc3339(text) {
         return Some(time.naive_utc());
     }

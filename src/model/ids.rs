@@ -147,9 +147,11 @@ pub fn portable_name(name: &str) -> String {
     if mapped.is_empty() || check_portable_name(mapped).is_err() { format!("_{mapped}") } else { mapped.to_owned() }
 }
 
-/// The name as compared by case-insensitive file systems.
+/// The name as compared by file systems that know neither case nor Unicode form, such as those of macOS.
 pub fn without_case(name: &str) -> String {
-    name.chars().flat_map(char::to_uppercase).flat_map(char::to_lowercase).collect()
+    let folded: String = in_nfc(name).chars().flat_map(char::to_uppercase).flat_map(char::to_lowercase).collect();
+    // Letters in the other case may be composed in another way.
+    in_nfc(&folded).into_owned()
 }
 
 /// The name in Unicode's composed form (NFC). File systems and programs write one name in either form: `ñ` as one character, or as `n`
@@ -278,6 +280,8 @@ mod tests {
         let proposed = ["../../.ssh/key", "C:\\x", "con.tif", "a. ", "..", "", "roi 7.tif"].map(portable_name);
         assert_eq!(proposed, [".._.._.ssh_key", "C__x", "_con.tif", "a", "_", "_", "roi 7.tif"]);
         assert_eq!(without_case("ÄßA"), without_case("äSSa"));
+        assert_eq!(without_case("Can\u{303}o\u{301}n"), without_case("CA\u{d1}\u{d3}N"));
+        assert_ne!(without_case("Canon"), without_case("Ca\u{f1}on"));
     }
 
     #[test]

@@ -6,6 +6,7 @@ mod asset;
 mod collection;
 mod common_shape;
 mod consistency;
+mod convention;
 mod file_url;
 mod finding;
 mod ids;
@@ -25,10 +26,12 @@ mod value;
 pub use address::{Address, Scheme, is_remote, place_above, place_below, vsi_place};
 pub use asset::AssetPath;
 pub use collection::{
-    Collection, EXTENT_ORIGIN, ExtentOrigin, KNOWN_KEYS, TASKS, UNKNOWN_LICENCE, UNKNOWN_PROVIDER, description_of_moved, instant,
+    Collection, EXTENT_ORIGIN, ExtentOrigin, KNOWN_KEYS, TASKS, UNKNOWN_LICENCE, UNKNOWN_PROVIDER, begins_with_date,
+    description_of_moved, instant,
 };
 pub use common_shape::{CommonShape, ShapeChild, ShapeUse, common_shape};
 pub use consistency::{Accepted, Agreement, Consistency, Outlier, OutlierMessage, Position};
+pub use convention::{CONVENTIONS, Convention, ConventionClass, ConventionContent, ConventionField};
 pub use file_url::{file_url_of, path_of_file_url};
 pub use finding::{FINDINGS_KEPT, Finding, Report};
 pub use ids::{

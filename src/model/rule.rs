@@ -211,6 +211,12 @@ rules! {
     ClassName "COL-16" Error Both "7.2"
         mark!("Every class of the labels has a name, and no two have the same one.")
         "Rename one of the classes.";
+    ConventionValues "CNV-1" Warning Both "TACO 0.2"
+        mark!("Fields of a convention (flood, methane, land cover, change detection) have its type and its values: shares from 0 to 1, and names of its classes.")
+        "Compute them again with `extend --with class_shares`, or rename the column.";
+    ConventionClasses "CNV-2" Warning Both "TACO 0.2"
+        mark!("Where samples have fields of a convention, the labels of the collection name its classes.")
+        "Add the classes with `extend --with template`, or name those of your masks as the convention does.";
     FieldSchema "META-1" Error Both "6.2"
         mark!("taco:field_schema lists the columns of every level with their types.")
         "Run `repair`, which computes it from the level tables.";
@@ -250,6 +256,9 @@ rules! {
     TextColumns "META-13" Warning Spec "6.2"
         mark!("Every level has the columns path and internal:relative_path, which the text lists; the tools write no path, and the other one below level 0 alone.")
         "Leave it, or write the dataset with `--profile spec` where readers of your data ask for these columns.";
+    TableStatistics "META-14" Error Both "6.2"
+        mark!("Minimum, maximum and number of nulls in the footer and the page index of a level table are those of its values: readers skip the rows that they exclude. Found by a deep check.")
+        "Run `repair`, which writes the level tables again.";
     StatisticsClass "STAT-1" Warning Both "7.2"
         mark!("Class shares in geotiff:stats count the highest class: some tools always give it 0 and share the rest among the others.")
         "Run `repair`, which computes the shares from the pixels.";
@@ -259,6 +268,9 @@ rules! {
     PlaceValues "STAC-1" Warning Both "7.1.1"
         mark!("stac:tensor_shape, stac:geotransform and stac:centroid are those of the raster. Found by a deep check.")
         "Run the stac extension again, which reads them from the raster.";
+    StacTime "STAC-2" Warning Tools "7.1.1"
+        mark!("A sample with stac:crs has a time in stac:time_start, and one with istac:geometry in istac:time_start: the official tools make none without.")
+        "Run the extension again with a source of times, such as `time_start` or `time_pattern`.";
     PlaceRange "GEO-1" Warning Both "7.1.1"
         mark!("istac:geometry and the grid of stac:geotransform lie within what their coordinate system maps: metres called degrees do not.")
         "Correct istac:crs or stac:crs, or run the stac or istac extension again.";
@@ -395,14 +407,56 @@ rules! {
         mark!("A raster of a streamable dataset is a TACO Optimized GeoTIFF: a COG with zstd, tile interleave, predictor and BigTIFF, without overviews. Found by a deep check, and by --tog.")
         "Write the dataset again with `optimise --stream`.";
     Taco3Files "NEXT-1" Error Both "TACO 3"
-        mark!("The files of a TACO 3 dataset are those that its levels name, where the levels say.")
+        mark!("The files of a TACO 3 dataset are those that its levels name, where the levels say, and none is empty.")
         "Take the dataset from another copy.";
     Taco3Contract "NEXT-2" Error Both "TACO 3"
-        mark!("Every sample of a TACO 3 dataset has the files that taco:structure lists.")
+        mark!("Every sample of a TACO 3 dataset has the files that taco:structure lists, in its order.")
         "Take the dataset from another copy.";
+    Taco3Collection "NEXT-3" Error Both "TACO 3"
+        mark!("The level tables of a TACO 3 dataset are those of taco:structure and taco:metadata, whose names differ by more than case.")
+        "Take the dataset from another copy, or write it again with the official tool.";
+    Taco3Schema "NEXT-4" Error Both "TACO 3"
+        mark!("A level table of TACO 3 has the columns and types that taco:metadata declares, and names its level in taco:level.")
+        "Take the dataset from another copy, or write it again with the official tool.";
+    Taco3RowId "NEXT-5" Error Both "TACO 3"
+        mark!("internal:current_id of TACO 3 is the number of the row.")
+        "Take the dataset from another copy, or write it again with the official tool.";
+    Taco3Path "NEXT-6" Error Both "TACO 3"
+        mark!("internal:relative_path of TACO 3 is the number of a sample, or the path of the parent and a name.")
+        "Take the dataset from another copy, or write it again with the official tool.";
+    Taco3SampleId "NEXT-7" Error Both "TACO 3"
+        mark!("Every sample of TACO 3 has an id of its own, from release 0.9.")
+        "Take the dataset from another copy, or write it again with the official tool.";
+    Taco3Sources "NEXT-8" Error Both "TACO 3"
+        mark!("taco:sources of a TACO 3 index lists its archives, with their numbers of samples; no other dataset has it.")
+        "Write the index again with the official tool.";
+    Taco3SourceFile "NEXT-9" Error Both "TACO 3"
+        mark!("Every row of a TACO 3 index names an archive of taco:sources.")
+        "Write the index again with the official tool.";
+    Taco3PartMissing "NEXT-10" Warning Both "TACO 3"
+        mark!("The archives of a TACO 3 index are there.")
+        "Get the archive named, or use the others alone.";
+    Taco3Task "NEXT-11" Warning Both "TACO 3"
+        mark!("Tasks of a TACO 3 dataset are among those that the tools know.")
+        "Choose a task of the list when you write the dataset again.";
+    Taco3Profile "NEXT-12" Error Both "TACO 3"
+        mark!("Places and times of TACO 3 follow their profile: stac, spatial or temporal, and those of the releases before 0.11.")
+        "Correct the values and write the dataset again with the official tool.";
+    Taco3Extent "NEXT-13" Warning Both "TACO 3"
+        mark!("The extent of a TACO 3 dataset holds the centres and times of its samples.")
+        "Write the dataset again with the official tool, which computes the extent.";
+    Taco3Zip "NEXT-14" Error Both "TACO 3"
+        mark!("An archive of TACO 3 stores its members without descriptors, has the metadata last, and no comment.")
+        "Take the dataset from another copy, or write it again with the official tool.";
+    CozipIndex "NEXT-15" Error Both "TACO 3"
+        mark!("The first member of a TACO 3 archive, __cozip__, indexes the metadata, and its check value is right.")
+        "Take the dataset from another copy, or write it again with the official tool.";
     DataElsewhere "REF-1" Warning Both "5.5.1"
         mark!("Every FILE holds its own data: none is a description of other files or addresses, like VRT, GTI, WMS or GDALG, which is never followed.")
         "Put the pixels themselves into the dataset, for example as GeoTIFF.";
+    CrsElsewhere "REF-2" Warning Both "7.1.1"
+        mark!("No coordinate system names a file or an address: readers that follow it open any grid, init file or dictionary of their machine. It is never followed here. In rasters found by a deep check.")
+        "Write the code of the system, like EPSG:32718, or WKT without grids.";
     ConsistentType "CON-1" Warning Both "5.4"
         mark!("Rasters at a position have the same data type in all roots. Found by a deep check.")
         "Cast the raster to the common type, accept the value, or drop the root.";

@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use super::{AssetPath, Collection, FieldSpec, Modified, Value, is_padding};
 
@@ -94,8 +94,10 @@ impl PartialEq for Sample {
     }
 }
 
+/// No values, kept once for all samples without.
 fn no_values() -> Arc<[Value]> {
-    Arc::from([])
+    static NONE: LazyLock<Arc<[Value]>> = LazyLock::new(|| Arc::from([]));
+    NONE.clone()
 }
 
 impl Sample {

@@ -6,7 +6,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::common_shape::{ShapeChild, ShapeUse, common_shape};
-use super::{Sample, Schema, Tortilla, check_portable_name, check_sample_id, in_nfc, is_padding};
+use super::{Sample, Schema, Tortilla, check_portable_name, check_sample_id, in_nfc, is_padding, without_case};
 
 /// Index of a shape in its [`Shapes`].
 pub type ShapeId = u32;
@@ -154,7 +154,12 @@ impl Shapes {
         let twins = symbols.windows(2).any(|pair| pair[0] == pair[1]);
         let is_bad = |id: &str| check_sample_id(id).is_err() || check_portable_name(id).is_err();
         let bad_id = || symbols.iter().any(|&symbol| is_bad(&self.texts[symbol as usize]));
-        let mut faulty = children.is_empty() || twins || bad_id();
+        let case_twins = || {
+            let mut names: Vec<String> = symbols.iter().map(|&symbol| without_case(&self.texts[symbol as usize])).collect();
+            names.sort_unstable();
+            names.windows(2).any(|pair| pair[0] == pair[1])
+        };
+        let mut faulty = children.is_empty() || twins || bad_id() || case_twins();
         for &(_, below) in &children {
             let node = &self.nodes[below as usize];
             faulty |= node.faulty;

@@ -134,6 +134,32 @@ impl Skeleton {
         SamplePath(ids)
     }
 
+    /// [`SamplePath::to_archive`] of the sample at `row` of `level`, without the ids as texts of their own.
+    pub fn archive_path(&self, level: usize, row: u32) -> String {
+        let mut rows = [0u32; MAX_LEVELS * 2];
+        let Some(rows) = rows.get_mut(..=level) else { return self.path(level, row).to_archive() };
+        let mut length = 0;
+        let mut below = row;
+        for (depth, found) in rows.iter_mut().enumerate().rev() {
+            let table = &self.levels[depth];
+            if below as usize >= table.len() {
+                // A row without a parent.
+                return self.path(level, row).to_archive();
+            }
+            length += table.id(below).len() + 1;
+            *found = below;
+            below = table.parents[below as usize];
+        }
+        let mut path = String::with_capacity(length);
+        for (depth, &row) in rows.iter().enumerate() {
+            if depth > 0 {
+                path.push('/');
+            }
+            path.push_str(self.levels[depth].id(row));
+        }
+        path
+    }
+
     /// Level and row of the sample with these ids. `#3` selects the fourth sibling, not counting padding, unless a sibling has
     /// this id.
     pub fn find(&self, path: &SamplePath) -> Option<(usize, u32)> {
@@ -301,6 +327,8 @@ mod tests {
         assert_eq!(tree.path(2, 3).to_string(), "a / s2 / t1");
         assert_eq!(tree.find(&SamplePath::parse("a/s2/t1")), Some((2, 3)));
         assert_eq!(tree.find(&SamplePath::parse("#1/s2/#1")), Some((2, 3)));
+        assert_eq!(tree.archive_path(2, 3), tree.path(2, 3).to_archive());
+        assert_eq!([tree.archive_path(0, 1), tree.archive_path(0, 7)], ["a", ""]);
         for missing in ["#2", "#", "#-1", "#1/#0/#2", "c"] {
             assert_eq!(tree.find(&SamplePath::parse(missing)), None, "{missing}");
         }

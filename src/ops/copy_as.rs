@@ -3,8 +3,8 @@
 use crate::container::{ContainerReader, Format};
 use crate::error::{Error, Result};
 use crate::model::{FieldSpec, is_remote, place_below};
-use crate::query::Filter;
 use crate::query::copy_as::{Engine, LevelFile, statement};
+use crate::query::{Filter, Tables};
 
 /// The statement of an engine that selects the rows of level 0 that `filters` keep. It reads the level tables where they are: those of
 /// a `.tacocat` or FOLDER.
@@ -36,8 +36,22 @@ pub fn copy_as(reader: &dyn ContainerReader, filters: &[Filter], engine: Engine)
         let fields = head.schema().fields().iter();
         Ok(LevelFile {
             address: place_below(&path, &format!("{folder}level{level}.parquet")).display().to_string(),
-            columns: fields.map(|field| FieldSpec::new(field.name(), field.data_type().clone())).collect(),
+            columns: fields
+                .map(|field| FieldSpec {
+                    description: reader.collection().column_description(level, field.name()).unwrap_or_default().to_owned(),
+                    ..FieldSpec::new(field.name(), field.data_type().clone())
+                })
+                .collect(),
         })
     });
-    statement(engine, &levels.collect::<Result<Vec<_>>>()?, filters)
+    let levels = levels.collect::<Result<Vec<_>>>()?;
+    let mut tables = Tables::default();
+    (0..reader.levels().count()).filter_map(|level| reader.levels().head(level)).for_each(|head| tables.push_parquet(head.clone()));
+    if let Some(filter) = filters.iter().find(|filter| filter.looks_below(&tables)) {
+        let summary = format!("rows of level {} without a place or time are where and when their children are", filter.level);
+        return Err(Error::unsupported(summary)
+            .at_path(&info.path)
+            .hint("name the column, with --geometry-column or --time-column: then those rows are left out in every engine"));
+    }
+    statement(engine, &levels, filters)
 }

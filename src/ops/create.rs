@@ -73,7 +73,7 @@ pub fn create(input: &CreateInput, ctx: &JobContext) -> Result<Built> {
         edit.apply(&mut dataset)?;
     }
     let built = match &input.output {
-        CreateOutput::Dataset(options) => build_with_warnings(&dataset, options, ctx),
+        CreateOutput::Dataset(options) => build_with_warnings(dataset, options, ctx),
         CreateOutput::FirstGeneration(_, options) => {
             refuse_torn_files(&dataset, ctx).and_then(|()| write_first_generation(&dataset, options, ctx))
         }

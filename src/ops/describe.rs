@@ -7,11 +7,9 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::migrate::assembly_of;
-use crate::container::{
-    self, ContainerReader, Format, LocalFile, OpenOptions, Physical, Tortilla, write_document, write_documents,
-};
+use crate::container::{self, ContainerReader, DocumentFolder, Format, LocalFile, OpenOptions, Physical, Tortilla, write_document};
 use crate::error::{Error, IoContext, Result};
-use crate::export::{self, Catalogue, Document, Facts, describe};
+use crate::export::{self, Catalogue, Document, DocumentSink, Facts, describe_into};
 use crate::jobs::JobContext;
 use crate::model::{is_remote, place_below};
 
@@ -38,7 +36,7 @@ pub struct DescribeRequest {
     pub overwrite: bool,
 }
 
-/// The documents of a form, the main one first.
+/// The main document of a form.
 ///
 /// # Errors
 /// For a dataset that can't be opened, an unknown level, and a form that the dataset has no data for.
@@ -49,7 +47,24 @@ pub fn describe_dataset(
     url: Option<String>,
     level: Option<usize>,
     ctx: &JobContext,
-) -> Result<Vec<Document>> {
+) -> Result<Document> {
+    let mut main = None;
+    let mut sink = |document: Document| {
+        main.get_or_insert(document);
+        Ok(())
+    };
+    describe_opened((input, open), form, (url, level), &mut sink, ctx)?;
+    main.ok_or_else(|| Error::internal("a description without documents"))
+}
+
+/// Passes the documents of a form to a sink, the main one first.
+fn describe_opened(
+    (input, open): (&Path, &OpenOptions),
+    form: Catalogue,
+    (url, level): (Option<String>, Option<usize>),
+    sink: &mut DocumentSink<'_>,
+    ctx: &JobContext,
+) -> Result<()> {
     let reader = container::open_with(input, open, ctx)?;
     let assembly = assembly_of(reader.as_ref(), ctx)?;
     if let Some(level) = level.filter(|level| *level >= assembly.levels.len()) {
@@ -58,7 +73,10 @@ pub fn describe_dataset(
     }
     // Only Croissant states checksums: they take reading the whole dataset.
     let facts = Facts { url, level, ..facts_of(reader.as_ref(), form == Catalogue::Croissant, ctx)? };
-    describe(&assembly, &facts, form, ctx)
+    // Its tables have a row for every sample.
+    drop(reader);
+    describe_into(&assembly, &facts, form, sink, ctx)?;
+    assembly.version.expect_unchanged()
 }
 
 /// Writes all documents or none; returns the path of the main one.
@@ -66,17 +84,40 @@ pub fn describe_dataset(
 /// # Errors
 /// Those of [`describe_dataset`], and when an output exists without `overwrite` or can't be written.
 pub fn describe_to(request: &DescribeRequest, ctx: &JobContext) -> Result<PathBuf> {
-    let documents = describe_dataset(&request.input, &request.open, request.form, request.url.clone(), request.level, ctx)?;
-    let Some((main, rest)) = documents.split_first() else { return Err(Error::internal("a description without documents")) };
-    if rest.is_empty() && request.output.extension().is_some() {
-        write_document(&request.output, &main.bytes, request.overwrite)?;
-        return Ok(request.output.clone());
+    let DescribeRequest { input, open, form, output, url, level, overwrite } = request;
+    let mut main: Option<Document> = None;
+    let mut main_name = String::new();
+    let mut folder: Option<DocumentFolder> = None;
+    let mut sink = |document: Document| {
+        ctx.check()?;
+        if main.is_none() && folder.is_none() {
+            main_name.clone_from(&document.name);
+            main = Some(document);
+            return Ok(());
+        }
+        let folder = match &mut folder {
+            Some(folder) => folder,
+            None => folder.insert(DocumentFolder::new(output, *overwrite)?),
+        };
+        if let Some(main) = main.take() {
+            folder.put(&main.name, &main.bytes)?;
+        }
+        folder.put(&document.name, &document.bytes)
+    };
+    describe_opened((input, open), *form, (url.clone(), *level), &mut sink, ctx)?;
+    // A form of one document is a file, unless the output is a folder.
+    if let Some(main) = main {
+        if output.extension().is_some() {
+            write_document(output, &main.bytes, *overwrite)?;
+            return Ok(output.clone());
+        }
+        folder.get_or_insert(DocumentFolder::new(output, *overwrite)?).put(&main.name, &main.bytes)?;
     }
-    let named: Vec<(&str, &[u8])> = documents.iter().map(|document| (document.name.as_str(), document.bytes.as_slice())).collect();
+    let Some(folder) = folder else { return Err(Error::internal("a description without documents")) };
     // Items of samples that are gone must not stay beside those of a new description.
-    let folders: &[&str] = if request.form == Catalogue::Stac { &["items"] } else { &[] };
-    write_documents(&request.output, &named, folders, request.overwrite, ctx)?;
-    Ok(request.output.join(&main.name))
+    let folders: &[&str] = if *form == Catalogue::Stac { &["items"] } else { &[] };
+    folder.finish(folders)?;
+    Ok(output.join(main_name))
 }
 
 /// The documents beside a published dataset; `place` maps the path of a file to its link.
@@ -95,7 +136,9 @@ pub(super) fn describe_beside(
     for part in &mut facts.parts {
         part.path = place(&part.path);
     }
-    export::describe_beside(&assembly, &facts, ctx)
+    let documents = export::describe_beside(&assembly, &facts, ctx)?;
+    reader.expect_unchanged()?;
+    Ok(documents)
 }
 
 /// Facts of the opened dataset, without separate tables and parts.
@@ -103,7 +146,7 @@ fn facts_of_info(reader: &dyn ContainerReader) -> Facts {
     let info = reader.info();
     let single = match (info.format, reader.physical()) {
         (Format::Zip | Format::Tortilla | Format::Taco | Format::TacocatFile, _) => true,
-        (_, Physical::Taco3(dataset)) => !dataset.is_folder(),
+        (_, Physical::Taco3(dataset)) => !dataset.is_folder() && dataset.parts_folder().is_none(),
         _ => info.path.is_file(),
     };
     Facts {

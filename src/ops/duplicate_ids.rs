@@ -21,20 +21,23 @@ pub(super) fn settle(
     prefix: bool,
     ctx: &JobContext,
 ) -> Result<()> {
-    let Some(names) = source_names(reader, rows, ctx)? else { return Ok(()) };
+    let Some(sources) = SourceNames::of(reader, rows, ctx)? else { return Ok(()) };
     let Some(level) = part.tree.levels.first() else { return Ok(()) };
-    let mut seen: HashMap<&str, &str> = HashMap::with_capacity(level.len());
+    let mut seen: HashMap<&str, u32> = HashMap::with_capacity(level.len());
     let mut shared: HashSet<&str> = HashSet::new();
     let mut lines = Vec::new();
     let mut padded = false;
-    for (row, name) in (0..level.len() as u32).zip(&names) {
+    for (row, &source) in (0..level.len() as u32).zip(&sources.of_rows) {
         let id = level.id(row);
-        match seen.insert(id, name) {
+        match seen.insert(id, source) {
             Some(_) if is_padding(id) => padded = true,
-            Some(other) if shared.insert(id) => lines.push(format!("{id} ({other}, {name})")),
+            Some(other) if shared.insert(id) => {
+                lines.push(format!("{id} ({}, {})", sources.name(other), sources.name(source)));
+            }
             _ => {}
         }
     }
+    drop(seen);
     if !shared.is_empty() && !prefix {
         let more = if lines.len() > NAMED { ", …" } else { "" };
         lines.truncate(NAMED);
@@ -44,16 +47,16 @@ pub(super) fn settle(
     if shared.is_empty() && !padded {
         return Ok(());
     }
-    let prefixes = prefixes(&names);
+    let prefixes = prefixes(&sources.names);
     let mut next = 0u64;
     let ids: Vec<String> = (0..level.len() as u32)
-        .zip(&names)
-        .map(|(row, name)| match level.id(row) {
+        .zip(&sources.of_rows)
+        .map(|(row, &source)| match level.id(row) {
             id if is_padding(id) => {
                 next += 1;
                 padding_id(next - 1).to_string()
             }
-            id if shared.contains(id) => format!("{}_{id}", prefixes.get(name.as_str()).map_or("", String::as_str)),
+            id if shared.contains(id) => format!("{}_{id}", prefixes.get(sources.name(source)).map_or("", String::as_str)),
             id => id.to_owned(),
         })
         .collect();
@@ -63,19 +66,33 @@ pub(super) fn settle(
     part.rename_roots(&ids)
 }
 
-/// The dataset that each row comes from; `None` when all come from one.
-fn source_names(reader: &dyn ContainerReader, rows: &[u32], ctx: &JobContext) -> Result<Option<Vec<String>>> {
-    if let Physical::Joined(joined) = reader.physical() {
-        let names: Vec<&str> = joined.datasets().map(|(name, _)| name).collect();
-        let name =
-            |row: &u32| joined.source_of(0, *row).and_then(|(index, _)| names.get(index)).map_or("", |name| *name).to_owned();
-        return Ok(Some(rows.iter().map(name).collect()));
+/// The datasets that rows come from.
+struct SourceNames {
+    /// Names of the datasets.
+    names: Vec<String>,
+    /// For each row the number of its dataset; other numbers for rows without one.
+    of_rows: Vec<u32>,
+}
+
+impl SourceNames {
+    /// The datasets of rows of level 0; `None` when all come from one.
+    fn of(reader: &dyn ContainerReader, rows: &[u32], ctx: &JobContext) -> Result<Option<Self>> {
+        if let Physical::Joined(joined) = reader.physical() {
+            let names = joined.datasets().map(|(name, _)| name.to_owned()).collect();
+            let of_row = |row: &u32| joined.source_of(0, *row).map_or(u32::MAX, |(index, _)| index as u32);
+            return Ok(Some(Self { names, of_rows: rows.iter().map(of_row).collect() }));
+        }
+        if !reader.levels().is_by_part() {
+            return Ok(None);
+        }
+        let parts = reader.levels().sources(0, ctx)?;
+        let of_rows = rows.iter().map(|row| parts.rows.get(*row as usize).copied().unwrap_or(u32::MAX)).collect();
+        Ok(Some(Self { names: parts.names.iter().map(|name| name.to_string()).collect(), of_rows }))
     }
-    if !reader.levels().is_by_part() {
-        return Ok(None);
+
+    fn name(&self, number: u32) -> &str {
+        self.names.get(number as usize).map_or("", String::as_str)
     }
-    let parts = reader.levels().sources(0, ctx)?;
-    Ok(Some(rows.iter().map(|row| parts.of(*row).map_or(String::new(), |name| name.to_string())).collect()))
 }
 
 /// Prefix of ids, from the name of the dataset: its file name without what ids may not have, and a number where two
@@ -83,6 +100,8 @@ fn source_names(reader: &dyn ContainerReader, rows: &[u32], ctx: &JobContext) ->
 fn prefixes(names: &[String]) -> HashMap<&str, String> {
     let mut made: HashMap<&str, String> = HashMap::new();
     let mut taken = HashSet::new();
+    // The next number of each name that several datasets have.
+    let mut numbers: HashMap<String, usize> = HashMap::new();
     for name in names {
         if made.contains_key(name.as_str()) {
             continue;
@@ -92,10 +111,13 @@ fn prefixes(names: &[String]) -> HashMap<&str, String> {
         let plain: String = stem.chars().map(|c| if c.is_control() || c == ':' { '_' } else { c }).collect();
         let plain = plain.trim_start_matches('_');
         let plain = if plain.is_empty() { "dataset" } else { plain };
-        let free = std::iter::once(plain.to_owned()).chain((2..).map(|number| format!("{plain}_{number}")));
-        if let Some(free) = free.into_iter().find(|candidate| taken.insert(candidate.clone())) {
-            made.insert(name, free);
+        let mut free = plain.to_owned();
+        let number = numbers.entry(plain.to_owned()).or_insert(2);
+        while !taken.insert(free.clone()) {
+            free = format!("{plain}_{number}");
+            *number += 1;
         }
+        made.insert(name, free);
     }
     made
 }

@@ -11,13 +11,13 @@ use arrow::datatypes::Field;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
 
-use super::legacy::{in_type_of, is_text};
+use super::EditRequest;
+use super::legacy::{edit_locked, in_type_of, is_text};
 use super::migrate::is_other_generation;
 use super::write::warn_of_classes;
-use super::{EditRequest, edit_tortilla};
 use crate::container::{
-    self, Assembly, BuildOptions, ContainerReader, FolderEdit, Format, LevelEdit, OnDamage, Physical, TailEdit, cut_unfinished,
-    extent_of_samples, put_extent,
+    self, Assembly, BuildOptions, ContainerReader, FixedTail, FolderEdit, Format, LevelEdit, LocalFile, OnDamage, Physical,
+    TailEdit, cut_unfinished, extent_of_samples, put_extent,
 };
 use crate::error::{Error, Result};
 use crate::footprint::{COLUMNS, TIME_COLUMNS};
@@ -136,11 +136,15 @@ pub fn plan_edit(request: &DatasetEdit, ctx: &JobContext) -> Result<EditWay> {
 }
 
 /// Changes a dataset. `announce` is called with the way before anything is written. A FOLDER and a file are afterwards as they were or
-/// changed completely, also when the process is killed; see [`container::Replacement`] for several files of a FOLDER.
+/// changed completely, also when the process is killed; see [`container::Replacement`] for several files of a FOLDER. Waits for another
+/// process that edits the same dataset.
 ///
 /// # Errors
 /// For a table or collection that does not fit the dataset, a dataset that cannot be edited, and files that cannot be read or written.
 pub fn edit_dataset(request: &DatasetEdit, announce: &dyn Fn(&EditWay), ctx: &JobContext) -> Result<Edited> {
+    // From before the dataset is read until it is changed: of two edits at once the second reads what the first has written.
+    let is_in_place = request.output.is_none() && !is_remote(&request.input);
+    let _lock = if is_in_place { Some(container::lock_dataset(&request.input, ctx)?) } else { None };
     if request.output.is_none() && request.input.is_dir() {
         container::restore_interrupted(&request.input)?;
     }
@@ -155,7 +159,7 @@ pub fn edit_dataset(request: &DatasetEdit, announce: &dyn Fn(&EditWay), ctx: &Jo
     let path = request.output.clone().unwrap_or_else(|| request.input.clone());
     match (reader.physical(), &way) {
         (Physical::Tortilla(_), _) | (_, EditWay::Footer) => {
-            let path = edit_tortilla(&first_generation(request), ctx)?;
+            let path = edit_locked(&first_generation(request), ctx)?;
             Ok(Edited { path, way, replaced: 1, written: None })
         }
         (Physical::Folder(folder), EditWay::InPlace { .. }) => {
@@ -189,11 +193,13 @@ fn prepare(request: &DatasetEdit, ctx: &JobContext) -> Result<Prepared> {
         return Err(error.hint("name an output for a changed copy"));
     }
     let reader = container::open(&request.input, ctx)?;
-    if matches!(reader.physical(), Physical::Tortilla(_)) {
+    if let Physical::Tortilla(tortilla) = reader.physical() {
         let columns = request.metadata.is_some() || !request.drop.is_empty();
-        let way = match request.level > 0 && columns {
-            true => anew(reader.as_ref(), "the footers of nested tortillas are among its data", ctx)?,
-            false => EditWay::Footer,
+        let linked = request.output.is_none() && any_has_other_names(tortilla.files())?;
+        let way = match (request.level > 0 && columns, linked) {
+            (true, _) => anew(reader.as_ref(), "the footers of nested tortillas are among its data", ctx)?,
+            (false, true) => anew(reader.as_ref(), &FixedTail::OtherNames.to_string(), ctx)?,
+            (false, false) => EditWay::Footer,
         };
         return Ok(Prepared { reader, columns: None, collection: None, way, assembly: None, tail: None });
     }
@@ -238,6 +244,11 @@ fn prepare(request: &DatasetEdit, ctx: &JobContext) -> Result<Prepared> {
         }
     };
     Ok(Prepared { reader, columns, collection, way, assembly: None, tail: None })
+}
+
+/// True when one of the files has another name (a hard link), under which an edit in place would change it, too.
+fn any_has_other_names(files: &[LocalFile]) -> Result<bool> {
+    files.iter().try_fold(false, |found, file| Ok(found || file.has_other_names()?))
 }
 
 /// Writing anew a dataset of the first generation.
@@ -325,7 +336,7 @@ fn rows_of(reader: &dyn ContainerReader, level: usize, table: &KeyedTable, ctx: 
     let ids = reader.levels().columns(level, &["id"], ctx)?.strings("id")?;
     let ids = ids.ok_or_else(|| Error::format(format!("level{level} has no column id")))?;
     let path_of = |row: usize, id: &str| match &tree {
-        Some(tree) => tree.path(level, row as u32).to_archive(),
+        Some(tree) => tree.archive_path(level, row as u32),
         None => id.to_owned(),
     };
     let rows = table.rows_of_samples(|see| {

@@ -10,10 +10,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::duplicate_ids;
-use super::migrate::assembly_of;
+use super::migrate::assembly_of_rows;
 use super::missing_parts::need_all_parts;
 use super::tables::tables_of;
-use super::write::warn_of_classes;
+use super::write::{warn_of_classes, write_verified};
 use crate::container::{self, Assembly, BuildOptions, Built, OpenOptions, extent_of_samples, put_extent, tree_order};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
@@ -92,7 +92,7 @@ pub fn export_subset(request: &ExportRequest, ctx: &JobContext) -> Result<Built>
     let keep = chosen(&request.rows, keeping, &tables_of(reader.as_ref(), ctx)?, &tree, ctx)?;
     let ordered: Vec<Vec<bool>> =
         tree_order(&tree).iter().zip(&keep).map(|(order, keep)| order.iter().map(|&row| keep[row as usize]).collect()).collect();
-    let mut part = assembly_of(reader.as_ref(), ctx)?.subset(&ordered, ctx)?;
+    let mut part = assembly_of_rows(reader.as_ref(), keep.first().map(Vec::as_slice), ctx)?.into_subset(&ordered, ctx)?;
     if part.tree.total() == 0 {
         return Err(Error::usage("no sample is left to export").hint("try the same filters with `taco-studio query`"));
     }
@@ -101,7 +101,9 @@ pub fn export_subset(request: &ExportRequest, ctx: &JobContext) -> Result<Built>
     check_tree(&part.tree, request)?;
     describe(&mut part, ctx)?;
     check_collection(&part, ctx)?;
-    container::write(&part, &request.options, ctx)
+    // Its tables have a row for every sample.
+    drop(reader);
+    write_verified(&part, &request.options, ctx)
 }
 
 /// For every level which rows stay, in the order of the tables.

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use super::fork::draft_of;
-use super::write::checked_build;
+use super::write::checked_build_of;
 use crate::container::{self, BuildOptions, Built, OpenOptions};
 use crate::draft::Edit;
 use crate::error::{Error, Result};
@@ -71,15 +71,17 @@ pub fn extend_draft(dataset: &Dataset, calls: &[ExtensionCall], replace: bool, c
 /// Runs extensions over a written dataset and writes it with their columns and fields.
 ///
 /// # Errors
-/// Those of opening the dataset, of [`extend_draft`] and of [`checked_build`]. Then nothing is written.
+/// Those of opening the dataset, of [`extend_draft`] and of [`checked_build`](super::checked_build). Then nothing is written.
 pub fn extend(input: &ExtendInput, ctx: &JobContext) -> Result<Extended<Built>> {
     container::detect(&input.input)?;
     let reader = container::open_with(&input.input, &input.open, ctx)?;
     let mut dataset = draft_of(reader.as_ref(), ctx)?;
-    let Extended { outcome: edits, computed, failures, notes } = extend_draft(&dataset, &input.calls, input.replace, ctx)?;
+    let extended = extend_draft(&dataset, &input.calls, input.replace, ctx);
+    let Extended { outcome: edits, computed, failures, notes } =
+        extended.map_err(|error| reader.opening().version.explain(error))?;
     for edit in edits {
         edit.apply(&mut dataset)?;
     }
-    let built = checked_build(&dataset, &input.options, ctx)?;
+    let built = checked_build_of(&dataset, &reader.opening().version, &input.options, ctx)?;
     Ok(Extended { outcome: built, computed, failures, notes })
 }

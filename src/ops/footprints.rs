@@ -4,24 +4,23 @@ use arrow::array::Array;
 
 use crate::container::ContainerReader;
 use crate::error::{Error, Result};
-use crate::footprint::{self, Detail, GRID_COLUMNS, PlaceColumns, PlaceSource, Stated, Unfolded, micros_of, resolve};
+use crate::footprint::{
+    self, CENTROID_COLUMNS, Detail, GEOMETRY_COLUMNS, GRIDS, PlaceColumns, Stated, Unfolded, micros_of, place_source, resolve,
+};
 use crate::jobs::JobContext;
-use crate::query::GRID;
 use crate::table::value_at;
 
 /// Above this many rows the edges of outlines are straight between their corners.
 const EXACT_MOST: usize = 300_000;
 /// Rows that are resolved at a time.
 const STRIDE: usize = 1 << 17;
-/// Location columns by their usual names, preferred first.
-const USUAL: [&str; 3] = ["istac:geometry", "stac:centroid", "istac:centroid"];
 
 /// Arguments of the computation.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub struct FootprintRequest {
     /// The level.
     pub level: usize,
-    /// A column of geometries, or `stac:geotransform` for the corners of rasters; the best one of each row when absent.
+    /// A column of geometries, or of transforms such as `stac:geotransform` for the corners of rasters; the best one of each row when absent.
     #[serde(default)]
     pub source: Option<String>,
 }
@@ -108,7 +107,7 @@ impl Footprints {
                 areas: if ring.len() > 1 { vec![vec![ring.clone()]] } else { Vec::new() },
                 lines: Vec::new(),
                 points: if ring.len() == 1 { ring } else { Vec::new() },
-                source: PlaceSource::Geometry,
+                source: footprint::PlaceSource::Geometry,
             };
             made.push(Some(&shape));
         }
@@ -128,6 +127,24 @@ impl Footprints {
         self.rows.push(self.parts.len() as u32);
     }
 
+    /// The same with the shapes of `others` for rows without a location.
+    fn filled(&self, others: &[Option<Unfolded>]) -> Self {
+        let mut filled = Self::empty(self.level, self.source.clone(), self.approximate);
+        for (row, other) in (0u32..).zip(others) {
+            if self.range(row).is_empty() {
+                filled.push(other.as_ref());
+                continue;
+            }
+            for part in self.range(row) {
+                let kind = self.parts.get(part).map_or(OutlineKind::Point, |(kind, _)| *kind);
+                filled.parts.push((kind, filled.points.len() as u32));
+                filled.points.extend_from_slice(self.points_of(part));
+            }
+            filled.rows.push(filled.parts.len() as u32);
+        }
+        filled
+    }
+
     fn part(&mut self, kind: OutlineKind, points: &[[f64; 2]]) {
         self.parts.push((kind, self.points.len() as u32));
         self.points.extend(points.iter().map(|&[x, y]| [x as f32, y as f32]));
@@ -137,15 +154,14 @@ impl Footprints {
 /// Location sources of a level, preferred first.
 pub fn footprint_sources(columns: &[String]) -> Vec<String> {
     let has = |name: &str| columns.iter().any(|column| column == name);
-    let [crs, transform, shape, old_shape] = GRID_COLUMNS.map(has);
-    let grid = (crs && transform && (shape || old_shape)).then(|| GRID.to_owned());
-    let usual = ["istac:geometry"].into_iter().filter(|name| has(name)).map(str::to_owned);
-    let centres = ["stac:centroid", "istac:centroid"].into_iter().filter(|name| has(name)).map(str::to_owned);
+    let grids = GRIDS.iter().filter(|grid| grid.are_in(has)).map(|grid| grid.transform);
+    let geometries = GEOMETRY_COLUMNS.into_iter().filter(|name| has(name));
+    let centroids = CENTROID_COLUMNS.into_iter().filter(|name| has(name));
     let others = columns.iter().filter(|name| {
         let lower = name.to_ascii_lowercase();
-        (lower.ends_with("geometry") || lower.ends_with("geom") || lower.ends_with("centroid")) && !USUAL.contains(&name.as_str())
+        (lower.ends_with("geometry") || lower.ends_with("geom") || lower.ends_with("centroid")) && place_source(name).is_none()
     });
-    usual.chain(grid).chain(centres).chain(others.cloned()).collect()
+    geometries.chain(grids).chain(centroids).map(str::to_owned).chain(others.cloned()).collect()
 }
 
 /// Footprints of the rows of a level. Where the level has no column of locations, its FOLDERs are where their descendants are.
@@ -161,7 +177,7 @@ pub fn footprints(reader: &dyn ContainerReader, request: &FootprintRequest, ctx:
             let found = (level..reader.levels().count()).find_map(|level| Some((level, source_of(level)?)));
             found.ok_or_else(|| {
                 Error::usage(format!("level {level} has no places")).hint(
-                    "places come from istac:geometry, from stac:geotransform with stac:crs and stac:tensor_shape, or from a centroid",
+                    "places come from a geometry such as istac:geometry, from stac:geotransform with stac:crs and stac:tensor_shape, or from a centroid",
                 )
             })?
         }
@@ -175,23 +191,38 @@ pub fn footprints(reader: &dyn ContainerReader, request: &FootprintRequest, ctx:
     if from == level {
         let is_approximate = made.approximate;
         read(reader, (from, &source), asked, is_approximate, &mut |shape| made.push(shape.as_ref()), ctx)?;
-        return Ok(made);
+        return if asked.is_some() { Ok(made) } else { with_descendants(made, reader, ctx) };
     }
-    let tree = reader.levels().skeleton(ctx)?;
-    let mut gathered: Vec<Option<Unfolded>> = vec![None; reader.levels().rows(level)];
-    let mut row = 0u32;
-    let mut gather = |shape: Option<Unfolded>| {
-        let above = (level + 1..=from).rev().try_fold(row, |row, depth| tree.levels.get(depth)?.parents.get(row as usize).copied());
-        row += 1;
-        if let (Some(shape), Some(slot)) = (shape, above.and_then(|above| gathered.get_mut(above as usize))) {
-            match slot {
-                Some(known) => unite(known, shape),
-                None => *slot = Some(shape),
-            }
+    let rows = reader.levels().rows(level);
+    (0..rows).for_each(|_| made.push(None));
+    with_descendants(made, reader, ctx)
+}
+
+/// Gives FOLDERs without a location those of their descendants on the first level below that has them.
+fn with_descendants(mut made: Footprints, reader: &dyn ContainerReader, ctx: &JobContext) -> Result<Footprints> {
+    let level = made.level;
+    for from in level + 1..reader.levels().count() {
+        if made.placed() == made.rows() {
+            break;
         }
-    };
-    read(reader, (from, &source), asked, made.approximate, &mut gather, ctx)?;
-    gathered.iter().for_each(|shape| made.push(shape.as_ref()));
+        let Some(source) = footprint_sources(&column_names(reader, from)).into_iter().next() else { continue };
+        let tree = reader.levels().skeleton(ctx)?;
+        let mut gathered: Vec<Option<Unfolded>> = vec![None; made.rows()];
+        let mut row = 0u32;
+        let mut gather = |shape: Option<Unfolded>| {
+            let parent = |row: u32, depth: usize| tree.levels.get(depth)?.parents.get(row as usize).copied();
+            let above = (level + 1..=from).rev().try_fold(row, parent).filter(|above| made.of(*above).is_empty());
+            row += 1;
+            if let (Some(shape), Some(slot)) = (shape, above.and_then(|above| gathered.get_mut(above as usize))) {
+                match slot {
+                    Some(known) => unite(known, shape),
+                    None => *slot = Some(shape),
+                }
+            }
+        };
+        read(reader, (from, &source), None, made.approximate, &mut gather, ctx)?;
+        made = made.filled(&gathered);
+    }
     Ok(made)
 }
 
@@ -238,11 +269,10 @@ fn read(
     for batch in table.batches() {
         let columns = PlaceColumns::of(batch);
         let own = asked.and_then(|name| batch.column_by_name(name));
-        let stated = |row: usize| match asked {
+        let stated = |row: usize| match asked.map(place_source) {
             None => columns.stated(row),
-            Some("istac:geometry") => columns.stated(row).only(PlaceSource::Geometry),
-            Some(GRID) => columns.stated(row).only(PlaceSource::Grid),
-            Some(_) => own.map_or_else(Stated::default, |column| Stated::degrees(&value_at(column, row))),
+            Some(Some(source)) => columns.stated(row).only(source),
+            Some(None) => own.map_or_else(Stated::default, |column| Stated::degrees(&value_at(column, row))),
         };
         for first in (0..batch.num_rows()).step_by(STRIDE) {
             ctx.check()?;
@@ -265,6 +295,7 @@ pub fn times_of(reader: &dyn ContainerReader, level: usize, column: &str, ctx: &
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::footprint::PlaceSource;
 
     #[test]
     fn parts_of_outlines_stay_apart() {

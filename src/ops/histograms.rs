@@ -14,7 +14,7 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::draft_of_assembly::draft_of_assembly;
-use super::legacy::write_first_generation;
+use super::legacy::write_first_generation_of;
 use super::migrate::assembly_of;
 use crate::container::{self, Built, OnDamage, OpenOptions, TortillaOptions};
 use crate::error::{Error, IoContext, Result};
@@ -88,7 +88,8 @@ pub fn histograms(request: &HistogramRequest, ctx: &JobContext) -> Result<Built>
         return Err(Error::output_exists().at_path(&request.output));
     }
     let reader = container::open_with(&request.input, &request.open, ctx)?;
-    let dataset = draft_of_assembly(&assembly_of(reader.as_ref(), ctx)?, ctx)?;
+    let assembly = assembly_of(reader.as_ref(), ctx)?;
+    let dataset = draft_of_assembly(&assembly, ctx)?;
     let mut leaves = Vec::new();
     collect(&dataset.root, &mut Vec::new(), &mut leaves);
     // Twice through the pixels: the scale has to be known before the first value is counted.
@@ -122,7 +123,7 @@ pub fn histograms(request: &HistogramRequest, ctx: &JobContext) -> Result<Built>
         overwrite: request.overwrite,
         on_damage: OnDamage::Stop,
     };
-    write_first_generation(&histograms, &options, ctx)
+    write_first_generation_of(&histograms, &assembly.version, &options, ctx)
 }
 
 fn collect(tortilla: &Tortilla, above: &mut Vec<Arc<str>>, leaves: &mut Vec<Leaf>) {

@@ -1,6 +1,8 @@
 //! Files and folders become samples and tortillas; tables beside them become metadata fields.
 
-use std::collections::HashSet;
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use arrow::array::Array;
@@ -8,11 +10,11 @@ use arrow::array::Array;
 use super::sidecars::Sidecars;
 use crate::draft::Unplaced;
 use crate::error::{Error, IoContext, Result};
-use crate::extensions::{Column, Run, match_rows};
+use crate::extensions::{Column, MatchedRows, Run, match_rows};
 use crate::files;
 use crate::jobs::JobContext;
 use crate::model::{Dataset, MAX_LEVELS, META_NAME, Sample, Tortilla, Value, check_field_name, in_nfc};
-use crate::raster::sidecar_of;
+use crate::raster::{NamesBeside, sidecar_of};
 use crate::table::{KEYS, KeyedTable};
 
 /// Result of an import.
@@ -39,8 +41,7 @@ pub fn import_paths(paths: &[PathBuf], ctx: &JobContext) -> Result<(Vec<Sample>,
     ctx.stage(tr!("Looking at the files"), None);
     let mut report = Imported::default();
     let mut samples = Vec::with_capacity(paths.len());
-    let names = |path: &PathBuf| path.file_name().and_then(|name| name.to_str()).map(str::to_lowercase);
-    let beside: HashSet<String> = paths.iter().filter_map(names).collect();
+    let beside: NamesBeside = paths.iter().filter_map(|path| path.file_name().and_then(|name| name.to_str())).collect();
     for path in paths {
         let meta = std::fs::metadata(path).io_at("read", path)?;
         let name = path.file_name().or_else(|| path.parent()?.file_name());
@@ -207,31 +208,35 @@ fn scan(
 }
 
 fn children(folder: &Path, depth: usize, links: &mut Links, report: &mut Imported, ctx: &JobContext) -> Result<Vec<Sample>> {
-    let mut entries = Vec::new();
+    // The names alone: an entry of a folder takes several times as much.
+    let mut names: Vec<Box<OsStr>> = Vec::new();
     for entry in std::fs::read_dir(folder).io_at("read the folder", folder)? {
-        let entry = entry.io_at("read the folder", folder)?;
-        entries.push(entry);
+        names.push(entry.io_at("read the folder", folder)?.file_name().into_boxed_os_str());
     }
-    // Names in NFC, so that the forms in which a system writes them do not change the order.
-    entries.sort_by_cached_key(|entry| {
-        let name = entry.file_name();
-        name.to_str().map_or_else(|| name.clone(), |text| in_nfc(text).into_owned().into())
-    });
-    let names = entries.iter().filter_map(|entry| entry.file_name().to_str().map(str::to_lowercase));
-    let beside: HashSet<String> = names.collect();
-    let mut samples = Vec::with_capacity(entries.len());
-    for entry in entries {
-        let path = entry.path();
-        let Some(id) = text_name(&entry.file_name(), &path, &beside, links.sidecars, report) else { continue };
+    // In NFC, so that the forms in which a system writes them do not change the order.
+    names.sort_by(|a, b| composed(a).cmp(&composed(b)));
+    let beside: NamesBeside = names.iter().filter_map(|name| name.to_str()).collect();
+    let mut samples = Vec::with_capacity(names.len());
+    for name in names {
+        let path = folder.join(&*name);
+        let Some(id) = text_name(&name, &path, &beside, links.sidecars, report) else { continue };
+        let mut meta = std::fs::symlink_metadata(&path).io_at("read", &path)?;
         // Links are followed, so that a folder of links to scenes works; the level limit ends loops.
-        let link = entry.file_type().is_ok_and(|kind| kind.is_symlink());
-        let meta = if link { std::fs::metadata(&path) } else { entry.metadata() }.io_at("read", &path)?;
-        if link {
+        if meta.is_symlink() {
+            meta = std::fs::metadata(&path).io_at("read", &path)?;
             links.follow(&path);
         }
         samples.extend(scan(&path, &id, &meta, depth, links, report, ctx)?);
     }
     Ok(samples)
+}
+
+/// A name in NFC; one that is not Unicode stays.
+fn composed(name: &OsStr) -> Cow<'_, OsStr> {
+    match name.to_str().map(in_nfc) {
+        Some(Cow::Owned(text)) => Cow::Owned(text.into()),
+        _ => Cow::Borrowed(name),
+    }
 }
 
 /// Hidden files that a Zarr store (version 2) can't be read without.
@@ -250,7 +255,7 @@ pub fn is_data(name: &str) -> bool {
 fn text_name(
     name: &std::ffi::OsStr,
     path: &Path,
-    beside: &HashSet<String>,
+    beside: &NamesBeside,
     sidecars: Sidecars,
     report: &mut Imported,
 ) -> Option<String> {
@@ -324,7 +329,7 @@ pub fn join_metadata(dataset: &mut Dataset, table: &Path, ctx: &JobContext) -> R
     if matched < rows {
         ctx.warn(format!("{} rows of the metadata table match no sample", rows - matched));
     }
-    warn_of_types(dataset, &keyed, ctx)?;
+    warn_of_types(&found, &keyed, ctx)?;
     let mut run = Run::default();
     for level in &found.levels {
         ctx.check()?;
@@ -345,34 +350,26 @@ pub fn join_metadata(dataset: &mut Dataset, table: &Path, ctx: &JobContext) -> R
 }
 
 /// Warns of rows whose `type` is not that of their sample.
-fn warn_of_types(dataset: &Dataset, keyed: &KeyedTable, ctx: &JobContext) -> Result<()> {
+fn warn_of_types(found: &MatchedRows, keyed: &KeyedTable, ctx: &JobContext) -> Result<()> {
     let Some(values) = keyed.table.strings("type")?.filter(|_| keyed.key() != "type") else { return Ok(()) };
-    let differs = |&(row, path): &(usize, &str)| {
-        let kind = kind_at(dataset, path)?;
-        (!values.is_null(row) && matches!(values.value(row), "FILE" | "FOLDER") && values.value(row) != kind)
-            .then(|| (path.to_owned(), kind))
-    };
-    let wrong: Vec<(String, &str)> = keyed.named().filter_map(|row| differs(&row)).collect();
-    if let Some((path, kind)) = wrong.first() {
+    let mut wrong: BTreeMap<usize, &str> = BTreeMap::new();
+    for level in &found.levels {
+        for (row, &is_folder) in level.rows.iter().zip(&level.folders) {
+            let kind = if is_folder { "FOLDER" } else { "FILE" };
+            if let Some(row) = row.filter(|&row| values.is_valid(row))
+                && matches!(values.value(row), "FILE" | "FOLDER")
+                && values.value(row) != kind
+            {
+                wrong.insert(row, kind);
+            }
+        }
+    }
+    if let Some((&row, kind)) = wrong.first_key_value() {
         let samples = if wrong.len() == 1 { "1 sample" } else { &format!("{} samples", wrong.len()) };
+        let path = found.samples.get(row).and_then(Option::as_deref).unwrap_or_default();
         ctx.warn(format!("the type of {samples} in the metadata table is left out, as it is another one: {path} is {kind}"));
     }
     Ok(())
-}
-
-/// The type of the sample at a path.
-fn kind_at(dataset: &Dataset, path: &str) -> Option<&'static str> {
-    let mut tortilla = dataset.root.as_ref();
-    let mut steps = path.trim_end_matches('/').split('/').peekable();
-    while let Some(step) = steps.next() {
-        let sample = tortilla.samples.iter().find(|sample| *sample.id == *step)?;
-        match (sample.children(), steps.peek()) {
-            (children, None) => return Some(if children.is_some() { "FOLDER" } else { "FILE" }),
-            (Some(children), Some(_)) => tortilla = children.as_ref(),
-            (None, Some(_)) => return None,
-        }
-    }
-    None
 }
 
 /// True when a column `id` or `type` says what the samples say themselves, as in a table that was made from a dataset.

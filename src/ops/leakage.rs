@@ -10,6 +10,7 @@ use crate::error::{Error, Result};
 use crate::extensions::{
     Facts, GROUND_COLUMNS, HASH_COLUMN, LeakSample, Leakage, LeakageRequest, OLD_SPLIT_COLUMN, SPLIT_COLUMN, leakage,
 };
+use crate::footprint::{CENTROID_COLUMNS, GEOMETRY_COLUMNS, GRIDS};
 use crate::jobs::JobContext;
 use crate::model::{Dataset, SamplePath, Tortilla, Value, is_padding};
 
@@ -44,7 +45,8 @@ impl Levels {
                 .hint("run the extension split_assignment, or name the column that holds the parts")
         })?;
         let first = |names: &[&str]| (parts..count).find(|&level| names.iter().any(|name| has(level, name)));
-        let places = ["istac:geometry", "stac:geotransform", "stac:centroid", "istac:centroid"];
+        let grids = GRIDS.iter().map(|grid| grid.transform);
+        let places: Vec<&str> = GEOMETRY_COLUMNS.into_iter().chain(grids).chain(CENTROID_COLUMNS).collect();
         Ok(Self { parts, ground: first(&places), hashes: first(&[HASH_COLUMN]) })
     }
 
@@ -101,7 +103,7 @@ pub fn leakage_of_container(reader: &dyn ContainerReader, request: &LeakageReque
                 Some(column) => (table.value(row, column), table.schema().field(column).data_type().clone()),
                 None => (Value::Null, DataType::Null),
             };
-            samples.push(LeakSample { path: tree.path(level, row as u32).to_archive(), part, facts: Facts::of(&value) });
+            samples.push(LeakSample { path: tree.archive_path(level, row as u32), part, facts: Facts::of(&value) });
         }
     }
     leakage(&samples, request, levels.parts, ctx)

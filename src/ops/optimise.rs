@@ -8,7 +8,7 @@ use arrow::array::{ArrayRef, RecordBatch};
 use serde::{Deserialize, Serialize};
 
 use super::draft_of_assembly::draft_of_assembly;
-use super::legacy::{is_taco_name, write_first_generation};
+use super::legacy::{is_taco_name, write_assembly};
 use super::migrate::{assembly_of, is_other_generation};
 use crate::container::{
     self, Assembly, AssemblyLevel, BuildOptions, Format, OnDamage, OpenOptions, PartialFolder, RowSource, Scratch, SourceCheck,
@@ -329,8 +329,9 @@ fn dataset(request: &OptimiseRequest, ctx: &JobContext) -> Result<Optimised> {
     let mut assembly = assembly_of(reader.as_ref(), ctx)?;
     // Everything is written twice, because offsets and sizes are planned before data is written.
     let staging = Scratch::beside(&request.output)?;
-    let mut optimised = rewrite(&mut assembly, staging.path(), request, ctx)?;
-    refresh(&mut assembly, ctx)?;
+    let version = assembly.version.clone();
+    let rewritten = rewrite(&mut assembly, staging.path(), request, ctx);
+    let mut optimised = rewritten.and_then(|done| refresh(&mut assembly, ctx).map(|()| done)).map_err(|e| version.explain(e))?;
     assembly.correct_extent(ctx)?;
     let built = if first_generation {
         let collection = match reader.info().format {
@@ -348,7 +349,7 @@ fn dataset(request: &OptimiseRequest, ctx: &JobContext) -> Result<Optimised> {
             overwrite: request.overwrite,
             on_damage: request.on_damage,
         };
-        write_first_generation(&draft_of_assembly(&assembly, ctx)?, &options, ctx)?
+        write_assembly(assembly, &options, ctx)?
     } else {
         let options = BuildOptions {
             text_columns: request.text_columns,
@@ -394,7 +395,7 @@ fn rewrite(assembly: &mut Assembly, staging: &Path, request: &OptimiseRequest, c
     let mut tiffs: Vec<HashSet<usize>> = vec![HashSet::new(); assembly.levels.len()];
     for (&(depth, row), done) in files.iter().zip(&done) {
         let Some((before, done)) = done else { continue };
-        optimised.count(|| assembly.tree.path(depth, row as u32).to_archive(), *before, done);
+        optimised.count(|| assembly.tree.archive_path(depth, row as u32), *before, done);
         if let Done::Written { place, size } = done {
             assembly.levels[depth].sources[row] = RowSource::asset(AssetPath::file(&**place), *size);
             tiffs[depth].insert(row);
@@ -450,7 +451,8 @@ fn refresh(assembly: &mut Assembly, ctx: &JobContext) -> Result<()> {
     }
     dataset.root = run.apply(&dataset, true)?;
     let descriptions = assembly.collection.fields.get("taco:field_schema").cloned();
-    *assembly = Assembly::of_dataset(&dataset, ctx)?;
+    let version = std::mem::take(&mut assembly.version);
+    *assembly = Assembly { version, ..Assembly::of_dataset(&dataset, ctx)? };
     assembly.collection.set("taco:field_schema", descriptions);
     Ok(())
 }

@@ -4,6 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use crate::container::{Assembly, RowSource};
 use crate::error::{Error, Result};
 use crate::model::{AssetPath, Dataset, Payload, SamplePath, Tortilla};
 
@@ -81,13 +82,36 @@ pub(super) fn refuse_own_sources(dataset: &Dataset, outputs: &[PathBuf]) -> Resu
     let mut path = SamplePath::default();
     match outputs.first(&dataset.root, &mut path) {
         None => Ok(()),
-        Some(source) => {
-            let summary = format!("the output would replace a file that the draft reads: it contains sample {path}");
-            Err(Error::usage(summary)
-                .at_path(&source)
-                .hint("write it under another name; when that is done, close the draft and put the new one in the old one's place"))
+        Some(source) => Err(own_source(&path, &source)),
+    }
+}
+
+/// As [`refuse_own_sources`], for a dataset that is laid out for the writers.
+///
+/// # Errors
+/// As [`refuse_own_sources`].
+pub(super) fn refuse_sources_of(assembly: &Assembly, outputs: &[PathBuf]) -> Result<()> {
+    let mut outputs = Outputs::of(outputs);
+    if outputs.is_empty() {
+        return Ok(());
+    }
+    for (depth, level) in assembly.levels.iter().enumerate() {
+        for (row, source) in (0u32..).zip(&level.sources) {
+            if let RowSource::Asset { path, .. } = source
+                && outputs.hold(path)
+                && let Some(file) = path.local_file()
+            {
+                return Err(own_source(&assembly.tree.path(depth, row), file));
+            }
         }
     }
+    Ok(())
+}
+
+fn own_source(path: &SamplePath, source: &Path) -> Error {
+    Error::usage(format!("the output would replace a file that the draft reads: it contains sample {path}"))
+        .at_path(source)
+        .hint("write it under another name; when that is done, close the draft and put the new one in the old one's place")
 }
 
 /// The files that samples of a draft are read from, and the folders above them, as their paths say it: what a name that is

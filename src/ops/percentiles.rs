@@ -162,6 +162,7 @@ pub fn percentiles(request: &PercentileRequest, ctx: &JobContext) -> Result<Perc
             add(sum, counts).map_err(|error| error.at(path))?;
         }
     }
+    reader.expect_unchanged()?;
     let positions = groups
         .into_iter()
         .map(|((sample, position), (rasters, counts))| PositionPercentiles {

@@ -1,7 +1,7 @@
 //! `repair`: writes a copy of a finished dataset in which faults with exactly one correction are corrected. Sample bytes are copied
 //! unchanged; the input is never overwritten, and damaged bytes never get a new checksum.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
 use arrow::array::{Array, RecordBatch};
@@ -12,7 +12,7 @@ use crate::container::{
 };
 use crate::error::{Error, Result, settled};
 use crate::jobs::JobContext;
-use crate::model::{FieldSpec, Finding, Report, Rule, Severity, Value, is_remote};
+use crate::model::{FieldSpec, Finding, Location, Report, Rule, Severity, Value, is_remote};
 use crate::table::{array_of, value_at};
 use crate::validate;
 use crate::validate::pixels::{STATS, Verdict, audit};
@@ -45,9 +45,9 @@ impl Repaired {
 pub fn repair(input: &Path, open: &OpenOptions, options: &BuildOptions, ctx: &JobContext) -> Result<Repaired> {
     refuse_same(input, &options.target)?;
     let unpacked = unpacked_archive(input, &options.target, ctx)?;
-    let input = unpacked.as_ref().map_or(input, Scratch::path);
+    let input = unpacked.as_ref().map_or(input, |(folder, _)| folder.path());
     let reader = container::open_with(input, open, ctx)?;
-    let before = validate::container(reader.as_ref(), true, ctx)?;
+    let mut before = validate::container(reader.as_ref(), true, ctx)?;
     refuse_damaged(&before)?;
     if super::is_other_generation(reader.as_ref()) {
         let error = Error::usage("only datasets of 2.0 can be repaired").at_path(input);
@@ -73,17 +73,23 @@ pub fn repair(input: &Path, open: &OpenOptions, options: &BuildOptions, ctx: &Jo
             mend_statistics(reader.as_ref(), &mut assembly, level, ctx)?;
         }
     }
+    // Its directory and tables have an entry for every sample.
+    drop(reader);
     // Every member was compared above. What is left are archives that state no checksums any more: those are listed.
     let options = &BuildOptions { on_damage: OnDamage::Keep, ..options.clone() };
     let built = container::write(&assembly, options, ctx)?;
+    drop(assembly);
     let written = container::open(&built.path, ctx)?;
-    let after = validate::container(written.as_ref(), true, ctx)?;
-    let mended = before.findings.into_iter().filter(|old| !after.findings.iter().any(|new| same(old, new))).collect();
+    let after = validate::copied_container(written.as_ref(), &before, ctx)?;
+    before.findings.extend(unpacked.map(|(_, why)| validate::unreadable(&why)));
+    let left: HashSet<(Rule, &Location)> = after.findings.iter().map(|finding| (finding.rule, &finding.at)).collect();
+    let mended = before.findings.into_iter().filter(|old| !left.contains(&(old.rule, &old.at))).collect();
     Ok(Repaired { built, mended, left: after.findings })
 }
 
-/// The dataset of a ZIP that another program wrote again, unpacked beside `target`; `None` for all else.
-fn unpacked_archive(input: &Path, target: &Path, ctx: &JobContext) -> Result<Option<Scratch>> {
+/// The dataset of a ZIP that another program wrote again, unpacked beside `target`, with what readers of the ZIP say; `None` for all
+/// else.
+fn unpacked_archive(input: &Path, target: &Path, ctx: &JobContext) -> Result<Option<(Scratch, Error)>> {
     /// The first bytes of a ZIP with members.
     const ZIP: &[u8] = b"PK\x03\x04";
     if !is_remote(input) && !input.is_file() {
@@ -95,8 +101,9 @@ fn unpacked_archive(input: &Path, target: &Path, ctx: &JobContext) -> Result<Opt
         return Ok(None);
     }
     let Some(dataset) = rezipped_dataset(&file)? else { return Ok(None) };
-    ctx.warn(format!("{}; it is unpacked and written again", dataset.error(input).summary()));
-    dataset.unpack(&file, target, ctx).map(Some)
+    let why = dataset.error(input);
+    ctx.warn(format!("{}; it is unpacked and written again", why.summary()));
+    dataset.unpack(&file, target, ctx).map(|folder| Some((folder, why)))
 }
 
 /// Puts the statistics of the pixels where the stored ones are not those. The column keeps its type.
@@ -142,10 +149,6 @@ fn rows_in_tree_order(reader: &dyn ContainerReader, level: usize, ctx: &JobConte
         order = order.iter().flat_map(|&row| above.children(row).iter().copied()).collect();
     }
     Ok(order)
-}
-
-fn same(a: &Finding, b: &Finding) -> bool {
-    a.rule == b.rule && a.at == b.at
 }
 
 fn refuse_same(input: &Path, target: &Path) -> Result<()> {

@@ -38,6 +38,9 @@ pub fn save_rows(reader: &dyn ContainerReader, query: &Query, target: &Path, ctx
     let format = row_format(target)?;
     let rows = query::run(&tables_of(reader, ctx)?, query, ctx)?;
     ctx.check()?;
+    if format == "csv" {
+        rows.formula_warning().into_iter().for_each(|warning| ctx.warn(warning));
+    }
     let bytes = match format {
         "csv" => rows.csv().into_bytes(),
         "json" => json_lines(&rows).into_bytes(),

@@ -12,7 +12,7 @@ use crate::extensions::pixel_statistics::exact;
 use crate::extensions::pooled_statistics::{PooledReport, SampleStats, pool};
 use crate::jobs::JobContext;
 use crate::model::{Dataset, FieldSpec, Value, id_matches, is_padding};
-use crate::query::{Filter, TIMES, Tables, VsiBase, conditions_by_level, kept_rows};
+use crate::query::{Filter, GEOMETRIES, TIMES, Tables, VsiBase, conditions_by_level, kept_rows};
 use crate::raster::RasterSource;
 use crate::table::LevelTable;
 
@@ -74,7 +74,7 @@ pub fn pooled_statistics(
 ) -> Result<PooledReport> {
     let levels = reader.levels();
     // Byte ranges come from the reader; the tables only choose rows.
-    let mut tables = Tables::new(VsiBase::folder(&reader.info().path));
+    let mut tables = Tables::new(VsiBase::folder(&reader.info().path)).described_by(reader.collection());
     for level in 0..levels.count() {
         match levels.head(level) {
             Some(head) => tables.push_parquet(head.clone()),
@@ -88,7 +88,9 @@ pub fn pooled_statistics(
         columns: Box::new(|level, names| levels.columns(level, names, ctx)),
         asset: Box::new(|level, row| Ok(RasterSource::member(reader.asset(level, row)?.0))),
     };
-    pooled(&source, request, among, ctx)
+    let report = pooled(&source, request, among, ctx).map_err(|error| reader.opening().version.explain(error))?;
+    reader.expect_unchanged()?;
+    Ok(report)
 }
 
 /// [`pooled_statistics`] of a draft.
@@ -155,7 +157,7 @@ fn pooled(source: &Source, request: &StatsRequest, among: Option<&[u32]>, ctx: &
     };
     let mut filters = Vec::new();
     if let Some(bbox) = request.bbox {
-        filters.push(Filter::bbox(bbox).at_level(nearest(&["istac:geometry", "stac:centroid", "istac:centroid"])));
+        filters.push(Filter::bbox(bbox).at_level(nearest(&GEOMETRIES)));
     }
     if let Some(range) = &request.datetime {
         filters.push(Filter::datetime(range).at_level(nearest(&TIMES)));

@@ -21,7 +21,7 @@ const PROBES: usize = 64;
 /// # Errors
 /// When a table can't be read.
 pub fn tables_of(reader: &dyn ContainerReader, ctx: &JobContext) -> Result<Tables> {
-    let mut tables = Tables::new(base_of(reader));
+    let mut tables = Tables::new(base_of(reader)).described_by(reader.collection());
     for level in 0..reader.levels().count() {
         ctx.check()?;
         if wrong(reader, level, ctx)? {
@@ -37,7 +37,7 @@ pub fn tables_of(reader: &dyn ContainerReader, ctx: &JobContext) -> Result<Table
 
 /// [`tables_of`] without looking at anything: positions are compared with the archive when a query asks for them.
 pub fn lazy_tables(reader: &Arc<dyn ContainerReader>) -> Tables {
-    let mut tables = Tables::new(base_of(reader.as_ref()));
+    let mut tables = Tables::new(base_of(reader.as_ref())).described_by(reader.collection());
     for level in 0..reader.levels().count() {
         let Some(head) = reader.levels().head(level) else {
             reader.levels().made(level).into_iter().for_each(|table| tables.push_table(table));
@@ -71,8 +71,11 @@ fn base_of(reader: &dyn ContainerReader) -> VsiBase {
         Physical::Folder(_) => VsiBase::folder(&path),
         Physical::Tortilla(tortilla) if tortilla.files().len() > 1 => VsiBase::parts(&tortilla.folder()),
         Physical::Tortilla(_) => VsiBase::zip(&path),
-        Physical::Taco3(dataset) if dataset.is_folder() => VsiBase::folder(&path),
-        Physical::Taco3(_) => VsiBase::zip(&path),
+        Physical::Taco3(dataset) => match dataset.parts_folder() {
+            Some(folder) => VsiBase::parts(&vsi_place(folder)),
+            None if dataset.is_folder() => VsiBase::folder(&path),
+            None => VsiBase::zip(&path),
+        },
         // Their rows carry their paths.
         Physical::Joined(_) => VsiBase::None,
         Physical::Tacocat(index) => VsiBase::parts(&vsi_place(index.parts_folder())),

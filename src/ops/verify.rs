@@ -1,5 +1,6 @@
 //! `Verify`: a dataset that was written is opened again and held against the draft: every sample is there, and samples have the
-//! bytes of their sources, some at random or all. Changes nothing.
+//! bytes of their sources, some at random or all. [`verify_members`] opens the members that writers packed from single files. Changes
+//! nothing.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -10,7 +11,7 @@ use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 use rayon::prelude::*;
 
-use crate::container::{self, ByteSource, ContainerReader};
+use crate::container::{self, Assembly, Built, ByteSource, ContainerReader, RowSource};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
 use crate::model::{AssetPath, Dataset, Payload, Sample, SampleKind, SamplePath, Skeleton, Tortilla, is_remote};
@@ -31,6 +32,8 @@ pub enum Depth {
 
 /// Samples that [`Depth::Random`] compares.
 const RANDOM: usize = 120;
+/// Members that [`verify_members`] opens; on other machines as many as [`RANDOM`].
+const OPENED: usize = 1000;
 /// Bytes compared at a time.
 const PIECE: usize = 1 << 20;
 /// Differences that are kept.
@@ -163,17 +166,119 @@ fn chosen(opened: &[(Arc<dyn ContainerReader>, Arc<Skeleton>)], depth: Depth) ->
             files.extend(rows.map(|row| (part, number, row)));
         }
     }
-    if depth == Depth::Random && files.len() > RANDOM {
-        // A new seed for each call, so that repeated checks cover other samples.
-        let seed = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_or(0, |since| since.as_nanos() as u64);
-        let mut random = ChaCha8Rng::seed_from_u64(seed);
-        for place in 0..RANDOM {
-            let other = place + (random.next_u64() % (files.len() - place) as u64) as usize;
-            files.swap(place, other);
-        }
-        files.truncate(RANDOM);
+    if depth == Depth::Random {
+        keep_at_random(&mut files, RANDOM);
     }
     files
+}
+
+/// Keeps `most` items taken at random; others each time, so that repeated checks cover other samples.
+fn keep_at_random<T>(items: &mut Vec<T>, most: usize) {
+    if items.len() <= most {
+        return;
+    }
+    let seed = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_or(0, |since| since.as_nanos() as u64);
+    let mut random = ChaCha8Rng::seed_from_u64(seed);
+    for place in 0..most {
+        let other = place + (random.next_u64() % (items.len() - place) as u64) as usize;
+        items.swap(place, other);
+    }
+    items.truncate(most);
+}
+
+/// A FILE that is packed from a single file of this machine.
+struct PackedFile<'a> {
+    level: usize,
+    row: u32,
+    source: &'a AssetPath,
+}
+
+impl<'a> PackedFile<'a> {
+    /// `None` for what comes from a container: it was alone there, too.
+    fn of_source(level: usize, row: usize, source: &'a AssetPath) -> Option<Self> {
+        let AssetPath::File(file) = source else { return None };
+        (!is_remote(file)).then_some(Self { level, row: row as u32, source })
+    }
+}
+
+/// Opens the members of what was written alone, as readers do, with the drivers that read their sources; compares size, bands and
+/// types. Of more than [`OPENED`] members that many are taken at random. Returns each sample that differs, with the difference.
+///
+/// # Errors
+/// When what was written can't be opened, and cancellation.
+pub fn verify_members(assembly: &Assembly, built: &Built, ctx: &JobContext) -> Result<Vec<String>> {
+    let mut files = Vec::new();
+    for (level, table) in assembly.levels.iter().enumerate() {
+        files.extend(table.sources.iter().enumerate().filter_map(|(row, source)| match source {
+            RowSource::Asset { path, .. } => PackedFile::of_source(level, row, path),
+            RowSource::Folder | RowSource::Bytes(_) => None,
+        }));
+    }
+    verify_files(files, &assembly.tree, built, ctx)
+}
+
+/// As [`verify_members`], for what was written of a draft.
+///
+/// # Errors
+/// As [`verify_members`].
+pub fn verify_members_of_draft(dataset: &Dataset, built: &Built, ctx: &JobContext) -> Result<Vec<String>> {
+    let tree = Skeleton::of(dataset);
+    let mut files = Vec::new();
+    let mut tortillas: Vec<&Tortilla> = vec![&dataset.root];
+    for level in 0..tree.levels.len() {
+        let samples: Vec<&Sample> = tortillas.iter().flat_map(|tortilla| &tortilla.samples).collect();
+        files.extend(samples.iter().enumerate().filter_map(|(row, sample)| match &sample.payload {
+            Payload::Asset { path, .. } => PackedFile::of_source(level, row, path),
+            Payload::Folder(_) | Payload::Bytes(_) => None,
+        }));
+        tortillas = samples.into_iter().filter_map(Sample::children).map(AsRef::as_ref).collect();
+    }
+    verify_files(files, &tree, built, ctx)
+}
+
+fn verify_files(mut files: Vec<PackedFile<'_>>, tree: &Skeleton, built: &Built, ctx: &JobContext) -> Result<Vec<String>> {
+    keep_at_random(&mut files, if is_remote(&built.path) { RANDOM } else { OPENED });
+    if files.is_empty() {
+        return Ok(Vec::new());
+    }
+    ctx.stage(tr!("Opening what was written"), Some(files.len() as u64));
+    let mut opened: Vec<(Arc<dyn ContainerReader>, Arc<Skeleton>)> = Vec::new();
+    for path in written_paths(built) {
+        ctx.check()?;
+        let reader: Arc<dyn ContainerReader> = container::open(&path, ctx)?;
+        let tree = reader.levels().skeleton(ctx)?;
+        opened.push((reader, tree));
+    }
+    let differences: Vec<Option<String>> = files
+        .par_iter()
+        .map(|file| {
+            ctx.check()?;
+            ctx.step(1);
+            let path = tree.path(file.level, file.row);
+            match compare_member(&opened, file, &path) {
+                Ok(()) => Ok(None),
+                Err(error) if error.is_cancelled() => Err(error),
+                Err(error) => Ok(Some(format!("{path}: {error}"))),
+            }
+        })
+        .collect::<Result<_>>()?;
+    Ok(differences.into_iter().flatten().take(KEPT).collect())
+}
+
+/// Finds a member in what was written, and compares it with its source.
+fn compare_member(opened: &[(Arc<dyn ContainerReader>, Arc<Skeleton>)], file: &PackedFile<'_>, path: &SamplePath) -> Result<()> {
+    let (level, row) = (file.level, file.row);
+    // Writers keep the order of rows; parts have their own.
+    let is_there = |tree: &Skeleton| {
+        let has_row = tree.levels.get(level).is_some_and(|table| (row as usize) < table.len());
+        has_row && tree.path(level, row) == *path
+    };
+    let found = opened.iter().find_map(|(reader, tree)| {
+        let place = if is_there(tree) { Some((level, row)) } else { tree.find(path) };
+        place.map(|(level, row)| (reader, level, row))
+    });
+    let Some((reader, level, row)) = found else { return Err(Error::invalid("the sample is not in what was written")) };
+    compare_raster(file.source, &reader.asset(level, row)?.0)
 }
 
 /// Compares one sample with its source, piece by piece; returns its size in bytes.
@@ -353,6 +458,43 @@ mod tests {
         let found = verified(folder.path(), &["cube.dat", "cube.hdr", "grid.asc"]);
         assert!(found.differences.len() == 1 && found.differences[0].contains("ENVI, 4 × 4, 1 band of Byte"), "{found:?}");
         assert!(verified(folder.path(), &["grid.asc"]).is_sound());
+    }
+
+    #[test]
+    fn members_are_opened_after_writing_whole_or_in_parts() {
+        let ctx = JobContext::default();
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = |name: &str, bytes: &[u8]| {
+            let path = folder.path().join(name);
+            std::fs::write(&path, bytes).expect("writes");
+            Sample::file(name, path, bytes.len() as u64)
+        };
+        let header = b"ENVI\nsamples = 4\nlines = 4\nbands = 1\ndata type = 1\ninterleave = bsq\nbyte order = 0\n";
+        let grid = b"ncols 1\nnrows 1\nxllcorner 0\nyllcorner 0\ncellsize 1\n1\n";
+        let samples =
+            vec![file("cube.dat", &[1; 16]), file("cube.hdr", header), file("grid.asc", grid), file("notes.txt", b"text")];
+        let mut dataset = Dataset { root: Tortilla::new(samples).into(), ..Dataset::default() };
+        dataset.collection.set("id", Some("verify-me".into()));
+        let assembly = Assembly::of_dataset(&dataset, &ctx).expect("assembles");
+        let parts = container::Parts { size_bytes: Some(1), ..container::Parts::default() };
+        for (name, parts) in [("whole.tacozip", None), ("parts.tacozip", Some(parts))] {
+            let options = BuildOptions {
+                text_columns: false,
+                target: folder.path().join(name),
+                format: Format::Zip,
+                parquet: ParquetOptions::default(),
+                overwrite: false,
+                parts,
+                on_damage: OnDamage::Stop,
+            };
+            let built = container::write(&assembly, &options, &ctx).expect("writes");
+            let found = verify_members(&assembly, &built, &ctx).expect("verifies");
+            assert!(
+                found.len() == 1 && found[0].starts_with("cube.dat: ") && found[0].contains("ENVI, 4 × 4"),
+                "{name}: {found:?}"
+            );
+            assert_eq!(verify_members_of_draft(&dataset, &built, &ctx).expect("verifies"), found, "{name}");
+        }
     }
 
     #[test]

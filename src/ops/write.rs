@@ -6,7 +6,8 @@ use serde_json::{Map, Value as Json};
 
 use super::migrate::is_other_generation;
 use super::own_sources::refuse_own_sources;
-use crate::container::{self, Assembly, BuildOptions, Built, OnDamage, OpenOptions, outputs_of};
+use super::verify::verify_members;
+use crate::container::{self, Assembly, BuildOptions, Built, DatasetVersion, OnDamage, OpenOptions, outputs_of};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
 use crate::model::{AssetPath, Dataset, Report, Rule, Severity};
@@ -21,14 +22,40 @@ pub fn checked_build(dataset: &Dataset, options: &BuildOptions, ctx: &JobContext
     container::write(&checked_assembly(dataset, options, ctx)?.0, options, ctx)
 }
 
+/// As [`checked_build`], for a draft with metadata of this version of a dataset.
+///
+/// # Errors
+/// Those of [`checked_build`]; [`crate::error::Kind::Changed`] when the dataset was replaced or changed meanwhile.
+pub(super) fn checked_build_of(
+    dataset: &Dataset,
+    version: &DatasetVersion,
+    options: &BuildOptions,
+    ctx: &JobContext,
+) -> Result<Built> {
+    let checked = checked_assembly(dataset, options, ctx).map_err(|error| version.explain(error))?;
+    container::write(&Assembly { version: version.clone(), ..checked.0 }, options, ctx)
+}
+
 /// As [`checked_build`], and warns of what the check found besides.
 ///
 /// # Errors
 /// Those of [`checked_build`].
-pub(super) fn build_with_warnings(dataset: &Dataset, options: &BuildOptions, ctx: &JobContext) -> Result<Built> {
-    let (assembly, report) = checked_assembly(dataset, options, ctx)?;
+pub(super) fn build_with_warnings(dataset: Dataset, options: &BuildOptions, ctx: &JobContext) -> Result<Built> {
+    let (assembly, report) = checked_assembly(&dataset, options, ctx)?;
+    // The assembly has all that is written of it.
+    drop(dataset);
     warn_of_findings(&report, ctx);
-    container::write(&assembly, options, ctx)
+    write_verified(&assembly, options, ctx)
+}
+
+/// Writes a dataset, and opens its members again: see [`verify_members`].
+///
+/// # Errors
+/// Those of [`container::write`], and those of opening what was written.
+pub(super) fn write_verified(assembly: &Assembly, options: &BuildOptions, ctx: &JobContext) -> Result<Built> {
+    let built = container::write(assembly, options, ctx)?;
+    let unlike_source = verify_members(assembly, &built, ctx)?;
+    Ok(Built { unlike_source, ..built })
 }
 
 /// Checks a draft and arranges it for the writers, with its extent. Returns the findings of the check, which has no errors, too.
@@ -133,7 +160,7 @@ pub(super) fn warn_of_classes(fields: &Map<String, Json>, ctx: &JobContext) {
 /// # Errors
 /// For other generations, which [`super::migrate`] handles, and files that can't be read or written.
 pub fn convert(input: &Path, open: &OpenOptions, options: &BuildOptions, ctx: &JobContext) -> Result<Built> {
-    container::write(&converted_assembly(input, open, ctx)?, options, ctx)
+    write_verified(&converted_assembly(input, open, ctx)?, options, ctx)
 }
 
 /// A written dataset arranged for the writers, with an extent that has all its samples.

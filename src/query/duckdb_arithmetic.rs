@@ -7,12 +7,11 @@ use polars::prelude::udf::UserDefinedFunction;
 use polars::prelude::*;
 use polars::sql::FunctionOptions;
 
-use super::duckdb_functions;
 use super::engine::{refusal, type_name};
 use super::nested_plans;
 use super::plan_inputs::map_inputs;
-use super::typed_texts;
 use super::whole_numbers::{limits, too_large, type_of};
+use super::{interpolated, typed_texts, value_texts};
 
 /// Decimal digits of the accumulator of integer sums.
 const DIGITS: usize = 38;
@@ -69,11 +68,17 @@ fn schema_of(plan: &DslPlan) -> PolarsResult<SchemaRef> {
 /// True for expressions whose result may differ in DuckDB.
 fn is_other_here(part: &Expr) -> bool {
     match part {
-        Expr::BinaryExpr { op, .. } => arithmetic(*op).is_some() || *op == Operator::TrueDivide,
-        Expr::Agg(AggExpr::Max { .. } | AggExpr::Sum(_) | AggExpr::Mean(_) | AggExpr::Std(..) | AggExpr::Var(..)) => true,
-        Expr::Cast { .. } => true,
+        Expr::BinaryExpr { op, .. } => arithmetic(*op).is_some() || *op == Operator::TrueDivide || op.is_comparison(),
+        Expr::Agg(
+            AggExpr::Max { .. } | AggExpr::Sum(_) | AggExpr::Mean(_) | AggExpr::Median(_) | AggExpr::Std(..) | AggExpr::Var(..),
+        ) => true,
+        Expr::Cast { .. } | Expr::Ternary { .. } => true,
         Expr::Function { function, .. } => {
-            matches!(function, FunctionExpr::Round { .. } | FunctionExpr::Abs) || counts_in_small_numbers(function)
+            use FunctionExpr::{Abs, Quantile, Round, Sign};
+            matches!(function, Round { .. } | Abs | Sign | Quantile { .. })
+                || computes_with_doubles(function)
+                || has_one_type(function)
+                || counts_in_small_numbers(function)
         }
         _ => false,
     }
@@ -82,6 +87,44 @@ fn is_other_here(part: &Expr) -> bool {
 /// True for functions whose numbers are of 64 bits in DuckDB, but smaller in the engine.
 fn counts_in_small_numbers(function: &FunctionExpr) -> bool {
     matches!(function, FunctionExpr::TemporalExpr(_) | FunctionExpr::StringExpr(_) | FunctionExpr::ListExpr(ListFunction::Length))
+}
+
+/// True for functions that DuckDB computes with DOUBLE, of FLOAT too.
+fn computes_with_doubles(function: &FunctionExpr) -> bool {
+    use FunctionExpr::{Atan2, Exp, ListExpr, Log, Log1p, Pow, Trigonometry};
+    matches!(function, Trigonometry(_) | Atan2 | Pow(_) | Log | Log1p | Exp | ListExpr(ListFunction::Sum | ListFunction::Mean))
+}
+
+/// True for functions whose arguments have one type.
+fn has_one_type(function: &FunctionExpr) -> bool {
+    matches!(function, FunctionExpr::Coalesce | FunctionExpr::MaxHorizontal | FunctionExpr::MinHorizontal)
+}
+
+/// The type with its fractions of 32 bits as those of 64, of lists too.
+fn with_doubles(dtype: &DataType) -> Option<DataType> {
+    match dtype {
+        DataType::Float32 => Some(DataType::Float64),
+        DataType::List(inner) => with_doubles(inner).map(|inner| DataType::List(Box::new(inner))),
+        _ => None,
+    }
+}
+
+/// Values of which some are FLOAT and others integers or decimal numbers: in DuckDB all are FLOAT. `None` for others.
+fn as_floats(values: &[&Expr], dtypes: &[DataType]) -> Option<Vec<Expr>> {
+    let fits = |dtype: &DataType| {
+        *dtype == DataType::Float32
+            || dtype.is_integer()
+            || matches!(dtype, DataType::Decimal(..) | DataType::Unknown(_) | DataType::Null)
+    };
+    let has_both = dtypes.contains(&DataType::Float32) && dtypes.iter().any(|dtype| *dtype != DataType::Float32);
+    if !has_both || !dtypes.iter().all(fits) {
+        return None;
+    }
+    let float = |(value, dtype): (&&Expr, &DataType)| match dtype {
+        DataType::Float32 => (*value).clone(),
+        _ => (*value).clone().cast(DataType::Float32),
+    };
+    Some(values.iter().zip(dtypes).map(float).collect())
 }
 
 #[derive(Clone, Copy)]
@@ -107,6 +150,59 @@ fn arithmetic(op: Operator) -> Option<Arithmetic> {
 fn one(part: Expr, schema: &Schema) -> PolarsResult<Expr> {
     let dtype = |expression: &Expr| expression.to_field(schema).map_or(DataType::Null, |field| field.dtype().clone());
     Ok(match part {
+        Expr::BinaryExpr { ref left, op, ref right } if op.is_comparison() => {
+            match as_floats(&[left.as_ref(), right.as_ref()], &[dtype(left), dtype(right)]).map(TryInto::<[Expr; 2]>::try_into) {
+                Some(Ok([left, right])) => Expr::BinaryExpr { left: Arc::new(left), op, right: Arc::new(right) },
+                _ => part,
+            }
+        }
+        Expr::Ternary { ref predicate, ref truthy, ref falsy } => {
+            match as_floats(&[truthy.as_ref(), falsy.as_ref()], &[dtype(truthy), dtype(falsy)]).map(TryInto::<[Expr; 2]>::try_into)
+            {
+                Some(Ok([truthy, falsy])) => {
+                    Expr::Ternary { predicate: predicate.clone(), truthy: Arc::new(truthy), falsy: Arc::new(falsy) }
+                }
+                _ => part,
+            }
+        }
+        Expr::Function { ref input, ref function } if has_one_type(function) => {
+            let dtypes: Vec<DataType> = input.iter().map(dtype).collect();
+            match as_floats(&input.iter().collect::<Vec<_>>(), &dtypes) {
+                Some(input) => Expr::Function { input, function: function.clone() },
+                None => part,
+            }
+        }
+        Expr::Function { ref input, ref function }
+            if computes_with_doubles(function) && input.iter().any(|value| with_doubles(&dtype(value)).is_some()) =>
+        {
+            let double = |value: &Expr| match with_doubles(&dtype(value)) {
+                Some(doubles) => value.clone().cast(doubles),
+                None => value.clone(),
+            };
+            Expr::Function { input: input.iter().map(double).collect(), function: function.clone() }
+        }
+        // -1, 0 or 1, of NaN 0.
+        Expr::Function { ref input, function: FunctionExpr::Sign } => match input.first() {
+            Some(number) if dtype(number).is_primitive_numeric() => {
+                let is_number = if dtype(number).is_float() { number.clone().is_not_nan() } else { number.clone().is_not_null() };
+                let positive = number.clone().gt(lit(0)).and(is_number);
+                let sign = when(positive).then(lit(1)).when(number.clone().lt(lit(0))).then(lit(-1)).otherwise(lit(0));
+                when(number.clone().is_null()).then(lit(NULL)).otherwise(sign).cast(DataType::Int8)
+            }
+            _ => part,
+        },
+        Expr::Agg(AggExpr::Median(ref numbers)) if dtype(numbers).is_float() => {
+            interpolated::quantile(0.5, dtype(numbers)).call(vec![numbers.as_ref().clone()])
+        }
+        Expr::Function { ref input, function: FunctionExpr::Quantile { method: QuantileMethod::Linear } } => match input.as_slice()
+        {
+            [numbers, Expr::Literal(at)] if dtype(numbers).is_float() => match at.to_any_value().and_then(|at| at.extract::<f64>())
+            {
+                Some(at) => interpolated::quantile(at, dtype(numbers)).call(vec![numbers.clone()]),
+                None => part,
+            },
+            _ => part,
+        },
         Expr::BinaryExpr { ref left, op, ref right } => {
             if let Some(fractions) = of_fractions(left, op, right, [dtype(left), dtype(right)]) {
                 return Ok(fractions);
@@ -188,14 +284,19 @@ fn one(part: Expr, schema: &Schema) -> PolarsResult<Expr> {
             when(any.eq(lit(1u8))).then(nan).otherwise(part)
         }
         // The engine makes the result of `//` an integer.
-        Expr::Cast { ref expr, .. } if is_quotient(expr) => expr.as_ref().clone().cast(DataType::Float64),
+        Expr::Cast { ref expr, .. } if is_quotient(expr) => expr.as_ref().clone().cast(dtype(expr)),
         Expr::Cast { ref expr, dtype: ref wanted, options } => match (dtype(expr), wanted.as_literal()) {
-            (DataType::Datetime(_, zone), Some(DataType::String)) => match duckdb_functions::function("timestamp_text") {
-                // Times with a zone are written in UTC.
-                Some(text) if zone.is_some() => text.call(vec![expr.as_ref().clone()]) + lit("+00"),
+            (from, Some(DataType::String)) => match value_texts::writer(&from) {
                 Some(text) => text.call(vec![expr.as_ref().clone()]),
                 None => part,
             },
+            (DataType::String, Some(DataType::Binary)) => {
+                value_texts::bytes_reader(!options.is_strict()).call(vec![expr.as_ref().clone()])
+            }
+            (DataType::Float64, Some(DataType::Float32)) => {
+                let read = single(!options.is_strict()).call(vec![expr.as_ref().clone()]);
+                Expr::Cast { expr: Arc::new(read), dtype: wanted.clone(), options }
+            }
             (from, Some(to)) if is_fraction(&from) && to.is_integer() => {
                 let rounded = rounded(0, is_written(expr)).call(vec![expr.as_ref().clone()]);
                 Expr::Cast { expr: Arc::new(rounded), dtype: wanted.clone(), options }
@@ -245,7 +346,9 @@ fn of_fractions(left: &Expr, op: Operator, right: &Expr, dtypes: [DataType; 2]) 
     let with = |left: Expr, op: Operator, right: Expr| Expr::BinaryExpr { left: Arc::new(left), op, right: Arc::new(right) };
     let is_decimal = |dtype: &DataType| matches!(dtype, DataType::Decimal(..));
     if op == Operator::FloorDivide && dtypes.iter().any(|dtype| is_fraction(dtype) || is_decimal(dtype)) {
-        let mut call = quotient().call(vec![one, other]);
+        let is_small = dtypes.contains(&DataType::Float32) && !dtypes.contains(&DataType::Float64);
+        let dtype = if is_small { DataType::Float32 } else { DataType::Float64 };
+        let mut call = quotient(dtype).call(vec![one, other]);
         if let Expr::AnonymousFunction { fmt_str, .. } = &mut call {
             **fmt_str = QUOTIENT.into();
         }
@@ -272,8 +375,9 @@ fn of_fractions(left: &Expr, op: Operator, right: &Expr, dtypes: [DataType; 2]) 
 const QUOTIENT: &str = "quotient";
 
 /// The quotient of fractions by `//`, which is not cut; null for a divisor of 0.
-fn quotient() -> UserDefinedFunction {
-    let values = |columns: &mut [Column]| -> PolarsResult<Column> {
+fn quotient(dtype: DataType) -> UserDefinedFunction {
+    let of = dtype.clone();
+    let values = move |columns: &mut [Column]| -> PolarsResult<Column> {
         let [left, right] = columns else { return Err(refusal("arithmetic takes two numbers")) };
         let rows = rows(left, right);
         let (numbers, others) = (left.cast(&DataType::Float64)?, right.cast(&DataType::Float64)?);
@@ -282,10 +386,11 @@ fn quotient() -> UserDefinedFunction {
             let divisor = at(others, row)?;
             if divisor == 0.0 { None } else { Some(at(numbers, row)? / divisor) }
         };
-        Ok((0..rows).map(quotient).collect::<Float64Chunked>().into_column().with_name(left.name().clone()))
+        let quotients = (0..rows).map(quotient).collect::<Float64Chunked>();
+        Ok(quotients.into_column().cast(&of)?.with_name(left.name().clone()))
     };
-    let field = |_: &Schema, fields: &[Field]| {
-        Ok(Field::new(fields.first().map_or(PlSmallStr::EMPTY, |field| field.name().clone()), DataType::Float64))
+    let field = move |_: &Schema, fields: &[Field]| {
+        Ok(Field::new(fields.first().map_or(PlSmallStr::EMPTY, |field| field.name().clone()), dtype.clone()))
     };
     let mut function = UserDefinedFunction::new(QUOTIENT.into(), BaseColumnUdf::new(values, field));
     function.options = FunctionOptions::elementwise();
@@ -294,6 +399,28 @@ fn quotient() -> UserDefinedFunction {
 
 fn is_quotient(expression: &Expr) -> bool {
     matches!(expression, Expr::AnonymousFunction { fmt_str, .. } if fmt_str.as_str() == QUOTIENT)
+}
+
+/// Refuses numbers that are too great for FLOAT, or makes them null.
+fn single(is_try: bool) -> UserDefinedFunction {
+    let values = move |columns: &mut [Column]| -> PolarsResult<Column> {
+        let [numbers] = columns else { return Err(refusal("a number is one column")) };
+        let fits = |number: &f64| !number.is_finite() || (*number as f32).is_finite();
+        let fitting = |number: Option<f64>| match number {
+            Some(number) if !fits(&number) && !is_try => {
+                Err(too_large(format!("{number:e} does not fit in {}", type_name(&DataType::Float32))))
+            }
+            number => Ok(number.filter(fits)),
+        };
+        let fitting = numbers.f64()?.iter().map(fitting).collect::<PolarsResult<Float64Chunked>>()?;
+        Ok(fitting.into_column().with_name(numbers.name().clone()))
+    };
+    let field = |_: &Schema, fields: &[Field]| {
+        Ok(Field::new(fields.first().map_or(PlSmallStr::EMPTY, |field| field.name().clone()), DataType::Float64))
+    };
+    let mut function = UserDefinedFunction::new("single".into(), BaseColumnUdf::new(values, field));
+    function.options = FunctionOptions::elementwise();
+    function
 }
 
 /// Rounds fractions to `digits` after the point: halves away from zero, or to even numbers. No function of the engine, whose mode

@@ -4,6 +4,7 @@
 use super::engine::refusal;
 use super::list_functions;
 use super::nested_values::sortable;
+use super::pair_moments::{PairMoments, of_pairs};
 use crate::text::PrintableLine;
 use chrono::{DateTime, Datelike, NaiveDate, NaiveDateTime};
 use polars::prelude::udf::UserDefinedFunction;
@@ -16,6 +17,8 @@ use sha2::{Digest, Sha256};
 #[derive(Clone, Copy)]
 struct Function {
     name: &'static str,
+    /// The function as a statement names it, for errors.
+    shown: &'static str,
     /// Minimum and maximum number of arguments.
     takes: (usize, usize),
     /// Index of the argument after which the result is named.
@@ -36,20 +39,33 @@ enum Gives {
     Truth,
     Day,
     Time,
+    /// A date; of a time with a zone such a time. The argument is the second.
+    DayOrZoned,
+    /// A time, with a zone if the second argument has one.
+    TimeOrZoned,
     /// List of integers.
     Wholes,
 }
 
 const fn scalar(name: &'static str, takes: (usize, usize), gives: Gives, run: fn(&[Column]) -> PolarsResult<Column>) -> Function {
-    Function { name, takes, names: 0, gives, aggregates: false, run }
+    Function { name, shown: name, takes, names: 0, gives, aggregates: false, run }
 }
 
 const fn aggregate(name: &'static str, takes: usize, gives: Gives, run: fn(&[Column]) -> PolarsResult<Column>) -> Function {
-    Function { name, takes: (takes, takes), names: 0, gives, aggregates: true, run }
+    Function { name, shown: name, takes: (takes, takes), names: 0, gives, aggregates: true, run }
 }
 
 const FUNCTIONS: &[Function] = &[
-    Function { names: 1, ..scalar("date_trunc", (2, 2), Gives::Like(1), date_trunc) },
+    Function {
+        names: 1,
+        shown: "date_trunc",
+        ..scalar("days_of_trunc", (2, 2), Gives::DayOrZoned, |c| truncated(c, &DataType::Date))
+    },
+    Function {
+        names: 1,
+        shown: "date_trunc",
+        ..scalar("times_of_trunc", (2, 2), Gives::TimeOrZoned, |c| truncated(c, &MICROSECONDS))
+    },
     Function { names: 1, ..scalar("date_diff", (3, 3), Gives::Whole, date_diff) },
     Function { names: 1, ..scalar("datediff", (3, 3), Gives::Whole, date_diff) },
     scalar("epoch", (1, 1), Gives::Number, |c| numbers(c, |micros| micros as f64 / 1e6)),
@@ -58,9 +74,8 @@ const FUNCTIONS: &[Function] = &[
     scalar("dayname", (1, 1), Gives::Text, |c| texts_of_times(c, |time| time.format("%A").to_string())),
     scalar("monthname", (1, 1), Gives::Text, |c| texts_of_times(c, |time| time.format("%B").to_string())),
     scalar("contains", (2, 2), Gives::Truth, contains),
-    scalar("text_position", (2, 2), Gives::Whole, text_position),
-    scalar("text_slice", (2, 3), Gives::Text, text_slice),
-    scalar("timestamp_text", (1, 1), Gives::Text, timestamp_text),
+    Function { shown: "strpos", ..scalar("text_position", (2, 2), Gives::Whole, text_position) },
+    Function { shown: "substr", ..scalar("text_slice", (2, 3), Gives::Text, text_slice) },
     scalar("regexp_extract", (2, 3), Gives::Text, regexp_extract),
     scalar("regexp_replace", (3, 4), Gives::Text, regexp_replace),
     scalar("repeat", (2, 2), Gives::Text, repeat),
@@ -70,8 +85,8 @@ const FUNCTIONS: &[Function] = &[
     scalar("list_slice", (3, 3), Gives::Like(0), list_slice),
     scalar("range", (1, 3), Gives::Wholes, |c| ranges(c, false)),
     scalar("generate_series", (1, 3), Gives::Wholes, |c| ranges(c, true)),
-    scalar("length_of", (1, 1), Gives::Whole, length_of),
-    scalar("row_text", (1, 100), Gives::Text, row_text),
+    Function { shown: "length", ..scalar("length_of", (1, 1), Gives::Whole, length_of) },
+    Function { shown: "count", ..scalar("row_text", (1, 100), Gives::Text, row_text) },
     scalar("translate", (3, 3), Gives::Text, translate),
     scalar("ascii", (1, 1), Gives::Whole, |c| codes(c, 0)),
     scalar("unicode", (1, 1), Gives::Whole, |c| codes(c, -1)),
@@ -96,14 +111,20 @@ const FUNCTIONS: &[Function] = &[
     aggregate("countif", 1, Gives::Whole, count_met),
     aggregate("bool_and", 1, Gives::Truth, |c| truth(c, |met| met.iter().flatten().all(|met| met))),
     aggregate("bool_or", 1, Gives::Truth, |c| truth(c, |met| met.iter().flatten().any(|met| met))),
-    aggregate("regr_slope", 2, Gives::Number, |c| pairs(c, |p| Pairs::slope(&p))),
-    aggregate("regr_intercept", 2, Gives::Number, |c| pairs(c, |p| Pairs::intercept(&p))),
-    aggregate("regr_r2", 2, Gives::Number, |c| pairs(c, Pairs::determination)),
-    aggregate("regr_avgx", 2, Gives::Number, |c| pairs(c, |p| (p.count > 0.0).then_some(p.mean_x))),
-    aggregate("regr_avgy", 2, Gives::Number, |c| pairs(c, |p| (p.count > 0.0).then_some(p.mean_y))),
-    aggregate("regr_count", 2, Gives::Whole, |c| pairs(c, |p| Some(p.count))?.cast(&DataType::Int64)),
-    aggregate("var_pop", 1, Gives::Number, |c| pairs(&[c[0].clone(), c[0].clone()], Pairs::variance)),
-    aggregate("stddev_pop", 1, Gives::Number, |c| pairs(&[c[0].clone(), c[0].clone()], |p| p.variance().map(f64::sqrt))),
+    aggregate("regr_slope", 2, Gives::Number, |c| of_pairs(c, PairMoments::slope)),
+    aggregate("regr_intercept", 2, Gives::Number, |c| of_pairs(c, PairMoments::intercept)),
+    aggregate("regr_r2", 2, Gives::Number, |c| of_pairs(c, PairMoments::determination)),
+    aggregate("regr_avgx", 2, Gives::Number, |c| of_pairs(c, PairMoments::mean_x)),
+    aggregate("regr_avgy", 2, Gives::Number, |c| of_pairs(c, PairMoments::mean_y)),
+    aggregate("regr_count", 2, Gives::Whole, |c| of_pairs(c, |pairs| Some(pairs.count()))?.cast(&DataType::Int64)),
+    Function { shown: "corr", ..aggregate("pair_correlation", 2, Gives::Number, |c| of_pairs(c, PairMoments::correlation)) },
+    Function { shown: "covar_pop", ..aggregate("pair_covariance", 2, Gives::Number, |c| of_pairs(c, PairMoments::covariance)) },
+    Function {
+        shown: "covar_samp",
+        ..aggregate("pair_sample_covariance", 2, Gives::Number, |c| of_pairs(c, PairMoments::sample_covariance))
+    },
+    aggregate("var_pop", 1, Gives::Number, |c| of_pairs(&[c[0].clone(), c[0].clone()], PairMoments::variance_x)),
+    aggregate("stddev_pop", 1, Gives::Number, |c| of_pairs(&[c[0].clone(), c[0].clone()], |p| p.variance_x().map(f64::sqrt))),
     aggregate("product", 1, Gives::Number, product),
     aggregate("arg_max", 2, Gives::Like(0), |c| at_extreme(c, true)),
     aggregate("argmax", 2, Gives::Like(0), |c| at_extreme(c, true)),
@@ -130,12 +151,12 @@ pub(super) fn function(name: &str) -> Option<UserDefinedFunction> {
         let (least, most) = found.takes;
         let wanted = if least == most { least.to_string() } else { format!("{least} to {most}") };
         if !(least..=most).contains(&columns.len()) {
-            return Err(refusal(format!("{} takes {wanted} arguments, not {}", found.name, columns.len())));
+            return Err(refusal(format!("{} takes {wanted} arguments, not {}", found.shown, columns.len())));
         }
         let called = columns[found.names].name().clone();
         (found.run)(columns)
             .map(|column| column.with_name(called))
-            .map_err(|error| error.wrap_msg(|text| format!("{}: {text}", found.name)))
+            .map_err(|error| error.wrap_msg(|text| format!("{}: {text}", found.shown)))
     };
     let field = move |_: &Schema, fields: &[Field]| {
         let name = fields.get(found.names).map_or(PlSmallStr::EMPTY, |field| field.name().clone());
@@ -146,7 +167,9 @@ pub(super) fn function(name: &str) -> Option<UserDefinedFunction> {
             Gives::Text => DataType::String,
             Gives::Truth => DataType::Boolean,
             Gives::Day => DataType::Date,
-            Gives::Time => DataType::Datetime(TimeUnit::Microseconds, None),
+            Gives::Time => MICROSECONDS,
+            Gives::DayOrZoned => zoned(fields).unwrap_or(DataType::Date),
+            Gives::TimeOrZoned => zoned(fields).unwrap_or(MICROSECONDS),
             Gives::Wholes => DataType::List(Box::new(DataType::Int64)),
         };
         // The engine stops for a type that is not known, as that of a written number.
@@ -230,6 +253,28 @@ fn truth(columns: &[Column], of: fn(&BooleanChunked) -> bool) -> PolarsResult<Co
     let met = columns[0].bool()?;
     let known = met.null_count() < met.len();
     Ok([known.then(|| of(met))].into_iter().collect::<BooleanChunked>().into_column())
+}
+
+/// A time without a zone.
+const MICROSECONDS: DataType = DataType::Datetime(TimeUnit::Microseconds, None);
+
+/// The type of the second argument if it is a time with a zone.
+fn zoned(fields: &[Field]) -> Option<DataType> {
+    fields.get(1).map(|field| field.dtype().clone()).filter(is_zoned)
+}
+
+fn is_zoned(dtype: &DataType) -> bool {
+    matches!(dtype, DataType::Datetime(_, Some(_)))
+}
+
+/// `date_trunc` with a result of `dtype`; times with a zone keep it.
+fn truncated(columns: &[Column], dtype: &DataType) -> PolarsResult<Column> {
+    if is_zoned(columns[1].dtype()) {
+        return date_trunc(columns);
+    }
+    // Dates have no hours.
+    let times = if dtype.is_date() { columns[1].clone() } else { columns[1].cast(dtype)? };
+    date_trunc(&[columns[0].clone(), times])?.cast(dtype)
 }
 
 fn date_trunc(columns: &[Column]) -> PolarsResult<Column> {
@@ -353,6 +398,10 @@ fn text_slice(columns: &[Column]) -> PolarsResult<Column> {
     let texts = columns[0].str()?;
     let (bounds, _) = all_whole(&columns[1..])?;
     let rows = columns.iter().map(Column::len).find(|&length| length != 1).unwrap_or(1);
+    let greatest = bounds.iter().filter_map(Int64Chunked::max).max().unwrap_or(0);
+    if greatest > i64::from(u32::MAX) {
+        return Err(refusal(format!("a position or a length in a text is at most {}, not {greatest}", u32::MAX)));
+    }
     let slice = |row: usize| {
         let text = texts.get(if texts.len() == 1 { 0 } else { row })?;
         let length = text.chars().count() as i64;
@@ -371,14 +420,6 @@ fn text_slice(columns: &[Column]) -> PolarsResult<Column> {
         Some(text.chars().skip(from as usize).take((to - from) as usize).collect::<String>())
     };
     Ok((0..rows).map(slice).collect::<StringChunked>().into_column())
-}
-
-/// Times as DuckDB writes them: a fraction of a second without its last zeros.
-fn timestamp_text(columns: &[Column]) -> PolarsResult<Column> {
-    texts_of_times(columns, |time| {
-        // Always with six digits, of which only those of the fraction are removed.
-        time.format("%Y-%m-%d %H:%M:%S%.6f").to_string().trim_end_matches('0').trim_end_matches('.').to_owned()
-    })
 }
 
 /// 1-based position of a substring in characters; 0 if absent.
@@ -411,18 +452,51 @@ fn regexp_extract(columns: &[Column]) -> PolarsResult<Column> {
 }
 
 fn regexp_replace(columns: &[Column]) -> PolarsResult<Column> {
-    let pattern = pattern(columns)?;
-    // DuckDB writes groups as \1, the regex crate as ${1}.
-    let groups = Regex::new(r"\\(\d)").map_err(|error| refusal(format!("{error}")))?;
-    let by = text_of(columns, 2)?.replace('$', "$$");
-    let by = groups.replace_all(&by, "$${$1}").into_owned();
     let options = if columns.len() > 3 { text_of(columns, 3)? } else { String::new() };
     let all = options.contains('g');
-    let pattern = super::text_patterns::with_options(pattern.as_str(), &options.replace('g', ""))
+    let pattern = super::text_patterns::with_options(&text_of(columns, 1)?, &options.replace('g', ""))
         .map_err(|option| refusal(format!("{option} is no option: g, i, s, l, c, m, n, p")))?;
     let pattern = regex_of(&pattern)?;
-    let replace = |text: &str| if all { pattern.replace_all(text, &by) } else { pattern.replace(text, &by) }.into_owned();
+    let rewrite = Rewrite::of(&text_of(columns, 2)?);
+    if rewrite.greatest_group >= pattern.captures_len() || !all && !rewrite.is_complete {
+        return Ok(columns[0].clone());
+    }
+    let replace = |text: &str| pattern.replacen(text, usize::from(!all), rewrite.by.as_str()).into_owned();
     Ok(columns[0].str()?.iter().map(|text| text.map(replace)).collect::<StringChunked>().into_column())
+}
+
+/// The replacement of `regexp_replace` for the crate `regex`: DuckDB writes groups as `\\1`, the crate as `${1}`.
+struct Rewrite {
+    by: String,
+    greatest_group: usize,
+    /// False when an escape is neither a digit nor a backslash: the first match is then not replaced, of all matches each by what is
+    /// before the escape.
+    is_complete: bool,
+}
+
+impl Rewrite {
+    fn of(text: &str) -> Self {
+        let mut rewrite = Self { by: String::new(), greatest_group: 0, is_complete: true };
+        let mut letters = text.chars();
+        while let Some(letter) = letters.next() {
+            match letter {
+                '$' => rewrite.by.push_str("$$"),
+                '\\' => match letters.next() {
+                    Some('\\') => rewrite.by.push('\\'),
+                    Some(digit @ '0'..='9') => {
+                        rewrite.by.push_str(&format!("${{{digit}}}"));
+                        rewrite.greatest_group = rewrite.greatest_group.max(digit as usize - '0' as usize);
+                    }
+                    _ => {
+                        rewrite.is_complete = false;
+                        break;
+                    }
+                },
+                other => rewrite.by.push(other),
+            }
+        }
+        rewrite
+    }
 }
 
 fn repeat(columns: &[Column]) -> PolarsResult<Column> {
@@ -505,50 +579,6 @@ fn list_slice(columns: &[Column]) -> PolarsResult<Column> {
     Ok((0..rows).map(slice).collect::<StringChunked>().into_column())
 }
 
-/// Moments of (x, y) pairs in which both are non-null.
-struct Pairs {
-    count: f64,
-    mean_x: f64,
-    mean_y: f64,
-    xx: f64,
-    yy: f64,
-    xy: f64,
-}
-
-impl Pairs {
-    fn variance(self) -> Option<f64> {
-        (self.count > 0.0).then(|| self.xx / self.count)
-    }
-
-    /// NaN when all x are equal.
-    fn slope(&self) -> Option<f64> {
-        (self.count > 0.0).then(|| if self.xx == 0.0 { f64::NAN } else { self.xy / self.xx })
-    }
-
-    fn intercept(&self) -> Option<f64> {
-        self.slope().filter(|slope| !slope.is_nan()).map(|slope| self.mean_y - slope * self.mean_x)
-    }
-
-    fn determination(self) -> Option<f64> {
-        match (self.count > 0.0 && self.xx != 0.0, self.yy == 0.0) {
-            (false, _) => None,
-            (true, true) => Some(1.0),
-            (true, false) => Some(self.xy * self.xy / (self.xx * self.yy)),
-        }
-    }
-}
-
-/// A regression aggregate of `y` and `x`.
-fn pairs(columns: &[Column], of: impl Fn(Pairs) -> Option<f64>) -> PolarsResult<Column> {
-    let (y, x) = (columns[0].cast(&DataType::Float64)?, columns[1].cast(&DataType::Float64)?);
-    let known: Vec<(f64, f64)> = y.f64()?.iter().zip(x.f64()?.iter()).filter_map(|(y, x)| y.zip(x)).collect();
-    let count = known.len() as f64;
-    let (mean_y, mean_x) = (known.iter().map(|(y, _)| y).sum::<f64>() / count, known.iter().map(|(_, x)| x).sum::<f64>() / count);
-    let sum = |of: fn(f64, f64) -> f64| known.iter().map(|(y, x)| of(y - mean_y, x - mean_x)).sum::<f64>();
-    let moments = Pairs { count, mean_x, mean_y, xx: sum(|_, x| x * x), yy: sum(|y, _| y * y), xy: sum(|y, x| y * x) };
-    Ok([of(moments)].into_iter().collect::<Float64Chunked>().into_column())
-}
-
 fn product(columns: &[Column]) -> PolarsResult<Column> {
     let numbers = columns[0].cast(&DataType::Float64)?;
     let numbers = numbers.f64()?;
@@ -556,13 +586,13 @@ fn product(columns: &[Column]) -> PolarsResult<Column> {
     Ok([known.then(|| numbers.iter().flatten().product())].into_iter().collect::<Float64Chunked>().into_column())
 }
 
-/// `arg_max` (`greatest`) or `arg_min`: the first argument where the second is extreme.
+/// `arg_max` (`greatest`) or `arg_min`: the first argument where the second is extreme, of the rows in which both are known.
 fn at_extreme(columns: &[Column], greatest: bool) -> PolarsResult<Column> {
-    let order = SortOptions { descending: greatest, nulls_last: true, ..SortOptions::default() };
-    let first = sortable(&columns[1])?.as_materialized_series().arg_sort(order).iter().next().flatten();
-    let known = first.filter(|row| columns[1].get(*row as usize).is_ok_and(|value| !value.is_null()));
-    match known {
-        Some(row) => Ok(columns[0].slice(i64::from(row), 1)),
+    let known = columns[0].is_not_null() & columns[1].is_not_null();
+    let (values, by) = (columns[0].filter(&known)?, columns[1].filter(&known)?);
+    let order = SortOptions { descending: greatest, maintain_order: true, ..SortOptions::default() };
+    match sortable(&by)?.as_materialized_series().arg_sort(order).iter().next().flatten() {
+        Some(row) => Ok(values.slice(i64::from(row), 1)),
         None => Ok(Column::full_null(PlSmallStr::EMPTY, 1, columns[0].dtype())),
     }
 }

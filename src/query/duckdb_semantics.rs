@@ -242,10 +242,12 @@ const SPELLED: &[(&str, &str)] = &[
 ];
 
 /// Functions with special handling.
-const OTHERS: [&str; 13] = [
+const OTHERS: [&str; 15] = [
     "array_transform",
     "current_date",
     "current_timestamp",
+    "date_trunc",
+    "datetrunc",
     "filter",
     "get_current_timestamp",
     "len",
@@ -457,6 +459,14 @@ impl Semantics<'_> {
             return refused(format!("{name}() needs WITHIN GROUP"), "percentile_cont(0.9) WITHIN GROUP (ORDER BY x)");
         }
         let mut arguments = call.arguments.iter().map(|argument| self.rewritten(argument)).collect::<Result<Vec<_>>>()?;
+        // The engine takes the part of a quantile as it is written.
+        for parameter in arguments.iter_mut().skip(1) {
+            if let Expr::Cast { expr, data_type: SqlType::Double(_), .. } = parameter
+                && number_text(expr).is_some()
+            {
+                *parameter = *expr.clone();
+            }
+        }
         for key in &mut call.order {
             key.expr = self.rewritten(&key.expr)?;
         }
@@ -576,6 +586,9 @@ impl Semantics<'_> {
             "var_samp" => "variance(_0)",
             "stddev_samp" | "std" | "stdev" | "stdev_samp" => "stddev(_0)",
             "var" => "variance(_0)",
+            "corr" => "pair_correlation(_0, _1)",
+            "covar" | "covar_pop" => "pair_covariance(_0, _1)",
+            "covar_samp" => "pair_sample_covariance(_0, _1)",
             "approx_quantile" | "percentile_cont" => "quantile_cont(_0, _1)",
             "quantile" | "percentile_disc" => "quantile_disc(_0, _1)",
             _ => "",
@@ -648,6 +661,10 @@ impl Rewrite<'_, '_> {
             }
             Expr::Cast { kind, expr: value, data_type, .. } => {
                 widen(data_type);
+                if let (true, Some(digits)) = (is_text_type(data_type), written_decimal(value)) {
+                    *expr = literal(&digits);
+                    return Ok(());
+                }
                 let Some(text) = text_of(unwrapped(value)).map(str::to_owned) else { return Ok(()) };
                 match self.cast_text(&text, kind, data_type, span)? {
                     Some(spelled) => spelled,
@@ -897,7 +914,7 @@ impl Rewrite<'_, '_> {
     fn is_text(&self, expr: &Expr) -> bool {
         match expr {
             Expr::Value(value) => matches!(value.value, Value::SingleQuotedString(_)),
-            Expr::Cast { data_type, .. } => matches!(data_type, SqlType::Varchar(_) | SqlType::Text | SqlType::String(_)),
+            Expr::Cast { data_type, .. } => is_text_type(data_type),
             Expr::Function(function) => TEXTS.contains(&name_of(function).as_str()),
             Expr::Substring { .. } | Expr::Trim { .. } => true,
             Expr::BinaryOp { op: BinaryOperator::StringConcat, .. } => true,
@@ -998,7 +1015,7 @@ impl Rewrite<'_, '_> {
             },
             "date_trunc" | "datetrunc" if arity == 2 => {
                 let is_large = text_of(&call.arguments[0]).is_some_and(is_unit_of_days);
-                let template = if is_large { "CAST(date_trunc(_0, _1) AS DATE)" } else { "date_trunc(_0, CAST(_1 AS TIMESTAMP))" };
+                let template = if is_large { "days_of_trunc(_0, _1)" } else { "times_of_trunc(_0, _1)" };
                 expression(template, call.arguments)
             }
             "date_part" | "datepart"
@@ -1294,6 +1311,20 @@ fn number_text(expr: &Expr) -> Option<&str> {
     }
 }
 
+/// A decimal number as it is written; `None` for integers and for numbers with a power of ten.
+fn written_decimal(expr: &Expr) -> Option<String> {
+    let (sign, text) = match unwrapped(expr) {
+        Expr::UnaryOp { op: UnaryOperator::Minus, expr } => ("-", number_text(expr)?),
+        other => ("", number_text(other)?),
+    };
+    let is_decimal = text.contains('.') && text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
+    is_decimal.then(|| format!("{sign}{}", text.trim_end_matches('.')))
+}
+
+fn is_text_type(data_type: &SqlType) -> bool {
+    matches!(data_type, SqlType::Varchar(_) | SqlType::Text | SqlType::String(_))
+}
+
 /// The exact sum, difference or product of decimal numbers; `None` of integers, whose overflow is an error.
 fn computed_decimal(left: (i128, u32), op: &BinaryOperator, right: (i128, u32)) -> Option<Expr> {
     if left.1 == 0 && right.1 == 0 {
@@ -1350,6 +1381,8 @@ fn is_constant(expr: &Expr) -> bool {
     match expr {
         Expr::Value(_) | Expr::TypedString(_) => true,
         Expr::UnaryOp { op: UnaryOperator::Minus | UnaryOperator::Plus, expr } => matches!(expr.as_ref(), Expr::Value(_)),
+        // Fractions of 64 bits are compared one by one, as those of 32 bits become such.
+        Expr::Cast { data_type: SqlType::Double(_) | SqlType::DoublePrecision, .. } => false,
         Expr::Cast { expr, .. } => is_constant(expr),
         Expr::Array(array) => array.elem.iter().all(is_constant),
         _ => false,
@@ -1362,12 +1395,11 @@ fn spelled_number(text: &str) -> Option<Expr> {
     let number = |text: String| Expr::value(Value::Number(text, false));
     let is_digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     if !is_digits(&plain) {
-        // The engine parses a literal as floating point only if it has a decimal point.
-        let spelled = match plain.split_once(['e', 'E']) {
-            Some((digits, power)) if !digits.contains('.') => format!("{digits}.0e{power}"),
-            _ => plain,
-        };
-        return (spelled != text).then(|| number(spelled));
+        // A number with a power of ten is a DOUBLE, others are decimal numbers. The engine parses a literal as floating point only if
+        // it has a decimal point.
+        let Some((digits, power)) = plain.split_once(['e', 'E']) else { return (plain != text).then(|| number(plain)) };
+        let point = if digits.contains('.') { "" } else { ".0" };
+        return Some(expression("CAST(_0 AS DOUBLE)", vec![number(format!("{digits}{point}e{power}"))]));
     }
     if plain.parse::<i64>().is_ok() {
         return (plain != text).then(|| number(plain));

@@ -1,6 +1,6 @@
 //! Filters (bounding box, time range, SQL condition) as plain data, and their predicates. Semantics are those of the Python reader,
-//! except that a box with west > east crosses the antimeridian, and that time ranges may be open and have times of day, which that
-//! reader ignores.
+//! except that a box with west > east crosses the antimeridian, that time ranges may be open and have times of day, which that
+//! reader ignores, and that rows without a place or time of their own are where and when their children are.
 
 use polars::prelude::udf::UserDefinedFunction;
 use polars::prelude::*;
@@ -10,7 +10,10 @@ use serde::{Deserialize, Serialize};
 use super::arrow_convert;
 use super::tables::Tables;
 use crate::error::{Error, Result};
-use crate::footprint::{self, Boxes, PlaceColumns, PlaceSource, Stated, touching};
+use crate::footprint::{
+    self, Boxes, CENTROID_COLUMNS, GEOMETRY_COLUMNS, GRIDS, INTERVALS, IntervalColumns, PlaceColumns, PlaceSource, Stated, grid_of,
+    place_source, touching,
+};
 use crate::jobs::JobContext;
 use crate::model::{FieldSpec, dtype_name};
 use crate::text::PrintableLine;
@@ -18,9 +21,6 @@ use crate::text::PrintableLine;
 use super::scan::fault;
 
 type ArrowType = arrow::datatypes::DataType;
-
-/// Name of the raster grid as a source of locations.
-pub const GRID: &str = "stac:geotransform";
 
 /// Geometry that a box is compared with.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -41,9 +41,28 @@ impl BoxTest {
 }
 
 /// Default geometry columns of a bounding box, in order of preference (section 7.1.1).
-pub(super) const GEOMETRIES: [&str; 3] = ["istac:geometry", "stac:centroid", "istac:centroid"];
+pub const GEOMETRIES: [&str; 9] = [
+    "istac:geometry",
+    "ispatial:geometry",
+    "isac:geometry",
+    "stac:centroid",
+    "istac:centroid",
+    "spatial:centroid",
+    "sac:centroid",
+    "ispatial:centroid",
+    "isac:centroid",
+];
 /// Default time columns of a time range, in order of preference.
-pub const TIMES: [&str; 4] = ["istac:time_start", "stac:time_start", "start_datetime", "datetime"];
+pub const TIMES: [&str; 8] = [
+    "istac:time_start",
+    "stac:time_start",
+    "temporal:time_start",
+    "tac:time_start",
+    "stac:datetime",
+    "temporal:datetime",
+    "start_datetime",
+    "datetime",
+];
 
 /// One filter: keeps rows of `level` that satisfy every condition, their ancestors and their descendants.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -93,27 +112,84 @@ impl Filter {
         self
     }
 
-    /// The filter without the box or the range of times whose columns its level lacks, and those as filters of the first level below
-    /// that has them. All stays with the level where no level below has them, or the user names the column.
-    pub(super) fn by_level(&self, tables: &Tables) -> (Self, Vec<Self>) {
-        let (mut own, mut below) = (self.clone(), Vec::new());
-        let first = |has: &dyn Fn(&[FieldSpec]) -> bool| {
-            (self.level..tables.levels.len()).find(|level| has(&tables.stored_columns(*level))).unwrap_or(self.level)
+    /// The box and the range of times as filters of their own, each on the first level from that of this filter on that has its columns.
+    /// All stays with the level where no level below has them, or the user names the column. Times first: they are cheaper to compare.
+    pub(super) fn parts(&self, tables: &Tables) -> Vec<Self> {
+        let mut parts = Vec::new();
+        if self.datetime.is_some() {
+            let part = Self { datetime: self.datetime.clone(), time_column: self.time_column.clone(), ..Self::default() };
+            parts.push(part.at_level(self.level).on_level_with_columns(tables));
+        }
+        if self.bbox.is_some() {
+            let part = Self { bbox: self.bbox, by: self.by, geometry_column: self.geometry_column.clone(), ..Self::default() };
+            parts.push(part.at_level(self.level).on_level_with_columns(tables));
+        }
+        parts
+    }
+
+    /// This part of a filter on the first level from its own on that has its columns, unless the user names the column.
+    fn on_level_with_columns(self, tables: &Tables) -> Self {
+        let level = (self.level..tables.levels.len()).find(|level| self.has_columns(&tables.stored_columns(*level)));
+        match level {
+            Some(level) => self.at_level(level),
+            None => self,
+        }
+    }
+
+    /// True when `columns` have the places or times that a part of a filter looks at.
+    fn has_columns(&self, columns: &[FieldSpec]) -> bool {
+        let named = |names: &[&str]| columns.iter().any(|field| names.contains(&field.name.as_str()));
+        match (&self.geometry_column, &self.time_column) {
+            (Some(_), _) | (_, Some(_)) => true,
+            _ if self.bbox.is_some() => self.footprint_columns(columns).is_some() || named(&GEOMETRIES),
+            _ => named(&TIMES),
+        }
+    }
+
+    /// For rows of a part's level without a place or time of their own: the condition that a row is one of them, and the part on the
+    /// next level below that has its columns. `None` when every row has one, no level below has, or the user names the column, as the test
+    /// of the stored centroid does.
+    pub(super) fn fallback(&self, tables: &Tables) -> Option<(Expr, Self)> {
+        if self.geometry_column.is_some() || self.time_column.is_some() || self.by == BoxTest::Centroid {
+            return None;
+        }
+        let columns = tables.stored_columns(self.level);
+        let has = |name: &&str| columns.iter().any(|field| field.name == **name);
+        let names: Vec<&str> = if self.bbox.is_some() {
+            // The coordinate system stands for the grid, whose statistics no Parquet file has.
+            let grids = GRIDS.iter().map(|grid| grid.crs);
+            GEOMETRY_COLUMNS.into_iter().chain(CENTROID_COLUMNS).chain(grids).filter(has).collect()
+        } else if let Some(interval) = self.interval_columns(&columns) {
+            vec![interval.instant, interval.start]
+        } else {
+            // Times are those of the first column.
+            TIMES.into_iter().filter(has).take(1).collect()
         };
-        let named = |columns: &[FieldSpec], names: &[&str]| columns.iter().any(|field| names.contains(&field.name.as_str()));
-        if self.bbox.is_some() && self.geometry_column.is_none() {
-            let level = first(&|columns| self.footprint_columns(columns).is_some() || named(columns, &GEOMETRIES));
-            if level != self.level {
-                below.push(Self { bbox: own.bbox.take(), by: self.by, level, ..Self::default() });
-            }
+        if names.iter().any(|name| tables.has_no_null(self.level, name)) {
+            return None;
         }
-        if self.datetime.is_some() && self.time_column.is_none() {
-            let level = first(&|columns| named(columns, &TIMES));
-            if level != self.level {
-                below.push(Self { datetime: own.datetime.take(), level, ..Self::default() });
-            }
+        let below = (self.level + 1..tables.levels.len()).find(|level| self.has_columns(&tables.stored_columns(*level)))?;
+        let unstated = names.into_iter().map(|name| col(name).is_null()).reduce(|a, b| a.and(b))?;
+        Some((unstated, self.clone().at_level(below)))
+    }
+
+    /// True when rows of the filter's level state no place or time, so that those of their descendants count.
+    pub fn looks_below(&self, tables: &Tables) -> bool {
+        self.level < tables.levels.len()
+            && self.parts(tables).iter().any(|part| part.level != self.level || part.fallback(tables).is_some())
+    }
+
+    /// Refuses a filter of a level that does not exist.
+    ///
+    /// # Errors
+    /// [`crate::error::Kind::Usage`], with the deepest level.
+    pub(super) fn check_level(&self, tables: &Tables) -> Result<()> {
+        let count = tables.levels.len();
+        if self.level < count {
+            return Ok(());
         }
-        (own, below)
+        let last = count.saturating_sub(1);
+        Err(Error::usage(format!("there is no level {}", self.level)).hint(format!("the deepest is level {last}")))
     }
 
     /// Predicate of box and time range; `None` when neither is set.
@@ -121,11 +197,7 @@ impl Filter {
     /// # Errors
     /// [`crate::error::Kind::Usage`] for an unknown level or column, or an invalid box or range; the hint states what is allowed.
     pub(super) fn predicate(&self, tables: &Tables, ctx: &JobContext) -> Result<Option<Expr>> {
-        let count = tables.levels.len();
-        if self.level >= count {
-            let last = count.saturating_sub(1);
-            return Err(Error::usage(format!("there is no level {}", self.level)).hint(format!("the deepest is level {last}")));
-        }
+        self.check_level(tables)?;
         let columns = tables.stored_columns(self.level);
         let space = self.bbox.map(|bbox| self.in_box(bbox, &columns, ctx)).transpose()?;
         let time = self.datetime.as_ref().map(|range| self.in_range(range, &columns)).transpose()?;
@@ -139,6 +211,9 @@ impl Filter {
             return Ok(footprint_in_box(bbox, names, only, ctx));
         }
         let field = chosen(columns, self.geometry_column.as_deref(), &GEOMETRIES, "geometry", self.level)?;
+        if CENTROID_COLUMNS.contains(&field.name.as_str()) && matches!(field.dtype, ArrowType::Struct(_)) {
+            return Ok(footprint_in_box(bbox, vec![&field.name], Some(PlaceSource::Centroid), ctx));
+        }
         // Older TACO versions store points as text.
         let text = is_text(&field.dtype);
         if !text && !is_binary(&field.dtype) {
@@ -165,26 +240,42 @@ impl Filter {
         }
         let only = match self.geometry_column.as_deref() {
             None => None,
-            Some("istac:geometry") => Some(PlaceSource::Geometry),
-            Some(GRID) => Some(PlaceSource::Grid),
-            Some(_) => return None,
+            Some(name) => match place_source(name) {
+                None | Some(PlaceSource::Centroid) => return None,
+                source => source,
+            },
         };
         let readable = |dtype: &ArrowType| dtype.is_integer() || dtype.is_nested() || is_text(dtype) || is_binary(dtype);
         let known = |field: &&FieldSpec| footprint::COLUMNS.contains(&field.name.as_str()) && readable(&field.dtype);
         let names: Vec<&str> = columns.iter().filter(known).map(|field| field.name.as_str()).collect();
         let has = |name: &str| names.contains(&name);
-        let grid = has("stac:crs") && has(GRID) && (has("stac:tensor_shape") || has("stac:raster_shape"));
+        let grid = grid_of(has).is_some();
+        let geometry = GEOMETRY_COLUMNS.into_iter().any(has);
         let useful = match only {
             Some(PlaceSource::Grid) => grid,
-            Some(_) => has("istac:geometry"),
+            Some(_) => geometry,
             // Centroids alone are points, which are compared without more ado.
-            None => grid || has("istac:geometry"),
+            None => grid || geometry,
         };
         useful.then_some((names, only))
     }
 
+    /// The columns of an instant, a start and an end that the level has, where the user names no column; all are timestamps in
+    /// microseconds.
+    pub(super) fn interval_columns(&self, columns: &[FieldSpec]) -> Option<&'static IntervalColumns> {
+        let is_time = |name: &str| {
+            let mut found = columns.iter().filter(|field| field.name == name);
+            found.any(|field| matches!(field.dtype, ArrowType::Timestamp(arrow::datatypes::TimeUnit::Microsecond, _)))
+        };
+        let are_there = |interval: &&IntervalColumns| [interval.instant, interval.start, interval.end].into_iter().all(is_time);
+        INTERVALS.iter().find(are_there).filter(|_| self.time_column.is_none())
+    }
+
     fn in_range(&self, range: &str, columns: &[FieldSpec]) -> Result<Expr> {
         let range = TimeRange::parse(range)?;
+        if let Some(interval) = self.interval_columns(columns) {
+            return Ok(intervals_in_range(interval, range));
+        }
         let field = chosen(columns, self.time_column.as_deref(), &TIMES, "time", self.level)?;
         use arrow::datatypes::TimeUnit;
         let per_second = match &field.dtype {
@@ -193,14 +284,8 @@ impl Filter {
             ArrowType::Timestamp(TimeUnit::Nanosecond, _) => 1_000_000_000,
             ArrowType::Date32 | ArrowType::Date64 => return Ok(days_in_range(&field.name, range)),
             text if is_text(text) => return Ok(texts_in_range(&field.name, range)),
-            // Older generations count seconds since 1970, in columns whose names say that they hold a time.
-            ArrowType::Float64 | ArrowType::Float32 | ArrowType::Int64 | ArrowType::Int32 if names_a_time(&field.name) => {
-                return Ok(seconds_in_range(&field.name, range));
-            }
-            other => {
-                let summary = format!("column {} is {}, not a time", field.name, dtype_name(other));
-                return Err(Error::usage(summary).hint("name a column of timestamps, dates or ISO 8601 text"));
-            }
+            dtype if is_count(dtype) => return Ok(counts_in_range(field, unit_of_counts(field)?, range)),
+            _ => return Err(no_time(field)),
         };
         // Bounds have the column's type, so that the statistics of a file can be asked; the number behind a time is that of UTC
         // whatever its zone, so that times are ranges of numbers.
@@ -241,7 +326,8 @@ impl TimeRange {
             match part.trim() {
                 "" | ".." => Ok(None),
                 part => {
-                    Bound::parse(part).map(Some).ok_or_else(|| fault(format!("{} is no time in ISO 8601", part.printable_line())))
+                    let what = || format!("{} is no time in ISO 8601: dates are YYYY-MM-DD", part.printable_line());
+                    Bound::parse(part).map(Some).ok_or_else(|| fault(what()))
                 }
             }
         };
@@ -324,22 +410,76 @@ fn footprint_in_box(bbox: [f64; 4], names: Vec<&str>, only: Option<PlaceSource>,
     function.call(names.into_iter().map(col).collect())
 }
 
+/// The times from start to end, or the instant, touch the range; their ends are of the time.
+fn intervals_in_range(interval: &IntervalColumns, range: TimeRange) -> Expr {
+    // Zones differ in how times are shown, not in the instants.
+    let micros = |name: &str| col(name).to_physical();
+    let start = coalesce(&[micros(interval.start), micros(interval.instant)]);
+    let end = coalesce(&[micros(interval.end), micros(interval.instant)]);
+    let from = range.first.map(|first| end.clone().gt_eq(lit(first.micros)));
+    let to = range.last.map(|last| start.lt(lit(last.end())));
+    [from, to].into_iter().flatten().reduce(|a, b| a.and(b)).unwrap_or_else(|| end.is_not_null())
+}
+
 pub(super) fn is_text(dtype: &ArrowType) -> bool {
     matches!(dtype, ArrowType::Utf8 | ArrowType::LargeUtf8 | ArrowType::Utf8View)
 }
 
-/// The column counts seconds, whole ones or with a fraction.
-fn seconds_in_range(name: &str, range: TimeRange) -> Expr {
-    let bound = |micros: i64| match micros % 1_000_000 {
-        0 => lit(micros / 1_000_000),
-        _ => lit(micros as f64 / 1e6),
-    };
+/// A column of numbers that counts `per_second` parts of seconds since 1970, whole ones or with a fraction.
+fn counts_in_range(field: &FieldSpec, per_second: i64, range: TimeRange) -> Expr {
+    let name = field.name.as_str();
+    if field.dtype.is_integer() {
+        return range.on_numbers(name, per_second, &|number| lit(number));
+    }
+    let bound = |micros: i64| lit(micros as f64 * per_second as f64 / 1e6);
     let from = range.first.map(|first| col(name).gt_eq(bound(first.micros)));
     let to = range.last.map(|last| match last.day {
         true => col(name).lt(bound(last.end())),
         false => col(name).lt_eq(bound(last.micros)),
     });
     [from, to].into_iter().flatten().reduce(|a, b| a.and(b)).unwrap_or_else(|| col(name).is_not_null())
+}
+
+/// Parts of a second that a column of numbers counts since 1970: those that its description in `taco:field_schema` names, else seconds
+/// in the columns of the extensions (TACO 0.2, STAC extension).
+///
+/// # Errors
+/// [`crate::error::Kind::Usage`] for a column of which nothing says what it counts.
+pub(super) fn unit_of_counts(field: &FieldSpec) -> Result<i64> {
+    /// Words of a unit, and short ones that count before "since" alone.
+    const UNITS: [(i64, &[&str], &[&str]); 4] = [
+        (1_000_000_000, &["nanoseconds", "ns"], &["nanosecond"]),
+        (1_000_000, &["microseconds", "\u{b5}s", "\u{3bc}s"], &["microsecond", "us"]),
+        (1_000, &["milliseconds", "ms"], &["millisecond"]),
+        (1, &["seconds"], &["second", "sec", "s"]),
+    ];
+    let description = field.description.to_lowercase();
+    let words: Vec<&str> = description.split(|letter: char| !letter.is_alphabetic()).filter(|word| !word.is_empty()).collect();
+    let has = |(_, words_of_unit, before_since): &(i64, &[&str], &[&str])| {
+        words.iter().any(|word| words_of_unit.contains(word))
+            || words.windows(2).any(|pair| pair[1] == "since" && before_since.contains(&pair[0]))
+    };
+    if let Some((per_second, ..)) = UNITS.iter().find(|unit| has(unit)) {
+        return Ok(*per_second);
+    }
+    if footprint::is_time_column(&field.name, &field.dtype) { Ok(1) } else { Err(no_time(field)) }
+}
+
+/// True for types of numbers that may count parts of seconds.
+pub(super) fn is_count(dtype: &ArrowType) -> bool {
+    dtype.is_integer() || matches!(dtype, ArrowType::Float32 | ArrowType::Float64)
+}
+
+/// The error for a column without times.
+pub(super) fn no_time(field: &FieldSpec) -> Error {
+    let (name, dtype) = (&field.name, dtype_name(&field.dtype));
+    let hint = "name a column of timestamps, dates or ISO 8601 text";
+    if !is_count(&field.dtype) {
+        return Error::usage(format!("column {name} is {dtype}, not a time")).hint(hint);
+    }
+    Error::usage(format!("column {name} is {dtype}, and its description does not say which unit of time it counts since 1970"))
+        .hint(hint)
+        .hint("compare the numbers themselves with --where")
 }
 
 /// The column has dates; a date is its whole day.
@@ -402,12 +542,6 @@ pub(super) fn check_box([west, south, east, north]: [f64; 4]) -> Result<()> {
         .hint("write west,south,east,north in degrees; west greater than east goes across the antimeridian"))
 }
 
-/// `stac:time_start`, `datetime`, `date`: a number in another column is no time.
-pub(super) fn names_a_time(name: &str) -> bool {
-    let name = name.to_ascii_lowercase();
-    name.contains("time") || name.contains("date")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -431,11 +565,62 @@ mod tests {
         assert_eq!(parse("../1970-01-03"), Some(TimeRange { first: None, last: day(2) }));
         assert_eq!(parse("1970-01-03/.."), Some(TimeRange { first: day(2), last: None }));
         assert!(parse("1970-01-03T12:00:00Z/1970-01-03").is_some(), "the day ends after noon");
-        let bad =
-            ["", "..", "../..", "2001", "1970-01-03/1970-01-02", "1970-01-01T10:00/1970-01-01T09:00", "tomorrow", "1970-02-30"];
+        let bad = [
+            "",
+            "..",
+            "../..",
+            "2001",
+            "1970-01-03/1970-01-02",
+            "1970-01-01T10:00/1970-01-01T09:00",
+            "tomorrow",
+            "1970-02-30",
+            "24-1-1",
+            "24-1-1/..",
+        ];
         for bad in bad {
             assert!(parse(bad).is_none(), "{bad}");
         }
+    }
+
+    #[test]
+    fn numbers_count_what_their_column_says() {
+        let unit = |name: &str, description: &str, dtype: ArrowType| {
+            let field = FieldSpec { description: description.into(), ..FieldSpec::new(name, dtype) };
+            unit_of_counts(&field).ok()
+        };
+        let whole = |name: &str, description: &str| unit(name, description, ArrowType::Int64);
+        assert_eq!(whole("stac:time_start", ""), Some(1), "the text of TACO 0.2");
+        assert_eq!(unit("istac:time_end", "", ArrowType::Float64), Some(1));
+        assert_eq!(whole("stac:time_start", "Start timestamp (\u{3bc}s since Unix epoch, UTC)"), Some(1_000_000));
+        assert_eq!(whole("when", "Acquisition, milliseconds since 1970"), Some(1_000));
+        assert_eq!(whole("when", "ns since the epoch"), Some(1_000_000_000));
+        assert_eq!(whole("when", "Seconds since 1970"), Some(1));
+        for (name, description) in
+            [("date", ""), ("datetime", ""), ("acquisition_time", "Time of acquisition"), ("when", "Sensor status")]
+        {
+            assert_eq!(whole(name, description), None, "{name}: {description}");
+        }
+        let field = |dtype| FieldSpec::new("stac:time_start", dtype);
+        let range = TimeRange::parse("1970-01-02").expect("parses");
+        let said = format!("{:?}", counts_in_range(&field(ArrowType::Int64), 1_000, range));
+        assert!(said.contains("86400000") && said.contains("172800000"), "{said}");
+    }
+
+    #[test]
+    fn the_first_usual_column_is_chosen() {
+        let columns: Vec<FieldSpec> =
+            ["istac:centroid", "stac:centroid", "istac:geometry", "datetime", "stac:time_start", "istac:time_start"]
+                .map(|name| FieldSpec::new(name, ArrowType::Binary))
+                .into();
+        let names =
+            |columns: &[FieldSpec], usual: &[&str]| chosen(columns, None, usual, "", 0).map(|field| field.name.clone()).ok();
+        assert_eq!(names(&columns, &GEOMETRIES).as_deref(), Some("istac:geometry"));
+        assert_eq!(names(&columns[..2], &GEOMETRIES).as_deref(), Some("stac:centroid"));
+        assert_eq!(names(&columns[..1], &GEOMETRIES).as_deref(), Some("istac:centroid"));
+        assert_eq!(names(&columns, &TIMES).as_deref(), Some("istac:time_start"));
+        assert_eq!(names(&columns[..5], &TIMES).as_deref(), Some("stac:time_start"));
+        assert_eq!(names(&columns[..4], &TIMES).as_deref(), Some("datetime"));
+        assert_eq!(names(&[], &TIMES), None);
     }
 
     #[test]

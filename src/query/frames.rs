@@ -37,15 +37,14 @@ impl<'a> Views<'a> {
         let mut views = Self { tables, kept: BTreeMap::new() };
         for filter in filters {
             ctx.check()?;
-            let (own, below) = filter.by_level(tables);
-            let predicate = own.predicate(tables, ctx)?;
+            filter.check_level(tables)?;
             let mut frame = views.start(filter.level, ctx)?;
-            if let Some(predicate) = predicate {
-                frame = frame.filter(predicate);
-            }
             // A FOLDER that states no place, or no time, is where and when its children are.
-            for part in below {
-                frame = views.with_descendants(frame, filter.level, &part, ctx)?;
+            for part in filter.parts(tables) {
+                frame = match part.level == filter.level {
+                    true => views.matching(frame, &part, ctx)?,
+                    false => views.with_descendants(frame, filter.level, &part, ctx)?,
+                };
             }
             if let Some(condition) = &filter.condition {
                 frame = with_condition(frame, condition)?;
@@ -61,16 +60,29 @@ impl<'a> Views<'a> {
         Ok(views)
     }
 
+    /// Rows of `frame`, those of the level of `part`, that satisfy the part of a filter. Rows that state no place, or no time, stay while
+    /// one of their descendants does.
+    fn matching(&self, frame: LazyFrame, part: &Filter, ctx: &JobContext) -> Result<LazyFrame> {
+        let Some(predicate) = part.predicate(self.tables, ctx)? else { return Ok(frame) };
+        let Some((unstated, below)) = part.fallback(self.tables) else { return Ok(frame.filter(predicate)) };
+        let children = self.rows_above(part.level + 1, &below, ctx)?;
+        let frame = with_mark(self.tables, frame, part.level, children)?;
+        let stays = predicate.fill_null(lit(false)).or(unstated.and(col(MARK).is_not_null()));
+        Ok(frame.filter(stays).drop(cols([MARK])))
+    }
+
     /// Rows of `frame`, those of `level`, with a descendant that satisfies a filter of a level below; all of its descendants stay.
-    fn with_descendants(&self, frame: LazyFrame, level: usize, filter: &Filter, ctx: &JobContext) -> Result<LazyFrame> {
-        let mut below = self.start(filter.level, ctx)?;
-        if let Some(predicate) = filter.predicate(self.tables, ctx)? {
-            below = below.filter(predicate);
+    fn with_descendants(&self, frame: LazyFrame, level: usize, part: &Filter, ctx: &JobContext) -> Result<LazyFrame> {
+        with_children(self.tables, frame, level, self.rows_above(level + 1, part, ctx)?)
+    }
+
+    /// Rows of `level` that satisfy a part of a filter of that level or of one below, there by a descendant.
+    fn rows_above(&self, level: usize, part: &Filter, ctx: &JobContext) -> Result<LazyFrame> {
+        let mut rows = self.matching(self.start(part.level, ctx)?, part, ctx)?;
+        for depth in (level..part.level).rev() {
+            rows = with_children(self.tables, self.start(depth, ctx)?, depth, rows)?;
         }
-        for depth in (level + 1..filter.level).rev() {
-            below = with_children(self.tables, self.start(depth, ctx)?, depth, below)?;
-        }
-        with_children(self.tables, frame, level, below)
+        Ok(rows)
     }
 
     /// Removes descendants of removed rows, so that all levels are consistent.
@@ -145,6 +157,25 @@ fn with_children(tables: &Tables, frame: LazyFrame, depth: usize, children: Lazy
     Ok(semi(frame, own_key(tables, depth), parents, by_source(tables, depth + 1)))
 }
 
+/// Rows of `frame`, those of the level `depth`, with [`MARK`] not null for those with a child in `children`.
+fn with_mark(tables: &Tables, frame: LazyFrame, depth: usize, children: LazyFrame) -> Result<LazyFrame> {
+    let keys = [parent_key(tables, depth + 1)?.alias(KEY)].into_iter().chain(source(tables, depth + 1));
+    let marked = children.select(keys.collect::<Vec<_>>()).unique(None, UniqueKeepStrategy::Any);
+    let marked = marked.with_columns([lit(true).alias(MARK)]);
+    let (mut left, mut right) = (vec![col(OWN_KEY)], vec![col(KEY)]);
+    if by_source(tables, depth + 1) {
+        left.push(col("internal:source_file"));
+        right.push(col(SOURCE));
+    }
+    let arguments = JoinArgs {
+        maintain_order: MaintainOrderJoin::Left,
+        coalesce: JoinCoalesce::CoalesceColumns,
+        ..JoinArgs::new(JoinType::Left)
+    };
+    let keyed = frame.with_columns([own_key(tables, depth).alias(OWN_KEY)]);
+    Ok(keyed.join(marked, left, right, arguments).drop(cols([OWN_KEY])))
+}
+
 /// Rows of `frame` that satisfy an SQL condition.
 fn with_condition(mut frame: LazyFrame, condition: &str) -> Result<LazyFrame> {
     let source = Source::alone(condition);
@@ -194,6 +225,10 @@ fn semi(frame: LazyFrame, key: Expr, keys: LazyFrame, by_source: bool) -> LazyFr
 }
 
 const KEY: &str = "__key";
+/// Key of the rows that are marked.
+const OWN_KEY: &str = "__own_key";
+/// Column of rows with a child that satisfies a filter.
+const MARK: &str = "__mark";
 const SOURCE: &str = "__source";
 
 fn own_key(tables: &Tables, level: usize) -> Expr {

@@ -4,14 +4,16 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use arrow::array::{ArrayRef, RecordBatch, StringArray};
-use arrow::datatypes::Schema;
+use arrow::datatypes::{DataType as FileType, Schema};
 use polars::prelude::{DataFrame, DataType, Series};
 use serde_json::Value as Json;
 
 use super::arrow_convert;
+use super::filter::is_text;
 use crate::error::{Error, Result};
 use crate::model::dtype_name;
 use crate::table::{DecodeBudget, LevelTable, cell_json};
+use crate::text::displayed_line;
 
 /// Maximum column width of [`QueryResult::text`], in characters.
 const WIDEST: usize = 60;
@@ -81,6 +83,30 @@ impl QueryResult {
         out
     }
 
+    /// What a user of [`QueryResult::csv`] should know: the first text that spreadsheets would run as a formula. The text is written as
+    /// it is, since programs read it back. `None` when there is none.
+    pub fn formula_warning(&self) -> Option<String> {
+        let fields = self.table.schema();
+        let names = fields.fields().iter().map(|field| field.name().as_str());
+        if let Some(name) = names.clone().find(|name| is_formula(name)) {
+            return Some(format!("spreadsheets take the name of column {} for a formula: {AS_TEXT}", cut(name)));
+        }
+        let formula = |(column, name): (usize, &str)| {
+            let text = |row: usize| match self.json(row, column) {
+                Json::String(text) if is_formula(&text) => Some(text),
+                _ => None,
+            };
+            let (row, text) = (0..self.row_count).find_map(|row| Some((row, text(row)?)))?;
+            Some(format!("spreadsheets run {} in row {} of column {} as a formula: {AS_TEXT}", cut(&text), row + 1, cut(name)))
+        };
+        let of_text = |dtype: &FileType| match dtype {
+            FileType::Dictionary(_, values) => is_text(values),
+            other => is_text(other),
+        };
+        let text_columns: Vec<bool> = fields.fields().iter().map(|field| of_text(field.data_type())).collect();
+        names.enumerate().filter(|(column, _)| text_columns[*column]).find_map(formula)
+    }
+
     /// Fixed-width text table of at most `rows` rows; long cells are cut, numbers right-aligned.
     pub fn text(&self, rows: usize) -> String {
         let fields = self.table.schema().fields();
@@ -119,13 +145,21 @@ fn csv_cell(text: &str) -> String {
     if text.contains([',', '"', '\n', '\r']) { format!("\"{}\"", text.replace('"', "\"\"")) } else { text.to_owned() }
 }
 
+/// How texts that look like formulas are opened safely.
+const AS_TEXT: &str = "import the CSV with its columns as text, or write Parquet";
+
+/// True for text that spreadsheets run when a CSV is opened: it begins with `=`, `+`, `-`, `@`, a tab or a line break, and is no number.
+fn is_formula(text: &str) -> bool {
+    text.starts_with(['=', '+', '-', '@', '\t', '\r', '\n']) && text.trim().parse::<f64>().is_err()
+}
+
 fn length(text: &str) -> usize {
     text.chars().count()
 }
 
 fn cut(text: &str) -> String {
-    let plain: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
-    if length(&plain) <= WIDEST { plain } else { plain.chars().take(WIDEST - 1).chain(['…']).collect() }
+    let plain = displayed_line(text);
+    if length(&plain) <= WIDEST { plain.into_owned() } else { plain.chars().take(WIDEST - 1).chain(['…']).collect() }
 }
 
 /// Checks the expanded size of strings: rows of the engine can share one string, while a level table copies it per row.
@@ -186,4 +220,26 @@ pub(super) fn to_table(frame: &DataFrame) -> Result<LevelTable> {
     let (schema, batches) = arrow_convert::batches(frame)
         .map_err(|error| Error::unsupported("the result has a type that tables lack").because(error.to_string()))?;
     Ok(LevelTable::new(schema, batches))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_that_spreadsheets_run_are_named_and_numbers_are_not() {
+        let warning = |name: &str, cells: &[&str]| {
+            let cells = cells.iter().map(|cell| (*cell).to_owned()).collect();
+            QueryResult::of_texts([("id", vec!["a".to_owned(); 3]), (name, cells)]).expect("a result").formula_warning()
+        };
+        assert_eq!(warning("note", &["-12.5", "+1e3", "a=b"]), None);
+        assert_eq!(warning("note", &["", "-inf", "x@y"]), None);
+        for cell in ["=cmd|'/C calc'!A0", "+SUM(A1)", "-2+3", "@now", "\t=1", "+34 600 000 000"] {
+            let said = warning("note", &["ok", cell, "=later"]).unwrap_or_else(|| panic!("{cell}"));
+            assert!(said.contains("in row 2 of column note"), "{said}");
+        }
+        assert!(warning("=1+1", &["a", "b", "c"]).is_some_and(|said| said.contains("name of column =1+1")));
+        let csv = QueryResult::of_texts([("note", vec!["=1+1".to_owned()])]).expect("a result").csv();
+        assert_eq!(csv, "note\n=1+1\n", "programs read the text as it is");
+    }
 }

@@ -1,6 +1,6 @@
 //! Scan of a level for the query engine, with projection, predicate and row-limit pushdown. Row groups are read in parallel; the
 //! columns of predicates are decoded first, cheap ones before others, and the remaining columns only for rows that match. Row
-//! groups excluded by Parquet statistics are not read. Decoding is our own, so that damaged files give errors, not panics.
+//! groups of large levels that Parquet statistics exclude are not read. Decoding is our own, so that damaged files give errors, not panics.
 
 use std::any::Any;
 use std::collections::HashMap;
@@ -100,6 +100,10 @@ struct Plan {
     /// Replacement offset and size columns.
     positions: Option<Arc<RowPositions>>,
 }
+
+/// Stored bytes of a level from which row groups are excluded by statistics. Smaller ones are read at once: the answer then does not
+/// depend on what the file states of itself. A deep check compares the statistics of all tables.
+const EXCLUDED_FROM_BYTES: u64 = 1 << 20;
 
 /// Columns replaced by [`TruePositions`].
 const POSITIONS: [&str; 2] = ["internal:offset", "internal:size"];
@@ -239,6 +243,9 @@ impl LevelScan {
     /// level with thousands of groups is scanned one at a time.
     fn exclude(&self, condition: &Expr, possible: &mut [bool]) {
         let Rows::Parquet(groups) = &self.rows else { return };
+        if groups.stored_bytes() < EXCLUDED_FROM_BYTES {
+            return;
+        }
         let Expr::BinaryExpr { left, op, right } = condition else { return };
         let (name, op, value) = match (left.as_ref(), right.as_ref()) {
             (Expr::Column(name), value) if leaves(value).is_empty() => (name, *op, value),

@@ -106,6 +106,17 @@ impl Dialect for DuckDb {
             let negated = |expr| Expr::UnaryOp { op: UnaryOperator::Minus, expr: Box::new(expr) };
             return Some(parser.parse_subexpr(POWER_PRECEDENCE).map(negated));
         }
+        // NOT binds looser than what follows EXISTS: NOT EXISTS (…) IS NULL is NOT (EXISTS (…) IS NULL).
+        if parser.peek_keyword(Keyword::NOT)
+            && matches!(&parser.peek_nth_token_ref(1).token, Token::Word(word) if word.keyword == Keyword::EXISTS)
+        {
+            parser.advance_token();
+            let precedence = self.prec_value(sqlparser::dialect::Precedence::UnaryNot);
+            return Some(parser.parse_subexpr(precedence).map(|expr| match expr {
+                Expr::Exists { subquery, negated } => Expr::Exists { subquery, negated: !negated },
+                expr => Expr::UnaryOp { op: UnaryOperator::Not, expr: Box::new(expr) },
+            }));
+        }
         let next = parser.peek_token_ref();
         let is_missing = matches!(
             next.token,
@@ -664,6 +675,9 @@ mod tests {
         let source = Source::alone("s IS DISTINCT FROM 'train' AND k < 4");
         let found = condition(&source, &tokens(&source).expect("tokens"), &|_| false).expect("a condition");
         assert!(matches!(found, Expr::BinaryOp { op: BinaryOperator::And, .. }), "{found:?}");
+        let source = Source::alone("NOT EXISTS (SELECT 1) IS NULL");
+        let found = condition(&source, &tokens(&source).expect("tokens"), &|_| false).expect("a condition");
+        assert!(matches!(&found, Expr::UnaryOp { expr, .. } if matches!(expr.as_ref(), Expr::IsNull(_))), "{found:?}");
     }
 
     #[test]

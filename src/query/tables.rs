@@ -3,11 +3,11 @@
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
-use arrow::array::Int64Array;
+use arrow::array::{Array, Int64Array};
 
 use crate::error::Result;
 use crate::jobs::JobContext;
-use crate::model::FieldSpec;
+use crate::model::{Collection, FieldSpec};
 use crate::table::{LevelTable, RowGroups, TableHead};
 
 /// Computed column with the GDAL path.
@@ -84,12 +84,21 @@ pub(super) enum Level {
 pub struct Tables {
     pub(super) levels: Vec<Level>,
     pub(super) base: VsiBase,
+    /// Describes columns by level and name: `taco:field_schema` has descriptions.
+    collection: Arc<Collection>,
 }
 
 impl Tables {
     /// Creates tables without levels.
     pub fn new(base: VsiBase) -> Self {
-        Self { levels: Vec::new(), base }
+        Self { base, ..Self::default() }
+    }
+
+    /// The same tables with the descriptions of columns that `collection` has.
+    pub fn described_by(self, collection: &Collection) -> Self {
+        let mut described = Collection::default();
+        described.set("taco:field_schema", collection.get("taco:field_schema").cloned());
+        Self { collection: Arc::new(described), ..self }
     }
 
     /// Adds the next level as a Parquet file without verifying its offsets. Where they may be wrong (levels below 0 of some
@@ -148,7 +157,22 @@ impl Tables {
             Some(Level::Decoded(table)) => table.schema(),
             None => return Vec::new(),
         };
-        schema.fields().iter().map(|field| FieldSpec::new(field.name(), field.data_type().clone())).collect()
+        let spec = |field: &Arc<arrow::datatypes::Field>| FieldSpec {
+            description: self.collection.column_description(level, field.name()).unwrap_or_default().to_owned(),
+            ..FieldSpec::new(field.name(), field.data_type().clone())
+        };
+        schema.fields().iter().map(spec).collect()
+    }
+
+    /// True when no row of a level lacks a value in a column, as far as is known without reading rows.
+    pub(super) fn has_no_null(&self, level: usize, name: &str) -> bool {
+        match self.levels.get(level) {
+            Some(Level::Parquet { head, .. }) => head.null_count(name) == Some(0),
+            Some(Level::Decoded(table)) => {
+                table.batches().iter().all(|batch| batch.column_by_name(name).is_none_or(|column| column.logical_null_count() == 0))
+            }
+            None => true,
+        }
     }
 
     /// True when the level has the columns from which GDAL paths are built.

@@ -341,6 +341,52 @@ fn filters_reach_up_and_down_the_levels() {
 }
 
 #[test]
+fn rows_without_a_place_or_time_are_where_and_when_their_children_are() {
+    let day = 86_400_000_000;
+    let places = |places: &[Option<(f64, f64)>]| {
+        let places: Vec<Option<Vec<u8>>> = places.iter().map(|place| place.map(|(x, y)| point(x, y))).collect();
+        Arc::new(places.iter().map(Option::as_deref).collect::<BinaryArray>()) as ArrayRef
+    };
+    let times = |days: &[Option<i64>]| {
+        Arc::new(days.iter().map(|at| at.map(|at| at * day)).collect::<TimestampMicrosecondArray>()) as ArrayRef
+    };
+    let level0 = batch(vec![
+        ("id", texts(&["own", "below", "nowhere"])),
+        ("type", texts(&["FOLDER", "FOLDER", "FOLDER"])),
+        ("stac:centroid", places(&[Some((10.0, 50.0)), None, None])),
+        ("stac:time_start", times(&[Some(100), None, None])),
+        ("internal:current_id", numbers(&[0, 1, 2])),
+        ("internal:parent_id", numbers(&[0, 1, 2])),
+    ]);
+    let level1 = batch(vec![
+        ("id", texts(&["a", "b", "a", "b", "a"])),
+        ("type", texts(&["FILE", "FILE", "FILE", "FILE", "FILE"])),
+        ("stac:centroid", places(&[Some((-75.0, -12.0)), None, None, Some((-75.0, -12.0)), None])),
+        ("stac:time_start", times(&[Some(200), None, Some(200), Some(201), None])),
+        ("internal:current_id", numbers(&[0, 1, 2, 3, 4])),
+        ("internal:parent_id", numbers(&[0, 0, 1, 1, 2])),
+    ]);
+    let mut tables = Tables::new(VsiBase::None);
+    for level in [level0, level1] {
+        tables.push_table(Arc::new(LevelTable::new(level.schema(), vec![level])));
+    }
+    let ids = |filter: Filter| {
+        let query = Query { filters: vec![filter], ..Query::default() };
+        let rows = super::run(&tables, &query, &ctx()).expect("answers");
+        rows.json_rows().map(|row| row["id"].as_str().expect("a text").to_owned()).collect::<Vec<_>>()
+    };
+    let lima = [-80.0, -20.0, -70.0, 0.0];
+    assert_eq!(ids(Filter::bbox(lima)), ["below"], "a place of its own counts, those of its children do not");
+    assert_eq!(ids(Filter::bbox([0.0, 40.0, 20.0, 60.0])), ["own"]);
+    assert_eq!(ids(Filter::bbox([-180.0, -90.0, 180.0, 90.0])), ["own", "below"]);
+    assert_eq!(ids(Filter::datetime("1970-07-20")), ["below"]);
+    assert_eq!(ids(Filter::datetime("1970-01-01/..")), ["own", "below"]);
+    assert_eq!(ids(Filter { datetime: Some("1970-07-21".into()), ..Filter::bbox(lima) }), ["below"]);
+    let stored = Filter { by: BoxTest::Centroid, ..Filter::bbox(lima) };
+    assert_eq!(ids(stored), Vec::<String>::new(), "the stored column as it is");
+}
+
+#[test]
 fn dates_are_whole_days_and_times_of_day_count() {
     let days = |range: &str| filtered(&[Filter::datetime(range)], "SELECT id FROM data");
     assert_eq!(days("2021-01-01"), [json!(["lima"])]);
@@ -505,6 +551,33 @@ fn one_group() -> Tables {
     let mut tables = Tables::default();
     tables.push_table(decoded(table.to_batch().expect("one batch")));
     tables
+}
+
+/// The footer of a file of others states what it likes.
+#[test]
+fn wrong_statistics_of_a_small_level_lose_no_row() {
+    let values: ArrayRef = Arc::new(Int64Array::from_iter_values(1_000_000..1_000_040));
+    let ids: Vec<String> = (0..40).map(|row| format!("s{row:02}")).collect();
+    let types: ArrayRef = Arc::new(StringArray::from(vec!["FILE"; 40]));
+    let batch = batch(vec![("id", Arc::new(StringArray::from(ids)) as ArrayRef), ("type", types), ("v", values)]);
+    let options = ParquetOptions { row_group_rows: 10, ..ParquetOptions::local() };
+    let mut bytes = write_parquet(&batch.schema(), &[batch], &options).expect("writes");
+    let mut replaced = 0;
+    for at in 0..bytes.len() - 8 {
+        // The last value of two row groups.
+        if [1_000_029i64, 1_000_039].iter().any(|value| bytes[at..at + 8] == value.to_le_bytes()) {
+            bytes[at..at + 8].copy_from_slice(&1_000_004i64.to_le_bytes());
+            replaced += 1;
+        }
+    }
+    assert!(replaced >= 2);
+    let head = TableHead::read(ParquetSlice::from_bytes(bytes.into())).expect("reads");
+    let (_, maxes) = crate::table::RowGroups::new(&head).bounds(2).expect("statistics");
+    assert_eq!(crate::table::cell_text(&maxes, 3), "1000004");
+    let mut tables = Tables::default();
+    tables.push_parquet(head);
+    let result = run_sql(&tables, "SELECT count(*) AS n FROM data WHERE v >= 1000025", None, &ctx()).expect("runs");
+    assert_eq!(result.csv(), "n\n15\n");
 }
 
 #[test]

@@ -11,10 +11,17 @@ const SMALL_BYTES: u64 = 4 << 30;
 /// Maximum plausible compression ratio of a large raster. Deflate reaches 1032, other codecs some thousands on constant data; above
 /// that most blocks are missing (sparse).
 const DENSEST: u64 = 10_000;
+/// Maximum ratio of the pixels of tiles to those of the raster, for large rasters.
+const PADDING_MOST: u64 = 64;
 /// Maximum bytes of pixels read from end to end; more would take days.
 const LARGEST_BYTES: u64 = 64 << 40;
 /// Maximum bytes decoded for a partial read of a hollow raster, see [`is_hollow`].
 const LOOK_BYTES: u64 = 1 << 30;
+
+/// Drivers that decode a whole band at the first read, whatever block they report: a GRIB message is one compressed field.
+const WHOLE_BANDS: &[&str] = &["GRIB"];
+/// Maximum compression ratio of such a band when it exceeds the limit of a block: a field without differences has no bytes at all.
+const FIELD_DENSEST: u64 = 64;
 
 /// Bytes of one value in memory, including conversion buffers for complex types.
 pub(super) fn value_bytes(dtype: &str) -> u64 {
@@ -28,14 +35,23 @@ pub(super) fn value_bytes(dtype: &str) -> u64 {
     }
 }
 
-/// Refuses bands whose blocks exceed 256 MiB decoded.
+/// Refuses bands whose blocks exceed 256 MiB decoded, and bands that are decoded whole, exceed that, and have no such bytes in the file.
 ///
 /// # Errors
 /// [`Kind::Unsupported`](crate::error::Kind::Unsupported).
 pub(super) fn check_blocks(info: &RasterInfo, bands: impl IntoIterator<Item = BandIndex>, source: &RasterSource) -> Result<()> {
     // Pixel-interleaved: a stored block holds all bands, and GDAL splits it into one block per band.
     let together = if info.interleave.as_deref() == Some("PIXEL") && info.band_count > 1 { 2 * info.band_count as u64 } else { 1 };
+    let is_whole = WHOLE_BANDS.contains(&info.driver.as_str());
     for band in bands.into_iter().filter_map(|index| info.band(index)) {
+        let whole = (info.width as u64).saturating_mul(info.height as u64).saturating_mul(value_bytes(&band.dtype));
+        if is_whole && whole > BLOCK_LIMIT_BYTES && info.size_bytes.is_none_or(|size| whole / FIELD_DENSEST > size) {
+            let size = info.size_bytes.unwrap_or_default();
+            let summary = format!("band {} takes {} MiB, and the file has {size} bytes", band.index, whole >> 20);
+            return Err(Error::unsupported(summary)
+                .at(source)
+                .hint("its fields are decoded whole; write it in tiles, for example: gdal_translate -of COG IN OUT"));
+        }
         let pixels = (band.block.0 as u64).saturating_mul(band.block.1 as u64);
         let block = pixels.saturating_mul(value_bytes(&band.dtype));
         if block.saturating_mul(together) > BLOCK_LIMIT_BYTES {
@@ -53,9 +69,31 @@ pub(super) fn check_blocks(info: &RasterInfo, bands: impl IntoIterator<Item = Ba
 /// Bytes of all pixels that the header claims.
 fn claimed_bytes(info: &RasterInfo) -> u64 {
     let pixels = (info.width as u64).saturating_mul(info.height as u64);
+    pixels.saturating_mul(pixel_bytes(info))
+}
+
+/// Bytes of one pixel in all bands. Bands that are not listed count as the last one that is.
+fn pixel_bytes(info: &RasterInfo) -> u64 {
     let listed: u64 = info.bands.iter().map(|band| value_bytes(&band.dtype)).sum();
     let others = (info.band_count - info.bands.len().min(info.band_count)) as u64;
-    pixels.saturating_mul(listed.saturating_add(others))
+    listed.saturating_add(others.saturating_mul(info.bands.last().map_or(1, |band| value_bytes(&band.dtype))))
+}
+
+/// Refuses to write tiles of `side` × `side` pixels that would mostly be padding: more than 4 GiB, and more than 64 times the pixels.
+///
+/// # Errors
+/// [`Kind::Unsupported`](crate::error::Kind::Unsupported).
+pub(super) fn check_padding(info: &RasterInfo, side: u32, source: &RasterSource) -> Result<()> {
+    let tiles = |length: usize| (length as u64).div_ceil(u64::from(side)).max(1);
+    let pixels = tiles(info.width).saturating_mul(tiles(info.height)).saturating_mul(u64::from(side).pow(2));
+    let padded = pixels.saturating_mul(pixel_bytes(info));
+    if padded <= SMALL_BYTES || padded / PADDING_MOST <= claimed_bytes(info) {
+        return Ok(());
+    }
+    let (bands, width, height, gib) = (info.band_count, info.width, info.height, padded >> 30);
+    let summary =
+        format!("tiles of {side} × {side} for {bands} bands of {width} × {height} pixels take {gib} GiB, mostly of padding");
+    Err(Error::unsupported(summary).at(source).hint("choose smaller tiles (--block-size 16), or write fewer bands into a file"))
 }
 
 /// True when the file is far too small for the pixels that its header claims. Only for members: a file that the user named may

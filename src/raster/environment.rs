@@ -8,6 +8,8 @@ use std::sync::OnceLock;
 use gdal::spatial_ref::SpatialRef;
 use gdal::{DriverManager, Metadata};
 
+#[cfg(feature = "bundled-gdal")]
+use super::proj_files;
 use super::{gdal_errors, vsi_plugin};
 
 /// Drivers for common Earth-observation formats.
@@ -131,6 +133,7 @@ static READY: OnceLock<Ready> = OnceLock::new();
 pub fn init() {
     READY.get_or_init(|| {
         gdal_errors::install();
+        restrict_proj();
         for (key, value) in NEUTRALISED.iter().chain(PLUGINS) {
             if let Err(error) = gdal::config::set_config_option(key, value) {
                 tracing::warn!("could not set {key}: {error}");
@@ -157,6 +160,17 @@ pub fn init() {
         }
         check_proj()
     });
+}
+
+/// Before anything uses PROJ: it makes no requests, and reads no files but those of the folders that the environment names.
+fn restrict_proj() {
+    #[cfg(feature = "bundled-gdal")]
+    {
+        let folders = ["PROJ_DATA", "PROJ_LIB"].iter().filter_map(|name| option(name));
+        proj_files::restrict(folders.flat_map(|folders| std::env::split_paths(&folders).collect::<Vec<_>>()).collect());
+    }
+    // Safety: a setting; the contexts of all threads take it over.
+    unsafe { gdal_sys::OSRSetPROJEnableNetwork(0) };
 }
 
 /// Versions, drivers and capabilities of this build.

@@ -1,7 +1,8 @@
 //! Opens samples of a dataset, which are untrusted: only with drivers that read every pixel from the sample itself, under a path
 //! without siblings, and without network requests by GDAL. File names inside a sample are never passed to GDAL.
 
-use std::ffi::{c_char, c_int, c_void};
+use std::cell::Cell;
+use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::marker::PhantomData;
 use std::path::PathBuf;
 
@@ -263,21 +264,49 @@ fn copied(mounted: &Mounted) -> Option<Copy> {
     Some(Copy::File(copy.into_temp_path()))
 }
 
-/// While alive, GDAL makes no HTTP requests of its own on this thread; even a coordinate system can be a URL. Reads of remote
-/// samples use another path.
+/// While alive, GDAL makes no HTTP requests of its own on this thread, and finds no support files outside of its own data: even a
+/// coordinate system can be a URL, or name a dictionary. Reads of remote samples use another path.
 pub(super) struct Fence {
     installed: bool,
     /// `!Send`: pushed and popped on one thread.
     _thread: PhantomData<*const ()>,
 }
 
+thread_local! {
+    /// Fences that are alive on this thread.
+    static FENCES: Cell<usize> = const { Cell::new(0) };
+}
+
+/// Names of files that GDAL's network file systems may open; a file of this ending is not opened by GDAL.
+const NETWORK_NAMES: (&str, &str) = ("CPL_VSIL_CURL_ALLOWED_EXTENSIONS", ".taco-studio-none");
+
 impl Fence {
-    /// Blocks GDAL's HTTP requests on this thread.
+    /// Blocks GDAL's HTTP requests and searches for files on this thread.
     pub(super) fn up() -> Self {
+        if FENCES.replace(FENCES.get() + 1) == 0 {
+            let _ = gdal::config::set_thread_local_config_option(NETWORK_NAMES.0, NETWORK_NAMES.1);
+            // Safety: functions that change lists of this thread; the strings are copied.
+            unsafe {
+                if cfg!(feature = "bundled-gdal") {
+                    // Its data is linked in; the list begins with the working directory.
+                    (0..FINDER_LOCATIONS).for_each(|_| gdal_sys::CPLPopFinderLocation());
+                    if let Ok(folder) = gdal::config::get_config_option("GDAL_DATA", "")
+                        && !folder.is_empty()
+                        && let Ok(folder) = CString::new(folder)
+                    {
+                        gdal_sys::CPLPushFinderLocation(folder.as_ptr());
+                    }
+                }
+                gdal_sys::CPLPushFileFinder(Some(find_outside));
+            }
+        }
         // Safety: a function without state.
         Self { installed: unsafe { CPLHTTPPushFetchCallback(refuse, std::ptr::null_mut()) } != 0, _thread: PhantomData }
     }
 }
+
+/// At least as many locations as GDAL has at first: the working directory, GDAL_DATA or the folder of its installation.
+const FINDER_LOCATIONS: usize = 8;
 
 impl Drop for Fence {
     fn drop(&mut self) {
@@ -285,7 +314,19 @@ impl Drop for Fence {
             // Safety: pops the callback pushed by `up`, on the same thread.
             unsafe { CPLHTTPPopFetchCallback() };
         }
+        if FENCES.replace(FENCES.get().saturating_sub(1)) == 1 {
+            let _ = gdal::config::clear_thread_local_config_option(NETWORK_NAMES.0);
+            // Safety: forgets the lists of this thread; the next search makes them anew.
+            unsafe { gdal_sys::CPLFinderClean() };
+        }
     }
+}
+
+/// A path that does not exist, for names that lead out of GDAL's data; the other finders are asked for plain names.
+unsafe extern "C" fn find_outside(_class: *const c_char, name: *const c_char) -> *const c_char {
+    // Safety: GDAL passes a C string.
+    let leads_out = !name.is_null() && unsafe { CStr::from_ptr(name) }.to_bytes().iter().any(|byte| b"/\\:".contains(byte));
+    if leads_out { c"/nonexistent/taco-studio".as_ptr() } else { std::ptr::null() }
 }
 
 /// The first fields of GDAL's `CPLHTTPResult`, and padding for those that later versions append.

@@ -146,30 +146,61 @@ pub fn contents_of(info: &RasterInfo) -> String {
     )
 }
 
-/// Names that may belong to the file `name` by their stem, as `cube.hdr` and `cube.dat.hdr` to `cube.dat`, without regard to case.
-/// `sorted` has each name in lower case with its index elsewhere, in order. Empty when there are more than a format has.
-pub fn files_of_stem(name: &str, sorted: &[(String, usize)]) -> Vec<usize> {
-    let lower = name.to_lowercase();
-    let stem = lower.rsplit_once('.').map_or(lower.as_str(), |(stem, _)| stem);
-    if stem.is_empty() {
-        return Vec::new();
+/// Names of files, found by their stem without regard to case.
+#[derive(Clone, Debug, Default)]
+pub struct NamesByStem {
+    /// The names in lower case, one behind the other: a folder may have a million files.
+    lower: String,
+    /// For each name its end in `lower`.
+    ends: Vec<usize>,
+    /// Indices of the names, in the order of the names in lower case.
+    sorted: Vec<u32>,
+}
+
+impl NamesByStem {
+    /// Indexes names, at most four billion.
+    pub fn of<'a>(names: impl Iterator<Item = &'a str>) -> Self {
+        let mut index = Self::default();
+        for name in names {
+            index.lower.push_str(&name.to_lowercase());
+            index.ends.push(index.lower.len());
+        }
+        let mut sorted: Vec<u32> = (0..index.ends.len() as u32).collect();
+        sorted.sort_unstable_by(|a, b| index.lower_name(*a).cmp(index.lower_name(*b)).then(a.cmp(b)));
+        index.sorted = sorted;
+        index
     }
-    let dotted = format!("{stem}.");
-    let from = sorted.partition_point(|(known, _)| *known < dotted);
-    let behind = sorted.iter().skip(from).take_while(|(known, _)| known.starts_with(&dotted)).take(BESIDE_MAX + 2);
-    // `cube` without an extension, to `cube.hdr`.
-    let bare = sorted.binary_search_by(|(known, _)| known.as_str().cmp(stem)).ok().and_then(|at| sorted.get(at));
-    let found: Vec<usize> = bare.into_iter().chain(behind).filter(|(known, _)| *known != lower).map(|(_, index)| *index).collect();
-    if found.len() > BESIDE_MAX { Vec::new() } else { found }
+
+    fn lower_name(&self, index: u32) -> &str {
+        let start = (index as usize).checked_sub(1).map_or(0, |before| self.ends[before]);
+        &self.lower[start..self.ends[index as usize]]
+    }
+
+    /// Indices of the names that may belong to the file `name` by their stem, as `cube.hdr` and `cube.dat.hdr` to `cube.dat`. Empty when
+    /// there are more than a format has.
+    pub fn of_stem(&self, name: &str) -> Vec<usize> {
+        let lower = name.to_lowercase();
+        let stem = lower.rsplit_once('.').map_or(lower.as_str(), |(stem, _)| stem);
+        if stem.is_empty() {
+            return Vec::new();
+        }
+        let dotted = format!("{stem}.");
+        let from = |text: &str| self.sorted.partition_point(|&index| self.lower_name(index) < text);
+        let behind = self.sorted[from(&dotted)..].iter().take_while(|&&index| self.lower_name(index).starts_with(&dotted));
+        // `cube` without an extension, to `cube.hdr`.
+        let bare = self.sorted.get(from(stem)).filter(|&&index| self.lower_name(index) == stem);
+        let found = bare.into_iter().chain(behind.take(BESIDE_MAX + 2)).filter(|&&index| self.lower_name(index) != lower);
+        let found: Vec<usize> = found.map(|&index| index as usize).collect();
+        if found.len() > BESIDE_MAX { Vec::new() } else { found }
+    }
 }
 
 /// The regular files of a folder of this machine, by name.
 #[derive(Clone, Debug, Default)]
 pub struct FolderFiles {
     folder: PathBuf,
-    names: Vec<String>,
-    /// Names in lower case with their indices, in order.
-    sorted: Vec<(String, usize)>,
+    names: Vec<Box<str>>,
+    by_stem: NamesByStem,
 }
 
 impl FolderFiles {
@@ -177,10 +208,10 @@ impl FolderFiles {
     pub fn of(folder: &Path) -> Self {
         let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
         let is_file = |entry: &std::fs::DirEntry| entry.file_type().is_ok_and(|kind| kind.is_file() || kind.is_symlink());
-        let names: Vec<String> = entries.filter(is_file).filter_map(|entry| entry.file_name().into_string().ok()).collect();
-        let mut sorted: Vec<(String, usize)> = names.iter().enumerate().map(|(at, name)| (name.to_lowercase(), at)).collect();
-        sorted.sort_unstable();
-        Self { folder: folder.to_owned(), names, sorted }
+        let names = entries.filter(is_file).filter_map(|entry| Some(entry.file_name().into_string().ok()?.into_boxed_str()));
+        let names: Vec<Box<str>> = names.collect();
+        let by_stem = NamesByStem::of(names.iter().map(AsRef::as_ref));
+        Self { folder: folder.to_owned(), names, by_stem }
     }
 
     /// What GDAL reads together with the file `name` of the folder ([`file_set`]).
@@ -189,8 +220,8 @@ impl FolderFiles {
     /// Those of [`file_set`].
     pub fn file_set(&self, name: &str, ctx: &JobContext) -> Result<Option<FileSet>> {
         let named = |name: &str| NamedAsset { name: name.to_owned(), asset: AssetPath::file(self.folder.join(name)) };
-        let beside = files_of_stem(name, &self.sorted).into_iter().filter_map(|at| self.names.get(at));
-        let beside: Vec<NamedAsset> = beside.filter(|name| self.folder.join(name).is_file()).map(|name| named(name)).collect();
+        let beside = self.by_stem.of_stem(name).into_iter().filter_map(|at| self.names.get(at));
+        let beside: Vec<NamedAsset> = beside.filter(|name| self.folder.join(&***name).is_file()).map(|name| named(name)).collect();
         file_set(&named(name), &beside, ctx)
     }
 }
@@ -436,13 +467,12 @@ mod tests {
     #[test]
     fn names_of_one_stem_are_found_without_regard_to_case_and_only_in_the_number_of_a_format() {
         let names = ["cube.dat", "CUBE.HDR", "cube.dat.aux.xml", "cube", "cubes.hdr", "other.hdr"];
-        let mut sorted: Vec<(String, usize)> = names.iter().enumerate().map(|(at, name)| (name.to_lowercase(), at)).collect();
-        sorted.sort();
-        let mut found = files_of_stem("cube.dat", &sorted);
+        let index = NamesByStem::of(names.into_iter());
+        let mut found = index.of_stem("cube.dat");
         found.sort_unstable();
         assert_eq!(found, [1, 2, 3]);
-        assert_eq!(files_of_stem("other.hdr", &sorted), Vec::<usize>::new());
-        let many: Vec<(String, usize)> = (0..100).map(|at| (format!("a.{at:04}"), at)).collect();
-        assert_eq!(files_of_stem("a.0000", &many), Vec::<usize>::new());
+        assert_eq!(index.of_stem("other.hdr"), Vec::<usize>::new());
+        let many: Vec<String> = (0..100).map(|at| format!("a.{at:04}")).collect();
+        assert_eq!(NamesByStem::of(many.iter().map(String::as_str)).of_stem("a.0000"), Vec::<usize>::new());
     }
 }

@@ -1,8 +1,9 @@
 //! Ground distances of a raster's pixels, on the ellipsoid of its own coordinate system: also of feet, of projections whose scale
 //! changes from place to place, and of other bodies than the Earth.
 
-use gdal::spatial_ref::{AxisMappingStrategy, CoordTransform, SpatialRef};
+use gdal::spatial_ref::{AxisMappingStrategy, CoordTransform};
 
+use super::crs_text::spatial_ref_of;
 use super::reproject::apply;
 use super::{RasterInfo, gdal_errors};
 
@@ -22,7 +23,7 @@ pub fn metres_per_column(info: &RasterInfo, [column, row]: [f64; 2]) -> Option<f
 
 /// Metres between two near points of the system `wkt`.
 fn distance(wkt: &str, ends: [[f64; 2]; 2]) -> Option<f64> {
-    let mut crs = SpatialRef::from_wkt(wkt).ok()?;
+    let mut crs = spatial_ref_of(wkt).ok()?;
     crs.set_axis_mapping_strategy(AxisMappingStrategy::TraditionalGisOrder);
     if crs.is_geocentric() {
         return None;
@@ -72,8 +73,7 @@ mod tests {
 
     /// Metres per column of a raster of this system at its pixel (50, 50).
     fn metres(crs: &str, geotransform: [f64; 6]) -> Option<f64> {
-        environment::init();
-        let wkt = SpatialRef::from_definition(crs).and_then(|crs| crs.to_wkt()).expect("a coordinate system");
+        let wkt = spatial_ref_of(crs).expect("a coordinate system").to_wkt().expect("has WKT");
         let info = RasterInfo { crs_wkt: Some(wkt), geotransform: Some(geotransform), ..RasterInfo::default() };
         metres_per_column(&info, [50.0, 50.0])
     }

@@ -1,27 +1,31 @@
 //! Checks that an HDF5 file contains all of its data. The HDF5 library follows external links, external storage and virtual
 //! datasets to any path, which cannot be disabled, so every link and dataset of a sample is checked before a driver opens it. Never
-//! opens a second file.
+//! opens a second file. The library also decodes a chunk whole, in all of its dimensions, of which a driver reports two; its size is
+//! checked here too.
 
 use super::vsi_plugin::Mounted;
 use crate::error::{Error, Result};
 use crate::model::AssetPath;
 
-/// Refuses a file with data or links in another file, or for which this can't be determined. The caller holds the HDF5 lock.
+/// Refuses a file with data or links in another file, with a chunk that does not fit in memory, or for which this can't be determined.
+/// The caller holds the HDF5 lock.
 ///
 /// # Errors
 /// [`Kind::Unsupported`](crate::error::Kind::Unsupported) for a file that refers to others, and in builds that can't check;
 /// [`Kind::Format`](crate::error::Kind::Format) for a file whose objects can't be listed.
 pub(super) fn check(mounted: &Mounted, asset: &AssetPath) -> Result<()> {
     let hint = "a sample of a dataset holds all of its data; copy it with h5repack, or put GeoTIFFs into the dataset";
-    match library::first_reference(mounted) {
+    let names =
+        |what: &str| Err(Error::unsupported(format!("this HDF5 file names {what}, which is not read")).at(asset).hint(hint));
+    match library::first_obstacle(mounted) {
         Ok(None) => Ok(()),
-        Ok(Some(found)) => {
-            let what = match found {
-                Reference::Link => "a link to an object of another file",
-                Reference::ExternalData => "data in another file",
-                Reference::VirtualDataset => "a dataset put together from other files",
-            };
-            Err(Error::unsupported(format!("this HDF5 file names {what}, which is not read")).at(asset).hint(hint))
+        Ok(Some(Obstacle::Link)) => names("a link to an object of another file"),
+        Ok(Some(Obstacle::ExternalData)) => names("data in another file"),
+        Ok(Some(Obstacle::VirtualDataset)) => names("a dataset put together from other files"),
+        Ok(Some(Obstacle::LargeChunk(bytes))) => {
+            Err(Error::unsupported(format!("a chunk of this HDF5 file takes {} MiB", bytes >> 20))
+                .at(asset)
+                .hint("write it with smaller chunks, for example: h5repack -l CHUNK=1x512x512 IN OUT"))
         }
         Err(Unread::Damaged) => Err(Error::format("the objects of this HDF5 file can't be listed").at(asset)),
         #[cfg_attr(feature = "bundled-gdal", allow(dead_code, reason = "of builds with the system's library"))]
@@ -31,13 +35,19 @@ pub(super) fn check(mounted: &Mounted, asset: &AssetPath) -> Result<()> {
     }
 }
 
-/// How an HDF5 file refers to another file.
+/// Maximum bytes of a decoded chunk, as of a block of other formats.
+#[cfg_attr(not(feature = "bundled-gdal"), allow(dead_code, reason = "compared with the library inside alone"))]
+const CHUNK_LIMIT_BYTES: u64 = 256 << 20;
+
+/// Why an HDF5 file is not read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(not(feature = "bundled-gdal"), allow(dead_code, reason = "found with the library inside alone"))]
-enum Reference {
+enum Obstacle {
     Link,
     ExternalData,
     VirtualDataset,
+    /// Bytes of the decoded chunk.
+    LargeChunk(u64),
 }
 
 /// Why the check has no result.
@@ -50,9 +60,9 @@ enum Unread {
 
 #[cfg(not(feature = "bundled-gdal"))]
 mod library {
-    use super::{Mounted, Reference, Unread};
+    use super::{Mounted, Obstacle, Unread};
 
-    pub(super) fn first_reference(_: &Mounted) -> Result<Option<Reference>, Unread> {
+    pub(super) fn first_obstacle(_: &Mounted) -> Result<Option<Obstacle>, Unread> {
         Err(Unread::Unknown)
     }
 }
@@ -65,7 +75,7 @@ mod library {
     use std::panic::{AssertUnwindSafe, catch_unwind};
     use std::sync::OnceLock;
 
-    use super::{Mounted, Reference, Unread};
+    use super::{CHUNK_LIMIT_BYTES, Mounted, Obstacle, Unread};
 
     type Id = i64;
     type Status = c_int;
@@ -151,6 +161,10 @@ mod library {
         fn H5Oclose(object: Id) -> Status;
         fn H5Iget_type(object: Id) -> c_int;
         fn H5Dget_create_plist(dataset: Id) -> Id;
+        fn H5Pget_chunk(list: Id, rank: c_int, sizes: *mut u64) -> c_int;
+        fn H5Dget_type(dataset: Id) -> Id;
+        fn H5Tget_size(kind: Id) -> usize;
+        fn H5Tclose(kind: Id) -> Status;
         fn H5Lvisit2(
             group: Id,
             index: c_int,
@@ -174,7 +188,10 @@ mod library {
     const BASIC: c_uint = 1;
     const STRONG: c_int = 3;
     const DATASET: c_int = 5;
+    const CHUNKED: c_int = 2;
     const VIRTUAL: c_int = 3;
+    /// Most dimensions of a dataset (`H5S_MAX_RANK`).
+    const RANK_MAX: usize = 32;
     /// Link types from here on are followed by their class: external and user-defined links.
     const FIRST_FOLLOWED_KIND: c_int = 2;
     /// Maximum number of links and objects visited.
@@ -225,7 +242,7 @@ mod library {
         if mounted.is_null() || name.is_null() || flags & 0xff != 0 {
             return std::ptr::null_mut();
         }
-        // Safety: `first_reference` keeps it alive until the file is closed; the name is a C string.
+        // Safety: `first_obstacle` keeps it alive until the file is closed; the name is a C string.
         let same = unsafe { (*mounted).path().as_bytes() == CStr::from_ptr(name).to_bytes() };
         if !same {
             return std::ptr::null_mut();
@@ -283,7 +300,7 @@ mod library {
     /// State of a visit of all links or objects.
     #[derive(Default)]
     struct Walk {
-        found: Option<Reference>,
+        found: Option<Obstacle>,
         seen: usize,
     }
 
@@ -300,10 +317,10 @@ mod library {
     }
 
     unsafe extern "C" fn on_link(_: Id, _: *const c_char, kind: *const c_int, walk: *mut c_void) -> Status {
-        // Safety: `walk` comes from `first_reference`; `H5L_info2_t` starts with the link type.
+        // Safety: `walk` comes from `first_obstacle`; `H5L_info2_t` starts with the link type.
         let (walk, kind) = unsafe { (&mut *walk.cast::<Walk>(), *kind) };
         if !(0..FIRST_FOLLOWED_KIND).contains(&kind) {
-            walk.found = Some(Reference::Link);
+            walk.found = Some(Obstacle::Link);
         }
         walk.goes_on()
     }
@@ -322,10 +339,14 @@ mod library {
                 if list < 0 {
                     failed = true;
                 } else {
-                    if H5Pget_layout(list) == VIRTUAL {
-                        walk.found = Some(Reference::VirtualDataset);
+                    let layout = H5Pget_layout(list);
+                    let chunk = if layout == CHUNKED { chunk_bytes(object, list) } else { 0 };
+                    if chunk > CHUNK_LIMIT_BYTES {
+                        walk.found = Some(Obstacle::LargeChunk(chunk));
+                    } else if layout == VIRTUAL {
+                        walk.found = Some(Obstacle::VirtualDataset);
                     } else if H5Pget_external_count(list) != 0 {
-                        walk.found = Some(Reference::ExternalData);
+                        walk.found = Some(Obstacle::ExternalData);
                     }
                     H5Pclose(list);
                 }
@@ -335,6 +356,25 @@ mod library {
         }
     }
 
+    /// Bytes of a decoded chunk of the dataset with this list of properties.
+    ///
+    /// # Safety
+    /// Both are open, and the caller holds the HDF5 lock.
+    unsafe fn chunk_bytes(dataset: Id, list: Id) -> u64 {
+        let mut sizes = [0; RANK_MAX];
+        // Safety: the array has room for every rank; the type is closed after use.
+        let (rank, value) = unsafe {
+            let rank = H5Pget_chunk(list, RANK_MAX as c_int, sizes.as_mut_ptr());
+            let kind = H5Dget_type(dataset);
+            let value = H5Tget_size(kind) as u64;
+            if kind >= 0 {
+                H5Tclose(kind);
+            }
+            (usize::try_from(rank).unwrap_or_default(), value)
+        };
+        sizes.iter().take(rank).fold(value.max(1), |bytes, size| bytes.saturating_mul(*size))
+    }
+
     /// Id of the driver, registered once; negative on failure.
     fn driver() -> Id {
         static DRIVER: OnceLock<Id> = OnceLock::new();
@@ -342,8 +382,8 @@ mod library {
         *DRIVER.get_or_init(|| unsafe { if H5open() < 0 { -1 } else { H5FDregister(&raw const CLASS) } })
     }
 
-    /// The first reference to another file; `None` if there is none.
-    pub(super) fn first_reference(mounted: &Mounted) -> Result<Option<Reference>, Unread> {
+    /// The first obstacle; `None` if there is none.
+    pub(super) fn first_obstacle(mounted: &Mounted) -> Result<Option<Obstacle>, Unread> {
         let driver = driver();
         let name = CString::new(mounted.path()).map_err(|_| Unread::Damaged)?;
         if driver < 0 {

@@ -10,6 +10,7 @@
 mod budget;
 mod codec;
 mod colour;
+mod crs_text;
 mod driver_names;
 mod environment;
 mod fence;
@@ -30,6 +31,8 @@ mod pool;
 mod presets;
 mod preview;
 mod probe;
+#[cfg(feature = "bundled-gdal")]
+mod proj_files;
 mod references;
 mod render;
 mod reproject;
@@ -52,9 +55,10 @@ mod warped;
 mod write;
 
 pub use colour::ColourMap;
+pub use crs_text::file_named_by_crs;
 pub use driver_names::is_driver_name;
 pub use environment::{DriverInfo, Environment, environment, init};
-pub use file_set::{FileSet, FolderFiles, NamedAsset, contents_of, describe_alone, file_set, files_of_stem, is_same_raster};
+pub use file_set::{FileSet, FolderFiles, NamedAsset, NamesByStem, contents_of, describe_alone, file_set, is_same_raster};
 pub use ground::metres_per_column;
 pub use identify::{IDENTIFY_BYTES, identify};
 pub use info::{BandInfo, LayerInfo, RasterInfo, Subdataset};
@@ -71,7 +75,7 @@ pub use references::References;
 pub use render::{BandChoice, RenderOptions, Rgba, render, render_with};
 pub use reproject::{CrsKind, LonLatTransform, check_crs, crs_kind, is_geographic, to_lonlat_from};
 pub use restretch::{BandDifference, Prepared, difference};
-pub use sidecars::{Sidecar, has_sidecar, sidecar_of, sidecars_among, sidecars_in};
+pub use sidecars::{NamesBeside, Sidecar, has_sidecar, sidecar_of, sidecars_among, sidecars_in};
 pub use source::RasterSource;
 pub use statistics::{BandSummary, Tally, read_through, tally};
 pub use stored::stored_values;

@@ -4,6 +4,7 @@
 use gdal::spatial_ref::{AxisMappingStrategy, CoordTransform, SpatialRef};
 use gdal::vector::LayerAccess;
 
+use super::crs_text::spatial_ref_of;
 use super::pixels::{ComplexPart, read};
 use super::{BandIndex, RasterInfo, RasterSource, ReadRequest, Resampling, Window, gdal_errors, pool};
 use crate::error::{Error, Result};
@@ -326,7 +327,7 @@ fn is_degrees(bounds: &gdal::vector::Envelope) -> bool {
 
 fn from_lonlat(wkt: &str) -> Option<CoordTransform> {
     let mut from = SpatialRef::from_epsg(4326).ok()?;
-    let mut to = SpatialRef::from_wkt(wkt).ok()?;
+    let mut to = spatial_ref_of(wkt).ok()?;
     from.set_axis_mapping_strategy(AxisMappingStrategy::TraditionalGisOrder);
     to.set_axis_mapping_strategy(AxisMappingStrategy::TraditionalGisOrder);
     CoordTransform::new(&from, &to).ok()

@@ -1,11 +1,10 @@
 //! Transforms points to longitude and latitude in degrees (EPSG:4326). Coordinate systems are given as code, WKT, PROJ string or
 //! PROJJSON.
 
-use std::ffi::CString;
-
 use gdal::spatial_ref::{AxisMappingStrategy, CoordTransform, SpatialRef};
 
-use super::{environment, gdal_errors};
+use super::crs_text::{shortened, spatial_ref_of, unknown_crs};
+use super::gdal_errors;
 use crate::error::{Cause, Error, Result};
 use crate::text::PrintableLine;
 
@@ -35,12 +34,10 @@ impl LonLatTransform {
     /// The transformation from `crs`, a code, WKT, PROJ or JSON.
     ///
     /// # Errors
-    /// [`Kind::Usage`](crate::error::Kind::Usage) for an unknown coordinate system, or with [`Cause::NotOnEarth`] for one of
-    /// another body.
+    /// [`Kind::Usage`](crate::error::Kind::Usage) for an unknown coordinate system, with [`Cause::NotOnEarth`] for one of another
+    /// body, or with [`Cause::CrsNamesFile`] for a text that names a file.
     pub fn new(crs: &str) -> Result<Self> {
-        environment::init();
-        let (known, said) = gdal_errors::listen(|| from_definition(crs));
-        let mut from = known.map_err(|error| unknown_crs(crs, &said, &error))?;
+        let mut from = spatial_ref_of(crs)?;
         if let Some(radius) = foreign_radius(&from) {
             return Err(not_on_earth(crs, &from, radius));
         }
@@ -103,31 +100,9 @@ pub fn check_crs(crs: &str) -> Result<()> {
     }
 }
 
-fn unknown_crs(crs: &str, said: &[gdal_errors::Message], error: &gdal::errors::GdalError) -> Error {
-    let summary = Error::usage(format!("the coordinate system {} is not known", shortened(crs)));
-    gdal_errors::because(summary, said, Some(error)).hint("write it as EPSG:4326, WKT or PROJ")
-}
-
-/// Coordinate system from a code, WKT, PROJ string or PROJJSON. Network and file access are off: GDAL would also accept a URL or
-/// file name, and columns of a dataset are untrusted.
-fn from_definition(crs: &str) -> gdal::errors::Result<SpatialRef> {
-    let definition = CString::new(crs)?;
-    let known = SpatialRef::new()?;
-    let options = [c"ALLOW_NETWORK_ACCESS=NO".as_ptr(), c"ALLOW_FILE_ACCESS=NO".as_ptr(), std::ptr::null()];
-    // Safety: a handle that lives during the call, a C string, and a list of C strings that ends with NULL.
-    let code =
-        unsafe { gdal_sys::OSRSetFromUserInputEx(known.to_c_hsrs(), definition.as_ptr(), options.as_ptr().cast_mut().cast()) };
-    match code {
-        gdal_sys::OGRErr::OGRERR_NONE => Ok(known),
-        err => Err(gdal::errors::GdalError::OgrError { err, method_name: "OSRSetFromUserInputEx" }),
-    }
-}
-
 /// True for geographic coordinate systems, in any notation (`OGC:CRS84`, `EPSG:4258`); false for unknown ones.
 pub fn is_geographic(crs: &str) -> bool {
-    environment::init();
-    let (known, _said) = gdal_errors::listen(|| from_definition(crs));
-    known.is_ok_and(|known| known.is_geographic())
+    spatial_ref_of(crs).is_ok_and(|known| known.is_geographic())
 }
 
 /// Properties by which two coordinate systems are compared.
@@ -143,9 +118,8 @@ pub struct CrsKind {
 
 /// The kind of a system given as code, WKT or PROJ; `None` for one that is not known.
 pub fn crs_kind(crs: &str) -> Option<CrsKind> {
-    environment::init();
+    let known = spatial_ref_of(crs).ok()?;
     let (kind, _said) = gdal_errors::listen(|| {
-        let known = from_definition(crs).ok()?;
         let mut north = 0;
         // Safety: a handle that lives during the call, and an int that it writes.
         let zone = unsafe { gdal_sys::OSRGetUTMZone(known.to_c_hsrs(), &mut north) };
@@ -162,10 +136,6 @@ fn around(longitude: f64) -> f64 {
     if (-180.0..=180.0).contains(&longitude) { longitude } else { (longitude + 180.0).rem_euclid(360.0) - 180.0 }
 }
 
-fn shortened(crs: &str) -> String {
-    if crs.chars().count() <= 60 { crs.to_owned() } else { crs.chars().take(60).chain(['…']).collect() }
-}
-
 /// Longitude and latitude in degrees of the four corners; `None` unless all can be transformed.
 pub(super) fn corners(wkt: &str, geotransform: [f64; 6], width: usize, height: usize) -> Option<[[f64; 2]; 4]> {
     let (width, height) = (width as f64, height as f64);
@@ -180,10 +150,11 @@ pub(super) fn apply(t: [f64; 6], column: f64, row: f64) -> [f64; 2] {
     [t[0] + column * t[1] + row * t[2], t[3] + column * t[4] + row * t[5]]
 }
 
-/// Longitude and latitude in degrees of points of the system `wkt`; `None` for an unknown system, and for points outside the Earth.
+/// Longitude and latitude in degrees of points of the system `wkt`; `None` for an unknown system and for one that names a file, and
+/// for points outside the Earth.
 pub(super) fn transform(wkt: &str, points: &[[f64; 2]]) -> Option<Vec<Option<[f64; 2]>>> {
+    let mut from = spatial_ref_of(wkt).ok().filter(|from| foreign_radius(from).is_none())?;
     let (transformed, _said) = gdal_errors::listen(|| {
-        let mut from = SpatialRef::from_wkt(wkt).ok().filter(|from| foreign_radius(from).is_none())?;
         let limit = if from.is_geographic() { DEGREES_MOST } else { COORDINATE_MOST };
         let mut to = SpatialRef::from_epsg(4326).ok()?;
         from.set_axis_mapping_strategy(AxisMappingStrategy::TraditionalGisOrder);
@@ -228,13 +199,12 @@ mod tests {
 
     #[test]
     fn systems_of_other_bodies_give_no_place_on_earth() {
-        environment::init();
         let moon = "+proj=aeqd +lat_0=0 +lon_0=0 +R=1737400 +units=m";
         for crs in ["IAU_2015:49900", "IAU_2015:49910", "IAU_2015:50200", "IAU_2015:30110", moon] {
             let error = to_lonlat_from(crs, &[[1.0, 2.0]]).expect_err(crs);
             assert!(error.is_caused_by(Cause::NotOnEarth), "{crs}: {error}");
             assert!(check_crs(crs).is_ok(), "{crs}");
-            let wkt = from_definition(crs).and_then(|known| known.to_wkt()).expect("is known");
+            let wkt = spatial_ref_of(crs).expect("is known").to_wkt().expect("has WKT");
             assert_eq!(transform(&wkt, &[[1.0, 2.0]]), None, "{crs}");
         }
         // Spheres and old ellipsoids of the Earth.

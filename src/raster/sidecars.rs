@@ -2,6 +2,7 @@
 //! is computed from a sample is computed without them.
 
 use std::collections::HashSet;
+use std::hash::{BuildHasher, RandomState};
 use std::path::{Path, PathBuf};
 
 use super::names::{RASTER_EXTENSIONS, claims_raster};
@@ -52,9 +53,40 @@ impl Sidecar {
     }
 }
 
-/// What the file `name` is to a raster among the files `beside` it (names in lower case): `None` for a file of its own, such as the
-/// `.prj` of a shapefile.
-pub fn sidecar_of(name: &str, beside: &HashSet<String>) -> Option<Sidecar> {
+/// The names of the files of a folder that decide what another file is: those of rasters and shapefiles, without regard to case. Only
+/// hashes are kept, as a folder may have a million files.
+#[derive(Default)]
+pub struct NamesBeside {
+    hashing: RandomState,
+    hashes: HashSet<u64>,
+}
+
+impl NamesBeside {
+    /// Adds a name.
+    pub fn insert(&mut self, name: &str) {
+        let lower = name.to_lowercase();
+        let ending = lower.rsplit_once('.').map(|(_, ending)| ending);
+        if claims_raster(&lower) || ending.is_some_and(|ending| ending == "shp" || RASTER_EXTENSIONS.contains(&ending)) {
+            self.hashes.insert(self.hashing.hash_one(lower));
+        }
+    }
+
+    /// True for a name in lower case that was added.
+    fn contains(&self, lower: &str) -> bool {
+        self.hashes.contains(&self.hashing.hash_one(lower))
+    }
+}
+
+impl<S: AsRef<str>> FromIterator<S> for NamesBeside {
+    fn from_iter<I: IntoIterator<Item = S>>(names: I) -> Self {
+        let mut beside = Self::default();
+        names.into_iter().for_each(|name| beside.insert(name.as_ref()));
+        beside
+    }
+}
+
+/// What the file `name` is to a raster among the files `beside` it: `None` for a file of its own, such as the `.prj` of a shapefile.
+pub fn sidecar_of(name: &str, beside: &NamesBeside) -> Option<Sidecar> {
     let lower = name.to_lowercase();
     let is_raster = |name: &str| claims_raster(name) && beside.contains(name);
     for (ending, kind) in BEHIND {
@@ -98,10 +130,13 @@ pub fn sidecars_among<'a>(name: &str, files: impl Iterator<Item = &'a str>) -> V
 
 /// Names of the sidecars in a folder of this machine; none where it can't be listed.
 pub fn sidecars_in(folder: &Path) -> Vec<String> {
-    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
-    let names: Vec<String> = entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();
-    let all: HashSet<String> = names.iter().map(|name| name.to_lowercase()).collect();
-    names.into_iter().filter(|name| sidecar_of(name, &all).is_some()).collect()
+    let names = || {
+        let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+        entries.filter_map(|entry| entry.file_name().into_string().ok())
+    };
+    // Listed twice: the names of all files would take more than the list.
+    let all: NamesBeside = names().collect();
+    names().filter(|name| sidecar_of(name, &all).is_some()).collect()
 }
 
 /// True when GDAL reads this file of this machine together with others beside it. Looks for the usual names only, without listing the
@@ -124,7 +159,7 @@ mod tests {
     fn sidecars_are_one_named_rule() {
         let names =
             ["a.tif", "a.tif.msk", "a.tif.msk.ovr", "a.tfw", "a.prj", "b.shp", "b.prj", "c.msk", "a.TIF.aux.xml", "d.tif", "d.shp"];
-        let beside: HashSet<String> = names.iter().map(|name| name.to_lowercase()).collect();
+        let beside: NamesBeside = names.iter().collect();
         let of = |name: &str| sidecar_of(name, &beside);
         assert_eq!(of("a.tif.msk"), Some(Sidecar::Mask));
         assert_eq!(of("a.tif.msk.ovr"), Some(Sidecar::Overviews));

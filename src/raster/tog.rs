@@ -111,6 +111,7 @@ pub fn write_tog(source: &RasterSource, target: &Path, options: &TogOptions, ctx
     }
     budget::check_blocks(info, info.bands.iter().map(|band| band.index), source)?;
     budget::check_whole(info, source)?;
+    budget::check_padding(info, options.block_size, source)?;
     let creation = creation_options(info, &lease.dataset, options);
     whole_file(target, |file| {
         let (written, said) = gdal_errors::listen(|| create_copy(&lease.dataset, "COG", file, &creation, ctx));

@@ -91,9 +91,13 @@ pub(super) enum Fault {
     Cut(String),
     NoRanges,
     SizeUnstated,
+    RangeUnstated,
+    /// Status 206 with headers that can't be read.
+    UnreadableRange,
     WebPage,
     Changed,
     SentOn,
+    SentInside(String),
     Slow,
     Size(u64),
     Other(String),
@@ -110,8 +114,11 @@ impl Fault {
             Fault::Status(..)
             | Fault::NoRanges
             | Fault::SizeUnstated
+            | Fault::RangeUnstated
+            | Fault::UnreadableRange
             | Fault::WebPage
             | Fault::SentOn
+            | Fault::SentInside(_)
             | Fault::Size(_)
             | Fault::Other(_) => 1,
         }
@@ -213,12 +220,15 @@ pub async fn fetch(target: Target, part: Part, expected: Option<Identity>, purpo
             Err(fault) => fault,
         };
         if attempt_number as usize >= fault.tries() {
-            return Err(error(&target.address, &fault, attempt_number));
+            let failed = error(&target.address, &fault, attempt_number);
+            return Err(match attempt.long_pause_asked_s() {
+                Some(seconds) => failed.hint(format!("the server asks to wait {seconds} s: try again then")),
+                None => failed,
+            });
         }
         let pause = fault.pause(attempt_number);
-        let asked = Duration::from_secs(attempt.retry_after_s());
         tracing::debug!("{}: {}; trying again", target.text, sentence(&target.address, &fault));
-        tokio::time::sleep(pause.max(asked).min(PAUSE_MAX)).await;
+        tokio::time::sleep(pause.max(attempt.pause_asked()).min(PAUSE_MAX)).await;
         attempt_number += 1;
     }
 }
@@ -293,9 +303,10 @@ async fn send(
     let mut options = GetOptions { range: Some(part.get_range()), ..GetOptions::default() };
     options.extensions.insert(attempt.clone());
     let answer = tokio::time::timeout(patience(), target.store.get_opts(&target.key, options)).await;
-    let answer = answer.map_err(|_| Fault::Timeout)?.map_err(|error| match attempt.was_sent_on_too_often() {
-        true => Fault::SentOn,
-        false => fault_of(&error, attempt),
+    let answer = answer.map_err(|_| Fault::Timeout)?.map_err(|error| match attempt.sent_inside() {
+        Some(host) => Fault::SentInside(host.into()),
+        None if attempt.was_sent_on_too_often() => Fault::SentOn,
+        None => fault_of(&error, attempt),
     })?;
     let meta = &answer.meta;
     if meta.size >= SIZE_MAX {
@@ -375,15 +386,17 @@ fn fault_of(error: &object_store::Error, attempt: &Attempt) -> Fault {
     match attempt.answer_fault() {
         Some(AnswerFault::WebPage) => return Fault::WebPage,
         Some(AnswerFault::SizeUnstated) => return Fault::SizeUnstated,
+        Some(AnswerFault::RangeUnstated) => return Fault::RangeUnstated,
         Some(AnswerFault::BodyCut) => return Fault::Cut(reason),
         None => {}
     }
     let chain = || std::iter::successors(Some(error as &(dyn std::error::Error + 'static)), |error| error.source());
+    let is_refused = || chain().any(|error| error.is::<RefusedAnswer>());
     match attempt.status() {
         Some(200) if attempt.stated_size() == Some(0) => Fault::Other("the file is empty".into()),
-        Some(200) if chain().any(|error| error.is::<RefusedAnswer>()) => Fault::Other(reason),
+        Some(200 | 206) if is_refused() => Fault::Other(reason),
         Some(200) => Fault::NoRanges,
-        Some(206) => Fault::Other(reason),
+        Some(206) => Fault::UnreadableRange,
         Some(status) => Fault::Status(status, attempt.code()),
         None => {
             let sent = chain().filter_map(|error| error.downcast_ref::<reqwest::Error>()).next();
@@ -408,8 +421,13 @@ pub(super) fn sentence(address: &Address, fault: &Fault) -> String {
         Fault::Cut(reason) | Fault::Other(reason) => format!("{host}: {reason}"),
         Fault::NoRanges => format!("{host} does not support range requests"),
         Fault::SizeUnstated => format!("{host} does not state the size of the file"),
+        Fault::RangeUnstated => format!("{host} does not state which bytes it sent: its answer 206 has no Content-Range"),
+        Fault::UnreadableRange => format!("{host} answered a range request with headers that can't be read"),
         Fault::WebPage => format!("{host} answered with a web page (HTML) instead of the file"),
         Fault::SentOn => format!("{host} redirects endlessly"),
+        Fault::SentInside(there) => {
+            format!("{host} redirects to {there}, which is on this machine or in a private network: that is not followed")
+        }
         Fault::Slow => format!("{host} sent less than {RATE_MIN} bytes a second for {} s", patience().max(PACE_MIN).as_secs_f32()),
         Fault::Size(bytes) => format!("{host} reports an implausible file size of {bytes} bytes"),
         Fault::Changed => "the file on the server changed since it was opened".into(),
@@ -471,6 +489,7 @@ pub(super) fn error(address: &Address, fault: &Fault, tries: u32) -> Error {
         Fault::Status(429, _) => "the server wants fewer requests: wait a little, or lower --connections",
         Fault::Status(500.., _) => "this is a problem of the server: try again later",
         Fault::Status(..) | Fault::SentOn | Fault::Size(_) | Fault::Other(_) => "try the address in a browser",
+        Fault::SentInside(_) => "open the address that it redirects to itself, if you trust the server",
         Fault::Timeout | Fault::Slow => "check the connection, or wait longer with TACO_STUDIO_HTTP_TIMEOUT (seconds)",
         Fault::Connect(_) => "check the name of the host, the connection and the proxy (HTTPS_PROXY, NO_PROXY)",
         Fault::Cut(_) => "check the connection, then try again",
@@ -478,10 +497,13 @@ pub(super) fn error(address: &Address, fault: &Fault, tries: u32) -> Error {
             "open the address in a browser: the file may have another address, need a sign-in, or be missing, as some servers answer a \
              missing file with their start page"
         }
-        Fault::NoRanges | Fault::SizeUnstated => "download the file and open it from this disk, or serve it with range requests",
+        Fault::NoRanges | Fault::SizeUnstated | Fault::RangeUnstated | Fault::UnreadableRange => {
+            "download the file and open it from this disk, or serve it with range requests"
+        }
         Fault::Changed => "open the dataset again: it was replaced meanwhile",
     };
-    let error = Error::new(Kind::Io, summary).at(address).hint(hint);
+    let kind = if matches!(fault, Fault::Changed) { Kind::Changed } else { Kind::Io };
+    let error = Error::new(kind, summary).at(address).hint(hint);
     let error = match fault {
         Fault::Changed => error.hint(
             "if it was not replaced, its server states several ETags or dates for one version: TACO_STUDIO_REMOTE_VERSIONS=modified \
@@ -494,12 +516,12 @@ pub(super) fn error(address: &Address, fault: &Fault, tries: u32) -> Error {
     };
     match fault {
         Fault::Status(status, _) => error.caused_by(Cause::HttpStatus(*status)),
-        Fault::NoRanges | Fault::SizeUnstated => error.caused_by(Cause::NoRanges),
+        Fault::NoRanges | Fault::SizeUnstated | Fault::RangeUnstated | Fault::UnreadableRange => error.caused_by(Cause::NoRanges),
         Fault::WebPage => error.caused_by(Cause::WebPage),
         Fault::Timeout | Fault::Slow | Fault::Connect(_) | Fault::Cut(_) | Fault::Changed | Fault::SentOn | Fault::Other(_) => {
             error.caused_by(Cause::Passing)
         }
-        Fault::Size(_) => error,
+        Fault::Size(_) | Fault::SentInside(_) => error,
     }
 }
 

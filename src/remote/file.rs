@@ -18,7 +18,7 @@ use super::limits::memory_cap;
 use super::memory::Kept;
 use super::meter::Purpose;
 use super::runtime;
-use crate::error::{Error, Result};
+use crate::error::{Error, Kind, Result};
 use crate::model::{Address, Scheme};
 
 /// Size in bytes of the first request for a dataset: its header, or all of a small file.
@@ -179,6 +179,30 @@ impl RemoteFile {
             }
         }
         Ok(opened.into_iter().flatten().collect())
+    }
+
+    /// Asks the servers whether these files are still of the versions that were opened.
+    ///
+    /// # Errors
+    /// [`Kind::Changed`] for a file of another version, or that is gone; when a request fails, or the job is cancelled.
+    pub fn expect_unchanged(files: &[Arc<Self>]) -> Result<()> {
+        for some in files.chunks(OPENED_AT_ONCE) {
+            let (purpose, limit) = (Purpose::of_thread(), connections());
+            let opened: Vec<(Target, Identity)> = some.iter().map(|file| (file.target.clone(), file.identity.clone())).collect();
+            let requests =
+                opened.into_iter().map(move |(target, identity)| fetch(target, Part::Range(0..1), Some(identity), purpose.clone()));
+            let answers = async move { futures::stream::iter(requests).buffered(limit).collect::<Vec<_>>().await };
+            for (file, answer) in some.iter().zip(runtime::wait(answers)?) {
+                answer.map_err(|error| match means_absent(&error) {
+                    true => Error::new(Kind::Changed, "the file is no longer on the server")
+                        .at(file.text())
+                        .because(error)
+                        .hint("open the dataset again: it was replaced or removed meanwhile"),
+                    false => error,
+                })?;
+            }
+        }
+        Ok(())
     }
 
     /// The open file of the response's version: the existing one or a new one.

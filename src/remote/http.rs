@@ -1,5 +1,5 @@
 //! HTTP client for `object_store`: counts requests, records the status for error messages, follows redirects without forwarding
-//! credentials, and limits the size of responses.
+//! credentials and not into private networks, and limits the size of responses.
 
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, AtomicU16, AtomicU64, Ordering};
@@ -16,11 +16,14 @@ use reqwest::{Method, StatusCode, Url};
 
 use super::meter::Purpose;
 use super::range_answer::{AnswerFault, RangeRequest, normalize_answer, refuse, size_of_refused_range};
+use super::reach::{Hosts, Reach};
 
 /// Maximum number of redirects.
 const HOPS: usize = 10;
 /// Maximum bytes read of a response other than a part of a file: an error message or a token.
 const SAYS_MAX: usize = 1 << 20;
+/// Maximum pause before a retry that a server may ask for.
+const PAUSE_ASKED_MAX: Duration = Duration::from_secs(30);
 /// Headers that are forwarded to another server: they describe the request, and contain no credentials.
 const HARMLESS: [HeaderName; 2] = [ACCEPT, RANGE];
 
@@ -30,6 +33,7 @@ pub struct Attempt {
     status: AtomicU16,
     retry_after_s: AtomicU64,
     sent_on: AtomicBool,
+    sent_inside: OnceLock<String>,
     html: AtomicBool,
     code: OnceLock<String>,
     range: Option<RangeRequest>,
@@ -40,8 +44,8 @@ pub struct Attempt {
 impl Attempt {
     pub fn new(purpose: Purpose) -> Self {
         let (status, retry_after_s, sent_on, html) = Default::default();
-        let (code, size, fault) = Default::default();
-        Self { purpose, status, retry_after_s, sent_on, html, code, range: None, size, fault }
+        let (sent_inside, code, size, fault) = Default::default();
+        Self { purpose, status, retry_after_s, sent_on, sent_inside, html, code, range: None, size, fault }
     }
 
     /// The state of a request for a part of a file, whose answer is brought into the form that the library reads.
@@ -91,9 +95,19 @@ impl Attempt {
         Some(self.status.load(Ordering::Relaxed)).filter(|status| *status != 0)
     }
 
-    /// Seconds to wait before a retry, as requested by the server.
-    pub fn retry_after_s(&self) -> u64 {
-        self.retry_after_s.load(Ordering::Relaxed)
+    /// The pause before a retry that the server asks for, at most 30 s: nobody waits for an hour because of a header.
+    pub fn pause_asked(&self) -> Duration {
+        Duration::from_secs(self.retry_after_s.load(Ordering::Relaxed)).min(PAUSE_ASKED_MAX)
+    }
+
+    /// Seconds to wait before a retry that the server asks for, where that is longer than the program waits.
+    pub fn long_pause_asked_s(&self) -> Option<u64> {
+        Some(self.retry_after_s.load(Ordering::Relaxed)).filter(|seconds| *seconds > PAUSE_ASKED_MAX.as_secs())
+    }
+
+    /// The host inside a private network to which a redirect leads that was not followed.
+    pub fn sent_inside(&self) -> Option<&str> {
+        self.sent_inside.get().map(String::as_str)
     }
 
     /// True when there were too many redirects.
@@ -123,8 +137,10 @@ impl HttpConnector for Connector {
     fn connect(&self, _: &ClientOptions) -> object_store::Result<HttpClient> {
         let client = reqwest::Client::builder();
         let client = if self.direct { client.no_proxy() } else { client };
+        let hosts = Hosts::default();
         let client = client
             .referer(false)
+            .dns_resolver(Arc::new(hosts.clone()))
             // Redirects are followed below, where forwarded headers are selected.
             .redirect(reqwest::redirect::Policy::none())
             .user_agent(concat!("taco-studio/", env!("CARGO_PKG_VERSION")))
@@ -139,13 +155,14 @@ impl HttpConnector for Connector {
             .no_deflate()
             .build()
             .map_err(|error| object_store::Error::Generic { store: "http", source: Box::new(error) })?;
-        Ok(HttpClient::new(Counting { inner: HttpClient::new(client), headers: self.headers.clone() }))
+        Ok(HttpClient::new(Counting { inner: HttpClient::new(client), headers: self.headers.clone(), hosts }))
     }
 }
 
 struct Counting {
     inner: HttpClient,
     headers: HeaderMap,
+    hosts: Hosts,
 }
 
 impl std::fmt::Debug for Counting {
@@ -171,9 +188,13 @@ impl Counting {
             let asked = Asked::of(&request);
             let answer = self.inner.execute(request).await?;
             if let Some(on) = asked.sent_on(&answer) {
-                match hops < HOPS {
-                    true => next = Some(on),
-                    false => attempt.iter().for_each(|attempt| attempt.sent_on.store(true, Ordering::Relaxed)),
+                if hops >= HOPS {
+                    attempt.iter().for_each(|attempt| attempt.sent_on.store(true, Ordering::Relaxed));
+                } else if let Some(host) = self.inner_host(&asked, &on).await {
+                    tracing::debug!("a redirect to {host} is not followed");
+                    attempt.iter().for_each(|attempt| drop(attempt.sent_inside.set(host.clone())));
+                } else {
+                    next = Some(on);
                 }
                 hops += 1;
             }
@@ -195,6 +216,19 @@ impl Counting {
             }
         }
         shortened(response, attempt.as_deref()).await
+    }
+}
+
+impl Counting {
+    /// The host that a redirect leads to, when the server that redirects may not lead there.
+    async fn inner_host(&self, asked: &Asked, on: &HttpRequest) -> Option<String> {
+        let (here, there) = (asked.url.as_ref()?, on.uri().to_string().parse::<Url>().ok()?);
+        if here.host_str() == there.host_str() {
+            return None;
+        }
+        let target = self.hosts.reach_of(&there).await;
+        let may_follow = target == Reach::Public || self.hosts.reach_of(here).await.may_redirect_to(target);
+        (!may_follow).then(|| there.host_str().unwrap_or_default().to_owned())
     }
 }
 
@@ -303,5 +337,17 @@ mod tests {
         assert_eq!(retry_after("Wed, 25 Nov 2026 07:00:03 GMT", now), Some(3));
         assert_eq!(retry_after("Wed, 25 Nov 2026 06:59:00 GMT", now), None);
         assert_eq!(retry_after("soon", now), None);
+    }
+
+    #[test]
+    fn a_server_can_not_make_anyone_wait_for_an_hour() {
+        let asked = |seconds: u64| {
+            let attempt = Attempt::new(Purpose::of_thread());
+            attempt.retry_after_s.store(seconds, Ordering::Relaxed);
+            (attempt.pause_asked().as_secs(), attempt.long_pause_asked_s())
+        };
+        assert_eq!(asked(7), (7, None));
+        assert_eq!(asked(3600), (30, Some(3600)));
+        assert_eq!(asked(u64::MAX), (30, Some(u64::MAX)));
     }
 }

@@ -16,6 +16,7 @@ mod memory;
 mod meter;
 mod profile;
 mod range_answer;
+mod reach;
 mod runtime;
 mod upload;
 

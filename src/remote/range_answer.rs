@@ -36,6 +36,8 @@ pub(super) enum AnswerFault {
     WebPage,
     /// A range without the size of the file.
     SizeUnstated,
+    /// Status 206 without a Content-Range, so that nothing says which bytes were sent.
+    RangeUnstated,
     /// The connection ended within a body.
     BodyCut,
 }
@@ -92,8 +94,10 @@ async fn normalize_partial(response: HttpResponse, request: &RangeRequest, attem
     if is_html(&response) {
         attempt.note_html();
     }
-    // The library refuses a partial response without a range.
-    let Some(range) = text_of(&response, CONTENT_RANGE) else { return Ok(response) };
+    let Some(range) = text_of(&response, CONTENT_RANGE) else {
+        attempt.note_fault(AnswerFault::RangeUnstated);
+        return Err(refuse("the server does not state which bytes it sent"));
+    };
     let Some((first, last, size)) = parse_content_range(range) else {
         return Err(refuse("the server sent an invalid Content-Range"));
     };

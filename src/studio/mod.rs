@@ -6,6 +6,7 @@ mod command_paths;
 mod consistency;
 mod consistency_settings;
 pub mod crash;
+mod disk_watch;
 mod document;
 mod document_id;
 mod edit;
@@ -26,6 +27,7 @@ mod watch;
 pub use crate::model::RowRef;
 pub use command::Command;
 pub use consistency_settings::ConsistencySettings;
+pub use disk_watch::{DiskChange, DiskWatch};
 pub use document::{Document, DraftDocument, OpenDataset};
 pub use document_id::DocumentId;
 pub use event::{Event, Outcome};
@@ -137,6 +139,8 @@ pub struct Studio {
     /// Folder of autosave journals; `None` disables autosave.
     autosave_folder: Option<PathBuf>,
     autosave_patience: Option<Duration>,
+    /// Why the draft that was restored last is not whole.
+    restore_trouble: Option<String>,
     /// Pending autosave writes of closed drafts.
     pending_writes: Vec<project::PendingWrites>,
     log: VecDeque<LogLine>,
@@ -164,6 +168,7 @@ impl Studio {
             checks_by_itself: true,
             autosave_folder: None,
             autosave_patience: None,
+            restore_trouble: None,
             pending_writes: Vec::new(),
             log: VecDeque::new(),
             pending: Vec::new(),

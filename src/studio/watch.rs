@@ -237,7 +237,8 @@ fn note(path: PathBuf, growing: &mut HashMap<PathBuf, Growing>) {
     growing.entry(path).or_insert(Growing { mark, since: Instant::now() });
 }
 
-fn mark_of(path: &Path) -> Option<(u64, Option<SystemTime>)> {
+/// Size and modification time of a file; `None` where there is none.
+pub(super) fn mark_of(path: &Path) -> Option<(u64, Option<SystemTime>)> {
     let meta = std::fs::metadata(path).ok().filter(std::fs::Metadata::is_file)?;
     Some((meta.len(), meta.modified().ok()))
 }

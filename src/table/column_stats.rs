@@ -21,6 +21,17 @@ pub struct ColumnRange {
 }
 
 impl TableHead {
+    /// Number of nulls of a column over all row groups; `None` where the writer omitted it, and for lists and structs.
+    pub fn null_count(&self, name: &str) -> Option<u64> {
+        let metadata = self.parquet_metadata();
+        let nulls = guarded("reading the Parquet statistics", || {
+            let converter = StatisticsConverter::try_new(name, self.schema(), metadata.file_metadata().schema_descr());
+            Ok(converter.and_then(|converter| converter.row_group_null_counts(metadata.row_groups())).ok())
+        });
+        let nulls = nulls.ok().flatten()?;
+        (nulls.null_count() == 0).then(|| nulls.iter().flatten().sum())
+    }
+
     /// One entry per column of the schema. Lists, structs and binary columns have no bounds.
     ///
     /// # Errors

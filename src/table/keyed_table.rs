@@ -61,8 +61,9 @@ impl KeyedTable {
             let error = format!("{missing}; it has {}", names.join(", ").printable_line());
             Error::usage(error).at_path(path).hint(format!("call one of its columns {}", keys.join(", ")))
         })?;
-        found.warnings.iter().for_each(|warning| ctx.warn(warning));
-        Self::new(found, path, key, !key.eq_ignore_ascii_case("id"))
+        let keyed = Self::new(found, path, key, !key.eq_ignore_ascii_case("id"))?;
+        keyed.warnings.iter().for_each(|warning| ctx.warn(warning));
+        Ok(keyed)
     }
 
     /// A table that was read from `path`, with this key column.
@@ -70,7 +71,17 @@ impl KeyedTable {
     /// # Errors
     /// [`Kind::Usage`](crate::error::Kind::Usage) when it has no such column.
     pub fn new(found: MetadataTable, path: &Path, key: &str, by_path: bool) -> Result<Self> {
-        let MetadataTable { table, warnings } = found;
+        let MetadataTable { table, mut warnings } = found;
+        let fields = table.fields();
+        let empty: Vec<&str> =
+            fields.iter().filter(|field| is_data(field, key) && field.dtype == DataType::Null).map(|field| &*field.name).collect();
+        if !empty.is_empty() {
+            let names = empty.join(", ").printable_line().to_string();
+            warnings.push(match empty.len() {
+                1 => format!("the column {names} of the metadata table has no value, and so no type: it is left out"),
+                _ => format!("the columns {names} of the metadata table have no value, and so no type: they are left out"),
+            });
+        }
         let keys = table.strings(key)?.ok_or_else(|| {
             let names = table.fields().into_iter().map(|field| field.name).collect::<Vec<_>>().join(", ");
             let error = format!("the table has no column {key}; it has {names}");
@@ -296,9 +307,13 @@ fn trimmed(key: &str) -> &str {
 }
 
 fn is_joined(field: &FieldSpec, key: &str) -> bool {
+    is_data(field, key) && field.dtype != DataType::Null
+}
+
+/// True for a column that is neither the key nor one that the studio computes.
+fn is_data(field: &FieldSpec, key: &str) -> bool {
     let name = field.name.as_str();
-    let is_data = !matches!(name, "id" | "type") && !name.starts_with("internal:") && !INDEX_COLUMNS.contains(&name);
-    name != key && is_data && field.dtype != DataType::Null
+    name != key && !matches!(name, "id" | "type") && !name.starts_with("internal:") && !INDEX_COLUMNS.contains(&name)
 }
 
 #[cfg(test)]
@@ -367,6 +382,9 @@ mod tests {
         let table = read(",n\n007,1\n").expect("reads");
         assert_eq!((table.key(), table.key_of(0), table.columns()), (INDEX_COLUMN, "007", vec![1]));
         assert_eq!(read(",path,n\n0,a,1\n").expect("reads").columns(), [2]);
+        let empty = read("path,n,note\na,1,\nb,2,\n").expect("reads");
+        assert_eq!(empty.columns(), [1]);
+        assert!(empty.warnings.len() == 1 && empty.warnings[0].contains("the column note of"), "{:?}", empty.warnings);
     }
 
     #[test]

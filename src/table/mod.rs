@@ -18,6 +18,7 @@ mod parquet_options;
 mod parquet_slice;
 mod parquet_structs;
 mod row_groups;
+mod statistics_check;
 mod text_decoding;
 mod text_types;
 mod thrift;
@@ -40,13 +41,14 @@ pub use parquet_io::{ParquetSink, TableHead, write_parquet, written_field, writt
 pub use parquet_options::{Compression, ParquetOptions};
 pub use parquet_slice::ParquetSlice;
 pub use row_groups::RowGroups;
+pub use statistics_check::{StatisticsFault, StatisticsPlace, WrongStatistics};
 pub use text_types::is_null_marker;
 pub use widening::{any_type, exact_type, is_exact_as};
 pub use wkb::{parse_wkb, wkb_bounds, write_wkb, write_wkb_point};
 
 use std::sync::Arc;
 
-use arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
+use arrow::array::{Array, ArrayRef, AsArray, RecordBatch, RecordBatchOptions};
 use arrow::compute::cast;
 use arrow::datatypes::{DataType, Int64Type, SchemaRef};
 
@@ -176,6 +178,34 @@ impl LevelTable {
         let schema = Arc::new(self.schema.project(&chosen).map_err(project)?);
         let batches = self.batches.iter().map(|batch| batch.project(&chosen).map_err(project)).collect::<Result<_>>()?;
         Ok(Self::new(schema, batches))
+    }
+
+    /// As [`LevelTable::to_batch`]. The parts of each column are freed before the next one is joined, so that the table is not in
+    /// memory twice.
+    ///
+    /// # Errors
+    /// When the batches cannot be concatenated.
+    pub fn into_batch(mut self) -> Result<RecordBatch> {
+        if let [_] = self.batches.as_slice() {
+            return Ok(self.batches.remove(0));
+        }
+        let mut parts: Vec<Vec<ArrayRef>> = self.schema.fields().iter().map(|_| Vec::with_capacity(self.batches.len())).collect();
+        for batch in std::mem::take(&mut self.batches) {
+            let (_, columns, _) = batch.into_parts();
+            parts.iter_mut().zip(columns).for_each(|(parts, column)| parts.push(column));
+        }
+        let mut columns = Vec::with_capacity(parts.len());
+        for (parts, field) in parts.into_iter().zip(self.schema.fields()) {
+            let borrowed: Vec<&dyn Array> = parts.iter().map(AsRef::as_ref).collect();
+            columns.push(match borrowed.as_slice() {
+                [] => arrow::array::new_empty_array(field.data_type()),
+                borrowed => arrow::compute::concat(borrowed)
+                    .map_err(|error| Error::format("the table can't be joined into one").because(error))?,
+            });
+        }
+        let options = RecordBatchOptions::new().with_row_count(Some(self.rows));
+        RecordBatch::try_new_with_options(self.schema, columns, &options)
+            .map_err(|error| Error::format("the table can't be joined into one").because(error))
     }
 
     /// All rows as one batch.

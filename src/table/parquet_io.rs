@@ -1,13 +1,15 @@
 //! Reads and writes Parquet. Footers are read without pages; a damaged file gives an error, never a panic.
 
+use std::collections::HashMap;
 use std::io::Write;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use arrow::array::{ArrayRef, RecordBatch, make_array};
 use arrow::datatypes::{DataType, Field, FieldRef, Schema, SchemaRef};
-use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions};
+use parquet::arrow::arrow_writer::ArrowWriterOptions;
+use parquet::arrow::{ARROW_SCHEMA_META_KEY, ArrowWriter, encode_arrow_schema};
 use parquet::column::page::PageReader;
 use parquet::errors::ParquetError;
 use parquet::file::metadata::{KeyValue, ParquetMetaDataReader};
@@ -206,11 +208,6 @@ pub fn written_schema(schema: &Schema) -> Schema {
     Schema::new(schema.fields().iter().map(|field| written_field(field)).collect::<Vec<_>>())
 }
 
-/// As [`written_schema`], with the schema's own metadata.
-fn annotated_schema(schema: &Schema) -> Schema {
-    written_schema(schema).with_metadata(schema.metadata().clone())
-}
-
 fn written_type(dtype: &DataType) -> DataType {
     use arrow::datatypes::TimeUnit;
     let element = |item: &FieldRef| Arc::new(Field::new("element", written_type(item.data_type()), item.is_nullable()));
@@ -253,18 +250,19 @@ impl<W: Write + Send> ParquetSink<W> {
     /// # Errors
     /// When the options are invalid, or a type cannot be stored.
     pub fn new(out: W, schema: &Schema, options: &ParquetOptions) -> Result<Self> {
-        Self::begin(out, written_schema(schema), options)
+        Self::begin(out, written_schema(schema), options, ArrowWriterOptions::new())
     }
 
-    /// Starts a file with these columns and the schema's metadata.
+    /// Starts a file with these columns whose notes are known at its end: [`ParquetSink::finish_annotated`] has to finish it.
     ///
     /// # Errors
     /// As [`ParquetSink::new`].
-    pub fn annotated(out: W, schema: &Schema, options: &ParquetOptions) -> Result<Self> {
-        Self::begin(out, annotated_schema(schema), options)
+    pub fn annotated_at_end(out: W, schema: &Schema, options: &ParquetOptions) -> Result<Self> {
+        // The Arrow schema has the notes too, so it is written with them.
+        Self::begin(out, written_schema(schema), options, ArrowWriterOptions::new().with_skip_arrow_metadata(true))
     }
 
-    fn begin(out: W, target: Schema, options: &ParquetOptions) -> Result<Self> {
+    fn begin(out: W, target: Schema, options: &ParquetOptions, writing: ArrowWriterOptions) -> Result<Self> {
         let target = Arc::new(target);
         let properties = WriterProperties::builder()
             .set_writer_version(WriterVersion::PARQUET_1_0)
@@ -274,7 +272,8 @@ impl<W: Write + Send> ParquetSink<W> {
             .set_max_row_group_row_count(Some(options.row_group_rows.max(1)))
             .set_content_defined_chunking(options.content_defined_chunking.then(CdcOptions::default))
             .build();
-        let writer = ArrowWriter::try_new(out, target.clone(), Some(properties)).map_err(unwritten)?;
+        let writing = writing.with_properties(properties);
+        let writer = ArrowWriter::try_new_with_options(out, target.clone(), writing).map_err(unwritten)?;
         Ok(Self { writer, target })
     }
 
@@ -309,6 +308,19 @@ impl<W: Write + Send> ParquetSink<W> {
     /// When writing fails.
     pub fn finish(self) -> Result<W> {
         self.writer.into_inner().map_err(unwritten)
+    }
+
+    /// Writes keys and values into the metadata of the footer and of the Arrow schema, as readers use either; then as
+    /// [`ParquetSink::finish`].
+    ///
+    /// # Errors
+    /// When writing fails.
+    pub fn finish_annotated(mut self, notes: Vec<(String, String)>) -> Result<W> {
+        let of_schema: HashMap<String, String> = notes.iter().cloned().collect();
+        let schema = self.target.as_ref().clone().with_metadata(of_schema);
+        self.note(ARROW_SCHEMA_META_KEY, encode_arrow_schema(&schema));
+        notes.into_iter().for_each(|(key, text)| self.note(&key, text));
+        self.finish()
     }
 }
 

@@ -34,6 +34,7 @@ pub struct RowGroups {
     /// Metadata for reading strings as dictionary keys; created on first use.
     numbered: Arc<OnceLock<Option<ArrowReaderMetadata>>>,
     unfolded: Arc<Unfolded>,
+    stored: u64,
 }
 
 /// Memory accounting: each column of each row group counts once.
@@ -58,7 +59,12 @@ impl RowGroups {
         // The stored schema is used when the decoder does not support the view types.
         let metadata = respelled(stored, viewed).unwrap_or_else(|| stored.clone());
         let unfolded = Arc::new(Unfolded { budget: head.budget(), counted: Mutex::default() });
-        Self { slice: head.slice().clone(), metadata, numbered: Arc::default(), unfolded }
+        Self { slice: head.slice().clone(), metadata, numbered: Arc::default(), unfolded, stored: head.stored_bytes() }
+    }
+
+    /// Stored size in bytes of all column chunks.
+    pub fn stored_bytes(&self) -> u64 {
+        self.stored
     }
 
     /// The schema of the columns returned by [`RowGroups::column`].

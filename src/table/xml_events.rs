@@ -3,10 +3,14 @@
 
 use std::borrow::Cow;
 
+use quick_xml::Reader;
+use quick_xml::escape::{resolve_predefined_entity, unescape};
+use quick_xml::events::{BytesRef, BytesStart, Event};
+
 /// What follows next in a document.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum XmlEvent<'a> {
-    /// A start tag: local name and the text of its attributes. An empty element is followed by its [`XmlEvent::End`].
+    /// A start tag: local name and attributes. An empty element is followed by its [`XmlEvent::End`].
     Start(&'a str, Attributes<'a>),
     /// An end tag.
     End(&'a str),
@@ -14,44 +18,52 @@ pub(super) enum XmlEvent<'a> {
     Text(Cow<'a, str>),
 }
 
-/// The attributes of a start tag as they are written.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Attributes<'a>(&'a str);
+/// The attributes of a start tag.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Attributes<'a>(BytesStart<'a>);
 
-impl<'a> Attributes<'a> {
+impl Attributes<'_> {
     /// The value of an attribute by its local name.
-    pub fn get(self, name: &str) -> Option<Cow<'a, str>> {
-        let mut rest = self.0;
-        loop {
-            let (key, after) = rest.split_once('=')?;
-            let after = after.trim_start();
-            let quote = after.chars().next().filter(|quote| matches!(quote, '"' | '\''))?;
-            let (value, after) = after.get(1..)?.split_once(quote)?;
-            if local_name(key.trim()) == name {
-                return Some(without_references(value));
-            }
-            rest = after;
-        }
+    pub fn get(&self, name: &str) -> Option<Cow<'_, str>> {
+        let mut all = self.0.attributes();
+        let found = all.with_checks(false).flatten().find(|attribute| attribute.key.local_name().as_ref() == name.as_bytes())?;
+        let written = match found.value {
+            Cow::Borrowed(bytes) => Cow::Borrowed(std::str::from_utf8(bytes).ok()?),
+            Cow::Owned(bytes) => Cow::Owned(String::from_utf8(bytes).ok()?),
+        };
+        // A value with other references stays as it is written.
+        let plain = match unescape(&written) {
+            Ok(Cow::Owned(plain)) => Some(plain),
+            Ok(Cow::Borrowed(_)) | Err(_) => None,
+        };
+        Some(plain.map_or(written, Cow::Owned))
     }
 }
 
 /// Iterates over the events of a document; ends at its end, or where a tag is not closed.
 pub(super) struct XmlEvents<'a> {
-    rest: &'a str,
+    document: &'a str,
+    reader: Reader<&'a [u8]>,
     /// Name of an empty element whose end is the next event.
     empty: Option<&'a str>,
 }
 
 impl<'a> XmlEvents<'a> {
     pub fn new(document: &'a str) -> Self {
-        Self { rest: document, empty: None }
+        let mut reader = Reader::from_str(document);
+        let config = reader.config_mut();
+        // Tags of damaged documents are read as far as they go.
+        config.check_end_names = false;
+        config.allow_unmatched_ends = true;
+        config.allow_dangling_amp = true;
+        Self { document, reader, empty: None }
     }
 
-    /// Skips what is behind `opening` up to and including `closing`, and returns it.
-    fn section(&mut self, opening: &str, closing: &str) -> Option<&'a str> {
-        let (inside, after) = self.rest.strip_prefix(opening)?.split_once(closing)?;
-        self.rest = after;
-        Some(inside)
+    /// The local name of the tag at `start`, which is written there after `opening`.
+    fn name(&self, start: u64, opening: &str, name: &[u8]) -> Option<&'a str> {
+        let from = usize::try_from(start).ok()?.checked_add(opening.len())?;
+        let name = self.document.get(from..from.checked_add(name.len())?)?;
+        Some(name.rsplit_once(':').map_or(name, |(_, local)| local))
     }
 }
 
@@ -63,98 +75,32 @@ impl<'a> Iterator for XmlEvents<'a> {
             return Some(XmlEvent::End(name));
         }
         loop {
-            let start = self.rest.find('<').unwrap_or(self.rest.len());
-            if start > 0 {
-                let (text, rest) = self.rest.split_at(start);
-                self.rest = rest;
-                return Some(XmlEvent::Text(without_references(text)));
-            }
-            if self.section("<!--", "-->").is_some() || self.section("<?", "?>").is_some() {
-                continue;
-            }
-            if let Some(text) = self.section("<![CDATA[", "]]>") {
-                return Some(XmlEvent::Text(Cow::Borrowed(text)));
-            }
-            if self.section("<!", ">").is_some() {
-                continue;
-            }
-            if let Some(name) = self.section("</", ">") {
-                return Some(XmlEvent::End(local_name(name.trim())));
-            }
-            let tag = self.tag()?;
-            let (tag, is_empty) = tag.strip_suffix('/').map_or((tag, false), |tag| (tag, true));
-            let (name, attributes) = tag.split_once(|c: char| c.is_ascii_whitespace()).unwrap_or((tag, ""));
-            let name = local_name(name);
-            self.empty = is_empty.then_some(name);
-            return Some(XmlEvent::Start(name, Attributes(attributes)));
-        }
-    }
-}
-
-impl<'a> XmlEvents<'a> {
-    /// The inside of the start tag at the cursor; `>` may be in quotes.
-    fn tag(&mut self) -> Option<&'a str> {
-        let inside = self.rest.strip_prefix('<')?;
-        let mut quote = None;
-        for (at, byte) in inside.bytes().enumerate() {
-            match (quote, byte) {
-                (None, b'"' | b'\'') => quote = Some(byte),
-                (None, b'>') => {
-                    self.rest = inside.get(at + 1..)?;
-                    return inside.get(..at);
+            let start = self.reader.buffer_position();
+            match self.reader.read_event().ok()? {
+                Event::Start(tag) => return Some(XmlEvent::Start(self.name(start, "<", tag.name().as_ref())?, Attributes(tag))),
+                Event::Empty(tag) => {
+                    let name = self.name(start, "<", tag.name().as_ref())?;
+                    self.empty = Some(name);
+                    return Some(XmlEvent::Start(name, Attributes(tag)));
                 }
-                (Some(open), _) if open == byte => quote = None,
-                _ => {}
-            }
-        }
-        None
-    }
-}
-
-/// A name without its namespace.
-fn local_name(name: &str) -> &str {
-    name.rsplit_once(':').map_or(name, |(_, local)| local)
-}
-
-/// A text with the characters that its references name.
-fn without_references(text: &str) -> Cow<'_, str> {
-    if !text.contains('&') {
-        return Cow::Borrowed(text);
-    }
-    let mut plain = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some((before, after)) = rest.split_once('&') {
-        plain.push_str(before);
-        match after.split_once(';').and_then(|(name, after)| Some((referenced(name)?, after))) {
-            Some((character, after)) => {
-                plain.push(character);
-                rest = after;
-            }
-            None => {
-                plain.push('&');
-                rest = after;
+                Event::End(tag) => return Some(XmlEvent::End(self.name(start, "</", tag.name().as_ref())?)),
+                Event::Text(text) => return Some(XmlEvent::Text(text.decode().ok()?)),
+                Event::CData(text) => return Some(XmlEvent::Text(text.decode().ok()?)),
+                Event::GeneralRef(reference) => return Some(XmlEvent::Text(referenced(&reference)?.into())),
+                Event::Eof => return None,
+                Event::Comment(_) | Event::Decl(_) | Event::PI(_) | Event::DocType(_) => {}
             }
         }
     }
-    plain.push_str(rest);
-    Cow::Owned(plain)
 }
 
-fn referenced(name: &str) -> Option<char> {
-    match name {
-        "amp" => return Some('&'),
-        "lt" => return Some('<'),
-        "gt" => return Some('>'),
-        "quot" => return Some('"'),
-        "apos" => return Some('\''),
-        _ => {}
+/// The text that a reference stands for: of those of XML itself their character, else the reference as it is written.
+fn referenced(reference: &BytesRef<'_>) -> Option<String> {
+    if let Ok(Some(character)) = reference.resolve_char_ref() {
+        return Some(character.into());
     }
-    let number = name.strip_prefix('#')?;
-    let code = match number.strip_prefix(['x', 'X']) {
-        Some(digits) => u32::from_str_radix(digits, 16).ok()?,
-        None => number.parse().ok()?,
-    };
-    char::from_u32(code)
+    let name = reference.decode().ok()?;
+    Some(resolve_predefined_entity(&name).map_or_else(|| format!("&{name};"), str::to_owned))
 }
 
 #[cfg(test)]

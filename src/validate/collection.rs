@@ -293,6 +293,7 @@ mod tests {
             set("extent", json!({"temporal": ["2024-01-01", "2023-01-01"]})),
             one(Rule::CollectionExtent, "extent/temporal")
         );
+        assert_eq!(set("extent", json!({"temporal": ["24-1-1", "24-12-31"]})), one(Rule::CollectionExtent, "extent/temporal"));
         assert_eq!(set("providers", json!([{"organization": "A"}])), one(Rule::ProviderName, "providers/0/name"));
         assert_eq!(set("curators", json!([{"organization": "A"}])), []);
         assert_eq!(set("keywords", json!(null)), one(Rule::CollectionKeywords, "keywords"));

@@ -1,6 +1,9 @@
 //! Compares the extent with the locations and times of the samples (TACO 2.0, sections 5.5.2 and 7.1.1), and places with the
 //! coordinate systems that they are in.
 
+use std::collections::HashMap;
+use std::sync::Arc;
+
 use arrow::array::Array;
 
 use crate::container::{ContainerReader, is_inside, middle_of};
@@ -11,6 +14,7 @@ use crate::footprint::{
 };
 use crate::jobs::JobContext;
 use crate::model::{ExtentOrigin, Location, Report, Rule, instant, is_padding};
+use crate::raster::file_named_by_crs;
 
 const SLACK: f64 = 1e-9;
 /// Share of the world from which samples may be said to cover it.
@@ -88,12 +92,18 @@ pub fn check(reader: &dyn ContainerReader, report: &mut Report, ctx: &JobContext
 fn range_faults(rows: &[Stated], first: u32, wrong: &mut Vec<u32>, ctx: &JobContext) -> Result<usize> {
     let mut seen = 0;
     let mut faults: Vec<u32> = Vec::new();
+    // Another rule reports these.
+    let mut named: HashMap<Arc<str>, bool> = HashMap::new();
+    let mut names_file = |crs: &Arc<str>| match named.get(crs) {
+        Some(known) => *known,
+        None => *named.entry(crs.clone()).or_insert_with(|| file_named_by_crs(crs).is_some()),
+    };
     for source in [PlaceSource::Geometry, PlaceSource::Grid] {
         let only: Vec<Stated> = rows.iter().map(|row| row.clone().only(source)).collect();
         let placed = resolve(&only, Detail::Corners, |_: &Unfolded| (), ctx)?;
         for (row, (stated, placed)) in only.iter().zip(placed).enumerate() {
             seen += usize::from(!stated.is_empty());
-            if !stated.is_empty() && placed.is_none() {
+            if !stated.is_empty() && placed.is_none() && !stated.crs_of(source).is_some_and(&mut names_file) {
                 faults.push(first + row as u32);
             }
         }

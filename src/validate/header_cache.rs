@@ -1,11 +1,12 @@
 //! The compared part of raster headers, each read once: the checks of sources, of readable rasters and of consistency share it.
 
 use std::collections::HashMap;
+use std::path::Path;
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 
 use crate::error::{Cause, Kind, Result};
 use crate::jobs::{JobContext, discard};
-use crate::model::{AssetPath, Modified};
+use crate::model::{AssetPath, Modified, Stamp};
 use crate::raster::{self, CrsKind, RasterInfo, RasterSource};
 
 /// Index of a text in a [`HeaderCache`].
@@ -36,6 +37,8 @@ pub struct Header {
     pub transform: Option<[f64; 6]>,
     /// Nodata values of the bands.
     pub nodata: TextId,
+    /// The file that the coordinate system names, which is not opened.
+    pub crs_file: Option<Arc<str>>,
     /// Corners in longitude and latitude (EPSG:4326): top left, top right, bottom right, bottom left.
     pub corners: Option<[[f64; 2]; 4]>,
     /// What was read of a file with several rasters.
@@ -85,6 +88,53 @@ pub struct HeaderCache(Mutex<Known>);
 struct Known {
     interner: Interner,
     headers: HashMap<AssetPath, (Version, Looked)>,
+    packed: PackedHeaders,
+}
+
+/// Headers of byte ranges of containers. A dataset has as many as samples, most of them in one container.
+#[derive(Default)]
+struct PackedHeaders {
+    containers: HashMap<(Arc<Path>, Option<Arc<Stamp>>), u32>,
+    /// By number of the container, offset and size in bytes: the index in `looked`.
+    ranges: HashMap<(u32, u64, u64), u32>,
+    /// What is the same for many ranges is kept once.
+    looked: Vec<Looked>,
+    no_raster: Option<u32>,
+}
+
+impl PackedHeaders {
+    fn get(&self, (container, stamp, offset, size): PackedRange<'_>) -> Option<&Looked> {
+        let container = self.containers.get(&(container.clone(), stamp.clone()))?;
+        self.looked.get(*self.ranges.get(&(*container, offset, size))? as usize)
+    }
+
+    fn insert(&mut self, (container, stamp, offset, size): PackedRange<'_>, looked: Looked) {
+        let next = self.containers.len() as u32;
+        let container = *self.containers.entry((container.clone(), stamp.clone())).or_insert(next);
+        let index = match (&looked, self.no_raster) {
+            (Looked::NoRaster, Some(known)) => known,
+            _ => {
+                let index = self.looked.len() as u32;
+                if matches!(looked, Looked::NoRaster) {
+                    self.no_raster = Some(index);
+                }
+                self.looked.push(looked);
+                index
+            }
+        };
+        self.ranges.insert((container, offset, size), index);
+    }
+}
+
+/// Container, its version, offset and size of a byte range.
+type PackedRange<'a> = (&'a Arc<Path>, &'a Option<Arc<Stamp>>, u64, u64);
+
+/// The byte range of a container that does not change.
+fn packed_range(asset: &AssetPath, version: Version) -> Option<PackedRange<'_>> {
+    match (asset, version) {
+        (AssetPath::Range { container, offset, size, stamp }, None) => Some((container, stamp, *offset, *size)),
+        _ => None,
+    }
 }
 
 static FILES: LazyLock<Arc<HeaderCache>> = LazyLock::new(Arc::default);
@@ -101,7 +151,8 @@ impl HeaderCache {
 
     /// Number of files whose header was read.
     pub fn len(&self) -> usize {
-        self.lock().headers.len()
+        let known = self.lock();
+        known.headers.len() + known.packed.ranges.len()
     }
 
     /// True before the first header.
@@ -109,9 +160,17 @@ impl HeaderCache {
         self.len() == 0
     }
 
+    /// True when the coordinate system of a raster names a file.
+    pub(super) fn has_crs_files(&self) -> bool {
+        let names_file = |looked: &Looked| matches!(looked, Looked::Raster(header) if header.crs_file.is_some());
+        self.lock().headers.values().any(|(_, looked)| names_file(looked))
+    }
+
     /// Forgets all headers, so that they are read again.
     pub fn clear(&self) {
-        let headers = std::mem::take(&mut self.lock().headers);
+        let mut known = self.lock();
+        let headers = (std::mem::take(&mut known.headers), std::mem::take(&mut known.packed));
+        drop(known);
         discard(headers);
     }
 
@@ -126,7 +185,11 @@ impl HeaderCache {
 
     /// The header of these bytes if it was read in this version.
     pub(super) fn known(&self, asset: &AssetPath, version: Version) -> Option<Looked> {
-        self.lock().headers.get(asset).filter(|(known, _)| *known == version).map(|(_, looked)| looked.clone())
+        let known = self.lock();
+        match packed_range(asset, version) {
+            Some(range) => known.packed.get(range).cloned(),
+            None => known.headers.get(asset).filter(|(known, _)| *known == version).map(|(_, looked)| looked.clone()),
+        }
     }
 
     /// The header of these bytes alone, without sidecars, as they are packed; read once in each version.
@@ -146,7 +209,11 @@ impl HeaderCache {
             // May pass, so it is not kept.
             Err(_) => return Ok(Looked::Unread),
         };
-        self.lock().headers.insert(asset.clone(), (version, looked.clone()));
+        let mut known = self.lock();
+        match packed_range(asset, version) {
+            Some(range) => known.packed.insert(range, looked.clone()),
+            None => drop(known.headers.insert(asset.clone(), (version, looked.clone()))),
+        }
         Ok(looked)
     }
 }
@@ -199,6 +266,7 @@ fn header_of(info: &RasterInfo, cache: &HeaderCache) -> Header {
         // GDAL has this transform for rasters without one.
         transform: info.geotransform.filter(|transform| *transform != [0.0, 1.0, 0.0, 0.0, 0.0, 1.0]),
         nodata,
+        crs_file: info.crs_file.as_deref().map(Arc::from),
         corners: info.corners_lonlat,
         variable: info.variable.as_ref().map(|variable| variable.sentence().into()),
     }
@@ -226,6 +294,40 @@ fn of_bands(values: impl Iterator<Item = String>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn ranges_of_containers_are_told_apart_by_version_offset_and_size() {
+        let stamp = |size: u64| Some(Arc::new(Stamp { size, modified: Modified(1), etag: None, directory: None }));
+        let range = |file: &str, stamp: Option<Arc<Stamp>>, offset: u64, size: u64| AssetPath::Range {
+            container: Path::new(file).into(),
+            offset,
+            size,
+            stamp,
+        };
+        let mut packed = PackedHeaders::default();
+        let ranges = [
+            range("/a", stamp(1), 0, 5),
+            range("/a", stamp(1), 0, 6),
+            range("/a", stamp(1), 5, 5),
+            range("/a", stamp(2), 0, 5),
+            range("/b", stamp(1), 0, 5),
+            range("/b", None, 0, 5),
+        ];
+        for (number, asset) in ranges.iter().enumerate() {
+            let looked = if number % 2 == 0 { Looked::NoRaster } else { Looked::Fault(number.to_string().into()) };
+            let range = packed_range(asset, None).expect("is a range");
+            assert!(packed.get(range).is_none(), "{number}");
+            packed.insert(range, looked);
+        }
+        for (number, asset) in ranges.iter().enumerate() {
+            match packed.get(packed_range(asset, None).expect("is a range")) {
+                Some(Looked::NoRaster) => assert_eq!(number % 2, 0),
+                Some(Looked::Fault(text)) => assert_eq!(**text, *number.to_string()),
+                other => panic!("{number}: {other:?}"),
+            }
+        }
+        assert_eq!(packed.looked.len(), 4, "what is no raster is kept once");
+    }
 
     #[test]
     fn equal_values_of_bands_are_one() {

@@ -2,14 +2,15 @@
 //! changed. The rules are those of the other files, applied to one root at a time.
 
 use std::collections::{HashMap, HashSet};
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
-use super::{collection, pit, schema};
+use super::{collection, conventions, pit, schema};
 use crate::error::Result;
 use crate::jobs::JobContext;
 use crate::model::{
     Dataset, FINDINGS_KEPT, Finding, Location, MAX_LEVELS, Profile, Report, RootShapes, Rule, Sample, SamplePath, ShapeId,
-    Skeleton, Tortilla, check_portable_name, check_sample_id,
+    Skeleton, Tortilla, check_portable_name, check_sample_id, without_case,
 };
 
 /// State of the last check; one per draft.
@@ -20,6 +21,10 @@ pub struct LiveCheck {
     ids: HashMap<Arc<str>, u32>,
     /// Number of ids that occur more than once among the roots.
     twins: usize,
+    /// Number of distinct ids of roots by the hash of their names without case.
+    names: HashMap<u64, u32>,
+    /// Number of names of roots that several ids share.
+    shared_names: usize,
     /// Findings by root, with rows relative to the root's first row on each level. `None`: not checked.
     found: Vec<Option<Arc<[Finding]>>>,
     /// The reference that `found` was computed against.
@@ -85,6 +90,7 @@ impl LiveCheck {
             }
             self.check_below(dataset, first, &mut report, ctx)?;
         }
+        conventions::check_draft(dataset, &mut report);
         collection::check_collection(&dataset.collection, &mut report);
         if roots.is_empty() {
             report.add(Rule::PitRoots, Location::Dataset, tr!("The dataset has no samples. Drop files or folders to begin."));
@@ -121,15 +127,38 @@ impl LiveCheck {
     fn count(&mut self, id: &Arc<str>, by: i32) {
         let entry = self.ids.entry(id.clone()).or_default();
         let twin = *entry > 1;
+        let was_known = *entry > 0;
         *entry = entry.saturating_add_signed(by);
-        let twin_now = *entry > 1;
-        if *entry == 0 {
+        let (twin_now, is_known) = (*entry > 1, *entry > 0);
+        if !is_known {
             self.ids.remove(id);
+        }
+        match (was_known, is_known) {
+            (false, true) => self.count_name(id, 1),
+            (true, false) => self.count_name(id, -1),
+            _ => {}
         }
         match (twin, twin_now) {
             (false, true) => self.twins += 1,
             (true, false) => self.twins -= 1,
             _ => {}
+        }
+    }
+
+    /// Counts an id that appears among the roots, or is there no more.
+    fn count_name(&mut self, id: &str, by: i32) {
+        let mut hasher = DefaultHasher::new();
+        without_case(id).hash(&mut hasher);
+        let entry = self.names.entry(hasher.finish()).or_default();
+        let was_shared = *entry > 1;
+        *entry = entry.saturating_add_signed(by);
+        match (was_shared, *entry > 1) {
+            (false, true) => self.shared_names += 1,
+            (true, false) => self.shared_names -= 1,
+            _ => {}
+        }
+        if *entry == 0 {
+            self.names.remove(&hasher.finish());
         }
     }
 
@@ -172,6 +201,12 @@ impl LiveCheck {
         for (row, twin) in pit::unicode_twins(samples.iter().map(|sample| &*sample.id)) {
             let message = pit::unicode_message(&samples[row].id, &samples[twin].id);
             report.add(Rule::IdUnicode, at_root(&samples[row], row), message);
+        }
+        if self.shared_names > 0 {
+            for (row, twin) in pit::case_twins(samples.iter().map(|sample| &*sample.id)) {
+                let message = pit::case_message(&samples[row].id, &samples[twin].id);
+                report.add(Rule::IdPortable, at_root(&samples[row], row), message);
+            }
         }
         let shapes = self.shapes.shapes();
         let deepest = self.shapes.held().map(|(shape, _)| shapes.counts(shape).len() + 1).max().unwrap_or(0);
@@ -288,6 +323,7 @@ fn look(dataset: &Dataset, sample: &Sample, model: Option<&Sample>, schemas: &[(
     let tree = Skeleton::of(&mini);
     let mut report = Report::default();
     pit::check_ids(&tree, None, &mut report);
+    pit::check_case(&tree, false, &mut report);
     pit::check_empty(&tree, &mut report);
     if model.is_some() {
         pit::compare(&tree, 0, before as u32, last as u32, &mut report);
@@ -302,7 +338,8 @@ fn look(dataset: &Dataset, sample: &Sample, model: Option<&Sample>, schemas: &[(
             let first = first_row(*level);
             let mine = *row >= first;
             *row = row.saturating_sub(first);
-            mine && !(finding.rule == Rule::IdUnique && *level == 0)
+            // Roots are compared with each other as a whole.
+            mine && !(matches!(finding.rule, Rule::IdUnique | Rule::IdUnicode) && *level == 0)
         }
         // Field names are reported once per level.
         _ => false,
@@ -357,7 +394,16 @@ mod tests {
 
     fn damage(samples: &mut Vec<Sample>, random: &mut ChaCha8Rng) {
         let index = random.next_u32() as usize % samples.len();
-        let kind = random.next_u32() % 10;
+        let kind = random.next_u32() % 13;
+        // Twins in case and in Unicode form, among roots and below.
+        match kind {
+            10 => return samples[index].id = ["R1", "Caf\u{e9}", "Cafe\u{301}", "CAFE\u{301}"][index % 4].into(),
+            11 => {
+                let Payload::Folder(children) = &mut samples[index].payload else { return };
+                return Arc::make_mut(children).samples.push(file("LABEL"));
+            }
+            _ => {}
+        }
         let Payload::Folder(children) = &mut samples[index].payload else {
             samples[index] = scene("again");
             return;
@@ -370,6 +416,7 @@ mod tests {
             3 => children.schema = vec![FieldSpec::new("cloud", arrow::datatypes::DataType::Float64)].into(),
             4 => children.samples.insert(0, file("a:b")),
             5 => children.samples.push(padding_file(9)),
+            12 => children.samples.extend([file("Caf\u{e9}"), file("Cafe\u{301}")]),
             6 => samples[index] = file("lonely"),
             7 => samples.insert(index, scene("r3")),
             8 => drop(samples.remove(index)),

@@ -51,7 +51,7 @@ pub fn check(reader: &dyn ContainerReader, tree: &Skeleton, report: &mut Report,
         }
         if let Some(paths) = table.strings("internal:relative_path")? {
             for row in 0..paths.len() {
-                let mut wanted = tree.path(depth, row as u32).to_archive();
+                let mut wanted = tree.archive_path(depth, row as u32);
                 if level.folder[row] {
                     wanted.push('/');
                 }

@@ -4,6 +4,8 @@
 mod collection;
 mod columns;
 mod consistency;
+mod conventions;
+mod crs_texts;
 mod extent;
 mod folder;
 mod header_cache;
@@ -20,6 +22,7 @@ mod sarif;
 mod schema;
 mod sources;
 mod statistics;
+mod table_statistics;
 mod taco3;
 mod taco_0_2;
 mod tacocat;
@@ -85,12 +88,14 @@ pub fn dataset_beside(dataset: &Dataset, pattern: Option<&str>, profile: Profile
     let mut report = Report::default();
     let tree = Skeleton::of(dataset);
     pit::check_ids(&tree, None, &mut report);
+    pit::check_case(&tree, true, &mut report);
     ctx.check()?;
     let chosen = pattern.and_then(|id| dataset.root.samples.iter().position(|sample| *sample.id == *id));
     pit::check_tree_beside(&tree, chosen.map(|row| row as u32), &mut report);
     ctx.check()?;
     schema::check_draft(dataset, &tree, &mut report);
     ctx.check()?;
+    conventions::check_draft(dataset, &mut report);
     collection::check_collection(&dataset.collection, &mut report);
     if tree.total() == 0 {
         report.add(Rule::PitRoots, Location::Dataset, tr!("The dataset has no samples. Drop files or folders to begin."));
@@ -138,7 +143,8 @@ fn damaged_part(error: &Error) -> Option<String> {
     container::part_name(name).map(|_| name.printable_line().to_string())
 }
 
-fn unreadable(error: &Error) -> Finding {
+/// The finding of a dataset that can't be opened, for the reason `error`.
+pub fn unreadable(error: &Error) -> Finding {
     let (rule, at) = match error.level() {
         Some(level) => (Rule::LevelReadable, Location::Level(level)),
         None if error.is_caused_by(Cause::ZipDirectory) => (Rule::ZipStructure, Location::Dataset),
@@ -172,11 +178,50 @@ pub fn container_as(reader: &dyn ContainerReader, profile: Profile, deep: bool, 
 pub fn container_with(reader: &dyn ContainerReader, options: &CheckOptions, ctx: &JobContext) -> Result<Report> {
     // Each header is read once for all rules.
     let cache = HeaderCache::default();
-    let mut report = check_container(reader, options.profile, options.deep, &cache, ctx)?;
+    let explain = |error| reader.opening().version.explain(error);
+    let mut report = check_container(reader, options.profile, options.deep, Some(&cache), ctx).map_err(explain)?;
     if options.deep {
-        absorb(check_consistency(reader, &options.rules, &cache, &mut report, ctx), &mut report)?;
+        let compared = check_consistency(reader, &options.rules, &cache, &mut report, ctx).map_err(explain);
+        absorb(compared, &mut report)?;
+    }
+    // Findings about files of one version and tables of another are of no dataset. For a remote one this takes requests.
+    if options.deep || !is_remote(&reader.info().path) {
+        reader.expect_unchanged()?;
     }
     Ok(finished_with(report, options))
+}
+
+/// As a deep [`container()`] check of a copy whose source had this report. In an archive, what the bytes of the samples alone decide is
+/// not looked at again: its checksums are those of the bytes that were read from the source, and all of them are compared here, as are
+/// levels, members, statistics and places.
+///
+/// # Errors
+/// As [`container()`].
+pub fn copied_container(reader: &dyn ContainerReader, before: &Report, ctx: &JobContext) -> Result<Report> {
+    // A FOLDER has no checksums, and without its levels the source was not looked at as a whole.
+    let is_archive = matches!(reader.physical(), Physical::Zip(_));
+    if !is_archive || before.has(Rule::LevelReadable) || before.has(Rule::LevelColumns) {
+        return container(reader, true, ctx);
+    }
+    let mut report = check_container(reader, Profile::default(), true, None, ctx)?;
+    let tree = reader.levels().skeleton(ctx)?;
+    let of_contents =
+        |rule: Rule| matches!(rule, Rule::RasterRead | Rule::FileTorn | Rule::PitTransposed) || Property::of_rule(rule).is_some();
+    for finding in before.findings.iter().filter(|finding| of_contents(finding.rule)) {
+        let at = match &finding.at {
+            Location::Sample { level, row, path } if *level >= tree.levels.len() || tree.path(*level, *row) != *path => {
+                match tree.find(path) {
+                    // The rows were put in the order of the tree.
+                    Some((level, row)) => Location::Sample { level, row, path: path.clone() },
+                    None => continue,
+                }
+            }
+            other => other.clone(),
+        };
+        report.findings.push(Finding { at, ..finding.clone() });
+    }
+    report.consistency.clone_from(&before.consistency);
+    Ok(finished(report, Profile::default()))
 }
 
 /// Compares the rasters by position, if their headers have anything that can be compared.
@@ -201,9 +246,11 @@ fn check_container(
     reader: &dyn ContainerReader,
     profile: Profile,
     deep: bool,
-    cache: &HeaderCache,
+    cache: Option<&HeaderCache>,
     ctx: &JobContext,
 ) -> Result<Report> {
+    // The rasters are not opened without a cache of their headers.
+    let contents = cache.filter(|_| deep);
     let mut report = Report { findings: reader.notes().to_vec(), ..Report::default() };
     let structure = match reader.physical() {
         Physical::Zip(zip) => zip::check(zip, deep, &mut report, ctx),
@@ -214,22 +261,23 @@ fn check_container(
         Physical::Tortilla(tortilla) => {
             absorb(tortilla::check(tortilla, &mut report, ctx), &mut report)?;
             absorb(references::check(reader, deep, &mut report, ctx), &mut report)?;
+            absorb(check_conventions(reader, &mut report, ctx), &mut report)?;
+            absorb(crs_texts::check(reader, &mut report, ctx), &mut report)?;
             // Readers of single chunks rely on the TOG layout; an old GDAL cannot check it.
             if deep && tortilla.chunks().is_some() && crate::raster::tog_support().is_ok() {
                 absorb(togs(reader, &mut report, ctx), &mut report)?;
             }
-            if deep {
-                absorb(readable::check(reader, cache, &mut report, ctx), &mut report)?;
-                absorb(torn_files::check(reader, &mut report, ctx), &mut report)?;
+            if let Some(cache) = contents {
+                absorb(check_contents(reader, cache, &mut report, ctx), &mut report)?;
             }
             return Ok(report);
         }
         Physical::Taco3(dataset) => {
-            absorb(taco3::check(dataset, &mut report, ctx), &mut report)?;
+            absorb(taco3::check(dataset, deep, &mut report, ctx), &mut report)?;
             absorb(references::check(reader, deep, &mut report, ctx), &mut report)?;
-            if deep {
-                absorb(readable::check(reader, cache, &mut report, ctx), &mut report)?;
-                absorb(torn_files::check(reader, &mut report, ctx), &mut report)?;
+            absorb(crs_texts::check(reader, &mut report, ctx), &mut report)?;
+            if let Some(cache) = contents {
+                absorb(check_contents(reader, cache, &mut report, ctx), &mut report)?;
             }
             return Ok(report);
         }
@@ -237,9 +285,9 @@ fn check_container(
     absorb(structure, &mut report)?;
     absorb(check_levels(reader, deep, &mut report, ctx), &mut report)?;
     absorb(references::check(reader, deep, &mut report, ctx), &mut report)?;
-    if deep {
-        absorb(readable::check(reader, cache, &mut report, ctx), &mut report)?;
-        absorb(torn_files::check(reader, &mut report, ctx), &mut report)?;
+    absorb(crs_texts::check(reader, &mut report, ctx), &mut report)?;
+    if let Some(cache) = contents {
+        absorb(check_contents(reader, cache, &mut report, ctx), &mut report)?;
         absorb(check_layout(reader, cache, &mut report, ctx), &mut report)?;
     }
     if !report.has(Rule::CollectionRead) {
@@ -247,6 +295,14 @@ fn check_container(
     }
     check_path(&reader.info().path, &mut report);
     Ok(report)
+}
+
+/// Compares what files state with what they hold: rasters, their coordinate systems, files of several, statistics of tables.
+fn check_contents(reader: &dyn ContainerReader, cache: &HeaderCache, report: &mut Report, ctx: &JobContext) -> Result<()> {
+    absorb(readable::check(reader, cache, report, ctx), report)?;
+    absorb(crs_texts::check_headers(reader, cache, report, ctx), report)?;
+    absorb(torn_files::check(reader, report, ctx), report)?;
+    absorb(table_statistics::check(reader, report, ctx), report)
 }
 
 /// Reports FOLDERs of level 0 that are kinds of data instead of samples.
@@ -273,8 +329,14 @@ fn check_path(path: &Path, report: &mut Report) {
     }
 }
 
-/// Steps of the check of levels: tree, levels, ids, statistics, declared columns, tables of folders.
-const LEVEL_STEPS: u64 = 6;
+/// Checks the columns that a convention names, in datasets of the first generation.
+fn check_conventions(reader: &dyn ContainerReader, report: &mut Report, ctx: &JobContext) -> Result<()> {
+    let tree = reader.levels().skeleton(ctx)?;
+    conventions::check(reader, &tree, report, ctx)
+}
+
+/// Steps of the check of levels: tree, levels, ids, statistics, conventions, declared columns, tables of folders.
+const LEVEL_STEPS: u64 = 7;
 
 fn check_levels(reader: &dyn ContainerReader, deep: bool, report: &mut Report, ctx: &JobContext) -> Result<()> {
     ctx.stage(tr!("Checking the levels"), Some(LEVEL_STEPS));
@@ -302,6 +364,8 @@ fn check_levels(reader: &dyn ContainerReader, deep: bool, report: &mut Report, c
     ctx.check()?;
     ctx.step(1);
     statistics::check(reader, &tree, deep, report, ctx)?;
+    ctx.step(1);
+    conventions::check(reader, &tree, report, ctx)?;
     ctx.step(1);
     columns::check_declared(reader, &tree, report, ctx)?;
     ctx.step(1);

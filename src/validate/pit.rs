@@ -2,7 +2,6 @@
 
 use std::borrow::Cow;
 use std::collections::HashMap;
-use std::collections::hash_map::Entry;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use crate::model::{
@@ -46,7 +45,8 @@ pub fn check_ids(tree: &Skeleton, part: Option<&dyn Fn(u32) -> usize>, report: &
     }
 }
 
-/// Finds siblings whose names differ only in case. Roots are compared only with `roots`, not those of several datasets.
+/// Finds siblings whose names differ only in case, or in case and Unicode form. Roots are compared only with `roots`, not those of
+/// several datasets.
 pub fn check_case(tree: &Skeleton, roots: bool, report: &mut Report) {
     for (depth, level) in tree.levels.iter().enumerate() {
         // Most ids are in lower case; two of these cannot differ only in case.
@@ -55,24 +55,41 @@ pub fn check_case(tree: &Skeleton, roots: bool, report: &mut Report) {
         if !(0..rows).any(cased) || (depth == 0 && !roots) {
             continue;
         }
-        let mut seen: HashMap<(u32, String), u32> = HashMap::with_capacity(level.len());
-        for row in 0..rows {
-            let parent = if depth == 0 { 0 } else { level.parents.get(row as usize).copied().unwrap_or(u32::MAX) };
-            match seen.entry((parent, without_case(level.id(row)))) {
-                Entry::Vacant(free) => drop(free.insert(row)),
-                Entry::Occupied(known) if level.id(*known.get()) != level.id(row) => {
-                    let (id, other) = (level.id(row).printable_line(), level.id(*known.get()).printable_line());
-                    let message = tr!(
-                        "{id} differs from its sibling {other} in case alone, so some systems hold only one of them.",
-                        id,
-                        other
-                    );
-                    report.add(Rule::IdPortable, at(tree, depth, row), message);
-                }
-                Entry::Occupied(_) => {}
+        if depth == 0 {
+            for (row, twin) in case_twins((0..rows).map(|row| level.id(row))) {
+                let message = case_message(level.id(row as u32), level.id(twin as u32));
+                report.add(Rule::IdPortable, at(tree, depth, row as u32), message);
+            }
+            continue;
+        }
+        for parent in 0..tree.levels[depth - 1].len() as u32 {
+            let siblings = tree.levels[depth - 1].children(parent);
+            for (place, twin) in case_twins(siblings.iter().map(|&row| level.id(row))) {
+                let message = case_message(level.id(siblings[place]), level.id(siblings[twin]));
+                report.add(Rule::IdPortable, at(tree, depth, siblings[place]), message);
             }
         }
     }
+}
+
+/// Places of ids that differ from an earlier one in case, or in case and Unicode form, with the place of that one. Those that differ in
+/// Unicode form alone are [`unicode_twins`].
+pub(super) fn case_twins<'a>(ids: impl Iterator<Item = &'a str>) -> Vec<(usize, usize)> {
+    let mut seen: HashMap<String, (usize, &'a str)> = HashMap::new();
+    let mut twins = Vec::new();
+    for (place, id) in ids.enumerate() {
+        let (first, known) = *seen.entry(without_case(id)).or_insert((place, id));
+        if known != id && in_nfc(known) != in_nfc(id) {
+            twins.push((place, first));
+        }
+    }
+    twins
+}
+
+/// Message about two ids that differ in case alone.
+pub(super) fn case_message(id: &str, other: &str) -> String {
+    let (id, other) = (id.printable_line(), other.printable_line());
+    tr!("{id} differs from its sibling {other} in case alone, so some systems hold only one of them.", id, other)
 }
 
 fn check_siblings(tree: &Skeleton, depth: usize, rows: &[u32], report: &mut Report) {

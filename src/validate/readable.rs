@@ -63,15 +63,13 @@ pub(super) fn check(reader: &dyn ContainerReader, cache: &HeaderCache, report: &
             .par_iter()
             .map(|&row| {
                 ctx.check()?;
-                let place = || tree.path(depth, row).to_archive();
+                let place = || tree.archive_path(depth, row);
                 let fault = pixel_fault(reader, (depth, row), claims_raster(level.id(row)), &place, cache, ctx)?;
                 ctx.step(1);
                 Ok(fault.map(|fault| (row, fault)))
             })
-            .collect::<Result<Vec<_>>>()?
-            .into_iter()
-            .flatten()
-            .collect();
+            .filter_map(Result::transpose)
+            .collect::<Result<_>>()?;
         for (row, fault) in faults {
             report.add(Rule::RasterRead, Location::Sample { level: depth, row, path: tree.path(depth, row) }, fault);
         }

@@ -40,10 +40,8 @@ pub(super) fn check(reader: &dyn ContainerReader, deep: bool, report: &mut Repor
                     named => Ok(named.ok().flatten().map(|named| (row, named))),
                 }
             })
-            .collect::<Result<Vec<_>>>()?
-            .into_iter()
-            .flatten()
-            .collect();
+            .filter_map(Result::transpose)
+            .collect::<Result<_>>()?;
         for (row, named) in found {
             report.add(Rule::DataElsewhere, Location::Sample { level: depth, row, path: tree.path(depth, row) }, message(&named));
         }

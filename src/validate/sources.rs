@@ -39,10 +39,8 @@ pub fn sources(dataset: &Dataset, ctx: &JobContext) -> Result<Report> {
                 ctx.check()?;
                 source_fault(row, sample, &containers, &beside, &cache, ctx)
             })
-            .collect::<Result<Vec<_>>>()?
-            .into_iter()
-            .flatten()
-            .collect();
+            .filter_map(Result::transpose)
+            .collect::<Result<_>>()?;
         // Of each set of files only the first is reported.
         let mut covered: HashSet<PathBuf> = HashSet::new();
         for SourceFault { row, rule, message, covers } in faults {

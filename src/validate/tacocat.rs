@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use serde_json::Value as Json;
 
-use crate::container::{ContainerReader, TacocatReader, ZipReader};
-use crate::error::Result;
+use crate::container::{ContainerReader, IndexRows, TacocatReader, ZipReader};
+use crate::error::{Result, settled};
 use crate::jobs::JobContext;
 use crate::model::{Finding, Location, Report, Rule, is_remote};
 use crate::text::PrintableLine;
@@ -29,12 +29,35 @@ pub fn check(index: &TacocatReader, deep: bool, report: &mut Report, ctx: &JobCo
         }
         return Ok(());
     }
+    let values = if deep { Some(IndexRows::read(index, ctx)?) } else { None };
     for (place, part) in parts.iter().enumerate() {
         ctx.check()?;
         ctx.step(1);
         let rows: Vec<&[u32]> = rows.iter().map(|level| level[place].as_slice()).collect();
+        let known = report.count(Rule::PartStale);
         check_part(index, part, &rows, deep, report, ctx)?;
+        // Rows that are those of other samples have other values.
+        if let Some(values) = values.as_ref().filter(|_| report.count(Rule::PartStale) == known) {
+            check_values(index, values, part, report, ctx)?;
+        }
     }
+    Ok(())
+}
+
+/// Compares the values of the index with those of a part that can be read.
+fn check_values(index: &TacocatReader, values: &IndexRows<'_>, name: &str, report: &mut Report, ctx: &JobContext) -> Result<()> {
+    let Ok(part) = settled(index.part(name))? else { return Ok(()) };
+    // A table that can't be read is reported by the check of the part.
+    let Ok(found) = settled(values.first_stale(name, &part, ctx))? else { return Ok(()) };
+    let Some(stale) = found else { return Ok(()) };
+    let message = tr!(
+        "{field} is {here} in the index and {there} in {part}: the index is older or newer.",
+        field = stale.column.printable_line(),
+        here = format!("{:?}", stale.indexed),
+        there = format!("{:?}", stale.own),
+        part = name.printable_line()
+    );
+    report.add(Rule::PartStale, Location::Sample { level: stale.level, row: stale.row, path: stale.path }, message);
     Ok(())
 }
 

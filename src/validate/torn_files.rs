@@ -9,7 +9,7 @@ use crate::container::ContainerReader;
 use crate::error::Result;
 use crate::jobs::JobContext;
 use crate::model::{Location, Report, Rule, SkeletonLevel, is_padding};
-use crate::raster::{FileSet, NamedAsset, References, claims_raster, contents_of, file_set, files_of_stem, references_of};
+use crate::raster::{FileSet, NamedAsset, NamesByStem, References, claims_raster, contents_of, file_set, references_of};
 
 /// A FILE of a set, by its row, with the names of the others.
 struct TornFile {
@@ -92,14 +92,13 @@ fn torn_among(
 ) -> Result<Vec<TornFile>> {
     let is_file = |row: &&u32| level.folder.get(**row as usize) == Some(&false) && !is_padding(level.id(**row));
     let files: Vec<u32> = rows.iter().filter(is_file).copied().collect();
-    let mut sorted: Vec<(String, usize)> = files.iter().enumerate().map(|(at, row)| (level.id(*row).to_lowercase(), at)).collect();
-    sorted.sort_unstable();
+    let by_stem = NamesByStem::of(files.iter().map(|&row| level.id(row)));
     let torn = |row: &u32| {
         ctx.check()?;
         let name = level.id(*row);
         let beside: Vec<u32> = match claims_raster(name) {
             true => Vec::new(),
-            false => files_of_stem(name, &sorted).into_iter().filter_map(|at| files.get(at).copied()).collect(),
+            false => by_stem.of_stem(name).into_iter().filter_map(|at| files.get(at).copied()).collect(),
         };
         if beside.is_empty() {
             return Ok(None);
@@ -110,7 +109,7 @@ fn torn_among(
             outcome => Ok(outcome.ok().flatten()),
         }
     };
-    let found: Vec<TornFile> = files.par_iter().map(torn).collect::<Result<Vec<_>>>()?.into_iter().flatten().collect();
+    let found: Vec<TornFile> = files.par_iter().map(torn).filter_map(Result::transpose).collect::<Result<_>>()?;
     let mut covered: HashSet<String> = HashSet::new();
     let mut firsts = Vec::new();
     for file in found {

@@ -1,11 +1,11 @@
 //! Checks the integrity of an archive (TACO 2.0, section 6.3): header, directory, members, byte ranges; a deep check reads every
 //! byte.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 use rayon::prelude::*;
 
-use crate::container::{ContainerReader, Directory, Entry, LocalHeader, ZipReader};
+use crate::container::{ByteSource, ContainerReader, Directory, Entry, LocalHeader, ZipReader, unfinished_end};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
 use crate::model::{Location, META_NAME, Report, Rule, safe_relative};
@@ -23,6 +23,13 @@ const COUNT_AT: u64 = 41;
 pub fn check(zip: &ZipReader, deep: bool, report: &mut Report, ctx: &JobContext) -> Result<()> {
     ctx.stage(tr!("Checking the archive"), None);
     name_empty_header(zip, report);
+    if unfinished_end(zip)?.is_some() {
+        let message = tr!(
+            "An interrupted edit left other metadata behind the end that TACO_HEADER states. The next `edit` cuts it off, and `repair` writes a copy without it."
+        );
+        report.add(Rule::ZipStructure, Location::Dataset, message);
+        return Ok(());
+    }
     let directory = match zip.directory() {
         Ok(directory) => directory,
         Err(error) => {
@@ -32,18 +39,37 @@ pub fn check(zip: &ZipReader, deep: bool, report: &mut Report, ctx: &JobContext)
     };
     // For a remote archive, a request per member is left to a deep check; the directory is already read.
     let looks = deep || !zip.file().is_remote();
-    let header_of = |entry: &Entry| match looks {
-        true => LocalHeader::read(zip.file(), entry.local).ok(),
-        false => directory.header_by_next(entry),
+    let header_of = |entry: &Entry| {
+        let header = match looks {
+            true => LocalHeader::read(zip.file(), entry.local).ok(),
+            false => directory.header_by_next(entry),
+        };
+        header.map(|header| SeenHeader::of(&header, entry))
     };
-    let headers: Vec<Option<LocalHeader>> = directory.entries.par_iter().map(header_of).collect();
+    let headers: Vec<Option<SeenHeader>> = directory.entries.par_iter().map(header_of).collect();
     ctx.check()?;
     check_members(zip, directory, &headers, report);
     check_header(zip, directory, &headers, report);
     if deep {
-        check_crc(zip, directory, &headers, report, ctx)?;
+        check_checksums(zip.file(), directory, &headers, report, ctx)?;
     }
     check_positions(zip, directory, &headers, report, ctx)
+}
+
+/// What is kept of a local header: there are as many as samples.
+#[derive(Clone, Copy)]
+pub(super) struct SeenHeader {
+    /// Offset of the data.
+    data: u64,
+    /// True when it says the same as the entry of the central directory.
+    agrees: bool,
+}
+
+impl SeenHeader {
+    pub(super) fn of(header: &LocalHeader, entry: &Entry) -> Self {
+        let same = header.name == entry.name && header.crc == entry.crc && header.method == entry.method;
+        Self { data: header.data, agrees: same && header.flags & 1 == entry.flags & 1 }
+    }
 }
 
 /// A header without entries has a separate rule, as the official header reader accepts it.
@@ -60,11 +86,11 @@ fn member(entry: &Entry) -> Location {
     Location::Member(entry.name.printable_line().to_string())
 }
 
-fn check_members(zip: &ZipReader, directory: &Directory, headers: &[Option<LocalHeader>], report: &mut Report) {
-    let mut names = HashSet::with_capacity(directory.entries.len());
+fn check_members(zip: &ZipReader, directory: &Directory, headers: &[Option<SeenHeader>], report: &mut Report) {
+    let repeated: HashSet<usize> = directory.repeated().collect();
     let mut ranges = Vec::with_capacity(directory.entries.len());
-    for (entry, header) in directory.entries.iter().zip(headers) {
-        if !names.insert(&*entry.name) {
+    for (index, (entry, header)) in directory.entries.iter().zip(headers).enumerate() {
+        if repeated.contains(&index) {
             report.add(Rule::ZipName, member(entry), tr!("Two members have this name."));
         }
         if !safe_relative(&entry.name) {
@@ -92,8 +118,7 @@ fn check_members(zip: &ZipReader, directory: &Directory, headers: &[Option<Local
         match header {
             None => report.add(Rule::ZipStructure, member(entry), tr!("No local header at byte {place}.", place = entry.local)),
             Some(header) => {
-                let same = header.name == entry.name && header.crc == entry.crc && header.method == entry.method;
-                if !same || header.flags & 1 != entry.flags & 1 {
+                if !header.agrees {
                     report.add(Rule::ZipStructure, member(entry), tr!("The local header and the central directory differ."));
                 }
                 if !zip.file().contains(header.data, entry.stored) {
@@ -116,25 +141,24 @@ fn check_members(zip: &ZipReader, directory: &Directory, headers: &[Option<Local
     }
 }
 
-fn check_header(zip: &ZipReader, directory: &Directory, headers: &[Option<LocalHeader>], report: &mut Report) {
+fn check_header(zip: &ZipReader, directory: &Directory, headers: &[Option<SeenHeader>], report: &mut Report) {
     // An unusable header was noted on opening.
     let Some(header) = zip.header() else { return };
     let at = || Location::Member("TACO_HEADER".into());
     if !header.clean {
         report.add(Rule::ZipHeader, at(), tr!("Padding or unused entries are not zero."));
     }
-    let by_name: HashMap<&str, (u64, u64)> = directory
-        .entries
-        .iter()
-        .zip(headers)
-        .filter_map(|(entry, header)| Some((&*entry.name, (header.as_ref()?.data, entry.size))))
-        .collect();
+    // Range of the data of a member.
+    let range_of = |name: &str| {
+        let index = directory.index_of(name)?;
+        Some((headers[index]?.data, directory.entries[index].size))
+    };
     let levels = header.levels().len();
     let wanted = (0..levels).map(|level| format!("METADATA/level{level}.parquet")).chain(["COLLECTION.json".to_owned()]);
     for (name, entry) in wanted.zip(&header.entries) {
-        match by_name.get(name.as_str()) {
+        match range_of(&name) {
             None => report.add(Rule::ZipHeader, at(), tr!("{name} is not in the archive.", name)),
-            Some(&range) if range != (entry.offset, entry.size) => {
+            Some(range) if range != (entry.offset, entry.size) => {
                 let message = tr!(
                     "TACO_HEADER states {stated} bytes at {place} for {name}; it has {found} bytes at {own}.",
                     name,
@@ -149,27 +173,32 @@ fn check_header(zip: &ZipReader, directory: &Directory, headers: &[Option<LocalH
         }
     }
     let next = format!("METADATA/level{levels}.parquet");
-    if by_name.contains_key(next.as_str()) {
+    if range_of(&next).is_some() {
         report.add(Rule::ZipHeader, at(), tr!("{name} is in the archive, but not in the header.", name = next));
     }
 }
 
-fn check_crc(
-    zip: &ZipReader,
+/// Reads every stored member, and compares its CRC-32 with that of the directory. `headers` has the local header of each member.
+///
+/// # Errors
+/// When the job is cancelled.
+pub(super) fn check_checksums(
+    file: &ByteSource,
     directory: &Directory,
-    headers: &[Option<LocalHeader>],
+    headers: &[Option<SeenHeader>],
     report: &mut Report,
     ctx: &JobContext,
 ) -> Result<()> {
     ctx.stage(tr!("Reading every member"), Some(directory.entries.len() as u64));
-    let wrong: Vec<Option<String>> = directory
+    let wrong: Vec<(usize, String)> = directory
         .entries
         .par_iter()
         .zip(headers)
-        .map(|(entry, header)| {
+        .enumerate()
+        .map(|(index, (entry, header))| {
             ctx.check()?;
             ctx.step(1);
-            let Some(header) = header.as_ref().filter(|h| entry.method == 0 && zip.file().contains(h.data, entry.stored)) else {
+            let Some(header) = header.as_ref().filter(|h| entry.method == 0 && file.contains(h.data, entry.stored)) else {
                 return Ok(None);
             };
             let mut crc = crc32fast::Hasher::new();
@@ -177,23 +206,22 @@ fn check_crc(
             while at < entry.stored {
                 ctx.check()?;
                 let length = CHUNK.min(entry.stored - at);
-                match zip.file().read(header.data + at, length) {
+                match file.read(header.data + at, length) {
                     Ok(bytes) => crc.update(&bytes),
-                    Err(error) => return Ok(Some(format!("{} {}", tr!("Can't be read."), error.sentence()))),
+                    Err(error) => return Ok(Some((index, format!("{} {}", tr!("Can't be read."), error.sentence())))),
                 }
                 at += length;
             }
             let found = crc.finalize();
             Ok((found != entry.crc).then(|| {
                 let (found, stated) = (format!("{found:08x}"), format!("{:08x}", entry.crc));
-                tr!("The CRC-32 is {found}; the directory says {stated}. The bytes are damaged.", found, stated)
+                (index, tr!("The CRC-32 is {found}; the directory says {stated}. The bytes are damaged.", found, stated))
             }))
         })
+        .filter_map(Result::transpose)
         .collect::<Result<_, Error>>()?;
-    for (entry, message) in directory.entries.iter().zip(wrong) {
-        if let Some(message) = message {
-            report.add(Rule::ZipCrc, member(entry), message);
-        }
+    for (index, message) in wrong {
+        report.add(Rule::ZipCrc, member(&directory.entries[index]), message);
     }
     Ok(())
 }
@@ -202,7 +230,7 @@ fn check_crc(
 fn check_positions(
     zip: &ZipReader,
     directory: &Directory,
-    headers: &[Option<LocalHeader>],
+    headers: &[Option<SeenHeader>],
     report: &mut Report,
     ctx: &JobContext,
 ) -> Result<()> {
@@ -214,38 +242,42 @@ fn check_positions(
         return Ok(());
     }
     let tree = zip.levels().skeleton(ctx)?;
-    let by_name: HashMap<&str, usize> = directory.entries.iter().enumerate().map(|(index, entry)| (&*entry.name, index)).collect();
     let mut named = vec![false; directory.entries.len()];
     for (depth, level) in tree.levels.iter().enumerate() {
         let positions = zip.levels().positions(depth, ctx)?;
         let mut wrong: Vec<(u32, (u64, u64), usize)> = Vec::new();
-        let mut own: HashSet<(u64, u64)> = HashSet::new();
+        let mut members: Vec<u32> = Vec::with_capacity(level.len());
         for row in 0..level.len() as u32 {
             if row % 4096 == 0 {
                 ctx.check()?;
             }
-            let path = tree.path(depth, row);
+            let path = tree.archive_path(depth, row);
             let name = match level.folder[row as usize] {
-                true => format!("DATA/{}/{META_NAME}", path.to_archive()),
-                false => format!("DATA/{}", path.to_archive()),
+                true => format!("DATA/{path}/{META_NAME}"),
+                false => format!("DATA/{path}"),
             };
-            let at = Location::Sample { level: depth, row, path };
-            let Some(&index) = by_name.get(name.as_str()) else {
-                report.add(Rule::ZipMissing, at, tr!("{name} is not in the archive.", name = name.printable_line()));
+            let at = || Location::Sample { level: depth, row, path: tree.path(depth, row) };
+            let Some(index) = directory.index_of(&name) else {
+                report.add(Rule::ZipMissing, at(), tr!("{name} is not in the archive.", name = name.printable_line()));
                 continue;
             };
             named[index] = true;
             let (entry, Some(header)) = (&directory.entries[index], &headers[index]) else { continue };
             if depth > 0 {
-                own.insert((header.data, entry.size));
+                members.push(index as u32);
             }
             match positions.range(row) {
                 // Whether a wrong range belongs to another sample is known after the whole level.
                 Some(range) if range != (header.data, entry.size) => wrong.push((row, range, index)),
-                None => report.add(Rule::ZipOffset, at, tr!("internal:offset or internal:size is missing or negative.")),
+                None => report.add(Rule::ZipOffset, at(), tr!("internal:offset or internal:size is missing or negative.")),
                 Some(_) => {}
             }
         }
+        if wrong.is_empty() {
+            continue;
+        }
+        let range_of = |index: &u32| Some((headers[*index as usize]?.data, directory.entries[*index as usize].size));
+        let own: HashSet<(u64, u64)> = members.iter().filter_map(range_of).collect();
         for (row, range, index) in wrong {
             let (entry, Some(header)) = (&directory.entries[index], &headers[index]) else { continue };
             let at = Location::Sample { level: depth, row, path: tree.path(depth, row) };

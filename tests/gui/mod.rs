@@ -1,9 +1,11 @@
 //! The window, driven by labels without a display: user input and the resulting state of the studio.
 
 mod build;
+mod changed;
 mod consent;
 mod explore;
 mod frames;
+mod hostile;
 mod incoming;
 mod keyboard;
 mod keys;

@@ -165,6 +165,16 @@ fn class_shares(columns: &mut Vec<(String, ArrayRef)>) {
     columns.push(("geotiff:stats".into(), Arc::new(builder.finish())));
 }
 
+/// Shares of water of a flood dataset, of which one may be no share.
+fn water_shares(files: &mut Files, worst: f64) {
+    use arrow::array::Float64Array;
+    files.table(LEVEL1, |columns| {
+        let shares = (0..columns[0].1.len()).map(|row| if row == 4 { worst } else { 0.25 });
+        columns.push(("flood:water_share".into(), Arc::new(Float64Array::from_iter_values(shares))));
+    });
+    declare(files, "level1", "flood:water_share", "double");
+}
+
 const fn case(rule: Rule, at: &'static str, says: &'static str, damage: Damage) -> Case {
     Case { rule, at, says, damage }
 }
@@ -205,6 +215,17 @@ pub fn all() -> Vec<Case> {
         case(Rule::IdCharacters, "scene_a / __x", "padding", Draft(|d| inside(d, 0).samples[0].id = "__x".into())),
         case(Rule::IdUnique, "scene_a", "Duplicate id", Draft(|d| root(d).samples[2].id = "scene_a".into())),
         case(Rule::IdUnique, "scene_b / before.bin", "Duplicate id", Draft(|d| inside(d, 1).samples[2].id = "before.bin".into())),
+        case(
+            Rule::IdPortable,
+            "scene_b / Before.bin",
+            "in case alone",
+            Draft(|d| {
+                for row in 0..3 {
+                    inside(d, row).samples[1].id = "Before.bin".into();
+                }
+            }),
+        ),
+        case(Rule::IdPortable, "SCENE_A", "in case alone", Draft(|d| root(d).samples[2].id = "SCENE_A".into())),
         case(
             Rule::IdUnicode,
             "Can\u{303}on",
@@ -297,6 +318,34 @@ pub fn all() -> Vec<Case> {
                     let text = b"<VRTDataset><SourceFilename>/etc/x.tif</SourceFilename></VRTDataset>";
                     bytes.fill(b' ');
                     bytes[..text.len()].copy_from_slice(text);
+                })
+            }),
+        ),
+        case(
+            Rule::CrsElsewhere,
+            "scene_b",
+            "(nadgrids=/etc/passwd)",
+            Both(|f| {
+                f.table(LEVEL0, |columns| {
+                    let texts = [Some("EPSG:4326"), Some("+proj=longlat +nadgrids=/etc/passwd"), None];
+                    columns.push(("stac:crs".into(), Arc::new(texts.into_iter().collect::<arrow::array::StringArray>())));
+                });
+                declare(f, "level0", "stac:crs", "string");
+            }),
+        ),
+        case(
+            Rule::TableStatistics,
+            "level0 cloud_cover",
+            "have the maximum 0.3, but 0.5 is one of its values",
+            Both(|f| {
+                f.patch(LEVEL0, |bytes| {
+                    // The footer is at the end, before its length and the magic number.
+                    let end = bytes.len() - 8;
+                    let length = u32::from_le_bytes([bytes[end], bytes[end + 1], bytes[end + 2], bytes[end + 3]]) as usize;
+                    let places: Vec<usize> =
+                        (end - length..end - 8).filter(|&at| bytes[at..at + 8] == 0.5f64.to_le_bytes()).collect();
+                    assert!(!places.is_empty());
+                    places.into_iter().for_each(|at| bytes[at..at + 8].copy_from_slice(&0.3f64.to_le_bytes()));
                 })
             }),
         ),
@@ -429,6 +478,31 @@ pub fn all() -> Vec<Case> {
                 declare(f, "level1", "geotiff:stats", "list<item: list<item: double>>");
             }),
         ),
+        case(
+            Rule::StacTime,
+            "level0 stac:time_start",
+            "3 samples, scene_a the first",
+            Both(|f| {
+                f.table(LEVEL0, |columns| {
+                    let crs = arrow::array::StringArray::from(vec!["EPSG:4326"; columns[0].1.len()]);
+                    let times = DataType::Timestamp(arrow::datatypes::TimeUnit::Microsecond, None);
+                    let times = arrow::array::new_null_array(&times, columns[0].1.len());
+                    columns.extend([("stac:crs".to_owned(), Arc::new(crs) as ArrayRef), ("stac:time_start".to_owned(), times)]);
+                });
+                declare(f, "level0", "stac:crs", "string");
+                declare(f, "level0", "stac:time_start", "timestamp[us]");
+            }),
+        ),
+        case(
+            Rule::ConventionValues,
+            "scene_b / after.bin",
+            "from 0 to 1",
+            Both(|f| {
+                water_shares(f, 1.5);
+                f.json(|c| c["labels:classes"] = json!([{"name": "land", "category": "0"}, {"name": "water", "category": "1"}]));
+            }),
+        ),
+        case(Rule::ConventionClasses, "COLLECTION.json labels:classes", "land, water", Both(|f| water_shares(f, 0.5))),
         case(
             Rule::FieldSchema,
             "COLLECTION.json taco:field_schema/level1",

@@ -44,6 +44,8 @@ pub enum Habit {
     RefusesLongRanges,
     /// `*` instead of the size of the file.
     OmitsSize,
+    /// Status 206 without a Content-Range.
+    OmitsRange,
     /// Chunks without a Content-Length.
     Chunked,
     /// No ETag and no date.
@@ -263,7 +265,11 @@ impl Shared {
             (_, Some((start, end))) => {
                 let start = if fault == Some(Fault::Elsewhere) { start.saturating_sub(1) } else { start };
                 let total = if habit == Some(Habit::OmitsSize) { "*".to_owned() } else { total.to_string() };
-                ("206 Partial Content", format!("Content-Range: bytes {start}-{}/{total}\r\n", end - 1), &bytes[start..end])
+                let place = match habit {
+                    Some(Habit::OmitsRange) => String::new(),
+                    _ => format!("Content-Range: bytes {start}-{}/{total}\r\n", end - 1),
+                };
+                ("206 Partial Content", place, &bytes[start..end])
             }
             _ => ("200 OK", String::new(), &bytes[..]),
         };

@@ -4,7 +4,7 @@
 use std::ffi::OsString;
 use std::path::Path;
 
-use super::scratch::Scratch;
+use super::scratch::{DatasetLock, Scratch, lock_dataset};
 use super::swap::{NEW, OLD, Places, Record, exchange, is_there, rename, sync_folder};
 use crate::error::{Error, IoContext, Result};
 
@@ -18,6 +18,10 @@ pub(super) fn place(
 ) -> Result<()> {
     names.iter().for_each(|name| tracing::info!("writes {}", parent.join(name).display()));
     gone.iter().for_each(|name| tracing::info!("deletes {}", parent.join(name).display()));
+    // An edit of a FOLDER that is replaced would put its files into the new one.
+    let ctx = crate::jobs::current().map(|job| job.context).unwrap_or_default();
+    let folders = names.iter().map(|name| parent.join(name)).filter(|target| target.is_dir());
+    let _locks: Vec<DatasetLock> = folders.map(|folder| lock_dataset(&folder, &ctx)).collect::<Result<_>>()?;
     if let ([name], []) = (names, gone)
         && place_at_once(scratch, &Places::of(name, scratch.path(), parent), check)?
     {

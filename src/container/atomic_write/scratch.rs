@@ -4,12 +4,15 @@
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use tempfile::{Builder, NamedTempFile};
 
 use super::names::parent_of;
 use super::swap;
 use crate::error::{Error, IoContext, Result};
+use crate::files::LocalVersion;
+use crate::jobs::JobContext;
 use crate::model::is_remote;
 
 /// Suffix of files being written, and of files no longer needed.
@@ -21,6 +24,8 @@ const ASIDE: &str = ".old";
 const LOCK: &str = ".lock";
 /// Number of random letters and digits between the output's name and the suffix.
 const RANDOM: usize = 6;
+/// Time between two attempts to lock a dataset that another process has locked.
+const LOCK_PAUSE: Duration = Duration::from_millis(20);
 /// Number of attempts when another process removes the folder as a leftover between creating and locking it.
 const TRIES: usize = 10;
 
@@ -226,6 +231,49 @@ fn lock(path: &Path) -> Locked {
     }
 }
 
+/// The lock of a dataset; released on drop, and by the end of the process.
+pub struct DatasetLock {
+    /// `None` on disks without locks.
+    _file: Option<File>,
+}
+
+/// Locks the file or folder of a dataset, so that no other process of the studio edits or replaces it meanwhile. Waits for one that has
+/// locked it. Readers do not lock: they compare versions.
+///
+/// # Errors
+/// When the job is cancelled.
+pub fn lock_dataset(path: &Path, ctx: &JobContext) -> Result<DatasetLock> {
+    let mut is_waiting = false;
+    loop {
+        ctx.check()?;
+        match lock(path) {
+            Locked::Never => return Ok(DatasetLock { _file: None }),
+            Locked::Here(file) => {
+                // The one that had the lock may have put another file or folder in its place.
+                let is_at_path = || Some(LocalVersion::of(&file).ok()?.is_same_entry(&LocalVersion::at(path).ok()?));
+                if cfg!(windows) || is_at_path().unwrap_or(true) {
+                    return Ok(DatasetLock { _file: Some(file) });
+                }
+            }
+            Locked::ByOther => {
+                if !std::mem::replace(&mut is_waiting, true) {
+                    tracing::info!("waits for another process that edits {}", path.display());
+                    ctx.stage(tr!("Waiting for another edit of the dataset"), None);
+                }
+                std::thread::sleep(LOCK_PAUSE);
+            }
+        }
+    }
+}
+
+/// True while another process renames the new files of an edit into the folder `path`, so that some of its tables may be new and
+/// others old.
+pub fn is_being_edited(path: &Path) -> bool {
+    // A folder named `.` or `..` has another name among its neighbours.
+    let Ok(path) = path.canonicalize() else { return false };
+    unfinished_edits(&path).iter().any(|aside| matches!(lock(aside), Locked::ByOther))
+}
+
 /// Locks a leftover; `None` while another process holds its lock, or on disks without locks.
 fn lock_of_leftover(path: &Path) -> Option<File> {
     if !path.symlink_metadata().is_ok_and(|meta| meta.is_dir() || meta.is_file()) {
@@ -314,13 +362,17 @@ pub fn aside_of(path: &Path) -> Option<PathBuf> {
 /// True when an edit of files in the folder `path` was interrupted, so it may have old files beside new ones. [`restore_aside`] and
 /// every later write of it restore the old ones. False while the process that edits it runs.
 pub fn has_interrupted_edit(path: &Path) -> bool {
-    let (Some(name), Ok(parent)) = (path.file_name(), parent_of(path)) else { return false };
-    asides_near(path).into_iter().any(|aside| {
-        let begun = swap::Record::read(&aside).is_some_and(|record| {
-            record.is_within(name) && !record.is_done(&aside, &parent) && !record.is_untouched(&aside, &parent)
-        });
-        begun && lock_of_leftover(&aside).is_some()
-    })
+    unfinished_edits(path).iter().any(|aside| lock_of_leftover(aside).is_some())
+}
+
+/// The journals of edits of files in the folder `path` of which some, and not all, new files have their names.
+fn unfinished_edits(path: &Path) -> Vec<PathBuf> {
+    let (Some(name), Ok(parent)) = (path.file_name(), parent_of(path)) else { return Vec::new() };
+    let is_begun = |aside: &PathBuf| {
+        swap::Record::read(aside)
+            .is_some_and(|record| record.is_within(name) && !record.is_done(aside, &parent) && !record.is_untouched(aside, &parent))
+    };
+    asides_near(path).into_iter().filter(is_begun).collect()
 }
 
 /// Restores the copy found by [`aside_of`], with the outputs moved aside together with it, and the files of [`has_interrupted_edit`].

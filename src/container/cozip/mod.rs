@@ -2,4 +2,4 @@
 
 mod reader;
 
-pub use reader::Taco3Reader;
+pub use reader::{RowKey, Taco3Reader, Taco3Table, table_above};

@@ -1,28 +1,37 @@
 //! Opens a TACO 3 dataset: `METADATA/sample.parquet` is level 0, `children.parquet` level 1, `children__imagery.parquet` the
 //! files in the folder `imagery` of each sample, and so on. The central directory lists all members, so the index in `__cozip__`
-//! is not used. Does not validate.
+//! is not used. An index over several archives (`.tacocat`) has the tables beside its COLLECTION.json, with the archive of each row
+//! in `internal:source_file`. Does not validate.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use arrow::array::{Array, Int64Array, StringArray};
 
+use crate::container::part_files::PartFiles;
 use crate::container::synthetic_levels::{MadeLevel, Ranges, level_tables};
 use crate::container::tortilla::join;
 use crate::container::{
-    ContainerInfo, ContainerReader, Directory, Format, LevelSet, LocalFile, LocalHeader, Opening, Physical, asset_size,
-    read_collection, read_collection_file,
+    ContainerInfo, ContainerReader, DatasetVersion, Directory, Format, LevelSet, LocalFile, LocalHeader, Opening, Physical,
+    asset_size, read_collection, read_collection_file,
 };
-use crate::error::{Error, IoContext, Result, settled};
-use crate::files::Root;
+use crate::error::{Cause, Error, IoContext, Result, settled};
+use crate::files::{Outside, Root};
 use crate::jobs::JobContext;
-use crate::model::{AssetPath, Collection, MAX_LEVELS, is_remote, place_below, safe_relative};
+use crate::model::{AssetPath, Collection, MAX_LEVELS, is_remote, place_above, place_below, safe_relative};
 use crate::remote::{FIRST_OF_DATASET, RemoteFile, may_be_folder, means_absent};
 use crate::table::{DecodeBudget, LevelTable, TableHead};
 
 /// Table names of the sample level and the level below.
 const SAMPLE: &str = "sample";
 const CHILDREN: &str = "children";
+/// Metadata of a table's schema: its name.
+const LEVEL_KEY: &str = "taco:level";
+/// Folder of the tables, except in an index.
+const METADATA: &str = "METADATA/";
+/// The archive of a row of an index.
+const SOURCE: &str = "internal:source_file";
 /// Maximum number of tables of a remote folder, which takes a request for each.
 const TABLES_MAX: usize = 1000;
 
@@ -32,8 +41,13 @@ pub struct Taco3Reader {
     store: Store,
     /// Paths below `DATA/`, by level and row.
     paths: Vec<Vec<String>>,
-    /// The tables in `METADATA/` that make up each level, with their numbers of rows.
+    /// The archive of each row by level, and its position there; empty unless the dataset is an index.
+    sources: Vec<Vec<Arc<str>>>,
+    ranges: Vec<Ranges>,
+    /// The tables that make up each level, with their numbers of rows.
     tables: Vec<Vec<(String, usize)>>,
+    /// True when `taco:structure` is null: each sample is one file without a name (TACO 3 up to release 0.8.2).
+    is_flat: bool,
 }
 
 enum Store {
@@ -47,37 +61,55 @@ enum Store {
         root: PathBuf,
         tables: Vec<String>,
     },
+    /// An index over several archives.
+    Index {
+        tables: Box<Store>,
+        parts: PartFiles,
+    },
 }
 
-/// One table in `METADATA/`.
-struct Part {
+/// One level table as it is stored. Vectors have one entry per row.
+pub struct Taco3Table {
     /// Name, such as `children/imagery`.
-    name: String,
-    table: LevelTable,
-    ids: Vec<i64>,
-    parents: Vec<i64>,
-    paths: Vec<String>,
+    pub name: String,
+    /// Path of the file or member.
+    pub member: String,
+    /// All columns.
+    pub table: LevelTable,
+    /// `internal:current_id`; -1 for null.
+    pub ids: Vec<i64>,
+    /// `internal:parent_id`; -1 for null. Of the samples their own ids.
+    pub parents: Vec<i64>,
+    /// `internal:relative_path`; empty for null.
+    pub paths: Vec<String>,
+    /// The archive of each row; empty unless the dataset is an index.
+    pub sources: Vec<Arc<str>>,
 }
+
+impl Taco3Table {
+    /// A row as tables below name it: ids of an index are those of the archive up to release 0.8.2, and of all rows from 0.9.
+    pub fn key(&self, table: &str, id: i64, row: usize) -> RowKey {
+        (table.to_owned(), self.sources.get(row).cloned().unwrap_or_default(), id)
+    }
+}
+
+/// A table, the archive in an index, and the row number that the table states.
+pub type RowKey = (String, Arc<str>, i64);
 
 impl Taco3Reader {
-    /// Opens an archive or a folder.
+    /// Opens an archive, a folder, or an index, whose archives are beside it or in `base`.
     ///
     /// # Errors
     /// [`Kind::Format`](crate::error::Kind::Format), with the table, when a metadata table is missing or unreadable.
-    pub fn open(path: &Path, ctx: &JobContext) -> Result<Self> {
-        let store = if path.is_dir() {
-            Store::Folder(Root::new(path))
-        } else if is_remote(path) && !is_archive(path)? {
-            Store::Remote { root: path.to_owned(), tables: tables_of_remote_folder(path)? }
-        } else {
-            let file = LocalFile::open(path)?;
-            let directory = Directory::read(&file)?;
-            Store::Zip { file, directory }
-        };
+    pub fn open(path: &Path, base: Option<&Path>, ctx: &JobContext) -> Result<Self> {
+        let store = Store::open(path, base)?;
+        let members = store.tables()?;
+        let version = store.version(path, &members)?;
         let collection = settled(store.collection())?;
+        let is_flat = collection.as_ref().is_ok_and(|fields| fields.get("taco:structure").is_some_and(|files| files.is_null()));
         let budget = DecodeBudget::default();
-        let mut by_depth: BTreeMap<usize, Vec<Part>> = BTreeMap::new();
-        for (name, member) in store.tables()? {
+        let mut by_depth: BTreeMap<usize, Vec<Taco3Table>> = BTreeMap::new();
+        for (name, member) in members {
             ctx.check()?;
             let part = read_part(&store, name, &member, &budget, ctx).map_err(|error| {
                 if error.is_cancelled() { error } else { Error::format(format!("{member} can't be read")).because(error) }
@@ -86,8 +118,8 @@ impl Taco3Reader {
         }
         let mut made: Vec<MadeLevel> = Vec::new();
         let mut tables: Vec<Vec<(String, usize)>> = Vec::new();
-        // Maps (table, row number in it) to the row in the level.
-        let mut above: HashMap<(String, i64), u32> = HashMap::new();
+        // The row of the level that each row of a table is.
+        let mut above: HashMap<RowKey, u32> = HashMap::new();
         for depth in 0..=MAX_LEVELS {
             let Some(parts) = by_depth.remove(&depth) else { break };
             ctx.check()?;
@@ -99,15 +131,22 @@ impl Taco3Reader {
         if made.is_empty() {
             return Err(Error::format("the dataset has no METADATA/sample.parquet").at_path(path));
         }
+        if is_flat && let Some(samples) = made.first_mut() {
+            samples.folder.fill(false);
+        }
         mark_folders(&mut made);
         let paths = made.iter().map(|level| level.paths.clone().unwrap_or_default()).collect();
+        let sources = made.iter().map(|level| level.sources.clone().unwrap_or_default()).collect();
+        let ranges = made.iter().map(|level| level.ranges.clone().unwrap_or_default()).collect();
         let levels = LevelSet::of_tables(level_tables(made)?);
         let size_bytes = match &store {
             Store::Zip { file, .. } => Some(file.size_bytes()),
-            Store::Folder(_) | Store::Remote { .. } => None,
+            Store::Folder(_) | Store::Remote { .. } | Store::Index { .. } => None,
         };
         let info = ContainerInfo { format: Format::Taco3, path: path.to_owned(), size_bytes };
-        Ok(Self { opening: Opening::new(info, levels, collection, Vec::new()), store, paths, tables })
+        version.expect_unchanged()?;
+        let opening = Opening::new(info, levels, collection, Vec::new()).of_version(version);
+        Ok(Self { opening, store, paths, sources, ranges, tables, is_flat })
     }
 
     /// Path below `DATA/` of the sample at `row` of `level`.
@@ -119,12 +158,54 @@ impl Taco3Reader {
         path.map(String::as_str).ok_or_else(|| Error::usage(format!("level{level} has no row {row}")))
     }
 
+    /// The level tables as they are stored, in order of their names.
+    ///
+    /// # Errors
+    /// When one cannot be read.
+    pub fn stored_tables(&self, ctx: &JobContext) -> Result<Vec<Taco3Table>> {
+        let budget = DecodeBudget::default();
+        let read = |(name, member): (String, String)| {
+            ctx.check()?;
+            read_part(&self.store, name, &member, &budget, ctx)
+        };
+        self.store.tables()?.into_iter().map(read).collect()
+    }
+
+    /// The archive and its directory; `None` for a folder and an index.
+    pub fn archive(&self) -> Option<(&LocalFile, &Directory)> {
+        match &self.store {
+            Store::Zip { file, directory } => Some((file, directory)),
+            Store::Folder(_) | Store::Remote { .. } | Store::Index { .. } => None,
+        }
+    }
+
+    /// True when each sample is one file without a name.
+    pub fn is_flat(&self) -> bool {
+        self.is_flat
+    }
+
+    /// Name of the archive of the sample at `row` of `level`; `None` for one dataset.
+    pub fn source_of(&self, level: usize, row: u32) -> Option<&str> {
+        self.sources.get(level)?.get(row as usize).map(|source| &**source)
+    }
+
+    /// Path of an archive of an index, which may not exist.
+    ///
+    /// # Errors
+    /// When the name leads out of the folder of the archives.
+    pub fn part_path(&self, name: &str) -> Result<PathBuf> {
+        match &self.store {
+            Store::Index { parts, .. } => parts.path(name),
+            Store::Zip { .. } | Store::Folder(_) | Store::Remote { .. } => Err(Error::usage("this dataset is not an index")),
+        }
+    }
+
     /// Names of the tables that make up a level, with their numbers of rows.
     pub fn tables(&self, level: usize) -> &[(String, usize)] {
         self.tables.get(level).map_or(&[], Vec::as_slice)
     }
 
-    /// Paths below `DATA/` of all existing files; `None` for a remote folder.
+    /// Paths below `DATA/` of all existing files; `None` for a remote folder and an index.
     ///
     /// # Errors
     /// When the folder or the central directory cannot be read.
@@ -139,17 +220,36 @@ impl Taco3Reader {
                 walk(&root.folder().join("DATA"), "", 0, &mut found)?;
                 Ok(Some(found))
             }
-            Store::Remote { .. } => Ok(None),
+            Store::Remote { .. } | Store::Index { .. } => Ok(None),
         }
     }
 
-    /// The root folder that every file must lie in; `None` for an archive and a remote folder. `..` and absolute paths in the
+    /// The root folder that every file must lie in; `None` for an archive, an index and a remote folder. `..` and absolute paths in the
     /// tables are refused when the file is read.
     pub fn root(&self) -> Option<&Root> {
         match &self.store {
             Store::Folder(root) => Some(root),
-            Store::Zip { .. } | Store::Remote { .. } => None,
+            Store::Zip { .. } | Store::Remote { .. } | Store::Index { .. } => None,
         }
+    }
+
+    /// The folder of the archives of an index; `None` for one dataset.
+    pub fn parts_folder(&self) -> Option<&Path> {
+        match &self.store {
+            Store::Index { parts, .. } => Some(parts.folder()),
+            Store::Zip { .. } | Store::Folder(_) | Store::Remote { .. } => None,
+        }
+    }
+
+    /// Names of the archives of an index, in order of first appearance; empty for one dataset.
+    pub fn part_names(&self) -> Vec<Arc<str>> {
+        let mut names: Vec<Arc<str>> = Vec::new();
+        for source in self.sources.first().into_iter().flatten() {
+            if names.last() != Some(source) && !names.contains(source) {
+                names.push(source.clone());
+            }
+        }
+        names
     }
 
     /// True for the folder form.
@@ -167,9 +267,8 @@ fn is_archive(path: &Path) -> Result<bool> {
     }
 }
 
-/// The existing tables among those that COLLECTION.json names.
-fn tables_of_remote_folder(path: &Path) -> Result<Vec<String>> {
-    let collection = read_collection_file(&place_below(path, "COLLECTION.json"))?;
+/// The existing tables among those that COLLECTION.json names; they are in the folder `metadata`, `METADATA/` or none.
+fn tables_of_remote_folder(path: &Path, collection: &Collection, metadata: &str) -> Result<Vec<String>> {
     let mut names = BTreeSet::from([SAMPLE.to_owned()]);
     let declared = collection.get("taco:metadata").and_then(|levels| levels.as_object());
     names.extend(declared.into_iter().flatten().map(|(name, _)| name.clone()));
@@ -184,7 +283,7 @@ fn tables_of_remote_folder(path: &Path) -> Result<Vec<String>> {
             return Err(error.at_path(path));
         }
     }
-    let members: Vec<String> = names.iter().map(|name| format!("METADATA/{}.parquet", name.replace('/', "__"))).collect();
+    let members: Vec<String> = names.iter().map(|name| format!("{metadata}{}.parquet", name.replace('/', "__"))).collect();
     let places: Vec<PathBuf> = members.iter().map(|member| place_below(path, member)).collect();
     let opened = RemoteFile::open_all(&places.iter().map(PathBuf::as_path).collect::<Vec<_>>(), FIRST_OF_DATASET)?;
     let mut there = Vec::with_capacity(members.len());
@@ -221,16 +320,68 @@ fn depth_of(name: &str) -> usize {
 }
 
 /// The table of the parents of the table `name`.
-fn table_above(name: &str) -> &str {
+pub fn table_above(name: &str) -> &str {
     match name.rsplit_once('/') {
         Some((above, _)) => above,
         None => SAMPLE,
     }
 }
 
+/// True for the collection of an index, which lists its archives.
+fn lists_archives(collection: &Collection) -> bool {
+    collection.get("taco:sources").is_some_and(|sources| sources.get("partitions").is_some())
+}
+
 impl Store {
+    fn open(path: &Path, base: Option<&Path>) -> Result<Self> {
+        let index = |tables: Self, beside: PathBuf| {
+            let parts = PartFiles::new(base.map_or(beside, Path::to_owned));
+            Self::Index { tables: Box::new(tables), parts }
+        };
+        if path.is_dir() {
+            let tables = Self::Folder(Root::new(path));
+            if path.join(METADATA).is_dir() {
+                return Ok(tables);
+            }
+            // `..` of a relative path may not be its parent.
+            let path = std::path::absolute(path).io_at("find the folder of the index", path)?;
+            return Ok(index(tables, path.parent().map_or_else(|| path.clone(), Path::to_owned)));
+        }
+        if is_remote(path) && !is_archive(path)? {
+            let collection = read_collection_file(&place_below(path, "COLLECTION.json"))?;
+            let is_index = lists_archives(&collection);
+            let names = tables_of_remote_folder(path, &collection, if is_index { "" } else { METADATA })?;
+            let tables = Self::Remote { root: path.to_owned(), tables: names };
+            return Ok(match place_above(path).filter(|_| is_index) {
+                Some(folder) => index(tables, folder),
+                None => tables,
+            });
+        }
+        let file = LocalFile::open(path)?;
+        let directory = Directory::read(&file)?;
+        Ok(Self::Zip { file, directory })
+    }
+
+    /// The version of a local folder, and of the tables of a local index; archives state their own.
+    fn version(&self, path: &Path, members: &[(String, String)]) -> Result<DatasetVersion> {
+        let tables = match self {
+            Self::Index { tables, .. } => tables.as_ref(),
+            other => other,
+        };
+        let Self::Folder(root) = tables else { return Ok(DatasetVersion::default()) };
+        let files: Vec<PathBuf> = members.iter().map(|(_, member)| root.path(member)).collect();
+        let files = DatasetVersion::of_files(files.iter().map(PathBuf::as_path))?;
+        Ok(DatasetVersion::of_all([DatasetVersion::of_folder(path, self.metadata()), files]))
+    }
+
+    /// Folder of the tables, with `/`.
+    fn metadata(&self) -> &'static str {
+        if matches!(self, Self::Index { .. }) { "" } else { METADATA }
+    }
+
     fn member(&self, name: &str) -> Result<(AssetPath, u64)> {
         match self {
+            Store::Index { tables, .. } => tables.member(name),
             Store::Folder(root) => {
                 if !safe_relative(name) {
                     return Err(Error::format("this path leads outside the dataset").at(name.escape_default()));
@@ -248,9 +399,12 @@ impl Store {
                 Ok((asset, size))
             }
             Store::Zip { file, directory } => {
-                let entry = directory.find(name).ok_or_else(|| Error::format("the archive has no such member").at(name))?;
+                let entry = directory
+                    .find(name)
+                    .ok_or_else(|| Error::format("the archive has no such member").caused_by(Cause::MissingMember).at(name))?;
                 if entry.method != 0 || entry.flags & 1 != 0 {
-                    return Err(Error::format("the member is compressed or encrypted; TACO archives only store").at(name));
+                    let error = Error::format("the member is compressed or encrypted; TACO archives only store");
+                    return Err(error.caused_by(Cause::CompressedMember).at(name));
                 }
                 let header = LocalHeader::read(file, entry.local)?;
                 if !file.contains(header.data, entry.size) {
@@ -279,20 +433,27 @@ impl Store {
         head.decode_within(None, budget, ctx)
     }
 
+    /// Names of the files that may be level tables.
+    fn files(&self, metadata: &str) -> Result<Vec<String>> {
+        match self {
+            Store::Index { tables, .. } => tables.files(metadata),
+            Store::Zip { directory, .. } => Ok(directory.entries.iter().map(|entry| entry.name.to_string()).collect()),
+            Store::Folder(root) => {
+                let folder = root.folder().join(metadata);
+                let entries = std::fs::read_dir(&folder).io_at("read the folder", &folder)?;
+                Ok(entries.flatten().map(|entry| format!("{metadata}{}", entry.file_name().to_string_lossy())).collect())
+            }
+            Store::Remote { tables, .. } => Ok(tables.clone()),
+        }
+    }
+
     /// The level tables, as (name such as `children/imagery`, path of the member).
     fn tables(&self) -> Result<Vec<(String, String)>> {
-        let mut files: Vec<String> = match self {
-            Store::Zip { directory, .. } => directory.entries.iter().map(|entry| entry.name.to_string()).collect(),
-            Store::Folder(root) => {
-                let folder = root.folder().join("METADATA");
-                let entries = std::fs::read_dir(&folder).io_at("read the folder", &folder)?;
-                entries.flatten().map(|entry| format!("METADATA/{}", entry.file_name().to_string_lossy())).collect()
-            }
-            Store::Remote { tables, .. } => tables.clone(),
-        };
+        let metadata = self.metadata();
+        let mut files = self.files(metadata)?;
         files.sort();
         let level = |member: String| {
-            let stem = member.strip_prefix("METADATA/")?.strip_suffix(".parquet")?.replace("__", "/");
+            let stem = member.strip_prefix(metadata)?.strip_suffix(".parquet")?.replace("__", "/");
             let known = stem == SAMPLE || stem == CHILDREN || stem.starts_with("children/");
             known.then_some((stem, member))
         };
@@ -300,9 +461,12 @@ impl Store {
     }
 }
 
-fn read_part(store: &Store, name: String, member: &str, budget: &DecodeBudget, ctx: &JobContext) -> Result<Part> {
+fn read_part(store: &Store, name: String, member: &str, budget: &DecodeBudget, ctx: &JobContext) -> Result<Taco3Table> {
     let table = store.table(member, budget, ctx)?;
     let rows = table.rows();
+    // Names of folders may have two underscores, which are a `/` in the name of the file.
+    let stated = table.schema().metadata().get(LEVEL_KEY).filter(|stated| stated.replace('/', "__") == name.replace('/', "__"));
+    let name = stated.cloned().unwrap_or(name);
     let numbers = |column: &str| -> Result<Option<Vec<i64>>> {
         let column: Option<Int64Array> = table.integers(column)?;
         Ok(column.map(|column| (0..rows).map(|row| if column.is_valid(row) { column.value(row) } else { -1 }).collect()))
@@ -317,14 +481,26 @@ fn read_part(store: &Store, name: String, member: &str, budget: &DecodeBudget, c
     let paths: Option<StringArray> = table.strings("internal:relative_path")?;
     let paths = paths.ok_or_else(|| Error::format("the table has no column internal:relative_path"))?;
     let paths = (0..rows).map(|row| if paths.is_valid(row) { paths.value(row).to_owned() } else { String::new() }).collect();
-    Ok(Part { name, table, ids, parents, paths })
+    let mut sources: Vec<Arc<str>> = Vec::new();
+    if let Store::Index { .. } = store {
+        let names = table.strings(SOURCE)?.ok_or_else(|| Error::format(format!("the table has no column {SOURCE}")))?;
+        let mut last: Arc<str> = Arc::default();
+        for row in 0..rows {
+            let name = if names.is_valid(row) { names.value(row) } else { "" };
+            if *last != *name {
+                last = name.into();
+            }
+            sources.push(last.clone());
+        }
+    }
+    Ok(Taco3Table { name, member: member.to_owned(), table, ids, parents, paths, sources })
 }
 
 /// A level, its tables with their numbers of rows, and the rows that tables below may refer to as parents.
-type Joined = (MadeLevel, Vec<(String, usize)>, HashMap<(String, i64), u32>);
+type Joined = (MadeLevel, Vec<(String, usize)>, HashMap<RowKey, u32>);
 
 /// Combines the tables of one depth.
-fn join_level(depth: usize, parts: Vec<Part>, above: &HashMap<(String, i64), u32>, budget: &DecodeBudget) -> Result<Joined> {
+fn join_level(depth: usize, parts: Vec<Taco3Table>, above: &HashMap<RowKey, u32>, budget: &DecodeBudget) -> Result<Joined> {
     // Rows of one parent must be contiguous, so the tables of one depth are merged by parent.
     let tables: Vec<LevelTable> = parts.iter().map(|part| part.table.clone()).collect();
     let (batch, _) = join(&tables, budget)?;
@@ -333,7 +509,7 @@ fn join_level(depth: usize, parts: Vec<Part>, above: &HashMap<(String, i64), u32
         for row in 0..part.ids.len() {
             let parent = match depth {
                 0 => 0,
-                _ => above.get(&(table_above(&part.name).to_owned(), part.parents[row])).copied().unwrap_or(u32::MAX),
+                _ => above.get(&part.key(table_above(&part.name), part.parents[row], row)).copied().unwrap_or(u32::MAX),
             };
             rows.push((parent, number, row));
         }
@@ -351,12 +527,13 @@ fn join_level(depth: usize, parts: Vec<Part>, above: &HashMap<(String, i64), u32
     };
     let named = LevelTable::new(own.schema(), vec![own.clone()]);
     let own_ids = named.strings("id")?.filter(|_| depth == 0);
+    let is_index = parts.iter().any(|part| !part.sources.is_empty());
     let mut level = MadeLevel {
         ids: Vec::with_capacity(rows.len()),
         folder: vec![depth == 0; rows.len()],
         parents: Vec::with_capacity(rows.len()),
         ranges: ranges_of(&named)?,
-        sources: None,
+        sources: is_index.then(|| Vec::with_capacity(rows.len())),
         paths: Some(Vec::with_capacity(rows.len())),
         own,
     };
@@ -365,13 +542,20 @@ fn join_level(depth: usize, parts: Vec<Part>, above: &HashMap<(String, i64), u32
         let part = &parts[number];
         let path = &part.paths[row];
         let last = path.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
-        let id = own_ids.as_ref().filter(|ids| ids.is_valid(at)).map_or(last, |ids| ids.value(at));
-        level.ids.push(id.to_owned());
+        match &own_ids {
+            Some(ids) if ids.is_valid(at) => level.ids.push(ids.value(at).to_owned()),
+            // Samples without ids are numbered from 0 in each archive of an index.
+            _ if depth == 0 && is_index => level.ids.push(at.to_string()),
+            _ => level.ids.push(last.to_owned()),
+        }
+        if let (Some(sources), Some(source)) = (&mut level.sources, part.sources.get(row)) {
+            sources.push(source.clone());
+        }
         level.parents.push(if depth == 0 { at as u32 } else { parent });
         if let Some(paths) = &mut level.paths {
             paths.push(path.trim_end_matches('/').to_owned());
         }
-        places.insert((part.name.clone(), part.ids[row]), at as u32);
+        places.insert(part.key(&part.name, part.ids[row], row), at as u32);
     }
     let counts = parts.iter().map(|part| (part.name.clone(), part.ids.len())).collect();
     Ok((level, counts, places))
@@ -420,10 +604,25 @@ impl ContainerReader for Taco3Reader {
 
     fn asset(&self, level: usize, row: u32) -> Result<(AssetPath, u64)> {
         let path = self.relative_path(level, row)?;
-        if level == 0 {
+        if level == 0 && !self.is_flat {
             return Err(Error::usage("a sample of TACO 3 has no bytes of its own").hint("name one of its files"));
         }
-        self.store.member(&format!("DATA/{path}"))
+        let Store::Index { parts, .. } = &self.store else { return self.store.member(&format!("DATA/{path}")) };
+        let at = |levels: &[Vec<Arc<str>>]| levels.get(level).and_then(|rows| rows.get(row as usize)).cloned();
+        let source = at(&self.sources).filter(|source| !source.is_empty());
+        let source = source.ok_or_else(|| Error::format("the sample names no archive").at(path))?;
+        let range = self.ranges.get(level).and_then(|ranges| *ranges.get(row as usize)?);
+        let (offset, size) = range.ok_or_else(|| Error::format("the sample has no position in its archive").at(path))?;
+        let archive = parts.path(&source)?;
+        if let Some(target) = parts.leads_out(&source) {
+            return Err(Outside::LeadsOut(target).into_error("open the archive", &archive));
+        }
+        let file = LocalFile::open(&archive)?;
+        if !file.contains(offset, size) {
+            let error = Error::format("the sample runs past the end of its archive").at(format!("{source}, DATA/{path}"));
+            return Err(error.hint("the archive is not the one that the index was made for: write the index again"));
+        }
+        Ok((file.range(offset, size), size))
     }
 
     fn physical(&self) -> Physical<'_> {

@@ -46,10 +46,11 @@ impl FolderEdit {
         Ok(names)
     }
 
-    /// Replaces the files, all or none. Returns the number of replaced files and of bytes written.
+    /// Replaces the files, all or none. Returns the number of replaced files and of bytes written. The caller has the
+    /// [lock](crate::container::lock_dataset) of the dataset since before it was opened.
     ///
     /// # Errors
-    /// When a table cannot be read or written, or a file changed meanwhile; the dataset is then as it was.
+    /// When a table cannot be read or written, or a file changed since the dataset was opened; the dataset is then as it was.
     pub fn apply(&self, reader: &FolderReader, ctx: &JobContext) -> Result<(usize, u64)> {
         let folder = &reader.opening().info.path;
         let replacement = Replacement::new(folder)?;
@@ -82,6 +83,8 @@ impl FolderEdit {
             replacement.put(COLLECTION, &bytes)?;
         }
         ctx.check()?;
+        // The new tables were made of the old ones as they were when the dataset was opened.
+        reader.expect_unchanged()?;
         ctx.stage(tr!("Syncing to disk"), None);
         Ok((replacement.finish()?, written))
     }

@@ -26,9 +26,10 @@ impl FolderReader {
     pub fn open(path: &Path) -> Result<Self> {
         // Remote samples may have changed since they were cached; the tables are revalidated when opened.
         forget_below(&place_below(path, "DATA"));
-        let TableFiles { heads, collection } = read_tables(path, "METADATA/")?;
+        let TableFiles { heads, collection, version } = read_tables(path, "METADATA/")?;
         let info = ContainerInfo { format: Format::Folder, path: path.to_owned(), size_bytes: None };
-        Ok(Self { opening: Opening::new(info, LevelSet::new(heads), collection, Vec::new()), root: Root::new(path) })
+        let opening = Opening::new(info, LevelSet::new(heads), collection, Vec::new()).of_version(version);
+        Ok(Self { opening, root: Root::new(path) })
     }
 
     /// Path relative to the dataset's folder: of a FILE its data, of a FOLDER its `__meta__`.
@@ -111,5 +112,101 @@ impl ContainerReader for FolderReader {
 
     fn physical(&self) -> Physical<'_> {
         Physical::Folder(self)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::container::{Assembly, BuildOptions, OnDamage, write};
+    use crate::error::Kind;
+    use crate::model::{Collection, Dataset, Sample, Tortilla};
+    use crate::table::ParquetOptions;
+
+    fn options(target: &Path, format: Format) -> BuildOptions {
+        let (target, parquet, on_damage) = (target.to_owned(), ParquetOptions::default(), OnDamage::Stop);
+        BuildOptions { target, format, parquet, overwrite: false, parts: None, on_damage, text_columns: false }
+    }
+
+    /// A FOLDER of two FILEs of this byte.
+    fn folder_of(place: &Path, name: &str, byte: u8) -> PathBuf {
+        let source = place.join(format!("{name}.bin"));
+        std::fs::write(&source, [byte; 100]).expect("writes");
+        let samples = ["a", "b"].map(|id| Sample::file(id, source.to_str().expect("is Unicode"), 100)).to_vec();
+        let dataset = Dataset { collection: Collection::template(), root: Tortilla::new(samples).into() };
+        let ctx = JobContext::default();
+        let assembly = Assembly::of_dataset(&dataset, &ctx).expect("lays out");
+        let target = place.join(name);
+        write(&assembly, &options(&target, Format::Folder), &ctx).expect("writes");
+        // Later changes get other times.
+        std::thread::sleep(Duration::from_millis(20));
+        target
+    }
+
+    /// `one` is put aside, and `other` in its place.
+    fn replace(one: &Path, other: &Path) {
+        std::fs::rename(one, one.with_extension("old")).and_then(|()| std::fs::rename(other, one)).expect("renames");
+    }
+
+    fn put_back(one: &Path, other: &Path) {
+        std::fs::rename(one, other).and_then(|()| std::fs::rename(one.with_extension("old"), one)).expect("renames");
+    }
+
+    #[test]
+    fn a_folder_that_is_replaced_is_refused_when_it_is_laid_out_and_when_it_is_written() {
+        let place = tempfile::tempdir().expect("a folder");
+        let ctx = JobContext::default();
+        let (one, other) = (folder_of(place.path(), "one", 1), folder_of(place.path(), "other", 2));
+        let reader = FolderReader::open(&one).expect("opens");
+        replace(&one, &other);
+        assert_eq!(Assembly::of_reader(&reader, &ctx).expect_err("was replaced").kind(), Kind::Changed);
+        assert_eq!(reader.expect_unchanged().expect_err("was replaced").kind(), Kind::Changed);
+        put_back(&one, &other);
+        if cfg!(unix) {
+            assert_eq!(reader.expect_unchanged().expect_err("was replaced for a while").kind(), Kind::Changed);
+        }
+        for (format, name) in [(Format::Folder, "made"), (Format::Zip, "made.tacozip")] {
+            let reader = FolderReader::open(&one).expect("opens");
+            let assembly = Assembly::of_reader(&reader, &ctx).expect("lays out");
+            let target = place.path().join(name);
+            replace(&one, &other);
+            let error = write(&assembly, &options(&target, format), &ctx).expect_err("was replaced");
+            assert!(error.kind() == Kind::Changed && !target.exists(), "{}", error.report());
+            // Gone, as after `--overwrite`.
+            let aside = place.path().join("aside");
+            std::fs::rename(&one, &aside).expect("renames");
+            let error = write(&assembly, &options(&target, format), &ctx).expect_err("is gone");
+            assert!(error.kind() == Kind::Changed && !target.exists(), "{}", error.report());
+            std::fs::rename(&aside, &one).expect("renames");
+            put_back(&one, &other);
+        }
+    }
+
+    #[test]
+    fn a_table_that_is_changed_in_place_is_noticed_and_what_is_not_of_the_dataset_is_not() {
+        let place = tempfile::tempdir().expect("a folder");
+        let ctx = JobContext::default();
+        let one = folder_of(place.path(), "one", 1);
+        let reader = FolderReader::open(&one).expect("opens");
+        let assembly = Assembly::of_reader(&reader, &ctx).expect("lays out");
+        std::fs::write(one.join("notes.txt"), "mine").expect("writes");
+        std::fs::hard_link(one.join("COLLECTION.json"), place.path().join("snapshot")).expect("a second name");
+        reader.expect_unchanged().expect("is the same");
+        write(&assembly, &options(&place.path().join("made"), Format::Folder), &ctx).expect("is the same");
+        for name in ["COLLECTION.json", "METADATA/level0.parquet"] {
+            let path = one.join(name);
+            let reader = FolderReader::open(&one).expect("opens");
+            let (bytes, time) = (std::fs::read(&path).expect("reads"), std::fs::metadata(&path).and_then(|meta| meta.modified()));
+            std::thread::sleep(Duration::from_millis(20));
+            std::fs::write(&path, &bytes).expect("writes");
+            // Programs that synchronise folders set the times of what they copy.
+            if cfg!(unix) {
+                let file = std::fs::File::options().write(true).open(&path).expect("opens");
+                file.set_modified(time.expect("has a time")).expect("dates");
+            }
+            assert_eq!(reader.expect_unchanged().expect_err("was written").kind(), Kind::Changed, "{name}");
+        }
     }
 }

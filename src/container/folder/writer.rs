@@ -30,7 +30,7 @@ pub fn write(assembly: &Assembly, options: &BuildOptions, ctx: &JobContext) -> R
     ctx.stage(tr!("Planning"), None);
     let plan = BuildPlan::new(assembly, options.format, 0)?;
     check_names(&plan, ctx)?;
-    let sources = Sources::new(options.on_damage);
+    let sources = Sources::of_version(&assembly.version, options.on_damage);
     plan.expect_sources(assembly)?;
     if is_remote(&options.target) {
         return write_objects(assembly, &plan, options, sources, ctx);
@@ -49,7 +49,7 @@ pub fn write(assembly: &Assembly, options: &BuildOptions, ctx: &JobContext) -> R
             let file = &plan.files[index];
             let source = plan.source(assembly, file);
             let name = || plan.sample(assembly, index);
-            let copied = copy(source, &name, &root.join(&*file.name), &sources, ctx);
+            let copied = copy(source, &name, &root.join(plan.file_name(file)), &sources, ctx);
             copied.map_err(|error| plan.name_sample(error, assembly, index))?;
             ctx.step(1);
             Ok(())
@@ -60,7 +60,7 @@ pub fn write(assembly: &Assembly, options: &BuildOptions, ctx: &JobContext) -> R
     let local = try_map(&plan.folders, |_, folder| {
         ctx.check()?;
         let bytes = plan.local_meta(assembly, &plan.positions, folder, options)?;
-        put(&root.join(&*folder.name), &bytes)?;
+        put(&root.join(plan.meta_name(folder)), &bytes)?;
         ctx.step(1);
         Ok(bytes.len() as u64)
     })?;
@@ -171,7 +171,7 @@ impl Sending<'_> {
                 let mut bytes = vec![0; file.size as usize];
                 let read = self.sources.read_into(plan.source(assembly, file), &|| plan.sample(assembly, *index), &mut bytes);
                 read.map_err(|error| plan.name_sample(error, assembly, *index))?;
-                Ok((file.name.to_string(), Bytes::from(bytes)))
+                Ok((plan.file_name(file), Bytes::from(bytes)))
             })?;
             ctx.bytes(bytes);
             replaced.extend(self.put(some, read, pass)?);
@@ -207,8 +207,8 @@ impl Sending<'_> {
             self.sources.stream(plan.source(assembly, file), &|| plan.sample(assembly, index), ctx, put).map(drop)
         };
         match pass {
-            Pass::New => self.output.stream_new(&file.name, file.size, write),
-            Pass::Replaced => self.output.stream(&file.name, file.size, write).map(|()| true),
+            Pass::New => self.output.stream_new(&plan.file_name(file), file.size, write),
+            Pass::Replaced => self.output.stream(&plan.file_name(file), file.size, write).map(|()| true),
         }
     }
 
@@ -221,7 +221,7 @@ impl Sending<'_> {
                 ctx.check()?;
                 let folder = &plan.folders[*index];
                 let encoded = plan.local_meta(assembly, &plan.positions, folder, options)?;
-                Ok((folder.name.to_string(), Bytes::from(encoded)))
+                Ok((plan.meta_name(folder), Bytes::from(encoded)))
             })?;
             bytes += local.iter().map(|(_, bytes): &(String, Bytes)| bytes.len() as u64).sum::<u64>();
             replaced.extend(self.put(some, local, pass)?);
@@ -256,7 +256,7 @@ fn check_names(plan: &BuildPlan, ctx: &JobContext) -> Result<()> {
     };
     let mut seen = HashSet::with_capacity(plan.files.len() + plan.folders.len());
     let (mut devices, mut first_device) = (0u64, None);
-    let names = plan.files.iter().map(|file| &*file.name).chain(plan.folders.iter().map(|folder| &*folder.name));
+    let names = plan.files.iter().map(|file| plan.file_name(file)).chain(plan.folders.iter().map(|folder| plan.meta_name(folder)));
     for (index, name) in names.enumerate() {
         if index % 4096 == 0 {
             ctx.check()?;
@@ -265,15 +265,15 @@ fn check_names(plan: &BuildPlan, ctx: &JobContext) -> Result<()> {
             match check_portable_name(step) {
                 Err(NameFault::Device) if !cfg!(windows) => {
                     devices += 1;
-                    first_device.get_or_insert(step);
+                    first_device.get_or_insert_with(|| step.to_owned());
                 }
-                outcome => outcome.map_err(|fault| refused(name, &fault))?,
+                outcome => outcome.map_err(|fault| refused(&name, &fault))?,
             }
         }
         let mut hasher = DefaultHasher::new();
-        without_case(name).hash(&mut hasher);
+        without_case(&name).hash(&mut hasher);
         if !seen.insert(hasher.finish()) {
-            return Err(refused(name, &"differs from another in case alone"));
+            return Err(refused(&name, &"differs from another in case or Unicode form alone"));
         }
     }
     if let Some(name) = first_device {
@@ -285,11 +285,9 @@ fn check_names(plan: &BuildPlan, ctx: &JobContext) -> Result<()> {
 fn make_folders(root: &Path, plan: &BuildPlan) -> Result<()> {
     let data = root.join("DATA");
     std::fs::create_dir(&data).io_at("make a folder of the output", &data)?;
-    let mut made = HashSet::new();
     for folder in &plan.folders {
-        if let Some(parent) = Path::new(&*folder.name).parent()
-            && made.insert(parent)
-        {
+        let name = plan.meta_name(folder);
+        if let Some(parent) = Path::new(&name).parent() {
             std::fs::create_dir_all(root.join(parent)).io_at("make a folder of the output", root.join(parent))?;
         }
     }

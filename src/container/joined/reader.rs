@@ -127,12 +127,12 @@ impl JoinedReader {
             look(&all, index, ctx)
         };
         let looked: Vec<Result<Looked>> = (0..names.len()).into_par_iter().map(look_at).collect();
-        let (mut found, mut notes, mut listed, mut paths) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-        for (name, looked) in names.into_iter().zip(looked) {
+        let (mut found, mut notes, mut listed, mut opened) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        for (index, (name, looked)) in names.into_iter().zip(looked).enumerate() {
             let says = match looked {
                 Ok(looked) => {
                     let says = (looked.facts.id.clone(), looked.facts.extent.clone());
-                    paths.push(place_below(&folder, &name));
+                    opened.push(index);
                     found.push(looked);
                     Some(says)
                 }
@@ -153,7 +153,7 @@ impl JoinedReader {
                 .hint("put them there, or name the folder that holds them with --base-path"));
         }
         let info = ContainerInfo { format: Format::Tacollection, path: path.to_owned(), size_bytes };
-        let mut joined = Self::of(info, Sources::new(paths, options), &found, JoinMode::FillMissing, ctx)?;
+        let mut joined = Self::of(info, all.chosen(&opened), &found, JoinMode::FillMissing, ctx)?;
         joined.opening.collection = collection;
         joined.opening.notes = notes;
         joined.listed = Some(listed);
@@ -194,7 +194,7 @@ impl JoinedReader {
             heads.push(level_of(&sources, &starts, level, schema, ctx)?);
         }
         let levels = LevelSet::new(heads);
-        let opening = Opening::new(info, levels, Ok(Collection::default()), Vec::new());
+        let opening = Opening::new(info, levels, Ok(Collection::default()), Vec::new()).of_version(sources.version());
         Ok(Self { opening, sources, starts, changes, listed: None })
     }
 

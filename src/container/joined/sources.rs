@@ -1,11 +1,13 @@
 //! The datasets behind a joined one: opened on demand, with a bounded number open at a time.
 
+use std::collections::HashMap;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use crate::container::{ContainerReader, OpenOptions, open_with};
+use crate::container::{ContainerReader, DatasetVersion, OpenOptions, Physical, open_with};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
+use crate::model::Stamp;
 
 /// Maximum number of open datasets; each keeps its footers in memory.
 const OPEN_MAX: usize = 64;
@@ -19,9 +21,34 @@ pub struct Place {
     pub name: String,
 }
 
+/// The version in which a dataset was opened first: its rows are joined, and data of another version is never read for them.
+struct FirstVersion {
+    files: DatasetVersion,
+    archive: Option<Arc<Stamp>>,
+}
+
+impl FirstVersion {
+    fn of(reader: &dyn ContainerReader) -> Self {
+        let archive = match reader.physical() {
+            Physical::Zip(zip) => Some(zip.file().stamp().clone()),
+            _ => None,
+        };
+        Self { files: reader.opening().version.clone(), archive }
+    }
+
+    /// Compares the dataset as it was opened again.
+    fn expect(&self, reader: &dyn ContainerReader) -> Result<()> {
+        match (&self.archive, reader.physical()) {
+            (Some(stamp), Physical::Zip(zip)) => zip.file().expect(stamp),
+            _ => self.files.expect_unchanged(),
+        }
+    }
+}
+
 /// All datasets, in order.
 pub struct Sources {
     places: Vec<Place>,
+    versions: Vec<OnceLock<FirstVersion>>,
     options: OpenOptions,
     /// Least recently used first.
     open: Mutex<Vec<(usize, Arc<dyn ContainerReader>)>>,
@@ -32,14 +59,34 @@ impl Sources {
     pub fn new(paths: Vec<PathBuf>, options: &OpenOptions) -> Self {
         let short = |path: &PathBuf| path.file_name().map(|name| name.to_string_lossy().into_owned());
         let names: Vec<Option<String>> = paths.iter().map(short).collect();
+        let mut counts: HashMap<&str, usize> = HashMap::with_capacity(names.len());
+        names.iter().flatten().for_each(|name| *counts.entry(name).or_default() += 1);
         let place = |(path, name): (PathBuf, &Option<String>)| {
-            let unique = name.as_ref().filter(|name| names.iter().filter(|other| other.as_ref() == Some(*name)).count() == 1);
+            let unique = name.as_ref().filter(|name| counts.get(name.as_str()) == Some(&1));
             let name = unique.cloned().unwrap_or_else(|| path.display().to_string());
             Place { path, name }
         };
-        let places = paths.into_iter().zip(&names).map(place).collect();
+        let places: Vec<Place> = paths.into_iter().zip(&names).map(place).collect();
+        let versions = places.iter().map(|_| OnceLock::new()).collect();
         let options = OpenOptions { with: Vec::new(), ..options.clone() };
-        Self { places, options, open: Mutex::default() }
+        Self { places, versions, options, open: Mutex::default() }
+    }
+
+    /// The datasets of these indexes, in the versions in which they were opened here.
+    pub fn chosen(mut self, indexes: &[usize]) -> Self {
+        let paths = indexes.iter().filter_map(|&index| Some(self.places.get(index)?.path.clone())).collect();
+        let mut chosen = Self::new(paths, &self.options);
+        let versions = indexes.iter().map(|&index| self.versions.get_mut(index).and_then(OnceLock::take));
+        chosen.versions = versions.map(|version| version.map(OnceLock::from).unwrap_or_default()).collect();
+        let open = self.open.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let place = |index: usize| indexes.iter().position(|&chosen| chosen == index);
+        chosen.open = Mutex::new(open.into_iter().filter_map(|(index, reader)| Some((place(index)?, reader))).collect());
+        chosen
+    }
+
+    /// The versions of the datasets that have been opened.
+    pub fn version(&self) -> DatasetVersion {
+        DatasetVersion::of_all(self.versions.iter().filter_map(|version| Some(version.get()?.files.clone())))
     }
 
     /// Paths and names, in order.
@@ -50,9 +97,11 @@ impl Sources {
     /// The reader of dataset `index`, opened on first use.
     ///
     /// # Errors
-    /// When it cannot be opened.
+    /// When it cannot be opened; [`Kind::Changed`](crate::error::Kind::Changed) when it is not of the version in which it was opened
+    /// first.
     pub fn get(&self, index: usize, ctx: &JobContext) -> Result<Arc<dyn ContainerReader>> {
-        let place = self.places.get(index).ok_or_else(|| Error::internal("a row belongs to no dataset"))?;
+        let unknown = || Error::internal("a row belongs to no dataset");
+        let (place, version) = self.places.get(index).zip(self.versions.get(index)).ok_or_else(unknown)?;
         {
             let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
             if let Some(at) = open.iter().position(|(known, _)| *known == index) {
@@ -63,6 +112,12 @@ impl Sources {
             }
         }
         let reader = open_with(&place.path, &self.options, ctx)?;
+        // Another thread may have opened it first.
+        if version.set(FirstVersion::of(reader.as_ref())).is_err()
+            && let Some(first) = version.get()
+        {
+            first.expect(reader.as_ref())?;
+        }
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         if open.len() >= OPEN_MAX {
             open.remove(0);

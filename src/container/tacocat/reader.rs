@@ -32,9 +32,10 @@ impl TacocatReader {
     /// # Errors
     /// When the level tables are missing or unreadable.
     pub fn open_folder(path: &Path, base: Option<&Path>) -> Result<Self> {
-        let TableFiles { heads, collection } = read_tables(path, "")?;
+        let TableFiles { heads, collection, version } = read_tables(path, "")?;
         let info = ContainerInfo { format: Format::Tacocat, path: path.to_owned(), size_bytes: None };
-        Self::of_parts(info, heads, collection, base)
+        let index = Self::of_parts(info, heads, collection, base)?;
+        Ok(Self { opening: index.opening.of_version(version), ..index })
     }
 
     /// Opens a `__TACOCAT__` file. Its parts are beside it, or in `base`.
@@ -119,7 +120,7 @@ impl TacocatReader {
             return Err(Error::format("the sample has no parent in its part").at(path).hint("validate the dataset"));
         }
         let folder = tree.levels[level].kind(row) == SampleKind::Folder;
-        Ok((source, crate::container::zip::member_of(&path, folder)))
+        Ok((source, crate::container::zip::member_of(&path.to_archive(), folder)))
     }
 
     /// Byte range of the sample in its part.
@@ -131,7 +132,8 @@ impl TacocatReader {
         if let (true, Some((offset, size))) = (is_remote(&path), stated)
             && self.tiles(&source, &JobContext::default())?
         {
-            return Ok((AssetPath::range(path, offset, size), size));
+            let stamp = self.parts.version_of(&source);
+            return Ok((AssetPath::Range { container: path.into(), offset, size, stamp }, size));
         }
         let part = self.parts.get(&source)?;
         let (offset, size) = part.range_of(&name, stated)?;

@@ -79,7 +79,7 @@ pub(super) struct Planned {
 
 pub(super) enum Piece {
     Source(RowSource),
-    Nested(Planned),
+    Nested(Box<Planned>),
 }
 
 pub(super) fn planned_items(items: Vec<Item>, ctx: &JobContext) -> Result<Vec<Piece>> {
@@ -87,7 +87,7 @@ pub(super) fn planned_items(items: Vec<Item>, ctx: &JobContext) -> Result<Vec<Pi
         ctx.check()?;
         Ok(match item {
             Item::Source(source) => Piece::Source(source),
-            Item::Nested(inner) => Piece::Nested(place(&inner.footer, planned_items(inner.items, ctx)?)?),
+            Item::Nested(inner) => Piece::Nested(Box::new(place(&inner.footer, planned_items(inner.items, ctx)?)?)),
         })
     })
 }
@@ -244,7 +244,7 @@ pub(super) fn streamed(root: &Planned, ctx: &JobContext) -> Result<(Bytes, (u64,
                     }
                     Piece::Nested(inner) => {
                         tables.push((inner.table.clone(), at, row));
-                        below.push((inner, at, next_row));
+                        below.push((inner.as_ref(), at, next_row));
                         next_row += inner.table.num_rows() as u32;
                     }
                 }

@@ -18,4 +18,4 @@ pub use layout::{Item, TortillaDraft, TortillaOptions, footer_bytes, is_part_of,
 pub use parts::{PartSet, pattern, patterns_in};
 pub use reader::TortillaReader;
 pub use scan::{NestedItem, Tortilla, nested_items};
-pub use writing::write_tortilla;
+pub use writing::{write_tortilla, write_tortilla_of};

@@ -17,7 +17,7 @@ use super::layout::{
 use crate::container::atomic_write::{PartialFile, Staging, check_space};
 use crate::container::damage::named;
 use crate::container::sample_bytes::Sources;
-use crate::container::{Built, Format};
+use crate::container::{Built, DatasetVersion, Format};
 use crate::error::{Error, IoContext, Result};
 use crate::jobs::JobContext;
 use crate::model::SamplePath;
@@ -28,6 +28,19 @@ use crate::model::SamplePath;
 /// # Errors
 /// [`Kind::Usage`](crate::error::Kind::Usage) for a target that exists or has the wrong extension, invalid input, changed or damaged sources, and IO errors.
 pub fn write_tortilla(draft: TortillaDraft, options: &TortillaOptions, ctx: &JobContext) -> Result<Built> {
+    write_tortilla_of(draft, &DatasetVersion::default(), options, ctx)
+}
+
+/// As [`write_tortilla`], with columns and collection of this version of a dataset.
+///
+/// # Errors
+/// As [`write_tortilla`]; [`Kind::Changed`](crate::error::Kind::Changed) when the dataset was replaced or changed meanwhile.
+pub fn write_tortilla_of(
+    draft: TortillaDraft,
+    version: &DatasetVersion,
+    options: &TortillaOptions,
+    ctx: &JobContext,
+) -> Result<Built> {
     ctx.stage(tr!("Planning"), None);
     let rows = draft.footer.num_rows();
     if rows == 0 {
@@ -90,8 +103,8 @@ pub fn write_tortilla(draft: TortillaDraft, options: &TortillaOptions, ctx: &Job
             true => streamed(&planned, ctx)?,
             false => (planned.footer.clone(), (planned.footer_at, planned.footer.len() as u64)),
         };
-        let whole = Whole { planned: &planned, tables, partitions: groups.len() as u64, format, collection: &collection };
-        let (bytes, damaged) = whole.write(output, options, ctx)?;
+        let whole = Whole { planned: &planned, tables, partitions: groups.len() as u64, format, collection: &collection, version };
+        let (bytes, damaged) = whole.write(output, options, ctx).map_err(|error| version.explain(error))?;
         built.bytes += bytes;
         built.damaged.extend(damaged);
     }
@@ -150,12 +163,14 @@ struct Whole<'a> {
     pub format: Format,
     /// COLLECTION of a TACO; empty otherwise.
     pub collection: &'a [u8],
+    /// The version of the dataset that columns and collection are from.
+    pub version: &'a DatasetVersion,
 }
 
 impl Whole<'_> {
     /// Writes the file. Returns its size in bytes and the damaged samples.
     pub fn write(&self, target: &Path, options: &TortillaOptions, ctx: &JobContext) -> Result<(u64, Vec<String>)> {
-        let sources = Sources::new(options.on_damage);
+        let sources = Sources::of_version(self.version, options.on_damage);
         let tables_end = self.planned.footer_at + self.tables.0.len() as u64;
         let total = tables_end + self.collection.len() as u64;
         check_space(target, total)?;

@@ -6,7 +6,7 @@ use std::sync::mpsc::{channel, sync_channel};
 
 use rayon::prelude::*;
 
-use super::records::{DosTime, Member};
+use super::records::{DosTime, Member, WrittenFile};
 use crate::container::sample_bytes::{Copied, Sources, WHOLE_MAX};
 use crate::container::{Assembly, BuildPlan};
 use crate::error::Result;
@@ -19,8 +19,8 @@ const RUN_BYTES: u64 = 2 << 20;
 pub enum Piece {
     /// Consecutive small files.
     Run {
-        /// Their members, in order.
-        members: Vec<Member>,
+        /// The files, in order.
+        files: Vec<WrittenFile>,
         /// Local headers and data as stored in the archive.
         bytes: Vec<u8>,
     },
@@ -92,26 +92,24 @@ fn read_run(
         places.push((range.start + offset, place));
         rest = after;
     }
-    let members = try_map(places.into_par_iter().with_min_len(4), |_, (index, place)| {
+    let written = try_map(places.into_par_iter().with_min_len(4), |_, (index, place)| {
         ctx.check()?;
         let file = &plan.files[index];
         let (header, data) = place.split_at_mut(place.len() - file.size as usize);
         let read = sources.read_into(plan.source(assembly, file), &|| plan.sample(assembly, index), data);
         let copied = read.map_err(|error| plan.name_sample(error, assembly, index))?;
-        let member = planned_member(plan, index, copied);
+        let written = written_file(copied);
         let mut record = Vec::with_capacity(header.len());
-        member.put_local(&mut record);
+        Member::of_file(plan, file, written).put_local(&mut record);
         header.copy_from_slice(&record);
-        Ok(member)
+        Ok(written)
     })?;
-    Ok(Piece::Run { members, bytes })
+    Ok(Piece::Run { files: written, bytes })
 }
 
-/// The member for a planned file.
-pub fn planned_member(plan: &BuildPlan, index: usize, copied: Copied) -> Member {
-    let file = &plan.files[index];
-    let time = copied.modified.map_or(DosTime::EPOCH, DosTime::of);
-    Member { name: file.name.clone(), local: file.local, size: file.size, crc: copied.crc, time }
+/// What is kept of a file that was copied.
+pub fn written_file(copied: Copied) -> WrittenFile {
+    WrittenFile { crc: copied.crc, time: copied.modified.map_or(DosTime::EPOCH, DosTime::of) }
 }
 
 enum Planned {

@@ -1,6 +1,5 @@
 //! Reads the central directory of an untrusted archive. Every number is checked against the file before use.
 
-use std::collections::HashMap;
 use std::sync::OnceLock;
 
 use crate::container::ByteSource;
@@ -8,6 +7,8 @@ use crate::error::{Cause, Error, Result};
 
 /// Maximum size in bytes of the end record with its comment.
 const TAIL: u64 = 0xFFFF + 22;
+/// Size in bytes of the end records as they are written here: 56 of the ZIP64 record, 20 of its locator, and 22.
+const END_RECORDS: u64 = 98;
 /// Bytes of the directory read at a time; far more than the longest entry.
 const PIECE: u64 = 8 << 20;
 /// Minimum size of an entry in bytes.
@@ -60,7 +61,8 @@ pub struct Directory {
     pub offset: u64,
     /// CRC-32 of the directory's offset and bytes; identifies a version of the archive.
     pub digest: u32,
-    by_name: OnceLock<HashMap<Box<str>, u32>>,
+    /// Indices of the entries, sorted by name; equal names in directory order.
+    by_name: OnceLock<Vec<u32>>,
     /// Offsets of the local headers, sorted.
     starts: OnceLock<Vec<u64>>,
 }
@@ -128,6 +130,29 @@ impl Directory {
         Ok(Self { entries, offset, digest: digest.finalize(), ..Self::default() })
     }
 
+    /// True when the end records at the end of the file, without a comment, are those of a directory at `offset`, and when there is no
+    /// directory at `offset`. Reads a few bytes.
+    ///
+    /// # Errors
+    /// When the file can't be read.
+    pub fn is_last(file: &ByteSource, offset: u64) -> Result<bool> {
+        if !file.contains(offset, 4) || !file.read(offset, 4)?.starts_with(b"PK\x01\x02") {
+            return Ok(true);
+        }
+        let length = END_RECORDS.min(file.size_bytes());
+        let tail = file.read(file.size_bytes() - length, length)?;
+        let end = tail.get(tail.len().saturating_sub(22)..).unwrap_or_default();
+        if !end.starts_with(b"PK\x05\x06") {
+            return Ok(false);
+        }
+        // The ZIP64 record states the offset where 32 bits can't.
+        let stated = match (u32_at(end, 16), tail.starts_with(b"PK\x06\x06")) {
+            (u32::MAX, true) => u64_at(&tail, 48),
+            (stated, _) => u64::from(stated),
+        };
+        Ok(stated == offset)
+    }
+
     /// End of the archive whose directory begins at `offset`: behind the entries and the end records. `None` when there is no directory.
     ///
     /// # Errors
@@ -157,14 +182,29 @@ impl Directory {
 
     /// The member `name`; the first one of duplicates.
     pub fn find(&self, name: &str) -> Option<&Entry> {
-        let index = self.by_name.get_or_init(|| {
-            let mut map = HashMap::with_capacity(self.entries.len());
-            for (index, entry) in self.entries.iter().enumerate() {
-                map.entry(entry.name.clone()).or_insert(index as u32);
-            }
-            map
-        });
-        index.get(name).and_then(|&index| self.entries.get(index as usize))
+        self.entries.get(self.index_of(name)?)
+    }
+
+    /// Index of the member `name` in the entries; the first one of duplicates.
+    pub fn index_of(&self, name: &str) -> Option<usize> {
+        let order = self.order();
+        let at = order.partition_point(|&index| &*self.entries[index as usize].name < name);
+        let index = *order.get(at)? as usize;
+        (&*self.entries[index].name == name).then_some(index)
+    }
+
+    /// Indices of the entries whose name an earlier entry has.
+    pub fn repeated(&self) -> impl Iterator<Item = usize> {
+        let name = |index: &u32| &self.entries[*index as usize].name;
+        self.order().windows(2).filter(move |pair| name(&pair[0]) == name(&pair[1])).map(|pair| pair[1] as usize)
+    }
+
+    fn order(&self) -> &[u32] {
+        self.by_name.get_or_init(|| {
+            let mut order: Vec<u32> = (0..self.entries.len() as u32).collect();
+            order.sort_by(|a, b| self.entries[*a as usize].name.cmp(&self.entries[*b as usize].name));
+            order
+        })
     }
 
     /// Offset of a member's data, computed from the offset of the next member; `None` where the space before it does not match a

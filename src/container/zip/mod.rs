@@ -30,5 +30,5 @@ pub(super) use member_name::member_of;
 pub use reader::ZipReader;
 pub(super) use records::local_header_len;
 pub use rezipped::{RezippedDataset, rezipped_dataset};
-pub use tail::{FixedTail, TailEdit, cut_unfinished};
+pub use tail::{FixedTail, TailEdit, cut_unfinished, unfinished_end};
 pub(super) use writer::write;

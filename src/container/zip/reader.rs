@@ -131,7 +131,7 @@ impl ZipReader {
         let tree = self.opening.levels.skeleton(&JobContext::default())?;
         let table = tree.levels.get(level).filter(|table| (row as usize) < table.len());
         let table = table.ok_or_else(|| Error::usage(format!("level{level} has no row {row}")))?;
-        Ok(member_of(&tree.path(level, row), table.folder[row as usize]))
+        Ok(member_of(&tree.archive_path(level, row), table.folder[row as usize]))
     }
 
     /// True when `size` bytes at `offset` are the data of the member `name`, that is, its local header ends at `offset`.

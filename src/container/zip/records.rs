@@ -4,6 +4,9 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use chrono::{DateTime, Datelike, Timelike};
 
+use crate::container::BuildPlan;
+use crate::container::plan::PlannedFile;
+
 /// Value of a 32-bit field whose number is in the ZIP64 extra field.
 const FULL32: u64 = 0xFFFF_FFFF;
 /// Made by: UNIX, version 6.3.
@@ -34,6 +37,45 @@ pub struct Member {
     pub time: DosTime,
 }
 
+/// What is kept of a FILE that was written: its name and place are those of the plan, and there are as many as samples.
+#[derive(Clone, Copy, Debug)]
+pub struct WrittenFile {
+    /// CRC-32 of the data.
+    pub crc: u32,
+    /// Modification time.
+    pub time: DosTime,
+}
+
+/// The members of an archive behind TACO_HEADER, in order.
+pub struct Members<'a> {
+    /// Names and places of the FILEs.
+    pub plan: &'a BuildPlan,
+    /// The FILEs, in the order of the plan.
+    pub files: Vec<WrittenFile>,
+    /// The metadata.
+    pub tables: Vec<Member>,
+}
+
+impl Members<'_> {
+    /// Number of members.
+    pub fn count(&self) -> usize {
+        self.files.len() + self.tables.len()
+    }
+
+    /// Offset behind the last member.
+    pub fn end(&self) -> u64 {
+        self.tables.last().map_or(self.plan.data_end, |member| member.data() + member.size)
+    }
+
+    /// Calls `each` for every member, in order, until one fails.
+    pub fn try_for_each<E>(&self, mut each: impl FnMut(&Member) -> Result<(), E>) -> Result<(), E> {
+        for (file, written) in self.plan.files.iter().zip(&self.files) {
+            each(&Member::of_file(self.plan, file, *written))?;
+        }
+        self.tables.iter().try_for_each(each)
+    }
+}
+
 /// DOS date (high half) and time (low half), with a resolution of two seconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DosTime(pub u32);
@@ -62,6 +104,11 @@ pub fn local_header_len(name_len: usize, size: u64) -> u64 {
 }
 
 impl Member {
+    /// The member of a planned FILE.
+    pub fn of_file(plan: &BuildPlan, file: &PlannedFile, WrittenFile { crc, time }: WrittenFile) -> Self {
+        Self { name: plan.file_name(file).into(), local: file.local, size: file.size, crc, time }
+    }
+
     /// Offset of the data.
     pub fn data(&self) -> u64 {
         self.local + local_header_len(self.name.len(), self.size)

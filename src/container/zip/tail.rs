@@ -4,7 +4,6 @@
 //! metadata, whole, at any moment. A reader that begins at the end of the file, as programs for ZIP do, finds no directory while new
 //! bytes are appended; the next edit cuts off what a killed process left.
 
-use std::collections::HashMap;
 use std::fs::{File, OpenOptions};
 use std::io::{BufWriter, Read, Seek, SeekFrom, Write};
 use std::path::Path;
@@ -12,23 +11,27 @@ use std::path::Path;
 use super::ZipReader;
 use super::directory::{Directory, Entry};
 use super::header::{HEADER_END, HEADER_NAME, HeaderEntry, TacoHeader};
-use super::records::{DosTime, Member};
+use super::records::{DosTime, Member, Members, WrittenFile, local_header_len};
 use super::writer::{BUFFER, Tail, encode_metadata, write_directory, write_tail};
 use crate::container::atomic_write::{check_space, write_at};
+use crate::container::dataset_version::changed;
 use crate::container::{Assembly, BuildOptions, BuildPlan, ContainerReader, RowSource};
 use crate::error::{Cause, Error, IoContext, Result, settled};
+use crate::files::LocalVersion;
 use crate::jobs::JobContext;
 use crate::model::{AssetPath, is_remote};
 
 /// An archive whose metadata can be replaced where it is.
 pub struct TailEdit {
     plan: BuildPlan,
-    /// The unchanged members with data.
-    members: Vec<Member>,
+    /// The unchanged members with data, in the order of the plan.
+    files: Vec<WrittenFile>,
     /// First byte of the current metadata.
     first_table: u64,
     /// Length of the file in bytes.
     size: u64,
+    /// The version of the file that was read.
+    version: LocalVersion,
 }
 
 /// Why the metadata of an archive can't be replaced where it is.
@@ -40,6 +43,8 @@ pub enum FixedTail {
     Members,
     /// The central directory can't be read.
     Directory,
+    /// The file has other names (hard links), under which it would change, too.
+    OtherNames,
 }
 
 impl std::fmt::Display for FixedTail {
@@ -48,6 +53,7 @@ impl std::fmt::Display for FixedTail {
             FixedTail::Header => "its TACO_HEADER is missing or wrong",
             FixedTail::Members => "its members are in another order or form than the tools write",
             FixedTail::Directory => "its central directory can't be read",
+            FixedTail::OtherNames => "the file has another name (a hard link), which keeps the dataset as it is",
         })
     }
 }
@@ -64,31 +70,29 @@ impl TailEdit {
             return Ok(Err(FixedTail::Header));
         };
         let Ok(directory) = settled(reader.directory())? else { return Ok(Err(FixedTail::Directory)) };
+        let version = reader.file().local_version()?.ok_or_else(|| Error::internal("a remote file has no version here"))?;
+        if version.has_other_names() {
+            return Ok(Err(FixedTail::OtherNames));
+        }
         let plan = BuildPlan::new(assembly, crate::container::Format::Zip, HEADER_END)?;
-        let by_name: HashMap<&str, &Entry> = directory.entries.iter().map(|entry| (&*entry.name, entry)).collect();
         // TACO_HEADER, the data, every `__meta__`, the level tables and COLLECTION.json: other members would be lost.
         let known = 2 + plan.files.len() + plan.folders.len() + assembly.levels.len();
-        if by_name.len() != directory.entries.len() || known != directory.entries.len() {
+        if directory.repeated().next().is_some() || known != directory.entries.len() {
             return Ok(Err(FixedTail::Members));
         }
-        let mut members = Vec::with_capacity(plan.files.len());
+        let mut files = Vec::with_capacity(plan.files.len());
         for file in &plan.files {
-            let member = by_name.get(&*file.name).map(|entry| Member {
-                name: file.name.clone(),
-                local: entry.local,
-                size: entry.size,
-                crc: entry.crc,
-                time: DosTime(entry.time),
-            });
-            let stored = by_name.get(&*file.name).is_some_and(|entry| entry.method == 0 && entry.flags & 1 == 0);
-            let own = |member: &Member| {
+            let name = plan.file_name(file);
+            let own = |entry: &&Entry| {
                 let RowSource::Asset { path: AssetPath::Range { offset, .. }, size, .. } = plan.source(assembly, file) else {
                     return false;
                 };
-                stored && member.local == file.local && member.data() == *offset && member.size == file.size && file.size == *size
+                let data = entry.local + local_header_len(name.len(), entry.size);
+                let stored = entry.method == 0 && entry.flags & 1 == 0;
+                stored && entry.local == file.local && data == *offset && entry.size == file.size && file.size == *size
             };
-            match member.filter(own) {
-                Some(member) => members.push(member),
+            match directory.find(&name).filter(own) {
+                Some(entry) => files.push(WrittenFile { crc: entry.crc, time: DosTime(entry.time) }),
                 None => return Ok(Err(FixedTail::Members)),
             }
         }
@@ -98,7 +102,7 @@ impl TailEdit {
         match (first_table, listed) {
             (Some(first_table), Some(listed)) if first_table >= plan.data_end && listed >= first_table => {
                 let size = reader.file().size_bytes();
-                Ok(Ok(Self { plan, members, first_table, size }))
+                Ok(Ok(Self { plan, files, first_table, size, version }))
             }
             _ => Ok(Err(FixedTail::Members)),
         }
@@ -107,13 +111,14 @@ impl TailEdit {
     /// Replaces the metadata by that of `assembly`; returns the number of bytes written.
     ///
     /// # Errors
-    /// When the tables can't be encoded or written; the archive then has its old metadata.
+    /// When the tables can't be encoded or written; the archive then has its old metadata. [`crate::error::Kind::Changed`] when the file at
+    /// `path` is not of the version that was read.
     pub fn write(self, path: &Path, assembly: &Assembly, options: &BuildOptions, ctx: &JobContext) -> Result<u64> {
-        let Self { mut plan, members, first_table, size } = self;
+        let Self { mut plan, files, first_table, size, version } = self;
         ctx.stage(tr!("Writing the metadata"), None);
         let mut start = plan.data_end;
         let mut tail = encode_metadata(assembly, &plan, options, ctx)?;
-        let needed = tail.length() + directory_length(&members, &tail);
+        let needed = tail.length() + directory_length(&plan, &tail);
         if start + needed > first_table {
             // The current metadata is in the way, and has to be there until the new one is.
             start = size;
@@ -124,9 +129,10 @@ impl TailEdit {
         let file = OpenOptions::new().read(true).write(true).open(path).io_at("open for writing", path)?;
         let mut before = vec![0; HEADER_END as usize];
         (&file).read_exact(&mut before).io_at("read TACO_HEADER", path)?;
-        if file.metadata().io_at("look at the archive", path)?.len() != size {
-            return Err(Error::usage("the archive changed while its metadata was read").at_path(path).hint("try again"));
+        if !version.is_same_file(&LocalVersion::of(&file).io_at("look at the archive", path)?) {
+            return Err(changed(path));
         }
+        let members = Members { plan: &plan, files, tables: Vec::new() };
         let written = put(&file, tail, start, members, path, ctx);
         let (first, header, end) = written.inspect_err(|_| {
             // The old metadata was not overwritten.
@@ -158,15 +164,15 @@ fn put(
     file: &File,
     tail: Tail,
     start: u64,
-    mut members: Vec<Member>,
+    mut members: Members<'_>,
     path: &Path,
     ctx: &JobContext,
 ) -> Result<(Member, TacoHeader, u64)> {
     let failed = |error| Error::io("write the metadata", path, error);
     let mut out = BufWriter::with_capacity(BUFFER, file);
     out.seek(SeekFrom::Start(start)).map_err(failed)?;
-    let header = write_tail(&mut out, tail, start, &mut members, ctx).map_err(failed)?;
-    let directory = members.last().map_or(start, |member| member.data() + member.size);
+    let header = write_tail(&mut out, tail, start, &mut members.tables, ctx).map_err(failed)?;
+    let directory = members.end();
     let (first, _) = write_directory(&mut out, &header, &members, directory).map_err(failed)?;
     let end = out.stream_position().map_err(failed)?;
     out.flush().map_err(failed)?;
@@ -177,24 +183,48 @@ fn put(
 }
 
 /// Maximum length of the directory with its end records, in bytes.
-fn directory_length(members: &[Member], tail: &Tail) -> u64 {
+fn directory_length(plan: &BuildPlan, tail: &Tail) -> u64 {
     // 46 bytes and 28 of ZIP64 for each entry; 98 for the end records.
     let entry = |name: &str| 46 + 28 + name.len() as u64;
-    let data: u64 = members.iter().map(|member| entry(&member.name)).sum();
+    let data: u64 = plan.files.iter().map(|file| entry(&plan.file_name(file))).sum();
     data + tail.members.iter().map(|(name, ..)| entry(name)).sum::<u64>() + entry(HEADER_NAME) + 98
 }
 
-/// Cuts off what a killed [`TailEdit::write`] left behind the end of the archive. Changes nothing where the directory can be read.
+/// End of the archive that TACO_HEADER describes, where a killed [`TailEdit::write`] left more bytes behind it: the beginning of new
+/// metadata, or the end of old metadata. Programs that begin at the end of the file then find no directory, or an old one. `None` for
+/// every other archive.
+///
+/// # Errors
+/// When the archive can't be read for now.
+pub fn unfinished_end(reader: &ZipReader) -> Result<Option<u64>> {
+    let Some(header) = reader.header().filter(|_| !reader.file().is_remote()) else { return Ok(None) };
+    // The tools write the directory right behind COLLECTION.json.
+    let HeaderEntry { offset, size } = header.collection();
+    let start = offset + size;
+    if settled(Directory::is_last(reader.file(), start))?.unwrap_or(true) {
+        return Ok(None);
+    }
+    let end = settled(Directory::end_of(reader.file(), start))?.ok().flatten();
+    let Some(end) = end.filter(|end| *end < reader.file().size_bytes()) else { return Ok(None) };
+    Ok(match settled(reader.directory())? {
+        Err(error) => error.is_caused_by(Cause::ZipDirectory).then_some(end),
+        // Another program may have added bytes behind a directory that it has written itself.
+        Ok(directory) => {
+            let name = "COLLECTION.json";
+            let old = directory.find(name).map(|entry| entry.local + local_header_len(name.len(), entry.size));
+            (directory.offset >= end && old.is_some_and(|old| old >= end)).then_some(end)
+        }
+    })
+}
+
+/// Cuts off what a killed [`TailEdit::write`] left behind the end of the archive. Changes nothing else.
 ///
 /// # Errors
 /// When the archive can't be read or written.
 pub fn cut_unfinished(reader: &ZipReader, ctx: &JobContext) -> Result<bool> {
-    let missing = matches!(settled(reader.directory())?, Err(error) if error.is_caused_by(Cause::ZipDirectory));
-    let (true, Some(header)) = (missing, reader.header()) else { return Ok(false) };
-    let HeaderEntry { offset, size } = header.collection();
-    // The tools write the directory right behind COLLECTION.json.
-    let Some(end) = settled(Directory::end_of(reader.file(), offset + size))?.ok().flatten() else { return Ok(false) };
+    let Some(end) = unfinished_end(reader)? else { return Ok(false) };
     let path = &reader.info().path;
+    reader.file().expect_at_path()?;
     ctx.warn(format!("{}: cut off the unfinished metadata of an interrupted edit", path.display()));
     let file = OpenOptions::new().write(true).open(path).io_at("open for writing", path)?;
     file.set_len(end).and_then(|()| file.sync_all()).io_at("cut off unfinished metadata", path)?;

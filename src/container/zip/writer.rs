@@ -6,9 +6,9 @@ use std::io::{BufWriter, Seek, SeekFrom, Write};
 use sha2::{Digest, Sha256};
 use tempfile::SpooledTempFile;
 
-use super::batches::{Piece, for_each_piece, planned_member};
+use super::batches::{Piece, for_each_piece, written_file};
 use super::header::{HEADER_END, HEADER_NAME, HEADER_SIZE, HeaderEntry, TacoHeader};
-use super::records::{DosTime, Member, local_header_len, put_end};
+use super::records::{DosTime, Member, Members, WrittenFile, local_header_len, put_end};
 use crate::container::atomic_write::{PartialFile, check_space};
 use crate::container::sample_bytes::Sources;
 use crate::container::{Assembly, BuildOptions, BuildPlan, Built, RowSource};
@@ -34,7 +34,7 @@ pub fn write(assembly: &Assembly, options: &BuildOptions, ctx: &JobContext) -> R
     }
     ctx.stage(tr!("Planning"), None);
     let plan = BuildPlan::new(assembly, options.format, HEADER_END)?;
-    let sources = Sources::new(options.on_damage);
+    let sources = Sources::of_version(&assembly.version, options.on_damage);
     plan.expect_sources(assembly)?;
     check_space(&options.target, plan.data_end)?;
     let output = PartialFile::new(&options.target, options.overwrite)?;
@@ -47,14 +47,15 @@ pub fn write(assembly: &Assembly, options: &BuildOptions, ctx: &JobContext) -> R
         let tail = encoder.join().unwrap_or_else(|panic| Err(panic_error("encoding the metadata", panic.as_ref())));
         (data, tail)
     });
-    let (mut members, tail) = (data?, tail?);
+    let (files, tail) = (data?, tail?);
+    let mut members = Members { plan: &plan, files, tables: Vec::new() };
     let damaged = sources.finish()?;
     let mut out = BufWriter::with_capacity(BUFFER, output.file());
     let failed = |error| Error::io("write the archive", &options.target, error);
     out.seek(SeekFrom::Start(plan.data_end)).map_err(failed)?;
     ctx.stage(tr!("Writing the metadata"), None);
-    let header = write_tail(&mut out, tail, plan.data_end, &mut members, ctx).map_err(failed)?;
-    let directory = members.last().map_or(plan.data_end, |member| member.data() + member.size);
+    let header = write_tail(&mut out, tail, plan.data_end, &mut members.tables, ctx).map_err(failed)?;
+    let directory = members.end();
     let (first, directory_size) = write_directory(&mut out, &header, &members, directory).map_err(failed)?;
     out.seek(SeekFrom::Start(0)).map_err(failed)?;
     let mut bytes = Vec::with_capacity(HEADER_END as usize);
@@ -75,9 +76,9 @@ pub fn write(assembly: &Assembly, options: &BuildOptions, ctx: &JobContext) -> R
 fn write_object(assembly: &Assembly, options: &BuildOptions, ctx: &JobContext) -> Result<Built> {
     ctx.stage(tr!("Planning"), None);
     let plan = BuildPlan::new(assembly, options.format, HEADER_END)?;
-    let sources = Sources::new(options.on_damage);
+    let sources = Sources::of_version(&assembly.version, options.on_damage);
     plan.expect_sources(assembly)?;
-    let expected = plan.data_end + plan.files.iter().map(|file| 128 + file.name.len() as u64).sum::<u64>();
+    let expected = plan.data_end + plan.files.iter().map(|file| 128 + plan.file_name(file).len() as u64).sum::<u64>();
     // Before the metadata is encoded: an output that exists is said at once.
     let mut out = ObjectWriter::new(&options.target, options.overwrite, expected)?;
     let failed = |error| Error::io("write the archive", &options.target, error);
@@ -91,12 +92,13 @@ fn write_object(assembly: &Assembly, options: &BuildOptions, ctx: &JobContext) -
     out.write_all(&bytes).map_err(failed)?;
     ctx.stage(tr!("Writing"), Some(plan.files.len() as u64));
     let copying = Copying { assembly, plan: &plan, sources: &sources, failed: &failed, ctx };
-    let mut members = copying.all(&mut out, |index, out| copying.send_large(index, out))?;
+    let files = copying.all(&mut out, |index, out| copying.send_large(index, out))?;
+    let mut members = Members { plan: &plan, files, tables: Vec::new() };
     let damaged = sources.finish()?;
     ctx.stage(tr!("Writing the metadata"), None);
-    let written = write_tail(&mut out, tail, plan.data_end, &mut members, ctx).map_err(failed)?;
+    let written = write_tail(&mut out, tail, plan.data_end, &mut members.tables, ctx).map_err(failed)?;
     debug_assert_eq!(written.entries, header.entries);
-    let directory = members.last().map_or(plan.data_end, |member| member.data() + member.size);
+    let directory = members.end();
     write_directory(&mut out, &header, &members, directory).map_err(failed)?;
     ctx.check()?;
     ctx.stage(tr!("Waiting for the store"), None);
@@ -124,7 +126,7 @@ fn identity_of(assembly: &Assembly, tail: &Tail) -> [u8; 32] {
     identity.finalize().into()
 }
 
-/// Copies every FILE to its planned offset; returns the members with their CRC-32.
+/// Copies every FILE to its planned offset; returns their CRC-32 and times.
 fn copy_data(
     assembly: &Assembly,
     plan: &BuildPlan,
@@ -132,14 +134,14 @@ fn copy_data(
     output: &PartialFile,
     sources: &Sources,
     ctx: &JobContext,
-) -> Result<Vec<Member>> {
+) -> Result<Vec<WrittenFile>> {
     let failed = |error| Error::io("write the archive", &options.target, error);
     let mut out = BufWriter::with_capacity(BUFFER, output.file());
     out.write_all(&[0; HEADER_END as usize]).map_err(failed)?;
     let copying = Copying { assembly, plan, sources, failed: &failed, ctx };
-    let members = copying.all(&mut out, |index, out| copying.stream_large(index, out))?;
+    let files = copying.all(&mut out, |index, out| copying.stream_large(index, out))?;
     out.flush().map_err(failed)?;
-    Ok(members)
+    Ok(files)
 }
 
 /// The FILEs of an archive on their way to it.
@@ -152,57 +154,57 @@ struct Copying<'a> {
 }
 
 impl Copying<'_> {
-    /// Writes all FILEs in the order of the plan; `large` writes one that is too large for memory, by its index. Returns the members
-    /// with their CRC-32.
-    fn all<W: Write>(&self, out: &mut W, large: impl Fn(usize, &mut W) -> Result<Member>) -> Result<Vec<Member>> {
-        let mut members: Vec<Member> = Vec::with_capacity(self.plan.files.len());
+    /// Writes all FILEs in the order of the plan; `large` writes one that is too large for memory, by its index. Returns
+    /// their CRC-32 and times.
+    fn all<W: Write>(&self, out: &mut W, large: impl Fn(usize, &mut W) -> Result<WrittenFile>) -> Result<Vec<WrittenFile>> {
+        let mut written: Vec<WrittenFile> = Vec::with_capacity(self.plan.files.len());
         for_each_piece(self.plan, self.assembly, self.sources, self.ctx, |piece| {
             match piece {
-                Piece::Run { members: run, bytes } => {
+                Piece::Run { files: run, bytes } => {
                     out.write_all(bytes).map_err(self.failed)?;
                     self.ctx.bytes(bytes.len() as u64);
                     self.ctx.step(run.len() as u64);
-                    members.extend_from_slice(run);
+                    written.extend_from_slice(run);
                 }
                 Piece::Large(index) => {
-                    members.push(large(*index, out).map_err(|error| self.plan.name_sample(error, self.assembly, *index))?);
+                    written.push(large(*index, out).map_err(|error| self.plan.name_sample(error, self.assembly, *index))?);
                     self.ctx.step(1);
                 }
             }
             Ok(())
         })?;
-        Ok(members)
+        Ok(written)
     }
 
     /// Sends a large file. Its local header has its CRC-32, so it is read twice.
-    fn send_large(&self, index: usize, out: &mut ObjectWriter) -> Result<Member> {
+    fn send_large(&self, index: usize, out: &mut ObjectWriter) -> Result<WrittenFile> {
         let (source, name) = (self.plan.source(self.assembly, &self.plan.files[index]), || self.plan.sample(self.assembly, index));
         let first = self.sources.checksum(source, &name, self.ctx)?;
-        let member = planned_member(self.plan, index, first);
+        let written = written_file(first);
         let mut header = Vec::new();
-        member.put_local(&mut header);
+        Member::of_file(self.plan, &self.plan.files[index], written).put_local(&mut header);
         out.write_all(&header).map_err(self.failed)?;
         let sent = self.sources.stream(source, &name, self.ctx, &mut |chunk| out.write_all(chunk).map_err(self.failed))?;
         if sent.crc != first.crc {
             return Err(Error::new(Kind::Changed, "the sample changed while it was sent").hint("write again"));
         }
-        Ok(member)
+        Ok(written)
     }
 
     /// Streams a large file: its CRC-32 is known only afterwards, so the local header is written twice.
-    fn stream_large(&self, index: usize, out: &mut BufWriter<&std::fs::File>) -> Result<Member> {
+    fn stream_large(&self, index: usize, out: &mut BufWriter<&std::fs::File>) -> Result<WrittenFile> {
         let file = &self.plan.files[index];
-        let header_len = local_header_len(file.name.len(), file.size);
+        let header_len = local_header_len(self.plan.file_name(file).len(), file.size);
         out.write_all(&vec![0; header_len as usize]).map_err(self.failed)?;
         let (source, name) = (self.plan.source(self.assembly, file), || self.plan.sample(self.assembly, index));
         let copied = self.sources.stream(source, &name, self.ctx, &mut |chunk| out.write_all(chunk).map_err(self.failed))?;
-        let member = planned_member(self.plan, index, copied);
+        let written = written_file(copied);
         let mut header = Vec::with_capacity(header_len as usize);
-        member.put_local(&mut header);
+        Member::of_file(self.plan, file, written).put_local(&mut header);
         out.seek(SeekFrom::Start(file.local)).map_err(self.failed)?;
         out.write_all(&header).map_err(self.failed)?;
         out.seek(SeekFrom::Start(file.local + header_len + file.size)).map_err(self.failed)?;
-        Ok(member)
+        Ok(written)
     }
 }
 
@@ -251,11 +253,12 @@ pub(super) fn encode_metadata(assembly: &Assembly, plan: &BuildPlan, options: &B
             let encoded: Vec<Vec<u8>> = try_map(batch, |_, folder| plan.local_meta(assembly, &positions, folder, options))?;
             for (folder, bytes) in batch.iter().zip(encoded) {
                 let size = bytes.len() as u64;
-                let data = next + local_header_len(folder.name.len(), size);
+                let name = plan.meta_name(folder);
+                let data = next + local_header_len(name.len(), size);
                 positions.offsets[folder.level][folder.row as usize] = data as i64;
                 positions.sizes[folder.level][folder.row as usize] = size as i64;
                 next = data + size;
-                tail.push(&folder.name, &bytes).map_err(failed)?;
+                tail.push(&name, &bytes).map_err(failed)?;
             }
         }
     }
@@ -302,20 +305,22 @@ fn header_member(header: &TacoHeader) -> Member {
 pub(super) fn write_directory(
     out: &mut impl Write,
     header: &TacoHeader,
-    members: &[Member],
+    members: &Members<'_>,
     start: u64,
 ) -> std::io::Result<(Member, u64)> {
     let first = header_member(header);
     let mut record = Vec::new();
     let mut size = 0;
-    for member in std::iter::once(&first).chain(members) {
+    let mut put = |member: &Member| {
         record.clear();
         member.put_central(&mut record);
-        out.write_all(&record)?;
         size += record.len() as u64;
-    }
+        out.write_all(&record)
+    };
+    put(&first)?;
+    members.try_for_each(put)?;
     record.clear();
-    put_end(&mut record, members.len() as u64 + 1, start, size);
+    put_end(&mut record, members.count() as u64 + 1, start, size);
     out.write_all(&record)?;
     Ok((first, size))
 }

@@ -1,15 +1,11 @@
-//! `template`: what datasets of one kind have in common: tasks, keywords and classes. The kinds are Flood and Methane, which TACO 0.2
-//! names as conventions (figure 3), land cover and change detection, which its paper adds (section 3), and each task of its list. The
-//! text states no field for the conventions, so the templates set fields of 2.0 alone. Fields that the collection has already stay.
+//! `template`: what datasets of one kind have in common: tasks, keywords and classes. The kinds are the [`CONVENTIONS`] and each task
+//! of TACO 0.2's list. Fields that the collection has already stay. The fields of samples are those of `class_shares`.
 
 use serde_json::{Value as Json, json};
 
 use super::Fields;
 use crate::error::{Error, Result};
-use crate::model::Collection;
-
-/// A class of a labelled dataset: name, value in masks, description.
-type Class = (&'static str, &'static str, &'static str);
+use crate::model::{CONVENTIONS, Collection, Convention, ConventionClass};
 
 /// A kind of dataset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,47 +15,23 @@ pub struct Template {
     /// Its task in 2.0.
     task: &'static str,
     keywords: &'static [&'static str],
-    classes: &'static [Class],
+    classes: &'static [ConventionClass],
 }
 
 const fn of_task(kind: &'static str, task: &'static str, keywords: &'static [&'static str]) -> Template {
     Template { kind, task, keywords, classes: &[] }
 }
 
+const fn of_convention(convention: Convention) -> Template {
+    Template { kind: convention.kind, task: convention.task, keywords: convention.keywords, classes: convention.classes }
+}
+
 /// The kinds in the order of the interface: the conventions, then the tasks in the order of the text.
 pub const TEMPLATES: [Template; 23] = [
-    Template {
-        kind: "flood",
-        task: "semantic-segmentation",
-        keywords: &["flood", "surface water", "disaster response"],
-        classes: &[("land", "0", "Not covered by water"), ("water", "1", "Covered by water, flooded or permanent")],
-    },
-    Template {
-        kind: "methane",
-        task: "semantic-segmentation",
-        keywords: &["methane", "plume", "greenhouse gas emissions"],
-        classes: &[("background", "0", "No plume of methane"), ("plume", "1", "Plume of methane")],
-    },
-    // The six categories of the IPCC (2006).
-    Template {
-        kind: "land-cover",
-        task: "semantic-segmentation",
-        keywords: &["land cover", "land use", "mapping"],
-        classes: &[
-            ("forest land", "1", "Woody vegetation above the national thresholds of a forest"),
-            ("cropland", "2", "Arable land, rice fields and agroforestry below the thresholds of a forest"),
-            ("grassland", "3", "Rangeland and pasture that is no cropland"),
-            ("wetlands", "4", "Land covered or saturated by water for all or part of the year"),
-            ("settlements", "5", "Developed land with its transport ways"),
-            ("other land", "6", "Bare soil, rock, ice and all that is in no other class"),
-        ],
-    },
-    Template {
-        kind: "change-detection",
-        task: "semantic-segmentation",
-        keywords: &["change detection", "time series", "bitemporal"],
-        classes: &[("no change", "0", "Alike at both times"), ("change", "1", "Different at the second time")],
-    },
+    of_convention(CONVENTIONS[0]),
+    of_convention(CONVENTIONS[1]),
+    of_convention(CONVENTIONS[2]),
+    of_convention(CONVENTIONS[3]),
     of_task("regression", "regression", &["regression"]),
     of_task("classification", "classification", &["classification"]),
     of_task("scene-classification", "scene-classification", &["scene classification"]),
@@ -119,8 +91,7 @@ impl Template {
             fields.push(("keywords".into(), json!(self.keywords)));
         }
         if !self.classes.is_empty() && lacks("labels:classes") {
-            let class =
-                |&(name, category, description): &Class| json!({ "name": name, "category": category, "description": description });
+            let class = |class: &ConventionClass| json!({ "name": class.name, "category": class.value.to_string(), "description": class.description });
             fields.push(("labels:classes".into(), self.classes.iter().map(class).collect()));
             fields.push(("labels:num_classes".into(), json!(self.classes.len())));
         }
@@ -140,13 +111,13 @@ mod tests {
             let found = template(&json!({ "kind": kind })).unwrap_or_else(|error| panic!("{task}: {}", error.report()));
             assert!(TASKS.contains(&found.task), "{task}");
         }
-        assert_eq!(TEMPLATES.len(), TASKS_0_2.len() + 4);
+        assert_eq!(TEMPLATES.len(), TASKS_0_2.len() + CONVENTIONS.len());
         assert!(template(&json!({ "kind": "fire" })).is_err());
     }
 
     #[test]
     fn each_convention_fills_an_empty_collection_with_valid_fields() {
-        for kind in ["flood", "methane", "land-cover", "change-detection"] {
+        for kind in CONVENTIONS.iter().map(|convention| convention.kind) {
             let found = template(&json!({ "kind": kind })).unwrap_or_else(|error| panic!("{kind}: {}", error.report()));
             assert!(TASKS.contains(&found.task), "{kind}: {}", found.task);
             let fields = found.fields(&Collection::template());

@@ -1,5 +1,6 @@
 //! Sample extensions. Each file defines one with its `ENTRY`; the list below is the only registration.
 
+mod class_shares;
 pub(super) mod command;
 mod histogram;
 mod istac;
@@ -19,8 +20,17 @@ use crate::model::{FieldSpec, Value};
 use crate::table::write_wkb_point;
 
 /// Every sample extension, in the order of the interface.
-pub const ENTRIES: &[Entry] =
-    &[stac::ENTRY, istac::ENTRY, stats::ENTRY, histogram::ENTRY, scaling::ENTRY, split::ENTRY, tacotiff::ENTRY, command::ENTRY];
+pub const ENTRIES: &[Entry] = &[
+    stac::ENTRY,
+    istac::ENTRY,
+    stats::ENTRY,
+    histogram::ENTRY,
+    class_shares::ENTRY,
+    scaling::ENTRY,
+    split::ENTRY,
+    tacotiff::ENTRY,
+    command::ENTRY,
+];
 
 fn field(name: &str, dtype: DataType, description: &str) -> FieldSpec {
     FieldSpec { name: name.into(), dtype, description: description.into() }

@@ -199,6 +199,33 @@ impl Source {
         }
     }
 
+    /// The values at places, or those over areas where the source has a statistic; both are of the same samples.
+    fn values(
+        &self,
+        asset: &RasterSource,
+        places: &[Option<[f64; 2]>],
+        areas: &[Option<AreaOfDegrees>],
+        ctx: &JobContext,
+    ) -> Result<Vec<Value>> {
+        if let Some(field) = &self.field {
+            let texts = attribute_at(asset, self.layer.as_deref(), field, places, &polygons::holds, ctx)?;
+            return Ok(texts.into_iter().map(|text| text.map_or(Value::Null, Value::text)).collect());
+        }
+        let tasks: Vec<Vec<Option<f64>>> = match self.statistic() {
+            Some(statistic) => areas
+                .par_chunks(PLACES_A_TASK)
+                .map(|areas| raster_in(asset, self.band(), statistic, areas, ctx))
+                .collect::<Result<_>>()?,
+            None => places
+                .par_chunks(PLACES_A_TASK)
+                .map(|places| raster_at(asset, self.band(), self.sampling(), places, ctx))
+                .collect::<Result<_>>()?,
+        };
+        let whole = self.dtype() == DataType::Int64;
+        let value = |value: f64| if whole { Value::Int(value.round() as i64) } else { Value::Float(f64::from(value as f32)) };
+        Ok(tasks.into_iter().flatten().map(|found| found.map_or(Value::Null, value)).collect())
+    }
+
     fn provenance(&self) -> String {
         let mut text = self.description.clone().unwrap_or_default();
         if !text.is_empty() {
@@ -252,38 +279,32 @@ impl TortillaExtension for GeoEnrichment {
         let mut order: Vec<usize> = (0..places.len()).filter(|&at| places[at].is_some()).collect();
         order.sort_by_key(|&at| places[at].map(|[lon, lat]| z_order(lon, lat)));
         let sorted: Vec<Option<[f64; 2]>> = order.iter().map(|&at| places[at]).collect();
-        let mut columns = Vec::new();
+        let (mut columns, mut failed) = (Vec::new(), 0);
         let areas = match self.sources.iter().any(|(source, _)| source.statistic().is_some()) {
             true => areas_in(tortilla, &places, &order, ctx)?,
             false => Vec::new(),
         };
+        let mut first_error = None;
         for (source, asset) in &self.sources {
             ctx.stage(&tr!("Sampling {column}", column = source.column), Some(sorted.len() as u64));
-            let values: Vec<Value> = match &source.field {
-                Some(field) => attribute_at(asset, source.layer.as_deref(), field, &sorted, &polygons::holds, ctx)?
-                    .into_iter()
-                    .map(|text| text.map_or(Value::Null, Value::text))
-                    .collect(),
-                None => {
-                    let tasks: Vec<Vec<Option<f64>>> = match source.statistic() {
-                        Some(statistic) => areas
-                            .par_chunks(PLACES_A_TASK)
-                            .map(|areas| raster_in(asset, source.band(), statistic, areas, ctx))
-                            .collect::<Result<_>>()?,
-                        None => sorted
-                            .par_chunks(PLACES_A_TASK)
-                            .map(|places| raster_at(asset, source.band(), source.sampling(), places, ctx))
-                            .collect::<Result<_>>()?,
-                    };
-                    let whole = source.dtype() == DataType::Int64;
-                    let value =
-                        |value: f64| if whole { Value::Int(value.round() as i64) } else { Value::Float(f64::from(value as f32)) };
-                    tasks.into_iter().flatten().map(|found| found.map_or(Value::Null, value)).collect()
-                }
-            };
             let mut column = vec![Value::Null; places.len()];
-            order.iter().zip(values).for_each(|(&at, value)| column[at] = value);
+            match source.values(asset, &sorted, &areas, ctx) {
+                Ok(values) => order.iter().zip(values).for_each(|(&at, value)| column[at] = value),
+                Err(error) if error.is_cancelled() => return Err(error),
+                // The other sources are worth their time.
+                Err(error) => {
+                    tortilla.fail_column(&source.column, &error);
+                    failed += 1;
+                    first_error.get_or_insert(error);
+                }
+            }
             columns.push(column);
+        }
+        if let Some(error) = first_error
+            && failed == self.sources.len()
+            && self.country.is_none()
+        {
+            return Err(error);
         }
         if let Some((spelling, _)) = &self.country {
             ctx.stage(tr!("Finding countries"), Some(places.len() as u64));

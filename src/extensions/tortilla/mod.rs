@@ -17,15 +17,12 @@ pub use entries::ENTRIES;
 use super::TortillaView;
 use crate::container::middle_of;
 use crate::error::{Error, Result};
-use crate::footprint::{Detail, Stated, Unfolded, resolve};
+use crate::footprint::{CENTROID_COLUMNS, Detail, GEOMETRY_COLUMNS, GRIDS, Stated, Unfolded, resolve};
 use crate::jobs::JobContext;
 use crate::model::Value;
 use crate::table::wkb_point;
 
-/// Columns with a sample's centroid, in order of preference.
-pub const PLACE_COLUMNS: [&str; 2] = ["stac:centroid", "istac:centroid"];
-
-/// `[longitude, latitude]` in degrees from a value of [`PLACE_COLUMNS`]; `None` for anything but a point with valid coordinates.
+/// `[longitude, latitude]` in degrees from a value of [`CENTROID_COLUMNS`]; `None` for anything but a point with valid coordinates.
 pub fn place_of(value: &Value) -> Option<[f64; 2]> {
     match value {
         Value::Bytes(bytes) => wkb_point(bytes).map(|(lon, lat)| [lon, lat]).filter(on_earth),
@@ -40,12 +37,12 @@ pub fn place_of(value: &Value) -> Option<[f64; 2]> {
 /// When the level has no column with locations, or the job is cancelled.
 fn places_in(tortilla: &TortillaView<'_>, ctx: &JobContext) -> Result<Vec<Option<[f64; 2]>>> {
     let has = |name: &str| tortilla.field(name).is_some();
-    let drawn = ["istac:geometry", "stac:geotransform"].into_iter().any(has);
-    if !tortilla.is_empty() && !drawn && !PLACE_COLUMNS.into_iter().any(has) {
-        let error = Error::invalid(format!("level {} has no column {}", tortilla.level, PLACE_COLUMNS.join(" or ")));
+    let drawn = GEOMETRY_COLUMNS.into_iter().chain(GRIDS.iter().map(|grid| grid.transform)).any(has);
+    if !tortilla.is_empty() && !drawn && !CENTROID_COLUMNS.into_iter().any(has) {
+        let error = Error::invalid(format!("level {} has no column stac:centroid or istac:centroid", tortilla.level));
         return Err(error.hint("run the STAC or ISTAC extension first"));
     }
-    let place = |sample: &super::SampleView<'_>| PLACE_COLUMNS.iter().find_map(|name| place_of(&sample.value(name)));
+    let place = |sample: &super::SampleView<'_>| CENTROID_COLUMNS.iter().find_map(|name| place_of(&sample.value(name)));
     let mut places: Vec<Option<[f64; 2]>> = tortilla.samples.iter().map(place).collect();
     let open: Vec<usize> = (0..places.len()).filter(|&at| drawn && places[at].is_none()).collect();
     let rows: Vec<Stated> = open.iter().map(|&at| Stated::of(&|name| tortilla.samples[at].value(name))).collect();

@@ -1,6 +1,6 @@
 //! The list of shortcuts, and the About dialog.
 
-use egui::{Frame, Margin, RichText, ScrollArea, Sense, Ui, vec2};
+use egui::{Frame, Margin, ScrollArea, Sense, Ui, vec2};
 
 use super::frame::{Next, head_ui};
 use crate::gui::action::{Action, Menu};
@@ -25,10 +25,10 @@ pub fn shortcuts_ui(ui: &mut Ui) -> Next {
                 let menus = [&[Menu::File, Menu::Edit][..], &[Menu::Check, Menu::View, Menu::Help][..]];
                 for (ui, menus) in columns.iter_mut().zip(menus) {
                     for menu in menus {
-                        ui.label(RichText::new(menu.title()).font(font::semibold(12.0)).color(t.tx2));
+                        ui.label(theme::rich_text(menu.title()).font(font::semibold(12.0)).color(t.tx2));
                         for action in Action::ALL.iter().filter(|action| action.info().menu == *menu && action.info().keys.is_some()) {
                             ui.horizontal(|ui| {
-                                ui.label(RichText::new(action.info().text.trim_end_matches('…')).text_style(text_style("small12")));
+                                ui.label(theme::rich_text(action.info().text.trim_end_matches('…')).text_style(text_style("small12")));
                                 ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| widgets::key_cap(ui, &action.keys_text()));
                             });
                         }
@@ -39,7 +39,7 @@ pub fn shortcuts_ui(ui: &mut Ui) -> Next {
             let more = tr!(
                 "Lists: arrows, Page Up and Down, Home, End; Left and Right fold and unfold. Preview: arrows go to the next file, + − 0 zoom."
             );
-            ui.label(RichText::new(more).text_style(text_style("small12")).color(t.tx2));
+            ui.label(theme::rich_text(more).text_style(text_style("small12")).color(t.tx2));
         });
     });
     Next::Stay
@@ -72,9 +72,9 @@ impl About {
                 let (rect, _) = ui.allocate_exact_size(vec2(48.0, 48.0), Sense::hover());
                 widgets::logo(ui.painter(), rect);
                 ui.vertical(|ui| {
-                    ui.label(RichText::new(format!("Taco Studio {}", env!("CARGO_PKG_VERSION"))).font(font::semibold(15.0)));
+                    ui.label(theme::rich_text(format!("Taco Studio {}", env!("CARGO_PKG_VERSION"))).font(font::semibold(15.0)));
                     let what = tr!("Builds, checks and explores TACO datasets");
-                    ui.label(RichText::new(what).text_style(text_style("small12")).color(t.tx2));
+                    ui.label(theme::rich_text(what).text_style(text_style("small12")).color(t.tx2));
                 });
             });
             for line in [
@@ -83,14 +83,14 @@ impl About {
                 tr!("Rasters are read by GDAL (MIT), tables by Apache Arrow and Polars."),
                 tr!("No telemetry. Nothing is read that you do not open."),
             ] {
-                ui.label(RichText::new(line).text_style(text_style("small12")).color(t.tx2));
+                ui.label(theme::rich_text(line).text_style(text_style("small12")).color(t.tx2));
             }
             ui.add_space(4.0);
-            ui.label(RichText::new(tr!("This machine")).font(font::semibold(12.0)).color(t.tx2));
+            ui.label(theme::rich_text(tr!("This machine")).font(font::semibold(12.0)).color(t.tx2));
             match self.checks.latest() {
                 Some(checks) => checks_ui(ui, checks),
                 None => {
-                    ui.label(RichText::new(tr!("Looking…")).text_style(text_style("small12")).color(t.tx2));
+                    ui.label(theme::rich_text(tr!("Looking…")).text_style(text_style("small12")).color(t.tx2));
                 }
             }
         });
@@ -109,13 +109,13 @@ fn checks_ui(ui: &mut Ui, checks: &[Check]) {
                 Health::Error => (icons::WARNING_OCTAGON, t.err, tr!("error")),
             };
             ui.horizontal_top(|ui| {
-                ui.label(RichText::new(icon).font(font::icon(14.0)).color(colour)).on_hover_text(word);
+                ui.label(theme::rich_text(icon).font(font::icon(14.0)).color(colour)).on_hover_text(theme::rich_text(word));
                 ui.vertical(|ui| {
                     ui.label(
-                        RichText::new(format!("{}: {}", check.name, check.seen)).text_style(text_style("small12")).color(t.tx),
+                        theme::rich_text(format!("{}: {}", check.name, check.seen)).text_style(text_style("small12")).color(t.tx),
                     );
                     if let Some(advice) = &check.advice {
-                        ui.label(RichText::new(advice).text_style(text_style("small12")).color(t.tx2));
+                        ui.label(theme::rich_text(advice).text_style(text_style("small12")).color(t.tx2));
                     }
                 });
             });

@@ -2,7 +2,7 @@
 //! applies to all samples of the level, as one edit.
 
 use arrow::datatypes::DataType;
-use egui::{Frame, Margin, RichText, Ui};
+use egui::{Frame, Margin, Ui};
 
 use super::frame::{Next, enter_pressed, foot_ui, head_ui};
 use crate::draft::{ColumnChange, Edit};
@@ -144,7 +144,7 @@ impl ColumnDialog {
                 n = paint::grouped(rows),
                 level = self.level
             );
-            ui.label(RichText::new(text).text_style(text_style("small12")).color(t.tx2));
+            ui.label(theme::rich_text(text).text_style(text_style("small12")).color(t.tx2));
         });
         let change = self.change(&taken);
         let removes = matches!(change, Ok(ColumnChange::Remove { .. }));
@@ -212,7 +212,7 @@ impl ColumnDialog {
     fn type_ui(&mut self, ui: &mut Ui) {
         let words: Vec<String> = TYPES.iter().map(|&(name, word)| format!("{} ({name})", crate::text::of(word))).collect();
         ui.horizontal(|ui| {
-            ui.label(RichText::new(tr!("Type")).text_style(text_style("small12")));
+            ui.label(theme::rich_text(tr!("Type")).text_style(text_style("small12")));
             if let Some(index) = widgets::combo(ui, tr!("Type of the column"), &words[self.dtype], 240.0, false, &words) {
                 self.dtype = index;
             }

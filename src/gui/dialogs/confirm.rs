@@ -1,6 +1,6 @@
 //! The confirmation dialog, which lists lost and kept data.
 
-use egui::{Frame, Margin, RichText, Ui};
+use egui::{Frame, Margin, Ui};
 
 use super::frame::{Next, foot_ui, head_ui};
 use crate::gui::icons;
@@ -32,7 +32,7 @@ impl Confirm {
         ui.spacing_mut().item_spacing.y = 0.0;
         let close = head_ui(ui, icons::WARNING, &self.title, "");
         Frame::NONE.inner_margin(Margin::same(16)).show(ui, |ui| {
-            ui.label(RichText::new(&self.what).text_style(text_style("small12")).color(t.tx2));
+            ui.label(theme::rich_text(&self.what).text_style(text_style("small12")).color(t.tx2));
         });
         let mut better = false;
         let (stay, act) = foot_ui(ui, |ui| {

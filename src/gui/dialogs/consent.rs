@@ -1,6 +1,6 @@
 //! The consent dialog for what a file requests. Lists every item, escaped so that it can't imitate other text.
 
-use egui::{Frame, Label, Margin, RichText, ScrollArea, Ui};
+use egui::{Frame, Label, Margin, ScrollArea, Ui};
 
 use super::Dialog;
 use super::frame::{Next, foot_ui, head_ui};
@@ -71,10 +71,10 @@ impl Consent {
         let close = head_ui(ui, icons::WARNING, &self.title, "");
         Frame::NONE.inner_margin(Margin::same(16)).show(ui, |ui| {
             ui.spacing_mut().item_spacing.y = 6.0;
-            ui.label(RichText::new(&self.what).text_style(text_style("small12")).color(t.tx2));
+            ui.label(theme::rich_text(&self.what).text_style(text_style("small12")).color(t.tx2));
             ScrollArea::vertical().id_salt("consent").max_height(260.0).auto_shrink([false, true]).show(ui, |ui| {
                 for line in &self.lines {
-                    ui.add(Label::new(RichText::new(line).font(font::mono(12.0)).color(t.tx)).wrap());
+                    ui.add(Label::new(theme::rich_text(line).font(font::mono(12.0)).color(t.tx)).wrap());
                 }
             });
         });

@@ -2,13 +2,14 @@
 
 use std::path::Path;
 
-use egui::{Frame, Margin, RichText, ScrollArea, TextEdit, Ui};
+use egui::{Frame, Margin, ScrollArea, TextEdit, Ui};
 
 use super::frame::{Next, foot_ui, head_ui};
 use crate::gui::icons;
 use crate::gui::panel_context::Request;
 use crate::gui::theme::{self, text_style};
 use crate::gui::widgets::Button;
+use crate::text::displayed;
 
 /// The report of a crash.
 pub struct CrashReport {
@@ -35,14 +36,15 @@ impl CrashReport {
                 "Written datasets are complete: a file gets its final name once it is fully written. The report has the place in the \
                  program and the last commands, never your data. It stays on this machine; attach it when you report the fault."
             );
-            ui.label(RichText::new(told).text_style(text_style("small12")).color(t.tx2));
+            ui.label(theme::rich_text(told).text_style(text_style("small12")).color(t.tx2));
             ScrollArea::vertical().max_height(220.0).show(ui, |ui| {
-                let mut text = self.text.as_str();
+                let text = displayed(&self.text);
+                let mut text = &*text;
                 let edit = TextEdit::multiline(&mut text).font(text_style("mono11")).desired_width(f32::INFINITY).desired_rows(8);
                 let response = ui.add(edit);
                 response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::MultilineTextInput, true, tr!("Crash report")));
             });
-            ui.label(RichText::new(&self.path).text_style(text_style("mono11")).color(t.tx2));
+            ui.label(theme::rich_text(&self.path).text_style(text_style("mono11")).color(t.tx2));
         });
         let (done, copy) = foot_ui(ui, |ui| {
             let done = ui.add(Button::primary(tr!("Close")).large()).clicked();

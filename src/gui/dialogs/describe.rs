@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use egui::{Frame, Margin, RichText, Ui};
+use egui::{Frame, Margin, Ui};
 
 use super::dialog_job::{DialogJob, nothing_written};
 use super::frame::{Next, head_ui};
@@ -149,12 +149,12 @@ impl Describe {
                     self.choose(form);
                 }
             }
-            ui.label(RichText::new(purpose(self.form)).text_style(text_style("small12")).color(t.tx2));
+            ui.label(theme::rich_text(purpose(self.form)).text_style(text_style("small12")).color(t.tx2));
             ui.spacing_mut().item_spacing.y = 10.0;
             let levels = cx.document().map_or(0, |document| document.tree().levels.len());
             if levels > 1 && matches!(self.form, Catalogue::Stac | Catalogue::Geoparquet | Catalogue::StacGeoparquet) {
                 ui.horizontal(|ui| {
-                    ui.label(RichText::new(tr!("Samples of")).text_style(text_style("small12")).color(t.tx2));
+                    ui.label(theme::rich_text(tr!("Samples of")).text_style(text_style("small12")).color(t.tx2));
                     let mut names = vec![tr!("the first level with places").to_owned()];
                     names.extend((0..levels).map(|level| tr!("level {level}", level)));
                     let current = names[self.level.map_or(0, |level| (level + 1).min(levels))].clone();

@@ -1,6 +1,6 @@
 //! The documentation that is built into the program: commands, rules, formats, installing, generations.
 
-use egui::{Frame, Margin, RichText, ScrollArea, Ui};
+use egui::{Frame, Margin, ScrollArea, Ui};
 
 use super::frame::{Next, head_ui};
 use crate::gui::documentation_page::Page;
@@ -61,9 +61,9 @@ impl Documentation {
                 for line in &lines[rows] {
                     let text = match line.strip_prefix('#') {
                         Some(heading) => {
-                            RichText::new(heading.trim_start_matches('#').trim()).font(font::semibold(14.0)).color(t.tx)
+                            theme::rich_text(heading.trim_start_matches('#').trim()).font(font::semibold(14.0)).color(t.tx)
                         }
-                        None => RichText::new(*line).font(font::mono(12.0)).color(t.tx2),
+                        None => theme::rich_text(*line).font(font::mono(12.0)).color(t.tx2),
                     };
                     ui.horizontal(|ui| {
                         ui.set_height(LINE);

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use egui::{Frame, Margin, RichText, Ui};
+use egui::{Frame, Margin, Ui};
 
 use super::dialog_job::{DialogJob, nothing_written};
 use super::frame::{Next, foot_ui, head_ui, lacking_ui};
@@ -109,16 +109,16 @@ impl ExportSubset {
                 [] => tr!("No filter is set.").to_owned(),
                 filters => tr!("Filter: {filters}.", filters = filters.join("; ")),
             };
-            ui.label(RichText::new(what).text_style(text_style("small12")).color(t.tx2));
+            ui.label(theme::rich_text(what).text_style(text_style("small12")).color(t.tx2));
             if let Some(document) = cx.document() {
                 let left = tally_text(cx, document, 0);
-                ui.label(RichText::new(left).text_style(text_style("small12")).color(t.tx2));
+                ui.label(theme::rich_text(left).text_style(text_style("small12")).color(t.tx2));
             }
             if let Some(sql) = &self.sql {
                 widgets::checkbox(ui, &mut self.with_sql, tr!("Only samples whose id the query gives"));
                 if self.with_sql {
                     let line = sql.split_whitespace().collect::<Vec<_>>().join(" ");
-                    ui.add(egui::Label::new(RichText::new(line).font(font::mono(11.0)).color(t.tx3)).truncate());
+                    ui.add(egui::Label::new(theme::rich_text(line).font(font::mono(11.0)).color(t.tx3)).truncate());
                 }
             }
             let before = self.format;
@@ -150,7 +150,7 @@ impl ExportSubset {
             }
             widgets::checkbox(ui, &mut self.replace, tr!("Replace an existing output"));
             let note = tr!("The subset records its source dataset and the date of the export.");
-            ui.label(RichText::new(note).text_style(text_style("small12")).color(t.tx3));
+            ui.label(theme::rich_text(note).text_style(text_style("small12")).color(t.tx3));
             if let Some(lacking) = lacking {
                 lacking_ui(ui, lacking, &mut self.allow_missing_parts);
             }
@@ -205,13 +205,13 @@ fn done_ui(ui: &mut Ui, built: &Built, close: bool) -> Next {
         ui.horizontal(|ui| {
             widgets::badge(ui, Tone::Ok, Some(icons::CHECK), tr!("Written"));
             ui.add(
-                egui::Label::new(RichText::new(dropped_paths::display_path(&built.path)).font(font::mono(12.0)).color(t.tx))
+                egui::Label::new(theme::rich_text(dropped_paths::display_path(&built.path)).font(font::mono(12.0)).color(t.tx))
                     .truncate(),
             );
         });
         let samples = tr_n!(built.samples, "{n} sample", "{n} samples", n = paint::grouped(built.samples));
         let text = format!("{samples}, {}", paint::bytes(built.bytes));
-        ui.label(RichText::new(text).text_style(text_style("small12")).color(t.tx2));
+        ui.label(theme::rich_text(text).text_style(text_style("small12")).color(t.tx2));
     });
     let (open, leave) = foot_ui(ui, |ui| {
         let open = ui.add(Button::primary(tr!("Open dataset")).large()).clicked();

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use egui::{Frame, Id, Key, Margin, RichText, Ui, vec2};
+use egui::{Frame, Id, Key, Margin, Ui, vec2};
 
 use crate::gui::file_dialog::FileRequest;
 use crate::gui::icons;
@@ -41,9 +41,9 @@ pub fn head_ui(ui: &mut Ui, icon: &str, title: &str, detail: &str) -> bool {
         .inner_margin(Margin::symmetric(16, 9))
         .show(ui, |ui| {
             ui.horizontal(|ui| {
-                ui.label(RichText::new(icon).font(font::icon(18.0)).color(t.tx2));
-                ui.label(RichText::new(title).font(font::semibold(15.0)).color(t.tx));
-                ui.label(RichText::new(detail).font(font::mono(12.0)).color(t.tx2));
+                ui.label(theme::rich_text(icon).font(font::icon(18.0)).color(t.tx2));
+                ui.label(theme::rich_text(title).font(font::semibold(15.0)).color(t.tx));
+                ui.label(theme::rich_text(detail).font(font::mono(12.0)).color(t.tx2));
                 ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
                     // Esc closes too, so the close button is not in the Tab order.
                     close = ui.add(Button::icon_only(icons::X, tr!("Close dialog")).by_pointer()).clicked();

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use egui::{Frame, Margin, Rect, RichText, Role, ScrollArea, Sense, Stroke, Ui, WidgetInfo, vec2};
+use egui::{Frame, Margin, Rect, Role, ScrollArea, Sense, Stroke, Ui, WidgetInfo, vec2};
 
 use super::frame::{Next, foot_ui, head_ui};
 use crate::extensions::{JoinBy, JoinColumn, JoinLevel, JoinOffer, JoinPreview, JoinRequest, join_preview};
@@ -65,7 +65,7 @@ impl JoinDialog {
                 // The previous preview stays until the next is ready.
                 Ok(None) => match self.preview.latest().cloned() {
                     Some(last) => self.preview_ui(ui, &last),
-                    None => drop(ui.label(RichText::new(tr!("Looking at the table…")).color(theme::tokens(ui).tx2))),
+                    None => drop(ui.label(theme::rich_text(tr!("Looking at the table…")).color(theme::tokens(ui).tx2))),
                 },
                 Err(error) => {
                     note_ui(ui, &Note::Error(error.clone()));
@@ -171,9 +171,9 @@ impl JoinDialog {
         let depth = level.level;
         ui.horizontal(|ui| {
             ui.set_height(28.0);
-            ui.label(RichText::new(tr!("Level {depth}", depth)).font(font::semibold(12.0)).color(t.tx));
+            ui.label(theme::rich_text(tr!("Level {depth}", depth)).font(font::semibold(12.0)).color(t.tx));
             let text = tr!("{matched} of {samples} samples get a row", matched, samples);
-            ui.label(RichText::new(text).text_style(text_style("small12")).color(t.tx2));
+            ui.label(theme::rich_text(text).text_style(text_style("small12")).color(t.tx2));
         });
         for column in &level.columns {
             let key = (depth, column.name.clone());
@@ -229,7 +229,7 @@ impl JoinDialog {
                 notes.push(tr!("read day first").to_owned());
             }
             let color = if offer.lost > 0 { t.warn } else { t.tx2 };
-            ui.add(egui::Label::new(RichText::new(notes.join("; ")).text_style(text_style("small12")).color(color)).truncate());
+            ui.add(egui::Label::new(theme::rich_text(notes.join("; ")).text_style(text_style("small12")).color(color)).truncate());
         });
     }
 }
@@ -237,7 +237,7 @@ impl JoinDialog {
 /// Draws the first rows with the samples they match.
 fn head_rows_ui(ui: &mut Ui, t: &Tokens, preview: &JoinPreview) {
     let rows = paint::grouped(preview.rows as u64);
-    ui.label(RichText::new(tr!("The first of {rows} rows", rows)).font(font::semibold(12.0)).color(t.tx2));
+    ui.label(theme::rich_text(tr!("The first of {rows} rows", rows)).font(font::semibold(12.0)).color(t.tx2));
     ui.spacing_mut().item_spacing.y = 0.0;
     for row in &preview.head {
         let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width(), 20.0), Sense::hover());

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use egui::{Frame, Margin, Rect, RichText, Role, ScrollArea, Sense, Ui, WidgetInfo, pos2, vec2};
+use egui::{Frame, Margin, Rect, Role, ScrollArea, Sense, Ui, WidgetInfo, pos2, vec2};
 use serde_json::{Map, Value as Json};
 
 use super::frame::{Next, foot_ui, head_ui, lacking_ui};
@@ -203,7 +203,7 @@ impl Migrate {
                         ui.set_min_height(height);
                         match &self.failed {
                             Some(_) => {
-                                ui.label(RichText::new(tr!("There is no plan.")).text_style(text_style("small12")).color(t.tx3))
+                                ui.label(theme::rich_text(tr!("There is no plan.")).text_style(text_style("small12")).color(t.tx3))
                             }
                             None => widgets::spinner(ui, 20.0),
                         }
@@ -233,13 +233,13 @@ impl Migrate {
 
     fn head_ui(&mut self, ui: &mut Ui, written: Option<&Path>) {
         let t = theme::tokens(ui);
-        let small = |text: String| RichText::new(text).text_style(text_style("small12")).color(t.tx2);
+        let small = |text: String| theme::rich_text(text).text_style(text_style("small12")).color(t.tx2);
         match (written, &self.plan) {
             (Some(path), _) => {
                 ui.horizontal(|ui| {
                     widgets::badge(ui, Tone::Ok, Some(icons::CHECK), tr!("Written"));
                     ui.add(
-                        egui::Label::new(RichText::new(dropped_paths::display_path(path)).font(font::mono(12.0)).color(t.tx))
+                        egui::Label::new(theme::rich_text(dropped_paths::display_path(path)).font(font::mono(12.0)).color(t.tx))
                             .truncate(),
                     );
                 });
@@ -324,7 +324,7 @@ impl Migrate {
         let told = format!("{old} {} {words}", line.to.as_deref().unwrap_or(tr!("is left out")));
         response.widget_info(|| WidgetInfo::labeled(Role::Row, true, &told));
         if !words.is_empty() {
-            response.on_hover_text(words);
+            response.on_hover_text(theme::rich_text(words));
         }
         paint::lower_edge(ui, rect);
     }
@@ -366,7 +366,7 @@ impl Migrate {
         let response = ui.interact(left.union(right), ui.scope_id().with(("line", &key, &line.from)), Sense::hover());
         response.widget_info(|| WidgetInfo::labeled(Role::Row, true, format!("{key}: {word} {}", line.note)));
         if line.action == Change::Changed || line.action == Change::Dropped {
-            response.on_hover_text(format!("{old}\n→ {}", if new.is_empty() { tr!("nothing") } else { &new }));
+            response.on_hover_text(theme::rich_text(format!("{old}\n→ {}", if new.is_empty() { tr!("nothing") } else { &new })));
         }
         paint::lower_edge(ui, rect);
     }
@@ -444,9 +444,9 @@ impl Migrate {
             }
             if let Some(names) = made_up {
                 ui.with_layout(egui::Layout::left_to_right(egui::Align::Center), |ui| {
-                    ui.label(RichText::new(icons::WARNING).font(font::icon(15.0)).color(t.warn));
+                    ui.label(theme::rich_text(icons::WARNING).font(font::icon(15.0)).color(t.warn));
                     let text = tr!("Filled in, see Collection: {names}", names);
-                    let text = RichText::new(text).text_style(text_style("small12")).color(t.warn);
+                    let text = theme::rich_text(text).text_style(text_style("small12")).color(t.warn);
                     ui.add(egui::Label::new(text).truncate());
                 });
             }
@@ -491,7 +491,7 @@ fn report_ui(ui: &mut Ui, plan: &Migrated) {
         paint::text_left(ui.painter(), inner.with_min_x(inner.left() + 24.0), &text, font::regular(12.0), t.tx);
         let response = ui.interact(rect, ui.scope_id().with(("report", &text)), Sense::hover());
         response.widget_info(|| WidgetInfo::labeled(Role::ListItem, true, &text));
-        response.on_hover_text(&text);
+        response.on_hover_text(theme::rich_text(&text));
         paint::lower_edge(ui, rect);
     };
     for finding in plan.findings.iter().take(SHOWN) {

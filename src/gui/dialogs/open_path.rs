@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use egui::{Frame, Id, Margin, RichText, Ui};
+use egui::{Frame, Id, Margin, Ui};
 
 use super::frame::{Next, enter_pressed, foot_ui, head_ui};
 use crate::gui::file_dialog::FileRequest;
@@ -89,7 +89,7 @@ impl AccessForm {
         }
         widgets::checkbox(ui, &mut self.anonymous, tr!("Send no credentials"));
         let why = tr!("Otherwise the environment and the profiles of the provider's tools are used. Keys are not stored.");
-        ui.label(RichText::new(why).text_style(text_style("small12")).color(t.tx2));
+        ui.label(theme::rich_text(why).text_style(text_style("small12")).color(t.tx2));
     }
 }
 
@@ -143,7 +143,7 @@ impl OpenPath {
             ui.spacing_mut().item_spacing.y = 8.0;
             if self.stand_in {
                 let why = tr!("The desktop's file dialog has not opened. Type the path here instead, or wait for it.");
-                ui.label(RichText::new(why).text_style(text_style("small12")).color(t.tx2));
+                ui.label(theme::rich_text(why).text_style(text_style("small12")).color(t.tx2));
             }
             let field = TextField::new(tr!("Path"), &mut self.text).id(Id::unique("typed-path")).mono();
             let hint = match opens {
@@ -195,7 +195,9 @@ pub fn recent_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) -> Next {
     let mut next = Next::Stay;
     Frame::NONE.inner_margin(Margin::same(8)).show(ui, |ui| {
         if cx.remembered.recent.is_empty() {
-            ui.label(RichText::new(tr!("Datasets that you open are listed here.")).text_style(text_style("small12")).color(t.tx2));
+            ui.label(
+                theme::rich_text(tr!("Datasets that you open are listed here.")).text_style(text_style("small12")).color(t.tx2),
+            );
         }
         ui.spacing_mut().menu_width = ui.available_width();
         for recent in &cx.remembered.recent {

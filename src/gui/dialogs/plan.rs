@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use egui::{Frame, Margin, RichText, Role, Stroke, Ui, WidgetInfo, vec2};
+use egui::{Frame, Margin, Role, Stroke, Ui, WidgetInfo, vec2};
 
 use super::frame::{Next, foot_ui, head_ui};
 use crate::draft::{Care, FixVerb, Plan};
@@ -46,7 +46,7 @@ impl PlanDialog {
                 Care::Ids => tr!("One step; Undo reverts it. The names differ: apply it only where both names mean the same file."),
                 Care::Removes => tr!("One step; Undo reverts it. Dropped samples leave the dataset; files on disk stay."),
             };
-            ui.label(RichText::new(text).text_style(text_style("small12")).color(t.tx2));
+            ui.label(theme::rich_text(text).text_style(text_style("small12")).color(t.tx2));
         });
         let size = vec2(width, (self.plan.changes.len() as f32 * 24.0).clamp(24.0, 340.0));
         ui.allocate_ui(size, |ui| {
@@ -67,7 +67,7 @@ impl PlanDialog {
             Frame::NONE.inner_margin(Margin::symmetric(16, 6)).show(ui, |ui| {
                 let more = self.plan.roots - self.plan.listed;
                 let text = tr_n!(more, "{n} more root", "{n} more roots", n = paint::grouped(more));
-                ui.label(RichText::new(text).font(font::regular(12.0)).color(t.tx3));
+                ui.label(theme::rich_text(text).font(font::regular(12.0)).color(t.tx3));
             });
         }
         let now = cx.document().and_then(|document| document.draft()).map(|draft| draft.revision());

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use egui::{Frame, Margin, RichText, ScrollArea, Ui, vec2};
+use egui::{Frame, Margin, ScrollArea, Ui, vec2};
 
 use super::dialog_job::DialogJob;
 use super::frame::{Next, foot_ui, head_ui};
@@ -220,7 +220,7 @@ impl PublishDialog {
             let waits = self.asked.as_ref() == Some(&self.request()) && self.checked.get(&self.times).is_none();
             match waits {
                 true => drop(widgets::spinner(ui, 16.0)),
-                false => drop(ui.label(RichText::new(tr!("Not checked yet")).text_style(text_style("small12")).color(t.tx3))),
+                false => drop(ui.label(theme::rich_text(tr!("Not checked yet")).text_style(text_style("small12")).color(t.tx3))),
             }
             return None;
         };
@@ -241,7 +241,7 @@ impl PublishDialog {
         let mut group = None;
         for check in &found.checks {
             if group.replace(check.kind.group()) != Some(check.kind.group()) {
-                ui.label(RichText::new(check.kind.group().title()).font(font::semibold(11.0)).color(t.tx3));
+                ui.label(theme::rich_text(check.kind.group().title()).font(font::semibold(11.0)).color(t.tx3));
             }
             request = self.check_ui(ui, cx, check).or(request);
         }
@@ -255,9 +255,9 @@ impl PublishDialog {
             CheckLevel::Warning => (icons::WARNING, t.warn),
             CheckLevel::Blocks => (icons::WARNING_OCTAGON, t.err),
         };
-        let small = |text: String| RichText::new(text).text_style(text_style("small12"));
+        let small = |text: String| theme::rich_text(text).text_style(text_style("small12"));
         ui.horizontal_top(|ui| {
-            ui.label(RichText::new(icon).font(font::icon(13.0)).color(color));
+            ui.label(theme::rich_text(icon).font(font::icon(13.0)).color(color));
             let text = match check.figure.is_empty() {
                 true => check.message.clone(),
                 false => format!("{} ({})", check.message, check.figure),
@@ -268,7 +268,7 @@ impl PublishDialog {
             return None;
         }
         for place in check.places.iter().take(if check.level == CheckLevel::Blocks { 3 } else { 1 }) {
-            ui.add(egui::Label::new(RichText::new(place).font(font::mono(11.0)).color(t.tx2)).wrap());
+            ui.add(egui::Label::new(theme::rich_text(place).font(font::mono(11.0)).color(t.tx2)).wrap());
         }
         let mut request = None;
         if let Some(mend) = &check.mend {
@@ -300,12 +300,12 @@ impl PublishDialog {
             DialogJob::Running(id) => {
                 widgets::heading(ui, tr!("Publishing"));
                 let Some(job) = cx.studio.jobs().into_iter().find(|job| Some(job.id) == *id) else { return };
-                ui.label(RichText::new(&job.progress.stage.name).font(font::medium(12.5)));
+                ui.label(theme::rich_text(&job.progress.stage.name).font(font::medium(12.5)));
                 match job.progress.fraction() {
                     Some(fraction) => drop(widgets::progress_bar(ui, tr!("Publishing"), fraction, ui.available_width(), 8.0)),
                     None => drop(widgets::spinner(ui, 16.0)),
                 }
-                let text = RichText::new(detail(&job.progress, job.elapsed)).font(font::mono(11.0)).color(t.tx2);
+                let text = theme::rich_text(detail(&job.progress, job.elapsed)).font(font::mono(11.0)).color(t.tx2);
                 ui.add(egui::Label::new(text).wrap());
                 note_ui(
                     ui,
@@ -344,8 +344,8 @@ impl PublishDialog {
             false => tr!("Opened from there: {time} s", time),
         };
         ui.horizontal_top(|ui| {
-            ui.label(RichText::new(icons::CHECK_CIRCLE).font(font::icon(16.0)).color(t.ok));
-            ui.add(egui::Label::new(RichText::new(text).font(font::semibold(12.5))).wrap());
+            ui.label(theme::rich_text(icons::CHECK_CIRCLE).font(font::icon(16.0)).color(t.ok));
+            ui.add(egui::Label::new(theme::rich_text(text).font(font::semibold(12.5))).wrap());
         });
         let text = tr!(
             "{sent} files sent, {size}; {kept} already at the target; {compared} random samples match the local bytes",
@@ -354,7 +354,7 @@ impl PublishDialog {
             kept = published.kept_files,
             compared = opened.compared
         );
-        ui.add(egui::Label::new(RichText::new(text).text_style(text_style("small12")).color(t.tx2)).wrap());
+        ui.add(egui::Label::new(theme::rich_text(text).text_style(text_style("small12")).color(t.tx2)).wrap());
         if !published.upload_commands.is_empty() {
             widgets::heading(ui, tr!("Upload with the host's own client"));
             let lines = published.upload_commands.join("\n");
@@ -407,8 +407,8 @@ impl PublishDialog {
             if let Some(why) = &why {
                 let color = theme::tokens(ui).err;
                 ui.with_layout(egui::Layout::left_to_right(egui::Align::Center), |ui| {
-                    ui.label(RichText::new(icons::WARNING_OCTAGON).font(font::icon(14.0)).color(color));
-                    ui.add(egui::Label::new(RichText::new(why).text_style(text_style("small12")).color(color)).truncate());
+                    ui.label(theme::rich_text(icons::WARNING_OCTAGON).font(font::icon(14.0)).color(color));
+                    ui.add(egui::Label::new(theme::rich_text(why).text_style(text_style("small12")).color(color)).truncate());
                 });
             }
             (leave, act)
@@ -444,9 +444,9 @@ fn planned_ui(ui: &mut Ui, found: &Preflight) {
     let t = theme::tokens(ui);
     let row = |ui: &mut Ui, name: &str, detail: String| {
         ui.horizontal(|ui| {
-            ui.label(RichText::new(name).font(font::mono(11.5)));
+            ui.label(theme::rich_text(name).font(font::mono(11.5)));
             ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
-                ui.label(RichText::new(detail).font(font::mono(11.0)).color(t.tx2));
+                ui.label(theme::rich_text(detail).font(font::mono(11.0)).color(t.tx2));
             });
         });
     };
@@ -469,6 +469,6 @@ fn planned_ui(ui: &mut Ui, found: &Preflight) {
         (None, _) => Some(tr!("Prices are those of the settings.").to_owned()),
     };
     if let Some(text) = text {
-        ui.add(egui::Label::new(RichText::new(text).text_style(text_style("small12")).color(t.tx3)).wrap());
+        ui.add(egui::Label::new(theme::rich_text(text).text_style(text_style("small12")).color(t.tx3)).wrap());
     }
 }

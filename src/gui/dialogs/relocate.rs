@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use egui::{Frame, Margin, RichText, Ui};
+use egui::{Frame, Margin, Ui};
 
 use super::frame::{Next, enter_pressed, foot_ui, head_ui};
 use crate::draft::{Draft, Edit};
@@ -48,7 +48,7 @@ impl Relocate {
             let text = tr!(
                 "Every source and unplaced file at or below the first folder is looked for at the same place below the second."
             );
-            ui.label(RichText::new(text).text_style(text_style("small12")).color(t.tx2));
+            ui.label(theme::rich_text(text).text_style(text_style("small12")).color(t.tx2));
         });
         // Enter acts on the text that is shown, typed in this frame or before.
         let (from, to) = (dropped_paths::parse_path(&self.from), dropped_paths::parse_path(&self.to));

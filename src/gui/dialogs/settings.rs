@@ -1,6 +1,6 @@
 //! The settings dialog: appearance, work, remote access. Changes apply at once and are stored.
 
-use egui::{Frame, Margin, RichText, Ui, vec2};
+use egui::{Frame, Margin, Ui, vec2};
 
 use super::frame::{Next, head_ui};
 use crate::gui::icons;
@@ -126,9 +126,9 @@ impl SettingsDialog {
                 self.emptied += 1;
             }
         });
-        ui.label(RichText::new(folder.display().to_string()).font(font::mono(12.0)).color(t.tx3));
+        ui.label(theme::rich_text(folder.display().to_string()).font(font::mono(12.0)).color(t.tx3));
         let variables = tr!("TACO_STUDIO_HTTP_TIMEOUT and TACO_STUDIO_CACHE_MB override these settings.");
-        ui.label(RichText::new(variables).text_style(text_style("small12")).color(t.tx3));
+        ui.label(theme::rich_text(variables).text_style(text_style("small12")).color(t.tx3));
     }
 
     fn prices_ui(&mut self, ui: &mut Ui) {
@@ -159,12 +159,12 @@ impl SettingsDialog {
             "Empty: the list prices of the stores of about {date}, which are approximate. The command line reads these settings, too.",
             date = LISTED
         );
-        ui.add(egui::Label::new(RichText::new(text).text_style(text_style("small12")).color(t.tx3)).wrap());
+        ui.add(egui::Label::new(theme::rich_text(text).text_style(text_style("small12")).color(t.tx3)).wrap());
     }
 }
 
 fn group_ui(ui: &mut Ui, title: &str) {
-    ui.label(RichText::new(title).font(font::semibold(12.0)).color(theme::tokens(ui).tx2));
+    ui.label(theme::rich_text(title).font(font::semibold(12.0)).color(theme::tokens(ui).tx2));
 }
 
 fn row_ui(ui: &mut Ui, words: &str, add: impl FnOnce(&mut Ui)) {

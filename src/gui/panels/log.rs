@@ -43,7 +43,7 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
         paint::icon(ui.painter(), pos2(inner.left() + 7.0, rect.center().y), icon, 13.0, color);
         inner.min.x += 22.0;
         paint::text_left(ui.painter(), inner, &text, font::regular(12.0), ink);
-        let response = response.clone().on_hover_text(&line.text);
+        let response = response.clone().on_hover_text(theme::rich_text(&line.text));
         response.context_menu(|ui| {
             if widgets::menu_entry(ui, icons::COPY, tr!("Copy line"), "", None).clicked() {
                 copied = Some(line.text.clone());

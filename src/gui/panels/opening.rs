@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use egui::{Frame, Margin, RichText, Role, Ui, WidgetInfo};
+use egui::{Frame, Margin, Role, Ui, WidgetInfo};
 
 use super::opening_state::OpeningState;
 use crate::gui::panel_context::PanelContext;
@@ -51,10 +51,10 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
         ui.horizontal(|ui| {
             ui.spacing_mut().item_spacing.x = 8.0;
             widgets::spinner(ui, 16.0);
-            ui.label(RichText::new(tr!("Opening {name}", name)).font(font::semibold(14.0)).color(t.tx));
+            ui.label(theme::rich_text(tr!("Opening {name}", name)).font(font::semibold(14.0)).color(t.tx));
             if let Some(first) = &first {
                 let rows = tr_n!(first.total, "{n} row", "{n} rows", n = paint::grouped(first.total as u64));
-                ui.label(RichText::new(rows).text_style(text_style("small12")).color(t.tx2));
+                ui.label(theme::rich_text(rows).text_style(text_style("small12")).color(t.tx2));
             }
             ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
                 if ui.add(Button::secondary(tr!("Cancel")).icon(icons::X).name(tr!("Cancel opening"))).clicked() {
@@ -80,16 +80,16 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
             }
         }
         let text = words.join(", ");
-        let label = ui.label(RichText::new(&text).text_style(text_style("small12")).color(t.tx2));
+        let label = ui.label(theme::rich_text(&text).text_style(text_style("small12")).color(t.tx2));
         label.widget_info(|| WidgetInfo::labeled(Role::Status, true, &text));
-        let label = ui.add(egui::Label::new(RichText::new(&source).font(font::mono(11.5)).color(t.tx3)).truncate());
-        label.on_hover_text(&source);
+        let label = ui.add(egui::Label::new(theme::rich_text(&source).font(font::mono(11.5)).color(t.tx3)).truncate());
+        label.on_hover_text(theme::rich_text(&source));
     });
     match first {
         Some(first) => {
             let note = tr!("The first rows; the others follow with filters, tree and map.");
             Frame::NONE.inner_margin(Margin::symmetric(16, 4)).show(ui, |ui| {
-                ui.label(RichText::new(note).text_style(text_style("small12")).color(t.tx3));
+                ui.label(theme::rich_text(note).text_style(text_style("small12")).color(t.tx3));
             });
             let state = &mut cx.session.opening;
             let source = Rows { first: &first, columns: &state.columns };

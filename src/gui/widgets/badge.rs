@@ -39,7 +39,7 @@ impl Tone {
 
 /// The width that [`badge`] takes.
 pub fn badge_width(ui: &Ui, icon: Option<&str>, text: &str) -> f32 {
-    let galley = ui.painter().layout_no_wrap(text.to_owned(), font::medium(11.0), Color32::WHITE);
+    let galley = paint::unwrapped(ui.painter(), text, font::medium(11.0), Color32::WHITE);
     (galley.size().x + 12.0 + if icon.is_some() { 16.0 } else { 0.0 }).round()
 }
 
@@ -68,7 +68,7 @@ pub fn count(ui: &mut Ui, number: u64, tone: Tone) -> Response {
     let text = paint::grouped(number);
     let t = theme::tokens(ui);
     let (color, fill, border) = tone.colors(t);
-    let galley = ui.painter().layout_no_wrap(text.clone(), font::medium(11.0), color);
+    let galley = paint::unwrapped(ui.painter(), &text, font::medium(11.0), color);
     let (rect, response) = ui.allocate_exact_size(vec2((galley.size().x + 10.0).max(16.0).round(), 16.0), Sense::hover());
     response.widget_info(|| WidgetInfo::labeled(Role::Label, true, &text));
     if ui.is_rect_visible(rect) {
@@ -80,7 +80,7 @@ pub fn count(ui: &mut Ui, number: u64, tone: Tone) -> Response {
 
 /// The width that [`key_cap`] takes.
 pub fn key_cap_width(ui: &Ui, keys: &str) -> f32 {
-    ui.painter().layout_no_wrap(keys.to_owned(), font::mono(11.0), Color32::WHITE).size().x.round() + 10.0
+    paint::unwrapped(ui.painter(), keys, font::mono(11.0), Color32::WHITE).size().x.round() + 10.0
 }
 
 /// The keys of a shortcut, framed.
@@ -98,7 +98,7 @@ pub fn key_cap(ui: &mut Ui, keys: &str) -> Response {
 /// A chip with a cross. True when the cross was clicked.
 pub fn chip_closable(ui: &mut Ui, text: &str) -> bool {
     let t = theme::tokens(ui);
-    let galley = ui.painter().layout_no_wrap(text.to_owned(), font::mono(12.0), t.tx);
+    let galley = paint::unwrapped(ui.painter(), text, font::mono(12.0), t.tx);
     let (rect, label) = ui.allocate_exact_size(vec2((galley.size().x + 28.0).round(), 20.0), Sense::hover());
     label.widget_info(|| WidgetInfo::labeled(Role::Label, true, text));
     let cross = egui::Rect::from_min_max(pos2(rect.right() - 20.0, rect.top()), rect.max);
@@ -112,5 +112,5 @@ pub fn chip_closable(ui: &mut Ui, text: &str) -> bool {
         paint::icon(ui.painter(), cross.center() - vec2(1.0, 0.0), icons::X, 12.0, color);
         paint::focus_ring(ui, &response, 3);
     }
-    response.on_hover_text(tr!("Remove {text}", text)).clicked()
+    response.on_hover_text(theme::rich_text(tr!("Remove {text}", text))).clicked()
 }

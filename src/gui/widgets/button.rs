@@ -137,7 +137,7 @@ impl<'a> Button<'a> {
 
     /// Width that a secondary button takes for this text, in points.
     pub fn width_of(ui: &Ui, text: &str) -> f32 {
-        ui.painter().layout_no_wrap(text.to_owned(), font::medium(12.0), Color32::WHITE).size().x.round() + 18.0
+        paint::unwrapped(ui.painter(), text, font::medium(12.0), Color32::WHITE).size().x.round() + 18.0
     }
 
     /// Gets the initial focus of a dialog without a primary button.
@@ -205,7 +205,7 @@ impl Widget for Button<'_> {
         let gap = if bar { 6.0 } else { 5.0 };
         let galley = match self.most.is_finite() {
             true => paint::line(ui.painter(), &self.text, font, t.tx, self.most - 2.0 * padding),
-            false => ui.painter().layout_no_wrap(self.text.to_string(), font, t.tx),
+            false => paint::unwrapped(ui.painter(), &self.text, font, t.tx),
         };
         let mut content = galley.size().x;
         if self.icon.is_some() {
@@ -258,7 +258,7 @@ impl Widget for Button<'_> {
         }
         let tooltip = self.blocked.or(self.tooltip).or(if self.text.is_empty() { self.name } else { None });
         match tooltip {
-            Some(text) => response.on_hover_text(text.as_ref()),
+            Some(text) => response.on_hover_text(theme::rich_text(text.as_ref())),
             None => response,
         }
     }
@@ -267,7 +267,7 @@ impl Widget for Button<'_> {
 /// A link.
 pub fn link(ui: &mut Ui, text: &str) -> Response {
     let t = theme::tokens(ui);
-    let galley = ui.painter().layout_no_wrap(text.to_owned(), font::regular(12.0), t.info);
+    let galley = paint::unwrapped(ui.painter(), text, font::regular(12.0), t.info);
     let (rect, response) = ui.allocate_exact_size(vec2(galley.size().x, galley.size().y.max(16.0)), Sense::click());
     let enabled = ui.is_enabled();
     response.widget_info(|| WidgetInfo::labeled(Role::Link, enabled, text));

@@ -1,6 +1,6 @@
 //! Check box and radio button with the accent fill. The radio button is painted here: egui's has no fill of its own while chosen.
 
-use egui::{Checkbox, Response, RichText, Role, Sense, Stroke, Ui, WidgetInfo, pos2, vec2};
+use egui::{Checkbox, Response, Role, Sense, Stroke, Ui, WidgetInfo, pos2, vec2};
 
 use super::paint;
 use crate::gui::theme::{self, font};
@@ -23,7 +23,7 @@ pub fn checkbox(ui: &mut Ui, on: &mut bool, text: &str) -> Response {
             }
             match text {
                 "" => ui.add(Checkbox::without_text(on)),
-                _ => ui.add(Checkbox::new(on, RichText::new(text).font(font::regular(13.0)).color(t.tx))),
+                _ => ui.add(Checkbox::new(on, theme::rich_text(text).font(font::regular(13.0)).color(t.tx))),
             }
         })
         .inner;
@@ -49,7 +49,7 @@ pub fn radio(ui: &mut Ui, chosen: bool, text: &str) -> Response {
 
 fn mark_and_text(ui: &mut Ui, text: &str) -> (egui::Rect, Response) {
     let t = theme::tokens(ui);
-    let galley = ui.painter().layout_no_wrap(text.to_owned(), font::regular(13.0), t.tx);
+    let galley = paint::unwrapped(ui.painter(), text, font::regular(13.0), t.tx);
     let text_width = if text.is_empty() { 0.0 } else { galley.size().x + 7.0 };
     let (rect, response) = ui.allocate_exact_size(vec2(14.0 + text_width, 20.0), Sense::click());
     if !text.is_empty() {

@@ -1,6 +1,6 @@
 //! A choice from a list: egui's combo box in the style of an input, with a caret.
 
-use egui::{Align, ComboBox, Layout, Response, RichText, Role, Sense, Stroke, Ui, WidgetInfo, vec2};
+use egui::{Align, ComboBox, Layout, Response, Role, Sense, Stroke, Ui, WidgetInfo, vec2};
 
 use super::paint;
 use crate::gui::icons;
@@ -24,7 +24,7 @@ pub fn combo<S: AsRef<str>>(ui: &mut Ui, name: &str, current: &str, width: f32, 
         }
         widgets.inactive.bg_stroke.color = t.ctl;
         ComboBox::from_id_salt(id)
-            .selected_text(RichText::new(current).font(text_font.clone()).color(t.tx))
+            .selected_text(theme::rich_text(current).font(text_font.clone()).color(t.tx))
             .width(width)
             .height(300.0)
             .truncate()

@@ -1,6 +1,6 @@
 //! The empty state of a panel: title, reason and actions.
 
-use egui::{Align, Layout, RichText, Ui, vec2};
+use egui::{Align, Layout, Ui, vec2};
 
 use super::{Button, paint};
 use crate::gui::theme::{self, font, text_style};
@@ -39,21 +39,18 @@ fn contents_ui(ui: &mut Ui, state: &EmptyState<'_>, free: f32) -> Option<usize> 
             let (rect, _) = ui.allocate_exact_size(vec2(28.0, 28.0), egui::Sense::hover());
             paint::icon(ui.painter(), rect.center(), state.icon, 24.0, t.tx3);
         }
-        ui.label(RichText::new(state.title).font(font::semibold(13.0)).color(t.tx));
+        ui.label(theme::rich_text(state.title).font(font::semibold(13.0)).color(t.tx));
         ui.scope(|ui| {
             ui.set_max_width(360.0_f32.min(ui.available_width() - 24.0));
-            ui.label(RichText::new(state.why).text_style(text_style("small12")).color(t.tx2));
+            ui.label(theme::rich_text(state.why).text_style(text_style("small12")).color(t.tx2));
         });
         if state.actions.is_empty() {
             return;
         }
         ui.add_space(4.0);
         // Centring two buttons needs their width in advance.
-        let widths: f32 = state
-            .actions
-            .iter()
-            .map(|text| ui.painter().layout_no_wrap((*text).to_owned(), font::medium(12.0), t.tx).size().x + 18.0)
-            .sum();
+        let widths: f32 =
+            state.actions.iter().map(|text| paint::unwrapped(ui.painter(), text, font::medium(12.0), t.tx).size().x + 18.0).sum();
         let total = widths + 8.0 * (state.actions.len() - 1) as f32;
         ui.allocate_ui_with_layout(vec2(total, 24.0), Layout::left_to_right(Align::Center), |ui| {
             for (index, text) in state.actions.iter().enumerate() {

@@ -1,10 +1,17 @@
 //! The labelled text input: label above, message below, a check when valid, a lock when read-only.
 
-use egui::{Id, Rect, Response, RichText, Sense, Shape, Stroke, StrokeKind, TextEdit, Ui, UiBuilder, pos2, vec2};
+use std::borrow::Cow;
+
+use egui::text::LayoutJob;
+use egui::{Id, Rect, Response, Sense, Shape, Stroke, StrokeKind, TextBuffer, TextEdit, Ui, UiBuilder, pos2, vec2};
 
 use super::paint;
 use crate::gui::icons;
 use crate::gui::theme::{self, Tokens, font, text_style};
+use crate::text::{displayed, editable};
+
+/// Longest text in bytes that a field edits: laying out a megabyte takes seconds.
+const LENGTH_MAX: usize = 200_000;
 
 /// Note of a field about its value.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -40,7 +47,7 @@ pub fn note_ui(ui: &mut Ui, note: &Note) {
     let top = ui.cursor().min;
     ui.horizontal_top(|ui| {
         ui.add_space(20.0);
-        ui.add(egui::Label::new(RichText::new(text).text_style(text_style("small12")).color(color)).wrap());
+        ui.add(egui::Label::new(theme::rich_text(text).text_style(text_style("small12")).color(color)).wrap());
     });
     paint::icon(ui.painter(), pos2(top.x + 7.0, top.y + 8.0), icon, 14.0, color);
 }
@@ -214,7 +221,7 @@ impl<'a> TextField<'a> {
             inner.min.x += 20.0;
         }
         let mark = match self.note {
-            _ if self.read_only => Some((icons::LOCK_SIMPLE, t.tx3)),
+            _ if self.read_only || self.value.len() > LENGTH_MAX => Some((icons::LOCK_SIMPLE, t.tx3)),
             Note::Ok => Some((icons::CHECK, t.ok)),
             _ => None,
         };
@@ -226,7 +233,7 @@ impl<'a> TextField<'a> {
         let name = self.name.unwrap_or(self.label);
         ui.ctx().accesskit_node_builder(response.id, |node| node.set_label(name));
         let (fill, border, thickness) = match self.note {
-            _ if self.read_only => (t.bg2, t.line, 1.0),
+            _ if self.read_only || self.value.len() > LENGTH_MAX => (t.bg2, t.line, 1.0),
             Note::Error(_) => (t.input, t.err, 2.0),
             _ if response.has_focus() => (t.input, t.accfill, 2.0),
             _ if self.quiet => (t.input, t.line2, 1.0),
@@ -237,13 +244,26 @@ impl<'a> TextField<'a> {
     }
 
     fn editor(&mut self, ui: &mut Ui, t: &Tokens, id: Id, rect: Rect) -> Response {
-        let mut fixed = self.value.as_str();
-        let mut edit = match (self.read_only, self.rows > 1) {
+        let is_long = self.value.len() > LENGTH_MAX;
+        let is_fixed = self.read_only || is_long;
+        let several = self.rows > 1;
+        // A text that would hold the window up is shown by its beginning, and not edited.
+        let fixed: Cow<'_, str> = match (is_fixed, is_long) {
+            (false, _) => Cow::Borrowed(""),
+            (true, false) => Cow::Owned(self.value.clone()),
+            (true, true) => Cow::Owned(displayed(self.value).into_owned()),
+        };
+        let mut fixed = &*fixed;
+        let has_hidden = !self.secret && matches!(editable(if is_fixed { fixed } else { self.value }), Cow::Owned(_));
+        let mut edit = match (is_fixed, several) {
             (true, true) => TextEdit::multiline(&mut fixed),
             (true, false) => TextEdit::singleline(&mut fixed),
             (false, true) => TextEdit::multiline(self.value),
             (false, false) => TextEdit::singleline(self.value),
         };
+        let size = if self.mono { font::mono(12.0) } else { font::regular(13.0) };
+        let color = if is_fixed { t.tx2 } else { t.tx };
+        let align = if several { egui::Align2::LEFT_TOP } else { egui::Align2::LEFT_CENTER };
         edit = edit
             .id(id)
             .password(self.secret)
@@ -251,15 +271,27 @@ impl<'a> TextField<'a> {
             .margin(egui::Margin::ZERO)
             .desired_width(rect.width())
             .min_size(rect.size())
-            .align(if self.rows > 1 { egui::Align2::LEFT_TOP } else { egui::Align2::LEFT_CENTER })
-            .font(if self.mono { font::mono(12.0) } else { font::regular(13.0) })
-            .text_color(if self.read_only { t.tx2 } else { t.tx });
+            .align(align)
+            .font(size.clone())
+            .text_color(color);
         if !self.hint.is_empty() {
-            let size = if self.mono { font::mono(12.0) } else { font::regular(13.0) };
-            edit = edit.hint_text(RichText::new(self.hint).font(size).color(t.tx3));
+            edit = edit.hint_text(theme::rich_text(self.hint).font(size.clone()).color(t.tx3));
         }
-        if self.rows > 1 {
+        if several {
             edit = edit.desired_rows(self.rows);
+        }
+        // As egui lays the text out, with a sign in place of each character that shows nothing.
+        let mut layouter = |ui: &Ui, text: &dyn TextBuffer, width: f32| {
+            let text = editable(text.as_str()).into_owned();
+            let mut job = match several {
+                true => LayoutJob::simple(text, size.clone(), color, width),
+                false => LayoutJob::simple_singleline(text, size.clone(), color),
+            };
+            job.keep_trailing_whitespace = true;
+            ui.fonts_mut(|fonts| fonts.layout_job(job))
+        };
+        if has_hidden {
+            edit = edit.layouter(&mut layouter);
         }
         let mut child = ui.new_child(UiBuilder::new().max_rect(rect).layout(egui::Layout::left_to_right(egui::Align::Center)));
         child.set_clip_rect(ui.clip_rect().intersect(rect.expand(2.0)));

@@ -52,12 +52,12 @@ fn header(ui: &mut Ui, title: &str, open: Option<bool>, right: impl FnOnce(&mut 
 /// The width that [`tab`] takes.
 fn tab_width(ui: &Ui, icon: Option<&str>, text: &str, count: Option<&str>) -> f32 {
     let white = egui::Color32::WHITE;
-    let mut width = 24.0 + ui.painter().layout_no_wrap(text.to_owned(), font::medium(13.0), white).size().x;
+    let mut width = 24.0 + paint::unwrapped(ui.painter(), text, font::medium(13.0), white).size().x;
     if icon.is_some() {
         width += 22.0;
     }
     if let Some(count) = count {
-        width += 6.0 + (ui.painter().layout_no_wrap(count.to_owned(), font::medium(11.0), white).size().x + 10.0).max(16.0);
+        width += 6.0 + (paint::unwrapped(ui.painter(), count, font::medium(11.0), white).size().x + 10.0).max(16.0);
     }
     width.round()
 }
@@ -103,7 +103,7 @@ pub fn tab(
     let end = paint::text_left(painter, inner.expand2(vec2(2.0, 0.0)).translate(vec2(2.0, 0.0)), text, weight, text_color);
     if let Some((number, tone)) = counted {
         let (color, fill, border) = tone.colors(t);
-        let width = (painter.layout_no_wrap(number.clone(), font::medium(11.0), color).size().x + 10.0).max(16.0);
+        let width = (paint::unwrapped(painter, &number, font::medium(11.0), color).size().x + 10.0).max(16.0);
         let chip = Rect::from_min_size(pos2((end + 6.0).round(), (rect.center().y - 8.0).round()), vec2(width.round(), 16.0));
         painter.rect(chip, 4, fill, Stroke::new(1.0, border), egui::StrokeKind::Inside);
         paint::text_center(painter, chip, &number, font::medium(11.0), color);

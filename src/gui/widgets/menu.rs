@@ -24,7 +24,7 @@ pub fn menu_scroll<R>(ui: &mut Ui, add: impl FnOnce(&mut Ui) -> R) -> R {
 
 fn entry(ui: &mut Ui, icon: &str, text: &str, (keys, keys_font): (&str, FontId), blocked: Option<&str>) -> Response {
     let t = theme::tokens(ui);
-    let width = |text: &str, font| ui.painter().layout_no_wrap(text.to_owned(), font, t.tx).size().x;
+    let width = |text: &str, font| paint::unwrapped(ui.painter(), text, font, t.tx).size().x;
     let wanted =
         26.0 + width(text, font::regular(12.0)) + if keys.is_empty() { 12.0 } else { 36.0 + width(keys, keys_font.clone()) };
     let sense = if blocked.is_none() { Sense::click() } else { Sense::hover() };
@@ -43,7 +43,7 @@ fn entry(ui: &mut Ui, icon: &str, text: &str, (keys, keys_font): (&str, FontId),
         paint::text_right(ui.painter(), inner, keys, keys_font, weak);
     }
     match blocked {
-        Some(reason) => response.on_hover_text(reason),
+        Some(reason) => response.on_hover_text(theme::rich_text(reason)),
         None => response,
     }
 }

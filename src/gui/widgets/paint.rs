@@ -6,12 +6,18 @@ use egui::text::{LayoutJob, TextWrapping};
 use egui::{Align2, Color32, FontId, Galley, Painter, Pos2, Rect, Response, Shape, Stroke, StrokeKind, Ui, pos2};
 
 use crate::gui::theme::{self, Tokens, font};
+use crate::text::displayed_line;
 
-/// One line of text, cut with `…` at `width` points.
+/// One line of text in its displayed form (see [`displayed_line`]), cut with `…` at `width` points.
 pub fn line(painter: &Painter, text: &str, font: FontId, color: Color32, width: f32) -> Arc<Galley> {
-    let mut job = LayoutJob::simple_singleline(text.to_owned(), font, color);
+    let mut job = LayoutJob::simple_singleline(displayed_line(text).into_owned(), font, color);
     job.wrap = TextWrapping { max_width: width.max(0.0), max_rows: 1, break_anywhere: true, overflow_character: Some('…') };
     painter.layout_job(job)
+}
+
+/// A text in its displayed form (see [`displayed_line`]) on one line of any width.
+pub fn unwrapped(painter: &Painter, text: &str, font: FontId, color: Color32) -> Arc<Galley> {
+    painter.layout_no_wrap(displayed_line(text).into_owned(), font, color)
 }
 
 /// Paints a line at the lower edge of `rect`, inside it.

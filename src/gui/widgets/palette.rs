@@ -1,6 +1,6 @@
 //! The command palette: search by text and synonyms in groups, Enter runs the chosen entry.
 
-use egui::{Align2, Area, Context, Id, Key, Modal, Modifiers, Order, RichText, ScrollArea, Sense, Stroke, TextEdit, Ui, vec2};
+use egui::{Align2, Area, Context, Id, Key, Modal, Modifiers, Order, ScrollArea, Sense, Stroke, TextEdit, Ui, vec2};
 use egui::{Rect, Role, WidgetInfo, pos2};
 
 use super::{badge, badge_width, key_cap, paint};
@@ -108,7 +108,7 @@ impl Palette {
             .frame(egui::Frame::NONE)
             .margin(egui::Margin::ZERO)
             .align(egui::Align2::LEFT_CENTER)
-            .hint_text(RichText::new(tr!("Search commands")).color(t.tx3));
+            .hint_text(theme::rich_text(tr!("Search commands")).color(t.tx3));
         let edit = ui.put(Rect::from_min_max(rect.min + vec2(34.0, 6.0), pos2(right - 8.0, rect.bottom() - 6.0)), edit);
         ui.ctx().accesskit_node_builder(edit.id, |node| node.set_label(tr!("Search commands")));
         edit.request_focus();
@@ -164,7 +164,7 @@ fn foot_ui(ui: &mut Ui, width: f32) {
     ui.scope_builder(egui::UiBuilder::new().max_rect(rect.shrink2(vec2(12.0, 0.0))).layout(layout), |ui| {
         ui.spacing_mut().item_spacing.x = 6.0;
         key_cap(ui, "Esc");
-        ui.label(RichText::new(tr!("run" in "palette")).font(font::regular(11.0)).color(t.tx3));
+        ui.label(theme::rich_text(tr!("run" in "palette")).font(font::regular(11.0)).color(t.tx3));
         key_cap(ui, "Enter");
     });
 }

@@ -48,7 +48,7 @@ pub fn show<'a>(
     let Axes { x_bounds, mut x_ticks, x_text, x_title, y_bounds, y_ticks, y_text, y_width } = axes;
     x_ticks.retain(|mark| x_bounds.contains(&mark.value));
     let title =
-        if x_title.is_empty() { RichText::default() } else { RichText::new(x_title).font(font::regular(10.5)).color(t.tx3) };
+        if x_title.is_empty() { RichText::default() } else { theme::rich_text(x_title).font(font::regular(10.5)).color(t.tx3) };
     let x_axis = hints(t, Axis::X).min_thickness(X_AXIS + if x_title.is_empty() { 0.0 } else { 14.0 }).label(title);
     let plot = Plot::new(salt)
         .width(rect.width())

@@ -49,10 +49,10 @@ impl<'a, T> Segment<'a, T> {
 fn widths_of<T>(ui: &Ui, segments: &[Segment<'_, T>]) -> Vec<(f32, f32)> {
     let t = theme::tokens(ui);
     let width = |segment: &Segment<'_, T>| {
-        let text = ui.painter().layout_no_wrap(segment.text.to_owned(), font::medium(12.0), t.tx).size().x;
+        let text = paint::unwrapped(ui.painter(), segment.text, font::medium(12.0), t.tx).size().x;
         let count = match segment.count.is_empty() {
             true => 0.0,
-            false => ui.painter().layout_no_wrap(segment.count.clone(), font::mono(12.0), t.tx).size().x + 6.0,
+            false => paint::unwrapped(ui.painter(), &segment.count, font::mono(12.0), t.tx).size().x + 6.0,
         };
         let icon = if segment.icon.is_some() { 17.0 } else { 0.0 };
         ((text + count + icon + 18.0).round(), text)

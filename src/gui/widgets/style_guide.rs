@@ -1,6 +1,6 @@
 //! The style guide: every control in both themes on one image. Set TACO_STUDIO_SHEETS to a folder to write it as PNG.
 
-use egui::{Rect, RichText, Ui, UiBuilder, pos2, vec2};
+use egui::{Rect, Ui, UiBuilder, pos2, vec2};
 use egui_kittest::Harness;
 
 use super::*;
@@ -18,7 +18,7 @@ struct Demo {
 
 fn heading(ui: &mut Ui, text: &str) {
     let color = theme::tokens(ui).tx2;
-    ui.label(RichText::new(text).font(font::semibold(11.0)).color(color));
+    ui.label(theme::rich_text(text).font(font::semibold(11.0)).color(color));
 }
 
 fn swatches(ui: &mut Ui, t: &Tokens) {
@@ -29,7 +29,7 @@ fn swatches(ui: &mut Ui, t: &Tokens) {
             ui.vertical(|ui| {
                 let (rect, _) = ui.allocate_exact_size(vec2(80.0, 26.0), egui::Sense::hover());
                 ui.painter().rect(rect, 4, color, egui::Stroke::new(1.0, t.line2), egui::StrokeKind::Inside);
-                ui.label(RichText::new(name).font(font::mono(11.0)));
+                ui.label(theme::rich_text(name).font(font::mono(11.0)));
             });
         }
     });
@@ -156,7 +156,7 @@ fn column_two(ui: &mut Ui, demo: &mut Demo) {
         link(ui, "View JSON");
     });
     collapsing_header(ui, egui::Id::unique("statistics"), "Statistics", true, |ui| {
-        ui.label(RichText::new("geotiff:stats").font(font::mono(11.0)));
+        ui.label(theme::rich_text("geotiff:stats").font(font::mono(11.0)));
     });
     ui.allocate_ui(vec2(ui.available_width(), 150.0), |ui| {
         let actions = ["Show level 2", "Choose a column…"];

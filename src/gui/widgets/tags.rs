@@ -1,8 +1,7 @@
 //! A tag input: removable chips, with suggestions while typing.
 
 use egui::{
-    Id, Key, Modifiers, Popup, PopupCloseBehavior, Rect, RichText, Sense, Shape, Stroke, StrokeKind, TextEdit, Ui, UiBuilder, pos2,
-    vec2,
+    Id, Key, Modifiers, Popup, PopupCloseBehavior, Rect, Sense, Shape, Stroke, StrokeKind, TextEdit, Ui, UiBuilder, pos2, vec2,
 };
 
 use super::badge::chip_closable;
@@ -69,7 +68,7 @@ pub fn tag_input<S: AsRef<str>>(
         .align(egui::Align2::LEFT_CENTER)
         .desired_width(room - 8.0)
         .font(font::mono(12.0))
-        .hint_text(RichText::new(hint).font(font::regular(13.0)).color(t.tx3));
+        .hint_text(theme::rich_text(hint).font(font::regular(13.0)).color(t.tx3));
     let response = child.add(edit);
     child.ctx().accesskit_node_builder(response.id, |node| node.set_label(name));
     let used = child.min_rect();

@@ -1,12 +1,15 @@
 //! The short message at the bottom right, or where it covers no button: one at a time, six seconds, with Undo after an edit.
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use egui::{Area, Color32, Context, Id, LayerId, Order, Pos2, Rect, RichText, Vec2, pos2, vec2};
+use egui::text::LayoutJob;
+use egui::{Area, Color32, Context, Galley, Id, LayerId, Order, Pos2, Rect, Vec2, pos2, vec2};
 
 use super::{key_cap, link};
 use crate::gui::icons;
 use crate::gui::theme::{self, font};
+use crate::text::displayed;
 
 const SHOWN_S: f64 = 6.0;
 
@@ -30,6 +33,9 @@ const BUTTON: Vec2 = vec2(320.0, 40.0);
 const MARGIN: f32 = 16.0;
 /// Height of the bar of menus with its margin, in points.
 const TOP: f32 = 56.0;
+/// Longest row of the text, in points, and most rows: an error may quote a name of any length.
+const TEXT_WIDTH: f32 = 640.0;
+const ROWS: usize = 4;
 /// Step of the search for a free position, in points.
 const STEP: f32 = 8.0;
 
@@ -114,12 +120,21 @@ impl Toast {
         event
     }
 
+    /// The text in at most [`ROWS`] rows.
+    fn text_galley(&self, ctx: &Context, color: Color32) -> Arc<Galley> {
+        let mut job = LayoutJob::simple(displayed(&self.text).into_owned(), font::regular(12.0), color, TEXT_WIDTH);
+        job.wrap.max_rows = ROWS;
+        ctx.fonts_mut(|fonts| fonts.layout_job(job))
+    }
+
     /// Size of the card, in points.
     fn size(&self, ctx: &Context) -> Vec2 {
         let width =
             |text: &str| ctx.fonts_mut(|fonts| fonts.layout_no_wrap(text.to_owned(), font::regular(12.0), Color32::WHITE).size().x);
         let action = self.action.map_or(0.0, |(text, keys)| width(text) + width(keys) + 40.0);
-        vec2(width(&self.text) + action + 64.0, 42.0)
+        let text = self.text_galley(ctx, Color32::WHITE).size();
+        let row = ctx.fonts_mut(|fonts| fonts.row_height(&font::regular(12.0)));
+        vec2(text.x + action + 64.0, 42.0 + (text.y - row).max(0.0))
     }
 
     /// The card alone. True when its action was clicked.
@@ -129,8 +144,8 @@ impl Toast {
         egui::Frame::popup(ui.style()).inner_margin(egui::Margin::symmetric(12, 9)).show(ui, |ui| {
             ui.horizontal(|ui| {
                 let (icon, color) = if self.good { (icons::CHECK_CIRCLE, t.ok) } else { (icons::INFO, t.info) };
-                ui.label(RichText::new(icon).font(font::icon(16.0)).color(color));
-                ui.label(RichText::new(&self.text).font(font::regular(12.0)).color(t.tx));
+                ui.label(theme::rich_text(icon).font(font::icon(16.0)).color(color));
+                ui.label(self.text_galley(ui.ctx(), t.tx));
                 if let Some((text, keys)) = self.action {
                     ui.add_space(8.0);
                     acted = link(ui, text).clicked();

@@ -3,15 +3,17 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use arrow::array::{Array, ArrayRef, AsArray, Float64Array, Int64Array, ListArray, RecordBatch, StringArray};
+use arrow::array::{
+    Array, ArrayRef, AsArray, Float64Array, Float64Builder, Int64Array, ListArray, ListBuilder, RecordBatch, StringArray,
+};
 use arrow::compute::cast;
-use arrow::datatypes::{DataType, Field, Float64Type, Int64Type, Schema, TimeUnit};
+use arrow::datatypes::{DataType, Field, Int64Type, Schema, TimeUnit};
 
 use crate::error::{Error, Result};
 use crate::extensions::pooled_statistics::looks_continuous;
 use crate::jobs::JobContext;
-use crate::model::{Tortilla, Value};
-use crate::table::{array_of, wkb_point};
+use crate::model::Value;
+use crate::table::{value_at, wkb_point};
 
 /// Samples that a warning names.
 const NAMED: usize = 8;
@@ -135,50 +137,56 @@ impl Losses {
     }
 }
 
-/// The footer of one tortilla, without byte ranges. `formats` gives `tortilla:file_format` where no column says it. In a TACO 0.2
-/// file, the shape is `stac:tensor_shape`; in a TORTILLA 0.5, `stac:raster_shape` with rows and columns.
-pub fn footer_of(
-    tortilla: &Tortilla,
-    rows: &[usize],
-    formats: &[String],
-    form: FooterForm,
-    losses: &mut Losses,
-) -> Result<RecordBatch> {
+/// What the footer of one tortilla is made from, a row for each sample.
+pub struct FooterRows {
+    /// Ids of the samples.
+    pub ids: StringArray,
+    /// `tortilla:file_format`.
+    pub formats: StringArray,
+    /// Metadata columns by their names in 2.0.
+    pub columns: Vec<(String, ArrayRef)>,
+}
+
+/// The texts of a column; `None` without such a column, or where its values are no texts.
+pub fn texts_of(name: &str, columns: &[(String, ArrayRef)]) -> Option<StringArray> {
+    let (_, column) = columns.iter().find(|(known, _)| known == name)?;
+    Some(cast(column, &DataType::Utf8).ok()?.as_string::<i32>().clone())
+}
+
+/// The footer of one tortilla, without byte ranges. In a TACO 0.2 file, the shape is `stac:tensor_shape`; in a TORTILLA 0.5,
+/// `stac:raster_shape` with rows and columns.
+pub fn footer_of(rows: FooterRows, form: FooterForm, losses: &mut Losses) -> Result<RecordBatch> {
     let taco = form.taco;
-    let samples: Vec<_> = rows.iter().map(|&row| &tortilla.samples[row]).collect();
-    let mut ids: Vec<String> = samples.iter().map(|sample| sample.id.to_string()).collect();
-    let mut words: Vec<String> = formats.to_vec();
+    let FooterRows { mut ids, formats, columns: fields } = rows;
+    // Values of the first generation that a migration kept are restored.
+    if let Some(kept) = texts_of("tortilla:id", &fields) {
+        ids = kept.iter().zip(&ids).map(|(kept, id)| kept.or(id)).collect();
+    }
+    let names = |name: &str| fields.iter().find(|(known, _)| known == name);
+    let has_statistics = STATISTICS.into_iter().any(|name| names(name).is_some());
+    let mut statistics = Vec::new();
+    if taco && !has_statistics {
+        match names("geotiff:stats") {
+            Some((_, column)) => statistics = statistics_of(column, losses),
+            None => losses.without_statistics += formats.iter().filter(|format| *format == Some("GTiff")).count(),
+        }
+    }
     let mut split: Option<ArrayRef> = None;
     let mut more: Vec<(String, ArrayRef)> = Vec::new();
-    for (index, field) in tortilla.schema.iter().enumerate() {
-        let array = array_of(field, samples.iter().map(|sample| sample.value(index)))?;
-        match field.name.as_str() {
-            // Values of the first generation that a migration kept are restored.
-            "tortilla:id" => keep_texts(&array, &mut ids),
-            "tortilla:file_format" => keep_texts(&array, &mut words),
+    for (name, array) in fields {
+        match name.as_str() {
+            "tortilla:id" | "tortilla:file_format" => {}
             "split" => split = Some(array),
             "stac:tensor_shape" if !taco => more.push(("stac:raster_shape".into(), rows_and_columns(&array, losses))),
-            name @ ("stac:time_start" | "stac:time_middle" | "stac:time_end") => {
-                more.push((name.into(), seconds(name, &array, form.text, losses)))
+            "stac:time_start" | "stac:time_middle" | "stac:time_end" => {
+                let seconds = seconds(&name, &array, form.text, losses);
+                more.push((name, seconds));
             }
-            name @ "stac:centroid" => more.push((name.into(), points(&array))),
-            name => more.push((name.into(), array)),
+            "stac:centroid" => more.push((name, points(&array))),
+            _ => more.push((name, array)),
         }
     }
-    let names = |name: &str| tortilla.schema.iter().position(|field| field.name == name);
-    if taco && !["stats:mean", "stats:min", "stats:max", "stats:std"].into_iter().any(|name| names(name).is_some()) {
-        let bands: Vec<Option<Bands>> = match names("geotiff:stats") {
-            Some(column) => samples.iter().map(|sample| bands_of(sample.value(column), losses)).collect(),
-            None => Vec::new(),
-        };
-        if bands.iter().any(Option::is_some) {
-            more.extend(STATISTICS.iter().enumerate().map(|(at, name)| ((*name).to_owned(), statistic(&bands, at))));
-        }
-        losses.without_statistics += match names("geotiff:stats") {
-            Some(_) => 0,
-            None => words.iter().filter(|word| *word == "GTiff").count(),
-        };
-    }
+    more.extend(statistics);
     let is_stac = more.iter().any(|(name, _)| name.starts_with("stac:"));
     for (name, array) in more.iter().filter(|(name, _)| is_stac && CORE_COLUMNS.contains(&name.as_str())) {
         match array.logical_null_count() {
@@ -186,15 +194,8 @@ pub fn footer_of(
             nulls => *losses.nulls.entry(name.clone()).or_default() += nulls,
         }
     }
-    // A nested tortilla has this format; the column may state another.
-    for (word, sample) in words.iter_mut().zip(&samples) {
-        if sample.children().is_some() {
-            *word = "TORTILLA".into();
-        }
-    }
-    let text = |values: &[String]| Arc::new(StringArray::from_iter_values(values)) as ArrayRef;
     let mut columns: Vec<(String, ArrayRef)> =
-        vec![("tortilla:id".into(), text(&ids)), ("tortilla:file_format".into(), text(&words))];
+        vec![("tortilla:id".into(), Arc::new(ids)), ("tortilla:file_format".into(), Arc::new(formats))];
     columns.extend(split.map(|split| ("tortilla:data_split".into(), split)));
     columns.extend(more);
     let fields: Vec<Field> = columns.iter().map(|(name, array)| Field::new(name, array.data_type().clone(), true)).collect();
@@ -234,29 +235,23 @@ fn bands_of(value: &Value, losses: &mut Losses) -> Option<Bands> {
     (!found.is_empty()).then_some(found)
 }
 
-/// One of the columns of the extension STATS.
-fn statistic(bands: &[Option<Bands>], at: usize) -> ArrayRef {
-    let of_sample = |bands: &Option<Bands>| bands.as_ref().map(|bands| bands.iter().map(|band| band[at]).collect::<Vec<_>>());
-    Arc::new(ListArray::from_iter_primitive::<Float64Type, _, _>(bands.iter().map(of_sample)))
-}
-
-/// `tortilla:file_format` of each row of a footer; empty for null.
-pub fn file_formats(footer: &RecordBatch) -> Vec<String> {
-    let mut formats = vec![String::new(); footer.num_rows()];
-    if let Some(column) = footer.column_by_name("tortilla:file_format") {
-        keep_texts(column, &mut formats);
-    }
-    formats
-}
-
-/// Takes the texts of a column where it has some.
-fn keep_texts(array: &ArrayRef, into: &mut [String]) {
-    let Ok(text) = cast(array, &DataType::Utf8) else { return };
-    for (slot, text) in into.iter_mut().zip(text.as_string::<i32>()) {
-        if let Some(text) = text {
-            *slot = text.to_owned();
+/// The columns of the extension STATS for values of `geotiff:stats`; none when no value has such statistics.
+fn statistics_of(column: &ArrayRef, losses: &mut Losses) -> Vec<(String, ArrayRef)> {
+    let mut builders = STATISTICS.map(|_| ListBuilder::new(Float64Builder::new()));
+    let mut is_empty = true;
+    for row in 0..column.len() {
+        let bands = bands_of(&value_at(column, row), losses);
+        is_empty &= bands.is_none();
+        for (at, builder) in builders.iter_mut().enumerate() {
+            bands.iter().flatten().for_each(|band| builder.values().append_option(band[at]));
+            builder.append(bands.is_some());
         }
     }
+    if is_empty {
+        return Vec::new();
+    }
+    let columns = STATISTICS.iter().zip(builders);
+    columns.map(|(name, mut builder)| ((*name).to_owned(), Arc::new(builder.finish()) as ArrayRef)).collect()
 }
 
 /// Timestamps and dates as whole seconds since 1970, as the text has them. Where a value of the column has a fraction, all are
@@ -316,8 +311,21 @@ fn points(array: &ArrayRef) -> ArrayRef {
 
 #[cfg(test)]
 mod tests {
+    use arrow::datatypes::Float64Type;
+
+    use super::super::sample_rows::SampleRows;
     use super::*;
-    use crate::model::{FieldSpec, Sample};
+    use crate::model::{FieldSpec, Sample, Tortilla};
+
+    /// GeoTIFFs with the columns of a tortilla.
+    fn rows_of(tortilla: &Tortilla) -> FooterRows {
+        let rows: Vec<usize> = (0..tortilla.samples.len()).collect();
+        FooterRows {
+            ids: rows.iter().map(|&row| Some(tortilla.id(row))).collect(),
+            formats: StringArray::from(vec!["GTiff"; rows.len()]),
+            columns: tortilla.columns(&rows).expect("has columns"),
+        }
+    }
 
     #[test]
     fn fields_get_their_old_form() {
@@ -334,8 +342,7 @@ mod tests {
         let values = [Value::text("train"), Value::Int(1_500_000), Value::Bytes(wkb.into()), Value::text("old/id")];
         let sample = Sample { values: values.into(), ..Sample::file("id", "/x", 1) };
         let tortilla = Tortilla { schema: schema.into(), samples: vec![sample] };
-        let footer =
-            footer_of(&tortilla, &[0], &["GTiff".to_owned()], FooterForm::default(), &mut Losses::default()).expect("fits");
+        let footer = footer_of(rows_of(&tortilla), FooterForm::default(), &mut Losses::default()).expect("fits");
         let names: Vec<String> = footer.schema().fields().iter().map(|field| field.name().clone()).collect();
         assert_eq!(names, ["tortilla:id", "tortilla:file_format", "tortilla:data_split", "stac:time_start", "stac:centroid"]);
         assert_eq!(footer.column(0).as_string::<i32>().value(0), "old/id");
@@ -349,11 +356,8 @@ mod tests {
             .enumerate()
             .map(|(at, value)| Sample { values: vec![value].into(), ..Sample::file(&format!("s{at}"), "/x", 1) });
         let tortilla = Tortilla { schema: vec![field].into(), samples: samples.collect() };
-        let rows: Vec<usize> = (0..tortilla.samples.len()).collect();
         let mut losses = Losses::default();
-        let footer =
-            footer_of(&tortilla, &rows, &vec!["GTiff".to_owned(); rows.len()], FooterForm { taco, text: false }, &mut losses)
-                .expect("fits");
+        let footer = footer_of(rows_of(&tortilla), FooterForm { taco, text: false }, &mut losses).expect("fits");
         (footer, losses)
     }
 

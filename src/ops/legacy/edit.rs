@@ -14,8 +14,8 @@ use serde_json::{Map, Value as Json};
 
 use super::values::{check_formats, in_type_of, is_text};
 use crate::container::{
-    self, Item, LocalFile, OnDamage, Physical, Tortilla, TortillaChange, TortillaDraft, TortillaOptions, TortillaReader,
-    change_tortilla, copy_changed, footer_bytes, write_tortilla,
+    self, Item, OnDamage, Physical, Tortilla, TortillaChange, TortillaDraft, TortillaOptions, TortillaReader, change_tortilla,
+    copy_changed, footer_bytes, write_tortilla,
 };
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
@@ -76,6 +76,13 @@ pub struct EditRequest {
 /// # Errors
 /// For a dataset of another generation, a table or collection that does not fit, and files that can't be read or written.
 pub fn edit_tortilla(request: &EditRequest, ctx: &JobContext) -> Result<PathBuf> {
+    let is_in_place = request.output.is_none() && !is_remote(&request.input);
+    let _lock = if is_in_place { Some(container::lock_dataset(&request.input, ctx)?) } else { None };
+    edit_locked(request, ctx)
+}
+
+/// [`edit_tortilla`] of a dataset that is locked.
+pub(in crate::ops) fn edit_locked(request: &EditRequest, ctx: &JobContext) -> Result<PathBuf> {
     if request.output.is_none() && is_remote(&request.input) {
         let error = Error::usage("a file on another machine can't be changed where it is").at_path(&request.input);
         return Err(error.hint("name an output for a changed copy"));
@@ -118,8 +125,12 @@ pub fn edit_tortilla(request: &EditRequest, ctx: &JobContext) -> Result<PathBuf>
     for (file, end, change) in &changes {
         ctx.check()?;
         // Another version has its samples elsewhere.
-        LocalFile::open_for(&file.range(0, file.size_bytes()))?;
-        change_tortilla(file.path(), *end, change)?;
+        file.expect_at_path()?;
+        // Under another name the file stays as it is: the copy takes the name of the dataset alone.
+        match file.has_other_names()? {
+            true => drop(copy_changed(file, file.path(), true, *end, change, ctx)?),
+            false => drop(change_tortilla(file.path(), *end, change)?),
+        }
     }
     Ok(request.input.clone())
 }

@@ -4,35 +4,38 @@
 mod collection;
 mod columns;
 mod edit;
+mod sample_rows;
 mod streamable;
 mod values;
 
+pub(super) use edit::edit_locked;
 pub use edit::{EditRequest, Generation, edit_tortilla};
 pub(super) use values::{in_type_of, is_text};
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
-use arrow::array::{RecordBatch, UInt32Array};
+use arrow::array::{Array, RecordBatch, StringArray, StringBuilder, UInt32Array};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
 
-use super::draft_of_assembly::draft_of_assembly;
 use super::export_subset::{Keeping, RowChoice, chosen};
-use super::migrate::assembly_of;
+use super::migrate::{assembly_of, assembly_of_rows};
 use super::missing_parts::need_all_parts;
-use super::own_sources::refuse_own_sources;
+use super::own_sources::{refuse_own_sources, refuse_sources_of};
 use super::tables::tables_of;
+use super::verify::verify_members_of_draft;
 use super::write::{refuse_invalid, warn_of_classes, warn_of_findings};
-use columns::{FooterForm, Losses};
+use columns::{FooterForm, FooterRows, Losses};
+use sample_rows::{AssemblyRows, SampleData, SampleRows};
 
 use crate::container::{
-    self, Assembly, Built, ContainerReader, Format, Item, LocalFile, Physical, RowSource, TortillaDraft, TortillaHeader,
-    TortillaOptions, TortillaReader, extent_of_samples, tree_order, write_tortilla,
+    self, Assembly, Built, ContainerReader, DatasetVersion, Format, Item, LocalFile, Physical, RowSource, TortillaDraft,
+    TortillaHeader, TortillaOptions, TortillaReader, extent_of_samples, tree_order, write_tortilla, write_tortilla_of,
 };
 use crate::error::{Error, Result};
 use crate::jobs::{JobContext, try_map};
-use crate::model::{AssetPath, Collection, Dataset, ExtentOrigin, MAX_LEVELS, Payload, Profile, Report, Sample, Tortilla};
+use crate::model::{AssetPath, Collection, Dataset, ExtentOrigin, MAX_LEVELS, Profile, Report};
 use crate::raster::{IDENTIFY_BYTES, identify};
 use crate::table::{DecodeBudget, LevelTable};
 use crate::validate;
@@ -64,24 +67,76 @@ pub fn is_taco_name(path: &Path) -> bool {
 /// For a TACO without a core field, values that these generations can't hold, a target that a sample is read from, and files that
 /// can't be read or written.
 pub fn write_first_generation(dataset: &Dataset, options: &TortillaOptions, ctx: &JobContext) -> Result<Built> {
-    let mut options = options.clone();
-    let taco = is_taco_name(&options.target);
-    if options.collection.is_none() && taco {
-        let samples = || extent_of_samples(&Assembly::of_dataset(dataset, ctx)?.batches(), ctx);
-        options.collection = Some(whole_collection(&dataset.collection.descriptive(), samples, options.text_form, ctx)?);
-    }
+    write_first_generation_of(dataset, &DatasetVersion::default(), options, ctx)
+}
+
+/// As [`write_first_generation`], for the draft of this version of a dataset.
+///
+/// # Errors
+/// As [`write_first_generation`]; [`Kind::Changed`](crate::error::Kind::Changed) when the dataset was replaced or changed meanwhile.
+pub(super) fn write_first_generation_of(
+    dataset: &Dataset,
+    version: &DatasetVersion,
+    options: &TortillaOptions,
+    ctx: &JobContext,
+) -> Result<Built> {
+    let samples = || extent_of_samples(&Assembly::of_dataset(dataset, ctx)?.batches(), ctx);
+    let options = with_collection(options, &dataset.collection, samples, ctx)?;
     ctx.stage(tr!("Laying out the samples"), None);
     container::expect_containers(dataset)?;
+    refuse_own_sources(dataset, &replaced_files(&options)?)?;
+    let (draft, options) = laid_out(&&*dataset.root, options, ctx)?;
+    let built = write_tortilla_of(draft, version, &options, ctx)?;
+    let unlike_source = verify_members_of_draft(dataset, &built, ctx)?;
+    Ok(Built { unlike_source, ..built })
+}
+
+/// As [`write_first_generation`], for a dataset that is laid out for the writers.
+///
+/// # Errors
+/// Those of [`write_first_generation`].
+pub(super) fn write_assembly(assembly: Assembly, options: &TortillaOptions, ctx: &JobContext) -> Result<Built> {
+    let options = with_collection(options, &assembly.collection, || extent_of_samples(&assembly.batches(), ctx), ctx)?;
+    ctx.stage(tr!("Laying out the samples"), None);
+    assembly.expect_sources()?;
+    refuse_sources_of(&assembly, &replaced_files(&options)?)?;
+    let (draft, options) = laid_out(&AssemblyRows::roots(&assembly), options, ctx)?;
+    // The draft has what is written of it.
+    let version = assembly.version.clone();
+    drop(assembly);
+    write_tortilla_of(draft, &version, &options, ctx)
+}
+
+/// The options with a collection where a `.taco` needs one.
+fn with_collection(
+    options: &TortillaOptions,
+    collection: &Collection,
+    samples: impl FnOnce() -> Result<Option<Json>>,
+    ctx: &JobContext,
+) -> Result<TortillaOptions> {
+    let mut options = options.clone();
+    if options.collection.is_none() && is_taco_name(&options.target) {
+        options.collection = Some(whole_collection(&collection.descriptive(), samples, options.text_form, ctx)?);
+    }
+    Ok(options)
+}
+
+/// The files that a write replaces.
+fn replaced_files(options: &TortillaOptions) -> Result<Vec<PathBuf>> {
     let parts = if options.part_bytes.is_some() { container::parts_called(&options.target)? } else { Vec::new() };
-    refuse_own_sources(dataset, &[parts, vec![options.target.clone()]].concat())?;
-    let form = FooterForm { taco, text: options.text_form };
-    let (draft, losses) = draft_of(&dataset.root, "", DraftForm { footer: form, stream: options.stream }, ctx)?;
+    Ok([parts, vec![options.target.clone()]].concat())
+}
+
+/// The samples as the writer takes them; warns of what is lost.
+fn laid_out(samples: &impl SampleRows, options: TortillaOptions, ctx: &JobContext) -> Result<(TortillaDraft, TortillaOptions)> {
+    let form = FooterForm { taco: is_taco_name(&options.target), text: options.text_form };
+    let (draft, losses) = draft_of(samples, "", DraftForm { footer: form, stream: options.stream }, ctx)?;
     losses.refuse_nulls(form)?;
     losses.warn(ctx);
     if options.stream && !options.allow_non_tog {
         streamable::need_togs(&draft, ctx)?;
     }
-    write_tortilla(draft, &options, ctx)
+    Ok((draft, options))
 }
 
 /// The collection in the form of TACO 0.2, with every core field. `samples` computes the extent of 2.0 where it is not given.
@@ -149,51 +204,58 @@ struct DraftForm {
     stream: bool,
 }
 
+/// Files whose format is found out at a time.
+const FORMATS_AT_ONCE: usize = 1 << 13;
+
 /// The samples of a tortilla as their footer and data, and what is lost. `above` is the path of the tortilla, with a slash behind.
-fn draft_of(tortilla: &Tortilla, above: &str, form: DraftForm, ctx: &JobContext) -> Result<(TortillaDraft, Losses)> {
+fn draft_of(samples: &impl SampleRows, above: &str, form: DraftForm, ctx: &JobContext) -> Result<(TortillaDraft, Losses)> {
     ctx.check()?;
-    let real = |sample: &Sample| match sample.children() {
-        _ if sample.is_padding() => false,
-        Some(children) => children.samples.iter().any(|child| !child.is_padding()),
-        None => true,
-    };
-    let (rows, padding): (Vec<usize>, Vec<usize>) = (0..tortilla.samples.len()).partition(|&row| real(&tortilla.samples[row]));
-    let placeholders = padding.into_iter().map(|row| format!("{above}{}", tortilla.samples[row].id)).collect();
+    let (rows, padding): (Vec<usize>, Vec<usize>) = (0..samples.count()).partition(|&row| samples.is_real(row));
+    let placeholders = padding.into_iter().map(|row| format!("{above}{}", samples.id(row))).collect();
     let mut losses = Losses::of_placeholders(placeholders);
-    let found: Vec<FoundFormat> = try_map(&rows, |_, &row| format_of(&tortilla.samples[row], ctx))?;
-    let formats: Vec<String> = found.iter().map(|found| found.name.clone()).collect();
-    let footer = columns::footer_of(tortilla, &rows, &formats, form.footer, &mut losses)?;
+    let columns = samples.columns(&rows)?;
     // A column of the samples may state another format.
-    let stated = columns::file_formats(&footer);
+    let stated = columns::texts_of("tortilla:file_format", &columns);
+    let mut formats = StringBuilder::new();
     let mut items = Vec::with_capacity(rows.len());
-    for ((&row, found), stated) in rows.iter().zip(found).zip(&stated) {
-        let sample = &tortilla.samples[row];
-        let path = format!("{above}{}", sample.id);
-        let is_nested = *stated == NESTED_FORMAT;
-        if let Some(reason) = &found.unreadable {
-            losses.add_unreadable(&path, reason);
-        }
-        items.push(match &sample.payload {
-            Payload::Folder(children) => {
-                let (inner, lost) = draft_of(children, &format!("{path}/"), form, ctx)?;
-                losses.add(lost);
-                Item::Nested(Box::new(inner))
+    for some in rows.chunks(FORMATS_AT_ONCE) {
+        let found: Vec<FoundFormat> = try_map(some, |_, &row| format_of(samples.id(row), samples.data(row), ctx))?;
+        for (&row, found) in some.iter().zip(found) {
+            let format = match (samples.data(row), &stated) {
+                (SampleData::Folder, _) => NESTED_FORMAT,
+                (_, Some(stated)) if stated.is_valid(items.len()) => stated.value(items.len()),
+                _ => found.name.as_str(),
+            };
+            formats.append_value(format);
+            let path = || format!("{above}{}", samples.id(row));
+            if let Some(reason) = &found.unreadable {
+                losses.add_unreadable(&path(), reason);
             }
-            _ if is_nested && found.nested.is_none() => {
-                let error = Error::usage("tortilla:file_format is TORTILLA, and this file is not a readable TORTILLA").at(path);
-                return Err(error.hint("write the name of GDAL's driver, or BYTES, or leave the value empty"));
-            }
-            Payload::Bytes(bytes) => Item::Source(RowSource::Bytes(bytes.to_vec().into())),
-            Payload::Asset { path: asset, size, modified } => match found.nested.filter(|_| is_nested && form.stream) {
-                Some((file, range)) => {
-                    let inner = taken_apart(&file, range, 1, &mut HashSet::new(), ctx);
-                    Item::Nested(Box::new(inner.map_err(|error| error.at(path))?))
+            let is_nested = format == NESTED_FORMAT;
+            items.push(match (samples.data(row).source(), samples.below(row)) {
+                (None, below) => {
+                    let below = below.ok_or_else(|| Error::internal("a FOLDER without a tortilla"))?;
+                    let (inner, lost) = draft_of(&below, &format!("{}/", path()), form, ctx)?;
+                    losses.add(lost);
+                    Item::Nested(Box::new(inner))
                 }
-                None => Item::Source(RowSource::Asset { path: asset.clone(), size: *size, modified: *modified }),
-            },
-        });
+                (Some(_), _) if is_nested && found.nested.is_none() => {
+                    let error = Error::usage("tortilla:file_format is TORTILLA, and this file is not a readable TORTILLA");
+                    return Err(error.at(path()).hint("write the name of GDAL's driver, or BYTES, or leave the value empty"));
+                }
+                (Some(source), _) => match found.nested.filter(|_| is_nested && form.stream) {
+                    Some((file, range)) => {
+                        let inner = taken_apart(&file, range, 1, &mut HashSet::new(), ctx);
+                        Item::Nested(Box::new(inner.map_err(|error| error.at(path()))?))
+                    }
+                    None => Item::Source(source),
+                },
+            });
+        }
     }
-    Ok((TortillaDraft { items, footer }, losses))
+    let ids = rows.iter().map(|&row| samples.id(row));
+    let rows = FooterRows { ids: StringArray::from_iter_values(ids), formats: formats.finish(), columns };
+    Ok((TortillaDraft { items, footer: columns::footer_of(rows, form.footer, &mut losses)? }, losses))
 }
 
 /// `tortilla:file_format` of a nested tortilla.
@@ -211,19 +273,16 @@ struct FoundFormat {
 
 /// `tortilla:file_format`: TORTILLA for a folder and for a file that is a readable TORTILLA or TACO of the first generation; else
 /// what GDAL calls the file, as far as its first bytes and its ending tell.
-fn format_of(sample: &Sample, ctx: &JobContext) -> Result<FoundFormat> {
+fn format_of(id: &str, data: SampleData<'_>, ctx: &JobContext) -> Result<FoundFormat> {
     ctx.check()?;
     let plain = |name: String| FoundFormat { name, nested: None, unreadable: None };
-    let of_head = |head: &[u8]| identify(head, &sample.id).unwrap_or_else(|| "BYTES".to_owned());
-    let (asset, range) = match &sample.payload {
-        Payload::Folder(_) => return Ok(plain(NESTED_FORMAT.to_owned())),
-        Payload::Bytes(bytes) => {
-            let head: Vec<u8> = bytes.iter().copied().take(IDENTIFY_BYTES as usize).collect();
-            return Ok(plain(of_head(&head)));
-        }
-        Payload::Asset { path: AssetPath::Vsi(_), .. } => return Ok(plain(of_head(&[]))),
-        Payload::Asset { path: path @ AssetPath::File(_), size, .. } => (path, (0, *size)),
-        Payload::Asset { path: path @ AssetPath::Range { offset, size, .. }, .. } => (path, (*offset, *size)),
+    let of_head = |head: &[u8]| identify(head, id).unwrap_or_else(|| "BYTES".to_owned());
+    let (asset, range) = match data {
+        SampleData::Folder => return Ok(plain(NESTED_FORMAT.to_owned())),
+        SampleData::Bytes(bytes) => return Ok(plain(of_head(&bytes[..bytes.len().min(IDENTIFY_BYTES as usize)]))),
+        SampleData::Asset(AssetPath::Vsi(_), ..) => return Ok(plain(of_head(&[]))),
+        SampleData::Asset(path @ AssetPath::File(_), size, _) => (path, (0, size)),
+        SampleData::Asset(path @ AssetPath::Range { offset, size, .. }, ..) => (path, (*offset, *size)),
     };
     let file = LocalFile::open_for(asset)?;
     let head = file.read(range.0, IDENTIFY_BYTES.min(range.1))?;
@@ -282,8 +341,10 @@ pub fn compile(request: &CompileRequest, ctx: &JobContext) -> Result<Built> {
     }
     let ordered: Vec<Vec<bool>> =
         tree_order(&tree).iter().zip(&keep).map(|(order, keep)| order.iter().map(|&row| keep[row as usize]).collect()).collect();
-    let part = assembly_of(reader.as_ref(), ctx)?.subset(&ordered, ctx)?;
-    write_first_generation(&draft_of_assembly(&part, ctx)?, &options, ctx)
+    let part = assembly_of_rows(reader.as_ref(), Some(&roots), ctx)?.into_subset(&ordered, ctx)?;
+    // Its tables have a row for every sample.
+    drop((tree, reader));
+    write_assembly(part, &options, ctx)
 }
 
 /// Rows and bytes of level 0, unchanged. For a streamable file, nested tortillas are taken apart: their footers belong to its

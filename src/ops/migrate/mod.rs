@@ -21,6 +21,7 @@ use serde_json::{Map, Value as Json, json};
 
 use super::draft_of_assembly::draft_of_assembly;
 use super::missing_parts::{MissingParts, need_all_parts};
+use super::write::write_verified;
 use crate::container::{
     self, Assembly, AssemblyLevel, BuildOptions, Built, ContainerReader, Format, Physical, RowSource, extent_of_samples, tree_order,
 };
@@ -114,7 +115,12 @@ pub fn is_other_generation(reader: &dyn ContainerReader) -> bool {
 
 /// The assembly of an opened dataset of any generation, as one of 2.0.
 pub(super) fn assembly_of(reader: &dyn ContainerReader, ctx: &JobContext) -> Result<Assembly> {
-    if is_other_generation(reader) { Ok(lay_out(reader, &[], ctx)?.0) } else { Assembly::of_reader(reader, ctx) }
+    assembly_of_rows(reader, None, ctx)
+}
+
+/// As [`assembly_of`], for a copy of which only the rows `wanted` of level 0 are written.
+pub(super) fn assembly_of_rows(reader: &dyn ContainerReader, wanted: Option<&[bool]>, ctx: &JobContext) -> Result<Assembly> {
+    if is_other_generation(reader) { Ok(lay_out(reader, &[], ctx)?.0) } else { Assembly::of_rows(reader, wanted, ctx) }
 }
 
 /// Maps the dataset to 2.0, checks it, and writes it where the request says so. A tree that 2.0 can't hold gives findings, and
@@ -153,7 +159,8 @@ pub fn migrate(request: &MigrateRequest, ctx: &JobContext) -> Result<Migrated> {
         if let Some((edit, roots)) = fill_missing(&dataset, &Structure::of(&dataset)) {
             edit.apply(&mut dataset)?;
             let descriptions = assembly.collection.fields.get("taco:field_schema").cloned();
-            assembly = Assembly::of_dataset(&dataset, ctx)?;
+            let version = std::mem::take(&mut assembly.version);
+            assembly = Assembly { version, ..Assembly::of_dataset(&dataset, ctx)? };
             assembly.collection.set("taco:field_schema", descriptions);
             migrated.padded = roots;
         }
@@ -164,7 +171,7 @@ pub fn migrate(request: &MigrateRequest, ctx: &JobContext) -> Result<Migrated> {
     report.fold();
     migrated.findings = report.findings;
     if let Some(options) = request.options.as_ref().filter(|_| migrated.is_possible()) {
-        migrated.built = Some(container::write(&assembly, options, ctx)?);
+        migrated.built = Some(write_verified(&assembly, options, ctx)?);
     }
     Ok(migrated)
 }
@@ -234,7 +241,8 @@ fn lay_out(reader: &dyn ContainerReader, choices: &[FieldChoice], ctx: &JobConte
     fields::check_choices(choices, &migrated.fields, levels.len()).map_err(|error| error.at_path(&path))?;
     // Descriptions travel the way on which those of an opened dataset are kept.
     collection.set("taco:field_schema", Some(Json::Object(descriptions)));
-    Ok((Assembly { collection, tree: Arc::new(Skeleton::from_columns(columns)), levels }, migrated))
+    let version = reader.opening().version.clone();
+    Ok((Assembly { collection, tree: Arc::new(Skeleton::from_columns(columns)), levels, version }, migrated))
 }
 
 fn described(columns: &fields::NewColumns) -> Json {

@@ -64,6 +64,7 @@ pub fn make_plan(request: &PlanRequest, ctx: &JobContext) -> Result<Plan> {
     // Created before the slow steps, so that an existing folder is refused early.
     let output = PartialFolder::of_files(&folder, false)?;
     let (mut assembly, calls) = arranged(request, &BuildOptions { parts: Some(split.clone()), ..options.clone() }, ctx)?;
+    let version = assembly.version.clone();
     make_absolute(&mut assembly)?;
     if let Some(count) = request.most_parts {
         split.size_bytes = Some(split.size_for(&assembly, count, ctx)?);
@@ -129,6 +130,7 @@ pub fn make_plan(request: &PlanRequest, ctx: &JobContext) -> Result<Plan> {
         parts,
     };
     plan.id = plan.digest()?;
+    version.expect_unchanged()?;
     let path = output.path().join("plan.json");
     let bytes = serde_json::to_vec_pretty(&plan).map_err(|error| Error::internal("the plan is not JSON").because(error))?;
     std::fs::write(&path, bytes).io_at("write the plan", &path)?;
@@ -241,8 +243,10 @@ fn make_absolute(assembly: &mut Assembly) -> Result<()> {
     })
 }
 
-/// Replaces the paths of files and containers for which `with` returns another.
+/// Replaces the paths of files and containers for which `with` returns another. Of the version of the dataset, what another process can
+/// compare is kept.
 pub(super) fn map_sources(assembly: &mut Assembly, with: &dyn Fn(&Path) -> Result<Option<PathBuf>>) -> Result<()> {
+    assembly.version = assembly.version.relocated(with)?;
     let mut known: HashMap<Arc<Path>, Option<Arc<Path>>> = HashMap::new();
     for source in assembly.levels.iter_mut().flat_map(|level| &mut level.sources) {
         let RowSource::Asset { path: AssetPath::File(path) | AssetPath::Range { container: path, .. }, .. } = source else {

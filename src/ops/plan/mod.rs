@@ -95,7 +95,8 @@ pub struct Plan {
 pub struct PlanInput {
     /// Path or address.
     pub path: PathBuf,
-    /// Its version; `None` for folders and addresses. The files of the parts have the version of each single source.
+    /// Its version; `None` for folders and addresses. The files of the parts have the version of each single source, and of the tables
+    /// of a FOLDER.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stamp: Option<Stamp>,
 }

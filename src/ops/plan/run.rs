@@ -114,6 +114,8 @@ fn build(plan: &Plan, part: &PlanPart, request: &RunRequest, record: &Record, ct
     }
     let mut piece = decode_assembly(&file, ctx)?;
     map_sources(&mut piece, &|path| Ok(relocated(path, &request.relocate)))?;
+    // The writer compares it again: here before the extensions run.
+    piece.version.expect_unchanged()?;
     let (computed, failures) = compute(plan, &mut piece, ctx)?;
     let whole_extent = settle(plan, folder, &mut piece, ctx)?;
     let options = BuildOptions {

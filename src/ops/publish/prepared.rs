@@ -11,7 +11,7 @@ use super::documents;
 use super::preflight::{Subject, files_of};
 use super::request::PublishRequest;
 use super::target::look_at;
-use crate::container::{self, ContainerReader, Format};
+use crate::container::{self, ContainerReader, DatasetVersion, Format, Physical};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
 use crate::remote::object_requests;
@@ -79,6 +79,8 @@ pub(super) struct Prepared<'a> {
     pub opened_as: String,
     /// All names below the target, in the order in which they are sent.
     pub names: Vec<String>,
+    /// The version of the files, which the documents describe.
+    pub version: DatasetVersion,
 }
 
 impl<'a> Prepared<'a> {
@@ -101,7 +103,8 @@ impl<'a> Prepared<'a> {
             true => names.extend(indexes.iter().flat_map(|format| index_files(*format, reader.levels().count()))),
             false => names.extend(contents.first_read.iter().map(|file| file.name.clone())),
         }
-        Ok(Self { request, contents, indexes, opened_as, names })
+        let version = version_of(reader, &contents)?;
+        Ok(Self { request, contents, indexes, opened_as, names, version })
     }
 
     /// The name that is sent last.
@@ -168,6 +171,17 @@ impl<'a> Prepared<'a> {
         files.extend(documents.map(|name| PlannedFiles { name: (*name).to_owned(), files: 1, size_bytes: None }));
         files
     }
+}
+
+/// The version of the files that are sent, which is the one that `reader` has opened.
+fn version_of(reader: &dyn ContainerReader, contents: &Contents) -> Result<DatasetVersion> {
+    let paths = || contents.data.iter().chain(&contents.first_read).map(|file| file.path.as_path());
+    let version = DatasetVersion::of_files(paths())?;
+    reader.expect_unchanged()?;
+    if let Physical::Zip(zip) = reader.physical() {
+        zip.file().expect_at_path()?;
+    }
+    Ok(DatasetVersion::of_all([reader.opening().version.clone(), version]))
 }
 
 /// File name of an index beside its parts.

@@ -142,8 +142,12 @@ pub fn publish(request: &PublishRequest, ctx: &JobContext) -> Result<Publication
             let (new, others): (Vec<&NewFile>, Vec<&NewFile>) =
                 files.iter().partition(|file| data.contains(file.name.as_str()) && is_new(file));
             let mut is_hidden = false;
+            let last = files.last().map(|file| file.name.as_str());
             for file in new.into_iter().chain(others) {
                 ctx.check()?;
+                if last == Some(file.name.as_str()) {
+                    prepared.version.expect_unchanged()?;
+                }
                 let size = file.source.size_bytes();
                 let hide = || {
                     if !is_hidden && data.contains(file.name.as_str()) && set.exists(&file.name) && request.overwrite {
@@ -160,12 +164,15 @@ pub fn publish(request: &PublishRequest, ctx: &JobContext) -> Result<Publication
             let folder = PartialFolder::of_files(&request.target, request.overwrite)?;
             for file in &files {
                 ctx.check()?;
-                copy(file, &folder.path().join(&file.name), ctx)?;
+                let copied = copy(file, &folder.path().join(&file.name), ctx);
+                copied.map_err(|error| prepared.version.explain(error))?;
                 count(Sent::Written, file.source.size_bytes());
             }
+            prepared.version.expect_unchanged()?;
             folder.finish()?;
         }
     }
+    prepared.version.expect_unchanged()?;
     let opened = open_published(&place_below(&request.target, &prepared.opened_as), described.as_ref(), ctx)?;
     let address = match request.public() {
         Some(public) => public.child(&prepared.opened_as).to_string(),

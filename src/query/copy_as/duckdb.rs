@@ -17,6 +17,7 @@ use super::expression::{Comparison, Expression};
 use super::{BoxWith, LevelFile, Step, Test, column_named, corners_of, instant, keys};
 use crate::error::{Error, Result};
 use crate::model::{Address, FieldSpec, PAD_PREFIX, Scheme};
+use crate::text::with_deceptive;
 
 /// A name in double quotes.
 pub fn name(name: &str) -> String {
@@ -88,7 +89,10 @@ fn read(address: &str) -> String {
         .chars()
         .map(|letter| if matches!(letter, '*' | '?' | '[') { format!("[{letter}]") } else { letter.to_string() })
         .collect();
-    format!("read_parquet({}, hive_partitioning = false)", text(&plain))
+    // DuckDB has no escapes in texts: what shows nothing is joined by its code point.
+    let joined =
+        with_deceptive(&text(&plain), |letter, written| written.push_str(&format!("' || chr({}) || '", u32::from(letter))));
+    format!("read_parquet({joined}, hive_partitioning = false)")
 }
 
 /// A test as a condition.

@@ -11,7 +11,9 @@ mod python;
 use chrono::DateTime;
 
 use self::expression::{Comparison, Conversion, Expression};
-use super::filter::{Filter, GEOMETRIES, TIMES, TimeRange, check_box, chosen, is_binary, is_text, names_a_time};
+use super::filter::{
+    Filter, GEOMETRIES, TIMES, TimeRange, check_box, chosen, is_binary, is_count, is_text, no_time, unit_of_counts,
+};
 use super::source_span::Source;
 use super::sql_dialect;
 use crate::error::{Error, Result};
@@ -239,9 +241,25 @@ fn tests<'a>(engine: Engine, filter: &'a Filter, columns: &'a [FieldSpec]) -> Re
     Ok(tests)
 }
 
+/// Columns of places that the statements for other engines compare.
+const SPELLED_PLACES: [&str; 8] = [
+    "istac:geometry",
+    "istac:crs",
+    "stac:crs",
+    "stac:geotransform",
+    "stac:tensor_shape",
+    "stac:raster_shape",
+    "stac:centroid",
+    "istac:centroid",
+];
+
 fn in_box<'a>(filter: &'a Filter, bbox: [f64; 4], columns: &'a [FieldSpec]) -> Result<Test<'a>> {
     check_box(bbox)?;
     if let Some((mut names, only)) = filter.footprint_columns(columns) {
+        if let Some(column) = names.iter().find(|name| !SPELLED_PLACES.contains(name)) {
+            let error = Error::unsupported(format!("places of the column {column} can't be compared by other engines"));
+            return Err(error.hint("migrate the dataset to 2.0, then copy the filter from there"));
+        }
         let of_grid = |name: &str| name.starts_with("stac:") && name != "stac:centroid";
         match only {
             None => {}
@@ -269,6 +287,10 @@ fn in_box<'a>(filter: &'a Filter, bbox: [f64; 4], columns: &'a [FieldSpec]) -> R
 fn times<'a>(filter: &'a Filter, range: &str, columns: &'a [FieldSpec]) -> Result<Test<'a>> {
     use arrow::datatypes::{DataType, TimeUnit};
     let range = TimeRange::parse(range)?;
+    if let Some(interval) = filter.interval_columns(columns) {
+        let error = Error::unsupported(format!("intervals of {} can't be compared by other engines", interval.start));
+        return Err(error.hint(format!("name one column: --time-column {}", interval.instant)));
+    }
     let field = chosen(columns, filter.time_column.as_deref(), &TIMES, "time", filter.level)?;
     let column = Expression::column(field);
     let all = |bounds: Vec<Option<(Comparison, Expression)>>| {
@@ -303,20 +325,21 @@ fn times<'a>(filter: &'a Filter, range: &str, columns: &'a [FieldSpec]) -> Resul
             };
             Test::DaysOfText { column: &field.name, first: first.map(day).transpose()?, last: last.map(day).transpose()? }
         }
-        DataType::Float64 | DataType::Float32 | DataType::Int64 | DataType::Int32 if names_a_time(&field.name) => {
-            let seconds = |micros: i64| match micros % 1_000_000 {
-                0 => Expression::Int(micros / 1_000_000),
-                _ => Expression::Float(micros as f64 / 1e6),
+        dtype if is_count(dtype) => {
+            let per_second = unit_of_counts(field)?;
+            let count = |micros: i64| {
+                let parts = i128::from(micros) * i128::from(per_second);
+                match (parts % 1_000_000, i64::try_from(parts / 1_000_000)) {
+                    (0, Ok(whole)) => Expression::Int(whole),
+                    _ => Expression::Float(parts as f64 / 1e6),
+                }
             };
             Test::Expression(all(vec![
-                first.map(|first| (Comparison::GreaterOrEqual, seconds(first.micros))),
-                last.map(|last| (upper(last.day), seconds(if last.day { last.end() } else { last.micros }))),
+                first.map(|first| (Comparison::GreaterOrEqual, count(first.micros))),
+                last.map(|last| (upper(last.day), count(if last.day { last.end() } else { last.micros }))),
             ]))
         }
-        other => {
-            let summary = format!("column {} is {}, not a time", field.name, crate::model::dtype_name(other));
-            return Err(Error::usage(summary).hint("name a column of timestamps, dates or ISO 8601 text"));
-        }
+        _ => return Err(no_time(field)),
     })
 }
 

@@ -5,6 +5,7 @@ use super::expression::{Comparison, Expression, Function, Kind};
 use super::{BoxWith, Engine, LevelFile, Step, Test, instant, keys};
 use crate::error::{Error, Result};
 use crate::model::{Address, FieldSpec, PAD_PREFIX, Scheme};
+use crate::text::with_deceptive;
 use arrow::datatypes::{DataType, TimeUnit};
 
 /// Functions that compare footprints with a box.
@@ -12,9 +13,10 @@ const TOUCHES_BOX: &str = include_str!("touches_box.py");
 /// Functions that compare stored geometries with a box.
 const INTERSECTS_BOX: &str = include_str!("intersects_box.py");
 
-/// A text as a string literal of Python.
+/// A text as a string literal of Python; what shows nothing in an editor, or changes the order of the line, is escaped.
 pub fn string(text: &str) -> String {
-    serde_json::Value::from(text).to_string()
+    let quoted = serde_json::Value::from(text).to_string();
+    with_deceptive(&quoted, |letter, written| written.push_str(&format!("\\U{:08x}", u32::from(letter)))).into_owned()
 }
 
 fn number(number: f64) -> String {

@@ -112,3 +112,11 @@ fn filters_of_deeper_levels_keep_the_samples_above() {
         "{polars}"
     );
 }
+
+#[test]
+fn what_shows_nothing_is_escaped_in_statements_that_people_paste() {
+    assert_eq!(super::python_string("a\u{202e}b\u{1b}\u{9b}\u{e0041}"), r#""a\U0000202eb\u001b\U0000009b\U000e0041""#);
+    let hostile = LevelFile { address: "/data/x\u{202e}y\u{7}.parquet".into(), ..level0() };
+    let written = statement(Engine::DuckDb, &[hostile], &[]).expect("is written");
+    assert!(written.contains("read_parquet('/data/x' || chr(8238) || 'y' || chr(7) || '.parquet', hive_partitioning"), "{written}");
+}

@@ -34,6 +34,8 @@ enum Kept<'a> {
     Linked(&'a Path),
     /// No chunk written, this many rows and columns.
     Claimed(u64),
+    /// One chunk over this many layers of 512 × 512 bytes.
+    Thick(u64),
 }
 
 fn text(path: &Path) -> CString {
@@ -49,13 +51,14 @@ fn hdf5(path: &Path, kept: &Kept) {
         let file = H5Fcreate(name.as_ptr(), 2, 0, 0);
         assert!(file >= 0);
         let side = if let Kept::Claimed(side) = kept { *side } else { SIDE };
-        let sizes = [side, side];
-        let space = H5Screate_simple(2, sizes.as_ptr(), std::ptr::null());
+        let sizes = if let Kept::Thick(layers) = kept { vec![*layers, 512, 512] } else { vec![side, side] };
+        let space = H5Screate_simple(sizes.len() as c_int, sizes.as_ptr(), std::ptr::null());
         let list = H5Pcreate(H5P_CLS_DATASET_CREATE_ID_g);
         match kept {
             Kept::External(other) => assert!(H5Pset_external(list, text(other).as_ptr(), 0, SIDE * SIDE) >= 0),
             Kept::Virtual(other) => assert!(H5Pset_virtual(list, space, text(other).as_ptr(), dataset, space) >= 0),
             Kept::Claimed(_) => assert!(H5Pset_chunk(list, 2, [256, 256].as_ptr()) >= 0),
+            Kept::Thick(_) => assert!(H5Pset_chunk(list, 3, sizes.as_ptr()) >= 0),
             Kept::Inside(_) | Kept::Linked(_) => {}
         }
         if let Kept::Linked(other) = kept {
@@ -169,4 +172,19 @@ fn an_hdf5_file_that_claims_a_huge_dataset_is_not_counted_through() {
     let told = tally(&member, &ctx()).err().expect("is refused");
     assert!(told.to_string().contains("the header claims"), "{told}");
     assert!(preview(&PreviewRequest::new(member, (512, 512)), &ctx()).is_err());
+}
+
+/// The library decodes a chunk whole; the block that a driver reports has two of its dimensions.
+#[test]
+fn a_chunk_over_many_layers_that_does_not_fit_in_memory_is_refused() {
+    let folder = folder();
+    for (layers, fits) in [(64, true), (4096, false)] {
+        let path = folder.path().join(format!("thick{layers}.h5"));
+        hdf5(&path, &Kept::Thick(layers));
+        let read = first(&RasterSource::member(AssetPath::file(&path)));
+        match fits {
+            true => assert_eq!(read.expect("is read"), 0.0),
+            false => assert!(read.expect_err("is refused").to_string().contains("takes 1024 MiB")),
+        }
+    }
 }

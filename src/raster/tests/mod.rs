@@ -220,6 +220,27 @@ fn a_block_larger_than_memory_is_refused() {
 }
 
 #[test]
+fn systems_of_every_authority_keep_their_code() {
+    let folder = folder();
+    for code in ["ESRI:54009", "ESRI:102003", "ESRI:102001", "EPSG:6933", "EPSG:3035", "IAU_2015:49910"] {
+        let path = folder.path().join("a.tif");
+        environment::init();
+        let driver = gdal::DriverManager::get_driver_by_name("GTiff").expect("is built in");
+        let mut dataset = driver.create_with_band_type::<u8, _>(&path, 4, 4, 1).expect("creates");
+        dataset.set_spatial_ref(&gdal::spatial_ref::SpatialRef::from_definition(code).expect("is known")).expect("sets");
+        dataset.set_geo_transform(&[0.0, 100.0, 0.0, 0.0, 0.0, -100.0]).expect("sets");
+        dataset.close().expect("writes");
+        let info = describe(&own(&path)).expect("describes");
+        assert_eq!(info.crs_code.as_deref(), Some(code), "{:?}", info.crs_wkt);
+        std::fs::remove_file(&path).expect("removed");
+    }
+    // A system of one's own has none.
+    let own_system = "+proj=laea +lat_0=12.5 +lon_0=3.25 +datum=WGS84 +units=m";
+    let srs = gdal::spatial_ref::SpatialRef::from_definition(own_system).expect("is known");
+    assert_eq!(info::crs_code(&srs), None);
+}
+
+#[test]
 fn floats_with_nan_and_nodata() {
     let folder = folder();
     let values = vec![1.5, f32::NAN, -9999.0, 2.5, 3.5, 4.5];

@@ -196,7 +196,7 @@ impl Object {
                 .filter(|fault| !matches!(fault, Fault::Status(404, _)))
                 .map(|f| sentence(&self.address, f)),
         });
-        outcome.map_err(|fault| (fault, Duration::from_secs(attempt.retry_after_s())))
+        outcome.map_err(|fault| (fault, attempt.pause_asked()))
     }
 
     async fn send(&self, ask: &Ask, attempt: &Arc<Attempt>) -> Result<Answer, Fault> {

@@ -2,6 +2,7 @@
 //! At most that one edit is lost in a crash.
 
 use std::cell::Cell;
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
@@ -53,8 +54,8 @@ enum Message {
     Note(Box<Note>),
     /// Delete the journal.
     Forget,
-    /// Delete this older journal once all earlier messages are on disk.
-    Supersede(PathBuf),
+    /// Delete this older journal, whose lock is held, once all earlier messages are on disk.
+    Supersede(PathBuf, Option<File>),
 }
 
 struct Note {
@@ -133,9 +134,9 @@ impl Autosave {
         PendingWrites(self.thread.take())
     }
 
-    /// Deletes an older journal once all queued changes are on disk.
-    pub fn supersede(&self, journal: PathBuf) {
-        let _ = self.sender.send(Message::Supersede(journal));
+    /// Deletes an older journal once all queued changes are on disk. Until then `lock` keeps other windows from restoring it, too.
+    pub fn supersede(&self, journal: PathBuf, lock: Option<File>) {
+        let _ = self.sender.send(Message::Supersede(journal, lock));
     }
 
     /// Queues a change. `before` is the draft before it; optional once [`Autosave::has_begun`].
@@ -225,10 +226,11 @@ fn work(folder: &Path, receiver: &Receiver<Message>, shared: &(Mutex<Shared>, Co
                 broken = false;
                 shared.0.lock().unwrap_or_else(PoisonError::into_inner).path = None;
             }
-            Message::Supersede(older) => {
+            Message::Supersede(older, lock) => {
                 if !broken && journal.is_some() {
                     forget(&older);
                 }
+                drop(lock);
             }
             Message::Note(note) => {
                 let is_discarded = {

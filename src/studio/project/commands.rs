@@ -10,7 +10,7 @@ use serde_json::Value as Json;
 use super::autosave::{Autosave, Change, Origin};
 use super::file::{Project, open_project, save_project, save_project_if};
 use super::file_mark::{FileMark, ProjectFile};
-use super::journal::{forget, own_journal, restore};
+use super::journal::{forget, hold, own_journal, restore};
 use super::source_paths::real_path;
 use crate::container::is_same_file;
 use crate::draft::{Content, Draft, Structure, split_off};
@@ -46,6 +46,11 @@ impl Studio {
             Some(Document::Draft(document)) => document.autosave.as_ref()?.take_trouble(),
             _ => None,
         }
+    }
+
+    /// Takes why the draft that was restored last is not whole.
+    pub fn take_restore_trouble(&mut self) -> Option<String> {
+        self.restore_trouble.take()
     }
 
     pub(in crate::studio) fn new_autosave(&self) -> Option<Autosave> {
@@ -130,7 +135,11 @@ impl Studio {
 
     pub(in crate::studio) fn restore(&mut self, path: PathBuf) -> Result<Outcome> {
         let leaving = self.leaving();
+        // A journal outside of the autosave folder belongs to the user and is kept.
+        let own = own_journal(self.autosave_folder.as_deref(), &path).ok();
         Ok(self.start(JobKind::Restore, move |ctx| {
+            // Another window that has the draft open, or restores it, keeps its journal.
+            let lock = own.as_deref().map(hold).transpose()?.flatten();
             let restored = restore(&path, ctx)?;
             let mut document = DraftDocument::prepared(restored.draft);
             document.recipe = restored.recipe;
@@ -141,6 +150,7 @@ impl Studio {
                 let whole = restored.trouble.is_none();
                 if let Some(trouble) = restored.trouble {
                     studio.log(LogLevel::Error, format!("some edits could not be restored, so the journal stays: {trouble}"));
+                    studio.restore_trouble = Some(trouble);
                 }
                 studio.show(Document::Draft(Box::new(document)));
                 // The new journal is written before the old one is deleted.
@@ -149,9 +159,8 @@ impl Studio {
                 {
                     let (recipe, before) = (document.recipe.clone(), document.as_project());
                     document.note(Change::Recipe(recipe), Some(before));
-                    // A journal outside of the autosave folder belongs to the user and is kept.
-                    if whole && let Ok(journal) = own_journal(studio.autosave_folder.as_deref(), &path) {
-                        document.autosave.iter().for_each(|autosave| autosave.supersede(journal.clone()));
+                    if whole && let (Some(journal), Some(autosave)) = (own, &document.autosave) {
+                        autosave.supersede(journal, lock);
                     }
                 }
                 Ok(Event::DocumentChanged)
@@ -160,7 +169,9 @@ impl Studio {
     }
 
     pub(in crate::studio) fn forget(&mut self, path: &Path) -> Result<Outcome> {
-        forget(&own_journal(self.autosave_folder.as_deref(), path)?);
+        let journal = own_journal(self.autosave_folder.as_deref(), path)?;
+        let _lock = hold(&journal)?;
+        forget(&journal);
         Ok(Outcome::Done(Event::None))
     }
 

@@ -12,7 +12,7 @@ use super::file::{Project, open_project_of, save_project};
 use super::file_mark::{FileMark, ProjectFile};
 use super::source_paths::{Base, real_path};
 use crate::draft::{Draft, Edit};
-use crate::error::{Error, IoContext, Result};
+use crate::error::{Error, IoContext, Kind, Result};
 use crate::extensions::ExtensionCall;
 use crate::folders::{make_file_private, make_private, open_private};
 use crate::jobs::JobContext;
@@ -24,6 +24,8 @@ pub(super) const ENDING: &str = "journal";
 pub(super) const BYTES_MAX: u64 = 8 << 20;
 /// Maximum bytes of a line: an edit of a column of millions of rows.
 const LINE_MAX: u64 = 256 << 20;
+/// Maximum bytes of the first line.
+const HEAD_MAX: u64 = 1 << 20;
 /// History limit while replaying a journal: none.
 const BUDGET: u64 = u64::MAX;
 
@@ -81,6 +83,8 @@ pub struct Recoverable {
     pub id: String,
     /// Number of history steps, without undone edits.
     pub steps: usize,
+    /// What is damaged: the draft can be restored up to there.
+    pub damage: Option<String>,
 }
 
 /// Base of a new journal.
@@ -169,15 +173,46 @@ fn base_name(journal: &Path, generation: u32) -> String {
 /// Locks a journal; `None` while another process holds it.
 pub(super) fn lock(journal: &Path) -> Result<Option<File>> {
     let path = lock_of(journal);
-    let mut options = OpenOptions::new();
-    options.create(true).truncate(false).write(true);
-    let file = open_private(options, &path).io_at("lock the journal", &path)?;
-    match file.try_lock() {
-        Ok(()) => Ok(Some(file)),
-        Err(std::fs::TryLockError::WouldBlock) => Ok(None),
-        // On file systems without locks, assume no other process.
-        Err(std::fs::TryLockError::Error(_)) => Ok(Some(file)),
+    loop {
+        let mut options = OpenOptions::new();
+        options.create(true).truncate(false).write(true);
+        let file = open_private(options, &path).io_at("lock the journal", &path)?;
+        match file.try_lock() {
+            // A process that removed the lock meanwhile leaves a file that nobody else would find.
+            Ok(()) if !is_at(&file, &path) => {}
+            Ok(()) => return Ok(Some(file)),
+            Err(std::fs::TryLockError::WouldBlock) => return Ok(None),
+            // On file systems without locks, assume no other process.
+            Err(std::fs::TryLockError::Error(_)) => return Ok(Some(file)),
+        }
     }
+}
+
+/// True when `path` is this open file still.
+#[cfg(unix)]
+fn is_at(file: &File, path: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    let same = |open: std::fs::Metadata, named: std::fs::Metadata| open.ino() == named.ino() && open.dev() == named.dev();
+    matches!((file.metadata(), std::fs::metadata(path)), (Ok(open), Ok(named)) if same(open, named))
+}
+
+/// Elsewhere the name of an open file is not free before it is closed.
+#[cfg(not(unix))]
+fn is_at(_: &File, _: &Path) -> bool {
+    true
+}
+
+/// Locks a journal that is about to be restored or deleted; `None` when it does not exist.
+///
+/// # Errors
+/// [`crate::error::Kind::Usage`] while another window has the draft open.
+pub(super) fn hold(journal: &Path) -> Result<Option<File>> {
+    if !journal.exists() {
+        return Ok(None);
+    }
+    let in_use =
+        || Error::usage("this draft is open in another window").at_path(journal).hint("go on there, or close it there first");
+    lock(journal)?.ok_or_else(in_use).map(Some)
 }
 
 impl Journal {
@@ -250,7 +285,7 @@ impl Journal {
     pub fn add(&mut self, entry: &Entry) -> Result<bool> {
         self.tell(entry);
         let Ok(text) = serde_json::to_string(entry) else { return Ok(false) };
-        let line = format!("{:08x} {text}\n", crc32fast::hash(text.as_bytes()));
+        let line = line_of(&text);
         let file = match &mut self.file {
             Some(file) => file,
             None => {
@@ -315,11 +350,11 @@ impl Journal {
 
 /// Writes a journal with only its head, replacing an older one. Returns its length in bytes.
 fn begin_file(path: &Path, head: &Head) -> Result<u64> {
-    let mut line = serde_json::to_vec(head).map_err(|error| Error::internal("the journal can't be written").because(error))?;
-    line.push(b'\n');
+    let text = serde_json::to_string(head).map_err(|error| Error::internal("the journal can't be written").because(error))?;
+    let line = line_of(&text);
     let partial = crate::container::PartialFile::new(path, true)?;
     make_file_private(partial.file()).io_at("write the journal", path)?;
-    partial.file().write_all(&line).io_at("write the journal", path)?;
+    partial.file().write_all(line.as_bytes()).io_at("write the journal", path)?;
     partial.finish()?;
     Ok(line.len() as u64)
 }
@@ -335,14 +370,12 @@ pub(super) fn own_journal(folder: Option<&Path>, path: &Path) -> Result<PathBuf>
     };
     let folder = folder.ok_or_else(refused)?;
     let name = path.file_name().and_then(|name| name.to_str()).ok_or_else(refused)?;
-    let is_draft = name.strip_prefix("draft-").and_then(|rest| rest.strip_suffix(ENDING)?.strip_suffix('.'));
-    let numbered = is_draft.is_some_and(|number| !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()));
     let same = |above: &Path| above == folder || matches!((above.canonicalize(), folder.canonicalize()), (Ok(a), Ok(b)) if a == b);
     let here = path.parent().is_some_and(|above| above.as_os_str().is_empty() || same(above));
     let journal = folder.join(name);
     let plain = std::fs::symlink_metadata(&journal)
         .map_or_else(|error| error.kind() == std::io::ErrorKind::NotFound, |meta| meta.is_file());
-    if numbered && here && plain { Ok(journal) } else { Err(refused()) }
+    if is_numbered(path) && here && plain { Ok(journal) } else { Err(refused()) }
 }
 
 /// Makes a base file readable by the owner only.
@@ -374,33 +407,148 @@ fn remove_bases(journal: &Path, keep: Option<&str>) {
     }
 }
 
-pub(super) fn read_head(path: &Path) -> Result<(Head, BufReader<File>)> {
+/// A line with the checksum of its text before it.
+fn line_of(text: &str) -> String {
+    format!("{:08x} {text}\n", crc32fast::hash(text.as_bytes()))
+}
+
+/// The text of a line whose checksum agrees.
+fn text_of(line: &[u8]) -> Option<&[u8]> {
+    let line = line.strip_suffix(b"\n").unwrap_or(line);
+    let (sum, text) = line.split_at_checked(8)?;
+    let sum = u32::from_str_radix(std::str::from_utf8(sum).ok()?, 16).ok()?;
+    let text = text.strip_prefix(b" ")?;
+    (crc32fast::hash(text) == sum).then_some(text)
+}
+
+/// A journal opened for reading.
+pub(super) struct OpenedJournal {
+    pub head: Head,
+    pub entries: JournalEntries,
+    /// Why the head is not the journal's own but what the files beside it tell.
+    pub damage: Option<Error>,
+}
+
+/// Opens a journal. One whose head is damaged begins with the newest base beside it.
+///
+/// # Errors
+/// [`crate::error::Kind::Io`]; [`crate::error::Kind::Unsupported`] for one of a newer version; [`crate::error::Kind::Format`] for a file
+/// that is no journal.
+pub(super) fn open_journal(path: &Path) -> Result<OpenedJournal> {
     let mut reader = BufReader::new(crate::files::open(path).io_at("open the journal", path)?);
-    let mut line = String::new();
-    (&mut reader).take(LINE_MAX).read_line(&mut line).io_at("read the journal", path)?;
-    let wrong = |error: serde_json::Error| Error::format("this is not a journal of the studio").because(error).at_path(path);
-    let head: Head = serde_json::from_str(&line).map_err(wrong)?;
+    let mut line = Vec::new();
+    (&mut reader).take(HEAD_MAX).read_until(b'\n', &mut line).io_at("read the journal", path)?;
+    let entries = JournalEntries { reader, line: 1, damage: None, ended: false };
+    match read_head(&line, path) {
+        Ok(head) => Ok(OpenedJournal { head, entries, damage: None }),
+        Err(error) if error.kind() == Kind::Format && is_numbered(path) => {
+            Ok(OpenedJournal { head: head_by_neighbours(path), entries, damage: Some(error) })
+        }
+        Err(error) => Err(error),
+    }
+}
+
+fn read_head(line: &[u8], path: &Path) -> Result<Head> {
+    let wrong = || Error::format("the first line of the journal is damaged, or this is no journal of the studio").at_path(path);
+    // Journals of earlier versions have no checksum there.
+    let text = if line.starts_with(b"{") { line } else { text_of(line).ok_or_else(wrong)? };
+    let head: Head = serde_json::from_slice(text).map_err(|error| wrong().because(error))?;
     if head.tacostudio_journal > 1 {
         return Err(Error::unsupported("this journal was written by a newer version of the studio").at_path(path));
     }
-    Ok((head, reader))
+    Ok(head)
 }
 
-/// The entries up to the first incomplete line.
-pub(super) fn entries(mut reader: BufReader<File>) -> impl Iterator<Item = Entry> {
-    let next = move || {
+/// True for the names that autosave gives: `draft-….journal`.
+fn is_numbered(path: &Path) -> bool {
+    let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    let number = name.strip_prefix("draft-").and_then(|rest| rest.strip_suffix(ENDING)?.strip_suffix('.'));
+    number.is_some_and(|number| !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()))
+}
+
+/// A head with the newest base beside the journal, of the draft that it belongs to.
+fn head_by_neighbours(path: &Path) -> Head {
+    let folder = path.parent().unwrap_or(Path::new(".")).to_owned();
+    let stem = format!("{}-", path.file_stem().unwrap_or_default().to_string_lossy());
+    let names = std::fs::read_dir(&folder).into_iter().flatten().flatten().map(|entry| entry.file_name());
+    let bases = names.filter_map(|name| {
+        let name = name.into_string().ok()?;
+        let generation: u32 = name.strip_prefix(&stem)?.strip_suffix(".tacostudio")?.parse().ok()?;
+        Some((generation, name))
+    });
+    let base = bases.max().map(|(_, name)| name);
+    Head { tacostudio_journal: 1, project: None, mark: None, base, folder, id: String::new(), steps: 0 }
+}
+
+/// The entries of a journal, up to the first damaged or incomplete line.
+pub(super) struct JournalEntries {
+    reader: BufReader<File>,
+    /// Lines read, with the head.
+    line: u64,
+    damage: Option<String>,
+    ended: bool,
+}
+
+impl JournalEntries {
+    /// What is damaged, after all entries were read. An incomplete last line is none: a crash leaves one.
+    pub fn damage(&self) -> Option<&str> {
+        self.damage.as_deref()
+    }
+
+    /// Why the entries end at this line; the lines after it are counted.
+    fn end(&mut self, is_whole: bool) {
+        self.ended = true;
+        let after = lines_after(&mut self.reader);
+        if is_whole || after > 0 {
+            let line = self.line;
+            self.damage = Some(match after {
+                0 => format!("line {line} of the journal is damaged, so the last change is lost"),
+                after => format!("line {line} of the journal is damaged, so the last {} changes are lost", after + 1),
+            });
+        }
+    }
+}
+
+impl Iterator for JournalEntries {
+    type Item = Entry;
+
+    fn next(&mut self) -> Option<Entry> {
+        if self.ended {
+            return None;
+        }
         let mut line = Vec::new();
-        (&mut reader).take(LINE_MAX).read_until(b'\n', &mut line).ok()?;
+        if let Err(error) = (&mut self.reader).take(LINE_MAX).read_until(b'\n', &mut line) {
+            self.ended = true;
+            self.damage = Some(format!("the journal can't be read further: {error}"));
+            return None;
+        }
+        if line.is_empty() {
+            self.ended = true;
+            return None;
+        }
+        self.line += 1;
         // The last line may lack its newline; a truncated line has a wrong checksum.
-        (!line.is_empty()).then(|| line.strip_suffix(b"\n").map(<[u8]>::to_vec).unwrap_or(line))
-    };
-    let whole = |line: Vec<u8>| {
-        let (sum, text) = line.split_at_checked(8)?;
-        let sum = u32::from_str_radix(std::str::from_utf8(sum).ok()?, 16).ok()?;
-        let text = text.strip_prefix(b" ")?;
-        (crc32fast::hash(text) == sum).then(|| serde_json::from_slice(text).ok())?
-    };
-    std::iter::from_fn(next).map_while(whole)
+        let entry = text_of(&line).and_then(|text| serde_json::from_slice(text).ok());
+        if entry.is_none() {
+            self.end(line.ends_with(b"\n"));
+        }
+        entry
+    }
+}
+
+/// Number of lines that are left, without keeping them.
+fn lines_after(reader: &mut impl BufRead) -> u64 {
+    let (mut lines, mut is_open) = (0, false);
+    while let Ok(bytes) = reader.fill_buf() {
+        if bytes.is_empty() {
+            break;
+        }
+        lines += bytes.iter().filter(|byte| **byte == b'\n').count() as u64;
+        is_open = !bytes.ends_with(b"\n");
+        let length = bytes.len();
+        reader.consume(length);
+    }
+    lines + u64::from(is_open)
 }
 
 /// A draft restored from its journal.
@@ -416,10 +564,10 @@ pub(super) struct Restored {
 /// Replays a journal. The undo history goes back to the journal's base.
 ///
 /// # Errors
-/// [`crate::error::Kind::Io`] or [`crate::error::Kind::Format`] for an unreadable head or base; cancellation. An entry that fails
-/// ends the replay and is reported in `trouble`.
+/// [`crate::error::Kind::Io`] or [`crate::error::Kind::Format`] for a base that can't be read or a file that is no journal;
+/// cancellation. A damaged line or an entry that fails ends the replay and is reported in `trouble`.
 pub(super) fn restore(path: &Path, ctx: &JobContext) -> Result<Restored> {
-    let (head, reader) = read_head(path)?;
+    let OpenedJournal { head, mut entries, damage } = open_journal(path)?;
     let project = match &head.base {
         None => {
             let dataset = Dataset { collection: Collection::template(), ..Dataset::default() };
@@ -435,7 +583,7 @@ pub(super) fn restore(path: &Path, ctx: &JobContext) -> Result<Restored> {
     let mut draft = Draft::with_content(project.content);
     draft.set_budget(BUDGET);
     let (mut recipe, mut trouble) = (project.recipe, None);
-    for entry in entries(reader) {
+    for entry in entries.by_ref() {
         ctx.check()?;
         let done = match entry {
             Entry::Do(edit) => draft.apply(edit),
@@ -451,6 +599,9 @@ pub(super) fn restore(path: &Path, ctx: &JobContext) -> Result<Restored> {
             break;
         }
     }
+    let damage = damage.map(|error| error.to_string());
+    let trouble =
+        [damage, trouble, entries.damage().map(str::to_owned)].into_iter().flatten().reduce(|all, one| format!("{all}; {one}"));
     draft.set_budget(Draft::BUDGET_BYTES);
     draft.mark_unsaved();
     let file = head.project.map(|path| ProjectFile { path, mark: head.mark });
@@ -542,8 +693,9 @@ mod tests {
         assert!(journal.add(&title("x")).expect("writes"));
         let path = journal.path().to_owned();
         drop(journal);
+        // As an earlier version wrote it: the head without a checksum.
         let text = std::fs::read_to_string(&path).expect("reads").replacen('}', &format!(r#","steps":{}}}"#, usize::MAX), 1);
-        std::fs::write(&path, text).expect("writes");
+        std::fs::write(&path, &text["01234567 ".len()..]).expect("writes");
         assert_eq!(recoverable(folder.path()).iter().map(|found| found.steps).collect::<Vec<_>>(), [usize::MAX]);
     }
 
@@ -572,5 +724,104 @@ mod tests {
             let found = recoverable(&folder);
             assert_eq!(found.iter().map(|draft| (draft.id.as_str(), draft.steps)).collect::<Vec<_>>(), [expected]);
         }
+    }
+
+    /// Titles that the journal of [`damaged`] goes through.
+    const TITLES: [&str; 5] = ["", "one", "two", "three", "four"];
+
+    /// A journal of four edits, with a base if asked; the folder is its own.
+    fn titled(with_base: bool) -> (tempfile::TempDir, PathBuf) {
+        let folder = tempfile::tempdir().expect("has a temporary folder");
+        let project = Project::default();
+        let start = if with_base { Start::Draft(&project) } else { Start::Empty };
+        let mut journal = Journal::begin(folder.path(), None, &start, &JobContext::default()).expect("begins");
+        TITLES[1..].iter().for_each(|text| assert!(journal.add(&title(text)).expect("writes")));
+        let path = journal.path().to_owned();
+        drop(journal);
+        (folder, path)
+    }
+
+    /// Whatever bit of a journal flips, it is restored up to there, and what is lost is told.
+    #[test]
+    fn a_journal_with_a_damaged_byte_is_restored_up_to_there_and_says_so() {
+        let (folder, path) = titled(false);
+        let whole = std::fs::read(&path).expect("reads");
+        let head = whole.iter().position(|byte| *byte == b'\n').expect("has lines");
+        for at in 0..whole.len() {
+            for bit in [0, 2, 5, 7] {
+                let mut bytes = whole.clone();
+                bytes[at] ^= 1 << bit;
+                std::fs::write(&path, &bytes).expect("writes");
+                let restored =
+                    restore(&path, &JobContext::default()).unwrap_or_else(|error| panic!("{at}.{bit}: {}", error.report()));
+                let text = restored.draft.dataset().collection.text("title").to_owned();
+                assert!(TITLES.contains(&text.as_str()), "{at}.{bit}: {text}");
+                if restored.trouble.is_none() {
+                    // A digit of a checksum in upper case is the same number, and without its newline the last line is incomplete.
+                    let is_same = bytes[at].eq_ignore_ascii_case(&whole[at]) && text == "four";
+                    assert!(is_same || at == whole.len() - 1, "{at}.{bit} is not told");
+                }
+                if at < head {
+                    assert_eq!(text, "four", "{at}.{bit}: the changes after a damaged head");
+                }
+                let listed = recoverable(folder.path());
+                assert_eq!(listed.len(), 1, "{at}.{bit}");
+                assert_eq!(listed[0].damage.is_some(), restored.trouble.is_some(), "{at}.{bit}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_damaged_head_is_replaced_by_the_newest_base_and_a_newer_version_is_refused() {
+        let (folder, path) = titled(true);
+        let whole = std::fs::read(&path).expect("reads");
+        let head = whole.iter().position(|byte| *byte == b'\n').expect("has lines");
+        for damaged in [b"x".to_vec(), Vec::new(), vec![0xff; 3 << 20], b"{\"tacostudio_journal\":99999999999999999999".to_vec()] {
+            let long = damaged.len() > 1 << 20;
+            std::fs::write(&path, [&damaged[..], &whole[head..]].concat()).expect("writes");
+            let restored = restore(&path, &JobContext::default()).expect("is restored");
+            assert!(restored.trouble.is_some_and(|trouble| trouble.contains("first line")));
+            // A line without an end is not searched for the next one.
+            let expected = if long { "" } else { "four" };
+            assert_eq!(restored.draft.dataset().collection.text("title"), expected);
+            let found = recoverable(folder.path());
+            assert!(found.len() == 1 && found[0].damage.is_some(), "{found:?}");
+            assert_eq!(std::fs::read_dir(folder.path()).expect("lists").count(), 3, "journal, base and lock stay");
+        }
+        let newer = r#"{"tacostudio_journal":2,"project":null,"base":null,"folder":"/"}"#;
+        std::fs::write(&path, [newer.as_bytes(), &whole[head..]].concat()).expect("writes");
+        let error = restore(&path, &JobContext::default()).err().expect("is refused");
+        assert_eq!(error.kind(), Kind::Unsupported);
+        let found = recoverable(folder.path());
+        assert!(found.len() == 1 && found[0].damage.as_ref().is_some_and(|damage| damage.contains("newer version")), "{found:?}");
+        let other = folder.path().join("notes.txt");
+        std::fs::write(&other, "no journal").expect("writes");
+        assert_eq!(restore(&other, &JobContext::default()).err().expect("is refused").kind(), Kind::Format);
+    }
+
+    #[test]
+    fn a_base_that_is_cut_anywhere_is_an_error_and_the_journal_stays() {
+        let (folder, path) = titled(true);
+        let base = folder.path().join(base_name(&path, 0));
+        let whole = std::fs::read(&base).expect("reads");
+        for cut in (0..whole.len() - 2).step_by(7) {
+            std::fs::write(&base, &whole[..cut]).expect("writes");
+            let error = restore(&path, &JobContext::default()).err().unwrap_or_else(|| panic!("{cut} of {} is whole", whole.len()));
+            assert!(matches!(error.kind(), Kind::Format | Kind::Io), "{}", error.report());
+        }
+        assert!(path.exists());
+    }
+
+    #[test]
+    fn a_lock_whose_file_was_removed_is_not_held_twice() {
+        let folder = tempfile::tempdir().expect("has a temporary folder");
+        let journal = folder.path().join("draft-1.journal");
+        std::fs::write(&journal, "").expect("writes");
+        let held = hold(&journal).expect("is free").expect("exists");
+        assert!(hold(&journal).is_err(), "it is held");
+        drop(held);
+        assert!(hold(&journal).expect("is free again").is_some());
+        assert!(hold(&folder.path().join("draft-2.journal")).expect("is no error").is_none());
+        assert!(!folder.path().join("draft-2.lock").exists());
     }
 }

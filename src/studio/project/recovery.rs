@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use super::journal::{ENDING, Followed, Recoverable, entries, lock, lock_of, read_head, remove};
+use super::journal::{ENDING, Followed, OpenedJournal, Recoverable, lock, lock_of, open_journal, remove};
+use crate::error::Kind;
 
 /// Removes bases that no journal names, and locks without a journal.
 fn sweep(folder: &Path) {
@@ -17,11 +18,11 @@ fn sweep(folder: &Path) {
         }
         // A running writer holds the lock and may be about to refer to the base.
         let Ok(Some(_lock)) = lock(&journal) else { continue };
-        let used = match (journal.exists(), read_head(&journal)) {
+        let used = match (journal.exists(), open_journal(&journal)) {
             (false, _) => false,
-            // An unreadable journal may be readable later.
-            (true, Err(_)) => true,
-            (true, Ok((head, _))) => name.ends_with(".lock") || head.base.as_ref() == Some(&name),
+            // An unreadable journal may be readable later, and the head of a damaged one is not known.
+            (true, Err(_) | Ok(OpenedJournal { damage: Some(_), .. })) => true,
+            (true, Ok(OpenedJournal { head, .. })) => name.ends_with(".lock") || head.base.as_ref() == Some(&name),
         };
         if !used {
             remove(folder.join(&name));
@@ -39,13 +40,25 @@ pub fn recoverable(folder: &Path) -> Vec<Recoverable> {
     let mut drafts = Vec::new();
     for journal in found.flatten().map(|entry| entry.path()).filter(|path| path.extension().is_some_and(|end| end == ENDING)) {
         let Ok(Some(_lock)) = lock(&journal) else { continue };
-        let Ok((head, reader)) = read_head(&journal) else { continue };
         let changed = std::fs::metadata(&journal).and_then(|meta| meta.modified()).ok();
+        let OpenedJournal { head, mut entries, damage } = match open_journal(&journal) {
+            Ok(opened) => opened,
+            Err(error) => {
+                // What a person can act on is listed; a file that can't be read now may be readable later.
+                if error.kind() == Kind::Unsupported {
+                    let damage = Some(error.to_string());
+                    drafts.push(Recoverable { journal, project: None, changed, id: String::new(), steps: 0, damage });
+                }
+                continue;
+            }
+        };
         let mut followed = Followed::of(&head);
-        entries(reader).for_each(|entry| followed.follow(&entry));
+        entries.by_ref().for_each(|entry| followed.follow(&entry));
+        let damage = damage.map(|error| error.to_string()).or_else(|| entries.damage().map(str::to_owned));
         // Without changes nothing would be lost.
         if followed.entries > 0 || head.steps > 0 || head.project.is_none() {
-            drafts.push(Recoverable { journal, project: head.project, changed, id: followed.id, steps: followed.steps });
+            let (id, steps) = (followed.id, followed.steps);
+            drafts.push(Recoverable { journal, project: head.project, changed, id, steps, damage });
         }
     }
     drafts.sort_by(|a, b| b.changed.cmp(&a.changed).then(b.journal.cmp(&a.journal)));

@@ -287,10 +287,12 @@ fn exact<'a, K: Eq + Hash + Clone>(
     for (at, (_, key)) in keyed.iter().enumerate() {
         counts.entry(key).or_insert((0, usize::MAX - at)).0 += 1;
     }
+    // Once for each value: a name may look at all rasters.
+    let names: HashMap<K, Arc<str>> = counts.keys().map(|key| ((*key).clone(), name(key))).collect();
     let Some((common, _)) = counts.into_iter().max_by_key(|(_, count)| *count) else { return Agreement::default() };
     let common = common.clone();
-    let named = name(&common);
-    judged(keyed, |key| *key == common, |key| name(key), named)
+    let named = |key: &K| names.get(key).cloned().unwrap_or_default();
+    judged(keyed, |key| *key == common, named, named(&common))
 }
 
 /// Differing values are outliers only if more than half of the rasters agree.
@@ -483,5 +485,35 @@ fn blame_reference(consistency: &mut Consistency, context: &Context<'_>) {
         agreement.outliers.extend(moved);
         agreement.outliers.sort_by_key(|outlier| outlier.row);
         agreement.outliers.dedup_by_key(|outlier| outlier.row);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+
+    use super::*;
+    use crate::validate::header_cache;
+
+    #[test]
+    fn each_value_is_named_once_however_many_rasters_have_it() {
+        let header = |row: u32| {
+            let bands = if row.is_multiple_of(3) { 4 } else { 3 };
+            let (size, crs, transform, corners, variable) = ((1, 1), None, None, None, None);
+            Header::of_root(
+                row,
+                header_cache::Header { dtype: 0, bands, size, crs, transform, nodata: 0, corners, variable, crs_file: None },
+            )
+        };
+        let rasters: Vec<Header> = (0..300).map(header).collect();
+        let named = Cell::new(0);
+        let name = |bands: &u32| -> Arc<str> {
+            named.set(named.get() + 1);
+            bands.to_string().into()
+        };
+        let found = exact(rasters.iter(), |header| Some(header.bands), &name);
+        assert_eq!((found.common.as_str(), found.agreeing, found.outliers.len()), ("3", 200, 100));
+        assert!(found.outliers.iter().all(|outlier| &*outlier.found == "4"));
+        assert_eq!(named.get(), 2);
     }
 }

@@ -31,6 +31,14 @@ impl Deref for PlacedHeader {
     }
 }
 
+#[cfg(test)]
+impl PlacedHeader {
+    /// A header of the root in a row of level 0.
+    pub fn of_root(row: u32, header: Header) -> Self {
+        Self { node: 0, root: row, row, time: None, header: header.into() }
+    }
+}
+
 /// The headers of all rasters.
 pub struct Headers {
     /// By level, then row.
@@ -66,7 +74,7 @@ pub fn read(input: &Input<'_>, places: &Positions, cache: &HeaderCache, missing:
         if let Some(looked) = &looked
             && looked.has_warning()
         {
-            looked.warn(&input.tree.path(level, row).to_archive(), ctx);
+            looked.warn(&input.tree.archive_path(level, row), ctx);
         }
         match looked {
             Some(Looked::Raster(header)) => {

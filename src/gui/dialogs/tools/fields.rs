@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use egui::{RichText, Ui};
+use egui::Ui;
 
 use crate::container::{OnDamage, parse_size};
 use crate::gui::dropped_paths::{parse_path, parse_paths};
@@ -89,7 +89,7 @@ impl Fields<'_> {
         let t = theme::tokens(ui);
         ui.scope(|ui| {
             ui.spacing_mut().item_spacing.y = 4.0;
-            ui.label(RichText::new(label).font(font::regular(12.0)).color(t.tx2));
+            ui.label(theme::rich_text(label).font(font::regular(12.0)).color(t.tx2));
             ui.horizontal_top(|ui| {
                 ui.spacing_mut().item_spacing.x = 6.0;
                 let room = buttons.len() as f32 * BUTTON;

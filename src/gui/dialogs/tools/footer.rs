@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use egui::{RichText, ScrollArea, Ui, vec2};
+use egui::{ScrollArea, Ui, vec2};
 use serde_json::{Map, Value as Json};
 
 use super::fields::{self, Fields, need_input, need_output, path_in};
@@ -186,7 +186,7 @@ impl Footer {
             let (rect, _) = ui.allocate_exact_size(vec2(170.0, 26.0), egui::Sense::hover());
             let Some(mut text) = typed else {
                 paint::text_left(ui.painter(), rect, key, font::mono(12.0), t.txd);
-                ui.label(RichText::new(tr!("is removed")).font(font::regular(12.0)).color(t.warn));
+                ui.label(theme::rich_text(tr!("is removed")).font(font::regular(12.0)).color(t.warn));
                 if ui.add(Button::ghost(tr!("Keep")).name(tr!("Keep field {key}", key))).clicked() {
                     self.fields.retain(|(name, _)| name != key);
                 }
@@ -214,7 +214,7 @@ impl Footer {
 }
 
 fn heading(ui: &mut Ui, text: &str) {
-    ui.label(RichText::new(text).font(font::semibold(12.0)).color(theme::tokens(ui).tx2));
+    ui.label(theme::rich_text(text).font(font::semibold(12.0)).color(theme::tokens(ui).tx2));
 }
 
 /// Input text of a value: a string without quotes, unless it would be parsed as another type.

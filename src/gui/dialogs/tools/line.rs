@@ -1,6 +1,6 @@
 //! Lines of previews and reports.
 
-use egui::{RichText, Role, Sense, Ui, WidgetInfo};
+use egui::{Role, Sense, Ui, WidgetInfo};
 
 use super::bins::{Bins, bins_ui};
 use crate::gui::icons;
@@ -74,7 +74,7 @@ pub fn line_ui(ui: &mut Ui, line: &Line) {
     let response = ui
         .horizontal_top(|ui| {
             ui.add_space(20.0);
-            ui.add(egui::Label::new(RichText::new(&line.text).font(font).color(t.tx)).wrap().sense(Sense::hover()))
+            ui.add(egui::Label::new(theme::rich_text(&line.text).font(font).color(t.tx)).wrap().sense(Sense::hover()))
         })
         .inner;
     response.widget_info(|| WidgetInfo::labeled(Role::ListItem, true, &line.text));

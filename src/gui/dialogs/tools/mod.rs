@@ -21,7 +21,7 @@ mod sidecars;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use egui::{Frame, Margin, RichText, ScrollArea, Ui, vec2};
+use egui::{Frame, Margin, ScrollArea, Ui, vec2};
 
 use super::dialog_job::{DialogJob, nothing_written};
 use super::frame::{Next, foot_ui, head_ui};
@@ -301,7 +301,7 @@ impl ToolDialog {
             let margin = Margin { left: 16, right: 16, top: 16, bottom: 8 };
             Frame::NONE.inner_margin(margin).show(ui, |ui| {
                 ui.spacing_mut().item_spacing = vec2(8.0, 8.0);
-                ui.add(egui::Label::new(RichText::new(words.about).font(font::regular(12.0)).color(t.tx2)).wrap());
+                ui.add(egui::Label::new(theme::rich_text(words.about).font(font::regular(12.0)).color(t.tx2)).wrap());
                 ui.add_enabled_ui(!self.is_running(), |ui| {
                     let mut fields = Fields { picked: &mut self.picked, wanted: &mut wanted };
                     self.form.options_ui(ui, &mut fields, cx);
@@ -332,7 +332,7 @@ impl ToolDialog {
     /// Starts the preview if inputs or options have changed, and draws it.
     fn plan_ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>) {
         let t = theme::tokens(ui);
-        ui.label(RichText::new(tr!("Preview")).font(font::semibold(12.0)).color(t.tx2));
+        ui.label(theme::rich_text(tr!("Preview")).font(font::semibold(12.0)).color(t.tx2));
         self.job.ended_ui(ui);
         let work = match self.form.work(cx) {
             Ok(work) => work,
@@ -361,7 +361,7 @@ impl ToolDialog {
             None => {
                 ui.horizontal(|ui| {
                     widgets::spinner(ui, 14.0);
-                    ui.label(RichText::new(tr!("Reading the input")).font(font::regular(12.0)).color(t.tx3));
+                    ui.label(theme::rich_text(tr!("Reading the input")).font(font::regular(12.0)).color(t.tx3));
                 });
             }
         }
@@ -411,12 +411,12 @@ fn running_ui(ui: &mut Ui, cx: &PanelContext<'_>, job: Option<JobId>) -> Next {
         let stopping = view.is_some_and(|view| view.progress.cancelling).then_some(tr!("Stopping at the next safe place"));
         let stop = ui.add(Button::danger(tr!("Stop")).large().first().name(tr!("Stop the tool")).blocked(stopping)).clicked();
         if let Some(view) = view {
-            ui.label(RichText::new(detail(&view.progress, view.elapsed)).font(font::mono(11.0)).color(t.tx3));
+            ui.label(theme::rich_text(detail(&view.progress, view.elapsed)).font(font::mono(11.0)).color(t.tx3));
             match view.progress.fraction() {
                 Some(fraction) => drop(widgets::progress_bar(ui, &view.label, fraction, 120.0, 6.0)),
                 None => drop(widgets::spinner(ui, 16.0)),
             }
-            ui.add(egui::Label::new(RichText::new(&view.progress.stage.name).font(font::regular(12.0)).color(t.tx2)).truncate());
+            ui.add(egui::Label::new(theme::rich_text(&view.progress.stage.name).font(font::regular(12.0)).color(t.tx2)).truncate());
         } else {
             widgets::spinner(ui, 16.0);
         }

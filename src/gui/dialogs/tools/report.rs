@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use egui::{Frame, Margin, RichText, ScrollArea, Ui, vec2};
+use egui::{Frame, Margin, ScrollArea, Ui, vec2};
 use serde_json::json;
 
 use super::bins::Bins;
@@ -48,7 +48,7 @@ impl Report {
                     false => (Tone::Warning, icons::WARNING, tr!("Done, with remarks")),
                 };
                 widgets::badge(ui, tone, Some(icon), word);
-                ui.add(egui::Label::new(RichText::new(&self.title).font(font::mono(12.0)).color(t.tx)).truncate());
+                ui.add(egui::Label::new(theme::rich_text(&self.title).font(font::mono(12.0)).color(t.tx)).truncate());
             });
             ScrollArea::vertical().id_salt("report").max_height(height).show(ui, |ui| {
                 ui.set_min_width(ui.available_width());

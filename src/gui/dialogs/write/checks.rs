@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 
-use egui::{Color32, Frame, Margin, Rect, RichText, Role, Sense, Stroke, Ui, WidgetInfo, vec2};
+use egui::{Color32, Frame, Margin, Rect, Role, Sense, Stroke, Ui, WidgetInfo, vec2};
 
 use super::choices::{Choices, Container};
 use crate::container::{Assembly, BuildOptions, Format, PlannedPart, dataset_around, foreign_in, free_bytes, output_exists};
@@ -379,19 +379,19 @@ impl Checks {
         ui.horizontal(|ui| {
             widgets::heading(ui, tr!("Estimate"));
             ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
-                ui.label(RichText::new(tr!("before writing")).font(font::regular(11.0)).color(t.tx3));
+                ui.label(theme::rich_text(tr!("before writing")).font(font::regular(11.0)).color(t.tx3));
             });
         });
         ui.horizontal(|ui| {
             let bytes = cx.session.totals().bytes;
-            ui.label(RichText::new(bytes.map_or("…".to_owned(), paint::bytes)).font(font::semibold(20.0)));
+            ui.label(theme::rich_text(bytes.map_or("…".to_owned(), paint::bytes)).font(font::semibold(20.0)));
             let samples = cx.document().map_or(0, |document| document.tree().total() as u64);
             let n = paint::grouped(samples);
             let text = match self.disk_now().and_then(|disk| disk.free).map(paint::bytes) {
                 Some(free) => tr_n!(samples, "in {n} sample, {free} free", "in {n} samples, {free} free", n, free),
                 None => tr_n!(samples, "in {n} sample", "in {n} samples", n),
             };
-            ui.add(egui::Label::new(RichText::new(text).text_style(text_style("small12")).color(t.tx2)).truncate());
+            ui.add(egui::Label::new(theme::rich_text(text).text_style(text_style("small12")).color(t.tx2)).truncate());
         });
         let Some(Ok(sizes)) = self.sizes.get(&self.key) else { return };
         let total: u64 = sizes.iter().map(|(_, size)| size).sum();
@@ -462,12 +462,12 @@ fn line_ui<'a>(ui: &mut Ui, line: &'a Line) -> Option<&'a Finding> {
             ui.set_width(ui.available_width());
             ui.horizontal_top(|ui| {
                 ui.spacing_mut().item_spacing = vec2(7.0, 3.0);
-                ui.label(RichText::new(icon).font(font::icon(15.0)).color(color));
+                ui.label(theme::rich_text(icon).font(font::icon(15.0)).color(color));
                 ui.vertical(|ui| {
-                    let title = RichText::new(&line.title).font(font::regular(12.5)).color(if bad { t.err } else { t.tx });
+                    let title = theme::rich_text(&line.title).font(font::regular(12.5)).color(if bad { t.err } else { t.tx });
                     ui.add(egui::Label::new(title).wrap());
                     if !line.detail.is_empty() {
-                        let detail = RichText::new(&line.detail).font(font::regular(11.5)).color(t.tx2);
+                        let detail = theme::rich_text(&line.detail).font(font::regular(11.5)).color(t.tx2);
                         ui.add(egui::Label::new(detail).wrap());
                     }
                     if let Some(finding) = &line.jump

@@ -10,7 +10,7 @@ use std::collections::HashSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use egui::{Frame, Margin, Rect, RichText, Stroke, Ui, UiBuilder, vec2};
+use egui::{Frame, Margin, Rect, Stroke, Ui, UiBuilder, vec2};
 
 use crate::container::{BuildOptions, Built};
 use crate::error::Error;
@@ -250,7 +250,7 @@ impl WriteDialog {
                 let done = ui.add(Button::primary(tr!("Done")).large()).clicked();
                 let again = ui.add(Button::ghost(tr!("Write again…")).large()).clicked();
                 let text = tr!("Further edits do not change the written dataset.");
-                ui.label(RichText::new(text).text_style(text_style("small12")).color(t.tx2));
+                ui.label(theme::rich_text(text).text_style(text_style("small12")).color(t.tx2));
                 (done, again)
             });
             if again {
@@ -276,8 +276,8 @@ impl WriteDialog {
             let cancel = ui.add(Button::ghost(tr!("Cancel")).large()).clicked();
             if let Some(reason) = &blocked {
                 ui.with_layout(egui::Layout::left_to_right(egui::Align::Center), |ui| {
-                    ui.label(RichText::new(icons::WARNING_OCTAGON).font(font::icon(15.0)).color(t.err));
-                    let text = RichText::new(reason).text_style(text_style("small12")).color(t.err);
+                    ui.label(theme::rich_text(icons::WARNING_OCTAGON).font(font::icon(15.0)).color(t.err));
+                    let text = theme::rich_text(reason).text_style(text_style("small12")).color(t.err);
                     ui.add(egui::Label::new(text).truncate());
                 });
             }

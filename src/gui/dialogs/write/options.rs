@@ -1,6 +1,6 @@
 //! The left column of the write dialog: container, destination, parts, compression, options.
 
-use egui::{RichText, Sense, Ui, vec2};
+use egui::{Sense, Ui, vec2};
 
 use super::choices::{Container, Split};
 use super::{Stage, WriteDialog};
@@ -104,7 +104,7 @@ impl WriteDialog {
                 }
                 add(ui, dialog);
                 if dialog.choices.split == split {
-                    ui.label(RichText::new(&count).text_style(text_style("small12")).color(t.tx2));
+                    ui.label(theme::rich_text(&count).text_style(text_style("small12")).color(t.tx2));
                 }
             });
         };
@@ -152,7 +152,7 @@ impl WriteDialog {
                 self.choices.level.clear();
             }
             if let Some((_, _, usual)) = self.choices.compression.levels() {
-                ui.label(RichText::new(tr!("level")).font(font::regular(12.0)).color(t.tx2));
+                ui.label(theme::rich_text(tr!("level")).font(font::regular(12.0)).color(t.tx2));
                 let hint = usual.to_string();
                 let field = TextField::new(tr!("Compression level"), &mut self.choices.level).hide_label().mono().width(46.0);
                 field.hint(&hint).show(ui);
@@ -161,7 +161,7 @@ impl WriteDialog {
         ui.horizontal(|ui| {
             label(ui, tr!("Row group"));
             TextField::new(tr!("Rows of a row group"), &mut self.choices.rows).hide_label().mono().width(90.0).show(ui);
-            ui.label(RichText::new(tr!("rows")).font(font::regular(12.0)).color(t.tx2));
+            ui.label(theme::rich_text(tr!("rows")).font(font::regular(12.0)).color(t.tx2));
         });
     }
 }

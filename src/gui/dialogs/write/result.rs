@@ -1,6 +1,6 @@
 //! The right column of the write dialog: files to write, progress, result, comparison, and a Python snippet that reads the dataset.
 
-use egui::{Frame, Margin, Rect, RichText, Role, Sense, Stroke, StrokeKind, Ui, WidgetInfo, pos2, vec2};
+use egui::{Frame, Margin, Rect, Role, Sense, Stroke, StrokeKind, Ui, WidgetInfo, pos2, vec2};
 
 use super::checks::index_names;
 use super::choices::Container;
@@ -27,13 +27,13 @@ impl WriteDialog {
             Stage::Running(id) => {
                 widgets::heading(ui, tr!("Writing"));
                 let Some(job) = cx.studio.jobs().into_iter().find(|job| job.id == *id) else { return };
-                ui.label(RichText::new(&job.progress.stage.name).font(font::medium(12.5)));
+                ui.label(theme::rich_text(&job.progress.stage.name).font(font::medium(12.5)));
                 let width = ui.available_width();
                 match job.progress.fraction() {
                     Some(fraction) => drop(widgets::progress_bar(ui, tr!("Writing"), fraction, width, 8.0)),
                     None => drop(widgets::spinner(ui, 16.0)),
                 }
-                let text = RichText::new(detail(&job.progress, job.elapsed)).font(font::mono(11.0)).color(t.tx2);
+                let text = theme::rich_text(detail(&job.progress, job.elapsed)).font(font::mono(11.0)).color(t.tx2);
                 ui.add(egui::Label::new(text).wrap());
                 let text = tr!("You can cancel at any time: partial files are removed, and earlier files stay.");
                 note_ui(ui, &Note::Info(text.into()));
@@ -85,7 +85,7 @@ impl WriteDialog {
             widgets::heading(ui, tr!("Will be written"));
             ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
                 let count = tr_n!(files.len(), "{n} file", "{n} files", n = files.len());
-                ui.label(RichText::new(count).font(font::regular(11.0)).color(t.tx3));
+                ui.label(theme::rich_text(count).font(font::regular(11.0)).color(t.tx3));
             });
         });
         files_ui(ui, &files);
@@ -93,7 +93,7 @@ impl WriteDialog {
             widgets::heading(ui, if self.choices.container == Container::Zip { tr!("Layout") } else { tr!("Layout of one part") });
             layout_ui(ui);
             let text = tr!("STORE only, no compression: any sample can be read with one byte-range request.");
-            ui.label(RichText::new(text).text_style(text_style("small12")).color(t.tx2));
+            ui.label(theme::rich_text(text).text_style(text_style("small12")).color(t.tx2));
         }
         let text = tr!("Files get their final names when the dataset is complete. Cancel removes partial files.");
         note_ui(ui, &Note::Info(text.into()));
@@ -126,7 +126,7 @@ impl WriteDialog {
             Proof::Running(_) => {
                 ui.horizontal(|ui| {
                     widgets::spinner(ui, 14.0);
-                    ui.label(RichText::new(tr!("Opening it again and comparing")).font(font::regular(12.0)));
+                    ui.label(theme::rich_text(tr!("Opening it again and comparing")).font(font::regular(12.0)));
                 });
             }
             Proof::Failed(why) => note_ui(ui, &Note::Error(why.clone())),
@@ -182,10 +182,10 @@ fn card_ui(ui: &mut Ui, title: &str, text: &str, sound: bool) {
     Frame::NONE.fill(fill).stroke(Stroke::new(1.0, line)).corner_radius(4).inner_margin(Margin::same(12)).show(ui, |ui| {
         ui.set_width(ui.available_width());
         ui.horizontal(|ui| {
-            ui.label(RichText::new(icon).font(font::icon(18.0)).color(color));
-            ui.label(RichText::new(title).font(font::semibold(15.0)));
+            ui.label(theme::rich_text(icon).font(font::icon(18.0)).color(color));
+            ui.label(theme::rich_text(title).font(font::semibold(15.0)));
         });
-        ui.add(egui::Label::new(RichText::new(text).text_style(text_style("small12"))).wrap());
+        ui.add(egui::Label::new(theme::rich_text(text).text_style(text_style("small12"))).wrap());
     });
 }
 
@@ -210,8 +210,8 @@ fn found_ui(ui: &mut Ui, found: &Verified) {
     }
     for line in lines {
         ui.horizontal(|ui| {
-            ui.label(RichText::new(icons::CHECK).font(font::icon(14.0)).color(t.ok));
-            ui.label(RichText::new(line).font(font::regular(12.0)));
+            ui.label(theme::rich_text(icons::CHECK).font(font::icon(14.0)).color(t.ok));
+            ui.label(theme::rich_text(line).font(font::regular(12.0)));
         });
     }
     for difference in found.differences.iter().take(4) {

@@ -4,9 +4,7 @@ pub mod state;
 
 use std::sync::Arc;
 
-use egui::{
-    Color32, Frame, Margin, Mesh, Rect, RichText, Role, Sense, Shape, Stroke, StrokeKind, Ui, Vec2, WidgetInfo, pos2, vec2,
-};
+use egui::{Color32, Frame, Margin, Mesh, Rect, Role, Sense, Shape, Stroke, StrokeKind, Ui, Vec2, WidgetInfo, pos2, vec2};
 
 use crate::container::Physical;
 use crate::gui::document_key::revision;
@@ -108,7 +106,7 @@ fn head_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, layout: &ByteLayout) {
                     aligned
                 ),
             };
-            ui.add(egui::Label::new(RichText::new(text).text_style(text_style("small12")).color(t.tx2)).truncate());
+            ui.add(egui::Label::new(theme::rich_text(text).text_style(text_style("small12")).color(t.tx2)).truncate());
         });
     });
 }
@@ -207,7 +205,7 @@ fn map_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, layout: &
     if response.clicked() && sample.is_some() {
         cx.request(Request::Select(sample));
     }
-    response.on_hover_text_at_pointer(format!("{what}\n{range}"));
+    response.on_hover_text_at_pointer(theme::rich_text(format!("{what}\n{range}")));
 }
 
 /// The sample stored in a member.

@@ -8,7 +8,7 @@ mod tabs;
 use std::sync::OnceLock;
 use std::time::Duration;
 
-use egui::{Frame, Id, Margin, RichText, ScrollArea, Ui, vec2};
+use egui::{Frame, Id, Margin, ScrollArea, Ui, vec2};
 use serde_json::{Value as Json, json};
 
 use crate::draft::Edit;
@@ -80,7 +80,7 @@ impl Form<'_, '_> {
                 ui.spacing_mut().item_spacing.x = 6.0;
                 let bad = self.fields_with(Severity::Error);
                 let valid = REQUIRED.iter().filter(|key| !bad.contains(**key) && self.is_filled(key)).count();
-                ui.label(RichText::new(tr!("7 required")).font(font::regular(12.0)).color(t.tx2));
+                ui.label(theme::rich_text(tr!("7 required")).font(font::regular(12.0)).color(t.tx2));
                 if valid > 0 {
                     widgets::badge(ui, Tone::Ok, Some(icons::CHECK), &tr_n!(valid, "{n} valid", "{n} valid", n = valid));
                 }
@@ -287,7 +287,7 @@ impl Form<'_, '_> {
                 }
             } else {
                 ui.label(
-                    RichText::new(if items.is_empty() { tr!("none" in "list").to_owned() } else { items.join(", ") })
+                    theme::rich_text(if items.is_empty() { tr!("none" in "list").to_owned() } else { items.join(", ") })
                         .font(font::mono(12.0))
                         .color(t.tx),
                 );
@@ -319,9 +319,9 @@ impl Form<'_, '_> {
         ui.vertical(|ui| {
             ui.spacing_mut().item_spacing.y = 6.0;
             ui.horizontal(|ui| {
-                ui.label(RichText::new(key).font(font::regular(12.0)).color(t.tx2));
+                ui.label(theme::rich_text(key).font(font::regular(12.0)).color(t.tx2));
                 if required && contacts.is_empty() {
-                    ui.label(RichText::new(tr!("required")).font(font::regular(11.0)).color(t.tx3));
+                    ui.label(theme::rich_text(tr!("required")).font(font::regular(11.0)).color(t.tx3));
                 }
                 ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
                     let add = if key == "curators" { tr!("Add curator") } else { tr!("Add provider") };
@@ -356,7 +356,7 @@ impl Form<'_, '_> {
             let title =
                 ["name", "organization"].iter().find_map(|part| contact.get(part)?.as_str().filter(|text| !text.is_empty()));
             ui.horizontal(|ui| {
-                ui.label(RichText::new(title.unwrap_or(tr!("New contact"))).font(font::medium(12.0)));
+                ui.label(theme::rich_text(title.unwrap_or(tr!("New contact"))).font(font::medium(12.0)));
                 ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
                     let name = tr!("Remove {key} {number}", key, number = index + 1);
                     if self.writable && ui.add(Button::icon_only(icons::TRASH, name)).clicked() {
@@ -392,7 +392,7 @@ impl Form<'_, '_> {
                 let value = if items.is_empty() { Json::Null } else { json!(items) };
                 self.set(pointer, value);
             } else if !self.writable {
-                ui.label(RichText::new(items.join(", ")).font(font::mono(12.0)));
+                ui.label(theme::rich_text(items.join(", ")).font(font::mono(12.0)));
             }
         });
     }
@@ -402,7 +402,7 @@ impl Form<'_, '_> {
         ui.vertical(|ui| {
             ui.spacing_mut().item_spacing.y = 6.0;
             ui.horizontal(|ui| {
-                ui.label(RichText::new("extent").font(font::regular(12.0)).color(t.tx2));
+                ui.label(theme::rich_text("extent").font(font::regular(12.0)).color(t.tx2));
                 ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
                     let there = self.collection.get("extent").is_some();
                     if self.writable && !there && widgets::link(ui, tr!("Set by hand")).clicked() {
@@ -463,12 +463,12 @@ impl Form<'_, '_> {
             return;
         }
         let t = theme::tokens(ui);
-        ui.label(RichText::new(tr!("Other fields")).font(font::semibold(12.0)));
+        ui.label(theme::rich_text(tr!("Other fields")).font(font::semibold(12.0)));
         for (key, value) in others {
             ui.horizontal(|ui| {
-                ui.label(RichText::new(key).font(font::mono(12.0)).color(t.tx2));
+                ui.label(theme::rich_text(key).font(font::mono(12.0)).color(t.tx2));
                 let text = value.to_string();
-                ui.add(egui::Label::new(RichText::new(&text).font(font::mono(11.0)).color(t.tx3)).truncate());
+                ui.add(egui::Label::new(theme::rich_text(&text).font(font::mono(11.0)).color(t.tx3)).truncate());
             });
         }
     }
@@ -505,10 +505,10 @@ pub(super) struct Look<'a> {
 fn label_ui(ui: &mut Ui, text: &str, required: bool) {
     let t = theme::tokens(ui);
     ui.horizontal(|ui| {
-        ui.label(RichText::new(text).font(font::regular(12.0)).color(t.tx2));
+        ui.label(theme::rich_text(text).font(font::regular(12.0)).color(t.tx2));
         if required {
             ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
-                ui.label(RichText::new(tr!("required")).font(font::regular(11.0)).color(t.tx3));
+                ui.label(theme::rich_text(tr!("required")).font(font::regular(11.0)).color(t.tx3));
             });
         }
     });

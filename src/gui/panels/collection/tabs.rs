@@ -1,7 +1,7 @@
 //! The tabs of the collection form: labels with colours, the sensor's bands on the spectrum, publications, split, responsible AI,
 //! and the raw JSON, which can be edited too.
 
-use egui::{Color32, Frame, Margin, Rect, RichText, Role, Sense, Stroke, StrokeKind, Ui, WidgetInfo, pos2, vec2};
+use egui::{Color32, Frame, Margin, Rect, Role, Sense, Stroke, StrokeKind, Ui, WidgetInfo, pos2, vec2};
 use egui_plot::{GridMark, PlotPoint, Polygon, Text};
 use serde_json::{Value as Json, json};
 
@@ -73,7 +73,7 @@ impl Form<'_, '_> {
             let width = (ui.available_width() - 150.0).max(40.0);
             widgets::progress_bar(ui, tr!("Completeness"), there as f32 / all as f32, width, 6.0);
             let text = tr!("{there} of {all} described", there, all);
-            ui.label(RichText::new(text).font(font::regular(11.0)).color(t.tx2));
+            ui.label(theme::rich_text(text).font(font::regular(11.0)).color(t.tx2));
         });
         if !missing.is_empty() {
             let missing: Vec<&str> = missing.into_iter().map(crate::text::of).collect();
@@ -83,8 +83,8 @@ impl Form<'_, '_> {
 
     fn heading(&self, ui: &mut Ui, text: &str, why: &str) {
         let t = theme::tokens(ui);
-        ui.label(RichText::new(text).font(font::semibold(13.0)));
-        ui.add(egui::Label::new(RichText::new(why).font(font::regular(12.0)).color(t.tx2)).wrap());
+        ui.label(theme::rich_text(text).font(font::semibold(13.0)));
+        ui.add(egui::Label::new(theme::rich_text(why).font(font::regular(12.0)).color(t.tx2)).wrap());
     }
 
     fn labels_ui(&mut self, ui: &mut Ui) {
@@ -294,7 +294,7 @@ impl Form<'_, '_> {
                         self.set_all("Set split strategy", vec![("split:strategy", Some(json!(strategy)))]);
                     }
                 });
-                ui.label(RichText::new(why).font(font::regular(11.5)).color(t.tx3));
+                ui.label(theme::rich_text(why).font(font::regular(11.5)).color(t.tx3));
             });
         }
         if self.writable && !now.is_empty() && ui.add(Button::ghost(tr!("Say nothing about it"))).clicked() {
@@ -424,7 +424,7 @@ fn spectrum_ui(ui: &mut Ui, bands: &[Json]) {
                 vec![[left, 0.0], [left + (middle - left) * 0.35, 1.0], [right - (right - middle) * 0.35, 1.0], [right, 0.0]];
             let hill = Polygon::new(name, hill).fill_color(color.gamma_multiply(0.45)).stroke(Stroke::new(1.0, color));
             plot.polygon(hill.allow_hover(false));
-            let label = RichText::new(name).font(font::mono(9.5)).color(t.tx2);
+            let label = theme::rich_text(name).font(font::mono(9.5)).color(t.tx2);
             plot.text(Text::new(name, PlotPoint::new(middle, 1.12), label).allow_hover(false));
         }
     });

@@ -2,7 +2,7 @@
 
 pub mod state;
 
-use egui::{Frame, Id, Margin, Rect, RichText, Role, Sense, Ui, UiBuilder, WidgetInfo, pos2, vec2};
+use egui::{Frame, Id, Margin, Rect, Role, Sense, Ui, UiBuilder, WidgetInfo, pos2, vec2};
 
 use super::query::rows::summary_ui;
 use crate::gui::action::Action;
@@ -139,7 +139,7 @@ fn summary_panel_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document)
     let Some(open) = document.opened() else {
         Frame::NONE.inner_margin(12).show(ui, |ui| {
             let text = tr!("Columns are summarized in written datasets.");
-            ui.label(RichText::new(text).text_style(text_style("small12")).color(t.tx3));
+            ui.label(theme::rich_text(text).text_style(text_style("small12")).color(t.tx3));
         });
         return;
     };
@@ -158,7 +158,7 @@ fn summary_panel_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document)
             let text = error.to_string();
             Frame::NONE
                 .inner_margin(12)
-                .show(ui, |ui| ui.label(RichText::new(text).text_style(text_style("small12")).color(t.err)));
+                .show(ui, |ui| ui.label(theme::rich_text(text).text_style(text_style("small12")).color(t.err)));
             return;
         }
         None => state.summary.latest().filter(|last| last.name == request.column).cloned(),
@@ -167,7 +167,7 @@ fn summary_panel_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document)
         Frame::NONE.inner_margin(Margin::symmetric(12, 8)).show(ui, |ui| {
             ui.spacing_mut().item_spacing.y = 5.0;
             ui.horizontal(|ui| {
-                ui.label(RichText::new(&request.column).font(font::mono_semibold(12.0)).color(t.tx));
+                ui.label(theme::rich_text(&request.column).font(font::mono_semibold(12.0)).color(t.tx));
                 if let Some(summary) = &summary {
                     let distinct = match summary.distinct {
                         Some(values) => tr_n!(values, "{n} value", "{n} values", n = paint::grouped(values)),
@@ -176,7 +176,7 @@ fn summary_panel_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document)
                     let nulls = tr_n!(summary.nulls, "{n} null", "{n} null", n = paint::grouped(summary.nulls));
                     let text = format!("{distinct}, {nulls}");
                     ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
-                        ui.label(RichText::new(text).text_style(text_style("small12")).color(t.tx3));
+                        ui.label(theme::rich_text(text).text_style(text_style("small12")).color(t.tx3));
                     });
                 }
             });

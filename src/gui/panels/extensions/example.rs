@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use egui::{Frame, Margin, Rect, RichText, Role, Sense, Stroke, Ui, WidgetInfo, pos2, vec2};
+use egui::{Frame, Margin, Rect, Role, Sense, Stroke, Ui, WidgetInfo, pos2, vec2};
 
 use super::state::{Added, Example};
 use super::targets::Group;
@@ -145,7 +145,7 @@ pub fn columns_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
     widgets::section_header(ui, tr!("Columns to be added"), |ui| {
         if let Some(example) = &example {
             let text = tr!("example from {root}", root = example.root);
-            ui.label(RichText::new(text).font(font::regular(11.0)).color(t.tx3));
+            ui.label(theme::rich_text(text).font(font::regular(11.0)).color(t.tx3));
             widgets::count(ui, example.columns.len() as u64, Tone::Neutral);
         }
     });
@@ -207,7 +207,7 @@ pub fn columns_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
         if filled > 0 {
             paint::text_right(painter, part(0.88, 1.02), &paint::grouped(filled), font::mono(11.0), t.tx2);
         }
-        response.on_hover_text(format!("{} {}: {}", added.name, added.kind, added.example));
+        response.on_hover_text(theme::rich_text(format!("{} {}: {}", added.name, added.kind, added.example)));
     }
     let programs = extensions::programs_in(&calls);
     if !programs.is_empty() {
@@ -264,11 +264,11 @@ pub fn foot_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
                     let time = std::time::Duration::from_secs_f64((example.root_s * roots / cores).clamp(0.0, 1e9));
                     let (samples, time) = (sample_counted(samples), crate::gui::panels::jobs::time_text(time));
                     let head = tr!("{samples}, about {time}", samples, time);
-                    ui.label(RichText::new(head).font(font::medium(12.0)));
+                    ui.label(theme::rich_text(head).font(font::medium(12.0)));
                     let text = tr!("Up to {size} to read. Undo takes the columns out.", size = paint::bytes(example.bytes));
                     // The foot has room for two lines.
                     if !clash {
-                        let text = RichText::new(text).text_style(text_style("small12")).color(t.tx2);
+                        let text = theme::rich_text(text).text_style(text_style("small12")).color(t.tx2);
                         ui.add(egui::Label::new(text).truncate());
                     }
                 }

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use egui::{RichText, Ui, vec2};
+use egui::{Ui, vec2};
 use serde_json::{Map, Value as Json};
 
 use crate::extensions::{OptionKind, OptionSpec, join_command_line, split_command_line};
@@ -110,7 +110,7 @@ pub fn ui(ui: &mut Ui, extension: &str, specs: &[OptionSpec], typed: &mut Typed,
     let wrong = options_of(specs, typed).err();
     let mut changed = false;
     if specs.is_empty() {
-        ui.label(RichText::new(tr!("There is nothing to choose.")).font(font::regular(12.0)).color(t.tx2));
+        ui.label(theme::rich_text(tr!("There is nothing to choose.")).font(font::regular(12.0)).color(t.tx2));
     }
     for spec in specs {
         let note = match &wrong {
@@ -159,7 +159,7 @@ pub fn ui(ui: &mut Ui, extension: &str, specs: &[OptionSpec], typed: &mut Typed,
                     field.rows(if long { 3 } else { 1 }).show(ui);
                 }
             }
-            let help = RichText::new(sentence(crate::text::of(spec.help))).font(font::regular(11.0)).color(t.tx3);
+            let help = theme::rich_text(sentence(crate::text::of(spec.help))).font(font::regular(11.0)).color(t.tx3);
             ui.add(egui::Label::new(help).wrap());
         });
         if text != before {
@@ -207,7 +207,7 @@ fn shares_ui(ui: &mut Ui, label: &str, extension: &str, text: &mut String, defau
         }
     });
     if sum <= 0.0 {
-        ui.label(RichText::new(tr!("At least one part needs a share above 0.")).font(font::regular(11.0)).color(t.err));
+        ui.label(theme::rich_text(tr!("At least one part needs a share above 0.")).font(font::regular(11.0)).color(t.err));
     }
     if changed {
         shares.retain(|_, share| share.as_f64().is_some_and(|share| share > 0.0));
@@ -224,9 +224,9 @@ fn sentence(help: &str) -> String {
 fn label_ui(ui: &mut Ui, label: &str, required: bool) {
     let t = theme::tokens(ui);
     ui.horizontal(|ui| {
-        ui.label(RichText::new(label).font(font::regular(12.0)).color(t.tx2));
+        ui.label(theme::rich_text(label).font(font::regular(12.0)).color(t.tx2));
         if required {
-            ui.label(RichText::new(tr!("required")).font(font::regular(11.0)).color(t.tx3));
+            ui.label(theme::rich_text(tr!("required")).font(font::regular(11.0)).color(t.tx3));
         }
     });
 }

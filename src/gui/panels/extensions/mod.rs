@@ -9,7 +9,7 @@ mod targets;
 
 use std::sync::Arc;
 
-use egui::{Frame, Margin, Rect, RichText, Role, ScrollArea, Sense, Stroke, Ui, UiBuilder, WidgetInfo, pos2, vec2};
+use egui::{Frame, Margin, Rect, Role, ScrollArea, Sense, Stroke, Ui, UiBuilder, WidgetInfo, pos2, vec2};
 use serde_json::Value as Json;
 
 use crate::extensions::{Entry, OptionKind, Scope, value_range};
@@ -178,7 +178,7 @@ fn list_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
                 continue;
             }
             Frame::NONE.inner_margin(Margin { left: 10, right: 10, top: 8, bottom: 3 }).show(ui, |ui| {
-                ui.label(RichText::new(title).font(font::medium(11.5)).color(t.tx2));
+                ui.label(theme::rich_text(title).font(font::medium(11.5)).color(t.tx2));
             });
             for entry in shown {
                 entry_ui(ui, state, entry);
@@ -218,7 +218,7 @@ fn entry_ui(ui: &mut Ui, state: &mut ExtensionsState, entry: &Entry) {
     paint::text_left(painter, upper.with_max_x(end - 20.0), extension, font::medium(12.5), t.tx);
     paint::text_left(painter, lower, summary, font::regular(11.0), t.tx2);
     paint::focus_ring(ui, &response, 2);
-    response.on_hover_text(summary);
+    response.on_hover_text(theme::rich_text(summary));
 }
 
 /// The cell of an extension that does not take samples of this kind.
@@ -232,7 +232,7 @@ fn not_for(kind: SampleKind) -> &'static str {
 fn targets_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     let t = theme::tokens(ui);
     widgets::section_header(ui, tr!("Targets"), |ui| {
-        ui.label(RichText::new(tr!("one column set per level (PIT-2)")).font(font::regular(11.0)).color(t.tx3));
+        ui.label(theme::rich_text(tr!("one column set per level (PIT-2)")).font(font::regular(11.0)).color(t.tx3));
     });
     let state = &mut cx.session.extensions;
     let groups = state.groups.clone();
@@ -242,7 +242,7 @@ fn targets_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     if chosen.is_empty() {
         Frame::NONE.inner_margin(Margin::symmetric(12, 8)).show(ui, |ui| {
             let text = tr!("Tick an extension to choose where it runs.");
-            ui.label(RichText::new(text).text_style(text_style("small12")).color(t.tx2));
+            ui.label(theme::rich_text(text).text_style(text_style("small12")).color(t.tx2));
         });
         return;
     }

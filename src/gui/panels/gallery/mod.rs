@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use arrow::array::UInt32Array;
 use arrow::compute::{SortOptions, sort_to_indices};
-use egui::{Align, Frame, Layout, Margin, Rect, RichText, Role, Sense, Stroke, StrokeKind, Ui, WidgetInfo, pos2, vec2};
+use egui::{Align, Frame, Layout, Margin, Rect, Role, Sense, Stroke, StrokeKind, Ui, WidgetInfo, pos2, vec2};
 
 use crate::container::ContainerReader;
 use crate::error::{Error, Result};
@@ -164,7 +164,7 @@ fn toolbar_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
         ui.set_height(26.0);
         ui.horizontal_centered(|ui| {
             ui.spacing_mut().item_spacing.x = 6.0;
-            let word = |ui: &mut Ui, text: &str| ui.label(RichText::new(text).font(font::regular(12.0)).color(t.tx2));
+            let word = |ui: &mut Ui, text: &str| ui.label(theme::rich_text(text).font(font::regular(12.0)).color(t.tx2));
             let state = &mut cx.session.gallery;
             if state.files.len() > 1 {
                 word(ui, tr!("Show" in "a file of each sample"));
@@ -218,7 +218,7 @@ fn captions_ui(ui: &mut Ui, captions: &mut [Option<String>; 2], columns: &[Strin
         ui.set_min_width(240.0);
         for (caption, title) in captions.iter_mut().zip([tr!("On the picture"), tr!("Below it")]) {
             ui.horizontal(|ui| {
-                ui.label(RichText::new(title).font(font::regular(12.0)));
+                ui.label(theme::rich_text(title).font(font::regular(12.0)));
                 let mut names = vec![tr!("nothing" in "caption of a card").to_owned()];
                 names.extend(columns.iter().cloned());
                 let current = caption.clone().unwrap_or_else(|| names[0].clone());
@@ -393,7 +393,7 @@ fn failed_ui(ui: &mut Ui, pictures: &mut Pictures, file: RowRef, bands: &Thumbna
     let response = ui.interact(retry, ui.scope_id().with(("retry", file.level, file.row)), Sense::click());
     response.widget_info(|| WidgetInfo::labeled(Role::Link, true, tr!("Retry picture")));
     paint::text_center(&painter, retry, tr!("Retry"), font::regular(12.0), t.info);
-    if response.on_hover_text(why).clicked() {
+    if response.on_hover_text(theme::rich_text(why)).clicked() {
         pictures.forget(file, bands);
     }
 }

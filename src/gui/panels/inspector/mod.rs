@@ -3,7 +3,7 @@
 pub mod state;
 
 use arrow::datatypes::DataType;
-use egui::{Frame, Id, Key, Margin, RichText, ScrollArea, Ui, vec2};
+use egui::{Frame, Id, Key, Margin, ScrollArea, Ui, vec2};
 
 use crate::draft::Edit;
 use crate::error::{Error, Result};
@@ -83,7 +83,7 @@ fn root_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
     });
     Frame::NONE.inner_margin(Margin::symmetric(12, 4)).show(ui, |ui| {
         ui.label(
-            RichText::new(tr!("Select a sample in the hierarchy or the table to see its fields."))
+            theme::rich_text(tr!("Select a sample in the hierarchy or the table to see its fields."))
                 .text_style(text_style("small12"))
                 .color(t.tx2),
         );
@@ -107,8 +107,8 @@ fn head(ui: &mut Ui, icon: &str, title: &str, badges: impl FnOnce(&mut Ui)) {
     let t = theme::tokens(ui);
     Frame::NONE.inner_margin(Margin { left: 12, right: 12, top: 10, bottom: 2 }).show(ui, |ui| {
         ui.horizontal(|ui| {
-            ui.label(RichText::new(icon).font(font::icon(18.0)).color(t.tx2));
-            ui.add(egui::Label::new(RichText::new(title).font(font::mono_semibold(14.0))).truncate());
+            ui.label(theme::rich_text(icon).font(font::icon(18.0)).color(t.tx2));
+            ui.add(egui::Label::new(theme::rich_text(title).font(font::mono_semibold(14.0))).truncate());
         });
         ui.add_space(4.0);
         ui.horizontal_wrapped(|ui| {
@@ -171,7 +171,7 @@ fn trail_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, at: Row
             {
                 cx.request(Request::Select(Some(above)));
             }
-            ui.label(RichText::new(icons::CARET_RIGHT).font(font::icon(10.0)).color(t.tx3));
+            ui.label(theme::rich_text(icons::CARET_RIGHT).font(font::icon(10.0)).color(t.tx3));
         }
         let (siblings, place) = match document.node(at).and_then(|node| node.parent()) {
             Some((parent, position)) if parent.0.is_empty() => (document.rows(0), position),
@@ -183,7 +183,7 @@ fn trail_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, at: Row
         };
         let (position, total) = (paint::grouped(u64::from(place) + 1), paint::grouped(siblings as u64));
         let text = tr!("{position} of {total}", position, total);
-        ui.label(RichText::new(text).text_style(text_style("small12")).color(t.tx2));
+        ui.label(theme::rich_text(text).text_style(text_style("small12")).color(t.tx2));
     });
 }
 
@@ -312,7 +312,7 @@ fn fields_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, at: Ro
             } else {
                 let text = document.text(at, &field.name);
                 let shown = pair(ui, &field.name, &text, true);
-                shown.on_hover_text(format!("{} ({})\n{text}", field.name, dtype_name(&field.dtype)));
+                shown.on_hover_text(theme::rich_text(format!("{} ({})\n{text}", field.name, dtype_name(&field.dtype))));
             }
         }
         ui.add_space(4.0);
@@ -385,7 +385,7 @@ fn asset_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, at: Row
         Some(Ok(asset)) => {
             pair(ui, tr!("Size"), &paint::bytes(asset.size), true);
             let path = asset.source.asset().to_vsi();
-            pair(ui, tr!("GDAL path"), &path, true).on_hover_text(&path);
+            pair(ui, tr!("GDAL path"), &path, true).on_hover_text(theme::rich_text(&path));
             match &asset.raster {
                 Err(error) => message_ui(ui, &error.to_string()),
                 Ok(info) => raster_ui(ui, info),
@@ -406,7 +406,7 @@ fn raster_ui(ui: &mut Ui, info: &RasterInfo) {
     pair(ui, tr!("Bands"), &format!("{} × {dtype}", info.band_count), true);
     if let Some(variable) = &info.variable {
         let sentence = variable.sentence();
-        pair(ui, tr!("Read"), &sentence, false).on_hover_text(sentence);
+        pair(ui, tr!("Read"), &sentence, false).on_hover_text(theme::rich_text(sentence));
     }
     if let Some(crs) = info.crs_code.as_ref().or(info.crs_name.as_ref()) {
         pair(ui, tr!("Coordinates"), crs, true);
@@ -433,13 +433,13 @@ fn internal_ui(ui: &mut Ui, document: &Document, at: RowRef) {
     }
     let t = theme::tokens(ui);
     let open = widgets::collapsing_header(ui, Id::unique("fields-internal"), "internal", false, |ui| {
-        ui.label(RichText::new(tr!("read-only")).font(font::regular(11.0)).color(t.tx3));
-        ui.label(RichText::new(icons::LOCK_SIMPLE).font(font::icon(12.0)).color(t.tx3));
+        ui.label(theme::rich_text(tr!("read-only")).font(font::regular(11.0)).color(t.tx3));
+        ui.label(theme::rich_text(icons::LOCK_SIMPLE).font(font::icon(12.0)).color(t.tx3));
     });
     if open {
         for (column, field) in fields {
             let text = table.text(at.row as usize, column);
-            pair(ui, &field.name, &text, true).on_hover_text(&text);
+            pair(ui, &field.name, &text, true).on_hover_text(theme::rich_text(&text));
         }
     }
 }

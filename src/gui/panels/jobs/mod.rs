@@ -5,7 +5,7 @@ pub mod state;
 
 use std::time::Duration;
 
-use egui::{Frame, Margin, RichText, ScrollArea, Ui, UiBuilder};
+use egui::{Frame, Margin, ScrollArea, Ui, UiBuilder};
 
 use crate::gui::icons;
 use crate::gui::panel_context::PanelContext;
@@ -51,14 +51,14 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
                         End::Cancelled => (icons::STOP, t.tx3),
                         End::Failed => (icons::WARNING_OCTAGON, t.err),
                     };
-                    ui.label(RichText::new(icon).font(font::icon(15.0)).color(color));
-                    ui.label(RichText::new(&ended.label).font(font::medium(12.0)));
-                    ui.label(RichText::new(time_text(ended.took)).font(font::mono(11.0)).color(t.tx3));
+                    ui.label(theme::rich_text(icon).font(font::icon(15.0)).color(color));
+                    ui.label(theme::rich_text(&ended.label).font(font::medium(12.0)));
+                    ui.label(theme::rich_text(time_text(ended.took)).font(font::mono(11.0)).color(t.tx3));
                     let detail = match ended.end {
                         End::Cancelled => tr!("Cancelled; nothing was changed"),
                         End::Done | End::Failed => ended.detail.as_str(),
                     };
-                    ui.add(egui::Label::new(RichText::new(detail).font(font::regular(12.0)).color(t.tx2)).truncate());
+                    ui.add(egui::Label::new(theme::rich_text(detail).font(font::regular(12.0)).color(t.tx2)).truncate());
                 });
             });
             widgets::line_below(ui);
@@ -71,8 +71,8 @@ fn job_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, job: &JobView) {
     Frame::NONE.inner_margin(Margin::symmetric(12, 6)).show(ui, |ui| {
         ui.horizontal(|ui| {
             widgets::spinner(ui, 15.0);
-            ui.label(RichText::new(&job.label).font(font::medium(12.0)));
-            ui.label(RichText::new(&job.progress.stage.name).font(font::regular(12.0)).color(t.tx2));
+            ui.label(theme::rich_text(&job.label).font(font::medium(12.0)));
+            ui.label(theme::rich_text(&job.progress.stage.name).font(font::regular(12.0)).color(t.tx2));
             ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
                 let stopping = job.progress.cancelling.then_some(tr!("Stopping at the next safe place"));
                 let button = Button::danger(tr!("Cancel")).icon(icons::X).name(tr!("Cancel {job}", job = job.label));
@@ -88,9 +88,9 @@ fn job_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, job: &JobView) {
                         cx.run(Command::Pause { job: job.id, on: !job.progress.paused });
                     }
                 }
-                ui.label(RichText::new(detail(&job.progress, job.elapsed)).font(font::mono(11.0)).color(t.tx3));
+                ui.label(theme::rich_text(detail(&job.progress, job.elapsed)).font(font::mono(11.0)).color(t.tx3));
                 if let Some(fraction) = job.progress.fraction() {
-                    ui.label(RichText::new(format!("{:.0} %", fraction * 100.0)).font(font::mono(12.0)));
+                    ui.label(theme::rich_text(format!("{:.0} %", fraction * 100.0)).font(font::mono(12.0)));
                     widgets::progress_bar(ui, &job.label, fraction, 160.0, 6.0);
                 }
             });

@@ -1,6 +1,6 @@
 //! The sidebar of the jobs panel: throughput of the running job, and samples for which an extension failed.
 
-use egui::{Frame, Margin, RichText, Role, ScrollArea, Sense, Stroke, Ui, WidgetInfo, vec2};
+use egui::{Frame, Margin, Role, ScrollArea, Sense, Stroke, Ui, WidgetInfo, vec2};
 use egui_plot::{Line, PlotPoints};
 
 use super::state::Rates;
@@ -39,9 +39,9 @@ fn throughput_ui(ui: &mut Ui, rates: &Rates) {
     let most = rates.points.iter().map(|(_, rate)| *rate).fold(1.0, f64::max);
     let mean = rates.points.iter().map(|(_, rate)| *rate).sum::<f64>() / rates.points.len().max(1) as f64;
     ui.horizontal(|ui| {
-        ui.label(RichText::new(tr!("Throughput")).font(font::semibold(12.0)));
+        ui.label(theme::rich_text(tr!("Throughput")).font(font::semibold(12.0)));
         ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
-            ui.label(RichText::new(tr!("mean {rate}", rate = text(mean))).font(font::regular(11.0)).color(t.tx3));
+            ui.label(theme::rich_text(tr!("mean {rate}", rate = text(mean))).font(font::regular(11.0)).color(t.tx3));
         });
     });
     let Some((&(from, _), &(to, _))) = rates.points.first().zip(rates.points.last()) else { return };
@@ -75,8 +75,8 @@ fn failures_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     let title = tr_n!(count, "{n} sample failed", "{n} samples failed", n = paint::grouped(count as u64));
     let (mut again, mut leave) = (false, false);
     ui.horizontal(|ui| {
-        ui.label(RichText::new(icons::WARNING_OCTAGON).font(font::icon(15.0)).color(t.err));
-        ui.label(RichText::new(title).font(font::semibold(12.0)));
+        ui.label(theme::rich_text(icons::WARNING_OCTAGON).font(font::icon(15.0)).color(t.err));
+        ui.label(theme::rich_text(title).font(font::semibold(12.0)));
         ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
             let kept = crate::extensions::kept(&failed.failures) > 0;
             let tip = tr!("They keep the values from before the run, or null");
@@ -97,7 +97,7 @@ fn failures_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
             let (left, right) = row.split_left_right_at_fraction(0.4);
             paint::text_left(painter, left, &failure.path.to_string(), font::mono(11.5), t.tx);
             paint::text_left(painter, right, &failure.error, font::regular(11.5), t.tx2);
-            response.on_hover_text(text);
+            response.on_hover_text(theme::rich_text(text));
         }
     });
     if again {

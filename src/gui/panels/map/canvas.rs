@@ -536,7 +536,7 @@ fn card_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, at: RowR
     let (id, words) = super::line_of(document, &cx.session.map, at);
     ui.scope_builder(UiBuilder::new().max_rect(card.shrink2(vec2(10.0, 6.0))), |ui| {
         ui.spacing_mut().item_spacing.y = 1.0;
-        ui.add(egui::Label::new(egui::RichText::new(id).font(font::mono_semibold(12.0)).color(t.tx)).truncate());
+        ui.add(egui::Label::new(theme::rich_text(id).font(font::mono_semibold(12.0)).color(t.tx)).truncate());
         let words = match words {
             _ if !is_left(cx, at) => tr!("filtered out" in "sample on the map").to_owned(),
             words if words.is_empty() => " ".to_owned(),

@@ -101,7 +101,7 @@ fn toolbar_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, columns: &[String], source
                 Segment::new(Mode::Draw, tr!("Draw box")).icon(icons::BOUNDING_BOX, None),
             ];
             widgets::segmented(ui, "map-mode", &mut state.mode, &modes);
-            let small = |ui: &mut Ui, text: &str| ui.label(RichText::new(text).font(font::regular(12.0)).color(t.tx2));
+            let small = |ui: &mut Ui, text: &str| ui.label(theme::rich_text(text).font(font::regular(12.0)).color(t.tx2));
             if levels > 1 {
                 let names: Vec<String> = (0..levels).map(|level| tr!("Level {level}", level)).collect();
                 if let Some(level) = widgets::combo(ui, tr!("Level on the map"), &names[state.level], 84.0, false, &names) {
@@ -281,5 +281,5 @@ pub fn line_of(document: &Document, state: &MapState, at: RowRef) -> (String, St
 
 /// A label in the small text style.
 pub fn small(text: &str, color: egui::Color32) -> RichText {
-    RichText::new(text).text_style(text_style("small12")).color(color)
+    theme::rich_text(text).text_style(text_style("small12")).color(color)
 }

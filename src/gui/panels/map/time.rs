@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use egui::{CursorIcon, Frame, Margin, Pos2, Rect, RichText, Role, Sense, Stroke, Ui, UiBuilder, WidgetInfo, pos2, vec2};
+use egui::{CursorIcon, Frame, Margin, Pos2, Rect, Role, Sense, Stroke, Ui, UiBuilder, WidgetInfo, pos2, vec2};
 use egui_plot::{Bar, BarChart, GridMark, PlotResponse, Span, VLine};
 
 use super::state::{Brush, Hold, RowTimes};
@@ -110,7 +110,7 @@ fn head_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, columns: &[String], column: &
         ui.horizontal(|ui| {
             ui.spacing_mut().item_spacing.x = 6.0;
             let now = cx.session.map.brush.map(|brush| (brush.from, brush.to)).or_else(|| range(cx, bars));
-            ui.label(RichText::new(icons::CLOCK).font(font::icon(15.0)).color(t.tx3));
+            ui.label(theme::rich_text(icons::CLOCK).font(font::icon(15.0)).color(t.tx3));
             if let Some(index) = widgets::combo(ui, tr!("Column of times"), column, 150.0, true, columns) {
                 cx.session.map.time_column = Some(columns[index].clone());
             }
@@ -132,7 +132,7 @@ fn head_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, columns: &[String], column: &
                 if let Some((from, to)) = now {
                     let days = (to - from).unsigned_abs() + 1;
                     let text = tr_n!(days, "{n} day", "{n} days", n = paint::grouped(days));
-                    ui.label(RichText::new(text).font(font::regular(12.0)).color(t.tx2));
+                    ui.label(theme::rich_text(text).font(font::regular(12.0)).color(t.tx2));
                 }
             });
         });

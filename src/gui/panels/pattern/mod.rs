@@ -4,7 +4,7 @@
 mod rows;
 pub mod state;
 
-use egui::{Align, Frame, Layout, Margin, Rect, RichText, Role, Stroke, StrokeKind, Ui, UiBuilder, WidgetInfo, pos2, vec2};
+use egui::{Align, Frame, Layout, Margin, Rect, Role, Stroke, StrokeKind, Ui, UiBuilder, WidgetInfo, pos2, vec2};
 
 use crate::draft::{Alternative, Example, PatternToken, TokenRole};
 use crate::gui::action::Action;
@@ -79,7 +79,7 @@ fn toolbar_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     Frame::NONE.fill(t.bg1).inner_margin(Margin::symmetric(8, 6)).show(ui, |ui| {
         ui.set_height(24.0);
         ui.horizontal_centered(|ui| {
-            ui.label(RichText::new(tr!("Places by example")).font(font::semibold(13.0)).color(t.tx));
+            ui.label(theme::rich_text(tr!("Places by example")).font(font::semibold(13.0)).color(t.tx));
             if cx.session.pattern.is_searching() {
                 widgets::spinner(ui, 14.0);
             }
@@ -122,7 +122,7 @@ fn toolbar_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
 
 fn examples_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     let t = theme::tokens(ui);
-    let small = |text: &str| RichText::new(text).text_style(text_style("small12")).color(t.tx2);
+    let small = |text: &str| theme::rich_text(text).text_style(text_style("small12")).color(t.tx2);
     if cx.session.pattern.rows.len() < LEAST {
         ui.label(small(tr!(
             "Drag two unplaced files to where they belong, or add them here and type their root and position. The others follow."
@@ -138,7 +138,7 @@ fn examples_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
             let name = row.file.file_name().unwrap_or_default().to_string_lossy().into_owned();
             response.widget_info(|| WidgetInfo::labeled(Role::Label, true, &name));
             paint::text_left(ui.painter(), rect, &name, font::mono(12.0), t.tx);
-            response.on_hover_text(row.file.display().to_string());
+            response.on_hover_text(theme::rich_text(row.file.display().to_string()));
             let number = index + 1;
             let label = tr!("Root of example {number}", number);
             let id = ui.scope_id().with(("example root", index));
@@ -202,11 +202,11 @@ fn answer_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     }
     let Some((_, way)) = cx.session.pattern.way() else { return };
     if way.placed.is_empty() && way.nearly.is_empty() && way.left_over.is_empty() {
-        ui.label(RichText::new(tr!("Nothing left to place")).text_style(text_style("small12")).color(t.tx2));
+        ui.label(theme::rich_text(tr!("Nothing left to place")).text_style(text_style("small12")).color(t.tx2));
         return;
     }
     if ways == 1 {
-        ui.label(RichText::new(format!("{}: {}", way.label, counts(way))).text_style(text_style("small12")).color(t.tx2));
+        ui.label(theme::rich_text(format!("{}: {}", way.label, counts(way))).text_style(text_style("small12")).color(t.tx2));
     }
     tokens_ui(ui, &way.tokens);
     let (matched, nearly, left) = (way.placed.len() as u64, way.nearly.len() as u64, way.left_over.len() as u64);
@@ -227,19 +227,19 @@ fn tokens_ui(ui: &mut Ui, tokens: &[PatternToken]) {
         ui.spacing_mut().item_spacing = vec2(1.0, 4.0);
         for token in tokens {
             if !token.before.is_empty() {
-                ui.label(RichText::new(&token.before).font(font::mono(12.0)).color(t.tx3));
+                ui.label(theme::rich_text(&token.before).font(font::mono(12.0)).color(t.tx3));
             }
             let (word, fill, line, color) = match token.role {
                 TokenRole::Root => (tr!("root"), t.accbg, t.accline, t.acc),
                 TokenRole::Position => (tr!("position"), t.infobg, t.infoline, t.info),
                 TokenRole::Free => (tr!("free" in "part of a name"), t.bg3, t.line2, t.tx2),
                 TokenRole::Fixed => {
-                    ui.label(RichText::new(&token.text).font(font::mono(12.0)).color(t.tx2));
+                    ui.label(theme::rich_text(&token.text).font(font::mono(12.0)).color(t.tx2));
                     continue;
                 }
             };
-            let galley = ui.painter().layout_no_wrap(token.text.clone(), font::mono(12.0), color);
-            let said = ui.painter().layout_no_wrap(word.to_owned(), font::medium(10.0), color);
+            let galley = paint::unwrapped(ui.painter(), &token.text, font::mono(12.0), color);
+            let said = paint::unwrapped(ui.painter(), word, font::medium(10.0), color);
             let (rect, response) = ui.allocate_exact_size(vec2(galley.size().x + said.size().x + 18.0, 20.0), egui::Sense::hover());
             response
                 .widget_info(|| WidgetInfo::labeled(Role::Label, true, tr!("{part} decides the {word}", part = token.text, word)));

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use egui::{Frame, Label, RichText, ScrollArea, Ui, vec2};
+use egui::{Frame, Label, ScrollArea, Ui, vec2};
 
 use super::choose_folder;
 use super::state::{EngineChoice, PlanState};
@@ -55,7 +55,7 @@ fn options_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
             Some(None) => tr!("sbatch is not on this machine").to_owned(),
             Some(Some(version)) => tr!("{version} found", version),
         };
-        ui.label(RichText::new(found).font(font::regular(11.5)).color(t.tx3));
+        ui.label(theme::rich_text(found).font(font::regular(11.5)).color(t.tx3));
     }
     let state = &mut cx.session.plan;
     match state.engine {
@@ -83,19 +83,19 @@ fn row(ui: &mut Ui, name: &str, value: &mut String, width: f32, hint: &str, unit
             ui.set_min_size(vec2(NAME, 24.0));
             ui.centered_and_justified(|ui| {
                 ui.with_layout(egui::Layout::left_to_right(egui::Align::Center), |ui| {
-                    ui.label(RichText::new(name).font(font::regular(12.0)).color(t.tx2));
+                    ui.label(theme::rich_text(name).font(font::regular(12.0)).color(t.tx2));
                 });
             });
         });
         // In a narrow panel the field is narrowed to keep its unit visible.
         let beside = match unit {
             "" => 0.0,
-            unit => ui.painter().layout_no_wrap(unit.to_owned(), font::regular(12.0), t.tx2).size().x + ui.spacing().item_spacing.x,
+            unit => paint::unwrapped(ui.painter(), unit, font::regular(12.0), t.tx2).size().x + ui.spacing().item_spacing.x,
         };
         let width = width.min((ui.available_width() - beside).max(36.0));
         TextField::new(name, value).hide_label().mono().hint(hint).width(width).show(ui);
         if !unit.is_empty() {
-            ui.add(Label::new(RichText::new(unit).font(font::regular(12.0)).color(t.tx2)).truncate());
+            ui.add(Label::new(theme::rich_text(unit).font(font::regular(12.0)).color(t.tx2)).truncate());
         }
     });
 }
@@ -103,7 +103,7 @@ fn row(ui: &mut Ui, name: &str, value: &mut String, width: f32, hint: &str, unit
 /// The folder of the plan; a summary of its plan, or the form that writes one.
 fn plan_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     let t = theme::tokens(ui);
-    ui.label(RichText::new(tr!("Plan")).font(font::semibold(13.0)).color(t.tx));
+    ui.label(theme::rich_text(tr!("Plan")).font(font::semibold(13.0)).color(t.tx));
     let width = ui.available_width();
     let before = cx.session.plan.folder.clone();
     let field = TextField::new(tr!("Folder of the plan"), &mut cx.session.plan.folder);
@@ -128,9 +128,10 @@ fn plan_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
             0 | 1 => tr!("1 part of {size}", size = paint::bytes(most)),
             total => tr!("{total} parts of {least} to {most}", total, least = paint::bytes(least), most = paint::bytes(most)),
         };
-        ui.label(RichText::new(text).font(font::regular(12.0)).color(t.tx2));
+        ui.label(theme::rich_text(text).font(font::regular(12.0)).color(t.tx2));
         let dataset = status.dataset.display().to_string();
-        ui.add(Label::new(RichText::new(&dataset).font(font::mono(11.5)).color(t.tx2)).truncate()).on_hover_text(dataset);
+        ui.add(Label::new(theme::rich_text(&dataset).font(font::mono(11.5)).color(t.tx2)).truncate())
+            .on_hover_text(theme::rich_text(dataset));
         return;
     }
     make_ui(ui, cx, &folder);

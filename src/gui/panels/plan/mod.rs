@@ -11,7 +11,7 @@ mod throughput;
 use std::path::Path;
 use std::sync::Arc;
 
-use egui::{Frame, Label, Margin, RichText, ScrollArea, Ui, vec2};
+use egui::{Frame, Label, Margin, ScrollArea, Ui, vec2};
 
 use crate::consent;
 use crate::gui::file_dialog::FileRequest;
@@ -121,7 +121,7 @@ fn status_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, folder: &Path, shown: &Show
                 roots,
                 bytes
             );
-            ui.label(RichText::new(text).font(font::medium(13.0)).color(t.tx));
+            ui.label(theme::rich_text(text).font(font::medium(13.0)).color(t.tx));
             ui.add_space(12.0);
             submit_ui(ui, cx, folder, status, building);
         });
@@ -129,7 +129,7 @@ fn status_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, folder: &Path, shown: &Show
         ui.horizontal(|ui| {
             let width = (ui.available_width() - 56.0).max(80.0);
             widgets::progress_bar(ui, tr!("Progress of the plan"), share as f32, width, 8.0);
-            ui.label(RichText::new(format!("{:.0} %", share * 100.0)).font(font::mono_semibold(12.0)).color(t.tx));
+            ui.label(theme::rich_text(format!("{:.0} %", share * 100.0)).font(font::mono_semibold(12.0)).color(t.tx));
         });
         ui.horizontal_wrapped(|ui| {
             ui.spacing_mut().item_spacing.x = 18.0;
@@ -145,7 +145,7 @@ fn status_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, folder: &Path, shown: &Show
                 facts.push(tr!("{time} so far", time = duration(status.elapsed_seconds)));
             }
             for fact in facts {
-                ui.label(RichText::new(fact).font(font::regular(12.0)).color(t.tx2));
+                ui.label(theme::rich_text(fact).font(font::regular(12.0)).color(t.tx2));
             }
         });
     });
@@ -154,9 +154,9 @@ fn status_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, folder: &Path, shown: &Show
         widgets::line_below(ui);
         Frame::NONE.inner_margin(Margin::symmetric(12, 8)).show(ui, |ui| {
             ui.horizontal(|ui| {
-                ui.label(RichText::new(tr!("Throughput")).font(font::semibold(12.0)).color(t.tx));
+                ui.label(theme::rich_text(tr!("Throughput")).font(font::semibold(12.0)).color(t.tx));
                 let text = tr!("line: bytes written per second, bars: parts being built");
-                ui.label(RichText::new(text).font(font::regular(12.0)).color(t.tx3));
+                ui.label(theme::rich_text(text).font(font::regular(12.0)).color(t.tx3));
             });
             throughput::ui(ui, &shown.throughput);
         });
@@ -230,19 +230,19 @@ fn commands_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, folder: &Path, status: &P
     Frame::NONE.inner_margin(Margin::symmetric(12, 10)).show(ui, |ui| {
         ui.spacing_mut().item_spacing = vec2(8.0, 6.0);
         ui.horizontal(|ui| {
-            ui.label(RichText::new(tr!("Commands")).font(font::semibold(12.0)).color(t.tx));
-            ui.label(RichText::new(tr!("each can be run again safely")).font(font::regular(12.0)).color(t.tx3));
+            ui.label(theme::rich_text(tr!("Commands")).font(font::semibold(12.0)).color(t.tx));
+            ui.label(theme::rich_text(tr!("each can be run again safely")).font(font::regular(12.0)).color(t.tx3));
         });
         for (name, command) in commands {
             ui.horizontal(|ui| {
                 ui.allocate_ui(vec2(96.0, 20.0), |ui| {
                     ui.set_min_width(96.0);
-                    ui.label(RichText::new(name).font(font::regular(12.0)).color(t.tx2));
+                    ui.label(theme::rich_text(name).font(font::regular(12.0)).color(t.tx2));
                 });
                 if ui.add(Button::icon_only(icons::COPY, tr!("Copy the command: {name}", name))).clicked() {
                     cx.request(Request::Copy(command.clone()));
                 }
-                ui.add(Label::new(RichText::new(&command).font(font::mono(12.0)).color(t.tx)).truncate());
+                ui.add(Label::new(theme::rich_text(&command).font(font::mono(12.0)).color(t.tx)).truncate());
             });
         }
     });

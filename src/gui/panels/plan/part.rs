@@ -1,6 +1,6 @@
 //! The part panel: the selected part of a plan with its failure, its attempts and the end of its log.
 
-use egui::{Frame, Margin, RichText, ScrollArea, Stroke, Ui, vec2};
+use egui::{Frame, Margin, ScrollArea, Stroke, Ui, vec2};
 
 use super::duration;
 use super::parts::look;
@@ -81,14 +81,14 @@ fn head_ui(ui: &mut Ui, part: &PartStatus) {
     let t = theme::tokens(ui);
     let (name, tone, icon) = look(part.state);
     ui.horizontal(|ui| {
-        ui.label(RichText::new(tr!("Part {number}", number = part.number)).font(font::semibold(14.0)).color(t.tx));
+        ui.label(theme::rich_text(tr!("Part {number}", number = part.number)).font(font::semibold(14.0)).color(t.tx));
         widgets::badge(ui, tone, Some(icon), name);
         let attempts = part.attempts.len();
         if attempts > 1 {
-            ui.label(RichText::new(tr!("attempt {n}", n = attempts)).font(font::regular(12.0)).color(t.tx2));
+            ui.label(theme::rich_text(tr!("attempt {n}", n = attempts)).font(font::regular(12.0)).color(t.tx2));
         }
     });
-    ui.label(RichText::new(&part.name).font(font::mono(12.0)).color(t.tx2));
+    ui.label(theme::rich_text(&part.name).font(font::mono(12.0)).color(t.tx2));
 }
 
 fn failure_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, part: &PartStatus) {
@@ -96,9 +96,9 @@ fn failure_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, part: &PartStatus) {
     let Some(error) = &part.error else { return };
     Frame::NONE.fill(t.errbg).stroke(Stroke::new(1.0, t.errline)).corner_radius(4).inner_margin(10).show(ui, |ui| {
         ui.set_width(ui.available_width());
-        ui.label(RichText::new(&error.message).font(font::regular(12.0)).color(t.err));
+        ui.label(theme::rich_text(&error.message).font(font::regular(12.0)).color(t.err));
         if let Some(place) = &error.place {
-            ui.label(RichText::new(place).font(font::mono(12.0)).color(t.tx));
+            ui.label(theme::rich_text(place).font(font::mono(12.0)).color(t.tx));
         }
         let sample = error.place.as_deref().and_then(|place| sample_at(cx, place));
         ui.horizontal(|ui| {
@@ -136,10 +136,10 @@ fn facts_ui(ui: &mut Ui, part: &PartStatus) {
         ui.horizontal(|ui| {
             ui.allocate_ui(vec2(120.0, 18.0), |ui| {
                 ui.set_min_width(120.0);
-                ui.label(RichText::new(name).font(font::regular(12.0)).color(t.tx2));
+                ui.label(theme::rich_text(name).font(font::regular(12.0)).color(t.tx2));
             });
-            let label = egui::Label::new(RichText::new(&value).font(font::mono(12.0)).color(t.tx)).truncate();
-            ui.add(label).on_hover_text(value);
+            let label = egui::Label::new(theme::rich_text(&value).font(font::mono(12.0)).color(t.tx)).truncate();
+            ui.add(label).on_hover_text(theme::rich_text(value));
         });
     }
 }
@@ -149,7 +149,7 @@ fn attempts_ui(ui: &mut Ui, part: &PartStatus) {
     if part.attempts.is_empty() {
         return;
     }
-    ui.label(RichText::new(tr!("Attempts")).font(font::semibold(12.0)).color(t.tx));
+    ui.label(theme::rich_text(tr!("Attempts")).font(font::semibold(12.0)).color(t.tx));
     let first = part.attempts.len().saturating_sub(ATTEMPTS);
     for (number, attempt) in part.attempts.iter().enumerate().skip(first) {
         let what = match (&attempt.error, attempt.state) {
@@ -161,10 +161,10 @@ fn attempts_ui(ui: &mut Ui, part: &PartStatus) {
             (None, AttemptState::Failed) => look(PartState::Failed).0.to_owned(),
         };
         ui.horizontal_wrapped(|ui| {
-            ui.label(RichText::new((number + 1).to_string()).font(font::mono(12.0)).color(t.tx3));
-            ui.label(RichText::new(&attempt.host).font(font::mono(12.0)).color(t.tx));
-            ui.label(RichText::new(clock(attempt.started_ms)).font(font::mono(12.0)).color(t.tx3));
-            ui.label(RichText::new(what).font(font::regular(12.0)).color(t.tx2));
+            ui.label(theme::rich_text((number + 1).to_string()).font(font::mono(12.0)).color(t.tx3));
+            ui.label(theme::rich_text(&attempt.host).font(font::mono(12.0)).color(t.tx));
+            ui.label(theme::rich_text(clock(attempt.started_ms)).font(font::mono(12.0)).color(t.tx3));
+            ui.label(theme::rich_text(what).font(font::regular(12.0)).color(t.tx2));
         });
     }
     ui.add_space(6.0);
@@ -176,15 +176,15 @@ fn log_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, lines: &[String]) {
         return;
     }
     ui.horizontal(|ui| {
-        ui.label(RichText::new(tr!("Log")).font(font::semibold(12.0)).color(t.tx));
+        ui.label(theme::rich_text(tr!("Log")).font(font::semibold(12.0)).color(t.tx));
         let text = tr_n!(lines.len(), "last {n} line", "last {n} lines", n = lines.len());
-        ui.label(RichText::new(text).font(font::regular(12.0)).color(t.tx3));
+        ui.label(theme::rich_text(text).font(font::regular(12.0)).color(t.tx3));
         if ui.add(Button::icon_only(icons::COPY, tr!("Copy the log"))).clicked() {
             cx.request(Request::Copy(lines.join("\n")));
         }
     });
     for line in lines {
-        ui.label(RichText::new(line).font(font::mono(11.5)).color(t.tx2));
+        ui.label(theme::rich_text(line).font(font::mono(11.5)).color(t.tx2));
     }
     ui.add_space(6.0);
 }

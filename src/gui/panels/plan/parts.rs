@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use egui::{Align, CursorIcon, Frame, Layout, Margin, RichText, Role, Sense, Stroke, StrokeKind, Ui, WidgetInfo, pos2, vec2};
+use egui::{Align, CursorIcon, Frame, Layout, Margin, Role, Sense, Stroke, StrokeKind, Ui, WidgetInfo, pos2, vec2};
 
 use super::state::PlanState;
 use crate::gui::icons;
@@ -56,7 +56,7 @@ pub fn ui(ui: &mut Ui, state: &mut PlanState, status: &PlanStatus) {
                 let (drawn, rest): (Vec<_>, Vec<_>) = hosts.into_iter().enumerate().partition(|(index, _)| *index < SHOWN);
                 for (_, (host, parts)) in drawn {
                     let name = if host.is_empty() { tr!("no host yet") } else { host };
-                    ui.label(RichText::new(name).font(font::mono(12.0)).color(theme::tokens(ui).tx2));
+                    ui.label(theme::rich_text(name).font(font::mono(12.0)).color(theme::tokens(ui).tx2));
                     cells_ui(ui, &mut state.selected, parts, each);
                 }
                 more_ui(ui, rest.iter().map(|(_, (_, parts))| parts.len()).sum());
@@ -82,7 +82,7 @@ fn cells_ui<'a>(ui: &mut Ui, selected: &mut Option<u32>, parts: impl IntoIterato
 fn more_ui(ui: &mut Ui, more: usize) {
     if more > 0 {
         let text = tr_n!(more, "and {n} more part", "and {n} more parts", n = paint::grouped(more as u64));
-        ui.label(RichText::new(text).font(font::regular(12.0)).color(theme::tokens(ui).tx2));
+        ui.label(theme::rich_text(text).font(font::regular(12.0)).color(theme::tokens(ui).tx2));
     }
 }
 

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use egui::{Color32, Frame, Margin, Painter, Rect, RichText, Role, Sense, Stroke, StrokeKind, Ui, WidgetInfo, pos2, vec2};
+use egui::{Color32, Frame, Margin, Painter, Rect, Role, Sense, Stroke, StrokeKind, Ui, WidgetInfo, pos2, vec2};
 
 use super::names::{number, numbers_apart};
 use super::state::{ChunkPicture, ChunkRange, ChunksState};
@@ -83,7 +83,7 @@ pub fn side_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, at: 
     }
     widgets::section_header(ui, tr!("Chunks"), |ui| {
         let text = tr_n!(places.len(), "{n} chunk", "{n} chunks", n = paint::grouped(places.len() as u64));
-        ui.label(RichText::new(text).text_style(text_style("small12")).color(t.tx3));
+        ui.label(theme::rich_text(text).text_style(text_style("small12")).color(t.tx3));
     });
     let mut read = false;
     Frame::NONE.inner_margin(Margin::symmetric(12, 8)).show(ui, |ui| {
@@ -102,7 +102,7 @@ pub fn side_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, at: 
             Some(dtype) => tr!("{size} bytes at {offset}, {dtype}", size, offset, dtype),
             None => tr!("{size} bytes at {offset}, of a type that is not decoded", size, offset),
         };
-        ui.add(egui::Label::new(RichText::new(stored).font(font::mono(11.0)).color(t.tx2)).wrap());
+        ui.add(egui::Label::new(theme::rich_text(stored).font(font::mono(11.0)).color(t.tx2)).wrap());
         let blocked = state.job.is_some().then_some(tr!("A chunk is being read"));
         let button = Button::secondary(tr!("Read chunk")).icon(icons::DOWNLOAD_SIMPLE).blocked(blocked);
         read = ui.add(button.tooltip(tr!("Read this range of bytes alone, and decode it"))).clicked();
@@ -128,7 +128,7 @@ fn array_ui(ui: &mut Ui, state: &mut ChunksState, jobs: &crate::jobs::Jobs, inde
     let [bands, rows, columns] = array.shape;
     let dtype = &array.dtype;
     let text = tr!("Chunk {index}: {bands} × {rows} × {columns}, {dtype}", index, bands, rows, columns, dtype);
-    ui.label(RichText::new(text).font(font::semibold(12.0)).color(t.tx));
+    ui.label(theme::rich_text(text).font(font::semibold(12.0)).color(t.tx));
     let address = Arc::as_ptr(array) as usize;
     let work = array.clone();
     state.seen.update(jobs, address, tr!("Picture of the chunk"), move |_| Ok(Arc::new(seen_of(&work))));
@@ -138,7 +138,7 @@ fn array_ui(ui: &mut Ui, state: &mut ChunksState, jobs: &crate::jobs::Jobs, inde
     }
     let ([low, high], mean) = (numbers_apart([seen.range.low, seen.range.high]), number(seen.range.mean));
     let text = tr!("band 1: {low} to {high}, mean {mean}", low, high, mean);
-    ui.label(RichText::new(text).font(font::mono(11.0)).color(t.tx2));
+    ui.label(theme::rich_text(text).font(font::mono(11.0)).color(t.tx2));
     let Some((_, texture)) = &state.texture else { return };
     let size = texture.size_vec2();
     let scale = (ui.available_width() / size.x).min(200.0 / size.y);

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use egui::{Frame, Margin, Rect, RichText, Role, Sense, Stroke, Ui, WidgetInfo, pos2, vec2};
+use egui::{Frame, Margin, Rect, Role, Sense, Stroke, Ui, WidgetInfo, pos2, vec2};
 
 use super::names::{band_name, number_of, numbers_apart, signed};
 use super::state::{DifferencePair, Mode, PreviewState};
@@ -134,7 +134,7 @@ pub fn side_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, known: &[String]) {
     let state = &mut cx.session.preview;
     let names = names(state);
     widgets::section_header(ui, tr!("Difference"), |ui| {
-        ui.add(egui::Label::new(RichText::new(names).font(font::mono(11.0)).color(t.tx3)).truncate());
+        ui.add(egui::Label::new(theme::rich_text(names).font(font::mono(11.0)).color(t.tx3)).truncate());
     });
     Frame::NONE.inner_margin(Margin::symmetric(12, 8)).show(ui, |ui| {
         ui.spacing_mut().item_spacing.y = 6.0;
@@ -157,7 +157,7 @@ pub fn side_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, known: &[String]) {
             let [low, high] = [(low, &texts[0]), (high, &texts[1])]
                 .map(|(value, text)| if value.to_f64() > 0.0 { format!("+{text}") } else { text.clone() });
             let text = tr!("from {low} to {high}", low, high);
-            ui.label(RichText::new(text).text_style(text_style("small12")).color(t.tx2));
+            ui.label(theme::rich_text(text).text_style(text_style("small12")).color(t.tx2));
         }
     });
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use egui::{Frame, Margin, Rect, RichText, Role, Ui, WidgetInfo, vec2};
+use egui::{Frame, Margin, Rect, Role, Ui, WidgetInfo, vec2};
 
 use super::file_view::{first_bytes, view_of};
 use crate::gui::document_key::Key as DocumentKey;
@@ -37,7 +37,7 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, key: DocumentKey, at: RowRef, 
     Frame::NONE.fill(t.bg2).inner_margin(Margin::symmetric(10, 6)).show(ui, |ui| {
         ui.set_min_width(ui.available_width());
         ui.horizontal(|ui| {
-            ui.label(RichText::new(crate::text::of(view.kind)).font(font::semibold(12.0)).color(t.tx));
+            ui.label(theme::rich_text(crate::text::of(view.kind)).font(font::semibold(12.0)).color(t.tx));
             let lines = view.lines.len();
             let n = paint::grouped(lines as u64);
             let text = match view.cut {
@@ -50,7 +50,7 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, key: DocumentKey, at: RowRef, 
                 ),
                 false => tr_n!(lines, "{n} line. No picture: {why}", "{n} lines. No picture: {why}", n, why),
             };
-            ui.add(egui::Label::new(RichText::new(text).text_style(text_style("small12")).color(t.tx3)).truncate());
+            ui.add(egui::Label::new(theme::rich_text(text).text_style(text_style("small12")).color(t.tx3)).truncate());
         });
     });
     let mut scroll = state.scroll;

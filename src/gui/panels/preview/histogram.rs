@@ -1,6 +1,6 @@
 //! The histogram of the preview, with handles on the limits of the stretch.
 
-use egui::{CursorIcon, RichText, Sense, Shape, Stroke, Ui, pos2, vec2};
+use egui::{CursorIcon, Sense, Shape, Stroke, Ui, pos2, vec2};
 use egui_plot::{Line, PlotPoints, PlotTransform, Span, VLine};
 
 use super::names::{band_name, mark_text, number_apart, numbers_apart};
@@ -53,7 +53,7 @@ pub fn ui(
         shown.iter().map(|histogram| histogram.min).reduce(f64::min),
         shown.iter().map(|histogram| histogram.max).reduce(f64::max),
     ) else {
-        ui.label(RichText::new(tr!("No values")).text_style(text_style("small12")).color(t.tx3));
+        ui.label(theme::rich_text(tr!("No values")).text_style(text_style("small12")).color(t.tx3));
         return;
     };
     let max = if max > min { max } else { min + 1.0 };
@@ -120,7 +120,7 @@ pub fn ui(
         let [low, high] = ends_text(image, limits.iter().map(|limits| limits.map(|limits| [limits.low, limits.high])), scaling);
         let text = format!("{low} – {high}");
         let width = ui.available_width();
-        let fits = ui.painter().layout_no_wrap(text.clone(), font::mono(11.0), t.tx).size().x <= width;
+        let fits = paint::unwrapped(ui.painter(), &text, font::mono(11.0), t.tx).size().x <= width;
         let lines = if fits { vec![text.clone()] } else { vec![format!("{low} –"), high] };
         let (rows, response) = ui.allocate_exact_size(vec2(width, LINE * lines.len() as f32), Sense::hover());
         response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Label, true, tr!("Limits: {text}", text)));
@@ -142,13 +142,13 @@ pub fn ui(
             low,
             high
         );
-        ui.label(RichText::new(text).text_style(text_style("small12")).color(t.tx3));
+        ui.label(theme::rich_text(text).text_style(text_style("small12")).color(t.tx3));
     }
     ui.horizontal_wrapped(|ui| {
         for (name, color) in names.iter().zip(colors) {
             let (square, _) = ui.allocate_exact_size(vec2(9.0, 9.0), Sense::hover());
             ui.painter().rect_filled(square, 1, color);
-            ui.label(RichText::new(name).font(font::mono(11.0)).color(t.tx2));
+            ui.label(theme::rich_text(name).font(font::mono(11.0)).color(t.tx2));
         }
     });
 }

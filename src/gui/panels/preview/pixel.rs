@@ -24,7 +24,7 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, at: RowRe
     if let Some(apart) = difference::values(&cx.session.preview) {
         for (value, sources) in &apart {
             let name = info.band(value.band).map_or(value.band.to_string(), |band| band_name(band, known));
-            line_ui(ui, &name, &difference::text(value)).on_hover_text(difference::sources_text(sources));
+            line_ui(ui, &name, &difference::text(value)).on_hover_text(theme::rich_text(difference::sources_text(sources)));
         }
         return;
     }
@@ -123,5 +123,5 @@ fn value_ui(ui: &mut Ui, (name, names): (&str, f32), text: &str, part: f32, miss
 }
 
 fn width_of(ui: &Ui, text: &str, font: FontId) -> f32 {
-    ui.painter().layout_no_wrap(text.to_owned(), font, egui::Color32::PLACEHOLDER).size().x
+    paint::unwrapped(ui.painter(), text, font, egui::Color32::PLACEHOLDER).size().x
 }

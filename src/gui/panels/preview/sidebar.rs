@@ -1,7 +1,7 @@
 //! The sidebar of the preview: stretch and gamma, histogram with limits, nodata, and below them, always in view, the values of the pixel
 //! under the pointer.
 
-use egui::{Frame, Margin, RichText, ScrollArea, Stroke, Ui, UiBuilder};
+use egui::{Frame, Margin, ScrollArea, Stroke, Ui, UiBuilder};
 
 use super::names::{band_names, number, number_of};
 use super::scaling::{Scaling, scaling_of, shared_scaling};
@@ -66,7 +66,7 @@ fn picture_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, at: R
     block(ui, |ui| {
         stretch_ui(ui, cx, scaling);
         ui.horizontal(|ui| {
-            ui.label(RichText::new(tr!("Gamma")).text_style(text_style("small12")).color(t.tx2));
+            ui.label(theme::rich_text(tr!("Gamma")).text_style(text_style("small12")).color(t.tx2));
             let width = ui.available_width();
             widgets::slider(ui, tr!("Gamma"), &mut cx.session.preview.options.gamma, 0.2..=3.0, 1.0, width);
         });
@@ -83,7 +83,7 @@ fn picture_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, at: R
     if let Some(whole) = &cx.session.preview.whole {
         let (answer, limits) = (whole.answer.clone(), whole.limits.clone());
         widgets::section_header(ui, tr!("Histogram"), |ui| {
-            ui.label(RichText::new(tr!("square root of count")).text_style(text_style("small12")).color(t.tx3));
+            ui.label(theme::rich_text(tr!("square root of count")).text_style(text_style("small12")).color(t.tx3));
         });
         block(ui, |ui| {
             histogram::ui(ui, cx, &answer.1, &limits, known, scaling);
@@ -111,7 +111,7 @@ fn complex_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
         ComplexPart::Imaginary => tr!("Imaginary part"),
     };
     ui.horizontal(|ui| {
-        ui.label(RichText::new(tr!("Complex")).text_style(text_style("small12")).color(t.tx2));
+        ui.label(theme::rich_text(tr!("Complex")).text_style(text_style("small12")).color(t.tx2));
         let part = &mut cx.session.preview.options.part;
         let width = ui.available_width();
         if let Some(index) =
@@ -147,7 +147,8 @@ fn probe_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, at: Row
         block(ui, |ui| match cx.session.preview.probe.latest().filter(|_| cx.session.preview.pixel.is_some()).cloned() {
             Some(probe) => pixel::ui(ui, cx, document, at, &probe, known),
             None => {
-                let text = RichText::new(tr!("Move the pointer over the picture.")).text_style(text_style("small12")).color(t.tx3);
+                let text =
+                    theme::rich_text(tr!("Move the pointer over the picture.")).text_style(text_style("small12")).color(t.tx3);
                 ui.label(text);
             }
         });
@@ -246,7 +247,7 @@ fn nodata_ui(ui: &mut Ui, image: &PreviewImage) {
     let share = 100.0 * missing as f64 / (total as f64).max(1.0);
     widgets::section_header(ui, tr!("Nodata"), |ui| {
         let text = tr!("{share} % of pixels", share = format!("{share:.1}"));
-        ui.label(RichText::new(text).text_style(text_style("small12")).color(t.tx3));
+        ui.label(theme::rich_text(text).text_style(text_style("small12")).color(t.tx3));
     });
     block(ui, |ui| {
         let value = image.band_indices.first().and_then(|band| image.info.band(*band)).and_then(|band| band.nodata_number());
@@ -254,6 +255,6 @@ fn nodata_ui(ui: &mut Ui, image: &PreviewImage) {
             Some(value) => tr!("Value {value}", value = number_of(value)),
             None => tr!("The file names no value for missing data.").to_owned(),
         };
-        ui.label(RichText::new(text).text_style(text_style("small12")).color(t.tx2));
+        ui.label(theme::rich_text(text).text_style(text_style("small12")).color(t.tx2));
     });
 }

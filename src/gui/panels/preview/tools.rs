@@ -2,14 +2,14 @@
 
 use std::time::Duration;
 
-use egui::{Frame, Margin, RichText, Ui, vec2};
+use egui::{Frame, Margin, Ui, vec2};
 
 use super::names::{band_name, band_names, classes_of, numbered};
 use super::state::{Compare, Mode};
 use crate::gui::icons;
 use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::theme::{self, Tokens, font};
-use crate::gui::widgets::{self, Button, Segment};
+use crate::gui::widgets::{self, Button, Segment, paint};
 use crate::raster::{BandChoice, BandIndex, ColourMap, Preset};
 use crate::studio::{Document, RowRef};
 
@@ -146,7 +146,7 @@ impl Bands {
 
     /// Width of each band combo box: name and caret.
     fn band_width(&self, ui: &Ui, t: &Tokens) -> f32 {
-        let width = |band: &BandIndex| ui.painter().layout_no_wrap(self.short(*band), font::mono(12.0), t.tx).size().x;
+        let width = |band: &BandIndex| paint::unwrapped(ui.painter(), &self.short(*band), font::mono(12.0), t.tx).size().x;
         let widest = self.shown.bands().iter().map(width).fold(0.0, f32::max);
         (widest + 37.0).clamp(56.0, 92.0)
     }
@@ -154,7 +154,7 @@ impl Bands {
     fn width(&self, ui: &Ui, t: &Tokens) -> f32 {
         let preset = if self.names.len() > 1 { PRESET + GAP } else { 0.0 };
         let band = self.band_width(ui, t) + GAP;
-        let letter = ui.painter().layout_no_wrap("R".to_owned(), font::mono_semibold(12.0), t.tx).size().x + GAP;
+        let letter = paint::unwrapped(ui.painter(), "R", font::mono_semibold(12.0), t.tx).size().x + GAP;
         match &self.shown {
             BandChoice::Rgb(_) => preset + 3.0 * (letter + band),
             BandChoice::Single { .. } => preset + if self.names.len() > 1 { band } else { 0.0 } + COLOURS + GAP,
@@ -166,7 +166,7 @@ impl Bands {
 fn bands_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, bands: Option<&Bands>) {
     let t = theme::tokens(ui);
     let Some(of) = bands else {
-        ui.label(RichText::new(tr!("Reading…")).font(font::regular(12.0)).color(t.tx3));
+        ui.label(theme::rich_text(tr!("Reading…")).font(font::regular(12.0)).color(t.tx3));
         return;
     };
     let state = &mut cx.session.preview;
@@ -193,7 +193,7 @@ fn bands_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, bands: Option<&Bands>) {
         BandChoice::Rgb(bands) => {
             let colors = [t.err, t.ok, t.info];
             for ((letter, color), band) in ["R", "G", "B"].into_iter().zip(colors).zip(bands.iter_mut()) {
-                ui.label(RichText::new(letter).font(font::mono_semibold(12.0)).color(color));
+                ui.label(theme::rich_text(letter).font(font::mono_semibold(12.0)).color(color));
                 if let Some(index) = widgets::combo(ui, &tr!("Band for {letter}", letter), &of.short(*band), width, true, &of.names)
                 {
                     *band = BandIndex::from_position(index);
@@ -232,7 +232,7 @@ fn segments() -> [Segment<'static, Mode>; 5] {
 fn compare_width(ui: &Ui, cx: &PanelContext<'_>, t: &Tokens, room: Room) -> f32 {
     let modes = match room {
         Room::Wide => {
-            let label = ui.painter().layout_no_wrap(tr!("Compare").to_owned(), font::regular(12.0), t.tx).size().x;
+            let label = paint::unwrapped(ui.painter(), tr!("Compare"), font::regular(12.0), t.tx).size().x;
             label + GAP + widgets::segmented_width(ui, &segments())
         }
         Room::Narrow => MODE,
@@ -245,7 +245,7 @@ fn compare_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, at: R
     let compare = &mut cx.session.preview.compare;
     match room {
         Room::Wide => {
-            ui.label(RichText::new(tr!("Compare")).font(font::regular(12.0)).color(t.tx2));
+            ui.label(theme::rich_text(tr!("Compare")).font(font::regular(12.0)).color(t.tx2));
             widgets::segmented(ui, "compare", &mut compare.mode, &segments());
         }
         Room::Narrow => {
@@ -280,7 +280,7 @@ fn zoom_text(cx: &PanelContext<'_>) -> String {
 }
 
 fn zoom_width(ui: &Ui, cx: &PanelContext<'_>, t: &Tokens) -> f32 {
-    let text = ui.painter().layout_no_wrap(zoom_text(cx), font::medium(12.0), t.tx).size().x;
+    let text = paint::unwrapped(ui.painter(), &zoom_text(cx), font::medium(12.0), t.tx).size().x;
     3.0 * (ICON + GAP) + (text + 18.0).round() + GAP
 }
 

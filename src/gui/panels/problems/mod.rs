@@ -125,7 +125,7 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
             cx.requests.push(Request::Do(Action::Sidecars));
         }
         let rule = crate::text::of(finding.rule.what());
-        response.clone().on_hover_text(format!("{} ({rule}, §{})", finding.message, finding.rule.section()));
+        response.clone().on_hover_text(theme::rich_text(format!("{} ({rule}, §{})", finding.message, finding.rule.section())));
     });
     state.scroll = scroll;
     if let Some((index, alike)) = state.fix_asked.filter(|_| fixable) {
@@ -348,7 +348,7 @@ fn line_ui(ui: &Ui, rect: Rect, end: f32, line: Line, finding: &Finding, chosen:
     match line {
         Line::Group(_, count, _) => {
             let number = paint::grouped(count as u64);
-            let width = painter.layout_no_wrap(number.clone(), font::medium(11.0), t.tx2).size().x + 10.0;
+            let width = paint::unwrapped(painter, &number, font::medium(11.0), t.tx2).size().x + 10.0;
             let right = Rect::from_min_max(pos2(inner.right() - width, middle - 8.0), pos2(inner.right(), middle + 8.0));
             painter.rect_filled(right, 4, t.bg3);
             paint::text_center(painter, right, &number, font::medium(11.0), t.tx2);
@@ -420,8 +420,8 @@ pub fn bar_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
         [(warnings, warning_text, icons::WARNING, t.warn), (errors, error_text, icons::WARNING_OCTAGON, t.err)]
     {
         if number > 0 {
-            ui.label(egui::RichText::new(text).font(font::regular(12.0)).color(t.tx2));
-            ui.label(egui::RichText::new(icon).font(font::icon(14.0)).color(color));
+            ui.label(theme::rich_text(text).font(font::regular(12.0)).color(t.tx2));
+            ui.label(theme::rich_text(icon).font(font::icon(14.0)).color(color));
         }
     }
 }

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use arrow::array::{Array, Float64Array};
-use egui::{Frame, Margin, Rect, RichText, Role, Sense, Stroke, Ui, WidgetInfo};
+use egui::{Frame, Margin, Rect, Role, Sense, Stroke, Ui, WidgetInfo};
 use egui_plot::{Bar, BarChart, GridMark, Line, PlotPoints, Points};
 
 use super::chart_state::{ChartData, ChartState, Shape};
@@ -105,7 +105,7 @@ fn choice_ui(
 ) {
     let t = theme::tokens(ui);
     let chart = &mut cx.session.query.chart;
-    let small = |text: &str| RichText::new(text).text_style(text_style("small12")).color(t.tx2);
+    let small = |text: &str| theme::rich_text(text).text_style(text_style("small12")).color(t.tx2);
     Frame::NONE.inner_margin(Margin::symmetric(10, 4)).show(ui, |ui| {
         ui.horizontal(|ui| {
             ui.spacing_mut().item_spacing.x = 8.0;

@@ -1,6 +1,6 @@
 //! One row of a query beside the table: every column with its whole value; structs are unfolded.
 
-use egui::{Frame, Margin, Rect, RichText, Role, ScrollArea, Stroke, Ui, UiBuilder, WidgetInfo};
+use egui::{Frame, Margin, Rect, Role, ScrollArea, Stroke, Ui, UiBuilder, WidgetInfo};
 
 use crate::gui::icons;
 use crate::gui::theme::{self, font, text_style};
@@ -35,7 +35,7 @@ pub fn ui(ui: &mut Ui, rect: Rect, result: &QueryResult, row: usize) -> bool {
         Frame::NONE.inner_margin(Margin { left: 12, right: 6, top: 4, bottom: 2 }).show(ui, |ui| {
             ui.horizontal(|ui| {
                 let title = tr!("Row {row}", row = paint::grouped(row as u64 + 1));
-                ui.label(RichText::new(title).font(font::semibold(12.0)).color(t.tx));
+                ui.label(theme::rich_text(title).font(font::semibold(12.0)).color(t.tx));
                 ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
                     closed = ui.add(Button::icon_only(icons::X, tr!("Close the row"))).clicked();
                 });
@@ -64,12 +64,12 @@ fn line_ui(ui: &mut Ui, depth: usize, name: &str, text: Option<&str>) {
         ui.spacing_mut().item_spacing.x = 8.0;
         let indent = 10.0 * depth.min(8) as f32;
         ui.add_space(indent);
-        let label = egui::Label::new(RichText::new(name).text_style(text_style("small12")).color(t.tx2)).truncate();
+        let label = egui::Label::new(theme::rich_text(name).text_style(text_style("small12")).color(t.tx2)).truncate();
         ui.scope(|ui| {
             ui.set_width(116.0 - indent.min(60.0));
             ui.add(label);
         });
-        ui.add(egui::Label::new(RichText::new(shown).font(font::mono(11.5)).color(color)).wrap());
+        ui.add(egui::Label::new(theme::rich_text(shown).font(font::mono(11.5)).color(color)).wrap());
     });
     drawn.response.widget_info(|| WidgetInfo::labeled(Role::ListItem, true, format!("{name}: {shown}")));
 }

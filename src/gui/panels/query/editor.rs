@@ -14,6 +14,7 @@ use crate::gui::icons;
 use crate::gui::sql::{self, Kind};
 use crate::gui::theme::{self, Tokens, font};
 use crate::gui::widgets::paint;
+use crate::text::editable;
 
 /// Fewest visible lines; the editor grows with its text to half of the panel, then scrolls.
 const LINES: usize = 3;
@@ -64,7 +65,7 @@ fn text_ui(ui: &mut Ui, t: &'static Tokens, state: &mut EditorState, words: &[Wo
         ui.memory_mut(|memory| memory.request_focus(id()));
     }
     let mut layouter = |ui: &Ui, text: &dyn egui::TextBuffer, _width: f32| -> Arc<egui::Galley> {
-        let job = coloured(text.as_str(), t, fault.clone());
+        let job = coloured(&editable(text.as_str()), t, fault.clone());
         ui.fonts_mut(|fonts| fonts.layout_job(job))
     };
     let left = ui.cursor().left() + GUTTER;

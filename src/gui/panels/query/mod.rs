@@ -10,7 +10,7 @@ pub mod state;
 use std::sync::Arc;
 use std::time::Instant;
 
-use egui::{Frame, Margin, Popup, PopupCloseBehavior, RichText, Ui, vec2};
+use egui::{Frame, Margin, Popup, PopupCloseBehavior, Ui, vec2};
 
 use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::theme::{self, font, text_style};
@@ -259,10 +259,10 @@ fn filter_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
         ui.set_min_width(ui.available_width());
         ui.horizontal_wrapped(|ui| {
             ui.spacing_mut().item_spacing = vec2(6.0, 4.0);
-            ui.label(RichText::new(tr!("And" in "before the filters")).font(font::regular(12.0)).color(t.tx2));
+            ui.label(theme::rich_text(tr!("And" in "before the filters")).font(font::regular(12.0)).color(t.tx2));
             filters::chips_ui(ui, cx);
             let text = filters::tally_text(cx, document, 0);
-            ui.label(RichText::new(text).font(font::regular(12.0)).color(t.tx3));
+            ui.label(theme::rich_text(text).font(font::regular(12.0)).color(t.tx3));
             if widgets::link(ui, tr!("Add to SQL")).clicked() {
                 add_to_sql(cx, document);
             }
@@ -335,7 +335,7 @@ fn bar_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, result: &Arc<QueryResult>) {
             ui.spacing_mut().item_spacing.x = 8.0;
             let state = &cx.session.query;
             let icon = if state.is_waiting() { icons::CIRCLE_NOTCH } else { icons::CHECK_CIRCLE };
-            ui.label(RichText::new(icon).font(font::icon(14.0)).color(if state.is_waiting() { t.tx3 } else { t.ok }));
+            ui.label(theme::rich_text(icon).font(font::icon(14.0)).color(if state.is_waiting() { t.tx3 } else { t.ok }));
             let n = paint::grouped(result.row_count as u64);
             let rows = match result.truncated {
                 true => tr_n!(result.row_count, "{n} row and more", "{n} rows and more", n),
@@ -343,14 +343,14 @@ fn bar_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, result: &Arc<QueryResult>) {
             };
             let columns = state.rows.columns.len();
             let columns = tr_n!(columns, "{n} column", "{n} columns", n = columns);
-            ui.label(RichText::new(format!("{rows}, {columns}")).font(font::medium(12.0)).color(t.tx));
+            ui.label(theme::rich_text(format!("{rows}, {columns}")).font(font::medium(12.0)).color(t.tx));
             if !state.took.is_zero() {
                 let took = format!("{} ms", paint::grouped(state.took.as_millis() as u64));
-                ui.label(RichText::new(took).text_style(text_style("small12")).color(t.tx3));
+                ui.label(theme::rich_text(took).text_style(text_style("small12")).color(t.tx3));
             }
             ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
                 if cx.session.query.rows.selected().is_some() {
-                    ui.label(RichText::new(tr!("1 selected" in "row")).text_style(text_style("small12")).color(t.tx3));
+                    ui.label(theme::rich_text(tr!("1 selected" in "row")).text_style(text_style("small12")).color(t.tx3));
                 }
                 rows_menu_ui(ui, cx, result);
                 chart::shape_ui(ui, cx);

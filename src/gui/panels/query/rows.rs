@@ -20,6 +20,7 @@ use crate::model::SamplePath;
 use crate::ops::{ColumnSummary, summary_of};
 use crate::query::QueryResult;
 use crate::studio::RowRef;
+use crate::text::PrintableLine;
 
 /// Most rows that are copied; more have to be saved to a file.
 pub const COPIED_MOST: usize = 100_000;
@@ -56,7 +57,9 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, level: usize) {
     let out = shown.show(&mut child, &mut table, |ui, row| {
         if widgets::menu_entry(ui, icons::COPY, tr!("Copy row as text"), "", None).clicked() {
             let row = source.row(row);
-            let line: Vec<String> = (0..source.columns.len()).map(|column| result.table.text(row, column)).collect();
+            // A tab or line break in a value would begin another cell or row.
+            let cell = |column| result.table.text(row, column).printable_line().into_owned();
+            let line: Vec<String> = (0..source.columns.len()).map(cell).collect();
             requests.push(Request::Copy(line.join("\t")));
             ui.close();
         }

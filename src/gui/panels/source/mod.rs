@@ -3,7 +3,7 @@
 
 pub mod state;
 
-use egui::{Frame, Label, Margin, RichText, Ui};
+use egui::{Frame, Label, Margin, Ui};
 
 use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::theme::{self, font};
@@ -53,7 +53,7 @@ fn place_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
         // The document of before is about to be left.
         let text = tr!("Opening {name}", name = super::opening::source_of(cx, &path));
         Frame::NONE.inner_margin(Margin::symmetric(12, 8)).show(ui, |ui| {
-            ui.add(Label::new(RichText::new(text).font(font::mono(12.0)).color(t.tx)).truncate());
+            ui.add(Label::new(theme::rich_text(text).font(font::mono(12.0)).color(t.tx)).truncate());
         });
         return widgets::line_below(ui);
     }
@@ -63,18 +63,18 @@ fn place_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     Frame::NONE.inner_margin(Margin::symmetric(12, 8)).show(ui, |ui| {
         ui.horizontal(|ui| {
             let icon = if remote { icons::CLOUD } else { icons::HARD_DRIVES };
-            ui.label(RichText::new(icon).font(font::icon(16.0)).color(t.tx2));
+            ui.label(theme::rich_text(icon).font(font::icon(16.0)).color(t.tx2));
             let path = dropped_paths::display_path(&info.path);
             ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
                 if ui.add(Button::icon_only(icons::COPY, tr!("Copy address"))).clicked() {
                     cx.request(Request::Copy(info.path.display().to_string()));
                 }
                 if let Some(size) = info.size_bytes {
-                    ui.label(RichText::new(paint::bytes(size)).font(font::mono(12.0)).color(t.tx2));
+                    ui.label(theme::rich_text(paint::bytes(size)).font(font::mono(12.0)).color(t.tx2));
                 }
-                ui.label(RichText::new(info.format.badge()).font(font::mono(12.0)).color(t.tx2));
+                ui.label(theme::rich_text(info.format.badge()).font(font::mono(12.0)).color(t.tx2));
                 ui.with_layout(egui::Layout::left_to_right(egui::Align::Center), |ui| {
-                    ui.add(Label::new(RichText::new(path).font(font::mono(12.0)).color(t.tx)).truncate());
+                    ui.add(Label::new(theme::rich_text(path).font(font::mono(12.0)).color(t.tx)).truncate());
                 });
             });
         });
@@ -99,11 +99,11 @@ fn servers_ui(ui: &mut Ui, cx: &PanelContext<'_>) {
                 n,
                 host
             );
-            ui.add(Label::new(RichText::new(text).font(font::regular(12.0)).color(t.tx2)).truncate());
+            ui.add(Label::new(theme::rich_text(text).font(font::regular(12.0)).color(t.tx2)).truncate());
         }
         if let Some(more) = draft.servers().len().checked_sub(SERVERS_SHOWN).filter(|more| *more > 0) {
             let text = tr_n!(more, "and {n} more server", "and {n} more servers", n = paint::grouped(more as u64));
-            ui.label(RichText::new(text).font(font::regular(12.0)).color(t.tx2));
+            ui.label(theme::rich_text(text).font(font::regular(12.0)).color(t.tx2));
         }
     });
     widgets::line_below(ui);
@@ -125,8 +125,8 @@ fn meter_ui(ui: &mut Ui, total: &ActionTraffic) {
             ui.spacing_mut().item_spacing.x = 24.0;
             for (name, value) in facts {
                 ui.vertical(|ui| {
-                    ui.label(RichText::new(name).font(font::regular(11.0)).color(t.tx2));
-                    ui.label(RichText::new(value).font(font::mono(13.0)).color(t.tx));
+                    ui.label(theme::rich_text(name).font(font::regular(11.0)).color(t.tx2));
+                    ui.label(theme::rich_text(value).font(font::mono(13.0)).color(t.tx));
                 });
             }
         });
@@ -150,7 +150,7 @@ fn cache_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
                 ),
                 None => tr!("There is no folder for a cache on this system").to_owned(),
             };
-            ui.label(RichText::new(text).font(font::regular(12.0)).color(t.tx2));
+            ui.label(theme::rich_text(text).font(font::regular(12.0)).color(t.tx2));
             ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
                 let empty = (cache.files == 0).then_some(tr!("The cache is empty"));
                 if ui.add(Button::ghost(tr!("Empty cache")).icon(icons::TRASH).blocked(empty)).clicked() {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use egui::{Frame, Margin, Rect, RichText, Role, Sense, Stroke, Ui, WidgetInfo, vec2};
+use egui::{Frame, Margin, Rect, Role, Sense, Stroke, Ui, WidgetInfo, vec2};
 
 use crate::error::Error;
 use crate::extensions::{Leak, LeakPair, Leakage, LeakageRequest};
@@ -64,7 +64,7 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
     }
     Frame::NONE.inner_margin(Margin::symmetric(12, 6)).show(ui, |ui| {
         ui.horizontal(|ui| {
-            ui.label(RichText::new(tr!("Parts by")).font(font::regular(12.0)).color(t.tx2));
+            ui.label(theme::rich_text(tr!("Parts by")).font(font::regular(12.0)).color(t.tx2));
             let current = column.clone().unwrap_or_else(|| tr!("choose a column").into());
             if let Some(index) = widgets::combo(ui, tr!("Column of the parts"), &current, 160.0, true, &columns) {
                 state.column = columns.get(index).cloned();
@@ -196,7 +196,7 @@ fn line_ui(ui: &mut Ui, icon: &str, color: egui::Color32, text: &str, right: &st
     let inner = Rect::from_min_max(rect.min + vec2(34.0, 0.0), rect.max - vec2(12.0, 0.0));
     let left = paint::text_right(ui.painter(), inner, right, font::mono(11.0), t.tx3);
     paint::text_left(ui.painter(), inner.with_max_x(left - 6.0), text, font::regular(12.0), t.tx);
-    response.on_hover_text(text);
+    response.on_hover_text(theme::rich_text(text));
 }
 
 fn leak_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, leak: &Leak, what: Shared) {
@@ -252,7 +252,7 @@ fn leak_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, leak: &L
                     n = paint::grouped(more)
                 ),
             };
-            ui.label(RichText::new(text).font(font::regular(11.0)).color(t.tx3));
+            ui.label(theme::rich_text(text).font(font::regular(11.0)).color(t.tx3));
         });
     });
 }
@@ -263,7 +263,7 @@ fn pair_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, pair: &L
         ui.spacing_mut().item_spacing.x = 6.0;
         for (index, path) in [&pair.one, &pair.other].into_iter().enumerate() {
             if index > 0 {
-                ui.label(RichText::new(tr!("and")).font(font::regular(12.0)).color(t.tx3));
+                ui.label(theme::rich_text(tr!("and")).font(font::regular(12.0)).color(t.tx3));
             }
             if widgets::link(ui, path).clicked() {
                 go_to(cx, document, path);
@@ -276,7 +276,7 @@ fn pair_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, pair: &L
             days => tr!("{days} days apart", days = format!("{days:.1}")),
         });
         let words: Vec<String> = overlap.into_iter().chain(days).collect();
-        ui.label(RichText::new(words.join(", ")).font(font::regular(11.0)).color(t.tx3));
+        ui.label(theme::rich_text(words.join(", ")).font(font::regular(11.0)).color(t.tx3));
     });
 }
 

@@ -5,7 +5,7 @@ pub mod state;
 
 use std::sync::Arc;
 
-use egui::{Frame, Margin, Rect, RichText, Role, ScrollArea, Sense, Stroke, Ui, WidgetInfo, pos2, vec2};
+use egui::{Frame, Margin, Rect, Role, ScrollArea, Sense, Stroke, Ui, WidgetInfo, pos2, vec2};
 
 use crate::extensions::pooled_statistics::{Moments, Pooled, PooledReport};
 use crate::gui::action::Action;
@@ -161,7 +161,7 @@ fn head_ui(
                 }
             }
             let text = filters::tally_text(cx, document, level);
-            ui.add(egui::Label::new(RichText::new(text).text_style(text_style("small12")).color(t.tx3)).truncate());
+            ui.add(egui::Label::new(theme::rich_text(text).text_style(text_style("small12")).color(t.tx3)).truncate());
         });
     });
     let rect = ui.min_rect();
@@ -185,7 +185,7 @@ fn report_ui(ui: &mut Ui, document: &Document, report: &PooledReport) {
         }
         let weight = if report.weighted { tr!("weighted by valid pixels") } else { tr!("all samples have the same weight") };
         parts.push(weight.to_owned());
-        ui.label(RichText::new(parts.join(", ")).text_style(text_style("small12")).color(t.tx3));
+        ui.label(theme::rich_text(parts.join(", ")).text_style(text_style("small12")).color(t.tx3));
     });
     match &report.pooled {
         Pooled::Continuous { bands } => {
@@ -275,7 +275,7 @@ fn share_ui(ui: &mut Ui, name: &str, share: f64, text: &str) {
 fn splits_ui(ui: &mut Ui, summary: &ColumnSummary) {
     let t = theme::tokens(ui);
     widgets::section_header(ui, tr!("Splits"), |ui| {
-        ui.label(RichText::new(&summary.name).font(font::mono(11.0)).color(t.tx3));
+        ui.label(theme::rich_text(&summary.name).font(font::mono(11.0)).color(t.tx3));
     });
     let valid = summary.rows.max(1) as f64;
     for (value, count) in &summary.top {

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use egui::{Frame, Margin, Rect, RichText, Role, Sense, Stroke, StrokeKind, Ui, WidgetInfo, pos2, vec2};
+use egui::{Frame, Margin, Rect, Role, Sense, Stroke, StrokeKind, Ui, WidgetInfo, pos2, vec2};
 
 use super::matrix::state_word;
 use super::root_of;
@@ -184,7 +184,7 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
         ui.spacing_mut().item_spacing = vec2(6.0, 6.0);
         head_ui(ui, &fault);
         if !fault.now.is_empty() {
-            ui.label(RichText::new(tr!("Now")).font(font::semibold(12.0)));
+            ui.label(theme::rich_text(tr!("Now")).font(font::semibold(12.0)));
             chips_ui(ui, fault.now.iter().map(|(word, off)| (word.as_str(), *off)), t.errbg, t.errline, t.err);
         }
         fixes_ui(ui, cx, document, &fault);
@@ -197,18 +197,18 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
 fn head_ui(ui: &mut Ui, fault: &Fault) {
     let t = theme::tokens(ui);
     ui.horizontal_wrapped(|ui| {
-        ui.label(RichText::new(icons::WARNING_OCTAGON).font(font::icon(16.0)).color(t.err));
+        ui.label(theme::rich_text(icons::WARNING_OCTAGON).font(font::icon(16.0)).color(t.err));
         widgets::badge(ui, Tone::Neutral, None, fault.rule);
-        ui.label(RichText::new(&fault.title).font(font::semibold(14.0)).color(t.tx));
+        ui.label(theme::rich_text(&fault.title).font(font::semibold(14.0)).color(t.tx));
     });
     ui.horizontal_wrapped(|ui| {
         ui.spacing_mut().item_spacing.x = 0.0;
         for id in &fault.path {
-            ui.label(RichText::new(format!("{id} / ")).font(font::mono(12.0)).color(t.tx));
+            ui.label(theme::rich_text(format!("{id} / ")).font(font::mono(12.0)).color(t.tx));
         }
-        ui.label(RichText::new(&fault.last).font(font::mono(12.0)).color(t.err));
+        ui.label(theme::rich_text(&fault.last).font(font::mono(12.0)).color(t.err));
     });
-    ui.label(RichText::new(&fault.text).text_style(text_style("small12")).color(t.tx2));
+    ui.label(theme::rich_text(&fault.text).text_style(text_style("small12")).color(t.tx2));
 }
 
 fn chips_ui<'a>(
@@ -223,7 +223,7 @@ fn chips_ui<'a>(
         ui.spacing_mut().item_spacing = vec2(5.0, 4.0);
         for (word, marked) in words.take(24) {
             let text = if marked { color } else { t.tx };
-            let galley = ui.painter().layout_no_wrap(word.to_owned(), font::mono(12.0), text);
+            let galley = paint::unwrapped(ui.painter(), word, font::mono(12.0), text);
             let (rect, response) = ui.allocate_exact_size(vec2((galley.size().x + 12.0).round(), 21.0), Sense::hover());
             response.widget_info(|| WidgetInfo::labeled(Role::Label, true, word));
             ui.painter().rect_filled(rect, 3, if marked { fill } else { t.bg3 });
@@ -248,7 +248,7 @@ fn fixes_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, fault: 
             true => tr!("No shape is common, so there is no pattern to fix this root by: choose one under Pattern from."),
             false => tr!("There is no automatic fix: choose by hand."),
         };
-        ui.label(RichText::new(text).text_style(text_style("small12")).color(t.tx2));
+        ui.label(theme::rich_text(text).text_style(text_style("small12")).color(t.tx2));
         return;
     }
     // What removes samples is never chosen beforehand.
@@ -257,7 +257,7 @@ fn fixes_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, fault: 
     if let Some(fix) = fix {
         after_ui(ui, fix, fault);
     }
-    ui.label(RichText::new(tr!("Fix" in "heading")).font(font::semibold(12.0)));
+    ui.label(theme::rich_text(tr!("Fix" in "heading")).font(font::semibold(12.0)));
     for (index, fix) in fixes.iter().enumerate() {
         if choice_ui(ui, fix, Some(index) == chosen) {
             cx.session.structure.fix.chosen = Some(index);
@@ -265,7 +265,7 @@ fn fixes_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, fault: 
     }
     let Some(fix) = fix else {
         let text = tr!("Every fix here removes samples: choose one, or change the samples by hand.");
-        ui.label(RichText::new(text).text_style(text_style("small12")).color(t.tx2));
+        ui.label(theme::rich_text(text).text_style(text_style("small12")).color(t.tx2));
         return;
     };
     ui.horizontal_wrapped(|ui| {
@@ -297,7 +297,7 @@ fn fixes_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, fault: 
 /// The FOLDER after the fix, and the ids that the fix changes or removes.
 fn after_ui(ui: &mut Ui, fix: &Fix, fault: &Fault) {
     let t = theme::tokens(ui);
-    ui.label(RichText::new(tr!("After the fix")).font(font::semibold(12.0)));
+    ui.label(theme::rich_text(tr!("After the fix")).font(font::semibold(12.0)));
     match siblings_after(&fix.preview.1, &fault.above) {
         Some(after) => {
             let before: Vec<String> = siblings_after(&fix.preview.0, &fault.above).unwrap_or_default();
@@ -306,18 +306,18 @@ fn after_ui(ui: &mut Ui, fix: &Fix, fault: &Fault) {
         }
         None => {
             let text = if fix.preview.1.is_empty() { tr!("Nothing: the root was removed.") } else { tr!("The FOLDER is gone.") };
-            ui.label(RichText::new(text).text_style(text_style("small12")).color(t.tx2));
+            ui.label(theme::rich_text(text).text_style(text_style("small12")).color(t.tx2));
         }
     }
     let renamed = if fix.care == Care::Safe { t.tx2 } else { t.warn };
     let renames = fix.renames.iter().map(|(old, new)| (format!("{old} → {new}"), renamed));
     let drops = fix.drops.iter().map(|path| (tr!("Drop {id}", id = path), t.err));
     for (text, color) in renames.chain(drops).take(LISTED) {
-        ui.label(RichText::new(text).font(font::mono(12.0)).color(color));
+        ui.label(theme::rich_text(text).font(font::mono(12.0)).color(color));
     }
     let listed = fix.renames.len() + fix.drops.len();
     if listed > LISTED {
-        ui.label(RichText::new(tr!("and {n} more", n = listed - LISTED)).text_style(text_style("small12")).color(t.tx3));
+        ui.label(theme::rich_text(tr!("and {n} more", n = listed - LISTED)).text_style(text_style("small12")).color(t.tx3));
     }
     ui.add_space(4.0);
 }

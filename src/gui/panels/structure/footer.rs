@@ -63,7 +63,7 @@ fn legend_ui(ui: &Ui, t: &Tokens, rect: Rect) {
         tr!("not reachable"),
     ];
     for (index, word) in words.into_iter().enumerate() {
-        if x + 24.0 + painter.layout_no_wrap(word.to_owned(), font::regular(11.5), t.tx2).size().x > end {
+        if x + 24.0 + paint::unwrapped(&painter, word, font::regular(11.5), t.tx2).size().x > end {
             break;
         }
         let cell = Rect::from_center_size(pos2(x + 9.0, rect.center().y), vec2(18.0, 12.0));

@@ -238,7 +238,7 @@ fn node_ui(
             }
         }
     }
-    response.on_hover_text(name);
+    response.on_hover_text(theme::rich_text(name));
 }
 
 struct Card<'a> {
@@ -443,7 +443,7 @@ impl MatrixRow<'_> {
         {
             return self.slot_ui(ui, painter, &response, position, carried);
         }
-        response.on_hover_text(format!("{root} / {path}: {word}"));
+        response.on_hover_text(theme::rich_text(format!("{root} / {path}: {word}")));
         clicked
     }
 

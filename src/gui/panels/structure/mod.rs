@@ -238,7 +238,7 @@ fn toolbar_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, lens:
             Segment::new(false, tr!("All roots")),
             Segment::new(true, tr!("Problems or padding")).icon(icons::WARNING_OCTAGON, color).count(off),
         ];
-        let words = |ui: &Ui, text: &str| ui.painter().layout_no_wrap(text.to_owned(), theme::font::medium(13.0), t.tx).size().x;
+        let words = |ui: &Ui, text: &str| paint::unwrapped(ui.painter(), text, theme::font::medium(13.0), t.tx).size().x;
         let count = cx.session.structure.safe_plan(key, &choice).map_or(0, |plan| plan.roots);
         let fix = tr!("Fix {roots} safe", roots = paint::grouped(count));
         let texts = words(ui, tr!("Pattern from")) + words(ui, tr!("Preview fixes")) + words(ui, &fix);
@@ -250,7 +250,7 @@ fn toolbar_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, lens:
                 consistency::view_ui(ui, cx);
                 widgets::segmented(ui, "structure-roots", &mut cx.session.structure.only_faults, &segments);
                 ui.separator();
-                ui.label(egui::RichText::new(tr!("Pattern from")).font(theme::font::regular(12.0)).color(t.tx2));
+                ui.label(theme::rich_text(tr!("Pattern from")).font(theme::font::regular(12.0)).color(t.tx2));
                 pattern_ui(ui, cx, document, &choice);
                 ui.with_layout(Layout::right_to_left(Align::Center), |ui| safe_ui(ui, cx, key, &choice, &fix));
             });
@@ -265,7 +265,7 @@ fn toolbar_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, lens:
             safe_ui(ui, cx, key, &choice, &fix);
         });
         ui.horizontal_wrapped(|ui| {
-            ui.label(egui::RichText::new(tr!("Pattern from")).font(theme::font::regular(12.0)).color(t.tx2));
+            ui.label(theme::rich_text(tr!("Pattern from")).font(theme::font::regular(12.0)).color(t.tx2));
             pattern_ui(ui, cx, document, &choice);
         });
     });

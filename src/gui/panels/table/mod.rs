@@ -3,7 +3,7 @@
 pub mod state;
 
 use arrow::datatypes::DataType;
-use egui::{Align, Frame, Layout, Margin, RichText, Ui};
+use egui::{Align, Frame, Layout, Margin, Ui};
 
 use super::tree::drop_target;
 use crate::draft::{PatternNode, PositionState};
@@ -20,7 +20,7 @@ use crate::gui::widgets::{
 use crate::gui::{drag, filters, icons};
 use crate::model::{SampleKind, SamplePath, dtype_name, is_padding};
 use crate::studio::{Document, RowRef};
-use crate::text::spoken;
+use crate::text::{PrintableLine, spoken};
 use state::{Kind, Shown};
 
 /// Most pattern cells drawn.
@@ -227,7 +227,7 @@ fn toolbar_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
                     }
                     None => tr_n!(rows, "{n} row", "{n} rows", n),
                 };
-                ui.add(egui::Label::new(RichText::new(text).font(font::regular(12.0)).color(t.tx2)).truncate());
+                ui.add(egui::Label::new(theme::rich_text(text).font(font::regular(12.0)).color(t.tx2)).truncate());
             });
         });
     });
@@ -305,7 +305,8 @@ impl Level<'_> {
     /// A row as tab-separated text.
     fn line(&self, row: u64) -> String {
         let cell = |column| match self.cell(row, column) {
-            Cell::Text(text) | Cell::Mono(text) | Cell::Glyph(_, text) => text.into_owned(),
+            // A tab or line break in a value would begin another cell or row.
+            Cell::Text(text) | Cell::Mono(text) | Cell::Glyph(_, text) => text.printable_line().into_owned(),
             _ => String::new(),
         };
         (0..self.columns.len()).map(cell).collect::<Vec<_>>().join("\t")

@@ -6,9 +6,7 @@ pub mod state;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use egui::{
-    Align, Frame, Layout, Margin, Popup, Rect, Response, RichText, Role, Sense, Stroke, Ui, UiBuilder, WidgetInfo, pos2, vec2,
-};
+use egui::{Align, Frame, Layout, Margin, Popup, Rect, Response, Role, Sense, Stroke, Ui, UiBuilder, WidgetInfo, pos2, vec2};
 
 use crate::draft::{Example, Unplaced};
 use crate::gui::action::Action;
@@ -86,7 +84,7 @@ fn join_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, table: PathBuf) {
         if ui.add(button).clicked() {
             cx.request(Request::JoinTable(table));
         }
-        ui.add(egui::Label::new(RichText::new(name).font(font::mono(11.5)).color(t.tx2)).truncate());
+        ui.add(egui::Label::new(theme::rich_text(name).font(font::mono(11.5)).color(t.tx2)).truncate());
     });
 }
 
@@ -130,10 +128,10 @@ fn head_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, files: usize) {
     let t = theme::tokens(ui);
     ui.horizontal_centered(|ui| {
         ui.spacing_mut().item_spacing.x = 5.0;
-        ui.label(RichText::new(icons::TRAY).font(font::icon(15.0)).color(t.tx2));
-        let title = RichText::new(tr!("Unplaced files")).font(font::semibold(12.0)).color(t.tx);
+        ui.label(theme::rich_text(icons::TRAY).font(font::icon(15.0)).color(t.tx2));
+        let title = theme::rich_text(tr!("Unplaced files")).font(font::semibold(12.0)).color(t.tx);
         // Buttons and count keep their width; the title is truncated.
-        let words = ui.painter().layout_no_wrap(tr!("Unplaced files").into(), font::semibold(12.0), t.tx).size().x;
+        let words = paint::unwrapped(ui.painter(), tr!("Unplaced files"), font::semibold(12.0), t.tx).size().x;
         let width = (ui.available_width() - BESIDE_TITLE).clamp(0.0, words.ceil() + 1.0);
         if width > 20.0 {
             ui.add_sized(vec2(width, 18.0), egui::Label::new(title).truncate());
@@ -288,7 +286,7 @@ fn row_ui(ui: &Ui, rect: Rect, response: &Response, file: &Unplaced, chosen: boo
     let end = paint::text_right(painter, inner, &paint::bytes(file.size), font::mono(11.0), weak) - 8.0;
     paint::text_left(painter, inner.with_max_x(end), &name, font::mono(11.5), ink);
     if !going {
-        response.clone().on_hover_text(file.path.display().to_string());
+        response.clone().on_hover_text(theme::rich_text(file.path.display().to_string()));
     }
 }
 

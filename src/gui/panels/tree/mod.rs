@@ -6,7 +6,7 @@ pub mod state;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use egui::{Frame, Margin, RichText, Ui, vec2};
+use egui::{Frame, Margin, Ui, vec2};
 
 use crate::gui::action::Action;
 use crate::gui::document_key::revision;
@@ -483,12 +483,12 @@ fn source_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
         widgets::badge(ui, Tone::Info, None, info.format.badge());
     });
     Frame::NONE.inner_margin(Margin::symmetric(12, 4)).show(ui, |ui| {
-        let path = RichText::new(dropped_paths::display_path(&info.path)).font(font::mono(11.0)).color(t.tx2);
-        ui.add(egui::Label::new(path).truncate()).on_hover_text(info.path.display().to_string());
+        let path = theme::rich_text(dropped_paths::display_path(&info.path)).font(font::mono(11.0)).color(t.tx2);
+        ui.add(egui::Label::new(path).truncate()).on_hover_text(theme::rich_text(info.path.display().to_string()));
         let size = info.size_bytes.map_or_else(|| tr!("Folder of files").to_owned(), paint::bytes);
         let samples = document.tree().total() as u64;
         let text = tr_n!(samples, "{n} sample, {size}", "{n} samples, {size}", n = paint::grouped(samples), size);
-        ui.label(RichText::new(text).text_style(text_style("small12")).color(t.tx2));
+        ui.label(theme::rich_text(text).text_style(text_style("small12")).color(t.tx2));
         if widgets::link(ui, tr!("Copy path")).clicked() {
             cx.request(Request::Copy(info.path.display().to_string()));
         }

@@ -5,8 +5,8 @@ mod recoverable_drafts;
 use std::path::PathBuf;
 
 use egui::{
-    Align, Color32, Frame, Layout, Margin, Rect, Response, RichText, Role, ScrollArea, Sense, Stroke, StrokeKind, Ui, UiBuilder,
-    WidgetInfo, pos2, vec2,
+    Align, Color32, Frame, Layout, Margin, Rect, Response, Role, ScrollArea, Sense, Stroke, StrokeKind, Ui, UiBuilder, WidgetInfo,
+    pos2, vec2,
 };
 
 use crate::container::aside_of;
@@ -71,8 +71,8 @@ fn title_ui(ui: &mut Ui, t: &Tokens) {
         ui.add_space(4.0);
         ui.vertical(|ui| {
             ui.spacing_mut().item_spacing.y = 0.0;
-            ui.label(RichText::new("Taco Studio").text_style(text_style("title")).color(t.tx));
-            ui.label(RichText::new(tr!("Build, check and explore TACO datasets")).color(t.tx2));
+            ui.label(theme::rich_text("Taco Studio").text_style(text_style("title")).color(t.tx));
+            ui.label(theme::rich_text(tr!("Build, check and explore TACO datasets")).color(t.tx2));
         });
     });
 }
@@ -158,7 +158,7 @@ fn recent_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
         card.show(ui, |ui| {
             ui.set_width(ui.available_width());
             let text = tr!("Datasets that you open are listed here.");
-            ui.label(RichText::new(text).text_style(text_style("small12")).color(t.tx2));
+            ui.label(theme::rich_text(text).text_style(text_style("small12")).color(t.tx2));
         });
         return;
     }
@@ -308,7 +308,7 @@ fn kinds_ui(ui: &Ui, t: &Tokens, rect: Rect) {
         (icons::FILE_ZIP, tr!(".tacozip or FOLDER"), tr!("open read-only")),
         (icons::BRACKETS_CURLY, "COLLECTION.json", tr!("fill in the collection form")),
     ];
-    let width = |text: &str, size| ui.painter().layout_no_wrap(text.to_owned(), size, Color32::WHITE).size().x;
+    let width = |text: &str, size| paint::unwrapped(ui.painter(), text, size, Color32::WHITE).size().x;
     let widths = kinds.map(|(_, title, what)| 26.0 + width(title, font::medium(12.0)).max(width(what, font::regular(12.0))));
     let total = widths.iter().sum::<f32>() + 2.0 * 56.0;
     if total > rect.width() {
@@ -331,7 +331,7 @@ fn kinds_ui(ui: &Ui, t: &Tokens, rect: Rect) {
 
 fn foot_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     let t = theme::tokens(ui);
-    let small = |text: String| RichText::new(text).text_style(text_style("small12")).color(t.tx3);
+    let small = |text: String| theme::rich_text(text).text_style(text_style("small12")).color(t.tx3);
     ui.horizontal(|ui| {
         ui.label(small(format!("TACO 2.0.0   Taco Studio {}", env!("CARGO_PKG_VERSION"))));
         if widgets::link(ui, tr!("About and licences")).clicked() {

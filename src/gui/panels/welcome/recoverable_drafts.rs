@@ -1,6 +1,6 @@
 //! Drafts recovered from autosave after the program ended unexpectedly, on the welcome screen.
 
-use egui::{Align, Layout, Rect, RichText, Sense, Stroke, StrokeKind, Ui, UiBuilder, pos2, vec2};
+use egui::{Align, Layout, Rect, Role, Sense, Stroke, StrokeKind, Ui, UiBuilder, WidgetInfo, pos2, vec2};
 
 use super::{day_text, heading};
 use crate::gui::icons;
@@ -48,9 +48,18 @@ fn row_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, rect: Rect, draft: &Recoverabl
     paint::icon(ui.painter(), pos2(rect.left() + 24.0, rect.center().y), icons::CLOCK_COUNTER_CLOCKWISE, 18.0, t.acc);
     let (upper, lower) = text.split_top_bottom_at_fraction(0.5);
     ui.scope_builder(UiBuilder::new().max_rect(upper), |ui| {
-        ui.add(egui::Label::new(RichText::new(&name).font(font::medium(13.0)).color(t.tx)).truncate());
+        ui.add(egui::Label::new(theme::rich_text(&name).font(font::medium(13.0)).color(t.tx)).truncate());
     });
-    paint::text_left(ui.painter(), lower, &format!("{changes}, {when}"), font::regular(12.0), t.tx2);
+    let (about, ink) = match &draft.damage {
+        Some(damage) => (format!("{changes}, {when}; {damage}"), t.warn),
+        None => (format!("{changes}, {when}"), t.tx2),
+    };
+    let response = ui.interact(lower, ui.scope_id().with(("unsaved draft", index)), Sense::hover());
+    response.widget_info(|| WidgetInfo::labeled(Role::Label, true, &about));
+    paint::text_left(ui.painter(), lower, &about, font::regular(12.0), ink);
+    if draft.damage.is_some() {
+        response.on_hover_text(theme::rich_text(&about));
+    }
     ui.scope_builder(UiBuilder::new().max_rect(buttons).layout(Layout::right_to_left(Align::Center)), |ui| {
         let name = match index {
             0 => tr!("Forget unsaved draft").to_owned(),

@@ -6,7 +6,7 @@ pub mod state;
 
 use std::sync::Arc;
 
-use egui::{Align, Frame, Layout, Margin, Rect, RichText, Role, Sense, Stroke, StrokeKind, Ui, UiBuilder, WidgetInfo, pos2, vec2};
+use egui::{Align, Frame, Layout, Margin, Rect, Role, Sense, Stroke, StrokeKind, Ui, UiBuilder, WidgetInfo, pos2, vec2};
 
 use super::state::{Lens, View};
 use crate::draft::{Care, Edit, FixVerb, Plan};
@@ -133,7 +133,7 @@ fn toolbar_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
         ui.set_min_width(ui.available_width());
         ui.horizontal_wrapped(|ui| {
             view_ui(ui, cx);
-            ui.label(RichText::new(tr!("Tolerance")).font(font::regular(12.0)).color(t.tx2));
+            ui.label(theme::rich_text(tr!("Tolerance")).font(font::regular(12.0)).color(t.tx2));
             tolerance_ui(ui, cx);
             let running = progress(cx);
             let status = match (&running, &consistency) {
@@ -151,7 +151,7 @@ fn toolbar_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
             let room = ui.available_size_before_wrap().x;
             let fits = room >= whole;
             if room >= whole + Button::width_of(ui, &status) {
-                ui.label(RichText::new(status).font(font::regular(12.0)).color(t.tx2));
+                ui.label(theme::rich_text(status).font(font::regular(12.0)).color(t.tx2));
             }
             let button = |text: &'static str, icon: &'static str, look: fn(&'static str) -> Button<'static>| match fits {
                 true => look(text).icon(icon),
@@ -252,7 +252,7 @@ fn strip_ui(ui: &mut Ui, cx: &PanelContext<'_>, consistency: &Consistency) {
         widgets::progress_bar(ui, tr!("Roots that agree"), part as f32, place.width(), 6.0);
         let percent = if differ > 0 { (part * 1000.0).floor() / 10.0 } else { 100.0 };
         let text = tr!("{percent} % of roots agree", percent = format!("{percent:.1}"));
-        ui.label(RichText::new(text).font(font::regular(12.0)).color(t.tx2));
+        ui.label(theme::rich_text(text).font(font::regular(12.0)).color(t.tx2));
     });
 }
 
@@ -293,7 +293,7 @@ fn table_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, consistency: &Consistency) {
             }
             let rule = property.rule();
             let tip = if off { tr!("Not compared. Click to compare it") } else { tr!("Click to leave it out") };
-            response.on_hover_text(format!("{} ({rule}). {tip}.", crate::text::of(rule.what())));
+            response.on_hover_text(theme::rich_text(format!("{} ({rule}). {tip}.", crate::text::of(rule.what()))));
         }
         painter.hline(full.x_range(), full.bottom() - 0.5, Stroke::new(1.0, t.line));
         let body = Rect::from_min_max(pos2(left, full.bottom()), pos2(full.right(), area.bottom()));
@@ -410,7 +410,7 @@ fn cell_ui(
     paint::text_left(&painter, lower.with_min_x(left + 16.0), &text, font::regular(11.0), text_color);
     paint::focus_ring(ui, &response, 0);
     let clicked = response.clicked();
-    response.on_hover_text(name);
+    response.on_hover_text(theme::rich_text(name));
     clicked
 }
 
@@ -435,8 +435,8 @@ fn section_ui(ui: &mut Ui, title: &str, more: &str, right: impl FnOnce(&mut Ui))
     ui.painter().rect_filled(rect, 0, t.bg1);
     ui.scope_builder(UiBuilder::new().max_rect(rect.shrink2(vec2(10.0, 2.0))), |ui| {
         ui.horizontal_centered(|ui| {
-            ui.label(RichText::new(title).font(font::medium(12.0)).color(t.tx));
-            ui.label(RichText::new(more).font(font::regular(12.0)).color(t.tx3));
+            ui.label(theme::rich_text(title).font(font::medium(12.0)).color(t.tx));
+            ui.label(theme::rich_text(more).font(font::regular(12.0)).color(t.tx3));
             ui.with_layout(Layout::right_to_left(Align::Center), right);
         });
     });
@@ -531,7 +531,7 @@ fn roots_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, consist
                         (RowRef { level: consistency.positions[position].level, row: outlier.row }, (position, property))
                     });
                 }
-                response.clone().on_hover_text(said.join("\n"));
+                response.clone().on_hover_text(theme::rich_text(said.join("\n")));
             });
         });
     }
@@ -649,7 +649,7 @@ fn groups_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, consis
                         if response.clicked() {
                             wish = wish.take().or(Some(Wish::Toggle(key.0, key.1)));
                         }
-                        response.clone().on_hover_text(text);
+                        response.clone().on_hover_text(theme::rich_text(text));
                     }
                     Line::Outlier(index, at) => {
                         let group = &state.listed.groups[index];

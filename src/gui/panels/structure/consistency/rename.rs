@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use egui::{Align, Layout, Rect, RichText, Role, Sense, Stroke, Ui, UiBuilder, WidgetInfo, pos2, vec2};
+use egui::{Align, Layout, Rect, Role, Sense, Stroke, Ui, UiBuilder, WidgetInfo, pos2, vec2};
 
 use super::super::state::Lens;
 use crate::draft::{proposed_pattern, renaming};
@@ -42,7 +42,7 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, lens: &Le
     ui.painter().hline(area.x_range(), area.top() + 0.5, Stroke::new(1.0, t.line2));
     let Some(draft) = document.draft() else { return };
     if lens.pattern.is_empty() {
-        ui.label(RichText::new(tr!("There are no positions below the roots.")).color(t.tx2));
+        ui.label(theme::rich_text(tr!("There are no positions below the roots.")).color(t.tx2));
         return;
     }
     let key = (cx.session.serial, revision(cx.studio));
@@ -86,10 +86,10 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, lens: &Le
     ui.scope_builder(UiBuilder::new().max_rect(head.shrink2(vec2(10.0, 8.0))), |ui| {
         ui.horizontal_centered(|ui| {
             ui.spacing_mut().item_spacing.x = 8.0;
-            ui.label(RichText::new(icons::MAGIC_WAND).font(font::icon(14.0)).color(t.acc));
+            ui.label(theme::rich_text(icons::MAGIC_WAND).font(font::icon(14.0)).color(t.acc));
             if !narrow {
-                ui.label(RichText::new(tr!("Rename by pattern")).font(font::medium(12.0)).color(t.tx));
-                ui.label(RichText::new(tr!("Position")).font(font::regular(12.0)).color(t.tx2));
+                ui.label(theme::rich_text(tr!("Rename by pattern")).font(font::medium(12.0)).color(t.tx));
+                ui.label(theme::rich_text(tr!("Position")).font(font::regular(12.0)).color(t.tx2));
             }
             let names: Vec<String> = (0..lens.pattern.len() as u32).map(|node| lens.path(node).join(" / ")).collect();
             let current = names.get(position as usize).cloned().unwrap_or_default();
@@ -97,15 +97,15 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, lens: &Le
                 cx.session.structure.consistency.rename.position = Some(picked as u32);
             }
             let state = &mut cx.session.structure.consistency.rename;
-            ui.label(RichText::new(tr!("from")).font(font::regular(12.0)).color(t.tx2));
+            ui.label(theme::rich_text(tr!("from")).font(font::regular(12.0)).color(t.tx2));
             let tip = tr!("{n} stands for digits, {date} for a date, any other name for text", n = "{n}", date = "{date}");
             TextField::new(tr!("Pattern of the old names"), &mut state.from)
                 .hide_label()
                 .mono()
                 .width(field_width + if narrow { 0.0 } else { 20.0 })
                 .show(ui)
-                .on_hover_text(tip);
-            ui.label(RichText::new(tr!("to")).font(font::regular(12.0)).color(t.tx2));
+                .on_hover_text(theme::rich_text(tip));
+            ui.label(theme::rich_text(tr!("to")).font(font::regular(12.0)).color(t.tx2));
             TextField::new(tr!("New name"), &mut state.to).hide_label().mono().width(field_width).show(ui);
             let (blocked, count) = match state.preview.state() {
                 State::Ready(found) => {
@@ -165,8 +165,8 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, lens: &Le
 
 fn mark_ui(ui: &mut Ui, icon: &str, color: egui::Color32, text: &str) {
     ui.spacing_mut().item_spacing.x = 4.0;
-    ui.label(RichText::new(icon).font(font::icon(12.0)).color(color));
-    ui.label(RichText::new(text).font(font::regular(12.0)).color(color));
+    ui.label(theme::rich_text(icon).font(font::icon(12.0)).color(color));
+    ui.label(theme::rich_text(text).font(font::regular(12.0)).color(color));
     ui.spacing_mut().item_spacing.x = 8.0;
 }
 

@@ -1,0 +1,65 @@
+//! Medians and quantiles between two values of fractions, as DuckDB has them: infinite values, and fractions of 32 bits.
+
+use polars::prelude::udf::UserDefinedFunction;
+use polars::prelude::*;
+use polars::sql::FunctionOptions;
+
+use super::engine::refusal;
+
+/// The quantile from 0 to 1 of fractions of `dtype`, as an aggregate.
+pub(super) fn quantile(at: f64, dtype: DataType) -> UserDefinedFunction {
+    let of = dtype.clone();
+    let values = move |columns: &mut [Column]| -> PolarsResult<Column> {
+        let [numbers] = columns else { return Err(refusal("a quantile is of one column")) };
+        let wide = numbers.cast(&DataType::Float64)?;
+        let mut known: Vec<f64> = wide.f64()?.iter().flatten().collect();
+        let quantile = [of_values(&mut known, at)].into_iter().collect::<Float64Chunked>();
+        Ok(quantile.into_column().cast(&of)?.with_name(numbers.name().clone()))
+    };
+    let field = move |_: &Schema, fields: &[Field]| {
+        Ok(Field::new(fields.first().map_or(PlSmallStr::EMPTY, |field| field.name().clone()), dtype.clone()))
+    };
+    let mut function = UserDefinedFunction::new("quantile".into(), BaseColumnUdf::new(values, field));
+    function.options = FunctionOptions::aggregation();
+    function
+}
+
+/// The quantile of the values, which are reordered; NaN is the greatest. `None` of no values.
+fn of_values(values: &mut [f64], at: f64) -> Option<f64> {
+    let place = (values.len().checked_sub(1)? as f64) * at;
+    let order = |one: &f64, other: &f64| {
+        one.is_nan().cmp(&other.is_nan()).then_with(|| one.partial_cmp(other).unwrap_or(std::cmp::Ordering::Equal))
+    };
+    let (_, lower, above) = values.select_nth_unstable_by(place.floor() as usize, order);
+    let part = place.fract();
+    if part == 0.0 {
+        return Some(*lower);
+    }
+    let upper = above.iter().copied().min_by(order)?;
+    // DuckDB's sum of two products: between -inf and a number it is -inf, between both infinities NaN.
+    Some(*lower * (1.0 - part) + upper * part)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::of_values;
+
+    #[test]
+    fn quantiles_are_those_of_duckdb() {
+        let infinite = f64::INFINITY;
+        for (values, at, wanted) in [
+            (vec![], 0.5, None),
+            (vec![3.0], 0.9, Some(3.0)),
+            (vec![4.0, 1.0, 2.0], 0.5, Some(2.0)),
+            (vec![4.0, 1.0, 2.0, 3.0], 0.5, Some(2.5)),
+            (vec![5.0, -infinite], 0.5, Some(-infinite)),
+            (vec![1.0, infinite], 0.5, Some(infinite)),
+            (vec![infinite, infinite], 0.5, Some(infinite)),
+        ] {
+            assert_eq!(of_values(&mut values.clone(), at), wanted, "{values:?}");
+        }
+        for mut values in [vec![-infinite, infinite], vec![f64::NAN, 1.0], vec![f64::NAN, f64::NAN]] {
+            assert!(of_values(&mut values, 0.5).is_some_and(f64::is_nan), "{values:?}");
+        }
+    }
+}

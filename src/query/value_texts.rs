@@ -1,0 +1,171 @@
+//! Texts of values as DuckDB writes them, and bytes as it reads them.
+
+use std::fmt::{Display, LowerExp};
+
+use chrono::DateTime;
+use polars::prelude::udf::UserDefinedFunction;
+use polars::prelude::*;
+use polars::sql::FunctionOptions;
+
+use super::engine::refusal;
+use super::scan::fault;
+use crate::error::Error;
+use crate::text::PrintableLine;
+
+/// Exponents of ten of the fractions that are written without a power of ten.
+const PLAIN_POWERS: std::ops::Range<i32> = -4..16;
+
+/// A function that writes the values of this type; `None` for types whose texts the engine writes as DuckDB does.
+pub(super) fn writer(dtype: &DataType) -> Option<UserDefinedFunction> {
+    let write: fn(&Column) -> PolarsResult<StringChunked> = match dtype {
+        DataType::Float32 => {
+            |column| Ok(column.f32()?.apply_into_string_amortized(|number, text| text.push_str(&fraction_text(number))))
+        }
+        DataType::Float64 | DataType::Unknown(UnknownKind::Float) => |column| {
+            let numbers = column.cast(&DataType::Float64)?;
+            Ok(numbers.f64()?.apply_into_string_amortized(|number, text| text.push_str(&fraction_text(number))))
+        },
+        DataType::Datetime(_, None) => |column| times(column, ""),
+        // Times with a zone are written in UTC.
+        DataType::Datetime(_, Some(_)) => |column| times(column, "+00"),
+        DataType::Binary => |column| Ok(column.binary()?.iter().map(|bytes| bytes.map(bytes_text)).collect()),
+        _ => return None,
+    };
+    let values = move |columns: &mut [Column]| -> PolarsResult<Column> {
+        let [column] = columns else { return Err(refusal("a text is of one value")) };
+        Ok(write(column)?.into_column().with_name(column.name().clone()))
+    };
+    Some(function("value_text", DataType::String, values))
+}
+
+/// A function that reads texts as bytes, in which `\x41` is one byte; `is_try` makes a text that is no bytes null.
+pub(super) fn bytes_reader(is_try: bool) -> UserDefinedFunction {
+    let values = move |columns: &mut [Column]| -> PolarsResult<Column> {
+        let [texts] = columns else { return Err(refusal("bytes are read from one text")) };
+        let read = |text: Option<&str>| match text.map(|text| (text, bytes_of_text(text))) {
+            Some((text, None)) if !is_try => {
+                let error = Error::usage(format!("the text '{}' cannot be read as a BLOB", text.printable_line()));
+                Err(fault(&error.hint("write bytes that are not ASCII as \\xC3; TRY_CAST gives null for such texts")))
+            }
+            read => Ok(read.and_then(|(_, bytes)| bytes)),
+        };
+        let bytes = texts.str()?.iter().map(read).collect::<PolarsResult<Vec<Option<Vec<u8>>>>>()?;
+        Ok(bytes.into_iter().collect::<BinaryChunked>().into_column().with_name(texts.name().clone()))
+    };
+    function("bytes_of_text", DataType::Binary, values)
+}
+
+fn function(
+    name: &str,
+    dtype: DataType,
+    values: impl Fn(&mut [Column]) -> PolarsResult<Column> + Send + Sync + 'static,
+) -> UserDefinedFunction {
+    let field = move |_: &Schema, fields: &[Field]| {
+        Ok(Field::new(fields.first().map_or(PlSmallStr::EMPTY, |field| field.name().clone()), dtype.clone()))
+    };
+    let mut function = UserDefinedFunction::new(name.into(), BaseColumnUdf::new(values, field));
+    function.options = FunctionOptions::elementwise();
+    function
+}
+
+/// The shortest digits that are this number, with a power of ten where it is small or great.
+fn fraction_text<F: Copy + Display + LowerExp + Into<f64>>(number: F) -> String {
+    let wide: f64 = number.into();
+    if wide.is_nan() {
+        return if wide.is_sign_negative() { "-nan" } else { "nan" }.to_owned();
+    }
+    if wide.is_infinite() {
+        return if wide < 0.0 { "-inf" } else { "inf" }.to_owned();
+    }
+    let scientific = format!("{number:e}");
+    match scientific.split_once('e').and_then(|(digits, power)| Some((digits, power.parse::<i32>().ok()?))) {
+        Some((digits, power)) if !PLAIN_POWERS.contains(&power) => {
+            format!("{digits}e{}{:02}", if power < 0 { '-' } else { '+' }, power.abs())
+        }
+        _ => {
+            let plain = number.to_string();
+            if plain.contains('.') { plain } else { plain + ".0" }
+        }
+    }
+}
+
+/// Times: a fraction of a second without its last zeros.
+fn times(column: &Column, zone: &'static str) -> PolarsResult<StringChunked> {
+    let times = column.cast(&DataType::Datetime(TimeUnit::Microseconds, None))?;
+    let times = times.as_materialized_series().to_physical_repr().into_owned();
+    let text = |micros: i64| {
+        let time = DateTime::from_timestamp_micros(micros)?.naive_utc();
+        // Always with six digits, of which only those of the fraction are removed.
+        let text = time.format("%Y-%m-%d %H:%M:%S%.6f").to_string();
+        Some(text.trim_end_matches('0').trim_end_matches('.').to_owned() + zone)
+    };
+    Ok(times.i64()?.iter().map(|micros| micros.and_then(text)).collect())
+}
+
+/// Printable ASCII as it is, other bytes and quotation marks and backslashes as `\xC3`.
+fn bytes_text(bytes: &[u8]) -> String {
+    let mut text = String::with_capacity(bytes.len());
+    for &byte in bytes {
+        match byte {
+            b'\\' | b'\'' | b'"' => text.push_str(&format!("\\x{byte:02X}")),
+            b' '..=b'~' => text.push(char::from(byte)),
+            _ => text.push_str(&format!("\\x{byte:02X}")),
+        }
+    }
+    text
+}
+
+/// The bytes of a text; `None` for letters that are not ASCII and for incomplete escapes.
+fn bytes_of_text(text: &str) -> Option<Vec<u8>> {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let Some((&first, after)) = rest.split_first() {
+        rest = after;
+        if first == b'\\' {
+            let (escape, after) = rest.split_at_checked(3)?;
+            let digits = escape.strip_prefix(b"x")?;
+            bytes.extend(hex::decode(digits).ok()?);
+            rest = after;
+        } else {
+            bytes.push(Some(first).filter(u8::is_ascii)?);
+        }
+    }
+    Some(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fractions_have_the_texts_of_duckdb() {
+        for (number, text) in [
+            (0.0, "0.0"),
+            (-0.0, "-0.0"),
+            (100.0, "100.0"),
+            (0.1 + 0.2, "0.30000000000000004"),
+            (1e15, "1000000000000000.0"),
+            (1e16, "1e+16"),
+            (123_456_789_012_345_680.0, "1.2345678901234568e+17"),
+            (1e300, "1e+300"),
+            (0.0001, "0.0001"),
+            (1.5e-5, "1.5e-05"),
+            (f64::INFINITY, "inf"),
+            (f64::NEG_INFINITY, "-inf"),
+            (f64::NAN, "nan"),
+            (-f64::NAN, "-nan"),
+        ] {
+            assert_eq!(fraction_text(number), text);
+        }
+        assert_eq!(["0.1", "0.33333334", "123456.79", "1e+16"], [0.1, 1.0 / 3.0, 123_456.79, 1e16].map(fraction_text::<f32>));
+    }
+
+    #[test]
+    fn bytes_are_read_and_written() {
+        assert_eq!(bytes_text(b"\x00\xff\"'\\ az~\x7f"), "\\x00\\xFF\\x22\\x27\\x5C az~\\x7F");
+        assert_eq!(bytes_of_text("\\x00\\xFFab"), Some(b"\x00\xffab".to_vec()));
+        for text in ["é", "\\", "\\x4", "\\xzz", "\\n41"] {
+            assert_eq!(bytes_of_text(text), None, "{text}");
+        }
+    }
+}

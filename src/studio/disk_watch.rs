@@ -1,0 +1,138 @@
+//! Looks at the files of an opened local dataset, so that the window says when another program replaces, cuts or deletes them. Reads of
+//! samples compare the version of the file themselves and fail; tables that are in memory stay those of the opened version.
+
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, SystemTime};
+
+use super::OpenDataset;
+use super::watch::mark_of;
+use crate::jobs::Jobs;
+use crate::model::is_remote;
+
+/// Interval between two looks.
+const LOOK: Duration = Duration::from_secs(1);
+/// Most files of a folder that are looked at: its collection and tables are few.
+const FILES_MAX: usize = 64;
+
+/// How a file of the dataset differs from the opened version.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum DiskChange {
+    /// Another size or modification time.
+    Changed(PathBuf),
+    /// Deleted, moved, or on a disk that is not attached.
+    Gone(PathBuf),
+}
+
+/// Looks at the files of one dataset while it exists.
+pub struct DiskWatch {
+    change: Arc<Mutex<Option<DiskChange>>>,
+    /// Ends the thread on drop.
+    _running: Sender<()>,
+}
+
+impl DiskWatch {
+    /// Starts looking at the files of `open`, and wakes the window when they change; `None` where all are on servers, whose answers are
+    /// compared with the opened version, or when no thread can be started.
+    pub fn of(open: &OpenDataset, jobs: &Jobs) -> Option<Self> {
+        let places: Vec<PathBuf> =
+            std::iter::once(open.reader.info().path.clone()).chain(open.options.with.iter().cloned()).collect();
+        let places: Vec<PathBuf> = places.into_iter().filter(|place| !is_remote(place)).collect();
+        if places.is_empty() {
+            return None;
+        }
+        let size = open.reader.info().size_bytes;
+        let change: Arc<Mutex<Option<DiskChange>>> = Arc::default();
+        let (running, ended) = channel();
+        let (told, jobs) = (change.clone(), jobs.clone());
+        let look = move || {
+            let mut files: Vec<OpenedFile> = places.iter().flat_map(|place| files_of(place)).map(OpenedFile::new).collect();
+            // The file may have changed between its opening and this look.
+            if let (Some(first), Some(size)) = (files.first_mut(), size) {
+                first.mark = first.mark.filter(|(length, _)| *length == size);
+            }
+            while let Err(RecvTimeoutError::Timeout) = ended.recv_timeout(LOOK) {
+                let found = files.iter().find_map(OpenedFile::change);
+                let mut known = told.lock().unwrap_or_else(PoisonError::into_inner);
+                if *known != found {
+                    *known = found;
+                    drop(known);
+                    jobs.wake();
+                }
+            }
+        };
+        std::thread::Builder::new().name("dataset on disk".into()).spawn(look).ok()?;
+        Some(Self { change, _running: running })
+    }
+
+    /// How the files differ from the opened version now.
+    pub fn change(&self) -> Option<DiskChange> {
+        self.change.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+/// A file in its opened version.
+struct OpenedFile {
+    path: PathBuf,
+    mark: Option<(u64, Option<SystemTime>)>,
+}
+
+impl OpenedFile {
+    fn new(path: PathBuf) -> Self {
+        Self { mark: mark_of(&path), path }
+    }
+
+    fn change(&self) -> Option<DiskChange> {
+        match mark_of(&self.path) {
+            None => Some(DiskChange::Gone(self.path.clone())),
+            now if now == self.mark => None,
+            Some(_) => Some(DiskChange::Changed(self.path.clone())),
+        }
+    }
+}
+
+/// The container file, or the collection and tables of a folder.
+fn files_of(place: &Path) -> Vec<PathBuf> {
+    if !place.is_dir() {
+        return vec![place.to_owned()];
+    }
+    let list = |folder: PathBuf| {
+        let entries = std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+        entries.filter(|path| path.is_file()).take(FILES_MAX).collect::<Vec<_>>()
+    };
+    let mut files = list(place.to_owned());
+    files.extend(list(place.join("METADATA")));
+    files
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_is_written_replaced_cut_or_deleted_is_told_apart_from_the_opened_one() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let set = folder.path().join("set");
+        std::fs::create_dir_all(set.join("METADATA")).expect("makes");
+        for name in ["COLLECTION.json", "METADATA/level0.parquet"] {
+            std::fs::write(set.join(name), "whole").expect("writes");
+        }
+        let files = files_of(&set);
+        assert_eq!(files, [set.join("COLLECTION.json"), set.join("METADATA/level0.parquet")]);
+        for file in files {
+            let opened = OpenedFile::new(file.clone());
+            assert_eq!(opened.change(), None);
+            let later = SystemTime::now() + Duration::from_secs(7);
+            let set_time = |time| std::fs::File::options().write(true).open(&file).and_then(|file| file.set_modified(time));
+            let before = file.metadata().and_then(|about| about.modified()).expect("has a time");
+            set_time(later).expect("sets");
+            assert_eq!(opened.change(), Some(DiskChange::Changed(file.clone())), "written again");
+            std::fs::write(&file, "who").expect("cuts");
+            set_time(before).expect("sets");
+            assert_eq!(opened.change(), Some(DiskChange::Changed(file.clone())), "cut");
+            std::fs::remove_file(&file).expect("removes");
+            assert_eq!(opened.change(), Some(DiskChange::Gone(file.clone())));
+        }
+    }
+}

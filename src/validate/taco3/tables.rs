@@ -1,0 +1,398 @@
+//! Checks the level tables of TACO 3 as they are stored: columns and types against `taco:metadata`, row numbers, links and paths, and
+//! the files of each sample against `taco:structure`.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::Arc;
+
+use arrow::array::Array;
+use arrow::datatypes::{DataType, TimeUnit};
+use serde_json::Value as Json;
+
+use super::contract::{Contract, Mismatch, compare};
+use crate::container::{RowKey, Taco3Reader, Taco3Table, table_above};
+use crate::error::Result;
+use crate::jobs::JobContext;
+use crate::model::{Collection, Location, Report, Rule};
+use crate::text::PrintableLine;
+
+const SAMPLE: &str = "sample";
+/// Metadata of a table's schema: its name.
+const LEVEL_KEY: &str = "taco:level";
+
+/// Checks all tables.
+///
+/// # Errors
+/// When a table cannot be read, or the job is cancelled.
+pub(super) fn check(dataset: &Taco3Reader, collection: &Collection, report: &mut Report, ctx: &JobContext) -> Result<()> {
+    ctx.stage(tr!("Checking the levels"), None);
+    let tables = dataset.stored_tables(ctx)?;
+    let structure = collection.get("taco:structure").and_then(Json::as_array);
+    let contract = structure.map(|files| Contract::of(files.iter().filter_map(Json::as_str)));
+    if let Some((one, other)) = contract.as_ref().and_then(Contract::names_alike) {
+        let (one, other) = (one.printable_line().to_string(), other.printable_line().to_string());
+        let message = tr!("{one} and {other} differ in case alone, and are one file on some systems.", one, other);
+        report.add(Rule::Taco3Collection, Location::Collection("taco:structure".into()), message);
+    }
+    let checked = Checked { dataset, collection, tables: &tables, contract: contract.as_ref() };
+    checked.check_names(report);
+    let mut rows: HashMap<RowKey, (usize, usize)> = HashMap::new();
+    for (number, table) in tables.iter().enumerate() {
+        for (row, id) in table.ids.iter().enumerate() {
+            rows.insert(table.key(&table.name, *id, row), (number, row));
+        }
+    }
+    for table in &tables {
+        ctx.check()?;
+        checked.check_schema(table, report);
+        checked.check_ids(table, report);
+        checked.check_links(table, &rows, report);
+        if table.name == SAMPLE {
+            check_sample_ids(table, checked.has_ids(), report)?;
+        } else {
+            checked.check_structure(table, report);
+        }
+    }
+    Ok(())
+}
+
+struct Checked<'a> {
+    dataset: &'a Taco3Reader,
+    collection: &'a Collection,
+    tables: &'a [Taco3Table],
+    /// None where `taco:structure` is null.
+    contract: Option<&'a Contract>,
+}
+
+/// The rows of a table that break a rule.
+#[derive(Default)]
+struct BadRows {
+    count: u64,
+    first: usize,
+}
+
+impl BadRows {
+    fn add(&mut self, row: usize) {
+        if self.count == 0 {
+            self.first = row;
+        }
+        self.count += 1;
+    }
+}
+
+fn place(table: &Taco3Table) -> Location {
+    Location::Member(table.member.printable_line().to_string())
+}
+
+impl Checked<'_> {
+    /// True for the releases from 0.9, whose samples have ids, and whose row numbers in an index count all rows.
+    fn has_ids(&self) -> bool {
+        self.collection.get("dataset_version").is_none()
+    }
+
+    /// The tables are those that the collection names.
+    fn check_names(&self, report: &mut Report) {
+        let mut wanted = vec![SAMPLE.to_owned()];
+        wanted.extend(self.contract.into_iter().flat_map(Contract::tables));
+        let declared = self.collection.get("taco:metadata").and_then(Json::as_object);
+        for name in declared.into_iter().flatten().map(|(name, _)| name) {
+            if !wanted.contains(name) {
+                let message =
+                    tr!("taco:metadata has the level {name}, which taco:structure does not have.", name = name.printable_line());
+                report.add(Rule::Taco3Collection, Location::Collection("taco:metadata".into()), message);
+            }
+        }
+        for name in &wanted {
+            if !self.tables.iter().any(|table| table.name == *name) {
+                let message = tr!("The level {name} has no table.", name = name.printable_line());
+                report.add(Rule::Taco3Collection, Location::Dataset, message);
+            }
+        }
+        for table in self.tables.iter().filter(|table| !wanted.contains(&table.name)) {
+            report.add(Rule::Taco3Collection, place(table), tr!("taco:structure has no level of this name."));
+        }
+    }
+
+    /// Columns and types are those of `taco:metadata`.
+    fn check_schema(&self, table: &Taco3Table, report: &mut Report) {
+        let schema = table.table.schema();
+        match schema.metadata().get(LEVEL_KEY) {
+            Some(stated) if *stated == table.name => {}
+            Some(stated) => {
+                let stated = stated.printable_line().to_string();
+                let message =
+                    tr!("The schema says taco:level {stated}; the table is the level {name}.", stated, name = table.name.as_str());
+                report.add(Rule::Taco3Schema, place(table), message);
+            }
+            None => report.add(Rule::Taco3Schema, place(table), tr!("The schema has no taco:level.")),
+        }
+        let levels = self.collection.get("taco:metadata").and_then(Json::as_object);
+        let declared = levels.and_then(|levels| levels.get(&table.name)).and_then(Json::as_object);
+        let own = self.own_columns(table);
+        let wanted = own.iter().copied().chain(declared.into_iter().flatten().map(|(name, _)| name.as_str()));
+        for name in wanted.filter(|name| schema.field_with_name(name).is_err()) {
+            let message = tr!("The column {name} is missing.", name = name.printable_line());
+            report.add(Rule::Taco3Schema, place(table), message);
+        }
+        for field in schema.fields() {
+            let name = field.name();
+            let Some(stated) = declared.and_then(|fields| fields.get(name)) else {
+                if !own.contains(&name.as_str()) {
+                    let message = tr!("taco:metadata does not have the column {name}.", name = name.printable_line());
+                    report.add(Rule::Taco3Schema, place(table), message);
+                }
+                continue;
+            };
+            let (stated, found) = (stated.get("type").and_then(Json::as_str).unwrap_or_default(), type_text(field.data_type()));
+            if plain_type(stated) != plain_type(&found) {
+                let (name, stated) = (name.printable_line().to_string(), stated.printable_line().to_string());
+                let message = tr!("The column {name} is {found}; taco:metadata says {stated}.", name, found, stated);
+                report.add(Rule::Taco3Schema, place(table), message);
+            }
+        }
+    }
+
+    /// Columns that every table of this kind has.
+    fn own_columns(&self, table: &Taco3Table) -> Vec<&'static str> {
+        let is_sample = table.name == SAMPLE;
+        let has_ranges = (!is_sample || self.dataset.is_flat()) && !self.dataset.is_folder();
+        let mut names = vec!["internal:current_id", "internal:relative_path"];
+        names.extend((!is_sample).then_some("internal:parent_id"));
+        names.extend(has_ranges.then_some(["internal:offset", "internal:size"]).into_iter().flatten());
+        names.extend((is_sample && self.has_ids()).then_some("id"));
+        names.extend(self.dataset.parts_folder().map(|_| "internal:source_file"));
+        names
+    }
+
+    /// `internal:current_id` is the number of the row: in its archive up to release 0.8.2, in the table from 0.9.
+    fn check_ids(&self, table: &Taco3Table, report: &mut Report) {
+        let mut counts: HashMap<Arc<str>, i64> = HashMap::new();
+        let mut bad = BadRows::default();
+        for (row, id) in table.ids.iter().enumerate() {
+            let source = table.sources.get(row).filter(|_| !self.has_ids()).cloned().unwrap_or_default();
+            let next = counts.entry(source).or_default();
+            if *id != *next {
+                bad.add(row);
+            }
+            *next += 1;
+        }
+        if bad.count > 0 {
+            let message = tr_n!(
+                bad.count,
+                "internal:current_id of {n} row is not its number (row {first}).",
+                "internal:current_id of {n} rows is not their number (first row {first}).",
+                n = bad.count,
+                first = bad.first
+            );
+            report.add(Rule::Taco3RowId, place(table), message);
+        }
+    }
+
+    /// Parents exist, and paths are those of the parents and a name.
+    fn check_links(&self, table: &Taco3Table, rows: &HashMap<RowKey, (usize, usize)>, report: &mut Report) {
+        let (mut orphans, mut elsewhere) = (BadRows::default(), BadRows::default());
+        let mut counts: HashMap<Arc<str>, u64> = HashMap::new();
+        for (row, path) in table.paths.iter().enumerate() {
+            if table.name == SAMPLE {
+                let number = counts.entry(table.sources.get(row).cloned().unwrap_or_default()).or_default();
+                if *path != number.to_string() {
+                    elsewhere.add(row);
+                }
+                *number += 1;
+                continue;
+            }
+            let parent = rows.get(&table.key(table_above(&table.name), table.parents[row], row));
+            let Some((above, parent)) = parent.and_then(|(above, parent)| Some((self.tables.get(*above)?, *parent))) else {
+                orphans.add(row);
+                continue;
+            };
+            let name = path.strip_prefix(above.paths[parent].trim_end_matches('/')).and_then(|rest| rest.strip_prefix('/'));
+            let is_of_parent = name.is_some_and(|name| !name.is_empty() && !name.trim_end_matches('/').contains('/'));
+            // A table of a folder belongs to the rows of that name.
+            let folder = table.name.rsplit_once('/').map(|(_, folder)| folder);
+            let is_in_folder = folder.is_none_or(|folder| name_of(&above.paths[parent]) == folder);
+            if !is_of_parent || !is_in_folder {
+                elsewhere.add(row);
+            }
+        }
+        if orphans.count > 0 {
+            let message = tr_n!(
+                orphans.count,
+                "internal:parent_id of {n} row leads to no row of the level above (row {first}).",
+                "internal:parent_id of {n} rows leads to no row of the level above (first row {first}).",
+                n = orphans.count,
+                first = orphans.first
+            );
+            report.add(Rule::ParentLink, place(table), message);
+        }
+        if elsewhere.count > 0 {
+            let message = tr_n!(
+                elsewhere.count,
+                "internal:relative_path of {n} row is not that of its parent and a name, or of a sample not its number (row {first}).",
+                "internal:relative_path of {n} rows is not that of the parent and a name, or of a sample not its number (first row {first}).",
+                n = elsewhere.count,
+                first = elsewhere.first
+            );
+            report.add(Rule::Taco3Path, place(table), message);
+        }
+    }
+
+    /// The rows of each parent are the members of the contract, in its order.
+    fn check_structure(&self, table: &Taco3Table, report: &mut Report) {
+        let Some(members) = self.contract.and_then(|contract| contract.members(&table.name)) else { return };
+        let mut groups: BTreeMap<(Arc<str>, i64), Vec<&str>> = BTreeMap::new();
+        for (row, path) in table.paths.iter().enumerate() {
+            let source = table.sources.get(row).cloned().unwrap_or_default();
+            groups.entry((source, table.parents[row])).or_default().push(name_of(path));
+        }
+        // Parents without a row may lack members too.
+        for above in self.tables.iter().filter(|above| above.name == table_above(&table.name)) {
+            let folder = table.name.rsplit_once('/').map(|(_, folder)| folder);
+            for (row, id) in above.ids.iter().enumerate() {
+                if folder.is_none_or(|folder| name_of(&above.paths[row]) == folder) {
+                    groups.entry((above.sources.get(row).cloned().unwrap_or_default(), *id)).or_default();
+                }
+            }
+        }
+        for ((source, parent), names) in groups {
+            let Err(mismatch) = compare(members, &names) else { continue };
+            let of = if source.is_empty() { parent.to_string() } else { format!("{source}: {parent}") };
+            let of = of.printable_line().to_string();
+            let message = match mismatch {
+                Mismatch::Missing(name) => {
+                    tr!("Parent {of} has no {name}, which taco:structure lists.", of, name = name.printable_line())
+                }
+                Mismatch::Unexpected(name) => {
+                    tr!("Parent {of} has {name}, which taco:structure does not have there.", of, name = name.printable_line())
+                }
+                Mismatch::Count { pattern, found } => {
+                    tr!("Parent {of} has {found} files of {pattern}.", of, found, pattern = pattern.printable_line())
+                }
+            };
+            report.add(Rule::Taco3Contract, place(table), message);
+        }
+    }
+}
+
+/// The last part of a path.
+fn name_of(path: &str) -> &str {
+    let path = path.trim_end_matches('/');
+    path.rsplit_once('/').map_or(path, |(_, name)| name)
+}
+
+/// Ids of samples are there and each once, over all archives of an index.
+fn check_sample_ids(table: &Taco3Table, has_ids: bool, report: &mut Report) -> Result<()> {
+    let Some(ids) = table.table.strings("id")?.filter(|_| has_ids) else { return Ok(()) };
+    let mut known: HashSet<&str> = HashSet::with_capacity(ids.len());
+    let (mut without, mut twice) = (BadRows::default(), BadRows::default());
+    for row in 0..ids.len() {
+        if !ids.is_valid(row) || ids.value(row).is_empty() {
+            without.add(row);
+        } else if !known.insert(ids.value(row)) {
+            twice.add(row);
+        }
+    }
+    if without.count > 0 {
+        let message = tr_n!(
+            without.count,
+            "{n} sample has no id (row {first}).",
+            "{n} samples have no id (first row {first}).",
+            n = without.count,
+            first = without.first
+        );
+        report.add(Rule::Taco3SampleId, place(table), message);
+    }
+    if twice.count > 0 {
+        let id = ids.value(twice.first).printable_line().to_string();
+        let message = tr_n!(
+            twice.count,
+            "{n} sample has the id of another one (row {first}: {id}).",
+            "{n} samples have the ids of others (first row {first}: {id}).",
+            n = twice.count,
+            first = twice.first,
+            id
+        );
+        report.add(Rule::Taco3SampleId, place(table), message);
+    }
+    Ok(())
+}
+
+/// The type in the words of `taco:metadata`.
+fn type_text(dtype: &DataType) -> String {
+    match dtype {
+        DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => "string".to_owned(),
+        DataType::Boolean => "bool".to_owned(),
+        DataType::Float32 => "float".to_owned(),
+        DataType::Float64 => "double".to_owned(),
+        DataType::Float16 => "halffloat".to_owned(),
+        DataType::Binary | DataType::LargeBinary | DataType::BinaryView => "binary".to_owned(),
+        DataType::FixedSizeBinary(size) => format!("fixed_size_binary[{size}]"),
+        DataType::Date32 => "date32".to_owned(),
+        DataType::Date64 => "date64".to_owned(),
+        DataType::Timestamp(unit, zone) => {
+            let unit = match unit {
+                TimeUnit::Second => "s",
+                TimeUnit::Millisecond => "ms",
+                TimeUnit::Microsecond => "us",
+                TimeUnit::Nanosecond => "ns",
+            };
+            zone.as_ref().map_or_else(|| format!("timestamp[{unit}]"), |zone| format!("timestamp[{unit}, {zone}]"))
+        }
+        DataType::Decimal128(digits, scale) => format!("decimal128({digits}, {scale})"),
+        DataType::Decimal256(digits, scale) => format!("decimal256({digits}, {scale})"),
+        DataType::List(item) | DataType::LargeList(item) => format!("list<{}>", type_text(item.data_type())),
+        DataType::FixedSizeList(item, size) => format!("fixed_size_list<{}, {size}>", type_text(item.data_type())),
+        DataType::Map(entries, _) => match entries.data_type() {
+            DataType::Struct(fields) => {
+                let parts: Vec<String> = fields.iter().map(|field| type_text(field.data_type())).collect();
+                format!("map<{}>", parts.join(", "))
+            }
+            other => format!("map<{}>", type_text(other)),
+        },
+        DataType::Struct(fields) => {
+            let fields: Vec<String> =
+                fields.iter().map(|field| format!("{}: {}", field.name(), type_text(field.data_type()))).collect();
+            format!("struct<{}>", fields.join(", "))
+        }
+        DataType::Dictionary(_, values) => type_text(values),
+        other => other.to_string().to_lowercase(),
+    }
+}
+
+/// A type without marks of nulls, which differ between releases, and without spaces.
+fn plain_type(text: &str) -> String {
+    text.replace('?', "").replace("not null", "").split_whitespace().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use arrow::datatypes::Field;
+
+    use super::*;
+
+    #[test]
+    fn types_have_the_words_of_the_collection() {
+        let list = DataType::List(Arc::new(Field::new("item", DataType::Float64, true)));
+        let pair =
+            DataType::Struct(vec![Field::new("lon", DataType::Float32, false), Field::new("lat", list.clone(), true)].into());
+        for (dtype, text) in [
+            (list, "list<double>"),
+            (pair, "struct<lon: float, lat: list<double>?>"),
+            (DataType::Timestamp(TimeUnit::Microsecond, Some("UTC".into())), "timestamp[us, UTC]"),
+            (DataType::Timestamp(TimeUnit::Microsecond, None), "timestamp[us]"),
+            (DataType::Decimal128(38, 9), "decimal128(38, 9)"),
+            (DataType::Int64, "int64"),
+            (DataType::UInt8, "uint8"),
+            (DataType::FixedSizeList(Arc::new(Field::new("item", DataType::Int16, true)), 3), "fixed_size_list<int16, 3>"),
+        ] {
+            assert_eq!(plain_type(&type_text(&dtype)), plain_type(text));
+        }
+        assert_ne!(plain_type("list<double>"), plain_type("list<float>"));
+    }
+
+    #[test]
+    fn names_are_the_last_part_of_a_path() {
+        assert_eq!(["3/after/image.tif", "3/after/", "3"].map(name_of), ["image.tif", "after", "3"]);
+    }
+}
