@@ -172,7 +172,8 @@ pub(super) fn function(name: &str) -> Option<UserDefinedFunction> {
             Gives::TimeOrZoned => zoned(fields).unwrap_or(MICROSECONDS),
             Gives::Wholes => DataType::List(Box::new(DataType::Int64)),
         };
-        Ok(Field::new(name, dtype))
+        // The engine stops for a type that is not known, as that of a written number.
+        Ok(Field::new(name, dtype.materialize_unknown(true)?))
     };
     let mut function = UserDefinedFunction::new(name.into(), BaseColumnUdf::new(values, field));
     function.options = if found.aggregates { FunctionOptions::aggregation() } else { FunctionOptions::elementwise() };

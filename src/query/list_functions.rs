@@ -103,7 +103,8 @@ pub(super) fn elementwise(
     let field = move |_: &Schema, fields: &[Field]| {
         let called = fields.first().map_or(PlSmallStr::EMPTY, |field| field.name().clone());
         let dtypes: Vec<DataType> = fields.iter().map(|field| field.dtype().clone()).collect();
-        Ok(Field::new(called, dtype(&dtypes)?))
+        // The engine stops for a type that is not known, as that of a written number.
+        Ok(Field::new(called, dtype(&dtypes)?.materialize_unknown(true)?))
     };
     let mut function = UserDefinedFunction::new(name.into(), BaseColumnUdf::new(values, field));
     function.options = FunctionOptions::elementwise();

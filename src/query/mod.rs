@@ -7,6 +7,8 @@
 //! - numbers: 64-bit integer overflow is an error, `/` is floating-point division, `//` and `%` truncate towards zero, casts round
 //!   half to even, NaN is the greatest number;
 //! - nulls: they sort last in every order, comparisons with them are null, also in `NOT IN`, and aggregates ignore them;
+//! - lists and structs: they are compared element by element, and a null within one is greater than any value; numbers of UBIGINT and
+//!   signed ones have the type BIGINT together (HUGEINT in DuckDB), and a number that does not fit in it is an error;
 //! - rows: windows with ROWS and RANGE frames, RANGE including peers; scalar, IN and EXISTS subqueries, correlated by equalities;
 //!   unnesting an empty list gives no rows;
 //! - an unsupported construct is refused with its position and a spelling that works.

@@ -6,7 +6,7 @@ use polars::prelude::udf::UserDefinedFunction;
 use polars::prelude::*;
 use polars::sql::FunctionOptions;
 
-use super::engine::refusal;
+use super::engine::{refusal, type_name};
 use super::list_functions::{elementwise, is_written_list, written_list};
 use super::nested_values::{
     broadcast_row, cast_to, common_type, comparable_type, extreme_of, is_nested, order_keys, row_count, stacked, taken,
@@ -15,7 +15,7 @@ use super::nested_values::{
 /// True for expressions that [`rewritten`] may change.
 pub(super) fn is_other_here(part: &Expr) -> bool {
     match part {
-        Expr::BinaryExpr { op, .. } => is_comparison(*op),
+        Expr::BinaryExpr { op, .. } => is_comparison(*op) || op.is_arithmetic(),
         Expr::Ternary { .. } | Expr::SortBy { .. } | Expr::Sort { .. } => true,
         Expr::Agg(AggExpr::Min { .. } | AggExpr::Max { .. }) => true,
         Expr::Function { function, .. } => picked_by(function).is_some(),
@@ -48,6 +48,14 @@ pub(super) fn rewritten(part: Expr, schema: &Schema) -> PolarsResult<Expr> {
                 _ => order_key(common.clone()).call(vec![side.clone()]),
             };
             Expr::BinaryExpr { left: Arc::new(key(left, &one)), op, right: Arc::new(key(right, &other)) }
+        }
+        // The engine stops at arithmetic of lists.
+        Expr::BinaryExpr { ref left, op, ref right } if op.is_arithmetic() => {
+            let nested = [left, right].into_iter().filter_map(|side| dtype(side)).find(is_nested);
+            if let Some(nested) = nested {
+                return Err(refusal(format!("{op} does not take values of the type {}", type_name(&nested))));
+            }
+            part
         }
         Expr::Ternary { ref predicate, ref truthy, ref falsy } => {
             let (Some(one), Some(other)) = (dtype(truthy), dtype(falsy)) else { return Ok(part) };

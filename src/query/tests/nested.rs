@@ -137,6 +137,18 @@ fn lists_and_structs_are_compared_element_by_element() {
 }
 
 #[test]
+fn written_numbers_and_lists_in_other_places_do_not_stop() {
+    all(&[
+        ("SELECT lag(CASE WHEN f THEN 0 END, 0) OVER (ORDER BY k) FROM data ORDER BY k LIMIT 2", json!([[0], [null]])),
+        ("SELECT last_value(nullif(2, k)) OVER (ORDER BY k) FROM data ORDER BY k LIMIT 2", json!([[2], [null]])),
+        ("SELECT arg_max(nullif(2, k), k) FROM data", json!([[2]])),
+    ]);
+    for sql in ["SELECT l + k FROM data", "SELECT st * 2 FROM data", "SELECT l - l FROM data", "SELECT l // 2 FROM data"] {
+        assert!(refused(sql).contains("does not take"), "{sql}: {}", refused(sql));
+    }
+}
+
+#[test]
 fn null_structs_stay_null() {
     let x = json!({"a": 1, "b": "x"});
     all(&[
