@@ -57,6 +57,7 @@ fn write_dataset(path: &Path, prefix: &str, samples: usize) {
             sources: (0..samples as u64).map(|row| RowSource::Bytes(row.to_le_bytes().to_vec().into())).collect(),
             meta_columns: Default::default(),
         }],
+        version: Default::default(),
     };
     let ctx = JobContext::default();
     assembly.settle_extent(&ctx).expect("has places");
