@@ -114,7 +114,7 @@ impl Set {
         collection
     }
 
-    fn samples(Box::new(self)) -> Columns {
+    fn samples(&self) -> Columns {
         let mut columns: Columns = vec![("internal:current_id", numbers(0..2)), ("internal:relative_path", texts(&["0", "1"]))];
         columns.extend(self.has_ids.then(|| ("id", texts(&["north", "south"]))));
         columns.extend(self.columns.iter().map(|(name, array)| (*name, array.clone())));
@@ -384,8 +384,16 @@ fn damaged_sets_have_the_finding_of_their_fault() {
     };
     let cases: Vec<(&str, &str, Damage)> = vec![
         ("an id twice", "NEXT-7", samples(Box::new(move |columns| set_column(columns, "id", texts(&["north", "north"]))))),
-        ("row numbers swapped", "NEXT-5", samples(Box::new(move |columns| set_column(columns, "internal:current_id", numbers([1, 0]))))),
-        ("another path", "NEXT-6", samples(Box::new(move |columns| set_column(columns, "internal:relative_path", texts(&["0", "01"]))))),
+        (
+            "row numbers swapped",
+            "NEXT-5",
+            samples(Box::new(move |columns| set_column(columns, "internal:current_id", numbers([1, 0])))),
+        ),
+        (
+            "another path",
+            "NEXT-6",
+            samples(Box::new(move |columns| set_column(columns, "internal:relative_path", texts(&["0", "01"])))),
+        ),
         ("a column less", "NEXT-4", samples(Box::new(|columns| drop(columns.pop())))),
         ("an open range", "NEXT-12", profile("stac:end_datetime", times(&[None, None]))),
         (
