@@ -37,7 +37,8 @@ pub(super) fn common_type(types: &[DataType]) -> PolarsResult<DataType> {
         let fits = |dtype: &DataType| match (kind, limits(dtype)) {
             (UnknownKind::Int(number), Some((least, most))) => (least..=most).contains(number),
             (UnknownKind::Int(_), None) => dtype.is_float(),
-            (UnknownKind::Float, _) => dtype.is_float(),
+            // A written fraction is DOUBLE, also beside FLOAT.
+            (UnknownKind::Float, _) => *dtype == DataType::Float64,
             (UnknownKind::Str, _) => dtype.is_string(),
             (UnknownKind::Any, _) => false,
         };
@@ -472,6 +473,7 @@ mod tests {
             (vec![written(1), DataType::Null], Int32),
             (vec![Float32, Int64, written(7)], Float32),
             (vec![Float32, Float64], Float64),
+            (vec![Float32, DataType::Unknown(UnknownKind::Float)], Float64),
             (vec![Int64, DataType::Unknown(UnknownKind::Float)], Float64),
             (vec![Boolean, Int64], Int64),
             (vec![DataType::Null], DataType::Null),
