@@ -75,7 +75,7 @@ fn is_other_here(part: &Expr) -> bool {
         Expr::Cast { .. } | Expr::Ternary { .. } => true,
         Expr::Function { function, .. } => {
             use FunctionExpr::{Abs, Quantile, Round, Sign};
-            matches!(function, Round { .. } | Abs | Sign | Quantile { .. })
+            matches!(function, Round { .. } | Abs | Sign | Quantile { .. } | FunctionExpr::Boolean(BooleanFunction::IsIn { .. }))
                 || computes_with_doubles(function)
                 || has_one_type(function)
                 || counts_in_small_numbers(function)
@@ -180,6 +180,25 @@ fn one(part: Expr, schema: &Schema) -> PolarsResult<Expr> {
                 None => value.clone(),
             };
             Expr::Function { input: input.iter().map(double).collect(), function: function.clone() }
+        }
+        // Written numbers take the type of FLOAT.
+        Expr::Function { ref input, function: FunctionExpr::Boolean(BooleanFunction::IsIn { nulls_equal }) } => {
+            match input.as_slice() {
+                [value, list] if dtype(value) == DataType::Float32 => {
+                    let singles = match dtype(list) {
+                        DataType::List(_) => DataType::List(Box::new(DataType::Float32)),
+                        _ => DataType::Float32,
+                    };
+                    let function = FunctionExpr::Boolean(BooleanFunction::IsIn { nulls_equal });
+                    Expr::Function { input: vec![value.clone(), list.clone().cast(singles)], function }
+                }
+                _ => part,
+            }
+        }
+        Expr::Function { ref input, function: FunctionExpr::StringExpr(StringFunction::LenBytes) }
+            if input.first().is_some_and(|bytes| dtype(bytes) == DataType::Binary) =>
+        {
+            input.first().map_or(lit(NULL), |bytes| byte_count().call(vec![bytes.clone()]))
         }
         // -1, 0 or 1, of NaN 0.
         Expr::Function { ref input, function: FunctionExpr::Sign } => match input.first() {
@@ -357,6 +376,12 @@ fn of_fractions(left: &Expr, op: Operator, right: &Expr, dtypes: [DataType; 2]) 
     if is_division && dtypes.iter().any(is_decimal) {
         return Some(with(one.cast(DataType::Float64), op, other.cast(DataType::Float64)));
     }
+    // The engine multiplies by the reciprocal of a single divisor.
+    if op == Operator::TrueDivide && matches!(right, Expr::Literal(_) | Expr::Cast { .. }) && dtypes.iter().any(is_fraction) {
+        let is_small = dtypes.contains(&DataType::Float32) && !dtypes.contains(&DataType::Float64);
+        let dtype = if is_small { DataType::Float32 } else { DataType::Float64 };
+        return Some(divided(dtype).call(vec![one, other]));
+    }
     // With numbers of 32 bits, integers and written numbers have 32 bits.
     let small = |dtype: &DataType| *dtype == DataType::Float32;
     let joins = |dtype: &DataType| dtype.is_integer() || matches!(dtype, DataType::Unknown(_));
@@ -369,6 +394,26 @@ fn of_fractions(left: &Expr, op: Operator, right: &Expr, dtypes: [DataType; 2]) 
         }
         _ => None,
     }
+}
+
+/// The quotient of fractions of a type, each rounded once.
+fn divided(dtype: DataType) -> UserDefinedFunction {
+    let of = dtype.clone();
+    let values = move |columns: &mut [Column]| -> PolarsResult<Column> {
+        let [left, right] = columns else { return Err(refusal("arithmetic takes two numbers")) };
+        let rows = rows(left, right);
+        let [numbers, divisors] = [left.cast(&of)?, right.cast(&of)?].map(|side| side.cast(&DataType::Float64));
+        let (numbers, divisors) = (numbers?, divisors?);
+        let (numbers, divisors) = (numbers.f64()?, divisors.f64()?);
+        let quotients: Float64Chunked = (0..rows).map(|row| Some(at(numbers, row)? / at(divisors, row)?)).collect();
+        Ok(quotients.into_column().cast(&of)?.with_name(left.name().clone()))
+    };
+    let field = move |_: &Schema, fields: &[Field]| {
+        Ok(Field::new(fields.first().map_or(PlSmallStr::EMPTY, |field| field.name().clone()), dtype.clone()))
+    };
+    let mut function = UserDefinedFunction::new("divided".into(), BaseColumnUdf::new(values, field));
+    function.options = FunctionOptions::elementwise();
+    function
 }
 
 /// Name of the function of [`quotient`].
@@ -399,6 +444,21 @@ fn quotient(dtype: DataType) -> UserDefinedFunction {
 
 fn is_quotient(expression: &Expr) -> bool {
     matches!(expression, Expr::AnonymousFunction { fmt_str, .. } if fmt_str.as_str() == QUOTIENT)
+}
+
+/// Number of bytes of a BLOB.
+fn byte_count() -> UserDefinedFunction {
+    let values = |columns: &mut [Column]| -> PolarsResult<Column> {
+        let [bytes] = columns else { return Err(refusal("octet_length takes one value")) };
+        let counts: Int64Chunked = bytes.binary()?.iter().map(|bytes| bytes.map(|bytes| bytes.len() as i64)).collect();
+        Ok(counts.into_column().with_name(bytes.name().clone()))
+    };
+    let field = |_: &Schema, fields: &[Field]| {
+        Ok(Field::new(fields.first().map_or(PlSmallStr::EMPTY, |field| field.name().clone()), DataType::Int64))
+    };
+    let mut function = UserDefinedFunction::new("byte_count".into(), BaseColumnUdf::new(values, field));
+    function.options = FunctionOptions::elementwise();
+    function
 }
 
 /// Refuses numbers that are too great for FLOAT, or makes them null.

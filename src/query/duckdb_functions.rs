@@ -41,6 +41,8 @@ enum Gives {
     Time,
     /// A date; of a time with a zone such a time. The argument is the second.
     DayOrZoned,
+    /// A time in UTC, with that zone.
+    Zoned,
     /// A time, with a zone if the second argument has one.
     TimeOrZoned,
     /// List of integers.
@@ -68,6 +70,7 @@ const FUNCTIONS: &[Function] = &[
     },
     Function { names: 1, ..scalar("date_diff", (3, 3), Gives::Whole, date_diff) },
     Function { names: 1, ..scalar("datediff", (3, 3), Gives::Whole, date_diff) },
+    Function { shown: "CAST", ..scalar("in_utc", (1, 1), Gives::Zoned, in_utc) },
     scalar("epoch", (1, 1), Gives::Number, |c| numbers(c, |micros| micros as f64 / 1e6)),
     scalar("epoch_ms", (1, 1), Gives::Whole, |c| wholes(c, |micros| micros / 1000)),
     scalar("epoch_us", (1, 1), Gives::Whole, |c| wholes(c, |micros| micros)),
@@ -168,6 +171,7 @@ pub(super) fn function(name: &str) -> Option<UserDefinedFunction> {
             Gives::Truth => DataType::Boolean,
             Gives::Day => DataType::Date,
             Gives::Time => MICROSECONDS,
+            Gives::Zoned => IN_UTC,
             Gives::DayOrZoned => zoned(fields).unwrap_or(DataType::Date),
             Gives::TimeOrZoned => zoned(fields).unwrap_or(MICROSECONDS),
             Gives::Wholes => DataType::List(Box::new(DataType::Int64)),
@@ -253,6 +257,14 @@ fn truth(columns: &[Column], of: fn(&BooleanChunked) -> bool) -> PolarsResult<Co
     let met = columns[0].bool()?;
     let known = met.null_count() < met.len();
     Ok([known.then(|| of(met))].into_iter().collect::<BooleanChunked>().into_column())
+}
+
+/// A time in UTC.
+const IN_UTC: DataType = DataType::Datetime(TimeUnit::Microseconds, Some(TimeZone::UTC));
+
+/// Times without a zone as those of UTC.
+fn in_utc(columns: &[Column]) -> PolarsResult<Column> {
+    Ok(micros(&columns[0])?.into_datetime(TimeUnit::Microseconds, Some(TimeZone::UTC)).into_column())
 }
 
 /// A time without a zone.

@@ -659,6 +659,10 @@ impl Rewrite<'_, '_> {
                 }
                 return Ok(());
             }
+            Expr::Cast { kind, expr: value, data_type: SqlType::Timestamp(_, TimezoneInfo::WithTimeZone | TimezoneInfo::Tz), .. } => {
+                let time = cast_of(kind.clone(), *value.clone(), SqlType::Timestamp(None, TimezoneInfo::None));
+                expression("in_utc(_0)", vec![time])
+            }
             Expr::Cast { kind, expr: value, data_type, .. } => {
                 widen(data_type);
                 if let (true, Some(digits)) = (is_text_type(data_type), written_decimal(value)) {

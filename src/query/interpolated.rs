@@ -13,7 +13,7 @@ pub(super) fn quantile(at: f64, dtype: DataType) -> UserDefinedFunction {
         let [numbers] = columns else { return Err(refusal("a quantile is of one column")) };
         let wide = numbers.cast(&DataType::Float64)?;
         let mut known: Vec<f64> = wide.f64()?.iter().flatten().collect();
-        let quantile = [of_values(&mut known, at)].into_iter().collect::<Float64Chunked>();
+        let quantile = [of_values(&mut known, at, of == DataType::Float32)].into_iter().collect::<Float64Chunked>();
         Ok(quantile.into_column().cast(&of)?.with_name(numbers.name().clone()))
     };
     let field = move |_: &Schema, fields: &[Field]| {
@@ -24,8 +24,8 @@ pub(super) fn quantile(at: f64, dtype: DataType) -> UserDefinedFunction {
     function
 }
 
-/// The quantile of the values, which are reordered; NaN is the greatest. `None` of no values.
-fn of_values(values: &mut [f64], at: f64) -> Option<f64> {
+/// The quantile of the values, which are reordered; NaN is the greatest. `None` of no values. Values of 32 bits are joined with 32 bits.
+fn of_values(values: &mut [f64], at: f64, is_single: bool) -> Option<f64> {
     let place = (values.len().checked_sub(1)? as f64) * at;
     let order = |one: &f64, other: &f64| {
         one.is_nan().cmp(&other.is_nan()).then_with(|| one.partial_cmp(other).unwrap_or(std::cmp::Ordering::Equal))
@@ -36,6 +36,10 @@ fn of_values(values: &mut [f64], at: f64) -> Option<f64> {
         return Some(*lower);
     }
     let upper = above.iter().copied().min_by(order)?;
+    if is_single {
+        let (lower, upper, part) = (*lower as f32, upper as f32, part as f32);
+        return Some((lower * (1.0 - part) + upper * part).into());
+    }
     // DuckDB's sum of two products: between -inf and a number it is -inf, between both infinities NaN.
     Some(*lower * (1.0 - part) + upper * part)
 }
@@ -56,10 +60,10 @@ mod tests {
             (vec![1.0, infinite], 0.5, Some(infinite)),
             (vec![infinite, infinite], 0.5, Some(infinite)),
         ] {
-            assert_eq!(of_values(&mut values.clone(), at), wanted, "{values:?}");
+            assert_eq!(of_values(&mut values.clone(), at, false), wanted, "{values:?}");
         }
         for mut values in [vec![-infinite, infinite], vec![f64::NAN, 1.0], vec![f64::NAN, f64::NAN]] {
-            assert!(of_values(&mut values, 0.5).is_some_and(f64::is_nan), "{values:?}");
+            assert!(of_values(&mut values, 0.5, false).is_some_and(f64::is_nan), "{values:?}");
         }
     }
 }

@@ -67,7 +67,9 @@ impl PairMoments {
 
     /// NaN when all x are equal.
     pub fn slope(&self) -> Option<f64> {
-        self.known().map(|pairs| if pairs.squares_x == 0.0 { f64::NAN } else { pairs.products / pairs.squares_x })
+        // By both variances, as DuckDB divides.
+        let slope = |pairs: &Self| (pairs.products / pairs.count) / (pairs.squares_x / pairs.count);
+        self.known().map(|pairs| if pairs.squares_x == 0.0 { f64::NAN } else { slope(pairs) })
     }
 
     pub fn intercept(&self) -> Option<f64> {

@@ -418,7 +418,6 @@ fn filters_as_conditions_of_sql_keep_the_same_rows() {
         ("zoned", Arc::new(TimestampMicrosecondArray::from(micros.to_vec()).with_timezone("UTC"))),
         ("nanos", Arc::new(TimestampNanosecondArray::from(micros.map(|micros| micros.map(|micros| micros * 1000)).to_vec()))),
         ("date", Arc::new(Date32Array::from(vec![Some(18_627), Some(18_628), Some(18_629), Some(18_626), None]))),
-        ("unix_time", Arc::new(Float64Array::from(micros.map(|micros| micros.map(|micros| micros as f64 / 1e6)).to_vec()))),
         ("when", texts(&["2021-01-01T12:00:00Z", "2021-01-01", "2021-01-02", "2020-12-31T23:59:59Z", "never"])),
         ("stac:centroid", Arc::new(BinaryArray::from_iter_values(&places))),
     ]);
@@ -441,7 +440,7 @@ fn filters_as_conditions_of_sql_keep_the_same_rows() {
         "../2021-01-01T12:00:00Z",
         "2021-01-01T06:00:00Z/2021-01-01T12:00:00.000001Z",
     ];
-    for column in ["stac:time_start", "zoned", "nanos", "date", "unix_time", "when"] {
+    for column in ["stac:time_start", "zoned", "nanos", "date", "when"] {
         filters.extend(ranges.map(|range| Filter { time_column: Some(column.into()), ..Filter::datetime(range) }));
     }
     for bbox in [[170.0, -10.0, 180.0, 10.0], [175.0, -10.0, -175.0, 10.0], [-180.0, -90.0, 180.0, 90.0], [0.0, 0.0, 0.0, 0.0]] {
@@ -563,7 +562,10 @@ fn wrong_statistics_of_a_small_level_lose_no_row() {
     let options = ParquetOptions { row_group_rows: 10, ..ParquetOptions::local() };
     let mut bytes = write_parquet(&batch.schema(), &[batch], &options).expect("writes");
     let mut replaced = 0;
-    for at in 0..bytes.len() - 8 {
+    // The values themselves stay: statistics are in the footer.
+    let end = bytes.len() - 8;
+    let footer = u32::from_le_bytes(bytes[end..end + 4].try_into().expect("four bytes")) as usize;
+    for at in end - footer..end - 8 {
         // The last value of two row groups.
         if [1_000_029i64, 1_000_039].iter().any(|value| bytes[at..at + 8] == value.to_le_bytes()) {
             bytes[at..at + 8].copy_from_slice(&1_000_004i64.to_le_bytes());
@@ -627,7 +629,7 @@ fn groups_and_first_rows_are_computed_row_group_by_row_group() {
     for sql in [
         "SELECT region, count(*) AS n, avg(score) AS a FROM data WHERE score < 50 GROUP BY region",
         "SELECT region, month, max(rank) AS m FROM data GROUP BY region, month ORDER BY region LIMIT 4",
-        "SELECT date_trunc('month', \"stac:time_start\") AS m, count(*) AS n FROM data GROUP BY m ORDER BY m",
+        "SELECT days_of_trunc('month', \"stac:time_start\") AS m, count(*) AS n FROM data GROUP BY m ORDER BY m",
     ] {
         assert!(!planned(sql).contains("LEVEL"), "the level is read by the engine: {sql}\n{}", planned(sql));
     }

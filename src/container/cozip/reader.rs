@@ -74,6 +74,8 @@ pub struct Taco3Table {
     pub name: String,
     /// Path of the file or member.
     pub member: String,
+    /// The level that the file names in its metadata.
+    pub stated_level: Option<String>,
     /// All columns.
     pub table: LevelTable,
     /// `internal:current_id`; -1 for null.
@@ -421,7 +423,8 @@ impl Store {
         read_collection(&LocalFile::open_for(&asset)?, offset, size)
     }
 
-    fn table(&self, name: &str, budget: &DecodeBudget, ctx: &JobContext) -> Result<LevelTable> {
+    /// A table, and the level that its file names.
+    fn table(&self, name: &str, budget: &DecodeBudget, ctx: &JobContext) -> Result<(LevelTable, Option<String>)> {
         let (asset, size) = self.member(name)?;
         let slice = match (&asset, self) {
             (AssetPath::Range { offset, .. }, Store::Zip { file, .. }) => file.parquet(*offset, size)?,
@@ -430,7 +433,7 @@ impl Store {
         };
         let head = TableHead::read(slice)?;
         budget.add_stored(head.stored_bytes());
-        head.decode_within(None, budget, ctx)
+        Ok((head.decode_within(None, budget, ctx)?, head.note(LEVEL_KEY)))
     }
 
     /// Names of the files that may be level tables.
@@ -462,11 +465,11 @@ impl Store {
 }
 
 fn read_part(store: &Store, name: String, member: &str, budget: &DecodeBudget, ctx: &JobContext) -> Result<Taco3Table> {
-    let table = store.table(member, budget, ctx)?;
+    let (table, stated_level) = store.table(member, budget, ctx)?;
     let rows = table.rows();
     // Names of folders may have two underscores, which are a `/` in the name of the file.
-    let stated = table.schema().metadata().get(LEVEL_KEY).filter(|stated| stated.replace('/', "__") == name.replace('/', "__"));
-    let name = stated.cloned().unwrap_or(name);
+    let is_alike = |stated: &&String| stated.replace('/', "__") == name.replace('/', "__");
+    let name = stated_level.as_ref().filter(is_alike).cloned().unwrap_or(name);
     let numbers = |column: &str| -> Result<Option<Vec<i64>>> {
         let column: Option<Int64Array> = table.integers(column)?;
         Ok(column.map(|column| (0..rows).map(|row| if column.is_valid(row) { column.value(row) } else { -1 }).collect()))
@@ -493,7 +496,7 @@ fn read_part(store: &Store, name: String, member: &str, budget: &DecodeBudget, c
             sources.push(last.clone());
         }
     }
-    Ok(Taco3Table { name, member: member.to_owned(), table, ids, parents, paths, sources })
+    Ok(Taco3Table { name, member: member.to_owned(), stated_level, table, ids, parents, paths, sources })
 }
 
 /// A level, its tables with their numbers of rows, and the rows that tables below may refer to as parents.

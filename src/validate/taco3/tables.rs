@@ -16,8 +16,6 @@ use crate::model::{Collection, Location, Report, Rule};
 use crate::text::PrintableLine;
 
 const SAMPLE: &str = "sample";
-/// Metadata of a table's schema: its name.
-const LEVEL_KEY: &str = "taco:level";
 
 /// Checks all tables.
 ///
@@ -115,7 +113,7 @@ impl Checked<'_> {
     /// Columns and types are those of `taco:metadata`.
     fn check_schema(&self, table: &Taco3Table, report: &mut Report) {
         let schema = table.table.schema();
-        match schema.metadata().get(LEVEL_KEY) {
+        match &table.stated_level {
             Some(stated) if *stated == table.name => {}
             Some(stated) => {
                 let stated = stated.printable_line().to_string();
