@@ -303,15 +303,16 @@ fn a_zip_of_another_layout_is_written_anew_and_that_is_said_before() {
 fn interrupted(workspace: &Workspace) -> [Vec<u8>; 2] {
     let zip = made(workspace, "set.tacozip");
     let mut versions = vec![std::fs::read(&zip).expect("reads")];
-    for title in ["First", "Second"] {
+    for title in ["First", "Second", "Third"] {
         workspace.studio(["edit", "set.tacozip", "--set", &format!("title={title}")]).expect_code(0);
         versions.push(std::fs::read(&zip).expect("reads"));
     }
-    let [original, appended, short] = versions.try_into().expect("three versions");
-    assert!(appended.len() > original.len() && short.len() < appended.len(), "the first edit appends, the second finds room");
+    let [original, appended, longest, short] = versions.try_into().expect("four versions");
+    let lengths = [original.len(), appended.len(), longest.len(), short.len()];
+    assert!(lengths[1] > lengths[0] && lengths[3] < lengths[2], "the first edit appends, a later one finds room: {lengths:?}");
     let mut unswitched = appended.clone();
     unswitched[..157].copy_from_slice(&original[..157]);
-    let uncut = [short.as_slice(), &appended[short.len()..]].concat();
+    let uncut = [short.as_slice(), &longest[short.len()..]].concat();
     [unswitched, uncut]
 }
 
@@ -319,7 +320,7 @@ fn interrupted(workspace: &Workspace) -> [Vec<u8>; 2] {
 fn an_interrupted_edit_of_a_zip_is_announced_and_mended() {
     let workspace = Workspace::new();
     flat_scenes(&workspace, 3);
-    for (bytes, title) in interrupted(&workspace).into_iter().zip(["Test scenes", "Second"]) {
+    for (bytes, title) in interrupted(&workspace).into_iter().zip(["Test scenes", "Third"]) {
         let zip = workspace.write("killed.tacozip", &bytes);
         let shown = workspace.studio(["inspect", "killed.tacozip"]).expect_code(0);
         assert!(shown.stdout.contains(title), "{shown}");
@@ -344,7 +345,7 @@ fn a_dataset_with_a_second_name_is_changed_under_one_of_them_alone() {
     flat_scenes(&workspace, 3);
     made(&workspace, "set.tacozip");
     workspace.studio(["compile", "set.tacozip", "-o", "set.tortilla"]).expect_code(0);
-    workspace.write("new.csv", "id,season\ntile_1.tif,winter\n");
+    workspace.write("new.csv", "id,season\ntile_0.tif,summer\ntile_1.tif,winter\ntile_2.tif,summer\n");
     for name in ["set.tacozip", "set.tortilla"] {
         let (path, other) = (workspace.path(name), workspace.path("other"));
         let before = sha256_of(&path);

@@ -50,7 +50,10 @@ impl Stated {
                 Value::Text(text) => Geometry::Point(wkb_point(text.as_bytes())?.into()),
                 _ => return None,
             };
-            Some((crs.and_then(|crs| crs_of(value(crs))).unwrap_or_else(|| DEGREES.into()), geometry))
+            match crs.and_then(|crs| crs_of(value(crs))) {
+                Some(crs) => Some((crs, geometry)),
+                None => Some((DEGREES.into(), with_poles_divided(geometry))),
+            }
         };
         let in_box = |column: &C| {
             let [west, south, east, north] = numbers(&value(*column))?.try_into().ok()?;
@@ -142,6 +145,28 @@ impl Grid {
         let at = |column: f64, row: f64| (t[0] + column * t[1] + row * t[2], t[3] + column * t[4] + row * t[5]);
         let corners = vec![at(0.0, 0.0), at(0.0, self.rows), at(self.columns, self.rows), at(self.columns, 0.0), at(0.0, 0.0)];
         Geometry::Polygon(Polygon::new(LineString::from(corners), Vec::new()))
+    }
+}
+
+/// A geometry in degrees whose edges along a pole are divided: of a long one nobody could say in which direction it goes.
+fn with_poles_divided(geometry: Geometry<f64>) -> Geometry<f64> {
+    let divided = |line: &LineString<f64>| -> LineString<f64> {
+        let mut points = Vec::with_capacity(line.0.len());
+        for edge in line.lines() {
+            let along = edge.end.x - edge.start.x;
+            let is_at_pole = edge.start.y.abs() >= 90.0 && edge.start.y == edge.end.y;
+            let parts = if is_at_pole { (along.abs() / 90.0).ceil().clamp(1.0, 8.0) as usize } else { 1 };
+            let point = |part: usize| geo::coord! { x: edge.start.x + along * part as f64 / parts as f64, y: edge.start.y };
+            points.extend((0..parts).map(point));
+        }
+        points.extend(line.0.last());
+        LineString(points)
+    };
+    let area = |area: &Polygon<f64>| Polygon::new(divided(area.exterior()), area.interiors().iter().map(divided).collect());
+    match geometry {
+        Geometry::Polygon(one) => Geometry::Polygon(area(&one)),
+        Geometry::MultiPolygon(several) => Geometry::MultiPolygon(several.iter().map(area).collect()),
+        other => other,
     }
 }
 

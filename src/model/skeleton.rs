@@ -163,14 +163,30 @@ impl Skeleton {
     /// Level and row of the sample with these ids. `#3` selects the fourth sibling, not counting padding, unless a sibling has
     /// this id.
     pub fn find(&self, path: &SamplePath) -> Option<(usize, u32)> {
-        let (first, rest) = path.0.split_first()?;
-        let top = self.levels.first()?;
-        let mut row = top.among(0..top.len() as u32, first)?;
-        for (depth, id) in rest.iter().enumerate() {
-            let below = self.levels.get(depth + 1)?;
-            row = below.among(self.levels[depth].children(row).iter().copied(), id)?;
-        }
-        Some((path.0.len() - 1, row))
+        self.find_below(None, &path.0).or_else(|| {
+            // Ids of TACO 3 may have a `/`: the first parts are then one id.
+            (2..=path.0.len()).rev().find_map(|count| {
+                let (first, rest) = path.0.split_at(count);
+                let joined: Vec<Arc<str>> = std::iter::once(first.join("/").into()).chain(rest.iter().cloned()).collect();
+                self.find_below(None, &joined)
+            })
+        })
+    }
+
+    /// The sample at these ids below a row, or of level 0.
+    fn find_below(&self, above: Option<(usize, u32)>, ids: &[Arc<str>]) -> Option<(usize, u32)> {
+        let Some((id, rest)) = ids.split_first() else { return above };
+        let (depth, row) = match above {
+            None => {
+                let top = self.levels.first()?;
+                (0, top.among(0..top.len() as u32, id)?)
+            }
+            Some((depth, row)) => {
+                let below = self.levels.get(depth + 1)?;
+                (depth + 1, below.among(self.levels[depth].children(row).iter().copied(), id)?)
+            }
+        };
+        self.find_below(Some((depth, row)), rest)
     }
 }
 

@@ -463,7 +463,7 @@ fn filters_as_conditions_of_sql_keep_the_same_rows() {
         let sql = format!("SELECT id FROM data WHERE {condition}");
         assert_eq!(ids(&Query { sql: Some(sql.clone()), ..Query::default() }), expected, "{sql}");
     }
-    assert_eq!(written, 3 * 8 + 8);
+    assert_eq!(written, 2 * 8 + 8);
     let grids = [FieldSpec::new("istac:geometry", arrow::datatypes::DataType::Binary)];
     assert_eq!(copy_as::sql_condition(&Filter::bbox([0.0, 0.0, 1.0, 1.0]), &grids), None, "footprints have no condition");
 }

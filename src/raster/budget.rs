@@ -79,11 +79,20 @@ fn pixel_bytes(info: &RasterInfo) -> u64 {
     listed.saturating_add(others.saturating_mul(info.bands.last().map_or(1, |band| value_bytes(&band.dtype))))
 }
 
-/// Refuses to write tiles of `side` × `side` pixels that would mostly be padding: more than 4 GiB, and more than 64 times the pixels.
+/// GDAL's time to write a GeoTIFF grows with the square of its bands: some seconds for these.
+const WRITTEN_BANDS_MAX: usize = 8192;
+
+/// Refuses to write tiles of `side` × `side` pixels that would mostly be padding: more than 4 GiB, and more than 64 times the pixels;
+/// and rasters of more bands than are written in some seconds.
 ///
 /// # Errors
 /// [`Kind::Unsupported`](crate::error::Kind::Unsupported).
 pub(super) fn check_padding(info: &RasterInfo, side: u32, source: &RasterSource) -> Result<()> {
+    if info.band_count > WRITTEN_BANDS_MAX {
+        let summary =
+            format!("the raster has {} bands, and at most {WRITTEN_BANDS_MAX} are written into one file", info.band_count);
+        return Err(Error::unsupported(summary).at(source).hint("write fewer bands into a file: gdal_translate -b 1 -b 2 IN OUT"));
+    }
     let tiles = |length: usize| (length as u64).div_ceil(u64::from(side)).max(1);
     let pixels = tiles(info.width).saturating_mul(tiles(info.height)).saturating_mul(u64::from(side).pow(2));
     let padded = pixels.saturating_mul(pixel_bytes(info));

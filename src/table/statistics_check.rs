@@ -26,15 +26,40 @@ pub enum StatisticsPlace {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StatisticsFault {
     /// A value is below the minimum.
-    Below { minimum: String, value: String },
+    Below {
+        /// The stated minimum.
+        minimum: String,
+        /// The value.
+        value: String,
+    },
     /// A value is above the maximum.
-    Above { maximum: String, value: String },
+    Above {
+        /// The stated maximum.
+        maximum: String,
+        /// The value.
+        value: String,
+    },
     /// The minimum is called exact, and is below all values.
-    NotLeast { minimum: String, least: String },
+    NotLeast {
+        /// The stated minimum.
+        minimum: String,
+        /// The least value.
+        least: String,
+    },
     /// The maximum is called exact, and is above all values.
-    NotGreatest { maximum: String, greatest: String },
+    NotGreatest {
+        /// The stated maximum.
+        maximum: String,
+        /// The greatest value.
+        greatest: String,
+    },
     /// Another number of nulls.
-    Nulls { stated: u64, found: u64 },
+    Nulls {
+        /// The stated number.
+        stated: u64,
+        /// The number of null values.
+        found: u64,
+    },
     /// The pages of the index have another number of rows than the row group.
     PageRows,
 }
@@ -42,10 +67,13 @@ pub enum StatisticsFault {
 /// Wrong statistics of a column: the first ones, and in how many row groups there are some.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WrongStatistics {
+    /// Name of the column.
     pub column: String,
     /// Row group, from 0.
     pub group: usize,
+    /// Where the first wrong statistics are stated.
     pub place: StatisticsPlace,
+    /// What is wrong with them.
     pub fault: StatisticsFault,
     /// Row groups of the column with wrong statistics.
     pub groups: usize,

@@ -108,7 +108,8 @@ impl Taco3Reader {
         let members = store.tables()?;
         let version = store.version(path, &members)?;
         let collection = settled(store.collection())?;
-        let is_flat = collection.as_ref().is_ok_and(|fields| fields.get("taco:structure").is_some_and(|files| files.is_null()));
+        let is_flat =
+            collection.as_ref().is_ok_and(|fields| fields.fields.get("taco:structure").is_some_and(|files| files.is_null()));
         let budget = DecodeBudget::default();
         let mut by_depth: BTreeMap<usize, Vec<Taco3Table>> = BTreeMap::new();
         for (name, member) in members {

@@ -161,7 +161,10 @@ fn geometry_fault(columns: &Columns, row: usize) -> Option<&'static str> {
     if geometry.coords_iter().any(|point| !(point.x.abs() <= 180.0 && point.y.abs() <= 90.0)) {
         return Some(tr!("geometry is not in longitude and latitude"));
     }
-    if lines_of(&geometry).iter().any(|line| line.lines().any(|edge| (edge.end.x - edge.start.x).abs() > 180.0)) {
+    // Along a pole an edge has no length.
+    let is_at_pole = |edge: &geo::Line<f64>| edge.start.y.abs() >= 90.0 && edge.start.y == edge.end.y;
+    let crosses = |edge: geo::Line<f64>| (edge.end.x - edge.start.x).abs() > 180.0 && !is_at_pole(&edge);
+    if lines_of(&geometry).iter().any(|line| line.lines().any(crosses)) {
         return Some(tr!("geometry crosses the antimeridian and is not cut there"));
     }
     let bbox = bbox?;
