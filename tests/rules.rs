@@ -124,6 +124,7 @@ fn every_rule_has_a_case() {
         .chain(crate::togs::rules())
         .chain(crate::consistency::rules())
         .chain(crate::places::rules())
+        .chain(crate::taco3::rules())
         .collect();
     // Its case makes symbolic links.
     let absent = |rule: &Rule| cfg!(not(unix)) && *rule == Rule::FolderLink;

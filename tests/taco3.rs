@@ -11,6 +11,7 @@ use arrow::array::{
 };
 use arrow::datatypes::{DataType, Field, Float64Type, Int64Type, Schema};
 use serde_json::{Value as Json, json};
+use taco_studio::model::Rule;
 use taco_studio::table::{ParquetOptions, write_parquet};
 
 use crate::support::Workspace;
@@ -206,9 +207,12 @@ fn sets() -> Vec<(&'static str, Set)> {
 fn found(workspace: &Workspace, dataset: &Path, filter: &[&str]) -> Vec<String> {
     let mut arguments: Vec<&std::ffi::OsStr> = vec!["query".as_ref(), dataset.as_os_str(), "--json".as_ref()];
     arguments.extend(filter.iter().map(|part| std::ffi::OsStr::new(*part)));
-    let rows = workspace.studio(arguments).expect_code(0).json();
-    let rows = rows.as_array().or_else(|| rows["rows"].as_array()).expect("rows").clone();
-    rows.iter().map(|row| row["id"].as_str().expect("an id").to_owned()).collect()
+    let rows = workspace.studio(arguments).expect_code(0).stdout;
+    let id = |row: &str| {
+        let row: Json = serde_json::from_str(row).expect("an object a line");
+        row["id"].as_str().expect("an id").to_owned()
+    };
+    rows.lines().map(id).collect()
 }
 
 #[test]
@@ -476,4 +480,47 @@ fn an_index_that_is_wrong_has_findings() {
     fields.as_object_mut().expect("an object").remove("dataset_version");
     std::fs::write(cat.join(".tacocat/COLLECTION.json"), fields.to_string()).expect("writes");
     assert!(codes(&workspace, &cat).contains(&"NEXT-5".to_owned()));
+}
+
+#[test]
+fn archives_that_are_damaged_have_findings() {
+    let golden = crate::support::tests_folder().join("fixtures/golden/60_v3_zip/change.zip");
+    let bytes = std::fs::read(golden).expect("reads");
+    let changed = |change: &dyn Fn(&mut Vec<u8>)| {
+        let workspace = Workspace::new();
+        let mut bytes = bytes.clone();
+        change(&mut bytes);
+        let path = workspace.write("change.zip", &bytes);
+        codes(&workspace, &path)
+    };
+    assert_eq!(changed(&|_| {}), Vec::<String>::new());
+    // The check value is in the extra field of the first member.
+    assert_eq!(changed(&|bytes| bytes[43] ^= 1), ["NEXT-15"]);
+    let comment = changed(&|bytes| {
+        let length = bytes.len();
+        bytes[length - 2..].copy_from_slice(&5u16.to_le_bytes());
+        bytes.extend(b"a set");
+    });
+    assert!(comment.contains(&"NEXT-14".to_owned()), "{comment:?}");
+}
+
+/// The rules of TACO 3 that the sets here break.
+pub fn rules() -> Vec<Rule> {
+    vec![
+        Rule::Taco3Files,
+        Rule::Taco3Contract,
+        Rule::Taco3Collection,
+        Rule::Taco3Schema,
+        Rule::Taco3RowId,
+        Rule::Taco3Path,
+        Rule::Taco3SampleId,
+        Rule::Taco3Sources,
+        Rule::Taco3SourceFile,
+        Rule::Taco3PartMissing,
+        Rule::Taco3Task,
+        Rule::Taco3Profile,
+        Rule::Taco3Extent,
+        Rule::Taco3Zip,
+        Rule::CozipIndex,
+    ]
 }

@@ -9,10 +9,10 @@ use arrow::datatypes::{DataType, TimeUnit};
 use serde_json::Value as Json;
 
 use super::contract::{Contract, Mismatch, compare};
-use crate::container::{RowKey, Taco3Reader, Taco3Table, table_above};
+use crate::container::{ContainerReader, RowKey, Taco3Reader, Taco3Table, table_above};
 use crate::error::Result;
 use crate::jobs::JobContext;
-use crate::model::{Collection, Location, Report, Rule};
+use crate::model::{Collection, Location, Report, Rule, Skeleton};
 use crate::text::PrintableLine;
 
 const SAMPLE: &str = "sample";
@@ -31,7 +31,8 @@ pub(super) fn check(dataset: &Taco3Reader, collection: &Collection, report: &mut
         let message = tr!("{one} and {other} differ in case alone, and are one file on some systems.", one, other);
         report.add(Rule::Taco3Collection, Location::Collection("taco:structure".into()), message);
     }
-    let checked = Checked { dataset, collection, tables: &tables, contract: contract.as_ref() };
+    let tree = dataset.levels().skeleton(ctx)?;
+    let checked = Checked { tree: &tree, dataset, collection, tables: &tables, contract: contract.as_ref() };
     checked.check_names(report);
     let mut rows: HashMap<RowKey, (usize, usize)> = HashMap::new();
     for (number, table) in tables.iter().enumerate() {
@@ -54,6 +55,7 @@ pub(super) fn check(dataset: &Taco3Reader, collection: &Collection, report: &mut
 }
 
 struct Checked<'a> {
+    tree: &'a Skeleton,
     dataset: &'a Taco3Reader,
     collection: &'a Collection,
     tables: &'a [Taco3Table],
@@ -238,6 +240,7 @@ impl Checked<'_> {
     fn check_structure(&self, table: &Taco3Table, report: &mut Report) {
         let Some(members) = self.contract.and_then(|contract| contract.members(&table.name)) else { return };
         let mut groups: BTreeMap<(Arc<str>, i64), Vec<&str>> = BTreeMap::new();
+        let mut samples: HashMap<(Arc<str>, i64), u32> = HashMap::new();
         for (row, path) in table.paths.iter().enumerate() {
             let source = table.sources.get(row).cloned().unwrap_or_default();
             groups.entry((source, table.parents[row])).or_default().push(name_of(path));
@@ -246,13 +249,19 @@ impl Checked<'_> {
         for above in self.tables.iter().filter(|above| above.name == table_above(&table.name)) {
             let folder = table.name.rsplit_once('/').map(|(_, folder)| folder);
             for (row, id) in above.ids.iter().enumerate() {
+                let key = (above.sources.get(row).cloned().unwrap_or_default(), *id);
+                if above.name == SAMPLE {
+                    samples.insert(key.clone(), row as u32);
+                }
                 if folder.is_none_or(|folder| name_of(&above.paths[row]) == folder) {
-                    groups.entry((above.sources.get(row).cloned().unwrap_or_default(), *id)).or_default();
+                    groups.entry(key).or_default();
                 }
             }
         }
         for ((source, parent), names) in groups {
             let Err(mismatch) = compare(members, &names) else { continue };
+            let sample = samples.get(&(source.clone(), parent)).copied();
+            let at = sample.map_or_else(|| place(table), |row| Location::Sample { level: 0, row, path: self.tree.path(0, row) });
             let of = if source.is_empty() { parent.to_string() } else { format!("{source}: {parent}") };
             let of = of.printable_line().to_string();
             let message = match mismatch {
@@ -266,7 +275,7 @@ impl Checked<'_> {
                     tr!("Parent {of} has {found} files of {pattern}.", of, found, pattern = pattern.printable_line())
                 }
             };
-            report.add(Rule::Taco3Contract, place(table), message);
+            report.add(Rule::Taco3Contract, at, message);
         }
     }
 }
