@@ -112,9 +112,9 @@ fn verbs_hold_a_few_hundred_bytes_for_each_sample() {
         ("compile", "compile {in}.tacozip -o {out}.tortilla"),
         ("concat", "concat {in}.tacozip {few}.tacozip -o {out}.tacozip"),
         ("export", "export {in}.tacozip -o {out}.tacozip --where cloud_cover>0.1"),
-        ("convert", "convert {in}.tacozip -o {out}.tacozip"),
+        ("convert", "convert {in}.tacozip {out}.tacozip"),
         ("validate", "validate {in}.tacozip"),
-        ("folder", "convert {in}.tacozip -o {out}_folder --format folder"),
+        ("folder", "convert {in}.tacozip {out}_folder"),
         // Reads the files of the folder before.
         ("create", "create {folder}_folder/DATA -o {out}.tacozip --collection {collection}"),
     ];

@@ -2,6 +2,7 @@
 //! `taco:pit_schema`; a million samples take tens of megabytes.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use arrow::array::{StringArray, StringBuilder};
 

@@ -246,10 +246,10 @@ fn truths(columns: &[Column], of: fn(f64) -> bool) -> PolarsResult<Column> {
     Ok(numbers.f64()?.iter().map(|number| number.map(of)).collect::<BooleanChunked>().into_column())
 }
 
-/// Number of rows that meet a condition; null without rows, as a sum is.
+/// Number of rows that meet a condition; null where it is null in all, as a sum is.
 fn count_met(columns: &[Column]) -> PolarsResult<Column> {
     let met = columns[0].bool()?;
-    let count = (!met.is_empty()).then(|| met.iter().flatten().filter(|met| *met).count() as i64);
+    let count = (met.null_count() < met.len()).then(|| met.iter().flatten().filter(|met| *met).count() as i64);
     Ok([count].into_iter().collect::<Int64Chunked>().into_column())
 }
 

@@ -1030,7 +1030,9 @@ impl Rewrite<'_, '_> {
             "round" if arity == 2 && negative_digits(&call.arguments[1]).is_some() => {
                 let power = negative_digits(&call.arguments[1]).unwrap_or(0);
                 let scale = format!("1{}.0", "0".repeat(power));
-                expression(&format!("(round(_0 / {scale}, 0) * {scale})"), call.arguments)
+                // Of numbers that are infinite or not a number it is 0.
+                let rounded = format!("(round(_0 / {scale}, 0) * {scale})");
+                expression(&format!("CASE WHEN isfinite({rounded}) OR _0 IS NULL THEN {rounded} ELSE 0.0 END"), call.arguments)
             }
             "list_aggregate" | "list_aggr" | "array_aggregate" | "array_aggr" if arity == 2 => {
                 let of = match text_of(&call.arguments[1]).unwrap_or("") {

@@ -45,7 +45,8 @@ impl PairMoments {
 
     /// Variance of x over the number of pairs.
     pub fn variance_x(&self) -> Option<f64> {
-        self.known().map(|pairs| pairs.squares_x / pairs.count)
+        // Of one value 0, also where that is not a number.
+        self.known().map(|pairs| if pairs.count > 1.0 { pairs.squares_x / pairs.count } else { 0.0 })
     }
 
     /// Covariance over the number of pairs.

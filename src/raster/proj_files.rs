@@ -96,7 +96,7 @@ unsafe extern "C" fn open_allowed(_: *mut ProjContext, name: *const c_char, acce
     const READ_ONLY: c_int = 0;
     // Safety: PROJ passes a C string.
     let path = unsafe { allowed_path(name) }.filter(|path| access == READ_ONLY && path.is_file());
-    match path.and_then(|path| File::open(path).ok()) {
+    match path.and_then(|path| crate::files::open(&path).ok()) {
         Some(file) => Box::into_raw(Box::new(file)).cast(),
         None => std::ptr::null_mut(),
     }
