@@ -1,7 +1,6 @@
 //! TACO 3 in the dialects of its releases, written here column by column: what opens, where and when samples are, their bytes, and the
 //! findings for damaged ones.
 
-use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -10,9 +9,10 @@ use arrow::array::{
     UInt64Array,
 };
 use arrow::datatypes::{DataType, Field, Float64Type, Int64Type, Schema};
+use parquet::arrow::ArrowWriter;
+use parquet::file::metadata::KeyValue;
 use serde_json::{Value as Json, json};
 use taco_studio::model::Rule;
-use taco_studio::table::{ParquetOptions, write_parquet};
 
 use crate::support::Workspace;
 
@@ -65,9 +65,12 @@ fn binary(values: &[Vec<u8>]) -> ArrayRef {
 /// The bytes of a level table, whose schema names the level.
 fn table(level: &str, columns: Columns) -> Vec<u8> {
     let fields: Vec<Field> = columns.iter().map(|(name, array)| Field::new(*name, array.data_type().clone(), true)).collect();
-    let schema = Arc::new(Schema::new_with_metadata(fields, HashMap::from([("taco:level".to_owned(), level.to_owned())])));
+    let schema = Arc::new(Schema::new(fields));
     let batch = RecordBatch::try_new(schema.clone(), columns.into_iter().map(|(_, array)| array).collect()).expect("a batch");
-    write_parquet(&schema, &[batch], &ParquetOptions::default()).expect("writes")
+    let mut writer = ArrowWriter::try_new(Vec::new(), schema, None).expect("a writer");
+    writer.write(&batch).expect("writes");
+    writer.append_key_value_metadata(KeyValue::new("taco:level".to_owned(), level.to_owned()));
+    writer.into_inner().expect("writes")
 }
 
 /// The type in the words of `taco:metadata`.
@@ -343,7 +346,7 @@ fn codes(workspace: &Workspace, dataset: &Path) -> Vec<String> {
         .as_array()
         .expect("findings")
         .iter()
-        .map(|finding| finding["code"].as_str().expect("a code").into())
+        .map(|finding| finding["rule"].as_str().expect("a code").into())
         .collect();
     codes.sort();
     codes.dedup();

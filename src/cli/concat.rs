@@ -8,9 +8,9 @@ use super::create::print_built;
 use super::opening::JoinArguments;
 use super::output::{Terminal, print, print_json};
 use super::query::FilterArguments;
-use super::runner::run;
+use super::runner::{open, run};
 use super::writing::{DamageArguments, PartsArguments, WriteArguments};
-use crate::container::{self, BuildOptions, Physical};
+use crate::container::{BuildOptions, Physical};
 use crate::error::{Error, Result};
 use crate::ops::{ExportRequest, RowChoice, export_subset};
 use crate::studio::JobKind;
@@ -49,10 +49,9 @@ pub fn concat(arguments: ConcatArguments, terminal: &Terminal) -> Result<u8> {
     if arguments.join.more.is_empty() {
         return Err(Error::usage("one dataset alone is not joined").hint("name two or more"));
     }
-    let open = arguments.join.options();
+    let options = arguments.join.options();
     let Some(target) = arguments.output else {
-        let (path, kind) = (arguments.first.clone(), JobKind::Open(arguments.first, open.with.len()));
-        let reader = run(terminal, &kind, move |ctx| container::open_with(&path, &open, ctx))?;
+        let reader = open(terminal, &arguments.first, &options)?;
         let Physical::Joined(joined) = reader.physical() else { return Err(Error::internal("nothing was joined")) };
         let levels = joined_levels(joined);
         if arguments.json {
@@ -67,7 +66,7 @@ pub fn concat(arguments: ConcatArguments, terminal: &Terminal) -> Result<u8> {
     };
     let request = ExportRequest {
         input: arguments.first,
-        open,
+        open: options,
         options: BuildOptions {
             on_damage: arguments.damage.on_damage(),
             ..arguments.write.options(target, arguments.parts.parts())

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use serde_json::{Value as Json, json};
 
-use super::output::{print, print_json};
-use crate::container;
+use super::output::{Terminal, print, print_json};
+use super::runner::open;
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
 use crate::model::dtype_name;
@@ -28,8 +28,8 @@ pub struct FieldsArguments {
 }
 
 /// Runs `fields`.
-pub fn fields(arguments: &FieldsArguments) -> Result<u8> {
-    let reader = container::open_with(&arguments.path, &arguments.join.clone().options(), &JobContext::default())?;
+pub fn fields(arguments: &FieldsArguments, terminal: &Terminal) -> Result<u8> {
+    let reader = open(terminal, &arguments.path, &arguments.join.clone().options())?;
     let count = reader.levels().count();
     if let Some(level) = arguments.level.filter(|level| *level >= count) {
         return Err(Error::usage(format!("there is no level {level}")).hint(format!("the dataset has {count}, counted from 0")));

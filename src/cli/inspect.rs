@@ -4,17 +4,16 @@ use std::path::Path;
 
 use serde_json::{Value as Json, json};
 
-use super::output::{print, print_json};
-use crate::container::{self, ContainerReader, OpenOptions, Physical};
+use super::output::{Terminal, print, print_json};
+use super::runner::open;
+use crate::container::{ContainerReader, OpenOptions, Physical};
 use crate::error::Result;
-use crate::jobs::JobContext;
 use crate::model::dtype_name;
 use crate::text::PrintableLine;
 use crate::validate::classes;
 
-pub fn inspect(path: &Path, options: &OpenOptions, as_json: bool) -> Result<u8> {
-    let ctx = JobContext::default();
-    let reader = container::open_with(path, options, &ctx)?;
+pub fn inspect(path: &Path, options: &OpenOptions, as_json: bool, terminal: &Terminal) -> Result<u8> {
+    let reader = open(terminal, path, options)?;
     let levels = reader.levels();
     let info = reader.info();
     let collection = reader.collection();

@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use super::output::{Terminal, print, print_json};
-use super::runner::run;
-use crate::container;
+use super::runner::{open, run};
+use crate::container::OpenOptions;
 use crate::error::Result;
 use crate::extensions::{Leakage, LeakageRequest};
 use crate::ops::leakage_of_container;
@@ -35,8 +35,7 @@ pub struct LeakageArguments {
 /// Runs `leakage`; exit code 1 when samples leak.
 pub fn leakage(arguments: LeakageArguments, terminal: &Terminal) -> Result<u8> {
     let LeakageArguments { path, level, column, min_overlap, days, json } = arguments;
-    let open = path.clone();
-    let reader = run(terminal, &JobKind::Open(path, 0), move |ctx| container::open(&open, ctx))?;
+    let reader = open(terminal, &path, &OpenOptions::default())?;
     let request = LeakageRequest { level, column, min_overlap, days };
     let found = run(terminal, &JobKind::Leakage, move |ctx| leakage_of_container(reader.as_ref(), &request, ctx))?;
     if json {

@@ -140,7 +140,7 @@ fn run_verb(verb: Verb, terminal: &Terminal) -> Result<u8> {
         Verb::Build(arguments) => build::build(arguments, terminal),
         Verb::Extend(arguments) => extend::extend(arguments, terminal),
         Verb::Extensions { json } => extend::list(json),
-        Verb::Inspect { path, join, json } => inspect::inspect(&path, &join.options(), json),
+        Verb::Inspect { path, join, json } => inspect::inspect(&path, &join.options(), json, terminal),
         Verb::Validate(arguments) => validate::validate(arguments, terminal),
         Verb::Rules(arguments) => rules::rules(&arguments),
         Verb::Commands => commands::commands(),
@@ -156,7 +156,7 @@ fn run_verb(verb: Verb, terminal: &Terminal) -> Result<u8> {
         Verb::Repair(arguments) => repair::repair(arguments, terminal),
         Verb::Read { path, sample, out, overwrite, format, damage, open } => {
             let out = read::Out { file: out, overwrite, on_damage: damage.on_damage(), format };
-            read::read(&path, &open.options(), sample.as_deref(), out)
+            read::read(&path, &open.options(), sample.as_deref(), out, terminal)
         }
         Verb::Plan(arguments) => plan::plan(arguments, terminal),
         Verb::Publish(arguments) => publish::publish(arguments, terminal),
@@ -166,7 +166,7 @@ fn run_verb(verb: Verb, terminal: &Terminal) -> Result<u8> {
         Verb::Query(arguments) => query::query(arguments, terminal),
         Verb::Export(arguments) => export::export(arguments, terminal),
         Verb::Concat(arguments) => concat::concat(arguments, terminal),
-        Verb::Fields(arguments) => fields::fields(&arguments),
+        Verb::Fields(arguments) => fields::fields(&arguments, terminal),
         Verb::Stats(arguments) => stats::stats(arguments, terminal),
         Verb::Leakage(arguments) => leakage::leakage(arguments, terminal),
         Verb::Replay(arguments) => replay::replay(&arguments, terminal),

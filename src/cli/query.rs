@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use clap::ValueEnum;
 
 use super::output::{Terminal, print, print_data, say};
-use super::runner::run;
-use crate::container::{self, OpenOptions, is_same_file, write_document};
+use super::runner::{open, run};
+use crate::container::{OpenOptions, is_same_file, write_document};
 use crate::error::{Error, Result};
 use crate::ops::{RowChoice, copy_as, json_lines, lazy_tables, query_dataset};
 use crate::query::copy_as::Engine;
@@ -277,8 +277,8 @@ pub fn query(mut arguments: QueryArguments, terminal: &Terminal) -> Result<u8> {
     let options = std::mem::take(&mut arguments.join).options();
     let path = arguments.path;
     if let Some(copy) = arguments.copy_as {
-        let (kind, filters) = (JobKind::Open(path.clone(), options.with.len()), arguments.filter.filters()?);
-        let reader = run(terminal, &kind, move |ctx| container::open_with(&path, &options, ctx))?;
+        let filters = arguments.filter.filters()?;
+        let reader = open(terminal, &path, &options)?;
         let statement = copy_as(reader.as_ref(), &filters, copy.engine())?;
         return match &arguments.output {
             Some(file) => write_document(file, statement.as_bytes(), arguments.overwrite),
@@ -291,8 +291,7 @@ pub fn query(mut arguments: QueryArguments, terminal: &Terminal) -> Result<u8> {
         // The tree is not needed: rows come from the level tables alone.
         run(terminal, &JobKind::Query, move |ctx| query_dataset(&path, &query, ctx))?
     } else {
-        let kind = JobKind::Open(path.clone(), options.with.len());
-        let reader = run(terminal, &kind, move |ctx| container::open_with(&path, &options, ctx))?;
+        let reader = open(terminal, &path, &options)?;
         run(terminal, &JobKind::Query, move |ctx| query::run(&lazy_tables(&reader), &query, ctx))?
     };
     print_rows(&result, format, arguments.output.as_deref(), arguments.overwrite)?;

@@ -2,10 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use super::output::{print, write};
+use super::output::{Terminal, print, write};
 use super::query::{RowFormat, print_rows};
+use super::runner::open;
 use super::writing::tell_damaged;
-use crate::container::{self, ContainerReader, OnDamage, OpenOptions, copy_asset, stream_asset};
+use crate::container::{ContainerReader, OnDamage, OpenOptions, copy_asset, stream_asset};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
 use crate::model::{SampleKind, SamplePath, Skeleton, is_padding};
@@ -24,9 +25,9 @@ pub struct Out {
     pub format: Option<RowFormat>,
 }
 
-pub fn read(path: &Path, options: &OpenOptions, sample: Option<&str>, out: Out) -> Result<u8> {
+pub fn read(path: &Path, options: &OpenOptions, sample: Option<&str>, out: Out, terminal: &Terminal) -> Result<u8> {
     let ctx = JobContext::default();
-    let reader = container::open_with(path, options, &ctx)?;
+    let reader = open(terminal, path, options)?;
     let tree = reader.levels().skeleton(&ctx)?;
     let wanted = SamplePath::parse(sample.unwrap_or_default());
     if wanted.0.is_empty() {

@@ -1,8 +1,11 @@
 //! The one way in which verbs run operations and commands: progress on the terminal, cancel by signals, warnings on standard error.
 
+use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::output::{Terminal, say};
+use crate::container::{self, ContainerReader, OpenOptions};
 use crate::error::Result;
 use crate::jobs::{JobContext, Jobs};
 use crate::studio::{Command, Event, JobKind, Studio};
@@ -42,6 +45,15 @@ pub fn run_with_warnings<T: Send + 'static>(
     };
     terminal.clear();
     Ok((outcome?, job.progress().warnings))
+}
+
+/// Opens a dataset and prints the warnings of the opening.
+///
+/// # Errors
+/// Those of [`container::open_with`].
+pub fn open(terminal: &Terminal, path: &Path, options: &OpenOptions) -> Result<Arc<dyn ContainerReader>> {
+    let (path, options) = (path.to_owned(), options.clone());
+    run(terminal, &JobKind::Open(path.clone(), options.with.len()), move |ctx| container::open_with(&path, &options, ctx))
 }
 
 /// A session without autosave that checks nothing by itself.

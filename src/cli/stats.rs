@@ -4,8 +4,7 @@ use std::path::PathBuf;
 
 use super::output::{Terminal, print, print_json};
 use super::query::parse_box;
-use super::runner::run;
-use crate::container;
+use super::runner::{open, run};
 use crate::error::Result;
 use crate::extensions::pooled_statistics::{Pooled, PooledReport};
 use crate::ops::{StatsRequest, pooled_statistics};
@@ -45,8 +44,7 @@ pub struct StatsArguments {
 
 pub fn stats(arguments: StatsArguments, terminal: &Terminal) -> Result<u8> {
     let StatsArguments { path, join, level, positions, filter, bbox, datetime, exact, json } = arguments;
-    let (input, open) = (path.clone(), join.options());
-    let reader = run(terminal, &JobKind::Open(path, open.with.len()), move |ctx| container::open_with(&input, &open, ctx))?;
+    let reader = open(terminal, &path, &join.options())?;
     let request = StatsRequest { level, positions, filter, bbox, datetime, exact };
     let report = run(terminal, &JobKind::PoolStatistics, move |ctx| pooled_statistics(reader.as_ref(), &request, None, ctx))?;
     if json {

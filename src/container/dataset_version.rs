@@ -194,7 +194,5 @@ fn now_at(path: &Path) -> Result<LocalVersion> {
 
 /// The error for a dataset of which `path` is not of the version that was opened.
 pub(super) fn changed(path: &Path) -> Error {
-    Error::new(Kind::Changed, "the dataset changed while it was read")
-        .at_path(path)
-        .hint("run again; open it again where it is open")
+    Error::new(Kind::Changed, "the dataset changed while it was read").at_path(path).hint("run again, or open the dataset again")
 }

@@ -268,9 +268,6 @@ rules! {
     PlaceValues "STAC-1" Warning Both "7.1.1"
         mark!("stac:tensor_shape, stac:geotransform and stac:centroid are those of the raster. Found by a deep check.")
         "Run the stac extension again, which reads them from the raster.";
-    StacTime "STAC-2" Warning Tools "7.1.1"
-        mark!("A sample with stac:crs has a time in stac:time_start, and one with istac:geometry in istac:time_start: the official tools make none without.")
-        "Run the extension again with a source of times, such as `time_start` or `time_pattern`.";
     PlaceRange "GEO-1" Warning Both "7.1.1"
         mark!("istac:geometry and the grid of stac:geotransform lie within what their coordinate system maps: metres called degrees do not.")
         "Correct istac:crs or stac:crs, or run the stac or istac extension again.";

@@ -1,6 +1,7 @@
 //! Identifies the format of a file with GDAL from its first bytes and its extension. No other bytes or files are read.
 
 use std::ffi::{CStr, CString};
+use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::{environment, fence, gdal_errors, hdf5_lock, references};
@@ -59,6 +60,21 @@ pub fn identify(head: &[u8], name: &str) -> Option<String> {
         // Safety: removes the file over the buffer, which is dropped later.
         unsafe { gdal_sys::VSIUnlink(path.as_ptr()) };
         name
+    });
+    found
+}
+
+/// True when a raster driver recognises a local file by its first bytes. Unlike opening it, this asks no driver of vectors, some of
+/// which (GeoJSON) evaluate the coordinate system while they open a file.
+pub fn is_raster_file(path: &Path) -> bool {
+    environment::init();
+    let Some(path) = path.to_str().and_then(|path| CString::new(path).ok()) else { return false };
+    let _turn = hdf5_lock::turn();
+    let (found, _) = gdal_errors::listen(|| {
+        let flags = gdal::GdalOpenFlags::GDAL_OF_RASTER.bits();
+        // Safety: a C string; null lists stand for all drivers and for siblings that GDAL looks up itself.
+        let driver = unsafe { gdal_sys::GDALIdentifyDriverEx(path.as_ptr(), flags, std::ptr::null(), std::ptr::null()) };
+        !driver.is_null()
     });
     found
 }

@@ -1,8 +1,6 @@
 //! Checks statistics (TACO 2.0, section 7.2) and locations (section 7.1.1) in the metadata for consistency, and in a deep check
 //! against the rasters.
 
-use arrow::array::Array;
-
 use super::pixels::{Verdict, are_shares, audit, misplaced};
 use crate::container::ContainerReader;
 use crate::error::Result;
@@ -15,8 +13,7 @@ const AUDITED: usize = 200;
 /// Maximum number of rasters per level whose headers are read by a deep check.
 const PLACED: usize = 2000;
 
-/// Finds class shares without the highest class, samples of the extensions without a time, and in a deep check statistics and locations
-/// that differ from the rasters.
+/// Finds class shares without the highest class, and in a deep check statistics and locations that differ from the rasters.
 ///
 /// # Errors
 /// When a level table cannot be read, or the job is cancelled.
@@ -29,40 +26,9 @@ pub fn check(reader: &dyn ContainerReader, tree: &Skeleton, deep: bool, report: 
                 check_shares(reader, level, report, ctx)?;
             }
         }
-        check_times(reader, tree, level, report, ctx)?;
         if deep {
             check_places(reader, tree, level, report, ctx)?;
         }
-    }
-    Ok(())
-}
-
-/// Counts samples that have the fields of an extension and no start.
-fn check_times(reader: &dyn ContainerReader, tree: &Skeleton, level: usize, report: &mut Report, ctx: &JobContext) -> Result<()> {
-    let fields = reader.levels().fields(level);
-    let has = |name: &str| fields.iter().any(|field| field.name == name);
-    for (place, start) in [("stac:crs", "stac:time_start"), ("istac:geometry", "istac:time_start")] {
-        if !has(place) || !has(start) {
-            continue;
-        }
-        let batch = reader.levels().columns(level, &[place, start], ctx)?.to_batch()?;
-        let nulls = |name: &str| batch.column_by_name(name).and_then(|column| column.logical_nulls());
-        let Some(untimed) = nulls(start) else { continue };
-        let unplaced = nulls(place);
-        let rows: Vec<u32> = (0..batch.num_rows())
-            .filter(|&row| untimed.is_null(row) && unplaced.as_ref().is_none_or(|nulls| nulls.is_valid(row)))
-            .map(|row| row as u32)
-            .collect();
-        let Some(first) = rows.first() else { continue };
-        let message = tr_n!(
-            rows.len(),
-            "{n} sample, {path}, has {place} and no time.",
-            "{n} samples, {path} the first, have {place} and no time.",
-            n = rows.len(),
-            path = tree.path(level, *first),
-            place
-        );
-        report.add(Rule::StacTime, Location::Column { level, name: start.into() }, message);
     }
     Ok(())
 }

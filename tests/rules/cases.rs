@@ -479,21 +479,6 @@ pub fn all() -> Vec<Case> {
             }),
         ),
         case(
-            Rule::StacTime,
-            "level0 stac:time_start",
-            "3 samples, scene_a the first",
-            Both(|f| {
-                f.table(LEVEL0, |columns| {
-                    let crs = arrow::array::StringArray::from(vec!["EPSG:4326"; columns[0].1.len()]);
-                    let times = DataType::Timestamp(arrow::datatypes::TimeUnit::Microsecond, None);
-                    let times = arrow::array::new_null_array(&times, columns[0].1.len());
-                    columns.extend([("stac:crs".to_owned(), Arc::new(crs) as ArrayRef), ("stac:time_start".to_owned(), times)]);
-                });
-                declare(f, "level0", "stac:crs", "string");
-                declare(f, "level0", "stac:time_start", "timestamp[us]");
-            }),
-        ),
-        case(
             Rule::ConventionValues,
             "scene_b / after.bin",
             "from 0 to 1",
