@@ -172,7 +172,7 @@ pub(super) fn refuse_stale_index(reader: &dyn ContainerReader, wanted: Option<&[
                 *part = true;
             }
         }
-        names = sources.names.iter().zip(is_wanted).filter_map(|(name, wanted)| wanted.then(|| name.clone())).collect();
+        names = sources.names.iter().zip(is_wanted).filter(|(_, wanted)| *wanted).map(|(name, _)| name.clone()).collect();
     }
     ctx.stage(tr!("Comparing the index with its parts"), Some(names.len() as u64));
     let rows = IndexRows::read(index, ctx)?;

@@ -195,7 +195,7 @@ mod tests {
         };
         let classes = (Rule::ConventionClasses, "COLLECTION.json labels:classes".to_owned());
         let mut dataset = mask(DataType::Float64);
-        assert_eq!(findings(&dataset), [classes.clone()]);
+        assert_eq!(findings(&dataset), std::slice::from_ref(&classes));
         dataset
             .collection
             .set("labels:classes", Some(json!([{ "name": "land", "category": "4" }, { "name": "water", "category": "9" }])));

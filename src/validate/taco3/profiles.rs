@@ -257,11 +257,11 @@ pub(super) fn check_extent(samples: &Taco3Table, collection: &Collection, report
     for batch in samples.table.batches() {
         let places = PlaceColumns::of(batch);
         let intervals = interval_of(batch);
-        for row in 0..batch.num_rows() {
+        for (row, interval) in intervals.iter().enumerate() {
             if let (Some(bbox), Some([lon, lat])) = (spatial, places.stated(row).centroid) {
                 outside += u64::from(!holds(bbox, lon, lat));
             }
-            if let (Some(first), Some(last), Some(start)) = (time(0), time(1), intervals[row][0]) {
+            if let (Some(first), Some(last), Some(start)) = (time(0), time(1), interval[0]) {
                 untimely += u64::from(start < first || start > last);
             }
         }
