@@ -64,6 +64,8 @@ pub enum Cause {
     CompressedMember,
     /// The archive's central directory is missing, damaged or contradicts the file.
     ZipDirectory,
+    /// The address holds several datasets, and one is to be named.
+    SeveralDatasets,
     /// A program could not be started; it would not start for another sample either.
     NotStarted,
     /// The output exists already, and may not be replaced.
@@ -349,7 +351,7 @@ impl Cause {
     fn is_passing(self) -> Option<bool> {
         match self {
             Cause::HttpStatus(status) => Some(matches!(status, 408 | 425 | 429 | 500..)),
-            Cause::NoRanges | Cause::WebPage | Cause::Sql(_) | Cause::MissingCodec => Some(false),
+            Cause::NoRanges | Cause::WebPage | Cause::Sql(_) | Cause::MissingCodec | Cause::SeveralDatasets => Some(false),
             Cause::Passing => Some(true),
             Cause::MissingMember
             | Cause::ZipDirectory

@@ -29,6 +29,7 @@ mod golden;
 mod grouping;
 mod gui;
 mod histograms;
+mod hubs;
 mod imagery;
 mod interop;
 mod legacy;

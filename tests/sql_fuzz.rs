@@ -125,6 +125,10 @@ const LEAKS: &[&str] = &[
 
 /// Statements that once had another answer.
 const MENDED: &[&str] = &[
+    "SELECT '' AS c2 FROM (SELECT x AS c1, d NOT IN (SELECT d FROM data AS r2) AS c3 FROM data AS r1) AS r3",
+    "SELECT count(*) AS c2 FROM (SELECT x AS c1, d NOT IN (SELECT d FROM data AS r2) AS c3 FROM data AS r1) AS r3 WHERE c1 IS NOT NULL",
+    "SELECT c1 AS c2 FROM (SELECT x AS c1, (SELECT d FROM data AS r2 WHERE false) AS c3 FROM data AS r1) AS r3",
+    "SELECT CAST(CAST(k AS VARCHAR) AS BIGINT[]) AS c1 FROM data AS r1",
     "SELECT epoch_ms(ts) AS c1 FROM data AS r1",
     "SELECT CAST(tz AS VARCHAR) AS c1 FROM data AS r1",
     "SELECT lag(a.k, 1, 2, 3) OVER (ORDER BY a.k) AS c1 FROM data AS a",

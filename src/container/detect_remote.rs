@@ -4,16 +4,19 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::hub_datasets::datasets_of_hub;
 use super::magic_bytes::detect_bytes;
 use super::tortilla::{HEADER_SIZE, TortillaHeader, pattern};
 use super::versioned::{Lists, VERSIONS_FILE, default_version};
 use super::{ByteSource, Detected, Format, PartSet, read_collection};
-use crate::error::{Error, Result, settled};
+use crate::error::{Cause, Error, Result, settled};
 use crate::model::{Address, is_remote, place_above, place_below};
 use crate::remote::{FIRST_OF_DATASET, RemoteFile, may_be_folder, means_absent};
 
 /// Maximum number of parts: four digits.
 const PARTS_MAX: u64 = 10_000;
+/// Datasets of a repository that an error names.
+const DATASETS_NAMED: usize = 20;
 /// Bytes read from the beginning of a file for detection.
 const HEAD: u64 = 256;
 
@@ -132,7 +135,28 @@ fn detect_folder(folder: &Path, before: Option<Error>, lists: Lists) -> Result<D
                 return detect_address(&default_version(&list)?, Lists::Refused);
             }
             let reason = before.or_else(|| other.and_then(Result::err));
-            Err(reason.unwrap_or_else(|| Error::format("there is no dataset at this address").at_path(folder)))
+            let reason = reason.unwrap_or_else(|| Error::format("there is no dataset at this address").at_path(folder));
+            detect_in_repository(folder, reason, lists)
+        }
+    }
+}
+
+/// The only dataset of a repository of a hub; `reason` is the error on other servers, and where the hub gives no list.
+fn detect_in_repository(folder: &Path, reason: Error, lists: Lists) -> Result<Detected> {
+    let Some(address) = Address::of(folder) else { return Err(reason) };
+    let Ok(Some(datasets)) = settled(datasets_of_hub(&address))? else { return Err(reason) };
+    match datasets.as_slice() {
+        [only] if only == folder => Err(reason),
+        [] => Err(Error::format("the repository holds no TACO dataset").at_path(folder).because(reason)),
+        [only] => detect_address(only, lists),
+        [first, ..] => {
+            let message = format!("the repository holds {} datasets", datasets.len());
+            let mut error = Error::usage(message).at_path(folder).caused_by(Cause::SeveralDatasets);
+            error = error.hint(format!("name one of them, like {}", first.display()));
+            for other in datasets.iter().take(DATASETS_NAMED).skip(1) {
+                error = error.hint(other.display().to_string());
+            }
+            Err(error)
         }
     }
 }

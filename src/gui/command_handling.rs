@@ -24,7 +24,7 @@ use super::view_state::{Recent, now_s};
 use super::widgets::{Toast, paint};
 use crate::container::Built;
 use crate::draft::Draft;
-use crate::error::Error;
+use crate::error::{Cause, Error};
 use crate::export::Catalogue;
 use crate::jobs::JobId;
 use crate::model::{Profile, portable_name};
@@ -332,7 +332,7 @@ impl App {
                 self.toast = Some(Toast::new(true, tr!("Saved {path}", path = dropped_paths::display_path(&path))));
             }
             Event::Failed { job, label, error } => {
-                let asked = self.ask_to_replace(job, &error);
+                let asked = self.ask_to_replace(job, &error) || self.ask_for_dataset(job, &error);
                 self.session.plan.read_again();
                 self.after_save = None;
                 self.session.jobs.note(job, End::Failed, error.to_string());
@@ -355,6 +355,16 @@ impl App {
                 self.dialogs.cancelled(job);
             }
         }
+    }
+
+    /// Offers the datasets of a repository that was to be opened. True when it holds several.
+    fn ask_for_dataset(&mut self, job: JobId, error: &Error) -> bool {
+        let Some((_, path)) = self.opening.take_if(|(opening, _)| *opening == job) else { return false };
+        let is_asked = error.is_caused_by(Cause::SeveralDatasets);
+        if is_asked {
+            self.dialogs.open(Dialog::repository(path));
+        }
+        is_asked
     }
 
     fn document_changed(&mut self, job: Option<JobId>) {

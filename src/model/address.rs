@@ -1,5 +1,6 @@
 //! Addresses of remote files, accepted wherever a path is: `https://host/a.tacozip`, `s3://bucket/a`, `gs://bucket/a`,
-//! `az://container/a` (or `azure://`), `oss://bucket/a`, `swift://container/a`, and GDAL's notation (`/vsicurl/https://…`, `/vsis3/bucket/a`). Pure text, no IO.
+//! `az://container/a` (or `azure://`), `oss://bucket/a`, `swift://container/a`, GDAL's notation (`/vsicurl/https://…`,
+//! `/vsis3/bucket/a`), and those of hubs (`hf://datasets/owner/name/a`). Pure text, no IO.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -39,7 +40,7 @@ const SCHEMES: [(Scheme, &str, &str); 8] = [
 ];
 
 /// Bytes that are encoded below a web address: all but those that the path of a URL may have as they are (RFC 3986, `pchar`), and `/`.
-const ENCODED: &AsciiSet = &NON_ALPHANUMERIC
+pub(super) const ENCODED: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'-')
     .remove(b'.')
     .remove(b'_')
@@ -89,8 +90,16 @@ pub struct Address {
 
 impl Address {
     /// Parses an address; `None` for any other text, including local paths. Letters of a web address that a URL can't have, such as
-    /// spaces, are percent-encoded; what is encoded already stays.
+    /// spaces, are percent-encoded; what is encoded already stays. Addresses and pages of hubs become the addresses of their files
+    /// ([`HubListing`](super::HubListing) lists them).
     pub fn parse(text: &str) -> Option<Self> {
+        match super::hub::web_address(text) {
+            Some(address) => Self::parse_plain(&address),
+            None => Self::parse_plain(text),
+        }
+    }
+
+    fn parse_plain(text: &str) -> Option<Self> {
         let (scheme, rest) = SCHEMES
             .iter()
             .find_map(|(scheme, plain, vsi)| Some((*scheme, without(text, plain).or_else(|| without(text, vsi))?)))?;

@@ -9,6 +9,7 @@ mod consistency;
 mod convention;
 mod file_url;
 mod finding;
+mod hub;
 mod ids;
 mod location;
 mod padding;
@@ -34,6 +35,7 @@ pub use consistency::{Accepted, Agreement, Consistency, Outlier, OutlierMessage,
 pub use convention::{CONVENTIONS, Convention, ConventionClass, ConventionContent, ConventionField};
 pub use file_url::{file_url_of, path_of_file_url};
 pub use finding::{FINDINGS_KEPT, Finding, Report};
+pub use hub::HubListing;
 pub use ids::{
     IdFault, MAX_LEVELS, META_NAME, NameFault, PAD_PREFIX, check_dataset_id, check_field_name, check_portable_name,
     check_sample_id, forms_of_name, id_matches, in_nfc, is_padding, portable_name, safe_relative, without_case,

@@ -325,6 +325,9 @@ fn one(part: Expr, schema: &Schema) -> PolarsResult<Expr> {
                 let rounded = rounded(*scale as i32, true).call(vec![number]);
                 Expr::Cast { expr: Arc::new(rounded), dtype: wanted.clone(), options }
             }
+            (DataType::String, Some(DataType::List(_) | DataType::Struct(_))) => {
+                return Err(refusal("a text can't be cast to a list or a struct"));
+            }
             (DataType::String, Some(to)) => match text_cast(to, !options.is_strict()) {
                 Some(read) => {
                     let read = read.call(vec![expr.as_ref().clone()]);

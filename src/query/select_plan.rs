@@ -5,8 +5,8 @@ use std::cell::Cell;
 use std::ops::ControlFlow;
 
 use polars::prelude::{
-    IdxSize, JoinArgs, JoinCoalesce, JoinType, LazyFrame, MaintainOrderJoin, PlSmallStr, Selector, SortMultipleOptions,
-    UniqueKeepStrategy, col,
+    AllowedOptimizations, IdxSize, JoinArgs, JoinCoalesce, JoinType, LazyFrame, MaintainOrderJoin, PlSmallStr, Selector,
+    SortMultipleOptions, UniqueKeepStrategy, col,
 };
 use polars::sql::SQLContext;
 use sqlparser::ast::{
@@ -144,7 +144,7 @@ impl<'a> Planner<'a> {
     fn attach(&self, mut frame: LazyFrame, attached: Vec<(String, Attached)>) -> Result<LazyFrame> {
         for (_, rows) in attached {
             frame = match rows {
-                Attached::One(one) => frame.cross_join(one, None),
+                Attached::One(one) => frame.cross_join(kept_whole(one), None),
                 Attached::ByKey { rows, keys } => {
                     let own: Vec<(Expr, String)> =
                         keys.iter().map(|(expr, _)| (expr.clone(), self.engine.unique("__lookup"))).collect();
@@ -825,4 +825,10 @@ fn unnested(expr: &Expr) -> Option<Expr> {
         },
         _ => None,
     }
+}
+
+/// The frame, with all its columns computed. The optimiser removes unused aggregates from a selection, and with the last of them the
+/// reduction to one row.
+fn kept_whole(frame: LazyFrame) -> LazyFrame {
+    frame.map(Ok, AllowedOptimizations::empty(), None, Some("one row"))
 }

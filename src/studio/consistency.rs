@@ -65,10 +65,8 @@ impl Studio {
 
     /// Reads the headers of the open document and compares them by position. Known headers are read again only with `again`.
     pub(super) fn check_consistency(&mut self, again: bool) -> Result<Outcome> {
-        let drafted = matches!(self.document, Some(Document::Draft(_)));
-        let known = self.consistency.headers.clone();
-        // The check of a draft's files shares their headers.
-        let headers = known.unwrap_or_else(|| if drafted { HeaderCache::of_drafts() } else { Arc::default() });
+        // Own headers: those of all drafts are forgotten when any window opens another document.
+        let headers = self.consistency.headers.clone().unwrap_or_default();
         if again {
             headers.clear();
         }

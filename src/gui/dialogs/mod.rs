@@ -16,6 +16,7 @@ mod open_path;
 mod plan;
 mod publish;
 mod relocate;
+mod repository;
 mod settings;
 mod tools;
 mod write;
@@ -56,6 +57,7 @@ use open_path::OpenPath;
 use plan::PlanDialog;
 use publish::PublishDialog;
 use relocate::Relocate;
+use repository::Repository;
 use settings::SettingsDialog;
 use tools::ToolDialog;
 use write::WriteDialog;
@@ -93,6 +95,8 @@ pub enum Dialog {
     Plan(PlanDialog),
     /// A page of the documentation.
     Documentation(Documentation),
+    /// The datasets of a repository.
+    Repository(Repository),
     /// Recent datasets.
     Recent,
     /// The shortcuts.
@@ -263,6 +267,11 @@ impl Dialog {
     /// The relocation dialog.
     pub fn relocate(draft: &crate::draft::Draft) -> Self {
         Dialog::Relocate(Relocate::new(draft))
+    }
+
+    /// The datasets of the repository at this address.
+    pub fn repository(folder: PathBuf) -> Self {
+        Dialog::Repository(Repository::new(folder))
     }
 
     /// The join dialog; `otherwise` imports a dropped table as a file instead.
@@ -514,6 +523,7 @@ impl App {
                 Dialog::Consent(dialog) => dialog.ui(ui),
                 Dialog::Plan(dialog) => dialog.ui(ui, cx),
                 Dialog::Documentation(dialog) => dialog.ui(ui),
+                Dialog::Repository(dialog) => dialog.ui(ui, cx),
                 Dialog::Recent => open_path::recent_ui(ui, cx),
                 Dialog::Settings(dialog) => dialog.ui(ui, cx),
                 Dialog::Shortcuts => about::shortcuts_ui(ui),

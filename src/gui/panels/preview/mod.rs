@@ -83,9 +83,9 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
                     cx.session.preview.raster = Some(info);
                 }
                 Ok(_) => cx.session.preview.failed = Some(tr!("It has no pixels.").to_owned()),
-                Err(error) => cx.session.preview.failed = Some(error.to_string()),
+                Err(error) => cx.session.preview.failed = Some(error.sentence()),
             },
-            Some(Err(error)) => cx.session.preview.failed = Some(error.to_string()),
+            Some(Err(error)) => cx.session.preview.failed = Some(error.sentence()),
             None => {}
         }
     }

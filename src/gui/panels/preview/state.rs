@@ -128,7 +128,7 @@ impl PreviewState {
                     *incoming = Some(Picture::new(ctx, answer.clone()));
                     self.failed = None;
                 }
-                State::Failed(error) => self.failed = Some(error.to_string()),
+                State::Failed(error) => self.failed = Some(error.sentence()),
                 _ => {}
             }
         }
@@ -203,7 +203,7 @@ impl ChunksState {
     pub fn ended(&mut self, job: JobId, why: Option<&Error>) -> bool {
         let own = self.job == Some(job);
         if own {
-            (self.job, self.failed) = (None, why.map(ToString::to_string));
+            (self.job, self.failed) = (None, why.map(Error::sentence));
         }
         own
     }

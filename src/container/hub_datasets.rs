@@ -1,0 +1,112 @@
+//! The datasets in a repository of a hub, found by one request for the names of its files.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use super::ByteSource;
+use super::magic_bytes::detect_bytes;
+use super::versioned::VERSIONS_FILE;
+use crate::error::{Error, Result};
+use crate::model::{Address, HubListing};
+use crate::remote::{FIRST_OF_DATASET, RemoteFile};
+
+/// Longest list of a repository in bytes.
+const LIST_MAX: u64 = 64 << 20;
+/// ZIP archives whose first bytes are read: TACO 3 has no ending of its own.
+const ARCHIVES_READ_MAX: usize = 32;
+/// Bytes of an archive that tell its format.
+const HEAD: u64 = 256;
+
+/// The addresses of the datasets of all generations below an address of a hub, sorted; `None` on other servers.
+///
+/// # Errors
+/// When the hub refuses the list, or answers with something else.
+pub fn datasets_of_hub(address: &Address) -> Result<Option<Vec<PathBuf>>> {
+    let Some(listing) = HubListing::of(address) else { return Ok(None) };
+    // Hubs answer without ranges.
+    let file = RemoteFile::open(Path::new(&listing.request), LIST_MAX)?;
+    if file.size_bytes() > LIST_MAX {
+        return Err(Error::too_large("the list of the repository is too long").at(&listing.request));
+    }
+    let files = listing.files(&file.read(0, file.size_bytes())?);
+    let files = files.ok_or_else(|| Error::format("the hub answered with no list of files").at(&listing.request))?;
+    let Candidates { mut datasets, archives } = Candidates::of(&files);
+    let archives: Vec<&Path> = archives.iter().take(ARCHIVES_READ_MAX).map(Path::new).collect();
+    for (path, opened) in archives.iter().zip(RemoteFile::open_all(&archives, FIRST_OF_DATASET)?) {
+        let Ok(file) = opened else { continue };
+        let head = file.read(0, HEAD.min(file.size_bytes()))?;
+        let source = || Ok(ByteSource::of_remote(file.clone(), path));
+        if detect_bytes(path, file.size_bytes(), &head, source).is_ok() {
+            datasets.insert(path.display().to_string());
+        }
+    }
+    Ok(Some(datasets.into_iter().map(PathBuf::from).collect()))
+}
+
+/// What the names of files tell.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Candidates {
+    /// Addresses with a name that only datasets have.
+    datasets: BTreeSet<String>,
+    /// ZIP archives, which may be datasets.
+    archives: Vec<String>,
+}
+
+impl Candidates {
+    /// From the addresses of the files.
+    fn of(files: &[String]) -> Self {
+        let mut found = Self::default();
+        for file in files {
+            let (folder, name) = file.rsplit_once('/').unwrap_or(("", file));
+            let ending = name.rsplit_once('.').map_or("", |(_, ending)| ending).to_ascii_lowercase();
+            match name {
+                "COLLECTION.json" => {
+                    found.datasets.insert(folder.to_owned());
+                }
+                "__TACOCAT__" | "TACOLLECTION.json" | VERSIONS_FILE => {
+                    found.datasets.insert(file.clone());
+                }
+                _ if matches!(ending.as_str(), "tacozip" | "taco" | "tortilla") => {
+                    found.datasets.insert(part_pattern(name).map_or_else(|| file.clone(), |all| format!("{folder}/{all}")));
+                }
+                _ if ending == "zip" => found.archives.push(file.clone()),
+                _ => {}
+            }
+        }
+        found
+    }
+}
+
+/// `name.*.part.taco` for `name.0003.part.taco`.
+fn part_pattern(name: &str) -> Option<String> {
+    let (rest, ending) = name.rsplit_once(".part.")?;
+    let (stem, number) = rest.rsplit_once('.')?;
+    (!number.is_empty() && number.bytes().all(|digit| digit.is_ascii_digit())).then(|| format!("{stem}.*.part.{ending}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_files_tell_datasets_of_all_generations() {
+        let names = [
+            "a/README.md",
+            "a/COLLECTION.json",
+            "a/DATA/s1/COLLECTION.txt",
+            "b/.tacocat/COLLECTION.json",
+            "c.tacozip",
+            "d.0000.part.taco",
+            "d.0001.part.taco",
+            "e.TORTILLA",
+            "f.zip",
+            "g/__TACOCAT__",
+            "h/taco.json",
+        ];
+        let files: Vec<String> = names.iter().map(|name| format!("https://hub/r/{name}")).collect();
+        let found = Candidates::of(&files);
+        let wanted = ["a", "b/.tacocat", "c.tacozip", "d.*.part.taco", "e.TORTILLA", "g/__TACOCAT__", "h/taco.json"];
+        assert_eq!(found.datasets, wanted.iter().map(|name| format!("https://hub/r/{name}")).collect());
+        assert_eq!(found.archives, ["https://hub/r/f.zip"]);
+    }
+}
