@@ -77,6 +77,31 @@ const KNOWN: &[Known] = &[
         },
     },
     Known {
+        name: "infinite dates",
+        reason: "the text inf is a date in DuckDB, which the tests see as the last or first day; the studio has no such date",
+        applies: |statement, ours, theirs| {
+            let of = |answer: &Answer| format!("{answer:?}");
+            let is_infinite = of(theirs).contains("9999-12-31") || of(theirs).contains("0001-01-01");
+            statement.contains("CAST(") && is_infinite && matches!(ours, Answer::Rows(_))
+        },
+    },
+    Known {
+        name: "unused",
+        reason: "DuckDB refuses a value that no row of the answer needs, the studio does not compute it",
+        applies: |_, ours, theirs| {
+            let is_empty = matches!(ours, Answer::Rows(rows) if rows.is_empty());
+            is_empty && matches!(theirs, Answer::Refused(kind, _) if kind == "ConversionException")
+        },
+    },
+    Known {
+        name: "small counts",
+        reason: "regr_count is a number of 32 bits without a sign in DuckDB, whose differences overflow below 0",
+        applies: |statement, ours, theirs| {
+            let overflows = matches!(theirs, Answer::Refused(kind, _) if kind == "OutOfRangeException");
+            matches!(ours, Answer::Rows(_)) && overflows && statement.contains("regr_count(")
+        },
+    },
+    Known {
         name: "range",
         reason: "DuckDB refuses a RANGE that goes past the numbers of a small type, the studio ends it there",
         applies: |statement, ours, theirs| {
@@ -125,6 +150,14 @@ const LEAKS: &[&str] = &[
 
 /// Statements that once had another answer.
 const MENDED: &[&str] = &[
+    "SELECT nullif(strftime(TIMESTAMP '1969-12-31 23:59:59', '%Y-%m-%d'), '') AS c2 FROM (SELECT (SELECT max(k) FROM data) AS c1 FROM level1 AS r3) AS r4",
+    "SELECT 'a' AS c2 FROM level1 AS r1 GROUP BY TRY_CAST(r1.digits AS DOUBLE)",
+    "SELECT power(r1.f64, 0.5e0) AS c1, power(r1.f64, 2) AS c2 FROM level1 AS r1",
+    "SELECT greatest(r1.f64, x) AS c1, greatest(r1.f32, k) AS c2, least(r1.f64, x) AS c3 FROM level1 AS r1",
+    "SELECT (a.k AND a.b) AS c1, (a.k OR a.u8) AS c2 FROM data AS a",
+    "SELECT 1 AS c2 FROM data AS r1 WHERE r1.i16 IN (SELECT r3.u64 FROM level0 AS r3)",
+    "SELECT 1 AS c2 FROM data AS r1 WHERE r1.void IN (SELECT r3.u64 FROM level0 AS r3)",
+    "SELECT s AS c1 FROM data AS r1 WHERE (s BETWEEN right(s, 9) AND s)",
     "SELECT '' AS c2 FROM (SELECT x AS c1, d NOT IN (SELECT d FROM data AS r2) AS c3 FROM data AS r1) AS r3",
     "SELECT count(*) AS c2 FROM (SELECT x AS c1, d NOT IN (SELECT d FROM data AS r2) AS c3 FROM data AS r1) AS r3 WHERE c1 IS NOT NULL",
     "SELECT c1 AS c2 FROM (SELECT x AS c1, (SELECT d FROM data AS r2 WHERE false) AS c3 FROM data AS r1) AS r3",

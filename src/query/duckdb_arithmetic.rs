@@ -167,11 +167,16 @@ fn one(part: Expr, schema: &Schema) -> PolarsResult<Expr> {
         }
         Expr::Function { ref input, ref function } if has_one_type(function) => {
             let dtypes: Vec<DataType> = input.iter().map(dtype).collect();
-            match as_floats(&input.iter().collect::<Vec<_>>(), &dtypes) {
+            let made = match as_floats(&input.iter().collect::<Vec<_>>(), &dtypes) {
                 Some(input) => Expr::Function { input, function: function.clone() },
-                None => part,
-            }
+                None => part.clone(),
+            };
+            if matches!(function, FunctionExpr::MaxHorizontal) { with_nan_greatest(made, input, &dtypes, schema) } else { made }
         }
+        Expr::Function { ref input, function: FunctionExpr::Pow(PowFunction::Generic) } => match input.as_slice() {
+            [base, exponent] => power().call(vec![base.clone().cast(DataType::Float64), exponent.clone().cast(DataType::Float64)]),
+            _ => part,
+        },
         Expr::Function { ref input, ref function }
             if computes_with_doubles(function) && input.iter().any(|value| with_doubles(&dtype(value)).is_some()) =>
         {
@@ -449,6 +454,37 @@ fn is_quotient(expression: &Expr) -> bool {
     matches!(expression, Expr::AnonymousFunction { fmt_str, .. } if fmt_str.as_str() == QUOTIENT)
 }
 
+/// The greatest of several numbers: NaN if one of them is, as the greatest number.
+fn with_nan_greatest(greatest: Expr, values: &[Expr], dtypes: &[DataType], schema: &Schema) -> Expr {
+    let floats = values.iter().zip(dtypes).filter(|(_, dtype)| dtype.is_float());
+    let is_nan = floats.map(|(value, _)| value.clone().is_nan().fill_null(lit(false))).reduce(Expr::or);
+    match (is_nan, greatest.to_field(schema)) {
+        (Some(is_nan), Ok(field)) if field.dtype().is_float() => {
+            when(is_nan).then(lit(f64::NAN).cast(field.dtype().clone())).otherwise(greatest)
+        }
+        _ => greatest,
+    }
+}
+
+/// A power of numbers. The engine takes another function for some exponents, which differs for -0.0 and infinity.
+fn power() -> UserDefinedFunction {
+    let values = |columns: &mut [Column]| -> PolarsResult<Column> {
+        let [base, exponent] = columns else { return Err(refusal("pow takes two values")) };
+        let rows = if base.len() == 1 { exponent.len() } else { base.len() };
+        let at = |column: &Column| if column.len() == rows { column.clone() } else { column.new_from_index(0, rows) };
+        let (bases, exponents) = (at(base), at(exponent));
+        let pairs = bases.f64()?.iter().zip(exponents.f64()?.iter());
+        let powers: Float64Chunked = pairs.map(|(base, exponent)| Some(base?.powf(exponent?))).collect();
+        Ok(powers.into_column().with_name(base.name().clone()))
+    };
+    let field = |_: &Schema, fields: &[Field]| {
+        Ok(Field::new(fields.first().map_or(PlSmallStr::EMPTY, |field| field.name().clone()), DataType::Float64))
+    };
+    let mut function = UserDefinedFunction::new("power".into(), BaseColumnUdf::new(values, field));
+    function.options = FunctionOptions::elementwise();
+    function
+}
+
 /// Number of bytes of a BLOB.
 fn byte_count() -> UserDefinedFunction {
     let values = |columns: &mut [Column]| -> PolarsResult<Column> {
@@ -509,6 +545,7 @@ fn text_cast(to: &DataType, is_try: bool) -> Option<UserDefinedFunction> {
     let read = match to {
         DataType::UInt64 => DataType::UInt64,
         dtype if dtype.is_integer() => DataType::Int64,
+        dtype if dtype.is_float() => DataType::Float64,
         DataType::Boolean | DataType::Date => to.clone(),
         DataType::Datetime(..) => DataType::Datetime(TimeUnit::Microseconds, None),
         _ => return None,

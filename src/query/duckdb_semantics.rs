@@ -228,7 +228,7 @@ const SPELLED: &[(&str, &str)] = &[
     ("quarter", "date_part('quarter', _0)"),
     ("regexp_matches", "regexp_like(_0, _1)"),
     ("replace", "CASE WHEN _1 = '' THEN _0 ELSE replace(_0, _1, _2) END"),
-    ("right", "CASE WHEN _0 IS NOT NULL THEN right(_0, _1) END"),
+    ("right", "CASE WHEN _0 IS NULL THEN NULL WHEN _1 >= length(_0) THEN _0 ELSE right(_0, _1) END"),
     ("second", "date_part('second', _0)"),
     ("str_split", "string_to_array(_0, _1)"),
     ("string_split", "string_to_array(_0, _1)"),
@@ -684,6 +684,17 @@ impl Rewrite<'_, '_> {
             Expr::AllOp { left, compare_op, right } if list_of(right).is_some() => {
                 let values = list_of(right).unwrap_or_default();
                 compared_with_each(left, compare_op, values, BinaryOperator::And)
+            }
+            // Numbers are conditions; of two numbers the engine takes AND for the operator of their bits.
+            Expr::BinaryOp { left, op: BinaryOperator::And | BinaryOperator::Or, right }
+                if self.is_whole(left) || self.is_whole(right) =>
+            {
+                for side in [left, right] {
+                    if self.is_whole(side) {
+                        **side = expression("CAST(_0 AS BOOLEAN)", vec![*side.clone()]);
+                    }
+                }
+                return Ok(());
             }
             // A date and a number of days.
             Expr::BinaryOp { left, op: op @ (BinaryOperator::Plus | BinaryOperator::Minus), right }

@@ -416,7 +416,15 @@ impl Planner<'_> {
             let dtypes = dtype(&left, &of_left).and_then(|one| Ok((one, dtype(&right, &of_right)?)));
             let (one, other) = dtypes.map_err(|error| engine_error(&error))?;
             let common = match (&one, &other) {
-                (one, other) if one == other || one.is_null() || other.is_null() => None,
+                (one, other) if one == other => None,
+                // A key of no type is null, and matches no value of the other side.
+                (one, other) if one.is_null() => Some(other.clone()),
+                (one, other) if other.is_null() => Some(one.clone()),
+                (one, other) if one.is_unsigned_integer() && other.is_unsigned_integer() => Some(DataType::UInt64),
+                // No type of the engine that joins holds both; the texts of equal numbers are equal.
+                (one, other) if one.is_integer() && other.is_integer() && [one, other].contains(&&DataType::UInt64) => {
+                    Some(DataType::String)
+                }
                 (one, other) if one.is_integer() && other.is_integer() => Some(DataType::Int64),
                 (one, other) if one.is_primitive_numeric() && other.is_primitive_numeric() => Some(DataType::Float64),
                 (DataType::Date | DataType::Datetime(..), DataType::Date | DataType::Datetime(..)) => {

@@ -4,11 +4,12 @@
 use std::cell::Cell;
 use std::ops::ControlFlow;
 
+use polars::prelude::udf::UserDefinedFunction;
 use polars::prelude::{
-    AllowedOptimizations, IdxSize, JoinArgs, JoinCoalesce, JoinType, LazyFrame, MaintainOrderJoin, PlSmallStr, Selector,
-    SortMultipleOptions, UniqueKeepStrategy, col,
+    BaseColumnUdf, Column, DataType, Field, IdxSize, JoinArgs, JoinCoalesce, JoinType, LazyFrame, MaintainOrderJoin, PlSmallStr,
+    PolarsResult, Scalar, Schema, Selector, SortMultipleOptions, UniqueKeepStrategy, col,
 };
-use polars::sql::SQLContext;
+use polars::sql::{FunctionOptions, SQLContext};
 use sqlparser::ast::{
     BinaryOperator, Distinct, Expr, FunctionArg, FunctionArgExpr, FunctionArguments, GroupByExpr, LimitClause, OrderBy,
     OrderByExpr, OrderByKind, OrderByOptions, Query, Select, SetExpr, SetOperator, SetQuantifier, Spanned, Visit, VisitMut,
@@ -18,7 +19,7 @@ use sqlparser::tokenizer::{Location, Span, TokenWithSpan};
 
 use super::advice;
 use super::duckdb_semantics::{column, is_aggregate, name_of, span_of, unwrapped};
-use super::engine::{Engine, engine_error};
+use super::engine::{Engine, engine_error, refusal};
 use super::from_clause::unnested_together;
 use super::grouping::{Groups, text_of};
 use super::name_binding::Binder;
@@ -144,7 +145,7 @@ impl<'a> Planner<'a> {
     fn attach(&self, mut frame: LazyFrame, attached: Vec<(String, Attached)>) -> Result<LazyFrame> {
         for (_, rows) in attached {
             frame = match rows {
-                Attached::One(one) => frame.cross_join(kept_whole(one), None),
+                Attached::One(one) => self.beside_one(frame, one)?,
                 Attached::ByKey { rows, keys } => {
                     let own: Vec<(Expr, String)> =
                         keys.iter().map(|(expr, _)| (expr.clone(), self.engine.unique("__lookup"))).collect();
@@ -167,6 +168,25 @@ impl<'a> Planner<'a> {
             };
         }
         Ok(frame)
+    }
+
+    /// The frame with the columns of a frame of one row beside each row. Joined by a constant that depends on both sides: the
+    /// optimiser removes unused columns, and where it removes all of a side, the number of its rows is lost too.
+    fn beside_one(&self, mut frame: LazyFrame, mut one: LazyFrame) -> Result<LazyFrame> {
+        let first = |frame: &mut LazyFrame| -> Result<Option<PlSmallStr>> {
+            let schema = frame.collect_schema().map_err(|error| engine_error(&error))?;
+            Ok(schema.iter_names().next().cloned())
+        };
+        let (Some(left), Some(right)) = (first(&mut frame)?, first(&mut one)?) else { return Ok(frame.cross_join(one, None)) };
+        let (left_key, right_key) = (self.engine.unique("__lookup"), self.engine.unique("__lookup"));
+        let keyed = |frame: LazyFrame, column: PlSmallStr, key: &str| frame.with_column(zero().call(vec![col(column)]).alias(key));
+        let arguments = JoinArgs {
+            maintain_order: MaintainOrderJoin::Left,
+            coalesce: JoinCoalesce::KeepColumns,
+            ..JoinArgs::new(JoinType::Left)
+        };
+        let (left, right) = (keyed(frame, left, &left_key), keyed(one, right, &right_key));
+        Ok(left.join(right, [col(left_key.as_str())], [col(right_key.as_str())], arguments))
     }
 
     /// Plans a query; `outer` is the scope of the enclosing SELECT of a subquery.
@@ -827,8 +847,16 @@ fn unnested(expr: &Expr) -> Option<Expr> {
     }
 }
 
-/// The frame, with all its columns computed. The optimiser removes unused aggregates from a selection, and with the last of them the
-/// reduction to one row.
-fn kept_whole(frame: LazyFrame) -> LazyFrame {
-    frame.map(Ok, AllowedOptimizations::empty(), None, Some("one row"))
+/// 0 for each value.
+fn zero() -> UserDefinedFunction {
+    let values = |columns: &mut [Column]| -> PolarsResult<Column> {
+        let [values] = columns else { return Err(refusal("a key is made from one column")) };
+        Ok(Column::new_scalar(values.name().clone(), Scalar::from(0u8), values.len()))
+    };
+    let field = |_: &Schema, fields: &[Field]| {
+        Ok(Field::new(fields.first().map_or(PlSmallStr::EMPTY, |field| field.name().clone()), DataType::UInt8))
+    };
+    let mut function = UserDefinedFunction::new("zero".into(), BaseColumnUdf::new(values, field));
+    function.options = FunctionOptions::elementwise();
+    function
 }

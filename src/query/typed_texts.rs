@@ -20,6 +20,7 @@ pub(super) fn read(texts: &StringChunked, dtype: &DataType) -> PolarsResult<Colu
             let number = |text: &str| integer(text).and_then(|number| u64::try_from(number).ok());
             texts.iter().map(|text| number(text?)).collect::<UInt64Chunked>().into_column()
         }
+        DataType::Float64 => texts.iter().map(|text| fraction(text?)).collect::<Float64Chunked>().into_column(),
         DataType::Date => {
             let days = texts.iter().map(|text| Some((date(text?)? - NaiveDate::default()).num_days() as i32));
             days.collect::<Int32Chunked>().into_series().cast(dtype)?.into_column()
@@ -39,6 +40,20 @@ pub(super) fn read(texts: &StringChunked, dtype: &DataType) -> PolarsResult<Colu
 /// Refuses a text that is no value of a type.
 pub(super) fn no_value(text: &str, dtype: &DataType) -> PolarsError {
     refusal(format!("the text '{}' is no {}; TRY_CAST gives null for such texts", text.printable_line(), type_name(dtype)))
+}
+
+/// A number of floating point; digits may be grouped by `_`, and `inf` and `nan` are numbers.
+fn fraction(text: &str) -> Option<f64> {
+    let text = text.trim();
+    let between_digits = |at: usize| {
+        let is_digit = |byte: Option<&u8>| byte.is_some_and(u8::is_ascii_digit);
+        at > 0 && is_digit(text.as_bytes().get(at - 1)) && is_digit(text.as_bytes().get(at + 1))
+    };
+    match text.contains('_') {
+        true if text.match_indices('_').all(|(at, _)| between_digits(at)) => text.replace('_', "").parse().ok(),
+        true => None,
+        false => text.parse().ok(),
+    }
 }
 
 /// A number with a fraction or a power of ten too, rounded with halves away from zero.

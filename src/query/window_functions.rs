@@ -391,12 +391,13 @@ impl Window {
             return Ok(values.as_materialized_series().take(&IdxCa::from_iter(found))?.into_column());
         }
         if is_whole(values.dtype()) {
-            let values = values.cast(&DataType::Int64)?;
-            let values = values.i64()?;
-            let number = |at: usize| i128::from(values.get(rows.order[at] as usize).unwrap_or(0));
+            let numbers: Vec<i128> = match values.dtype() {
+                DataType::UInt64 => values.u64()?.iter().map(|number| i128::from(number.unwrap_or(0))).collect(),
+                _ => values.cast(&DataType::Int64)?.i64()?.iter().map(|number| i128::from(number.unwrap_or(0))).collect(),
+            };
             let mut sums = vec![0i128; rows.order.len() + 1];
-            for at in 0..rows.order.len() {
-                sums[at + 1] = sums[at] + number(at);
+            for (at, row) in rows.order.iter().enumerate() {
+                sums[at + 1] = sums[at] + numbers[*row as usize];
             }
             let sum = |(start, end): &(usize, usize)| sums[*end] - sums[*start];
             if self.function == Function::Avg {
