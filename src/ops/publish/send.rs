@@ -131,7 +131,7 @@ pub fn publish(request: &PublishRequest, ctx: &JobContext) -> Result<Publication
         Sent::Written => (sent_files, sent_bytes) = (sent_files + 1, sent_bytes + size),
         Sent::Kept => kept_files += 1,
     };
-    match is_remote(&request.target) {
+    let opened = match is_remote(&request.target) {
         true => {
             let set = ObjectSet::new(&request.target, request.overwrite)?;
             // What is opened first refers to the data: it comes last, and goes before data that it refers to is replaced. Data of new
@@ -158,6 +158,8 @@ pub fn publish(request: &PublishRequest, ctx: &JobContext) -> Result<Publication
                 };
                 count(send(&set, file, hide, ctx)?, size);
             }
+            prepared.version.expect_unchanged()?;
+            open_published(&place_below(&request.target, &prepared.opened_as), described.as_ref(), ctx)?
         }
         false => {
             check_space(&request.target, total)?;
@@ -168,12 +170,14 @@ pub fn publish(request: &PublishRequest, ctx: &JobContext) -> Result<Publication
                 copied.map_err(|error| prepared.version.explain(error))?;
                 count(Sent::Written, file.source.size_bytes());
             }
+            // Compared before it gets its name: a publication that fails leaves nothing, whatever happens to the source meanwhile.
+            let opened = open_published(&place_below(folder.path(), &prepared.opened_as), described.as_ref(), ctx)
+                .map_err(|error| prepared.version.explain(error))?;
             prepared.version.expect_unchanged()?;
             folder.finish()?;
+            Opened { path: place_below(&request.target, &prepared.opened_as), ..opened }
         }
-    }
-    prepared.version.expect_unchanged()?;
-    let opened = open_published(&place_below(&request.target, &prepared.opened_as), described.as_ref(), ctx)?;
+    };
     let address = match request.public() {
         Some(public) => public.child(&prepared.opened_as).to_string(),
         None => request.target.join(&prepared.opened_as).display().to_string(),
