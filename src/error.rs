@@ -258,6 +258,11 @@ impl Error {
         &self.hints
     }
 
+    /// The first suggestion of this error, or else of its source errors.
+    pub fn advice(&self) -> Option<&str> {
+        own_errors(self).find_map(|error| error.hints.first()).map(String::as_str)
+    }
+
     /// True for [`Kind::Cancelled`].
     pub fn is_cancelled(&self) -> bool {
         self.kind == Kind::Cancelled
@@ -291,7 +296,7 @@ impl Error {
         if !text.ends_with('.') {
             text.push('.');
         }
-        if let Some(hint) = self.hints.first() {
+        if let Some(hint) = self.advice() {
             let mut letters = hint.chars();
             let first = letters.next().map(|c| c.to_uppercase().to_string()).unwrap_or_default();
             text.push_str(&format!(" {first}{}.", letters.as_str().trim_end_matches('.')));

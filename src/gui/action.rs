@@ -120,6 +120,10 @@ pub enum Action {
     Palette,
     /// Go to a row by its number.
     GoToRow,
+    /// Select the same position in the next root.
+    NextRoot,
+    /// Select the same position in the previous root.
+    PreviousRoot,
     /// Put the focus in the filter.
     Filter,
     /// Show or hide the left dock.
@@ -298,6 +302,8 @@ impl Action {
         Action::Sidecars,
         Action::Palette,
         Action::GoToRow,
+        Action::NextRoot,
+        Action::PreviousRoot,
         Action::Filter,
         Action::ToggleLeft,
         Action::ToggleRight,
@@ -409,8 +415,8 @@ impl Action {
 
     /// True for keys that a text field needs for itself while it has the focus.
     pub fn yields_to_text(self) -> bool {
-        use Action::{MoveDown, MoveUp, Nest, Redo, Remove, Undo, Unnest};
-        matches!(self, Remove | Undo | Redo | MoveUp | MoveDown | Nest | Unnest)
+        use Action::{MoveDown, MoveUp, Nest, NextRoot, PreviousRoot, Redo, Remove, Undo, Unnest};
+        matches!(self, Remove | Undo | Redo | MoveUp | MoveDown | Nest | Unnest | NextRoot | PreviousRoot)
     }
 
     /// True for actions that save, close or navigate: the focused text field commits its text first.

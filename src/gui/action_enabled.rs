@@ -23,7 +23,7 @@ pub fn blocked(action: Action, cx: &PanelContext<'_>) -> Option<String> {
     };
     let selected = || if cx.session.selected.is_none() { Some(NO_SAMPLE) } else { None };
     let reason = match action {
-        Action::Close | Action::Validate | Action::GoToRow | Action::Filter => open(),
+        Action::Close | Action::Validate | Action::GoToRow | Action::Filter | Action::NextRoot | Action::PreviousRoot => open(),
         Action::ValidateDeep => open().or(draft.map(|_| mark!("A draft has no bytes of its own yet; write it first"))),
         Action::Save | Action::SaveAs | Action::Relocate => drafted(),
         Action::JoinTable => drafted().or(match document {

@@ -306,6 +306,20 @@ impl Action {
             Action::GoToRow => {
                 (View, icons::ARROW_ELBOW_DOWN_RIGHT, keys(CTRL, Key::G), tr!("Go to row…"), tr!("Type a row number"))
             }
+            Action::NextRoot => (
+                View,
+                icons::CARET_DOWN,
+                keys(CTRL, Key::ArrowDown),
+                tr!("Same position, next root"),
+                tr!("Select the sample at this position in the next root"),
+            ),
+            Action::PreviousRoot => (
+                View,
+                icons::CARET_UP,
+                keys(CTRL, Key::ArrowUp),
+                tr!("Same position, previous root"),
+                tr!("Select the sample at this position in the previous root"),
+            ),
             Action::Filter => {
                 (View, icons::FUNNEL, keys(CTRL, Key::F), tr!("Filter" in "command"), tr!("Filter the hierarchy by id"))
             }
@@ -320,7 +334,7 @@ impl Action {
                 tr!("Show or hide sample and collection"),
             ),
             Action::ToggleBottom => {
-                (View, icons::TERMINAL_WINDOW, keys(CTRL, Key::J), tr!("Bottom panels"), tr!("Show or hide problems, jobs, log"))
+                (View, icons::TERMINAL_WINDOW, keys(CTRL, Key::J), tr!("Bottom panels"), tr!("Fold or unfold problems, jobs, log"))
             }
             Action::ShowHierarchy => (View, icons::TREE_STRUCTURE, None, tr!("Hierarchy"), tr!("Show the tree of samples")),
             Action::ShowTable => (View, icons::TABLE, keys(CTRL, Key::Num1), tr!("Table"), tr!("Show the level table")),

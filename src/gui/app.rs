@@ -192,9 +192,19 @@ impl App {
         self.requests.push(Request::Select(at));
     }
 
+    /// The selected sample.
+    pub fn selected(&self) -> Option<RowRef> {
+        self.session.selected
+    }
+
     /// Brings a panel to the front.
     pub fn show_pane(&mut self, pane: Pane) {
         self.view.dock.show(pane);
+    }
+
+    /// True when the bottom panels show their tabs only.
+    pub fn is_bottom_folded(&self) -> bool {
+        self.view.dock.is_bottom_folded()
     }
 
     /// Records steps of the interface thread that take longer than `limit`.
@@ -312,6 +322,9 @@ impl App {
                         panels::inspector::refresh(cx);
                         // Set again by the tray when it is drawn.
                         cx.session.tray.focused = false;
+                        if !cx.studio.report().findings.is_empty() {
+                            view.dock.show_findings();
+                        }
                         view.dock.ui(ui, &mut Panels { cx });
                     }
                 }

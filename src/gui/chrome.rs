@@ -255,9 +255,13 @@ fn title_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     match document.draft() {
         Some(draft) => {
             widgets::badge(ui, Tone::Accent, Some(icons::PENCIL_SIMPLE), &badge);
-            let text = match (draft.is_dirty(), draft.steps()) {
-                (false, _) => tr!("no changes since it was written").to_owned(),
-                (true, steps) => tr_n!(steps, "{n} change", "{n} changes", n = paint::grouped(steps as u64)),
+            let text = match draft.unsaved_changes() {
+                _ if draft.is_written() => tr!("no changes since it was written").to_owned(),
+                Some(0) => tr!("no changes since it was saved").to_owned(),
+                changes => {
+                    let changes = changes.unwrap_or(draft.steps() as u64);
+                    tr_n!(changes, "{n} change", "{n} changes", n = paint::grouped(changes))
+                }
             };
             if ui.available_width() > 120.0 && draft.steps() > 0 {
                 ui.add(egui::Label::new(theme::rich_text(text).text_style(text_style("small12")).color(t.tx2)).truncate());

@@ -31,6 +31,14 @@ use crate::model::{Profile, portable_name};
 use crate::ops::{make_sample_dataset, places_of};
 use crate::studio::{Command, Document, Event, LogLevel, Outcome, RowRef};
 
+/// A message about an error, followed by what to do.
+fn with_advice(text: String, error: &Error) -> String {
+    match error.advice() {
+        Some(hint) => format!("{text} {}", tr!("Next: {hint}.", hint)),
+        None => text,
+    }
+}
+
 impl App {
     /// Handles all requests, including those that handling adds.
     pub(super) fn handle_requests(&mut self, ctx: &Context) {
@@ -201,8 +209,7 @@ impl App {
 
     /// Shows an error as a toast; the log has it already.
     pub(super) fn tell_error(&mut self, error: &Error) {
-        let hint = error.hints().first().map(|hint| format!(" {}", tr!("Next: {hint}.", hint))).unwrap_or_default();
-        self.toast = Some(Toast::new(false, format!("{error}.{hint}")));
+        self.toast = Some(Toast::new(false, with_advice(format!("{error}."), error)));
     }
 
     /// Reacts to an event of the studio.
@@ -341,7 +348,8 @@ impl App {
                 let query = self.session.query.fail(Some(job), &error);
                 let pattern = self.session.pattern.fail(job, Some(&error));
                 if !asked && !self.dialogs.failed(job, &error) && !query && !own && !pattern {
-                    self.toast = Some(Toast::new(false, tr!("{label} failed: {error}", label, error)));
+                    let text = tr!("{label} failed: {error}", label, error = &error);
+                    self.toast = Some(Toast::new(false, with_advice(format!("{text}."), &error)));
                     self.view.dock.show(Pane::Log);
                 }
             }
@@ -369,6 +377,7 @@ impl App {
 
     fn document_changed(&mut self, job: Option<JobId>) {
         self.session.next_document(self.studio.document_id());
+        self.view.dock.next_document();
         self.forget_questions();
         // Keep the path of a job that still opens another dataset.
         let opened = self.opening.take_if(|(opening, _)| Some(*opening) == job).map(|(_, path)| path);
@@ -583,6 +592,8 @@ impl App {
                 self.view.dock.show(Pane::Table);
                 self.session.table.start_go_to();
             }
+            Action::NextRoot => self.step_root(true),
+            Action::PreviousRoot => self.step_root(false),
             Action::Filter => {
                 self.view.dock.show(Pane::Hierarchy);
                 ctx.memory_mut(|memory| memory.request_focus(Id::unique("hierarchy-filter")));

@@ -154,7 +154,32 @@ pub struct Dock {
     /// True while the plan is the front tab: its engine and part have tabs beside it.
     #[serde(default)]
     planning: bool,
+    /// Whether the bottom panels show their tabs only.
+    #[serde(default)]
+    bottom: BottomFold,
+    /// True when a bottom panel was asked for, or has findings to show, since the document was opened.
+    #[serde(skip)]
+    is_called: bool,
+    /// Shares of the upper and bottom panels before they were folded.
+    #[serde(default)]
+    open_shares: Vec<(TileId, f32)>,
 }
+
+/// What the user chose for the bottom panels.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+enum BottomFold {
+    /// They are folded until there are findings or one of them is asked for.
+    #[default]
+    Automatic,
+    Open,
+    /// They are folded until one of them is asked for.
+    Folded,
+}
+
+/// Height of a row of tabs, in points.
+const TABS: f32 = 32.0;
+/// Gap between tiles, in points.
+const TILE_GAP: f32 = 1.0;
 
 impl Default for Dock {
     fn default() -> Self {
@@ -190,17 +215,88 @@ impl Default for Dock {
         root.shares.set_share(left, 296.0);
         root.shares.set_share(main, 1144.0);
         let root = tiles.insert_container(Container::Linear(root));
-        let mut dock = Self { tree: Tree::new(egui::Id::unique("dock"), root, tiles), planning: false };
+        let mut dock = Self::of(Tree::new(egui::Id::unique("dock"), root, tiles));
         PLANNING.into_iter().for_each(|(pane, _)| dock.set_visible(pane, false));
         dock
     }
 }
 
 impl Dock {
+    fn of(tree: Tree<Pane>) -> Self {
+        Self { tree, planning: false, bottom: BottomFold::default(), is_called: false, open_shares: Vec::new() }
+    }
+
     /// Draws every visible panel through `contents`.
     pub fn ui(&mut self, ui: &mut Ui, contents: &mut dyn Contents) {
         self.follow_plan();
-        self.tree.ui(&mut Bridge { contents }, ui);
+        let folded = self.fold_bottom(ui.available_height());
+        let mut bridge = Bridge { contents, bottom: self.side(Side::Bottom).filter(|_| folded.is_some()), opened: false };
+        self.tree.ui(&mut bridge, ui);
+        let opened = bridge.opened;
+        if opened {
+            self.is_called = true;
+            ui.ctx().request_repaint();
+        } else if let Some((tile, share)) = folded
+            && self.shares_of_bottom().is_some_and(|shares| (shares[tile] - share).abs() > 2.0)
+        {
+            // The separator was dragged: it stays where it is now.
+            (self.bottom, self.open_shares) = (BottomFold::Open, Vec::new());
+        }
+    }
+
+    /// Folds the bottom panels after a change of the document, unless they were opened for good.
+    pub fn next_document(&mut self) {
+        self.is_called = false;
+    }
+
+    /// Opens the bottom panels for findings, unless they were folded for good.
+    pub fn show_findings(&mut self) {
+        self.is_called |= self.bottom == BottomFold::Automatic;
+    }
+
+    /// True when the bottom panels show their tabs only.
+    pub fn is_bottom_folded(&self) -> bool {
+        self.bottom != BottomFold::Open && !self.is_called && self.shares_of_bottom().is_some()
+    }
+
+    /// The container that has the bottom panels below others, as far as they were not moved elsewhere.
+    fn column_of_bottom(&self) -> Option<TileId> {
+        let column = self.tree.tiles.parent_of(self.side(Side::Bottom)?)?;
+        match self.tree.tiles.get(column)? {
+            Tile::Container(Container::Linear(linear)) if linear.dir == LinearDir::Vertical && linear.children.len() > 1 => {
+                Some(column)
+            }
+            _ => None,
+        }
+    }
+
+    fn shares_of_bottom(&self) -> Option<&egui_tiles::Shares> {
+        match self.tree.tiles.get(self.column_of_bottom()?)? {
+            Tile::Container(Container::Linear(linear)) => Some(&linear.shares),
+            _ => None,
+        }
+    }
+
+    /// Sets the shares of the bottom panels and of those above for this height of all, in points. Returns the bottom tile and its
+    /// share while it is folded.
+    fn fold_bottom(&mut self, height: f32) -> Option<(TileId, f32)> {
+        let (bottom, column, is_folded) = (self.side(Side::Bottom)?, self.column_of_bottom()?, self.is_bottom_folded());
+        let open = std::mem::take(&mut self.open_shares);
+        let Some(Tile::Container(Container::Linear(linear))) = self.tree.tiles.get_mut(column) else { return None };
+        if !is_folded {
+            open.into_iter().for_each(|(tile, share)| linear.shares.set_share(tile, share));
+            return None;
+        }
+        let now = || linear.children.iter().map(|&tile| (tile, linear.shares[tile])).collect();
+        self.open_shares = if open.is_empty() { now() } else { open };
+        let others: Vec<(TileId, f32)> = linear.children.iter().map(|&tile| (tile, linear.shares[tile])).collect();
+        let sum: f32 = others.iter().filter(|(tile, _)| *tile != bottom).map(|(_, share)| *share).sum();
+        let room = (height - TILE_GAP * (others.len() - 1) as f32 - TABS).max(1.0);
+        for (tile, share) in others {
+            let share = if tile == bottom { TABS } else { share / sum.max(f32::MIN_POSITIVE) * room };
+            linear.shares.set_share(tile, share);
+        }
+        Some((bottom, TABS))
     }
 
     /// Brings engine and part to the front when the plan becomes the front tab, and hides them when it no longer is.
@@ -229,6 +325,7 @@ impl Dock {
     /// Brings a panel to the front and shows its side if that was hidden.
     pub fn show(&mut self, pane: Pane) {
         if let Some(id) = self.tree.tiles.find_pane(&pane) {
+            self.is_called |= self.tree.tiles.parent_of(id).is_some_and(|group| self.side(Side::Bottom) == Some(group));
             let mut at = Some(id);
             while let Some(tile) = at {
                 self.tree.set_visible(tile, true);
@@ -238,8 +335,14 @@ impl Dock {
         self.tree.make_active(|_, tile| *tile == Tile::Pane(pane));
     }
 
-    /// Shows or hides a side.
+    /// Shows or hides a side; the bottom panels keep their tabs.
     pub fn toggle(&mut self, side: Side) {
+        if side == Side::Bottom && self.column_of_bottom().is_some() {
+            let is_folded = self.is_bottom_folded();
+            self.bottom = if is_folded { BottomFold::Open } else { BottomFold::Folded };
+            self.is_called = is_folded;
+            return;
+        }
         let Some(tile) = self.side(side) else { return };
         let visible = self.tree.is_visible(tile);
         self.tree.set_visible(tile, !visible);
@@ -292,10 +395,18 @@ pub trait Contents {
 
 struct Bridge<'a> {
     contents: &'a mut dyn Contents,
+    /// The tab group of the bottom panels while it is folded.
+    bottom: Option<TileId>,
+    /// Set when a tab of the folded group was clicked.
+    opened: bool,
 }
 
 impl egui_tiles::Behavior<Pane> for Bridge<'_> {
     fn pane_ui(&mut self, ui: &mut Ui, _tile: TileId, pane: &mut Pane) -> UiResponse {
+        // A folded panel has no height.
+        if ui.max_rect().height() < 2.0 {
+            return UiResponse::None;
+        }
         let t = theme::tokens(ui);
         ui.painter().rect_filled(ui.max_rect(), 0, t.bg1);
         ui.spacing_mut().item_spacing.y = 0.0;
@@ -312,6 +423,9 @@ impl egui_tiles::Behavior<Pane> for Bridge<'_> {
         let title = pane.map_or(tr!("Group" in "tabs"), Pane::title);
         let count = pane.and_then(|pane| self.contents.count(pane));
         let response = tab(ui, id, pane.and_then(Pane::icon), title, count, state.active, Sense::click_and_drag());
+        if response.clicked() && self.bottom.is_some() && tiles.parent_of(tile) == self.bottom {
+            self.opened = true;
+        }
         // Scroll to a tab when it comes to the front; afterwards the scroll position stays.
         let was = ui.data_mut(|data| std::mem::replace(data.get_temp_mut_or(id.with("in front"), false), state.active));
         if state.active && !was {
@@ -327,7 +441,7 @@ impl egui_tiles::Behavior<Pane> for Bridge<'_> {
     }
 
     fn tab_bar_height(&self, _style: &egui::Style) -> f32 {
-        32.0
+        TABS
     }
 
     fn tab_bar_color(&self, visuals: &egui::Visuals) -> egui::Color32 {
@@ -339,7 +453,7 @@ impl egui_tiles::Behavior<Pane> for Bridge<'_> {
     }
 
     fn gap_width(&self, _style: &egui::Style) -> f32 {
-        1.0
+        TILE_GAP
     }
 
     fn min_size(&self) -> f32 {
@@ -375,18 +489,45 @@ mod tests {
     fn sides_hide_and_a_shown_panel_brings_its_side_back() {
         let shows = |dock: &Dock, side| dock.side(side).is_some_and(|tile| dock.tree.is_visible(tile));
         let mut dock = Dock::default();
-        assert!(shows(&dock, Side::Bottom));
+        assert!(shows(&dock, Side::Left));
+        dock.toggle(Side::Left);
+        assert!(!shows(&dock, Side::Left));
+        dock.show(Pane::Columns);
+        assert!(shows(&dock, Side::Left));
+        assert!(dock.is_active(Pane::Columns));
+        assert!(!dock.is_active(Pane::Hierarchy));
+    }
+
+    #[test]
+    fn the_bottom_panels_fold_until_there_is_something_to_show() {
+        let mut dock = Dock::default();
+        let open = dock.shares_of_bottom().cloned().expect("they are below others");
+        assert!(dock.is_bottom_folded());
+        let (bottom, share) = dock.fold_bottom(836.0).expect("is folded");
+        let shares = dock.shares_of_bottom().expect("shares");
+        let sum: f32 = shares.iter().map(|(_, share)| share).sum();
+        assert!((share - TABS).abs() < 0.01 && (sum - 835.0).abs() < 0.01 && shares[bottom] == TABS, "{shares:?}");
+        dock.show_findings();
+        assert_eq!(dock.fold_bottom(836.0), None);
+        assert_eq!(dock.shares_of_bottom(), Some(&open), "they are as high as before");
+        // What the user chose is remembered, and holds for the next document.
         dock.toggle(Side::Bottom);
-        assert!(!shows(&dock, Side::Bottom));
+        let text = serde_json::to_string(&dock).expect("writes");
+        let mut dock: Dock = serde_json::from_str(&text).expect("reads");
+        dock.next_document();
+        dock.show_findings();
+        assert!(dock.is_bottom_folded());
         dock.show(Pane::Log);
-        assert!(shows(&dock, Side::Bottom));
-        assert!(dock.is_active(Pane::Log));
-        assert!(!dock.is_active(Pane::Problems));
+        assert!(!dock.is_bottom_folded());
+        dock.toggle(Side::Bottom);
+        dock.toggle(Side::Bottom);
+        dock.next_document();
+        assert!(!dock.is_bottom_folded());
     }
 
     #[test]
     fn an_arrangement_without_a_panel_is_replaced() {
-        let mut dock = Dock { tree: Tree::new_tabs(egui::Id::unique("dock"), vec![Pane::Table, Pane::Table]), planning: false };
+        let mut dock = Dock::of(Tree::new_tabs(egui::Id::unique("dock"), vec![Pane::Table, Pane::Table]));
         dock.mend();
         assert_eq!(dock.panes().len(), Pane::ALL.len());
     }

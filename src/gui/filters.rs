@@ -8,7 +8,8 @@ use super::sql;
 use super::theme::{self, font};
 use super::widgets::{self, Button, paint};
 use crate::model::FieldSpec;
-use crate::query::copy_as::{self, Engine, quoted_text};
+use crate::ops::lacks_tables_for;
+use crate::query::copy_as::{self, Engine, python_string, quoted_text};
 use crate::query::{BoxTest, Filter};
 use crate::studio::{Command, Document};
 
@@ -129,17 +130,44 @@ pub fn copy_as_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
         return;
     }
     let button = Button::ghost(tr!("Copy as" in "before the names of engines")).icon(icons::CODE).name(tr!("Copy the filters as"));
-    let button =
-        ui.add(button.tooltip(tr!("The same rows in DuckDB, Polars, Spark or Dask, over the Parquet files of this dataset")));
+    let button = ui.add(button.tooltip(tr!("The same rows in Python, DuckDB, Polars, Spark or Dask")));
     Popup::menu(&button).show(|ui| {
         ui.spacing_mut().item_spacing.y = 0.0;
+        if widgets::menu_entry(ui, icons::COPY, tr!("Python (tacoreader)"), "", None).clicked() {
+            let script = python_of(cx, "SELECT * FROM data");
+            cx.request(Request::Copy(script));
+            ui.close();
+        }
         for engine in Engine::ALL {
-            if widgets::menu_entry(ui, icons::COPY, engine.name(), "", None).clicked() {
+            let lacking = cx.document().and_then(Document::opened).and_then(|open| lacks_tables_for(open.reader.as_ref(), engine));
+            let why = lacking.map(|_| tr!("It reads Parquet files: write an index with Index existing ZIPs… first"));
+            if widgets::menu_entry(ui, icons::COPY, engine.name(), "", why).clicked() {
                 cx.request(Request::CopyAs(engine));
                 ui.close();
             }
         }
     });
+}
+
+/// A statement over the opened dataset as a Python script for the official reader. Filters become SQL conditions, because the reader's
+/// own filters do not apply to its SQL; those without a condition are named in a comment.
+pub fn python_of(cx: &PanelContext<'_>, text: &str) -> String {
+    let path = cx.document().and_then(|document| document.opened()).map(|open| open.reader.info().path.display().to_string());
+    let mut script = format!("import tacoreader\n\nds = tacoreader.load({})\n", python_string(&path.unwrap_or_default()));
+    let mut statement = text.trim().to_owned();
+    for filter in cx.studio.filters() {
+        match cx.document().and_then(|document| as_duckdb(filter, document)).filter(|_| filter.level == 0) {
+            Some(condition) => {
+                statement = sql::with_condition(&statement, &condition);
+            }
+            None => script.push_str(&format!("# left out: {}\n", chip_text(filter).1)),
+        }
+    }
+    script.push_str(&format!(
+        "rows = ds.sql(\"\"\"\n{}\n\"\"\")\n",
+        statement.replace('\\', "\\\\").replace("\"\"\"", "\\\"\\\"\\\"")
+    ));
+    script
 }
 
 /// Text with the number of matching rows of a level.

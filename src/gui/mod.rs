@@ -40,6 +40,7 @@ mod palette_entries;
 mod panel_context;
 mod panels;
 mod renderer;
+mod root_steps;
 mod run;
 mod sample_status;
 mod saving;

@@ -48,20 +48,28 @@ fn synonyms(action: Action) -> &'static str {
         Action::Sidecars => tr!("msk, mask, aux.xml, ovr, tfw, world file, prj, projection, burn in, pack, georeference"),
         Action::Relocate => tr!("lost files, missing, moved, repair, relink"),
         Action::JoinTable => tr!("csv, metadata, columns, merge, excel"),
-        Action::EditCopy => tr!("fork, change, edit, copy"),
+        Action::EditCopy => tr!("fork, change, edit, copy, duplicate"),
+        Action::ShowCollection => tr!("citation, licence, providers, authors, doi, title, keywords, publications"),
+        Action::ShowPreview => tr!("bands, spectrum, spectra, histogram, stretch, pixel, compare, play"),
+        Action::ShowTable => tr!("rows, sort, order, values"),
+        Action::ShowStructure => tr!("positions, children, order, missing, shape"),
+        Action::ShowPattern => tr!("names, transpose, swap levels, regroup, dates, sort files"),
+        Action::MoveUp | Action::MoveDown => tr!("order, reorder, sort, position"),
+        Action::NextRoot | Action::PreviousRoot => tr!("same position, step through, sibling, compare, time step"),
+        Action::Group | Action::Nest | Action::Unnest | Action::Dissolve => tr!("folder, level, hierarchy, regroup"),
         Action::SaveSample => tr!("extract, download, export file"),
         Action::Settings => tr!("preferences, options, configuration, theme, language, threads, cache, network"),
         Action::ToggleTheme => tr!("appearance, colours, night"),
         Action::Documentation => tr!("help, manual, rules, reference"),
         Action::Shortcuts => tr!("keys, keyboard, hotkeys"),
-        Action::ShowStatistics => tr!("mean, std, percentiles, leakage, splits, classes"),
-        Action::ShowExtensions => tr!("stac, enrich, compute columns, split, embeddings"),
+        Action::ShowStatistics => tr!("mean, std, percentiles, leakage, duplicates, splits, classes"),
+        Action::ShowExtensions => tr!("stac, gcp, ground control points, enrich, compute columns, split, embeddings"),
         Action::ShowPlan => tr!("cluster, slurm, dask, parts, split, workers, machines"),
         Action::ShowEngine => tr!("cluster, slurm, dask, scheduler, workers, machines"),
         Action::ShowPart => tr!("plan, attempt, failed part, log of a part"),
         Action::ShowBytes => tr!("layout, offsets, hex, structure of the file"),
         Action::ShowSource => tr!("network, cache, requests, traffic"),
-        Action::ShowQuery => tr!("sql, select, search"),
+        Action::ShowQuery => tr!("sql, select, search, sort, order by, python, duckdb, polars, spark, dask"),
         Action::ShowMap => tr!("footprints, places, extent, bbox"),
         Action::CancelJobs => tr!("stop, abort, kill"),
         _ => "",
@@ -297,7 +305,7 @@ fn samples(cx: &mut PanelContext<'_>, wanted: &str) -> Found {
         let table = &document.tree().levels[at.level];
         let entry = PaletteEntry {
             group: tr!("Samples"),
-            icon: if table.folder[at.row as usize] { icons::STACK } else { icons::IMAGE },
+            icon: if table.folder[at.row as usize] { icons::STACK } else { icons::of_file(table.id(at.row)) },
             text: path,
             synonyms: wanted.to_owned(),
             right: tr!("Level {level}", level = at.level),
@@ -345,6 +353,14 @@ impl App {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn words_of_users_lead_to_actions() {
+        for word in ["python", "citation", "duplicate", "gcp", "spectr", "transpose", "sort", "order", "next root"] {
+            let found = |action: &Action| synonyms(*action).contains(word) || action.info().text.to_lowercase().contains(word);
+            assert!(Action::ALL.iter().any(found), "{word}");
+        }
+    }
 
     #[cfg(unix)]
     #[test]

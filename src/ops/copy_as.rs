@@ -3,28 +3,31 @@
 use crate::container::{ContainerReader, Format};
 use crate::error::{Error, Result};
 use crate::model::{FieldSpec, is_remote, place_below};
-use crate::query::copy_as::{Engine, LevelFile, statement};
+use crate::query::copy_as::{Engine, LevelFile, statement, within_a_file};
 use crate::query::{Filter, Tables};
 
+/// Why an engine can't read the tables of a dataset where they are; `None` when it can. Polars and Dask read those within a ZIP.
+pub fn lacks_tables_for(reader: &dyn ContainerReader, engine: Engine) -> Option<Error> {
+    let readable = match reader.info().format {
+        Format::Tacocat | Format::Folder => true,
+        Format::Zip => engine.reads_members(),
+        _ => false,
+    };
+    (!readable).then(|| within_a_file(engine).at_path(&reader.info().path))
+}
+
 /// The statement of an engine that selects the rows of level 0 that `filters` keep. It reads the level tables where they are: those of
-/// a `.tacocat` or FOLDER.
+/// a `.tacocat` or FOLDER, for Polars and Dask also those of a ZIP.
 ///
 /// # Errors
 /// [`crate::error::Kind::Unsupported`] for a container whose tables are no files, and for what the engine does not express;
 /// [`crate::error::Kind::Usage`] for an unknown level or column, an invalid box, range or condition.
 pub fn copy_as(reader: &dyn ContainerReader, filters: &[Filter], engine: Engine) -> Result<String> {
     let info = reader.info();
-    let folder = match info.format {
-        Format::Tacocat => "",
-        Format::Folder => "METADATA/",
-        _ => {
-            let error =
-                Error::unsupported(format!("{} reads Parquet files, and this dataset has its tables within a file", engine.name()));
-            return Err(error
-                .at_path(&info.path)
-                .hint("write an index: `taco-studio tacocat IN.tacozip -o FOLDER`, then copy from its .tacocat"));
-        }
-    };
+    if let Some(error) = lacks_tables_for(reader, engine) {
+        return Err(error);
+    }
+    let folder = if info.format == Format::Tacocat { "" } else { "METADATA/" };
     // The statement may run in another folder than this program.
     let path = match is_remote(&info.path) {
         true => info.path.clone(),
@@ -34,8 +37,14 @@ pub fn copy_as(reader: &dyn ContainerReader, filters: &[Filter], engine: Engine)
         let head = reader.levels().head(level);
         let head = head.ok_or_else(|| Error::unsupported(format!("level {level} has no Parquet file")).at_path(&info.path))?;
         let fields = head.schema().fields().iter();
+        let name = format!("{folder}level{level}.parquet");
+        let (address, member) = match info.format {
+            Format::Zip => (path.display().to_string(), Some(name)),
+            _ => (place_below(&path, &name).display().to_string(), None),
+        };
         Ok(LevelFile {
-            address: place_below(&path, &format!("{folder}level{level}.parquet")).display().to_string(),
+            address,
+            member,
             columns: fields
                 .map(|field| FieldSpec {
                     description: reader.collection().column_description(level, field.name()).unwrap_or_default().to_owned(),

@@ -54,7 +54,7 @@ pub use chunk::{
     ChunkArray, ChunkPlace, ChunkRequest, chunks_of, is_streamable, read_chunk, read_requested_chunk, save_chunk, split_chunk,
 };
 pub use command_line::{command_line, posix_line};
-pub use copy_as::copy_as;
+pub use copy_as::{copy_as, lacks_tables_for};
 pub use create::{CreateInput, CreateOutput, create};
 pub use describe::{DescribeRequest, describe_dataset, describe_to};
 pub use draft_of_assembly::draft_of_assembly;

@@ -165,7 +165,7 @@ fn columns_of_a_level_change_in_one_step() {
     click(&mut harness, "Add column");
     fill(&mut harness, "Name", "tile_code");
     fill(&mut harness, "Value", "T32_TQM");
-    click(&mut harness, "Change column");
+    click(&mut harness, "Add this column");
     let names = |harness: &Window| -> Vec<String> { document(harness).fields(0).into_iter().map(|field| field.name).collect() };
     assert_eq!(names(&harness), ["tile_code"]);
     // The column's header opens its actions.

@@ -7,7 +7,7 @@ use taco_studio::gui::action::Action;
 use taco_studio::query::Filter;
 use taco_studio::studio::{Command, RowRef};
 
-use super::support::{app, click, document, fill, sample, settle, take};
+use super::support::{app, click, document, fill, fold_bottom, sample, settle, take};
 
 #[test]
 fn tree_table_inspector_and_preview_share_the_selection() {
@@ -259,7 +259,7 @@ fn ids_typed_above_the_tree_are_a_filter_of_every_view() {
 fn rasters_are_drawn_in_their_places_on_the_map() {
     let mut harness = app(egui::Theme::Dark);
     take(&mut harness, vec![sample()]);
-    harness.state_mut().act(Action::ToggleBottom);
+    fold_bottom(&mut harness);
     harness.state_mut().act(Action::ShowMap);
     harness.state_mut().select(Some(RowRef { level: 1, row: 0 }));
     settle(&mut harness);

@@ -5,6 +5,7 @@ mod changed;
 mod consent;
 mod explore;
 mod frames;
+mod habits;
 mod hostile;
 mod incoming;
 mod keyboard;

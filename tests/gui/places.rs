@@ -4,7 +4,7 @@ use egui_kittest::kittest::Queryable;
 use taco_studio::gui::action::Action;
 use taco_studio::studio::RowRef;
 
-use super::support::{Window, app, document, picture, settle, take};
+use super::support::{Window, app, document, fold_bottom, picture, settle, take};
 use crate::places::dataset_of_kinds;
 use crate::support::Workspace;
 
@@ -25,7 +25,7 @@ fn samples_of_every_kind_are_on_the_map() {
     for (theme, word) in THEMES {
         let mut harness = app(theme);
         take(&mut harness, vec![dataset.clone()]);
-        harness.state_mut().act(Action::ToggleBottom);
+        fold_bottom(&mut harness);
         harness.state_mut().act(Action::ShowMap);
         settle(&mut harness);
         assert!(harness.query_by_label("15 of 15 samples match on the map").is_some());
@@ -47,7 +47,7 @@ fn lines_points_and_neighbours_across_the_antimeridian_fill_the_map() {
         for (dataset, count) in [(&near, 2), (&across, 3)] {
             let mut harness = app(theme);
             take(&mut harness, vec![dataset.clone()]);
-            harness.state_mut().act(Action::ToggleBottom);
+            fold_bottom(&mut harness);
             harness.state_mut().act(Action::ShowMap);
             settle(&mut harness);
             assert!(harness.query_by_label(&format!("{count} of {count} samples match on the map")).is_some());

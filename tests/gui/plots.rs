@@ -9,7 +9,7 @@ use taco_studio::gui::Pane;
 use taco_studio::gui::action::Action;
 use taco_studio::studio::{Command, RowRef};
 
-use super::support::{Window, app, picture, sample, settle, take};
+use super::support::{Window, app, fold_bottom, picture, sample, settle, take};
 
 const THEMES: [(egui::Theme, &str); 2] = [(egui::Theme::Dark, "dark"), (egui::Theme::Light, "light")];
 
@@ -41,7 +41,7 @@ fn the_histogram_shows_counts_and_moves_its_limits_by_key() {
     for (theme, word) in THEMES {
         let mut harness = app(theme);
         take(&mut harness, vec![sample()]);
-        harness.state_mut().act(Action::ToggleBottom);
+        fold_bottom(&mut harness);
         harness.state_mut().act(Action::ShowPreview);
         harness.state_mut().select(Some(RowRef { level: 1, row: 0 }));
         settle(&mut harness);
@@ -69,7 +69,7 @@ fn the_times_show_counts_and_move_their_range_by_key() {
     for (theme, word) in THEMES {
         let mut harness = app(theme);
         take(&mut harness, vec![sample()]);
-        harness.state_mut().act(Action::ToggleBottom);
+        fold_bottom(&mut harness);
         harness.state_mut().act(Action::ShowMap);
         settle(&mut harness);
         let range = |harness: &Window| harness.state().studio().filters().iter().find_map(|filter| filter.datetime.clone());

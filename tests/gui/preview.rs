@@ -6,7 +6,7 @@ use taco_studio::gui::Pane;
 use taco_studio::gui::action::Action;
 use taco_studio::studio::RowRef;
 
-use super::support::{Window, app, choose, click, picture, sample, settle, take};
+use super::support::{Window, app, choose, click, fold_bottom, picture, sample, settle, take};
 
 /// Labels and rectangles of the controls above the image, and the rectangle of the toolbar.
 fn toolbar(harness: &Window) -> (Vec<(String, Rect)>, Rect) {
@@ -100,7 +100,7 @@ fn hiding_a_panel_cancels_its_jobs() {
 fn siblings_are_linked_under_one_view() {
     let mut harness = app(Theme::Dark);
     take(&mut harness, vec![sample()]);
-    harness.state_mut().act(Action::ToggleBottom);
+    fold_bottom(&mut harness);
     harness.state_mut().act(Action::ShowPreview);
     harness.state_mut().select(Some(RowRef { level: 1, row: 0 }));
     settle(&mut harness);
@@ -159,7 +159,7 @@ fn the_chunks_of_a_streamable_dataset_are_read_one_by_one() {
     settle(&mut harness);
     harness.state_mut().command(Command::Open { path: target });
     settle(&mut harness);
-    harness.state_mut().act(Action::ToggleBottom);
+    fold_bottom(&mut harness);
     harness.state_mut().act(Action::ShowPreview);
     harness.state_mut().select(Some(RowRef { level: 1, row: 0 }));
     settle(&mut harness);
@@ -200,7 +200,7 @@ fn the_values_of_a_pixel_are_in_view_at_the_usual_size() {
 fn alone(path: &std::path::Path) -> Window {
     let mut harness = app(Theme::Dark);
     take(&mut harness, vec![path.to_owned()]);
-    harness.state_mut().act(Action::ToggleBottom);
+    fold_bottom(&mut harness);
     harness.state_mut().act(Action::ShowPreview);
     harness.state_mut().select(Some(RowRef { level: 0, row: 0 }));
     settle(&mut harness);
@@ -260,7 +260,7 @@ fn write_raster<T: gdal::raster::GdalType + Copy>(
 fn beside(folder: &std::path::Path) -> Window {
     let mut harness = app(Theme::Dark);
     take(&mut harness, vec![folder.to_owned()]);
-    harness.state_mut().act(Action::ToggleBottom);
+    fold_bottom(&mut harness);
     harness.state_mut().act(Action::ShowPreview);
     harness.state_mut().select(Some(RowRef { level: 1, row: 0 }));
     settle(&mut harness);

@@ -9,7 +9,7 @@ use taco_studio::gui::action::Action;
 use taco_studio::model::NodePath;
 use taco_studio::studio::{Command, RowRef};
 
-use super::support::{Window, app, click, picture, sample, settle, take};
+use super::support::{Window, app, click, fold_bottom, picture, sample, settle, take};
 use crate::curator;
 use crate::support::Workspace;
 
@@ -27,10 +27,9 @@ fn screens_draw_in_both_themes() {
         settle(&mut harness);
         let canvas = harness.get_by_label_contains("Picture of").rect();
         harness.hover_at(canvas.center() + egui::vec2(40.0, -30.0));
-        harness.state_mut().act(Action::ToggleBottom);
+        fold_bottom(&mut harness);
         settle(&mut harness);
         picture(&mut harness, &format!("preview-{word}"));
-        harness.state_mut().act(Action::ToggleBottom);
         harness.state_mut().show_pane(Pane::Query);
         settle(&mut harness);
         click(&mut harness, "Run query");

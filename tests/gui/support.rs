@@ -68,6 +68,14 @@ pub fn click(harness: &mut Window, label: &str) {
     settle(harness);
 }
 
+/// Leaves the tabs of the bottom panels only.
+pub fn fold_bottom(harness: &mut Window) {
+    if !harness.state().is_bottom_folded() {
+        harness.state_mut().act(taco_studio::gui::action::Action::ToggleBottom);
+    }
+    settle(harness);
+}
+
 /// Clicks the widget with this label, and returns the text that it copies.
 pub fn copied(harness: &mut Window, label: &str) -> Option<String> {
     harness.get_by_label(label).click();

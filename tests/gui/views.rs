@@ -9,7 +9,7 @@ use taco_studio::gui::action::Action;
 use taco_studio::query::Filter;
 use taco_studio::studio::{Command, RowRef};
 
-use super::support::{Window, app, choose, click, document, picture, sample, settle, take};
+use super::support::{Window, app, choose, click, document, fold_bottom, picture, sample, settle, take};
 
 fn golden(path: &str) -> PathBuf {
     crate::support::project_folder().join("tests/fixtures/golden").join(path)
@@ -113,7 +113,7 @@ fn the_gallery_shows_a_card_for_each_sample_under_the_filter() {
 fn two_pictures_are_compared() {
     let mut harness = app(egui::Theme::Dark);
     take(&mut harness, vec![sample()]);
-    harness.state_mut().act(Action::ToggleBottom);
+    fold_bottom(&mut harness);
     harness.state_mut().act(Action::ShowPreview);
     harness.state_mut().select(Some(RowRef { level: 1, row: 0 }));
     settle(&mut harness);
@@ -133,7 +133,7 @@ fn two_pictures_are_compared() {
 fn a_limit_on_the_histogram_can_be_dragged_and_a_pixel_pinned() {
     let mut harness = app(egui::Theme::Light);
     take(&mut harness, vec![sample()]);
-    harness.state_mut().act(Action::ToggleBottom);
+    fold_bottom(&mut harness);
     harness.state_mut().act(Action::ShowPreview);
     harness.state_mut().select(Some(RowRef { level: 1, row: 0 }));
     settle(&mut harness);

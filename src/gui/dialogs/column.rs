@@ -149,9 +149,13 @@ impl ColumnDialog {
         let change = self.change(&taken);
         let removes = matches!(change, Ok(ColumnChange::Remove { .. }));
         let (act, cancel) = foot_ui(ui, |ui| {
-            let text = change.as_ref().map_or(tr!("Change column").to_owned(), ColumnChange::label);
+            let (verb, name) = match self.field {
+                Some(_) => (tr!("Change column"), tr!("Change column")),
+                None => (tr!("Add column"), tr!("Add this column")),
+            };
+            let text = change.as_ref().map_or(verb.to_owned(), ColumnChange::label);
             let button = if removes { Button::danger(text) } else { Button::primary(text) };
-            let act = ui.add(button.large().name(tr!("Change column")).blocked(change.as_ref().err().cloned())).clicked();
+            let act = ui.add(button.large().name(name).blocked(change.as_ref().err().cloned())).clicked();
             (act, ui.add(Button::ghost(tr!("Cancel")).large()).clicked())
         });
         match change {

@@ -65,6 +65,9 @@ use write::WriteDialog;
 pub use crash::CrashReport;
 pub use tools::{Start, start_of};
 
+/// Least distance of a dialog from the upper and lower edge of the window, in points.
+const DIALOG_MARGIN: f32 = 16.0;
+
 /// One dialog.
 pub enum Dialog {
     /// Writing the draft.
@@ -508,6 +511,8 @@ impl App {
         }
         let modal = Modal::new(Id::unique("dialog")).frame(frame).backdrop_color(DIM);
         let response = modal.show(ctx, |ui| {
+            // An area offers the size of its last frame, which may be that of a lower dialog, or of this one before it grew.
+            ui.set_max_height(ctx.content_rect().height() - 2.0 * DIALOG_MARGIN);
             self.with_cx(|cx, _| match &mut dialog {
                 Dialog::Write(dialog) => dialog.ui(ui, cx),
                 Dialog::Subset(dialog) => dialog.ui(ui, cx),

@@ -146,10 +146,7 @@ impl OpenPath {
                 ui.label(theme::rich_text(why).text_style(text_style("small12")).color(t.tx2));
             }
             let field = TextField::new(tr!("Path"), &mut self.text).id(Id::unique("typed-path")).mono();
-            let hint = match opens {
-                true => tr!("/data/dataset.tacozip, a folder, https://…, s3://…"),
-                false => tr!("/data/scenes, one path a line"),
-            };
+            let hint = hint_of(self.request);
             let response = field.hint(hint).note(note).show(ui);
             // The path field has the initial focus.
             if ui.memory(|memory| memory.focused().is_none()) && !entered {
@@ -181,6 +178,26 @@ impl OpenPath {
             return Next::Paths(self.request, paths);
         }
         if close || cancel { Next::Close } else { Next::Stay }
+    }
+}
+
+/// An example of what is to be typed.
+fn hint_of(request: FileRequest) -> &'static str {
+    match request {
+        FileRequest::Open | FileRequest::OpenFolder => tr!("/data/dataset.tacozip, a folder, https://…, s3://…"),
+        FileRequest::AddFiles
+        | FileRequest::AddFolder
+        | FileRequest::AddUnplaced
+        | FileRequest::AddUnplacedFolder
+        | FileRequest::ToolFiles => tr!("/data/scenes, one path a line"),
+        FileRequest::Watch => "/data/incoming",
+        FileRequest::JoinTable => "/data/metadata.csv",
+        FileRequest::SaveProject => "/data/draft.tacostudio",
+        FileRequest::SaveSample => "/data/sample.tif",
+        FileRequest::SaveRows => "/data/rows.csv",
+        FileRequest::Target | FileRequest::Plan | FileRequest::ToolFolder => "/data/datasets",
+        FileRequest::ToolFile => "/data/dataset.tacozip",
+        FileRequest::ToolOutput => "/data/out.tacozip",
     }
 }
 

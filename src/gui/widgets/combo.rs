@@ -12,6 +12,10 @@ pub fn combo<S: AsRef<str>>(ui: &mut Ui, name: &str, current: &str, width: f32, 
     let text_font = if mono { font::mono(12.0) } else { font::regular(13.0) };
     // Several combos of a panel can have the same name.
     let id = ui.next_auto_id();
+    let key = id.with("typed");
+    // Before the button, which Enter would click.
+    let typed = ui.data(|data| data.get_temp::<(String, f64)>(key)).is_some_and(|(typed, _)| !typed.is_empty());
+    let entered = typed && ui.input_mut(|input| input.consume_key(egui::Modifiers::NONE, egui::Key::Enter));
     // A longer text is cut at the width.
     let shown = ui.allocate_ui_with_layout(vec2(width, 26.0), Layout::left_to_right(Align::Center), |ui| {
         ui.spacing_mut().button_padding = vec2(9.0, 4.0);
@@ -32,15 +36,28 @@ pub fn combo<S: AsRef<str>>(ui: &mut Ui, name: &str, current: &str, width: f32, 
             .show_ui(ui, |ui| {
                 ui.spacing_mut().item_spacing.y = 0.0;
                 ui.set_min_width((width - 10.0).max(60.0));
+                let (sought, is_new) = sought_option(ui, key, options);
                 let mut picked = None;
                 for (index, option) in options.iter().enumerate() {
-                    if option_ui(ui, option.as_ref(), option.as_ref() == current, text_font.clone()).clicked() {
+                    let chosen = sought.map_or(option.as_ref() == current, |sought| sought == index);
+                    let response = option_ui(ui, option.as_ref(), chosen, text_font.clone());
+                    if is_new && sought == Some(index) {
+                        response.scroll_to_me(None);
+                    }
+                    if response.clicked() {
                         picked = Some(index);
                     }
+                }
+                if entered {
+                    picked = sought;
+                    ui.close();
                 }
                 picked
             })
     });
+    if shown.inner.inner.is_none() {
+        ui.data_mut(|data| data.remove::<(String, f64)>(key));
+    }
     let (response, enabled) = (shown.inner.response, ui.is_enabled());
     response.widget_info(|| {
         let mut info = WidgetInfo::labeled(Role::ComboBox, enabled, name);
@@ -49,6 +66,36 @@ pub fn combo<S: AsRef<str>>(ui: &mut Ui, name: &str, current: &str, width: f32, 
     });
     paint::focus_ring(ui, &response, 4);
     shown.inner.inner.flatten()
+}
+
+/// Seconds after which typing begins a new word.
+const TYPING_S: f64 = 1.5;
+
+/// The option that begins with what is typed while the list is open, or else contains it, and whether letters were typed in this frame.
+fn sought_option<S: AsRef<str>>(ui: &Ui, key: egui::Id, options: &[S]) -> (Option<usize>, bool) {
+    let (now, new) = ui.input(|input| {
+        let typed =
+            input.events.iter().filter_map(|event| if let egui::Event::Text(text) = event { Some(text.as_str()) } else { None });
+        (input.time, typed.collect::<String>())
+    });
+    let is_new = !new.is_empty();
+    let (typed, _) = ui.data_mut(|data| {
+        let state = data.get_temp_mut_or_default::<(String, f64)>(key);
+        if is_new && now - state.1 > TYPING_S {
+            state.0.clear();
+        }
+        if is_new {
+            state.0.push_str(&new.to_lowercase());
+            state.1 = now;
+        }
+        state.clone()
+    });
+    if typed.is_empty() {
+        return (None, false);
+    }
+    let names: Vec<String> = options.iter().map(|option| option.as_ref().to_lowercase()).collect();
+    let begins = names.iter().position(|name| name.starts_with(&typed));
+    (begins.or_else(|| names.iter().position(|name| name.contains(&typed))), is_new)
 }
 
 /// One row of a list of options.
@@ -64,4 +111,34 @@ pub(super) fn option_ui(ui: &mut Ui, text: &str, chosen: bool, text_font: egui::
     }
     paint::text_left(ui.painter(), rect.shrink2(vec2(6.0, 0.0)), text, text_font, t.tx);
     response
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use egui_kittest::Harness;
+    use egui_kittest::kittest::Queryable;
+
+    #[test]
+    fn typing_finds_an_option_and_enter_takes_it() {
+        let names: Vec<String> = (1..=60).map(|number| format!("B{number:02}")).collect();
+        let mut harness = Harness::builder().with_context_setup(theme::install).build_ui_state(
+            |ui, picked: &mut Option<usize>| {
+                if let Some(index) = combo(ui, "Band", "B01", 90.0, true, &names) {
+                    *picked = Some(index);
+                }
+            },
+            None,
+        );
+        harness.get_by_role_and_label(Role::ComboBox, "Band").click();
+        harness.run();
+        harness.event(egui::Event::Text("b4".into()));
+        harness.run();
+        harness.event(egui::Event::Text("8".into()));
+        harness.run();
+        harness.key_press(egui::Key::Enter);
+        harness.run();
+        assert_eq!(*harness.state(), Some(47));
+        assert!(harness.query_by_label("B48").is_none(), "the list is closed");
+    }
 }

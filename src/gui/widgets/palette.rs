@@ -39,8 +39,10 @@ impl PaletteEntry {
     fn found_as(&self, words: &[&str]) -> Option<String> {
         let (text, about, synonyms) = (self.text.to_lowercase(), self.about.to_lowercase(), self.synonyms.to_lowercase());
         let other = words.iter().filter(|word| !text.contains(**word) && !about.contains(**word));
-        let found: Vec<&str> =
+        let mut found: Vec<&str> =
             other.filter_map(|word| synonyms.split(',').map(str::trim).find(|synonym| synonym.contains(word))).collect();
+        let mut seen = std::collections::HashSet::new();
+        found.retain(|synonym| seen.insert(*synonym));
         (!found.is_empty()).then(|| found.join(", "))
     }
 }
@@ -290,6 +292,9 @@ mod tests {
         assert_eq!(ranked("verify", &all), [3, 1], "a synonym goes before a description");
         assert_eq!(all[3].found_as(&["verify"]).as_deref(), Some("verify"));
         assert_eq!(all[3].found_as(&["valid"]), None, "the text has it");
+        all[3].synonyms = "verify, hugging face".into();
+        assert_eq!(all[3].found_as(&["hugging", "face"]).as_deref(), Some("hugging face"), "each synonym once");
+        all[3].synonyms = "verify, checksum".into();
         all[2].on_demand = true;
         assert_eq!(ranked("", &all), [0, 1, 3]);
         assert_eq!(ranked("overwrite", &all), [2]);

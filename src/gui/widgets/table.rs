@@ -14,6 +14,8 @@ const HEADER: f32 = 36.0;
 const GUTTER: f32 = 28.0;
 const PAD: f32 = 8.0;
 const NARROWEST: f32 = 40.0;
+/// Letters of a cell that a column takes free width for.
+const WIDEST: usize = 80;
 
 /// Status of a row or a sample, by shape as well as colour.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -128,6 +130,12 @@ pub struct TableState {
     widths: Vec<f32>,
     #[serde(skip)]
     names: Vec<String>,
+    /// Widths that the rows seen so far need. They grow only, so that scrolling moves no column.
+    #[serde(skip)]
+    needed: Vec<f32>,
+    /// First row, number of rows and whether all cells were there, when the needed widths were measured last.
+    #[serde(skip)]
+    measured: (u64, u64, bool),
 }
 
 /// Interactions of this frame.
@@ -192,6 +200,7 @@ impl<'a> Table<'a> {
         let area = ui.available_rect_before_wrap();
         let mut output = TableOutput::default();
         self.scroll_sideways(ui, area, state);
+        self.measure(ui, area, state);
         let layout = self.layout(area, state);
         let header = Rect::from_min_size(area.min, vec2(area.width(), HEADER + self.source.head_extra()));
         self.header_ui(ui, t, header, &layout, state, &mut output);
@@ -229,6 +238,52 @@ impl<'a> Table<'a> {
             state.names.push(column.name.clone());
         }
         state.x = 0.0;
+        (state.needed, state.measured) = (Vec::new(), (0, 0, false));
+    }
+
+    /// Measures how wide the cells of the visible rows are, after scrolling and while cells are missing.
+    fn measure(&self, ui: &Ui, area: Rect, state: &mut TableState) {
+        let (first, rows) = (state.scroll.first(), self.source.rows());
+        // Without free width nothing grows.
+        if self.content_width(state) >= area.width() {
+            return;
+        }
+        if state.needed.len() == state.widths.len() && state.measured == (first, rows, true) {
+            return;
+        }
+        let letter = ui.ctx().fonts_mut(|fonts| fonts.glyph_width(&font::mono(12.0), 'M'));
+        state.needed.resize(state.widths.len(), 0.0);
+        let mut is_whole = true;
+        let last = rows.min(first + (area.height() / 24.0) as u64 + 1);
+        for (column, needed) in state.needed.iter_mut().enumerate() {
+            for row in first..last {
+                let (letters, icon) = match &self.source.cell(row, column) {
+                    Cell::Text(text) | Cell::Mono(text) => (text.chars().take(WIDEST).count(), 0.0),
+                    Cell::Glyph(_, text) => (text.chars().take(WIDEST).count(), 19.0),
+                    Cell::Pending => {
+                        is_whole = false;
+                        (0, 0.0)
+                    }
+                    Cell::Empty | Cell::Pattern(_) => (0, 0.0),
+                };
+                *needed = needed.max(letters as f32 * letter + icon + 2.0 * PAD + 2.0);
+            }
+        }
+        state.measured = (first, rows, is_whole);
+    }
+
+    /// Widths as shown: columns whose cells would be cut take what the others leave free, the first ones first.
+    fn shown_widths(&self, area: Rect, state: &TableState) -> Vec<f32> {
+        let mut free = (area.width() - self.content_width(state)).max(0.0);
+        let widths = state.widths.iter().enumerate().map(|(index, &width)| {
+            // A column that was dragged keeps the width that it was given.
+            let is_own = self.source.columns().get(index).is_none_or(|column| column.width.max(NARROWEST) != width);
+            let lacking = (state.needed.get(index).copied().unwrap_or(0.0) - width).max(0.0);
+            let taken = if is_own { 0.0 } else { lacking.min(free) };
+            free -= taken;
+            width + taken
+        });
+        widths.collect()
     }
 
     fn content_width(&self, state: &TableState) -> f32 {
@@ -246,8 +301,9 @@ impl<'a> Table<'a> {
     fn layout(&self, area: Rect, state: &TableState) -> Layout {
         let mut left = area.left() + GUTTER;
         let mut sticky_end = left;
-        let mut columns = Vec::with_capacity(state.widths.len());
-        for (index, &width) in state.widths.iter().enumerate() {
+        let widths = self.shown_widths(area, state);
+        let mut columns = Vec::with_capacity(widths.len());
+        for (index, width) in widths.into_iter().enumerate() {
             let shift = if index < self.sticky { 0.0 } else { state.x };
             columns.push((left - shift, width));
             left += width;
@@ -320,7 +376,7 @@ impl<'a> Table<'a> {
         if response.double_clicked() {
             state.widths[index] = column.width;
         } else if response.dragged() {
-            state.widths[index] = (state.widths[index] + response.drag_delta().x).clamp(NARROWEST, 1200.0);
+            state.widths[index] = (cell.width() + response.drag_delta().x).clamp(NARROWEST, 1200.0);
         }
         if response.hovered() || response.dragged() {
             ui.painter().vline(cell.right() - 0.5, header.y_range(), Stroke::new(2.0, t.accfill));
@@ -471,6 +527,19 @@ mod tests {
         harness.get_by_label("roi_999003").click();
         harness.run();
         assert_eq!(harness.state().selected, Some(999_003));
+    }
+
+    #[test]
+    fn a_column_that_would_cut_its_cells_takes_free_width() {
+        let mut harness = harness(2);
+        harness.state_mut().source.columns[0].width = 60.0;
+        harness.state_mut().source.columns[0].name = "id".into();
+        harness.state_mut().table.scroll.go_to(900_000);
+        harness.run();
+        let (id, other) = (harness.get_by_label("Column id").rect(), harness.get_by_label("Column c1").rect());
+        // `roi_900000` has ten letters.
+        assert!(id.width() > 75.0 && id.width() < 130.0, "{id}");
+        assert!(other.left() >= id.right(), "{other}");
     }
 
     #[test]

@@ -29,6 +29,8 @@ pub struct Toast {
 
 /// Largest size of a widget that counts as a button, in points; lists and canvases are larger.
 const BUTTON: Vec2 = vec2(320.0, 40.0);
+/// Greatest height of a row of a list, in points.
+const ROW: f32 = 40.0;
 /// Distance from the edges of the window, in points.
 const MARGIN: f32 = 16.0;
 /// Height of the bar of menus with its margin, in points.
@@ -43,26 +45,28 @@ fn layer() -> LayerId {
     LayerId::new(Order::Tooltip, Id::unique("toast"))
 }
 
-/// The buttons of the last frame, without those of the toast.
-fn buttons(ctx: &Context) -> Vec<Rect> {
+/// The buttons of the last frame, without those of the toast; `with_rows`: and the rows of lists.
+fn clickable(ctx: &Context, with_rows: bool) -> Vec<Rect> {
     ctx.viewport(|viewport| {
         let layers = viewport.prev_pass.widgets.layers().filter(|(id, _)| **id != layer());
         let widgets = layers.flat_map(|(_, widgets)| widgets.iter()).filter(|widget| {
             let size = widget.rect.size();
-            widget.enabled && widget.sense.senses_click() && size.x <= BUTTON.x && size.y <= BUTTON.y
+            widget.enabled
+                && widget.sense.senses_click()
+                && ((size.x <= BUTTON.x && size.y <= BUTTON.y) || (with_rows && size.y <= ROW))
         });
         widgets.map(|widget| widget.interact_rect).filter(Rect::is_positive).collect()
     })
 }
 
-/// The lowest position at which a toast of this size covers no button: at the right, in the middle or at the left.
-fn free_place(buttons: &[Rect], screen: Rect, size: Vec2, bottom: f32) -> Pos2 {
+/// The lowest position at which a toast of this size covers none of these: at the right, in the middle or at the left.
+fn free_place(covered: &[Rect], screen: Rect, size: Vec2, bottom: f32) -> Option<Pos2> {
     let columns = [screen.right() - MARGIN - size.x, screen.center().x - size.x / 2.0, screen.left() + MARGIN];
     let lowest = screen.bottom() - MARGIN - bottom - size.y;
     let steps = ((lowest - screen.top() - TOP).max(0.0) / STEP) as usize;
     let places = (0..=steps).flat_map(|step| columns.map(|x| pos2(x, lowest - step as f32 * STEP)));
-    let is_free = |place: &Pos2| is_free(buttons, Rect::from_min_size(*place, size));
-    places.into_iter().find(is_free).unwrap_or(pos2(columns[0], lowest))
+    let is_free = |place: &Pos2| is_free(covered, Rect::from_min_size(*place, size));
+    places.into_iter().find(is_free)
 }
 
 fn is_free(buttons: &[Rect], toast: Rect) -> bool {
@@ -105,12 +109,16 @@ impl Toast {
         let mut event = ToastEvent::Shown;
         let screen = ctx.content_rect();
         let size = self.size(ctx);
-        let buttons = buttons(ctx);
+        let buttons = clickable(ctx, false);
         let kept = self.place.filter(|place| {
             let rect = Rect::from_min_size(*place, size);
             screen.contains_rect(rect) && is_free(&buttons, rect)
         });
-        let place = kept.unwrap_or_else(|| free_place(&buttons, screen, size, bottom));
+        // Rows are left free where that is possible; a window may be full of them.
+        let place = kept
+            .or_else(|| free_place(&clickable(ctx, true), screen, size, bottom))
+            .or_else(|| free_place(&buttons, screen, size, bottom))
+            .unwrap_or(pos2(screen.right() - MARGIN - size.x, screen.bottom() - MARGIN - bottom - size.y));
         self.place = Some(place);
         Area::new(layer().id).order(layer().order).fixed_pos(place).show(ctx, |ui| {
             if self.card_ui(ui) {
@@ -185,5 +193,12 @@ mod tests {
         }
         assert!((placed[0].y - (400.0 - MARGIN - 20.0 - 42.0)).abs() < 1.0, "{placed:?}");
         assert!(placed[2].y < placed[0].y, "{placed:?}");
+    }
+
+    #[test]
+    fn a_toast_covers_no_row_where_there_is_room() {
+        let row = Rect::from_min_size(pos2(0.0, 330.0), vec2(700.0, 24.0));
+        let placed = free_place(&[row], Rect::from_min_size(Pos2::ZERO, vec2(700.0, 400.0)), vec2(200.0, 42.0), 20.0);
+        assert!(placed.is_some_and(|place| !Rect::from_min_size(place, vec2(200.0, 42.0)).intersects(row)), "{placed:?}");
     }
 }

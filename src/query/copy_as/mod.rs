@@ -52,13 +52,20 @@ impl Engine {
             Self::Dask => "Dask",
         }
     }
+
+    /// True when it reads a Parquet file that is a member of a ZIP.
+    pub fn reads_members(self) -> bool {
+        matches!(self, Self::Polars | Self::Dask)
+    }
 }
 
 /// The Parquet file of a level.
 #[derive(Clone, Debug)]
 pub struct LevelFile {
-    /// Path or address.
+    /// Path or address of the Parquet file, or of the ZIP that has it as a member.
     pub address: String,
+    /// Name of the member, for a file within a ZIP.
+    pub member: Option<String>,
     /// Its columns.
     pub columns: Vec<FieldSpec>,
 }
@@ -122,11 +129,20 @@ impl Step<'_> {
 /// [`crate::error::Kind::Usage`] for an unknown level or column, an invalid box, range or condition;
 /// [`crate::error::Kind::Unsupported`] for what the engine does not express, with a way that works.
 pub fn statement(engine: Engine, levels: &[LevelFile], filters: &[Filter]) -> Result<String> {
+    if let Some(level) = levels.iter().find(|level| level.member.is_some() && !engine.reads_members()) {
+        return Err(within_a_file(engine).at(&level.address));
+    }
     let steps = steps(engine, levels, filters)?;
     match engine {
         Engine::DuckDb => duckdb::statement(levels, &steps),
         _ => python::script(engine, levels, &steps),
     }
+}
+
+/// The error for an engine that reads no tables within other files.
+pub fn within_a_file(engine: Engine) -> Error {
+    let summary = format!("{} reads Parquet files, and this dataset has its tables within a file", engine.name());
+    Error::unsupported(summary).hint("write an index: `taco-studio tacocat IN.tacozip -o FOLDER`, then copy from its .tacocat")
 }
 
 /// A filter of one level as a condition of DuckDB, for the SQL of the Python reader.

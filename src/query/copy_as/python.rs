@@ -2,7 +2,7 @@
 //! that are no number (NaN) are written.
 
 use super::expression::{Comparison, Expression, Function, Kind};
-use super::{BoxWith, Engine, LevelFile, Step, Test, instant, keys};
+use super::{BoxWith, Engine, LevelFile, Step, Test, instant, keys, within_a_file};
 use crate::error::{Error, Result};
 use crate::model::{Address, FieldSpec, PAD_PREFIX, Scheme};
 use crate::text::with_deceptive;
@@ -60,7 +60,15 @@ pub fn script(engine: Engine, levels: &[LevelFile], steps: &[Step<'_>]) -> Resul
         head.push_str("import datetime\n\n");
     }
     match engine {
-        Engine::Polars => head.push_str("import polars as pl\n"),
+        Engine::Polars => {
+            if body.contains("zipfile.") {
+                head.push_str("import zipfile\n\n");
+            }
+            if body.contains("fsspec.") {
+                head.push_str("import fsspec\n");
+            }
+            head.push_str("import polars as pl\n");
+        }
         Engine::Spark => head.push_str("from pyspark.sql import SparkSession, functions as F\n"),
         _ => {
             head.push_str("import dask.dataframe as dd\n");
@@ -88,6 +96,9 @@ pub fn script(engine: Engine, levels: &[LevelFile], steps: &[Step<'_>]) -> Resul
 fn read(engine: Engine, level: &LevelFile) -> Result<String> {
     let address = Address::parse(&level.address);
     let scheme = address.map(|address| address.scheme);
+    if let Some(member) = &level.member {
+        return read_member(engine, level, member, scheme);
+    }
     Ok(match engine {
         Engine::Polars => format!("pl.scan_parquet({}, glob=False)", string(&level.address)),
         Engine::Spark => {
@@ -118,6 +129,24 @@ fn read(engine: Engine, level: &LevelFile) -> Result<String> {
         }
         _ => format!("dd.read_parquet({}, index=False, dtype_backend=\"pyarrow\")", string(&level.address)),
     })
+}
+
+/// Reads a table that is a member of a ZIP, through fsspec where the ZIP is not on this machine.
+fn read_member(engine: Engine, level: &LevelFile, member: &str, scheme: Option<Scheme>) -> Result<String> {
+    // fsspec takes `::` for the end of an inner address.
+    if level.address.contains("::") && (engine == Engine::Dask || scheme.is_some()) {
+        let error = Error::unsupported("addresses with :: can't be read within a ZIP").at(&level.address);
+        return Err(error.hint("rename the file, or copy the code for tacoreader"));
+    }
+    let chained = string(&format!("zip://{member}::{}", level.address));
+    match (engine, scheme) {
+        (Engine::Polars, None) => {
+            Ok(format!("pl.scan_parquet(zipfile.ZipFile({}).read({}))", string(&level.address), string(member)))
+        }
+        (Engine::Polars, Some(_)) => Ok(format!("pl.scan_parquet(fsspec.open({chained}).open().read())")),
+        (Engine::Dask, _) => Ok(format!("dd.read_parquet({chained}, index=False, dtype_backend=\"pyarrow\")")),
+        (Engine::DuckDb | Engine::Spark, _) => Err(within_a_file(engine).at(&level.address)),
+    }
 }
 
 /// The functions that compare a row with the boxes.

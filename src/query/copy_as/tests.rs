@@ -18,7 +18,7 @@ fn level0() -> LevelFile {
         column("stac:centroid", DataType::Binary),
         column("internal:current_id", DataType::Int64),
     ];
-    LevelFile { address: "/data/it's [1]/.tacocat/level0.parquet".into(), columns }
+    LevelFile { address: "/data/it's [1]/.tacocat/level0.parquet".into(), member: None, columns }
 }
 
 fn of(engine: Engine, filter: Filter) -> Result<String> {
@@ -99,7 +99,7 @@ fn geometries_of_conditions_are_read_from_wkb() {
 fn filters_of_deeper_levels_keep_the_samples_above() {
     let columns = ["id", "internal:current_id", "internal:parent_id"]
         .map(|name| FieldSpec::new(name, if name == "id" { DataType::Utf8 } else { DataType::Int64 }));
-    let level1 = LevelFile { address: "/data/.tacocat/level1.parquet".into(), columns: columns.to_vec() };
+    let level1 = LevelFile { address: "/data/.tacocat/level1.parquet".into(), member: None, columns: columns.to_vec() };
     let levels = [level0(), level1];
     let filters = [Filter::condition("id = 'b'").at_level(1), Filter::condition("n > 1")];
     let sql = statement(Engine::DuckDb, &levels, &filters).expect("is expressed");
@@ -119,4 +119,20 @@ fn what_shows_nothing_is_escaped_in_statements_that_people_paste() {
     let hostile = LevelFile { address: "/data/x\u{202e}y\u{7}.parquet".into(), ..level0() };
     let written = statement(Engine::DuckDb, &[hostile], &[]).expect("is written");
     assert!(written.contains("read_parquet('/data/x' || chr(8238) || 'y' || chr(7) || '.parquet', hive_partitioning"), "{written}");
+}
+
+#[test]
+fn tables_within_a_zip_are_read_by_engines_that_can() {
+    let within = |address: &str| LevelFile { address: address.into(), member: Some("METADATA/level0.parquet".into()), ..level0() };
+    let written = |engine, address: &str| statement(engine, &[within(address)], &[Filter::condition("n > 3")]);
+    let polars = written(Engine::Polars, "/data/it's.tacozip").expect("is expressed");
+    assert!(polars.starts_with("import zipfile\n"), "{polars}");
+    assert!(polars.contains(r#"zipfile.ZipFile("/data/it's.tacozip").read("METADATA/level0.parquet")"#), "{polars}");
+    let remote = written(Engine::Polars, "https://example.org/a.tacozip").expect("is expressed");
+    assert!(remote.contains(r#"fsspec.open("zip://METADATA/level0.parquet::https://example.org/a.tacozip")"#), "{remote}");
+    let dask = written(Engine::Dask, "/data/a.tacozip").expect("is expressed");
+    assert!(dask.contains(r#"dd.read_parquet("zip://METADATA/level0.parquet::/data/a.tacozip""#), "{dask}");
+    for (engine, address) in [(Engine::DuckDb, "/a.tacozip"), (Engine::Spark, "/a.tacozip"), (Engine::Dask, "/a::b.tacozip")] {
+        assert!(written(engine, address).is_err(), "{engine:?} {address}");
+    }
 }

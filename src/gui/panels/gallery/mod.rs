@@ -16,7 +16,7 @@ use crate::gui::action::Action;
 use crate::gui::document_key::revision;
 use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::theme::{self, font};
-use crate::gui::widgets::{self, Button, EmptyState, Segment, VirtualRows, paint};
+use crate::gui::widgets::{self, Button, EmptyState, RowsOutput, Segment, VirtualRows, paint};
 use crate::gui::{filters, icons};
 use crate::jobs::JobContext;
 use crate::model::is_padding;
@@ -72,7 +72,8 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     let all = order.is_none() && kept_rows.is_none();
     let count = if all { document.rows(0) } else { shown.len() };
     let row_of = |index: usize| if all { index as u32 } else { shown[index] };
-    grid_ui(ui, cx, document, count, &row_of);
+    let index_of = |root: u32| if all { Some(root as usize) } else { shown.iter().position(|row| *row == root) };
+    grid_ui(ui, cx, document, count, &row_of, &index_of);
 }
 
 fn refresh(cx: &mut PanelContext<'_>, document: &Document) {
@@ -230,7 +231,14 @@ fn captions_ui(ui: &mut Ui, captions: &mut [Option<String>; 2], columns: &[Strin
     });
 }
 
-fn grid_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, count: usize, row_of: &dyn Fn(usize) -> u32) {
+fn grid_ui(
+    ui: &mut Ui,
+    cx: &mut PanelContext<'_>,
+    document: &Document,
+    count: usize,
+    row_of: &dyn Fn(usize) -> u32,
+    index_of: &dyn Fn(u32) -> Option<usize>,
+) {
     let width = ui.available_width() - 2.0 * GAP;
     let size = cx.session.gallery.size.clamp(SMALLEST, LARGEST);
     let across = (((width + GAP) / (size + GAP)).floor() as usize).max(1);
@@ -245,7 +253,11 @@ fn grid_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, count: u
     let bands = state.preset.map_or(ThumbnailBands::Best, ThumbnailBands::Preset);
     let shared = state.shared.unwrap_or_else(|| pictures.is_alike());
     pictures.begin(shared);
+    let root = selected.and_then(|at| document.node(at)?.0.first().copied());
+    let current = root.and_then(|root| index_of(root)).filter(|index| *index < count);
     let list = VirtualRows::new(tr!("Gallery"), lines as u64).row_height(height).sense(Sense::hover());
+    let list = list.cursor(current.map(|index| (index / across) as u64));
+    let mut chosen = false;
     let out = list.show(ui, &mut scroll, |ui, line, rect, response| {
         let first = line * across as u64 + 1;
         response.widget_info(|| WidgetInfo::labeled(Role::Row, true, tr!("Cards from {first}", first)));
@@ -257,9 +269,20 @@ fn grid_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, count: u
             let row = row_of(index);
             let left = rect.left() + GAP + column as f32 * (card + GAP);
             let place = Rect::from_min_size(pos2(left, rect.top() + 6.0), vec2(card, height - 6.0));
-            card_ui(ui, document, state, &mut pictures, row, &bands, place, selected, &mut requests);
+            chosen |= card_ui(ui, document, state, &mut pictures, row, &bands, place, selected, &mut requests);
         }
     });
+    if chosen {
+        out.response.request_focus();
+    }
+    if let Some(index) = moved_card(&out, current, across, count) {
+        scroll.reveal((index / across) as u64);
+        let row = row_of(index);
+        requests.push(Request::Select(Some(file_at(document, row, &state.file).unwrap_or(RowRef { level: 0, row }))));
+    }
+    if out.entered && current.is_some() {
+        requests.push(Request::Do(Action::ShowPreview));
+    }
     // Prefetch the thumbnails of the following screens.
     for line in out.visible.end..(out.visible.end + 2 * (out.visible.end - out.visible.start)).min(lines as u64) {
         for index in (line as usize * across..(line as usize + 1) * across).take_while(|&index| index < count) {
@@ -274,6 +297,18 @@ fn grid_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, count: u
     cx.requests.extend(requests);
 }
 
+/// The card that the arrow keys lead to from the `current` one.
+fn moved_card(out: &RowsOutput, current: Option<usize>, across: usize, count: usize) -> Option<usize> {
+    let last = count.checked_sub(1)?;
+    match (out.moved_to, out.sideways, current) {
+        (None, 0, _) => None,
+        (_, _, None) => Some(0),
+        (Some(line), _, Some(current)) => Some((line as usize * across + current % across).min(last)),
+        (None, step, Some(current)) => Some(current.saturating_add_signed(step.into()).min(last)),
+    }
+}
+
+/// Draws a card. True when it was clicked.
 #[expect(clippy::too_many_arguments, reason = "one card with all that it shows")]
 fn card_ui(
     ui: &mut Ui,
@@ -285,7 +320,7 @@ fn card_ui(
     place: Rect,
     selected: Option<RowRef>,
     requests: &mut Vec<Request>,
-) {
+) -> bool {
     let t = theme::tokens(ui);
     let at = RowRef { level: 0, row };
     let id = document.id(at).unwrap_or_default();
@@ -350,6 +385,7 @@ fn card_ui(
     if response.double_clicked() {
         requests.push(Request::Do(Action::ShowPreview));
     }
+    response.clicked()
 }
 
 /// A file without a picture: its kind, first lines and size.

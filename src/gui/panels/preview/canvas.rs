@@ -50,7 +50,9 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, rect: Rect) {
     let pointer = response.hover_pos().map(|at| transform.pixel_from_screen(at));
     let inside = pointer.filter(|[x, y]| (0.0..width).contains(x) && (0.0..height).contains(y));
     let pinned = cx.session.preview.side.pinned;
-    cx.session.preview.pixel = pinned.or(inside.map(|[x, y]| (x as usize, y as usize)));
+    let under = inside.map(|[x, y]| (x as usize, y as usize));
+    cx.session.preview.side.last_under = under.or(cx.session.preview.side.last_under);
+    cx.session.preview.pixel = pinned.or(under);
     if let Some((column, row)) = cx.session.preview.pixel {
         let cell = transform.rect(Window { x: column, y: row, width: 1, height: 1 });
         if pinned.is_some() || transform.scale >= 6.0 {

@@ -40,7 +40,11 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, key: DocumentKey, at: RowRef, 
             ui.label(theme::rich_text(crate::text::of(view.kind)).font(font::semibold(12.0)).color(t.tx));
             let lines = view.lines.len();
             let n = paint::grouped(lines as u64);
+            // The reason matters for a file that looks like a picture by its name only.
+            let is_picture = document.id(at).is_some_and(|id| icons::of_file(id) == icons::IMAGE);
             let text = match view.cut {
+                _ if !is_picture && view.cut => tr_n!(lines, "{n} line, the first 256 kB", "{n} lines, the first 256 kB", n),
+                _ if !is_picture => tr_n!(lines, "{n} line", "{n} lines", n),
                 true => tr_n!(
                     lines,
                     "{n} line, the first 256 kB. No picture: {why}",

@@ -110,6 +110,7 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, key: Docu
             .inner;
         pixel = hovered.or(pixel);
     }
+    cx.session.preview.side.last_under = pixel.or(cx.session.preview.side.last_under);
     cx.session.preview.pixel = cx.session.preview.side.pinned.or(pixel);
     canvas::want_probe(cx);
     marks_ui(ui, cx, document, at, &rows, &cells);

@@ -91,7 +91,7 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, at: RowRe
             match cx.session.preview.siblings.made.get(&sibling) {
                 Some(Some(texture)) => picture(&painter, frame, texture),
                 Some(None) => paint::icon(&painter, frame.center(), icons::FILE, 18.0, t.tx3),
-                None => paint::icon(&painter, frame.center(), icons::IMAGE, 18.0, t.txd),
+                None => paint::icon(&painter, frame.center(), icons::of_file(id), 18.0, t.txd),
             }
             let (width, color) = match () {
                 () if sibling == at => (2.0, t.accfill),

@@ -122,6 +122,13 @@ fn complex_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     });
 }
 
+/// The pixel under the pointer, or that under it last if the raster has it.
+fn pixel_to_pin(cx: &PanelContext<'_>) -> Option<(usize, usize)> {
+    let preview = &cx.session.preview;
+    let last = preview.side.last_under.filter(|&(x, y)| preview.info().is_some_and(|info| x < info.width && y < info.height));
+    preview.pixel.or(last)
+}
+
 /// Draws the values of the pixel under the pointer, or of the pinned one.
 fn probe_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, at: RowRef, known: &[String]) {
     let t = theme::tokens(ui);
@@ -129,14 +136,10 @@ fn probe_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, at: Row
     let pinned = cx.session.preview.side.pinned;
     widgets::section_header(ui, tr!("Pixel"), |ui| {
         let name = if pinned.is_some() { tr!("Unpin") } else { tr!("Pin") };
-        let nothing = cx
-            .session
-            .preview
-            .pixel
-            .is_none()
-            .then_some(tr!("Select a pixel with Pin while the pointer is over the picture: press P"));
+        let nothing =
+            pixel_to_pin(cx).is_none().then_some(tr!("Select a pixel with Pin while the pointer is over the picture: press P"));
         if ui.add(Button::ghost(name).icon(icons::PUSH_PIN).name(tr!("Pin the pixel")).blocked(nothing)).clicked() {
-            cx.session.preview.side.pinned = if pinned.is_some() { None } else { cx.session.preview.pixel };
+            cx.session.preview.side.pinned = if pinned.is_some() { None } else { pixel_to_pin(cx) };
         }
     });
     // The button pins, because the pointer can't be on the picture at the same time.

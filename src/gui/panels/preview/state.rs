@@ -262,6 +262,8 @@ pub struct SideState {
     pub by_class: bool,
     /// The pinned pixel.
     pub pinned: Option<(usize, usize)>,
+    /// The pixel that the pointer was on last: the way to the button *Pin* leads off the picture.
+    pub last_under: Option<(usize, usize)>,
     /// Show scaled values.
     pub scaled: bool,
     pub(super) typed: [String; 2],

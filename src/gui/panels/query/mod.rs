@@ -17,7 +17,6 @@ use crate::gui::theme::{self, font, text_style};
 use crate::gui::widgets::{self, Button, EmptyState, Note, TextField, note_ui, paint};
 use crate::gui::{filters, icons, sql};
 use crate::model::dtype_name;
-use crate::query::copy_as::python_string;
 use crate::query::{Filter, Query, QueryResult};
 use crate::studio::{Command, Document};
 use chart_state::Shape;
@@ -183,7 +182,7 @@ fn uses_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     if exported {
         cx.request(Request::ExportSubset(Some(text)));
     } else if copied {
-        let script = python_of(cx, &text);
+        let script = filters::python_of(cx, &text);
         cx.request(Request::Copy(script));
     }
 }
@@ -381,27 +380,6 @@ fn rows_menu_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, result: &Arc<QueryResult
     {
         cx.request(Request::SaveRows(query_of(filters, sql, None)));
     }
-}
-
-/// The query as a Python script for the official reader.
-fn python_of(cx: &PanelContext<'_>, text: &str) -> String {
-    let path = cx.document().and_then(|document| document.opened()).map(|open| open.reader.info().path.display().to_string());
-    let mut script = format!("import tacoreader\n\nds = tacoreader.load({})\n", python_string(&path.unwrap_or_default()));
-    let mut statement = text.trim().to_owned();
-    // Filters become SQL conditions, because the reader's own filters do not apply to its SQL.
-    for filter in cx.studio.filters() {
-        match cx.document().and_then(|document| filters::as_duckdb(filter, document)).filter(|_| filter.level == 0) {
-            Some(condition) => {
-                statement = sql::with_condition(&statement, &condition);
-            }
-            None => script.push_str(&format!("# left out: {}\n", filters::chip_text(filter).1)),
-        }
-    }
-    script.push_str(&format!(
-        "rows = ds.sql(\"\"\"\n{}\n\"\"\")\n",
-        statement.replace('\\', "\\\\").replace("\"\"\"", "\\\"\\\"\\\"")
-    ));
-    script
 }
 
 #[cfg(test)]
