@@ -80,6 +80,8 @@ pub struct JoinLevel {
     pub without: Vec<String>,
     /// Columns that have a value for at least one sample of the level.
     pub columns: Vec<JoinColumn>,
+    /// Names of the columns that the level has already.
+    pub existing: Vec<String>,
 }
 
 /// A column that the join would add.
@@ -95,6 +97,8 @@ pub struct JoinColumn {
     pub there: bool,
     /// Why the column cannot be added under this name.
     pub refused: Option<String>,
+    /// A name that it can be added under, where its own is refused.
+    pub proposed: Option<String>,
     /// The type that its text most likely has.
     pub offer: Option<JoinOffer>,
 }
@@ -125,21 +129,53 @@ pub struct JoinRow {
     pub sample: Option<String>,
 }
 
+impl JoinColumn {
+    /// The name that it is added under: its own, or the proposed one.
+    pub fn usual_name(&self) -> Option<String> {
+        match self.refused {
+            None => Some(self.name.clone()),
+            Some(_) => self.proposed.clone(),
+        }
+    }
+}
+
+/// A name for a column whose own is refused: letters, digits and underscores, different from those `taken`. `None` for a name that is
+/// accepted, or has neither letters nor digits.
+fn proposed_name(name: &str, taken: &[String]) -> Option<String> {
+    check_field_name(name).err()?;
+    let plain: String = name.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '_' }).collect();
+    let words: Vec<&str> = plain.split('_').filter(|word| !word.is_empty()).collect();
+    let base = words.join("_");
+    let numbered = (2..).map(|number| format!("{base}_{number}"));
+    let is_free = |name: &String| check_field_name(name).is_ok() && !taken.contains(name);
+    if base.is_empty() { None } else { std::iter::once(base.clone()).chain(numbered).find(is_free) }
+}
+
 impl JoinPreview {
     /// The calls of the extension `columns` that join the columns for which `wanted(level, column)` is true, with the offered type where
-    /// `typed(level, column)` is true.
-    pub fn calls(&self, wanted: impl Fn(usize, &str) -> bool, typed: impl Fn(usize, &str) -> bool) -> Vec<ExtensionCall> {
+    /// `typed(level, column)` is true, and the name `named(level, column)`; without a name, a column is left out.
+    pub fn calls(
+        &self,
+        wanted: impl Fn(usize, &str) -> bool,
+        typed: impl Fn(usize, &str) -> bool,
+        named: impl Fn(usize, &JoinColumn) -> Option<String>,
+    ) -> Vec<ExtensionCall> {
         let by = if self.by_path { "path" } else { "id" };
         let call = |level: &JoinLevel| {
-            let usable = level.columns.iter().filter(|column| column.refused.is_none());
-            let chosen: Vec<&JoinColumn> = usable.filter(|column| wanted(level.level, &column.name)).collect();
+            let usable = level.columns.iter().filter(|column| wanted(level.level, &column.name));
+            let chosen: Vec<(String, &JoinColumn)> =
+                usable.filter_map(|column| Some((named(level.level, column)?, column))).collect();
             let offered = |column: &JoinColumn| column.offer.clone().filter(|_| typed(level.level, &column.name));
-            let names = match chosen.iter().any(|column| offered(column).is_some()) {
-                false => json!(chosen.iter().map(|column| &column.name).collect::<Vec<_>>()),
-                true => {
-                    let column = |column: &&JoinColumn| {
-                        let how = offered(column).map_or(json!({}), |offer| json!({ "type": offer.kind, "lenient": true }));
-                        (column.name.clone(), how)
+            let is_plain = |(name, column): &(String, &JoinColumn)| *name == column.name && offered(column).is_none();
+            let names = match chosen.iter().all(is_plain) {
+                true => json!(chosen.iter().map(|(name, _)| name).collect::<Vec<_>>()),
+                false => {
+                    let column = |(name, column): &(String, &JoinColumn)| {
+                        let mut how = offered(column).map_or(json!({}), |offer| json!({ "type": offer.kind, "lenient": true }));
+                        if *name != column.name {
+                            how["from"] = json!(column.name);
+                        }
+                        (name.clone(), how)
                     };
                     chosen.iter().map(column).collect::<serde_json::Map<_, _>>().into()
                 }
@@ -187,6 +223,7 @@ pub fn join_preview(dataset: &Dataset, request: &JoinRequest, ctx: &JobContext) 
             example: table.text(*row, at),
             there: schemas.get(level).is_some_and(|known| known.contains(field.name.as_str())),
             refused: check_field_name(&field.name).err().map(crate::model::IdFault::said),
+            proposed: proposed_name(&field.name, &names),
             offer: table
                 .strings(&field.name)
                 .ok()
@@ -203,6 +240,7 @@ pub fn join_preview(dataset: &Dataset, request: &JoinRequest, ctx: &JobContext) 
         matched: rows.matched().count(),
         columns: joined.iter().filter_map(|&at| column(level, rows, at)).collect(),
         without: rows.without.clone(),
+        existing: schemas.get(level).into_iter().flatten().map(|name| (*name).to_owned()).collect(),
     });
     let lonely = || keyed.named().filter(|(row, _)| found.samples[*row].is_none()).map(|(_, key)| key.to_owned());
     let unnamed = table.rows() - keyed.named().count();
@@ -420,14 +458,19 @@ mod tests {
         std::fs::write(&table, "path,split,n\none,train,\ntwo/b.tif,,4\n").expect("writes");
         let request = JoinRequest { table, ..JoinRequest::default() };
         let found = join_preview(&dataset(), &request, &JobContext::default()).expect("looks");
-        let Run { columns, .. } =
-            run(&dataset(), &found.calls(|_, _| true, |_, _| true), &builtin(), &JobContext::default()).expect("runs");
+        let Run { columns, .. } = run(
+            &dataset(),
+            &found.calls(|_, _| true, |_, _| true, |_, column| column.usual_name()),
+            &builtin(),
+            &JobContext::default(),
+        )
+        .expect("runs");
         let made: Vec<Vec<&str>> = columns.iter().map(|level| level.iter().map(|c| c.field.name.as_str()).collect()).collect();
         assert_eq!(made, [vec!["split"], vec!["n"]]);
         assert_eq!(columns[0][0].values, [Value::text("train"), Value::Null, Value::Null]);
         assert_eq!(columns[1][0].values.iter().filter(|value| **value == Value::Int(4)).count(), 1);
-        assert_eq!(found.calls(|level, _| level == 1, |_, _| true).len(), 1);
-        assert!(found.calls(|_, _| false, |_, _| true).is_empty());
+        assert_eq!(found.calls(|level, _| level == 1, |_, _| true, |_, column| column.usual_name()).len(), 1);
+        assert!(found.calls(|_, _| false, |_, _| true, |_, column| column.usual_name()).is_empty());
     }
 
     #[test]
@@ -449,7 +492,13 @@ mod tests {
             .collect();
         assert_eq!(offers, [("cover", "double", 2, 1), ("seen", "bool", 3, 0), ("day", "date32[day]", 3, 0)]);
         let run_with = |typed: bool| {
-            run(&dataset(), &found.calls(|_, _| true, |_, _| typed), &builtin(), &JobContext::default()).expect("runs")
+            run(
+                &dataset(),
+                &found.calls(|_, _| true, |_, _| typed, |_, column| column.usual_name()),
+                &builtin(),
+                &JobContext::default(),
+            )
+            .expect("runs")
         };
         let columns = run_with(true).columns.swap_remove(0);
         let of = |name: &str| columns.iter().find(|column| column.field.name == name).expect("is there");
@@ -468,5 +517,40 @@ mod tests {
         assert!(said("id,n\n", None).contains("no rows"));
         assert!(said("id,n\none,1\n", Some("name")).contains("name"));
         assert!(look("t.csv", "id,n\nten,1\n", None, JoinBy::Auto).expect("looks").levels.is_empty());
+    }
+
+    #[test]
+    fn a_column_whose_name_is_refused_is_joined_under_another() {
+        let taken: Vec<String> = ["wolken", "Wolken (%)", "id"].map(str::to_owned).to_vec();
+        assert_eq!(proposed_name("Wolken (%)", &[]).as_deref(), Some("wolken"));
+        assert_eq!(proposed_name("Wolken (%)", &taken).as_deref(), Some("wolken_2"));
+        assert_eq!(proposed_name("cloud_cover", &taken), None, "it needs no other");
+        assert_eq!(proposed_name("%", &taken), None);
+        assert_eq!(proposed_name("path", &taken).as_deref(), Some("path_2"), "reserved");
+        let column = JoinColumn {
+            name: "Wolken (%)".into(),
+            kind: "double".into(),
+            example: "3".into(),
+            there: false,
+            refused: Some("…".into()),
+            proposed: Some("wolken".into()),
+            offer: None,
+        };
+        let level =
+            JoinLevel { level: 0, samples: 1, matched: 1, without: Vec::new(), columns: vec![column], existing: Vec::new() };
+        let found = JoinPreview {
+            table: "t.csv".into(),
+            rows: 1,
+            key: "id".into(),
+            names: Vec::new(),
+            by_path: false,
+            levels: vec![level],
+            unmatched: (0, Vec::new()),
+            warnings: Vec::new(),
+            head: Vec::new(),
+        };
+        let calls = found.calls(|_, _| true, |_, _| true, |_, column| column.usual_name());
+        assert_eq!(calls[0].options["columns"], json!({ "wolken": { "from": "Wolken (%)" } }));
+        assert!(found.calls(|_, _| true, |_, _| true, |_, _| None).is_empty());
     }
 }

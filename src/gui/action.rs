@@ -48,6 +48,8 @@ pub enum Action {
     AddUnplacedFolder,
     /// Place the selected tray files at the selection.
     Place,
+    /// Take the files of the selected samples out and put them into the tray.
+    Unplace,
     /// Watch a folder and add its new files to the tray.
     Watch,
     /// Join the columns of a table to the samples.
@@ -268,6 +270,7 @@ impl Action {
         Action::Watch,
         Action::JoinTable,
         Action::Place,
+        Action::Unplace,
         Action::MatchPattern,
         Action::Rename,
         Action::Remove,

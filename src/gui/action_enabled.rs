@@ -70,7 +70,7 @@ pub fn blocked(action: Action, cx: &PanelContext<'_>) -> Option<String> {
         Action::Remove if cx.session.tray.focused => {
             cx.session.tray.removal().is_none().then_some(mark!("No unplaced file is selected"))
         }
-        Action::Rename | Action::Remove => drafted().or_else(selected),
+        Action::Rename | Action::Remove | Action::Unplace => drafted().or_else(selected),
         Action::Nest => drafted().or_else(selected).or_else(|| no_folder_above(cx)),
         Action::Unnest => drafted().or_else(selected).or_else(|| {
             let top = cx.session.selected.is_some_and(|at| at.level == 0);

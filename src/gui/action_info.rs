@@ -102,6 +102,13 @@ impl Action {
                 tr!("Place here"),
                 tr!("Put the selected unplaced files into the selected slot or folder"),
             ),
+            Action::Unplace => (
+                Edit,
+                icons::TRAY_ARROW_DOWN,
+                None,
+                tr!("Back to the unplaced files"),
+                tr!("Take the selected samples out, and put their files among the unplaced ones"),
+            ),
             Action::MatchPattern => (
                 Edit,
                 icons::MAGIC_WAND,

@@ -559,6 +559,7 @@ impl App {
             Action::Watch => self.pick(ctx, FileRequest::Watch),
             Action::JoinTable => self.pick(ctx, FileRequest::JoinTable),
             Action::Place => self.place(),
+            Action::Unplace => self.unplace(),
             Action::Nest => self.nest(),
             Action::Unnest => self.unnest(),
             Action::Group => self.group(),

@@ -230,7 +230,11 @@ impl Dock {
     pub fn ui(&mut self, ui: &mut Ui, contents: &mut dyn Contents) {
         self.follow_plan();
         let folded = self.fold_bottom(ui.available_height());
-        let mut bridge = Bridge { contents, bottom: self.side(Side::Bottom).filter(|_| folded.is_some()), opened: false };
+        let folded_tabs = match folded.and_then(|(tile, _)| self.tree.tiles.get(tile)) {
+            Some(Tile::Container(Container::Tabs(tabs))) => tabs.children.clone(),
+            _ => Vec::new(),
+        };
+        let mut bridge = Bridge { contents, folded_tabs, opened: false };
         self.tree.ui(&mut bridge, ui);
         let opened = bridge.opened;
         if opened {
@@ -395,8 +399,8 @@ pub trait Contents {
 
 struct Bridge<'a> {
     contents: &'a mut dyn Contents,
-    /// The tab group of the bottom panels while it is folded.
-    bottom: Option<TileId>,
+    /// The tabs of the bottom panels while these are folded.
+    folded_tabs: Vec<TileId>,
     /// Set when a tab of the folded group was clicked.
     opened: bool,
 }
@@ -423,9 +427,7 @@ impl egui_tiles::Behavior<Pane> for Bridge<'_> {
         let title = pane.map_or(tr!("Group" in "tabs"), Pane::title);
         let count = pane.and_then(|pane| self.contents.count(pane));
         let response = tab(ui, id, pane.and_then(Pane::icon), title, count, state.active, Sense::click_and_drag());
-        if response.clicked() && self.bottom.is_some() && tiles.parent_of(tile) == self.bottom {
-            self.opened = true;
-        }
+        self.opened |= response.clicked() && self.folded_tabs.contains(&tile);
         // Scroll to a tab when it comes to the front; afterwards the scroll position stays.
         let was = ui.data_mut(|data| std::mem::replace(data.get_temp_mut_or(id.with("in front"), false), state.active));
         if state.active && !was {

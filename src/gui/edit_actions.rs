@@ -7,8 +7,9 @@ use super::dock::Pane;
 use super::drag::{self, Dragged, Target};
 use super::file_dialog::FileRequest;
 use super::panel_context::Request;
-use crate::draft::{Care, Edit, Fix, FixVerb, PositionState};
-use crate::model::{NodePath, SampleKind};
+use super::widgets::Toast;
+use crate::draft::{Care, Edit, Fix, FixVerb, PositionState, Unplaced};
+use crate::model::{AssetPath, Dataset, NodePath, Payload, Sample, SampleKind};
 use crate::studio::{Command, Document, RowRef};
 
 /// Initial id of a new FOLDER of the selected samples.
@@ -202,6 +203,20 @@ impl App {
         self.with_document(|cx, document| drag::let_go(cx, document, &Dragged::Files(files), &target));
     }
 
+    /// Takes the selected samples out and puts their files into the tray, as one edit. Samples that hold other data than a file of
+    /// their own, such as bytes of an archive, stay.
+    pub(super) fn unplace(&mut self) {
+        let samples = self.chosen();
+        let Some(draft) = self.studio.document().and_then(Document::draft) else { return };
+        match unplacing(draft.dataset(), draft.tray(), samples) {
+            Some(edit) => self.edit_and_select(edit, None),
+            None => {
+                let why = tr!("These samples hold parts of archives or generated data, which are no files to place again");
+                self.toast = Some(Toast::new(false, why));
+            }
+        }
+    }
+
     /// The target behind the selected FILE, or at the end of the selected FOLDER.
     fn behind_selection(&self) -> Target {
         let Some((document, at)) = self.studio.document().zip(self.session.selected) else {
@@ -213,4 +228,33 @@ impl App {
             _ => Target::Into(NodePath::root()),
         }
     }
+}
+
+/// The files of a sample and of all below it; `None` when one of them is not a whole file of its own. Padding has no file.
+fn files_of(sample: &Sample) -> Option<Vec<Unplaced>> {
+    match &sample.payload {
+        Payload::Folder(children) => {
+            let files: Option<Vec<Vec<Unplaced>>> = children.samples.iter().map(files_of).collect();
+            Some(files?.concat())
+        }
+        Payload::Asset { path: AssetPath::File(path), size, .. } => Some(vec![Unplaced { path: path.to_path_buf(), size: *size }]),
+        Payload::Bytes(bytes) if bytes.is_empty() => Some(Vec::new()),
+        Payload::Asset { .. } | Payload::Bytes(_) => None,
+    }
+}
+
+/// The edit that removes those of the samples that are files, with all below them, and appends the files to the tray. `None` when
+/// none is.
+fn unplacing(dataset: &Dataset, tray: &[Unplaced], samples: Vec<NodePath>) -> Option<Edit> {
+    let mut files = Vec::new();
+    let mut leaving = Vec::new();
+    for node in samples {
+        if let Some(found) = dataset.sample(&node).and_then(files_of) {
+            files.extend(found);
+            leaving.push(node);
+        }
+    }
+    let added = Edit::append_to_tray(tray, files)?;
+    let label = tr!("Back to the unplaced files").to_owned();
+    Some(Edit::Batch { label, edits: vec![Edit::RemoveMany { samples: leaving }, added] })
 }

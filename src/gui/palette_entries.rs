@@ -54,6 +54,7 @@ fn synonyms(action: Action) -> &'static str {
         Action::ShowTable => tr!("rows, sort, order, values"),
         Action::ShowStructure => tr!("positions, children, order, missing, shape"),
         Action::ShowPattern => tr!("names, transpose, swap levels, regroup, dates, sort files"),
+        Action::Unplace => tr!("tray, unassign, take back, regroup, place again"),
         Action::MoveUp | Action::MoveDown => tr!("order, reorder, sort, position"),
         Action::NextRoot | Action::PreviousRoot => tr!("same position, step through, sibling, compare, time step"),
         Action::Group | Action::Nest | Action::Unnest | Action::Dissolve => tr!("folder, level, hierarchy, regroup"),

@@ -7,7 +7,7 @@ use taco_studio::gui::action::Action;
 use taco_studio::query::Filter;
 use taco_studio::studio::{Command, RowRef};
 
-use super::support::{app, click, copied, document, fork_with_faults, sample, settle, take};
+use super::support::{app, click, copied, dataset, document, fork_with_faults, sample, scenes, settle, take};
 
 #[test]
 fn bottom_panels_without_news_leave_their_height_to_the_others() {
@@ -134,7 +134,7 @@ fn the_filter_of_a_zip_is_copied_as_python() {
     harness.get_by_label("Copy the filters as").click();
     settle(&mut harness);
     let python = copied(&mut harness, "Python (tacoreader)").expect("is copied");
-    assert!(python.contains("tacoreader.load(") && python.contains("id <> 'x'"), "{python}");
+    assert!(python.contains("tacoreader.load(") && python.contains("\"id\" <> 'x'"), "{python}");
     harness.get_by_label("Copy the filters as").click();
     settle(&mut harness);
     let polars = copied(&mut harness, "Polars").expect("is copied");
@@ -152,4 +152,23 @@ fn dialogs_ask_for_what_they_name() {
     click(&mut harness, "Add column");
     assert!(harness.query_by_label("Change column").is_none());
     assert!(harness.query_by_label("Add this column").is_some());
+}
+
+#[test]
+fn placed_samples_go_back_to_the_tray_and_undo_brings_them_back() {
+    let mut harness = app(egui::Theme::Dark);
+    take(&mut harness, scenes().into_iter().take(3).collect());
+    let (before, samples) = (dataset(&harness).clone(), document(&harness).rows(1));
+    harness.state_mut().select(Some(RowRef { level: 0, row: 1 }));
+    settle(&mut harness);
+    let files = dataset(&harness).root.samples[1].children().expect("a FOLDER").samples.len();
+    harness.state_mut().act(Action::Unplace);
+    settle(&mut harness);
+    let tray = |harness: &super::support::Window| document(harness).draft().expect("a draft").tray().len();
+    assert_eq!((dataset(&harness).root.samples.len(), tray(&harness)), (2, files));
+    assert!(document(&harness).rows(1) < samples);
+    harness.state_mut().act(Action::Undo);
+    settle(&mut harness);
+    assert_eq!(tray(&harness), 0);
+    assert_eq!(dataset(&harness).root, before.root);
 }

@@ -13,8 +13,9 @@ use crate::gui::document_key::{Key, revision};
 use crate::gui::icons;
 use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::theme::{self, Tokens, font, text_style};
-use crate::gui::widgets::{self, Button, Note, Segment, note_ui, paint, segmented};
+use crate::gui::widgets::{self, Button, Note, Segment, TextField, note_ui, paint, segmented};
 use crate::jobs::AsyncValue;
+use crate::model::check_field_name;
 use crate::studio::Command;
 
 const WIDTH: f32 = 700.0;
@@ -30,6 +31,8 @@ pub struct JoinDialog {
     left_out: BTreeSet<(usize, String)>,
     /// Columns whose offered type was switched on or off, by level and name.
     typed: BTreeMap<(usize, String), bool>,
+    /// Typed names of columns whose own name is refused, by level and name.
+    renamed: BTreeMap<(usize, String), String>,
     /// The command that imports the file instead; `None` when the user asked for a table.
     otherwise: Option<Command>,
 }
@@ -38,7 +41,14 @@ impl JoinDialog {
     /// Opens the dialog for a table; `otherwise` imports a dropped file instead.
     pub fn new(table: PathBuf, otherwise: Option<Command>) -> Self {
         let request = JoinRequest { table, ..JoinRequest::default() };
-        Self { request, preview: AsyncValue::default(), left_out: BTreeSet::new(), typed: BTreeMap::new(), otherwise }
+        Self {
+            request,
+            preview: AsyncValue::default(),
+            left_out: BTreeSet::new(),
+            typed: BTreeMap::new(),
+            renamed: BTreeMap::new(),
+            otherwise,
+        }
     }
 
     /// Draws the dialog.
@@ -81,7 +91,11 @@ impl JoinDialog {
                 let columns = preview.levels.iter().filter(|known| known.level == level).flat_map(|level| &level.columns);
                 columns.into_iter().any(|column| column.name == name && self.is_typed(level, column))
             };
-            preview.calls(|level, name| !self.left_out.contains(&(level, name.to_owned())), typed)
+            let wanted = |level: usize, name: &str| !self.left_out.contains(&(level, name.to_owned()));
+            preview.calls(wanted, typed, |level, column| {
+                let level = preview.levels.iter().find(|known| known.level == level)?;
+                self.name_of(level, column).ok()
+            })
         });
         let replaces = ready.iter().flat_map(|preview| &preview.levels).any(|level| {
             level.columns.iter().any(|column| column.there && !self.left_out.contains(&(level.level, column.name.clone())))
@@ -166,6 +180,19 @@ impl JoinDialog {
         self.typed.get(&(level, column.name.clone())).copied().unwrap_or(offer.lost == 0)
     }
 
+    /// The name that a column is joined under, or what is wrong with the typed one.
+    fn name_of(&self, level: &JoinLevel, column: &JoinColumn) -> Result<String, String> {
+        let Some(refused) = &column.refused else { return Ok(column.name.clone()) };
+        let typed = self.renamed.get(&(level.level, column.name.clone())).map(|name| name.trim().to_owned());
+        let name = typed.or(column.usual_name()).ok_or_else(|| refused.clone())?;
+        check_field_name(&name).map_err(|fault| fault.said())?;
+        let others = level.columns.iter().filter(|other| other.name != column.name).map(|other| &other.name);
+        match others.chain(&level.existing).any(|other| *other == name) {
+            true => Err(tr!("There is a field {name} already", name)),
+            false => Ok(name),
+        }
+    }
+
     fn level_ui(&mut self, ui: &mut Ui, t: &Tokens, level: &JoinLevel) {
         let (matched, samples) = (paint::grouped(level.matched as u64), paint::grouped(level.samples as u64));
         let depth = level.level;
@@ -181,28 +208,51 @@ impl JoinDialog {
             ui.painter().hline(rect.x_range(), rect.top() + 0.5, Stroke::new(1.0, t.line));
             let mut row =
                 ui.new_child(egui::UiBuilder::new().max_rect(rect).layout(egui::Layout::left_to_right(egui::Align::Center)));
-            let mut on = column.refused.is_none() && !self.left_out.contains(&key);
-            row.add_enabled_ui(column.refused.is_none(), |ui| {
+            let mut on = !self.left_out.contains(&key);
+            row.scope(|ui| {
                 if widgets::checkbox(ui, &mut on, &column.name).changed() {
                     match on {
                         true => self.left_out.remove(&key),
-                        false => self.left_out.insert(key),
+                        false => self.left_out.insert(key.clone()),
                     };
                 }
             });
             let right = Rect::from_min_max(egui::pos2(rect.left() + rect.width() * 0.42, rect.top()), rect.max);
             let (kind, rest) = right.split_left_right_at_fraction(0.3);
             paint::text_left(ui.painter(), kind, &column.kind, font::mono(12.0), t.tx2);
-            let (text, color) = match (&column.refused, column.there) {
-                (Some(why), _) => (why.clone(), t.err),
-                (None, true) => (tr!("{example}  (replaces the column)", example = column.example), t.warn),
-                (None, false) => (column.example.clone(), t.tx),
+            if column.refused.is_some() {
+                self.new_name_ui(ui, rest, level, column, key);
+                continue;
+            }
+            let (text, color) = match column.there {
+                true => (tr!("{example}  (replaces the column)", example = column.example), t.warn),
+                false => (column.example.clone(), t.tx),
             };
             paint::text_left(ui.painter(), rest, &text, font::mono(12.0), color);
             if let Some(offer) = column.offer.as_ref().filter(|_| on) {
                 self.offer_ui(ui, t, depth, column, offer);
             }
         }
+    }
+
+    /// Draws the field for the name of a column whose own is refused.
+    fn new_name_ui(&mut self, ui: &mut Ui, rest: Rect, level: &JoinLevel, column: &JoinColumn, key: (usize, String)) {
+        let mut name = self.renamed.get(&key).cloned().or(column.usual_name()).unwrap_or_default();
+        let wrong = self.name_of(level, column).err();
+        let place = rest.expand2(vec2(0.0, 1.0));
+        ui.scope_builder(egui::UiBuilder::new().max_rect(place).id_salt(("join-name", &key)), |ui| {
+            let title = tr!("Name for {column}", column = column.name);
+            let width = (place.width() * 0.5).round();
+            if TextField::new(&title, &mut name).hide_label().mono().width(width).show(ui).changed() {
+                self.renamed.insert(key, name);
+            }
+            let t = theme::tokens(ui);
+            let beside = rest.with_min_x(place.left() + width + 8.0);
+            match &wrong {
+                Some(wrong) => paint::text_left(ui.painter(), beside, wrong, font::regular(12.0), t.err),
+                None => paint::text_left(ui.painter(), beside, &column.example, font::mono(12.0), t.tx),
+            };
+        });
     }
 
     /// Draws the offer to read a text column as another type, with what becomes null.
