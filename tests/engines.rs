@@ -202,7 +202,30 @@ fn the_command_line_prints_the_statement() {
         .find(|set| set.ends_with("01_flat_zip"))
         .expect("a set");
     let refused = workspace
-        .studio(["query".as_ref(), zip.join("flat.tacozip").as_os_str(), "--copy-as".as_ref(), "dask".as_ref()])
+        .studio(["query".as_ref(), zip.join("flat.tacozip").as_os_str(), "--copy-as".as_ref(), "spark".as_ref()])
         .expect_code(2);
     assert!(refused.stderr.contains("taco-studio tacocat"), "{refused}");
+}
+
+#[test]
+fn polars_and_dask_read_the_tables_within_a_zip() {
+    let workspace = Workspace::new();
+    let ctx = JobContext::default();
+    let golden = crate::support::project_folder().join("tests/fixtures/golden/01_flat_zip/flat.tacozip");
+    let zip = workspace.path("it's.tacozip");
+    std::fs::copy(golden, &zip).expect("is copied");
+    let reader = container::open(&zip, &ctx).expect("opens");
+    let filters = vec![Filter::condition("id > 'h'")];
+    let sql = Some("SELECT id FROM data".to_owned());
+    let rows = query_dataset(&zip, &Query { filters: filters.clone(), sql, ..Query::default() }, &ctx).expect("rows");
+    let wanted = ids(&rows);
+    assert!(wanted.len() > 2 && wanted.len() < 8, "{wanted:?}");
+    for (engine, word) in [(Engine::Polars, "polars"), (Engine::Dask, "dask")] {
+        let statement = copy_as(reader.as_ref(), &filters, engine).expect("is expressed");
+        let file = workspace.write("statements.json", json!({ "zip": statement }).to_string());
+        let out = run(&workspace, &["run".as_ref(), word.as_ref(), file.as_os_str()]);
+        let found: Json =
+            serde_json::from_str(out.lines().find_map(|line| line.strip_prefix("RESULT ")).expect("a result")).expect("JSON");
+        assert_eq!(found["zip"], json!(wanted), "{word}");
+    }
 }

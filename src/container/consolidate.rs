@@ -117,6 +117,7 @@ struct Gathered {
     first: Collection,
     schemas: Vec<Schema>,
     samples: u64,
+    roots: u64,
     /// Columns and trees were not compared.
     unchecked: bool,
 }
@@ -135,7 +136,7 @@ impl Gathered {
         let opened = open_part(first_path)?;
         let (schemas, first, first_name) = (schemas_of(&opened), opened.collection().clone(), name_of(first_path)?);
         drop(opened);
-        let looked: Vec<(PartFacts, u64)> = try_map(inputs, |_, path| {
+        let looked: Vec<(PartFacts, [u64; 2])> = try_map(inputs, |_, path| {
             ctx.check()?;
             let zip = open_part(path)?;
             let name = name_of(path)?;
@@ -147,11 +148,11 @@ impl Gathered {
             let extent = collection.fields.get("extent").cloned().unwrap_or_default();
             let facts = PartFacts { id: collection.id().to_owned(), extent, pit: pit_of(&zip, ctx)?, name };
             ctx.step(1);
-            Ok((facts, samples))
+            Ok((facts, [samples, zip.levels().rows(0) as u64]))
         })?;
-        let samples = looked.iter().map(|(_, samples)| samples).sum();
+        let [samples, roots] = [0, 1].map(|place| looked.iter().map(|(_, counts)| counts[place]).sum::<u64>());
         let parts = looked.into_iter().map(|(facts, _)| facts).collect();
-        Ok(Self { paths: inputs.to_vec(), parts, first, schemas, samples, unchecked })
+        Ok(Self { paths: inputs.to_vec(), parts, first, schemas, samples, roots, unchecked })
     }
 
     /// The columns of a level of the index: `id`, `type`, then the others by name; with a single part, in the part's order.
@@ -224,7 +225,13 @@ impl Gathered {
     }
 
     fn built(&self, path: PathBuf, options: &ConsolidateOptions, bytes: u64) -> Built {
-        Built { samples: self.samples, files: self.parts.len() as u64, bytes, ..Built::new(path, options.format) }
+        Built {
+            samples: self.samples,
+            roots: self.roots,
+            files: self.parts.len() as u64,
+            bytes,
+            ..Built::new(path, options.format)
+        }
     }
 }
 

@@ -54,6 +54,9 @@ pub struct Built {
     pub format: Format,
     /// Number of samples on all levels.
     pub samples: u64,
+    /// Number of samples of level 0.
+    #[serde(skip)]
+    pub roots: u64,
     /// Number of FILEs written.
     pub files: u64,
     /// Size of the whole output in bytes.
@@ -77,6 +80,7 @@ impl Built {
             path,
             format,
             samples: 0,
+            roots: 0,
             files: 0,
             bytes: 0,
             parts: Vec::new(),
@@ -89,12 +93,14 @@ impl Built {
     /// One container, of `bytes` bytes, with all that was planned.
     pub(super) fn whole(assembly: &Assembly, plan: &BuildPlan, options: &BuildOptions, bytes: u64, damaged: Vec<String>) -> Self {
         let (samples, files) = (assembly.tree.total() as u64, plan.files.len() as u64);
-        Self { samples, files, bytes, damaged, ..Self::new(options.target.clone(), options.format) }
+        let roots = assembly.tree.levels.first().map_or(0, |level| level.len() as u64);
+        Self { samples, roots, files, bytes, damaged, ..Self::new(options.target.clone(), options.format) }
     }
 
     /// Adds a part, which is at `path`.
     pub(super) fn add_part(&mut self, path: PathBuf, part: Self) {
         self.samples += part.samples;
+        self.roots += part.roots;
         self.files += part.files;
         self.bytes += part.bytes;
         self.damaged.extend(part.damaged);

@@ -413,7 +413,7 @@ impl App {
             path: built.path.clone(),
             title,
             badge: built.format.badge().to_owned(),
-            roots: built.samples,
+            roots: built.roots,
             size_bytes: Some(built.bytes),
             opened_s: now_s(),
         });

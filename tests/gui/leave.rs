@@ -189,13 +189,15 @@ fn the_filters_are_copied_for_other_engines() {
             if engine == "Polars" {
                 picture(&mut harness, &format!("copy-as-{is_file}"));
             }
-            let copied = copied(&mut harness, engine);
-            assert_eq!(copied.is_some(), is_file, "{engine}");
-            if let Some(copied) = copied {
-                assert!(copied.contains(word) && copied.contains("level0.parquet"), "{copied}");
-            } else {
-                assert!(harness.query_by_label_contains("has its tables within a file").is_some(), "{engine}");
+            // DuckDB and Spark read no tables within a ZIP.
+            if !is_file && matches!(engine, "DuckDB" | "Spark") {
+                assert!(harness.get_by_label(engine).accesskit_node().is_disabled(), "{engine}");
+                harness.key_press(egui::Key::Escape);
+                settle(&mut harness);
+                continue;
             }
+            let copied = copied(&mut harness, engine).expect("is copied");
+            assert!(copied.contains(word) && copied.contains("level0.parquet"), "{copied}");
         }
     }
 }

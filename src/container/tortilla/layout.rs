@@ -314,7 +314,7 @@ mod tests {
         let inner = draft(&["x", "y"], &["BYTES", "BYTES"], vec![bytes("first"), bytes("second")]);
         let whole = draft(&["a", "b"], &["TORTILLA", "BYTES"], vec![Item::Nested(Box::new(inner)), bytes("third")]);
         let built = write_tortilla(whole, &options, &ctx).expect("writes");
-        assert_eq!((built.samples, built.files), (4, 3));
+        assert_eq!((built.samples, built.roots, built.files), (4, 2, 3));
         assert_eq!(built.bytes, std::fs::metadata(&target).expect("is there").len());
         let reader = TortillaReader::open_file(&target, &ctx).expect("opens");
         let (asset, _) = reader.asset(1, 1).expect("has bytes");

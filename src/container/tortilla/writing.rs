@@ -51,7 +51,7 @@ pub fn write_tortilla_of(
     }
     let format = if options.collection.is_some() { Format::Taco } else { Format::Tortilla };
     check_name(options, format)?;
-    let counts = counted(&draft);
+    let (counts, roots) = (counted(&draft), draft.items.len() as u64);
     if options.stream && options.part_bytes.is_some() {
         return Err(Error::usage("a streamable dataset is one file").hint("leave the size of parts out"));
     }
@@ -63,7 +63,7 @@ pub fn write_tortilla_of(
         }
         None => Bytes::new(),
     };
-    let mut built = Built { samples: counts.0, files: counts.1, ..Built::new(options.target.clone(), format) };
+    let mut built = Built { samples: counts.0, roots, files: counts.1, ..Built::new(options.target.clone(), format) };
     let old = if options.part_bytes.is_some() { parts_called(&options.target)? } else { Vec::new() };
     if let Some(found) = old.first().filter(|_| !options.overwrite) {
         let error = Error::usage("parts of a dataset of this name exist already").at_path(found);

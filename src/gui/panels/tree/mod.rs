@@ -457,9 +457,16 @@ fn menu_ui(ui: &mut Ui, document: &Document, at: Option<RowRef>, draft: bool, re
         requests.push(Request::Do(Action::AddFolder));
     });
     if at.is_some() {
-        for action in
-            [Action::Rename, Action::MoveUp, Action::MoveDown, Action::Nest, Action::Unnest, Action::Group, Action::Dissolve]
-        {
+        for action in [
+            Action::Rename,
+            Action::MoveUp,
+            Action::MoveDown,
+            Action::Nest,
+            Action::Unnest,
+            Action::Group,
+            Action::Dissolve,
+            Action::Unplace,
+        ] {
             entry(ui, action.info().icon, action.info().text, &mut |requests| {
                 requests.push(Request::Select(at));
                 requests.push(Request::Do(action));
