@@ -254,7 +254,7 @@ fn grid_ui(
     let shared = state.shared.unwrap_or_else(|| pictures.is_alike());
     pictures.begin(shared);
     let root = selected.and_then(|at| document.node(at)?.0.first().copied());
-    let current = root.and_then(|root| index_of(root)).filter(|index| *index < count);
+    let current = root.and_then(index_of).filter(|index| *index < count);
     let list = VirtualRows::new(tr!("Gallery"), lines as u64).row_height(height).sense(Sense::hover());
     let list = list.cursor(current.map(|index| (index / across) as u64));
     let mut chosen = false;
