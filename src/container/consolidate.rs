@@ -136,7 +136,7 @@ impl Gathered {
         let opened = open_part(first_path)?;
         let (schemas, first, first_name) = (schemas_of(&opened), opened.collection().clone(), name_of(first_path)?);
         drop(opened);
-        let looked: Vec<(PartFacts, [u64; 2])> = try_map(inputs, |_, path| {
+        let looked: Vec<(PartFacts, u64, u64)> = try_map(inputs, |_, path| {
             ctx.check()?;
             let zip = open_part(path)?;
             let name = name_of(path)?;
@@ -148,10 +148,11 @@ impl Gathered {
             let extent = collection.fields.get("extent").cloned().unwrap_or_default();
             let facts = PartFacts { id: collection.id().to_owned(), extent, pit: pit_of(&zip, ctx)?, name };
             ctx.step(1);
-            Ok((facts, [samples, zip.levels().rows(0) as u64]))
+            Ok((facts, samples, zip.levels().rows(0) as u64))
         })?;
-        let [samples, roots] = [0, 1].map(|place| looked.iter().map(|(_, counts)| counts[place]).sum::<u64>());
-        let parts = looked.into_iter().map(|(facts, _)| facts).collect();
+        let samples = looked.iter().map(|(_, samples, _)| samples).sum();
+        let roots = looked.iter().map(|(_, _, roots)| roots).sum();
+        let parts = looked.into_iter().map(|(facts, _, _)| facts).collect();
         Ok(Self { paths: inputs.to_vec(), parts, first, schemas, samples, roots, unchecked })
     }
 

@@ -151,6 +151,14 @@ fn proposed_name(name: &str, taken: &[String]) -> Option<String> {
     if base.is_empty() { None } else { std::iter::once(base.clone()).chain(numbered).find(is_free) }
 }
 
+/// Proposes names for the columns whose own are refused, different from those `taken` and from one another.
+fn propose_names(columns: &mut [JoinColumn], mut taken: Vec<String>) {
+    for column in columns {
+        column.proposed = proposed_name(&column.name, &taken);
+        taken.extend(column.proposed.clone());
+    }
+}
+
 impl JoinPreview {
     /// The calls of the extension `columns` that join the columns for which `wanted(level, column)` is true, with the offered type where
     /// `typed(level, column)` is true, and the name `named(level, column)`; without a name, a column is left out.
@@ -223,7 +231,7 @@ pub fn join_preview(dataset: &Dataset, request: &JoinRequest, ctx: &JobContext) 
             example: table.text(*row, at),
             there: schemas.get(level).is_some_and(|known| known.contains(field.name.as_str())),
             refused: check_field_name(&field.name).err().map(crate::model::IdFault::said),
-            proposed: proposed_name(&field.name, &names),
+            proposed: None,
             offer: table
                 .strings(&field.name)
                 .ok()
@@ -234,13 +242,18 @@ pub fn join_preview(dataset: &Dataset, request: &JoinRequest, ctx: &JobContext) 
     };
     let joined = keyed.columns();
     let levels = found.levels.iter().enumerate().filter(|(_, level)| level.matched().next().is_some());
-    let levels = levels.map(|(level, rows)| JoinLevel {
-        level,
-        samples: rows.samples,
-        matched: rows.matched().count(),
-        columns: joined.iter().filter_map(|&at| column(level, rows, at)).collect(),
-        without: rows.without.clone(),
-        existing: schemas.get(level).into_iter().flatten().map(|name| (*name).to_owned()).collect(),
+    let levels = levels.map(|(level, rows)| {
+        let existing: Vec<String> = schemas.get(level).into_iter().flatten().map(|name| (*name).to_owned()).collect();
+        let mut columns: Vec<JoinColumn> = joined.iter().filter_map(|&at| column(level, rows, at)).collect();
+        propose_names(&mut columns, [names.as_slice(), &existing].concat());
+        JoinLevel {
+            level,
+            samples: rows.samples,
+            matched: rows.matched().count(),
+            columns,
+            without: rows.without.clone(),
+            existing,
+        }
     });
     let lonely = || keyed.named().filter(|(row, _)| found.samples[*row].is_none()).map(|(_, key)| key.to_owned());
     let unnamed = table.rows() - keyed.named().count();
@@ -517,6 +530,19 @@ mod tests {
         assert!(said("id,n\n", None).contains("no rows"));
         assert!(said("id,n\none,1\n", Some("name")).contains("name"));
         assert!(look("t.csv", "id,n\nten,1\n", None, JoinBy::Auto).expect("looks").levels.is_empty());
+    }
+
+    #[test]
+    fn columns_with_alike_names_that_are_refused_are_joined_under_different_ones() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let table = dir.path().join("t.csv");
+        std::fs::write(&table, "path,Wolken (%),Wolken [%],wolken\none,1,2,3\n").expect("writes");
+        let request = JoinRequest { table, ..JoinRequest::default() };
+        let found = join_preview(&dataset(), &request, &JobContext::default()).expect("looks");
+        let usual: Vec<Option<String>> = found.levels[0].columns.iter().map(JoinColumn::usual_name).collect();
+        assert_eq!(usual, ["wolken_2", "wolken_3", "wolken"].map(|name| Some(name.to_owned())));
+        let calls = found.calls(|_, _| true, |_, _| true, |_, column| column.usual_name());
+        assert_eq!(calls[0].options["columns"].as_object().map(|columns| columns.len()), Some(3));
     }
 
     #[test]

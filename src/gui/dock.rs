@@ -291,12 +291,11 @@ impl Dock {
             open.into_iter().for_each(|(tile, share)| linear.shares.set_share(tile, share));
             return None;
         }
-        let now = || linear.children.iter().map(|&tile| (tile, linear.shares[tile])).collect();
-        self.open_shares = if open.is_empty() { now() } else { open };
-        let others: Vec<(TileId, f32)> = linear.children.iter().map(|&tile| (tile, linear.shares[tile])).collect();
-        let sum: f32 = others.iter().filter(|(tile, _)| *tile != bottom).map(|(_, share)| *share).sum();
-        let room = (height - TILE_GAP * (others.len() - 1) as f32 - TABS).max(1.0);
-        for (tile, share) in others {
+        let shares: Vec<(TileId, f32)> = linear.children.iter().map(|&tile| (tile, linear.shares[tile])).collect();
+        self.open_shares = if open.is_empty() { shares.clone() } else { open };
+        let sum: f32 = shares.iter().filter(|(tile, _)| *tile != bottom).map(|(_, share)| *share).sum();
+        let room = (height - TILE_GAP * (shares.len() - 1) as f32 - TABS).max(1.0);
+        for (tile, share) in shares {
             let share = if tile == bottom { TABS } else { share / sum.max(f32::MIN_POSITIVE) * room };
             linear.shares.set_share(tile, share);
         }

@@ -7,6 +7,7 @@ use super::panel_context::{PanelContext, Request};
 use super::sql;
 use super::theme::{self, font};
 use super::widgets::{self, Button, paint};
+use crate::container::Format;
 use crate::model::FieldSpec;
 use crate::ops::lacks_tables_for;
 use crate::query::copy_as::{self, Engine, python_string, quoted_text};
@@ -133,7 +134,7 @@ pub fn copy_as_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     let button = ui.add(button.tooltip(tr!("The same rows in Python, DuckDB, Polars, Spark or Dask")));
     Popup::menu(&button).show(|ui| {
         ui.spacing_mut().item_spacing.y = 0.0;
-        if widgets::menu_entry(ui, icons::COPY, tr!("Python (tacoreader)"), "", None).clicked() {
+        if widgets::menu_entry(ui, icons::COPY, tr!("Python (tacoreader)"), "", without_python(cx)).clicked() {
             let script = python_of(cx, "SELECT * FROM data");
             cx.request(Request::Copy(script));
             ui.close();
@@ -147,6 +148,13 @@ pub fn copy_as_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
             }
         }
     });
+}
+
+/// Why the official reader, which is of TACO 2, can't read the opened dataset; `None` when it can.
+pub fn without_python(cx: &PanelContext<'_>) -> Option<&'static str> {
+    let format = cx.document().and_then(Document::opened).map(|open| open.reader.info().format)?;
+    let is_other = matches!(format, Format::Tortilla | Format::Taco | Format::Taco3);
+    is_other.then_some(tr!("tacoreader reads TACO 2 only: migrate the dataset first"))
 }
 
 /// A statement over the opened dataset as a Python script for the official reader. Filters become SQL conditions, because the reader's

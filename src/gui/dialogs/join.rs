@@ -180,14 +180,20 @@ impl JoinDialog {
         self.typed.get(&(level, column.name.clone())).copied().unwrap_or(offer.lost == 0)
     }
 
+    /// The name that is asked for a column: the typed one, or the usual one.
+    fn asked_name(&self, level: usize, column: &JoinColumn) -> Option<String> {
+        let typed = self.renamed.get(&(level, column.name.clone())).filter(|_| column.refused.is_some());
+        typed.cloned().or_else(|| column.usual_name())
+    }
+
     /// The name that a column is joined under, or what is wrong with the typed one.
     fn name_of(&self, level: &JoinLevel, column: &JoinColumn) -> Result<String, String> {
         let Some(refused) = &column.refused else { return Ok(column.name.clone()) };
-        let typed = self.renamed.get(&(level.level, column.name.clone())).map(|name| name.trim().to_owned());
-        let name = typed.or(column.usual_name()).ok_or_else(|| refused.clone())?;
+        let name = self.asked_name(level.level, column).ok_or_else(|| refused.clone())?.trim().to_owned();
         check_field_name(&name).map_err(|fault| fault.said())?;
-        let others = level.columns.iter().filter(|other| other.name != column.name).map(|other| &other.name);
-        match others.chain(&level.existing).any(|other| *other == name) {
+        let others = level.columns.iter().filter(|other| other.name != column.name);
+        let is_asked = others.filter_map(|other| self.asked_name(level.level, other)).any(|other| other.trim() == name);
+        match is_asked || level.existing.contains(&name) {
             true => Err(tr!("There is a field {name} already", name)),
             false => Ok(name),
         }
@@ -237,7 +243,7 @@ impl JoinDialog {
 
     /// Draws the field for the name of a column whose own is refused.
     fn new_name_ui(&mut self, ui: &mut Ui, rest: Rect, level: &JoinLevel, column: &JoinColumn, key: (usize, String)) {
-        let mut name = self.renamed.get(&key).cloned().or(column.usual_name()).unwrap_or_default();
+        let mut name = self.asked_name(level.level, column).unwrap_or_default();
         let wrong = self.name_of(level, column).err();
         let place = rest.expand2(vec2(0.0, 1.0));
         ui.scope_builder(egui::UiBuilder::new().max_rect(place).id_salt(("join-name", &key)), |ui| {

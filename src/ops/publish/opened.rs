@@ -79,7 +79,7 @@ fn traffic_here() -> ActionTraffic {
 fn differs(path: &Path, what: &str) -> Error {
     Error::new(Kind::Damaged, format!("the published dataset differs: {what}"))
         .at_path(path)
-        .hint("another program may have written there at the same time: look at it, then publish again (--overwrite)")
+        .hint("another program may have written there at the same time: publish again, with --overwrite where something is left")
 }
 
 /// Compares random samples; returns the number of samples and of bytes.

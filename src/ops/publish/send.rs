@@ -172,7 +172,7 @@ pub fn publish(request: &PublishRequest, ctx: &JobContext) -> Result<Publication
             }
             // Compared before it gets its name: a publication that fails leaves nothing, whatever happens to the source meanwhile.
             let opened = open_published(&place_below(folder.path(), &prepared.opened_as), described.as_ref(), ctx)
-                .map_err(|error| prepared.version.explain(error))?;
+                .map_err(|error| prepared.version.explain(error.at_path(&request.target)))?;
             prepared.version.expect_unchanged()?;
             folder.finish()?;
             Opened { path: place_below(&request.target, &prepared.opened_as), ..opened }

@@ -61,11 +61,11 @@ pub fn script(engine: Engine, levels: &[LevelFile], steps: &[Step<'_>]) -> Resul
     }
     match engine {
         Engine::Polars => {
-            if body.contains("zipfile.") {
-                head.push_str("import zipfile\n\n");
-            }
-            if body.contains("fsspec.") {
-                head.push_str("import fsspec\n");
+            let mut members = used.iter().map(|&level| &levels[level]).filter(|level| level.member.is_some());
+            match members.next().map(|level| Address::parse(&level.address)) {
+                Some(Some(_)) => head.push_str("import fsspec\n"),
+                Some(None) => head.push_str("import zipfile\n\n"),
+                None => {}
             }
             head.push_str("import polars as pl\n");
         }

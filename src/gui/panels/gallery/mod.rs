@@ -72,7 +72,12 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     let all = order.is_none() && kept_rows.is_none();
     let count = if all { document.rows(0) } else { shown.len() };
     let row_of = |index: usize| if all { index as u32 } else { shown[index] };
-    let index_of = |root: u32| if all { Some(root as usize) } else { shown.iter().position(|row| *row == root) };
+    let index_of = |root: u32| match (&order, kept_rows) {
+        (Some(order), _) => order.iter().position(|row| *row == root),
+        // The rows that filters keep ascend.
+        (None, Some(rows)) => rows.binary_search(&root).ok(),
+        (None, None) => Some(root as usize),
+    };
     grid_ui(ui, cx, document, count, &row_of, &index_of);
 }
 

@@ -167,13 +167,14 @@ fn uses_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
         let button = Button::secondary(export.0).icon(export.1);
         exported = ui.add(button.tooltip(tr!("Write the rows' samples as a dataset of their own"))).clicked();
         let button = Button::secondary(python.0).icon(python.1);
-        copied = ui.add(button.tooltip(tr!("Copy this query as a script for tacoreader"))).clicked();
+        let button = button.tooltip(tr!("Copy this query as a script for tacoreader"));
+        copied = ui.add(button.blocked(filters::without_python(cx))).clicked();
     } else {
         let more = ui.add(Button::icon_only(icons::DOTS_THREE, tr!("Use the query")));
         Popup::menu(&more).show(|ui| {
             ui.spacing_mut().item_spacing.y = 0.0;
             exported = widgets::menu_entry(ui, export.1, export.0, "", None).clicked();
-            copied = widgets::menu_entry(ui, python.1, python.0, "", None).clicked();
+            copied = widgets::menu_entry(ui, python.1, python.0, "", filters::without_python(cx)).clicked();
             if exported || copied {
                 ui.close();
             }
