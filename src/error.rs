@@ -369,7 +369,9 @@ impl Cause {
             | Cause::NotStarted
             | Cause::OutputExists
             | Cause::NotOnEarth
-            | Cause::CrsNamesFile => None,
+            | Cause::CrsNamesFile
+            | Cause::StructuresDiffer
+            | Cause::UnclearLayout => None,
         }
     }
 }

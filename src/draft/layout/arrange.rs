@@ -121,9 +121,10 @@ impl Cell {
         // A part that another repeats adds nothing: `scene_1/scene_1_B02`.
         let lower: Vec<String> = self.parts.iter().map(|part| plain(part)).collect();
         for (index, part) in lower.iter().enumerate() {
-            let again = lower.iter().enumerate().any(|(other, text)| {
-                other != index && contains_part(text, part) && (text.len() > part.len() || other > index)
-            });
+            let again = lower
+                .iter()
+                .enumerate()
+                .any(|(other, text)| other != index && contains_part(text, part) && (text.len() > part.len() || other > index));
             if !again && !part.is_empty() {
                 key.push('/');
                 key.push_str(part);
@@ -163,7 +164,9 @@ fn cell_of_folders(path: &ParsedPath, reading: &LayoutReading, fixed: &[Option<S
     for (at, (folder, role)) in path.folders.iter().zip(&reading.folders).enumerate() {
         match role {
             // The folder of texts beside the one folder of the images.
-            FolderRole::Ignored if !path.is_main && fixed.get(at).is_some_and(|name| name.as_ref().is_some_and(|name| *name != folder.text)) => {
+            FolderRole::Ignored
+                if !path.is_main && fixed.get(at).is_some_and(|name| name.as_ref().is_some_and(|name| *name != folder.text)) =>
+            {
                 cell.position.push(folder.text.clone());
             }
             FolderRole::Ignored => {}
@@ -235,9 +238,8 @@ fn own_words(paths: &[ParsedPath], cells: &[Option<Cell>]) -> HashMap<String, Ha
     let identifiers: HashSet<&str> = stems().filter(|word| word.is_identifier()).map(|word| word.lower.as_str()).collect();
     let mut own = HashMap::new();
     for (name, stream) in &streams {
-        let missing = |word: &String| {
-            streams.iter().any(|(other, found)| other != name && found.is_main && !found.all.contains(word))
-        };
+        let missing =
+            |word: &String| streams.iter().any(|(other, found)| other != name && found.is_main && !found.all.contains(word));
         let mut words: HashSet<String> = stream.common.iter().flatten().filter(|word| missing(word)).cloned().collect();
         words.retain(|word| !fixed.contains(word.as_str()) && (stream.files > 1 || !identifiers.contains(word.as_str())));
         let in_stream = |cell: &Option<Cell>| cell.as_ref().is_some_and(|cell| cell.position.join("/") == *name);
@@ -422,19 +424,15 @@ fn place_beside(
 }
 
 /// The arrangement of files that have a place each.
-fn settled(
-    paths: &[ParsedPath],
-    cells: &[Option<Cell>],
-    places: &[Option<(String, String)>],
-    with_split: bool,
-) -> Arrangement {
+fn settled(paths: &[ParsedPath], cells: &[Option<Cell>], places: &[Option<(String, String)>], with_split: bool) -> Arrangement {
     let mut by_root: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
     for (index, place) in places.iter().enumerate() {
         if let Some((key, _)) = place {
             by_root.entry(key).or_default().push(index);
         }
     }
-    let by_date = places.iter().zip(cells).any(|(place, cell)| place.is_some() && cell.as_ref().is_some_and(|cell| cell.date.is_some()));
+    let by_date =
+        places.iter().zip(cells).any(|(place, cell)| place.is_some() && cell.as_ref().is_some_and(|cell| cell.date.is_some()));
     // Positions: texts, or places in the order of dates.
     let mut texts: Vec<String> = Vec::new();
     if by_date {
@@ -525,8 +523,10 @@ fn date_ids(count: usize) -> Vec<String> {
 
 /// Ids of positions: the last parts of their names that tell them apart.
 fn position_ids(texts: &[String]) -> Vec<String> {
-    let parts: Vec<Vec<&str>> =
-        texts.iter().map(|text| text.split('/').map(|part| part.trim_start_matches('.')).filter(|part| !part.is_empty()).collect()).collect();
+    let parts: Vec<Vec<&str>> = texts
+        .iter()
+        .map(|text| text.split('/').map(|part| part.trim_start_matches('.')).filter(|part| !part.is_empty()).collect())
+        .collect();
     let text = |parts: &[&str], length: usize| {
         let kept: Vec<String> = parts[parts.len().saturating_sub(length)..].iter().map(|part| singular(part)).collect();
         if kept.is_empty() { "image".to_owned() } else { kept.join("_") }

@@ -46,7 +46,11 @@ pub fn recognise_layout(paths: &[String]) -> Result<LayoutReading, LayoutQuestio
     let sample = sample_of(&parsed);
     let main: Vec<&ParsedPath> = sample.iter().filter(|path| path.is_main).collect();
     match main.len() {
-        0 => return Err(LayoutQuestion::new("the folder has no file that could be a sample: all of them are tables, texts or archives")),
+        0 => {
+            return Err(LayoutQuestion::new(
+                "the folder has no file that could be a sample: all of them are tables, texts or archives",
+            ));
+        }
         1 => return Err(too_few("the folder has only one file that could be a sample")),
         _ => {}
     }
@@ -174,7 +178,8 @@ fn level_kind(main: &[&ParsedPath], depth: usize) -> LevelKind {
         return LevelKind::Split;
     }
     // Names that differ in numbers alone: img_0001, img_0002.
-    let shapes: HashSet<String> = values.keys().map(|text| text.chars().map(|c| if c.is_ascii_digit() { '#' } else { c }).collect()).collect();
+    let shapes: HashSet<String> =
+        values.keys().map(|text| text.chars().map(|c| if c.is_ascii_digit() { '#' } else { c }).collect()).collect();
     let numbered = shapes.len() == 1 && values.keys().any(|text| text.bytes().any(|b| b.is_ascii_digit()));
     let is_product = |words: &[Word]| roles(words) > 0 && roles(words) >= identifiers(words);
     if count(&is_product) * 2 >= values.len() && !(numbered && values.len() > 2) {
@@ -192,13 +197,14 @@ fn candidates(levels: &[LevelKind], main: &[&ParsedPath]) -> Vec<LayoutReading> 
         let roles: &[FolderRole] = match level {
             LevelKind::Fixed => &[FolderRole::Ignored],
             LevelKind::Split => &[FolderRole::Split],
-            LevelKind::Products => {
-                &[FolderRole::Position, FolderRole::NumberedPosition, FolderRole::Root]
-            }
+            LevelKind::Products => &[FolderRole::Position, FolderRole::NumberedPosition, FolderRole::Root],
             LevelKind::Scenes => &[FolderRole::Root],
             LevelKind::Open => &[FolderRole::Column(String::new()), FolderRole::Position],
         };
-        folders = folders.iter().flat_map(|known| roles.iter().map(|role| [known.as_slice(), std::slice::from_ref(role)].concat())).collect();
+        folders = folders
+            .iter()
+            .flat_map(|known| roles.iter().map(|role| [known.as_slice(), std::slice::from_ref(role)].concat()))
+            .collect();
         folders.truncate(READINGS_TRIED);
     }
     let mut by_depth: BTreeMap<usize, bool> = BTreeMap::new();
@@ -223,9 +229,9 @@ fn candidates(levels: &[LevelKind], main: &[&ParsedPath]) -> Vec<LayoutReading> 
         names = names.iter().flat_map(|known| roles.iter().map(move |&role| with(known, role))).collect();
         names.truncate(READINGS_TRIED / 4);
     }
-    let all = folders.iter().flat_map(|folders| {
-        names.iter().map(move |names| LayoutReading { folders: folders.clone(), names: names.clone() })
-    });
+    let all = folders
+        .iter()
+        .flat_map(|folders| names.iter().map(move |names| LayoutReading { folders: folders.clone(), names: names.clone() }));
     all.take(READINGS_TRIED).collect()
 }
 
@@ -244,7 +250,10 @@ struct Tried {
 
 impl Tried {
     fn of(mut reading: LayoutReading, found: Arrangement, levels: &[LevelKind], paths: &[ParsedPath]) -> Self {
-        let open_positions = levels.iter().zip(&reading.folders).filter(|(level, role)| **level == LevelKind::Open && **role == FolderRole::Position);
+        let open_positions = levels
+            .iter()
+            .zip(&reading.folders)
+            .filter(|(level, role)| **level == LevelKind::Open && **role == FolderRole::Position);
         let open_positions = open_positions.count();
         let products = levels.iter().zip(&reading.folders).filter(|(level, _)| **level == LevelKind::Products);
         let (mut bonus, mut products_used) = (0.0, 0);
@@ -328,12 +337,17 @@ fn weakness(found: &Arrangement, paths: &[ParsedPath]) -> (bool, bool) {
             let path = &paths[index];
             endings.insert(&path.ending);
             all += 1;
-            let of_folder = |word: &Word| path.folders.iter().flat_map(|folder| &folder.words).any(|other| other.lower == word.lower);
+            let of_folder =
+                |word: &Word| path.folders.iter().flat_map(|folder| &folder.words).any(|other| other.lower == word.lower);
             repeats += usize::from(path.stem.iter().any(of_folder));
             let own: Vec<&Word> = path.stem.iter().filter(|word| !of_folder(word)).collect();
             let identifiers = own.iter().filter(|word| word.is_identifier());
             let long = |word: &&&Word| word.text.len() > 4 || !matches!(word.kind, TokenKind::Number);
-            rich += usize::from(own.len() > 2 || identifiers.clone().any(|word| long(&word)) || (own.len() > 1 && identifiers.count() > 0 && repeats == 0));
+            rich += usize::from(
+                own.len() > 2
+                    || identifiers.clone().any(|word| long(&word))
+                    || (own.len() > 1 && identifiers.count() > 0 && repeats == 0),
+            );
         }
     }
     let weak = endings.len() < 2 && rich * 2 < all;
@@ -377,14 +391,18 @@ fn name_columns(reading: &mut LayoutReading, levels: &[LevelKind], main: &[&Pars
 
 fn choose(mut tried: Vec<Tried>, paths: &[ParsedPath], levels: &[LevelKind]) -> Result<LayoutReading, LayoutQuestion> {
     let known_parts = tried.iter().any(|found| {
-        found.has_products && !found.found.has_file_roots() && !found.found.by_date && found.found.placed() > found.found.roots.len()
+        found.has_products
+            && !found.found.has_file_roots()
+            && !found.found.by_date
+            && found.found.placed() > found.found.roots.len()
     });
     tried.retain(|found| found.score > 0.0);
     tried.sort_by(|a, b| b.score.total_cmp(&a.score).then(b.found.positions.len().cmp(&a.found.positions.len())));
     let fits = |found: &&Tried| found.is_one_structure() && !found.is_weak;
     let Some(best) = tried.iter().find(fits) else { return Err(none_fits(&tried, paths)) };
     // Nothing but equal numbers speaks for positions: classes and products look the same.
-    let weak = tried.iter().find(|found| found.is_weak && !found.repeats_folder && found.score > best.score && found.is_one_structure());
+    let weak =
+        tried.iter().find(|found| found.is_weak && !found.repeats_folder && found.score > best.score && found.is_one_structure());
     if let Some(weak) = weak {
         let names = weak.reading.names.keys().map(|&depth| (depth, NameRole::Root)).collect();
         let label = LayoutReading { folders: classes_of(&weak.reading), names };
@@ -438,7 +456,9 @@ fn shape_of(found: &Arrangement) -> BTreeSet<Vec<usize>> {
 
 /// The question when no reading gives roots of one structure.
 fn none_fits(tried: &[Tried], paths: &[ParsedPath]) -> LayoutQuestion {
-    let best = tried.iter().filter(|found| !found.found.has_file_roots() && !found.found.by_date && found.found.roots.len() > 1 && !found.is_weak);
+    let best = tried
+        .iter()
+        .filter(|found| !found.found.has_file_roots() && !found.found.by_date && found.found.roots.len() > 1 && !found.is_weak);
     let Some(best) = best.max_by(|a, b| a.score.total_cmp(&b.score)) else {
         return too_few("no structure is common to the files: their names belong to one scene, or share nothing");
     };
@@ -449,8 +469,10 @@ fn none_fits(tried: &[Tried], paths: &[ParsedPath]) -> LayoutQuestion {
         let example = root.files.iter().flatten().next().copied().unwrap_or(0);
         structures.entry(shape).or_insert((0, example)).0 += 1;
     }
-    let mut structures: Vec<(usize, usize, usize)> =
-        structures.into_iter().map(|(shape, (roots, example))| (roots, shape.iter().filter(|has| **has).count(), example)).collect();
+    let mut structures: Vec<(usize, usize, usize)> = structures
+        .into_iter()
+        .map(|(shape, (roots, example))| (roots, shape.iter().filter(|has| **has).count(), example))
+        .collect();
     structures.sort_unstable_by(|a, b| b.cmp(a));
     let count = structures.len();
     let summary = format!("the files make roots of {count} structures that have little in common; a dataset has one structure");
@@ -460,8 +482,7 @@ fn none_fits(tried: &[Tried], paths: &[ParsedPath]) -> LayoutQuestion {
         let words: Vec<&Word> = path.stem.iter().collect();
         let scene = super::words::joined_words(root_and_position(&words).0);
         let folder = path.folders.first().map_or(format!("{scene}*"), |folder| format!("{}/**", folder.text));
-        let meaning =
-            format!("leaves out what is like {} ({roots} roots of {positions} files)", path.stem_text);
+        let meaning = format!("leaves out what is like {} ({roots} roots of {positions} files)", path.stem_text);
         question = question.or(meaning, format!("--exclude '{folder}'"));
     }
     question.or("makes each file a root", format!("--layout '{}'", files_pattern(best)))
