@@ -84,7 +84,7 @@ pub struct CreateArguments {
     pub json: bool,
 }
 
-pub fn create(arguments: CreateArguments, terminal: &Terminal) -> Result<u8> {
+pub fn create(mut arguments: CreateArguments, terminal: &Terminal) -> Result<u8> {
     let json = arguments.json;
     let proposes = arguments.dry_run || arguments.save_layout.is_some();
     if proposes {
@@ -102,6 +102,8 @@ pub fn create(arguments: CreateArguments, terminal: &Terminal) -> Result<u8> {
             }
             return Ok(0);
         }
+        // What was found and saved is what is written, without looking for it again.
+        arguments.layout = Some(LayoutChoice::Pattern(proposal.reading));
     }
     let Some(output) = arguments.output.clone() else {
         return Err(Error::usage("the output is missing").hint("name it with -o, or look at the layout with --dry-run"));
@@ -128,7 +130,6 @@ fn input_of(arguments: CreateArguments, target: PathBuf) -> Result<CreateInput> 
         stream,
         schema,
         exclude,
-        save_layout,
         layout,
         ..
     } = arguments;
@@ -159,8 +160,6 @@ fn input_of(arguments: CreateArguments, target: PathBuf) -> Result<CreateInput> 
             CreateOutput::FirstGeneration(generation, options)
         }
     };
-    // A layout that is saved is the one that is written.
-    let layout = layout.or_else(|| save_layout.map(|_| LayoutChoice::Auto));
     let align_schema = schema == SchemaName::Align;
     let sidecars = match sidecars {
         SidecarsArgument::Leave => Sidecars::Leave,

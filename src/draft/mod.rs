@@ -34,7 +34,7 @@ pub use fix::{Care, Fix, FixVerb};
 pub use history::{Draft, Step};
 pub use layout::{
     ArrangedPosition, ArrangedRoot, Arrangement, FolderRole, LayoutAlternative, LayoutConflict, LayoutQuestion, LayoutReading,
-    NameRole, RenamedId, arrange_files, folder_layout, recognise_layout, split_named_by, stem_layout,
+    NameRole, RenamedId, arrange_files, folder_layout, list_family, recognise_layout, split_named_by, stem_layout,
 };
 pub use pattern::{
     Alternative, Example, Nearly, PatternReport, PatternToken, Placement, TokenKind, TokenRole, find_pattern, place_by_pattern,

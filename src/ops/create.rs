@@ -159,6 +159,7 @@ fn samples_of_layout(input: &CreateInput, choice: &LayoutChoice, ctx: &JobContex
     warn_of_names(&proposal.left_out, ctx);
     let without: Vec<String> = proposal.left_over.iter().map(|path| format!("{path}: it has no place in the layout")).collect();
     warn_of_names(&without, ctx);
+    proposal.contradictions.iter().for_each(|found| ctx.warn(found.to_text()));
     for renamed in proposal.renamed.iter().take(NAMED) {
         ctx.warn(format!("the id {:?} is written as {}", renamed.from, renamed.to));
     }

@@ -527,6 +527,13 @@ fn position_ids(texts: &[String]) -> Vec<String> {
         .iter()
         .map(|text| text.split('/').map(|part| part.trim_start_matches('.')).filter(|part| !part.is_empty()).collect())
         .collect();
+    // What all of them end with tells nothing: T1 of the product in `blue/T1`, `red/T1`.
+    let shortest = parts.iter().map(Vec::len).min().unwrap_or(0);
+    let shared = (0..shortest.saturating_sub(1))
+        .take_while(|at| parts.iter().all(|other| other[other.len() - 1 - at] == parts[0][parts[0].len() - 1 - at]))
+        .count();
+    let shared = if parts.len() > 1 { shared } else { 0 };
+    let parts: Vec<&[&str]> = parts.iter().map(|parts| &parts[..parts.len() - shared]).collect();
     let text = |parts: &[&str], length: usize| {
         let kept: Vec<String> = parts[parts.len().saturating_sub(length)..].iter().map(|part| singular(part)).collect();
         if kept.is_empty() { "image".to_owned() } else { kept.join("_") }
@@ -537,7 +544,7 @@ fn position_ids(texts: &[String]) -> Vec<String> {
         let own: HashSet<String> = (0..=parts.len()).map(|length| text(parts, length.max(1)).to_lowercase()).collect();
         own.into_iter().for_each(|end| *ends.entry(end).or_default() += 1);
     }
-    let shortest = |parts: &Vec<&str>| {
+    let shortest = |parts: &&[&str]| {
         let unique = |length: &usize| ends.get(&text(parts, *length).to_lowercase()) == Some(&1);
         text(parts, (1..=parts.len()).find(unique).unwrap_or(parts.len()))
     };

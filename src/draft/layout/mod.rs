@@ -12,7 +12,7 @@ mod words;
 pub use arrange::{ArrangedPosition, ArrangedRoot, Arrangement, LayoutConflict, RenamedId, arrange_files};
 pub use question::{LayoutAlternative, LayoutQuestion};
 pub use recognise::{folder_layout, recognise_layout, stem_layout};
-pub use words::split_named_by;
+pub use words::{list_family, split_named_by};
 
 use std::collections::BTreeMap;
 

@@ -18,6 +18,12 @@ const FILES_TRIED: usize = 3_000;
 const READINGS_TRIED: usize = 600;
 /// Least share of cells with a file.
 const FILL_LEAST: f64 = 0.5;
+/// Least mean number of files of roots with several positions: of roots with less, most have nothing in common.
+const FILES_LEAST: f64 = 1.25;
+/// Mean number of files that share a name from which they are parts of scenes, or may be.
+const SHARE_LEAST: f64 = 1.5;
+/// Folders that a question names one by one.
+const FOLDERS_NAMED: usize = 8;
 /// Score of files as roots of their own: less than that of any good structure.
 const SCORE_OF_FILES: f64 = 0.65;
 /// Readings whose scores differ less fit equally well.
@@ -298,7 +304,9 @@ impl Tried {
     /// True when most roots share a position, and most cells have a file.
     fn is_one_structure(&self) -> bool {
         let most = self.found.positions.iter().map(|position| position.matched).max().unwrap_or(0);
-        most * 2 > self.found.roots.len() && self.found.fill() >= FILL_LEAST || self.found.by_date
+        let mean = self.found.placed() as f64 / self.found.roots.len().max(1) as f64;
+        let shares_positions = self.found.positions.len() == 1 || mean >= FILES_LEAST;
+        most * 2 > self.found.roots.len() && self.found.fill() >= FILL_LEAST && shares_positions || self.found.by_date
     }
 }
 
@@ -415,6 +423,14 @@ fn choose(mut tried: Vec<Tried>, paths: &[ParsedPath], levels: &[LevelKind]) -> 
     if (best.found.has_file_roots() || best.found.by_date) && known_parts {
         return Err(none_fits(&tried, paths));
     }
+    if best.found.has_file_roots()
+        && let Some(summary) = belongs_together(paths, levels)
+    {
+        return Err(LayoutQuestion::new(summary)
+            .or("the innermost folders are parts of scenes", "--layout folders")
+            .or("the ends of the names are parts of scenes", "--layout stems")
+            .or("each file is a root", format!("--layout '{}'", best.reading.patterns().join("' or '"))));
+    }
     // Another grouping that fits as well.
     let rival = tried.iter().find(|other| {
         !std::ptr::eq(*other, best)
@@ -434,6 +450,29 @@ fn choose(mut tried: Vec<Tried>, paths: &[ParsedPath], levels: &[LevelKind]) -> 
             Err(question)
         }
     }
+}
+
+/// Why files that would be roots may be parts of scenes instead: folders have files of the same names, or names in one folder differ in
+/// words alone.
+fn belongs_together(paths: &[ParsedPath], levels: &[LevelKind]) -> Option<&'static str> {
+    let (mut across, mut within): (HashSet<(Vec<&str>, &str)>, HashSet<(Vec<&str>, Vec<&str>)>) = Default::default();
+    let (mut files, mut numbered) = (0_usize, 0_usize);
+    for path in paths.iter().filter(|path| path.is_main) {
+        let splits = path.folders.iter().zip(levels).filter(|(_, level)| **level == LevelKind::Split);
+        across.insert((splits.map(|(folder, _)| folder.text.as_str()).collect(), path.stem_text.as_str()));
+        files += 1;
+        let identifiers: Vec<&str> = path.stem.iter().filter(|word| word.is_identifier()).map(|word| word.lower.as_str()).collect();
+        if !identifiers.is_empty() {
+            within.insert((path.folders.iter().map(|folder| folder.text.as_str()).collect(), identifiers));
+            numbered += 1;
+        }
+    }
+    let shared = |names: usize, files: usize| names > 0 && files as f64 >= names as f64 * SHARE_LEAST;
+    if shared(across.len(), files) {
+        return Some("the folders have files of the same names: they are parts of the same scenes, or roots of their own");
+    }
+    shared(within.len(), numbered)
+        .then_some("the names in a folder have the same numbers: they are parts of scenes, or roots of their own")
 }
 
 fn classes_of(reading: &LayoutReading) -> Vec<FolderRole> {
@@ -462,28 +501,42 @@ fn none_fits(tried: &[Tried], paths: &[ParsedPath]) -> LayoutQuestion {
     let Some(best) = best.max_by(|a, b| a.score.total_cmp(&b.score)) else {
         return too_few("no structure is common to the files: their names belong to one scene, or share nothing");
     };
-    // Roots by the positions that they have, with an example each.
-    let mut structures: HashMap<Vec<bool>, (usize, usize)> = HashMap::new();
+    // Roots by the positions that they have: their number, an example, and the folders that they are in.
+    let mut structures: HashMap<Vec<bool>, (usize, usize, BTreeSet<&str>)> = HashMap::new();
     for root in &best.found.roots {
         let shape = root.files.iter().map(Option::is_some).collect();
-        let example = root.files.iter().flatten().next().copied().unwrap_or(0);
-        structures.entry(shape).or_insert((0, example)).0 += 1;
+        let files = || root.files.iter().flatten().copied();
+        let known = structures.entry(shape).or_insert_with(|| (0, files().next().unwrap_or(0), BTreeSet::new()));
+        known.0 += 1;
+        known.2.extend(files().map(|file| paths[file].folders.first().map_or("", |folder| folder.text.as_str())));
     }
-    let mut structures: Vec<(usize, usize, usize)> = structures
+    let mut structures: Vec<(usize, usize, usize, BTreeSet<&str>)> = structures
         .into_iter()
-        .map(|(shape, (roots, example))| (roots, shape.iter().filter(|has| **has).count(), example))
+        .map(|(shape, (roots, example, folders))| (roots, shape.iter().filter(|has| **has).count(), example, folders))
         .collect();
     structures.sort_unstable_by(|a, b| b.cmp(a));
     let count = structures.len();
     let summary = format!("the files make roots of {count} structures that have little in common; a dataset has one structure");
     let mut question = LayoutQuestion::new(summary);
-    for (roots, positions, example) in structures.into_iter().take(3) {
-        let path = &paths[example];
-        let words: Vec<&Word> = path.stem.iter().collect();
-        let scene = super::words::joined_words(root_and_position(&words).0);
-        let folder = path.folders.first().map_or(format!("{scene}*"), |folder| format!("{}/**", folder.text));
-        let meaning = format!("leaves out what is like {} ({roots} roots of {positions} files)", path.stem_text);
-        question = question.or(meaning, format!("--exclude '{folder}'"));
+    for (at, (roots, positions, example, folders)) in structures.iter().enumerate().take(3) {
+        let others: BTreeSet<&str> = structures
+            .iter()
+            .enumerate()
+            .filter(|(other, _)| *other != at)
+            .flat_map(|(_, other)| other.3.iter().copied())
+            .collect();
+        let path = &paths[*example];
+        let excluded = match path.folders.is_empty() {
+            false => excluding_folders(folders, &others),
+            true => {
+                let words: Vec<&Word> = path.stem.iter().collect();
+                Some(format!("--exclude '{}*'", super::words::joined_words(root_and_position(&words).0)))
+            }
+        };
+        if let Some(option) = excluded {
+            let meaning = format!("leaves out what is like {} ({roots} roots of {positions} files)", path.stem_text);
+            question = question.or(meaning, option);
+        }
     }
     question.or("makes each file a root", format!("--layout '{}'", files_pattern(best)))
 }
@@ -491,4 +544,23 @@ fn none_fits(tried: &[Tried], paths: &[ParsedPath]) -> LayoutQuestion {
 fn files_pattern(found: &Tried) -> String {
     let depth = found.reading.names.keys().next_back().copied().unwrap_or(0);
     "{root}/".repeat(depth) + "{root}"
+}
+
+/// The options that leave out all of `folders` and none of `others`; `None` where no folder tells them apart.
+fn excluding_folders(folders: &BTreeSet<&str>, others: &BTreeSet<&str>) -> Option<String> {
+    if folders.is_empty() || folders.contains("") || !folders.is_disjoint(others) {
+        return None;
+    }
+    if folders.len() == 1 {
+        return folders.first().map(|folder| format!("--exclude '{folder}/**'"));
+    }
+    // The beginning that they share and no other has.
+    let (first, last) = (folders.first()?, folders.last()?);
+    let length: usize = first.chars().zip(last.chars()).take_while(|(a, b)| a == b).map(|(a, _)| a.len_utf8()).sum();
+    let shared = &first[..length];
+    if !shared.is_empty() && !others.iter().any(|other| other.starts_with(shared)) {
+        return Some(format!("--exclude '{shared}*/**'"));
+    }
+    let each: Vec<String> = folders.iter().map(|folder| format!("--exclude '{folder}/**'")).collect();
+    (each.len() <= FOLDERS_NAMED).then(|| each.join(" "))
 }

@@ -261,3 +261,9 @@ pub fn split_named_by(stem: &str) -> Option<String> {
     let first = found.next()?;
     found.next().is_none().then_some(first.lower)
 }
+
+/// The name of a list without the part of a split: `eurosat-spatial-train` → `eurosat_spatial`.
+pub fn list_family(stem: &str) -> String {
+    let words: Vec<String> = words_of(stem).into_iter().filter(|word| !word.is_split()).map(|word| word.lower).collect();
+    words.join("_")
+}

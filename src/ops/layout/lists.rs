@@ -22,6 +22,8 @@ pub(super) struct JoinedList {
     pub file: usize,
     /// Its name.
     pub name: String,
+    /// Its name without ending.
+    pub stem: String,
     /// Values by index of the root.
     pub columns: Vec<(FieldSpec, Vec<(usize, Value)>)>,
 }
@@ -127,7 +129,7 @@ pub(super) fn join_lists(
             _ => None,
         };
         if let Some(columns) = found.filter(|columns| !columns.is_empty()) {
-            lists.push(JoinedList { file: index, name: name.to_owned(), columns });
+            lists.push(JoinedList { file: index, name: name.to_owned(), stem: stem.to_owned(), columns });
         }
     }
     Ok(lists)

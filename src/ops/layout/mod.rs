@@ -4,7 +4,7 @@
 mod lists;
 mod walk;
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use self::lists::{JoinedList, RootNames, join_lists};
 use self::walk::{FoundFile, find_files};
 use crate::container::write_document;
 use crate::draft::{
-    Arrangement, LayoutQuestion, LayoutReading, RenamedId, arrange_files, folder_layout, recognise_layout, stem_layout,
+    Arrangement, LayoutQuestion, LayoutReading, RenamedId, arrange_files, folder_layout, list_family, recognise_layout, stem_layout,
 };
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
@@ -85,6 +85,37 @@ pub struct ProposedColumn {
     pub values: usize,
 }
 
+/// Lists, or a list and the names of the files, that say different things of the same roots.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+pub struct ListContradiction {
+    /// The list, below the folder.
+    pub list: String,
+    /// The column that already had values.
+    pub column: String,
+    /// Where those are from.
+    pub from: String,
+    /// The column that has the list's values; the same where the list contradicts itself, whose first values are kept.
+    pub kept_in: String,
+    /// Number of roots.
+    pub roots: usize,
+    /// Id of one of them.
+    pub example: String,
+}
+
+impl ListContradiction {
+    /// One sentence.
+    pub fn to_text(&self) -> String {
+        let Self { list, column, from, kept_in, roots, example } = self;
+        match column == kept_in {
+            true => format!("{list} has several values of {column} for {roots} roots, such as {example}: the first is kept"),
+            false => format!(
+                "{list} contradicts {column} from {from} at {roots} roots, such as {example}: its values are in the column {kept_in}; \
+                 leave one of the two out with --exclude"
+            ),
+        }
+    }
+}
+
 /// What a folder becomes.
 #[derive(Debug)]
 pub struct LayoutProposal {
@@ -104,6 +135,8 @@ pub struct LayoutProposal {
     pub left_out: Vec<String>,
     /// Lists whose entries became columns, below the folder.
     pub lists: Vec<String>,
+    /// Lists that contradict each other or the names.
+    pub contradictions: Vec<ListContradiction>,
     /// Ids that were mended.
     pub renamed: Vec<RenamedId>,
     root: Tortilla,
@@ -177,7 +210,7 @@ fn proposal(
         padded: count - position.matched,
     });
     let positions = positions.collect();
-    let (schema, values, columns) = columns_of(&arrangement, &lists);
+    let RootColumns { fields: schema, rows: values, shown: columns, contradictions } = columns_of(&arrangement, &lists, files);
     let used: HashSet<usize> = lists.iter().map(|list| list.file).collect();
     let left_over = arrangement.left_over.iter().filter(|index| !used.contains(index));
     let left_over = left_over.map(|&index| files[index].below.clone()).collect();
@@ -213,6 +246,7 @@ fn proposal(
         left_over,
         left_out,
         lists: lists.iter().map(|list| files[list.file].below.clone()).collect(),
+        contradictions,
         renamed: arrangement.renamed,
         root,
     }
@@ -229,35 +263,90 @@ fn date_value(text: Option<&str>) -> Value {
     date.map_or(Value::Null, |date| Value::Int(date.signed_duration_since(epoch).num_days()))
 }
 
-type RootColumns = (Vec<FieldSpec>, Vec<Vec<Value>>, Vec<ProposedColumn>);
+/// Columns of the roots.
+struct RootColumns {
+    fields: Vec<FieldSpec>,
+    /// By root, values of `fields`.
+    rows: Vec<Vec<Value>>,
+    shown: Vec<ProposedColumn>,
+    contradictions: Vec<ListContradiction>,
+}
 
-/// Columns of the roots: from the names, then from the lists, whose values fill what names leave out.
-fn columns_of(arrangement: &Arrangement, lists: &[JoinedList]) -> RootColumns {
+/// Columns from the names, then from the lists, whose values fill what names leave out. What contradicts a column becomes another.
+fn columns_of(arrangement: &Arrangement, lists: &[JoinedList], files: &[FoundFile]) -> RootColumns {
     let count = arrangement.roots.len();
     let mut fields: Vec<FieldSpec> = Vec::new();
     let mut columns: Vec<Vec<Value>> = Vec::new();
     let mut from: Vec<String> = Vec::new();
+    let mut contradictions: Vec<ListContradiction> = Vec::new();
     for (at, name) in arrangement.columns.iter().enumerate() {
         fields.push(FieldSpec::new(name, DataType::Utf8));
         let value = |root: &crate::draft::ArrangedRoot| root.columns[at].as_ref().map_or(Value::Null, Value::text);
         columns.push(arrangement.roots.iter().map(value).collect());
         from.push("the names".to_owned());
     }
+    let apart = families_apart(arrangement, lists);
     for list in lists {
         for (field, values) in &list.columns {
-            let known = fields.iter().position(|known| known.name == field.name && known.dtype == field.dtype);
-            let at = known.unwrap_or_else(|| {
-                fields.push(FieldSpec { name: free_name(&fields, &field.name), ..field.clone() });
+            let mut own: BTreeMap<usize, &Value> = BTreeMap::new();
+            let mut repeated: BTreeSet<usize> = BTreeSet::new();
+            for (root, value) in values.iter().filter(|(_, value)| !value.is_null()) {
+                if *own.entry(*root).or_insert(value) != value {
+                    repeated.insert(*root);
+                }
+            }
+            let differing = |column: &[Value]| -> Vec<usize> {
+                let differs = |root: usize, value: &Value| !column[root].is_null() && column[root] != *value;
+                own.iter().filter(|(root, value)| differs(**root, value)).map(|(root, _)| *root).collect()
+            };
+            let known =
+                |fields: &[FieldSpec], name: &str| fields.iter().position(|known| known.name == name && known.dtype == field.dtype);
+            let id = |root: usize| arrangement.roots[root].id.clone();
+            let mut name = field.name.clone();
+            if let Some(at) = known(&fields, &name) {
+                let against = differing(&columns[at]);
+                if !against.is_empty() || apart.contains(&(field.name.as_str(), list_family(&list.stem))) {
+                    let suffixes = [list_family(&list.stem), plain_name(&list.stem)];
+                    let others = suffixes.iter().filter(|suffix| !suffix.is_empty()).map(|suffix| format!("{name}_{suffix}"));
+                    let agrees = |other: &String| known(&fields, other).is_none_or(|at| differing(&columns[at]).is_empty());
+                    let free = || free_name(&fields, &format!("{name}_{}", plain_name(&list.stem)));
+                    let other = others.into_iter().find(agrees).unwrap_or_else(free);
+                    name = other;
+                }
+                if let Some(&first) = against.first() {
+                    contradictions.push(ListContradiction {
+                        list: files[list.file].below.clone(),
+                        column: field.name.clone(),
+                        from: from[at].clone(),
+                        kept_in: name.clone(),
+                        roots: against.len(),
+                        example: id(first),
+                    });
+                }
+            }
+            let at = known(&fields, &name).unwrap_or_else(|| {
+                fields.push(FieldSpec { name: free_name(&fields, &name), ..field.clone() });
                 columns.push(vec![Value::Null; count]);
                 from.push(String::new());
                 fields.len() - 1
             });
-            if !from[at].contains(&list.name) {
+            if let Some(&first) = repeated.first() {
+                let name = fields[at].name.clone();
+                contradictions.push(ListContradiction {
+                    list: files[list.file].below.clone(),
+                    column: name.clone(),
+                    from: list.name.clone(),
+                    kept_in: name,
+                    roots: repeated.len(),
+                    example: id(first),
+                });
+            }
+            if !from[at].split(", ").any(|known| known == list.name) {
                 from[at] = if from[at].is_empty() { list.name.clone() } else { format!("{}, {}", from[at], list.name) };
             }
-            for (root, value) in values {
-                if columns[at][*root].is_null() {
-                    columns[at][*root] = value.clone();
+            for (root, value) in own {
+                if columns[at][root].is_null() {
+                    columns[at][root] = value.clone();
                 }
             }
         }
@@ -272,7 +361,49 @@ fn columns_of(arrangement: &Arrangement, lists: &[JoinedList]) -> RootColumns {
     for column in columns {
         rows.iter_mut().zip(column).for_each(|(row, value)| row.push(value));
     }
-    (fields, rows, shown)
+    RootColumns { fields, rows, shown, contradictions }
+}
+
+/// Fields and families of lists, such as eurosat-spatial-train and eurosat-spatial-test, that contradict the names or a family before them:
+/// the lists of a family stay together in a column of their own.
+fn families_apart<'a>(arrangement: &Arrangement, lists: &'a [JoinedList]) -> HashSet<(&'a str, String)> {
+    type Family<'a> = (&'a str, String);
+    let mut families: Vec<(Family<'a>, Vec<&(usize, Value)>)> = Vec::new();
+    for list in lists {
+        for (field, values) in &list.columns {
+            let family = (field.name.as_str(), list_family(&list.stem));
+            let values = values.iter().filter(|(_, value)| !value.is_null());
+            match families.iter_mut().find(|(known, _)| *known == family) {
+                Some((_, known)) => known.extend(values),
+                None => families.push((family, values.collect())),
+            }
+        }
+    }
+    let mut base: BTreeMap<(&str, usize), Value> = BTreeMap::new();
+    for (at, name) in arrangement.columns.iter().enumerate() {
+        for (index, root) in arrangement.roots.iter().enumerate() {
+            if let Some(text) = &root.columns[at] {
+                base.insert((name.as_str(), index), Value::text(text));
+            }
+        }
+    }
+    let mut apart = HashSet::new();
+    for (family, values) in families {
+        let differs = |(root, value): &(usize, Value)| base.get(&(family.0, *root)).is_some_and(|known| known != value);
+        if !family.1.is_empty() && values.iter().copied().any(differs) {
+            apart.insert(family);
+            continue;
+        }
+        for (root, value) in values {
+            base.entry((family.0, *root)).or_insert_with(|| value.clone());
+        }
+    }
+    apart
+}
+
+/// The stem of a list as a part of a field's name.
+fn plain_name(stem: &str) -> String {
+    stem.to_lowercase().chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect()
 }
 
 fn free_name(fields: &[FieldSpec], wanted: &str) -> String {
@@ -306,7 +437,8 @@ impl LayoutProposal {
     pub fn to_json(&self) -> serde_json::Value {
         serde_json::json!({
             "layout": self.reading, "patterns": self.reading.patterns(), "roots": self.roots, "examples": self.examples,
-            "positions": self.positions, "columns": self.columns, "lists": self.lists, "renamed": self.renamed,
+            "positions": self.positions, "columns": self.columns, "lists": self.lists,
+            "contradictions": self.contradictions, "renamed": self.renamed,
             "left_over": self.left_over, "left_out": self.left_out,
         })
     }
@@ -328,6 +460,10 @@ impl LayoutProposal {
             for column in &self.columns {
                 text += &format!("  {} from {}: {} of {} roots\n", column.name, column.from, column.values, self.roots);
             }
+        }
+        if !self.contradictions.is_empty() {
+            text += "\ncontradictions\n";
+            self.contradictions.iter().for_each(|found| text += &format!("  {}\n", found.to_text()));
         }
         if !self.renamed.is_empty() {
             text += "\nids that are mended\n";
