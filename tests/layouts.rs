@@ -150,7 +150,7 @@ fn a_saved_layout_is_what_was_written_and_is_used_again() {
     };
     let first = create("first", "one", &["--save-layout", "layout.json"]);
     let second = create("second", "two", &["--layout", "layout.json"]);
-    assert_eq!(first, second);
+    assert_eq!(first, second.replace("two/", "one/"));
     assert!(first.contains("train") && first.contains("val"), "{first}");
 }
 

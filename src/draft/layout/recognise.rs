@@ -16,12 +16,12 @@ use crate::draft::pattern::TokenKind;
 const FILES_TRIED: usize = 3_000;
 /// Readings that are tried.
 const READINGS_TRIED: usize = 600;
-/// Least share of cells with a file.
+/// Share of cells with a file that a structure exceeds.
 const FILL_LEAST: f64 = 0.5;
 /// Least mean number of files of roots with several positions: of roots with less, most have nothing in common.
 const FILES_LEAST: f64 = 1.25;
 /// Mean number of files that share a name from which they are parts of scenes, or may be.
-const SHARE_LEAST: f64 = 1.5;
+const SHARE_LEAST: f64 = 1.2;
 /// Folders that a question names one by one.
 const FOLDERS_NAMED: usize = 8;
 /// Score of files as roots of their own: less than that of any good structure.
@@ -199,10 +199,18 @@ fn level_kind(main: &[&ParsedPath], depth: usize) -> LevelKind {
 
 fn candidates(levels: &[LevelKind], main: &[&ParsedPath]) -> Vec<LayoutReading> {
     let mut folders: Vec<Vec<FolderRole>> = vec![Vec::new()];
-    for level in levels {
+    // Years of products are no parts of scenes: images_2006, images_2012.
+    let has_year = |at: usize| {
+        let is_year = |word: &Word| {
+            word.kind == TokenKind::Number && word.text.len() == 4 && (word.text.starts_with("19") || word.text.starts_with("20"))
+        };
+        main.iter().filter_map(|path| path.folders.get(at)).any(|folder| folder.words.iter().any(is_year))
+    };
+    for (at, level) in levels.iter().enumerate() {
         let roles: &[FolderRole] = match level {
             LevelKind::Fixed => &[FolderRole::Ignored],
             LevelKind::Split => &[FolderRole::Split],
+            LevelKind::Products if has_year(at) => &[FolderRole::Position, FolderRole::Root],
             LevelKind::Products => &[FolderRole::Position, FolderRole::NumberedPosition, FolderRole::Root],
             LevelKind::Scenes => &[FolderRole::Root],
             LevelKind::Open => &[FolderRole::Column(String::new()), FolderRole::Position],
@@ -274,7 +282,7 @@ impl Tried {
         if let Some(found) = suffix_roles(&reading, paths) {
             bonus += if found.known >= 0.5 { 0.05 } else { -0.03 };
             // Numbers name scenes, as a rule.
-            bonus -= 0.3 * found.numbered;
+            bonus -= 0.5 * found.numbered;
         }
         let has_products = products_used > 0 || words.is_some_and(|share| share >= 0.3);
         let (is_weak, repeats_folder) = match open_positions > 0 && products_used == 0 {
@@ -306,7 +314,7 @@ impl Tried {
         let most = self.found.positions.iter().map(|position| position.matched).max().unwrap_or(0);
         let mean = self.found.placed() as f64 / self.found.roots.len().max(1) as f64;
         let shares_positions = self.found.positions.len() == 1 || mean >= FILES_LEAST;
-        most * 2 > self.found.roots.len() && self.found.fill() >= FILL_LEAST && shares_positions || self.found.by_date
+        most * 2 > self.found.roots.len() && self.found.fill() > FILL_LEAST && shares_positions || self.found.by_date
     }
 }
 

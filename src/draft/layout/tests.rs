@@ -50,6 +50,9 @@ fn files_that_may_be_parts_of_scenes_are_no_roots_unasked() {
     for text in [
         // Folders of unknown words with files of the same names.
         "s1weak/a_1.tif s1weak/b_2.tif s2weak/a_1.tif s2weak/b_2.tif",
+        // Years of a product, one of which has labels.
+        "images_2006/14-2005-1.tif images_2006/14-2005-2.tif images_2012/14-2012-1.tif images_2012/14-2012-2.tif \
+         labels_change/14-2012-1.tif labels_change/14-2012-2.tif",
         // Products amid the numbers.
         "S_0/S_0_rgb_1.png S_0/S_0_cl_1.tif S_0/S_0_rgb_2.png S_0/S_0_cl_2.tif S_1/S_1_rgb_1.png S_1/S_1_cl_1.tif",
         // Roots that share no position.

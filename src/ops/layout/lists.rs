@@ -97,7 +97,6 @@ impl RootNames {
 /// # Errors
 /// Cancellation. Lists that can't be read are left over.
 pub(super) fn join_lists(
-    source: &Path,
     arrangement: &Arrangement,
     files: &[FoundFile],
     names: &RootNames,
@@ -114,14 +113,7 @@ pub(super) fn join_lists(
             continue;
         }
         let folder = file.below.rsplit_once('/').map_or("", |(folder, _)| folder);
-        let list = ListFile {
-            path: &source.join(&file.path),
-            stem,
-            folder,
-            split: split_named_by(stem),
-            names,
-            roots: arrangement.roots.len(),
-        };
+        let list = ListFile { path: &file.path, stem, folder, split: split_named_by(stem), names, roots: arrangement.roots.len() };
         let found = match ending.to_lowercase().as_str() {
             "txt" | "lst" => list.of_lines(),
             "json" => list.of_json(ctx)?,

@@ -179,7 +179,7 @@ pub fn propose_layout(request: &LayoutRequest, ctx: &JobContext) -> Result<Layou
         return Err(Error::usage(format!("no file has a path like {}", reading.patterns().join(" or "))).at_path(source));
     }
     let names = RootNames::of(&arrangement, &paths);
-    let lists = join_lists(source, &arrangement, &files, &names, ctx)?;
+    let lists = join_lists(&arrangement, &files, &names, ctx)?;
     Ok(proposal(reading, arrangement, &files, left_out, lists))
 }
 
