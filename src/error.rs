@@ -76,6 +76,10 @@ pub enum Cause {
     CrsNamesFile,
     /// The pixels are compressed with a codec that this program is not built with.
     MissingCodec,
+    /// The roots of a dataset have several structures.
+    StructuresDiffer,
+    /// How the files of a folder belong together is not clear from their names.
+    UnclearLayout,
 }
 
 /// An error for users. `Display` gives the chain of errors on one line; [`Error::report`] on several.
@@ -365,7 +369,9 @@ impl Cause {
             | Cause::NotStarted
             | Cause::OutputExists
             | Cause::NotOnEarth
-            | Cause::CrsNamesFile => None,
+            | Cause::CrsNamesFile
+            | Cause::StructuresDiffer
+            | Cause::UnclearLayout => None,
         }
     }
 }

@@ -32,6 +32,7 @@ mod histograms;
 mod hubs;
 mod imagery;
 mod interop;
+mod layouts;
 mod legacy;
 mod licences;
 #[cfg(target_os = "linux")]

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use serde_json::json;
 
-use super::output::{Terminal, print};
+use super::output::{Terminal, print, print_json};
 use super::runner::run;
 use super::validate::ProfileName;
 use super::values::{SchemaName, WrittenGeneration};
@@ -13,7 +13,7 @@ use crate::container::{Built, OnDamage, TortillaOptions};
 use crate::draft::{PAD_MULTIPLE_MAX, PadPlace};
 use crate::error::{Error, Result};
 use crate::model::SamplePath;
-use crate::ops::{self, CreateInput, CreateOutput, Generation, Sidecars};
+use crate::ops::{self, CreateInput, CreateOutput, Generation, LayoutChoice, LayoutRequest, Sidecars};
 use crate::studio::JobKind;
 use crate::table::ParquetOptions;
 
@@ -34,8 +34,8 @@ pub struct CreateArguments {
     /// The folder with the data: folders in it become tortillas, files samples.
     pub source: PathBuf,
     /// Output file or folder.
-    #[arg(long, short)]
-    pub output: PathBuf,
+    #[arg(long, short, required_unless_present = "dry_run")]
+    pub output: Option<PathBuf>,
     /// A JSON file with the collection's fields. Needed for all but a TORTILLA, which has no collection.
     #[arg(long, value_name = "FILE.json")]
     pub collection: Option<PathBuf>,
@@ -56,6 +56,20 @@ pub struct CreateArguments {
     /// copies of their GeoTIFFs.
     #[arg(long, value_name = "WHAT", value_enum, default_value = "leave")]
     pub sidecars: SidecarsArgument,
+    /// Arrange the files by their names instead of their folders: auto finds what belongs together; with folders the innermost folders
+    /// are positions and the stems roots, with stems the ends of the stems are positions; or a pattern of {root}, {position}, {split},
+    /// {date}, {COLUMN}, * and folders, such as {split}/{position}/{root}; or a file of --save-layout.
+    #[arg(long, value_name = "auto|folders|stems|PATTERN|FILE.json", value_parser = layout)]
+    pub layout: Option<LayoutChoice>,
+    /// Print what --layout finds, as a table of positions, and write nothing.
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Save the layout that is found, to use it again with --layout.
+    #[arg(long, value_name = "FILE.json")]
+    pub save_layout: Option<PathBuf>,
+    /// Leave out files: * is any text, ? one character, of the path below SOURCE or of the name. Can be repeated.
+    #[arg(long, value_name = "GLOB")]
+    pub exclude: Vec<String>,
     /// Write another generation: a TORTILLA 0.5, or a TACO 0.2. Taken from the endings .tortilla and .taco when absent.
     #[arg(long, value_name = "NAME")]
     pub generation: Option<WrittenGeneration>,
@@ -70,18 +84,43 @@ pub struct CreateArguments {
     pub json: bool,
 }
 
-pub fn create(arguments: CreateArguments, terminal: &Terminal) -> Result<u8> {
+pub fn create(mut arguments: CreateArguments, terminal: &Terminal) -> Result<u8> {
     let json = arguments.json;
-    let kind = JobKind::Create(arguments.output.clone());
-    let input = input_of(arguments)?;
+    let proposes = arguments.dry_run || arguments.save_layout.is_some();
+    if proposes {
+        let choice = arguments.layout.clone().unwrap_or(LayoutChoice::Auto);
+        let request = LayoutRequest { source: arguments.source.clone(), choice, exclude: arguments.exclude.clone() };
+        let kind = JobKind::Create(arguments.source.clone());
+        let proposal = run(terminal, &kind, move |ctx| ops::propose_layout(&request, ctx))?;
+        if let Some(file) = &arguments.save_layout {
+            proposal.save_layout(file, arguments.write.overwrite)?;
+        }
+        if arguments.dry_run {
+            match json {
+                true => print_json(&proposal.to_json())?,
+                false => print(&proposal.to_text())?,
+            }
+            return Ok(0);
+        }
+        // What was found and saved is what is written, without looking for it again.
+        arguments.layout = Some(LayoutChoice::Pattern(proposal.reading));
+    }
+    let Some(output) = arguments.output.clone() else {
+        return Err(Error::usage("the output is missing").hint("name it with -o, or look at the layout with --dry-run"));
+    };
+    let kind = JobKind::Create(output.clone());
+    let input = input_of(arguments, output)?;
     let built = run(terminal, &kind, move |ctx| ops::create(&input, ctx))?;
     print_built(&built, json)
 }
 
-fn input_of(arguments: CreateArguments) -> Result<CreateInput> {
+fn layout(text: &str) -> std::result::Result<LayoutChoice, String> {
+    text.parse().map_err(|error: Error| error.report())
+}
+
+fn input_of(arguments: CreateArguments, target: PathBuf) -> Result<CreateInput> {
     let CreateArguments {
         source,
-        output: target,
         collection,
         metadata,
         pad_to,
@@ -90,6 +129,8 @@ fn input_of(arguments: CreateArguments) -> Result<CreateInput> {
         generation,
         stream,
         schema,
+        exclude,
+        layout,
         ..
     } = arguments;
     let (parts, write) = (arguments.parts, arguments.write);
@@ -125,7 +166,7 @@ fn input_of(arguments: CreateArguments) -> Result<CreateInput> {
         SidecarsArgument::Pack => Sidecars::Pack,
         SidecarsArgument::BurnIn => Sidecars::BurnIn,
     };
-    Ok(CreateInput { source, collection, metadata, fill_missing, pad_to, align_schema, sidecars, output })
+    Ok(CreateInput { source, collection, metadata, fill_missing, pad_to, align_schema, sidecars, layout, exclude, output })
 }
 
 /// Refuses options that TORTILLA and TACO 0.2 files have no use for, instead of ignoring them.

@@ -243,6 +243,8 @@ fn make(arguments: PlanArguments, terminal: &Terminal) -> Result<u8> {
             pad_to: Vec::new(),
             align_schema: false,
             sidecars: Sidecars::Leave,
+            layout: None,
+            exclude: Vec::new(),
             output,
         };
         (PlanSource::Folder(Box::new(input)), Vec::new())

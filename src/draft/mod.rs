@@ -12,6 +12,7 @@ mod find_fixes;
 mod fitting;
 mod fix;
 mod history;
+mod layout;
 mod pattern;
 mod primitives;
 mod rename_pattern;
@@ -31,6 +32,10 @@ pub use file_kind::{FileKind, KindReader, Kinds};
 pub use find_fixes::{PAD_MULTIPLE_MAX, PadPlace, apply_alike, fill_missing, fix_safe, fixes_of, pad_all, pad_to, split_off};
 pub use fix::{Care, Fix, FixVerb};
 pub use history::{Draft, Step};
+pub use layout::{
+    ArrangedPosition, ArrangedRoot, Arrangement, FolderRole, LayoutAlternative, LayoutConflict, LayoutQuestion, LayoutReading,
+    NameRole, RenamedId, arrange_files, folder_layout, list_family, recognise_layout, split_named_by, stem_layout,
+};
 pub use pattern::{
     Alternative, Example, Nearly, PatternReport, PatternToken, Placement, TokenKind, TokenRole, find_pattern, place_by_pattern,
 };

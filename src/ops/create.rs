@@ -4,12 +4,13 @@ use std::path::{Path, PathBuf};
 
 use super::align_schemas;
 use super::import::{import_folder, join_metadata};
+use super::layout::{LayoutChoice, LayoutRequest, exclude_samples, propose_layout};
 use super::legacy::{Generation, is_taco_name, write_first_generation};
 use super::sidecars::{Sidecars, burn_in, pack_sidecars};
 use super::write::{build_with_warnings, refuse_torn_files};
 use crate::container::{BuildOptions, Built, Scratch, TortillaOptions, read_collection_file};
 use crate::draft::{PadPlace, Structure, fill_missing, pad_all};
-use crate::error::{Error, Result};
+use crate::error::{Cause, Error, Result};
 use crate::jobs::JobContext;
 use crate::model::{Collection, Dataset, EXTENT_ORIGIN, ExtentOrigin, Tortilla};
 
@@ -33,6 +34,10 @@ pub struct CreateInput {
     pub align_schema: bool,
     /// How sidecars of rasters are handled.
     pub sidecars: Sidecars,
+    /// How files are arranged; none keeps the folders as they are.
+    pub layout: Option<LayoutChoice>,
+    /// Files that are left out, as patterns of paths or names.
+    pub exclude: Vec<String>,
     /// Output options.
     pub output: CreateOutput,
 }
@@ -61,6 +66,16 @@ impl CreateOutput {
 /// For a collection or table that can't be read, a source that is no folder, a target whose name contradicts its generation, a
 /// dataset that breaks a rule, and files that can't be read or written. Then nothing is written.
 pub fn create(input: &CreateInput, ctx: &JobContext) -> Result<Built> {
+    create_plainly(input, ctx).map_err(|error| match error.is_caused_by(Cause::StructuresDiffer) && input.layout.is_none() {
+        true => error.hint(
+            "where scenes are spread over folders or named in the files, `--layout auto` finds what belongs together; `--layout auto \
+             --dry-run` shows it",
+        ),
+        false => error,
+    })
+}
+
+fn create_plainly(input: &CreateInput, ctx: &JobContext) -> Result<Built> {
     let mut dataset = draft_of_folder(input, ctx)?;
     // Copies with what sidecars say; removed after the write.
     let copies = match input.sidecars {
@@ -92,15 +107,14 @@ pub(super) fn draft_of_folder(input: &CreateInput, ctx: &JobContext) -> Result<D
         return Err(Error::usage("the source is not a folder").at_path(&input.source));
     }
     check_name(&input.output)?;
-    let (samples, imported) = import_folder(&input.source, input.sidecars, ctx)?;
-    imported.skipped.iter().for_each(|skipped| tracing::info!("skips {skipped}"));
-    for skipped in imported.skipped.iter().take(NAMED) {
-        ctx.warn(format!("left out {skipped}"));
+    let root = match &input.layout {
+        None => samples_of_folder(input, ctx)?,
+        Some(choice) => samples_of_layout(input, choice, ctx)?,
+    };
+    let mut dataset = Dataset { collection, root: root.into() };
+    if input.layout.is_none() {
+        warn_of_names(&exclude_samples(&mut dataset, &input.exclude), ctx);
     }
-    if imported.skipped.len() > NAMED {
-        ctx.warn(format!("left out {} more paths", imported.skipped.len() - NAMED));
-    }
-    let mut dataset = Dataset { collection, root: Tortilla::new(samples).into() };
     if input.sidecars == Sidecars::Pack
         && let Some(edit) = pack_sidecars(&dataset, ctx)?
     {
@@ -126,6 +140,44 @@ pub(super) fn draft_of_folder(input: &CreateInput, ctx: &JobContext) -> Result<D
         lines.into_iter().for_each(|line| ctx.warn(line));
     }
     Ok(dataset)
+}
+
+/// Folders and files as they are.
+fn samples_of_folder(input: &CreateInput, ctx: &JobContext) -> Result<Tortilla> {
+    let (samples, imported) = import_folder(&input.source, input.sidecars, ctx)?;
+    warn_of_names(&imported.skipped, ctx);
+    Ok(Tortilla::new(samples))
+}
+
+/// Files arranged by a layout.
+fn samples_of_layout(input: &CreateInput, choice: &LayoutChoice, ctx: &JobContext) -> Result<Tortilla> {
+    if input.sidecars == Sidecars::Pack {
+        return Err(Error::usage("--sidecars pack: for folders as they are, not for a layout"));
+    }
+    let request = LayoutRequest { source: input.source.clone(), choice: choice.clone(), exclude: input.exclude.clone() };
+    let proposal = propose_layout(&request, ctx)?;
+    warn_of_names(&proposal.left_out, ctx);
+    let without: Vec<String> = proposal.left_over.iter().map(|path| format!("{path}: it has no place in the layout")).collect();
+    warn_of_names(&without, ctx);
+    proposal.contradictions.iter().for_each(|found| ctx.warn(found.to_text()));
+    for renamed in proposal.renamed.iter().take(NAMED) {
+        ctx.warn(format!("the id {:?} is written as {}", renamed.from, renamed.to));
+    }
+    if proposal.renamed.len() > NAMED {
+        ctx.warn(format!("{} more ids are mended", proposal.renamed.len() - NAMED));
+    }
+    Ok(proposal.into_root())
+}
+
+/// Warns of the first paths that are left out, and of the number of the others.
+fn warn_of_names(skipped: &[String], ctx: &JobContext) {
+    skipped.iter().for_each(|skipped| tracing::info!("skips {skipped}"));
+    for skipped in skipped.iter().take(NAMED) {
+        ctx.warn(format!("left out {skipped}"));
+    }
+    if skipped.len() > NAMED {
+        ctx.warn(format!("left out {} more paths", skipped.len() - NAMED));
+    }
 }
 
 fn collection_of(input: &CreateInput, ctx: &JobContext) -> Result<Collection> {

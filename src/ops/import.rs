@@ -9,7 +9,7 @@ use arrow::array::Array;
 
 use super::sidecars::Sidecars;
 use crate::draft::Unplaced;
-use crate::error::{Error, IoContext, Result};
+use crate::error::{Cause, Error, IoContext, Result};
 use crate::extensions::{Column, MatchedRows, Run, match_rows};
 use crate::files;
 use crate::jobs::JobContext;
@@ -196,7 +196,8 @@ fn scan(
         return Err(Error::usage(format!(
             "folders are nested more than {MAX_LEVELS} deep; a dataset has at most {MAX_LEVELS} levels"
         ))
-        .at_path(path));
+        .at_path(path)
+        .caused_by(Cause::StructuresDiffer));
     }
     let samples = children(path, depth + 1, links, report, ctx)?;
     if samples.is_empty() {

@@ -24,6 +24,7 @@ mod footprints;
 mod fork;
 mod histograms;
 mod import;
+mod layout;
 mod leakage;
 mod legacy;
 mod migrate;
@@ -68,6 +69,9 @@ pub use footprints::{FootprintRequest, Footprints, OutlineKind, footprint_source
 pub use fork::draft_of;
 pub use histograms::{HistogramRequest, Scale, histograms};
 pub use import::{Imported, import_folder, import_paths, import_scenes, is_data, is_folder_of_folders, join_metadata};
+pub use layout::{
+    LayoutChoice, LayoutProposal, LayoutRequest, ListContradiction, ProposedColumn, ProposedPosition, propose_layout, read_layout,
+};
 pub use leakage::{leakage_of_container, leakage_of_draft};
 pub use legacy::{CompileRequest, EditRequest, Generation, compile, edit_tortilla, is_taco_name, write_first_generation};
 pub use migrate::{

@@ -8,7 +8,7 @@ use super::migrate::is_other_generation;
 use super::own_sources::refuse_own_sources;
 use super::verify::verify_members;
 use crate::container::{self, Assembly, BuildOptions, Built, DatasetVersion, OnDamage, OpenOptions, outputs_of};
-use crate::error::{Error, Result};
+use crate::error::{Cause, Error, Result};
 use crate::jobs::JobContext;
 use crate::model::{AssetPath, Dataset, Report, Rule, Severity};
 use crate::validate;
@@ -94,6 +94,9 @@ pub(super) fn refuse_invalid(report: &Report) -> Result<()> {
     let mut error = Error::invalid(format!("the dataset breaks {} rules, so readers would refuse it", errors.len()));
     for finding in errors.iter().take(5) {
         error = error.hint(format!("{} at {}: {}", finding.rule, finding.at, finding.message));
+    }
+    if errors.iter().any(|finding| matches!(finding.rule, Rule::PitRoots | Rule::PitMixed)) {
+        error = error.caused_by(Cause::StructuresDiffer);
     }
     if errors.iter().any(|finding| finding.rule == Rule::FileTorn) {
         error = error.hint(

@@ -47,14 +47,14 @@ impl TokenKind {
 
 /// One token of a name.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Token {
+pub(in crate::draft) struct Token {
     pub span: Range<usize>,
     pub kind: TokenKind,
 }
 
 /// A path relative to a common folder, split into tokens.
 #[derive(Clone, Debug)]
-pub(super) struct Name {
+pub(in crate::draft) struct Name {
     pub text: String,
     pub tokens: Vec<Token>,
     /// The text between the tokens: names of one shape differ only in their tokens.
@@ -186,7 +186,7 @@ fn is_time(text: &str) -> bool {
 }
 
 /// Sort key for natural order: scene_9 before scene_10.
-pub(super) fn natural_key(text: &str) -> Vec<(u64, String)> {
+pub(in crate::draft) fn natural_key(text: &str) -> Vec<(u64, String)> {
     let mut key = Vec::new();
     let mut rest = text;
     while !rest.is_empty() {

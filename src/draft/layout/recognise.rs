@@ -1,0 +1,574 @@
+//! Chooses the reading: candidates follow from what the names of folders are made of, and from how well the files then fill the same
+//! positions of several roots. What fits equally well, or fits badly, is a question.
+
+use std::collections::hash_map::DefaultHasher;
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::hash::{Hash, Hasher};
+
+use super::arrange::{Arrangement, arrange, root_and_position};
+use super::parsed::ParsedPath;
+use super::question::LayoutQuestion;
+use super::words::Word;
+use super::{FolderRole, LayoutReading, NameRole};
+use crate::draft::pattern::TokenKind;
+
+/// Files by which a reading is chosen; of more, those of some scenes are taken.
+const FILES_TRIED: usize = 3_000;
+/// Readings that are tried.
+const READINGS_TRIED: usize = 600;
+/// Share of cells with a file that a structure exceeds.
+const FILL_LEAST: f64 = 0.5;
+/// Least mean number of files of roots with several positions: of roots with less, most have nothing in common.
+const FILES_LEAST: f64 = 1.25;
+/// Mean number of files that share a name from which they are parts of scenes, or may be.
+const SHARE_LEAST: f64 = 1.2;
+/// Folders that a question names one by one.
+const FOLDERS_NAMED: usize = 8;
+/// Score of files as roots of their own: less than that of any good structure.
+const SCORE_OF_FILES: f64 = 0.65;
+/// Readings whose scores differ less fit equally well.
+const SCORE_TIE: f64 = 0.02;
+
+/// What a level of folders can be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum LevelKind {
+    /// The same folder above all files.
+    Fixed,
+    Split,
+    /// Products: images, masks.
+    Products,
+    /// Names with numbers: scenes.
+    Scenes,
+    /// Words that say neither.
+    Open,
+}
+
+/// Chooses how the files of a dataset are read. `paths` are below its folder, with `/`.
+///
+/// # Errors
+/// What is to be asked.
+pub fn recognise_layout(paths: &[String]) -> Result<LayoutReading, LayoutQuestion> {
+    let parsed = ParsedPath::all(paths);
+    let sample = sample_of(&parsed);
+    let main: Vec<&ParsedPath> = sample.iter().filter(|path| path.is_main).collect();
+    match main.len() {
+        0 => {
+            return Err(LayoutQuestion::new(
+                "the folder has no file that could be a sample: all of them are tables, texts or archives",
+            ));
+        }
+        1 => return Err(too_few("the folder has only one file that could be a sample")),
+        _ => {}
+    }
+    let levels = levels_of(&main);
+    let mut tried: Vec<Tried> = Vec::new();
+    for reading in candidates(&levels, &main) {
+        if let Ok(found) = arrange(&sample, &reading) {
+            tried.push(Tried::of(reading, found, &levels, &sample));
+        }
+    }
+    choose(tried, &sample, &levels)
+}
+
+fn too_few(summary: &str) -> LayoutQuestion {
+    LayoutQuestion::new(format!("{summary}; how files belong together shows only in two scenes or more"))
+        .or("one root, made of the folders as they are", "without --layout")
+        .or("names its parts yourself", "--layout '{root}_{position}'")
+}
+
+/// The innermost folders are positions, stems roots.
+///
+/// # Errors
+/// What is to be asked.
+pub fn folder_layout(paths: &[String]) -> Result<LayoutReading, LayoutQuestion> {
+    forced(paths, |main, levels| {
+        let innermost = |depth: usize| (0..depth).rev().find(|&at| levels[at] != LevelKind::Fixed);
+        let mut folders = roles_of_levels(levels);
+        for path in main {
+            if let Some(at) = innermost(path.depth()) {
+                folders[at] = FolderRole::Position;
+            }
+        }
+        let names = main.iter().map(|path| (path.depth(), NameRole::Root)).collect();
+        LayoutReading { folders, names }
+    })
+}
+
+/// The ends of the stems are positions, what is before them the root.
+///
+/// # Errors
+/// What is to be asked.
+pub fn stem_layout(paths: &[String]) -> Result<LayoutReading, LayoutQuestion> {
+    forced(paths, |main, levels| {
+        let names = main.iter().map(|path| (path.depth(), NameRole::RootAndPosition)).collect();
+        LayoutReading { folders: roles_of_levels(levels), names }
+    })
+}
+
+fn forced(
+    paths: &[String],
+    reading: impl FnOnce(&[&ParsedPath], &[LevelKind]) -> LayoutReading,
+) -> Result<LayoutReading, LayoutQuestion> {
+    let parsed = ParsedPath::all(paths);
+    let main: Vec<&ParsedPath> = parsed.iter().filter(|path| path.is_main).collect();
+    let levels = levels_of(&main);
+    let mut reading = reading(&main, &levels);
+    name_columns(&mut reading, &levels, &main, false);
+    match arrange(&parsed, &reading) {
+        Ok(_) => Ok(reading),
+        Err(conflict) => {
+            let [a, b] = conflict.files.map(|index| paths[index].as_str());
+            Err(LayoutQuestion::new(format!("{a} and {b} get the same place in this layout"))
+                .or("finds the layout that fits", "--layout auto")
+                .or("leaves files out", "--exclude GLOB"))
+        }
+    }
+}
+
+fn roles_of_levels(levels: &[LevelKind]) -> Vec<FolderRole> {
+    levels
+        .iter()
+        .map(|level| match level {
+            LevelKind::Fixed => FolderRole::Ignored,
+            LevelKind::Split => FolderRole::Split,
+            LevelKind::Products => FolderRole::Position,
+            LevelKind::Scenes => FolderRole::Root,
+            LevelKind::Open => FolderRole::Column(String::new()),
+        })
+        .collect()
+}
+
+/// All paths, or those of some scenes: names with the same numbers stay together.
+fn sample_of(parsed: &[ParsedPath]) -> Vec<ParsedPath> {
+    let share = parsed.len().div_ceil(FILES_TRIED) as u64;
+    if share <= 1 {
+        return parsed.to_vec();
+    }
+    let belongs = |path: &&ParsedPath| {
+        let stem = path.stem.iter().filter(|word| word.is_identifier());
+        let mut words: BTreeSet<&str> = stem.map(|word| word.lower.as_str()).collect();
+        if words.is_empty() {
+            let above = path.folders.iter().flat_map(|folder| &folder.words).filter(|word| word.is_identifier());
+            words.extend(above.map(|word| word.lower.as_str()));
+        }
+        let mut hasher = DefaultHasher::new();
+        words.last().hash(&mut hasher);
+        hasher.finish() % share == 0
+    };
+    let kept: Vec<ParsedPath> = parsed.iter().filter(belongs).cloned().collect();
+    if kept.iter().filter(|path| path.is_main).count() < 2 { parsed.iter().take(FILES_TRIED).cloned().collect() } else { kept }
+}
+
+fn levels_of(main: &[&ParsedPath]) -> Vec<LevelKind> {
+    let deepest = main.iter().map(|path| path.depth()).max().unwrap_or(0);
+    (0..deepest).map(|depth| level_kind(main, depth)).collect()
+}
+
+fn level_kind(main: &[&ParsedPath], depth: usize) -> LevelKind {
+    let mut values: BTreeMap<&str, &[Word]> = BTreeMap::new();
+    let mut shallower = false;
+    for path in main {
+        match path.folders.get(depth) {
+            Some(folder) => drop(values.insert(&folder.text, &folder.words)),
+            None => shallower = true,
+        }
+    }
+    if values.len() == 1 && !shallower {
+        return LevelKind::Fixed;
+    }
+    let count = |wanted: &dyn Fn(&[Word]) -> bool| values.values().filter(|words| wanted(words)).count();
+    let identifiers = |words: &[Word]| words.iter().filter(|word| word.is_identifier() && !word.is_role()).count();
+    let roles = |words: &[Word]| words.iter().filter(|word| word.is_role()).count();
+    let is_split = |words: &[Word]| words.iter().any(Word::is_split) && identifiers(words) == 0 && roles(words) == 0;
+    if count(&is_split) == values.len() {
+        return LevelKind::Split;
+    }
+    // Names that differ in numbers alone: img_0001, img_0002.
+    let shapes: HashSet<String> =
+        values.keys().map(|text| text.chars().map(|c| if c.is_ascii_digit() { '#' } else { c }).collect()).collect();
+    let numbered = shapes.len() == 1 && values.keys().any(|text| text.bytes().any(|b| b.is_ascii_digit()));
+    let is_product = |words: &[Word]| roles(words) > 0 && roles(words) >= identifiers(words);
+    if count(&is_product) * 2 >= values.len() && !(numbered && values.len() > 2) {
+        return LevelKind::Products;
+    }
+    match count(&|words| identifiers(words) > 0) * 2 > values.len() {
+        true => LevelKind::Scenes,
+        false => LevelKind::Open,
+    }
+}
+
+fn candidates(levels: &[LevelKind], main: &[&ParsedPath]) -> Vec<LayoutReading> {
+    let mut folders: Vec<Vec<FolderRole>> = vec![Vec::new()];
+    // Years of products are no parts of scenes: images_2006, images_2012.
+    let has_year = |at: usize| {
+        let is_year = |word: &Word| {
+            word.kind == TokenKind::Number && word.text.len() == 4 && (word.text.starts_with("19") || word.text.starts_with("20"))
+        };
+        main.iter().filter_map(|path| path.folders.get(at)).any(|folder| folder.words.iter().any(is_year))
+    };
+    for (at, level) in levels.iter().enumerate() {
+        let roles: &[FolderRole] = match level {
+            LevelKind::Fixed => &[FolderRole::Ignored],
+            LevelKind::Split => &[FolderRole::Split],
+            LevelKind::Products if has_year(at) => &[FolderRole::Position, FolderRole::Root],
+            LevelKind::Products => &[FolderRole::Position, FolderRole::NumberedPosition, FolderRole::Root],
+            LevelKind::Scenes => &[FolderRole::Root],
+            LevelKind::Open => &[FolderRole::Column(String::new()), FolderRole::Position],
+        };
+        folders = folders
+            .iter()
+            .flat_map(|known| roles.iter().map(|role| [known.as_slice(), std::slice::from_ref(role)].concat()))
+            .collect();
+        folders.truncate(READINGS_TRIED);
+    }
+    let mut by_depth: BTreeMap<usize, bool> = BTreeMap::new();
+    for path in main {
+        let dated = path.stem.iter().filter(|word| word.kind == TokenKind::Date).count() == 1;
+        *by_depth.entry(path.depth()).or_insert(true) &= dated;
+    }
+    let mut names: Vec<BTreeMap<usize, NameRole>> = vec![BTreeMap::new()];
+    for (&depth, &dated) in &by_depth {
+        let mut roles = vec![NameRole::Root, NameRole::RootAndPosition];
+        if depth > 0 {
+            roles.push(NameRole::Position);
+        }
+        if dated {
+            roles.push(NameRole::Date);
+        }
+        let with = |known: &BTreeMap<usize, NameRole>, role: NameRole| {
+            let mut next = known.clone();
+            next.insert(depth, role);
+            next
+        };
+        names = names.iter().flat_map(|known| roles.iter().map(move |&role| with(known, role))).collect();
+        names.truncate(READINGS_TRIED / 4);
+    }
+    let all = folders
+        .iter()
+        .flat_map(|folders| names.iter().map(move |names| LayoutReading { folders: folders.clone(), names: names.clone() }));
+    all.take(READINGS_TRIED).collect()
+}
+
+/// A reading and how it fits.
+struct Tried {
+    reading: LayoutReading,
+    found: Arrangement,
+    score: f64,
+    /// Evidence from the names that there are positions.
+    has_products: bool,
+    /// Positions of which nothing but equal numbers tells.
+    is_weak: bool,
+    /// As `is_weak`, and stems repeat the folder: `forest/forest_1`.
+    repeats_folder: bool,
+}
+
+impl Tried {
+    fn of(mut reading: LayoutReading, found: Arrangement, levels: &[LevelKind], paths: &[ParsedPath]) -> Self {
+        let open_positions = levels
+            .iter()
+            .zip(&reading.folders)
+            .filter(|(level, role)| **level == LevelKind::Open && **role == FolderRole::Position);
+        let open_positions = open_positions.count();
+        let products = levels.iter().zip(&reading.folders).filter(|(level, _)| **level == LevelKind::Products);
+        let (mut bonus, mut products_used) = (0.0, 0);
+        for (_, role) in products {
+            let used = matches!(role, FolderRole::Position | FolderRole::NumberedPosition);
+            products_used += usize::from(used);
+            bonus += if used { 0.15 } else { -0.15 };
+            bonus -= if *role == FolderRole::NumberedPosition { 0.01 } else { 0.0 };
+        }
+        bonus -= 0.08 * open_positions as f64;
+        let words = suffix_roles(&reading, paths).map(|found| found.known);
+        if let Some(found) = suffix_roles(&reading, paths) {
+            bonus += if found.known >= 0.5 { 0.05 } else { -0.03 };
+            // Numbers name scenes, as a rule.
+            bonus -= 0.5 * found.numbered;
+        }
+        let has_products = products_used > 0 || words.is_some_and(|share| share >= 0.3);
+        let (is_weak, repeats_folder) = match open_positions > 0 && products_used == 0 {
+            true => weakness(&found, paths),
+            false => (false, false),
+        };
+        let fill = found.fill();
+        let mean = found.placed() as f64 / found.roots.len().max(1) as f64;
+        let main = paths.iter().filter(|path| path.is_main).count().max(1);
+        let placed = paths.iter().enumerate().filter(|(index, path)| path.is_main && !found.left_over.contains(index)).count();
+        let mut score = fill + bonus - (1.0 - placed as f64 / main as f64);
+        if found.has_file_roots() {
+            score = SCORE_OF_FILES;
+        } else if found.by_date {
+            // Series may be of any length; a series of one is none.
+            let alone = reading.has_position_folder() || mean < 1.5;
+            score = if alone { 0.0 } else { 0.9 };
+        }
+        if found.roots.len() < 2 {
+            score = 0.0;
+        }
+        let main: Vec<&ParsedPath> = paths.iter().filter(|path| path.is_main).collect();
+        name_columns(&mut reading, levels, &main, found.has_file_roots());
+        Self { reading, found, score, has_products, is_weak, repeats_folder }
+    }
+
+    /// True when most roots share a position, and most cells have a file.
+    fn is_one_structure(&self) -> bool {
+        let most = self.found.positions.iter().map(|position| position.matched).max().unwrap_or(0);
+        let mean = self.found.placed() as f64 / self.found.roots.len().max(1) as f64;
+        let shares_positions = self.found.positions.len() == 1 || mean >= FILES_LEAST;
+        most * 2 > self.found.roots.len() && self.found.fill() > FILL_LEAST && shares_positions || self.found.by_date
+    }
+}
+
+/// What the positions in names consist of, as shares from 0 to 1.
+struct SuffixWords {
+    /// Those with known words.
+    known: f64,
+    /// Those with numbers.
+    numbered: f64,
+}
+
+/// `None` when names give no position.
+fn suffix_roles(reading: &LayoutReading, paths: &[ParsedPath]) -> Option<SuffixWords> {
+    let (mut known, mut numbered, mut all) = (0u32, 0u32, 0u32);
+    for path in paths.iter().filter(|path| path.is_main) {
+        let words: Vec<&Word> = path.stem.iter().collect();
+        let position = match reading.names.get(&path.depth()) {
+            Some(NameRole::RootAndPosition) => root_and_position(&words).1,
+            Some(NameRole::Position) => words,
+            _ => continue,
+        };
+        all += 1;
+        known += u32::from(position.iter().any(|word| word.is_exact_role()));
+        numbered += u32::from(position.iter().any(|word| word.is_identifier()));
+    }
+    let share = |count: u32| f64::from(count) / f64::from(all);
+    (all > 0).then(|| SuffixWords { known: share(known), numbered: share(numbered) })
+}
+
+/// Whether folders of unknown words are positions for no reason but equal counters, and whether stems repeat the folders.
+fn weakness(found: &Arrangement, paths: &[ParsedPath]) -> (bool, bool) {
+    let mut endings: HashSet<&str> = HashSet::new();
+    let (mut rich, mut repeats, mut all) = (0, 0, 0);
+    for root in &found.roots {
+        for &index in root.files.iter().flatten() {
+            let path = &paths[index];
+            endings.insert(&path.ending);
+            all += 1;
+            let of_folder =
+                |word: &Word| path.folders.iter().flat_map(|folder| &folder.words).any(|other| other.lower == word.lower);
+            repeats += usize::from(path.stem.iter().any(of_folder));
+            let own: Vec<&Word> = path.stem.iter().filter(|word| !of_folder(word)).collect();
+            let identifiers = own.iter().filter(|word| word.is_identifier());
+            let long = |word: &&&Word| word.text.len() > 4 || !matches!(word.kind, TokenKind::Number);
+            rich += usize::from(
+                own.len() > 2
+                    || identifiers.clone().any(|word| long(&word))
+                    || (own.len() > 1 && identifiers.count() > 0 && repeats == 0),
+            );
+        }
+    }
+    let weak = endings.len() < 2 && rich * 2 < all;
+    (weak, weak && repeats * 2 >= all)
+}
+
+/// Names the columns of folders that say neither root nor position.
+fn name_columns(reading: &mut LayoutReading, levels: &[LevelKind], main: &[&ParsedPath], file_roots: bool) {
+    let open: Vec<usize> = (0..reading.folders.len())
+        .filter(|&at| levels[at] == LevelKind::Open && matches!(reading.folders[at], FolderRole::Column(_)))
+        .collect();
+    // The innermost folder is the scene where the stems below say nothing of it.
+    let names_scene = |path: &&&ParsedPath| {
+        let words: Vec<&Word> = path.stem.iter().collect();
+        match reading.names.get(&path.depth()) {
+            Some(NameRole::Position) => true,
+            Some(NameRole::RootAndPosition) => root_and_position(&words).0.is_empty(),
+            _ => false,
+        }
+    };
+    let scene = open.last().copied().filter(|&at| {
+        let below = main.iter().filter(|path| path.depth() > at);
+        !file_roots && below.clone().filter(names_scene).count() * 2 > below.count()
+    });
+    let mut number = 0;
+    for &at in &open {
+        if Some(at) == scene {
+            reading.folders[at] = FolderRole::Root;
+            continue;
+        }
+        let name = match file_roots && Some(&at) == open.last() {
+            true => "label".to_owned(),
+            false => {
+                number += 1;
+                if number == 1 { "group".to_owned() } else { format!("group_{number}") }
+            }
+        };
+        reading.folders[at] = FolderRole::Column(name);
+    }
+}
+
+fn choose(mut tried: Vec<Tried>, paths: &[ParsedPath], levels: &[LevelKind]) -> Result<LayoutReading, LayoutQuestion> {
+    let known_parts = tried.iter().any(|found| {
+        found.has_products
+            && !found.found.has_file_roots()
+            && !found.found.by_date
+            && found.found.placed() > found.found.roots.len()
+    });
+    tried.retain(|found| found.score > 0.0);
+    tried.sort_by(|a, b| b.score.total_cmp(&a.score).then(b.found.positions.len().cmp(&a.found.positions.len())));
+    let fits = |found: &&Tried| found.is_one_structure() && !found.is_weak;
+    let Some(best) = tried.iter().find(fits) else { return Err(none_fits(&tried, paths)) };
+    // Nothing but equal numbers speaks for positions: classes and products look the same.
+    let weak =
+        tried.iter().find(|found| found.is_weak && !found.repeats_folder && found.score > best.score && found.is_one_structure());
+    if let Some(weak) = weak {
+        let names = weak.reading.names.keys().map(|&depth| (depth, NameRole::Root)).collect();
+        let label = LayoutReading { folders: classes_of(&weak.reading), names };
+        let summary = "the folders have files of the same names: they are classes, or parts of the same scenes";
+        let scenes = format!("{} roots of {} files each", weak.found.roots.len(), weak.found.positions.len());
+        return Err(LayoutQuestion::new(summary)
+            .or(format!("the folders are parts of scenes: {scenes}"), "--layout folders")
+            .or("the folders are classes: each file is a root", format!("--layout '{}'", label.patterns().join("' or '"))));
+    }
+    if (best.found.has_file_roots() || best.found.by_date) && known_parts {
+        return Err(none_fits(&tried, paths));
+    }
+    if best.found.has_file_roots()
+        && let Some(summary) = belongs_together(paths, levels)
+    {
+        return Err(LayoutQuestion::new(summary)
+            .or("the innermost folders are parts of scenes", "--layout folders")
+            .or("the ends of the names are parts of scenes", "--layout stems")
+            .or("each file is a root", format!("--layout '{}'", best.reading.patterns().join("' or '"))));
+    }
+    // Another grouping that fits as well.
+    let rival = tried.iter().find(|other| {
+        !std::ptr::eq(*other, best)
+            && fits(other)
+            && best.score - other.score < SCORE_TIE
+            && shape_of(&other.found) != shape_of(&best.found)
+            && !levels.is_empty()
+    });
+    match rival {
+        None => Ok(best.reading.clone()),
+        Some(rival) => {
+            let mut question = LayoutQuestion::new("the files can be read in two ways that fit equally well");
+            for way in [best, rival] {
+                let meaning = format!("{} roots of {} positions", way.found.roots.len(), way.found.positions.len());
+                question = question.or(meaning, format!("--layout '{}'", way.reading.patterns().join("' or '")));
+            }
+            Err(question)
+        }
+    }
+}
+
+/// Why files that would be roots may be parts of scenes instead: folders have files of the same names, or names in one folder differ in
+/// words alone.
+fn belongs_together(paths: &[ParsedPath], levels: &[LevelKind]) -> Option<&'static str> {
+    let (mut across, mut within): (HashSet<(Vec<&str>, &str)>, HashSet<(Vec<&str>, Vec<&str>)>) = Default::default();
+    let (mut files, mut numbered) = (0_usize, 0_usize);
+    for path in paths.iter().filter(|path| path.is_main) {
+        let splits = path.folders.iter().zip(levels).filter(|(_, level)| **level == LevelKind::Split);
+        across.insert((splits.map(|(folder, _)| folder.text.as_str()).collect(), path.stem_text.as_str()));
+        files += 1;
+        let identifiers: Vec<&str> = path.stem.iter().filter(|word| word.is_identifier()).map(|word| word.lower.as_str()).collect();
+        if !identifiers.is_empty() {
+            within.insert((path.folders.iter().map(|folder| folder.text.as_str()).collect(), identifiers));
+            numbered += 1;
+        }
+    }
+    let shared = |names: usize, files: usize| names > 0 && files as f64 >= names as f64 * SHARE_LEAST;
+    if shared(across.len(), files) {
+        return Some("the folders have files of the same names: they are parts of the same scenes, or roots of their own");
+    }
+    shared(within.len(), numbered)
+        .then_some("the names in a folder have the same numbers: they are parts of scenes, or roots of their own")
+}
+
+fn classes_of(reading: &LayoutReading) -> Vec<FolderRole> {
+    let mut folders = reading.folders.clone();
+    if let Some(role) = folders.iter_mut().rev().find(|role| **role == FolderRole::Position) {
+        *role = FolderRole::Column("label".to_owned());
+    }
+    folders
+}
+
+/// Files by root: the same for readings that only name things in another way.
+fn shape_of(found: &Arrangement) -> BTreeSet<Vec<usize>> {
+    let files = |root: &super::ArrangedRoot| {
+        let mut files: Vec<usize> = root.files.iter().flatten().copied().collect();
+        files.sort_unstable();
+        files
+    };
+    found.roots.iter().map(files).collect()
+}
+
+/// The question when no reading gives roots of one structure.
+fn none_fits(tried: &[Tried], paths: &[ParsedPath]) -> LayoutQuestion {
+    let best = tried
+        .iter()
+        .filter(|found| !found.found.has_file_roots() && !found.found.by_date && found.found.roots.len() > 1 && !found.is_weak);
+    let Some(best) = best.max_by(|a, b| a.score.total_cmp(&b.score)) else {
+        return too_few("no structure is common to the files: their names belong to one scene, or share nothing");
+    };
+    // Roots by the positions that they have: their number, an example, and the folders that they are in.
+    let mut structures: HashMap<Vec<bool>, (usize, usize, BTreeSet<&str>)> = HashMap::new();
+    for root in &best.found.roots {
+        let shape = root.files.iter().map(Option::is_some).collect();
+        let files = || root.files.iter().flatten().copied();
+        let known = structures.entry(shape).or_insert_with(|| (0, files().next().unwrap_or(0), BTreeSet::new()));
+        known.0 += 1;
+        known.2.extend(files().map(|file| paths[file].folders.first().map_or("", |folder| folder.text.as_str())));
+    }
+    let mut structures: Vec<(usize, usize, usize, BTreeSet<&str>)> = structures
+        .into_iter()
+        .map(|(shape, (roots, example, folders))| (roots, shape.iter().filter(|has| **has).count(), example, folders))
+        .collect();
+    structures.sort_unstable_by(|a, b| b.cmp(a));
+    let count = structures.len();
+    let summary = format!("the files make roots of {count} structures that have little in common; a dataset has one structure");
+    let mut question = LayoutQuestion::new(summary);
+    for (at, (roots, positions, example, folders)) in structures.iter().enumerate().take(3) {
+        let others: BTreeSet<&str> = structures
+            .iter()
+            .enumerate()
+            .filter(|(other, _)| *other != at)
+            .flat_map(|(_, other)| other.3.iter().copied())
+            .collect();
+        let path = &paths[*example];
+        let excluded = match path.folders.is_empty() {
+            false => excluding_folders(folders, &others),
+            true => {
+                let words: Vec<&Word> = path.stem.iter().collect();
+                Some(format!("--exclude '{}*'", super::words::joined_words(root_and_position(&words).0)))
+            }
+        };
+        if let Some(option) = excluded {
+            let meaning = format!("leaves out what is like {} ({roots} roots of {positions} files)", path.stem_text);
+            question = question.or(meaning, option);
+        }
+    }
+    question.or("makes each file a root", format!("--layout '{}'", files_pattern(best)))
+}
+
+fn files_pattern(found: &Tried) -> String {
+    let depth = found.reading.names.keys().next_back().copied().unwrap_or(0);
+    "{root}/".repeat(depth) + "{root}"
+}
+
+/// The options that leave out all of `folders` and none of `others`; `None` where no folder tells them apart.
+fn excluding_folders(folders: &BTreeSet<&str>, others: &BTreeSet<&str>) -> Option<String> {
+    if folders.is_empty() || folders.contains("") || !folders.is_disjoint(others) {
+        return None;
+    }
+    if folders.len() == 1 {
+        return folders.first().map(|folder| format!("--exclude '{folder}/**'"));
+    }
+    // The beginning that they share and no other has.
+    let (first, last) = (folders.first()?, folders.last()?);
+    let length: usize = first.chars().zip(last.chars()).take_while(|(a, b)| a == b).map(|(a, _)| a.len_utf8()).sum();
+    let shared = &first[..length];
+    if !shared.is_empty() && !others.iter().any(|other| other.starts_with(shared)) {
+        return Some(format!("--exclude '{shared}*/**'"));
+    }
+    let each: Vec<String> = folders.iter().map(|folder| format!("--exclude '{folder}/**'")).collect();
+    (each.len() <= FOLDERS_NAMED).then(|| each.join(" "))
+}

@@ -1,0 +1,334 @@
+//! Lists beside the data: texts of names, tables, annotations. Where their entries name roots or files of roots, they become columns.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::path::Path;
+
+use arrow::datatypes::DataType;
+use serde_json::Value as Json;
+
+use super::walk::FoundFile;
+use crate::draft::{Arrangement, split_named_by};
+use crate::error::Result;
+use crate::jobs::JobContext;
+use crate::model::{FieldSpec, Value, check_field_name};
+use crate::table::{ColumnReading, LevelTable, read_metadata_table};
+
+/// Largest list that is read, in bytes.
+const LIST_MAX: u64 = 256 << 20;
+
+/// A list and the columns of its entries.
+pub(super) struct JoinedList {
+    /// Index of the file.
+    pub file: usize,
+    /// Its name.
+    pub name: String,
+    /// Its name without ending.
+    pub stem: String,
+    /// Values by index of the root.
+    pub columns: Vec<(FieldSpec, Vec<(usize, Value)>)>,
+}
+
+/// Names by which lists mean roots.
+pub(super) struct RootNames {
+    roots: HashMap<String, Vec<usize>>,
+    /// By root, the folders of its files.
+    folders: Vec<HashSet<String>>,
+    splits: Vec<Option<String>>,
+}
+
+impl RootNames {
+    /// Ids, and the names, stems and paths of all files.
+    pub fn of(arrangement: &Arrangement, paths: &[String]) -> Self {
+        let mut names: HashMap<String, Vec<usize>> = HashMap::new();
+        let mut folders = Vec::with_capacity(arrangement.roots.len());
+        let split = arrangement.columns.iter().position(|column| column == "split");
+        for (at, root) in arrangement.roots.iter().enumerate() {
+            let mut note = |name: &str| {
+                let known = names.entry(name.to_lowercase()).or_default();
+                if known.last() != Some(&at) {
+                    known.push(at);
+                }
+            };
+            note(&root.id);
+            let mut above = HashSet::new();
+            for &file in root.files.iter().flatten() {
+                let path = &paths[file];
+                let name = path.rsplit('/').next().unwrap_or(path);
+                let stem = |text: &str| text.rsplit_once('.').map_or(text.to_owned(), |(stem, _)| stem.to_owned());
+                note(path);
+                note(&stem(path));
+                note(name);
+                note(&stem(name));
+                above.extend(path.match_indices('/').map(|(at, _)| path[..at].to_owned()));
+            }
+            folders.push(above);
+        }
+        let splits = arrangement.roots.iter().map(|root| split.and_then(|at| root.columns[at].clone())).collect();
+        Self { roots: names, folders, splits }
+    }
+
+    /// The one root that a list in `folder` means by a name; `split` is the part that the list's own name says.
+    fn root(&self, name: &str, folder: &str, split: Option<&str>) -> Option<usize> {
+        let text = name.trim().trim_start_matches("./").replace('\\', "/").to_lowercase();
+        let short = text.rsplit('/').next().unwrap_or(&text);
+        let found = self.roots.get(&text).or_else(|| {
+            // Other programs' folders before it, or another ending.
+            let stem = short.rsplit_once('.').map_or(short, |(stem, _)| stem);
+            self.roots.get(short).or_else(|| self.roots.get(stem).filter(|_| stem.len() < short.len() || short.len() < text.len()))
+        })?;
+        let one = |roots: Vec<usize>| if let [one] = roots[..] { Some(one) } else { None };
+        if let [only] = found[..] {
+            return Some(only);
+        }
+        let below: Vec<usize> =
+            found.iter().copied().filter(|&root| !folder.is_empty() && self.folders[root].contains(folder)).collect();
+        one(below).or_else(|| {
+            let same = |root: &usize| match (&self.splits[*root], split) {
+                (Some(own), Some(split)) => own.to_lowercase().contains(split),
+                _ => false,
+            };
+            one(found.iter().copied().filter(same).collect())
+        })
+    }
+}
+
+/// The columns of all lists among the files without a place.
+///
+/// # Errors
+/// Cancellation. Lists that can't be read are left over.
+pub(super) fn join_lists(
+    arrangement: &Arrangement,
+    files: &[FoundFile],
+    names: &RootNames,
+    ctx: &JobContext,
+) -> Result<Vec<JoinedList>> {
+    ctx.stage(tr!("Reading the lists"), None);
+    let mut lists = Vec::new();
+    for &index in &arrangement.left_over {
+        ctx.check()?;
+        let file = &files[index];
+        let name = file.below.rsplit('/').next().unwrap_or(&file.below);
+        let Some((stem, ending)) = name.rsplit_once('.') else { continue };
+        if file.meta.len() > LIST_MAX {
+            continue;
+        }
+        let folder = file.below.rsplit_once('/').map_or("", |(folder, _)| folder);
+        let list = ListFile { path: &file.path, stem, folder, split: split_named_by(stem), names, roots: arrangement.roots.len() };
+        let found = match ending.to_lowercase().as_str() {
+            "txt" | "lst" => list.of_lines(),
+            "json" => list.of_json(ctx)?,
+            "csv" | "tsv" | "geojson" | "parquet" | "xlsx" | "jsonl" => list.of_table(ctx)?,
+            _ => None,
+        };
+        if let Some(columns) = found.filter(|columns| !columns.is_empty()) {
+            lists.push(JoinedList { file: index, name: name.to_owned(), stem: stem.to_owned(), columns });
+        }
+    }
+    Ok(lists)
+}
+
+type ListColumns = Vec<(FieldSpec, Vec<(usize, Value)>)>;
+
+struct ListFile<'a> {
+    path: &'a Path,
+    stem: &'a str,
+    /// The folder of the list, below the source.
+    folder: &'a str,
+    split: Option<String>,
+    names: &'a RootNames,
+    roots: usize,
+}
+
+impl ListFile<'_> {
+    fn root(&self, name: &str) -> Option<usize> {
+        self.names.root(name, self.folder, self.split.as_deref())
+    }
+
+    /// True when so many entries name roots that it is no accident.
+    fn is_list(&self, matched: usize, entries: usize) -> bool {
+        matched > 0 && (matched * 2 >= entries || matched * 2 >= self.roots)
+    }
+
+    fn split_column(&self, roots: impl IntoIterator<Item = usize>) -> Option<ListColumns> {
+        let split = self.split.as_ref()?;
+        let values = roots.into_iter().map(|root| (root, Value::text(split))).collect();
+        Some(vec![(FieldSpec::new("split", DataType::Utf8), values)])
+    }
+
+    /// A name in each line, or a name and a label.
+    fn of_lines(&self) -> Option<ListColumns> {
+        let text = crate::files::read_to_string(self.path).ok()?;
+        let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#')).collect();
+        let whole: Vec<usize> = lines.iter().filter_map(|line| self.root(line)).collect();
+        if self.is_list(whole.len(), lines.len()) {
+            return self.split_column(whole);
+        }
+        let pairs: Vec<(usize, &str)> = lines
+            .iter()
+            .filter_map(|line| {
+                let (name, rest) = line.split_once([' ', '\t', ',', ';'])?;
+                Some((self.root(name)?, rest.trim()))
+            })
+            .collect();
+        if !self.is_list(pairs.len(), lines.len()) {
+            return None;
+        }
+        let mut columns = self.split_column(pairs.iter().map(|(root, _)| *root)).unwrap_or_default();
+        let labels = pairs.into_iter().map(|(root, rest)| (root, Value::text(rest))).collect();
+        columns.push((FieldSpec::new("label", DataType::Utf8), labels));
+        Some(columns)
+    }
+
+    fn of_table(&self, ctx: &JobContext) -> Result<Option<ListColumns>> {
+        let reading = |name: &str| if is_key_like(name) { ColumnReading::ExactText } else { ColumnReading::Inferred };
+        let found = match read_metadata_table(self.path, &reading, ctx) {
+            Ok(found) => found.table,
+            Err(error) if error.is_cancelled() => return Err(error),
+            Err(error) => {
+                ctx.warn(format!("{}: it is not read as a list: {error}", self.path.display()));
+                return Ok(None);
+            }
+        };
+        Ok(self.columns_of_table(&found))
+    }
+
+    fn columns_of_table(&self, table: &LevelTable) -> Option<ListColumns> {
+        let fields = table.fields();
+        // A table without a header line, of names alone.
+        let heads: Vec<usize> = fields.iter().filter_map(|field| self.root(&field.name)).collect();
+        if !heads.is_empty() {
+            let mut roots: HashSet<usize> = heads.into_iter().collect();
+            for column in 0..fields.len() {
+                roots.extend((0..table.rows()).filter_map(|row| self.root(&table.text(row, column))));
+            }
+            return self.split_column(roots);
+        }
+        let matches = |column: usize| -> Vec<(usize, usize)> {
+            let numeric = (0..table.rows()).all(|row| table.text(row, column).bytes().all(|b| b.is_ascii_digit()));
+            if numeric && !is_key_like(&fields[column].name) {
+                return Vec::new();
+            }
+            let found: Vec<(usize, usize)> =
+                (0..table.rows()).filter_map(|row| Some((row, self.root(&table.text(row, column))?))).collect();
+            let distinct: HashSet<usize> = found.iter().map(|(_, root)| *root).collect();
+            // Several rows of one root are no key.
+            if distinct.len() == found.len() { found } else { Vec::new() }
+        };
+        let simple = |column: &usize| {
+            matches!(fields[*column].dtype, DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View)
+                || fields[*column].dtype.is_integer()
+        };
+        let best = (0..fields.len()).filter(simple).map(|column| (column, matches(column)));
+        let (key, rows) =
+            best.max_by_key(|(column, rows)| (rows.len(), is_key_like(&fields[*column].name), usize::MAX - column))?;
+        if !self.is_list(rows.len(), table.rows()) {
+            return None;
+        }
+        let mut columns = Vec::new();
+        for (column, field) in fields.iter().enumerate().filter(|(column, _)| *column != key) {
+            let values: Vec<(usize, Value)> = rows.iter().map(|&(row, root)| (root, table.value(row, column))).collect();
+            if values.iter().any(|(_, value)| !value.is_null()) {
+                columns.push((FieldSpec { name: self.field_name(&field.name), ..field.clone() }, values));
+            }
+        }
+        if columns.is_empty() || !columns.iter().any(|(field, _)| field.name == "split") {
+            columns.extend(self.split_column(rows.iter().map(|(_, root)| *root)).unwrap_or_default());
+        }
+        Some(columns)
+    }
+
+    fn of_json(&self, ctx: &JobContext) -> Result<Option<ListColumns>> {
+        let Some(json) = crate::files::read(self.path).ok().and_then(|bytes| serde_json::from_slice::<Json>(&bytes).ok()) else {
+            return Ok(None);
+        };
+        Ok(match &json {
+            Json::Object(object) if object.get("images").is_some_and(Json::is_array) => self.of_coco(&json),
+            Json::Object(object) if object.get("features").is_some_and(Json::is_array) => return self.of_table(ctx),
+            Json::Object(object) => {
+                let found: Vec<(usize, &Json)> =
+                    object.iter().filter_map(|(name, value)| Some((self.root(name)?, value))).collect();
+                if self.is_list(found.len(), object.len()) { Some(self.of_values(found)) } else { None }
+            }
+            Json::Array(items) if items.iter().all(Json::is_string) => {
+                let roots: Vec<usize> = items.iter().filter_map(|item| self.root(item.as_str()?)).collect();
+                if self.is_list(roots.len(), items.len()) { self.split_column(roots) } else { None }
+            }
+            Json::Array(_) => return self.of_table(ctx),
+            _ => None,
+        })
+    }
+
+    /// Annotations of COCO: those of each image as one text of JSON.
+    fn of_coco(&self, json: &Json) -> Option<ListColumns> {
+        let images = json["images"].as_array()?;
+        let mut by_image: HashMap<String, Vec<&Json>> = HashMap::new();
+        for annotation in json["annotations"].as_array().into_iter().flatten() {
+            by_image.entry(annotation["image_id"].to_string()).or_default().push(annotation);
+        }
+        let found: Vec<(usize, String)> =
+            images.iter().filter_map(|image| Some((self.root(image["file_name"].as_str()?)?, image["id"].to_string()))).collect();
+        if !self.is_list(found.len(), images.len()) {
+            return None;
+        }
+        let mut texts: BTreeMap<usize, Vec<&Json>> = BTreeMap::new();
+        for (root, image) in &found {
+            texts.entry(*root).or_default().extend(by_image.get(image).into_iter().flatten());
+        }
+        let mut columns = self.split_column(found.iter().map(|(root, _)| *root)).unwrap_or_default();
+        let values =
+            texts.into_iter().map(|(root, items)| (root, Value::text(Json::from_iter(items.into_iter().cloned()).to_string())));
+        columns.push((FieldSpec::new("annotations", DataType::Utf8), values.collect()));
+        Some(columns)
+    }
+
+    /// Values by name: objects become columns, others one column with the list's name.
+    fn of_values(&self, found: Vec<(usize, &Json)>) -> ListColumns {
+        let mut columns: BTreeMap<String, Vec<(usize, &Json)>> = BTreeMap::new();
+        for (root, value) in found {
+            match value {
+                Json::Object(fields) => {
+                    fields.iter().for_each(|(name, value)| columns.entry(self.field_name(name)).or_default().push((root, value)))
+                }
+                other => columns.entry(self.field_name(self.stem)).or_default().push((root, other)),
+            }
+        }
+        columns.into_iter().map(|(name, values)| typed(&name, values)).collect()
+    }
+
+    /// A name that fields can have.
+    fn field_name(&self, name: &str) -> String {
+        let plain: String = name.chars().map(|c| if c.is_ascii_alphanumeric() || c == '_' { c } else { '_' }).collect();
+        match check_field_name(name) {
+            Ok(()) => name.to_owned(),
+            Err(_) if check_field_name(&plain).is_ok() => plain,
+            Err(_) => format!("list_{plain}"),
+        }
+    }
+}
+
+/// The column of JSON values: numbers, texts or flags where all are, else their JSON.
+fn typed(name: &str, values: Vec<(usize, &Json)>) -> (FieldSpec, Vec<(usize, Value)>) {
+    let all = |is: &dyn Fn(&Json) -> bool| values.iter().all(|(_, value)| value.is_null() || is(value));
+    let dtype = match () {
+        () if all(&|value| value.is_boolean()) => DataType::Boolean,
+        () if all(&|value| value.is_i64()) => DataType::Int64,
+        () if all(&|value| value.is_number()) => DataType::Float64,
+        () => DataType::Utf8,
+    };
+    let of = |value: &Json| match (value, &dtype) {
+        (Json::Null, _) => Value::Null,
+        (Json::Bool(flag), DataType::Boolean) => Value::Bool(*flag),
+        (Json::Number(number), DataType::Int64) => number.as_i64().map_or(Value::Null, Value::Int),
+        (Json::Number(number), DataType::Float64) => number.as_f64().map_or(Value::Null, Value::Float),
+        (Json::String(text), _) => Value::text(text),
+        (other, _) => Value::text(other.to_string()),
+    };
+    let values = values.iter().map(|(root, value)| (*root, of(value))).collect();
+    (FieldSpec::new(name, dtype), values)
+}
+
+/// True for columns that name things, as a rule.
+fn is_key_like(name: &str) -> bool {
+    const WORDS: [&str; 11] = ["id", "name", "file", "filename", "path", "patch", "chip", "tile", "image", "key", "scene"];
+    name.split(|c: char| !c.is_alphanumeric()).any(|word| WORDS.contains(&word.to_lowercase().as_str()))
+}

@@ -1,0 +1,553 @@
+//! Makes a dataset of a folder whose files belong together by their names: the layout is recognised, or given as a pattern or a saved
+//! file; lists beside the data become columns. The proposal can be looked at before anything is written.
+
+mod lists;
+mod walk;
+
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+use std::sync::Arc;
+
+use arrow::datatypes::DataType;
+
+use self::lists::{JoinedList, RootNames, join_lists};
+use self::walk::{FoundFile, find_files};
+use crate::container::write_document;
+use crate::draft::{
+    Arrangement, LayoutQuestion, LayoutReading, RenamedId, arrange_files, folder_layout, list_family, recognise_layout, stem_layout,
+};
+use crate::error::{Error, Result};
+use crate::jobs::JobContext;
+use crate::model::{Dataset, FieldSpec, Sample, Tortilla, Value, id_matches, padding_file};
+
+/// How the files of a folder are arranged.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LayoutChoice {
+    /// As their names say.
+    Auto,
+    /// The innermost folders are positions, the stems roots.
+    Folders,
+    /// The ends of the stems are positions.
+    Stems,
+    /// By a pattern: `{split}/{position}/{root}`.
+    Pattern(LayoutReading),
+    /// By a layout that was saved.
+    Saved(PathBuf),
+}
+
+impl FromStr for LayoutChoice {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        Ok(match text {
+            "auto" => Self::Auto,
+            "folders" => Self::Folders,
+            "stems" => Self::Stems,
+            file if file.to_lowercase().ends_with(".json") && !file.contains('{') => Self::Saved(file.into()),
+            pattern => Self::Pattern(LayoutReading::of_pattern(pattern)?),
+        })
+    }
+}
+
+/// What [`propose_layout`] reads.
+#[derive(Clone, Debug)]
+pub struct LayoutRequest {
+    /// The folder.
+    pub source: PathBuf,
+    /// How its files are arranged.
+    pub choice: LayoutChoice,
+    /// Files that are left out: `*` is any text, `?` one character, of the path below the folder or of the name.
+    pub exclude: Vec<String>,
+}
+
+/// A position, as it is shown.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+pub struct ProposedPosition {
+    /// Id of the sample; none where the roots are FILEs.
+    pub id: Option<String>,
+    /// A file at this position, below the folder.
+    pub example: String,
+    /// Number of roots that have it.
+    pub matched: usize,
+    /// Number of roots that get padding.
+    pub padded: usize,
+}
+
+/// A column, as it is shown.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+pub struct ProposedColumn {
+    /// Name of the field.
+    pub name: String,
+    /// Where its values are from: the names of the files, or a list.
+    pub from: String,
+    /// Number of roots with a value.
+    pub values: usize,
+}
+
+/// Lists, or a list and the names of the files, that say different things of the same roots.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+pub struct ListContradiction {
+    /// The list, below the folder.
+    pub list: String,
+    /// The column that already had values.
+    pub column: String,
+    /// Where those are from.
+    pub from: String,
+    /// The column that has the list's values; the same where the list contradicts itself, whose first values are kept.
+    pub kept_in: String,
+    /// Number of roots.
+    pub roots: usize,
+    /// Id of one of them.
+    pub example: String,
+}
+
+impl ListContradiction {
+    /// One sentence.
+    pub fn to_text(&self) -> String {
+        let Self { list, column, from, kept_in, roots, example } = self;
+        match column == kept_in {
+            true => format!("{list} has several values of {column} for {roots} roots, such as {example}: the first is kept"),
+            false => format!(
+                "{list} contradicts {column} from {from} at {roots} roots, such as {example}: its values are in the column {kept_in}; \
+                 leave one of the two out with --exclude"
+            ),
+        }
+    }
+}
+
+/// What a folder becomes.
+#[derive(Debug)]
+pub struct LayoutProposal {
+    /// How paths are read.
+    pub reading: LayoutReading,
+    /// Positions in their order.
+    pub positions: Vec<ProposedPosition>,
+    /// Columns of the roots.
+    pub columns: Vec<ProposedColumn>,
+    /// Number of roots.
+    pub roots: usize,
+    /// Ids of the first roots.
+    pub examples: Vec<String>,
+    /// Files without a place, below the folder.
+    pub left_over: Vec<String>,
+    /// Files that are no data or were excluded, with the reason.
+    pub left_out: Vec<String>,
+    /// Lists whose entries became columns, below the folder.
+    pub lists: Vec<String>,
+    /// Lists that contradict each other or the names.
+    pub contradictions: Vec<ListContradiction>,
+    /// Ids that were mended.
+    pub renamed: Vec<RenamedId>,
+    root: Tortilla,
+}
+
+/// Ids of roots that are shown.
+const EXAMPLES: usize = 3;
+
+/// Finds out what a folder becomes. Nothing is written.
+///
+/// # Errors
+/// [`crate::error::Cause::UnclearLayout`] with the alternatives where names can be read in several ways, or in none; a source that is not a
+/// folder; files that can't be read.
+pub fn propose_layout(request: &LayoutRequest, ctx: &JobContext) -> Result<LayoutProposal> {
+    let source = &request.source;
+    if !source.is_dir() {
+        return Err(Error::usage("the source is not a folder").at_path(source));
+    }
+    let (files, left_out) = find_files(source, &request.exclude, ctx)?;
+    if files.is_empty() {
+        return Err(Error::usage("the folder has no file with data").at_path(source));
+    }
+    ctx.stage(tr!("Looking at the names"), None);
+    let paths: Vec<String> = files.iter().map(|file| file.below.clone()).collect();
+    let asked = |question: LayoutQuestion| question.into_error().at_path(source);
+    let reading = match &request.choice {
+        LayoutChoice::Auto => recognise_layout(&paths).map_err(asked)?,
+        LayoutChoice::Folders => folder_layout(&paths).map_err(asked)?,
+        LayoutChoice::Stems => stem_layout(&paths).map_err(asked)?,
+        LayoutChoice::Pattern(reading) => reading.clone(),
+        LayoutChoice::Saved(file) => read_layout(file)?,
+    };
+    let arrangement = arrange_files(&paths, &reading).map_err(|conflict| {
+        let [a, b] = conflict.files.map(|index| paths[index].as_str());
+        Error::usage(format!("{a} and {b} get the same place in this layout"))
+            .at_path(source)
+            .hint("leave one of them out with --exclude, or choose another --layout")
+    })?;
+    if arrangement.roots.is_empty() {
+        return Err(Error::usage(format!("no file has a path like {}", reading.patterns().join(" or "))).at_path(source));
+    }
+    let names = RootNames::of(&arrangement, &paths);
+    let lists = join_lists(&arrangement, &files, &names, ctx)?;
+    Ok(proposal(reading, arrangement, &files, left_out, lists))
+}
+
+/// Reads a layout that [`LayoutProposal::save_layout`] wrote.
+///
+/// # Errors
+/// When the file can't be read, or is not a layout.
+pub fn read_layout(file: &Path) -> Result<LayoutReading> {
+    let text = crate::files::read_to_string(file).map_err(|error| Error::io("read the layout", file, error))?;
+    serde_json::from_str(&text).map_err(|error| {
+        Error::format("the file is not a layout").because(error).at_path(file).hint("write one with --save-layout")
+    })
+}
+
+fn proposal(
+    reading: LayoutReading,
+    arrangement: Arrangement,
+    files: &[FoundFile],
+    left_out: Vec<String>,
+    lists: Vec<JoinedList>,
+) -> LayoutProposal {
+    let count = arrangement.roots.len();
+    let file_roots = arrangement.has_file_roots();
+    let positions = arrangement.positions.iter().map(|position| ProposedPosition {
+        id: (!file_roots).then(|| position.id.clone()),
+        example: files[position.example].below.clone(),
+        matched: position.matched,
+        padded: count - position.matched,
+    });
+    let positions = positions.collect();
+    let RootColumns { fields: schema, rows: values, shown: columns, contradictions } = columns_of(&arrangement, &lists, files);
+    let used: HashSet<usize> = lists.iter().map(|list| list.file).collect();
+    let left_over = arrangement.left_over.iter().filter(|index| !used.contains(index));
+    let left_over = left_over.map(|&index| files[index].below.clone()).collect();
+    let samples = arrangement.roots.iter().zip(values).map(|(root, values)| {
+        let values: Arc<[Value]> = values.into();
+        match root.files.as_slice() {
+            [Some(file)] if file_roots => Sample { values, ..sample_of(&root.id, &files[*file]) },
+            _ => {
+                let dated = arrangement.by_date;
+                let children = root.files.iter().enumerate().map(|(at, file)| match file {
+                    None => padding_file(at as u64),
+                    Some(file) => {
+                        let mut sample = sample_of(&arrangement.positions[at].id, &files[*file]);
+                        if dated {
+                            sample.values = vec![date_value(root.dates[at].as_deref())].into();
+                        }
+                        sample
+                    }
+                });
+                let schema = if dated { vec![FieldSpec::new("date", DataType::Date32)] } else { Vec::new() };
+                let below = Tortilla { schema: schema.into(), samples: children.collect() };
+                Sample { values, ..Sample::folder(&root.id, below) }
+            }
+        }
+    });
+    let root = Tortilla { samples: samples.collect(), schema: schema.into() };
+    LayoutProposal {
+        reading,
+        positions,
+        columns,
+        roots: count,
+        examples: arrangement.roots.iter().take(EXAMPLES).map(|root| root.id.clone()).collect(),
+        left_over,
+        left_out,
+        lists: lists.iter().map(|list| files[list.file].below.clone()).collect(),
+        contradictions,
+        renamed: arrangement.renamed,
+        root,
+    }
+}
+
+fn sample_of(id: &str, file: &FoundFile) -> Sample {
+    Sample::of_file(id, &file.path, &file.meta)
+}
+
+/// Days since 1970 of `YYYY-MM-DD`.
+fn date_value(text: Option<&str>) -> Value {
+    let date = text.and_then(|text| text.parse::<chrono::NaiveDate>().ok());
+    let epoch = chrono::NaiveDate::default();
+    date.map_or(Value::Null, |date| Value::Int(date.signed_duration_since(epoch).num_days()))
+}
+
+/// Columns of the roots.
+struct RootColumns {
+    fields: Vec<FieldSpec>,
+    /// By root, values of `fields`.
+    rows: Vec<Vec<Value>>,
+    shown: Vec<ProposedColumn>,
+    contradictions: Vec<ListContradiction>,
+}
+
+/// Columns from the names, then from the lists, whose values fill what names leave out. What contradicts a column becomes another.
+fn columns_of(arrangement: &Arrangement, lists: &[JoinedList], files: &[FoundFile]) -> RootColumns {
+    let count = arrangement.roots.len();
+    let mut fields: Vec<FieldSpec> = Vec::new();
+    let mut columns: Vec<Vec<Value>> = Vec::new();
+    let mut from: Vec<String> = Vec::new();
+    let mut contradictions: Vec<ListContradiction> = Vec::new();
+    for (at, name) in arrangement.columns.iter().enumerate() {
+        fields.push(FieldSpec::new(name, DataType::Utf8));
+        let value = |root: &crate::draft::ArrangedRoot| root.columns[at].as_ref().map_or(Value::Null, Value::text);
+        columns.push(arrangement.roots.iter().map(value).collect());
+        from.push("the names".to_owned());
+    }
+    let apart = families_apart(arrangement, lists);
+    for list in lists {
+        for (field, values) in &list.columns {
+            let mut own: BTreeMap<usize, &Value> = BTreeMap::new();
+            let mut repeated: BTreeSet<usize> = BTreeSet::new();
+            for (root, value) in values.iter().filter(|(_, value)| !value.is_null()) {
+                if *own.entry(*root).or_insert(value) != value {
+                    repeated.insert(*root);
+                }
+            }
+            let differing = |column: &[Value]| -> Vec<usize> {
+                let differs = |root: usize, value: &Value| !column[root].is_null() && column[root] != *value;
+                own.iter().filter(|(root, value)| differs(**root, value)).map(|(root, _)| *root).collect()
+            };
+            let known =
+                |fields: &[FieldSpec], name: &str| fields.iter().position(|known| known.name == name && known.dtype == field.dtype);
+            let id = |root: usize| arrangement.roots[root].id.clone();
+            let mut name = field.name.clone();
+            if let Some(at) = known(&fields, &name) {
+                let against = differing(&columns[at]);
+                if !against.is_empty() || apart.contains(&(field.name.as_str(), list_family(&list.stem))) {
+                    let suffixes = [list_family(&list.stem), plain_name(&list.stem)];
+                    let others = suffixes.iter().filter(|suffix| !suffix.is_empty()).map(|suffix| format!("{name}_{suffix}"));
+                    let agrees = |other: &String| known(&fields, other).is_none_or(|at| differing(&columns[at]).is_empty());
+                    let free = || free_name(&fields, &format!("{name}_{}", plain_name(&list.stem)));
+                    let other = others.into_iter().find(agrees).unwrap_or_else(free);
+                    name = other;
+                }
+                if let Some(&first) = against.first() {
+                    contradictions.push(ListContradiction {
+                        list: files[list.file].below.clone(),
+                        column: field.name.clone(),
+                        from: from[at].clone(),
+                        kept_in: name.clone(),
+                        roots: against.len(),
+                        example: id(first),
+                    });
+                }
+            }
+            let at = known(&fields, &name).unwrap_or_else(|| {
+                fields.push(FieldSpec { name: free_name(&fields, &name), ..field.clone() });
+                columns.push(vec![Value::Null; count]);
+                from.push(String::new());
+                fields.len() - 1
+            });
+            if let Some(&first) = repeated.first() {
+                let name = fields[at].name.clone();
+                contradictions.push(ListContradiction {
+                    list: files[list.file].below.clone(),
+                    column: name.clone(),
+                    from: list.name.clone(),
+                    kept_in: name,
+                    roots: repeated.len(),
+                    example: id(first),
+                });
+            }
+            if !from[at].split(", ").any(|known| known == list.name) {
+                from[at] = if from[at].is_empty() { list.name.clone() } else { format!("{}, {}", from[at], list.name) };
+            }
+            for (root, value) in own {
+                if columns[at][root].is_null() {
+                    columns[at][root] = value.clone();
+                }
+            }
+        }
+    }
+    let shown = fields.iter().zip(&columns).zip(from).map(|((field, values), from)| ProposedColumn {
+        name: field.name.clone(),
+        from,
+        values: values.iter().filter(|value| !value.is_null()).count(),
+    });
+    let shown = shown.collect();
+    let mut rows = vec![Vec::with_capacity(fields.len()); count];
+    for column in columns {
+        rows.iter_mut().zip(column).for_each(|(row, value)| row.push(value));
+    }
+    RootColumns { fields, rows, shown, contradictions }
+}
+
+/// Fields and families of lists, such as eurosat-spatial-train and eurosat-spatial-test, that contradict the names or a family before them:
+/// the lists of a family stay together in a column of their own.
+fn families_apart<'a>(arrangement: &Arrangement, lists: &'a [JoinedList]) -> HashSet<(&'a str, String)> {
+    type Family<'a> = (&'a str, String);
+    let mut families: Vec<(Family<'a>, Vec<&(usize, Value)>)> = Vec::new();
+    for list in lists {
+        for (field, values) in &list.columns {
+            let family = (field.name.as_str(), list_family(&list.stem));
+            let values = values.iter().filter(|(_, value)| !value.is_null());
+            match families.iter_mut().find(|(known, _)| *known == family) {
+                Some((_, known)) => known.extend(values),
+                None => families.push((family, values.collect())),
+            }
+        }
+    }
+    let mut base: BTreeMap<(&str, usize), Value> = BTreeMap::new();
+    for (at, name) in arrangement.columns.iter().enumerate() {
+        for (index, root) in arrangement.roots.iter().enumerate() {
+            if let Some(text) = &root.columns[at] {
+                base.insert((name.as_str(), index), Value::text(text));
+            }
+        }
+    }
+    let mut apart = HashSet::new();
+    for (family, values) in families {
+        let differs = |(root, value): &(usize, Value)| base.get(&(family.0, *root)).is_some_and(|known| known != value);
+        if !family.1.is_empty() && values.iter().copied().any(differs) {
+            apart.insert(family);
+            continue;
+        }
+        for (root, value) in values {
+            base.entry((family.0, *root)).or_insert_with(|| value.clone());
+        }
+    }
+    apart
+}
+
+/// The stem of a list as a part of a field's name.
+fn plain_name(stem: &str) -> String {
+    stem.to_lowercase().chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect()
+}
+
+fn free_name(fields: &[FieldSpec], wanted: &str) -> String {
+    let taken = |name: &str| fields.iter().any(|field| field.name == name);
+    let mut name = wanted.to_owned();
+    let mut number = 2;
+    while taken(&name) {
+        name = format!("{wanted}_{number}");
+        number += 1;
+    }
+    name
+}
+
+impl LayoutProposal {
+    /// The samples; those of another call for the same folder have the same ids.
+    pub fn into_root(self) -> Tortilla {
+        self.root
+    }
+
+    /// Writes the layout as JSON, to be used again.
+    ///
+    /// # Errors
+    /// When the file exists, unless `overwrite`, or can't be written.
+    pub fn save_layout(&self, file: &Path, overwrite: bool) -> Result<()> {
+        let text = serde_json::to_string_pretty(&self.reading)
+            .map_err(|error| Error::internal("the layout can't be written as JSON").because(error))?;
+        write_document(file, (text + "\n").as_bytes(), overwrite)
+    }
+
+    /// The proposal as JSON.
+    pub fn to_json(&self) -> serde_json::Value {
+        serde_json::json!({
+            "layout": self.reading, "patterns": self.reading.patterns(), "roots": self.roots, "examples": self.examples,
+            "positions": self.positions, "columns": self.columns, "lists": self.lists,
+            "contradictions": self.contradictions, "renamed": self.renamed,
+            "left_over": self.left_over, "left_out": self.left_out,
+        })
+    }
+
+    /// The proposal as a table of positions, and what goes with it.
+    pub fn to_text(&self) -> String {
+        let mut text = format!("layout {}\n", self.reading.patterns().join(", "));
+        let first = self.examples.join(", ");
+        let more = if self.roots > self.examples.len() { ", …" } else { "" };
+        text += &format!("{} roots: {first}{more}\n\n", self.roots);
+        let id = |position: &ProposedPosition| position.id.clone().unwrap_or_else(|| "(the root itself)".to_owned());
+        let width = self.positions.iter().map(|position| id(position).chars().count()).max().unwrap_or(0).max(8);
+        text += &format!("{:width$}  {:>8}  {:>8}  example\n", "position", "matched", "padded");
+        for position in &self.positions {
+            text += &format!("{:width$}  {:>8}  {:>8}  {}\n", id(position), position.matched, position.padded, position.example);
+        }
+        if !self.columns.is_empty() {
+            text += "\ncolumns\n";
+            for column in &self.columns {
+                text += &format!("  {} from {}: {} of {} roots\n", column.name, column.from, column.values, self.roots);
+            }
+        }
+        if !self.contradictions.is_empty() {
+            text += "\ncontradictions\n";
+            self.contradictions.iter().for_each(|found| text += &format!("  {}\n", found.to_text()));
+        }
+        if !self.renamed.is_empty() {
+            text += "\nids that are mended\n";
+            for renamed in self.renamed.iter().take(LINES) {
+                text += &format!("  {:?} → {}\n", renamed.from, renamed.to);
+            }
+            text += &more_lines(self.renamed.len());
+        }
+        for (title, lines) in [("without a place", &self.left_over), ("left out", &self.left_out)] {
+            if !lines.is_empty() {
+                text += &format!("\n{title}: {}\n", lines.len());
+                lines.iter().take(LINES).for_each(|line| text += &format!("  {}\n", line.escape_debug()));
+                text += &more_lines(lines.len());
+            }
+        }
+        text
+    }
+}
+
+/// Lines of a list in the table that are shown.
+const LINES: usize = 20;
+
+fn more_lines(count: usize) -> String {
+    if count > LINES { format!("  and {} more\n", count - LINES) } else { String::new() }
+}
+
+/// Removes samples whose path of ids one of `patterns` matches, and FOLDERs that are empty then. Returns the paths.
+pub(super) fn exclude_samples(dataset: &mut Dataset, patterns: &[String]) -> Vec<String> {
+    fn kept(tortilla: &Tortilla, above: &str, patterns: &[String], removed: &mut Vec<String>) -> Tortilla {
+        let mut samples = Vec::with_capacity(tortilla.samples.len());
+        for sample in &tortilla.samples {
+            let path = if above.is_empty() { sample.id.to_string() } else { format!("{above}/{}", sample.id) };
+            if is_excluded(&path, patterns) {
+                removed.push(path);
+                continue;
+            }
+            match sample.children() {
+                None => samples.push(sample.clone()),
+                Some(children) => {
+                    let below = kept(children, &path, patterns, removed);
+                    if !below.samples.is_empty() {
+                        samples.push(Sample { values: sample.values.clone(), ..Sample::folder(&sample.id, below) });
+                    }
+                }
+            }
+        }
+        Tortilla { schema: tortilla.schema.clone(), samples }
+    }
+    let mut removed = Vec::new();
+    if !patterns.is_empty() {
+        dataset.root = kept(&dataset.root, "", patterns, &mut removed).into();
+    }
+    removed
+}
+
+/// True when a pattern matches the path below the folder, or the name.
+fn is_excluded(below: &str, patterns: &[String]) -> bool {
+    let name = below.rsplit('/').next().unwrap_or(below);
+    patterns.iter().any(|pattern| {
+        let whole = pattern.replace("**", "*");
+        id_matches(&whole, below) || (!pattern.contains('/') && id_matches(pattern, name))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patterns_exclude_paths_and_names() {
+        let excluded = |pattern: &str, path: &str| is_excluded(path, &[pattern.to_owned()]);
+        assert!(excluded("*.xml", "a/b/c.xml") && excluded("a/**", "a/b/c.xml") && excluded("a/*.xml", "a/c.xml"));
+        assert!(!excluded("*.xml", "a/b.xml.tif") && !excluded("b/**", "a/b/c.xml") && !excluded("c", "a/b/c.xml"));
+    }
+
+    #[test]
+    fn layouts_are_words_patterns_or_files() {
+        let of = |text: &str| text.parse::<LayoutChoice>();
+        assert_eq!(of("auto").expect("is one"), LayoutChoice::Auto);
+        assert_eq!(of("my.json").expect("is one"), LayoutChoice::Saved("my.json".into()));
+        let LayoutChoice::Pattern(reading) = of("{split}/{position}/{root}.tif").expect("is one") else { panic!("is a pattern") };
+        assert_eq!(reading.patterns(), ["{split}/{position}/{root}"]);
+        for wrong in ["", "{split}/", "{a b}/{root}", "{root}/x.tif"] {
+            assert!(of(wrong).is_err(), "{wrong}");
+        }
+    }
+}
