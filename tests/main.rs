@@ -77,6 +77,7 @@ mod strangers;
 mod support;
 mod swaps;
 mod taco3;
+mod taco3_rebuild;
 mod tacocat;
 mod texts;
 mod tidy;

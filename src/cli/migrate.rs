@@ -1,4 +1,5 @@
-//! `migrate`: a dataset of another generation becomes one of 2.0; every field is accounted for.
+//! `migrate`: a dataset of another generation becomes one of 2.0, or any but TACO 3 is prepared for the official library of TACO 3;
+//! every field is accounted for.
 
 use std::path::PathBuf;
 
@@ -6,20 +7,36 @@ use serde_json::Map;
 
 use super::output::{Terminal, print, print_json};
 use super::runner::run;
-use super::writing::{DamageArguments, PartsArguments, WriteArguments, tell_samples};
+use super::writing::{DamageArguments, PartsArguments, WriteArguments, tell_damaged, tell_samples};
 use crate::container::{BuildOptions, is_same_file, read_collection_file, read_json_document, write_document};
 use crate::error::{Error, Result};
-use crate::ops::{self, Action, FieldChoice, MigrateRequest, Migrated};
+use crate::ops::{self, Action, FieldChoice, LackingFiles, LibraryRun, MigrateRequest, Migrated, Taco3Prepared, Taco3Request};
 use crate::studio::JobKind;
 
 /// Arguments of `migrate`.
 #[derive(Debug, clap::Args)]
 pub struct MigrateArguments {
-    /// A .tortilla, a .taco, the folder of its parts, name.*.part.tortilla, or a TACO 3 archive or folder.
+    /// A .tortilla, a .taco, the folder of its parts, name.*.part.tortilla, or a TACO 3 archive or folder; with --to 3 any dataset but
+    /// one of TACO 3.
     pub input: PathBuf,
+    /// The generation: 2 writes a dataset of 2.0; 3 writes a folder with the contract, the tables, the files, and a Python program that
+    /// makes the official library write TACO 3, which no other program does.
+    #[arg(long, value_name = "GENERATION", value_enum, default_value = "2")]
+    pub to: TargetGeneration,
     /// The file or folder to write; without it, the report is printed and nothing is written.
     #[arg(long, short)]
     pub output: Option<PathBuf>,
+    /// With --to 3, run the library at once: it writes DATASET, a ZIP for a name that ends in .zip, else a folder. It comes with
+    /// pip install 'taco-eo[writer]'.
+    #[arg(long, value_name = "DATASET", requires = "output")]
+    pub run: Option<PathBuf>,
+    /// The Python that has the library.
+    #[arg(long, value_name = "PROGRAM", default_value = "python3", requires = "run")]
+    pub python: String,
+    /// With --to 3, what becomes of a sample that lacks files which others have: a file of one byte takes the place of each, or the
+    /// sample is left out. Padding at the end of numbered files is a sequence of TACO 3, and needs neither.
+    #[arg(long, value_name = "HOW", value_enum, default_value = "placeholder")]
+    pub lacking: LackingArgument,
     #[command(flatten)]
     pub parts: PartsArguments,
     #[command(flatten)]
@@ -53,6 +70,28 @@ pub struct MigrateArguments {
     pub json: bool,
 }
 
+/// Values of `--to`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub enum TargetGeneration {
+    /// TACO 2.0.
+    #[default]
+    #[value(name = "2")]
+    Two,
+    /// TACO 3, by its official library.
+    #[value(name = "3")]
+    Three,
+}
+
+/// Values of `--lacking`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub enum LackingArgument {
+    /// A file of one zero byte.
+    #[default]
+    Placeholder,
+    /// Leave the sample out.
+    LeaveOut,
+}
+
 fn choice(text: &str) -> Result<FieldChoice, String> {
     let (from, to) = text.rsplit_once('=').ok_or("write OLD=NEW")?;
     Ok(FieldChoice { level: None, from: from.to_owned(), to: Some(to.to_owned()).filter(|to| !to.is_empty()) })
@@ -60,6 +99,12 @@ fn choice(text: &str) -> Result<FieldChoice, String> {
 
 /// Migrates; exit code 1 when 2.0 can't hold the tree, and then nothing is written, or when damaged samples were copied.
 pub fn migrate(arguments: MigrateArguments, terminal: &Terminal) -> Result<u8> {
+    if arguments.to == TargetGeneration::Three {
+        return prepare_taco3(arguments, terminal);
+    }
+    if arguments.run.is_some() {
+        return Err(Error::usage("--run is for --to 3").hint("2.0 is written by this program: name the output with -o"));
+    }
     let MigrateArguments { input, output, parts, write, field, mapping, collection, .. } = arguments;
     let (fill_missing, keep_ids, report, json) = (arguments.fill_missing, arguments.keep_ids, arguments.report, arguments.json);
     let allow_missing_parts = arguments.allow_missing_parts;
@@ -99,6 +144,95 @@ pub fn migrate(arguments: MigrateArguments, terminal: &Terminal) -> Result<u8> {
     }
     let damaged = migrated.built.as_ref().map_or(0, tell_samples);
     Ok(damaged.max(u8::from(!migrated.is_possible())))
+}
+
+/// Prepares the dataset for the library of TACO 3; exit code as [`migrate`].
+fn prepare_taco3(arguments: MigrateArguments, terminal: &Terminal) -> Result<u8> {
+    let MigrateArguments { input, output, report, json, parts, .. } = arguments;
+    if !arguments.field.is_empty() || arguments.mapping.is_some() || arguments.fill_missing || arguments.keep_ids {
+        let error = Error::usage("--field, --mapping, --fill-missing and --keep-ids are for --to 2");
+        return Err(error.hint("migrate to 2.0 first, and then that dataset to 3"));
+    }
+    if parts.parts().is_some() {
+        let error = Error::usage("the library of TACO 3 writes the parts");
+        return Err(error.hint("run rebuild.py of the folder with --partition-by or --partition-size"));
+    }
+    let overwrite = arguments.write.overwrite;
+    let run = arguments.run.map(|output| LibraryRun { output, python: arguments.python });
+    if let (Some(run), Some(folder)) = (&run, &output) {
+        // The option is the user's consent.
+        crate::consent::allow_program(&run.command(folder, overwrite));
+    }
+    let collection = match &arguments.collection {
+        Some(path) => read_collection_file(path)?.descriptive(),
+        None => Map::new(),
+    };
+    let lacking = match arguments.lacking {
+        LackingArgument::Placeholder => LackingFiles::Placeholder,
+        LackingArgument::LeaveOut => LackingFiles::LeaveOut,
+    };
+    let kind = JobKind::PrepareTaco3(input.clone());
+    let request = Taco3Request {
+        input,
+        target: output,
+        overwrite,
+        lacking,
+        collection,
+        on_damage: arguments.damage.on_damage(),
+        allow_missing_parts: arguments.allow_missing_parts,
+        run,
+    };
+    let prepared = super::runner::run(terminal, &kind, move |ctx| ops::prepare_taco3(&request, ctx))?;
+    let told = prepared.report();
+    if let Some(path) = &report {
+        let report = serde_json::to_vec_pretty(&told)
+            .map_err(|error| Error::internal("the report can't be written as JSON").because(error))?;
+        write_document(path, &report, overwrite)?;
+    }
+    if json {
+        print_json(&told)?
+    } else {
+        print(&text_of_prepared(&prepared))?
+    }
+    Ok(tell_damaged(&prepared.damaged).max(u8::from(!prepared.is_possible())))
+}
+
+fn text_of_prepared(prepared: &Taco3Prepared) -> String {
+    let mut text = String::new();
+    for field in &prepared.fields {
+        let to = field.to.as_deref().unwrap_or("–");
+        let dtype = field.type_name.as_deref().map(|dtype| format!("  ({dtype})")).unwrap_or_default();
+        let note = if field.note.is_empty() { String::new() } else { format!("  {}", field.note) };
+        text.push_str(&format!("{}  {:24} → {to}{dtype}{note}\n", field.level, field.from));
+    }
+    for line in prepared.collection.iter().filter(|line| line.action != Action::Kept) {
+        let word = serde_json::to_value(line.action).unwrap_or_default();
+        let (word, to) = (word.as_str().unwrap_or_default(), line.to.as_deref().unwrap_or("–"));
+        text.push_str(&format!("collection  {word:8} {} → {to}  {}\n", line.from, line.note));
+    }
+    for member in &prepared.renamed {
+        text.push_str(&format!("renamed  {}: {} → {}\n", member.level, member.from, member.to));
+    }
+    for (word, paths) in [("placeholder", &prepared.placeholders), ("left out", &prepared.left_out)] {
+        paths.iter().take(20).for_each(|path| text.push_str(&format!("{word}  {path}\n")));
+        if paths.len() > 20 {
+            text.push_str(&format!("{word}  {} more\n", paths.len() - 20));
+        }
+    }
+    for finding in &prepared.findings {
+        text.push_str(&format!("{} {}: {}\n", finding.rule, finding.at, finding.message));
+    }
+    text.push_str(&format!("{} samples of {}: {} files\n", prepared.samples, prepared.structure.join(", "), prepared.files));
+    match (&prepared.folder, &prepared.library) {
+        (_, Some(said)) => text.push_str(said.trim_end()),
+        (Some(folder), None) => text.push_str(&format!(
+            "{}: run `python rebuild.py OUTPUT.zip` in it, where taco-eo[writer] is installed",
+            folder.display()
+        )),
+        (None, _) if prepared.is_possible() => text.push_str("nothing was written: name a folder with -o"),
+        (None, _) => text.push_str("nothing was written: TACO 3 can't hold this tree; see the findings"),
+    }
+    text
 }
 
 fn text(migrated: &Migrated, planned: bool) -> String {

@@ -70,7 +70,7 @@ pub use part_writer::{outputs_of, write_indexes, write_part};
 pub use parts::{Parts, PlannedPart, file_name_of, index_name, parse_size};
 pub use plan::{BuildOptions, BuildPlan, Built};
 pub use provenance::{packed_source, raster_source};
-pub use sample_bytes::{SourceCheck, copy_asset, stream_asset};
+pub use sample_bytes::{SourceCheck, Sources, copy_asset, stream_asset};
 pub use source::{ByteSource, LocalFile, asset_size, is_same_file, read_asset, stamp_at};
 pub use stale_index::IndexRows;
 pub use subset::tree_order;

@@ -43,6 +43,7 @@ pub use leakage::{
 };
 use options::with_command_words;
 pub use options::{OptionKind, OptionSpec, join_command_line, parse_options, split_command_line};
+pub use program::Program;
 pub use registry::{Registry, builtin};
 pub use run_report::Note;
 pub use runner::{Failure, Run, clashes, has_targets, kept, may_be_raster, run};

@@ -35,6 +35,17 @@ struct Grid {
     rows: f64,
 }
 
+/// A raster's grid as STAC's projection extension states it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PixelGrid {
+    /// The coordinate system.
+    pub crs: Arc<str>,
+    /// Rows and columns.
+    pub shape: [i64; 2],
+    /// Affine transform in the order of rasterio: x = a·column + b·row + c, y = d·column + e·row + f.
+    pub transform: [f64; 6],
+}
+
 impl Stated {
     /// Reads [`COLUMNS`] through `value`, which returns null for missing columns.
     pub fn of(value: &dyn Fn(&str) -> Value) -> Self {
@@ -91,6 +102,17 @@ impl Stated {
     /// True when the row says nothing.
     pub fn is_empty(&self) -> bool {
         self.drawn.is_none() && self.grid.is_none() && self.centroid.is_none()
+    }
+
+    /// True when the row states a geometry or a box.
+    pub fn has_geometry(&self) -> bool {
+        self.drawn.is_some()
+    }
+
+    /// The grid of the row's raster.
+    pub fn grid_in_pixels(&self) -> Option<PixelGrid> {
+        let Grid { crs, transform: [x, a, b, y, d, e], columns, rows } = self.grid.as_ref()?;
+        Some(PixelGrid { crs: crs.clone(), shape: [*rows as i64, *columns as i64], transform: [*a, *b, *x, *d, *e, *y] })
     }
 
     /// Only what `source` says.

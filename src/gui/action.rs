@@ -108,6 +108,8 @@ pub enum Action {
     IndexZips,
     /// Move a dataset of another generation to 2.0.
     Migrate,
+    /// Prepare a dataset for the official library of TACO 3.
+    PrepareTaco3,
     /// Write a TORTILLA or TACO of the first generation.
     WriteOlder,
     /// Change footer and collection of a TORTILLA or TACO.
@@ -298,6 +300,7 @@ impl Action {
         Action::Convert,
         Action::IndexZips,
         Action::Migrate,
+        Action::PrepareTaco3,
         Action::WriteOlder,
         Action::EditFooter,
         Action::OpenSeveral,
@@ -407,6 +410,7 @@ impl Action {
             Action::Repair => Tool::Repair,
             Action::Convert => Tool::Convert,
             Action::IndexZips => Tool::Index,
+            Action::PrepareTaco3 => Tool::Next,
             Action::WriteOlder => Tool::Older,
             Action::EditFooter => Tool::Footer,
             Action::OpenSeveral => Tool::Several,

@@ -43,6 +43,9 @@ pub fn blocked(action: Action, cx: &PanelContext<'_>) -> Option<String> {
             let open = document?.opened()?;
             (!is_other_generation(open.reader.as_ref())).then_some(mark!("This dataset is of 2.0 already"))
         }),
+        Action::PrepareTaco3 => open().or(draft.map(|_| NOT_WRITTEN)).or_else(|| {
+            (document?.format()? == crate::container::Format::Taco3).then_some(mark!("This dataset is of TACO 3 already"))
+        }),
         Action::Repair | Action::Convert => document.and_then(|document| {
             let open = document.opened()?;
             is_other_generation(open.reader.as_ref()).then_some(mark!("Only datasets of 2.0; move this one to 2.0 first"))

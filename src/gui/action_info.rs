@@ -274,6 +274,13 @@ impl Action {
                 tr!("Move to 2.0…"),
                 tr!("Write a dataset of another generation as one of 2.0"),
             ),
+            Action::PrepareTaco3 => (
+                Tools,
+                icons::ARROW_FAT_LINE_UP,
+                None,
+                tr!("Prepare for TACO 3…"),
+                tr!("Write a folder from which the official library writes the dataset as TACO 3, and run it"),
+            ),
             Action::WriteOlder => (
                 Tools,
                 icons::CLOCK_COUNTER_CLOCKWISE,

@@ -304,7 +304,7 @@ impl App {
                 self.toast = Some(Toast::new(repaired.is_valid(), text));
             }
             Event::Optimised(done) => self.toast = Some(Toast::new(done.failures() == 0, done.summary())),
-            Event::Percentiles(_) | Event::DatasetEdited(_) => {}
+            Event::Percentiles(_) | Event::DatasetEdited(_) | Event::PreparedTaco3(_) => {}
             Event::Planned(folder) => {
                 self.session.plan.show(&folder);
                 self.toast = Some(Toast::new(true, tr!("Saved {path}", path = dropped_paths::display_path(&folder))));

@@ -17,6 +17,8 @@ pub enum Tool {
     Index,
     /// A TORTILLA or TACO of the first generation.
     Older,
+    /// A folder from which the official library writes TACO 3.
+    Next,
     /// Columns and collection of a finished dataset.
     Footer,
     /// Several datasets opened as one.

@@ -20,7 +20,7 @@ fn groups() -> [(&'static str, &'static [Action]); 6] {
         (tr!("Rasters"), &[Action::Optimise, Action::Histograms, Action::Percentiles]),
         (tr!("Check and repair"), &[Action::ValidateDeep, Action::Repair]),
         (tr!("Containers"), &[Action::Convert, Action::IndexZips]),
-        (tr!("Generations"), &[Action::Migrate, Action::WriteOlder, Action::EditFooter]),
+        (tr!("Generations"), &[Action::Migrate, Action::PrepareTaco3, Action::WriteOlder, Action::EditFooter]),
         (tr!("Several datasets"), &[Action::OpenSeveral]),
         (tr!("Draft"), &[Action::PadTo, Action::Sidecars]),
     ]
@@ -41,6 +41,7 @@ fn hint(action: Action, cx: &PanelContext<'_>) -> String {
             Some(format) if format.generation() != "2.0" => tr!("from {generation}", generation = format.generation()),
             _ => String::new(),
         },
+        Action::PrepareTaco3 => tr!("by its official library").to_owned(),
         Action::WriteOlder => ".tortilla, .taco".to_owned(),
         Action::EditFooter => tr!("metadata only").to_owned(),
         Action::OpenSeveral => tr!("several as one").to_owned(),

@@ -21,6 +21,7 @@ mod shapes;
 mod skeleton;
 mod skeleton_update;
 mod stamp;
+mod taco3_types;
 mod taco_0_2;
 mod value;
 
@@ -53,4 +54,5 @@ pub use taco_0_2::{
     CORE_FIELDS, HISTOGRAM_BINS, HISTOGRAM_ENDS, SPLITS_0_2, SPLITS_OF_TOOLS_0_2, TASKS_0_2, TASKS_OF_TOOLS_0_2,
     missing_of_taco_0_2,
 };
+pub use taco3_types::taco3_type;
 pub use value::{FieldSpec, Value, dtype_name, same_values};

@@ -44,6 +44,7 @@ mod stats;
 mod summaries;
 mod table_layout;
 mod tables;
+mod taco3;
 mod thumbnails;
 mod verify;
 mod write;
@@ -94,6 +95,7 @@ pub use sidecars::{RasterWithSidecars, Sidecars, burn_in_sidecars, pack_sidecars
 pub use stats::{StatsRequest, pooled_statistics, pooled_statistics_of_draft};
 pub use summaries::{Bars, ColumnSummary, SummaryRequest, as_numbers, bar_text, level_summary, summary_of};
 pub use tables::{lazy_tables, query_dataset, tables_of};
+pub use taco3::{FieldMove, LackingFiles, LibraryRun, RenamedMember, Taco3Prepared, Taco3Request, prepare_taco3};
 pub use thumbnails::{Thumbnail, ThumbnailRequest, thumbnail};
 pub use verify::{Depth, Verified, verify, written_paths};
 pub use write::{checked_build, convert, export_asset};

@@ -122,6 +122,11 @@ pub(super) fn spatial_ref_of(text: &str) -> Result<SpatialRef> {
     }
 }
 
+/// `AUTHORITY:CODE` of the coordinate system of a text; `None` for one without a code, and for a text that names none.
+pub fn code_of_crs(text: &str) -> Option<String> {
+    super::info::crs_code(&spatial_ref_of(text).ok()?)
+}
+
 /// The error of GDAL or of PROJ as that of an unknown system.
 pub(super) fn unknown_crs(text: &str, said: &[gdal_errors::Message], error: &gdal::errors::GdalError) -> Error {
     let summary = Error::usage(format!("the coordinate system {} is not known", shortened(text)));

@@ -55,7 +55,7 @@ mod warped;
 mod write;
 
 pub use colour::ColourMap;
-pub use crs_text::file_named_by_crs;
+pub use crs_text::{code_of_crs, file_named_by_crs};
 pub use driver_names::is_driver_name;
 pub use environment::{DriverInfo, Environment, environment, init};
 pub use file_set::{FileSet, FolderFiles, NamedAsset, NamesByStem, contents_of, describe_alone, file_set, is_same_raster};

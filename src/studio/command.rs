@@ -306,6 +306,12 @@ pub enum Command {
         #[serde(flatten)]
         request: Box<ops::MigrateRequest>,
     },
+    /// Prepares a dataset for the official library of TACO 3, and runs the library where the request says so.
+    PrepareTaco3 {
+        /// Input, folder and the library's run.
+        #[serde(flatten)]
+        request: Box<ops::Taco3Request>,
+    },
     /// Rewrites the dataset at `input` with all faults repaired that need no decision.
     Repair {
         /// The dataset.

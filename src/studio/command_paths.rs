@@ -32,6 +32,9 @@ impl Command {
             Self::Describe { request } => vec![&request.output],
             Self::Publish { request } => vec![&request.target],
             Self::Export { request } => vec![&request.options.target],
+            Self::PrepareTaco3 { request } => {
+                request.target.iter().chain(request.run.as_ref().map(|run| &run.output)).map(PathBuf::as_path).collect()
+            }
             Self::Migrate { request } => request.options.iter().map(|options| options.target.as_path()).collect(),
             Self::Open { .. }
             | Self::ImportCollection { .. }
@@ -158,6 +161,10 @@ impl Command {
             Self::Migrate { request } => {
                 base.join(&mut request.input);
                 base.join_all(request.options.iter_mut().map(|options| &mut options.target));
+            }
+            Self::PrepareTaco3 { request } => {
+                base.join(&mut request.input);
+                base.join_all(request.target.iter_mut().chain(request.run.as_mut().map(|run| &mut run.output)));
             }
             Self::ReadChunk { request } => base.join(&mut request.input),
             Self::New

@@ -113,6 +113,8 @@ pub enum Event {
     ChunkRead(Box<ops::ChunkArray>),
     /// A dataset was migrated to 2.0, or a dry run finished.
     Migrated(Box<ops::Migrated>),
+    /// A dataset was prepared for TACO 3.
+    PreparedTaco3(Box<ops::Taco3Prepared>),
     /// A dataset was published, or checks block that.
     Published(Box<ops::publish::Publication>),
     /// A sample was copied to a file.

@@ -79,6 +79,8 @@ pub enum JobKind {
     Describe(PathBuf),
     /// Migrates a dataset to TACO 2.0.
     Migrate(PathBuf),
+    /// Prepares a dataset for the library of TACO 3.
+    PrepareTaco3(PathBuf),
     /// Optimises rasters.
     Optimise(PathBuf),
     /// Computes histograms of rasters.
@@ -146,6 +148,7 @@ impl JobKind {
             Self::EditTortilla(path) | Self::EditDataset(path) => tr!("Edit {path}", path = path.display()),
             Self::Describe(path) => tr!("Describe {path}", path = path.display()),
             Self::Migrate(path) => tr!("Move {path} to 2.0", path = path.display()),
+            Self::PrepareTaco3(path) => tr!("Prepare {path} for TACO 3", path = path.display()),
             Self::Optimise(path) => tr!("Optimise {path}", path = path.display()),
             Self::Histograms(path) => tr!("Count the values of {path}", path = path.display()),
             Self::Percentiles => tr!("Read the histograms").into(),

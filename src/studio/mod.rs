@@ -282,6 +282,11 @@ impl Studio {
                 |migrated| Event::Migrated(Box::new(migrated)),
                 move |ctx| ops::migrate(&request, ctx),
             ),
+            Command::PrepareTaco3 { request } => self.operate(
+                JobKind::PrepareTaco3(request.input.clone()),
+                |prepared| Event::PreparedTaco3(Box::new(prepared)),
+                move |ctx| ops::prepare_taco3(&request, ctx),
+            ),
             Command::Repair { input, open, options } => self.operate(
                 JobKind::Repair(input.clone()),
                 |repaired| Event::Repaired(Box::new(repaired)),
@@ -369,6 +374,7 @@ impl Studio {
             Command::Extend { calls, .. } => crate::extensions::programs_in(calls),
             Command::PlanDraft { request } if request.recipe => self.programs_of(&Command::RunRecipe),
             Command::SubmitPlan { request } => request.programs_without_consent(),
+            Command::PrepareTaco3 { request } => request.program_without_consent().into_iter().collect(),
             Command::RunRecipe => match &self.document {
                 Some(Document::Draft(draft)) => crate::extensions::programs_in(&draft.recipe),
                 _ => Vec::new(),

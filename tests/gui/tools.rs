@@ -284,6 +284,34 @@ fn a_draft_is_written_as_an_older_generation() {
 }
 
 #[test]
+fn a_dataset_is_prepared_for_taco_3_and_written_by_its_library() {
+    let (mut harness, folder, _) = with_sample();
+    act(&mut harness, Action::PrepareTaco3);
+    let prepared = folder.path().join("prepared");
+    fill(&mut harness, "Folder", &prepared.display().to_string());
+    assert!(texts(&harness).iter().any(|line| line.contains("stac:proj_transform")), "{:?}", texts(&harness));
+    picture(&mut harness, "tool-taco3");
+    run(&mut harness, "Prepare");
+    assert!(prepared.join("rebuild.py").is_file() && prepared.join("tables/sample.parquet").is_file());
+    click(&mut harness, "Close the report");
+    // With the library: the preview names the program that the button starts.
+    act(&mut harness, Action::PrepareTaco3);
+    let (again, written) = (folder.path().join("again"), folder.path().join("written.zip"));
+    fill(&mut harness, "Folder", &again.display().to_string());
+    click(&mut harness, "Run the library at once: pip install 'taco-eo[writer]'");
+    fill(&mut harness, "Dataset of TACO 3", &written.display().to_string());
+    fill(&mut harness, "Python with the library", &crate::support::taco3_python().display().to_string());
+    assert!(
+        texts(&harness).iter().any(|line| line.starts_with("Starts: ") && line.contains("rebuild.py")),
+        "{:?}",
+        texts(&harness)
+    );
+    run(&mut harness, "Prepare");
+    click(&mut harness, "Open dataset");
+    assert_eq!(document(&harness).format(), Some(Format::Taco3));
+}
+
+#[test]
 fn zips_that_exist_get_an_index() {
     let (mut harness, folder, input) = with_sample();
     let second = folder.path().join("second.tacozip");
@@ -508,6 +536,7 @@ fn every_tool_is_reached_by_the_keyboard_alone() {
         ("repair a copy", "Repair a copy"),
         ("convert zip", "Convert ZIP or FOLDER"),
         ("index existing", "Index existing ZIPs"),
+        ("prepare for", "Prepare for TACO 3"),
         ("write older", "Write older generation"),
         ("edit in place", "Edit in place"),
         ("add dataset", "Open datasets as one"),

@@ -303,6 +303,11 @@ pub fn stores_python() -> Option<PathBuf> {
     found
 }
 
+/// The Python with the official library of TACO 3.
+pub fn taco3_python() -> PathBuf {
+    other_python("TACO_STUDIO_PYTHON_V3", "venv-v3")
+}
+
 /// The Python in the environment variable, or that of an environment in the cache.
 fn other_python(variable: &str, environment: &str) -> PathBuf {
     let named = std::env::var_os(variable).map(PathBuf::from);

@@ -307,6 +307,8 @@ fn iso_date(text: &str) -> Option<String> {
 }
 
 type Places = HashMap<(String, String), usize>;
+/// By file, the id that it would have and the one that it has, where they differ.
+type RenamedIds = Vec<Option<(String, String)>>;
 
 /// The place of each file; an error for two files with one.
 fn places_of(
@@ -314,7 +316,7 @@ fn places_of(
     cells: &[Option<Cell>],
     with_split: bool,
     with_ending: bool,
-) -> Result<(Places, Vec<Option<(String, String)>>), LayoutConflict> {
+) -> Result<(Places, RenamedIds), LayoutConflict> {
     let mut taken: Places = HashMap::new();
     let mut places = vec![None; cells.len()];
     for (index, (path, cell)) in paths.iter().zip(cells).enumerate() {

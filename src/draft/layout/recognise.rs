@@ -153,7 +153,7 @@ fn sample_of(parsed: &[ParsedPath]) -> Vec<ParsedPath> {
         }
         let mut hasher = DefaultHasher::new();
         words.last().hash(&mut hasher);
-        hasher.finish() % share == 0
+        hasher.finish().is_multiple_of(share)
     };
     let kept: Vec<ParsedPath> = parsed.iter().filter(belongs).cloned().collect();
     if kept.iter().filter(|path| path.is_main).count() < 2 { parsed.iter().take(FILES_TRIED).cloned().collect() } else { kept }
@@ -463,7 +463,8 @@ fn choose(mut tried: Vec<Tried>, paths: &[ParsedPath], levels: &[LevelKind]) -> 
 /// Why files that would be roots may be parts of scenes instead: folders have files of the same names, or names in one folder differ in
 /// words alone.
 fn belongs_together(paths: &[ParsedPath], levels: &[LevelKind]) -> Option<&'static str> {
-    let (mut across, mut within): (HashSet<(Vec<&str>, &str)>, HashSet<(Vec<&str>, Vec<&str>)>) = Default::default();
+    let mut across: HashSet<(Vec<&str>, &str)> = HashSet::new();
+    let mut within: HashSet<(Vec<&str>, Vec<&str>)> = HashSet::new();
     let (mut files, mut numbered) = (0_usize, 0_usize);
     for path in paths.iter().filter(|path| path.is_main) {
         let splits = path.folders.iter().zip(levels).filter(|(_, level)| **level == LevelKind::Split);

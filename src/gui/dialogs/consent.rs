@@ -28,7 +28,7 @@ impl Dialog {
     pub fn programs(lines: Vec<String>, then: Request) -> Self {
         Self::Consent(Box::new(Consent {
             title: tr!("Start a program of this computer?").into(),
-            what: tr!("The recipe starts what is listed here, with your rights. Start only what you know.").into(),
+            what: tr!("What is listed here runs with your rights. Start only what you know.").into(),
             lines,
             button: tr!("Start it").into(),
             stay: tr!("Do not start it").into(),

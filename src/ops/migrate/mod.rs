@@ -56,6 +56,21 @@ pub struct MigrateRequest {
     pub allow_missing_parts: bool,
 }
 
+impl MigrateRequest {
+    /// A request that only says what would be done.
+    pub fn of(input: PathBuf) -> Self {
+        Self {
+            input,
+            options: None,
+            fields: Vec::new(),
+            collection: Map::new(),
+            fill_missing: false,
+            keep_ids: false,
+            allow_missing_parts: false,
+        }
+    }
+}
+
 /// A sample whose id could not stay.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct RenamedSample {
@@ -135,8 +150,22 @@ pub fn migrate(request: &MigrateRequest, ctx: &JobContext) -> Result<Migrated> {
         return Err(error.hint("use `convert` to write it in another container"));
     }
     let missing = need_all_parts(reader.as_ref(), request.allow_missing_parts, ctx)?;
-    let (mut assembly, mut migrated) = lay_out(reader.as_ref(), &request.fields, ctx)?;
+    let (assembly, mut migrated) = laid_out(reader.as_ref(), request, ctx)?;
     migrated.findings.extend(missing);
+    let mut report = Report { findings: std::mem::take(&mut migrated.findings), ..Report::default() };
+    validate::check_tree(&assembly.tree, &mut report);
+    validate::check_collection(&assembly.collection, &mut report);
+    report.fold();
+    migrated.findings = report.findings;
+    if let Some(options) = request.options.as_ref().filter(|_| migrated.is_possible()) {
+        migrated.built = Some(write_verified(&assembly, options, ctx)?);
+    }
+    Ok(migrated)
+}
+
+/// The dataset as 2.0 arranges it, with everything that the request changes.
+fn laid_out(reader: &dyn ContainerReader, request: &MigrateRequest, ctx: &JobContext) -> Result<(Assembly, Migrated)> {
+    let (mut assembly, mut migrated) = lay_out(reader, &request.fields, ctx)?;
     let samples = extent_of_samples(&assembly.batches(), ctx)?;
     extent::cover_samples(&mut assembly.collection, samples.as_ref(), &mut migrated.collection);
     for (key, value) in &request.collection {
@@ -165,15 +194,20 @@ pub fn migrate(request: &MigrateRequest, ctx: &JobContext) -> Result<Migrated> {
             migrated.padded = roots;
         }
     }
-    let mut report = Report { findings: std::mem::take(&mut migrated.findings), ..Report::default() };
-    validate::check_tree(&assembly.tree, &mut report);
-    validate::check_collection(&assembly.collection, &mut report);
-    report.fold();
-    migrated.findings = report.findings;
-    if let Some(options) = request.options.as_ref().filter(|_| migrated.is_possible()) {
-        migrated.built = Some(write_verified(&assembly, options, ctx)?);
+    Ok((assembly, migrated))
+}
+
+/// A dataset that is written in another form: of 2.0 as it is, of the first generation as `request` migrates it, with what was done.
+pub(super) fn assembly_for_rewriting(
+    reader: &dyn ContainerReader,
+    request: &MigrateRequest,
+    ctx: &JobContext,
+) -> Result<(Assembly, Option<Migrated>)> {
+    if !is_other_generation(reader) {
+        return Ok((Assembly::of_reader(reader, ctx)?, None));
     }
-    Ok(migrated)
+    let (assembly, migrated) = laid_out(reader, request, ctx)?;
+    Ok((assembly, Some(migrated)))
 }
 
 /// The dataset as 2.0 lays it out, and what was done to get there.

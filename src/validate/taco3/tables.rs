@@ -5,14 +5,14 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 use arrow::array::Array;
-use arrow::datatypes::{DataType, TimeUnit};
+use arrow::datatypes::DataType;
 use serde_json::Value as Json;
 
 use super::contract::{Contract, Mismatch, compare};
 use crate::container::{ContainerReader, RowKey, Taco3Reader, Taco3Table, table_above};
 use crate::error::Result;
 use crate::jobs::JobContext;
-use crate::model::{Collection, Location, Report, Rule, Skeleton};
+use crate::model::{Collection, Location, Report, Rule, Skeleton, taco3_type};
 use crate::text::PrintableLine;
 
 const SAMPLE: &str = "sample";
@@ -323,58 +323,27 @@ fn check_sample_ids(table: &Taco3Table, has_ids: bool, report: &mut Report) -> R
     Ok(())
 }
 
-/// The type in the words of `taco:metadata`.
+/// The type in the words of `taco:metadata`; of a dictionary, that of its values.
 fn type_text(dtype: &DataType) -> String {
     match dtype {
-        DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => "string".to_owned(),
-        DataType::Boolean => "bool".to_owned(),
-        DataType::Float32 => "float".to_owned(),
-        DataType::Float64 => "double".to_owned(),
-        DataType::Float16 => "halffloat".to_owned(),
-        DataType::Binary | DataType::LargeBinary | DataType::BinaryView => "binary".to_owned(),
-        DataType::FixedSizeBinary(size) => format!("fixed_size_binary[{size}]"),
-        DataType::Date32 => "date32".to_owned(),
-        DataType::Date64 => "date64".to_owned(),
-        DataType::Timestamp(unit, zone) => {
-            let unit = match unit {
-                TimeUnit::Second => "s",
-                TimeUnit::Millisecond => "ms",
-                TimeUnit::Microsecond => "us",
-                TimeUnit::Nanosecond => "ns",
-            };
-            zone.as_ref().map_or_else(|| format!("timestamp[{unit}]"), |zone| format!("timestamp[{unit}, {zone}]"))
-        }
-        DataType::Decimal128(digits, scale) => format!("decimal128({digits}, {scale})"),
-        DataType::Decimal256(digits, scale) => format!("decimal256({digits}, {scale})"),
-        DataType::List(item) | DataType::LargeList(item) => format!("list<{}>", type_text(item.data_type())),
-        DataType::FixedSizeList(item, size) => format!("fixed_size_list<{}, {size}>", type_text(item.data_type())),
-        DataType::Map(entries, _) => match entries.data_type() {
-            DataType::Struct(fields) => {
-                let parts: Vec<String> = fields.iter().map(|field| type_text(field.data_type())).collect();
-                format!("map<{}>", parts.join(", "))
-            }
-            other => format!("map<{}>", type_text(other)),
-        },
-        DataType::Struct(fields) => {
-            let fields: Vec<String> =
-                fields.iter().map(|field| format!("{}: {}", field.name(), type_text(field.data_type()))).collect();
-            format!("struct<{}>", fields.join(", "))
-        }
         DataType::Dictionary(_, values) => type_text(values),
-        other => other.to_string().to_lowercase(),
+        DataType::Utf8View => "string".to_owned(),
+        DataType::BinaryView => "binary".to_owned(),
+        dtype => taco3_type(dtype).unwrap_or_else(|| dtype.to_string()),
     }
 }
 
-/// A type without marks of nulls, which differ between releases, and without spaces.
+/// A type without marks of nulls, which differ between releases, and without spaces. Large texts, binaries and lists hold what the
+/// others hold, and are read as them.
 fn plain_type(text: &str) -> String {
-    text.replace('?', "").replace("not null", "").split_whitespace().collect()
+    text.replace('?', "").replace("not null", "").replace("large_", "").split_whitespace().collect()
 }
 
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
 
-    use arrow::datatypes::Field;
+    use arrow::datatypes::{Field, TimeUnit};
 
     use super::*;
 
@@ -395,6 +364,8 @@ mod tests {
         ] {
             assert_eq!(plain_type(&type_text(&dtype)), plain_type(text));
         }
+        assert_eq!(plain_type(&type_text(&DataType::Duration(TimeUnit::Microsecond))), "duration[us]");
+        assert_eq!(plain_type(&type_text(&DataType::Utf8)), plain_type("large_string"));
         assert_ne!(plain_type("list<double>"), plain_type("list<float>"));
     }
 

@@ -9,6 +9,7 @@ mod footer;
 mod histograms;
 mod index;
 mod line;
+mod next;
 mod older;
 mod optimise;
 mod pad;
@@ -25,6 +26,7 @@ use egui::{Frame, Margin, ScrollArea, Ui, vec2};
 
 use super::dialog_job::{DialogJob, nothing_written};
 use super::frame::{Next, foot_ui, head_ui};
+use crate::consent;
 use crate::container::{OpenOptions, free_bytes};
 use crate::error::{Error, Result};
 use crate::gui::panel_context::{PanelContext, Request};
@@ -212,6 +214,7 @@ impl ToolDialog {
             Tool::Convert => Box::new(convert::Convert::new(start)),
             Tool::Index => Box::new(index::Index::new(start)),
             Tool::Older => Box::new(older::Older::new(start)),
+            Tool::Next => Box::new(next::Next::new(start)),
             Tool::Footer => Box::new(footer::Footer::new(start)),
             Tool::Several => Box::new(several::Several::new(start)),
             Tool::PadTo => Box::new(pad::PadTo::default()),
@@ -232,7 +235,8 @@ impl ToolDialog {
     /// True for a command that a tool runs and shows.
     pub fn runs(command: &Command) -> bool {
         use Command::{
-            Compile, Consolidate, Convert, EditDataset, EditTortilla, Histograms, Optimise, Percentiles, Repair, WriteTortilla,
+            Compile, Consolidate, Convert, EditDataset, EditTortilla, Histograms, Optimise, Percentiles, PrepareTaco3, Repair,
+            WriteTortilla,
         };
         matches!(
             command,
@@ -245,6 +249,7 @@ impl ToolDialog {
                 | Optimise { .. }
                 | Histograms { .. }
                 | Percentiles { .. }
+                | PrepareTaco3 { .. }
                 | WriteTortilla { .. }
         )
     }
@@ -392,6 +397,8 @@ impl ToolDialog {
         }
         if act && let Some(Ok(plan)) = ready {
             let Some(command) = plan.command.clone() else { return Next::Close };
+            // The preview lists the programs, and the user allows them with this click.
+            cx.studio.programs_of(&command).iter().for_each(|program| consent::allow_program(program));
             let request = Request::Run(command);
             if self.form.closes() {
                 return Next::Do(request);

@@ -16,7 +16,7 @@ use crate::gui::panel_context::Request;
 use crate::gui::theme::{self, font};
 use crate::gui::widgets::{self, Button, Tone, paint};
 use crate::model::Finding;
-use crate::ops::{Optimised, Percentiles, Repaired};
+use crate::ops::{Optimised, Percentiles, Repaired, Taco3Prepared};
 use crate::studio::{Command, Event};
 
 /// Maximum number of shown lines; the copied report has all.
@@ -102,6 +102,7 @@ pub fn report_of(event: &Event) -> Option<Report> {
             }
         }
         Event::Percentiles(found) => percentiles(found),
+        Event::PreparedTaco3(prepared) => preparation(prepared),
         Event::Saved(path) => Report {
             sound: true,
             title: display_path(path),
@@ -188,6 +189,22 @@ fn optimisation(done: &Optimised) -> Report {
         lines,
         open: done.is_dataset.then(|| done.path.clone()),
         text: serde_json::to_string_pretty(done).unwrap_or_default(),
+    }
+}
+
+fn preparation(prepared: &Taco3Prepared) -> Report {
+    let mut lines = vec![match &prepared.library {
+        Some(said) => Line::good(said.trim().to_owned()),
+        None => Line::fact(tr!("Run `python rebuild.py OUTPUT.zip` in the folder, where taco-eo[writer] is installed.")),
+    }];
+    lines.extend(super::next::lines(prepared));
+    lines.extend(prepared.damaged.iter().map(|path| Line::warning(tr!("Damaged in the input, copied unchanged: {path}", path))));
+    Report {
+        sound: prepared.is_possible() && prepared.damaged.is_empty(),
+        title: prepared.folder.as_deref().map(display_path).unwrap_or_default(),
+        lines,
+        open: prepared.output.clone(),
+        text: serde_json::to_string_pretty(&prepared.report()).unwrap_or_default(),
     }
 }
 

@@ -1,0 +1,149 @@
+//! Form of Prepare for TACO 3: a folder from which the official library writes the dataset as TACO 3, and the library's run.
+
+use egui::Ui;
+
+use super::fields::{self, Fields, need_input, need_output, path_in};
+use super::{Line, Plan, Start, ToolForm, Words, Work};
+use crate::consent::described;
+use crate::gui::file_dialog::FileRequest;
+use crate::gui::icons;
+use crate::gui::panel_context::PanelContext;
+use crate::gui::widgets::{self, Segment, TextField, paint};
+use crate::ops::{LackingFiles, LibraryRun, Taco3Prepared, Taco3Request, prepare_taco3};
+use crate::studio::Command;
+
+/// Most columns and other lines of a kind in the preview; report.json has all.
+const SHOWN: usize = 40;
+
+/// Input and options.
+#[derive(Debug)]
+pub struct Next {
+    input: String,
+    folder: String,
+    lacking: LackingFiles,
+    run: bool,
+    output: String,
+    python: String,
+    damaged: bool,
+    replace: bool,
+}
+
+impl Next {
+    /// Initial values for the opened dataset.
+    pub fn new(start: &Start) -> Self {
+        Self {
+            input: start.input_text(),
+            folder: start.output_text("-taco3", ""),
+            lacking: LackingFiles::default(),
+            run: false,
+            output: start.output_text("", ".zip"),
+            python: "python3".into(),
+            damaged: false,
+            replace: false,
+        }
+    }
+}
+
+impl ToolForm for Next {
+    fn words(&self) -> Words {
+        Words {
+            icon: icons::ARROW_FAT_LINE_UP,
+            title: tr!("Prepare for TACO 3"),
+            about: tr!(
+                "Writes a folder with the structure, the fields, the tables and the files of the dataset, and a short Python program that makes the official library write TACO 3. No other program writes it."
+            ),
+            verb: tr!("Prepare"),
+        }
+    }
+
+    fn options_ui(&mut self, ui: &mut Ui, fields: &mut Fields<'_>, _cx: &mut PanelContext<'_>) {
+        fields.dataset(ui, tr!("Dataset"), &mut self.input, tr!("a dataset of 2.0, a .tortilla or a .taco"));
+        fields.path(ui, tr!("Folder"), &mut self.folder, "", FileRequest::ToolOutput);
+        fields::labelled(ui, tr!("Where a file is missing"), |ui| {
+            let ways = [
+                Segment::new(LackingFiles::Placeholder, tr!("a file of one byte")),
+                Segment::new(LackingFiles::LeaveOut, tr!("leave the sample out")),
+            ];
+            widgets::segmented(ui, "next-lacking", &mut self.lacking, &ways);
+        });
+        widgets::checkbox(ui, &mut self.run, tr!("Run the library at once: pip install 'taco-eo[writer]'"));
+        if self.run {
+            fields.path(ui, tr!("Dataset of TACO 3"), &mut self.output, tr!("NAME.zip, or a folder"), FileRequest::ToolOutput);
+            fields::labelled(ui, tr!("Python with the library"), |ui| {
+                TextField::new(tr!("Python with the library"), &mut self.python).hide_label().mono().width(300.0).show(ui);
+            });
+        }
+        fields::keep_damaged(ui, &mut self.damaged);
+        fields::replace(ui, &mut self.replace);
+    }
+
+    fn work(&self, _cx: &PanelContext<'_>) -> Result<Work, String> {
+        let run = match self.run {
+            true => Some(LibraryRun {
+                output: path_in(&self.output).ok_or_else(|| tr!("Name the file to write").to_owned())?,
+                python: Some(self.python.trim()).filter(|python| !python.is_empty()).unwrap_or("python3").to_owned(),
+            }),
+            false => None,
+        };
+        let request = Taco3Request {
+            input: need_input(&self.input)?,
+            target: Some(need_output(&self.folder)?),
+            overwrite: self.replace,
+            lacking: self.lacking,
+            collection: Default::default(),
+            on_damage: fields::damage(self.damaged),
+            allow_missing_parts: false,
+            run,
+        };
+        Ok(Box::new(move |ctx| {
+            let prepared = prepare_taco3(&Taco3Request { target: None, run: None, ..request.clone() }, ctx)?;
+            let targets: Vec<_> = request.target.iter().chain(request.run.as_ref().map(|run| &run.output)).cloned().collect();
+            let replace = request.overwrite;
+            let program = request.program();
+            let mut plan = Plan::new(Command::PrepareTaco3 { request: Box::new(request) });
+            let start = |command: Vec<String>| Line::warning(tr!("Starts: {program}", program = described(&command)));
+            plan.lines.extend(program.map(start));
+            plan.lines.extend(lines(&prepared));
+            if !prepared.is_possible() {
+                plan = plan.obstacle(tr!("TACO 3 can't hold this tree"));
+            }
+            Ok(targets.iter().fold(plan, |plan, target| plan.destination(target, replace)))
+        }))
+    }
+}
+
+/// What was prepared, or would be.
+pub fn lines(prepared: &Taco3Prepared) -> Vec<Line> {
+    let mut lines: Vec<Line> = prepared
+        .findings
+        .iter()
+        .map(|finding| Line::error(format!("{} {}: {}", finding.rule.code(), finding.at, finding.message)))
+        .collect();
+    if prepared.is_possible() {
+        let n = paint::grouped(prepared.samples);
+        let samples = tr_n!(prepared.samples, "{n} sample", "{n} samples", n);
+        lines.push(Line::fact(tr!("{samples} of {paths}", samples, paths = prepared.structure.join(", "))));
+    }
+    let mut list = |all: Vec<Line>| {
+        let more = all.len().saturating_sub(SHOWN);
+        lines.extend(all.into_iter().take(SHOWN));
+        if more > 0 {
+            lines.push(Line::fact(tr_n!(more, "and {n} more line", "and {n} more lines", n = paint::grouped(more as u64))));
+        }
+    };
+    list(prepared.left_out.iter().map(|id| Line::warning(tr!("{id} is left out: it lacks files", id))).collect());
+    list(prepared.placeholders.iter().map(|path| Line::warning(tr!("{path} is a file of one byte", path))).collect());
+    let renamed = prepared.renamed.iter();
+    list(
+        renamed
+            .map(|member| Line::row(tr!("{level}: {from} becomes {to}", level = member.level, from = member.from, to = member.to)))
+            .collect(),
+    );
+    let fields = prepared.fields.iter().map(|field| {
+        let to = field.to.as_deref().unwrap_or("–");
+        let line = format!("{}  {} → {to}  {}", field.level, field.from, field.note);
+        if field.to.is_none() { Line::warning(line) } else { Line::row(line) }
+    });
+    list(fields.collect());
+    lines
+}
