@@ -13,10 +13,14 @@ use crate::files;
 use crate::jobs::JobContext;
 use crate::text::PrintableLine;
 
-/// Members by which a dataset is recognised, below its folder in the archive.
-const MARKS: [&str; 2] = ["METADATA/level0.parquet", "METADATA/sample.parquet"];
-/// Name of the header of a TACO ZIP.
+/// Member by which a dataset of 2.0 is recognised, below its folder in the archive.
+const LEVEL_TABLE: &str = "METADATA/level0.parquet";
+/// The same of TACO 3.
+const SAMPLE_TABLE: &str = "METADATA/sample.parquet";
+/// Name of the header of a ZIP of 2.0.
 const HEADER: &str = "TACO_HEADER";
+/// Name of the index of a ZIP of TACO 3.
+const INDEX: &str = "__cozip__";
 /// Folder of macOS for attributes of the members.
 const MAC_FOLDER: &str = "__MACOSX/";
 /// Compression methods.
@@ -44,7 +48,7 @@ impl RezippedDataset {
         let mut folders: Vec<&str> = named
             .iter()
             .filter(|(name, _)| !name.starts_with(MAC_FOLDER))
-            .filter_map(|(name, _)| MARKS.iter().find_map(|mark| name.strip_suffix(mark)))
+            .filter_map(|(name, _)| [LEVEL_TABLE, SAMPLE_TABLE].iter().find_map(|mark| name.strip_suffix(mark)))
             .filter(|folder| folder.is_empty() || folder.ends_with('/'))
             .collect();
         folders.sort_unstable_by_key(|folder| (folder.matches('/').count(), *folder));
@@ -66,6 +70,11 @@ impl RezippedDataset {
         !self.begins_with_header || self.compressed().is_some()
     }
 
+    /// True for a dataset of TACO 3, which this program reads and does not write.
+    fn is_taco3(&self) -> bool {
+        self.members.iter().any(|(name, _)| name == SAMPLE_TABLE)
+    }
+
     /// The first member that is compressed or encrypted.
     fn compressed(&self) -> Option<&Entry> {
         self.members.iter().map(|(_, entry)| entry).find(|entry| !is_stored(entry))
@@ -82,7 +91,9 @@ impl RezippedDataset {
                 };
                 format!("{} {}{others}; TACO archives only store", entry.name.printable_line(), state_of(entry))
             }
-            None if self.folder.is_empty() => "TACO_HEADER is not at its beginning".to_owned(),
+            None if self.folder.is_empty() => {
+                format!("{} is not at its beginning", if self.is_taco3() { INDEX } else { HEADER })
+            }
             None => format!("the dataset is in its folder {}", self.folder.printable_line()),
         };
         let error = Error::format(format!("this ZIP was written again by another program: {how}")).at_path(path);
@@ -92,9 +103,11 @@ impl RezippedDataset {
             "" => "the folder".to_owned(),
             folder => format!("the folder {}", folder.printable_line()),
         };
-        error
-            .hint(format!("unpack it and open {folder}"))
-            .hint("or write the ZIP again with all of its metadata: `taco-studio repair` of this file with --output NEW.tacozip")
+        let error = error.hint(format!("unpack it and open {folder}"));
+        if self.is_taco3() {
+            return error.hint("or take the ZIP from another copy: TACO 3 is written by its official library alone");
+        }
+        error.hint("or write the ZIP again with all of its metadata: `taco-studio repair` of this file with --output NEW.tacozip")
     }
 
     /// Writes the members into a new folder beside `target`, which is removed when it is dropped. Bytes are compared with their CRC-32.
@@ -295,6 +308,14 @@ mod tests {
         let error = deflated.error(Path::new("x.zip"));
         assert!(deflated.must_be_unpacked() && error.is_caused_by(Cause::CompressedMember));
         assert!(error.summary().contains("DATA/x.tif is compressed (deflate), as is 1 more member;"), "{error}");
+    }
+
+    #[test]
+    fn an_archive_of_taco_3_is_not_offered_a_repair() {
+        let set = found(&[("COLLECTION.json", 0), ("METADATA/sample.parquet", 0), ("DATA/0/x.tif", 0)]).expect("is one");
+        let error = set.error(Path::new("x.zip"));
+        assert!(error.summary().contains("__cozip__ is not at its beginning"), "{error}");
+        assert!(!error.report().contains("repair") && error.report().contains("unpack it"), "{}", error.report());
     }
 
     #[test]

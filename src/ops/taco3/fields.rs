@@ -95,12 +95,13 @@ pub fn level_fields(
         let mut moved =
             FieldMove { level: level.to_owned(), from: name.to_owned(), to: None, type_name: None, note: String::new() };
         if let Some((to, note)) = parts.field_of(name) {
-            (moved.to, moved.note) = (Some(to), note.to_owned());
             let stays = is_deep_shape(name, array) || (parts.keeps_grid && is_of_grid(name));
             if !stays {
+                (moved.to, moved.note) = (Some(to), note.to_owned());
                 fields.moves.push(moved);
                 continue;
             }
+            moved.note = tr!("also in {field}", field = to);
         }
         if level == "sample"
             && name == "majortom:code"
