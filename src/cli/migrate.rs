@@ -1,9 +1,9 @@
 //! `migrate`: a dataset of another generation becomes one of 2.0, or any but TACO 3 is prepared for the official library of TACO 3;
 //! every field is accounted for.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use serde_json::Map;
+use serde_json::{Map, Value as Json};
 
 use super::output::{Terminal, print, print_json};
 use super::runner::run;
@@ -122,9 +122,7 @@ pub fn migrate(arguments: MigrateArguments, terminal: &Terminal) -> Result<u8> {
         None => Map::new(),
     };
     let overwrite = write.overwrite;
-    if let Some(path) = report.as_ref().filter(|path| is_same_file(&input, path)) {
-        return Err(Error::usage("the report would take the place of the dataset").at_path(path).hint("choose another name"));
-    }
+    check_report(report.as_deref(), &input)?;
     let on_damage = arguments.damage.on_damage();
     let options = output.map(|target| BuildOptions { on_damage, ..write.options(target, parts.parts()) });
     let planned = options.is_none();
@@ -132,11 +130,7 @@ pub fn migrate(arguments: MigrateArguments, terminal: &Terminal) -> Result<u8> {
     let request = MigrateRequest { input, options, fields, collection, fill_missing, keep_ids, allow_missing_parts };
     let migrated = run(terminal, &kind, move |ctx| ops::migrate(&request, ctx))?;
     let told = migrated.report();
-    if let Some(path) = &report {
-        let report = serde_json::to_vec_pretty(&told)
-            .map_err(|error| Error::internal("the report can't be written as JSON").because(error))?;
-        write_document(path, &report, overwrite)?;
-    }
+    write_report(report.as_deref(), &told, overwrite)?;
     if json {
         print_json(&told)?
     } else {
@@ -144,6 +138,22 @@ pub fn migrate(arguments: MigrateArguments, terminal: &Terminal) -> Result<u8> {
     }
     let damaged = migrated.built.as_ref().map_or(0, tell_samples);
     Ok(damaged.max(u8::from(!migrated.is_possible())))
+}
+
+/// Refuses a report that would replace the dataset.
+fn check_report(report: Option<&Path>, input: &Path) -> Result<()> {
+    match report.filter(|path| is_same_file(input, path)) {
+        Some(path) => Err(Error::usage("the report would take the place of the dataset").at_path(path).hint("choose another name")),
+        None => Ok(()),
+    }
+}
+
+/// Writes the report where one is asked for.
+fn write_report(report: Option<&Path>, told: &Json, overwrite: bool) -> Result<()> {
+    let Some(path) = report else { return Ok(()) };
+    let told =
+        serde_json::to_vec_pretty(told).map_err(|error| Error::internal("the report can't be written as JSON").because(error))?;
+    write_document(path, &told, overwrite)
 }
 
 /// Prepares the dataset for the library of TACO 3; exit code as [`migrate`].
@@ -157,6 +167,7 @@ fn prepare_taco3(arguments: MigrateArguments, terminal: &Terminal) -> Result<u8>
         let error = Error::usage("the library of TACO 3 writes the parts");
         return Err(error.hint("run rebuild.py of the folder with --partition-by or --partition-size"));
     }
+    check_report(report.as_deref(), &input)?;
     let overwrite = arguments.write.overwrite;
     let run = arguments.run.map(|output| LibraryRun { output, python: arguments.python });
     if let (Some(run), Some(folder)) = (&run, &output) {
@@ -184,11 +195,7 @@ fn prepare_taco3(arguments: MigrateArguments, terminal: &Terminal) -> Result<u8>
     };
     let prepared = super::runner::run(terminal, &kind, move |ctx| ops::prepare_taco3(&request, ctx))?;
     let told = prepared.report();
-    if let Some(path) = &report {
-        let report = serde_json::to_vec_pretty(&told)
-            .map_err(|error| Error::internal("the report can't be written as JSON").because(error))?;
-        write_document(path, &report, overwrite)?;
-    }
+    write_report(report.as_deref(), &told, overwrite)?;
     if json {
         print_json(&told)?
     } else {

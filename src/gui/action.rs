@@ -410,7 +410,7 @@ impl Action {
             Action::Repair => Tool::Repair,
             Action::Convert => Tool::Convert,
             Action::IndexZips => Tool::Index,
-            Action::PrepareTaco3 => Tool::Next,
+            Action::PrepareTaco3 => Tool::PrepareTaco3,
             Action::WriteOlder => Tool::Older,
             Action::EditFooter => Tool::Footer,
             Action::OpenSeveral => Tool::Several,

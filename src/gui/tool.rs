@@ -18,7 +18,7 @@ pub enum Tool {
     /// A TORTILLA or TACO of the first generation.
     Older,
     /// A folder from which the official library writes TACO 3.
-    Next,
+    PrepareTaco3,
     /// Columns and collection of a finished dataset.
     Footer,
     /// Several datasets opened as one.

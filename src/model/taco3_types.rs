@@ -4,6 +4,8 @@ use std::sync::Arc;
 
 use arrow::datatypes::{DataType, Field, TimeUnit};
 
+use super::dtype_name;
+
 /// A type as `taco:metadata` of TACO 3 spells it, with `?` after the types of members that may be null; `None` for a type that it
 /// does not have.
 pub fn taco3_type(dtype: &DataType) -> Option<String> {
@@ -16,32 +18,9 @@ pub fn taco3_type(dtype: &DataType) -> Option<String> {
     let nested =
         |field: &Arc<Field>| Some(format!("{}{}", taco3_type(field.data_type())?, if field.is_nullable() { "?" } else { "" }));
     Some(match dtype {
-        DataType::Boolean => "bool".into(),
-        DataType::Int8 => "int8".into(),
-        DataType::Int16 => "int16".into(),
-        DataType::Int32 => "int32".into(),
-        DataType::Int64 => "int64".into(),
-        DataType::UInt8 => "uint8".into(),
-        DataType::UInt16 => "uint16".into(),
-        DataType::UInt32 => "uint32".into(),
-        DataType::UInt64 => "uint64".into(),
-        DataType::Float16 => "halffloat".into(),
-        DataType::Float32 => "float".into(),
-        DataType::Float64 => "double".into(),
-        DataType::Utf8 => "string".into(),
-        DataType::LargeUtf8 => "large_string".into(),
-        DataType::Binary => "binary".into(),
-        DataType::LargeBinary => "large_binary".into(),
-        DataType::FixedSizeBinary(width) => format!("fixed_size_binary[{width}]"),
         DataType::Date32 => "date32".into(),
         DataType::Date64 => "date64".into(),
-        DataType::Timestamp(of, None) => format!("timestamp[{}]", unit(of)),
         DataType::Timestamp(of, Some(zone)) => format!("timestamp[{}, {zone}]", unit(of)),
-        DataType::Time32(of) => format!("time32[{}]", unit(of)),
-        DataType::Time64(of) => format!("time64[{}]", unit(of)),
-        DataType::Duration(of) => format!("duration[{}]", unit(of)),
-        DataType::Decimal128(precision, scale) => format!("decimal128({precision}, {scale})"),
-        DataType::Decimal256(precision, scale) => format!("decimal256({precision}, {scale})"),
         DataType::List(item) => format!("list<{}>", nested(item)?),
         DataType::LargeList(item) => format!("large_list<{}>", nested(item)?),
         DataType::FixedSizeList(item, size) => format!("fixed_size_list<{}, {size}>", nested(item)?),
@@ -58,6 +37,11 @@ pub fn taco3_type(dtype: &DataType) -> Option<String> {
             let [key, value] = entry.iter().collect::<Vec<_>>()[..] else { return None };
             format!("map<{}, {}>", taco3_type(key.data_type())?, nested(value)?)
         }
+        DataType::Binary | DataType::LargeBinary | DataType::FixedSizeBinary(_) | DataType::Utf8 | DataType::LargeUtf8 => {
+            dtype_name(dtype)
+        }
+        DataType::Timestamp(_, None) | DataType::Time32(_) | DataType::Time64(_) | DataType::Duration(_) => dtype_name(dtype),
+        dtype if dtype.is_numeric() || *dtype == DataType::Boolean => dtype_name(dtype),
         _ => return None,
     })
 }

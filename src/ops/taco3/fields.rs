@@ -9,9 +9,9 @@ use arrow::datatypes::{DataType, Field, TimeUnit};
 use serde::Serialize;
 use serde_json::{Value as Json, json};
 
-use super::place::{LevelProfile, Profile};
+use super::place::{LevelProfile, Profile, TIME_MIDDLES};
 use crate::error::{Error, Result};
-use crate::footprint::COLUMNS as PLACE_COLUMNS;
+use crate::footprint::{COLUMNS as PLACE_COLUMNS, TIME_COLUMNS};
 use crate::model::{dtype_name, taco3_type};
 use crate::table::written_field;
 
@@ -21,24 +21,6 @@ pub const OWN_NAMESPACE: &str = "meta";
 const RESERVED: [&str; 10] = ["cozip", "internal", "taco", "rumi", "stac", "spatial", "temporal", "majortom", "name", "self"];
 /// Parts of a dataset that the library's model of splits knows.
 const SPLITS: [&str; 3] = ["train", "test", "validation"];
-/// Columns of times that a profile replaces.
-const TIME_COLUMNS: [&str; 14] = [
-    "stac:time_start",
-    "stac:time_end",
-    "stac:time_middle",
-    "istac:time_start",
-    "istac:time_end",
-    "istac:time_middle",
-    "stac:datetime",
-    "stac:start_datetime",
-    "stac:end_datetime",
-    "temporal:datetime",
-    "temporal:start_datetime",
-    "temporal:end_datetime",
-    "temporal:time_start",
-    "temporal:time_end",
-];
-
 /// What becomes of a column.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct FieldMove {
@@ -138,7 +120,9 @@ pub fn level_fields(
             fields.moves.push(moved);
             continue;
         };
-        if level == "sample" && name == "split" && is_split(&array) {
+        // The model of the library has one field: others of its namespace make it a group of plain fields.
+        let is_alone = || !batch.schema().fields().iter().any(|field| field.name().starts_with("split:"));
+        if level == "sample" && name == "split" && is_split(&array) && is_alone() {
             fields.groups.push(json!({ "namespace": "split", "kind": "split" }));
             names.taken.insert("split:split".into());
             (moved.to, moved.type_name) = (Some("split:split".into()), Some(spec));
@@ -196,7 +180,7 @@ impl Parts {
                 "bbox" => ("bbox", tr!("the library computes it from the geometry")),
                 _ => ("centroid", tr!("the library computes it")),
             }
-        } else if self.time && TIME_COLUMNS.contains(&column) {
+        } else if self.time && (TIME_COLUMNS.contains(&column) || TIME_MIDDLES.contains(&column)) {
             match own {
                 "time_end" | "end_datetime" => ("end_datetime", ""),
                 "time_middle" => ("datetime", tr!("where it is not halfway between start and end")),
@@ -337,6 +321,19 @@ mod tests {
         assert_eq!(of("9th band:x__y"), "n9th_band:x_y");
         assert_eq!(of("model_fields"), "meta:model_fields_field");
         assert_eq!(of("split"), "split:split");
+    }
+
+    #[test]
+    fn the_parts_of_a_profile_replace_their_columns_alone() {
+        let of = |place: bool, time: bool, column: &str| {
+            let parts = Parts { namespace: "stac", place, time, keeps_grid: false };
+            parts.field_of(column).map(|(field, _)| field)
+        };
+        assert_eq!(of(true, true, "stac:time_middle").as_deref(), Some("stac:datetime"));
+        assert_eq!(of(true, true, "istac:time_end").as_deref(), Some("stac:end_datetime"));
+        assert_eq!(of(true, true, "stac:geotransform").as_deref(), Some("stac:proj_transform"));
+        assert_eq!((of(true, false, "stac:time_start"), of(false, true, "stac:crs")), (None, None));
+        assert_eq!((of(true, true, "datetime"), of(true, true, "stac:orbit")), (None, None));
     }
 
     #[test]

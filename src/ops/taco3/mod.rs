@@ -27,7 +27,9 @@ use self::place::level_profile;
 use self::structure::{MemberLevel, MemberRow, SampleStructure};
 use super::migrate::{CollectionMapping, MigrateRequest, Migrated, assembly_for_rewriting};
 use super::missing_parts::need_all_parts;
-use crate::container::{self, Assembly, Format, OnDamage, PartialFolder, RowSource, Sources, check_space, dataset_around};
+use crate::container::{
+    self, Assembly, Format, OnDamage, PartialFolder, RowSource, Sources, check_space, dataset_around, is_same_file,
+};
 use crate::error::{Error, IoContext as _, Result};
 use crate::extensions::Program;
 use crate::jobs::JobContext;
@@ -167,6 +169,15 @@ pub fn prepare_taco3(request: &Taco3Request, ctx: &JobContext) -> Result<Taco3Pr
     let reader = container::open(&request.input, ctx)?;
     if reader.info().format == Format::Taco3 {
         return Err(Error::usage("this dataset is of TACO 3 already").at_path(&request.input));
+    }
+    if let Some(run) = &request.run {
+        if is_same_file(&request.input, &run.output) {
+            let error = Error::usage("the library would replace the dataset that is read").at_path(&run.output);
+            return Err(error.hint("choose another name"));
+        }
+        if !request.overwrite && run.output.symlink_metadata().is_ok() {
+            return Err(Error::output_exists().at_path(&run.output));
+        }
     }
     let missing = need_all_parts(reader.as_ref(), request.allow_missing_parts, ctx)?;
     let asked = MigrateRequest { fill_missing: true, ..MigrateRequest::of(request.input.clone()) };

@@ -18,6 +18,9 @@ use crate::jobs::JobContext;
 use crate::raster;
 use crate::table::write_wkb;
 
+/// Columns of the middle of an acquisition.
+pub const TIME_MIDDLES: [&str; 2] = ["stac:time_middle", "istac:time_middle"];
+
 /// A profile of TACO 3.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Profile {
@@ -181,7 +184,7 @@ impl RowTimes {
 }
 
 fn row_times(batch: &RecordBatch) -> Vec<RowTimes> {
-    let middles = ["stac:time_middle", "istac:time_middle"].iter().find_map(|name| micros_of(batch.column_by_name(name)?));
+    let middles = TIME_MIDDLES.iter().find_map(|name| micros_of(batch.column_by_name(name)?));
     let middle = |row: usize| middles.as_ref().and_then(|middles| middles[row]);
     sample_times(batch).into_iter().enumerate().map(|(row, times)| RowTimes::of(times, middle(row))).collect()
 }

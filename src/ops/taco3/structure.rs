@@ -172,7 +172,8 @@ impl Folder<'_> {
     /// Adds the members of these FOLDERs, given as number of the sample and row in the level above.
     fn arrange(&self, owners: &[(u32, u32)], structure: &mut SampleStructure) {
         let above = &self.tree.levels[self.depth - 1];
-        let level = &self.tree.levels[self.depth];
+        // FOLDERs without children are findings of their own, and have no members.
+        let Some(level) = self.tree.levels.get(self.depth) else { return };
         // By position, the row of each owner. A position that is padding in every sample is no member.
         let positions: Vec<Vec<u32>> = (0..above.children(owners.first().map_or(0, |&(_, row)| row)).len())
             .map(|at| owners.iter().filter_map(|&(_, row)| above.children(row).get(at).copied()).collect())
@@ -299,7 +300,9 @@ fn numbered(id: &str) -> Option<(String, String)> {
     let name = member_name(id);
     let (stem, ending) = split_ending(&name);
     let prefix = stem.trim_end_matches(|c: char| c.is_ascii_digit());
-    (prefix.len() < stem.len() && !prefix.is_empty()).then(|| (prefix.to_owned(), ending.to_owned()))
+    // TACO 3 refuses a prefix that ends like a name that it refuses.
+    let is_allowed = !prefix.is_empty() && !prefix.ends_with([' ', '.']);
+    (prefix.len() < stem.len() && is_allowed).then(|| (prefix.to_owned(), ending.to_owned()))
 }
 
 /// Stem and ending with its dot.
@@ -430,6 +433,11 @@ mod tests {
         ]);
         let found = arranged(&empty, LackingFiles::LeaveOut);
         assert_eq!((found.paths, found.levels[0].rows.len(), found.left_out.len()), (vec!["x.tif".to_owned()], 2, 0));
+        // FOLDERs without children have no files.
+        let hollow = super::tests::tree(&[(&["a", "b"], &[true; 2], &[0, 1])]);
+        assert!(arranged(&hollow, LackingFiles::Placeholder).paths.is_empty());
+        // Nor is a prefix that ends in a blank one of a sequence.
+        assert_eq!((numbered("img 1.tif"), numbered("img1.tif")), (None, Some(("img".into(), ".tif".into()))));
         // A gap in numbered files is no sequence.
         let gap = super::tests::tree(&[
             (&["a", "b"], &[true; 2], &[0, 1]),

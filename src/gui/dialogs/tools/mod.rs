@@ -9,11 +9,11 @@ mod footer;
 mod histograms;
 mod index;
 mod line;
-mod next;
 mod older;
 mod optimise;
 mod pad;
 mod percentiles;
+mod prepare_taco3;
 mod repair;
 mod report;
 mod several;
@@ -214,7 +214,7 @@ impl ToolDialog {
             Tool::Convert => Box::new(convert::Convert::new(start)),
             Tool::Index => Box::new(index::Index::new(start)),
             Tool::Older => Box::new(older::Older::new(start)),
-            Tool::Next => Box::new(next::Next::new(start)),
+            Tool::PrepareTaco3 => Box::new(prepare_taco3::PrepareTaco3::new(start)),
             Tool::Footer => Box::new(footer::Footer::new(start)),
             Tool::Several => Box::new(several::Several::new(start)),
             Tool::PadTo => Box::new(pad::PadTo::default()),

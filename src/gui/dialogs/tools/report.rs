@@ -197,7 +197,7 @@ fn preparation(prepared: &Taco3Prepared) -> Report {
         Some(said) => Line::good(said.trim().to_owned()),
         None => Line::fact(tr!("Run `python rebuild.py OUTPUT.zip` in the folder, where taco-eo[writer] is installed.")),
     }];
-    lines.extend(super::next::lines(prepared));
+    lines.extend(super::prepare_taco3::lines(prepared));
     lines.extend(prepared.damaged.iter().map(|path| Line::warning(tr!("Damaged in the input, copied unchanged: {path}", path))));
     Report {
         sound: prepared.is_possible() && prepared.damaged.is_empty(),

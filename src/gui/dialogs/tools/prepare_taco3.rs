@@ -17,7 +17,7 @@ const SHOWN: usize = 40;
 
 /// Input and options.
 #[derive(Debug)]
-pub struct Next {
+pub struct PrepareTaco3 {
     input: String,
     folder: String,
     lacking: LackingFiles,
@@ -28,7 +28,7 @@ pub struct Next {
     replace: bool,
 }
 
-impl Next {
+impl PrepareTaco3 {
     /// Initial values for the opened dataset.
     pub fn new(start: &Start) -> Self {
         Self {
@@ -44,7 +44,7 @@ impl Next {
     }
 }
 
-impl ToolForm for Next {
+impl ToolForm for PrepareTaco3 {
     fn words(&self) -> Words {
         Words {
             icon: icons::ARROW_FAT_LINE_UP,
@@ -64,7 +64,7 @@ impl ToolForm for Next {
                 Segment::new(LackingFiles::Placeholder, tr!("a file of one byte")),
                 Segment::new(LackingFiles::LeaveOut, tr!("leave the sample out")),
             ];
-            widgets::segmented(ui, "next-lacking", &mut self.lacking, &ways);
+            widgets::segmented(ui, "taco3-lacking", &mut self.lacking, &ways);
         });
         widgets::checkbox(ui, &mut self.run, tr!("Run the library at once: pip install 'taco-eo[writer]'"));
         if self.run {
