@@ -14,7 +14,7 @@ use parquet::file::metadata::KeyValue;
 use serde_json::{Value as Json, json};
 use taco_studio::model::Rule;
 
-use crate::support::Workspace;
+use crate::support::{Server, Workspace};
 
 /// Microseconds of 2021-05-01T00:00:00Z.
 const MAY: i64 = 1_619_827_200_000_000;
@@ -505,6 +505,109 @@ fn archives_that_are_damaged_have_findings() {
         bytes.extend(b"a set");
     });
     assert!(comment.contains(&"NEXT-14".to_owned()), "{comment:?}");
+}
+
+/// An archive of samples of one file each, as the writers of TACO 3 lay it out.
+fn archive(samples: u64) -> Vec<u8> {
+    let header = |signature: u32, head: &[u8], name: &str, bytes: &[u8], extra: &[u8]| {
+        let (crc, size) = (crc32fast::hash(bytes).to_le_bytes(), (bytes.len() as u32).to_le_bytes());
+        let lengths = [name.len() as u16, extra.len() as u16].map(u16::to_le_bytes).concat();
+        [&signature.to_le_bytes(), head, &[10, 0, 0, 8, 0, 0, 0, 0, 0x21, 0], &crc, &size, &size, &lengths].concat()
+    };
+    let data: Vec<(String, Vec<u8>)> =
+        (0..samples).map(|row| (format!("DATA/{row}/label.tif"), format!("bytes of {row}").into_bytes())).collect();
+    // `CZIP`, version, profile and number; a length of two bytes, name, offset and size of each member.
+    let names = ["COLLECTION.json", "METADATA/sample.parquet", "METADATA/children.parquet"];
+    let index_size = 11 + names.iter().map(|name| name.len() + 18).sum::<usize>();
+    let mut at = 51 + index_size as u64;
+    let mut offsets = Vec::new();
+    for (name, bytes) in &data {
+        offsets.push(at + 30 + name.len() as u64);
+        at = offsets[offsets.len() - 1] + bytes.len() as u64;
+    }
+    let set = Set { columns: Vec::new(), has_ids: true };
+    let ids: Vec<String> = (0..samples).map(|row| format!("s{row}")).collect();
+    let strings = |values: Vec<String>| -> ArrayRef { Arc::new(StringArray::from(values)) };
+    let sample = table(
+        "sample",
+        vec![
+            ("internal:current_id", numbers(0..samples)),
+            ("internal:relative_path", strings((0..samples).map(|row| row.to_string()).collect())),
+            ("id", strings(ids)),
+        ],
+    );
+    let children = table(
+        "children",
+        vec![
+            ("internal:current_id", numbers(0..samples)),
+            ("internal:parent_id", numbers(0..samples)),
+            ("internal:relative_path", strings(data.iter().map(|(name, _)| name["DATA/".len()..].to_owned()).collect())),
+            ("internal:offset", numbers(offsets)),
+            ("internal:size", numbers(data.iter().map(|(_, bytes)| bytes.len() as u64))),
+        ],
+    );
+    let metadata = [set.collection().to_string().into_bytes(), sample, children];
+    let mut index = [&b"CZIP\x01\0\x02\x03\0\0\0"[..], &names.map(|name| (name.len() as u16).to_le_bytes()).concat()].concat();
+    index.extend(names.concat().into_bytes());
+    let mut positions = Vec::new();
+    for (name, bytes) in names.iter().zip(&metadata) {
+        positions.push(at + 30 + name.len() as u64);
+        at = positions[positions.len() - 1] + bytes.len() as u64;
+    }
+    index.extend(positions.iter().flat_map(|offset| offset.to_le_bytes()));
+    index.extend(metadata.iter().flat_map(|bytes| (bytes.len() as u64).to_le_bytes()));
+    let members = std::iter::once(("__cozip__".to_owned(), index.clone()))
+        .chain(data)
+        .chain(names.iter().map(|name| (*name).to_owned()).zip(metadata));
+    let (mut file, mut directory, mut count) = (Vec::new(), Vec::new(), 0u16);
+    for (name, bytes) in members {
+        let extra: &[u8] = if count == 0 { &[0x0C, 0xCA, 8, 0, 0, 0, 0, 0, 0, 0, 0, 0] } else { &[] };
+        directory.extend(header(0x0201_4B50, &[63, 3], &name, &bytes, &[]));
+        directory.extend([0; 10]);
+        directory.extend((file.len() as u32).to_le_bytes());
+        directory.extend(name.as_bytes());
+        file.extend(header(0x0403_4B50, &[], &name, &bytes, extra));
+        file.extend([name.as_bytes(), extra, &bytes].concat());
+        count += 1;
+    }
+    let end = [0x0605_4B50u32.to_le_bytes(), [0; 4]].concat();
+    let sizes = [directory.len() as u32, file.len() as u32].map(u32::to_le_bytes).concat();
+    let counts = [count, count].map(u16::to_le_bytes).concat();
+    let mut file = [file, directory, end, counts, sizes, vec![0, 0]].concat();
+    let mut check = fnv::FnvHasher::default();
+    std::hash::Hasher::write(&mut check, &index);
+    std::hash::Hasher::write(&mut check, &file[file.len() - (32 << 10)..]);
+    file[43..51].copy_from_slice(&std::hash::Hasher::finish(&check).to_le_bytes());
+    file
+}
+
+#[test]
+fn a_remote_archive_is_opened_by_its_index() {
+    let workspace = Workspace::new();
+    let good = archive(5000);
+    let path = workspace.write("served/good.zip", &good);
+    assert_eq!(codes(&workspace, &path), Vec::<String>::new());
+    let mut changed = good.clone();
+    changed[44] ^= 1;
+    workspace.write("served/changed.zip", &changed);
+    let number = |at: usize| u64::from(u32::from_le_bytes(good[good.len() - at..][..4].try_into().expect("4 bytes")));
+    let (size, offset) = (number(10), number(6));
+    let server = Server::of(&workspace.path("served"));
+    let reads_the_directory = |name: &str| {
+        server.forget();
+        let out = workspace.path("out.tif");
+        workspace.read_into(server.url(name), "s4000/label.tif", &out);
+        assert_eq!(std::fs::read(&out).expect("reads"), b"bytes of 4000", "{name}");
+        let covers = |range: &str| {
+            let (first, last) = range.trim_start_matches("bytes=").split_once('-').expect("a range");
+            let (first, last): (u64, u64) = (first.parse().expect("a number"), last.parse().expect("a number"));
+            (first..=last).contains(&(offset + size / 2))
+        };
+        server.asked().iter().filter_map(|asked| asked.range.as_deref()).any(covers)
+    };
+    assert!(!reads_the_directory("good.zip"));
+    // Positions in the tables of an archive that was changed are not trusted.
+    assert!(reads_the_directory("changed.zip"));
 }
 
 /// The rules of TACO 3 that the sets here break.

@@ -52,7 +52,10 @@ pub use collection_file::{
     check_json, field_schema_of, parse_collection, read_collection, read_collection_file, read_json_document, write_collection,
 };
 pub use consolidate::{ConsolidateOptions, consolidate};
-pub use cozip::{RowKey, Taco3Reader, Taco3Table, table_above};
+pub use cozip::{
+    CHECKED_TAIL, CozipArchive, INDEX_MEMBER, INDEX_OFFSET, IndexedMember, RowsById, Taco3Reader, Taco3Table, check_value,
+    parse_index, stated_check_value, table_above,
+};
 pub use damage::OnDamage;
 pub use dataset_version::DatasetVersion;
 pub use destination::{dataset_around, folder_beside, output_exists};

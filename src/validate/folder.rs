@@ -79,8 +79,8 @@ pub(super) fn leads_out(name: &str, target: &Path) -> String {
 }
 
 /// All parent folders of these files.
-pub(super) fn folders_of(files: &HashSet<String>) -> HashSet<&str> {
-    files.iter().flat_map(|file| file.match_indices('/').map(move |(at, _)| &file[..at])).collect()
+pub(super) fn folders_of<S: AsRef<str>>(files: &HashSet<S>) -> HashSet<&str> {
+    files.iter().map(AsRef::as_ref).flat_map(|file| file.match_indices('/').map(move |(at, _)| &file[..at])).collect()
 }
 
 /// Requests every remote file, which only a deep check does. Files that no level names cannot be found, as servers list no

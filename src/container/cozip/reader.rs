@@ -1,22 +1,23 @@
 //! Opens a TACO 3 dataset: `METADATA/sample.parquet` is level 0, `children.parquet` level 1, `children__imagery.parquet` the
-//! files in the folder `imagery` of each sample, and so on. The central directory lists all members, so the index in `__cozip__`
-//! is not used. An index over several archives (`.tacocat`) has the tables beside its COLLECTION.json, with the archive of each row
+//! files in the folder `imagery` of each sample, and so on. An index over several archives (`.tacocat`) has the tables beside its COLLECTION.json, with the archive of each row
 //! in `internal:source_file`. Does not validate.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use arrow::array::{Array, Int64Array, StringArray};
 
+use super::CozipArchive;
 use crate::container::part_files::PartFiles;
 use crate::container::synthetic_levels::{MadeLevel, Ranges, level_tables};
 use crate::container::tortilla::join;
 use crate::container::{
-    ContainerInfo, ContainerReader, DatasetVersion, Directory, Format, LevelSet, LocalFile, LocalHeader, Opening, Physical,
-    asset_size, read_collection, read_collection_file,
+    ContainerInfo, ContainerReader, DatasetVersion, Format, LevelSet, LocalFile, Opening, Physical, asset_size, read_collection,
+    read_collection_file,
 };
-use crate::error::{Cause, Error, IoContext, Result, settled};
+use crate::error::{Error, IoContext, Result, settled};
 use crate::files::{Outside, Root};
 use crate::jobs::JobContext;
 use crate::model::{AssetPath, Collection, MAX_LEVELS, is_remote, place_above, place_below, safe_relative};
@@ -51,10 +52,7 @@ pub struct Taco3Reader {
 }
 
 enum Store {
-    Zip {
-        file: LocalFile,
-        directory: Directory,
-    },
+    Zip(CozipArchive),
     Folder(Root),
     /// A remote folder, which cannot be listed: names of the tables it may contain.
     Remote {
@@ -89,14 +87,70 @@ pub struct Taco3Table {
 }
 
 impl Taco3Table {
-    /// A row as tables below name it: ids of an index are those of the archive up to release 0.8.2, and of all rows from 0.9.
-    pub fn key(&self, table: &str, id: i64, row: usize) -> RowKey {
-        (table.to_owned(), self.sources.get(row).cloned().unwrap_or_default(), id)
+    /// The archive of a row of an index; empty for one dataset.
+    pub fn source(&self, row: usize) -> &str {
+        self.sources.get(row).map_or("", |source| source)
     }
 }
 
-/// A table, the archive in an index, and the row number that the table states.
-pub type RowKey = (String, Arc<str>, i64);
+/// The rows of a table by the archive and the number that the table states (`internal:current_id`), as tables below name them: numbers
+/// of an index are those of the archive up to release 0.8.2, and of all rows from 0.9.
+#[derive(Default)]
+pub struct RowsById(HashMap<Arc<str>, NumberedRows>);
+
+/// The rows of one archive.
+enum NumberedRows {
+    /// Numbers that count up with the rows, as in nearly all tables.
+    Counted {
+        first_id: i64,
+        rows: Range<u32>,
+    },
+    Listed(HashMap<i64, u32>),
+}
+
+impl RowsById {
+    /// Adds a row; a later one of the same number replaces it.
+    fn insert(&mut self, source: &Arc<str>, id: i64, row: u32) {
+        let Some(numbered) = self.0.get_mut(source) else {
+            self.0.insert(source.clone(), NumberedRows::Counted { first_id: id, rows: row..row + 1 });
+            return;
+        };
+        match numbered {
+            NumberedRows::Counted { first_id, rows } if row == rows.end && id.checked_sub(*first_id) == Some(rows.len() as i64) => {
+                rows.end += 1;
+            }
+            NumberedRows::Counted { first_id, rows } => {
+                let mut listed: HashMap<i64, u32> = (*first_id..).zip(rows.clone()).collect();
+                listed.insert(id, row);
+                *numbered = NumberedRows::Listed(listed);
+            }
+            NumberedRows::Listed(listed) => {
+                listed.insert(id, row);
+            }
+        }
+    }
+
+    /// The row of an archive with this number.
+    pub fn get(&self, source: &str, id: i64) -> Option<u32> {
+        match self.0.get(source)? {
+            NumberedRows::Counted { first_id, rows } => {
+                let at = u32::try_from(id.checked_sub(*first_id)?).ok()?;
+                rows.start.checked_add(at).filter(|row| rows.contains(row))
+            }
+            NumberedRows::Listed(listed) => listed.get(&id).copied(),
+        }
+    }
+
+    /// The rows of a stored table.
+    pub fn of(table: &Taco3Table) -> Self {
+        let mut rows = Self::default();
+        let whole = Arc::default();
+        for (row, &id) in table.ids.iter().enumerate() {
+            rows.insert(table.sources.get(row).unwrap_or(&whole), id, row as u32);
+        }
+        rows
+    }
+}
 
 impl Taco3Reader {
     /// Opens an archive, a folder, or an index, whose archives are beside it or in `base`.
@@ -121,8 +175,8 @@ impl Taco3Reader {
         }
         let mut made: Vec<MadeLevel> = Vec::new();
         let mut tables: Vec<Vec<(String, usize)>> = Vec::new();
-        // The row of the level that each row of a table is.
-        let mut above: HashMap<RowKey, u32> = HashMap::new();
+        // The row of the level that each row of a table is, by table.
+        let mut above: HashMap<String, RowsById> = HashMap::new();
         for depth in 0..=MAX_LEVELS {
             let Some(parts) = by_depth.remove(&depth) else { break };
             ctx.check()?;
@@ -143,7 +197,7 @@ impl Taco3Reader {
         let ranges = made.iter().map(|level| level.ranges.clone().unwrap_or_default()).collect();
         let levels = LevelSet::of_tables(level_tables(made)?);
         let size_bytes = match &store {
-            Store::Zip { file, .. } => Some(file.size_bytes()),
+            Store::Zip(archive) => Some(archive.file().size_bytes()),
             Store::Folder(_) | Store::Remote { .. } | Store::Index { .. } => None,
         };
         let info = ContainerInfo { format: Format::Taco3, path: path.to_owned(), size_bytes };
@@ -174,10 +228,10 @@ impl Taco3Reader {
         self.store.tables()?.into_iter().map(read).collect()
     }
 
-    /// The archive and its directory; `None` for a folder and an index.
-    pub fn archive(&self) -> Option<(&LocalFile, &Directory)> {
+    /// The archive; `None` for a folder and an index.
+    pub fn archive(&self) -> Option<&CozipArchive> {
         match &self.store {
-            Store::Zip { file, directory } => Some((file, directory)),
+            Store::Zip(archive) => Some(archive),
             Store::Folder(_) | Store::Remote { .. } | Store::Index { .. } => None,
         }
     }
@@ -199,7 +253,7 @@ impl Taco3Reader {
     pub fn part_path(&self, name: &str) -> Result<PathBuf> {
         match &self.store {
             Store::Index { parts, .. } => parts.path(name),
-            Store::Zip { .. } | Store::Folder(_) | Store::Remote { .. } => Err(Error::usage("this dataset is not an index")),
+            Store::Zip(_) | Store::Folder(_) | Store::Remote { .. } => Err(Error::usage("this dataset is not an index")),
         }
     }
 
@@ -214,8 +268,8 @@ impl Taco3Reader {
     /// When the folder or the central directory cannot be read.
     pub fn data_files(&self) -> Result<Option<Vec<String>>> {
         match &self.store {
-            Store::Zip { directory, .. } => {
-                let names = directory.entries.iter().filter_map(|entry| entry.name.strip_prefix("DATA/"));
+            Store::Zip(archive) => {
+                let names = archive.directory()?.entries.iter().filter_map(|entry| entry.name.strip_prefix("DATA/"));
                 Ok(Some(names.filter(|name| !name.ends_with('/')).map(str::to_owned).collect()))
             }
             Store::Folder(root) => {
@@ -232,7 +286,7 @@ impl Taco3Reader {
     pub fn root(&self) -> Option<&Root> {
         match &self.store {
             Store::Folder(root) => Some(root),
-            Store::Zip { .. } | Store::Remote { .. } | Store::Index { .. } => None,
+            Store::Zip(_) | Store::Remote { .. } | Store::Index { .. } => None,
         }
     }
 
@@ -240,7 +294,7 @@ impl Taco3Reader {
     pub fn parts_folder(&self) -> Option<&Path> {
         match &self.store {
             Store::Index { parts, .. } => Some(parts.folder()),
-            Store::Zip { .. } | Store::Folder(_) | Store::Remote { .. } => None,
+            Store::Zip(_) | Store::Folder(_) | Store::Remote { .. } => None,
         }
     }
 
@@ -360,9 +414,7 @@ impl Store {
                 None => tables,
             });
         }
-        let file = LocalFile::open(path)?;
-        let directory = Directory::read(&file)?;
-        Ok(Self::Zip { file, directory })
+        Ok(Self::Zip(CozipArchive::open(path)?))
     }
 
     /// The version of a local folder, and of the tables of a local index; archives state their own.
@@ -401,20 +453,7 @@ impl Store {
                 let size = asset_size(&asset)?;
                 Ok((asset, size))
             }
-            Store::Zip { file, directory } => {
-                let entry = directory
-                    .find(name)
-                    .ok_or_else(|| Error::format("the archive has no such member").caused_by(Cause::MissingMember).at(name))?;
-                if entry.method != 0 || entry.flags & 1 != 0 {
-                    let error = Error::format("the member is compressed or encrypted; TACO archives only store");
-                    return Err(error.caused_by(Cause::CompressedMember).at(name));
-                }
-                let header = LocalHeader::read(file, entry.local)?;
-                if !file.contains(header.data, entry.size) {
-                    return Err(Error::format("the member runs past the end of the file").at(name));
-                }
-                Ok((file.range(header.data, entry.size), entry.size))
-            }
+            Store::Zip(archive) => archive.member(name),
         }
     }
 
@@ -428,7 +467,7 @@ impl Store {
     fn table(&self, name: &str, budget: &DecodeBudget, ctx: &JobContext) -> Result<(LevelTable, Option<String>)> {
         let (asset, size) = self.member(name)?;
         let slice = match (&asset, self) {
-            (AssetPath::Range { offset, .. }, Store::Zip { file, .. }) => file.parquet(*offset, size)?,
+            (AssetPath::Range { offset, .. }, Store::Zip(archive)) => archive.file().parquet(*offset, size)?,
             (AssetPath::File(path), _) => LocalFile::open(path)?.parquet(0, size)?,
             _ => return Err(Error::internal("a member is neither a file nor a range")),
         };
@@ -441,7 +480,7 @@ impl Store {
     fn files(&self, metadata: &str) -> Result<Vec<String>> {
         match self {
             Store::Index { tables, .. } => tables.files(metadata),
-            Store::Zip { directory, .. } => Ok(directory.entries.iter().map(|entry| entry.name.to_string()).collect()),
+            Store::Zip(archive) => archive.metadata_names(),
             Store::Folder(root) => {
                 let folder = root.folder().join(metadata);
                 let entries = std::fs::read_dir(&folder).io_at("read the folder", &folder)?;
@@ -500,20 +539,21 @@ fn read_part(store: &Store, name: String, member: &str, budget: &DecodeBudget, c
     Ok(Taco3Table { name, member: member.to_owned(), stated_level, table, ids, parents, paths, sources })
 }
 
-/// A level, its tables with their numbers of rows, and the rows that tables below may refer to as parents.
-type Joined = (MadeLevel, Vec<(String, usize)>, HashMap<RowKey, u32>);
+/// A level, its tables with their numbers of rows, and by table the rows that tables below may refer to as parents.
+type Joined = (MadeLevel, Vec<(String, usize)>, HashMap<String, RowsById>);
 
 /// Combines the tables of one depth.
-fn join_level(depth: usize, parts: Vec<Taco3Table>, above: &HashMap<RowKey, u32>, budget: &DecodeBudget) -> Result<Joined> {
+fn join_level(depth: usize, parts: Vec<Taco3Table>, above: &HashMap<String, RowsById>, budget: &DecodeBudget) -> Result<Joined> {
     // Rows of one parent must be contiguous, so the tables of one depth are merged by parent.
     let tables: Vec<LevelTable> = parts.iter().map(|part| part.table.clone()).collect();
     let (batch, _) = join(&tables, budget)?;
     let mut rows: Vec<(u32, usize, usize)> = Vec::with_capacity(batch.num_rows());
     for (number, part) in parts.iter().enumerate() {
+        let parents = above.get(table_above(&part.name));
         for row in 0..part.ids.len() {
             let parent = match depth {
                 0 => 0,
-                _ => above.get(&part.key(table_above(&part.name), part.parents[row], row)).copied().unwrap_or(u32::MAX),
+                _ => parents.and_then(|rows| rows.get(part.source(row), part.parents[row])).unwrap_or(u32::MAX),
             };
             rows.push((parent, number, row));
         }
@@ -541,7 +581,8 @@ fn join_level(depth: usize, parts: Vec<Taco3Table>, above: &HashMap<RowKey, u32>
         paths: Some(Vec::with_capacity(rows.len())),
         own,
     };
-    let mut places = HashMap::with_capacity(rows.len());
+    let mut places: Vec<RowsById> = parts.iter().map(|_| RowsById::default()).collect();
+    let whole = Arc::default();
     for (at, &(parent, number, row)) in rows.iter().enumerate() {
         let part = &parts[number];
         let path = &part.paths[row];
@@ -559,8 +600,9 @@ fn join_level(depth: usize, parts: Vec<Taco3Table>, above: &HashMap<RowKey, u32>
         if let Some(paths) = &mut level.paths {
             paths.push(path.trim_end_matches('/').to_owned());
         }
-        places.insert(part.key(&part.name, part.ids[row], row), at as u32);
+        places[number].insert(part.sources.get(row).unwrap_or(&whole), part.ids[row], at as u32);
     }
+    let places = parts.iter().map(|part| part.name.clone()).zip(places).collect();
     let counts = parts.iter().map(|part| (part.name.clone(), part.ids.len())).collect();
     Ok((level, counts, places))
 }
@@ -611,12 +653,21 @@ impl ContainerReader for Taco3Reader {
         if level == 0 && !self.is_flat {
             return Err(Error::usage("a sample of TACO 3 has no bytes of its own").hint("name one of its files"));
         }
-        let Store::Index { parts, .. } = &self.store else { return self.store.member(&format!("DATA/{path}")) };
+        let stated = self.ranges.get(level).and_then(|ranges| *ranges.get(row as usize)?);
+        let parts = match &self.store {
+            Store::Index { parts, .. } => parts,
+            Store::Zip(archive) if archive.trusts_tables() => match stated {
+                Some((offset, size)) if archive.file().contains(offset, size) => {
+                    return Ok((archive.file().range(offset, size), size));
+                }
+                _ => return archive.member(&format!("DATA/{path}")),
+            },
+            store => return store.member(&format!("DATA/{path}")),
+        };
         let at = |levels: &[Vec<Arc<str>>]| levels.get(level).and_then(|rows| rows.get(row as usize)).cloned();
         let source = at(&self.sources).filter(|source| !source.is_empty());
         let source = source.ok_or_else(|| Error::format("the sample names no archive").at(path))?;
-        let range = self.ranges.get(level).and_then(|ranges| *ranges.get(row as usize)?);
-        let (offset, size) = range.ok_or_else(|| Error::format("the sample has no position in its archive").at(path))?;
+        let (offset, size) = stated.ok_or_else(|| Error::format("the sample has no position in its archive").at(path))?;
         let archive = parts.path(&source)?;
         if let Some(target) = parts.leads_out(&source) {
             return Err(Outside::LeadsOut(target).into_error("open the archive", &archive));

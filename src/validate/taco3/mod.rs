@@ -7,17 +7,18 @@ mod sources;
 mod tables;
 
 use std::collections::HashSet;
+use std::sync::Arc;
 
 use rayon::prelude::*;
 use serde_json::Value as Json;
 
 use super::folder::{folders_of, leads_out};
 use super::zip::{SeenHeader, check_checksums};
-use crate::container::{ContainerReader, Entry, LocalHeader, Taco3Reader};
+use crate::container::{ContainerReader, Entry, LocalHeader, Positions, Taco3Reader};
 use crate::error::Result;
 use crate::files::{Outside, Root};
 use crate::jobs::JobContext;
-use crate::model::{AssetPath, Location, Report, Rule, TASKS, is_remote};
+use crate::model::{AssetPath, Location, Report, Rule, Skeleton, TASKS, is_remote};
 use crate::text::PrintableLine;
 
 /// Checks the dataset; with `deep` also members of an archive whose bytes have another CRC-32 than the directory states.
@@ -33,16 +34,18 @@ pub fn check(dataset: &Taco3Reader, deep: bool, report: &mut Report, ctx: &JobCo
                 report.add(Rule::Taco3Task, Location::Collection("tasks".into()), message);
             }
         }
-        tables::check(dataset, collection, report, ctx)?;
-        sources::check(dataset, collection, report, ctx)?;
-        for table in dataset.stored_tables(ctx)? {
-            profiles::check(&table, report, ctx)?;
+        let stored = dataset.stored_tables(ctx)?;
+        tables::check(dataset, collection, &stored, report, ctx)?;
+        sources::check(dataset, collection, &stored, report, ctx)?;
+        for table in &stored {
+            profiles::check(table, report, ctx)?;
             if table.name == "sample" {
-                profiles::check_extent(&table, collection, report);
+                profiles::check_extent(table, collection, report);
             }
         }
     }
-    if let Some((file, directory)) = dataset.archive() {
+    if let Some(archive) = dataset.archive() {
+        let (file, directory) = (archive.file(), archive.directory()?);
         archive::check(file, directory, report)?;
         if deep {
             let header = |entry: &Entry| LocalHeader::read(file, entry.local).ok().map(|header| SeenHeader::of(&header, entry));
@@ -54,53 +57,34 @@ pub fn check(dataset: &Taco3Reader, deep: bool, report: &mut Report, ctx: &JobCo
     check_files(dataset, report, ctx)
 }
 
+/// Files that one thread checks at a time.
+const FILES_AT_ONCE: u32 = 4096;
+
 /// Finds missing, empty, misplaced and extra files.
 fn check_files(dataset: &Taco3Reader, report: &mut Report, ctx: &JobContext) -> Result<()> {
     ctx.stage(tr!("Checking the files"), None);
     let tree = dataset.levels().skeleton(ctx)?;
-    let mut named = HashSet::with_capacity(tree.total());
+    let mut named: HashSet<&str> = HashSet::with_capacity(tree.total());
     for (depth, level) in tree.levels.iter().enumerate() {
-        let positions = dataset.levels().positions(depth, ctx)?;
-        for row in 0..level.len() as u32 {
-            if row % 1024 == 0 {
-                ctx.check()?;
-            }
-            let at = || Location::Sample { level: depth, row, path: tree.path(depth, row) };
-            // Links are checked in the tables as they are stored.
-            if depth > 0 && level.parents[row as usize] as usize >= tree.levels[depth - 1].len() {
-                continue;
-            }
-            if level.folder[row as usize] {
-                continue;
-            }
-            let path = dataset.relative_path(depth, row)?;
-            named.insert(path.to_owned());
-            if let Some(Err(Outside::LeadsOut(target))) = dataset.root().map(|root: &Root| root.file(&format!("DATA/{path}"))) {
-                report.add(Rule::FolderLink, at(), leads_out(path, &target));
-                continue;
-            }
-            match dataset.asset(depth, row) {
-                Ok((AssetPath::Range { offset, size, .. }, _)) if positions.range(row) != Some((offset, size)) => {
-                    let message = tr!(
-                        "DATA/{path} is {size} bytes at {offset}; internal:offset and internal:size say otherwise.",
-                        path,
-                        size,
-                        offset
-                    );
-                    report.add(Rule::Taco3Files, at(), message);
-                }
-                Ok((_, 0)) => report.add(Rule::Taco3Files, at(), tr!("DATA/{path} is empty.", path = path.printable_line())),
-                Ok(_) => {}
-                // Archives that are not there are listed once.
-                Err(_) if dataset.parts_folder().is_some() && is_missing_part(dataset, depth, row) => {}
-                Err(error) => {
-                    let message = tr!("DATA/{path} can't be read.", path = path.printable_line());
-                    report.add(Rule::Taco3Files, at(), format!("{message} {}", error.sentence()));
-                }
+        let files = LevelFiles { dataset, tree: &tree, depth, positions: dataset.levels().positions(depth, ctx)? };
+        let rows = level.len() as u32;
+        let starts: Vec<u32> = (0..rows).step_by(FILES_AT_ONCE as usize).collect();
+        let check = |start: u32| {
+            ctx.check()?;
+            (start..rows.min(start.saturating_add(FILES_AT_ONCE)))
+                .filter(|&row| files.is_file(row))
+                .map(|row| files.check(row))
+                .collect()
+        };
+        let checked: Vec<Vec<CheckedFile>> = starts.into_par_iter().map(check).collect::<Result<_>>()?;
+        for file in checked.into_iter().flatten() {
+            named.insert(file.path);
+            if let Some((rule, at, message)) = file.finding {
+                report.add(rule, at, message);
             }
         }
     }
-    let strays: Vec<String> = dataset.data_files()?.into_iter().flatten().filter(|file| !named.contains(file)).collect();
+    let strays: Vec<String> = dataset.data_files()?.into_iter().flatten().filter(|file| !named.contains(file.as_str())).collect();
     // A symbolic link in place of a folder is reported with the files below it.
     let above = if strays.is_empty() { HashSet::new() } else { folders_of(&named) };
     for stray in strays.iter().filter(|stray| !above.contains(stray.as_str())) {
@@ -108,6 +92,62 @@ fn check_files(dataset: &Taco3Reader, report: &mut Report, ctx: &JobContext) -> 
         report.add(Rule::Taco3Files, at, tr!("No level names this file."));
     }
     Ok(())
+}
+
+/// A file that a level names, below `DATA/`, and what is wrong with it.
+struct CheckedFile<'a> {
+    path: &'a str,
+    finding: Option<(Rule, Location, String)>,
+}
+
+/// The files of a level.
+struct LevelFiles<'a> {
+    dataset: &'a Taco3Reader,
+    tree: &'a Skeleton,
+    depth: usize,
+    positions: Arc<Positions>,
+}
+
+impl<'a> LevelFiles<'a> {
+    /// True for a row of a file. Rows without a parent are checked in the tables as they are stored.
+    fn is_file(&self, row: u32) -> bool {
+        let level = &self.tree.levels[self.depth];
+        let has_parent = self.depth == 0 || (level.parents[row as usize] as usize) < self.tree.levels[self.depth - 1].len();
+        has_parent && !level.folder[row as usize]
+    }
+
+    fn check(&self, row: u32) -> Result<CheckedFile<'a>> {
+        let (dataset, depth) = (self.dataset, self.depth);
+        let path = dataset.relative_path(depth, row)?;
+        let fault = |rule: Rule, message: String| {
+            let at = Location::Sample { level: depth, row, path: self.tree.path(depth, row) };
+            Ok(CheckedFile { path, finding: Some((rule, at, message)) })
+        };
+        if let Some(Err(Outside::LeadsOut(target))) = dataset.root().map(|root: &Root| root.file(&format!("DATA/{path}"))) {
+            return fault(Rule::FolderLink, leads_out(path, &target));
+        }
+        match dataset.asset(depth, row) {
+            Ok((AssetPath::Range { offset, size, .. }, _)) if self.positions.range(row) != Some((offset, size)) => {
+                let message = tr!(
+                    "DATA/{path} is {size} bytes at {offset}; internal:offset and internal:size say otherwise.",
+                    path,
+                    size,
+                    offset
+                );
+                fault(Rule::Taco3Files, message)
+            }
+            Ok((_, 0)) => fault(Rule::Taco3Files, tr!("DATA/{path} is empty.", path = path.printable_line())),
+            // Archives that are not there are listed once.
+            Err(_) if dataset.parts_folder().is_some() && is_missing_part(dataset, depth, row) => {
+                Ok(CheckedFile { path, finding: None })
+            }
+            Ok(_) => Ok(CheckedFile { path, finding: None }),
+            Err(error) => {
+                let message = tr!("DATA/{path} can't be read.", path = path.printable_line());
+                fault(Rule::Taco3Files, format!("{message} {}", error.sentence()))
+            }
+        }
+    }
 }
 
 /// True for a sample whose archive of an index is not there.

@@ -1,10 +1,13 @@
 //! Checks the columns of places and times of TACO 3 by their profiles: `stac`, `spatial` and `temporal` from release 0.11, and those
 //! before it, with `istac` and `ispatial`.
 
-use arrow::array::{ArrayRef, RecordBatch};
+use std::collections::HashMap;
+
+use arrow::array::{Array, ArrayRef, RecordBatch};
 use geo::algorithm::bounding_rect::BoundingRect;
 use geo::algorithm::coords_iter::CoordsIter;
 use geo::{Geometry, LineString};
+use rayon::prelude::*;
 
 use crate::container::Taco3Table;
 use crate::footprint::{PlaceColumns, interval_of, parse_time};
@@ -18,15 +21,26 @@ const DEGREES: f64 = 1e-9;
 /// A centre in `float` may be so far from the true one, in degrees; also the corner of a pixel of an extent.
 const CENTRE: f64 = 1e-4;
 
-/// The columns of one namespace.
-struct Columns<'a> {
-    batch: &'a RecordBatch,
-    namespace: &'a str,
-}
+/// Namespaces of profiles, of all releases.
+const PROFILES: [&str; 8] = ["stac", "istac", "spatial", "ispatial", "temporal", "sac", "isac", "tac"];
+/// Rows that one thread checks at a time.
+const ROWS_AT_ONCE: usize = 4096;
 
-impl Columns<'_> {
-    fn column(&self, name: &str) -> Option<&ArrayRef> {
-        self.batch.column_by_name(&format!("{}:{name}", self.namespace))
+/// The columns of one namespace, by their names in it.
+struct Columns<'a>(HashMap<&'a str, &'a ArrayRef>);
+
+impl<'a> Columns<'a> {
+    fn of(batch: &'a RecordBatch, namespace: &str) -> Self {
+        let fields = batch.schema_ref().fields().iter();
+        let own = fields.zip(batch.columns()).filter_map(|(field, column)| {
+            let name = field.name().strip_prefix(namespace)?.strip_prefix(':')?;
+            Some((name, column))
+        });
+        Self(own.collect())
+    }
+
+    fn column(&self, name: &str) -> Option<&'a ArrayRef> {
+        self.0.get(name).copied()
     }
 
     fn value(&self, name: &str, row: usize) -> Value {
@@ -34,11 +48,11 @@ impl Columns<'_> {
     }
 
     fn has(&self, name: &str) -> bool {
-        self.column(name).is_some()
+        self.0.contains_key(name)
     }
 
     fn is_null(&self, name: &str, row: usize) -> bool {
-        self.value(name, row) == Value::Null
+        self.column(name).is_none_or(|column| column.is_null(row))
     }
 
     fn numbers(&self, name: &str, row: usize) -> Option<Vec<f64>> {
@@ -68,23 +82,34 @@ pub(super) fn check(table: &Taco3Table, report: &mut Report, ctx: &JobContext) -
     let place = Location::Member(table.member.printable_line().to_string());
     let mut first_row = 0;
     for batch in table.table.batches() {
-        for namespace in ["stac", "istac", "spatial", "ispatial", "temporal", "sac", "isac", "tac"] {
-            let columns = Columns { batch, namespace };
-            let is_new = columns.has("bbox") || columns.has("datetime");
-            for row in 0..batch.num_rows() {
-                if row % 4096 == 0 {
-                    ctx.check()?;
-                }
-                let faults = if is_new { new_faults(&columns, row) } else { old_faults(&columns, row) };
-                for fault in faults {
-                    let message = tr!("Row {row}, {namespace}: {fault}", row = first_row + row, namespace, fault);
-                    report.add(Rule::Taco3Profile, place.clone(), message);
-                }
+        for namespace in PROFILES {
+            let columns = Columns::of(batch, namespace);
+            if columns.0.is_empty() {
+                continue;
+            }
+            for (row, fault) in faults_of(&columns, batch.num_rows(), ctx)? {
+                let message = tr!("Row {row}, {namespace}: {fault}", row = first_row + row, namespace, fault);
+                report.add(Rule::Taco3Profile, place.clone(), message);
             }
         }
         first_row += batch.num_rows();
     }
     Ok(())
+}
+
+/// The faults of all rows, in their order.
+fn faults_of(columns: &Columns, rows: usize, ctx: &JobContext) -> crate::error::Result<Vec<(usize, &'static str)>> {
+    let faults_of_row = if columns.has("bbox") || columns.has("datetime") { new_faults } else { old_faults };
+    let starts: Vec<usize> = (0..rows).step_by(ROWS_AT_ONCE).collect();
+    let found: Vec<Vec<(usize, &'static str)>> = starts
+        .into_par_iter()
+        .map(|start| {
+            ctx.check()?;
+            let rows = start..rows.min(start + ROWS_AT_ONCE);
+            Ok(rows.flat_map(|row| faults_of_row(columns, row).into_iter().map(move |fault| (row, fault))).collect())
+        })
+        .collect::<crate::error::Result<_>>()?;
+    Ok(found.concat())
 }
 
 /// The faults of a row of the releases from 0.11.

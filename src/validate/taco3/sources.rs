@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde_json::Value as Json;
 
-use crate::container::{ContainerReader, Taco3Reader};
+use crate::container::{ContainerReader, Taco3Reader, Taco3Table};
 use crate::error::Result;
 use crate::jobs::JobContext;
 use crate::model::{Collection, Location, Report, Rule, is_remote, safe_relative};
@@ -15,7 +15,13 @@ use crate::text::PrintableLine;
 ///
 /// # Errors
 /// When a table cannot be read, or the job is cancelled.
-pub(super) fn check(dataset: &Taco3Reader, collection: &Collection, report: &mut Report, ctx: &JobContext) -> Result<()> {
+pub(super) fn check(
+    dataset: &Taco3Reader,
+    collection: &Collection,
+    tables: &[Taco3Table],
+    report: &mut Report,
+    ctx: &JobContext,
+) -> Result<()> {
     let at = |field: &str| Location::Collection(format!("taco:sources{field}"));
     let sources = collection.get("taco:sources");
     if dataset.parts_folder().is_none() {
@@ -32,7 +38,7 @@ pub(super) fn check(dataset: &Taco3Reader, collection: &Collection, report: &mut
     let mut counts: BTreeMap<Arc<str>, u64> = BTreeMap::new();
     let mut foreign: HashSet<Arc<str>> = HashSet::new();
     let names: HashSet<&str> = partitions.iter().filter_map(|part| part.get("file")?.as_str()).collect();
-    for table in dataset.stored_tables(ctx)? {
+    for table in tables {
         for source in &table.sources {
             if !names.contains(&**source) && foreign.insert(source.clone()) {
                 let (name, table) = (source.printable_line().to_string(), table.member.as_str());

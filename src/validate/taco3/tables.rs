@@ -1,15 +1,14 @@
 //! Checks the level tables of TACO 3 as they are stored: columns and types against `taco:metadata`, row numbers, links and paths, and
 //! the files of each sample against `taco:structure`.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
-use std::sync::Arc;
+use std::collections::{HashMap, HashSet};
 
 use arrow::array::Array;
 use arrow::datatypes::DataType;
 use serde_json::Value as Json;
 
 use super::contract::{Contract, Mismatch, compare};
-use crate::container::{ContainerReader, RowKey, Taco3Reader, Taco3Table, table_above};
+use crate::container::{ContainerReader, RowsById, Taco3Reader, Taco3Table, table_above};
 use crate::error::Result;
 use crate::jobs::JobContext;
 use crate::model::{Collection, Location, Report, Rule, Skeleton, taco3_type};
@@ -21,9 +20,14 @@ const SAMPLE: &str = "sample";
 ///
 /// # Errors
 /// When a table cannot be read, or the job is cancelled.
-pub(super) fn check(dataset: &Taco3Reader, collection: &Collection, report: &mut Report, ctx: &JobContext) -> Result<()> {
+pub(super) fn check(
+    dataset: &Taco3Reader,
+    collection: &Collection,
+    tables: &[Taco3Table],
+    report: &mut Report,
+    ctx: &JobContext,
+) -> Result<()> {
     ctx.stage(tr!("Checking the levels"), None);
-    let tables = dataset.stored_tables(ctx)?;
     let structure = collection.get("taco:structure").and_then(Json::as_array);
     let contract = structure.map(|files| Contract::of(files.iter().filter_map(Json::as_str)));
     if let Some((one, other)) = contract.as_ref().and_then(Contract::names_alike) {
@@ -32,19 +36,14 @@ pub(super) fn check(dataset: &Taco3Reader, collection: &Collection, report: &mut
         report.add(Rule::Taco3Collection, Location::Collection("taco:structure".into()), message);
     }
     let tree = dataset.levels().skeleton(ctx)?;
-    let checked = Checked { tree: &tree, dataset, collection, tables: &tables, contract: contract.as_ref() };
+    let numbered = tables.iter().map(|table| (table.name.as_str(), (table, RowsById::of(table)))).collect();
+    let checked = Checked { tree: &tree, dataset, collection, tables, numbered, contract: contract.as_ref() };
     checked.check_names(report);
-    let mut rows: HashMap<RowKey, (usize, usize)> = HashMap::new();
-    for (number, table) in tables.iter().enumerate() {
-        for (row, id) in table.ids.iter().enumerate() {
-            rows.insert(table.key(&table.name, *id, row), (number, row));
-        }
-    }
-    for table in &tables {
+    for table in tables {
         ctx.check()?;
         checked.check_schema(table, report);
         checked.check_ids(table, report);
-        checked.check_links(table, &rows, report);
+        checked.check_links(table, report);
         if table.name == SAMPLE {
             check_sample_ids(table, checked.has_ids(), report)?;
         } else {
@@ -59,6 +58,8 @@ struct Checked<'a> {
     dataset: &'a Taco3Reader,
     collection: &'a Collection,
     tables: &'a [Taco3Table],
+    /// The tables by name, with their rows by number.
+    numbered: HashMap<&'a str, (&'a Taco3Table, RowsById)>,
     /// None where `taco:structure` is null.
     contract: Option<&'a Contract>,
 }
@@ -165,10 +166,11 @@ impl Checked<'_> {
 
     /// `internal:current_id` is the number of the row: in its archive up to release 0.8.2, in the table from 0.9.
     fn check_ids(&self, table: &Taco3Table, report: &mut Report) {
-        let mut counts: HashMap<Arc<str>, i64> = HashMap::new();
+        let mut counts: HashMap<&str, i64> = HashMap::new();
         let mut bad = BadRows::default();
+        let counts_all = self.has_ids();
         for (row, id) in table.ids.iter().enumerate() {
-            let source = table.sources.get(row).filter(|_| !self.has_ids()).cloned().unwrap_or_default();
+            let source = if counts_all { "" } else { table.source(row) };
             let next = counts.entry(source).or_default();
             if *id != *next {
                 bad.add(row);
@@ -188,27 +190,28 @@ impl Checked<'_> {
     }
 
     /// Parents exist, and paths are those of the parents and a name.
-    fn check_links(&self, table: &Taco3Table, rows: &HashMap<RowKey, (usize, usize)>, report: &mut Report) {
+    fn check_links(&self, table: &Taco3Table, report: &mut Report) {
         let (mut orphans, mut elsewhere) = (BadRows::default(), BadRows::default());
-        let mut counts: HashMap<Arc<str>, u64> = HashMap::new();
+        let mut counts: HashMap<&str, u64> = HashMap::new();
+        let above = self.numbered.get(table_above(&table.name));
+        // A table of a folder belongs to the rows of that name.
+        let folder = table.name.rsplit_once('/').map(|(_, folder)| folder);
         for (row, path) in table.paths.iter().enumerate() {
             if table.name == SAMPLE {
-                let number = counts.entry(table.sources.get(row).cloned().unwrap_or_default()).or_default();
+                let number = counts.entry(table.source(row)).or_default();
                 if *path != number.to_string() {
                     elsewhere.add(row);
                 }
                 *number += 1;
                 continue;
             }
-            let parent = rows.get(&table.key(table_above(&table.name), table.parents[row], row));
-            let Some((above, parent)) = parent.and_then(|(above, parent)| Some((self.tables.get(*above)?, *parent))) else {
+            let parent = above.and_then(|(above, rows)| Some((above, rows.get(table.source(row), table.parents[row])? as usize)));
+            let Some((above, parent)) = parent else {
                 orphans.add(row);
                 continue;
             };
             let name = path.strip_prefix(above.paths[parent].trim_end_matches('/')).and_then(|rest| rest.strip_prefix('/'));
             let is_of_parent = name.is_some_and(|name| !name.is_empty() && !name.trim_end_matches('/').contains('/'));
-            // A table of a folder belongs to the rows of that name.
-            let folder = table.name.rsplit_once('/').map(|(_, folder)| folder);
             let is_in_folder = folder.is_none_or(|folder| name_of(&above.paths[parent]) == folder);
             if !is_of_parent || !is_in_folder {
                 elsewhere.add(row);
@@ -239,28 +242,29 @@ impl Checked<'_> {
     /// The rows of each parent are the members of the contract, in its order.
     fn check_structure(&self, table: &Taco3Table, report: &mut Report) {
         let Some(members) = self.contract.and_then(|contract| contract.members(&table.name)) else { return };
-        let mut groups: BTreeMap<(Arc<str>, i64), Vec<&str>> = BTreeMap::new();
-        let mut samples: HashMap<(Arc<str>, i64), u32> = HashMap::new();
-        for (row, path) in table.paths.iter().enumerate() {
-            let source = table.sources.get(row).cloned().unwrap_or_default();
-            groups.entry((source, table.parents[row])).or_default().push(name_of(path));
-        }
+        // Rows of one parent are next to each other in nearly all tables: already sorted.
+        let mut rows: Vec<(&str, i64, usize)> =
+            (0..table.paths.len()).map(|row| (table.source(row), table.parents[row], row)).collect();
+        rows.sort();
+        let mut groups: Vec<(&str, i64)> = rows.iter().map(|&(source, parent, _)| (source, parent)).collect();
         // Parents without a row may lack members too.
+        let folder = table.name.rsplit_once('/').map(|(_, folder)| folder);
         for above in self.tables.iter().filter(|above| above.name == table_above(&table.name)) {
-            let folder = table.name.rsplit_once('/').map(|(_, folder)| folder);
-            for (row, id) in above.ids.iter().enumerate() {
-                let key = (above.sources.get(row).cloned().unwrap_or_default(), *id);
-                if above.name == SAMPLE {
-                    samples.insert(key.clone(), row as u32);
-                }
-                if folder.is_none_or(|folder| name_of(&above.paths[row]) == folder) {
-                    groups.entry(key).or_default();
-                }
-            }
+            let of_folder = (0..above.ids.len()).filter(|&row| folder.is_none_or(|folder| name_of(&above.paths[row]) == folder));
+            groups.extend(of_folder.map(|row| (above.source(row), above.ids[row])));
         }
-        for ((source, parent), names) in groups {
+        groups.sort();
+        groups.dedup();
+        let samples = self.numbered.get(SAMPLE).filter(|_| table_above(&table.name) == SAMPLE);
+        let mut rest = rows.as_slice();
+        let mut names: Vec<&str> = Vec::new();
+        for (source, parent) in groups {
+            let (own, others) = rest.split_at(rest.iter().take_while(|(of, number, _)| (*of, *number) == (source, parent)).count());
+            rest = others;
+            names.clear();
+            names.extend(own.iter().map(|&(_, _, row)| name_of(&table.paths[row])));
             let Err(mismatch) = compare(members, &names) else { continue };
-            let sample = samples.get(&(source.clone(), parent)).copied();
+            let sample = samples.and_then(|(_, rows)| rows.get(source, parent));
             let at = sample.map_or_else(|| place(table), |row| Location::Sample { level: 0, row, path: self.tree.path(0, row) });
             let of = if source.is_empty() { parent.to_string() } else { format!("{source}: {parent}") };
             let of = of.printable_line().to_string();
