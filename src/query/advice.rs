@@ -1,42 +1,22 @@
 //! Hints: alternatives to unsupported constructs, and similar names.
 
-use sqlparser::keywords::Keyword;
 use sqlparser::tokenizer::{Token, TokenWithSpan, Word};
 
+use strsim::levenshtein;
+
 use super::function_registry;
-
-/// Alternative to PIVOT.
-pub(super) const PIVOT: &str = "one column for each value: SELECT count(*) FILTER (WHERE split = 'train') AS train FROM data";
-
-/// Alternative to ROLLUP, CUBE and GROUPING SETS.
-pub(super) const GROUPING_SETS: &str = "several groupings are put together: SELECT a, b, count(*) AS n FROM data GROUP BY a, b UNION ALL SELECT a, NULL, count(*) FROM data GROUP BY a";
 
 /// Alternative to struct literals.
 pub(super) const STRUCT: &str = "a struct is not written out: name its fields as columns of their own";
 
 /// Alternatives to keywords, and to functions, which end with `(`.
-const INSTEAD: [(&str, &str); 22] = [
-    ("glob", "GLOB is not supported: write LIKE 's%', with % for *"),
+const INSTEAD: [(&str, &str); 7] = [
     ("lateral", "LATERAL is not supported: use a subquery, or CROSS JOIN UNNEST(column)"),
-    ("pivot", PIVOT),
-    ("unpivot", PIVOT),
     ("asof", "ASOF joins are not supported: join, then keep the nearest with QUALIFY row_number() OVER (…) = 1"),
-    ("rollup", GROUPING_SETS),
-    ("cube", GROUPING_SETS),
-    ("grouping", GROUPING_SETS),
     ("rowid", "rows are numbered by \"internal:current_id\""),
     ("age(", "there are no intervals in results: date_diff('day', start, end), or date_diff('month', start, end)"),
-    ("format(", "format() is not supported: write id || '-' || type, or concat(id, '-', type)"),
-    ("hash(", "hash() is not supported: sha256(x) of a text, or GROUP BY the column itself"),
+    ("hash(", "hash() is not supported: md5(x) of a text, or GROUP BY the column itself"),
     ("histogram(", "histogram() is not supported: SELECT floor(x / 10) AS bin, count(*) FROM data GROUP BY bin ORDER BY bin"),
-    ("json_extract(", "JSON in text is not read: use regexp_extract(column, '\"key\": *\"([^\"]*)', 1)"),
-    ("kurtosis(", "of moments there are avg, stddev, variance, corr, covar_samp"),
-    ("md5(", "md5() is not supported: sha256(x) of a text, or GROUP BY the column itself"),
-    ("printf(", "printf() is not supported: write id || '-' || type, or concat(id, '-', type)"),
-    ("random(", "random rows are USING SAMPLE 10 at the end of the statement"),
-    ("skewness(", "of moments there are avg, stddev, variance, corr, covar_samp"),
-    ("struct_pack(", STRUCT),
-    ("typeof(", "DESCRIBE data lists the types of the columns"),
     (
         "sample",
         "a sample is written USING SAMPLE 10 or USING SAMPLE 5% at the end; or take every tenth row with WHERE \"internal:current_id\" % 10 = 0",
@@ -81,16 +61,8 @@ pub(super) fn of_statement(tokens: &[TokenWithSpan], is_column: &dyn Fn(&str) ->
         found.push(SPATIAL.to_owned());
     }
     let pairs = || tokens.windows(2);
-    let triples = || tokens.windows(3);
-    let is_keyword = |token: &TokenWithSpan, wanted: Keyword| matches!(&token.token, Token::Word(word) if word.keyword == wanted);
-    if triples().any(|three| is_keyword(&three[0], Keyword::LIMIT) && three[2].token == Token::Mod) {
-        found.push("LIMIT takes a number of rows; a part of them is USING SAMPLE 50%".into());
-    }
     if tokens.iter().any(|token| matches!(token.token, Token::Placeholder(_) | Token::Question)) {
         found.push("there are no placeholders: write the value itself".into());
-    }
-    if tokens.iter().any(|token| token.token == Token::LBrace) {
-        found.push(STRUCT.into());
     }
     if pairs().any(|two| two[0].token == Token::Colon && matches!(two[1].token, Token::Word(_))) {
         found.push(r#"names with a colon stand in double quotes: "stac:crs""#.into());
@@ -112,7 +84,7 @@ pub(super) fn near<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Vec<
         .filter_map(|candidate| {
             let other = candidate.to_lowercase();
             let tail = other.rsplit(':').next().unwrap_or(&other);
-            let distance = distance(&wanted, &other).min(distance(&wanted, tail) + 1);
+            let distance = levenshtein(&wanted, &other).min(levenshtein(&wanted, tail) + 1);
             let close = distance <= 1 + wanted.chars().count() / 3 || (wanted.len() > 2 && other.contains(&wanted));
             close.then_some((distance, candidate))
         })
@@ -120,22 +92,6 @@ pub(super) fn near<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Vec<
     scored.sort();
     scored.dedup();
     scored.into_iter().map(|(_, candidate)| candidate).take(4).collect()
-}
-
-/// Levenshtein distance in characters.
-fn distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, left) in a.chars().enumerate() {
-        let mut corner = row[0];
-        row[0] = i + 1;
-        for (j, right) in b.iter().enumerate() {
-            let changed = corner + usize::from(left != *right);
-            corner = row[j + 1];
-            row[j + 1] = changed.min(corner + 1).min(row[j] + 1);
-        }
-    }
-    row[b.len()]
 }
 
 #[cfg(test)]

@@ -47,6 +47,10 @@ enum Gives {
     TimeOrZoned,
     /// List of integers.
     Wholes,
+    /// A number; of times a span of time.
+    NumberOrSpan,
+    /// List of values of the type of the argument with this index.
+    ListOf(usize),
 }
 
 const fn scalar(name: &'static str, takes: (usize, usize), gives: Gives, run: fn(&[Column]) -> PolarsResult<Column>) -> Function {
@@ -101,11 +105,21 @@ const FUNCTIONS: &[Function] = &[
     scalar("lcm", (2, 2), Gives::Whole, |c| of_wholes(c, multiple)),
     scalar("xor", (2, 2), Gives::Whole, |c| of_wholes(c, |a, b| Some(a ^ b))),
     scalar("last_day", (1, 1), Gives::Day, last_day),
-    aggregate("bit_and", 1, Gives::Like(0), |c| bits(c, |a, b| a & b)),
-    aggregate("bit_or", 1, Gives::Like(0), |c| bits(c, |a, b| a | b)),
-    aggregate("bit_xor", 1, Gives::Like(0), |c| bits(c, |a, b| a ^ b)),
+    Function { shown: "bit_and", ..aggregate("all_bits_and", 1, Gives::Like(0), |c| bits(c, |a, b| a & b)) },
+    Function { shown: "bit_or", ..aggregate("all_bits_or", 1, Gives::Like(0), |c| bits(c, |a, b| a | b)) },
+    Function { shown: "bit_xor", ..aggregate("all_bits_xor", 1, Gives::Like(0), |c| bits(c, |a, b| a ^ b)) },
+    aggregate("skewness", 1, Gives::Number, |c| of_moments(c, skewness)),
+    aggregate("kurtosis", 1, Gives::Number, |c| of_moments(c, kurtosis)),
+    aggregate("kurtosis_pop", 1, Gives::Number, |c| of_moments(c, kurtosis_pop)),
+    aggregate("sem", 1, Gives::Number, |c| {
+        of_pairs(&[c[0].clone(), c[0].clone()], |p| p.variance_x().map(|variance| (variance / p.count()).sqrt()))
+    }),
+    aggregate("weighted_avg", 2, Gives::Number, weighted_mean),
+    aggregate("wavg", 2, Gives::Number, weighted_mean),
+    Function { shown: "arg_max", ..aggregate("many_at_greatest", 3, Gives::ListOf(0), |c| many_at_extreme(c, true)) },
+    Function { shown: "arg_min", ..aggregate("many_at_least", 3, Gives::ListOf(0), |c| many_at_extreme(c, false)) },
     aggregate("geomean", 1, Gives::Number, geomean),
-    aggregate("mad", 1, Gives::Number, deviation),
+    aggregate("mad", 1, Gives::NumberOrSpan, deviation),
     aggregate("entropy", 1, Gives::Number, entropy),
     scalar("isnan", (1, 1), Gives::Truth, |c| truths(c, f64::is_nan)),
     scalar("isinf", (1, 1), Gives::Truth, |c| truths(c, f64::is_infinite)),
@@ -165,6 +179,11 @@ pub(super) fn function(name: &str) -> Option<UserDefinedFunction> {
         let name = fields.get(found.names).map_or(PlSmallStr::EMPTY, |field| field.name().clone());
         let dtype = match found.gives {
             Gives::Like(at) => fields.get(at).map_or(DataType::Null, |field| field.dtype().clone()),
+            Gives::NumberOrSpan => match fields.first() {
+                Some(field) if field.dtype().is_temporal() => DataType::Duration(TimeUnit::Microseconds),
+                _ => DataType::Float64,
+            },
+            Gives::ListOf(at) => DataType::List(Box::new(fields.get(at).map_or(DataType::Null, |field| field.dtype().clone()))),
             Gives::Number => DataType::Float64,
             Gives::Whole => DataType::Int64,
             Gives::Text => DataType::String,
@@ -244,6 +263,77 @@ fn texts_of_times(columns: &[Column], of: fn(NaiveDateTime) -> String) -> Polars
 fn truths(columns: &[Column], of: fn(f64) -> bool) -> PolarsResult<Column> {
     let numbers = columns[0].cast(&DataType::Float64)?;
     Ok(numbers.f64()?.iter().map(|number| number.map(of)).collect::<BooleanChunked>().into_column())
+}
+
+/// Number, mean, and sums of the powers two to four of the differences from the mean, of the numbers that are not null.
+struct Moments {
+    count: f64,
+    powers: [f64; 3],
+}
+
+fn of_moments(columns: &[Column], of: fn(&Moments) -> Option<f64>) -> PolarsResult<Column> {
+    let numbers = columns[0].cast(&DataType::Float64)?;
+    let known: Vec<f64> = numbers.f64()?.iter().flatten().collect();
+    let count = known.len() as f64;
+    let mean = known.iter().sum::<f64>() / count;
+    let powers = [2, 3, 4].map(|power| known.iter().map(|number| (number - mean).powi(power)).sum());
+    Ok([of(&Moments { count, powers })].into_iter().collect::<Float64Chunked>().into_column())
+}
+
+/// Skewness of a sample.
+fn skewness(moments: &Moments) -> Option<f64> {
+    let Moments { count, powers: [square, cube, _] } = *moments;
+    let spread = (square / count).powi(3);
+    if count <= 2.0 {
+        return None;
+    }
+    if spread <= 0.0 {
+        return Some(f64::NAN);
+    }
+    Some((count * (count - 1.0)).sqrt() / (count - 2.0) * (cube / count) / spread.sqrt())
+}
+
+/// Excess kurtosis of a population.
+fn kurtosis_pop(moments: &Moments) -> Option<f64> {
+    let Moments { count, powers: [square, _, fourth] } = *moments;
+    (count > 1.0 && square > 0.0).then(|| count * fourth / square.powi(2) - 3.0)
+}
+
+/// Excess kurtosis of a sample.
+fn kurtosis(moments: &Moments) -> Option<f64> {
+    let count = moments.count;
+    let excess = kurtosis_pop(moments).filter(|_| count > 3.0)?;
+    Some((count - 1.0) / ((count - 2.0) * (count - 3.0)) * ((count + 1.0) * excess + 6.0))
+}
+
+/// Mean of numbers by weights, of the rows in which both are known.
+fn weighted_mean(columns: &[Column]) -> PolarsResult<Column> {
+    let numbers = columns.iter().map(|column| column.cast(&DataType::Float64)).collect::<PolarsResult<Vec<_>>>()?;
+    let (values, weights) = (numbers[0].f64()?, numbers[1].f64()?);
+    let pairs: Vec<(f64, f64)> = values.iter().zip(weights.iter()).filter_map(|(value, weight)| value.zip(weight)).collect();
+    let weight: f64 = pairs.iter().map(|(_, weight)| weight).sum();
+    let mean = (!pairs.is_empty()).then(|| pairs.iter().map(|(value, weight)| value * weight).sum::<f64>() / weight);
+    Ok([mean].into_iter().collect::<Float64Chunked>().into_column())
+}
+
+/// The values at the `n` greatest or least keys, as a list.
+fn many_at_extreme(columns: &[Column], greatest: bool) -> PolarsResult<Column> {
+    let count = number_of(columns, 2)?;
+    let (values, keys) = (&columns[0], sortable(&columns[1])?);
+    let known = keys.is_not_null() & values.is_not_null();
+    let places = known.iter().enumerate().filter(|(_, known)| *known == Some(true)).map(|(at, _)| at as IdxSize);
+    let places = IdxCa::from_vec(PlSmallStr::EMPTY, places.collect());
+    let (values, keys) = (values.take(&places)?, keys.take(&places)?);
+    let options = SortOptions { descending: greatest, maintain_order: true, ..SortOptions::default() };
+    let order = keys.as_materialized_series().arg_sort(options).slice(0, count);
+    let list = values.take(&order)?.as_materialized_series().clone();
+    let lists = list.implode()?;
+    let lists = if list.is_empty() {
+        lists.into_series().clear().into_column().extend_constant(AnyValue::Null, 1)?
+    } else {
+        lists.into_series().into_column()
+    };
+    Ok(lists)
 }
 
 /// Number of rows that meet a condition; null where it is null in all, as a sum is.
@@ -612,6 +702,9 @@ fn at_extreme(columns: &[Column], greatest: bool) -> PolarsResult<Column> {
 /// Integers from a start, 0 when absent, to an end in steps; `closed` includes the end.
 fn ranges(columns: &[Column], closed: bool) -> PolarsResult<Column> {
     const LONGEST: i64 = 1_000_000;
+    if columns.iter().any(|column| column.dtype().is_temporal()) {
+        return Err(refusal("a series of times has an interval as its step: generate_series(a, b, INTERVAL 1 DAY)"));
+    }
     let (parts, rows) = all_whole(columns)?;
     let list = |row: usize| -> PolarsResult<Option<Series>> {
         let part = |at: usize| parts.get(at).map_or(Some(1), |part| whole_at(part, row));
@@ -771,11 +864,13 @@ fn geomean(columns: &[Column]) -> PolarsResult<Column> {
 
 /// Median of the distances from the median.
 fn deviation(columns: &[Column]) -> PolarsResult<Column> {
-    let numbers = columns[0].cast(&DataType::Float64)?;
+    let is_time = columns[0].dtype().is_temporal();
+    let numbers = if is_time { micros(&columns[0])?.into_column() } else { columns[0].clone() }.cast(&DataType::Float64)?;
     let numbers = numbers.f64()?;
     let median = numbers.median();
     let deviation = median.and_then(|median| numbers.apply_values(|number| (number - median).abs()).median());
-    Ok([deviation].into_iter().collect::<Float64Chunked>().into_column())
+    let deviation = [deviation].into_iter().collect::<Float64Chunked>().into_column();
+    if is_time { deviation.cast(&DataType::Int64)?.cast(&DataType::Duration(TimeUnit::Microseconds)) } else { Ok(deviation) }
 }
 
 /// Entropy in bits of the values that are not null.

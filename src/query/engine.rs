@@ -160,11 +160,15 @@ pub(super) fn type_name(dtype: &DataType) -> String {
         DataType::String | DataType::Categorical(..) | DataType::Enum(..) | DataType::Unknown(UnknownKind::Str) => "VARCHAR",
         DataType::Binary => "BLOB",
         DataType::Date => "DATE",
+        DataType::Datetime(_, Some(_)) => "TIMESTAMP WITH TIME ZONE",
         DataType::Datetime(..) => "TIMESTAMP",
         DataType::Duration(_) => "INTERVAL",
         DataType::Time => "TIME",
         DataType::List(inner) => return format!("{}[]", type_name(inner)),
-        DataType::Struct(_) => "STRUCT",
+        DataType::Struct(fields) => {
+            let fields: Vec<String> = fields.iter().map(|field| format!("{} {}", field.name(), type_name(field.dtype()))).collect();
+            return format!("STRUCT({})", fields.join(", "));
+        }
         DataType::Null => "NULL",
         _ => "another type",
     };

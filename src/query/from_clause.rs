@@ -7,13 +7,13 @@ use std::ops::ControlFlow;
 
 use polars::prelude::*;
 use sqlparser::ast::{
-    BinaryOperator, Expr, FunctionArg, FunctionArgExpr, JoinConstraint, JoinOperator, ObjectName, Spanned, TableAlias, TableFactor,
-    TableWithJoins, visit_expressions,
+    BinaryOperator, Expr, FunctionArg, FunctionArgExpr, FunctionArguments, JoinConstraint, JoinOperator, ObjectName, Spanned,
+    TableAlias, TableFactor, TableWithJoins, visit_expressions,
 };
 use sqlparser::tokenizer::Span;
 
 use super::advice;
-use super::duckdb_semantics::{column, unwrapped};
+use super::duckdb_semantics::{column, expression, name_of, unwrapped};
 use super::engine::{engine_error, type_name};
 use super::list_functions::padded_list;
 use super::name_binding::Binder;
@@ -94,8 +94,11 @@ impl Planner<'_> {
         Ok(joined)
     }
 
-    fn relation(&self, factor: &TableFactor, ctes: &Ctes) -> Result<Joined> {
+    pub(super) fn relation(&self, factor: &TableFactor, ctes: &Ctes) -> Result<Joined> {
         let refused = |summary: String, hint: &str| Err(self.source.locate(Error::usage(summary).hint(hint), factor.span()));
+        if let Some(turned) = self.turned(factor, ctes)? {
+            return Ok(turned);
+        }
         match factor {
             TableFactor::Table { name, alias, args: None, .. } => {
                 let (frame, plain) = self.table_named(name, ctes)?;
@@ -129,7 +132,9 @@ impl Planner<'_> {
             TableFactor::Derived { .. } => {
                 refused("LATERAL is not supported".into(), "use a subquery, or CROSS JOIN UNNEST(column)")
             }
-            TableFactor::Pivot { .. } | TableFactor::Unpivot { .. } => refused("PIVOT is not supported".into(), advice::PIVOT),
+            TableFactor::Pivot { .. } | TableFactor::Unpivot { .. } => {
+                refused("this form of PIVOT is not supported".into(), "PIVOT data ON split USING count(*) GROUP BY river")
+            }
             _ => refused("this can't stand in FROM".into(), "name a table, or a subquery with a name: (SELECT …) AS t"),
         }
     }
@@ -157,7 +162,7 @@ impl Planner<'_> {
         Err(self.source.locate(error.hint(format!("tables: {}", names().collect::<Vec<_>>().join(", "))), name.span()))
     }
 
-    fn named(&self, mut frame: LazyFrame, alias: Option<&TableAlias>, name: &str) -> Result<Joined> {
+    pub(super) fn named(&self, mut frame: LazyFrame, alias: Option<&TableAlias>, name: &str) -> Result<Joined> {
         if let Some(alias) = alias {
             frame = self.renamed(frame, alias)?;
         }
@@ -460,11 +465,19 @@ impl Planner<'_> {
         let inner = self.engine.unique("__element");
         let frame = self.engine.with(joined.frame.clone(), &[(bound, inner.clone())])?;
         joined.frame = exploded(frame, &inner, keeps_empty);
-        let name = match alias {
-            Some(alias) => alias.columns.first().map_or(&alias.name, |column| &column.name).value.clone(),
-            None => "unnest".to_owned(),
+        let series = match list {
+            Expr::Function(function) => Some(name_of(function)).filter(|name| SERIES.contains(&name.as_str())),
+            _ => None,
         };
-        let alias = alias.map_or(String::new(), |alias| alias.name.value.clone());
+        let name = match alias {
+            Some(alias) => match (alias.columns.first(), &series) {
+                (Some(column), _) => column.name.value.clone(),
+                (None, Some(series)) => series.clone(),
+                (None, None) => alias.name.value.clone(),
+            },
+            None => series.clone().unwrap_or_else(|| "unnest".to_owned()),
+        };
+        let alias = alias.map_or_else(|| series.unwrap_or_default(), |alias| alias.name.value.clone());
         joined.relations.push(Relation { alias, columns: vec![Column { name, inner, qualified_only: false }] });
         Ok(())
     }
@@ -528,6 +541,20 @@ fn constraint_of(operator: &JoinOperator) -> Option<&JoinConstraint> {
     }
 }
 
+/// Functions whose lists are tables in FROM.
+const SERIES: [&str; 2] = ["range", "generate_series"];
+
+/// A call of such a function.
+fn series(name: &str, arguments: Vec<FunctionArg>) -> Expr {
+    let mut call = expression(&format!("{name}(_0)"), Vec::new());
+    if let Expr::Function(function) = &mut call
+        && let FunctionArguments::List(list) = &mut function.args
+    {
+        list.args = arguments;
+    }
+    call
+}
+
 /// Argument and alias of UNNEST.
 fn list_of(factor: &TableFactor) -> Option<(Option<&TableAlias>, Vec<Expr>)> {
     match factor {
@@ -538,6 +565,10 @@ fn list_of(factor: &TableFactor) -> Option<(Option<&TableAlias>, Vec<Expr>)> {
                 _ => None,
             });
             Some((alias.as_ref(), list.collect()))
+        }
+        TableFactor::Table { name, alias, args: Some(args), .. } => {
+            let called = name.to_string().to_lowercase();
+            SERIES.contains(&called.as_str()).then(|| (alias.as_ref(), vec![series(&called, args.args.clone())]))
         }
         _ => None,
     }

@@ -7,7 +7,7 @@ use polars::prelude::udf::UserDefinedFunction;
 use polars::sql::FunctionRegistry;
 
 use super::engine::refusal;
-use super::{duckdb_functions, list_functions, spatial_functions};
+use super::{duckdb_functions, functions, list_functions, spatial_functions};
 
 struct Functions {
     extras: Vec<(String, UserDefinedFunction)>,
@@ -20,7 +20,8 @@ impl FunctionRegistry for Functions {
 
     fn get_udf(&self, name: &str) -> PolarsResult<Option<UserDefinedFunction>> {
         let extra = || self.extras.iter().find(|(known, _)| known == name).map(|(_, function)| function.clone());
-        let ours = || duckdb_functions::function(name).or_else(|| list_functions::function(name));
+        let ours =
+            || duckdb_functions::function(name).or_else(|| list_functions::function(name)).or_else(|| functions::function(name));
         Ok(spatial_functions::function(name).or_else(ours).or_else(extra))
     }
 
@@ -31,7 +32,10 @@ impl FunctionRegistry for Functions {
 
 /// True for the name of one of the studio's functions, in lower case.
 pub(super) fn is_known(name: &str) -> bool {
-    spatial_functions::names().any(|known| known == name) || duckdb_functions::is_known(name) || list_functions::is_known(name)
+    spatial_functions::names().any(|known| known == name)
+        || duckdb_functions::is_known(name)
+        || list_functions::is_known(name)
+        || functions::is_known(name)
 }
 
 /// Registry of the studio's functions, and of `extras`, which exist for one statement.

@@ -1,13 +1,13 @@
 //! GROUP BY and aggregates of one SELECT: expressions over rows become expressions over groups.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ops::ControlFlow;
 
-use polars::prelude::LazyFrame;
+use polars::prelude::{DataType, LazyFrame, NULL, UnionArgs, col, concat, lit};
 use sqlparser::ast::{Expr, Function, Ident, VisitMut, VisitorMut, visit_expressions};
 
 use super::constant_inputs::ConstantInputs;
-use super::duckdb_semantics::{column, expression, is_aggregate, is_generated, name_of, span_of, unwrapped};
+use super::duckdb_semantics::{call_of, column, expression, is_aggregate, is_generated, name_of, span_of, unwrapped};
 use super::engine::{Engine, engine_error};
 use crate::error::{Error, Result};
 
@@ -28,11 +28,15 @@ pub(super) struct Groups<'p, 'a> {
     calls: Vec<(Function, String)>,
     /// Generated column by the text of its key or call.
     known: HashMap<String, String>,
+    /// The keys of each of several groupings (GROUPING SETS, ROLLUP, CUBE); `None` for one by all keys.
+    sets: Option<Vec<HashSet<String>>>,
+    /// Calls of `grouping`: keys, and the generated column.
+    groupings: Vec<(Vec<String>, String)>,
 }
 
 impl<'p, 'a> Groups<'p, 'a> {
     pub fn new(engine: &'p Engine<'a>) -> Self {
-        Self { engine, keys: Vec::new(), calls: Vec::new(), known: HashMap::new() }
+        Self { engine, keys: Vec::new(), calls: Vec::new(), known: HashMap::new(), sets: None, groupings: Vec::new() }
     }
 
     /// The generated column of a key.
@@ -45,6 +49,11 @@ impl<'p, 'a> Groups<'p, 'a> {
         self.known.insert(text, name.clone());
         self.keys.push((expr, name.clone()));
         name
+    }
+
+    /// Groups by each of these sets of keys. Keys that no set has are those of all groupings.
+    pub fn group_by_sets(&mut self, sets: Vec<HashSet<String>>) {
+        self.sets = Some(sets);
     }
 
     /// Texts of all keys and calls.
@@ -68,27 +77,76 @@ impl<'p, 'a> Groups<'p, 'a> {
     /// # Errors
     /// As [`Engine::with`].
     pub fn grouped(self, frame: LazyFrame) -> Result<LazyFrame> {
-        let Self { engine, keys, mut calls, .. } = self;
+        let Self { engine, keys, mut calls, sets, groupings, .. } = self;
         let mut constants = ConstantInputs::new(engine);
         calls.iter_mut().for_each(|(call, _)| constants.replace_in(call));
         let mut frame = constants.added(engine.with(frame, &keys)?)?;
         let schema = frame.collect_schema().map_err(|error| engine_error(&error))?;
         let semantics = engine.semantics(&schema);
-        let by: Vec<String> = keys.iter().map(|(_, name)| column(name).to_string()).collect();
-        let mut texts = by.clone();
+        let mut printed = Vec::with_capacity(calls.len());
         for (call, name) in &calls {
-            texts.push(format!("{} AS {}", semantics.print_aggregate(call)?, column(name)));
+            printed.push(format!("{} AS {}", semantics.print_aggregate(call)?, column(name)));
         }
-        if texts.is_empty() {
-            texts.push("count(*) AS \"__rows\"".into());
+        let names: Vec<&str> = keys.iter().map(|(_, name)| name.as_str()).collect();
+        let by = |names: &[&str], frame: LazyFrame| {
+            let by: Vec<String> = names.iter().map(|name| column(name).to_string()).collect();
+            let mut texts: Vec<String> = by.iter().chain(&printed).cloned().collect();
+            if texts.is_empty() {
+                texts.push("count(*) AS \"__rows\"".into());
+            }
+            let by = if by.is_empty() { String::new() } else { format!(" GROUP BY {}", by.join(", ")) };
+            engine.run(frame, &format!("SELECT {} FROM t{by}", texts.join(", ")))
+        };
+        let Some(sets) = sets else { return by(&names, frame) };
+        let in_some: HashSet<&String> = sets.iter().flatten().collect();
+        let mut frames = Vec::with_capacity(sets.len());
+        for set in &sets {
+            let is_key = |name: &str| set.contains(name) || !in_some.contains(&name.to_owned());
+            let own: Vec<&str> = names.iter().copied().filter(|name| is_key(name)).collect();
+            let grouped = by(&own, frame.clone())?;
+            let missing = names.iter().filter(|name| !is_key(name)).map(|name| {
+                let dtype = schema.get(name).cloned().unwrap_or(DataType::Null);
+                lit(NULL).cast(dtype).alias(*name)
+            });
+            let flags = groupings.iter().map(|(keys, name)| {
+                let number = keys.iter().fold(0i64, |number, key| number << 1 | i64::from(!is_key(key)));
+                lit(number).alias(name.as_str())
+            });
+            let added = grouped.with_columns(missing.chain(flags).collect::<Vec<_>>());
+            let all = names.iter().copied().chain(calls.iter().map(|(_, name)| name.as_str()));
+            let mut shown: Vec<_> = all.chain(groupings.iter().map(|(_, name)| name.as_str())).map(col).collect();
+            if printed.is_empty() && own.is_empty() {
+                shown.push(col("__rows").alias("__rows"));
+            } else if printed.is_empty() {
+                shown.push(lit(1u32).alias("__rows"));
+            }
+            frames.push(added.select(shown));
         }
-        let by = if by.is_empty() { String::new() } else { format!(" GROUP BY {}", by.join(", ")) };
-        engine.run(frame, &format!("SELECT {} FROM t{by}", texts.join(", ")))
+        concat(frames, UnionArgs { to_supertypes: true, ..UnionArgs::default() }).map_err(|error| engine_error(&error))
+    }
+
+    /// The generated column of `grouping(keys)`.
+    fn grouping(&mut self, function: &Function) -> Result<Expr> {
+        let source = self.engine.source;
+        let call = call_of(&source, function)?;
+        let names: Option<Vec<String>> = call.arguments.iter().map(|key| self.known.get(&text_of(key)).cloned()).collect();
+        let Some(names) = names.filter(|names| !names.is_empty() && self.sets.is_some()) else {
+            let error = Error::usage("grouping() takes keys of GROUP BY with several groupings");
+            return Err(
+                source.locate(error.hint("SELECT a, grouping(a), count(*) FROM data GROUP BY ROLLUP (a)"), span_of(function))
+            );
+        };
+        let name = self.engine.unique("__agg");
+        self.groupings.push((names, name.clone()));
+        Ok(column(&name))
     }
 
     fn one(&mut self, expr: &mut Expr) -> Result<()> {
         let source = self.engine.source;
         match expr {
+            Expr::Function(function) if matches!(name_of(function).as_str(), "grouping" | "grouping_id") => {
+                *expr = self.grouping(function)?;
+            }
             Expr::Function(function) if is_aggregate(function) => {
                 let text = function.to_string();
                 if let Some(name) = self.known.get(&text) {

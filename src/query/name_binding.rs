@@ -4,13 +4,13 @@ use std::collections::HashMap;
 use std::ops::ControlFlow;
 
 use sqlparser::ast::{
-    AccessExpr, BinaryOperator, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, OneOrManyWithParens,
-    Spanned, Subscript, VisitMut, VisitorMut,
+    AccessExpr, BinaryOperator, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, OneOrManyWithParens, Query,
+    SetExpr, Spanned, Subscript, TableFactor, VisitMut, VisitorMut,
 };
 use sqlparser::tokenizer::Span;
 
 use super::advice;
-use super::duckdb_semantics::{column, expression, is_generated, literal, name_of};
+use super::duckdb_semantics::{column, expression, is_generated, literal, name_of, unwrapped};
 use super::scope::{Found, Scope};
 use super::select_plan::{Ctes, Planner};
 use super::subquery_rewrite::Attached;
@@ -35,7 +35,7 @@ pub(super) struct Binder<'b, 'a> {
     /// Replacement expressions of subqueries, by placeholder column, until visited.
     answers: HashMap<String, Expr>,
     /// Parameters of the enclosing lambdas.
-    parameters: Vec<Option<String>>,
+    parameters: Vec<Vec<String>>,
 }
 
 impl<'b, 'a> Binder<'b, 'a> {
@@ -166,14 +166,38 @@ impl<'b, 'a> Binder<'b, 'a> {
                 *expr = Expr::InSubquery { expr: left.clone(), subquery, negated: false };
                 self.subquery(expr)
             }
-            Expr::AnyOp { right, .. } | Expr::AllOp { right, .. } if matches!(right.as_ref(), Expr::Subquery(_)) => {
-                let hint = "compare with the extreme: x > (SELECT max(y) FROM level1)";
-                let error = Error::usage("ANY and ALL of a subquery are not supported").hint(hint);
-                Err(self.planner.source.locate(error, right.span()))
+            // `x <> ALL (SELECT …)` is `x NOT IN (SELECT …)`.
+            Expr::AllOp { left, compare_op: BinaryOperator::NotEq, right } if matches!(right.as_ref(), Expr::Subquery(_)) => {
+                let Expr::Subquery(subquery) = right.as_ref().clone() else { return Ok(()) };
+                *expr = Expr::InSubquery { expr: left.clone(), subquery, negated: true };
+                self.subquery(expr)
+            }
+            Expr::AnyOp { left, compare_op, right, .. } => {
+                if let Expr::Subquery(query) = right.as_ref() {
+                    *expr = compared_with_any(left, compare_op, query);
+                }
+                Ok(())
+            }
+            // All rows are so, unless any row is not.
+            Expr::AllOp { left, compare_op, right } => {
+                if let (Expr::Subquery(query), Some(opposite)) = (right.as_ref(), opposite(compare_op)) {
+                    *expr = expression("(NOT _0)", vec![compared_with_any(left, &opposite, query)]);
+                }
+                Ok(())
+            }
+            Expr::InSubquery { expr: value, subquery, negated } if matches!(unwrapped(value), Expr::Tuple(_)) => {
+                let Expr::Tuple(parts) = unwrapped(value) else { return Ok(()) };
+                if *negated {
+                    let hint = "write NOT EXISTS (SELECT 1 FROM data AS d WHERE d.a = x AND d.b = y)";
+                    let error = Error::usage("several columns can't be NOT IN a subquery").hint(hint);
+                    return Err(self.planner.source.locate(error, subquery.span()));
+                }
+                *expr = row_is_in(parts, subquery);
+                self.subquery(expr)
             }
             Expr::Subquery(_) | Expr::Exists { .. } | Expr::InSubquery { .. } => self.subquery(expr),
             Expr::Function(function) => {
-                self.parameters.extend(lambda_parameter(function));
+                self.parameters.extend(lambda_parameters(function));
                 Ok(())
             }
             // A struct field is not a column.
@@ -218,7 +242,7 @@ impl<'b, 'a> Binder<'b, 'a> {
                 Ok(())
             }
             Expr::Function(function) => {
-                if lambda_parameter(function).is_some() {
+                if lambda_parameters(function).is_some() {
                     self.parameters.pop();
                 }
                 Ok(())
@@ -228,19 +252,77 @@ impl<'b, 'a> Binder<'b, 'a> {
     }
 }
 
-/// Lambda parameter of a list function; `Some(None)` for several parameters, `None` for other functions.
-fn lambda_parameter(function: &Function) -> Option<Option<String>> {
-    if !["list_transform", "array_transform", "list_filter", "filter"].contains(&name_of(function).as_str()) {
+/// The comparison that is false where `op` is true, and true where it is false.
+fn opposite(op: &BinaryOperator) -> Option<BinaryOperator> {
+    Some(match op {
+        BinaryOperator::Eq => BinaryOperator::NotEq,
+        BinaryOperator::NotEq => BinaryOperator::Eq,
+        BinaryOperator::Lt => BinaryOperator::GtEq,
+        BinaryOperator::LtEq => BinaryOperator::Gt,
+        BinaryOperator::Gt => BinaryOperator::LtEq,
+        BinaryOperator::GtEq => BinaryOperator::Lt,
+        _ => return None,
+    })
+}
+
+/// A comparison with any row of a subquery of one column, by its least and greatest value. It is null where no row makes it true and the
+/// value or a row is null.
+fn compared_with_any(value: &Expr, op: &BinaryOperator, query: &Query) -> Expr {
+    if *op == BinaryOperator::Eq {
+        return Expr::InSubquery { expr: Box::new(value.clone()), subquery: Box::new(query.clone()), negated: false };
+    }
+    let met = match op {
+        BinaryOperator::NotEq => "_0 <> _3 OR _0 <> _4",
+        BinaryOperator::Lt => "_0 < _4",
+        BinaryOperator::LtEq => "_0 <= _4",
+        BinaryOperator::Gt => "_0 > _3",
+        _ => "_0 >= _3",
+    };
+    let template = format!("CASE WHEN _1 = 0 THEN FALSE WHEN {met} THEN TRUE WHEN _0 IS NULL OR _2 < _1 THEN NULL ELSE FALSE END");
+    let of = |aggregate: &str| over_rows(&format!("(SELECT {aggregate} FROM (SELECT 1) AS \"__any\"(\"__value\"))"), query);
+    let all = ["count(*)", "count(\"__value\")", "min(\"__value\")", "max(\"__value\")"].map(of);
+    expression(&template, std::iter::once(value.clone()).chain(all).collect())
+}
+
+/// True for rows of a subquery whose columns equal these values.
+fn row_is_in(values: &[Expr], query: &Query) -> Expr {
+    let names: Vec<String> = (0..values.len()).map(|at| format!("\"__value{at}\"")).collect();
+    let equal: Vec<String> = names.iter().enumerate().map(|(at, name)| format!("{name} = _{at}")).collect();
+    let template = format!("EXISTS (SELECT 1 FROM (SELECT 1) AS \"__any\"({}) WHERE {})", names.join(", "), equal.join(" AND "));
+    over_rows_with(&template, values.to_vec(), query)
+}
+
+fn over_rows(template: &str, query: &Query) -> Expr {
+    over_rows_with(template, Vec::new(), query)
+}
+
+/// A template whose derived table is a subquery.
+fn over_rows_with(template: &str, values: Vec<Expr>, query: &Query) -> Expr {
+    let mut expr = expression(template, values);
+    let body = match &mut expr {
+        Expr::Subquery(made) | Expr::Exists { subquery: made, .. } => made.body.as_mut(),
+        _ => return expr,
+    };
+    if let SetExpr::Select(select) = body
+        && let Some(TableFactor::Derived { subquery, .. }) = select.from.first_mut().map(|table| &mut table.relation)
+    {
+        **subquery = query.clone();
+    }
+    expr
+}
+
+/// Parameters of the lambda of a list function; `None` for other functions.
+fn lambda_parameters(function: &Function) -> Option<Vec<String>> {
+    if !["list_transform", "array_transform", "list_apply", "apply", "list_filter", "array_filter", "filter"]
+        .contains(&name_of(function).as_str())
+    {
         return None;
     }
     let FunctionArguments::List(list) = &function.args else { return None };
     match list.args.get(1) {
         Some(FunctionArg::Unnamed(FunctionArgExpr::Expr(Expr::Lambda(lambda)))) => Some(match &lambda.params {
-            OneOrManyWithParens::One(parameter) => Some(parameter.name.value.clone()),
-            OneOrManyWithParens::Many(parameters) => match parameters.as_slice() {
-                [parameter] => Some(parameter.name.value.clone()),
-                _ => None,
-            },
+            OneOrManyWithParens::One(parameter) => vec![parameter.name.value.clone()],
+            OneOrManyWithParens::Many(several) => several.iter().map(|parameter| parameter.name.value.clone()).collect(),
         }),
         _ => None,
     }

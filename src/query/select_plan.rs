@@ -6,20 +6,21 @@ use std::ops::ControlFlow;
 
 use polars::prelude::udf::UserDefinedFunction;
 use polars::prelude::{
-    BaseColumnUdf, Column, DataType, Field, IdxSize, JoinArgs, JoinCoalesce, JoinType, LazyFrame, MaintainOrderJoin, PlSmallStr,
-    PolarsResult, Scalar, Schema, Selector, SortMultipleOptions, UniqueKeepStrategy, col,
+    BaseColumnUdf, Column, DataFrame, DataType, Field, IdxSize, IntoLazy, JoinArgs, JoinCoalesce, JoinType, LazyFrame,
+    MaintainOrderJoin, PlSmallStr, PolarsResult, Scalar, Schema, Selector, SortMultipleOptions, UniqueKeepStrategy, col, int_range,
+    len, lit,
 };
 use polars::sql::{FunctionOptions, SQLContext};
 use sqlparser::ast::{
-    BinaryOperator, Distinct, Expr, FunctionArg, FunctionArgExpr, FunctionArguments, GroupByExpr, LimitClause, OrderBy,
-    OrderByExpr, OrderByKind, OrderByOptions, Query, Select, SetExpr, SetOperator, SetQuantifier, Spanned, Visit, VisitMut,
+    BinaryOperator, Cte, Distinct, Expr, FunctionArg, FunctionArgExpr, FunctionArguments, GroupByExpr, LimitClause, OrderBy,
+    OrderByExpr, OrderByKind, OrderByOptions, Query, Select, SetExpr, SetOperator, SetQuantifier, Spanned, Value, Visit, VisitMut,
     Visitor, visit_expressions,
 };
 use sqlparser::tokenizer::{Location, Span, TokenWithSpan};
 
-use super::advice;
+use super::duckdb_arithmetic::meant;
 use super::duckdb_semantics::{column, is_aggregate, name_of, span_of, unwrapped};
-use super::engine::{Engine, engine_error, refusal};
+use super::engine::{Engine, engine_error, refusal, values_error};
 use super::from_clause::unnested_together;
 use super::grouping::{Groups, text_of};
 use super::name_binding::Binder;
@@ -29,6 +30,7 @@ use super::scope::{Found, Scope, UniqueNames};
 use super::select_list::{Item, select_list};
 use super::source_span::Source;
 use super::subquery_rewrite::{Attached, count_of};
+use super::token_spellings::PERCENT;
 use super::windowing::{NamedWindows, Windows};
 use crate::error::{Error, Result};
 
@@ -42,6 +44,13 @@ pub(super) struct Ctes(Vec<(String, LazyFrame)>);
 impl Ctes {
     pub fn find(&self, name: &str) -> Option<LazyFrame> {
         self.0.iter().rev().find(|(known, _)| known.eq_ignore_ascii_case(name)).map(|(_, frame)| frame.clone())
+    }
+
+    /// These, with one more.
+    pub fn with(&self, name: &str, frame: LazyFrame) -> Self {
+        let mut all = self.clone();
+        all.0.push((name.to_owned(), frame));
+        all
     }
 
     pub fn names(&self) -> impl Iterator<Item = &str> {
@@ -206,13 +215,11 @@ impl<'a> Planner<'a> {
         }
         let mut ctes = ctes.clone();
         if let Some(with) = &query.with {
-            if with.recursive {
-                let error = Error::usage("recursive WITH is not supported").hint("join levels with l1, l2, …");
-                return Err(self.source.locate(error, with.with_token.0.span));
-            }
             for cte in &with.cte_tables {
-                let planned = self.query(&cte.query, &ctes, None)?;
-                let frame = self.renamed(planned.frame, &cte.alias)?;
+                let frame = match recursive_parts(cte).filter(|_| with.recursive) {
+                    Some(parts) => self.recursive(cte, parts, &ctes)?,
+                    None => self.renamed(self.query(&cte.query, &ctes, None)?.frame, &cte.alias)?,
+                };
                 ctes.0.push((cte.alias.name.value.clone(), frame));
             }
         }
@@ -225,11 +232,18 @@ impl<'a> Planner<'a> {
         };
         let (limit, offset) = self.limits(query)?;
         if limit.is_some() || offset > 0 {
-            if !planned.keys.is_empty() && offset > 0 {
+            if !planned.keys.is_empty() && (offset > 0 || matches!(limit, Some(Limit::Percent(_)))) {
                 let error = Error::usage("a subquery that looks at the rows around it can't have OFFSET");
                 return Err(self.source.locate(error.hint("take an extreme: max(x), arg_max(x, y)"), query.span()));
             }
-            let limit = limit.and_then(|limit| IdxSize::try_from(limit).ok()).unwrap_or(IdxSize::MAX);
+            if let Some(Limit::Percent(percent)) = limit {
+                planned.frame = part_of_rows(planned.frame, percent, offset);
+                return Ok(planned);
+            }
+            let limit = match limit {
+                Some(Limit::Rows(rows)) => IdxSize::try_from(rows).unwrap_or(IdxSize::MAX),
+                _ => IdxSize::MAX,
+            };
             planned.frame = match offset {
                 // The first rows for each row around it.
                 0 if !planned.keys.is_empty() => {
@@ -243,17 +257,81 @@ impl<'a> Planner<'a> {
         Ok(planned)
     }
 
-    fn limits(&self, query: &Query) -> Result<(Option<u64>, u64)> {
+    /// The rows of a recursive WITH. They are computed here: each step sees the rows of the step before it.
+    fn recursive(&self, cte: &Cte, (first, all, step): (&SetExpr, bool, &SetExpr), ctes: &Ctes) -> Result<LazyFrame> {
+        let too_large = |what: String| {
+            let error = Error::too_large(what).hint("let the condition of the recursion end earlier");
+            self.source.locate(error, cte.alias.name.span)
+        };
+        let collected = |frame: LazyFrame| -> Result<DataFrame> {
+            meant(frame).and_then(LazyFrame::collect).map_err(|error| values_error(&error))
+        };
+        let start = self.renamed(self.body(first, ctes, None)?.frame, &cte.alias)?;
+        let step_after =
+            |rows: LazyFrame| -> Result<LazyFrame> { Ok(self.body(step, &ctes.with(&cte.alias.name.value, rows), None)?.frame) };
+        let named = |mut frame: LazyFrame, names: &[PlSmallStr]| -> Result<LazyFrame> {
+            let schema = frame.collect_schema().map_err(|error| engine_error(&error))?;
+            if schema.len() != names.len() {
+                let error = Error::usage(format!(
+                    "the steps of {} have {} columns, not {}",
+                    cte.alias.name.value,
+                    schema.len(),
+                    names.len()
+                ));
+                return Err(self.source.locate(error, cte.alias.name.span));
+            }
+            let renamed = schema.iter_names().zip(names).map(|(old, new)| col(old.clone()).alias(new.clone()));
+            Ok(frame.select(renamed.collect::<Vec<_>>()))
+        };
+        let mut typed = start.clone();
+        let names: Vec<PlSmallStr> = typed.collect_schema().map_err(|error| engine_error(&error))?.iter_names().cloned().collect();
+        let (mut typed, _) =
+            with_common_types(start.clone(), named(step_after(start)?, &names)?).map_err(|error| engine_error(&error))?;
+        let schema = typed.collect_schema().map_err(|error| engine_error(&error))?;
+        let with_types = |frame: LazyFrame| {
+            let columns = schema.iter().map(|(name, dtype)| col(name.clone()).cast(dtype.clone()));
+            frame.select(columns.collect::<Vec<_>>())
+        };
+        let distinct = |frame: LazyFrame| if all { frame } else { frame.unique_stable(None, UniqueKeepStrategy::First) };
+        let mut rows = collected(distinct(with_types(typed)))?;
+        let mut last = rows.clone();
+        for steps in 0.. {
+            if last.height() == 0 {
+                break;
+            }
+            if steps >= RECURSIONS_MAX {
+                return Err(too_large(format!("{} takes more than {RECURSIONS_MAX} steps", cte.alias.name.value)));
+            }
+            let next = with_types(named(step_after(last.lazy())?, &names)?);
+            let next = if all { next } else { without_known(next, rows.clone().lazy(), &names) };
+            last = collected(next)?;
+            rows.vstack_mut(&last).map_err(|error| engine_error(&error))?;
+            if rows.height() > RECURSIVE_ROWS_MAX {
+                return Err(too_large(format!("{} has more than {RECURSIVE_ROWS_MAX} rows", cte.alias.name.value)));
+            }
+        }
+        rows.rechunk_mut();
+        Ok(rows.lazy())
+    }
+
+    fn limits(&self, query: &Query) -> Result<(Option<Limit>, u64)> {
+        let fetch = query.fetch.as_ref().and_then(|fetch| fetch.quantity.as_ref());
         let (limit, offset) = match &query.limit_clause {
-            Some(LimitClause::LimitOffset { limit, offset, .. }) => (limit.as_ref(), offset.as_ref().map(|offset| &offset.value)),
+            Some(LimitClause::LimitOffset { limit, offset, .. }) => {
+                (limit.as_ref().or(fetch), offset.as_ref().map(|offset| &offset.value))
+            }
             Some(LimitClause::OffsetCommaLimit { offset, limit }) => (Some(limit), Some(offset)),
-            None => (query.fetch.as_ref().and_then(|fetch| fetch.quantity.as_ref()), None),
+            None => (fetch, None),
         };
         let number = |expr: &Expr| {
             let error = || Error::usage(format!("{expr} is no number of rows")).hint("LIMIT 10 OFFSET 20");
             count_of(expr).ok_or_else(|| self.source.locate(error(), expr.span()))
         };
-        Ok((limit.map(number).transpose()?, offset.map(number).transpose()?.unwrap_or(0)))
+        let limit = limit.map(|limit| match percent_of(limit) {
+            Some(percent) => Ok(Limit::Percent(percent)),
+            None => number(limit).map(Limit::Rows),
+        });
+        Ok((limit.transpose()?, offset.map(number).transpose()?.unwrap_or(0)))
     }
 
     fn planned(&self, mut frame: LazyFrame) -> Result<Planned> {
@@ -313,6 +391,9 @@ impl<'a> Planner<'a> {
             other.frame = other.frame.select(names.collect::<Vec<_>>());
         }
         let (left, right) = with_common_types(left.frame, other.frame).map_err(|error| engine_error(&error))?;
+        if matches!(op, SetOperator::Except | SetOperator::Intersect) && quantifier == SetQuantifier::All {
+            return self.planned(with_repeats(left, right, op == SetOperator::Intersect)?);
+        }
         let mut context = SQLContext::new();
         context.register("l", left);
         context.register("r", right);
@@ -508,9 +589,13 @@ impl<'a> Planner<'a> {
         let grouped = keys.is_some() || having.is_some() || has_aggregate;
         if grouped {
             let mut groups = Groups::new(&self.engine);
-            for key in keys.iter().flatten() {
+            for key in keys.iter().flat_map(|keys| &keys.keys) {
                 self.check_rows_only(key, "GROUP BY", "group in a subquery, then again around it")?;
                 groups.key(key.clone());
+            }
+            if let Some(sets) = keys.as_ref().and_then(|keys| keys.sets.as_ref()) {
+                let named = sets.iter().map(|set| set.iter().map(|key| groups.key(key.clone())).collect()).collect();
+                groups.group_by_sets(named);
             }
             for (_, name) in &mut ties {
                 *name = groups.key(column(name));
@@ -712,46 +797,101 @@ impl<'a> Planner<'a> {
         select: &Select,
         items: &[Item],
         bind: &mut dyn FnMut(&Expr) -> Result<Expr>,
-    ) -> Result<Option<Vec<Expr>>> {
-        let (keys, modifiers) = match &select.group_by {
+    ) -> Result<Option<GroupKeys>> {
+        let mut found = GroupKeys::default();
+        let modifiers = match &select.group_by {
             GroupByExpr::All(modifiers) => {
-                let keys = items.iter().map(|item| &item.expr).filter(|expr| !aggregates(expr)).cloned().collect();
-                (keys, modifiers)
+                found.keys = items.iter().map(|item| &item.expr).filter(|expr| !aggregates(expr)).cloned().collect();
+                modifiers
             }
             GroupByExpr::Expressions(exprs, modifiers) => {
-                let mut keys = Vec::new();
                 for expr in exprs {
-                    match expr {
+                    let sets = match expr {
+                        Expr::Rollup(groups) => Some(rollup_sets(groups)),
+                        Expr::Cube(groups) => cube_sets(groups),
+                        Expr::GroupingSets(groups) => Some(groups.clone()),
                         Expr::Tuple(parts) => {
                             for part in parts {
-                                keys.push(bind(part)?);
+                                found.keys.push(self.group_key(part, items, bind)?);
                             }
+                            continue;
                         }
-                        Expr::Rollup(_) | Expr::Cube(_) | Expr::GroupingSets(_) => {
-                            let error = Error::usage("several groupings at once are not supported").hint(advice::GROUPING_SETS);
-                            return Err(self.source.locate(error, expr.span()));
+                        plain => {
+                            found.keys.push(self.group_key(plain, items, bind)?);
+                            continue;
                         }
-                        _ => match count_of(expr) {
-                            Some(number) => {
-                                let place = usize::try_from(number).ok().and_then(|number| number.checked_sub(1));
-                                let item = place.and_then(|place| items.get(place));
-                                let error = || Error::usage(format!("there is no result column {number}"));
-                                keys.push(item.ok_or_else(|| self.source.locate(error(), expr.span()))?.expr.clone());
-                            }
-                            None => keys.push(bind(expr)?),
-                        },
+                    };
+                    let sets = sets.ok_or_else(|| self.too_many_groupings(expr))?;
+                    let bound = sets
+                        .iter()
+                        .map(|set| set.iter().map(|key| self.group_key(key, items, bind)).collect::<Result<Vec<_>>>())
+                        .collect::<Result<Vec<_>>>()?;
+                    found.add_sets(bound);
+                    if found.sets.as_ref().is_some_and(|sets| sets.len() > GROUPINGS_MAX) {
+                        return Err(self.too_many_groupings(expr));
                     }
                 }
-                (keys, modifiers)
+                modifiers
             }
         };
         if !modifiers.is_empty() {
-            let error = Error::usage("several groupings at once are not supported").hint(advice::GROUPING_SETS);
+            let error = Error::usage("this form of GROUP BY is not supported").hint("write GROUP BY ROLLUP (a, b)");
             return Err(self.source.locate(error, select.group_by.span()));
         }
-        let is_grouped = matches!(&select.group_by, GroupByExpr::All(_)) || !keys.is_empty();
-        Ok(is_grouped.then_some(keys))
+        let is_grouped = matches!(&select.group_by, GroupByExpr::All(_)) || !found.keys.is_empty() || found.sets.is_some();
+        Ok(is_grouped.then_some(found))
     }
+
+    fn too_many_groupings(&self, expr: &Expr) -> Error {
+        let error = Error::too_large(format!("GROUP BY has more than {GROUPINGS_MAX} groupings"));
+        self.source.locate(error.hint("name the groupings that you need: GROUPING SETS ((a, b), (a), ())"), expr.span())
+    }
+
+    /// A key of GROUP BY: an expression, or the number of a result column.
+    fn group_key(&self, expr: &Expr, items: &[Item], bind: &mut dyn FnMut(&Expr) -> Result<Expr>) -> Result<Expr> {
+        let Some(number) = count_of(expr) else { return bind(expr) };
+        let place = usize::try_from(number).ok().and_then(|number| number.checked_sub(1));
+        let error = || Error::usage(format!("there is no result column {number}"));
+        let item = place.and_then(|place| items.get(place)).ok_or_else(|| self.source.locate(error(), expr.span()))?;
+        Ok(item.expr.clone())
+    }
+}
+
+/// Maximum number of groupings of one GROUP BY; each is a plan of its own.
+const GROUPINGS_MAX: usize = 64;
+
+/// Keys of GROUP BY.
+#[derive(Default)]
+struct GroupKeys {
+    /// All keys.
+    keys: Vec<Expr>,
+    /// The keys of each of several groupings, without those that all of them have.
+    sets: Option<Vec<Vec<Expr>>>,
+}
+
+impl GroupKeys {
+    /// Combines each grouping so far with each of these.
+    fn add_sets(&mut self, sets: Vec<Vec<Expr>>) {
+        self.keys.extend(sets.iter().flatten().cloned());
+        let before = self.sets.take().unwrap_or_else(|| vec![Vec::new()]);
+        let joined = before.iter().flat_map(|one| sets.iter().map(move |other| [one.as_slice(), other].concat()));
+        self.sets = Some(joined.take(GROUPINGS_MAX + 1).collect());
+    }
+}
+
+/// The groupings of ROLLUP: by all keys, by all but the last, and so on to none.
+fn rollup_sets(groups: &[Vec<Expr>]) -> Vec<Vec<Expr>> {
+    (0..=groups.len()).rev().map(|length| groups[..length].concat()).collect()
+}
+
+/// The groupings of CUBE: by each part of the keys. `None` for more keys than there may be groupings.
+fn cube_sets(groups: &[Vec<Expr>]) -> Option<Vec<Vec<Expr>>> {
+    let count = 1usize.checked_shl(u32::try_from(groups.len()).ok()?).filter(|count| *count <= GROUPINGS_MAX)?;
+    let part = |chosen: usize| {
+        let is_chosen = |(at, _): &(usize, &Vec<Expr>)| chosen >> (groups.len() - 1 - at) & 1 == 1;
+        groups.iter().enumerate().filter(is_chosen).flat_map(|(_, group)| group.clone()).collect()
+    };
+    Some((0..count).rev().map(part).collect())
 }
 
 /// Finds the columns of the enclosing SELECT in the expressions of a SELECT, not in its subqueries.
@@ -797,6 +937,84 @@ impl Visitor for NamesAround<'_> {
         }
         ControlFlow::Continue(())
     }
+}
+
+/// Maximum number of steps of a recursive WITH; each is a plan of its own.
+const RECURSIONS_MAX: usize = 10_000;
+/// Maximum number of rows of a recursive WITH, which are in memory.
+const RECURSIVE_ROWS_MAX: usize = 10_000_000;
+
+/// The first rows of a recursive WITH, whether rows may repeat, and the step that refers to it; `None` for others.
+fn recursive_parts(cte: &Cte) -> Option<(&SetExpr, bool, &SetExpr)> {
+    let SetExpr::SetOperation { left, op: SetOperator::Union, set_quantifier, right } = cte.query.body.as_ref() else {
+        return None;
+    };
+    let name = &cte.alias.name.value;
+    let found = sqlparser::ast::visit_relations(right.as_ref(), |relation| {
+        let is_own = relation.0.last().and_then(|part| part.as_ident()).is_some_and(|ident| ident.value.eq_ignore_ascii_case(name));
+        if is_own { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    });
+    found.is_break().then_some((left.as_ref(), *set_quantifier == SetQuantifier::All, right.as_ref()))
+}
+
+/// The different rows that are not among the known ones.
+fn without_known(frame: LazyFrame, known: LazyFrame, names: &[PlSmallStr]) -> LazyFrame {
+    let keys = || names.iter().cloned().map(col).collect::<Vec<_>>();
+    let arguments = JoinArgs { nulls_equal: true, ..JoinArgs::new(JoinType::Anti) };
+    frame.unique_stable(None, UniqueKeepStrategy::First).join(known, keys(), keys(), arguments)
+}
+
+/// Number of rows after LIMIT.
+#[derive(Clone, Copy)]
+enum Limit {
+    Rows(u64),
+    /// A part of all rows.
+    Percent(f64),
+}
+
+/// The number of `LIMIT 10%`.
+fn percent_of(limit: &Expr) -> Option<f64> {
+    let Expr::Function(function) = limit else { return None };
+    if name_of(function) != PERCENT {
+        return None;
+    }
+    let FunctionArguments::List(list) = &function.args else { return None };
+    match list.args.as_slice() {
+        [FunctionArg::Unnamed(FunctionArgExpr::Expr(Expr::Value(value)))] => match &value.value {
+            Value::Number(text, _) => text.parse().ok().filter(|percent| (0.0..=100.0).contains(percent)),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// The first rows behind `offset` that are this part of all rows, rounded down.
+fn part_of_rows(frame: LazyFrame, percent: f64, offset: u64) -> LazyFrame {
+    const NUMBER: &str = "__row";
+    let rows = (len().cast(DataType::Float64) * lit(percent / 100.0)).floor() + lit(offset as f64);
+    let number = || col(NUMBER).cast(DataType::Float64);
+    let kept = number().gt_eq(lit(offset as f64)).and(number().lt(rows));
+    frame
+        .with_row_index(NUMBER, None)
+        .filter(kept)
+        .drop(Selector::ByName { names: [PlSmallStr::from(NUMBER)].into(), strict: true })
+}
+
+/// INTERSECT ALL, or EXCEPT ALL: equal rows are told apart by their number among their equals, nulls are equal.
+fn with_repeats(mut left: LazyFrame, right: LazyFrame, keeps_shared: bool) -> Result<LazyFrame> {
+    const NUMBER: &str = "__repeat";
+    let schema = left.collect_schema().map_err(|error| engine_error(&error))?;
+    let names: Vec<PlSmallStr> = schema.iter_names().cloned().collect();
+    let columns = || names.iter().cloned().map(col).collect::<Vec<_>>();
+    let number = int_range(lit(0), len(), 1, DataType::Int64).over(columns()).map_err(|error| engine_error(&error))?.alias(NUMBER);
+    let numbered = |frame: LazyFrame| frame.with_column(number.clone());
+    let keys = || columns().into_iter().chain([col(NUMBER)]).collect::<Vec<_>>();
+    let arguments = JoinArgs {
+        maintain_order: MaintainOrderJoin::Left,
+        nulls_equal: true,
+        ..JoinArgs::new(if keeps_shared { JoinType::Semi } else { JoinType::Anti })
+    };
+    Ok(numbered(left).join(numbered(right), keys(), keys(), arguments).select(columns()))
 }
 
 /// Splits a condition at AND.

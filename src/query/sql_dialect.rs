@@ -3,16 +3,21 @@
 use std::any::TypeId;
 use std::cell::Cell;
 
-use sqlparser::ast::{BinaryOperator, Expr, Query, UnaryOperator};
+use sqlparser::ast::{
+    BinaryOperator, Expr, FunctionArg, FunctionArgExpr, FunctionArguments, LambdaFunction, LambdaFunctionParameter, LambdaSyntax,
+    OneOrManyWithParens, Query, UnaryOperator,
+};
 use sqlparser::dialect::{Dialect, GenericDialect};
 use sqlparser::keywords::Keyword;
 use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::{Location, Span, Token, TokenWithSpan, Tokenizer, Word};
 
 use super::advice;
+use super::duckdb_semantics::expression;
 use super::name_forms::match_every_form;
 use super::sampling::{SAMPLES_MAX, SampleSize, Sampling, Samplings};
 use super::source_span::Source;
+use super::token_spellings::{respelled, with_turned_tables};
 use crate::error::{Error, Result};
 
 /// Maximum nesting of brackets.
@@ -82,7 +87,7 @@ impl Dialect for DuckDb {
         supports_parens_around_table_factor supports_values_as_table_factor supports_left_associative_joins_without_parens
         supports_window_clause_named_window_reference supports_window_function_null_treatment_arg supports_nested_comments
         supports_numeric_literal_underscores supports_limit_comma supports_notnull_operator supports_bitwise_shift_operators
-        supports_named_fn_args_with_assignment_operator
+        supports_named_fn_args_with_assignment_operator supports_factorial_operator
     }
 
     fn get_next_precedence(&self, parser: &Parser) -> Option<Result<u8, ParserError>> {
@@ -91,7 +96,14 @@ impl Dialect for DuckDb {
             Token::CustomBinaryOperator(operator) => operator == POWER,
             _ => false,
         };
-        is_power.then_some(Ok(POWER_PRECEDENCE))
+        if is_power {
+            return Some(Ok(POWER_PRECEDENCE));
+        }
+        match postfix_of(parser)? {
+            Postfix::Glob { .. } => Some(Ok(self.prec_value(sqlparser::dialect::Precedence::Like))),
+            Postfix::InList { .. } => Some(Ok(self.prec_value(sqlparser::dialect::Precedence::Between))),
+            Postfix::IsNull => Some(Ok(self.prec_value(sqlparser::dialect::Precedence::Is))),
+        }
     }
 
     fn parse_prefix(&self, parser: &mut Parser) -> Option<Result<Expr, ParserError>> {
@@ -116,6 +128,9 @@ impl Dialect for DuckDb {
                 Expr::Exists { subquery, negated } => Expr::Exists { subquery, negated: !negated },
                 expr => Expr::UnaryOp { op: UnaryOperator::Not, expr: Box::new(expr) },
             }));
+        }
+        if parser.peek_token_ref().token == Token::LBracket && is_comprehension(parser) {
+            return Some(comprehension(parser));
         }
         let next = parser.peek_token_ref();
         let is_missing = matches!(
@@ -155,6 +170,9 @@ impl Dialect for DuckDb {
             };
             return Some(right.map(power));
         }
+        if let Some(postfix) = postfix_of(parser) {
+            return Some(self.with_postfix(parser, left, postfix));
+        }
         // Limits the operand, which the parser would extend to the end of the expression.
         let precedence = self.prec_value(sqlparser::dialect::Precedence::Is);
         let compared = |parser: &mut Parser| parser.parse_subexpr(precedence).map(Box::new);
@@ -166,6 +184,110 @@ impl Dialect for DuckDb {
         }
         None
     }
+}
+
+/// An operator of DuckDB behind a value, which the parser does not know.
+#[derive(Clone, Copy)]
+enum Postfix {
+    /// `GLOB 'pattern'`
+    Glob { negated: bool },
+    /// `IN [1, 2]`
+    InList { negated: bool },
+    /// `ISNULL`
+    IsNull,
+}
+
+/// The operator of the next tokens.
+fn postfix_of(parser: &Parser) -> Option<Postfix> {
+    let token = |at: usize| &parser.peek_nth_token_ref(at).token;
+    let word = |at: usize| match token(at) {
+        Token::Word(word) if word.quote_style.is_none() => Some(word),
+        _ => None,
+    };
+    let negated = word(0).is_some_and(|word| word.keyword == Keyword::NOT);
+    let at = usize::from(negated);
+    let next = word(at)?;
+    if next.keyword == Keyword::IN && *token(at + 1) == Token::LBracket {
+        Some(Postfix::InList { negated })
+    } else if next.value.eq_ignore_ascii_case("glob") && matches!(token(at + 1), Token::SingleQuotedString(_)) {
+        Some(Postfix::Glob { negated })
+    } else {
+        (!negated && next.value.eq_ignore_ascii_case("isnull")).then_some(Postfix::IsNull)
+    }
+}
+
+impl DuckDb {
+    fn with_postfix(&self, parser: &mut Parser, left: &Expr, postfix: Postfix) -> Result<Expr, ParserError> {
+        let negate = |negated: bool, expr: Expr| match negated {
+            true => Expr::UnaryOp { op: UnaryOperator::Not, expr: Box::new(expr) },
+            false => expr,
+        };
+        if let Postfix::Glob { negated: true } | Postfix::InList { negated: true } = postfix {
+            parser.advance_token();
+        }
+        parser.advance_token();
+        match postfix {
+            Postfix::IsNull => Ok(Expr::IsNull(Box::new(left.clone()))),
+            Postfix::Glob { negated } => {
+                let pattern = parser.parse_subexpr(self.prec_value(sqlparser::dialect::Precedence::Like))?;
+                Ok(negate(negated, call_with("glob_match", vec![left.clone(), pattern])))
+            }
+            Postfix::InList { negated } => {
+                let list = parser.parse_subexpr(self.prec_value(sqlparser::dialect::Precedence::Between))?;
+                Ok(negate(negated, call_with("list_contains", vec![list, left.clone()])))
+            }
+        }
+    }
+}
+
+/// A call of a function.
+fn call_with(name: &str, arguments: Vec<Expr>) -> Expr {
+    let mut call = expression(&format!("{name}(_0)"), Vec::new());
+    if let Expr::Function(function) = &mut call
+        && let FunctionArguments::List(list) = &mut function.args
+    {
+        list.args = arguments.into_iter().map(|argument| FunctionArg::Unnamed(FunctionArgExpr::Expr(argument))).collect();
+    }
+    call
+}
+
+/// True for `[expression FOR name IN list …]`.
+fn is_comprehension(parser: &Parser) -> bool {
+    let mut depth = 0;
+    for at in 0.. {
+        match &parser.peek_nth_token_ref(at).token {
+            Token::LBracket | Token::LParen | Token::LBrace => depth += 1,
+            Token::RBracket | Token::RParen | Token::RBrace => depth -= 1,
+            Token::Word(word) if depth == 1 && word.keyword == Keyword::FOR && word.quote_style.is_none() => return true,
+            Token::EOF => return false,
+            _ => {}
+        }
+        if depth == 0 {
+            return false;
+        }
+    }
+    false
+}
+
+/// `[expression FOR name IN list IF condition]`, as calls of `list_filter` and `list_transform`.
+fn comprehension(parser: &mut Parser) -> Result<Expr, ParserError> {
+    parser.expect_token(&Token::LBracket)?;
+    let body = parser.parse_expr()?;
+    parser.expect_keyword(Keyword::FOR)?;
+    let name = parser.parse_identifier()?;
+    parser.expect_keyword(Keyword::IN)?;
+    let mut list = parser.parse_expr()?;
+    let lambda = |body: Expr| {
+        let parameter = LambdaFunctionParameter { name: name.clone(), data_type: None };
+        let params = OneOrManyWithParens::One(parameter);
+        Expr::Lambda(LambdaFunction { params, body: Box::new(body), syntax: LambdaSyntax::Arrow })
+    };
+    if parser.parse_keyword(Keyword::IF) {
+        let condition = parser.parse_expr()?;
+        list = call_with("list_filter", vec![list, lambda(condition)]);
+    }
+    parser.expect_token(&Token::RBracket)?;
+    Ok(call_with("list_transform", vec![list, lambda(body)]))
 }
 
 /// Tokenizes a statement and checks its size.
@@ -259,7 +381,7 @@ pub(super) fn verb(source: &Source, tokens: &[TokenWithSpan]) -> Result<(Verb, u
     let refused = |summary: String, hint: &str| Err(source.locate(Error::usage(summary).hint(hint), first.span));
     let word_at_start = word(start);
     match word_at_start.as_str() {
-        "SELECT" | "WITH" | "FROM" | "VALUES" | "TABLE" => Ok((Verb::Rows, 0)),
+        "SELECT" | "WITH" | "FROM" | "VALUES" | "TABLE" | "PIVOT" | "UNPIVOT" => Ok((Verb::Rows, 0)),
         "EXPLAIN" => Ok((Verb::Explain, start + 1 + usize::from(word(start + 1) == "ANALYZE"))),
         "SHOW" if word(start + 1) == "TABLES" => Ok((Verb::ShowTables, tokens.len())),
         "SHOW" => refused("SHOW lists TABLES only".into(), "SHOW TABLES, or DESCRIBE data for the columns of a table"),
@@ -269,7 +391,6 @@ pub(super) fn verb(source: &Source, tokens: &[TokenWithSpan]) -> Result<(Verb, u
             refused(format!("{word_at_start} changes tables; queries only read"), "edit the dataset as a draft instead")
         }
         "PRAGMA" => refused("PRAGMA is not supported".into(), "DESCRIBE data lists the columns, SHOW TABLES the tables"),
-        "PIVOT" | "UNPIVOT" => refused(format!("{word_at_start} is not supported"), advice::PIVOT),
         other => refused(
             format!("a query can't start with {}", other.escape_debug()),
             "start with SELECT, for example: SELECT * FROM data LIMIT 10",
@@ -306,7 +427,7 @@ pub(super) fn query(
     tokens: &[TokenWithSpan],
     is_column: &dyn Fn(&str) -> bool,
 ) -> Result<(Box<Query>, Samplings)> {
-    let (tokens, samplings) = without_samples(source, with_select(joined(tokens, is_column)))?;
+    let (tokens, samplings) = without_samples(source, with_select(with_turned_tables(respelled(joined(tokens, is_column)))))?;
     let mut query = parsed(source, tokens, is_column, |parser| {
         let query = parser.parse_query()?;
         let mut another = false;
@@ -327,7 +448,7 @@ pub(super) fn query(
 /// # Errors
 /// [`crate::error::Kind::Usage`] for invalid syntax.
 pub(super) fn condition(source: &Source, tokens: &[TokenWithSpan], is_column: &dyn Fn(&str) -> bool) -> Result<Expr> {
-    let mut condition = parsed(source, joined(tokens, is_column), is_column, |parser| parser.parse_expr())?;
+    let mut condition = parsed(source, respelled(joined(tokens, is_column)), is_column, |parser| parser.parse_expr())?;
     match_every_form(&mut condition);
     Ok(condition)
 }
@@ -709,7 +830,7 @@ mod tests {
         for sql in ["SELECT 1", "  -- note\n with a as (select 1) select * from a", "(SELECT 1)", "from data"] {
             assert_eq!(found(sql).expect("reads"), Verb::Rows, "{sql}");
         }
-        for sql in ["", "DROP TABLE data", "delete from data", "PIVOT data ON x", "hello"] {
+        for sql in ["", "DROP TABLE data", "delete from data", "hello"] {
             assert!(found(sql).is_err(), "{sql}");
         }
         assert_eq!(found("DESCRIBE level1;").expect("reads"), Verb::Describe);

@@ -37,6 +37,52 @@ pub(super) fn read(texts: &StringChunked, dtype: &DataType) -> PolarsResult<Colu
     Ok(column)
 }
 
+/// A time of day such as `12:34` or `12:34:56.5`.
+pub(super) fn time_of_day(text: &str) -> Option<NaiveTime> {
+    let text = text.trim();
+    NaiveTime::parse_from_str(text, "%H:%M:%S%.f").or_else(|_| NaiveTime::parse_from_str(text, "%H:%M")).ok()
+}
+
+/// Months, days and microseconds of an interval.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct IntervalParts {
+    pub months: i64,
+    pub days: i64,
+    pub micros: i64,
+}
+
+/// An interval such as `1 month`, `2 days 3 hours` or `90 minutes`.
+pub(super) fn interval(text: &str) -> Option<IntervalParts> {
+    let mut parts = IntervalParts::default();
+    let lower = text.trim().to_lowercase();
+    let mut words = lower.split_whitespace();
+    let mut count = 0;
+    while let Some(number) = words.next() {
+        let unit = words.next()?;
+        let number: f64 = number.parse().ok()?;
+        let whole = (number.fract() == 0.0 && number.abs() < 1e15).then_some(number as i64);
+        let micros = |length: f64| Some((number * length).round() as i64);
+        match unit {
+            "millennium" | "millenniums" | "millennia" => parts.months = parts.months.checked_add(whole?.checked_mul(12_000)?)?,
+            "century" | "centuries" => parts.months = parts.months.checked_add(whole?.checked_mul(1200)?)?,
+            "decade" | "decades" => parts.months = parts.months.checked_add(whole?.checked_mul(120)?)?,
+            "year" | "years" | "y" | "yr" => parts.months = parts.months.checked_add(whole?.checked_mul(12)?)?,
+            "quarter" | "quarters" => parts.months = parts.months.checked_add(whole?.checked_mul(3)?)?,
+            "month" | "months" | "mon" | "mons" => parts.months = parts.months.checked_add(whole?)?,
+            "week" | "weeks" | "w" => parts.days = parts.days.checked_add(whole?.checked_mul(7)?)?,
+            "day" | "days" | "d" => parts.days = parts.days.checked_add(whole?)?,
+            "hour" | "hours" | "h" => parts.micros = parts.micros.checked_add(micros(3.6e9)?)?,
+            "minute" | "minutes" | "min" | "mins" | "m" => parts.micros = parts.micros.checked_add(micros(6e7)?)?,
+            "second" | "seconds" | "sec" | "secs" | "s" => parts.micros = parts.micros.checked_add(micros(1e6)?)?,
+            "millisecond" | "milliseconds" | "ms" | "msec" => parts.micros = parts.micros.checked_add(micros(1e3)?)?,
+            "microsecond" | "microseconds" | "us" | "usec" => parts.micros = parts.micros.checked_add(micros(1.0)?)?,
+            _ => return None,
+        }
+        count += 1;
+    }
+    (count > 0).then_some(parts)
+}
+
 /// Refuses a text that is no value of a type.
 pub(super) fn no_value(text: &str, dtype: &DataType) -> PolarsError {
     refusal(format!("the text '{}' is no {}; TRY_CAST gives null for such texts", text.printable_line(), type_name(dtype)))

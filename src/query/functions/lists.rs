@@ -1,0 +1,458 @@
+//! Functions of lists. Elements are compared as [`order_keys`] orders them.
+
+use std::collections::HashSet;
+
+use polars::prelude::*;
+
+use super::{ScalarFunction, double, doubles_column, scalar, text, texts_column, truth, truths_column, whole, wholes_column};
+use crate::query::engine::{refusal, type_name};
+use crate::query::nested_values::{
+    Lists, ListsBuilder, broadcast_row, cast_to, common_type, comparable_type, order_keys, row_count, stacked,
+};
+
+/// Longest list that `list_resize` makes, so that a mistaken number takes no memory.
+const LENGTH_MAX: i64 = 1 << 20;
+
+/// Aggregates of the elements of a list, by DuckDB's name of the aggregate, and the function of the list.
+pub(in crate::query) const LIST_AGGREGATES: &[(&str, &str)] = &[
+    ("sum", "list_sum"),
+    ("avg", "list_avg"),
+    ("mean", "list_avg"),
+    ("min", "list_min"),
+    ("max", "list_max"),
+    ("count", "list_count"),
+    ("first", "list_first"),
+    ("last", "list_last"),
+    ("any_value", "list_any_value"),
+    ("mode", "list_mode"),
+    ("median", "list_median"),
+    ("product", "list_product"),
+    ("stddev_pop", "list_stddev_pop"),
+    ("stddev", "list_stddev_samp"),
+    ("stddev_samp", "list_stddev_samp"),
+    ("var_pop", "list_var_pop"),
+    ("var_samp", "list_var_samp"),
+    ("variance", "list_var_samp"),
+    ("bool_and", "list_bool_and"),
+    ("bool_or", "list_bool_or"),
+    ("string_agg", "list_string_agg"),
+];
+
+pub(super) const FUNCTIONS: &[ScalarFunction] = &[
+    scalar("list_position", (2, 2), whole, list_position),
+    scalar("list_indexof", (2, 2), whole, list_position),
+    scalar("array_position", (2, 2), whole, list_position),
+    scalar("array_indexof", (2, 2), whole, list_position),
+    scalar("list_has_any", (2, 2), truth, |columns| list_has(columns, false)),
+    scalar("array_has_any", (2, 2), truth, |columns| list_has(columns, false)),
+    scalar("list_has_all", (2, 2), truth, |columns| list_has(columns, true)),
+    scalar("array_has_all", (2, 2), truth, |columns| list_has(columns, true)),
+    scalar("list_intersect", (2, 2), list_type, list_intersect),
+    scalar("array_intersect", (2, 2), list_type, list_intersect),
+    scalar("list_slice_steps", (4, 4), list_type, list_slice_steps),
+    scalar("flatten", (1, 1), flattened_type, flattened),
+    scalar("list_where", (2, 2), list_type, list_where),
+    scalar("array_where", (2, 2), list_type, list_where),
+    scalar("list_select", (2, 2), list_type, list_select),
+    scalar("array_select", (2, 2), list_type, list_select),
+    scalar("list_resize", (2, 3), list_type, list_resize),
+    scalar("array_resize", (2, 3), list_type, list_resize),
+    scalar("list_grade_up", (1, 1), |_| Ok(DataType::List(Box::new(DataType::Int64))), list_grade_up),
+    scalar("array_pop_back", (1, 1), list_type, |columns| {
+        of_places(columns, |range| (range.start..range.end.max(range.start + 1) - 1).collect())
+    }),
+    scalar("array_pop_front", (1, 1), list_type, |columns| of_places(columns, |range| (range.start + 1..range.end).collect())),
+    scalar("list_sorted", (3, 3), list_type, list_sorted),
+    scalar("list_count", (1, 1), whole, |columns| {
+        let lists = Lists::of(&columns[0])?;
+        let known = lists.elements.is_not_null();
+        let count = |row: usize| lists.row(row).map(|range| range.filter(|place| known.get(*place) == Some(true)).count() as i64);
+        Ok(wholes_column((0..lists.len()).map(count).collect()))
+    }),
+    scalar("list_first", (1, 1), element_type, |columns| of_one_place(columns, |range, _| range.clone().next())),
+    scalar("list_last", (1, 1), element_type, |columns| of_one_place(columns, |range, _| range.clone().next_back())),
+    scalar("list_any_value", (1, 1), element_type, |columns| {
+        of_one_place(columns, |range, known| range.clone().find(|place| known.get(*place) == Some(true)))
+    }),
+    scalar("list_mode", (1, 1), element_type, list_mode),
+    scalar("list_median", (1, 1), double, |columns| of_numbers(columns, median)),
+    scalar("list_product", (1, 1), double, |columns| {
+        of_numbers(columns, |numbers| (!numbers.is_empty()).then(|| numbers.iter().product()))
+    }),
+    scalar("list_var_pop", (1, 1), double, |columns| of_numbers(columns, |numbers| variance(numbers, 0))),
+    scalar("list_var_samp", (1, 1), double, |columns| of_numbers(columns, |numbers| variance(numbers, 1))),
+    scalar("list_stddev_pop", (1, 1), double, |columns| of_numbers(columns, |numbers| variance(numbers, 0).map(f64::sqrt))),
+    scalar("list_stddev_samp", (1, 1), double, |columns| of_numbers(columns, |numbers| variance(numbers, 1).map(f64::sqrt))),
+    scalar("list_bool_and", (1, 1), truth, |columns| of_truths(columns, |truths| truths.iter().all(|truth| *truth))),
+    scalar("list_bool_or", (1, 1), truth, |columns| of_truths(columns, |truths| truths.contains(&true))),
+    scalar("list_string_agg", (1, 1), text, list_string_agg),
+    scalar("list_distance", (2, 2), double, |columns| {
+        of_vectors(columns, |pairs| Some(pairs.iter().map(|(a, b)| (a - b).powi(2)).sum::<f64>().sqrt()))
+    }),
+    scalar("array_distance", (2, 2), double, |columns| {
+        of_vectors(columns, |pairs| Some(pairs.iter().map(|(a, b)| (a - b).powi(2)).sum::<f64>().sqrt()))
+    }),
+    scalar("list_inner_product", (2, 2), double, |columns| {
+        of_vectors(columns, |pairs| Some(pairs.iter().map(|(a, b)| a * b).sum()))
+    }),
+    scalar("list_dot_product", (2, 2), double, |columns| of_vectors(columns, |pairs| Some(pairs.iter().map(|(a, b)| a * b).sum()))),
+    scalar("array_inner_product", (2, 2), double, |columns| {
+        of_vectors(columns, |pairs| Some(pairs.iter().map(|(a, b)| a * b).sum()))
+    }),
+    scalar("array_dot_product", (2, 2), double, |columns| {
+        of_vectors(columns, |pairs| Some(pairs.iter().map(|(a, b)| a * b).sum()))
+    }),
+    scalar("list_cosine_similarity", (2, 2), double, |columns| of_vectors(columns, |pairs| Some(cosine(pairs)))),
+    scalar("array_cosine_similarity", (2, 2), double, |columns| of_vectors(columns, |pairs| Some(cosine(pairs)))),
+    scalar("list_cosine_distance", (2, 2), double, |columns| of_vectors(columns, |pairs| Some(1.0 - cosine(pairs)))),
+    scalar("array_cosine_distance", (2, 2), double, |columns| of_vectors(columns, |pairs| Some(1.0 - cosine(pairs)))),
+];
+
+fn list_type(dtypes: &[DataType]) -> PolarsResult<DataType> {
+    match dtypes.first() {
+        Some(dtype @ (DataType::List(_) | DataType::Null)) => Ok(dtype.clone()),
+        Some(DataType::Array(item, _)) => Ok(DataType::List(item.clone())),
+        Some(other) => Err(refusal(format!("a list is needed, not a value of the type {}", type_name(other)))),
+        None => Ok(DataType::Null),
+    }
+}
+
+fn element_type(dtypes: &[DataType]) -> PolarsResult<DataType> {
+    match list_type(dtypes)? {
+        DataType::List(item) => Ok(*item),
+        other => Ok(other),
+    }
+}
+
+fn flattened_type(dtypes: &[DataType]) -> PolarsResult<DataType> {
+    match element_type(dtypes)? {
+        inner @ (DataType::List(_) | DataType::Null) => Ok(inner),
+        other => Err(refusal(format!("flatten takes a list of lists, not of values of the type {}", type_name(&other)))),
+    }
+}
+
+/// Keys of the elements of two lists, or of a list and a value, as values of one type.
+fn keys_of_both(lists: &Lists, others: &Column) -> PolarsResult<(BinaryChunked, BinaryChunked)> {
+    let dtype = comparable_type(lists.elements.dtype(), others.dtype())?;
+    Ok((order_keys(&lists.elements.clone().into_column(), &dtype)?, order_keys(others, &dtype)?))
+}
+
+/// Number of the first element that equals a value, from 1; null when there is none.
+fn list_position(columns: &[Column]) -> PolarsResult<Column> {
+    let lists = Lists::of(&columns[0])?;
+    let (keys, values) = keys_of_both(&lists, &columns[1])?;
+    let position = |row: usize| {
+        let value = values.get(broadcast_row(values.len(), row));
+        let mut range = lists.row(broadcast_row(lists.len(), row))?;
+        range.position(|place| keys.get(place) == value).map(|at| at as i64 + 1)
+    };
+    Ok(wholes_column((0..row_count(columns)).map(position).collect()))
+}
+
+/// Whether a list has any, or all, of the elements of another one that are not null.
+fn list_has(columns: &[Column], all: bool) -> PolarsResult<Column> {
+    let (lists, others) = (Lists::of(&columns[0])?, Lists::of(&columns[1])?);
+    let (keys, wanted) = keys_of_both(&lists, &others.elements.clone().into_column())?;
+    let has = |row: usize| {
+        let (own, other) = (lists.row(broadcast_row(lists.len(), row))?, others.row(broadcast_row(others.len(), row))?);
+        let own: HashSet<&[u8]> = own.filter_map(|place| keys.get(place)).collect();
+        let mut wanted = other.filter_map(|place| wanted.get(place));
+        Some(if all { wanted.all(|key| own.contains(key)) } else { wanted.any(|key| own.contains(key)) })
+    };
+    Ok(truths_column((0..row_count(columns)).map(has).collect()))
+}
+
+/// The different elements of a list that are in another one too.
+fn list_intersect(columns: &[Column]) -> PolarsResult<Column> {
+    let (lists, others) = (Lists::of(&columns[0])?, Lists::of(&columns[1])?);
+    let (keys, wanted) = keys_of_both(&lists, &others.elements.clone().into_column())?;
+    let mut builder = ListsBuilder::default();
+    for row in 0..row_count(columns) {
+        let rows = lists.row(broadcast_row(lists.len(), row)).zip(others.row(broadcast_row(others.len(), row)));
+        let Some((own, other)) = rows else {
+            builder.push_null();
+            continue;
+        };
+        let mut wanted: HashSet<&[u8]> = other.filter_map(|place| wanted.get(place)).collect();
+        let found: Vec<usize> = own.filter(|place| keys.get(*place).is_some_and(|key| wanted.remove(key))).collect();
+        builder.push(found.into_iter().map(Some));
+    }
+    Ok(builder.finish(&lists.elements)?.into_column())
+}
+
+fn whole_at(column: &Column) -> PolarsResult<Int64Chunked> {
+    Ok(column.cast(&DataType::Int64)?.i64()?.clone())
+}
+
+/// Elements from a position to another one, every so many; negative positions count from the end, a negative step goes back.
+fn list_slice_steps(columns: &[Column]) -> PolarsResult<Column> {
+    let lists = Lists::of(&columns[0])?;
+    let bounds = columns[1..].iter().map(whole_at).collect::<PolarsResult<Vec<_>>>()?;
+    let mut builder = ListsBuilder::default();
+    for row in 0..row_count(columns) {
+        let bound = |at: usize| bounds[at].get(broadcast_row(bounds[at].len(), row));
+        let known = lists.row(broadcast_row(lists.len(), row)).zip(bound(0)).zip(bound(1)).zip(bound(2));
+        let Some((((range, first), last), step)) = known else {
+            builder.push_null();
+            continue;
+        };
+        if step == 0 {
+            return Err(refusal("a part of a list has a step that is not zero"));
+        }
+        let length = range.len() as i64;
+        let place = |bound: i64| if bound < 0 { length.saturating_add(bound).saturating_add(1) } else { bound };
+        let (first, last) = (place(first).max(1), place(last).min(length));
+        let steps = (first..=last).step_by(step.unsigned_abs() as usize);
+        let mut places: Vec<usize> = match step > 0 {
+            true => steps.map(|at| range.start + at as usize - 1).collect(),
+            false => (first..=last).rev().step_by(step.unsigned_abs() as usize).map(|at| range.start + at as usize - 1).collect(),
+        };
+        builder.push(places.drain(..).map(Some));
+    }
+    Ok(builder.finish(&lists.elements)?.into_column())
+}
+
+/// The elements of the lists in a list.
+fn flattened(columns: &[Column]) -> PolarsResult<Column> {
+    let outer = Lists::of(&columns[0])?;
+    if outer.elements.dtype().is_null() {
+        return Ok(columns[0].clone());
+    }
+    let inner = Lists::of(&outer.elements.clone().into_column())?;
+    let mut builder = ListsBuilder::default();
+    for row in 0..outer.len() {
+        match outer.row(row) {
+            Some(range) => builder.push(range.filter_map(|place| inner.row(place)).flatten().map(Some)),
+            None => builder.push_null(),
+        }
+    }
+    Ok(builder.finish(&inner.elements)?.into_column())
+}
+
+/// The elements at which another list is true.
+fn list_where(columns: &[Column]) -> PolarsResult<Column> {
+    let (lists, masks) = (Lists::of(&columns[0])?, Lists::of(&columns[1])?);
+    let chosen = masks.elements.cast(&DataType::Boolean)?;
+    let chosen = chosen.bool()?;
+    let mut builder = ListsBuilder::default();
+    for row in 0..row_count(columns) {
+        match lists.row(broadcast_row(lists.len(), row)).zip(masks.row(broadcast_row(masks.len(), row))) {
+            Some((range, mask)) => {
+                builder.push(range.zip(mask).filter(|(_, at)| chosen.get(*at) == Some(true)).map(|(place, _)| Some(place)));
+            }
+            None => builder.push_null(),
+        }
+    }
+    Ok(builder.finish(&lists.elements)?.into_column())
+}
+
+/// The elements at positions, null where there is none.
+fn list_select(columns: &[Column]) -> PolarsResult<Column> {
+    let (lists, positions) = (Lists::of(&columns[0])?, Lists::of(&columns[1])?);
+    let numbers = whole_at(&positions.elements.clone().into_column())?;
+    let mut builder = ListsBuilder::default();
+    for row in 0..row_count(columns) {
+        match lists.row(broadcast_row(lists.len(), row)).zip(positions.row(broadcast_row(positions.len(), row))) {
+            Some((range, at)) => {
+                let length = range.len() as i64;
+                builder.push(at.map(|at| {
+                    let position = numbers.get(at)?;
+                    let position = if position < 0 { length + position } else { position - 1 };
+                    (0..length).contains(&position).then(|| range.start + position as usize)
+                }));
+            }
+            None => builder.push_null(),
+        }
+    }
+    Ok(builder.finish(&lists.elements)?.into_column())
+}
+
+/// A list cut to a length, or filled up to it with a value or null.
+fn list_resize(columns: &[Column]) -> PolarsResult<Column> {
+    let lists = Lists::of(&columns[0])?;
+    let lengths = whole_at(&columns[1])?;
+    let filling = columns.get(2).map(|column| cast_to(column, lists.elements.dtype())).transpose()?;
+    let own = lists.elements.clone().into_column();
+    let parts: Vec<Column> = std::iter::once(own).chain(filling.map(Series::into_column)).collect();
+    let (elements, starts) = stacked(&parts, lists.elements.dtype())?;
+    let mut builder = ListsBuilder::default();
+    for row in 0..row_count(columns) {
+        let Some((range, length)) = lists.row(broadcast_row(lists.len(), row)).zip(lengths.get(broadcast_row(lengths.len(), row)))
+        else {
+            builder.push_null();
+            continue;
+        };
+        if !(0..=LENGTH_MAX).contains(&length) {
+            return Err(refusal(format!("a list has 0 to {LENGTH_MAX} elements, not {length}")));
+        }
+        let filling = starts.get(1).map(|start| start + broadcast_row(parts[1].len(), row));
+        builder.push((0..length as usize).map(|at| if at < range.len() { Some(range.start + at) } else { filling }));
+    }
+    Ok(builder.finish(&elements)?.into_column())
+}
+
+/// Elements of a list in an order: `ASC` or `DESC`, nulls first or last.
+fn list_sorted(columns: &[Column]) -> PolarsResult<Column> {
+    let word = |column: &Column| -> PolarsResult<String> {
+        let texts = cast_to(column, &DataType::String)?;
+        Ok(texts.str()?.get(0).unwrap_or_default().trim().to_uppercase())
+    };
+    let descending = match word(&columns[1])?.as_str() {
+        "ASC" | "" | "DEFAULT" => false,
+        "DESC" => true,
+        _ => return Err(refusal("an order of a list is 'ASC' or 'DESC'")),
+    };
+    let nulls_first = match word(&columns[2])?.as_str() {
+        "NULLS FIRST" => true,
+        "NULLS LAST" | "" | "DEFAULT" => false,
+        _ => return Err(refusal("nulls of a list are 'NULLS FIRST' or 'NULLS LAST'")),
+    };
+    let lists = Lists::of(&columns[0])?;
+    let keys = order_keys(&lists.elements.clone().into_column(), lists.elements.dtype())?;
+    of_places(columns, |range| {
+        let mut places: Vec<usize> = range.collect();
+        places.sort_by(|one, other| {
+            let (one, other) = (keys.get(*one), keys.get(*other));
+            let nulls = one.is_none().cmp(&other.is_none());
+            let nulls = if nulls_first { nulls.reverse() } else { nulls };
+            nulls.then_with(|| if descending { other.cmp(&one) } else { one.cmp(&other) })
+        });
+        places
+    })
+}
+
+/// The positions of the elements in their order, from 1.
+fn list_grade_up(columns: &[Column]) -> PolarsResult<Column> {
+    let lists = Lists::of(&columns[0])?;
+    let keys = order_keys(&lists.elements.clone().into_column(), lists.elements.dtype())?;
+    let (mut numbers, mut builder) = (Vec::new(), ListsBuilder::default());
+    for row in 0..lists.len() {
+        let Some(range) = lists.row(row) else {
+            builder.push_null();
+            continue;
+        };
+        let (start, first) = (numbers.len(), range.start);
+        let mut places: Vec<usize> = range.collect();
+        places.sort_by(|one, other| {
+            let (one, other) = (keys.get(*one), keys.get(*other));
+            one.is_none().cmp(&other.is_none()).then_with(|| one.cmp(&other))
+        });
+        numbers.extend(places.iter().map(|place| (place - first) as i64 + 1));
+        builder.push((start..numbers.len()).map(Some));
+    }
+    Ok(builder.finish(&Series::new(PlSmallStr::EMPTY, numbers))?.into_column())
+}
+
+/// Lists of some of the elements of each list.
+fn of_places(columns: &[Column], choose: impl Fn(std::ops::Range<usize>) -> Vec<usize>) -> PolarsResult<Column> {
+    let lists = Lists::of(&columns[0])?;
+    let mut builder = ListsBuilder::default();
+    for row in 0..lists.len() {
+        match lists.row(row) {
+            Some(range) => builder.push(choose(range).into_iter().map(Some)),
+            None => builder.push_null(),
+        }
+    }
+    Ok(builder.finish(&lists.elements)?.into_column())
+}
+
+/// One element of each list.
+fn of_one_place(columns: &[Column], choose: fn(&std::ops::Range<usize>, &BooleanChunked) -> Option<usize>) -> PolarsResult<Column> {
+    let lists = Lists::of(&columns[0])?;
+    let known = lists.elements.is_not_null();
+    let places = (0..lists.len()).map(|row| choose(&lists.row(row)?, &known));
+    Ok(crate::query::nested_values::taken(&lists.elements, places)?.into_column())
+}
+
+/// The most frequent element, the first of several.
+fn list_mode(columns: &[Column]) -> PolarsResult<Column> {
+    let lists = Lists::of(&columns[0])?;
+    let keys = order_keys(&lists.elements.clone().into_column(), lists.elements.dtype())?;
+    let mode = |row: usize| {
+        let known: Vec<(usize, &[u8])> = lists.row(row)?.filter_map(|place| Some((place, keys.get(place)?))).collect();
+        let count = |wanted: &[u8]| known.iter().filter(|(_, key)| *key == wanted).count();
+        known
+            .iter()
+            .rev()
+            .max_by_key(|(_, key)| count(key))
+            .and_then(|(_, best)| known.iter().find(|(_, key)| key == best))
+            .map(|(place, _)| *place)
+    };
+    Ok(crate::query::nested_values::taken(&lists.elements, (0..lists.len()).map(mode))?.into_column())
+}
+
+/// The result of the numbers of each list that are not null.
+fn of_numbers(columns: &[Column], of: fn(&[f64]) -> Option<f64>) -> PolarsResult<Column> {
+    let lists = Lists::of(&columns[0])?;
+    let numbers = lists.elements.cast(&DataType::Float64)?;
+    let numbers = numbers.f64()?;
+    let result = |row: usize| of(&lists.row(row)?.filter_map(|place| numbers.get(place)).collect::<Vec<f64>>());
+    Ok(doubles_column((0..lists.len()).map(result).collect()))
+}
+
+fn of_truths(columns: &[Column], of: fn(&[bool]) -> bool) -> PolarsResult<Column> {
+    let lists = Lists::of(&columns[0])?;
+    let truths = lists.elements.cast(&DataType::Boolean)?;
+    let truths = truths.bool()?;
+    let result = |row: usize| {
+        let known: Vec<bool> = lists.row(row)?.filter_map(|place| truths.get(place)).collect();
+        (!known.is_empty()).then(|| of(&known))
+    };
+    Ok(truths_column((0..lists.len()).map(result).collect()))
+}
+
+fn median(numbers: &[f64]) -> Option<f64> {
+    let mut sorted = numbers.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let middle = sorted.len() / 2;
+    match sorted.len() {
+        0 => None,
+        length if length % 2 == 1 => Some(sorted[middle]),
+        _ => Some(sorted[middle - 1] + (sorted[middle] - sorted[middle - 1]) / 2.0),
+    }
+}
+
+/// Variance with `lost` degrees of freedom less than there are numbers.
+fn variance(numbers: &[f64], lost: usize) -> Option<f64> {
+    let count = numbers.len().checked_sub(lost).filter(|count| *count > 0)?;
+    let mean = numbers.iter().sum::<f64>() / numbers.len() as f64;
+    Some(numbers.iter().map(|number| (number - mean).powi(2)).sum::<f64>() / count as f64)
+}
+
+/// Texts of the elements that are not null, with commas between them.
+fn list_string_agg(columns: &[Column]) -> PolarsResult<Column> {
+    let lists = Lists::of(&columns[0])?;
+    let texts = cast_to(&lists.elements.clone().into_column(), &DataType::String)?;
+    let texts = texts.str()?;
+    let joined = |row: usize| {
+        let known: Vec<&str> = lists.row(row)?.filter_map(|place| texts.get(place)).collect();
+        (!known.is_empty()).then(|| known.join(","))
+    };
+    Ok(texts_column((0..lists.len()).map(joined).collect()))
+}
+
+/// The result of the numbers of two lists of the same length, in pairs.
+fn of_vectors(columns: &[Column], of: fn(&[(f64, f64)]) -> Option<f64>) -> PolarsResult<Column> {
+    let (one, other) = (Lists::of(&columns[0])?, Lists::of(&columns[1])?);
+    common_type(&[one.elements.dtype().clone(), other.elements.dtype().clone()])?;
+    let numbers = |lists: &Lists| -> PolarsResult<Float64Chunked> { Ok(lists.elements.cast(&DataType::Float64)?.f64()?.clone()) };
+    let (left, right) = (numbers(&one)?, numbers(&other)?);
+    let result = |row: usize| {
+        let Some((range, with)) = one.row(broadcast_row(one.len(), row)).zip(other.row(broadcast_row(other.len(), row))) else {
+            return Ok(None);
+        };
+        if range.len() != with.len() {
+            return Err(refusal(format!("two lists of {} and {} elements are not of one length", range.len(), with.len())));
+        }
+        let pairs: Option<Vec<(f64, f64)>> = range.zip(with).map(|(a, b)| Some((left.get(a)?, right.get(b)?))).collect();
+        let pairs = pairs.ok_or_else(|| refusal("a vector has no null"))?;
+        Ok(of(&pairs))
+    };
+    Ok(doubles_column((0..row_count(columns)).map(result).collect::<PolarsResult<_>>()?))
+}
+
+fn cosine(pairs: &[(f64, f64)]) -> f64 {
+    let sum = |of: fn(&(f64, f64)) -> f64| pairs.iter().map(of).sum::<f64>();
+    let similarity = sum(|(a, b)| a * b) / (sum(|(a, _)| a * a).sqrt() * sum(|(_, b)| b * b).sqrt());
+    similarity.clamp(-1.0, 1.0)
+}

@@ -1,0 +1,201 @@
+//! Scalar functions of DuckDB that the engine lacks, by what they take: texts, times, numbers, lists, JSON. Each is a row of a table with
+//! the type of its result and its code; null arguments give null where nothing else is said.
+
+mod formats;
+mod json;
+mod lists;
+mod numbers;
+mod texts;
+mod times;
+
+use polars::prelude::udf::UserDefinedFunction;
+use polars::prelude::*;
+
+use super::engine::refusal;
+use super::list_functions::elementwise;
+use super::nested_values::{broadcast_row, cast_to, row_count};
+
+pub(super) use lists::LIST_AGGREGATES;
+
+/// Signature and implementation of a scalar function.
+struct ScalarFunction {
+    name: &'static str,
+    /// Minimum and maximum number of arguments.
+    takes: (usize, usize),
+    dtype: fn(&[DataType]) -> PolarsResult<DataType>,
+    run: fn(&[Column]) -> PolarsResult<Column>,
+}
+
+const fn scalar(
+    name: &'static str,
+    takes: (usize, usize),
+    dtype: fn(&[DataType]) -> PolarsResult<DataType>,
+    run: fn(&[Column]) -> PolarsResult<Column>,
+) -> ScalarFunction {
+    ScalarFunction { name, takes, dtype, run }
+}
+
+fn functions() -> impl Iterator<Item = &'static ScalarFunction> {
+    [texts::FUNCTIONS, formats::FUNCTIONS, times::FUNCTIONS, numbers::FUNCTIONS, lists::FUNCTIONS, json::FUNCTIONS]
+        .into_iter()
+        .flatten()
+}
+
+/// True for the lower-case name of a function of this module.
+pub(super) fn is_known(name: &str) -> bool {
+    functions().any(|function| function.name == name)
+}
+
+/// Names of all functions of this module.
+pub(super) fn names() -> impl Iterator<Item = &'static str> {
+    functions().map(|function| function.name)
+}
+
+/// True for functions whose results are texts.
+pub(super) fn gives_text(name: &str) -> bool {
+    functions().any(|function| function.name == name && (function.dtype)(&[]).is_ok_and(|dtype| dtype == DataType::String))
+}
+
+/// The function with this name.
+pub(super) fn function(name: &str) -> Option<UserDefinedFunction> {
+    let found = functions().find(|function| function.name == name)?;
+    let check = move |count: usize| {
+        let (least, most) = found.takes;
+        if (least..=most).contains(&count) {
+            return Ok(());
+        }
+        let wanted = if least == most { least.to_string() } else { format!("{least} to {most}") };
+        Err(refusal(format!("{} takes {wanted} arguments, not {count}", found.name)))
+    };
+    let dtype = move |dtypes: &[DataType]| {
+        check(dtypes.len())?;
+        (found.dtype)(dtypes)
+    };
+    let values = move |columns: &[Column]| {
+        check(columns.len())?;
+        (found.run)(columns)
+    };
+    Some(elementwise(name, dtype, values))
+}
+
+fn text(_: &[DataType]) -> PolarsResult<DataType> {
+    Ok(DataType::String)
+}
+
+fn bytes(_: &[DataType]) -> PolarsResult<DataType> {
+    Ok(DataType::Binary)
+}
+
+fn whole(_: &[DataType]) -> PolarsResult<DataType> {
+    Ok(DataType::Int64)
+}
+
+fn double(_: &[DataType]) -> PolarsResult<DataType> {
+    Ok(DataType::Float64)
+}
+
+fn truth(_: &[DataType]) -> PolarsResult<DataType> {
+    Ok(DataType::Boolean)
+}
+
+fn list_of_texts(_: &[DataType]) -> PolarsResult<DataType> {
+    Ok(DataType::List(Box::new(DataType::String)))
+}
+
+/// The results of a function of `N` texts, row by row; null where a text is null.
+fn of_texts<const N: usize, R>(
+    columns: &[Column],
+    of: impl Fn([&str; N]) -> PolarsResult<Option<R>>,
+) -> PolarsResult<Vec<Option<R>>> {
+    let texts = columns.iter().map(|column| cast_to(column, &DataType::String)).collect::<PolarsResult<Vec<_>>>()?;
+    let texts = texts.iter().map(|series| series.str()).collect::<PolarsResult<Vec<_>>>()?;
+    let result = |row: usize| {
+        let mut arguments = [""; N];
+        for (argument, column) in arguments.iter_mut().zip(&texts) {
+            match column.get(broadcast_row(column.len(), row)) {
+                Some(text) => *argument = text,
+                None => return Ok(None),
+            }
+        }
+        of(arguments)
+    };
+    (0..row_count(columns)).map(result).collect()
+}
+
+/// The results of a function of `N` numbers as DOUBLE, row by row; null where a number is null.
+fn of_doubles<const N: usize, R>(
+    columns: &[Column],
+    of: impl Fn([f64; N]) -> PolarsResult<Option<R>>,
+) -> PolarsResult<Vec<Option<R>>> {
+    let numbers = columns.iter().map(|column| column.cast(&DataType::Float64)).collect::<PolarsResult<Vec<_>>>()?;
+    let numbers = numbers.iter().map(|column| column.f64()).collect::<PolarsResult<Vec<_>>>()?;
+    let result = |row: usize| {
+        let mut arguments = [0.0; N];
+        for (argument, column) in arguments.iter_mut().zip(&numbers) {
+            match column.get(broadcast_row(column.len(), row)) {
+                Some(number) => *argument = number,
+                None => return Ok(None),
+            }
+        }
+        of(arguments)
+    };
+    (0..row_count(columns)).map(result).collect()
+}
+
+/// The results of a function of `N` integers, row by row; null where one is null.
+fn of_wholes<const N: usize, R>(
+    columns: &[Column],
+    of: impl Fn([i64; N]) -> PolarsResult<Option<R>>,
+) -> PolarsResult<Vec<Option<R>>> {
+    let numbers = columns.iter().map(|column| column.cast(&DataType::Int64)).collect::<PolarsResult<Vec<_>>>()?;
+    let numbers = numbers.iter().map(|column| column.i64()).collect::<PolarsResult<Vec<_>>>()?;
+    let result = |row: usize| {
+        let mut arguments = [0; N];
+        for (argument, column) in arguments.iter_mut().zip(&numbers) {
+            match column.get(broadcast_row(column.len(), row)) {
+                Some(number) => *argument = number,
+                None => return Ok(None),
+            }
+        }
+        of(arguments)
+    };
+    (0..row_count(columns)).map(result).collect()
+}
+
+fn texts_column(texts: Vec<Option<String>>) -> Column {
+    texts.into_iter().collect::<StringChunked>().into_column()
+}
+
+fn bytes_column(rows: Vec<Option<Vec<u8>>>) -> Column {
+    rows.into_iter().collect::<BinaryChunked>().into_column()
+}
+
+fn wholes_column(numbers: Vec<Option<i64>>) -> Column {
+    numbers.into_iter().collect::<Int64Chunked>().into_column()
+}
+
+fn doubles_column(numbers: Vec<Option<f64>>) -> Column {
+    numbers.into_iter().collect::<Float64Chunked>().into_column()
+}
+
+fn truths_column(truths: Vec<Option<bool>>) -> Column {
+    truths.into_iter().collect::<BooleanChunked>().into_column()
+}
+
+/// Lists of texts.
+fn text_lists_column(lists: Vec<Option<Vec<String>>>) -> PolarsResult<Column> {
+    let mut elements: Vec<&str> = Vec::new();
+    let mut builder = super::nested_values::ListsBuilder::default();
+    for list in &lists {
+        match list {
+            Some(list) => {
+                let start = elements.len();
+                elements.extend(list.iter().map(String::as_str));
+                builder.push((start..elements.len()).map(Some));
+            }
+            None => builder.push_null(),
+        }
+    }
+    let elements = Series::new(PlSmallStr::EMPTY, elements);
+    Ok(builder.finish(&elements)?.into_column())
+}

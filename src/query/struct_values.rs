@@ -1,0 +1,46 @@
+//! Structs that a statement writes out: `{'a': 1}`, `struct_pack(a := 1)`, `row(1, 2)`.
+
+use std::collections::HashSet;
+
+use polars::prelude::udf::UserDefinedFunction;
+use polars::prelude::*;
+
+use super::engine::refusal;
+use super::list_functions::elementwise;
+use super::nested_values::row_count;
+
+/// Names of the fields of `row(…)`, which has none: numbers, as the engine does not take empty names.
+pub(super) fn unnamed(count: usize) -> Vec<String> {
+    (1..=count).map(|number| format!("v{number}")).collect()
+}
+
+/// A name that two fields have, in any case.
+pub(super) fn repeated_name(names: &[String]) -> Option<&String> {
+    let mut known = HashSet::new();
+    names.iter().find(|name| !known.insert(name.to_lowercase()))
+}
+
+/// A function that makes structs of its arguments, with these names of fields.
+pub(super) fn struct_value(called: &str, names: Vec<String>) -> UserDefinedFunction {
+    let fields = names.clone();
+    let dtype = move |dtypes: &[DataType]| {
+        let fields = fields
+            .iter()
+            .zip(dtypes)
+            .map(|(name, dtype)| Ok(Field::new(name.as_str().into(), dtype.clone().materialize_unknown(true)?)));
+        Ok(DataType::Struct(fields.collect::<PolarsResult<_>>()?))
+    };
+    let values = move |columns: &[Column]| {
+        let rows = row_count(columns);
+        let field = |(name, column): (&String, &Column)| {
+            let column = if column.len() == rows { column.clone() } else { column.new_from_index(0, rows) };
+            column.with_name(name.as_str().into()).as_materialized_series().clone()
+        };
+        let fields: Vec<Series> = names.iter().zip(columns).map(field).collect();
+        if fields.len() != names.len() {
+            return Err(refusal("a struct has as many values as names"));
+        }
+        Ok(StructChunked::from_series(PlSmallStr::EMPTY, rows, fields.iter())?.into_column())
+    };
+    elementwise(called, dtype, values)
+}

@@ -1,0 +1,267 @@
+//! Spellings of DuckDB that the parser does not know, written with tokens that it knows.
+
+use sqlparser::keywords::Keyword;
+use sqlparser::tokenizer::{Span, Token, TokenWithSpan, Word};
+
+use super::sql_dialect::Tokens;
+
+/// Function that stands for the number of `LIMIT 10%`.
+pub(super) const PERCENT: &str = "__percent";
+/// Functions in FROM that stand for PIVOT and UNPIVOT statements; their clauses are their arguments.
+pub(super) const PIVOT: &str = "__pivot";
+pub(super) const UNPIVOT: &str = "__unpivot";
+
+fn is_keyword(token: Option<&TokenWithSpan>, keyword: Keyword) -> bool {
+    matches!(token.map(|token| &token.token), Some(Token::Word(word)) if word.keyword == keyword && word.quote_style.is_none())
+}
+
+fn is_word(token: Option<&TokenWithSpan>, text: &str) -> bool {
+    matches!(token.map(|token| &token.token), Some(Token::Word(word)) if word.quote_style.is_none() && word.value.eq_ignore_ascii_case(text))
+}
+
+fn is_token(token: Option<&TokenWithSpan>, wanted: &Token) -> bool {
+    token.is_some_and(|token| token.token == *wanted)
+}
+
+fn word(text: &str, keyword: Keyword, span: Span) -> TokenWithSpan {
+    TokenWithSpan::new(Token::Word(Word { value: text.into(), quote_style: None, keyword }), span)
+}
+
+/// Rewrites `LIMIT 10%` and `LIMIT 10 PERCENT` as a call, adds WHERE in `FILTER (condition)`, and drops `[NOT] MATERIALIZED`, as every
+/// WITH is planned in one way.
+pub(super) fn respelled(tokens: Tokens) -> Tokens {
+    let mut found = Tokens::with_capacity(tokens.len());
+    let mut at = 0;
+    while let Some(token) = tokens.get(at) {
+        let next = |ahead: usize| tokens.get(at + ahead);
+        let span = token.span;
+        if is_keyword(Some(token), Keyword::LIMIT)
+            && let Some(number @ TokenWithSpan { token: Token::Number(..), .. }) = next(1)
+            && is_percent(next(2), next(3))
+        {
+            let place = |token: Token| TokenWithSpan::new(token, number.span);
+            found.extend([
+                token.clone(),
+                word(PERCENT, Keyword::NoKeyword, number.span),
+                place(Token::LParen),
+                number.clone(),
+                place(Token::RParen),
+            ]);
+            at += 3;
+        } else if is_keyword(Some(token), Keyword::FILTER)
+            && is_token(found.last(), &Token::RParen)
+            && is_token(next(1), &Token::LParen)
+            && !is_keyword(next(2), Keyword::WHERE)
+        {
+            found.extend([token.clone(), tokens[at + 1].clone(), word("WHERE", Keyword::WHERE, span)]);
+            at += 2;
+        } else if is_keyword(Some(token), Keyword::AS)
+            && is_keyword(next(1), Keyword::MATERIALIZED)
+            && is_token(next(2), &Token::LParen)
+        {
+            found.push(token.clone());
+            at += 2;
+        } else if is_keyword(Some(token), Keyword::AS)
+            && is_keyword(next(1), Keyword::NOT)
+            && is_keyword(next(2), Keyword::MATERIALIZED)
+            && is_token(next(3), &Token::LParen)
+        {
+            found.push(token.clone());
+            at += 3;
+        } else {
+            found.push(token.clone());
+            at += 1;
+        }
+    }
+    found
+}
+
+/// Rewrites `PIVOT table ON columns USING aggregates GROUP BY keys` and `UNPIVOT table ON columns INTO NAME n VALUE v` as SELECT from a
+/// function whose arguments are the clauses. In FROM they are in brackets.
+pub(super) fn with_turned_tables(tokens: Tokens) -> Tokens {
+    let mut found = Tokens::with_capacity(tokens.len());
+    let mut at = 0;
+    while let Some(token) = tokens.get(at) {
+        let begins = found.last().is_none_or(|before| before.token == Token::LParen || is_keyword(Some(before), Keyword::AS));
+        let pivots = is_keyword(Some(token), Keyword::PIVOT);
+        if !begins || !(pivots || is_keyword(Some(token), Keyword::UNPIVOT)) {
+            found.push(token.clone());
+            at += 1;
+            continue;
+        }
+        let end = statement_end(&tokens, at + 1);
+        // A source may be a statement of this kind too.
+        match turned(&tokens[at + 1..end], pivots, token.span) {
+            Some(turned) => found.extend(with_turned_tables(turned)),
+            None => found.extend(tokens[at..end].iter().cloned()),
+        }
+        at = end;
+    }
+    found
+}
+
+/// The end of a statement: the bracket that closes the one around it, or the end of all.
+fn statement_end(tokens: &[TokenWithSpan], start: usize) -> usize {
+    let mut depth = 0usize;
+    for (at, token) in tokens.iter().enumerate().skip(start) {
+        match token.token {
+            Token::LParen | Token::LBracket | Token::LBrace => depth += 1,
+            Token::RParen | Token::RBracket | Token::RBrace if depth == 0 => return at,
+            Token::RParen | Token::RBracket | Token::RBrace => depth -= 1,
+            Token::SemiColon if depth == 0 => return at,
+            _ => {}
+        }
+    }
+    tokens.len()
+}
+
+/// The tokens of a statement behind PIVOT or UNPIVOT, rewritten; `None` when it has no ON.
+fn turned(tokens: &[TokenWithSpan], pivots: bool, span: Span) -> Option<Tokens> {
+    let mark = |token: Token| TokenWithSpan::new(token, span);
+    // The clauses by the word that begins them.
+    let mut clauses: Vec<(&str, Vec<TokenWithSpan>)> = vec![("source", Vec::new())];
+    let mut depth = 0usize;
+    let mut at = 0;
+    while let Some(token) = tokens.get(at) {
+        match token.token {
+            Token::LParen | Token::LBracket | Token::LBrace => depth += 1,
+            Token::RParen | Token::RBracket | Token::RBrace => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        let next = tokens.get(at + 1);
+        let last = clauses.last().map_or("", |(name, _)| *name);
+        let begun = match depth {
+            0 if last == "source" && is_keyword(Some(token), Keyword::ON) => Some(("__on", 1)),
+            0 if last == "__on" && pivots && is_keyword(Some(token), Keyword::IN) => Some(("__in", 1)),
+            0 if pivots && is_word(Some(token), "using") => Some(("__using", 1)),
+            0 if pivots && is_keyword(Some(token), Keyword::GROUP) && is_keyword(next, Keyword::BY) => Some(("__by", 2)),
+            0 if !pivots && is_keyword(Some(token), Keyword::INTO) && is_word(next, "name") => Some(("__name", 2)),
+            0 if last == "__name" && is_word(Some(token), "value") => Some(("__value", 1)),
+            0 if last != "source" && (is_keyword(Some(token), Keyword::ORDER) || is_keyword(Some(token), Keyword::LIMIT)) => {
+                Some(("rest", 0))
+            }
+            _ => None,
+        };
+        match begun.filter(|_| last != "rest") {
+            Some((name, words)) => {
+                clauses.push((name, Vec::new()));
+                at += words;
+                if words == 0 {
+                    clauses.last_mut()?.1.push(token.clone());
+                    at += 1;
+                }
+            }
+            None => {
+                clauses.last_mut()?.1.push(token.clone());
+                at += 1;
+            }
+        }
+    }
+    if !clauses.iter().any(|(name, _)| *name == "__on") {
+        return None;
+    }
+    let select = [word("SELECT", Keyword::SELECT, span), mark(Token::Mul), word("FROM", Keyword::FROM, span)];
+    let mut found: Tokens = select.to_vec();
+    found.extend([word(if pivots { PIVOT } else { UNPIVOT }, Keyword::NoKeyword, span), mark(Token::LParen), mark(Token::LParen)]);
+    found.extend(select);
+    let mut rest = Vec::new();
+    for (name, body) in clauses {
+        match name {
+            "source" => {
+                found.extend(body);
+                found.push(mark(Token::RParen));
+            }
+            "rest" => rest = body,
+            name => {
+                found.extend([mark(Token::Comma), word(name, Keyword::NoKeyword, span), mark(Token::LParen)]);
+                found.extend(match name {
+                    "__in" => without_brackets(body),
+                    "__using" => with_aliases(body, span),
+                    _ => body,
+                });
+                found.push(mark(Token::RParen));
+            }
+        }
+    }
+    found.push(mark(Token::RParen));
+    found.extend(rest);
+    Some(found)
+}
+
+fn without_brackets(body: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
+    match body.as_slice() {
+        [first, inner @ .., last] if first.token == Token::LParen && last.token == Token::RParen => inner.to_vec(),
+        _ => body,
+    }
+}
+
+/// Aggregates with their aliases as calls: `sum(n) AS s` is `__as(sum(n), 's')`.
+fn with_aliases(body: Vec<TokenWithSpan>, span: Span) -> Vec<TokenWithSpan> {
+    let mut depth = 0usize;
+    let mut parts: Vec<Vec<TokenWithSpan>> = vec![Vec::new()];
+    for token in body {
+        match token.token {
+            Token::LParen | Token::LBracket => depth += 1,
+            Token::RParen | Token::RBracket => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        if depth == 0 && token.token == Token::Comma {
+            parts.push(Vec::new());
+        } else if let Some(part) = parts.last_mut() {
+            part.push(token);
+        }
+    }
+    let mark = |token: Token| TokenWithSpan::new(token, span);
+    let mut found = Vec::new();
+    for mut part in parts {
+        if !found.is_empty() {
+            found.push(mark(Token::Comma));
+        }
+        let alias = match part.as_slice() {
+            [.., as_word, TokenWithSpan { token: Token::Word(name), .. }] if is_keyword(Some(as_word), Keyword::AS) => {
+                Some((name.value.clone(), 2))
+            }
+            [.., TokenWithSpan { token: Token::RParen, .. }, TokenWithSpan { token: Token::Word(name), .. }] => {
+                Some((name.value.clone(), 1))
+            }
+            _ => None,
+        };
+        match alias {
+            Some((name, words)) => {
+                part.truncate(part.len() - words);
+                found.extend([word("__as", Keyword::NoKeyword, span), mark(Token::LParen)]);
+                found.extend(part);
+                found.extend([mark(Token::Comma), mark(Token::SingleQuotedString(name)), mark(Token::RParen)]);
+            }
+            None => found.extend(part),
+        }
+    }
+    found
+}
+
+/// `%` or PERCENT behind a number; before another number `%` is a remainder.
+fn is_percent(sign: Option<&TokenWithSpan>, behind: Option<&TokenWithSpan>) -> bool {
+    let ends = !matches!(behind.map(|token| &token.token), Some(Token::Number(..) | Token::LParen));
+    is_word(sign, "percent") || (is_token(sign, &Token::Mod) && ends)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::query::source_span::Source;
+    use crate::query::sql_dialect;
+
+    fn respelled_text(sql: &str) -> String {
+        let tokens = sql_dialect::tokens(&Source::alone(sql)).expect("tokens");
+        respelled(tokens).iter().map(|token| token.token.to_string()).collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn spellings_are_written_with_other_tokens() {
+        assert_eq!(respelled_text("select a limit 10%"), "select a limit __percent ( 10 )");
+        assert_eq!(respelled_text("select a limit 2.5 percent offset 1"), "select a limit __percent ( 2.5 ) offset 1");
+        assert_eq!(respelled_text("select a limit 10 % 3"), "select a limit 10 % 3");
+        assert_eq!(respelled_text("select max(a) filter (a > 1)"), "select max ( a ) filter ( WHERE a > 1 )");
+        assert_eq!(respelled_text("with t as not materialized (select 1) from t"), "with t as ( select 1 ) from t");
+    }
+}
