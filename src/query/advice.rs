@@ -6,24 +6,18 @@ use strsim::levenshtein;
 
 use super::function_registry;
 
-/// Alternative to struct literals.
-pub(super) const STRUCT: &str = "a struct is not written out: name its fields as columns of their own";
-
 /// Alternatives to keywords, and to functions, which end with `(`.
-const INSTEAD: [(&str, &str); 7] = [
-    ("lateral", "LATERAL is not supported: use a subquery, or CROSS JOIN UNNEST(column)"),
-    ("asof", "ASOF joins are not supported: join, then keep the nearest with QUALIFY row_number() OVER (…) = 1"),
+const INSTEAD: [(&str, &str); 4] = [
     ("rowid", "rows are numbered by \"internal:current_id\""),
     ("age(", "there are no intervals in results: date_diff('day', start, end), or date_diff('month', start, end)"),
     ("hash(", "hash() is not supported: md5(x) of a text, or GROUP BY the column itself"),
-    ("histogram(", "histogram() is not supported: SELECT floor(x / 10) AS bin, count(*) FROM data GROUP BY bin ORDER BY bin"),
     (
         "sample",
         "a sample is written USING SAMPLE 10 or USING SAMPLE 5% at the end; or take every tenth row with WHERE \"internal:current_id\" % 10 = 0",
     ),
 ];
 
-const SPATIAL: &str = r#"of the ST_ functions there are ST_X, ST_Y, ST_XMin, ST_YMin, ST_XMax, ST_YMax, ST_Within, ST_Intersects, ST_Contains, ST_Centroid, ST_Area, ST_AsText, ST_Point, ST_MakeEnvelope, ST_GeomFromText and ST_GeomFromWKB: WHERE ST_X("stac:centroid") BETWEEN -80 AND -70"#;
+const SPATIAL: &str = r#"of the ST_ functions there are ST_X, ST_Y, ST_XMin, ST_YMin, ST_XMax, ST_YMax, ST_Within, ST_Intersects, ST_Contains, ST_Centroid, ST_Area, ST_AsText, ST_AsGeoJSON, ST_Length, ST_Point, ST_MakeEnvelope, ST_GeomFromText and ST_GeomFromWKB: WHERE ST_X("stac:centroid") BETWEEN -80 AND -70"#;
 
 /// Alternative to the function with this lower-case name.
 pub(super) fn of_function(name: &str) -> Option<&'static str> {

@@ -2,6 +2,7 @@
 //! DuckDB's; null arguments give null.
 
 use super::engine::refusal;
+use super::functions::{MADE_FIELDS, map_of};
 use super::list_functions;
 use super::nested_values::sortable;
 use super::pair_moments::{PairMoments, of_pairs};
@@ -49,6 +50,8 @@ enum Gives {
     Wholes,
     /// A number; of times a span of time.
     NumberOrSpan,
+    /// Map of values of the type of the argument with this index to numbers.
+    CountsOf(usize),
     /// List of values of the type of the argument with this index.
     ListOf(usize),
 }
@@ -114,6 +117,7 @@ const FUNCTIONS: &[Function] = &[
     aggregate("sem", 1, Gives::Number, |c| {
         of_pairs(&[c[0].clone(), c[0].clone()], |p| p.variance_x().map(|variance| (variance / p.count()).sqrt()))
     }),
+    aggregate("histogram", 1, Gives::CountsOf(0), histogram),
     aggregate("weighted_avg", 2, Gives::Number, weighted_mean),
     aggregate("wavg", 2, Gives::Number, weighted_mean),
     Function { shown: "arg_max", ..aggregate("many_at_greatest", 3, Gives::ListOf(0), |c| many_at_extreme(c, true)) },
@@ -183,6 +187,10 @@ pub(super) fn function(name: &str) -> Option<UserDefinedFunction> {
                 Some(field) if field.dtype().is_temporal() => DataType::Duration(TimeUnit::Microseconds),
                 _ => DataType::Float64,
             },
+            Gives::CountsOf(at) => {
+                let key = fields.get(at).map_or(DataType::Null, |field| field.dtype().clone());
+                map_of(key.materialize_unknown(true)?, DataType::UInt64)
+            }
             Gives::ListOf(at) => DataType::List(Box::new(fields.get(at).map_or(DataType::Null, |field| field.dtype().clone()))),
             Gives::Number => DataType::Float64,
             Gives::Whole => DataType::Int64,
@@ -304,6 +312,21 @@ fn kurtosis(moments: &Moments) -> Option<f64> {
     let count = moments.count;
     let excess = kurtosis_pop(moments).filter(|_| count > 3.0)?;
     Some((count - 1.0) / ((count - 2.0) * (count - 3.0)) * ((count + 1.0) * excess + 6.0))
+}
+
+/// Number of rows of each value that is not null, as a map; null when there are none.
+fn histogram(columns: &[Column]) -> PolarsResult<Column> {
+    let [key_name, value_name] = MADE_FIELDS;
+    let dtype = map_of(columns[0].dtype().clone(), DataType::UInt64);
+    let known = columns[0].as_materialized_series().drop_nulls().with_name(key_name.into());
+    if known.is_empty() {
+        return Ok(Column::full_null(PlSmallStr::EMPTY, 1, &dtype));
+    }
+    let counts = known.value_counts(false, false, value_name.into(), false)?.sort([key_name], SortMultipleOptions::default())?;
+    let fields = [counts.column(key_name)?.clone(), counts.column(value_name)?.cast(&DataType::UInt64)?];
+    let fields: Vec<Series> = fields.iter().map(|column| column.as_materialized_series().clone()).collect();
+    let pairs = StructChunked::from_series(PlSmallStr::EMPTY, counts.height(), fields.iter())?.into_series();
+    Ok(pairs.implode()?.into_series().into_column())
 }
 
 /// Mean of numbers by weights, of the rows in which both are known.

@@ -17,7 +17,7 @@ use sqlparser::parser::Parser;
 use sqlparser::tokenizer::Span;
 
 use super::engine::type_name;
-use super::functions::LIST_AGGREGATES;
+use super::functions::{LIST_AGGREGATES, MADE_FIELDS};
 use super::source_span::Source;
 use super::sql_dialect::POWER;
 use super::struct_values::{self, struct_value};
@@ -27,7 +27,7 @@ use crate::error::{Error, Result};
 use crate::text::PrintableLine;
 
 /// Aggregate functions.
-const AGGREGATES: [&str; 73] = [
+const AGGREGATES: [&str; 74] = [
     "any_value",
     "approx_count_distinct",
     "approx_quantile",
@@ -101,6 +101,7 @@ const AGGREGATES: [&str; 73] = [
     "sem",
     "weighted_avg",
     "wavg",
+    "histogram",
 ];
 
 /// Window functions, which require OVER.
@@ -247,6 +248,7 @@ const SPELLED: &[(&str, &str)] = &[
     ("left_grapheme", "left(_0, _1)"),
     ("right_grapheme", "right(_0, _1)"),
     ("struct_extract", "(_0 -> _1)"),
+    ("map", "map_value(_0, _1)"),
     ("minute", "date_part('minute', _0)"),
     ("month", "date_part('month', _0)"),
     ("pow", "pow(CAST(_0 AS DOUBLE), _1)"),
@@ -883,8 +885,20 @@ impl Rewrite<'_, '_> {
                 let (names, values) = fields.iter().map(|field| (field.key.value.clone(), *field.value.clone())).unzip();
                 self.struct_of(names, values, span)?
             }
-            Expr::Struct { .. } | Expr::Map(_) => {
-                return Err(self.refuse(span, "a map can't be written out", advice::STRUCT));
+            Expr::Map(map) => {
+                let (keys, values): (Vec<Expr>, Vec<Expr>) =
+                    map.entries.iter().map(|entry| (*entry.key.clone(), *entry.value.clone())).unzip();
+                if keys.is_empty() {
+                    return Err(self.refuse(span, "a map without entries has no type", "write an entry: MAP {'a': 1}"));
+                }
+                let list = |values: Vec<Expr>| {
+                    let places: Vec<String> = (0..values.len()).map(|at| format!("_{at}")).collect();
+                    expression(&format!("list_value({})", places.join(", ")), values)
+                };
+                two("map_value(_0, _1)", &list(keys), &list(values))
+            }
+            Expr::Struct { .. } => {
+                return Err(self.refuse(span, "a struct can't be written so", "write {'a': 1}, or struct_pack(a := 1)"));
             }
             Expr::Rollup(_) | Expr::Cube(_) | Expr::GroupingSets(_) => {
                 return Err(self.refuse(span, "several groupings at once are not supported", "GROUP BY ROLLUP (a, b)"));
@@ -933,6 +947,22 @@ impl Rewrite<'_, '_> {
         drop(extras);
         let places: Vec<String> = (0..values.len()).map(|at| format!("_{at}")).collect();
         Ok(expression(&format!("{called}({})", places.join(", ")), values))
+    }
+
+    /// True for columns and calls that are maps.
+    fn is_map(&self, expr: &Expr) -> bool {
+        let is_pair = |item: &DataType| match item {
+            DataType::Struct(fields) => {
+                let names: Vec<&str> = fields.iter().map(|field| field.name().as_str()).collect();
+                names == MADE_FIELDS || names == ["key", "value"]
+            }
+            _ => false,
+        };
+        match expr {
+            Expr::Function(function) => matches!(name_of(function).as_str(), "map_value" | "map_from_entries"),
+            Expr::Nested(inner) => self.is_map(inner),
+            other => matches!(self.dtype_of(other), Some(DataType::List(item)) if is_pair(item)),
+        }
     }
 
     /// True for columns and constants that are lists.
@@ -1102,6 +1132,9 @@ impl Rewrite<'_, '_> {
     fn accessed(&self, value: Expr, access: &AccessExpr, span: Span) -> Result<Expr, Box<Error>> {
         let one = || Expr::value(Value::Number("1".into(), false));
         Ok(match access {
+            AccessExpr::Subscript(Subscript::Index { index }) if self.is_map(&value) => {
+                expression("map_extract_value(_0, _1)", vec![value, index.clone()])
+            }
             AccessExpr::Subscript(Subscript::Index { index: Expr::Value(key) })
                 if matches!(key.value, Value::SingleQuotedString(_)) =>
             {
@@ -1175,6 +1208,20 @@ impl Rewrite<'_, '_> {
                 expression(&format!("list_value({})", places.join(", ")), call.arguments)
             }
             "struct_pack" if arity > 0 && call.names.len() == arity => self.struct_of(call.names, call.arguments, span)?,
+            "regexp_extract" if arity == 3 && list_of(&call.arguments[2]).is_some() => {
+                let names = list_of(&call.arguments[2]).unwrap_or_default();
+                let names: Option<Vec<String>> = names.iter().map(|name| text_of(name).map(str::to_owned)).collect();
+                let Some(names) = names.filter(|names| !names.is_empty()) else {
+                    return Err(self.refuse(
+                        span,
+                        "the names of groups are texts",
+                        "regexp_extract(id, '(\\d+)_(\\d+)', ['x', 'y'])",
+                    ));
+                };
+                let group = |at: usize| expression(&format!("regexp_extract(_0, _1, {at})"), call.arguments[..2].to_vec());
+                let groups = (1..=names.len()).map(group).collect();
+                self.struct_of(names, groups, span)?
+            }
             "row" if arity > 0 => self.struct_of(struct_values::unnamed(arity), call.arguments, span)?,
             "time_bucket" if arity >= 2 => {
                 let width = interval_text(&call.arguments[0]).or_else(|| text_of(&call.arguments[0]).map(str::to_owned));

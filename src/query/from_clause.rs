@@ -7,8 +7,8 @@ use std::ops::ControlFlow;
 
 use polars::prelude::*;
 use sqlparser::ast::{
-    BinaryOperator, Expr, FunctionArg, FunctionArgExpr, FunctionArguments, JoinConstraint, JoinOperator, ObjectName, Spanned,
-    TableAlias, TableFactor, TableWithJoins, visit_expressions,
+    BinaryOperator, Expr, FunctionArg, FunctionArgExpr, FunctionArguments, JoinConstraint, JoinOperator, ObjectName, Query,
+    Spanned, TableAlias, TableFactor, TableWithJoins, visit_expressions,
 };
 use sqlparser::tokenizer::Span;
 
@@ -19,7 +19,9 @@ use super::list_functions::padded_list;
 use super::name_binding::Binder;
 use super::sampling::{Sampling, sampled};
 use super::scope::{Column, Relation, Scope, UniqueNames};
-use super::select_plan::{Ctes, Planner, conjuncts};
+use super::select_plan::{Ctes, Planned, Planner, conjuncts};
+use super::subquery_rewrite::without_rows;
+use super::token_spellings::ASOF;
 use crate::error::{Error, Result};
 
 type EngineExpr = polars::prelude::Expr;
@@ -28,6 +30,19 @@ type EngineExpr = polars::prelude::Expr;
 pub(super) struct Joined {
     pub frame: LazyFrame,
     pub relations: Vec<Relation>,
+}
+
+/// The conditions of an ASOF join.
+struct AsofConditions {
+    /// Equalities, the left side first.
+    keys: Vec<(Expr, Expr)>,
+    /// Columns after USING; without an inequality, the last is that of `>=`.
+    pairs: Vec<(String, String)>,
+    /// Other conditions, bound and as they are written.
+    rest: Vec<(Expr, Expr)>,
+    /// True for LEFT JOIN.
+    keeps_left: bool,
+    span: Span,
 }
 
 #[derive(Clone, Copy, PartialEq)]
@@ -129,9 +144,8 @@ impl Planner<'_> {
                 let hint = advice::of_function(&name).unwrap_or("tables are listed by SHOW TABLES");
                 refused(format!("{name}() can't stand in FROM"), hint)
             }
-            TableFactor::Derived { .. } => {
-                refused("LATERAL is not supported".into(), "use a subquery, or CROSS JOIN UNNEST(column)")
-            }
+            // LATERAL without a table before it.
+            TableFactor::Derived { subquery, alias, .. } => self.named(self.query(subquery, ctes, None)?.frame, alias.as_ref(), ""),
             TableFactor::Pivot { .. } | TableFactor::Unpivot { .. } => {
                 refused("this form of PIVOT is not supported".into(), "PIVOT data ON split USING count(*) GROUP BY river")
             }
@@ -200,29 +214,44 @@ impl Planner<'_> {
     ) -> Result<()> {
         let Some(kind) = kind_of(operator) else {
             let error = Error::usage("a join of this kind is not supported");
-            let hint = match operator {
-                JoinOperator::AsOf { .. } => "join, then keep the nearest with QUALIFY row_number() OVER (…) = 1",
-                _ => "there are JOIN, LEFT, RIGHT, FULL, SEMI and ANTI JOIN",
-            };
+            let hint = "there are JOIN, LEFT, RIGHT, FULL, SEMI, ANTI and ASOF JOIN";
             return Err(self.source.locate(error.hint(hint), factor.span()));
         };
         if let Some((alias, list)) = list_of(factor) {
             return self.unnest(joined, alias, &list, kind == Kind::Left, ctes);
         }
-        let mut right = self.relation(factor, ctes)?;
+        let mut right = match factor {
+            TableFactor::Derived { lateral: true, subquery, alias, .. } => {
+                let scope = joined.scope(None);
+                let planned = self.query(subquery, ctes, Some(&scope))?;
+                if !planned.keys.is_empty() {
+                    return self.lateral(joined, planned, subquery, alias.as_ref(), operator, ctes);
+                }
+                self.named(planned.frame, alias.as_ref(), "")?
+            }
+            _ => self.relation(factor, ctes)?,
+        };
         self.keep_apart(joined, &mut right);
         let mut pairs: Vec<(String, String)> = Vec::new();
         let mut asked: Vec<Expr> = Vec::new();
+        let mut is_asof = false;
         match constraint_of(operator) {
-            Some(JoinConstraint::On(condition)) => conjuncts(condition, &mut asked),
+            Some(JoinConstraint::On(condition)) => {
+                conjuncts(condition, &mut asked);
+                let is_mark = |condition: &Expr| matches!(condition, Expr::Identifier(ident) if ident.value == ASOF);
+                is_asof = asked.iter().any(is_mark);
+                asked.retain(|condition| !is_mark(condition));
+            }
             Some(JoinConstraint::Using(names)) => {
-                let names: Vec<(String, Span)> = names
+                let mut names: Vec<(String, Span)> = names
                     .iter()
                     .filter_map(|name| {
                         let ident = name.0.last()?.as_ident()?;
                         Some((ident.value.clone(), ident.span))
                     })
                     .collect();
+                is_asof |= names.first().is_some_and(|(name, _)| name == ASOF);
+                names.retain(|(name, _)| name != ASOF);
                 pairs = self.shared(joined, &mut right, kind, names)?;
             }
             Some(JoinConstraint::Natural) => {
@@ -256,6 +285,15 @@ impl Planner<'_> {
                     _ => rest.push((bound, condition)),
                 },
             }
+        }
+        if is_asof {
+            rest.extend(only_left);
+            rest.extend(only_right);
+            return self.asof(
+                joined,
+                right,
+                AsofConditions { keys, pairs, rest, keeps_left: kind == Kind::Left, span: factor.span() },
+            );
         }
         if kind == Kind::Inner {
             // Equalities of WHERE are join keys too.
@@ -329,6 +367,152 @@ impl Planner<'_> {
         for (bound, _) in rest {
             joined.frame = self.engine.filtered(joined.frame.clone(), &bound)?;
         }
+        Ok(())
+    }
+
+    /// Joins each row with the rows of a subquery that looks at it.
+    fn lateral(
+        &self,
+        joined: &mut Joined,
+        planned: Planned,
+        subquery: &Query,
+        alias: Option<&TableAlias>,
+        operator: &JoinOperator,
+        ctes: &Ctes,
+    ) -> Result<()> {
+        let span = subquery.span();
+        let is_true = |condition: &Expr| matches!(unwrapped(condition), Expr::Value(value) if value.value == sqlparser::ast::Value::Boolean(true));
+        let conditions = match constraint_of(operator) {
+            Some(JoinConstraint::On(condition)) if !is_true(condition) => Some(condition),
+            Some(JoinConstraint::Using(_) | JoinConstraint::Natural) => {
+                let error = Error::usage("LATERAL is joined ON a condition").hint("JOIN LATERAL (SELECT …) AS t ON TRUE");
+                return Err(self.source.locate(error, span));
+            }
+            _ => None,
+        };
+        let kind = kind_of(operator);
+        if !matches!(kind, Some(Kind::Inner | Kind::Left)) || (kind == Some(Kind::Left) && conditions.is_some()) {
+            let error = Error::usage("LATERAL is joined by JOIN, or by LEFT JOIN … ON TRUE");
+            return Err(self.source.locate(error, span));
+        }
+        let found = self.engine.unique("__found");
+        // Aggregates without GROUP BY are a row for each row around them: those of no rows where a key has none.
+        let none = match planned.is_one_group {
+            true => {
+                let scope = joined.scope(None);
+                let empty = self.query(&without_rows(subquery), ctes, Some(&scope))?;
+                if !empty.keys.is_empty() {
+                    let error = Error::usage("an aggregate of LATERAL can't stand beside a column of the query around it");
+                    return Err(self.source.locate(error.hint("compute with the column outside of LATERAL"), span));
+                }
+                Some(empty)
+            }
+            false => None,
+        };
+        let mut names = Vec::new();
+        let mut shown = Vec::new();
+        for name in &planned.names {
+            let inner = self.engine.unique("__lateral");
+            shown.push(col(name.as_str()).alias(inner.as_str()));
+            names.push((name.clone(), inner));
+        }
+        shown.extend(planned.key_names.iter().map(|name| col(name.as_str())));
+        shown.push(lit(true).alias(found.as_str()));
+        let mut right = planned.frame.select(shown);
+        let own: Vec<(Expr, String)> =
+            planned.keys.iter().map(|(expr, _)| (expr.clone(), self.engine.unique("__lookup"))).collect();
+        let mut left = self.engine.with(joined.frame.clone(), &own)?;
+        let left_keys = own.iter().map(|(_, name)| col(name.as_str())).collect();
+        let right_keys = planned.keys.iter().map(|(_, name)| col(name.as_str())).collect();
+        let (left_on, right_on) = self.of_one_type(&mut left, left_keys, &mut right, right_keys, span)?;
+        let how = if kind == Some(Kind::Left) || none.is_some() { JoinType::Left } else { JoinType::Inner };
+        let arguments = JoinArgs {
+            maintain_order: MaintainOrderJoin::Left,
+            coalesce: JoinCoalesce::KeepColumns,
+            nulls_equal: true,
+            ..JoinArgs::new(how)
+        };
+        let mut frame = left.join(right, left_on, right_on, arguments);
+        if let Some(empty) = none {
+            let of_none: Vec<String> = names.iter().map(|_| self.engine.unique("__none")).collect();
+            let one = empty.names.iter().zip(&of_none).map(|(name, own)| col(name.as_str()).alias(own.as_str()));
+            frame = self.beside_one(frame, empty.frame.limit(1).select(one.collect::<Vec<_>>()))?;
+            let either = names.iter().zip(&of_none).map(|((_, inner), none)| {
+                when(col(found.as_str()).is_not_null())
+                    .then(col(inner.as_str()))
+                    .otherwise(col(none.as_str()))
+                    .alias(inner.as_str())
+            });
+            frame = frame.with_columns(either.collect::<Vec<_>>());
+        }
+        joined.frame = frame;
+        let renamed = alias.map(|alias| alias.columns.iter().map(|column| column.name.value.clone()).collect::<Vec<_>>());
+        let columns = names.into_iter().enumerate().map(|(at, (name, inner))| {
+            let name = renamed.as_ref().and_then(|renamed| renamed.get(at)).cloned().unwrap_or(name);
+            Column { name, inner, qualified_only: false }
+        });
+        let alias = alias.map_or(String::new(), |alias| alias.name.value.clone());
+        joined.relations.push(Relation { alias, columns: columns.collect() });
+        if let Some(condition) = conditions {
+            let scope = joined.scope(None);
+            let bound = Binder::new(self, &scope, ctes, &[]).bind_inside(condition)?;
+            joined.frame = self.engine.filtered(joined.frame.clone(), &bound)?;
+        }
+        Ok(())
+    }
+
+    /// Joins each row with the nearest row of the other table, by one inequality.
+    fn asof(&self, joined: &mut Joined, right: Joined, mut conditions: AsofConditions) -> Result<()> {
+        let span = conditions.span;
+        let wrong = |what: &str| {
+            let error = Error::usage(format!("an ASOF join {what}"));
+            self.source.locate(error.hint("ASOF JOIN b ON a.k = b.k AND a.t >= b.t"), span)
+        };
+        let (of_left, of_right) = (joined.names(), right.names());
+        // The last column after USING is that of the inequality.
+        let nearest = match conditions.rest.as_slice() {
+            [] => {
+                let (left, right) = conditions.pairs.pop().ok_or_else(|| wrong("needs an inequality"))?;
+                (column(&left), BinaryOperator::GtEq, column(&right))
+            }
+            [(bound, _)] => inequality(bound, &of_left, &of_right).ok_or_else(|| wrong("needs an inequality of its tables"))?,
+            _ => return Err(wrong("has one inequality")),
+        };
+        let (number, near_left, near_right) =
+            (self.engine.unique("__row"), self.engine.unique("__near"), self.engine.unique("__near"));
+        let left_frame = joined.frame.clone().with_row_index(number.as_str(), None);
+        let left_frame = self.engine.with(left_frame, &[(nearest.0, near_left.clone())])?;
+        let right_frame = self.engine.with(right.frame.clone(), &[(nearest.2, near_right.clone())])?;
+        let keys = conditions.keys.into_iter().chain(conditions.pairs.iter().map(|(left, right)| (column(left), column(right))));
+        let (left_sides, right_sides): (Vec<Expr>, Vec<Expr>) = keys.unzip();
+        let (mut left_frame, left_on) = self.keys(left_frame, &left_sides)?;
+        let (mut right_frame, right_on) = self.keys(right_frame, &right_sides)?;
+        let (left_on, right_on) = self.of_one_type(&mut left_frame, left_on, &mut right_frame, right_on, span)?;
+        let how = if left_on.is_empty() { JoinType::Cross } else { JoinType::Inner };
+        let arguments = JoinArgs { coalesce: JoinCoalesce::KeepColumns, ..JoinArgs::new(how) };
+        let pairs = left_frame.clone().join(right_frame, left_on, right_on, arguments);
+        let (template, descending) = match nearest.1 {
+            BinaryOperator::Gt => ("_0 > _1", true),
+            BinaryOperator::GtEq => ("_0 >= _1", true),
+            BinaryOperator::Lt => ("_0 < _1", false),
+            _ => ("_0 <= _1", false),
+        };
+        let condition = expression(template, vec![column(&near_left), column(&near_right)]);
+        let pairs = self.engine.filtered(pairs, &condition)?;
+        let by = || Selector::ByName { names: [PlSmallStr::from(number.as_str())].into(), strict: true };
+        let options = SortMultipleOptions::default().with_order_descending(descending).with_maintain_order(true);
+        let nearest = pairs.sort_by_exprs([col(near_right.as_str())], options).unique_stable(Some(by()), UniqueKeepStrategy::First);
+        joined.frame = match conditions.keeps_left {
+            false => nearest.sort_by_exprs([col(number.as_str())], SortMultipleOptions::default()),
+            true => {
+                let shown = right.relations.iter().flat_map(|relation| &relation.columns).map(|column| col(column.inner.as_str()));
+                let found = nearest.select(std::iter::once(col(number.as_str())).chain(shown).collect::<Vec<_>>());
+                let arguments = JoinArgs { maintain_order: MaintainOrderJoin::Left, ..JoinArgs::new(JoinType::Left) };
+                let key = || vec![col(number.as_str())];
+                joined.frame.clone().with_row_index(number.as_str(), None).join(found, key(), key(), arguments)
+            }
+        };
+        joined.relations.extend(right.relations);
         Ok(())
     }
 
@@ -604,6 +788,24 @@ fn equality(expr: &Expr, left: &HashSet<String>, right: &HashSet<String>) -> Opt
     match (sides(one), sides(other)) {
         ((true, false), (false, true)) => Some((*one.clone(), *other.clone())),
         ((false, true), (true, false)) => Some((*other.clone(), *one.clone())),
+        _ => None,
+    }
+}
+
+/// An inequality between the tables, turned so that the left table is on its left.
+fn inequality(expr: &Expr, left: &HashSet<String>, right: &HashSet<String>) -> Option<(Expr, BinaryOperator, Expr)> {
+    let Expr::BinaryOp { left: one, op, right: other } = unwrapped(expr) else { return None };
+    let turned = match op {
+        BinaryOperator::Gt => BinaryOperator::Lt,
+        BinaryOperator::GtEq => BinaryOperator::LtEq,
+        BinaryOperator::Lt => BinaryOperator::Gt,
+        BinaryOperator::LtEq => BinaryOperator::GtEq,
+        _ => return None,
+    };
+    let sides = |expr: &Expr| (looks_at(expr, left), looks_at(expr, right));
+    match (sides(one), sides(other)) {
+        ((true, false), (false, true)) => Some((*one.clone(), op.clone(), *other.clone())),
+        ((false, true), (true, false)) => Some((*other.clone(), turned, *one.clone())),
         _ => None,
     }
 }

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use geo::{Coord, Geometry, GeometryCollection, LineString, MultiLineString, MultiPoint, MultiPolygon, Point, Polygon};
+use serde_json::{Value as Json, json};
 
 /// Maximum nesting of geometry collections.
 const NESTING: u8 = 8;
@@ -40,6 +41,28 @@ pub(super) fn to_text(geometry: &Geometry) -> String {
         Geometry::Triangle(one) => write!(out, "POLYGON {}", rings(&one.to_polygon())),
     };
     out
+}
+
+/// Formats a geometry as GeoJSON (RFC 7946).
+pub(super) fn to_json(geometry: &Geometry) -> Json {
+    let point = |at: Coord| json!([at.x, at.y]);
+    let line = |line: &LineString| line.0.iter().copied().map(point).collect::<Vec<_>>();
+    let rings = |polygon: &Polygon| std::iter::once(polygon.exterior()).chain(polygon.interiors()).map(line).collect::<Vec<_>>();
+    let of = |name: &str, coordinates: Json| json!({"type": name, "coordinates": coordinates});
+    match geometry {
+        Geometry::Point(one) => of("Point", point(one.0)),
+        Geometry::LineString(one) => of("LineString", line(one).into()),
+        Geometry::Line(one) => of("LineString", json!([point(one.start), point(one.end)])),
+        Geometry::Polygon(one) => of("Polygon", json!(rings(one))),
+        Geometry::Rect(one) => of("Polygon", json!(rings(&one.to_polygon()))),
+        Geometry::Triangle(one) => of("Polygon", json!(rings(&one.to_polygon()))),
+        Geometry::MultiPoint(many) => of("MultiPoint", many.0.iter().map(|one| point(one.0)).collect()),
+        Geometry::MultiLineString(many) => of("MultiLineString", many.0.iter().map(|one| json!(line(one))).collect()),
+        Geometry::MultiPolygon(many) => of("MultiPolygon", many.0.iter().map(|one| json!(rings(one))).collect()),
+        Geometry::GeometryCollection(many) => {
+            json!({"type": "GeometryCollection", "geometries": many.0.iter().map(to_json).collect::<Vec<_>>()})
+        }
+    }
 }
 
 /// Parses two-dimensional WKT: any case, MULTIPOINT with or without inner parentheses. `None` for invalid text.

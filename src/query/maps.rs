@@ -7,11 +7,13 @@ use arrow::array::{Array, ArrayRef, AsArray, MapArray, RecordBatch, StructArray}
 use arrow::datatypes::{DataType, Field, FieldRef, Fields, Schema};
 
 use super::arrow_convert;
+use super::functions::MADE_FIELDS;
 use super::tables::Tables;
 use crate::error::{Error, Result};
 use crate::table::LevelTable;
 
-/// A map column of a dataset.
+/// A map column of a dataset, or the maps that a query makes.
+#[derive(Clone)]
 struct Known {
     name: String,
     /// The type of the engine's result for it.
@@ -41,12 +43,13 @@ pub(super) fn restored(table: LevelTable, tables: &Tables) -> Result<LevelTable>
     let known = |field: &Field| {
         let alike = || maps.iter().filter(|map| map.pairs == *field.data_type());
         let named = alike().find(|map| field.name() == &map.name || field.name().ends_with(&format!(":{}", map.name)));
-        named.or_else(|| alike().next().filter(|_| !lists.contains(field.data_type())))
+        let is_list = lists.contains(field.data_type());
+        named.or_else(|| alike().next().filter(|_| !is_list)).cloned().or_else(|| made_by_query(field).filter(|_| !is_list))
     };
-    let chosen: Vec<Option<&Known>> = table.schema().fields().iter().map(|field| known(field)).collect();
+    let chosen: Vec<Option<Known>> = table.schema().fields().iter().map(|field| known(field)).collect();
     let mut columns: Vec<Vec<ArrayRef>> = table.batches().iter().map(|batch| batch.columns().to_vec()).collect();
     let mut fields: Vec<FieldRef> = table.schema().fields().to_vec();
-    for (index, map) in chosen.iter().enumerate().filter_map(|(index, map)| Some((index, (*map)?))) {
+    for (index, map) in chosen.iter().enumerate().filter_map(|(index, map)| Some((index, map.as_ref()?))) {
         // Null keys, which no map has, were made by the query.
         let Some(made) = table.batches().iter().map(|batch| as_map(batch.column(index), map)).collect::<Option<Vec<_>>>() else {
             continue;
@@ -60,6 +63,16 @@ pub(super) fn restored(table: LevelTable, tables: &Tables) -> Result<LevelTable>
     let batches: std::result::Result<Vec<RecordBatch>, _> = columns.into_iter().map(batch).collect();
     let batches = batches.map_err(|error| Error::internal("a map does not fit the result").because(error))?;
     Ok(LevelTable::new(schema, batches))
+}
+
+/// The map that a query makes, as `histogram(x)` or `map(keys, values)`: a list of structs of the fields [`MADE_FIELDS`].
+fn made_by_query(field: &Field) -> Option<Known> {
+    let DataType::List(item) = field.data_type() else { return None };
+    let DataType::Struct(members) = item.data_type() else { return None };
+    let is_pair = members.iter().map(|member| member.name().as_str()).eq(MADE_FIELDS);
+    let members = members.iter().zip(["key", "value"]).map(|(member, name)| member.as_ref().clone().with_name(name));
+    let entries = Arc::new(Field::new("entries", DataType::Struct(members.collect()), false));
+    is_pair.then(|| Known { name: field.name().clone(), pairs: field.data_type().clone(), entries, sorted: false })
 }
 
 /// True for lists of structs of two members.

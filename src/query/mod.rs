@@ -9,8 +9,8 @@
 //! - nulls: they sort last in every order, comparisons with them are null, also in `NOT IN`, and aggregates ignore them;
 //! - lists and structs: they are compared element by element, and a null within one is greater than any value; numbers of UBIGINT and
 //!   signed ones have the type BIGINT together (HUGEINT in DuckDB), and a number that does not fit in it is an error;
-//! - rows: windows with ROWS and RANGE frames, RANGE including peers; scalar, IN and EXISTS subqueries, correlated by equalities;
-//!   unnesting an empty list gives no rows;
+//! - rows: windows with ROWS and RANGE frames, RANGE including peers; scalar, IN, ANY, ALL and EXISTS subqueries, LATERAL and ASOF joins;
+//!   unnesting an empty list gives no rows; a recursive WITH and the values of a PIVOT are computed while the statement is planned;
 //! - an unsupported construct is refused with its position and a spelling that works.
 //!
 //! Polars executes them: it is Rust, so that the program stays one binary without a second engine in C++; it reads Arrow memory and
@@ -18,7 +18,7 @@
 //! expressions accept our WKB functions. Its own SQL differs from DuckDB's in the points above, so it only receives the
 //! single-frame statements that `select_plan` prints.
 //!
-//! A statement passes through `sql_dialect` (tokens, limits, syntax tree) → `select_plan` with `from_clause`, `name_binding`,
+//! A statement passes through `sql_dialect` with `token_spellings` (tokens, limits, syntax tree) → `select_plan` with `pivoting`, `from_clause`, `name_binding`,
 //! `subquery_rewrite` and `window_functions` (a plan per SELECT) → `duckdb_semantics` (expressions in the engine's spelling) →
 //! `duckdb_arithmetic` (numbers) with `nested_plans` (lists and structs) → `top_k` and `partial_aggregation` (row group by row group) → `bounds` (limits on joins) →
 //! `output`.

@@ -196,6 +196,13 @@ impl<'b, 'a> Binder<'b, 'a> {
                 self.subquery(expr)
             }
             Expr::Subquery(_) | Expr::Exists { .. } | Expr::InSubquery { .. } => self.subquery(expr),
+            Expr::Function(Function { name, args: FunctionArguments::Subquery(query), .. })
+                if name.to_string().eq_ignore_ascii_case("array") =>
+            {
+                let rows = over_rows("(SELECT list(\"__value\") FROM (SELECT 1) AS \"__any\"(\"__value\"))", query);
+                *expr = expression("list_concat(_0, NULL)", vec![rows]);
+                Ok(())
+            }
             Expr::Function(function) => {
                 self.parameters.extend(lambda_parameters(function));
                 Ok(())

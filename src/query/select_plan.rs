@@ -181,7 +181,7 @@ impl<'a> Planner<'a> {
 
     /// The frame with the columns of a frame of one row beside each row. Joined by a constant that depends on both sides: the
     /// optimiser removes unused columns, and where it removes all of a side, the number of its rows is lost too.
-    fn beside_one(&self, mut frame: LazyFrame, mut one: LazyFrame) -> Result<LazyFrame> {
+    pub(super) fn beside_one(&self, mut frame: LazyFrame, mut one: LazyFrame) -> Result<LazyFrame> {
         let first = |frame: &mut LazyFrame| -> Result<Option<PlSmallStr>> {
             let schema = frame.collect_schema().map_err(|error| engine_error(&error))?;
             Ok(schema.iter_names().next().cloned())

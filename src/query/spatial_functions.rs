@@ -1,12 +1,12 @@
 //! SQL functions that polars lacks: predicates and measures of WKB geometries, and `mode`.
 
-use geo::{Area, Centroid, Contains, Coord, Distance, Geometry, Intersects, Point, Rect};
+use geo::{Area, Centroid, Contains, Coord, Distance, Geometry, Intersects, Length, Point, Rect};
 use polars::prelude::udf::UserDefinedFunction;
 use polars::prelude::*;
 use polars::sql::FunctionOptions;
 
 use super::engine::refusal;
-use super::geometry::{from_text, to_text};
+use super::geometry::{from_text, to_json, to_text};
 use crate::table::{parse_wkb, wkb_bounds, wkb_point, write_wkb as write};
 use crate::text::PrintableLine;
 
@@ -27,14 +27,14 @@ enum Kind {
     OfNumbers(usize, fn(&[f64]) -> Geometry),
     /// WKT → geometry.
     OfText,
-    /// Geometry → WKT.
-    Text,
+    /// Geometry → text.
+    Text(fn(&Geometry) -> String),
     /// Any column → its most frequent value.
     Mode,
 }
 
 /// Functions by lower-case name. All computations are planar, in the units of the geometry's coordinates.
-const FUNCTIONS: [(&str, Kind); 20] = [
+const FUNCTIONS: [(&str, Kind); 22] = [
     ("st_x", Kind::Measure(|wkb| wkb_point(wkb).map(|(x, _)| x))),
     ("st_y", Kind::Measure(|wkb| wkb_point(wkb).map(|(_, y)| y))),
     ("st_xmin", Kind::Measure(|wkb| wkb_bounds(wkb).map(|bounds| bounds[0]))),
@@ -42,6 +42,7 @@ const FUNCTIONS: [(&str, Kind); 20] = [
     ("st_xmax", Kind::Measure(|wkb| wkb_bounds(wkb).map(|bounds| bounds[2]))),
     ("st_ymax", Kind::Measure(|wkb| wkb_bounds(wkb).map(|bounds| bounds[3]))),
     ("st_area", Kind::Measure(|wkb| parse_wkb(wkb).map(|geometry| geometry.unsigned_area()))),
+    ("st_length", Kind::Measure(|wkb| parse_wkb(wkb).map(|geometry| length(&geometry)))),
     ("st_intersects", Kind::Relation(|a, b| a.intersects(b))),
     ("st_contains", Kind::Relation(|a, b| a.contains(b))),
     ("st_distance", Kind::Between(|a, b| geo::Euclidean.distance(a, b))),
@@ -56,7 +57,8 @@ const FUNCTIONS: [(&str, Kind); 20] = [
     ("st_point", Kind::OfNumbers(2, |n| Point::new(n[0], n[1]).into())),
     ("st_makepoint", Kind::OfNumbers(2, |n| Point::new(n[0], n[1]).into())),
     ("st_geomfromtext", Kind::OfText),
-    ("st_astext", Kind::Text),
+    ("st_astext", Kind::Text(to_text)),
+    ("st_asgeojson", Kind::Text(|geometry| to_json(geometry).to_string())),
     ("mode", Kind::Mode),
 ];
 
@@ -78,7 +80,7 @@ fn user_function(name: &'static str, kind: Kind) -> UserDefinedFunction {
             Kind::Measure(_) | Kind::Between(_) => DataType::Float64,
             Kind::Relation(_) | Kind::Near => DataType::Boolean,
             Kind::Made(_) | Kind::OfNumbers(..) | Kind::OfText => DataType::Binary,
-            Kind::Text => DataType::String,
+            Kind::Text(_) => DataType::String,
             Kind::Mode => first.map_or(DataType::Null, |field| field.dtype().clone()),
         };
         Ok(Field::new(first.map_or(PlSmallStr::EMPTY, |field| field.name().clone()), dtype))
@@ -113,8 +115,8 @@ fn evaluate(name: &str, kind: Kind, columns: &[Column]) -> PolarsResult<Column> 
             let column: BinaryChunked = first.binary().map_err(wrong)?.iter().map(|wkb| wkb.and_then(made)).collect();
             column.with_name(called).into_column()
         }
-        Kind::Text => {
-            let text = |wkb: &[u8]| parse_wkb(wkb).map(|geometry| to_text(&geometry));
+        Kind::Text(write) => {
+            let text = |wkb: &[u8]| parse_wkb(wkb).map(|geometry| write(&geometry));
             let column: StringChunked = first.binary().map_err(wrong)?.iter().map(|wkb| wkb.and_then(text)).collect();
             column.with_name(called).into_column()
         }
@@ -167,6 +169,17 @@ fn evaluate(name: &str, kind: Kind, columns: &[Column]) -> PolarsResult<Column> 
             one.into_column()
         }
     })
+}
+
+/// Length of lines; of other geometries 0.
+fn length(geometry: &Geometry) -> f64 {
+    match geometry {
+        Geometry::Line(line) => geo::Euclidean.length(line),
+        Geometry::LineString(line) => geo::Euclidean.length(line),
+        Geometry::MultiLineString(lines) => geo::Euclidean.length(lines),
+        Geometry::GeometryCollection(all) => all.iter().map(length).sum(),
+        _ => 0.0,
+    }
 }
 
 fn distances(name: &str, columns: &[Column], number: fn(&Geometry, &Geometry) -> f64) -> PolarsResult<Float64Chunked> {

@@ -157,7 +157,7 @@ impl Planner<'_> {
 type EngineExpr = polars::prelude::Expr;
 
 /// The same query without any rows of FROM.
-fn without_rows(query: &Query) -> Query {
+pub(super) fn without_rows(query: &Query) -> Query {
     let mut query = query.clone();
     if let SetExpr::Select(select) = query.body.as_mut() {
         select.selection = Some(Expr::value(Value::Boolean(false)));

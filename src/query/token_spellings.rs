@@ -7,6 +7,8 @@ use super::sql_dialect::Tokens;
 
 /// Function that stands for the number of `LIMIT 10%`.
 pub(super) const PERCENT: &str = "__percent";
+/// Condition, or name after USING, that marks an ASOF join.
+pub(super) const ASOF: &str = "__asof";
 /// Functions in FROM that stand for PIVOT and UNPIVOT statements; their clauses are their arguments.
 pub(super) const PIVOT: &str = "__pivot";
 pub(super) const UNPIVOT: &str = "__unpivot";
@@ -27,10 +29,19 @@ fn word(text: &str, keyword: Keyword, span: Span) -> TokenWithSpan {
     TokenWithSpan::new(Token::Word(Word { value: text.into(), quote_style: None, keyword }), span)
 }
 
-/// Rewrites `LIMIT 10%` and `LIMIT 10 PERCENT` as a call, adds WHERE in `FILTER (condition)`, and drops `[NOT] MATERIALIZED`, as every
+/// True for `JOIN`, `LEFT JOIN`, `LEFT OUTER JOIN` and so on.
+fn joins(tokens: &[TokenWithSpan]) -> bool {
+    let is_kind = |token: &TokenWithSpan| {
+        [Keyword::LEFT, Keyword::INNER, Keyword::OUTER].iter().any(|keyword| is_keyword(Some(token), *keyword))
+    };
+    is_keyword(tokens.iter().find(|token| !is_kind(token)), Keyword::JOIN)
+}
+
+/// Marks ASOF joins in their condition, rewrites `LIMIT 10%` and `LIMIT 10 PERCENT` as a call, adds WHERE in `FILTER (condition)`, and drops `[NOT] MATERIALIZED`, as every
 /// WITH is planned in one way.
 pub(super) fn respelled(tokens: Tokens) -> Tokens {
     let mut found = Tokens::with_capacity(tokens.len());
+    let mut waits_for_condition = false;
     let mut at = 0;
     while let Some(token) = tokens.get(at) {
         let next = |ahead: usize| tokens.get(at + ahead);
@@ -48,6 +59,18 @@ pub(super) fn respelled(tokens: Tokens) -> Tokens {
                 place(Token::RParen),
             ]);
             at += 3;
+        } else if is_keyword(Some(token), Keyword::ASOF) && joins(&tokens[at + 1..]) {
+            waits_for_condition = true;
+            at += 1;
+        } else if waits_for_condition && is_keyword(Some(token), Keyword::ON) {
+            waits_for_condition = false;
+            found.extend([token.clone(), word(ASOF, Keyword::NoKeyword, span), word("AND", Keyword::AND, span)]);
+            at += 1;
+        } else if waits_for_condition && is_keyword(Some(token), Keyword::USING) && is_token(next(1), &Token::LParen) {
+            waits_for_condition = false;
+            let comma = TokenWithSpan::new(Token::Comma, span);
+            found.extend([token.clone(), tokens[at + 1].clone(), word(ASOF, Keyword::NoKeyword, span), comma]);
+            at += 2;
         } else if is_keyword(Some(token), Keyword::FILTER)
             && is_token(found.last(), &Token::RParen)
             && is_token(next(1), &Token::LParen)

@@ -8,6 +8,7 @@ use polars::prelude::*;
 use polars::sql::FunctionOptions;
 
 use super::engine::refusal;
+use super::nested_values::Lists;
 use super::scan::fault;
 use crate::error::Error;
 use crate::text::PrintableLine;
@@ -29,6 +30,7 @@ pub(super) fn writer(dtype: &DataType) -> Option<UserDefinedFunction> {
         // Times with a zone are written in UTC.
         DataType::Datetime(_, Some(_)) => |column| times(column, "+00"),
         DataType::Binary => |column| Ok(column.binary()?.iter().map(|bytes| bytes.map(bytes_text)).collect()),
+        DataType::List(_) | DataType::Struct(_) => |column| Ok(texts_of(column)?.into_iter().collect()),
         _ => return None,
     };
     let values = move |columns: &mut [Column]| -> PolarsResult<Column> {
@@ -66,6 +68,59 @@ fn function(
     let mut function = UserDefinedFunction::new(name.into(), BaseColumnUdf::new(values, field));
     function.options = FunctionOptions::elementwise();
     function
+}
+
+/// The texts of values of any type; `None` for null.
+fn texts_of(column: &Column) -> PolarsResult<Vec<Option<String>>> {
+    match column.dtype() {
+        DataType::List(_) => {
+            let lists = Lists::of(column)?;
+            let elements = texts_within(&lists.elements.clone().into_column())?;
+            let text = |row: usize| Some(format!("[{}]", elements[lists.row(row)?].join(", ")));
+            Ok((0..lists.len()).map(text).collect())
+        }
+        DataType::Struct(_) => {
+            let structs = column.struct_()?;
+            let known = column.is_not_null();
+            let fields = structs.fields_as_series();
+            let names: Vec<String> = fields.iter().map(|field| format!("'{}'", field.name())).collect();
+            let texts = fields.iter().map(|field| texts_within(&field.clone().into_column())).collect::<PolarsResult<Vec<_>>>()?;
+            let text = |row: usize| {
+                let fields: Vec<String> = names.iter().zip(&texts).map(|(name, texts)| format!("{name}: {}", texts[row])).collect();
+                (known.get(row) == Some(true)).then(|| format!("{{{}}}", fields.join(", ")))
+            };
+            Ok((0..column.len()).map(text).collect())
+        }
+        dtype => {
+            let texts = match writer(dtype) {
+                Some(_) if *dtype == DataType::Float32 => column.f32()?.iter().map(|number| number.map(fraction_text)).collect(),
+                Some(_) if *dtype == DataType::Float64 => column.f64()?.iter().map(|number| number.map(fraction_text)).collect(),
+                Some(_) if *dtype == DataType::Binary => column.binary()?.iter().map(|bytes| bytes.map(bytes_text)).collect(),
+                Some(_) => times(column, if matches!(dtype, DataType::Datetime(_, Some(_))) { "+00" } else { "" })?,
+                None => column.cast(&DataType::String)?.str()?.clone(),
+            };
+            Ok(texts.iter().map(|text| text.map(str::to_owned)).collect())
+        }
+    }
+}
+
+/// The texts of values within a list or a struct.
+fn texts_within(column: &Column) -> PolarsResult<Vec<String>> {
+    let is_nested = matches!(column.dtype(), DataType::List(_) | DataType::Struct(_));
+    let text = |text: Option<String>| match text {
+        None => "NULL".to_owned(),
+        Some(text) if is_nested || !needs_quotes(&text) => text,
+        Some(text) => format!("'{}'", text.replace('\\', "\\\\").replace('\'', "\\'")),
+    };
+    Ok(texts_of(column)?.into_iter().map(text).collect())
+}
+
+/// True for texts that a list would be read back from in another way.
+fn needs_quotes(text: &str) -> bool {
+    text.is_empty()
+        || text.eq_ignore_ascii_case("null")
+        || text.trim().len() < text.len()
+        || text.contains(['[', ']', '{', '}', '(', ')', ',', ':', '=', '\'', '"', '\\'])
 }
 
 /// The shortest digits that are this number, with a power of ten where it is small or great.

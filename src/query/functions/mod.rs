@@ -4,6 +4,7 @@
 mod formats;
 mod json;
 mod lists;
+mod maps;
 mod numbers;
 mod texts;
 mod times;
@@ -16,6 +17,7 @@ use super::list_functions::elementwise;
 use super::nested_values::{broadcast_row, cast_to, row_count};
 
 pub(super) use lists::LIST_AGGREGATES;
+pub(super) use maps::{MADE_FIELDS, map_of};
 
 /// Signature and implementation of a scalar function.
 struct ScalarFunction {
@@ -36,7 +38,7 @@ const fn scalar(
 }
 
 fn functions() -> impl Iterator<Item = &'static ScalarFunction> {
-    [texts::FUNCTIONS, formats::FUNCTIONS, times::FUNCTIONS, numbers::FUNCTIONS, lists::FUNCTIONS, json::FUNCTIONS]
+    [texts::FUNCTIONS, formats::FUNCTIONS, times::FUNCTIONS, numbers::FUNCTIONS, lists::FUNCTIONS, json::FUNCTIONS, maps::FUNCTIONS]
         .into_iter()
         .flatten()
 }

@@ -1,5 +1,6 @@
 //! Functions of dates and times.
 
+use chrono::format::{Parsed, StrftimeItems};
 use chrono::{Datelike, Days, Months, NaiveDate, NaiveDateTime, NaiveTime, Timelike};
 use polars::prelude::*;
 
@@ -89,9 +90,7 @@ pub(super) const FUNCTIONS: &[ScalarFunction] = &[
         |columns| {
             let read = |[text, format]: [&str; 2]| {
                 let format = crate::query::text_patterns::read_time(format);
-                let time = NaiveDateTime::parse_from_str(text, &format).ok();
-                let day = || NaiveDate::parse_from_str(text, &format).ok().map(|day| day.and_time(NaiveTime::MIN));
-                Ok(time.or_else(day).map(|time| time.and_utc().timestamp_micros()))
+                Ok(time_of_text(text, &format).map(|time| time.and_utc().timestamp_micros()))
             };
             Ok(of_texts(columns, read)?
                 .into_iter()
@@ -101,6 +100,24 @@ pub(super) const FUNCTIONS: &[ScalarFunction] = &[
         },
     ),
 ];
+
+/// The time that a text states in a format; what the format does not have is the first month, day, minute and second.
+fn time_of_text(text: &str, format: &str) -> Option<NaiveDateTime> {
+    let mut parsed = Parsed::new();
+    chrono::format::parse(&mut parsed, text, StrftimeItems::new(format)).ok()?;
+    let day = parsed.to_naive_date().ok().or_else(|| {
+        // Each is refused where it is known already.
+        let _ = (parsed.set_month(1), parsed.set_day(1));
+        parsed.to_naive_date().ok()
+    })?;
+    if parsed.hour_div_12().is_none() && parsed.hour_mod_12().is_none() {
+        return Some(day.and_time(NaiveTime::MIN));
+    }
+    if parsed.minute().is_none() {
+        parsed.set_minute(0).ok()?;
+    }
+    parsed.to_naive_time().ok().map(|time| day.and_time(time))
+}
 
 fn in_range(micros: f64) -> PolarsResult<Option<i64>> {
     if micros.is_finite() && micros.abs() < i64::MAX as f64 {
@@ -251,8 +268,8 @@ fn time_series(columns: &[Column], closed: bool) -> PolarsResult<Column> {
             return Err(refusal("a series has steps of one direction that are not 0"));
         }
         let first = times.len();
-        for count in 0.. {
-            let Some(time) = moved(start, &step, count) else { break };
+        let mut next = Some(start);
+        while let Some(time) = next {
             let is_inside = if forward { time < end } else { time > end };
             if !(is_inside || closed && time == end) {
                 break;
@@ -261,6 +278,7 @@ fn time_series(columns: &[Column], closed: bool) -> PolarsResult<Column> {
                 return Err(refusal(format!("the series have more than {LENGTH_MAX} times")));
             }
             times.push(time);
+            next = moved(time, &step);
         }
         builder.push((first..times.len()).map(Some));
     }
@@ -268,14 +286,13 @@ fn time_series(columns: &[Column], closed: bool) -> PolarsResult<Column> {
     Ok(builder.finish(&times)?.into_column())
 }
 
-/// A time moved by a number of steps; months are counted from the start, so that the 31st comes back after a shorter month.
-fn moved(start: i64, step: &typed_texts::IntervalParts, count: i64) -> Option<i64> {
-    let months = step.months.checked_mul(count)?;
-    let shift = Months::new(u32::try_from(months.unsigned_abs()).ok()?);
-    let start = time_of(start)?;
-    let start = if months < 0 { start.checked_sub_months(shift)? } else { start.checked_add_months(shift)? };
-    let rest = step.days.checked_mul(DAY)?.checked_add(step.micros)?.checked_mul(count)?;
-    start.and_utc().timestamp_micros().checked_add(rest)
+/// A time moved by an interval: a day that the month does not have becomes its last.
+fn moved(time: i64, step: &typed_texts::IntervalParts) -> Option<i64> {
+    let shift = Months::new(u32::try_from(step.months.unsigned_abs()).ok()?);
+    let time = time_of(time)?;
+    let time = if step.months < 0 { time.checked_sub_months(shift)? } else { time.checked_add_months(shift)? };
+    let rest = step.days.checked_mul(DAY)?.checked_add(step.micros)?;
+    time.and_utc().timestamp_micros().checked_add(rest)
 }
 
 fn bucket_start(width: &typed_texts::IntervalParts, time: i64, origin: Option<i64>) -> PolarsResult<i64> {

@@ -338,10 +338,8 @@ fn lists_dates_and_powers_are_computed() {
         ("SELECT id FROM data WHERE (k, s) IN ((2, 'train'), (3, 'train'))", "c"),
     ]);
     for (sql, instead) in [
-        ("SELECT md5(s) FROM data", "sha256(x)"),
         ("SELECT age(TIMESTAMP '2020-01-01')", "date_diff('day'"),
         ("SELECT list_transform(l, x -> x * k) FROM data", "CROSS JOIN UNNEST"),
-        ("SELECT * FROM data PIVOT (count(*) FOR s IN ('val'))", "FILTER (WHERE"),
     ] {
         assert!(refused(sql).contains(instead), "{sql}: {}", refused(sql));
     }
