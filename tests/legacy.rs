@@ -6,6 +6,7 @@ mod incomplete;
 mod migrate;
 mod stream;
 mod write;
+mod writers;
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -740,7 +740,7 @@ impl Rewrite<'_, '_> {
             {
                 for side in [left, right] {
                     if is_interval(side) {
-                        *side = Box::new(unwrapped(side).clone());
+                        **side = unwrapped(side).clone();
                     }
                 }
                 return Ok(());

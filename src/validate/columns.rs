@@ -290,10 +290,57 @@ fn sorted(names: &[String]) -> Vec<&String> {
     sorted
 }
 
+/// A type in the words of Arrow, in lower case. tacotoolbox before 0.18 wrote those of polars.
+fn without_polars_names(name: &str) -> String {
+    if let Some(item) = name.strip_prefix("list(").and_then(|rest| rest.strip_suffix(')')) {
+        return format!("list<item: {}>", without_polars_names(item));
+    }
+    if let Some(rest) = name.strip_prefix("datetime(time_unit='").and_then(|rest| rest.strip_suffix(')'))
+        && let Some((unit, zone)) = rest.split_once("', time_zone=")
+    {
+        return match zone.trim_matches('\'') {
+            "none" => format!("timestamp[{unit}]"),
+            zone => format!("timestamp[{unit}, tz={zone}]"),
+        };
+    }
+    match name {
+        "boolean" => "bool".to_owned(),
+        "float32" => "float".to_owned(),
+        "float64" => "double".to_owned(),
+        "date" => "date32[day]".to_owned(),
+        "utf8" => "string".to_owned(),
+        other => other.replace("large_string", "string").replace("large_binary", "binary"),
+    }
+}
+
 /// Normalizes a type name for comparison: names of list elements, and types that Parquet cannot store.
 pub(super) fn comparable(name: &str) -> String {
-    let name = name.to_lowercase().replace("<element: ", "<item: ").replace(" ('item')", "").replace(" ('element')", "");
+    let name = without_polars_names(&name.to_lowercase());
+    let name = name.replace("<element: ", "<item: ").replace(" ('item')", "").replace(" ('element')", "");
     // Newer Arrow versions include field names of maps.
     let name = name.replace("timestamp[s", "timestamp[ms").replace("time32[s]", "time32[ms]").replace("date64[ms]", "date32[day]");
     name.replace("float16", "halffloat").replace("_view", "").replace("large_list", "list")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn types_in_the_words_of_polars_are_those_of_arrow() {
+        for (declared, stored) in [
+            ("float64", "double"),
+            ("string", "large_string"),
+            ("list(int64)", "large_list<element: int64>"),
+            ("List(Float64)", "list<item: double>"),
+            ("datetime(time_unit='us', time_zone=none)", "timestamp[us]"),
+            ("Datetime(time_unit='us', time_zone='UTC')", "timestamp[us, tz=UTC]"),
+            ("binary", "large_binary"),
+            ("boolean", "bool"),
+        ] {
+            assert_eq!(comparable(declared), comparable(stored), "{declared}");
+        }
+        assert_ne!(comparable("list(int64)"), comparable("list<item: double>"));
+        assert_ne!(comparable("float32"), comparable("double"));
+    }
 }

@@ -9,6 +9,18 @@ pub const TORTILLA_MAGIC: [u8; 2] = *b"#y";
 /// Magic of a TACO.
 pub const TACO_MAGIC: [u8; 2] = *b"WX";
 
+/// End of the format in headers of pytortilla 0.1 and 0.2; the number of parts follows.
+const FORMAT_END: usize = 42;
+
+/// The format of all samples, which pytortilla 0.1 and 0.2 wrote to the bytes 18 to 42 of the header of a TORTILLA: a name of a driver
+/// filled up with blanks. Later headers have the number of parts there, a small number.
+pub fn stated_format(bytes: &[u8]) -> Option<&str> {
+    let text = std::str::from_utf8(bytes.get(18..FORMAT_END)?.trim_ascii_end()).ok()?;
+    let text = text.trim_end_matches('\0');
+    let is_name = text.len() > 1 && text.chars().all(|letter| letter.is_ascii_graphic() || letter == ' ');
+    (bytes.starts_with(&TORTILLA_MAGIC) && is_name).then_some(text)
+}
+
 /// Header fields. Offsets are in bytes from the beginning of the header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TortillaHeader {
@@ -39,7 +51,8 @@ impl TortillaHeader {
             return Err(Error::format(format!("the file ends within its header of {HEADER_SIZE} bytes")));
         }
         let collection = if taco { Some((number(26)?, number(34)?)) } else { None };
-        Ok(Self { footer: (number(2)?, number(10)?), partitions: number(18)?, collection })
+        let partitions = if stated_format(bytes).is_some() { number(FORMAT_END)? } else { number(18)? };
+        Ok(Self { footer: (number(2)?, number(10)?), partitions, collection })
     }
 
     /// True for a TACO.
@@ -102,6 +115,18 @@ mod tests {
         let plain = TortillaHeader { collection: None, ..header };
         assert_eq!(TortillaHeader::parse(&plain.to_bytes()).expect("reads"), plain);
         assert!(TortillaHeader::parse(&bytes[..150]).is_err() && TortillaHeader::parse(b"PK").is_err());
+    }
+
+    #[test]
+    fn the_format_of_old_headers_is_not_a_number_of_parts() {
+        let header = TortillaHeader { footer: (5000, 700), partitions: 65, collection: None };
+        assert_eq!(stated_format(&header.to_bytes()), None);
+        let mut bytes = header.to_bytes();
+        bytes[18..42].fill(b' ');
+        bytes[18..23].copy_from_slice(b"GTiff");
+        bytes[42..50].copy_from_slice(&3u64.to_le_bytes());
+        assert_eq!(stated_format(&bytes), Some("GTiff"));
+        assert_eq!(TortillaHeader::parse(&bytes).expect("reads").partitions, 3);
     }
 
     #[test]

@@ -4,12 +4,13 @@
 
 use std::collections::{BTreeSet, HashSet};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
-use arrow::array::{Array, Int64Array, StringArray};
+use arrow::array::{Array, ArrayRef, Int64Array, RecordBatch, StringArray};
+use arrow::datatypes::{DataType, Field, Schema};
 use rayon::prelude::*;
 
-use super::header::{HEADER_SIZE, TortillaHeader};
+use super::header::{HEADER_SIZE, TortillaHeader, stated_format};
 use super::join::{Widened, join};
 use crate::container::LocalFile;
 use crate::error::{Error, Result};
@@ -138,20 +139,52 @@ pub fn read_tortilla(
     footers: &Footers,
     ctx: &JobContext,
 ) -> Result<Tortilla> {
-    let header = TortillaHeader::parse(&file.read(base, HEADER_SIZE.min(size))?)?;
+    let bytes = file.read(base, HEADER_SIZE.min(size))?;
+    let header = TortillaHeader::parse(&bytes)?;
     if let Some(fault) = header.fault(size) {
         return Err(Error::format(fault));
     }
     let (offset, length) = header.footer;
     let at = |error: Error| if error.is_cancelled() { error } else { Error::format("the footer can't be read").because(error) };
     let head = footer_slice(file, base + offset, length).and_then(TableHead::read).map_err(at)?;
-    let table = footers.decode(&head, (part, base + offset), ctx).map_err(at)?;
+    let table = with_formats(footers.decode(&head, (part, base + offset), ctx).map_err(at)?, &bytes)?;
     for name in ["tortilla:id", "tortilla:file_format", "tortilla:offset", "tortilla:length"] {
         if table.column_index(name).is_none() {
             return Err(Error::format(format!("the footer has no column {name}")));
         }
     }
     Ok(Tortilla { part, base, size, header, table, parent: None, pointer: head.note(POINTER), chain: Vec::new() })
+}
+
+/// The footer with `tortilla:file_format`, which pytortilla before 0.3.1 did not write: 0.3.0 called it `file_format`, others wrote one
+/// format of all samples to the header.
+fn with_formats(table: LevelTable, header: &[u8]) -> Result<LevelTable> {
+    const FORMAT: &str = "tortilla:file_format";
+    if table.column_index(FORMAT).is_some() {
+        return Ok(table);
+    }
+    let known: Vec<ArrayRef> = match (table.strings("file_format")?, stated_format(header)) {
+        (Some(_), _) => {
+            let Some(index) = table.column_index("file_format") else { return Ok(table) };
+            table.batches().iter().map(|batch| batch.column(index).clone()).collect()
+        }
+        (None, Some(format)) => {
+            let texts = |rows: usize| Arc::new(StringArray::from(vec![format; rows])) as ArrayRef;
+            table.batches().iter().map(|batch| texts(batch.num_rows())).collect()
+        }
+        (None, None) => return Ok(table),
+    };
+    let dtype = known.first().map_or(DataType::Utf8, |column| column.data_type().clone());
+    let mut fields = table.schema().fields().to_vec();
+    fields.push(Arc::new(Field::new(FORMAT, dtype, true)));
+    let schema = Arc::new(Schema::new_with_metadata(fields, table.schema().metadata().clone()));
+    let with = |(batch, column): (&RecordBatch, ArrayRef)| {
+        let columns = batch.columns().iter().cloned().chain([column]).collect();
+        RecordBatch::try_new(schema.clone(), columns)
+    };
+    let batches: std::result::Result<Vec<RecordBatch>, _> = table.batches().iter().zip(known).map(with).collect();
+    let batches = batches.map_err(|error| Error::internal("a column does not fit the footer").because(error))?;
+    Ok(LevelTable::new(schema, batches))
 }
 
 /// Traverses from the outermost tortillas, one per part, downwards.

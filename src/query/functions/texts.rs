@@ -139,7 +139,7 @@ fn edits(one: &str, other: &str) -> i64 {
 /// Bytes as the distances of texts take them.
 struct Bytes<'a>(&'a [u8]);
 
-impl<'a, 'b> IntoIterator for &'a Bytes<'b> {
+impl<'b> IntoIterator for &Bytes<'b> {
     type Item = &'b u8;
     type IntoIter = std::slice::Iter<'b, u8>;
 
