@@ -13,12 +13,12 @@ pub const TACO_MAGIC: [u8; 2] = *b"WX";
 const FORMAT_END: usize = 42;
 
 /// The format of all samples, which pytortilla 0.1 and 0.2 wrote to the bytes 18 to 42 of the header of a TORTILLA: a name of a driver
-/// filled up with blanks. Later headers have the number of parts there, a small number.
+/// filled up with blanks. Later headers have the number of parts in the first 8 of these bytes; the others are zero.
 pub fn stated_format(bytes: &[u8]) -> Option<&str> {
-    let text = std::str::from_utf8(bytes.get(18..FORMAT_END)?.trim_ascii_end()).ok()?;
-    let text = text.trim_end_matches('\0');
-    let is_name = text.len() > 1 && text.chars().all(|letter| letter.is_ascii_graphic() || letter == ' ');
-    (bytes.starts_with(&TORTILLA_MAGIC) && is_name).then_some(text)
+    let text = std::str::from_utf8(bytes.get(18..FORMAT_END)?).ok()?;
+    let is_text = text.chars().all(|letter| letter.is_ascii_graphic() || letter == ' ');
+    let name = text.trim_end();
+    (bytes.starts_with(&TORTILLA_MAGIC) && is_text && !name.is_empty()).then_some(name)
 }
 
 /// Header fields. Offsets are in bytes from the beginning of the header.
@@ -121,6 +121,8 @@ mod tests {
     fn the_format_of_old_headers_is_not_a_number_of_parts() {
         let header = TortillaHeader { footer: (5000, 700), partitions: 65, collection: None };
         assert_eq!(stated_format(&header.to_bytes()), None);
+        let letters = TortillaHeader { partitions: u64::from_le_bytes(*b"GTiff   "), ..header };
+        assert_eq!(TortillaHeader::parse(&letters.to_bytes()).expect("reads"), letters);
         let mut bytes = header.to_bytes();
         bytes[18..42].fill(b' ');
         bytes[18..23].copy_from_slice(b"GTiff");
