@@ -86,7 +86,7 @@ pub enum Verb {
     Tortilla2taco(super::edit::TortillaToTacoArguments),
     /// Turns a TACO 0.2 into a TORTILLA by taking its collection away.
     Taco2tortilla(super::edit::TacoToTortillaArguments),
-    /// Moves a dataset of another generation (TORTILLA 0.5, TACO 0.2, TACO 3) to 2.0 and reports what became of each field.
+    /// Moves a dataset of another generation (TORTILLA 0.5, TACO 0.2, early 2.0, TACO 3) to 2.0 and reports what became of each field.
     Migrate(super::migrate::MigrateArguments),
     /// Counts the values of a dataset's rasters into a tortilla of histograms.
     Histograms(super::histograms::HistogramArguments),
@@ -102,7 +102,7 @@ pub enum Verb {
         /// The sample: ids or positions from the root, as roi_0007/s2/t02 or #7/#0. Without it, level 0.
         sample: Option<String>,
         /// Copy the bytes into this file; - for stdout.
-        #[arg(long, value_name = "FILE")]
+        #[arg(long, short = 'o', visible_alias = "output", value_name = "FILE")]
         out: Option<PathBuf>,
         /// Replace the file if it exists.
         #[arg(long, requires = "out")]

@@ -16,8 +16,8 @@ use crate::studio::JobKind;
 /// Arguments of `migrate`.
 #[derive(Debug, clap::Args)]
 pub struct MigrateArguments {
-    /// A .tortilla, a .taco, the folder of its parts, name.*.part.tortilla, or a TACO 3 archive or folder; with --to 3 any dataset but
-    /// one of TACO 3.
+    /// A .tortilla, a .taco, the folder of its parts, name.*.part.tortilla, a ZIP or FOLDER by tacotoolbox before 0.16, or a TACO 3
+    /// archive or folder; with --to 3 any dataset but one of TACO 3.
     pub input: PathBuf,
     /// The generation: 2 writes a dataset of 2.0; 3 writes a folder with the contract, the tables, the files, and a Python program that
     /// makes the official library write TACO 3, which no other program does.

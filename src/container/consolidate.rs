@@ -13,7 +13,7 @@ use arrow::datatypes::{DataType, Field, Schema};
 use super::atomic_write::{PartialFile, PartialFolder};
 use super::merge_collections::{PartFacts, check_schemas, collection_bytes, merged, sources_of, tacocat_of};
 use super::tacocat::{INDEX_SIZE, TacocatIndex};
-use super::{Built, ContainerReader, Format, HeaderEntry, ZipReader, detect, field_schema_of};
+use super::{Built, ContainerReader, EarlyReader, Format, HeaderEntry, ZipReader, detect, field_schema_of};
 use crate::error::{Error, IoContext, Kind, Result};
 use crate::jobs::{JobContext, try_map};
 use crate::model::{Collection, MAX_LEVELS, PitRoot, PitSchema, SampleKind, is_remote, place_below};
@@ -96,18 +96,23 @@ fn index_parquet(asked: &ParquetOptions) -> ParquetOptions {
 }
 
 /// Opens a part. For a dataset that is not a ZIP, the error names its format and how to convert it.
-fn open_part(path: &Path) -> Result<ZipReader> {
-    ZipReader::open(path).map_err(|error| match detect(path).map(|found| found.format) {
-        Ok(format) if format != Format::Zip => {
-            let error = Error::usage(format!("an index is over ZIPs, and this is {}", format.described())).at_path(path);
-            error.hint(match format {
-                Format::Tortilla | Format::Taco | Format::Taco3 => "`migrate` makes a ZIP of 2.0 of it",
-                Format::Folder => "`convert` makes a ZIP of it",
-                _ => "name the ZIPs themselves",
-            })
-        }
+fn open_part(path: &Path, ctx: &JobContext) -> Result<ZipReader> {
+    let not_a_zip = |format: Format| {
+        let error = Error::usage(format!("an index is over ZIPs, and this is {}", format.described())).at_path(path);
+        error.hint(match format {
+            Format::Tortilla | Format::Taco | Format::Taco3 | Format::Early => "`migrate` makes a ZIP of 2.0 of it",
+            Format::Folder => "`convert` makes a ZIP of it",
+            _ => "name the ZIPs themselves",
+        })
+    };
+    let opened = ZipReader::open(path).map_err(|error| match detect(path).map(|found| found.format) {
+        Ok(format) if format != Format::Zip => not_a_zip(format),
         _ => error,
-    })
+    })?;
+    match EarlyReader::of_zip(opened, ctx)? {
+        Ok(early) => Err(not_a_zip(early.info().format)),
+        Err(zip) => Ok(zip),
+    }
 }
 
 /// Facts of all parts, collected before anything is written.
@@ -133,12 +138,12 @@ impl Gathered {
             }
         }
         ctx.stage(tr!("Comparing the datasets"), Some(inputs.len() as u64));
-        let opened = open_part(first_path)?;
+        let opened = open_part(first_path, ctx)?;
         let (schemas, first, first_name) = (schemas_of(&opened), opened.collection().clone(), name_of(first_path)?);
         drop(opened);
         let looked: Vec<(PartFacts, u64, u64)> = try_map(inputs, |_, path| {
             ctx.check()?;
-            let zip = open_part(path)?;
+            let zip = open_part(path, ctx)?;
             let name = name_of(path)?;
             if !unchecked {
                 check_schemas(&schemas, &first_name, &schemas_of(&zip), &name).map_err(|error| error.at_path(path))?;

@@ -3,6 +3,7 @@
 use std::io::Read;
 use std::path::Path;
 
+use super::early::is_avro_folder;
 use super::magic_bytes::detect_bytes;
 use super::versioned::{Lists, VERSIONS_FILE, default_version};
 use super::{ByteSource, Detected, Format, PartSet};
@@ -33,6 +34,9 @@ fn dataset_folder(path: &Path) -> Option<Format> {
     let has = |name: &str| path.join(name).exists();
     if has("METADATA/sample.parquet") {
         return Some(Format::Taco3);
+    }
+    if is_avro_folder(path) {
+        return Some(Format::Early);
     }
     let is_folder = has("METADATA/level0.parquet") || (has("COLLECTION.json") && (has("DATA") || has("METADATA")));
     is_folder.then_some(Format::Folder)

@@ -26,6 +26,8 @@ pub enum Format {
     Taco,
     /// TACO 3: a ZIP that begins with `__cozip__`, or its folder form.
     Taco3,
+    /// TACO 2.0 before its present layout, by tacotoolbox 0.7 to 0.15: a ZIP, or a FOLDER with Avro tables.
+    Early,
 }
 
 impl Format {
@@ -41,6 +43,7 @@ impl Format {
             Format::Tortilla => "tortilla",
             Format::Taco => "taco",
             Format::Taco3 => "taco3",
+            Format::Early => "early",
         }
     }
 
@@ -55,6 +58,7 @@ impl Format {
             Format::Tortilla => "TORTILLA",
             Format::Taco => "TACO",
             Format::Taco3 => "TACO 3",
+            Format::Early => "EARLY 2.0",
         }
     }
 
@@ -65,6 +69,7 @@ impl Format {
             Format::Tortilla => "0.5",
             Format::Taco => "0.2",
             Format::Taco3 => "3.0",
+            Format::Early => "early 2.0",
         }
     }
 
@@ -79,6 +84,7 @@ impl Format {
             Format::Tortilla => "a TORTILLA 0.5 file",
             Format::Taco => "a TACO 0.2 file",
             Format::Taco3 => "a TACO 3 dataset",
+            Format::Early => "a dataset of TACO 2.0 before its present layout",
         }
     }
 }

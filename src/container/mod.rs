@@ -8,10 +8,12 @@ mod collection_file;
 mod consolidate;
 mod cozip;
 mod damage;
+mod data_files;
 mod dataset_version;
 mod destination;
 mod detect;
 mod detect_remote;
+mod early;
 mod extent;
 mod folder;
 mod format;
@@ -60,6 +62,7 @@ pub use damage::OnDamage;
 pub use dataset_version::DatasetVersion;
 pub use destination::{dataset_around, folder_beside, output_exists};
 pub use detect::detect;
+pub use early::EarlyReader;
 pub use extent::{extent_of_samples, is_inside, middle_of, put_extent, settle_extent};
 pub use folder::{FolderEdit, FolderReader};
 pub use format::{Detected, Format};
@@ -77,12 +80,12 @@ pub use sample_bytes::{SourceCheck, Sources, copy_asset, stream_asset};
 pub use source::{ByteSource, LocalFile, asset_size, is_same_file, read_asset, stamp_at};
 pub use stale_index::IndexRows;
 pub use subset::tree_order;
-pub use synthetic_levels::name_in_file;
+pub use synthetic_levels::{children_table, name_in_file};
 pub use tacocat::{TacocatIndex, TacocatReader};
 pub use tortilla::{
     CHAIN_ROOT, Chunk, HEADER_SIZE, Item, NestedItem, PartSet, Tortilla, TortillaChange, TortillaDraft, TortillaHeader,
     TortillaOptions, TortillaReader, Widened, change_tortilla, copy_changed, footer_bytes, is_part_of, join, nested_items,
-    object_bytes, part_name, parts_called, patterns_in, with_places, write_tortilla, write_tortilla_of,
+    object_bytes, part_name, parts_called, patterns_in, stated_format, with_places, write_tortilla, write_tortilla_of,
 };
 pub use versions::expect_containers;
 pub use zip::{
@@ -198,6 +201,8 @@ pub enum Physical<'a> {
     Tortilla(&'a TortillaReader),
     /// TACO 3, ZIP and folder.
     Taco3(&'a Taco3Reader),
+    /// TACO 2.0 before its present layout, ZIP and FOLDER.
+    Early(&'a EarlyReader),
 }
 
 /// Refuses the extensions of the first generation for a 2.0 dataset: tools that select a reader by extension could not open it.

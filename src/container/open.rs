@@ -6,8 +6,8 @@ use std::sync::Arc;
 use super::atomic_write::{aside_of, has_interrupted_edit};
 use super::detect_remote::parts_at;
 use super::{
-    ContainerReader, FolderReader, Format, JoinMode, JoinedReader, Taco3Reader, TacocatReader, TortillaReader, ZipReader, detect,
-    unfinished_end,
+    ContainerReader, EarlyReader, FolderReader, Format, JoinMode, JoinedReader, Taco3Reader, TacocatReader, TortillaReader,
+    ZipReader, detect, unfinished_end,
 };
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
@@ -69,8 +69,12 @@ pub fn open_with(path: &Path, options: &OpenOptions, ctx: &JobContext) -> Result
                 let ways = "the next `edit` of it cuts the rest off, and `repair` writes a copy";
                 ctx.warn(format!("{}: {found}; {ways}", path.display()));
             }
-            Ok(Arc::new(zip))
+            match EarlyReader::of_zip(zip, ctx)? {
+                Ok(early) => Ok(Arc::new(early)),
+                Err(zip) => Ok(Arc::new(zip)),
+            }
         }
+        Format::Early => Ok(Arc::new(EarlyReader::open_folder(&detected.path, ctx)?)),
         Format::Folder => Ok(Arc::new(FolderReader::open(&detected.path)?)),
         Format::Tacocat => Ok(Arc::new(TacocatReader::open_folder(&detected.path, base)?)),
         Format::TacocatFile => Ok(Arc::new(TacocatReader::open_file(&detected.path, base)?)),

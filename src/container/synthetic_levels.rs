@@ -2,10 +2,12 @@
 
 use std::sync::Arc;
 
-use arrow::array::{Array, ArrayRef, AsArray, Int64Array, RecordBatch, StringArray};
+use arrow::array::{Array, ArrayRef, AsArray, Int64Array, RecordBatch, StringArray, UInt32Array};
 use arrow::datatypes::{DataType, Field, Schema};
 
+use super::LevelSet;
 use crate::error::{Error, Result};
+use crate::jobs::JobContext;
 use crate::table::LevelTable;
 
 /// `(offset, length)` in bytes of each row's data; `None` when the file states an invalid range.
@@ -115,6 +117,25 @@ pub fn level_tables(levels: Vec<MadeLevel>) -> Result<Vec<LevelTable>> {
         above = paths;
     }
     Ok(tables)
+}
+
+/// The rows of the level below whose parent is the FOLDER at `row` of `level`, for formats without `__meta__`.
+///
+/// # Errors
+/// [`Kind::Format`](crate::error::Kind::Format) when it has no children; when a table can't be read.
+pub fn children_table(levels: &LevelSet, level: usize, row: u32) -> Result<LevelTable> {
+    let ctx = JobContext::default();
+    let tree = levels.skeleton(&ctx)?;
+    let above = tree.levels.get(level).filter(|table| (row as usize) < table.len());
+    let above = above.ok_or_else(|| Error::usage(format!("level{level} has no row {row}")))?;
+    let rows = above.children(row).to_vec();
+    if rows.is_empty() {
+        return Err(Error::format("this sample has no children").at(tree.path(level, row)));
+    }
+    let batch = levels.table(level + 1, &ctx)?.to_batch()?;
+    let chosen = arrow::compute::take_record_batch(&batch, &UInt32Array::from(rows))
+        .map_err(|error| Error::internal("rows can't be chosen").because(error))?;
+    Ok(LevelTable::new(chosen.schema(), vec![chosen]))
 }
 
 fn same_text(column: &ArrayRef, ids: &[String]) -> bool {

@@ -138,6 +138,7 @@ impl Facts {
         match self.format {
             Format::Zip | Format::Taco3 => "application/zip",
             Format::Tortilla | Format::Taco => "application/vnd.tortilla+blob",
+            Format::Early if self.single => "application/zip",
             Format::TacocatFile => "application/octet-stream",
             _ => "application/vnd.apache.parquet",
         }

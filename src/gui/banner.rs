@@ -66,6 +66,7 @@ fn generation_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
             tr!("First generation ({format} {generation})", format = format.badge(), generation = format.generation())
         }
         Format::Taco3 => tr!("Third generation (TACO 3.0)").to_owned(),
+        Format::Early => tr!("TACO 2.0 before its present layout").to_owned(),
         _ => return,
     };
     let samples = document.rows(0);
@@ -95,7 +96,8 @@ fn generation_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
                         super::documentation_page::Page::Commands.line_of("migrate"),
                     ));
                 }
-                if format != Format::Taco3 && ui.add(Button::secondary(tr!("Edit footer…")).icon(icons::PENCIL_SIMPLE)).clicked()
+                if matches!(format, Format::Tortilla | Format::Taco)
+                    && ui.add(Button::secondary(tr!("Edit footer…")).icon(icons::PENCIL_SIMPLE)).clicked()
                 {
                     cx.request(Request::Do(Action::EditFooter));
                 }

@@ -153,7 +153,7 @@ pub fn copy_as_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
 /// Why the official reader, which is of TACO 2, can't read the opened dataset; `None` when it can.
 pub fn without_python(cx: &PanelContext<'_>) -> Option<&'static str> {
     let format = cx.document().and_then(Document::opened).map(|open| open.reader.info().format)?;
-    let is_other = matches!(format, Format::Tortilla | Format::Taco | Format::Taco3);
+    let is_other = matches!(format, Format::Tortilla | Format::Taco | Format::Taco3 | Format::Early);
     is_other.then_some(tr!("tacoreader reads TACO 2 only: migrate the dataset first"))
 }
 

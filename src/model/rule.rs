@@ -448,6 +448,9 @@ rules! {
     CozipIndex "NEXT-15" Error Both "TACO 3"
         mark!("The first member of a TACO 3 archive, __cozip__, indexes the metadata, and its check value is right.")
         "Take the dataset from another copy, or write it again with the official tool.";
+    EarlyLayout "EARLY-1" Error Both "6"
+        mark!("Level tables are Parquet and have the layout that tacotoolbox writes from 0.13: readers of TACO 2.0 refuse earlier ones.")
+        "Write the dataset anew with `migrate`.";
     DataElsewhere "REF-1" Warning Both "5.5.1"
         mark!("Every FILE holds its own data: none is a description of other files or addresses, like VRT, GTI, WMS or GDALG, which is never followed.")
         "Put the pixels themselves into the dataset, for example as GeoTIFF.";

@@ -113,7 +113,7 @@ pub fn byte_layout(reader: &dyn ContainerReader, part: Option<&str>, ctx: &JobCo
         }
         Physical::Folder(_) => Err(Error::usage("a FOLDER has no layout of its own: every sample is a file")),
         Physical::Joined(_) => Err(Error::usage("datasets opened as one have a layout each").hint("open one of them alone")),
-        Physical::Tortilla(_) | Physical::Taco3(_) => {
+        Physical::Tortilla(_) | Physical::Taco3(_) | Physical::Early(_) => {
             Err(Error::unsupported("the layout of this generation's files is not shown").hint("migrate it to 2.0 to see its bytes"))
         }
     }

@@ -146,6 +146,7 @@ fn facts_of_info(reader: &dyn ContainerReader) -> Facts {
     let info = reader.info();
     let single = match (info.format, reader.physical()) {
         (Format::Zip | Format::Tortilla | Format::Taco | Format::TacocatFile, _) => true,
+        (_, Physical::Early(dataset)) => !dataset.is_folder(),
         (_, Physical::Taco3(dataset)) => !dataset.is_folder() && dataset.parts_folder().is_none(),
         _ => info.path.is_file(),
     };

@@ -76,8 +76,9 @@ fn base_of(reader: &dyn ContainerReader) -> VsiBase {
             None if dataset.is_folder() => VsiBase::folder(&path),
             None => VsiBase::zip(&path),
         },
+        Physical::Early(dataset) if !dataset.is_folder() => VsiBase::zip(&path),
         // Their rows carry their paths.
-        Physical::Joined(_) => VsiBase::None,
+        Physical::Joined(_) | Physical::Early(_) => VsiBase::None,
         Physical::Tacocat(index) => VsiBase::parts(&vsi_place(index.parts_folder())),
     }
 }
@@ -88,7 +89,7 @@ fn wrong(reader: &dyn ContainerReader, level: usize, ctx: &JobContext) -> Result
         && match reader.physical() {
             Physical::Zip(zip) => !zip.positions_hold(level, ctx)?,
             Physical::Tacocat(index) => !parts_hold(index, level, ctx)?,
-            Physical::Folder(_) | Physical::Joined(_) | Physical::Tortilla(_) | Physical::Taco3(_) => false,
+            Physical::Folder(_) | Physical::Joined(_) | Physical::Tortilla(_) | Physical::Taco3(_) | Physical::Early(_) => false,
         })
 }
 

@@ -1,5 +1,6 @@
 //! Parquet bytes ⇄ level tables. Knows columns and values; the meaning of `internal:*` columns is up to the containers.
 
+mod avro;
 mod budget;
 mod cells;
 mod column_splice;
@@ -29,6 +30,7 @@ mod wkb;
 mod workbook;
 mod xml_events;
 
+pub use avro::read_avro;
 pub use budget::DecodeBudget;
 pub use cells::{CellLine, cell_json, cell_lines, cell_text, duration_text, value_json, value_text, wkb_point};
 pub use column_splice::{SplicedColumn, splice_columns};

@@ -131,7 +131,7 @@ pub(super) fn guarded<T>(what: &str, work: impl FnOnce() -> Result<T>) -> Result
     GUARDED.set(outer);
     match outcome {
         Ok(outcome) => outcome,
-        Err(panic) => Err(Error::format("the Parquet data is damaged").because(panic_error(what, panic.as_ref()))),
+        Err(panic) => Err(Error::format("the data of the table is damaged").because(panic_error(what, panic.as_ref()))),
     }
 }
 

@@ -272,6 +272,15 @@ fn check_container(
             }
             return Ok(report);
         }
+        // The layout itself is the finding of the reader.
+        Physical::Early(_) => {
+            absorb(references::check(reader, deep, &mut report, ctx), &mut report)?;
+            absorb(crs_texts::check(reader, &mut report, ctx), &mut report)?;
+            if let Some(cache) = contents {
+                absorb(check_contents(reader, cache, &mut report, ctx), &mut report)?;
+            }
+            return Ok(report);
+        }
         Physical::Taco3(dataset) => {
             absorb(taco3::check(dataset, deep, &mut report, ctx), &mut report)?;
             absorb(references::check(reader, deep, &mut report, ctx), &mut report)?;

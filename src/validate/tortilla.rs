@@ -6,7 +6,7 @@ use std::path::Path;
 
 use arrow::array::Array;
 
-use crate::container::{ContainerReader, HEADER_SIZE, TortillaReader};
+use crate::container::{ContainerReader, HEADER_SIZE, TortillaReader, stated_format};
 use crate::error::Result;
 use crate::jobs::JobContext;
 use crate::model::{Location, Report, Rule, Skeleton};
@@ -143,9 +143,15 @@ fn check_nulls(
 fn check_headers(tortilla: &TortillaReader, report: &mut Report) -> Result<()> {
     for (file, root) in tortilla.files().iter().zip(tortilla.roots()) {
         let at = || Location::Member(name_of(file.path()));
-        let bytes = file.read(0, HEADER_SIZE)?;
-        let used = if root.header.is_taco() { 42 } else { 26 };
-        if bytes.iter().skip(used).any(|&byte| byte != 0) {
+        let bytes = file.read(0, root.header.end)?;
+        let used = match (stated_format(&bytes), root.header.is_taco()) {
+            // Headers of the first releases have no reserved bytes but the last ones.
+            (Some(_), _) => 66,
+            (None, true) if bytes[26..42].iter().all(|&byte| byte == 0) => 66,
+            (None, true) => 42,
+            (None, false) => 26,
+        };
+        if root.header.end == HEADER_SIZE && bytes.iter().skip(used).any(|&byte| byte != 0) {
             let message = tr!("The header's bytes from {used} on are reserved; some are not zero.", used);
             report.add(Rule::TortillaHeader, at(), message);
         }

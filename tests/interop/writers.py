@@ -9,7 +9,7 @@ it was written with), the newest, or both, one after the other. Python 3.11 is n
 
 Of every dataset is checked, against what was given to the writer: that the program opens it, the ids of every level, the bytes
 of every file through `read` and through the rows of `query`, places, times and a column of numbers, and that `validate --deep`
-finds no error. The verdict of a dataset is `pass`, `findings` (all of it is read, but there are errors among the findings), `FAIL`,
+finds no error but EARLY-1, the name of an early layout. The verdict of a dataset is `pass`, `findings` (all of it is read, but there are errors among the findings), `FAIL`,
 or `not written`. The table is printed as Markdown, a row for each release and container; details go to report.json. The exit code
 is 1 when a dataset that was written does not pass.
 """
@@ -298,7 +298,8 @@ class Check:
             return
         for finding in findings:
             self.findings[finding["rule"]] = finding["severity"]
-            if finding["severity"] == "error":
+            # EARLY-1 names a layout that today's official readers refuse; the program reads it.
+            if finding["severity"] == "error" and finding["rule"] != "EARLY-1":
                 self.fault(f"{finding['rule']} at {finding['at']}: {finding['message']}"[:500])
 
 

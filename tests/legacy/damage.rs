@@ -62,7 +62,8 @@ fn pointing(rows: Vec<Row>, more: Vec<(&str, ArrayRef)>, pointer: Option<&str>) 
         sink.note("pointer", pointer.to_owned());
     }
     let footer = sink.finish().expect("writes");
-    let header = TortillaHeader { footer: (200 + data.len() as u64, footer.len() as u64), partitions: 1, collection: None };
+    let header =
+        TortillaHeader { footer: (200 + data.len() as u64, footer.len() as u64), partitions: 1, collection: None, end: 200 };
     [header.to_bytes().to_vec(), data, footer].concat()
 }
 

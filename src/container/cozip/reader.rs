@@ -10,12 +10,13 @@ use std::sync::Arc;
 use arrow::array::{Array, Int64Array, StringArray};
 
 use super::CozipArchive;
+use crate::container::data_files::data_files;
 use crate::container::part_files::PartFiles;
 use crate::container::synthetic_levels::{MadeLevel, Ranges, level_tables};
 use crate::container::tortilla::join;
 use crate::container::{
-    ContainerInfo, ContainerReader, DatasetVersion, Format, LevelSet, LocalFile, Opening, Physical, asset_size, read_collection,
-    read_collection_file,
+    ContainerInfo, ContainerReader, DatasetVersion, Format, LevelSet, LocalFile, Opening, Physical, asset_size, children_table,
+    read_collection, read_collection_file,
 };
 use crate::error::{Error, IoContext, Result, settled};
 use crate::files::{Outside, Root};
@@ -272,11 +273,7 @@ impl Taco3Reader {
                 let names = archive.directory()?.entries.iter().filter_map(|entry| entry.name.strip_prefix("DATA/"));
                 Ok(Some(names.filter(|name| !name.ends_with('/')).map(str::to_owned).collect()))
             }
-            Store::Folder(root) => {
-                let mut found = Vec::new();
-                walk(&root.folder().join("DATA"), "", 0, &mut found)?;
-                Ok(Some(found))
-            }
+            Store::Folder(root) => Ok(Some(data_files(&root.folder().join("DATA"))?)),
             Store::Remote { .. } | Store::Index { .. } => Ok(None),
         }
     }
@@ -352,23 +349,6 @@ fn tables_of_remote_folder(path: &Path, collection: &Collection, metadata: &str)
         }
     }
     Ok(there)
-}
-
-fn walk(folder: &Path, prefix: &str, depth: usize, found: &mut Vec<String>) -> Result<()> {
-    if !folder.is_dir() || depth > MAX_LEVELS {
-        return Ok(());
-    }
-    for entry in std::fs::read_dir(folder).io_at("read the folder", folder)? {
-        let entry = entry.io_at("read the folder", folder)?;
-        let name = format!("{prefix}{}", entry.file_name().to_string_lossy());
-        // Symbolic links are not followed, as they may form a loop.
-        if entry.file_type().io_at("read the folder", folder)?.is_dir() {
-            walk(&entry.path(), &format!("{name}/"), depth + 1, found)?;
-        } else {
-            found.push(name);
-        }
-    }
-    Ok(())
 }
 
 /// Level of a table: 0 for `sample`, 1 for `children`, plus one per path component below.
@@ -635,17 +615,7 @@ impl ContainerReader for Taco3Reader {
 
     /// The children of the FOLDER at `row`, selected from the level below, as TACO 3 has no `__meta__`.
     fn local_meta(&self, level: usize, row: u32) -> Result<LevelTable> {
-        let ctx = JobContext::default();
-        let tree = self.opening.levels.skeleton(&ctx)?;
-        let above = tree.levels.get(level).filter(|table| (row as usize) < table.len());
-        let rows = above.map(|table| table.children(row).to_vec()).unwrap_or_default();
-        if rows.is_empty() {
-            return Err(Error::format("this sample has no children").at(tree.path(level, row)));
-        }
-        let batch = self.opening.levels.table(level + 1, &ctx)?.to_batch()?;
-        let chosen = arrow::compute::take_record_batch(&batch, &arrow::array::UInt32Array::from(rows))
-            .map_err(|error| Error::internal("rows can't be chosen").because(error))?;
-        Ok(LevelTable::new(chosen.schema(), vec![chosen]))
+        children_table(&self.opening.levels, level, row)
     }
 
     fn asset(&self, level: usize, row: u32) -> Result<(AssetPath, u64)> {

@@ -32,6 +32,10 @@ pub fn change_tortilla(path: &Path, data_end: u64, change: &TortillaChange) -> R
     let local = LocalFile::open(path)?;
     let before = local.read(0, HEADER_SIZE)?;
     let old = TortillaHeader::parse(&before)?;
+    if old.is_early(&before) {
+        let error = Error::unsupported("this file has a header of an early release, which can't be changed in place").at_path(path);
+        return Err(error.hint("`compile` writes a copy with today's header, which can be edited"));
+    }
     if let Some(fault) = old.fault(local.size_bytes()) {
         return Err(Error::format(fault).at_path(path));
     }
@@ -51,6 +55,7 @@ pub fn change_tortilla(path: &Path, data_end: u64, change: &TortillaChange) -> R
         footer: (at, footer.len() as u64),
         partitions: old.partitions,
         collection: collection.as_ref().map(|bytes| (at + footer.len() as u64, bytes.len() as u64)),
+        end: HEADER_SIZE,
     };
     if end > local.size_bytes() {
         check_space(path, end - local.size_bytes())?;
@@ -120,7 +125,7 @@ mod tests {
     fn new_tables_never_overwrite_those_in_use() {
         let folder = tempfile::tempdir().expect("has a temporary folder");
         let path = folder.path().join("x.taco");
-        let header = TortillaHeader { footer: (210, 6), partitions: 1, collection: Some((216, 2)) };
+        let header = TortillaHeader { footer: (210, 6), partitions: 1, collection: Some((216, 2)), end: HEADER_SIZE };
         let bytes = [&header.to_bytes()[..], b"0123456789", b"footer", b"{}"].concat();
         std::fs::write(&path, &bytes).expect("writes");
         let change = |footer: Option<&'static [u8]>, collection: Option<Option<&'static [u8]>>| TortillaChange {
@@ -129,10 +134,10 @@ mod tests {
         };
         // No space before the current tables: the new ones are appended.
         let first = change_tortilla(&path, 210, &change(Some(b"another"), None)).expect("changes");
-        assert_eq!(first, TortillaHeader { footer: (218, 7), partitions: 1, collection: Some((225, 2)) });
+        assert_eq!(first, TortillaHeader { footer: (218, 7), partitions: 1, collection: Some((225, 2)), end: HEADER_SIZE });
         // Now there is space, and the file shrinks again.
         let second = change_tortilla(&path, 210, &change(Some(b"foot"), Some(None))).expect("changes");
-        assert_eq!(second, TortillaHeader { footer: (210, 4), partitions: 1, collection: None });
+        assert_eq!(second, TortillaHeader { footer: (210, 4), partitions: 1, collection: None, end: HEADER_SIZE });
         let now = std::fs::read(&path).expect("reads");
         assert_eq!(now.len(), 214);
         assert_eq!(&now[200..], b"0123456789foot");

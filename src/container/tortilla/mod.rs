@@ -12,7 +12,7 @@ mod writing;
 
 pub use chain::{Chunk, ROOT as CHAIN_ROOT, object_bytes};
 pub use edit::{TortillaChange, change_tortilla, copy_changed};
-pub use header::{HEADER_SIZE, TortillaHeader, part_name};
+pub use header::{HEADER_SIZE, TortillaHeader, part_name, stated_format};
 pub use join::{Widened, join};
 pub use layout::{Item, TortillaDraft, TortillaOptions, footer_bytes, is_part_of, parts_called, with_places};
 pub use parts::{PartSet, pattern, patterns_in};

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use super::header::part_name;
+use super::header::{PART_ENDINGS, part_name};
 
 /// The existing parts of one dataset, sorted by number.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,7 +28,7 @@ impl PartSet {
 /// Stem and extension of `name.*.part.tortilla`; `None` for any other name.
 pub fn pattern(name: &str) -> Option<(String, String)> {
     let of = |ending: &str| Some((name.strip_suffix(&format!(".*.part.{ending}"))?.to_owned(), ending.to_owned()));
-    ["tortilla", "taco"].into_iter().find_map(of)
+    PART_ENDINGS.into_iter().find_map(of)
 }
 
 /// One pattern `name.*.part.tortilla` for each set of parts in a folder.

@@ -146,14 +146,33 @@ pub fn read_tortilla(
     }
     let (offset, length) = header.footer;
     let at = |error: Error| if error.is_cancelled() { error } else { Error::format("the footer can't be read").because(error) };
-    let head = footer_slice(file, base + offset, length).and_then(TableHead::read).map_err(at)?;
-    let table = with_formats(footers.decode(&head, (part, base + offset), ctx).map_err(at)?, &bytes)?;
+    let (table, pointer) = if header.end != HEADER_SIZE && file.read(base + offset, 1)?.starts_with(b"{") {
+        (footer_of_ranges(&file.read(base + offset, length)?).map_err(at)?, None)
+    } else {
+        let head = footer_slice(file, base + offset, length).and_then(TableHead::read).map_err(at)?;
+        (footers.decode(&head, (part, base + offset), ctx).map_err(at)?, head.note(POINTER))
+    };
+    let table = with_formats(table, &bytes)?;
     for name in ["tortilla:id", "tortilla:file_format", "tortilla:offset", "tortilla:length"] {
         if table.column_index(name).is_none() {
             return Err(Error::format(format!("the footer has no column {name}")));
         }
     }
-    Ok(Tortilla { part, base, size, header, table, parent: None, pointer: head.note(POINTER), chain: Vec::new() })
+    Ok(Tortilla { part, base, size, header, table, parent: None, pointer, chain: Vec::new() })
+}
+
+/// The footer of pytortilla up to 0.0.3: a JSON object with offset and length of each sample by its id.
+fn footer_of_ranges(bytes: &[u8]) -> Result<LevelTable> {
+    let ranges: serde_json::Map<String, serde_json::Value> = serde_json::from_slice(bytes)
+        .map_err(|error| Error::format("the footer is not readable as JSON").because(error.to_string()))?;
+    let column = |at: usize| -> ArrayRef {
+        Arc::new(Int64Array::from_iter(ranges.values().map(|range| range.get(at).and_then(serde_json::Value::as_i64))))
+    };
+    let ids: ArrayRef = Arc::new(StringArray::from_iter_values(ranges.keys()));
+    let columns = [("tortilla:id", ids), ("tortilla:offset", column(0)), ("tortilla:length", column(1))];
+    let batch = RecordBatch::try_from_iter_with_nullable(columns.map(|(name, values)| (name, values, true)))
+        .map_err(|error| Error::internal("the footer does not fit its columns").because(error))?;
+    Ok(LevelTable::new(batch.schema(), vec![batch]))
 }
 
 /// The footer with `tortilla:file_format`, which pytortilla before 0.3.1 did not write: 0.3.0 called it `file_format`, others wrote one
@@ -314,7 +333,7 @@ pub(super) fn read_level(tortillas: &[Tortilla], depth: usize, footers: &Footers
             let (offset, length) = (stated(&offsets), stated(&lengths));
             let range = offset.and_then(|n| u64::try_from(n).ok()).zip(length.and_then(|n| u64::try_from(n).ok()));
             let inside = |(offset, length): &(u64, u64)| {
-                *offset >= HEADER_SIZE && offset.checked_add(*length).is_some_and(|last| last <= end)
+                *offset >= tortilla.header.end && offset.checked_add(*length).is_some_and(|last| last <= end)
             };
             match range.filter(inside) {
                 Some((offset, length)) => level.ranges.push(Some((tortilla.base + offset, length))),

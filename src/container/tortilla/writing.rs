@@ -10,7 +10,7 @@ use arrow::compute::cast;
 use arrow::datatypes::DataType;
 use bytes::Bytes;
 
-use super::header::TortillaHeader;
+use super::header::{HEADER_SIZE, TortillaHeader};
 use super::layout::{
     Item, Piece, Planned, TortillaDraft, TortillaOptions, grouped, part_path, parts_called, place, planned_items, streamed,
 };
@@ -177,7 +177,7 @@ impl Whole<'_> {
         let output = PartialFile::new(target, options.overwrite)?;
         ctx.stage(tr!("Writing"), None);
         let collection = (self.format == Format::Taco).then_some((tables_end, self.collection.len() as u64));
-        let header = TortillaHeader { footer: self.tables.1, partitions: self.partitions, collection };
+        let header = TortillaHeader { footer: self.tables.1, partitions: self.partitions, collection, end: HEADER_SIZE };
         let mut out = BufWriter::with_capacity(1 << 20, output.file());
         let mut writing = Writing { out: &mut out, sources: &sources, target, path: SamplePath::default() };
         writing.put(self.planned, &header, &self.tables.0, ctx)?;
@@ -209,7 +209,7 @@ impl Writing<'_, '_> {
                 Piece::Nested(inner) => {
                     // Nested tortillas are never split.
                     let footer = (inner.footer_at, inner.footer.len() as u64);
-                    let header = TortillaHeader { footer, partitions: 1, collection: None };
+                    let header = TortillaHeader { footer, partitions: 1, collection: None, end: HEADER_SIZE };
                     self.path.0.push(id_of(planned, row));
                     self.put(inner, &header, &inner.footer, ctx)?;
                     self.path.0.pop();

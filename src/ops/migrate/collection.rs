@@ -148,6 +148,9 @@ pub fn of_next_generation(old: &Collection, path: &Path) -> (Collection, Vec<Col
             "taco:version" => {
                 mapped.put(key, "taco_version", Action::Changed, value.clone(), json!("2.0.0"), tr!("the dataset is of 2.0 now"));
             }
+            "taco:pit_schema" | "taco:field_schema" => {
+                mapped.drop(key, value.clone(), tr!("it is written anew for the dataset of 2.0"));
+            }
             "taco:structure" | "taco:metadata" => {
                 mapped.drop(key, value.clone(), tr!("2.0 states structure and columns in taco:pit_schema and taco:field_schema"));
             }

@@ -28,13 +28,13 @@ use crate::container::{
 use crate::draft::{Structure, fill_missing};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
-use crate::model::{Finding, Report, SampleKind, Severity, Skeleton, check_sample_id};
+use crate::model::{Finding, Report, Rule, SampleKind, Severity, Skeleton, check_sample_id};
 use crate::validate;
 
 /// Arguments of [`migrate`]. Plain data.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MigrateRequest {
-    /// The dataset: TORTILLA 0.5, TACO 0.2, parts of one, or TACO 3.
+    /// The dataset: TORTILLA 0.5, TACO 0.2, parts of one, an early 2.0, or TACO 3.
     pub input: PathBuf,
     /// Where and how to write; absent to see what would be done.
     #[serde(default)]
@@ -125,7 +125,7 @@ impl Migrated {
 
 /// True for generations that have to be migrated before 2.0 tools can read them.
 pub fn is_other_generation(reader: &dyn ContainerReader) -> bool {
-    matches!(reader.physical(), Physical::Tortilla(_) | Physical::Taco3(_))
+    matches!(reader.physical(), Physical::Tortilla(_) | Physical::Taco3(_) | Physical::Early(_))
 }
 
 /// The assembly of an opened dataset of any generation, as one of 2.0.
@@ -216,7 +216,7 @@ fn lay_out(reader: &dyn ContainerReader, choices: &[FieldChoice], ctx: &JobConte
     let format = reader.info().format;
     let path = reader.info().path.clone();
     let (mut collection, lines) = match format {
-        Format::Taco3 => collection::of_next_generation(reader.collection(), &path),
+        Format::Taco3 | Format::Early => collection::of_next_generation(reader.collection(), &path),
         _ => collection::of_first_generation(reader.collection(), &path),
     };
     let tree = reader.levels().skeleton(ctx)?;
@@ -228,7 +228,8 @@ fn lay_out(reader: &dyn ContainerReader, choices: &[FieldChoice], ctx: &JobConte
         collection: lines,
         renamed: Vec::new(),
         padded: 0,
-        findings: reader.notes().to_vec(),
+        // The layout is what a migration changes.
+        findings: reader.notes().iter().filter(|note| note.rule != Rule::EarlyLayout).cloned().collect(),
         lacking: MissingParts::of(reader),
     };
     let mut columns = Vec::with_capacity(orders.len());

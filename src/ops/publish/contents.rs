@@ -87,7 +87,7 @@ pub(super) fn contents_of(reader: &dyn ContainerReader, ctx: &JobContext) -> Res
         Physical::Joined(_) => {
             Err(Error::usage("several datasets have no index").hint("`tacocat` writes one over them; publish that"))
         }
-        Physical::Tortilla(_) | Physical::Taco3(_) => {
+        Physical::Tortilla(_) | Physical::Taco3(_) | Physical::Early(_) => {
             let message = format!("this dataset is of generation {}, and TACO 2.0 is published", reader.info().format.generation());
             Err(Error::unsupported(message).at_path(&path).hint("`migrate` moves it to 2.0"))
         }

@@ -1,0 +1,195 @@
+//! Opens an early dataset.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use arrow::array::{ArrayRef, RecordBatch, StringArray};
+use arrow::datatypes::{DataType, Field, Schema};
+
+use super::tree::EarlyTree;
+use crate::container::data_files::data_files;
+use crate::container::synthetic_levels::level_tables;
+use crate::container::{
+    ContainerInfo, ContainerReader, DatasetVersion, Format, LevelSet, Opening, Physical, ZipReader, children_table,
+    read_collection_file,
+};
+use crate::error::{Error, IoContext, Result, settled};
+use crate::files::Root;
+use crate::jobs::JobContext;
+use crate::model::{AssetPath, Collection, Finding, Location, MAX_LEVELS, Rule, safe_relative, vsi_place};
+use crate::table::{DecodeBudget, LevelTable, read_avro};
+
+/// Folder of the tables, with `/`.
+const METADATA: &str = "METADATA/";
+
+/// An opened early dataset.
+pub struct EarlyReader {
+    opening: Opening,
+    store: Store,
+    /// Path of the data of each row below `DATA/`, by level; see [`EarlyTree::files`].
+    files: Vec<Vec<Option<Box<str>>>>,
+}
+
+enum Store {
+    Zip(Box<ZipReader>),
+    Folder(Root),
+}
+
+/// True for a folder whose tables are Avro.
+pub fn is_avro_folder(path: &Path) -> bool {
+    path.join("METADATA/level0.avro").exists() && !path.join("METADATA/level0.parquet").exists()
+}
+
+impl EarlyReader {
+    /// Opens a folder whose tables are Avro.
+    ///
+    /// # Errors
+    /// [`Kind::Format`](crate::error::Kind::Format) when a table is unreadable or its rows make no tree.
+    pub fn open_folder(path: &Path, ctx: &JobContext) -> Result<Self> {
+        let root = Root::new(path);
+        let budget = DecodeBudget::default();
+        let (mut tables, mut members) = (Vec::new(), Vec::new());
+        for level in 0..=MAX_LEVELS {
+            let name = format!("{METADATA}level{level}.avro");
+            let file = root.path(&name);
+            if !file.exists() {
+                break;
+            }
+            ctx.check()?;
+            let meta = root.file(&name).map_err(|why| why.into_error("open", &file))?;
+            let opened = crate::files::open(&file).io_at("open", &file)?;
+            let table = read_avro(opened, meta.len(), &budget, ctx);
+            tables.push(table.map_err(|error| unreadable(&name, error).at_path(path))?);
+            members.push(file);
+        }
+        let tables_version = DatasetVersion::of_files(members.iter().map(std::path::PathBuf::as_path))?;
+        let version = DatasetVersion::of_all([DatasetVersion::of_folder(path, METADATA), tables_version]);
+        let collection = settled(read_collection_file(&root.path("COLLECTION.json")))?;
+        let empty = Collection::default();
+        let names = data_files(&root.path("DATA"))?;
+        let tree = EarlyTree::of(&tables, collection.as_ref().unwrap_or(&empty), &names).map_err(|error| error.at_path(path))?;
+        let info = ContainerInfo { format: Format::Early, path: path.to_owned(), size_bytes: None };
+        let tables = level_tables(tree.levels)?;
+        let tables = tables.iter().zip(&tree.files).map(|(table, files)| with_gdal_paths(table, files, path));
+        let levels = LevelSet::of_tables(tables.collect::<Result<_>>()?);
+        let notes = vec![note(tr!("The level tables are Avro, as tacotoolbox 0.9 to 0.15 wrote them; TACO 2.0 has Parquet."))];
+        let opening = Opening::new(info, levels, collection, notes).of_version(version);
+        Ok(Self { opening, store: Store::Folder(root), files: tree.files })
+    }
+
+    /// The archive as an early dataset, if it is one; otherwise the archive itself.
+    ///
+    /// # Errors
+    /// When a table or the central directory of an archive without today's columns cannot be read for now.
+    pub fn of_zip(zip: ZipReader, ctx: &JobContext) -> Result<std::result::Result<Self, ZipReader>> {
+        if has_columns_of_today(zip.levels()) {
+            return Ok(Err(zip));
+        }
+        let Ok(tree) = settled(tree_in(&zip, ctx))? else { return Ok(Err(zip)) };
+        if !tree.is_marked && tree.levels.len() < 2 {
+            return Ok(Err(zip));
+        }
+        let mut levels = tree.levels;
+        for (level, files) in levels.iter_mut().zip(&tree.files) {
+            ctx.check()?;
+            let range = |file: &Option<Box<str>>| match file {
+                Some(file) => Ok(settled(zip.member_range(&format!("DATA/{file}")))?.ok()),
+                None => Ok(None),
+            };
+            level.ranges = Some(files.iter().map(range).collect::<Result<_>>()?);
+        }
+        let info = ContainerInfo { format: Format::Early, ..zip.info().clone() };
+        let found = tr!("The level tables have the layout of tacotoolbox 0.7 to 0.12, which readers of TACO 2.0 refuse.");
+        // TACO_HEADER of tacotoolbox 0.7 lists too few tables.
+        let others = zip.notes().iter().filter(|other| other.rule != Rule::ZipHeader);
+        let notes = others.cloned().chain([note(found)]).collect();
+        let opening = Opening::new(info, LevelSet::of_tables(level_tables(levels)?), Ok(zip.collection().clone()), notes);
+        Ok(Ok(Self { opening, store: Store::Zip(Box::new(zip)), files: tree.files }))
+    }
+
+    /// True for a FOLDER.
+    pub fn is_folder(&self) -> bool {
+        matches!(self.store, Store::Folder(_))
+    }
+}
+
+/// True when the tables have columns of structure that tacotoolbox writes from 0.13.
+fn has_columns_of_today(levels: &LevelSet) -> bool {
+    let has = |level: usize, wanted: &[&str]| levels.fields(level).iter().any(|field| wanted.contains(&field.name.as_str()));
+    has(0, &["internal:parent_id", "internal:current_id"])
+        || (0..levels.count()).any(|level| has(level, &["internal:relative_path"]))
+}
+
+fn tree_in(zip: &ZipReader, ctx: &JobContext) -> Result<EarlyTree> {
+    let levels = zip.levels();
+    let tables: Vec<LevelTable> =
+        (0..levels.count()).map(|level| Ok(levels.table(level, ctx)?.as_ref().clone())).collect::<Result<_>>()?;
+    let members = zip.directory()?.entries.iter().filter_map(|entry| entry.name.strip_prefix("DATA/"));
+    let names: Vec<String> = members.filter(|name| !name.ends_with('/')).map(str::to_owned).collect();
+    EarlyTree::of(&tables, zip.collection(), &names)
+}
+
+/// The table with the paths of the files for GDAL, which their suffixes make different from the ids.
+fn with_gdal_paths(table: &LevelTable, files: &[Option<Box<str>>], folder: &Path) -> Result<LevelTable> {
+    let data = vsi_place(folder).join("DATA");
+    let paths: StringArray =
+        files.iter().map(|file| file.as_ref().map(|file| AssetPath::file(data.join(file.as_ref())).to_vsi())).collect();
+    let batch = table.to_batch()?;
+    let mut fields = batch.schema().fields().to_vec();
+    fields.push(Arc::new(Field::new("internal:gdal_vsi", DataType::Utf8, true)));
+    let columns = batch.columns().iter().cloned().chain([Arc::new(paths) as ArrayRef]).collect();
+    let batch = RecordBatch::try_new(Arc::new(Schema::new(fields)), columns)
+        .map_err(|error| Error::internal("a level does not fit its paths").because(error))?;
+    Ok(LevelTable::new(batch.schema(), vec![batch]))
+}
+
+fn note(message: impl Into<String>) -> Finding {
+    Finding::new(Rule::EarlyLayout, Location::Dataset, message)
+}
+
+fn unreadable(name: &str, error: Error) -> Error {
+    if error.is_cancelled() { error } else { Error::format(format!("{name} can't be read")).because(error) }
+}
+
+impl ContainerReader for EarlyReader {
+    fn opening(&self) -> &Opening {
+        &self.opening
+    }
+
+    /// The children of the FOLDER at `row`, selected from the level below.
+    fn local_meta(&self, level: usize, row: u32) -> Result<LevelTable> {
+        children_table(&self.opening.levels, level, row)
+    }
+
+    fn asset(&self, level: usize, row: u32) -> Result<(AssetPath, u64)> {
+        let file = self.files.get(level).and_then(|files| files.get(row as usize));
+        let file = file.ok_or_else(|| Error::usage(format!("level{level} has no row {row}")))?;
+        let Some(file) = file else {
+            let tree = self.opening.levels.skeleton(&JobContext::default())?;
+            let path = tree.path(level, row);
+            return Err(match tree.levels[level].folder[row as usize] {
+                true => Error::usage("a FOLDER of this layout has no bytes of its own").at(path).hint("name one of its samples"),
+                false => Error::format("no file under DATA/ is called as this sample with one suffix").at(path),
+            });
+        };
+        let name = format!("DATA/{file}");
+        match &self.store {
+            Store::Zip(zip) => {
+                let (offset, size) = zip.member_range(&name)?;
+                Ok((zip.file().range(offset, size), size))
+            }
+            Store::Folder(root) => {
+                let path = root.path(&name);
+                if !safe_relative(&name) {
+                    return Err(Error::format("this path leads outside the dataset").at(name.escape_default()));
+                }
+                let meta = root.file(&name).map_err(|why| why.into_error("read the sample", &path))?;
+                Ok((AssetPath::file(path), meta.len()))
+            }
+        }
+    }
+
+    fn physical(&self) -> Physical<'_> {
+        Physical::Early(self)
+    }
+}
