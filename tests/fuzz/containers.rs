@@ -65,6 +65,15 @@ pub fn chain(bytes: &[u8]) {
     dataset(&place::file("x.taco", bytes));
 }
 
+/// A FOLDER whose one table is Avro. Its files do not exist.
+pub fn avro(bytes: &[u8]) {
+    let folder = place::folder().join("avro");
+    std::fs::create_dir_all(folder.join("METADATA")).expect("makes a folder");
+    place::file("avro/METADATA/level0.avro", bytes);
+    place::file("avro/COLLECTION.json", b"{}");
+    dataset(&folder);
+}
+
 /// The single-file index. Its parts do not exist.
 pub fn tacocat(bytes: &[u8]) {
     let path = place::file("__TACOCAT__", bytes);

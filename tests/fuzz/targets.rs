@@ -30,6 +30,7 @@ pub fn all() -> Vec<Target> {
         target("tortilla", 32 << 10, containers::tortilla, mutate::in_place),
         target("chain", 48 << 10, containers::chain, mutate::in_place),
         target("taco3", 48 << 10, containers::taco3, mutate::in_place),
+        target("avro", 16 << 10, containers::avro, mutate::plain),
         target("tacocat", 32 << 10, containers::tacocat, mutate::in_place),
         target("collection", 16 << 10, texts::collection, mutate::json),
         target("project", 32 << 10, texts::project, mutate::project),

@@ -1,5 +1,6 @@
 //! Opens an early dataset.
 
+use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -57,8 +58,10 @@ impl EarlyReader {
             }
             ctx.check()?;
             let meta = root.file(&name).map_err(|why| why.into_error("open", &file))?;
+            let mut bytes = Vec::new();
             let opened = crate::files::open(&file).io_at("open", &file)?;
-            let table = read_avro(opened, meta.len(), &budget, ctx);
+            opened.take(meta.len()).read_to_end(&mut bytes).io_at("read", &file)?;
+            let table = read_avro(&bytes, &budget, ctx);
             tables.push(table.map_err(|error| unreadable(&name, error).at_path(path))?);
             members.push(file);
         }
