@@ -213,7 +213,7 @@ fn chained_statements_run_in_order_and_errors_have_positions() {
     let joined = chain(&[first, "SELECT data.id, level0.type FROM data JOIN level0 ON data.id = level0.id"]);
     assert_eq!(Value::from(rows(&workspace, &dataset, &joined).len()), alone[0]["n"]);
     let described = rows(&workspace, &dataset, &chain(&[first, "DESCRIBE data"]));
-    assert_eq!(described.iter().map(|row| row["column"].clone()).collect::<Vec<_>>(), ["id", "q", "split"]);
+    assert_eq!(described.iter().map(|row| row["column_name"].clone()).collect::<Vec<_>>(), ["id", "q", "split"]);
     let failing = |statements: &[&str]| {
         let fixed = ["query".to_owned(), dataset.display().to_string()];
         workspace.studio(fixed.iter().chain(&chain(statements))).expect_code(2).stderr

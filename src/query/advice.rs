@@ -7,17 +7,16 @@ use strsim::levenshtein;
 use super::function_registry;
 
 /// Alternatives to keywords, and to functions, which end with `(`.
-const INSTEAD: [(&str, &str); 4] = [
+const INSTEAD: [(&str, &str); 3] = [
     ("rowid", "rows are numbered by \"internal:current_id\""),
     ("age(", "there are no intervals in results: date_diff('day', start, end), or date_diff('month', start, end)"),
-    ("hash(", "hash() is not supported: md5(x) of a text, or GROUP BY the column itself"),
     (
         "sample",
         "a sample is written USING SAMPLE 10 or USING SAMPLE 5% at the end; or take every tenth row with WHERE \"internal:current_id\" % 10 = 0",
     ),
 ];
 
-const SPATIAL: &str = r#"of the ST_ functions there are ST_X, ST_Y, ST_XMin, ST_YMin, ST_XMax, ST_YMax, ST_Within, ST_Intersects, ST_Contains, ST_Centroid, ST_Area, ST_AsText, ST_AsGeoJSON, ST_Length, ST_Point, ST_MakeEnvelope, ST_GeomFromText and ST_GeomFromWKB: WHERE ST_X("stac:centroid") BETWEEN -80 AND -70"#;
+const SPATIAL: &str = r#"of the ST_ functions there are ST_X, ST_Y, ST_XMin, ST_YMin, ST_XMax, ST_YMax, ST_Within, ST_Intersects, ST_Contains, ST_Centroid, ST_Area, ST_AsText, ST_AsGeoJSON, ST_Length, ST_Distance, ST_Distance_Sphere, ST_DWithin, ST_Buffer, ST_Transform, ST_Envelope, ST_Point, ST_MakeEnvelope, ST_GeomFromText and ST_GeomFromWKB: WHERE ST_X("stac:centroid") BETWEEN -80 AND -70"#;
 
 /// Alternative to the function with this lower-case name.
 pub(super) fn of_function(name: &str) -> Option<&'static str> {

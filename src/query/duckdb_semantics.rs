@@ -270,18 +270,32 @@ const SPELLED: &[(&str, &str)] = &[
     ("year", "date_part('year', _0)"),
 ];
 
-/// Functions with special handling.
-const OTHERS: [&str; 15] = [
+/// List functions that take a lambda.
+pub(super) const LAMBDA_FUNCTIONS: [&str; 11] = [
+    "apply",
+    "array_apply",
+    "array_filter",
+    "array_reduce",
     "array_transform",
+    "filter",
+    "list_apply",
+    "list_filter",
+    "list_reduce",
+    "list_transform",
+    "reduce",
+];
+
+/// What `version()` gives: the release whose answers queries have.
+const DUCKDB_VERSION: &str = "v1.4.4";
+
+/// Functions with special handling.
+const OTHERS: [&str; 11] = [
     "current_date",
     "current_timestamp",
     "date_trunc",
     "datetrunc",
-    "filter",
     "get_current_timestamp",
     "len",
-    "list_filter",
-    "list_transform",
     "log",
     "now",
     "regexp_full_match",
@@ -293,7 +307,7 @@ const OTHERS: [&str; 15] = [
 pub(super) fn function_names() -> impl Iterator<Item = &'static str> {
     let spelled = SPELLED.iter().map(|(name, _)| *name);
     let ours = spatial_functions::names().chain(duckdb_functions::names()).chain(list_functions::names()).chain(functions::names());
-    AGGREGATES.into_iter().chain(WINDOWS).chain(ENGINE).chain(OTHERS).chain(spelled).chain(ours)
+    AGGREGATES.into_iter().chain(WINDOWS).chain(ENGINE).chain(OTHERS).chain(LAMBDA_FUNCTIONS).chain(spelled).chain(ours)
 }
 
 /// Lower-case name of a function.
@@ -392,9 +406,16 @@ pub(super) fn call_of(source: &Source, function: &Function) -> Result<Call> {
         match argument {
             FunctionArg::Unnamed(FunctionArgExpr::Expr(expr)) => call.arguments.push(expr.clone()),
             FunctionArg::Unnamed(FunctionArgExpr::Wildcard) => call.star = true,
-            FunctionArg::Named { name, arg: FunctionArgExpr::Expr(expr), .. } if name_of(function) == "struct_pack" => {
+            FunctionArg::Named { name, arg: FunctionArgExpr::Expr(expr), .. }
+                if ["struct_pack", "struct_insert"].contains(&name_of(function).as_str()) =>
+            {
                 call.arguments.push(expr.clone());
                 call.names.push(name.value.clone());
+            }
+            FunctionArg::Named { name, arg: FunctionArgExpr::Expr(expr), .. }
+                if name_of(function) == "st_transform" && name.value.eq_ignore_ascii_case("always_xy") =>
+            {
+                call.arguments.push(expr.clone());
             }
             other => return Err(unsupported(format!("the argument {other}"))),
         }
@@ -941,12 +962,17 @@ impl Rewrite<'_, '_> {
             let summary = format!("a struct has the field {} twice", name.printable_line());
             return Err(self.refuse(span, summary, "give each field a name of its own"));
         }
-        let mut extras = self.0.extras.borrow_mut();
-        let called = format!("__struct{}", extras.len());
-        extras.push((called.clone(), struct_value(&called, names)));
-        drop(extras);
+        let called = self.extra("__struct", |called| struct_value(called, names));
         let places: Vec<String> = (0..values.len()).map(|at| format!("_{at}")).collect();
         Ok(expression(&format!("{called}({})", places.join(", ")), values))
+    }
+
+    /// Adds a function of this statement alone, and returns its name.
+    fn extra(&self, prefix: &str, made: impl FnOnce(&str) -> UserDefinedFunction) -> String {
+        let mut extras = self.0.extras.borrow_mut();
+        let called = format!("{prefix}{}", extras.len());
+        extras.push((called.clone(), made(&called)));
+        called
     }
 
     /// True for columns and calls that are maps.
@@ -1208,6 +1234,22 @@ impl Rewrite<'_, '_> {
                 expression(&format!("list_value({})", places.join(", ")), call.arguments)
             }
             "struct_pack" if arity > 0 && call.names.len() == arity => self.struct_of(call.names, call.arguments, span)?,
+            "struct_insert" if arity > 1 && call.names.len() + 1 == arity => {
+                let called = self.extra("__struct", |called| struct_values::longer_struct(called, call.names));
+                let places: Vec<String> = (0..arity).map(|at| format!("_{at}")).collect();
+                expression(&format!("{called}({})", places.join(", ")), call.arguments)
+            }
+            "st_transform" if arity == 4 => {
+                match &mut function.args {
+                    FunctionArguments::List(list) => {
+                        list.args =
+                            call.arguments.into_iter().map(|arg| FunctionArg::Unnamed(FunctionArgExpr::Expr(arg))).collect();
+                    }
+                    _ => return Ok(None),
+                }
+                return Ok(None);
+            }
+            "version" if arity == 0 => literal(DUCKDB_VERSION),
             "regexp_extract" if arity == 3 && list_of(&call.arguments[2]).is_some() => {
                 let names = list_of(&call.arguments[2]).unwrap_or_default();
                 let names: Option<Vec<String>> = names.iter().map(|name| text_of(name).map(str::to_owned)).collect();
@@ -1253,6 +1295,9 @@ impl Rewrite<'_, '_> {
             },
             "regexp_full_match" if arity == 2 || arity == 3 => self.matched_with(true, &call.arguments, span)?,
             "regexp_matches" if arity == 3 => self.matched_with(false, &call.arguments, span)?,
+            "strptime" if arity == 2 && text_of(&call.arguments[1]).is_some_and(lacks_parts) => {
+                expression("incomplete_time(_0, _1)", call.arguments)
+            }
             "strftime" | "strptime" if arity == 2 && text_of(&call.arguments[1]).is_some() => {
                 let spelled = if name == "strftime" { written_time } else { read_time };
                 let Some(format) = text_of(&call.arguments[1]).map(spelled) else { return Ok(None) };
@@ -1278,8 +1323,8 @@ impl Rewrite<'_, '_> {
             }
             "log" if arity == 1 => expression("log10(_0)", call.arguments),
             "log" if arity == 2 => expression("(ln(_1) / ln(_0))", call.arguments),
-            "list_transform" | "array_transform" | "list_filter" | "filter" if arity == 2 => {
-                return self.lambda(&name, call.arguments, span).map(Some);
+            name if LAMBDA_FUNCTIONS.contains(&name) && (arity == 2 || arity == 3 && name.ends_with("reduce")) => {
+                return self.lambda(name, call.arguments, span).map(Some);
             }
             "unnest" => {
                 let hint = "use UNNEST in FROM: SELECT id, x FROM data CROSS JOIN UNNEST(column) AS t(x)";
@@ -1309,7 +1354,7 @@ impl Rewrite<'_, '_> {
             Error::usage(format!("{name}() can't stand here")).hint(hint)
         } else if WINDOWS.contains(&name) {
             Error::usage(format!("{name}() needs OVER")).hint(format!("{name}() OVER (PARTITION BY k ORDER BY x)"))
-        } else if SPELLED.iter().any(|(known, _)| *known == name) || OTHERS.contains(&name) {
+        } else if SPELLED.iter().any(|(known, _)| *known == name) || OTHERS.contains(&name) || LAMBDA_FUNCTIONS.contains(&name) {
             Error::usage(format!("{name}() does not take these arguments"))
         } else {
             Error::usage(format!("there is no function {name}()"))
@@ -1328,9 +1373,11 @@ impl Rewrite<'_, '_> {
         Err(Box::new(self.0.source.locate(error, span)))
     }
 
-    /// List function with a lambda: `list_transform`, `list_filter`.
+    /// List function with a lambda: `list_transform`, `list_filter`, `list_reduce`.
     fn lambda(&self, name: &str, mut arguments: Vec<Expr>, span: Span) -> Result<Expr, Box<Error>> {
-        let hint = "there are lambdas of the element alone: list_transform(l, x -> x * 2); with other columns write SELECT id, x * n FROM data CROSS JOIN UNNEST(list) AS t(x)";
+        let reduces = name.ends_with("reduce");
+        let hint = if reduces { "list_reduce(l, (a, b) -> a + b)" } else { "list_transform(l, x -> x * 2)" };
+        let initial = if arguments.len() == 3 { arguments.pop() } else { None };
         let (body, list) = (arguments.pop(), arguments.pop());
         // The lambda has already been rewritten to `parameter -> body`.
         let parts = match body {
@@ -1343,34 +1390,46 @@ impl Rewrite<'_, '_> {
         let (Some((parameter, body)), Some(list)) = (parts, list) else {
             return Err(self.refuse(span, "a lambda is missing", hint));
         };
-        // The element, and its number.
         let parameters: Vec<String> = match unwrapped(&parameter) {
             Expr::Identifier(only) => vec![only.value.clone()],
-            Expr::Tuple(several) if several.len() <= 2 => several.iter().map(ToString::to_string).collect(),
-            _ => return Err(self.refuse(span, "a lambda has one parameter, or two", "list_transform(l, (x, i) -> x * i)")),
+            Expr::Tuple(several) => several.iter().map(ToString::to_string).collect(),
+            _ => Vec::new(),
         };
-        let mut foreign = None;
+        // The names that the parameters have in the body.
+        let names: &[&str] = if reduces { &["x", "y", "i"] } else { &["x", "i"] };
+        let least = if reduces { 2 } else { 1 };
+        if !(least..=names.len()).contains(&parameters.len()) {
+            let summary = format!("this lambda has {least} or {} parameters", names.len());
+            return Err(self.refuse(span, summary, hint));
+        }
+        let mut of_row: Vec<Expr> = Vec::new();
         let mut body = *body;
         let _ = sqlparser::ast::visit_expressions_mut(&mut body, |expr| {
             if let Expr::Identifier(ident) = expr {
                 let place = parameters.iter().position(|parameter| *parameter == ident.value && ident.quote_style != Some('"'));
-                if let Some(place) = place {
-                    *ident = Ident::with_quote('"', if place == 0 { "x" } else { "i" });
-                } else {
-                    foreign = foreign.or(Some(ident.span));
-                }
+                let called = match place {
+                    Some(place) => names[place].to_owned(),
+                    None => {
+                        let whole = Expr::Identifier(ident.clone());
+                        let at = of_row.iter().position(|known| *known == whole).unwrap_or_else(|| {
+                            of_row.push(whole);
+                            of_row.len() - 1
+                        });
+                        format!("c{at}")
+                    }
+                };
+                *ident = Ident::with_quote('"', called);
             }
             ControlFlow::<()>::Continue(())
         });
-        if let Some(foreign) = foreign {
-            return Err(self.refuse(foreign, "a lambda can't look at columns", hint));
-        }
-        let mut extras = self.0.extras.borrow_mut();
-        let called = format!("__lambda{}", extras.len());
-        let keeps = name.ends_with("filter");
-        extras.push((called.clone(), list_lambda::of_elements(&called, body.to_string(), keeps)));
-        drop(extras);
-        Ok(expression(&format!("{called}(_0)"), vec![list]))
+        let body = list_lambda::Body { sql: body.to_string(), functions: self.0.extras.borrow().clone() };
+        let called = self.extra("__lambda", |called| match reduces {
+            true => list_lambda::reduction(called, body, initial.is_some()),
+            false => list_lambda::of_elements(called, body, name.ends_with("filter")),
+        });
+        let arguments: Vec<Expr> = std::iter::once(list).chain(initial).chain(of_row).collect();
+        let places: Vec<String> = (0..arguments.len()).map(|at| format!("_{at}")).collect();
+        Ok(expression(&format!("{called}({})", places.join(", ")), arguments))
     }
 }
 
@@ -1415,6 +1474,17 @@ const TEXTS: [&str; 27] = [
     "translate",
     "upper",
 ];
+
+/// True for a format of a time that has no year, month or day, or an hour without minutes, which the engine does not read.
+fn lacks_parts(format: &str) -> bool {
+    let has = |letters: &[char]| {
+        letters.iter().any(|letter| format.contains(&format!("%{letter}")) || format.contains(&format!("%-{letter}")))
+    };
+    let has_date =
+        has(&['c', 'x', 'F', 'D']) || (has(&['Y', 'y', 'G']) && (has(&['j']) || (has(&['m', 'b', 'B', 'h']) && has(&['d', 'e']))));
+    let has_time = !has(&['H', 'I']) || has(&['M']);
+    !has(&['s']) && !(has_date && has_time)
+}
 
 /// True for units of `date_trunc` of a day and more, whose results are dates.
 fn is_unit_of_days(unit: &str) -> bool {

@@ -8,6 +8,7 @@ use sqlparser::ast::Expr;
 use sqlparser::tokenizer::TokenWithSpan;
 
 use super::duckdb_semantics::{Extras, Semantics, column, is_null};
+use super::functions::MADE_FIELDS;
 use super::scan::fault;
 use super::source_span::Source;
 use super::{advice, function_registry};
@@ -142,6 +143,16 @@ pub(super) fn refusal(summary: impl Into<String>) -> PolarsError {
     fault(&Error::usage(summary.into()))
 }
 
+/// Types of keys and values of a map that a query makes, given the type of its entries.
+fn map_types(entry: &DataType) -> Option<[&DataType; 2]> {
+    match entry {
+        DataType::Struct(fields) if fields.iter().map(|field| field.name().as_str()).eq(MADE_FIELDS) => {
+            Some([fields[0].dtype(), fields[1].dtype()])
+        }
+        _ => None,
+    }
+}
+
 /// DuckDB's name of a type.
 pub(super) fn type_name(dtype: &DataType) -> String {
     let name = match dtype {
@@ -164,6 +175,9 @@ pub(super) fn type_name(dtype: &DataType) -> String {
         DataType::Datetime(..) => "TIMESTAMP",
         DataType::Duration(_) => "INTERVAL",
         DataType::Time => "TIME",
+        DataType::List(inner) if let Some([key, value]) = map_types(inner) => {
+            return format!("MAP({}, {})", type_name(key), type_name(value));
+        }
         DataType::List(inner) => return format!("{}[]", type_name(inner)),
         DataType::Struct(fields) => {
             let fields: Vec<String> = fields.iter().map(|field| format!("{} {}", field.name(), type_name(field.dtype()))).collect();

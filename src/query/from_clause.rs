@@ -12,7 +12,6 @@ use sqlparser::ast::{
 };
 use sqlparser::tokenizer::Span;
 
-use super::advice;
 use super::duckdb_semantics::{column, expression, name_of, unwrapped};
 use super::engine::{engine_error, type_name};
 use super::list_functions::padded_list;
@@ -22,6 +21,7 @@ use super::scope::{Column, Relation, Scope, UniqueNames};
 use super::select_plan::{Ctes, Planned, Planner, conjuncts};
 use super::subquery_rewrite::without_rows;
 use super::token_spellings::ASOF;
+use super::{advice, catalogue};
 use crate::error::{Error, Result};
 
 type EngineExpr = polars::prelude::Expr;
@@ -160,6 +160,18 @@ impl Planner<'_> {
         }
         if let Some(frame) = (self.table)(&plain)? {
             return Ok((frame, plain));
+        }
+        if let [schema, _] = name.0.as_slice()
+            && schema.to_string().eq_ignore_ascii_case("information_schema")
+        {
+            let tables = self.columns.iter().map(|(name, _)| {
+                let frame = (self.table)(name)?.unwrap_or_default();
+                let schema = frame.clone().collect_schema().map_err(|error| engine_error(&error))?;
+                Ok((name.clone(), schema))
+            });
+            if let Some(frame) = catalogue::information_schema(&plain, &tables.collect::<Result<Vec<_>>>()?) {
+                return Ok((frame.map_err(|error| engine_error(&error))?.lazy(), plain));
+            }
         }
         let lower = plain.to_lowercase();
         if lower != plain

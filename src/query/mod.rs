@@ -31,6 +31,7 @@
 mod advice;
 mod arrow_convert;
 mod bounds;
+mod catalogue;
 mod column_names;
 mod condition_levels;
 mod constant_inputs;

@@ -10,7 +10,7 @@ use sqlparser::ast::{
 use sqlparser::tokenizer::Span;
 
 use super::advice;
-use super::duckdb_semantics::{column, expression, is_generated, literal, name_of, unwrapped};
+use super::duckdb_semantics::{LAMBDA_FUNCTIONS, column, expression, is_generated, literal, name_of, unwrapped};
 use super::scope::{Found, Scope};
 use super::select_plan::{Ctes, Planner};
 use super::subquery_rewrite::Attached;
@@ -320,9 +320,7 @@ fn over_rows_with(template: &str, values: Vec<Expr>, query: &Query) -> Expr {
 
 /// Parameters of the lambda of a list function; `None` for other functions.
 fn lambda_parameters(function: &Function) -> Option<Vec<String>> {
-    if !["list_transform", "array_transform", "list_apply", "apply", "list_filter", "array_filter", "filter"]
-        .contains(&name_of(function).as_str())
-    {
+    if !LAMBDA_FUNCTIONS.contains(&name_of(function).as_str()) {
         return None;
     }
     let FunctionArguments::List(list) = &function.args else { return None };

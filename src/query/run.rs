@@ -13,10 +13,11 @@ use super::select_plan::Planner;
 use super::source_span::Source;
 use super::sql_dialect::Verb;
 use super::tables::{TableName, Tables};
-use super::{QueryResult, bounds, duckdb_arithmetic, frames, maps, output, partial_aggregation, sql_dialect, summary, top_k};
+use super::{
+    QueryResult, bounds, catalogue, duckdb_arithmetic, frames, maps, output, partial_aggregation, sql_dialect, summary, top_k,
+};
 use crate::error::{Error, Result};
 use crate::jobs::{JobContext, panic_error};
-use crate::model::dtype_name;
 
 /// Maximum bytes of a statement; a longer one is a file pasted by mistake.
 const LONGEST_SQL_BYTES: usize = 1 << 20;
@@ -77,6 +78,15 @@ pub fn run_sql(tables: &Tables, sql: &str, limit: Option<usize>, ctx: &JobContex
 pub fn run(tables: &Tables, query: &Query, ctx: &JobContext) -> Result<QueryResult> {
     ctx.check()?;
     let (sql, limit) = (query.sql.as_deref().unwrap_or("SELECT * FROM data"), query.limit);
+    if let Some((before, last)) = sql_dialect::statements(sql)?.split_last().map(|(last, before)| (before, last))
+        && !before.is_empty()
+    {
+        // Statements change nothing, so that all but the last only need to run.
+        for text in before {
+            run(tables, &Query { sql: Some(text.clone()), limit: Some(0), ..query.clone() }, ctx)?;
+        }
+        return run(tables, &Query { sql: Some(last.clone()), ..query.clone() }, ctx);
+    }
     if query.steps.len() > STEPS_MAX {
         return Err(Error::too_large(format!("the query has {} steps; {STEPS_MAX} is the most", query.steps.len())));
     }
@@ -99,26 +109,27 @@ pub fn run(tables: &Tables, query: &Query, ctx: &JobContext) -> Result<QueryResu
     let about = |sql: String, limit| Query { sql: Some(sql), limit, ..query.clone() };
     match verb {
         Verb::ShowTables => return QueryResult::of_texts([("name", tables.names())]),
-        Verb::Describe => {
-            let name = sql_dialect::only_name(&tokens[*start..]);
-            if let Some(name) = name.filter(|name| query.steps.is_empty() || *name != "data") {
-                return describe(tables, name);
-            }
-            let empty = run(tables, &about(sql_dialect::subject(&source, tokens, *start), Some(0)), ctx)?;
-            let (names, types) = empty.columns().into_iter().unzip();
-            return QueryResult::of_texts([("column", names), ("type", types)]);
-        }
         Verb::Summarize => {
             let statement = sql_dialect::subject(&source, tokens, *start);
             return summary::summarize(&run(tables, &about(statement, None), ctx)?, ctx);
         }
-        Verb::Rows | Verb::Explain => {}
+        Verb::Rows | Verb::Explain | Verb::Describe | Verb::TableInfo => {}
     }
-    let explains = (*verb == Verb::Explain).then_some(*start);
+    let shown = match verb {
+        Verb::Explain => Shown::Plan { skipped: *start },
+        Verb::Describe => Shown::Columns,
+        Verb::TableInfo => Shown::TableInfo,
+        _ => Shown::Rows,
+    };
+    if matches!(shown, Shown::Columns | Shown::TableInfo) {
+        let subject = sql_dialect::subject(&source, tokens, *start);
+        texts.pop();
+        texts.push(subject);
+    }
     let names = tables.names();
     let columns: Vec<(String, Vec<String>)> = names.iter().map(|name| (name.clone(), column_names(tables, name))).collect();
     let (inner, filters) = (tables.clone(), query.filters.clone());
-    let frame = on_thread(ctx, move |ctx| collected(&inner, &filters, &texts, columns, limit, explains, ctx))?;
+    let frame = on_thread(ctx, move |ctx| collected(&inner, &filters, &texts, columns, limit, shown, ctx))?;
     let truncated = limit.is_some_and(|limit| frame.height() > limit);
     let frame = if truncated { frame.head(limit) } else { frame };
     Ok(QueryResult::new(maps::restored(output::to_table(&frame)?, tables)?, truncated))
@@ -205,15 +216,28 @@ fn on_thread<T: Send + 'static>(ctx: &JobContext, work: impl FnOnce(&JobContext)
     }
 }
 
-/// Plans the statements in order, each over the tables and the previous result, and collects the last. `explains` is the number of
-/// tokens before the query whose plan is requested instead.
+/// What is shown of the last statement.
+#[derive(Clone, Copy, PartialEq)]
+enum Shown {
+    Rows,
+    /// The plan of the query behind so many tokens.
+    Plan {
+        skipped: usize,
+    },
+    /// Its columns.
+    Columns,
+    /// Its columns as those of a table.
+    TableInfo,
+}
+
+/// Plans the statements in order, each over the tables and the previous result, and collects what is shown of the last.
 fn collected(
     tables: &Tables,
     filters: &[Filter],
     statements: &[String],
     mut columns: Vec<(String, Vec<String>)>,
     limit: Option<usize>,
-    explains: Option<usize>,
+    shown: Shown,
     ctx: &JobContext,
 ) -> Result<DataFrame> {
     polars::error::set_warning_function(|text, _| tracing::debug!(target: "polars", "{text}"));
@@ -224,7 +248,10 @@ fn collected(
         let source = Source { text, statement: number, statements: statements.len() };
         let last = number + 1 == statements.len();
         let all = sql_dialect::tokens(&source)?;
-        let tokens = &all[explains.filter(|_| last).unwrap_or(0)..];
+        let tokens = match shown {
+            Shown::Plan { skipped } if last => &all[skipped..],
+            _ => &all[..],
+        };
         let given = before.clone();
         let table = |name: &str| match (&given, TableName::parse(name, tables.levels.len())) {
             (Some(given), _) if name == "data" => Ok(Some(given.clone())),
@@ -237,14 +264,21 @@ fn collected(
         let planner = Planner::new(source, tokens, &table, &columns, &samplings);
         let mut frame = planner.plan(&tree).map_err(located)?;
         let engine = |error: PolarsError| located(engine_error(&error));
-        if let Some(limit) = limit.filter(|_| last && explains.is_none()) {
+        if let Some(limit) = limit.filter(|_| last && shown == Shown::Rows) {
             // One extra row detects truncation.
             frame = frame.limit(IdxSize::try_from(limit).unwrap_or(IdxSize::MAX).saturating_add(1));
         }
-        if last && explains.is_some() {
-            let plan = frame.describe_optimized_plan().map_err(engine)?;
-            let lines: Vec<&str> = plan.lines().collect();
-            return df!("Logical Plan" => lines).map_err(engine);
+        if last && shown != Shown::Rows {
+            return match shown {
+                Shown::Columns => frame.collect_schema().and_then(|schema| catalogue::described(&schema)),
+                Shown::TableInfo => frame.collect_schema().and_then(|schema| catalogue::table_info(&schema)),
+                Shown::Plan { .. } | Shown::Rows => {
+                    let plan = frame.describe_optimized_plan().map_err(engine)?;
+                    let lines: Vec<&str> = plan.lines().collect();
+                    df!("Logical Plan" => lines)
+                }
+            }
+            .map_err(engine);
         }
         if last {
             let rows = duckdb_arithmetic::meant(frame)
@@ -264,13 +298,4 @@ fn collected(
         before = Some(frame);
     }
     Err(Error::internal("a query has no statement"))
-}
-
-fn describe(tables: &Tables, name: &str) -> Result<QueryResult> {
-    let Some(columns) = tables.columns(name) else {
-        let error = Error::usage(format!("there is no table {name}"));
-        return Err(error.hint(format!("tables: {}", tables.names().join(", "))));
-    };
-    let (names, types) = columns.iter().map(|field| (field.name.clone(), dtype_name(&field.dtype))).unzip();
-    QueryResult::of_texts([("column", names), ("type", types)])
 }

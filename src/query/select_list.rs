@@ -2,14 +2,15 @@
 
 use std::ops::ControlFlow;
 
+use polars::prelude::{DataType, Schema};
 use sqlparser::ast::{
     ExcludeSelectItem, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, RenameSelectItem, Select,
     SelectFlavor, SelectItem, SelectItemQualifiedWildcardKind, Spanned, Value, WildcardAdditionalOptions, visit_expressions,
 };
 use sqlparser::tokenizer::Span;
 
-use super::duckdb_semantics::{column, name_of, span_of};
-use super::scope::Scope;
+use super::duckdb_semantics::{column, expression, literal, name_of, span_of, unwrapped};
+use super::scope::{Found, Scope};
 use super::source_span::Source;
 use super::text_patterns::of_like;
 use super::{advice, column_names};
@@ -25,11 +26,11 @@ pub(super) struct Item {
     pub unnests: bool,
 }
 
-/// Expands a SELECT list to named columns.
+/// Expands a SELECT list to named columns. `schema` is that of the frame of FROM.
 ///
 /// # Errors
 /// For tables and columns that don't exist, with their position.
-pub(super) fn select_list(source: Source, select: &Select, scope: &Scope) -> Result<Vec<Item>> {
+pub(super) fn select_list(source: Source, select: &Select, scope: &Scope, schema: &Schema) -> Result<Vec<Item>> {
     let mut items = Vec::new();
     let plain = |expr: Expr, name: String, is_alias: bool| Item { expr, name, is_alias, unnests: false };
     if select.projection.is_empty() && select.flavor == SelectFlavor::FromFirstNoSelect {
@@ -37,7 +38,10 @@ pub(super) fn select_list(source: Source, select: &Select, scope: &Scope) -> Res
         items.extend(columns.into_iter().map(|found| plain(column(&found.inner), found.name.clone(), false)));
     }
     for item in &select.projection {
-        match item {
+        match &with_subscripts(item) {
+            SelectItem::UnnamedExpr(expr) if let Some(fields) = unnested(expr).and_then(|of| fields_of(of, scope, schema)) => {
+                items.extend(fields.into_iter().map(|(expr, name)| plain(expr, name, false)));
+            }
             SelectItem::UnnamedExpr(expr) => match columns_of(source, expr, scope)? {
                 None => items.push(plain(expr.clone(), column_names::of(expr), false)),
                 Some(each) => items.extend(each.into_iter().map(|expr| {
@@ -53,6 +57,14 @@ pub(super) fn select_list(source: Source, select: &Select, scope: &Scope) -> Res
             SelectItem::Wildcard(options) => wildcard(source, &mut items, scope, None, options)?,
             SelectItem::QualifiedWildcard(SelectItemQualifiedWildcardKind::ObjectName(name), options) => {
                 let ident = name.0.last().and_then(|part| part.as_ident()).cloned().unwrap_or_else(|| Ident::new(""));
+                let of_struct = match scope.visible(Some(&ident.value)) {
+                    None => fields_of(&Expr::Identifier(ident.clone()), scope, schema),
+                    Some(_) => None,
+                };
+                if let Some(fields) = of_struct {
+                    items.extend(fields.into_iter().map(|(expr, name)| plain(expr, name, false)));
+                    continue;
+                }
                 wildcard(source, &mut items, scope, Some(&ident), options)?;
             }
             SelectItem::QualifiedWildcard(SelectItemQualifiedWildcardKind::Expr(expr), _) => {
@@ -80,13 +92,7 @@ fn wildcard(
     };
     let span = options.wildcard_token.0.span;
     let same = |one: &str, other: &str| one.eq_ignore_ascii_case(other);
-    let name_of =
-        |name: &sqlparser::ast::ObjectName| name.0.last().and_then(|part| part.as_ident()).map(|ident| ident.value.clone());
-    let mut without: Vec<String> = match &options.opt_exclude {
-        Some(ExcludeSelectItem::Single(name)) => name_of(name).into_iter().collect(),
-        Some(ExcludeSelectItem::Multiple(names)) => names.iter().filter_map(name_of).collect(),
-        None => Vec::new(),
-    };
+    let mut without = excluded(options);
     if let Some(except) = &options.opt_except {
         without.extend(std::iter::once(&except.first_element).chain(&except.additional_elements).map(|ident| ident.value.clone()));
     }
@@ -119,27 +125,73 @@ fn wildcard(
     Ok(())
 }
 
-/// Expands `COLUMNS('pattern')` to one expression per column; `None` without it.
-fn columns_of(source: Source, expr: &Expr, scope: &Scope) -> Result<Option<Vec<Expr>>> {
-    let pattern = |function: &Function| {
+/// The columns that `COLUMNS(…)` means.
+enum Chosen {
+    /// Those that a pattern finds.
+    Matching(regex::Regex),
+    /// These.
+    Named(Vec<String>),
+    /// All but these.
+    Without(Vec<String>),
+}
+
+impl Chosen {
+    /// The columns of the arguments of a call: a pattern, `*`, `* EXCLUDE (a)`, or a list of names; `None` for other arguments.
+    fn of(function: &Function) -> Option<Self> {
         let FunctionArguments::List(list) = &function.args else { return None };
-        match list.args.as_slice() {
-            [FunctionArg::Unnamed(FunctionArgExpr::Wildcard)] => Some(String::new()),
-            [FunctionArg::Unnamed(FunctionArgExpr::Expr(Expr::Value(value)))] => match &value.value {
-                Value::SingleQuotedString(pattern) => Some(pattern.clone()),
-                _ => None,
-            },
-            _ => None,
+        let [FunctionArg::Unnamed(argument)] = list.args.as_slice() else { return None };
+        Some(match argument {
+            FunctionArgExpr::Wildcard => Chosen::Without(Vec::new()),
+            FunctionArgExpr::WildcardWithOptions(options) => Chosen::Without(excluded(options)),
+            FunctionArgExpr::Expr(Expr::Array(array)) => Chosen::Named(array.elem.iter().map(written).collect::<Option<_>>()?),
+            FunctionArgExpr::Expr(expr) => Chosen::Matching(regex::Regex::new(&written(expr)?).ok()?),
+            FunctionArgExpr::QualifiedWildcard(_) => return None,
+        })
+    }
+
+    fn has(&self, name: &str) -> bool {
+        match self {
+            Chosen::Matching(pattern) => pattern.is_match(name),
+            Chosen::Named(names) => names.iter().any(|known| known.eq_ignore_ascii_case(name)),
+            Chosen::Without(names) => !names.iter().any(|known| known.eq_ignore_ascii_case(name)),
         }
-    };
+    }
+}
+
+/// A text as it is written.
+fn written(expr: &Expr) -> Option<String> {
+    match expr {
+        Expr::Value(value) => match &value.value {
+            Value::SingleQuotedString(text) => Some(text.clone()),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// Names behind EXCLUDE.
+fn excluded(options: &WildcardAdditionalOptions) -> Vec<String> {
+    let name_of =
+        |name: &sqlparser::ast::ObjectName| name.0.last().and_then(|part| part.as_ident()).map(|ident| ident.value.clone());
+    match &options.opt_exclude {
+        Some(ExcludeSelectItem::Single(name)) => name_of(name).into_iter().collect(),
+        Some(ExcludeSelectItem::Multiple(names)) => names.iter().filter_map(name_of).collect(),
+        None => Vec::new(),
+    }
+}
+
+/// Expands `COLUMNS(…)` to one expression per column; `None` without it.
+fn columns_of(source: Source, expr: &Expr, scope: &Scope) -> Result<Option<Vec<Expr>>> {
     let is_columns = |part: &Expr| matches!(part, Expr::Function(function) if name_of(function) == "columns");
     let found = visit_expressions(expr, |part| match part {
-        Expr::Function(function) if is_columns(part) => ControlFlow::Break((pattern(function), span_of(function))),
+        Expr::Function(function) if is_columns(part) => ControlFlow::Break((Chosen::of(function), span_of(function))),
         _ => ControlFlow::Continue(()),
     });
-    let ControlFlow::Break((pattern, span)) = found else { return Ok(None) };
-    let refused = || source.locate(Error::usage("COLUMNS takes a pattern").hint("SELECT COLUMNS('^stac:') FROM data"), span);
-    let pattern = regex::Regex::new(&pattern.ok_or_else(refused)?).map_err(|_| refused())?;
+    let ControlFlow::Break((chosen, span)) = found else { return Ok(None) };
+    let Some(chosen) = chosen else {
+        let hint = "SELECT COLUMNS('^stac:') FROM data, COLUMNS(* EXCLUDE (id)), COLUMNS(['id', 'split'])";
+        return Err(source.locate(Error::usage("COLUMNS takes a pattern, *, or a list of names").hint(hint), span));
+    };
     let columns = scope.visible(None).unwrap_or_default();
     let of = |found: &super::scope::Column| {
         let mut expr = expr.clone();
@@ -151,5 +203,53 @@ fn columns_of(source: Source, expr: &Expr, scope: &Scope) -> Result<Option<Vec<E
         });
         expr
     };
-    Ok(Some(columns.into_iter().filter(|found| pattern.is_match(&found.name)).map(of).collect()))
+    Ok(Some(columns.into_iter().filter(|found| chosen.has(&found.name)).map(of).collect()))
+}
+
+/// A field of a struct.
+fn field(of: &Expr, name: &str) -> Expr {
+    expression("struct_extract(_0, _1)", vec![of.clone(), literal(name)])
+}
+
+/// The fields of a struct as columns: `st.*`, and `unnest(st)`. `None` for a value that is no struct.
+fn fields_of(expr: &Expr, scope: &Scope, schema: &Schema) -> Option<Vec<(Expr, String)>> {
+    match unwrapped(expr) {
+        Expr::Dictionary(fields) => Some(fields.iter().map(|field| (*field.value.clone(), field.key.value.clone())).collect()),
+        Expr::Identifier(ident) => {
+            let Found::Column { inner, parts: 1 } = scope.find(std::slice::from_ref(ident)) else { return None };
+            match schema.get(&inner) {
+                Some(DataType::Struct(fields)) => {
+                    Some(fields.iter().map(|found| (field(expr, found.name()), found.name().to_string())).collect())
+                }
+                _ => None,
+            }
+        }
+        _ => None,
+    }
+}
+
+/// `generate_subscripts(list, 1)` as the unnested numbers of the elements.
+fn with_subscripts(item: &SelectItem) -> SelectItem {
+    let mut item = item.clone();
+    let (SelectItem::UnnamedExpr(expr) | SelectItem::ExprWithAlias { expr, .. }) = &mut item else { return item };
+    let Expr::Function(function) = &*expr else { return item };
+    let FunctionArguments::List(list) = &function.args else { return item };
+    if let [FunctionArg::Unnamed(FunctionArgExpr::Expr(of)), FunctionArg::Unnamed(FunctionArgExpr::Expr(Expr::Value(dimension)))] =
+        list.args.as_slice()
+        && name_of(function) == "generate_subscripts"
+        && matches!(&dimension.value, Value::Number(number, _) if number == "1")
+    {
+        *expr = expression("unnest(generate_series(1, len(_0)))", vec![of.clone()]);
+    }
+    item
+}
+
+/// The argument of `unnest(x)`.
+fn unnested(expr: &Expr) -> Option<&Expr> {
+    let Expr::Function(function) = expr else { return None };
+    let FunctionArguments::List(list) = &function.args else { return None };
+    match list.args.as_slice() {
+        [FunctionArg::Unnamed(FunctionArgExpr::Expr(argument))] if name_of(function) == "unnest" => Some(argument),
+        _ => None,
+    }
 }

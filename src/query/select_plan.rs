@@ -489,7 +489,8 @@ impl<'a> Planner<'a> {
             joined.frame = sampled(joined.frame, sampling);
         }
         let mut scope = joined.scope(outer);
-        let mut items = self.items(select, &scope)?;
+        let schema = joined.frame.collect_schema().map_err(|error| engine_error(&error))?;
+        let mut items = self.items(select, &scope, &schema)?;
         let aliases: Vec<(String, Expr)> =
             items.iter().filter(|item| item.is_alias).map(|item| (item.name.clone(), item.expr.clone())).collect();
         let mut ties: Vec<(Expr, String)> = Vec::new();
@@ -781,8 +782,8 @@ impl<'a> Planner<'a> {
     }
 
     /// The SELECT list, expanded to named columns.
-    fn items(&self, select: &Select, scope: &Scope) -> Result<Vec<Item>> {
-        let items = select_list(self.source, select, scope)?;
+    fn items(&self, select: &Select, scope: &Scope, schema: &Schema) -> Result<Vec<Item>> {
+        let items = select_list(self.source, select, scope, schema)?;
         self.items.set(self.items.get() + items.len());
         if self.items.get() > ITEMS_MAX {
             let error = Error::too_large(format!("the SELECTs of the query name more than {ITEMS_MAX} columns"));

@@ -51,7 +51,7 @@ impl<'a> Source<'a> {
     }
 
     /// Byte offset of a location; its line and column are 1-based, columns in characters.
-    fn byte(&self, location: Location) -> usize {
+    pub fn byte(&self, location: Location) -> usize {
         let line = usize::try_from(location.line).unwrap_or(1).saturating_sub(1);
         let column = usize::try_from(location.column).unwrap_or(1).saturating_sub(1);
         let start: usize = self.text.split_inclusive('\n').take(line).map(str::len).sum();

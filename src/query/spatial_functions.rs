@@ -1,12 +1,19 @@
 //! SQL functions that polars lacks: predicates and measures of WKB geometries, and `mode`.
 
-use geo::{Area, Centroid, Contains, Coord, Distance, Geometry, Intersects, Length, Point, Rect};
+use std::cell::RefCell;
+use std::collections::HashMap;
+
+use geo::{
+    Area, BoundingRect, Centroid, Contains, ConvexHull, Coord, CoordsIter, Distance, Geometry, HasDimensions, Intersects, Length,
+    LineString, MapCoords, Orient, Point, Polygon, Rect, Relate, Simplify, Validation,
+};
 use polars::prelude::udf::UserDefinedFunction;
 use polars::prelude::*;
 use polars::sql::FunctionOptions;
 
 use super::engine::refusal;
 use super::geometry::{from_text, to_json, to_text};
+use crate::raster::CrsTransform;
 use crate::table::{parse_wkb, wkb_bounds, wkb_point, write_wkb as write};
 use crate::text::PrintableLine;
 
@@ -21,6 +28,14 @@ enum Kind {
     Relation(fn(&Geometry, &Geometry) -> bool),
     /// Two geometries and a distance → Boolean: at most that far apart.
     Near,
+    /// Geometry → whole number.
+    Count(fn(&Geometry) -> i64),
+    /// Geometry → Boolean.
+    Truth(fn(&Geometry) -> bool),
+    /// Geometry and number → geometry.
+    WithNumber(fn(&Geometry, f64) -> Option<Geometry>),
+    /// Geometry, two coordinate systems and whether axes are east and north → geometry.
+    Transform,
     /// Geometry → geometry.
     Made(fn(&[u8]) -> Option<Vec<u8>>),
     /// That many numbers → geometry.
@@ -34,7 +49,7 @@ enum Kind {
 }
 
 /// Functions by lower-case name. All computations are planar, in the units of the geometry's coordinates.
-const FUNCTIONS: [(&str, Kind); 22] = [
+const FUNCTIONS: [(&str, Kind); 42] = [
     ("st_x", Kind::Measure(|wkb| wkb_point(wkb).map(|(x, _)| x))),
     ("st_y", Kind::Measure(|wkb| wkb_point(wkb).map(|(_, y)| y))),
     ("st_xmin", Kind::Measure(|wkb| wkb_bounds(wkb).map(|bounds| bounds[0]))),
@@ -46,7 +61,27 @@ const FUNCTIONS: [(&str, Kind); 22] = [
     ("st_intersects", Kind::Relation(|a, b| a.intersects(b))),
     ("st_contains", Kind::Relation(|a, b| a.contains(b))),
     ("st_distance", Kind::Between(|a, b| geo::Euclidean.distance(a, b))),
+    ("st_distance_sphere", Kind::Between(on_a_sphere)),
     ("st_dwithin", Kind::Near),
+    ("st_equals", Kind::Relation(|a, b| a.relate(b).is_equal_topo())),
+    ("st_touches", Kind::Relation(|a, b| a.relate(b).is_touches())),
+    ("st_disjoint", Kind::Relation(|a, b| a.relate(b).is_disjoint())),
+    ("st_overlaps", Kind::Relation(|a, b| a.relate(b).is_overlaps())),
+    ("st_crosses", Kind::Relation(|a, b| a.relate(b).is_crosses())),
+    ("st_covers", Kind::Relation(|a, b| a.relate(b).is_covers())),
+    ("st_coveredby", Kind::Relation(|a, b| a.relate(b).is_coveredby())),
+    ("st_perimeter", Kind::Measure(|wkb| parse_wkb(wkb).map(|geometry| perimeter(&geometry)))),
+    ("st_npoints", Kind::Count(|geometry| geometry.coords_count() as i64)),
+    ("st_numpoints", Kind::Count(|geometry| geometry.coords_count() as i64)),
+    ("st_isempty", Kind::Truth(|geometry| geometry.is_empty())),
+    ("st_isvalid", Kind::Truth(|geometry| geometry.is_valid())),
+    ("st_geometrytype", Kind::Text(|geometry| type_of(geometry).to_owned())),
+    ("st_envelope", Kind::Made(|wkb| parse_wkb(wkb)?.bounding_rect().map(|bounds| write(&envelope(bounds))))),
+    ("st_convexhull", Kind::Made(|wkb| Some(write(&convex_hull(&parse_wkb(wkb)?))))),
+    ("st_flipcoordinates", Kind::Made(|wkb| Some(write(&parse_wkb(wkb)?.map_coords(|at| Coord { x: at.y, y: at.x }))))),
+    ("st_simplify", Kind::WithNumber(|geometry, tolerance| Some(simplified(geometry, tolerance)))),
+    ("st_buffer", Kind::WithNumber(buffer)),
+    ("st_transform", Kind::Transform),
     ("st_within", Kind::Relation(|a, b| b.contains(a))),
     ("st_centroid", Kind::Made(|wkb| parse_wkb(wkb)?.centroid().map(|point| write(&point.into())))),
     ("st_geomfromwkb", Kind::Made(|wkb| parse_wkb(wkb).map(|_| wkb.to_vec()))),
@@ -78,8 +113,9 @@ fn user_function(name: &'static str, kind: Kind) -> UserDefinedFunction {
         let first = fields.first();
         let dtype = match kind {
             Kind::Measure(_) | Kind::Between(_) => DataType::Float64,
-            Kind::Relation(_) | Kind::Near => DataType::Boolean,
-            Kind::Made(_) | Kind::OfNumbers(..) | Kind::OfText => DataType::Binary,
+            Kind::Relation(_) | Kind::Near | Kind::Truth(_) => DataType::Boolean,
+            Kind::Count(_) => DataType::Int64,
+            Kind::WithNumber(_) | Kind::Transform | Kind::Made(_) | Kind::OfNumbers(..) | Kind::OfText => DataType::Binary,
             Kind::Text(_) => DataType::String,
             Kind::Mode => first.map_or(DataType::Null, |field| field.dtype().clone()),
         };
@@ -95,8 +131,10 @@ fn user_function(name: &'static str, kind: Kind) -> UserDefinedFunction {
 
 fn evaluate(name: &str, kind: Kind, columns: &[Column]) -> PolarsResult<Column> {
     let wanted = match kind {
-        Kind::Relation(_) | Kind::Between(_) => 2,
+        Kind::Relation(_) | Kind::Between(_) | Kind::WithNumber(_) => 2,
         Kind::Near => 3,
+        Kind::Transform if columns.len() == 4 => 4,
+        Kind::Transform => 3,
         Kind::OfNumbers(count, _) => count,
         _ => 1,
     };
@@ -111,6 +149,27 @@ fn evaluate(name: &str, kind: Kind, columns: &[Column]) -> PolarsResult<Column> 
             let numbers: Float64Chunked = first.binary().map_err(wrong)?.iter().map(|wkb| wkb.and_then(measure)).collect();
             numbers.with_name(called).into_column()
         }
+        Kind::Count(count) => {
+            let number = |wkb: &[u8]| parse_wkb(wkb).map(|geometry| count(&geometry));
+            let column: Int64Chunked = first.binary().map_err(wrong)?.iter().map(|wkb| wkb.and_then(number)).collect();
+            column.with_name(called).into_column()
+        }
+        Kind::Truth(truth) => {
+            let is_so = |wkb: &[u8]| parse_wkb(wkb).map(|geometry| truth(&geometry));
+            let column: BooleanChunked = first.binary().map_err(wrong)?.iter().map(|wkb| wkb.and_then(is_so)).collect();
+            column.with_name(called).into_column()
+        }
+        Kind::WithNumber(made) => {
+            let numbers = columns[1].cast(&DataType::Float64)?;
+            let (geometries, numbers) = (first.binary().map_err(wrong)?, numbers.f64()?);
+            let of = |row: usize| {
+                let geometry = parse_wkb(geometries.get(if geometries.len() == 1 { 0 } else { row })?)?;
+                let number = numbers.get(if numbers.len() == 1 { 0 } else { row }).filter(|number| number.is_finite())?;
+                made(&geometry, number).map(|geometry| write(&geometry))
+            };
+            (0..common_length(name, columns)?).map(of).collect::<BinaryChunked>().with_name(called).into_column()
+        }
+        Kind::Transform => transformed(name, columns)?.with_name(called).into_column(),
         Kind::Made(made) => {
             let column: BinaryChunked = first.binary().map_err(wrong)?.iter().map(|wkb| wkb.and_then(made)).collect();
             column.with_name(called).into_column()
@@ -169,6 +228,129 @@ fn evaluate(name: &str, kind: Kind, columns: &[Column]) -> PolarsResult<Column> 
             one.into_column()
         }
     })
+}
+
+/// The geometries in another coordinate system; null where a point has no place there.
+fn transformed(name: &str, columns: &[Column]) -> PolarsResult<BinaryChunked> {
+    let wrong = |_| refusal(format!("{name} takes a geometry and two coordinate systems, 'EPSG:4326', 'EPSG:32631'"));
+    let geometries = columns[0].binary().map_err(wrong)?;
+    let (from, to) = (columns[1].str().map_err(wrong)?, columns[2].str().map_err(wrong)?);
+    let order = columns.get(3).map(|column| column.bool().map_err(wrong)).transpose()?;
+    let mut known: HashMap<(String, String, bool), CrsTransform> = HashMap::new();
+    let mut rows = Vec::new();
+    for row in 0..common_length(name, columns)? {
+        let at = |length: usize| if length == 1 { 0 } else { row };
+        let is_xy = order.is_some_and(|order| order.get(at(order.len())) == Some(true));
+        let geometry = geometries.get(at(geometries.len())).and_then(parse_wkb);
+        let (Some(geometry), Some(from), Some(to)) = (geometry, from.get(at(from.len())), to.get(at(to.len()))) else {
+            rows.push(None);
+            continue;
+        };
+        let key = (from.to_owned(), to.to_owned(), is_xy);
+        if !known.contains_key(&key) {
+            known.insert(key.clone(), CrsTransform::between(from, to, is_xy).map_err(|error| super::scan::fault(&error))?);
+        }
+        let points: Vec<[f64; 2]> = geometry.coords_iter().map(|at| [at.x, at.y]).collect();
+        let moved = RefCell::new(known[&key].points(&points).into_iter());
+        let geometry = geometry.try_map_coords(|_| match moved.borrow_mut().next().flatten() {
+            Some([x, y]) => Ok(Coord { x, y }),
+            None => Err(()),
+        });
+        rows.push(geometry.ok().map(|geometry| write(&geometry)));
+    }
+    Ok(rows.into_iter().collect())
+}
+
+/// Radius of the Earth of `ST_Distance_Sphere`, in metres.
+const EARTH_RADIUS: f64 = 6_371_000.0;
+
+/// Metres between two points along a great circle, their first coordinate being the latitude in degrees, as in DuckDB.
+fn on_a_sphere(one: &Geometry, other: &Geometry) -> f64 {
+    match (one, other) {
+        (Geometry::Point(one), Geometry::Point(other)) => {
+            geo::HaversineMeasure::new(EARTH_RADIUS).distance(Point::new(one.y(), one.x()), Point::new(other.y(), other.x()))
+        }
+        _ => f64::NAN,
+    }
+}
+
+/// Length of the rings of polygons; of other geometries 0.
+fn perimeter(geometry: &Geometry) -> f64 {
+    let of = |polygon: &Polygon| {
+        std::iter::once(polygon.exterior()).chain(polygon.interiors()).map(|ring| geo::Euclidean.length(ring)).sum::<f64>()
+    };
+    match geometry {
+        Geometry::Polygon(polygon) => of(polygon),
+        Geometry::MultiPolygon(polygons) => polygons.iter().map(of).sum(),
+        Geometry::GeometryCollection(all) => all.iter().map(perimeter).sum(),
+        Geometry::Rect(bounds) => of(&bounds.to_polygon()),
+        _ => 0.0,
+    }
+}
+
+fn type_of(geometry: &Geometry) -> &'static str {
+    match geometry {
+        Geometry::Point(_) => "POINT",
+        Geometry::Line(_) | Geometry::LineString(_) => "LINESTRING",
+        Geometry::Polygon(_) | Geometry::Rect(_) | Geometry::Triangle(_) => "POLYGON",
+        Geometry::MultiPoint(_) => "MULTIPOINT",
+        Geometry::MultiLineString(_) => "MULTILINESTRING",
+        Geometry::MultiPolygon(_) => "MULTIPOLYGON",
+        Geometry::GeometryCollection(_) => "GEOMETRYCOLLECTION",
+    }
+}
+
+/// The box as a geometry: a point where it has no extent, a line where it has one in one direction.
+fn envelope(bounds: Rect) -> Geometry {
+    let (low, high) = (bounds.min(), bounds.max());
+    match (low.x == high.x, low.y == high.y) {
+        (true, true) => Point::from(low).into(),
+        (false, false) => {
+            let corners = [low, Coord { x: high.x, y: low.y }, high, Coord { x: low.x, y: high.y }];
+            Polygon::new(corners.into_iter().collect(), Vec::new()).into()
+        }
+        _ => LineString::new(vec![low, high]).into(),
+    }
+}
+
+fn convex_hull(geometry: &Geometry) -> Geometry {
+    geometry.convex_hull().orient(geo::orient::Direction::Reversed).into()
+}
+
+fn simplified(geometry: &Geometry, tolerance: f64) -> Geometry {
+    match geometry {
+        Geometry::LineString(line) => line.simplify(tolerance).into(),
+        Geometry::MultiLineString(lines) => lines.simplify(tolerance).into(),
+        Geometry::Polygon(polygon) => polygon.simplify(tolerance).into(),
+        Geometry::MultiPolygon(polygons) => polygons.simplify(tolerance).into(),
+        other => other.clone(),
+    }
+}
+
+/// Segments of a quarter of a circle.
+const QUARTER_SEGMENTS: u32 = 8;
+
+/// The geometry and all within a distance of it; circles have 32 corners, as in DuckDB.
+fn buffer(geometry: &Geometry, distance: f64) -> Option<Geometry> {
+    use geo::algorithm::buffer::{Buffer, BufferStyle, LineCap, LineJoin};
+    let step = std::f64::consts::FRAC_PI_2 / f64::from(QUARTER_SEGMENTS);
+    match geometry {
+        Geometry::Point(centre) if distance > 0.0 => {
+            let corner = |at: u32| {
+                let angle = -step * f64::from(at);
+                Coord { x: centre.x() + distance * angle.cos(), y: centre.y() + distance * angle.sin() }
+            };
+            Some(Polygon::new((0..4 * QUARTER_SEGMENTS).map(corner).collect(), Vec::new()).into())
+        }
+        _ => {
+            let style = BufferStyle::new(distance).line_join(LineJoin::Round(step)).line_cap(LineCap::Round(step));
+            let made = geometry.buffer_with_style(style);
+            Some(match <[Polygon; 1]>::try_from(made.0.clone()) {
+                Ok([one]) => one.into(),
+                Err(_) => made.into(),
+            })
+        }
+    }
 }
 
 /// Length of lines; of other geometries 0.

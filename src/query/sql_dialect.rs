@@ -30,6 +30,8 @@ const SELECTS_MAX: usize = 100;
 const PIECES_MAX: usize = 50_000;
 /// Recursion limit of the parser: a bracket takes up to four calls.
 const RECURSION_MAX: usize = 250;
+/// Maximum number of statements in one text.
+const STATEMENTS_MAX: usize = 100;
 
 /// Maximum number of times that an expression is begun, for each token and in all. The parser tries some expressions as something else
 /// first: nested in one another, each level doubles what is tried.
@@ -364,6 +366,8 @@ pub(super) enum Verb {
     ShowTables,
     /// DESCRIBE: columns of a table or query.
     Describe,
+    /// PRAGMA table_info: columns of a table, as DuckDB's storage has them.
+    TableInfo,
     /// SUMMARIZE: column statistics of a table or query.
     Summarize,
 }
@@ -384,12 +388,15 @@ pub(super) fn verb(source: &Source, tokens: &[TokenWithSpan]) -> Result<(Verb, u
         "SELECT" | "WITH" | "FROM" | "VALUES" | "TABLE" | "PIVOT" | "UNPIVOT" => Ok((Verb::Rows, 0)),
         "EXPLAIN" => Ok((Verb::Explain, start + 1 + usize::from(word(start + 1) == "ANALYZE"))),
         "SHOW" if word(start + 1) == "TABLES" => Ok((Verb::ShowTables, tokens.len())),
+        "SHOW" if tokens.len() == start + 2 => Ok((Verb::Describe, start + 1)),
         "SHOW" => refused("SHOW lists TABLES only".into(), "SHOW TABLES, or DESCRIBE data for the columns of a table"),
         "DESCRIBE" | "DESC" => Ok((Verb::Describe, start + 1)),
         "SUMMARIZE" => Ok((Verb::Summarize, start + 1)),
         "INSERT" | "UPDATE" | "DELETE" | "CREATE" | "DROP" | "ALTER" | "TRUNCATE" | "COPY" | "MERGE" => {
             refused(format!("{word_at_start} changes tables; queries only read"), "edit the dataset as a draft instead")
         }
+        "PRAGMA" if word(start + 1) == "TABLE_INFO" && word(start + 2) == "(" => Ok((Verb::TableInfo, start + 3)),
+        "PRAGMA" if word(start + 1) == "SHOW_TABLES" => Ok((Verb::ShowTables, tokens.len())),
         "PRAGMA" => refused("PRAGMA is not supported".into(), "DESCRIBE data lists the columns, SHOW TABLES the tables"),
         other => refused(
             format!("a query can't start with {}", other.escape_debug()),
@@ -398,24 +405,46 @@ pub(super) fn verb(source: &Source, tokens: &[TokenWithSpan]) -> Result<(Verb, u
     }
 }
 
+/// The statements of a text with semicolons between them, each behind blanks in the place of the others; none for a text with fewer
+/// than two.
+///
+/// # Errors
+/// As [`tokens`].
+pub(super) fn statements(text: &str) -> Result<Vec<String>> {
+    if !text.contains(';') {
+        return Ok(Vec::new());
+    }
+    let source = Source::alone(text);
+    let tokens = tokens(&source)?;
+    let mut found: Vec<(usize, usize)> = Vec::new();
+    for part in tokens.split(|token| token.token == Token::SemiColon) {
+        if let (Some(first), Some(last)) = (part.first(), part.last()) {
+            found.push((source.byte(first.span.start), source.byte(last.span.end)));
+        }
+    }
+    if found.len() < 2 {
+        return Ok(Vec::new());
+    }
+    if found.len() > STATEMENTS_MAX {
+        return Err(Error::too_large(format!("the text has {} statements; {STATEMENTS_MAX} is the most", found.len())));
+    }
+    let blank = |letter: char| if letter == '\n' { '\n' } else { ' ' };
+    let alone = |(start, end): (usize, usize)| text[..start].chars().map(blank).chain(text[start..end].chars()).collect();
+    Ok(found.into_iter().map(alone).collect())
+}
+
 /// The table or query of DESCRIBE and SUMMARIZE, as a query.
 pub(super) fn subject(source: &Source, tokens: &[TokenWithSpan], start: usize) -> String {
     let Some(first) = tokens.get(start) else { return String::new() };
-    let rest = source.text_from(first.span).trim_end().trim_end_matches(';').to_owned();
+    if let Token::SingleQuotedString(name) = &first.token {
+        return format!("SELECT * FROM \"{}\"", name.replace('"', "\"\""));
+    }
+    let rest = source.text_from(first.span).trim_end().trim_end_matches(';').trim_end().to_owned();
     let is_query = match &first.token {
         Token::Word(word) => matches!(word.keyword, Keyword::SELECT | Keyword::WITH | Keyword::FROM | Keyword::VALUES),
         token => *token == Token::LParen,
     };
     if is_query { rest } else { format!("SELECT * FROM {rest}") }
-}
-
-/// The single identifier in the tokens, without quotes; `None` if there is more.
-pub(super) fn only_name(tokens: &[TokenWithSpan]) -> Option<&str> {
-    let end = tokens.iter().position(|token| token.token == Token::SemiColon).unwrap_or(tokens.len());
-    match &tokens[..end] {
-        [TokenWithSpan { token: Token::Word(word), .. }] => Some(word.value.as_str()),
-        _ => None,
-    }
 }
 
 /// Parses a query, with the samples that its SELECTs take of their FROM.

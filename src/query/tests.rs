@@ -236,7 +236,7 @@ fn other_engines_spellings_work() {
         rows(r#"SELECT id FROM data WHERE ST_XMin("stac:centroid") >= 10 AND ST_YMax("stac:centroid") <= 50"#),
         [json!(["bonn"])]
     );
-    assert_eq!(rows("DESCRIBE level1")[2], json!(["bands", "dictionary<values=string, indices=int32, ordered=0>"]));
+    assert_eq!(rows("DESCRIBE level1")[2], json!(["bands", "VARCHAR", "YES", null, null, null]));
     assert_eq!(
         rows("SELECT bands, count(*) AS n FROM level1 WHERE bands IS NOT NULL GROUP BY ALL ORDER BY n"),
         [json!(["mask", 1]), json!(["rgb", 2])]
@@ -272,12 +272,10 @@ fn unknown_names_come_with_the_near_ones() {
 #[test]
 fn what_is_missing_is_answered_with_what_works() {
     for (sql, answer) in [
-        ("SELECT hash(id) FROM data", "md5(x)"),
-        ("SELECT ST_Buffer(\"stac:centroid\", 1) FROM data", "ST_X, ST_Y"),
+        ("SELECT ST_MakeValid(\"stac:centroid\") FROM data", "ST_X, ST_Y"),
         ("SELECT id FROM data WHERE id = ?", "write the value itself"),
         ("DELETE FROM data", "queries only read"),
         ("SELECT", "could not be understood"),
-        ("SELECT id FROM data; SELECT 1", "only one) statement"),
     ] {
         let text = report(sql);
         assert!(text.to_lowercase().contains(&answer.to_lowercase()), "{sql}: {text}");

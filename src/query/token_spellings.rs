@@ -4,6 +4,7 @@ use sqlparser::keywords::Keyword;
 use sqlparser::tokenizer::{Span, Token, TokenWithSpan, Word};
 
 use super::sql_dialect::Tokens;
+use super::text_patterns::of_like;
 
 /// Function that stands for the number of `LIMIT 10%`.
 pub(super) const PERCENT: &str = "__percent";
@@ -58,6 +59,16 @@ pub(super) fn respelled(tokens: Tokens) -> Tokens {
                 number.clone(),
                 place(Token::RParen),
             ]);
+            at += 3;
+        } else if token.token == Token::Mul
+            && (is_token(found.last(), &Token::Comma) || is_keyword(found.last(), Keyword::SELECT))
+            && is_keyword(next(1), Keyword::LIKE)
+            && let Some(TokenWithSpan { token: Token::SingleQuotedString(pattern), span: at_pattern }) = next(2)
+            && let Some(pattern) = of_like(pattern, None, false)
+        {
+            let place = |token: Token| TokenWithSpan::new(token, *at_pattern);
+            found.push(word("COLUMNS", Keyword::NoKeyword, span));
+            found.extend([place(Token::LParen), place(Token::SingleQuotedString(pattern)), place(Token::RParen)]);
             at += 3;
         } else if is_keyword(Some(token), Keyword::ASOF) && joins(&tokens[at + 1..]) {
             waits_for_condition = true;

@@ -71,7 +71,7 @@ fn function(
 }
 
 /// The texts of values of any type; `None` for null.
-fn texts_of(column: &Column) -> PolarsResult<Vec<Option<String>>> {
+pub(super) fn texts_of(column: &Column) -> PolarsResult<Vec<Option<String>>> {
     match column.dtype() {
         DataType::List(_) => {
             let lists = Lists::of(column)?;

@@ -73,7 +73,7 @@ pub use preview::{PreviewImage, PreviewRequest, preview};
 pub use probe::{PixelValue, Probe, probe};
 pub use references::References;
 pub use render::{BandChoice, RenderOptions, Rgba, render, render_with};
-pub use reproject::{CrsKind, LonLatTransform, check_crs, crs_kind, is_geographic, to_lonlat_from};
+pub use reproject::{CrsKind, CrsTransform, LonLatTransform, check_crs, crs_kind, is_geographic, to_lonlat_from};
 pub use restretch::{BandDifference, Prepared, difference};
 pub use sidecars::{NamesBeside, Sidecar, has_sidecar, sidecar_of, sidecars_among, sidecars_in};
 pub use source::RasterSource;

@@ -73,6 +73,36 @@ impl LonLatTransform {
     }
 }
 
+/// Transforms points from one coordinate system to another, as queries do.
+pub struct CrsTransform(CoordTransform);
+
+impl CrsTransform {
+    /// The transformation between two systems, each a code, WKT, PROJ or JSON. Axes have the order of the authority of each system,
+    /// latitude first for EPSG:4326; with `xy` they are east and north.
+    ///
+    /// # Errors
+    /// [`Kind::Usage`](crate::error::Kind::Usage) for an unknown coordinate system, and for a text that names a file.
+    pub fn between(from: &str, to: &str, xy: bool) -> Result<Self> {
+        let (mut source, mut target) = (spatial_ref_of(from)?, spatial_ref_of(to)?);
+        let order = if xy { AxisMappingStrategy::TraditionalGisOrder } else { AxisMappingStrategy::AuthorityCompliant };
+        source.set_axis_mapping_strategy(order);
+        target.set_axis_mapping_strategy(order);
+        let (made, said) = gdal_errors::listen(|| CoordTransform::new(&source, &target));
+        made.map(Self).map_err(|error| unknown_crs(from, &said, &error))
+    }
+
+    /// The points in the other system, in the order given; `None` for a point that has no place there.
+    pub fn points(&self, points: &[[f64; 2]]) -> Vec<Option<[f64; 2]>> {
+        let bounded = |number: f64| if number.abs() <= COORDINATE_MOST { number } else { f64::NAN };
+        let (mut x, mut y): (Vec<f64>, Vec<f64>) = points.iter().map(|[x, y]| (bounded(*x), bounded(*y))).unzip();
+        if points.is_empty() {
+            return Vec::new();
+        }
+        let (_failed, _said) = gdal_errors::listen(|| self.0.transform_coords(&mut x, &mut y, &mut []).is_err());
+        x.into_iter().zip(y).map(|(x, y)| (x.is_finite() && y.is_finite()).then_some([x, y])).collect()
+    }
+}
+
 /// Equatorial radius in metres of the body of a coordinate system, if that is not the Earth.
 fn foreign_radius(srs: &SpatialRef) -> Option<f64> {
     srs.semi_major().ok().filter(|radius| (radius / EARTH_RADIUS - 1.0).abs() > RADIUS_TOLERANCE)

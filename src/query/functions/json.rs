@@ -3,11 +3,14 @@
 use polars::prelude::*;
 use serde_json::Value as Json;
 
+use super::MADE_FIELDS;
 use super::{
     ScalarFunction, list_of_texts, of_texts, scalar, text, text_lists_column, texts_column, truth, truths_column, whole,
     wholes_column,
 };
 use crate::query::engine::refusal;
+use crate::query::nested_values::{Lists, broadcast_row, cast_to, row_count};
+use crate::query::value_texts;
 use crate::text::PrintableLine;
 
 pub(super) const FUNCTIONS: &[ScalarFunction] = &[
@@ -31,11 +34,97 @@ pub(super) const FUNCTIONS: &[ScalarFunction] = &[
     scalar("json_type", (1, 2), text, |columns| {
         Ok(texts_column(at_optional_path(columns, |found| Some(type_of(found).to_owned()))?))
     }),
+    scalar("to_json", (1, 1), text, |columns| {
+        let texts = texts_of(&columns[0])?;
+        let known = columns[0].is_not_null();
+        Ok(texts_column(texts.into_iter().zip(known.iter()).map(|(text, known)| (known == Some(true)).then_some(text)).collect()))
+    }),
+    scalar("json_array", (0, ARGUMENTS_MAX), text, |columns| {
+        let texts = columns.iter().map(texts_of).collect::<PolarsResult<Vec<_>>>()?;
+        let array = |row: usize| {
+            let items: Vec<&str> = texts.iter().map(|texts| texts[broadcast_row(texts.len(), row)].as_str()).collect();
+            Some(format!("[{}]", items.join(",")))
+        };
+        Ok(texts_column((0..row_count(columns)).map(array).collect()))
+    }),
+    scalar("json_object", (0, ARGUMENTS_MAX), text, json_object),
     scalar("json_keys", (1, 2), list_of_texts, |columns| {
         let keys = |json: &Json| json.as_object().map(|fields| fields.keys().cloned().collect()).unwrap_or_default();
         text_lists_column(at_optional_path(columns, |found| Some(keys(found)))?)
     }),
 ];
+
+/// Most arguments of a function that takes any number.
+const ARGUMENTS_MAX: usize = 1000;
+
+/// An object of names and values in turn.
+fn json_object(columns: &[Column]) -> PolarsResult<Column> {
+    if columns.len() % 2 == 1 {
+        return Err(refusal("json_object takes names and values in turn"));
+    }
+    let texts = columns.iter().map(texts_of).collect::<PolarsResult<Vec<_>>>()?;
+    let names = columns.iter().step_by(2).map(|column| cast_to(column, &DataType::String)).collect::<PolarsResult<Vec<_>>>()?;
+    let names = names.iter().map(|names| names.str()).collect::<PolarsResult<Vec<_>>>()?;
+    let object = |row: usize| {
+        let fields = names.iter().zip(texts.iter().skip(1).step_by(2)).map(|(names, texts)| {
+            let name = names.get(broadcast_row(names.len(), row)).ok_or_else(|| refusal("a name of a JSON object is not null"))?;
+            Ok(format!("{}:{}", Json::from(name), texts[broadcast_row(texts.len(), row)]))
+        });
+        Ok(Some(format!("{{{}}}", fields.collect::<PolarsResult<Vec<_>>>()?.join(","))))
+    };
+    Ok(texts_column((0..row_count(columns)).map(object).collect::<PolarsResult<_>>()?))
+}
+
+/// The values as JSON; `null` for null. Fractions that are no JSON numbers are texts.
+fn texts_of(column: &Column) -> PolarsResult<Vec<String>> {
+    let or_null = |text: Option<String>| text.unwrap_or_else(|| "null".to_owned());
+    Ok(match column.dtype() {
+        DataType::Null => vec!["null".to_owned(); column.len()],
+        DataType::List(item) => {
+            let is_map = matches!(item.as_ref(), DataType::Struct(fields) if fields.iter().map(|field| field.name().as_str()).eq(MADE_FIELDS));
+            let lists = Lists::of(column)?;
+            if is_map {
+                let members = lists.elements.struct_()?.fields_as_series();
+                let names = cast_to(&members[0].clone().into_column(), &DataType::String)?;
+                let (names, values) = (names.str()?, texts_of(&members[1].clone().into_column())?);
+                let field = |place: usize| format!("{}:{}", Json::from(names.get(place).unwrap_or_default()), values[place]);
+                let text = |row: usize| Some(format!("{{{}}}", lists.row(row)?.map(field).collect::<Vec<_>>().join(",")));
+                (0..lists.len()).map(text).map(or_null).collect()
+            } else {
+                let elements = texts_of(&lists.elements.clone().into_column())?;
+                let text = |row: usize| Some(format!("[{}]", elements[lists.row(row)?].join(",")));
+                (0..lists.len()).map(text).map(or_null).collect()
+            }
+        }
+        DataType::Struct(_) => {
+            let known = column.is_not_null();
+            let fields = column.struct_()?.fields_as_series();
+            let texts = fields.iter().map(|field| texts_of(&field.clone().into_column())).collect::<PolarsResult<Vec<_>>>()?;
+            let text = |row: usize| {
+                let field =
+                    |(field, texts): (&Series, &Vec<String>)| format!("{}:{}", Json::from(field.name().as_str()), texts[row]);
+                let fields: Vec<String> = fields.iter().zip(&texts).map(field).collect();
+                (known.get(row) == Some(true)).then(|| format!("{{{}}}", fields.join(",")))
+            };
+            (0..column.len()).map(text).map(or_null).collect()
+        }
+        DataType::Boolean => column.bool()?.iter().map(|truth| or_null(truth.map(|truth| truth.to_string()))).collect(),
+        dtype if dtype.is_integer() => {
+            let texts = column.cast(&DataType::String)?;
+            texts.str()?.iter().map(|text| or_null(text.map(str::to_owned))).collect()
+        }
+        dtype if dtype.is_numeric() => {
+            let numbers = column.cast(&DataType::Float64)?;
+            let text =
+                |number: f64| serde_json::Number::from_f64(number).map_or_else(|| format!("\"{number}\""), |json| json.to_string());
+            numbers.f64()?.iter().map(|number| or_null(number.map(text))).collect()
+        }
+        _ => {
+            let texts = value_texts::texts_of(column)?;
+            texts.into_iter().map(|text| or_null(text.map(|text| Json::from(text).to_string()))).collect()
+        }
+    })
+}
 
 fn parsed(json: &str) -> PolarsResult<Json> {
     serde_json::from_str(json).map_err(|_| refusal(format!("the text '{}' is not JSON", json.printable_line())))

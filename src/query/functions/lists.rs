@@ -7,8 +7,9 @@ use polars::prelude::*;
 use super::{ScalarFunction, double, doubles_column, scalar, text, texts_column, truth, truths_column, whole, wholes_column};
 use crate::query::engine::{refusal, type_name};
 use crate::query::nested_values::{
-    Lists, ListsBuilder, broadcast_row, cast_to, common_type, comparable_type, order_keys, row_count, stacked,
+    Lists, ListsBuilder, broadcast_row, cast_to, common_type, comparable_type, order_keys, row_count, stacked, taken,
 };
+use crate::query::struct_values;
 
 /// Longest list that `list_resize` makes, so that a mistaken number takes no memory.
 const LENGTH_MAX: i64 = 1 << 20;
@@ -50,6 +51,8 @@ pub(super) const FUNCTIONS: &[ScalarFunction] = &[
     scalar("list_intersect", (2, 2), list_type, list_intersect),
     scalar("array_intersect", (2, 2), list_type, list_intersect),
     scalar("list_slice_steps", (4, 4), list_type, list_slice_steps),
+    scalar("list_zip", (1, 16), zip_type, list_zip),
+    scalar("array_zip", (1, 16), zip_type, list_zip),
     scalar("flatten", (1, 1), flattened_type, flattened),
     scalar("list_where", (2, 2), list_type, list_where),
     scalar("array_where", (2, 2), list_type, list_where),
@@ -122,6 +125,52 @@ fn element_type(dtypes: &[DataType]) -> PolarsResult<DataType> {
         DataType::List(item) => Ok(*item),
         other => Ok(other),
     }
+}
+
+/// The lists of `list_zip`, without the truth value that may follow them.
+fn zipped<'c>(dtypes: &[DataType], arguments: &'c [Column]) -> (&'c [Column], Option<&'c Column>) {
+    match (dtypes.last(), arguments.split_last()) {
+        (Some(DataType::Boolean), Some((cuts, lists))) => (lists, Some(cuts)),
+        _ => (arguments, None),
+    }
+}
+
+fn zip_type(dtypes: &[DataType]) -> PolarsResult<DataType> {
+    let lists = if dtypes.last() == Some(&DataType::Boolean) { &dtypes[..dtypes.len() - 1] } else { dtypes };
+    let names = struct_values::unnamed(lists.len());
+    let field = |(name, dtype): (String, &DataType)| Ok(Field::new(name.into(), element_type(std::slice::from_ref(dtype))?));
+    let fields = names.into_iter().zip(lists).map(field).collect::<PolarsResult<_>>()?;
+    Ok(DataType::List(Box::new(DataType::Struct(fields))))
+}
+
+/// Structs of the elements of several lists at one place: as many as the longest has, or with a last argument that is true as the
+/// shortest has.
+fn list_zip(columns: &[Column]) -> PolarsResult<Column> {
+    let dtypes: Vec<DataType> = columns.iter().map(|column| column.dtype().clone()).collect();
+    let (arguments, cuts) = zipped(&dtypes, columns);
+    let cuts = cuts.map(|column| column.bool()).transpose()?;
+    let all = arguments.iter().map(Lists::of).collect::<PolarsResult<Vec<_>>>()?;
+    let mut places: Vec<Vec<Option<usize>>> = vec![Vec::new(); all.len()];
+    let mut builder = ListsBuilder::default();
+    for row in 0..row_count(columns) {
+        let ranges: Vec<_> = all.iter().map(|lists| lists.row(broadcast_row(lists.len(), row)).unwrap_or_default()).collect();
+        let lengths = ranges.iter().map(ExactSizeIterator::len);
+        let is_cut = cuts.is_some_and(|cuts| cuts.get(broadcast_row(cuts.len(), row)) == Some(true));
+        let length = if is_cut { lengths.min() } else { lengths.max() }.unwrap_or(0);
+        let start = places.first().map_or(0, Vec::len);
+        for (places, range) in places.iter_mut().zip(&ranges) {
+            places.extend((0..length).map(|at| Some(range.start + at).filter(|place| *place < range.end)));
+        }
+        builder.push((start..start + length).map(Some));
+    }
+    let rows = places.first().map_or(0, Vec::len);
+    let names = struct_values::unnamed(all.len());
+    let field = |((lists, places), name): ((&Lists, Vec<Option<usize>>), String)| {
+        Ok(taken(&lists.elements, places)?.with_name(name.into()))
+    };
+    let fields = all.iter().zip(places).zip(names).map(field).collect::<PolarsResult<Vec<Series>>>()?;
+    let structs = StructChunked::from_series(PlSmallStr::EMPTY, rows, fields.iter())?.into_series();
+    Ok(builder.finish(&structs)?.into_column())
 }
 
 fn flattened_type(dtypes: &[DataType]) -> PolarsResult<DataType> {

@@ -17,6 +17,7 @@ pub(super) const FUNCTIONS: &[ScalarFunction] = &[
         let lists = Lists::of(&columns[0])?;
         Ok(wholes_column((0..lists.len()).map(|row| lists.row(row).map(|range| range.len() as i64)).collect()))
     }),
+    scalar("map_entries", (1, 1), pairs_type, map_entries),
     scalar("map_contains", (2, 2), truth, |columns| {
         Ok(truths_column(places(columns)?.into_iter().map(|found| found.map(|place| place.is_some())).collect()))
     }),
@@ -51,6 +52,18 @@ fn entries_type(dtypes: &[DataType]) -> PolarsResult<DataType> {
     match item_of(dtypes.first())? {
         DataType::Struct(fields) if fields.len() == 2 => Ok(map_of(fields[0].dtype().clone(), fields[1].dtype().clone())),
         other => Err(refusal(format!("a map is made of pairs, not of values of the type {}", type_name(&other)))),
+    }
+}
+
+/// The type of the entries of a map as a list of structs.
+fn pairs_type(dtypes: &[DataType]) -> PolarsResult<DataType> {
+    match item_of(dtypes.first())? {
+        DataType::Struct(fields) if fields.len() == 2 => {
+            let fields =
+                ["key", "value"].into_iter().zip(&fields).map(|(name, field)| Field::new(name.into(), field.dtype().clone()));
+            Ok(DataType::List(Box::new(DataType::Struct(fields.collect()))))
+        }
+        other => Err(refusal(format!("a map is needed, not a list of values of the type {}", type_name(&other)))),
     }
 }
 
@@ -105,6 +118,22 @@ fn map_from_entries(columns: &[Column]) -> PolarsResult<Column> {
         }
     }
     checked(builder.finish(&pairs)?)
+}
+
+/// The entries of a map as a list of structs.
+fn map_entries(columns: &[Column]) -> PolarsResult<Column> {
+    let lists = Lists::of(&columns[0])?;
+    let [keys, values] = members_of(&lists)?;
+    let fields = [keys.with_name("key".into()), values.with_name("value".into())];
+    let pairs = StructChunked::from_series(PlSmallStr::EMPTY, fields[0].len(), fields.iter())?.into_series();
+    let mut builder = ListsBuilder::default();
+    for row in 0..lists.len() {
+        match lists.row(row) {
+            Some(range) => builder.push(range.map(Some)),
+            None => builder.push_null(),
+        }
+    }
+    Ok(builder.finish(&pairs)?.into_column())
 }
 
 /// The maps, whose keys are not null and each there once.

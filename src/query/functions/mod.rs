@@ -2,6 +2,7 @@
 //! the type of its result and its code; null arguments give null where nothing else is said.
 
 mod formats;
+mod hashes;
 mod json;
 mod lists;
 mod maps;
@@ -38,9 +39,18 @@ const fn scalar(
 }
 
 fn functions() -> impl Iterator<Item = &'static ScalarFunction> {
-    [texts::FUNCTIONS, formats::FUNCTIONS, times::FUNCTIONS, numbers::FUNCTIONS, lists::FUNCTIONS, json::FUNCTIONS, maps::FUNCTIONS]
-        .into_iter()
-        .flatten()
+    [
+        texts::FUNCTIONS,
+        formats::FUNCTIONS,
+        times::FUNCTIONS,
+        numbers::FUNCTIONS,
+        lists::FUNCTIONS,
+        json::FUNCTIONS,
+        maps::FUNCTIONS,
+        hashes::FUNCTIONS,
+    ]
+    .into_iter()
+    .flatten()
 }
 
 /// True for the lower-case name of a function of this module.

@@ -5,10 +5,11 @@ use std::collections::{HashMap, HashSet};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use md5::{Digest, Md5};
+use md5::Md5;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 use polars::prelude::*;
 use regex::Regex;
+use sha1::{Digest, Sha1};
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
 
@@ -26,6 +27,7 @@ const URL_ENCODED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remov
 
 pub(super) const FUNCTIONS: &[ScalarFunction] = &[
     scalar("md5", (1, 1), text, |columns| Ok(texts_column(of_bytes(&columns[0], |bytes| hex::encode(Md5::digest(bytes)))?))),
+    scalar("sha1", (1, 1), text, |columns| Ok(texts_column(of_bytes(&columns[0], |bytes| hex::encode(Sha1::digest(bytes)))?))),
     scalar("type_of", (1, 1), text, |columns| {
         let name = type_name(columns[0].dtype());
         Ok(Column::new_scalar(columns[0].name().clone(), Scalar::from(PlSmallStr::from(name)), columns[0].len()))

@@ -84,6 +84,23 @@ pub(super) const FUNCTIONS: &[ScalarFunction] = &[
     scalar("times_before", (3, 3), series_type, |columns| time_series(columns, false)),
     scalar("times_until", (3, 3), series_type, |columns| time_series(columns, true)),
     scalar(
+        "incomplete_time",
+        (2, 2),
+        |_| Ok(MICROSECONDS),
+        |columns| {
+            let read = |[text, format]: [&str; 2]| {
+                let time = time_of_text(text, &crate::query::text_patterns::read_time(format));
+                let unread = || refusal(format!("'{}' does not have the form {}", text.printable_line(), format.printable_line()));
+                time.map(|time| Some(time.and_utc().timestamp_micros())).ok_or_else(unread)
+            };
+            Ok(of_texts(columns, read)?
+                .into_iter()
+                .collect::<Int64Chunked>()
+                .into_datetime(TimeUnit::Microseconds, None)
+                .into_column())
+        },
+    ),
+    scalar(
         "try_strptime",
         (2, 2),
         |_| Ok(MICROSECONDS),
@@ -101,13 +118,16 @@ pub(super) const FUNCTIONS: &[ScalarFunction] = &[
     ),
 ];
 
-/// The time that a text states in a format; what the format does not have is the first month, day, minute and second.
+/// The time that a text states in a format; what the format does not have is the year 1900, the first month, day, minute and second.
 fn time_of_text(text: &str, format: &str) -> Option<NaiveDateTime> {
     let mut parsed = Parsed::new();
     chrono::format::parse(&mut parsed, text, StrftimeItems::new(format)).ok()?;
     let day = parsed.to_naive_date().ok().or_else(|| {
         // Each is refused where it is known already.
         let _ = (parsed.set_month(1), parsed.set_day(1));
+        if parsed.year().is_none() && parsed.year_mod_100().is_none() {
+            let _ = parsed.set_year(1900);
+        }
         parsed.to_naive_date().ok()
     })?;
     if parsed.hour_div_12().is_none() && parsed.hour_mod_12().is_none() {

@@ -337,12 +337,63 @@ fn lists_dates_and_powers_are_computed() {
         ("SELECT k IN (n, 3) AS i FROM data WHERE k IN (3, 4) ORDER BY k", "true false"),
         ("SELECT id FROM data WHERE (k, s) IN ((2, 'train'), (3, 'train'))", "c"),
     ]);
-    for (sql, instead) in [
-        ("SELECT age(TIMESTAMP '2020-01-01')", "date_diff('day'"),
-        ("SELECT list_transform(l, x -> x * k) FROM data", "CROSS JOIN UNNEST"),
+    let (sql, instead) = ("SELECT age(TIMESTAMP '2020-01-01')", "date_diff('day'");
+    assert!(refused(sql).contains(instead), "{sql}: {}", refused(sql));
+}
+
+/// The values are those of the spatial extension of DuckDB 1.4.4.
+#[test]
+fn geometries_are_measured_moved_and_made_as_in_duckdb() {
+    let square = "ST_MakeEnvelope(0, 0, 1, 1)";
+    for (expression, wanted) in [
+        ("ST_Distance_Sphere(ST_Point(45, 0), ST_Point(46, 1))", 135_786.090_626_927_9),
+        ("ST_X(ST_Transform(ST_Point(45, 0), 'EPSG:4326', 'EPSG:32631'))", 263_553.973_898_791_4),
+        ("ST_X(ST_Transform(ST_Point(3, 45), 'EPSG:4326', 'EPSG:32631', true))", 500_000.0),
+        ("ST_Y(ST_Transform(ST_Point(3, 45), 'EPSG:4326', 'EPSG:32631', always_xy := true))", 4_982_950.400_226_552),
+        ("ST_Area(ST_Buffer(ST_Point(0, 0), 1))", 3.121_445_152_258_052),
+        ("ST_Area(ST_Buffer(ST_MakeEnvelope(0, 0, 1, 1), 1))", 8.121_445_152_258_051),
+        ("ST_Perimeter(ST_MakeEnvelope(0, 0, 1, 2))", 6.0),
+        ("ST_NPoints(ST_MakeEnvelope(0, 0, 1, 2))", 5.0),
+        ("ST_Area(ST_ConvexHull(ST_GeomFromText('MULTIPOINT(0 0,1 0,0 1)')))", 0.5),
     ] {
-        assert!(refused(sql).contains(instead), "{sql}: {}", refused(sql));
+        let found: f64 = flat(&format!("SELECT {expression}")).parse().expect("a number");
+        assert!((found - wanted).abs() <= 1e-9 * wanted.abs(), "{expression}: {found}");
     }
+    for (expression, wanted) in [
+        ("ST_Touches(ST_Point(0, 0), {})", "true"),
+        ("ST_Covers({}, ST_Point(0, 0))", "true"),
+        ("ST_CoveredBy(ST_Point(2, 0), {})", "false"),
+        ("ST_Overlaps({}, ST_MakeEnvelope(0.5, 0.5, 2, 2))", "true"),
+        ("ST_Disjoint({}, ST_Point(0.5, 0.5))", "false"),
+        ("ST_Equals({}, ST_MakeEnvelope(0, 0, 1, 1))", "true"),
+        ("ST_Crosses(ST_GeomFromText('LINESTRING(0 0,1 1)'), ST_GeomFromText('LINESTRING(0 1,1 0)'))", "true"),
+        ("ST_IsValid({})", "true"),
+        ("ST_GeometryType({})", "POLYGON"),
+        ("ST_AsText(ST_Simplify(ST_GeomFromText('LINESTRING(0 0,1 0.1,2 0)'), 0.5))", "\"LINESTRING (0 0, 2 0)\""),
+        ("ST_AsText(ST_FlipCoordinates(ST_Point(1, 2)))", "POINT (2 1)"),
+    ] {
+        let expression = expression.replace("{}", square);
+        assert_eq!(flat(&format!("SELECT {expression}")), wanted, "{expression}");
+    }
+    // A text that would open a file is no coordinate system.
+    let grid = "SELECT ST_Transform(ST_Point(1, 2), 'EPSG:4326', '+proj=longlat +nadgrids=/etc/passwd')";
+    assert!(refused(grid).contains("/etc/passwd"), "{}", refused(grid));
+}
+
+#[test]
+fn tables_and_columns_are_listed_as_in_duckdb() {
+    assert_eq!(flat("PRAGMA table_info('data')").split(' ').next(), Some("0,id,VARCHAR,false,,false"));
+    assert_eq!(
+        flat("DESCRIBE SELECT 1 AS a, [1.5::DOUBLE] AS b, MAP {'k': 1} AS c"),
+        "a,INTEGER,YES,,, b,DOUBLE[],YES,,, c,\"MAP(VARCHAR, INTEGER)\",YES,,,"
+    );
+    assert_eq!(flat("SHOW data"), flat("DESCRIBE data"));
+    let columns = "SELECT column_name FROM information_schema.columns WHERE table_name = 'data' ORDER BY ordinal_position LIMIT 1";
+    assert_eq!(flat(columns), "id");
+    assert_eq!(flat("SELECT count(*) FROM information_schema.tables WHERE table_name = 'level0'"), "1");
+    assert_eq!(flat("SELECT 1 AS a; SELECT 2 AS b;"), "2");
+    let wrong = run_sql(&gaps(), "SELECT 1;\nSELECT nothing FROM data", None, &ctx()).map(|_| ()).expect_err("no such column");
+    assert_eq!(wrong.place(), Some("line 2, column 8"));
 }
 
 #[test]

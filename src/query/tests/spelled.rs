@@ -31,7 +31,7 @@ fn conditions_of_duckdb_choose() {
 fn what_has_another_spelling_says_so() {
     for (sql, answer) in [
         ("SELECT id FROM data WHERE rowid < 3", "internal:current_id"),
-        ("PRAGMA table_info('data')", "DESCRIBE data"),
+        ("PRAGMA database_list", "DESCRIBE data"),
         ("SELECT dayname(id) FROM data", "CAST(\"id\" AS TIMESTAMP)"),
         ("SELECT uper(id) FROM data", "upper"),
     ] {
