@@ -70,6 +70,6 @@ fn types(schema: &Schema) -> Vec<String> {
 }
 
 /// Of a column without values, DuckDB says that it has integers.
-fn column_type(dtype: &DataType) -> String {
+pub(super) fn column_type(dtype: &DataType) -> String {
     if dtype.is_null() { "INTEGER".to_owned() } else { type_name(dtype) }
 }

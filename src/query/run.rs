@@ -106,22 +106,18 @@ pub fn run(tables: &Tables, query: &Query, ctx: &JobContext) -> Result<QueryResu
     }
     let source = Source { text: sql, statement: statements - 1, statements };
     let Some((verb, start, tokens)) = verbs.last() else { return Err(Error::internal("a query has no statement")) };
-    let about = |sql: String, limit| Query { sql: Some(sql), limit, ..query.clone() };
     match verb {
         Verb::ShowTables => return QueryResult::of_texts([("name", tables.names())]),
-        Verb::Summarize => {
-            let statement = sql_dialect::subject(&source, tokens, *start);
-            return summary::summarize(&run(tables, &about(statement, None), ctx)?, ctx);
-        }
-        Verb::Rows | Verb::Explain | Verb::Describe | Verb::TableInfo => {}
+        Verb::Rows | Verb::Explain | Verb::Describe | Verb::TableInfo | Verb::Summarize => {}
     }
     let shown = match verb {
         Verb::Explain => Shown::Plan { skipped: *start },
         Verb::Describe => Shown::Columns,
         Verb::TableInfo => Shown::TableInfo,
+        Verb::Summarize => Shown::Summary,
         _ => Shown::Rows,
     };
-    if matches!(shown, Shown::Columns | Shown::TableInfo) {
+    if matches!(shown, Shown::Columns | Shown::TableInfo | Shown::Summary) {
         let subject = sql_dialect::subject(&source, tokens, *start);
         texts.pop();
         texts.push(subject);
@@ -228,6 +224,8 @@ enum Shown {
     Columns,
     /// Its columns as those of a table.
     TableInfo,
+    /// A summary of each column.
+    Summary,
 }
 
 /// Plans the statements in order, each over the tables and the previous result, and collects what is shown of the last.
@@ -268,11 +266,11 @@ fn collected(
             // One extra row detects truncation.
             frame = frame.limit(IdxSize::try_from(limit).unwrap_or(IdxSize::MAX).saturating_add(1));
         }
-        if last && shown != Shown::Rows {
+        if last && !matches!(shown, Shown::Rows | Shown::Summary) {
             return match shown {
                 Shown::Columns => frame.collect_schema().and_then(|schema| catalogue::described(&schema)),
                 Shown::TableInfo => frame.collect_schema().and_then(|schema| catalogue::table_info(&schema)),
-                Shown::Plan { .. } | Shown::Rows => {
+                Shown::Plan { .. } | Shown::Rows | Shown::Summary => {
                     let plan = frame.describe_optimized_plan().map_err(engine)?;
                     let lines: Vec<&str> = plan.lines().collect();
                     df!("Logical Plan" => lines)
@@ -287,6 +285,9 @@ fn collected(
                 .and_then(|frame| bounds::guarded(frame, ctx))
                 .and_then(LazyFrame::collect)
                 .map_err(|error| located(values_error(&error)))?;
+            if shown == Shown::Summary {
+                return summary::summarized(&rows, ctx)?.map_err(|error| located(values_error(&error)));
+            }
             return Ok(limit.map_or(rows.clone(), |limit| rows.head(Some(limit.saturating_add(1)))));
         }
         let schema = frame.collect_schema().map_err(engine)?;

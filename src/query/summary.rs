@@ -1,70 +1,103 @@
-//! `SUMMARIZE`: type, minimum, maximum, distinct count, mean, sample standard deviation, row count and percentage of nulls of each
-//! column of a query.
+//! `SUMMARIZE`: a row for each column of a query, in the form of DuckDB. Counts of different values and quantiles are exact.
 
 use std::collections::HashSet;
 
-use arrow::array::Array;
-use arrow::compute::cast;
-use arrow::datatypes::DataType;
+use polars::prelude::*;
 
-use super::QueryResult;
-use crate::error::{Error, Result};
+use super::catalogue::column_type;
+use super::nested_values::{extreme_of, order_keys, taken};
+use super::value_texts::texts_of;
 use crate::jobs::JobContext;
-use crate::model::dtype_name;
-use crate::table::cell_text;
 
-/// One row per column of `result`; all values as text, as in DuckDB.
-pub(super) fn summarize(result: &QueryResult, ctx: &JobContext) -> Result<QueryResult> {
-    let mut found: [Vec<String>; 9] = Default::default();
-    for (index, field) in result.table.schema().fields().iter().enumerate() {
+const MICROSECONDS: DataType = DataType::Datetime(TimeUnit::Microseconds, None);
+/// The quantiles.
+const QUARTERS: [f64; 3] = [0.25, 0.5, 0.75];
+
+/// Texts of one column: minimum, maximum, mean, sample standard deviation and quantiles.
+type Texts = [Option<String>; 7];
+
+/// The summary of the columns of `frame`.
+pub(super) fn summarized(frame: &DataFrame, ctx: &JobContext) -> crate::error::Result<PolarsResult<DataFrame>> {
+    let mut texts: [Vec<Option<String>>; 7] = Default::default();
+    let (mut distinct, mut nulls) = (Vec::new(), Vec::new());
+    for column in frame.columns() {
         ctx.check()?;
-        let column = result.table.column(index)?;
-        let numeric = field.data_type().is_numeric();
-        let mut distinct = HashSet::new();
-        let mut texts: Option<(String, String)> = None;
-        for row in (0..column.len()).filter(|&row| column.is_valid(row)) {
-            let text = cell_text(&column, row);
-            if !numeric {
-                texts = Some(match texts {
-                    None => (text.clone(), text.clone()),
-                    Some((low, high)) => (low.min(text.clone()), high.max(text.clone())),
-                });
-            }
-            distinct.insert(text);
-        }
-        let (mut mean, mut spread) = (String::new(), String::new());
-        if numeric {
-            let numbers = cast(&column, &DataType::Float64).map_err(|e| Error::internal("a column has no numbers").because(e))?;
-            let numbers = arrow::array::AsArray::as_primitive::<arrow::datatypes::Float64Type>(&numbers).clone();
-            let all: Vec<f64> = numbers.iter().flatten().collect();
-            let average = all.iter().sum::<f64>() / all.len() as f64;
-            let squares: f64 = all.iter().map(|n| (n - average).powi(2)).sum();
-            let low = all.iter().copied().reduce(f64::min);
-            texts = low.zip(all.iter().copied().reduce(f64::max)).map(|(low, high)| (low.to_string(), high.to_string()));
-            if !all.is_empty() {
-                mean = average.to_string();
-            }
-            if all.len() > 1 {
-                spread = (squares / (all.len() - 1) as f64).sqrt().to_string();
-            }
-        }
-        let (low, high) = texts.unwrap_or_default();
-        let nulls = 100.0 * column.null_count() as f64 / column.len().max(1) as f64;
-        let row = [
-            field.name().clone(),
-            dtype_name(field.data_type()),
-            low,
-            high,
-            distinct.len().to_string(),
-            mean,
-            spread,
-            column.len().to_string(),
-            format!("{nulls:.2}"),
-        ];
-        found.iter_mut().zip(row).for_each(|(column, text)| column.push(text));
+        let (own, count) = match of_column(column) {
+            Ok(found) => found,
+            Err(error) => return Ok(Err(error)),
+        };
+        texts.iter_mut().zip(own).for_each(|(column, text)| column.push(text));
+        distinct.push(count as i64);
+        let share = 100.0 * column.null_count() as f64 / column.len().max(1) as f64;
+        nulls.push((share * 100.0).round() / 100.0);
     }
-    let names = ["column_name", "column_type", "min", "max", "approx_unique", "avg", "std", "count", "null_percentage"];
-    let mut columns = names.into_iter().zip(found);
-    let columns: [(&str, Vec<String>); 9] = std::array::from_fn(|_| columns.next().unwrap_or_default());
-    QueryResult::of_texts(columns)
+    let [min, max, avg, std, q25, q50, q75] = texts;
+    let names: Vec<&str> = frame.columns().iter().map(|column| column.name().as_str()).collect();
+    let types: Vec<String> = frame.columns().iter().map(|column| column_type(column.dtype())).collect();
+    let counts = vec![frame.height() as i64; names.len()];
+    Ok(df!(
+        "column_name" => names,
+        "column_type" => types,
+        "min" => min,
+        "max" => max,
+        "approx_unique" => distinct,
+        "avg" => avg,
+        "std" => std,
+        "q25" => q25,
+        "q50" => q50,
+        "q75" => q75,
+        "count" => counts,
+        "null_percentage" => nulls,
+    ))
+}
+
+/// Texts of a column, and the number of different values.
+fn of_column(column: &Column) -> PolarsResult<(Texts, usize)> {
+    let mut texts = Texts::default();
+    let keys = order_keys(column, column.dtype())?;
+    let known = || keys.iter().enumerate().filter_map(|(row, key)| Some((key?, row)));
+    let count = known().map(|(key, _)| key).collect::<HashSet<&[u8]>>().len();
+    for (at, greatest) in [false, true].into_iter().enumerate() {
+        let best = taken(column.as_materialized_series(), [extreme_of(known(), greatest)])?;
+        texts[at] = texts_of(&best.into_column())?.pop().flatten();
+    }
+    let is_time = matches!(column.dtype(), DataType::Date | DataType::Datetime(..));
+    if is_time || column.dtype().is_primitive_numeric() || column.dtype().is_decimal() {
+        let numbers = if is_time { column.cast(&MICROSECONDS)?.cast(&DataType::Int64)? } else { column.clone() };
+        let numbers = numbers.cast(&DataType::Float64)?;
+        let mut numbers: Vec<f64> = numbers.f64()?.iter().flatten().collect();
+        numbers.sort_by(f64::total_cmp);
+        let mean = (!numbers.is_empty()).then(|| numbers.iter().sum::<f64>() / numbers.len() as f64);
+        texts[2] = mean.map(|mean| written(mean, if is_time { &MICROSECONDS } else { &DataType::Float64 })).transpose()?.flatten();
+        if let (Some(mean), false, true) = (mean, is_time, numbers.len() > 1) {
+            let squares: f64 = numbers.iter().map(|number| (number - mean).powi(2)).sum();
+            texts[3] = written((squares / (numbers.len() - 1) as f64).sqrt(), &DataType::Float64)?;
+        }
+        for (at, quarter) in QUARTERS.into_iter().enumerate() {
+            texts[4 + at] = quantile(&numbers, quarter).map(|number| written(number, column.dtype())).transpose()?.flatten();
+        }
+    }
+    Ok((texts, count))
+}
+
+/// The value below which a share of the sorted numbers is, each of them in the middle of its own share.
+fn quantile(sorted: &[f64], share: f64) -> Option<f64> {
+    let last = sorted.len().checked_sub(1)?;
+    let place = (share * sorted.len() as f64 - 0.5).clamp(0.0, last as f64);
+    let (low, high) = (sorted[place.floor() as usize], sorted[place.ceil() as usize]);
+    Some(low + (high - low) * place.fract())
+}
+
+/// The text of a number, or of microseconds since 1970 for times, as a value of a type.
+fn written(number: f64, dtype: &DataType) -> PolarsResult<Option<String>> {
+    /// Microseconds of a day.
+    const DAY: f64 = 86_400e6;
+    let column = match dtype {
+        DataType::Date => Column::new(PlSmallStr::EMPTY, [(number / DAY).round() as i32]).cast(&DataType::Date)?,
+        DataType::Datetime(..) => Column::new(PlSmallStr::EMPTY, [number.round() as i64]).cast(&MICROSECONDS)?,
+        dtype if dtype.is_integer() => Column::new(PlSmallStr::EMPTY, [number.round() as i64]),
+        DataType::Float32 => Column::new(PlSmallStr::EMPTY, [number as f32]),
+        _ => Column::new(PlSmallStr::EMPTY, [number]),
+    };
+    Ok(texts_of(&column)?.pop().flatten())
 }
