@@ -872,6 +872,7 @@ impl Rewrite<'_, '_> {
                 *interval = spelled;
                 return Ok(());
             }
+            Expr::AtTimeZone { timestamp, time_zone } => two("timezone(_0, _1)", time_zone, timestamp),
             Expr::Position { expr, r#in } => expression("text_position(_0, _1)", vec![*r#in.clone(), *expr.clone()]),
             Expr::Trim { trim_where, trim_what, trim_characters, .. } => {
                 if let Some([characters]) = trim_characters.as_deref() {
@@ -1483,7 +1484,7 @@ fn lacks_parts(format: &str) -> bool {
     let has_date =
         has(&['c', 'x', 'F', 'D']) || (has(&['Y', 'y', 'G']) && (has(&['j']) || (has(&['m', 'b', 'B', 'h']) && has(&['d', 'e']))));
     let has_time = !has(&['H', 'I']) || has(&['M']);
-    !has(&['s']) && !(has_date && has_time)
+    !(has(&['s']) || has_date && has_time)
 }
 
 /// True for units of `date_trunc` of a day and more, whose results are dates.

@@ -1,5 +1,7 @@
 //! List functions with a lambda: `list_transform`, `list_filter` and `list_reduce`.
 
+use std::ops::Range;
+
 use polars::prelude::udf::UserDefinedFunction;
 use polars::prelude::*;
 use polars::sql::SQLContext;
@@ -129,7 +131,7 @@ pub(super) fn reduction(name: &str, body: Body, has_initial: bool) -> UserDefine
         if longest > REDUCED_MAX {
             return Err(refusal(format!("list_reduce takes lists of at most {REDUCED_MAX} elements, not {longest}")));
         }
-        if !has_initial && ranges.iter().flatten().any(|range| range.len() == 0) {
+        if !has_initial && ranges.iter().flatten().any(Range::is_empty) {
             return Err(refusal("list_reduce of an empty list needs a value to begin with: list_reduce(l, (a, b) -> a + b, 0)"));
         }
         let mut results = if has_initial {

@@ -33,7 +33,7 @@ enum Kind {
     /// Geometry → Boolean.
     Truth(fn(&Geometry) -> bool),
     /// Geometry and number → geometry.
-    WithNumber(fn(&Geometry, f64) -> Option<Geometry>),
+    WithNumber(fn(&Geometry, f64) -> PolarsResult<Geometry>),
     /// Geometry, two coordinate systems and whether axes are east and north → geometry.
     Transform,
     /// Geometry → geometry.
@@ -79,7 +79,7 @@ const FUNCTIONS: [(&str, Kind); 42] = [
     ("st_envelope", Kind::Made(|wkb| parse_wkb(wkb)?.bounding_rect().map(|bounds| write(&envelope(bounds))))),
     ("st_convexhull", Kind::Made(|wkb| Some(write(&convex_hull(&parse_wkb(wkb)?))))),
     ("st_flipcoordinates", Kind::Made(|wkb| Some(write(&parse_wkb(wkb)?.map_coords(|at| Coord { x: at.y, y: at.x }))))),
-    ("st_simplify", Kind::WithNumber(|geometry, tolerance| Some(simplified(geometry, tolerance)))),
+    ("st_simplify", Kind::WithNumber(|geometry, tolerance| Ok(simplified(geometry, tolerance)))),
     ("st_buffer", Kind::WithNumber(buffer)),
     ("st_transform", Kind::Transform),
     ("st_within", Kind::Relation(|a, b| b.contains(a))),
@@ -163,11 +163,13 @@ fn evaluate(name: &str, kind: Kind, columns: &[Column]) -> PolarsResult<Column> 
             let numbers = columns[1].cast(&DataType::Float64)?;
             let (geometries, numbers) = (first.binary().map_err(wrong)?, numbers.f64()?);
             let of = |row: usize| {
-                let geometry = parse_wkb(geometries.get(if geometries.len() == 1 { 0 } else { row })?)?;
-                let number = numbers.get(if numbers.len() == 1 { 0 } else { row }).filter(|number| number.is_finite())?;
-                made(&geometry, number).map(|geometry| write(&geometry))
+                let geometry = geometries.get(if geometries.len() == 1 { 0 } else { row }).and_then(parse_wkb);
+                let number = numbers.get(if numbers.len() == 1 { 0 } else { row }).filter(|number| number.is_finite());
+                let (Some(geometry), Some(number)) = (geometry, number) else { return Ok(None) };
+                made(&geometry, number).map(|geometry| Some(write(&geometry)))
             };
-            (0..common_length(name, columns)?).map(of).collect::<BinaryChunked>().with_name(called).into_column()
+            let all = (0..common_length(name, columns)?).map(of).collect::<PolarsResult<Vec<_>>>()?;
+            all.into_iter().collect::<BinaryChunked>().with_name(called).into_column()
         }
         Kind::Transform => transformed(name, columns)?.with_name(called).into_column(),
         Kind::Made(made) => {
@@ -327,11 +329,15 @@ fn simplified(geometry: &Geometry, tolerance: f64) -> Geometry {
     }
 }
 
+/// Most points of a geometry that is buffered: lines that cross one another take the square of their number.
+const BUFFERED_MAX: usize = 20_000;
+/// Greatest coordinate of a geometry that is buffered.
+const COORDINATE_MAX: f64 = 1e12;
 /// Segments of a quarter of a circle.
 const QUARTER_SEGMENTS: u32 = 8;
 
 /// The geometry and all within a distance of it; circles have 32 corners, as in DuckDB.
-fn buffer(geometry: &Geometry, distance: f64) -> Option<Geometry> {
+fn buffer(geometry: &Geometry, distance: f64) -> PolarsResult<Geometry> {
     use geo::algorithm::buffer::{Buffer, BufferStyle, LineCap, LineJoin};
     let step = std::f64::consts::FRAC_PI_2 / f64::from(QUARTER_SEGMENTS);
     match geometry {
@@ -340,12 +346,22 @@ fn buffer(geometry: &Geometry, distance: f64) -> Option<Geometry> {
                 let angle = -step * f64::from(at);
                 Coord { x: centre.x() + distance * angle.cos(), y: centre.y() + distance * angle.sin() }
             };
-            Some(Polygon::new((0..4 * QUARTER_SEGMENTS).map(corner).collect(), Vec::new()).into())
+            Ok(Polygon::new((0..4 * QUARTER_SEGMENTS).map(corner).collect(), Vec::new()).into())
         }
         _ => {
+            let is_bounded = |number: f64| number.abs() <= COORDINATE_MAX;
+            if geometry.coords_count() > BUFFERED_MAX
+                || !is_bounded(distance)
+                || !geometry.coords_iter().all(|at| is_bounded(at.x) && is_bounded(at.y))
+            {
+                let summary = format!(
+                    "st_buffer takes geometries of at most {BUFFERED_MAX} points, with coordinates up to {COORDINATE_MAX:e}"
+                );
+                return Err(refusal(summary));
+            }
             let style = BufferStyle::new(distance).line_join(LineJoin::Round(step)).line_cap(LineCap::Round(step));
             let made = geometry.buffer_with_style(style);
-            Some(match <[Polygon; 1]>::try_from(made.0.clone()) {
+            Ok(match <[Polygon; 1]>::try_from(made.0.clone()) {
                 Ok([one]) => one.into(),
                 Err(_) => made.into(),
             })

@@ -113,7 +113,7 @@ mod tests {
         let mut bytes = MAGIC.to_vec();
         bytes.extend([2, 22]);
         bytes.extend(b"avro.schema");
-        bytes.extend([(schema.len() * 2) as u8 | 0x80, (schema.len() * 2 >> 7) as u8]);
+        bytes.extend([(schema.len() * 2) as u8 | 0x80, ((schema.len() * 2) >> 7) as u8]);
         bytes.extend(schema);
         bytes.push(0);
         bytes.extend([7; SYNC]);

@@ -34,6 +34,10 @@ pub(super) const FUNCTIONS: &[ScalarFunction] = &[
     }),
     scalar("hex", (1, 1), text, hex_text),
     scalar("to_hex", (1, 1), text, hex_text),
+    scalar("to_base", (2, 3), text, |columns| match columns.len() {
+        2 => Ok(texts_column(of_wholes(columns, |[number, base]| to_base(number, base, 0).map(Some))?)),
+        _ => Ok(texts_column(of_wholes(columns, |[number, base, length]| to_base(number, base, length).map(Some))?)),
+    }),
     scalar("bin", (1, 1), text, binary_digits),
     scalar("to_binary", (1, 1), text, binary_digits),
     scalar("unhex", (1, 1), bytes, |columns| Ok(bytes_column(of_texts(columns, |[digits]| from_hex(digits).map(Some))?))),
@@ -289,4 +293,18 @@ fn padded(columns: &[Column], left: bool) -> PolarsResult<Column> {
         }))
     };
     Ok(texts_column(of_texts(columns, of)?))
+}
+/// A number in a base from 2 to 36, filled up with zeros to a length.
+fn to_base(number: i64, base: i64, length: i64) -> PolarsResult<String> {
+    const DIGITS: &[u8; 36] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";
+    if number < 0 || !(2..=36).contains(&base) || !(0..=64).contains(&length) {
+        return Err(refusal("to_base takes a number that is not negative, a base from 2 to 36 and a length of at most 64"));
+    }
+    let (mut rest, mut digits) = (number, Vec::new());
+    while rest > 0 || digits.is_empty() {
+        digits.push(char::from(DIGITS[(rest % base) as usize]));
+        rest /= base;
+    }
+    digits.resize(digits.len().max(length as usize), '0');
+    Ok(digits.into_iter().rev().collect())
 }

@@ -1,7 +1,10 @@
 //! Functions of dates and times.
 
 use chrono::format::{Parsed, StrftimeItems};
-use chrono::{Datelike, Days, Months, NaiveDate, NaiveDateTime, NaiveTime, Timelike};
+use chrono::{
+    Datelike, Days, MappedLocalTime, Months, NaiveDate, NaiveDateTime, NaiveTime, Offset as _, TimeDelta, TimeZone as _, Timelike,
+};
+use chrono_tz::Tz;
 use polars::prelude::*;
 
 use super::{ScalarFunction, double, doubles_column, of_doubles, of_texts, scalar, whole, wholes_column};
@@ -80,6 +83,7 @@ pub(super) const FUNCTIONS: &[ScalarFunction] = &[
             Ok(nanos.into_iter().collect::<Int64Chunked>().into_time().into_column())
         },
     ),
+    scalar("timezone", (2, 2), zoned_type, in_zone),
     scalar("time_bucket", (2, 3), bucket_type, time_bucket),
     scalar("times_before", (3, 3), series_type, |columns| time_series(columns, false)),
     scalar("times_until", (3, 3), series_type, |columns| time_series(columns, true)),
@@ -217,6 +221,50 @@ fn months_between(from: i64, to: i64) -> Option<i64> {
     let day_of_start = if is_last { start.day().min(end.day()) } else { start.day() };
     let is_full = (end.day(), end.time()) >= (day_of_start, start.time());
     Some(months - i64::from(!is_full))
+}
+
+/// A time without a zone becomes an instant, an instant the time in the zone.
+fn zoned_type(dtypes: &[DataType]) -> PolarsResult<DataType> {
+    Ok(match dtypes.get(1) {
+        Some(DataType::Datetime(_, Some(_))) => MICROSECONDS,
+        _ => DataType::Datetime(TimeUnit::Microseconds, Some(TimeZone::UTC)),
+    })
+}
+
+/// `time AT TIME ZONE 'zone'`.
+fn in_zone(columns: &[Column]) -> PolarsResult<Column> {
+    let zones = cast_to(&columns[0], &DataType::String)?;
+    let (zones, times) = (zones.str()?, micros(&columns[1])?);
+    let is_instant = matches!(columns[1].dtype(), DataType::Datetime(_, Some(_)));
+    let mut known: Option<(String, Tz)> = None;
+    let mut of = |row: usize| {
+        let (Some(zone), Some(time)) = (zones.get(broadcast_row(zones.len(), row)), times.get(broadcast_row(times.len(), row)))
+        else {
+            return Ok(None);
+        };
+        if known.as_ref().is_none_or(|(name, _)| name != zone) {
+            let found = chrono_tz::TZ_VARIANTS.iter().find(|known| known.name().eq_ignore_ascii_case(zone));
+            let unknown = || refusal(format!("'{}' is not a time zone, such as 'Europe/Madrid'", zone.printable_line()));
+            known = Some((zone.to_owned(), *found.ok_or_else(unknown)?));
+        }
+        let (Some((_, zone)), Some(time)) = (&known, time_of(time)) else { return Ok(None) };
+        let moved = if is_instant { Some(zone.from_utc_datetime(&time).naive_local()) } else { instant(*zone, time) };
+        Ok(moved.map(|time| time.and_utc().timestamp_micros()))
+    };
+    let times: Int64Chunked = (0..row_count(columns)).map(&mut of).collect::<PolarsResult<_>>()?;
+    let zone = (!is_instant).then_some(TimeZone::UTC);
+    Ok(times.into_datetime(TimeUnit::Microseconds, zone).into_column())
+}
+
+/// The instant of a local time, in UTC: the later one of two, and what the clock would show that was not set forward.
+fn instant(zone: Tz, time: NaiveDateTime) -> Option<NaiveDateTime> {
+    match zone.offset_from_local_datetime(&time) {
+        MappedLocalTime::Single(offset) | MappedLocalTime::Ambiguous(_, offset) => time.checked_sub_offset(offset.fix()),
+        MappedLocalTime::None => {
+            let before = time.checked_sub_signed(TimeDelta::hours(3))?;
+            time.checked_sub_offset(zone.offset_from_local_datetime(&before).latest()?.fix())
+        }
+    }
 }
 
 fn bucket_type(dtypes: &[DataType]) -> PolarsResult<DataType> {
