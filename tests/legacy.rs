@@ -12,11 +12,16 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value as Json;
+use taco_studio::model::Rule;
 
 use crate::support::{Workspace, fixtures, sha256_of};
 
-pub use damage::rules;
 pub use write::collection as taco_collection;
+
+/// The rules that a test of this module sees broken.
+pub fn rules() -> impl Iterator<Item = Rule> {
+    damage::rules().chain([writers::RULE])
+}
 
 /// Path of `name` in the golden set `set`.
 pub fn golden(set: &str, name: &str) -> PathBuf {

@@ -6,8 +6,12 @@ use std::fs;
 use std::path::Path;
 
 use serde_json::Value as Json;
+use taco_studio::model::Rule;
 
 use crate::support::{Workspace, sha256, sha256_of, tests_folder};
+
+/// The rule that early layouts break.
+pub const RULE: Rule = Rule::EarlyLayout;
 
 /// Releases in names of datasets whose layout is an early one.
 const EARLY: [&str; 4] = ["0.7.", "0.9.", "0.10.", "0.15.7-folder"];
@@ -38,10 +42,8 @@ fn datasets_of_old_releases_open_with_all_files() {
             .filter(|finding| finding["severity"] == "error")
             .filter_map(|finding| finding["rule"].as_str())
             .collect();
-        let wanted: &[&str] = match EARLY.iter().find(|early| name.contains(*early)) {
-            Some(_) => &["EARLY-1"],
-            None => &[],
-        };
+        let is_early = EARLY.iter().any(|early| name.contains(early));
+        let wanted = Vec::from_iter(is_early.then_some(RULE.code()));
         assert_eq!(errors, wanted, "{name}: {findings:#?}");
     }
 }
