@@ -11,7 +11,7 @@ use super::engine::{refusal, type_name};
 use super::nested_plans;
 use super::plan_inputs::map_inputs;
 use super::whole_numbers::{limits, too_large, type_of};
-use super::{interpolated, typed_texts, value_texts};
+use super::{durations, interpolated, typed_texts, value_texts};
 
 /// Decimal digits of the accumulator of integer sums.
 const DIGITS: usize = 38;
@@ -269,6 +269,13 @@ fn one(part: Expr, schema: &Schema) -> PolarsResult<Expr> {
             }
             _ => part,
         },
+        Expr::Function { ref input, function: FunctionExpr::TemporalExpr(ref of) }
+            if let [duration] = input.as_slice()
+                && dtype(duration).is_duration()
+                && let Some(part) = durations::part(of) =>
+        {
+            part.call(vec![duration.clone()])
+        }
         // A date and an interval are a time.
         Expr::Function { ref input, function: FunctionExpr::TemporalExpr(TemporalFunction::OffsetBy) }
             if input.first().is_some_and(|day| dtype(day) == DataType::Date) =>

@@ -1,6 +1,7 @@
 //! DuckDB functions that the engine lacks: dates, text, lists, `arg_min`/`arg_max` and regression. Names and semantics are
 //! DuckDB's; null arguments give null.
 
+use super::durations;
 use super::engine::refusal;
 use super::functions::{MADE_FIELDS, map_of};
 use super::list_functions;
@@ -255,12 +256,17 @@ fn time_of(micros: i64) -> Option<NaiveDateTime> {
     DateTime::from_timestamp_micros(micros).map(|time| time.naive_utc())
 }
 
+/// Times, and durations, in microseconds.
+fn passed(column: &Column) -> PolarsResult<Int64Chunked> {
+    if column.dtype().is_duration() { durations::micros(column) } else { micros(column) }
+}
+
 fn numbers(columns: &[Column], of: fn(i64) -> f64) -> PolarsResult<Column> {
-    Ok(micros(&columns[0])?.iter().map(|micros| micros.map(of)).collect::<Float64Chunked>().into_column())
+    Ok(passed(&columns[0])?.iter().map(|micros| micros.map(of)).collect::<Float64Chunked>().into_column())
 }
 
 fn wholes(columns: &[Column], of: fn(i64) -> i64) -> PolarsResult<Column> {
-    Ok(micros(&columns[0])?.iter().map(|micros| micros.map(of)).collect::<Int64Chunked>().into_column())
+    Ok(passed(&columns[0])?.iter().map(|micros| micros.map(of)).collect::<Int64Chunked>().into_column())
 }
 
 fn texts_of_times(columns: &[Column], of: fn(NaiveDateTime) -> String) -> PolarsResult<Column> {

@@ -721,8 +721,13 @@ impl Rewrite<'_, '_> {
                 return Ok(());
             }
             Expr::Cast { kind, expr: value, data_type: SqlType::Timestamp(_, TimezoneInfo::WithTimeZone | TimezoneInfo::Tz), .. } => {
-                let time = cast_of(kind.clone(), *value.clone(), SqlType::Timestamp(None, TimezoneInfo::None));
-                expression("in_utc(_0)", vec![time])
+                if self.is_text(value) {
+                    let template = if *kind == CastKind::TryCast { "instant_of_text(_0, TRUE)" } else { "instant_of_text(_0)" };
+                    expression(template, vec![*value.clone()])
+                } else {
+                    let time = cast_of(kind.clone(), *value.clone(), SqlType::Timestamp(None, TimezoneInfo::None));
+                    expression("in_utc(_0)", vec![time])
+                }
             }
             Expr::Cast { kind, expr: value, data_type, .. } => {
                 widen(data_type);
@@ -1073,6 +1078,10 @@ impl Rewrite<'_, '_> {
             SqlType::Time(None, TimezoneInfo::None) => {
                 let time = typed_texts::time_of_day(text).map(|time| time.format("%H:%M:%S%.f").to_string());
                 (time.map(|time| Expr::TypedString(typed_string(to.clone(), time))), "TIME")
+            }
+            SqlType::Timestamp(_, TimezoneInfo::WithTimeZone | TimezoneInfo::Tz) => {
+                let instant = expression("instant_of_text(_0)", vec![literal(text)]);
+                (typed_texts::instant(text).map(|_| instant), "TIMESTAMPTZ")
             }
             to if is_integer(to) => {
                 let number = typed_texts::integer(text).and_then(whole_number);

@@ -39,6 +39,7 @@ pub mod copy_as;
 mod duckdb_arithmetic;
 mod duckdb_functions;
 mod duckdb_semantics;
+mod durations;
 mod engine;
 mod filter;
 mod frames;

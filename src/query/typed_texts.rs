@@ -1,6 +1,7 @@
 //! Texts as values of other types, as DuckDB's casts read them.
 
-use chrono::{NaiveDate, NaiveDateTime, NaiveTime};
+use chrono::{FixedOffset, MappedLocalTime, NaiveDate, NaiveDateTime, NaiveTime, Offset as _, TimeDelta, TimeZone as _};
+use chrono_tz::Tz;
 use polars::prelude::*;
 
 use super::engine::{refusal, type_name};
@@ -146,8 +147,46 @@ pub(super) fn date(text: &str) -> Option<NaiveDate> {
     Some(timestamp(text)?.date())
 }
 
-/// A date, and the time of day or midnight; a `Z` is UTC.
+/// A time such as `2020-02-29 12:34:56.5`, or a date. An offset or `UTC` after it is ignored, as in DuckDB.
 pub(super) fn timestamp(text: &str) -> Option<NaiveDateTime> {
+    match time_and_zone(text)? {
+        (_, Some(Zone::Named(zone))) if zone != Tz::UTC => None,
+        (time, _) => Some(time),
+    }
+}
+
+/// The same as an instant, in UTC: with an offset, the name of a zone, or in UTC.
+pub(super) fn instant(text: &str) -> Option<NaiveDateTime> {
+    match time_and_zone(text)? {
+        (time, None) => Some(time),
+        (time, Some(Zone::Offset(offset))) => time.checked_sub_offset(offset),
+        (time, Some(Zone::Named(zone))) => instant_in(zone, time),
+    }
+}
+
+/// The instant of a local time, in UTC: the later one of two, and what the clock would show that was not set forward.
+pub(super) fn instant_in(zone: Tz, time: NaiveDateTime) -> Option<NaiveDateTime> {
+    match zone.offset_from_local_datetime(&time) {
+        MappedLocalTime::Single(offset) | MappedLocalTime::Ambiguous(_, offset) => time.checked_sub_offset(offset.fix()),
+        MappedLocalTime::None => {
+            let before = time.checked_sub_signed(TimeDelta::hours(3))?;
+            time.checked_sub_offset(zone.offset_from_local_datetime(&before).latest()?.fix())
+        }
+    }
+}
+
+/// A zone with this name, in any case.
+pub(super) fn zone_named(name: &str) -> Option<Tz> {
+    chrono_tz::TZ_VARIANTS.iter().find(|known| known.name().eq_ignore_ascii_case(name)).copied()
+}
+
+/// The zone that follows a time.
+enum Zone {
+    Offset(FixedOffset),
+    Named(Tz),
+}
+
+fn time_and_zone(text: &str) -> Option<(NaiveDateTime, Option<Zone>)> {
     let text = text.trim();
     let (day, time) = match text.split_once(['T', ' ']) {
         Some((day, time)) => (day, time.trim_start()),
@@ -163,12 +202,30 @@ pub(super) fn timestamp(text: &str) -> Option<NaiveDateTime> {
         return None;
     }
     let day = NaiveDate::from_ymd_opt(year, month, day)?;
-    let time = time.strip_suffix(['Z', 'z']).unwrap_or(time).trim_end();
+    let digits = time.find(|letter: char| !letter.is_ascii_digit() && letter != ':' && letter != '.').unwrap_or(time.len());
+    let (time, zone) = time.split_at(digits);
+    let zone = match zone.trim() {
+        "" => None,
+        "Z" | "z" => Some(Zone::Named(Tz::UTC)),
+        _ if time.is_empty() => return None,
+        offset if offset.starts_with(['+', '-']) => Some(Zone::Offset(offset_of(offset)?)),
+        name => Some(Zone::Named(zone_named(name)?)),
+    };
     let of_day = match time {
         "" => NaiveTime::MIN,
         time => ["%H:%M:%S%.f", "%H:%M"].iter().find_map(|format| NaiveTime::parse_from_str(time, format).ok())?,
     };
-    Some(day.and_time(of_day))
+    Some((day.and_time(of_day), zone))
+}
+
+/// `+02`, `-05:30` or `+0530`.
+fn offset_of(text: &str) -> Option<FixedOffset> {
+    let (sign, digits) = text.split_at(1);
+    let digits = digits.replace(':', "");
+    let hours: i32 = digits.get(..2)?.parse().ok()?;
+    let minutes: i32 = if digits.len() > 2 { digits.get(2..4).filter(|_| digits.len() == 4)?.parse().ok()? } else { 0 };
+    let seconds = (hours * 60 + minutes) * 60;
+    FixedOffset::east_opt(if sign == "-" { -seconds } else { seconds })
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ use polars::prelude::udf::UserDefinedFunction;
 use polars::prelude::*;
 use polars::sql::FunctionOptions;
 
+use super::durations;
 use super::engine::refusal;
 use super::nested_values::Lists;
 use super::scan::fault;
@@ -29,6 +30,7 @@ pub(super) fn writer(dtype: &DataType) -> Option<UserDefinedFunction> {
         DataType::Datetime(_, None) => |column| times(column, ""),
         // Times with a zone are written in UTC.
         DataType::Datetime(_, Some(_)) => |column| times(column, "+00"),
+        DataType::Duration(_) => |column| Ok(durations::micros(column)?.iter().map(|micros| micros.map(durations::text)).collect()),
         DataType::Binary => |column| Ok(column.binary()?.iter().map(|bytes| bytes.map(bytes_text)).collect()),
         DataType::List(_) | DataType::Struct(_) => |column| Ok(texts_of(column)?.into_iter().collect()),
         _ => return None,
@@ -96,6 +98,9 @@ pub(super) fn texts_of(column: &Column) -> PolarsResult<Vec<Option<String>>> {
                 Some(_) if *dtype == DataType::Float32 => column.f32()?.iter().map(|number| number.map(fraction_text)).collect(),
                 Some(_) if *dtype == DataType::Float64 => column.f64()?.iter().map(|number| number.map(fraction_text)).collect(),
                 Some(_) if *dtype == DataType::Binary => column.binary()?.iter().map(|bytes| bytes.map(bytes_text)).collect(),
+                Some(_) if dtype.is_duration() => {
+                    durations::micros(column)?.iter().map(|micros| micros.map(durations::text)).collect()
+                }
                 Some(_) => times(column, if matches!(dtype, DataType::Datetime(_, Some(_))) { "+00" } else { "" })?,
                 None => column.cast(&DataType::String)?.str()?.clone(),
             };

@@ -1,13 +1,12 @@
 //! Functions of dates and times.
 
 use chrono::format::{Parsed, StrftimeItems};
-use chrono::{
-    Datelike, Days, MappedLocalTime, Months, NaiveDate, NaiveDateTime, NaiveTime, Offset as _, TimeDelta, TimeZone as _, Timelike,
-};
+use chrono::{Datelike, Days, Months, NaiveDate, NaiveDateTime, NaiveTime, TimeZone as _, Timelike};
 use chrono_tz::Tz;
 use polars::prelude::*;
 
 use super::{ScalarFunction, double, doubles_column, of_doubles, of_texts, scalar, whole, wholes_column};
+use crate::query::durations;
 use crate::query::engine::refusal;
 use crate::query::nested_values::{ListsBuilder, broadcast_row, cast_to, row_count};
 use crate::query::typed_texts;
@@ -83,6 +82,14 @@ pub(super) const FUNCTIONS: &[ScalarFunction] = &[
             Ok(nanos.into_iter().collect::<Int64Chunked>().into_time().into_column())
         },
     ),
+    scalar("to_weeks", (1, 1), duration, |columns| durations::of_units(columns, 7 * DAY)),
+    scalar("to_days", (1, 1), duration, |columns| durations::of_units(columns, DAY)),
+    scalar("to_hours", (1, 1), duration, |columns| durations::of_units(columns, 3_600_000_000)),
+    scalar("to_minutes", (1, 1), duration, |columns| durations::of_units(columns, 60_000_000)),
+    scalar("to_seconds", (1, 1), duration, |columns| durations::of_units(columns, 1_000_000)),
+    scalar("to_milliseconds", (1, 1), duration, |columns| durations::of_units(columns, 1000)),
+    scalar("to_microseconds", (1, 1), duration, |columns| durations::of_units(columns, 1)),
+    scalar("instant_of_text", (1, 2), |_| Ok(DataType::Datetime(TimeUnit::Microseconds, Some(TimeZone::UTC))), instant_of_text),
     scalar("timezone", (2, 2), zoned_type, in_zone),
     scalar("time_bucket", (2, 3), bucket_type, time_bucket),
     scalar("times_before", (3, 3), series_type, |columns| time_series(columns, false)),
@@ -223,6 +230,22 @@ fn months_between(from: i64, to: i64) -> Option<i64> {
     Some(months - i64::from(!is_full))
 }
 
+/// Texts as instants; with a second argument, null for texts that are none.
+fn instant_of_text(columns: &[Column]) -> PolarsResult<Column> {
+    let read = |[text]: [&str; 1]| match typed_texts::instant(text) {
+        None if columns.len() == 1 => {
+            Err(refusal(format!("the text '{}' is no TIMESTAMPTZ; TRY_CAST gives null for such texts", text.printable_line())))
+        }
+        time => Ok(time.map(|time| time.and_utc().timestamp_micros())),
+    };
+    let micros: Int64Chunked = of_texts(&columns[..1], read)?.into_iter().collect();
+    Ok(micros.into_datetime(TimeUnit::Microseconds, Some(TimeZone::UTC)).into_column())
+}
+
+fn duration(_: &[DataType]) -> PolarsResult<DataType> {
+    Ok(DataType::Duration(TimeUnit::Microseconds))
+}
+
 /// A time without a zone becomes an instant, an instant the time in the zone.
 fn zoned_type(dtypes: &[DataType]) -> PolarsResult<DataType> {
     Ok(match dtypes.get(1) {
@@ -243,28 +266,17 @@ fn in_zone(columns: &[Column]) -> PolarsResult<Column> {
             return Ok(None);
         };
         if known.as_ref().is_none_or(|(name, _)| name != zone) {
-            let found = chrono_tz::TZ_VARIANTS.iter().find(|known| known.name().eq_ignore_ascii_case(zone));
             let unknown = || refusal(format!("'{}' is not a time zone, such as 'Europe/Madrid'", zone.printable_line()));
-            known = Some((zone.to_owned(), *found.ok_or_else(unknown)?));
+            known = Some((zone.to_owned(), typed_texts::zone_named(zone).ok_or_else(unknown)?));
         }
         let (Some((_, zone)), Some(time)) = (&known, time_of(time)) else { return Ok(None) };
-        let moved = if is_instant { Some(zone.from_utc_datetime(&time).naive_local()) } else { instant(*zone, time) };
+        let moved =
+            if is_instant { Some(zone.from_utc_datetime(&time).naive_local()) } else { typed_texts::instant_in(*zone, time) };
         Ok(moved.map(|time| time.and_utc().timestamp_micros()))
     };
     let times: Int64Chunked = (0..row_count(columns)).map(&mut of).collect::<PolarsResult<_>>()?;
     let zone = (!is_instant).then_some(TimeZone::UTC);
     Ok(times.into_datetime(TimeUnit::Microseconds, zone).into_column())
-}
-
-/// The instant of a local time, in UTC: the later one of two, and what the clock would show that was not set forward.
-fn instant(zone: Tz, time: NaiveDateTime) -> Option<NaiveDateTime> {
-    match zone.offset_from_local_datetime(&time) {
-        MappedLocalTime::Single(offset) | MappedLocalTime::Ambiguous(_, offset) => time.checked_sub_offset(offset.fix()),
-        MappedLocalTime::None => {
-            let before = time.checked_sub_signed(TimeDelta::hours(3))?;
-            time.checked_sub_offset(zone.offset_from_local_datetime(&before).latest()?.fix())
-        }
-    }
 }
 
 fn bucket_type(dtypes: &[DataType]) -> PolarsResult<DataType> {
