@@ -60,6 +60,8 @@ pub enum Cause {
     MissingMember,
     /// The ZIP holds a dataset, but another program wrote it again: below a folder, in another order or compressed.
     RewrittenArchive,
+    /// A repair writes the archive again, with all of its metadata.
+    RepairableArchive,
     /// A member of an archive is compressed or encrypted, so that no range of the archive has its bytes.
     CompressedMember,
     /// The archive's central directory is missing, damaged or contradicts the file.
@@ -365,6 +367,7 @@ impl Cause {
             Cause::MissingMember
             | Cause::ZipDirectory
             | Cause::RewrittenArchive
+            | Cause::RepairableArchive
             | Cause::CompressedMember
             | Cause::NotStarted
             | Cause::OutputExists

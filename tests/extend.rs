@@ -900,3 +900,29 @@ fn classes_that_share_a_category_are_a_warning_of_everything_that_writes() {
     let refused = workspace.studio(["create", "scenes", "-o", "no.tacozip", "--collection", "twice.json"]).expect_code(2);
     assert!(refused.stderr.contains("COL-16") && !workspace.path("no.tacozip").exists(), "{refused}");
 }
+
+#[test]
+fn parts_of_the_names_become_columns() {
+    let workspace = Workspace::new();
+    nested_scenes(&workspace, 3);
+    let zip = create(&workspace, "scenes.tacozip", "zip");
+    let run = |pattern: &str, out: &str| {
+        let options = serde_json::json!({ "name_columns": { "pattern": pattern } }).to_string();
+        let arguments = ["extend", zip.to_str().expect("a name"), "-o", out, "--with", "name_columns", "--options", &options];
+        workspace.studio(arguments)
+    };
+    run("{kind}_{number:int}", "out.tacozip").expect_code(0);
+    let rows = workspace.studio([
+        "query",
+        "out.tacozip",
+        "--sql",
+        "SELECT kind, sum(number) AS n FROM data GROUP BY kind",
+        "--format",
+        "json",
+    ]);
+    let rows = rows.expect_code(0).stdout;
+    assert!(rows.contains("\"kind\":\"scene\"") && rows.contains("\"n\":27"), "{rows}");
+    workspace.studio(["validate", "out.tacozip"]).expect_code(0);
+    let refused = run("{tile}-{date:date}", "none.tacozip").expect_code(2);
+    assert!(refused.stderr.contains("unlike the pattern") && !workspace.path("none.tacozip").exists(), "{refused}");
+}

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::support::{COLLECTION, Workspace};
 
 /// Each fixture: its name and its content.
-fn fixtures() -> Vec<(String, Value)> {
+pub fn fixtures() -> Vec<(String, Value)> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/layouts");
     let mut found: Vec<(String, Value)> = fs::read_dir(folder)
         .expect("the fixtures")
@@ -24,7 +24,7 @@ fn fixtures() -> Vec<(String, Value)> {
 }
 
 /// Writes tiny files at the paths of a fixture.
-fn write_files(workspace: &Workspace, name: &str, fixture: &Value) {
+pub fn write_files(workspace: &Workspace, name: &str, fixture: &Value) {
     for path in fixture["paths"].as_array().expect("paths").iter().filter_map(Value::as_str) {
         let text = fixture["texts"][path].as_str().unwrap_or("x\n");
         workspace.write(&format!("{name}/{path}"), text);

@@ -24,7 +24,7 @@ const VARIANTS: [&str; 12] = [
     "streamed",
 ];
 
-fn archives(good: &Good) -> PathBuf {
+pub fn archives(good: &Good) -> PathBuf {
     let out = good.workspace.path("archives");
     std::fs::create_dir_all(&out).expect("a folder");
     good.workspace.python("archivers.py", [good.zip.as_os_str(), good.folder.as_os_str(), out.as_os_str()]).expect_code(0);

@@ -88,3 +88,31 @@ fn nothing_half_written_is_left_and_nothing_is_overwritten_silently() {
     assert_eq!(crate::support::entries(&workspace.path("out")), Vec::<std::path::PathBuf>::new(), "something was left behind");
     assert_eq!(fs::read(&dataset).expect("the dataset"), before);
 }
+
+#[test]
+fn datasets_of_each_generation_are_sources_of_create() {
+    let workspace = Workspace::new();
+    nested_scenes(&workspace, 4);
+    let first = create(&workspace, "first.tacozip", "zip");
+    let folder = workspace.path("folder");
+    convert(&workspace, &first, &folder);
+    for (source, out) in [(&first, "of_zip.tacozip"), (&folder, "of_folder.tacozip")] {
+        // The collection is that of the dataset.
+        workspace.studio(["create".as_ref(), source.as_os_str(), "-o".as_ref(), out.as_ref()]).expect_code(0);
+        expect_same(&workspace, &first, &workspace.path(out));
+    }
+    workspace.studio(["create", "scenes", "-o", "old.tortilla", "--metadata", "metadata.csv"]).expect_code(0);
+    let bare = workspace.studio(["create", "old.tortilla", "-o", "none.tacozip"]).expect_code(2);
+    assert!(!workspace.path("none.tacozip").exists(), "a TORTILLA has no collection: {bare}");
+    let new = ["create", "old.tortilla", "-o", "new.tacozip", "--collection", "collection.json", "--exclude", "scene_9"];
+    workspace.studio(new).expect_code(0);
+    workspace.studio(["validate", "new.tacozip", "--deep"]).expect_code(0);
+    let table = workspace.studio(["read", "new.tacozip", "--format", "csv"]).expect_code(0).stdout;
+    assert!(table.contains("region") && table.contains("scene_8") && !table.contains("scene_9"), "{table}");
+    for part in ["before.tif", "label.tif"] {
+        workspace.studio(["read", "new.tacozip", &format!("scene_10/{part}"), "-o", part]).expect_code(0);
+        let source = workspace.path(&format!("scenes/scene_10/{part}"));
+        assert_eq!(fs::read(workspace.path(part)).expect("written"), fs::read(source).expect("there"));
+    }
+    workspace.studio(["create", "first.tacozip", "-o", "x.tacozip", "--layout", "auto"]).expect_code(2);
+}

@@ -31,7 +31,7 @@ pub enum SidecarsArgument {
 /// Arguments of `create`.
 #[derive(Debug, clap::Args)]
 pub struct CreateArguments {
-    /// The folder with the data: folders in it become tortillas, files samples.
+    /// The folder with the data: folders in it become tortillas, files samples. Or a dataset of any generation, whose samples are taken.
     pub source: PathBuf,
     /// Output file or folder.
     #[arg(long, short, required_unless_present = "dry_run")]

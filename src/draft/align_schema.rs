@@ -7,6 +7,7 @@ use arrow::array::{Array, AsArray};
 use arrow::datatypes::DataType;
 
 use super::{Care, Edit, Fix, FixVerb};
+use crate::error::{Error, Result};
 use crate::model::{Dataset, FieldSpec, NodePath, Sample, Schema, Tortilla, Value, dtype_name};
 use crate::table::{inferred, value_text};
 
@@ -16,28 +17,8 @@ use crate::table::{inferred, value_text};
 pub fn one_schema(dataset: &Dataset, level: usize) -> Option<Fix> {
     let mut tortillas = Vec::new();
     collect(&dataset.root, level, &mut NodePath::root(), &mut tortillas);
-    let mut fields: Vec<FieldSpec> = Vec::new();
-    for (_, tortilla) in &tortillas {
-        for field in tortilla.schema.iter() {
-            match fields.iter_mut().find(|known| known.name == field.name) {
-                None => fields.push(field.clone()),
-                Some(known) if known.dtype == DataType::Null => known.dtype = field.dtype.clone(),
-                Some(_) => {}
-            }
-        }
-    }
-    for field in &mut fields {
-        let lost = |dtype: &DataType| {
-            let field = FieldSpec { dtype: dtype.clone(), ..field.clone() };
-            tortillas.iter().any(|(_, tortilla)| loses(tortilla, &field))
-        };
-        if lost(&field.dtype) {
-            let number = |dtype: &DataType| dtype.is_integer() || dtype.is_floating();
-            let wider = [DataType::Int64, DataType::Float64].into_iter().filter(|_| number(&field.dtype));
-            field.dtype = wider.chain([DataType::Utf8]).find(|dtype| !lost(dtype))?;
-        }
-    }
-    let schema: Schema = fields.into();
+    let below: Vec<&Tortilla> = tortillas.iter().map(|(_, tortilla)| *tortilla).collect();
+    let schema = common_schema(&below).ok()?;
     let mut edits = Vec::new();
     let mut odd = None;
     for (path, tortilla) in &tortillas {
@@ -58,6 +39,47 @@ pub fn one_schema(dataset: &Dataset, level: usize) -> Option<Fix> {
     );
     let edit = Edit::Batch { label: label.clone(), edits };
     Some(Fix { verb: FixVerb::Give, label, edit, care: Care::Safe, affects, preview, renames: Vec::new(), drops: Vec::new() })
+}
+
+/// Both tortillas as one: the samples of `first`, then those of `second`. Fields are chosen as in [`one_schema`].
+///
+/// # Errors
+/// Names the field whose values no type holds.
+pub fn joined(first: &Tortilla, second: &Tortilla) -> Result<Tortilla> {
+    let schema = common_schema(&[first, second]).map_err(|field| {
+        Error::usage(format!("the field {field} has values of two types, and a text of one of them would not be complete"))
+            .hint("rename the field on one side first")
+    })?;
+    let fitted = |tortilla: &Tortilla| if tortilla.schema == schema { tortilla.clone() } else { with_schema(tortilla, &schema) };
+    let mut joined = fitted(first);
+    joined.samples.extend(fitted(second).samples);
+    Ok(joined)
+}
+
+/// The fields of all tortillas in order of their first appearance, each with the type of its first tortilla, or where that loses a value
+/// int64, float64 or string. Fails with the name of a field of which even a string would lose a value.
+fn common_schema(tortillas: &[&Tortilla]) -> std::result::Result<Schema, String> {
+    let mut fields: Vec<FieldSpec> = Vec::new();
+    for field in tortillas.iter().flat_map(|tortilla| tortilla.schema.iter()) {
+        match fields.iter_mut().find(|known| known.name == field.name) {
+            None => fields.push(field.clone()),
+            Some(known) if known.dtype == DataType::Null => known.dtype = field.dtype.clone(),
+            Some(_) => {}
+        }
+    }
+    for field in &mut fields {
+        let lost = |dtype: &DataType| {
+            let field = FieldSpec { dtype: dtype.clone(), ..field.clone() };
+            tortillas.iter().any(|tortilla| loses(tortilla, &field))
+        };
+        if lost(&field.dtype) {
+            let number = |dtype: &DataType| dtype.is_integer() || dtype.is_floating();
+            let wider = [DataType::Int64, DataType::Float64].into_iter().filter(|_| number(&field.dtype));
+            let found = wider.chain([DataType::Utf8]).find(|dtype| !lost(dtype));
+            field.dtype = found.ok_or_else(|| field.name.clone())?;
+        }
+    }
+    Ok(fields.into())
 }
 
 fn collect<'a>(tortilla: &'a Tortilla, level: usize, path: &mut NodePath, found: &mut Vec<(NodePath, &'a Tortilla)>) {
@@ -246,6 +268,22 @@ mod tests {
         assert_eq!(below(1).samples[0].value(0), &Value::Float(3.0));
         assert_eq!(below(2).samples[0].values.to_vec(), [Value::Null, Value::text("train")]);
         assert_eq!(one_schema(&dataset, 1), None);
+    }
+
+    #[test]
+    fn joined_tortillas_have_the_fields_of_both() {
+        let first = tortilla("cloud", DataType::Int64, Value::Int(3));
+        let mut second = tortilla("cloud", DataType::Float64, Value::Float(1.5));
+        second.schema = vec![second.schema[0].clone(), FieldSpec::new("split", DataType::Utf8)].into();
+        second.samples[0].values = vec![Value::Float(1.5), Value::text("train")].into();
+        let both = joined(&first, &second).expect("one schema");
+        let types: Vec<_> = both.schema.iter().map(|field| (field.name.as_str(), field.dtype.clone())).collect();
+        assert_eq!(types, [("cloud", DataType::Float64), ("split", DataType::Utf8)]);
+        let values: Vec<_> = both.samples.iter().map(|sample| sample.values.to_vec()).collect();
+        assert_eq!(values, [[Value::Float(3.0), Value::Null], [Value::Float(1.5), Value::text("train")]]);
+        let list = DataType::List(Arc::new(Field::new("item", DataType::Binary, true)));
+        let bytes = tortilla("cloud", list, Value::List(vec![Value::Bytes([1].as_slice().into())].into()));
+        assert!(joined(&first, &bytes).expect_err("no type holds both").to_string().contains("cloud"));
     }
 
     #[test]

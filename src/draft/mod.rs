@@ -25,7 +25,7 @@ mod tray_index;
 #[cfg(test)]
 mod undo_fuzz;
 
-pub use align_schema::{cast, one_schema};
+pub use align_schema::{cast, joined, one_schema};
 pub use edit::{ColumnChange, Content, Edit, TrayPlace, Unplaced};
 pub use edit_memory::edit_weight;
 pub use file_kind::{FileKind, KindReader, Kinds};
@@ -34,7 +34,8 @@ pub use fix::{Care, Fix, FixVerb};
 pub use history::{Draft, Step};
 pub use layout::{
     ArrangedPosition, ArrangedRoot, Arrangement, FolderRole, LayoutAlternative, LayoutConflict, LayoutQuestion, LayoutReading,
-    NameRole, RenamedId, arrange_files, folder_layout, list_family, recognise_layout, split_named_by, stem_layout,
+    LayoutWay, NameRole, RenamedId, UnclearLayout, arrange_files, folder_layout, folders_are_scenes, list_family, recognise_layout,
+    split_named_by, stem_layout,
 };
 pub use pattern::{
     Alternative, Example, Nearly, PatternReport, PatternToken, Placement, TokenKind, TokenRole, find_pattern, place_by_pattern,

@@ -8,7 +8,7 @@ use regex::Regex;
 use super::Edit;
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
-use crate::model::{Dataset, NodePath, Tortilla, check_sample_id};
+use crate::model::{Dataset, NamePattern, NodePath, Tortilla, check_sample_id};
 
 /// Preview of a renaming by pattern.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -31,42 +31,8 @@ pub struct Renaming {
 const SIBLINGS: usize = 500;
 const ROOTS: usize = 1000;
 
-/// Compiles a pattern with fields in braces. `{n}` matches digits. `{date}` matches a date of eight digits, with or without `-` or `_`.
-/// Any other field matches at least one character.
-fn compiled(from: &str) -> Result<Regex> {
-    let mut text = String::from("^");
-    let mut rest = from;
-    let mut seen: Vec<&str> = Vec::new();
-    while let Some(start) = rest.find('{') {
-        let end = rest[start..].find('}').map(|end| start + end);
-        let Some(end) = end else { return Err(Error::usage(format!("the pattern {from} has a {{ without its }}"))) };
-        let name = &rest[start + 1..end];
-        if name.is_empty()
-            || !name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
-            || name.starts_with(|c: char| c.is_ascii_digit())
-        {
-            return Err(Error::usage(format!("{{{name}}} is no name of a part"))
-                .hint("write {n} for digits, {date} for a date, {name} for text"));
-        }
-        if seen.contains(&name) {
-            return Err(Error::usage(format!("the pattern has {{{name}}} twice")).hint("give the parts different names"));
-        }
-        seen.push(name);
-        text += &regex::escape(&rest[..start]);
-        text += &match name {
-            "n" => format!("(?P<{name}>[0-9]+)"),
-            "date" => format!("(?P<{name}>[0-9]{{4}}[-_]?[0-9]{{2}}[-_]?[0-9]{{2}})"),
-            _ => format!("(?P<{name}>.+?)"),
-        };
-        rest = &rest[end + 1..];
-    }
-    text += &regex::escape(rest);
-    text.push('$');
-    Regex::new(&text).map_err(|error| Error::usage("the pattern can't be used").because(error))
-}
-
 /// A new id: the parts in braces are those of the old one.
-fn filled(to: &str, found: &regex::Captures<'_>) -> Result<String> {
+fn filled(to: &str, pattern: &NamePattern, texts: &[&str]) -> Result<String> {
     let mut text = String::new();
     let mut rest = to;
     while let Some(start) = rest.find('{') {
@@ -74,9 +40,10 @@ fn filled(to: &str, found: &regex::Captures<'_>) -> Result<String> {
             return Err(Error::usage(format!("the new name {to} has a {{ without its }}")));
         };
         let name = &rest[start + 1..end];
-        let part = found.name(name).ok_or_else(|| Error::usage(format!("the pattern has no part {{{name}}}")))?;
+        let part = pattern.parts().iter().zip(texts).find(|(part, _)| part.name == name);
+        let (_, part) = part.ok_or_else(|| Error::usage(format!("the pattern has no part {{{name}}}")))?;
         text += &rest[..start];
-        text += part.as_str();
+        text += part;
         rest = &rest[end + 1..];
     }
     Ok(text + rest)
@@ -105,18 +72,18 @@ fn at_place<'a>(dataset: &'a Dataset, place: &[u32]) -> Vec<(NodePath, &'a Arc<s
 /// # Errors
 /// For a pattern that can't be read, and when the job is cancelled.
 pub fn renaming(dataset: &Dataset, place: &[u32], from: &str, to: &str, ctx: &JobContext) -> Result<Renaming> {
-    let pattern = compiled(from)?;
+    let pattern = NamePattern::new(from)?;
     let mut renaming = Renaming::default();
     let mut edits: Vec<(NodePath, Arc<str>)> = Vec::new();
     for (path, root, tortilla) in at_place(dataset, place) {
         ctx.check()?;
         let Some(sample) = path.0.last().and_then(|&last| tortilla.samples.get(last as usize)) else { continue };
         renaming.total += 1;
-        let Some(captures) = pattern.captures(&sample.id) else {
+        let Some(texts) = pattern.texts(&sample.id) else {
             renaming.unmatched += 1;
             continue;
         };
-        let id: Arc<str> = filled(to, &captures)?.into();
+        let id: Arc<str> = filled(to, &pattern, &texts)?.into();
         if id == sample.id {
             renaming.unchanged += 1;
             continue;

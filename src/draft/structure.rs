@@ -253,6 +253,14 @@ impl Structure {
         &self.pattern
     }
 
+    /// Index of the first root that has most samples below it; `None` where no root has children.
+    pub fn longest(&self) -> Option<usize> {
+        let shapes = self.shapes.shapes();
+        let (longest, _) = self.shapes.held().min_by_key(|(shape, _)| std::cmp::Reverse(shapes.total(*shape)))?;
+        let first = || self.shapes.roots().iter().position(|root| root.shape == longest);
+        if shapes.total(longest) > 0 { first() } else { None }
+    }
+
     /// Index of the first root that has the pattern's shape.
     pub fn model(&self) -> Option<usize> {
         self.pattern_shape.map(|_| self.model)
@@ -649,6 +657,7 @@ mod tests {
         roots[7] = scene("r7", &["a"]);
         assert_eq!(structure.update(&dataset(roots.clone())), [7]);
         assert_eq!((structure.states(7), structure.states(8)), (&[Present, Missing][..], &[Present, Present][..]));
+        assert_eq!(structure.longest(), Some(0));
         structure.choose(PatternChoice::Root("r7".into()));
         assert_eq!((structure.pattern().len(), structure.extra(0), structure.extra(7)), (1, 1, 0));
         structure.choose(PatternChoice::MostCommon);

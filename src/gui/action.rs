@@ -367,6 +367,7 @@ impl Action {
             Key::ArrowRight => "Right",
             Key::Delete => "Del",
             Key::Period => ".",
+            Key::Comma => ",",
             key => key.name(),
         };
         words.push(key);
@@ -476,6 +477,7 @@ mod tests {
     fn shortcuts_read_like_the_keyboard() {
         assert_eq!(Action::Redo.keys_text(), "Ctrl Shift Z");
         assert_eq!(Action::ShowTable.keys_text(), "Ctrl 1");
+        assert_eq!(Action::Settings.keys_text(), "Ctrl ,");
         assert_eq!(Action::ToggleTheme.keys_text(), "");
     }
 }

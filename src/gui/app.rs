@@ -160,7 +160,7 @@ impl App {
         }
     }
 
-    /// Opens or imports these paths, as a drop does.
+    /// Opens or imports these paths, as the dialog *Open* does.
     pub fn open_paths(&mut self, paths: Vec<PathBuf>) {
         if !paths.is_empty() {
             self.requests.push(Request::OpenPaths(paths));

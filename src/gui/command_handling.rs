@@ -68,6 +68,7 @@ impl App {
             }
             Request::Show(pane) => self.show_pane(pane),
             Request::OpenPaths(paths) => self.open_or_import(paths),
+            Request::TakeDropped(paths) => self.take_dropped(paths),
             Request::Copy(text) => {
                 ctx.copy_text(text);
                 self.toast = Some(Toast::new(true, tr!("Copied")));
@@ -121,6 +122,8 @@ impl App {
             Request::Anyway(request) => self.anyway(ctx, *request),
             Request::SaveFirst(request) => self.save_first(ctx, *request),
             Request::RestoreAside(path) => self.restore_aside(path),
+            Request::Add(command) => self.add_to_draft(command),
+            Request::Repair(path) => self.repair_copy(path),
             Request::Replace(path, then) => self.replace_project(path, then.map(|then| *then)),
         }
     }
@@ -468,7 +471,7 @@ impl App {
             FileRequest::Open | FileRequest::OpenFolder => self.requests.push(Request::OpenPaths(paths)),
             FileRequest::AddFiles | FileRequest::AddFolder => {
                 let into = self.folder_of(self.picked_sample());
-                self.requests.push(Request::Run(Command::Import { paths, into, metadata: None }));
+                self.look_at_added(Command::Import { paths, into, metadata: None });
             }
             FileRequest::AddUnplaced | FileRequest::AddUnplacedFolder => {
                 self.requests.push(Request::Run(Command::AddToTray { paths }))

@@ -73,6 +73,14 @@ impl App {
         self.dialogs.open(Dialog::tool(tool, &start));
     }
 
+    /// Opens the dialog that repairs a copy of a dataset that is not open.
+    pub(super) fn repair_copy(&mut self, path: PathBuf) {
+        let id = path.file_stem().map_or_else(String::new, |stem| stem.to_string_lossy().into_owned());
+        let folder = path.parent().map_or_else(|| self.folder(), Path::to_owned);
+        let start = Start { input: Some(path), id, folder, ..Start::default() };
+        self.dialogs.open(Dialog::tool(Tool::Repair, &start));
+    }
+
     /// Reports the end of a migration in its dialog, or as a toast.
     pub(super) fn migrated(&mut self, migrated: Migrated) {
         let Some(migrated) = self.dialogs.migrated(migrated) else { return };

@@ -49,12 +49,12 @@ impl App {
             (dropped, pasted, input.viewport().close_requested())
         });
         if !dropped.is_empty() {
-            self.requests.push(Request::OpenPaths(dropped));
+            self.requests.push(Request::TakeDropped(dropped));
         }
         if !typing && !self.dialogs.is_open() {
             let paths: Vec<PathBuf> = pasted.iter().flat_map(|text| dropped_paths::parse_paths(text, true)).collect();
             if !paths.is_empty() {
-                self.requests.push(Request::OpenPaths(paths));
+                self.requests.push(Request::TakeDropped(paths));
             }
         }
         if closing && !self.quitting && typing {

@@ -2,6 +2,7 @@
 //! interrupted write left the old contents of a path aside, restoring them is offered.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Instant;
 
 use super::App;
@@ -9,8 +10,10 @@ use super::dialogs::Dialog;
 use super::panel_context::Request;
 use super::widgets::Toast;
 use crate::container::{aside_of, detect, restore_aside};
-use crate::error::{Error, Result};
+use crate::error::{Cause, Error, Result};
+use crate::jobs::JobContext;
 use crate::model::{NodePath, is_remote};
+use crate::ops::{DatasetImport, FoundLayout, layout_to_show};
 use crate::remote::admit;
 use crate::studio::{Command, LogLevel, command_for, is_project};
 
@@ -22,22 +25,72 @@ pub(super) enum PathAction {
     RestoreAside(PathBuf),
     /// Offer to open these datasets as one, or to run the command instead.
     Several(Vec<PathBuf>, Option<Command>),
+    /// Offer to repair this archive, which another program wrote again.
+    Repair(PathBuf),
+    /// Ask what this dataset becomes in the draft; the command adds it as a file.
+    Dataset(DatasetImport, Command),
+    /// Show what the files of this folder become by their names, or run the command instead.
+    Layout(PathBuf, Arc<FoundLayout>, Command),
+}
+
+impl PathAction {
+    /// Adds what was dropped. On an empty draft a single folder may have a layout that has to be looked at first.
+    fn add(command: Command, empty: bool, ctx: &JobContext) -> Result<Self> {
+        if let Command::Import { paths, into, metadata: None } = &command
+            && let [folder] = paths.as_slice()
+            && empty
+            && into.0.is_empty()
+            && folder.is_dir()
+            && let Some(found) = layout_to_show(folder, ctx)?
+        {
+            return Ok(Self::Layout(folder.clone(), Arc::new(found), command));
+        }
+        Ok(Self::Run(command))
+    }
+}
+
+/// How paths arrive.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Arrival {
+    /// Typed, chosen or listed, to be opened.
+    Opened,
+    /// Dropped or pasted.
+    Dropped,
+    /// From a later start of the program.
+    HandedOver,
+}
+
+/// What the inspection of paths knows of the window.
+struct Target {
+    /// The selected FOLDER.
+    into: NodePath,
+    /// A dataset is open for reading.
+    opened: bool,
+    /// Loose files go into the tray.
+    loose: bool,
+    /// What is added begins a draft.
+    empty: bool,
 }
 
 impl App {
     /// Inspects paths off the interface thread, then opens or imports them.
     pub(super) fn open_or_import(&mut self, paths: Vec<PathBuf>) {
-        self.look_at_paths(paths, false);
+        self.look_at_paths(paths, Arrival::Opened);
+    }
+
+    /// Takes paths that were dropped or pasted: as [`App::open_or_import`], but what a dataset becomes in an open draft is asked.
+    pub fn take_dropped(&mut self, paths: Vec<PathBuf>) {
+        self.look_at_paths(paths, Arrival::Dropped);
     }
 
     /// Opens the paths of a later start. Nothing says where in an open draft its files belong, so they go into the tray, whatever is
     /// selected.
     pub fn take_handed_over(&mut self, paths: Vec<PathBuf>) {
-        self.look_at_paths(paths, true);
+        self.look_at_paths(paths, Arrival::HandedOver);
     }
 
-    fn look_at_paths(&mut self, mut paths: Vec<PathBuf>, handed_over: bool) {
-        let to_tray = handed_over && self.has_samples();
+    fn look_at_paths(&mut self, mut paths: Vec<PathBuf>, arrival: Arrival) {
+        let to_tray = arrival == Arrival::HandedOver && self.has_samples();
         for path in &mut paths {
             if is_remote(path) {
                 // Keep the signature of a signed link apart from the address.
@@ -46,7 +99,8 @@ impl App {
                 *path = whole;
             }
         }
-        self.inspect_paths(move |into, opened, loose| {
+        self.inspect_paths(move |target, ctx| {
+            let Target { into, opened, loose, empty } = target;
             if let Some(missing) = paths.iter().find(|path| !is_remote(path) && !path.exists()) {
                 if aside_of(missing).is_some() {
                     return Ok(PathAction::RestoreAside(missing.clone()));
@@ -60,31 +114,53 @@ impl App {
                 let add = Command::Import { paths: paths.clone(), into, metadata: None };
                 return Ok(PathAction::Several(paths, Some(add)));
             }
+            if let [path] = paths.as_slice()
+                && !is_remote(path)
+                && detect(path).is_err_and(|error| error.is_caused_by(Cause::RepairableArchive))
+            {
+                return Ok(PathAction::Repair(path.clone()));
+            }
+            if let [path] = paths.as_slice()
+                && !empty
+                && arrival == Arrival::Dropped
+                && is_dataset(path)
+            {
+                let add = Command::Import { paths: paths.clone(), into: into.clone(), metadata: None };
+                return Ok(PathAction::Dataset(DatasetImport { path: path.clone(), into, ..DatasetImport::default() }, add));
+            }
             let loose = loose || to_tray;
-            Ok(PathAction::Run(match command_for(paths, into) {
-                Command::Import { paths, .. } if loose && paths.iter().all(|path| path.is_file()) => Command::AddToTray { paths },
-                command => command,
-            }))
+            match command_for(paths, into) {
+                Command::Import { paths, .. } if loose && paths.iter().all(|path| path.is_file()) => {
+                    Ok(PathAction::Run(Command::AddToTray { paths }))
+                }
+                command => PathAction::add(command, empty, ctx),
+            }
         });
+    }
+
+    /// Adds files and folders that were chosen for the draft.
+    pub(super) fn look_at_added(&mut self, command: Command) {
+        self.inspect_paths(move |target, ctx| PathAction::add(command, target.empty, ctx));
     }
 
     /// Restores the old contents that an interrupted write left aside, and opens them.
     pub(super) fn restore_aside(&mut self, path: PathBuf) {
-        self.inspect_paths(move |into, _, _| {
+        self.inspect_paths(move |target, _| {
             restore_aside(&path)?;
-            Ok(PathAction::Run(command_for(vec![path], into)))
+            Ok(PathAction::Run(command_for(vec![path], target.into)))
         });
     }
 
-    /// Starts the inspection of paths. `look` gets the selected FOLDER, whether a dataset is open for reading, and whether loose files
-    /// go into the tray.
-    fn inspect_paths(&mut self, look: impl FnOnce(NodePath, bool, bool) -> Result<PathAction> + Send + 'static) {
+    /// Starts the inspection of paths.
+    fn inspect_paths(&mut self, look: impl FnOnce(Target, &JobContext) -> Result<PathAction> + Send + 'static) {
         let opened = self.studio.document().is_some_and(|document| document.opened().is_some());
         let into = self.folder_of_selection();
         // In a draft with FOLDERs, loose files without a selected FOLDER go into the tray.
         let loose = into.0.is_empty() && self.has_folders();
+        let empty = !self.has_samples();
+        let target = Target { into, opened, loose, empty };
         let key = (self.session.serial, Instant::now());
-        self.path_action.update(&self.jobs, key, tr!("Read the paths"), move |_| look(into, opened, loose));
+        self.path_action.update(&self.jobs, key, tr!("Read the paths"), move |ctx| look(target, ctx));
     }
 
     /// Handles the result of the inspection.
@@ -98,10 +174,17 @@ impl App {
                 let drafted = self.studio.document().is_some_and(|document| document.draft().is_some());
                 self.dialogs.open(Dialog::several(&paths, add.filter(|_| drafted && here)));
             }
-            Ok(PathAction::Run(Command::Import { .. } | Command::AddToTray { .. })) if !here => {
+            Ok(
+                PathAction::Run(Command::Import { .. } | Command::AddToTray { .. })
+                | PathAction::Layout(..)
+                | PathAction::Dataset(..),
+            ) if !here => {
                 // The draft that they were added to is closed.
                 self.toast = Some(Toast::new(false, tr!("Another document was opened meanwhile, so nothing was added")));
             }
+            Ok(PathAction::Repair(path)) => self.dialogs.open(Dialog::rezipped(path)),
+            Ok(PathAction::Dataset(request, add)) => self.dialogs.open(Dialog::dataset(request, add)),
+            Ok(PathAction::Layout(folder, found, otherwise)) => self.dialogs.open(Dialog::layout(folder, found, otherwise)),
             Ok(PathAction::Run(command)) => self.run_path_command(command),
             Err(error) => {
                 self.studio.log(LogLevel::Error, error.report());
@@ -114,15 +197,18 @@ impl App {
         match table_of(&command).cloned() {
             // A table dropped on a draft probably describes its samples: ask.
             Some(table) if self.has_samples() => self.dialogs.open(Dialog::join(table, Some(command))),
-            _ => {
-                let opened = self.studio.document().is_some_and(|document| document.draft().is_none());
-                if matches!(command, Command::Import { .. }) && opened {
-                    // Files dropped on an opened dataset start a new draft.
-                    self.requests.push(Request::Run(Command::New));
-                }
-                self.requests.push(Request::Run(command));
-            }
+            _ => self.add_to_draft(command),
         }
+    }
+
+    /// Runs a command that adds files, or another one.
+    pub(super) fn add_to_draft(&mut self, command: Command) {
+        let opened = self.studio.document().is_some_and(|document| document.draft().is_none());
+        if matches!(command, Command::Import { .. } | Command::ImportLayout { .. }) && opened {
+            // Files dropped on an opened dataset start a new draft.
+            self.requests.push(Request::Run(Command::New));
+        }
+        self.requests.push(Request::Run(command));
     }
 
     /// True when a draft with samples is open.

@@ -32,6 +32,12 @@ pub enum Request {
     SelectNode(NodePath),
     /// Open or import these paths.
     OpenPaths(Vec<PathBuf>),
+    /// Open or import these paths, which were dropped or pasted: a dataset may be meant for the draft.
+    TakeDropped(Vec<PathBuf>),
+    /// Open the dialog that repairs a copy of this dataset.
+    Repair(PathBuf),
+    /// Add files by this command; a dataset that is open for reading is closed for a new draft.
+    Add(Command),
     /// Put text on the clipboard.
     Copy(String),
     /// Copy the filters as a statement of this engine.

@@ -12,6 +12,7 @@ mod finding;
 mod hub;
 mod ids;
 mod location;
+mod name_pattern;
 mod padding;
 mod property;
 mod row_ref;
@@ -42,6 +43,7 @@ pub use ids::{
     check_sample_id, forms_of_name, id_matches, in_nfc, is_padding, portable_name, safe_relative, without_case,
 };
 pub use location::Location;
+pub use name_pattern::{NamePart, NamePattern, PartKind};
 pub use padding::{free_padding_number, pad_to, padding_file, padding_id, padding_like};
 pub use property::Property;
 pub use row_ref::RowRef;

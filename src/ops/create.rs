@@ -3,12 +3,14 @@
 use std::path::{Path, PathBuf};
 
 use super::align_schemas;
+use super::fork::draft_of;
 use super::import::{import_folder, join_metadata};
-use super::layout::{LayoutChoice, LayoutRequest, exclude_samples, propose_layout};
+use super::is_other_generation;
+use super::layout::{LayoutChoice, LayoutProposal, LayoutRequest, exclude_samples, propose_layout};
 use super::legacy::{Generation, is_taco_name, write_first_generation};
 use super::sidecars::{Sidecars, burn_in, pack_sidecars};
 use super::write::{build_with_warnings, refuse_torn_files};
-use crate::container::{BuildOptions, Built, Scratch, TortillaOptions, read_collection_file};
+use crate::container::{BuildOptions, Built, Scratch, TortillaOptions, detect, open, read_collection_file};
 use crate::draft::{PadPlace, Structure, fill_missing, pad_all};
 use crate::error::{Cause, Error, Result};
 use crate::jobs::JobContext;
@@ -102,16 +104,24 @@ fn create_plainly(input: &CreateInput, ctx: &JobContext) -> Result<Built> {
 /// # Errors
 /// Those of [`create`] that are known before the draft is checked.
 pub(super) fn draft_of_folder(input: &CreateInput, ctx: &JobContext) -> Result<Dataset> {
-    let collection = collection_of(input, ctx)?;
-    if !input.source.is_dir() {
-        return Err(Error::usage("the source is not a folder").at_path(&input.source));
+    let written = written_dataset(input, ctx)?;
+    let collection = match &written {
+        Some(dataset) if input.collection.is_none() && dataset.collection != Collection::default() => dataset.collection.clone(),
+        _ => collection_of(input, ctx)?,
+    };
+    if written.is_none() && !input.source.is_dir() {
+        return Err(Error::usage("the source is neither a folder nor a dataset").at_path(&input.source));
     }
     check_name(&input.output)?;
-    let root = match &input.layout {
-        None => samples_of_folder(input, ctx)?,
-        Some(choice) => samples_of_layout(input, choice, ctx)?,
+    let root = match (written, &input.layout) {
+        (Some(dataset), None) => dataset.root,
+        (Some(_), Some(_)) => {
+            return Err(Error::usage("--layout: for folders of files, not for a dataset").at_path(&input.source));
+        }
+        (None, None) => samples_of_folder(input, ctx)?.into(),
+        (None, Some(choice)) => samples_of_layout(input, choice, ctx)?.into(),
     };
-    let mut dataset = Dataset { collection, root: root.into() };
+    let mut dataset = Dataset { collection, root };
     if input.layout.is_none() {
         warn_of_names(&exclude_samples(&mut dataset, &input.exclude), ctx);
     }
@@ -142,6 +152,18 @@ pub(super) fn draft_of_folder(input: &CreateInput, ctx: &JobContext) -> Result<D
     Ok(dataset)
 }
 
+/// The samples of a source that is a dataset itself, of any generation. The collection of another generation lacks fields that 2.0
+/// requires: it is empty here, so that they are asked for instead of being made up.
+fn written_dataset(input: &CreateInput, ctx: &JobContext) -> Result<Option<Dataset>> {
+    if detect(&input.source).is_err() {
+        return Ok(None);
+    }
+    let reader = open(&input.source, ctx)?;
+    let dataset = draft_of(reader.as_ref(), ctx)?;
+    let collection = if is_other_generation(reader.as_ref()) { Collection::default() } else { dataset.collection };
+    Ok(Some(Dataset { collection, root: dataset.root }))
+}
+
 /// Folders and files as they are.
 fn samples_of_folder(input: &CreateInput, ctx: &JobContext) -> Result<Tortilla> {
     let (samples, imported) = import_folder(&input.source, input.sidecars, ctx)?;
@@ -159,6 +181,12 @@ fn samples_of_layout(input: &CreateInput, choice: &LayoutChoice, ctx: &JobContex
     warn_of_names(&proposal.left_out, ctx);
     let without: Vec<String> = proposal.left_over.iter().map(|path| format!("{path}: it has no place in the layout")).collect();
     warn_of_names(&without, ctx);
+    warn_of_mended_names(&proposal, ctx);
+    Ok(proposal.into_root())
+}
+
+/// Warns of lists that contradict each other, and of ids that differ from the names of the files.
+pub fn warn_of_mended_names(proposal: &LayoutProposal, ctx: &JobContext) {
     proposal.contradictions.iter().for_each(|found| ctx.warn(found.to_text()));
     for renamed in proposal.renamed.iter().take(NAMED) {
         ctx.warn(format!("the id {:?} is written as {}", renamed.from, renamed.to));
@@ -166,7 +194,6 @@ fn samples_of_layout(input: &CreateInput, choice: &LayoutChoice, ctx: &JobContex
     if proposal.renamed.len() > NAMED {
         ctx.warn(format!("{} more ids are mended", proposal.renamed.len() - NAMED));
     }
-    Ok(proposal.into_root())
 }
 
 /// Warns of the first paths that are left out, and of the number of the others.

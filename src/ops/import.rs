@@ -243,14 +243,29 @@ fn composed(name: &OsStr) -> Cow<'_, OsStr> {
 /// Hidden files that a Zarr store (version 2) can't be read without.
 const ZARR_METADATA: [&str; 4] = [".zarray", ".zattrs", ".zgroup", ".zmetadata"];
 
-/// False for files that are not data: hidden files, `__meta__`, GDAL's `.aux.xml`, files of file managers.
+/// Names of files and folders that programs and file managers leave beside data, in lower case.
+const LEFTOVERS: [&str; 9] = [
+    "__pycache__",
+    "__macosx",
+    "icon\r",
+    "lost+found",
+    "@eadir",
+    "$recycle.bin",
+    "system volume information",
+    "thumbs.db",
+    "desktop.ini",
+];
+/// Endings of files that are not complete, or belong to an editor.
+const LEFTOVER_ENDINGS: [&str; 8] = [".part", ".partial", ".crdownload", ".tmp", ".swp", ".pyc", ".filepart", "~"];
+
+/// False for files and folders that are not data: hidden ones, `__meta__`, GDAL's `.aux.xml`, leftovers of programs and file managers.
 pub fn is_data(name: &str) -> bool {
     if ZARR_METADATA.contains(&name) {
         return true;
     }
     let lower = name.to_lowercase();
-    let junk = name.starts_with('.') || name == META_NAME || matches!(lower.as_str(), "thumbs.db" | "desktop.ini");
-    !junk && !lower.ends_with(".aux.xml")
+    let leftover = LEFTOVERS.contains(&lower.as_str()) || LEFTOVER_ENDINGS.iter().any(|ending| lower.ends_with(ending));
+    !leftover && !name.starts_with('.') && !name.starts_with("~$") && name != META_NAME && !lower.ends_with(".aux.xml")
 }
 
 fn text_name(
@@ -420,6 +435,27 @@ mod tests {
         let data: Vec<String> = ["a.tif", "b.prj", "b.shp"].map(Into::into).to_vec();
         assert_eq!(imported(Sidecars::Leave), (data.clone(), 4));
         assert_eq!(imported(Sidecars::Pack), (data, 0));
+    }
+
+    #[test]
+    fn what_programs_leave_beside_data_is_no_data() {
+        for name in [
+            "__pycache__",
+            "a.tif.part",
+            "Icon\r",
+            "Thumbs.db",
+            "~$labels.xlsx",
+            "notes.txt~",
+            "b.TMP",
+            "@eaDir",
+            ".cache",
+            "__meta__",
+        ] {
+            assert!(!is_data(name), "{name}");
+        }
+        for name in ["part", "a.tif", "part.tif", "tmp", "icon.png"] {
+            assert!(is_data(name), "{name}");
+        }
     }
 
     #[test]

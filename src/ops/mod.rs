@@ -24,6 +24,7 @@ mod footprints;
 mod fork;
 mod histograms;
 mod import;
+mod import_dataset;
 mod layout;
 mod leakage;
 mod legacy;
@@ -57,7 +58,7 @@ pub use chunk::{
 };
 pub use command_line::{command_line, posix_line};
 pub use copy_as::{copy_as, lacks_tables_for};
-pub use create::{CreateInput, CreateOutput, create};
+pub use create::{CreateInput, CreateOutput, create, warn_of_mended_names};
 pub use describe::{DescribeRequest, describe_dataset, describe_to};
 pub use draft_of_assembly::draft_of_assembly;
 pub use edit::{DatasetEdit, EditWay, Edited, edit_dataset, plan_edit};
@@ -70,8 +71,10 @@ pub use footprints::{FootprintRequest, Footprints, OutlineKind, footprint_source
 pub use fork::draft_of;
 pub use histograms::{HistogramRequest, Scale, histograms};
 pub use import::{Imported, import_folder, import_paths, import_scenes, is_data, is_folder_of_folders, join_metadata};
+pub use import_dataset::{DatasetForm, DatasetImport, ImportedDataset, import_dataset};
 pub use layout::{
-    LayoutChoice, LayoutProposal, LayoutRequest, ListContradiction, ProposedColumn, ProposedPosition, propose_layout, read_layout,
+    FoundLayout, LayoutChoice, LayoutProposal, LayoutRequest, ListContradiction, ProposedColumn, ProposedPosition, find_layout,
+    layout_to_show, propose_layout, read_layout,
 };
 pub use leakage::{leakage_of_container, leakage_of_draft};
 pub use legacy::{CompileRequest, EditRequest, Generation, compile, edit_tortilla, is_taco_name, write_first_generation};

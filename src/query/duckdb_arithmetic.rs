@@ -11,7 +11,7 @@ use super::engine::{refusal, type_name};
 use super::nested_plans;
 use super::plan_inputs::map_inputs;
 use super::whole_numbers::{limits, too_large, type_of};
-use super::{durations, interpolated, typed_texts, value_texts};
+use super::{durations, quantiles, typed_texts, value_texts};
 
 /// Decimal digits of the accumulator of integer sums.
 const DIGITS: usize = 38;
@@ -171,7 +171,11 @@ fn one(part: Expr, schema: &Schema) -> PolarsResult<Expr> {
                 Some(input) => Expr::Function { input, function: function.clone() },
                 None => part.clone(),
             };
-            if matches!(function, FunctionExpr::MaxHorizontal) { with_nan_greatest(made, input, &dtypes, schema) } else { made }
+            match function {
+                FunctionExpr::MaxHorizontal => with_nan_greatest(made, input, &dtypes, schema),
+                FunctionExpr::MinHorizontal => with_nan_least(made, input, &dtypes, schema),
+                _ => made,
+            }
         }
         Expr::Function { ref input, function: FunctionExpr::Pow(PowFunction::Generic) } => match input.as_slice() {
             [base, exponent] => power().call(vec![base.clone().cast(DataType::Float64), exponent.clone().cast(DataType::Float64)]),
@@ -216,13 +220,22 @@ fn one(part: Expr, schema: &Schema) -> PolarsResult<Expr> {
             _ => part,
         },
         Expr::Agg(AggExpr::Median(ref numbers)) if dtype(numbers).is_float() => {
-            interpolated::quantile(0.5, dtype(numbers)).call(vec![numbers.as_ref().clone()])
+            quantiles::quantile(0.5, dtype(numbers)).call(vec![numbers.as_ref().clone()])
+        }
+        Expr::Function { ref input, function: FunctionExpr::Quantile { method: QuantileMethod::Equiprobable } } => {
+            match input.as_slice() {
+                [values, Expr::Literal(at)] => match at.to_any_value().and_then(|at| at.extract::<f64>()) {
+                    Some(at) => quantiles::discrete(at, dtype(values)).call(vec![values.clone()]),
+                    None => part,
+                },
+                _ => part,
+            }
         }
         Expr::Function { ref input, function: FunctionExpr::Quantile { method: QuantileMethod::Linear } } => match input.as_slice()
         {
             [numbers, Expr::Literal(at)] if dtype(numbers).is_float() => match at.to_any_value().and_then(|at| at.extract::<f64>())
             {
-                Some(at) => interpolated::quantile(at, dtype(numbers)).call(vec![numbers.clone()]),
+                Some(at) => quantiles::quantile(at, dtype(numbers)).call(vec![numbers.clone()]),
                 None => part,
             },
             _ => part,
@@ -461,11 +474,33 @@ fn is_quotient(expression: &Expr) -> bool {
     matches!(expression, Expr::AnonymousFunction { fmt_str, .. } if fmt_str.as_str() == QUOTIENT)
 }
 
+/// True where one of the values is NaN; `None` where none can be.
+fn has_nan(values: &[Expr], dtypes: &[DataType]) -> Option<Expr> {
+    let floats = values.iter().zip(dtypes).filter(|(_, dtype)| dtype.is_float());
+    floats.map(|(value, _)| value.clone().is_nan().fill_null(lit(false))).reduce(Expr::or)
+}
+
+/// The least of several numbers: NaN only where no other number is among them, as the greatest number. The engine's answer depends on
+/// their order.
+fn with_nan_least(least: Expr, values: &[Expr], dtypes: &[DataType], schema: &Schema) -> Expr {
+    let dtype = least.to_field(schema).map(|field| field.dtype().clone());
+    match (has_nan(values, dtypes), dtype, &least) {
+        (Some(has_nan), Ok(dtype), Expr::Function { input, function }) if dtype.is_float() => {
+            let number = |(value, known): (&Expr, &DataType)| match known.is_float() {
+                true => value.clone().fill_nan(lit(NULL).cast(dtype.clone())),
+                false => value.clone(),
+            };
+            let numbers = Expr::Function { input: input.iter().zip(dtypes).map(number).collect(), function: function.clone() };
+            let nan = when(has_nan).then(lit(f64::NAN)).otherwise(lit(NULL)).cast(dtype.clone());
+            coalesce(&[numbers, nan])
+        }
+        _ => least,
+    }
+}
+
 /// The greatest of several numbers: NaN if one of them is, as the greatest number.
 fn with_nan_greatest(greatest: Expr, values: &[Expr], dtypes: &[DataType], schema: &Schema) -> Expr {
-    let floats = values.iter().zip(dtypes).filter(|(_, dtype)| dtype.is_float());
-    let is_nan = floats.map(|(value, _)| value.clone().is_nan().fill_null(lit(false))).reduce(Expr::or);
-    match (is_nan, greatest.to_field(schema)) {
+    match (has_nan(values, dtypes), greatest.to_field(schema)) {
         (Some(is_nan), Ok(field)) if field.dtype().is_float() => {
             when(is_nan).then(lit(f64::NAN).cast(field.dtype().clone())).otherwise(greatest)
         }

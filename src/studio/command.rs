@@ -57,6 +57,18 @@ pub enum Command {
         #[serde(default)]
         metadata: Option<PathBuf>,
     },
+    /// Adds the files of a folder to the roots of the draft, or of a new one, arranged by a layout; files without a place go into the tray.
+    ImportLayout {
+        /// The folder, its layout and what is left out.
+        #[serde(flatten)]
+        request: ops::LayoutRequest,
+    },
+    /// Adds the samples of a dataset of any generation to the draft, or to a new one, with their metadata.
+    ImportDataset {
+        /// The dataset, where it goes, and what it becomes.
+        #[serde(flatten)]
+        request: ops::DatasetImport,
+    },
     /// Replaces the collection with that of a COLLECTION.json.
     ImportCollection {
         /// The file.

@@ -10,6 +10,7 @@ use crate::container::OpenOptions;
 use crate::draft::Edit;
 use crate::extensions::{self, ExtensionCall, OptionKind};
 use crate::model::{AssetPath, Payload, Sample, is_remote};
+use crate::ops::LayoutChoice;
 use crate::remote::admit;
 
 impl Command {
@@ -47,6 +48,8 @@ impl Command {
             | Self::Query { .. }
             | Self::OpenWith { .. }
             | Self::Import { .. }
+            | Self::ImportLayout { .. }
+            | Self::ImportDataset { .. }
             | Self::AddToTray { .. }
             | Self::RemoveFromTray { .. }
             | Self::Verify { .. }
@@ -110,6 +113,13 @@ impl Command {
             Self::OpenWith { path, options } => {
                 base.join(path);
                 base.open(options);
+            }
+            Self::ImportDataset { request } => base.join(&mut request.path),
+            Self::ImportLayout { request } => {
+                base.join(&mut request.source);
+                if let LayoutChoice::Saved(file) = &mut request.choice {
+                    base.join(file);
+                }
             }
             Self::Import { paths, metadata, .. } => base.join_all(paths.iter_mut().chain(metadata)),
             Self::AddToTray { paths } | Self::RemoveFromTray { files: paths } | Self::Verify { paths, .. } => base.join_all(paths),

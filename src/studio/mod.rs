@@ -213,6 +213,8 @@ impl Studio {
             Command::Close => self.close(),
             Command::Fork => self.fork(),
             Command::Import { paths, into, metadata } => self.import(paths, into, metadata),
+            Command::ImportLayout { request } => self.import_layout(request),
+            Command::ImportDataset { request } => self.import_dataset(request),
             Command::ImportCollection { path } => self.import_collection(path),
             Command::Edit { edit } => self.edit(edit),
             Command::AddToTray { paths } => self.add_to_tray(paths),

@@ -7,12 +7,15 @@ use super::document::{Document, DraftDocument, OpenDataset};
 use super::project::{Origin, is_project};
 use super::{Command, DocumentId, Event, Finish, JobKind, Opening, Outcome, SharedReader, Studio};
 use crate::container::{self, BuildOptions, OpenOptions, TortillaOptions, read_collection_file};
-use crate::draft::{Draft, Edit, Unplaced};
+use crate::draft::{Draft, Edit, Unplaced, joined};
 use crate::error::{Error, Result};
 use crate::extensions::LeakageRequest;
 use crate::jobs::JobContext;
-use crate::model::{Collection, Dataset, Finding, NodePath, Profile, Report, RowRef, Rule, Sample, Tortilla, is_remote};
-use crate::ops::{self, ChunkRequest, Depth, draft_of, import_paths, import_scenes, is_folder_of_folders, join_metadata};
+use crate::model::{Collection, Dataset, Finding, NodePath, Profile, Report, RowRef, Rule, Tortilla, is_remote};
+use crate::ops::{
+    self, ChunkRequest, DatasetImport, Depth, LayoutRequest, draft_of, import_paths, import_scenes, is_folder_of_folders,
+    join_metadata,
+};
 use crate::query::{self, Query};
 use crate::validate::{self, CheckOptions};
 
@@ -98,32 +101,45 @@ impl Studio {
         }))
     }
 
+    pub(super) fn import_layout(&mut self, request: LayoutRequest) -> Result<Outcome> {
+        if self.document.is_none() {
+            self.new_draft()?;
+        }
+        self.need_draft()?;
+        let document = self.document_id();
+        Ok(self.start(JobKind::Import(1), move |ctx| {
+            let proposal = ops::propose_layout(&request, ctx)?;
+            ops::warn_of_mended_names(&proposal, ctx);
+            let (root, unplaced, report) = proposal.into_import();
+            let incoming = Dataset { root: root.into(), ..Dataset::default() };
+            Ok(Box::new(move |studio: &mut Studio| {
+                studio.need_document(document)?;
+                studio.insert_imported(incoming, NodePath::root(), unplaced)?;
+                Ok(Event::Imported(report))
+            }) as Finish)
+        }))
+    }
+
+    pub(super) fn import_dataset(&mut self, request: DatasetImport) -> Result<Outcome> {
+        if self.document.is_none() {
+            self.new_draft()?;
+        }
+        let name = request.path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+        self.edit_later(&tr!("Add {name}", name), move |content, ctx| {
+            let imported = ops::import_dataset(&content.dataset, &request, ctx)?;
+            imported.changes.into_iter().for_each(|line| ctx.warn(line));
+            Ok(imported.edit)
+        })
+    }
+
     fn insert_imported(&mut self, incoming: Dataset, into: NodePath, unplaced: Vec<Unplaced>) -> Result<()> {
         let draft = self.need_draft()?;
         let tortilla = draft.dataset().tortilla(&into).ok_or_else(|| Error::usage("the FOLDER to add to is gone"))?;
-        let mut merged = tortilla.as_ref().clone();
+        let merged = joined(tortilla, &incoming.root)?;
         let label = match incoming.root.samples.as_slice() {
             [one] => tr!("Add {name}", name = one.id),
             many => tr_n!(many.len(), "Add {n} sample", "Add {n} samples", n = many.len()),
         };
-        let old_width = merged.schema.len();
-        let mut schema = merged.schema.to_vec();
-        schema.extend(incoming.root.schema.iter().filter(|field| merged.field(&field.name).is_none()).cloned());
-        merged.schema = schema.into();
-        for sample in &incoming.root.samples {
-            let mut values = vec![crate::model::Value::Null; merged.schema.len()];
-            for (field, value) in incoming.root.schema.iter().zip(sample.values.iter()) {
-                if let Some(index) = merged.field(&field.name) {
-                    values[index] = value.clone();
-                }
-            }
-            let values = if merged.schema.is_empty() || (old_width == 0 && incoming.root.schema.is_empty()) {
-                sample.values.clone()
-            } else {
-                values.into()
-            };
-            merged.samples.push(Sample { id: sample.id.clone(), payload: sample.payload.clone(), values });
-        }
         let edit = Edit::ReplaceTortilla { tortilla: into, with: merged.into() };
         let edits = std::iter::once(edit).chain(Edit::append_to_tray(self.need_draft()?.tray(), unplaced)).collect();
         self.edit(Edit::Batch { label, edits }).map(|_| ())

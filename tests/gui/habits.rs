@@ -172,3 +172,28 @@ fn placed_samples_go_back_to_the_tray_and_undo_brings_them_back() {
     assert_eq!(tray(&harness), 0);
     assert_eq!(dataset(&harness).root, before.root);
 }
+
+#[test]
+fn spectra_of_several_pixels_are_kept_and_compared() {
+    let mut harness = app(egui::Theme::Light);
+    take(&mut harness, vec![sample()]);
+    harness.state_mut().act(Action::ShowPreview);
+    harness.state_mut().select(Some(RowRef { level: 1, row: 0 }));
+    settle(&mut harness);
+    let canvas = harness.get_by_label_contains("Picture of").rect();
+    for place in [canvas.center(), canvas.center() + egui::vec2(40.0, 30.0)] {
+        harness.hover_at(place);
+        settle(&mut harness);
+        harness.key_press(Key::P);
+        settle(&mut harness);
+        click(&mut harness, "Keep the spectrum");
+        harness.key_press(Key::P);
+        settle(&mut harness);
+    }
+    let drawn = harness.query_all_by_label_contains("Spectrum of").next().expect("the plot");
+    let label = drawn.accesskit_node().label().expect("a label");
+    assert!(label.matches("; ").count() >= 1, "two curves: {label}");
+    super::support::picture(&mut harness, "spectra-light");
+    click(&mut harness, "Clear the kept spectra");
+    assert!(harness.query_by_label("Clear the kept spectra").is_none());
+}

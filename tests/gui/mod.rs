@@ -10,6 +10,7 @@ mod hostile;
 mod incoming;
 mod keyboard;
 mod keys;
+mod layouts;
 mod leave;
 mod names;
 mod offers;

@@ -202,3 +202,58 @@ fn a_file_without_a_picture_is_a_neutral_tile_and_no_error() {
     assert!(cards.iter().all(|kind| kind.as_deref().is_some_and(|kind| !kind.is_empty())), "each says what it is: {cards:?}");
     assert!(window.query_by_label("Retry picture").is_none(), "nothing has failed");
 }
+
+#[test]
+fn a_dataset_dropped_on_a_draft_becomes_samples_a_folder_or_a_file() {
+    let mut window = app(egui::Theme::Dark);
+    take(&mut window, scenes());
+    let before = dataset(&window).root.clone();
+    let own = before.samples.len();
+    let drop_and_choose = |window: &mut super::support::Window, choice: &str| {
+        window.state_mut().take_dropped(vec![sample()]);
+        settle(window);
+        window.get_by_role_and_label(Role::RadioButton, choice).click();
+        settle(window);
+        picture(window, &format!("add-dataset-{}-dark", choice.replace(' ', "-").to_lowercase()));
+        click(window, "Add the dataset");
+        let root = dataset(window).root.clone();
+        window.state_mut().act(Action::Undo);
+        settle(window);
+        assert_eq!(dataset(window).root, before, "one step takes it back");
+        root
+    };
+    let joined = drop_and_choose(&mut window, "Its samples");
+    assert_eq!(joined.samples.len(), 2 * own);
+    let river = joined.field("river").expect("the dataset's field");
+    assert!(joined.samples[0].value(river).is_null() && !joined.samples[own].value(river).is_null());
+    let below = |root: usize| joined.samples[root].children().expect("a FOLDER").schema.clone();
+    assert_eq!(below(0), below(own), "the fields of a level are aligned");
+    let nested = drop_and_choose(&mut window, "One FOLDER");
+    assert_eq!(nested.samples.len(), own + 1);
+    assert_eq!(nested.samples[own].children().expect("a FOLDER").samples.len(), own);
+    let file = drop_and_choose(&mut window, "One FILE");
+    assert_eq!((file.samples.len(), file.samples[own].children().is_none()), (own + 1, true));
+    window.state_mut().take_dropped(vec![sample()]);
+    settle(&mut window);
+    window.get_by_role_and_label(Role::RadioButton, "Open it instead").click();
+    settle(&mut window);
+    click(&mut window, "Add the dataset");
+    // The draft has changes, so it asks.
+    click(&mut window, "Discard changes");
+    assert!(document(&window).opened().is_some());
+}
+
+#[test]
+fn a_dataset_that_another_program_zipped_again_is_offered_for_repair() {
+    let good = crate::rules::Good::new();
+    let archive = crate::rezipped::archives(&good).join("deflated_top.zip");
+    let mut window = app(egui::Theme::Dark);
+    take(&mut window, vec![archive.clone()]);
+    picture(&mut window, "rezipped-dark");
+    click(&mut window, "Repair a copy…");
+    click(&mut window, "Repair");
+    let copy = archive.with_file_name("deflated_top-repaired.tacozip");
+    assert!(copy.is_file(), "the copy is written beside the archive");
+    let opened = taco_studio::container::open(&copy, &taco_studio::jobs::JobContext::default());
+    assert!(opened.is_ok(), "{:?}", opened.err());
+}

@@ -260,6 +260,10 @@ fn write_raster<T: gdal::raster::GdalType + Copy>(
 fn beside(folder: &std::path::Path) -> Window {
     let mut harness = app(Theme::Dark);
     take(&mut harness, vec![folder.to_owned()]);
+    // Names that may be roots are asked about.
+    if harness.query_by_label("Add the folders as they are").is_some() {
+        click(&mut harness, "Add the folders as they are");
+    }
     fold_bottom(&mut harness);
     harness.state_mut().act(Action::ShowPreview);
     harness.state_mut().select(Some(RowRef { level: 1, row: 0 }));

@@ -182,6 +182,27 @@ fn statistics_are_pooled_and_bytes_are_mapped() {
 }
 
 #[test]
+fn statistics_of_one_split_count_the_rasters_below_its_roots() {
+    let mut harness = app(egui::Theme::Light);
+    take(&mut harness, vec![sample()]);
+    harness.state_mut().show_pane(Pane::Statistics);
+    settle(&mut harness);
+    choose(&mut harness, "Level of the statistics", "Level 1");
+    choose(&mut harness, "Position of the statistics", "before.tif");
+    choose(&mut harness, "Split of the statistics", "test");
+    click(&mut harness, "Read the pixels");
+    let pooled = |harness: &Window, count: &str| {
+        let text = |node: egui_kittest::Node<'_>| node.accesskit_node().label().or_else(|| node.accesskit_node().value());
+        let labels: Vec<String> = harness.query_all_by_label_contains("samples, ").filter_map(text).collect();
+        labels.into_iter().any(|label| label.starts_with(&format!("{count} samples, ")))
+    };
+    assert!(pooled(&harness, "4"), "four of the scenes are in the split");
+    choose(&mut harness, "Split of the statistics", "All splits");
+    click(&mut harness, "Read the pixels");
+    assert!(pooled(&harness, "24"));
+}
+
+#[test]
 fn the_rows_of_the_extensions_are_aligned() {
     let mut window = app(egui::Theme::Dark);
     take(&mut window, vec![sample()]);

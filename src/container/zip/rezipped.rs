@@ -107,7 +107,9 @@ impl RezippedDataset {
         if self.is_taco3() {
             return error.hint("or take the ZIP from another copy: TACO 3 is written by its official library alone");
         }
-        error.hint("or write the ZIP again with all of its metadata: `taco-studio repair` of this file with --output NEW.tacozip")
+        error
+            .hint("or write the ZIP again with all of its metadata: `taco-studio repair` of this file with --output NEW.tacozip")
+            .caused_by(Cause::RepairableArchive)
     }
 
     /// Writes the members into a new folder beside `target`, which is removed when it is dropped. Bytes are compared with their CRC-32.

@@ -7,7 +7,7 @@ use std::hash::{Hash, Hasher};
 
 use super::arrange::{Arrangement, arrange, root_and_position};
 use super::parsed::ParsedPath;
-use super::question::LayoutQuestion;
+use super::question::{LayoutQuestion, LayoutWay, UnclearLayout};
 use super::words::Word;
 use super::{FolderRole, LayoutReading, NameRole};
 use crate::draft::pattern::TokenKind;
@@ -54,6 +54,7 @@ pub fn recognise_layout(paths: &[String]) -> Result<LayoutReading, LayoutQuestio
     match main.len() {
         0 => {
             return Err(LayoutQuestion::new(
+                UnclearLayout::NothingShared,
                 "the folder has no file that could be a sample: all of them are tables, texts or archives",
             ));
         }
@@ -70,10 +71,21 @@ pub fn recognise_layout(paths: &[String]) -> Result<LayoutReading, LayoutQuestio
     choose(tried, &sample, &levels)
 }
 
+/// True when the names of the outermost folders are numbered, as those of scenes are; fewer files may be beside them than in them. `paths`
+/// are below the folder of the dataset.
+pub fn folders_are_scenes(paths: &[String]) -> bool {
+    let parsed = ParsedPath::all(paths);
+    let (inside, beside): (Vec<&ParsedPath>, Vec<&ParsedPath>) =
+        parsed.iter().filter(|path| path.is_main).partition(|path| path.depth() > 0);
+    inside.len() > beside.len() && level_kind(&inside, 0) == LevelKind::Scenes
+}
+
 fn too_few(summary: &str) -> LayoutQuestion {
-    LayoutQuestion::new(format!("{summary}; how files belong together shows only in two scenes or more"))
-        .or("one root, made of the folders as they are", "without --layout")
-        .or("names its parts yourself", "--layout '{root}_{position}'")
+    let summary = format!("{summary}; how files belong together shows only in two scenes or more");
+    let stems = LayoutReading { folders: Vec::new(), names: BTreeMap::from([(0, NameRole::RootAndPosition)]) };
+    LayoutQuestion::new(UnclearLayout::NothingShared, summary)
+        .or("one root, made of the folders as they are", LayoutWay::AsTheyAre)
+        .or("names its parts yourself", LayoutWay::Reading(stems))
 }
 
 /// The innermost folders are positions, stems roots.
@@ -116,12 +128,7 @@ fn forced(
     name_columns(&mut reading, &levels, &main, false);
     match arrange(&parsed, &reading) {
         Ok(_) => Ok(reading),
-        Err(conflict) => {
-            let [a, b] = conflict.files.map(|index| paths[index].as_str());
-            Err(LayoutQuestion::new(format!("{a} and {b} get the same place in this layout"))
-                .or("finds the layout that fits", "--layout auto")
-                .or("leaves files out", "--exclude GLOB"))
-        }
+        Err(conflict) => Err(LayoutQuestion::of_conflict(&conflict, paths)),
     }
 }
 
@@ -424,9 +431,9 @@ fn choose(mut tried: Vec<Tried>, paths: &[ParsedPath], levels: &[LevelKind]) -> 
         let label = LayoutReading { folders: classes_of(&weak.reading), names };
         let summary = "the folders have files of the same names: they are classes, or parts of the same scenes";
         let scenes = format!("{} roots of {} files each", weak.found.roots.len(), weak.found.positions.len());
-        return Err(LayoutQuestion::new(summary)
-            .or(format!("the folders are parts of scenes: {scenes}"), "--layout folders")
-            .or("the folders are classes: each file is a root", format!("--layout '{}'", label.patterns().join("' or '"))));
+        return Err(LayoutQuestion::new(UnclearLayout::PartsOrRoots, summary)
+            .or(format!("the folders are parts of scenes: {scenes}"), LayoutWay::Folders)
+            .or("the folders are classes: each file is a root", LayoutWay::Reading(label)));
     }
     if (best.found.has_file_roots() || best.found.by_date) && known_parts {
         return Err(none_fits(&tried, paths));
@@ -434,10 +441,10 @@ fn choose(mut tried: Vec<Tried>, paths: &[ParsedPath], levels: &[LevelKind]) -> 
     if best.found.has_file_roots()
         && let Some(summary) = belongs_together(paths, levels)
     {
-        return Err(LayoutQuestion::new(summary)
-            .or("the innermost folders are parts of scenes", "--layout folders")
-            .or("the ends of the names are parts of scenes", "--layout stems")
-            .or("each file is a root", format!("--layout '{}'", best.reading.patterns().join("' or '"))));
+        return Err(LayoutQuestion::new(UnclearLayout::PartsOrRoots, summary)
+            .or("the innermost folders are parts of scenes", LayoutWay::Folders)
+            .or("the ends of the names are parts of scenes", LayoutWay::Stems)
+            .or("each file is a root", LayoutWay::Reading(best.reading.clone())));
     }
     // Another grouping that fits as well.
     let rival = tried.iter().find(|other| {
@@ -450,10 +457,11 @@ fn choose(mut tried: Vec<Tried>, paths: &[ParsedPath], levels: &[LevelKind]) -> 
     match rival {
         None => Ok(best.reading.clone()),
         Some(rival) => {
-            let mut question = LayoutQuestion::new("the files can be read in two ways that fit equally well");
+            let summary = "the files can be read in two ways that fit equally well";
+            let mut question = LayoutQuestion::new(UnclearLayout::TwoReadings, summary);
             for way in [best, rival] {
                 let meaning = format!("{} roots of {} positions", way.found.roots.len(), way.found.positions.len());
-                question = question.or(meaning, format!("--layout '{}'", way.reading.patterns().join("' or '")));
+                question = question.or(meaning, LayoutWay::Reading(way.reading.clone()));
             }
             Err(question)
         }
@@ -526,7 +534,7 @@ fn none_fits(tried: &[Tried], paths: &[ParsedPath]) -> LayoutQuestion {
     structures.sort_unstable_by(|a, b| b.cmp(a));
     let count = structures.len();
     let summary = format!("the files make roots of {count} structures that have little in common; a dataset has one structure");
-    let mut question = LayoutQuestion::new(summary);
+    let mut question = LayoutQuestion::new(UnclearLayout::SeveralStructures, summary);
     for (at, (roots, positions, example, folders)) in structures.iter().enumerate().take(3) {
         let others: BTreeSet<&str> = structures
             .iter()
@@ -539,37 +547,37 @@ fn none_fits(tried: &[Tried], paths: &[ParsedPath]) -> LayoutQuestion {
             false => excluding_folders(folders, &others),
             true => {
                 let words: Vec<&Word> = path.stem.iter().collect();
-                Some(format!("--exclude '{}*'", super::words::joined_words(root_and_position(&words).0)))
+                Some(vec![format!("{}*", super::words::joined_words(root_and_position(&words).0))])
             }
         };
-        if let Some(option) = excluded {
+        if let Some(patterns) = excluded {
             let meaning = format!("leaves out what is like {} ({roots} roots of {positions} files)", path.stem_text);
-            question = question.or(meaning, option);
+            question = question.or(meaning, LayoutWay::Exclude(patterns));
         }
     }
-    question.or("makes each file a root", format!("--layout '{}'", files_pattern(best)))
+    question.or("makes each file a root", LayoutWay::Reading(each_file(best)))
 }
 
-fn files_pattern(found: &Tried) -> String {
+/// Each of the deepest files is a root.
+fn each_file(found: &Tried) -> LayoutReading {
     let depth = found.reading.names.keys().next_back().copied().unwrap_or(0);
-    "{root}/".repeat(depth) + "{root}"
+    LayoutReading { folders: vec![FolderRole::Root; depth], names: BTreeMap::from([(depth, NameRole::Root)]) }
 }
 
-/// The options that leave out all of `folders` and none of `others`; `None` where no folder tells them apart.
-fn excluding_folders(folders: &BTreeSet<&str>, others: &BTreeSet<&str>) -> Option<String> {
+/// Patterns that leave out all of `folders` and none of `others`; `None` where no folder tells them apart.
+fn excluding_folders(folders: &BTreeSet<&str>, others: &BTreeSet<&str>) -> Option<Vec<String>> {
     if folders.is_empty() || folders.contains("") || !folders.is_disjoint(others) {
         return None;
     }
     if folders.len() == 1 {
-        return folders.first().map(|folder| format!("--exclude '{folder}/**'"));
+        return folders.first().map(|folder| vec![format!("{folder}/**")]);
     }
     // The beginning that they share and no other has.
     let (first, last) = (folders.first()?, folders.last()?);
     let length: usize = first.chars().zip(last.chars()).take_while(|(a, b)| a == b).map(|(a, _)| a.len_utf8()).sum();
     let shared = &first[..length];
     if !shared.is_empty() && !others.iter().any(|other| other.starts_with(shared)) {
-        return Some(format!("--exclude '{shared}*/**'"));
+        return Some(vec![format!("{shared}*/**")]);
     }
-    let each: Vec<String> = folders.iter().map(|folder| format!("--exclude '{folder}/**'")).collect();
-    (each.len() <= FOLDERS_NAMED).then(|| each.join(" "))
+    (folders.len() <= FOLDERS_NAMED).then(|| folders.iter().map(|folder| format!("{folder}/**")).collect())
 }

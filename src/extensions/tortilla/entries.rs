@@ -13,7 +13,7 @@ use super::super::{
 use super::majortom::Grid;
 use super::spatial_grouping::{Limits, group_name, groups};
 use super::split_assignment::{Method, Shares, assign};
-use super::{columns, content_hash, geo_enrichment, places_in};
+use super::{columns, content_hash, geo_enrichment, name_columns, places_in};
 use crate::container::parse_size;
 use crate::error::{Error, Result};
 use crate::footprint::COLUMNS;
@@ -22,8 +22,16 @@ use crate::model::{FieldSpec, Tortilla, Value};
 use crate::table::value_text;
 
 /// Every tortilla extension, in the order of the interface.
-pub const ENTRIES: &[Entry] =
-    &[MAJORTOM, SPATIAL_GROUPING, SPLIT_ASSIGNMENT, CONTENT_HASH, geo_enrichment::ENTRY, columns::ENTRY, OF_TORTILLA];
+pub const ENTRIES: &[Entry] = &[
+    MAJORTOM,
+    SPATIAL_GROUPING,
+    SPLIT_ASSIGNMENT,
+    CONTENT_HASH,
+    geo_enrichment::ENTRY,
+    columns::ENTRY,
+    name_columns::ENTRY,
+    OF_TORTILLA,
+];
 
 const MAJORTOM: Entry = Entry {
     name: "majortom",

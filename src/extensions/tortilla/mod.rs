@@ -7,6 +7,7 @@ pub mod countries;
 mod entries;
 pub mod geo_enrichment;
 pub mod majortom;
+mod name_columns;
 mod polygons;
 pub mod rai_presets;
 pub mod spatial_grouping;

@@ -1,6 +1,7 @@
 //! The modal dialogs: writing, typed paths, confirmation, shortcuts, about. One at a time; Esc closes.
 
 mod about;
+mod add_dataset;
 mod column;
 mod confirm;
 mod consent;
@@ -11,6 +12,7 @@ mod documentation;
 mod export_subset;
 mod frame;
 mod join;
+mod layout;
 mod migrate;
 mod open_path;
 mod plan;
@@ -41,9 +43,10 @@ use crate::error::Error;
 use crate::export::Catalogue;
 use crate::jobs::JobId;
 use crate::ops::publish::Publication;
-use crate::ops::{Migrated, Verified};
+use crate::ops::{DatasetImport, FoundLayout, Migrated, Verified};
 use crate::studio::{Command, Event, LogLevel, Studio};
 use about::About;
+use add_dataset::AddDataset;
 use column::ColumnDialog;
 use confirm::Confirm;
 use consent::Consent;
@@ -52,6 +55,7 @@ use documentation::Documentation;
 use export_subset::ExportSubset;
 use frame::{Next, wants_focus};
 use join::JoinDialog;
+use layout::LayoutDialog;
 use migrate::Migrate;
 use open_path::OpenPath;
 use plan::PlanDialog;
@@ -90,8 +94,12 @@ pub enum Dialog {
     Consent(Box<Consent>),
     /// Relocation of sources.
     Relocate(Relocate),
+    /// What a dataset becomes in the draft.
+    Dataset(Box<AddDataset>),
     /// Join of a table.
     Join(Box<JoinDialog>),
+    /// How the files of a folder belong together.
+    Layout(Box<LayoutDialog>),
     /// One field of a level.
     Column(Box<ColumnDialog>),
     /// Changes of a fix of many roots.
@@ -165,6 +173,21 @@ impl Dialog {
             button: String::new(),
             then: None,
             instead: Some((tr!("Bring back and open").into(), Request::RestoreAside(path))),
+            stay: tr!("Cancel"),
+        }))
+    }
+
+    /// Offers to repair an archive that another program wrote again.
+    pub fn rezipped(path: PathBuf) -> Self {
+        Dialog::Confirm(Box::new(Confirm {
+            title: tr!("Another program wrote this ZIP again").into(),
+            what: tr!(
+                "{path} holds a dataset, but not in the way that TACO archives are written: unpack it and open the folder, or write a repaired copy with all of its metadata.",
+                path = crate::gui::dropped_paths::display_path(&path)
+            ),
+            button: String::new(),
+            then: None,
+            instead: Some((tr!("Repair a copy…").into(), Request::Repair(path))),
             stay: tr!("Cancel"),
         }))
     }
@@ -280,6 +303,16 @@ impl Dialog {
     /// The join dialog; `otherwise` imports a dropped table as a file instead.
     pub fn join(table: PathBuf, otherwise: Option<Command>) -> Self {
         Dialog::Join(Box::new(JoinDialog::new(table, otherwise)))
+    }
+
+    /// What a dataset becomes in the draft; `as_file` adds its file.
+    pub fn dataset(request: DatasetImport, as_file: Command) -> Self {
+        Dialog::Dataset(Box::new(AddDataset::new(request, as_file)))
+    }
+
+    /// The layout that was found in a folder; `otherwise` adds the folder as it is.
+    pub fn layout(folder: PathBuf, found: Arc<FoundLayout>, otherwise: Command) -> Self {
+        Dialog::Layout(Box::new(LayoutDialog::new(folder, found, otherwise)))
     }
 
     /// Changes a field of a level, or adds one.
@@ -456,7 +489,15 @@ impl Dialogs {
     /// Closes dialogs about a document that is no longer open.
     pub fn forget_document(&mut self) {
         let gone = match &mut self.current {
-            Some(Dialog::Confirm(_) | Dialog::Column(_) | Dialog::Join(_) | Dialog::Relocate(_) | Dialog::Plan(_)) => true,
+            Some(
+                Dialog::Confirm(_)
+                | Dialog::Column(_)
+                | Dialog::Dataset(_)
+                | Dialog::Join(_)
+                | Dialog::Layout(_)
+                | Dialog::Relocate(_)
+                | Dialog::Plan(_),
+            ) => true,
             Some(Dialog::Write(write)) => {
                 // The result can't be compared with another draft.
                 write.choices.verify = false;
@@ -523,6 +564,8 @@ impl App {
                 Dialog::Path(dialog) => dialog.ui(ui),
                 Dialog::Column(dialog) => dialog.ui(ui, cx),
                 Dialog::Join(dialog) => dialog.ui(ui, cx),
+                Dialog::Dataset(dialog) => dialog.ui(ui, cx),
+                Dialog::Layout(dialog) => dialog.ui(ui, cx),
                 Dialog::Relocate(dialog) => dialog.ui(ui),
                 Dialog::Confirm(dialog) => dialog.ui(ui),
                 Dialog::Consent(dialog) => dialog.ui(ui),

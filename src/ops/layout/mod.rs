@@ -4,27 +4,33 @@
 mod lists;
 mod walk;
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::Arc;
 
 use arrow::datatypes::DataType;
+use serde::Serialize;
 
 use self::lists::{JoinedList, RootNames, join_lists};
 use self::walk::{FoundFile, find_files};
 use crate::container::write_document;
 use crate::draft::{
-    Arrangement, LayoutQuestion, LayoutReading, RenamedId, arrange_files, folder_layout, list_family, recognise_layout, stem_layout,
+    Arrangement, LayoutQuestion, LayoutReading, LayoutWay, RenamedId, UnclearLayout, Unplaced, arrange_files, folder_layout,
+    folders_are_scenes, list_family, recognise_layout, stem_layout,
 };
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
 use crate::model::{Dataset, FieldSpec, Sample, Tortilla, Value, id_matches, padding_file};
+use crate::ops::import::{Imported, import_folder};
+use crate::ops::sidecars::Sidecars;
 
-/// How the files of a folder are arranged.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// How the files of a folder are arranged. In JSON a word or pattern as on the command line, or a reading.
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Deserialize)]
+#[serde(try_from = "serde_json::Value")]
 pub enum LayoutChoice {
     /// As their names say.
+    #[default]
     Auto,
     /// The innermost folders are positions, the stems roots.
     Folders,
@@ -50,15 +56,77 @@ impl FromStr for LayoutChoice {
     }
 }
 
-/// What [`propose_layout`] reads.
-#[derive(Clone, Debug)]
+impl TryFrom<serde_json::Value> for LayoutChoice {
+    type Error = Error;
+
+    fn try_from(stored: serde_json::Value) -> Result<Self> {
+        match stored {
+            serde_json::Value::String(text) => text.parse(),
+            reading => match serde_json::from_value(reading) {
+                Ok(reading) => Ok(Self::Pattern(reading)),
+                Err(error) => Err(Error::usage("this is not a layout").because(error)),
+            },
+        }
+    }
+}
+
+impl Serialize for LayoutChoice {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+        match self {
+            Self::Auto => "auto".serialize(serializer),
+            Self::Folders => "folders".serialize(serializer),
+            Self::Stems => "stems".serialize(serializer),
+            Self::Pattern(reading) => reading.serialize(serializer),
+            Self::Saved(file) => file.serialize(serializer),
+        }
+    }
+}
+
+/// What [`find_layout`] reads.
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct LayoutRequest {
     /// The folder.
     pub source: PathBuf,
     /// How its files are arranged.
+    #[serde(rename = "layout", default)]
     pub choice: LayoutChoice,
     /// Files that are left out: `*` is any text, `?` one character, of the path below the folder or of the name.
+    #[serde(default)]
     pub exclude: Vec<String>,
+}
+
+impl LayoutRequest {
+    /// The recognised layout of a folder.
+    pub fn of_folder(source: impl Into<PathBuf>) -> Self {
+        Self { source: source.into(), ..Self::default() }
+    }
+
+    /// The request that answers a question in this way; `None` for folders as they are, and where the user has to name what is left out.
+    #[must_use]
+    pub fn answered(&self, way: &LayoutWay) -> Option<Self> {
+        let choice = match way {
+            LayoutWay::AsTheyAre => return None,
+            LayoutWay::Exclude(patterns) if patterns.is_empty() => return None,
+            LayoutWay::Exclude(patterns) => {
+                let exclude = self.exclude.iter().chain(patterns).cloned().collect();
+                return Some(Self { exclude, ..self.clone() });
+            }
+            LayoutWay::Auto => LayoutChoice::Auto,
+            LayoutWay::Folders => LayoutChoice::Folders,
+            LayoutWay::Stems => LayoutChoice::Stems,
+            LayoutWay::Reading(reading) => LayoutChoice::Pattern(reading.clone()),
+        };
+        Some(Self { choice, ..self.clone() })
+    }
+}
+
+/// What [`find_layout`] finds.
+#[derive(Debug)]
+pub enum FoundLayout {
+    /// What the folder becomes.
+    Proposal(Box<LayoutProposal>),
+    /// The names can be read in several ways, or in none.
+    Question(LayoutQuestion),
 }
 
 /// A position, as it is shown.
@@ -131,6 +199,8 @@ pub struct LayoutProposal {
     pub examples: Vec<String>,
     /// Files without a place, below the folder.
     pub left_over: Vec<String>,
+    /// Bytes of the files that have one.
+    pub bytes: u64,
     /// Files that are no data or were excluded, with the reason.
     pub left_out: Vec<String>,
     /// Lists whose entries became columns, below the folder.
@@ -139,6 +209,9 @@ pub struct LayoutProposal {
     pub contradictions: Vec<ListContradiction>,
     /// Ids that were mended.
     pub renamed: Vec<RenamedId>,
+    unplaced: Vec<Unplaced>,
+    /// Each folder is a root with its files as positions, as without a layout; files beside the folders may have any place.
+    is_plain: bool,
     root: Tortilla,
 }
 
@@ -148,9 +221,49 @@ const EXAMPLES: usize = 3;
 /// Finds out what a folder becomes. Nothing is written.
 ///
 /// # Errors
-/// [`crate::error::Cause::UnclearLayout`] with the alternatives where names can be read in several ways, or in none; a source that is not a
-/// folder; files that can't be read.
+/// [`crate::error::Cause::UnclearLayout`] with the alternatives where names can be read in several ways, or in none; those of
+/// [`find_layout`].
 pub fn propose_layout(request: &LayoutRequest, ctx: &JobContext) -> Result<LayoutProposal> {
+    match find_layout(request, ctx)? {
+        FoundLayout::Proposal(proposal) => Ok(*proposal),
+        FoundLayout::Question(question) => Err(question.into_error().at_path(&request.source)),
+    }
+}
+
+/// The layout of a folder that is shown before its files are added. `None` where the folders as they are make roots of one structure, some
+/// faults aside, and where the names have nothing in common.
+///
+/// # Errors
+/// Those of [`find_layout`].
+pub fn layout_to_show(folder: &Path, ctx: &JobContext) -> Result<Option<FoundLayout>> {
+    let (files, _) = find_files(folder, &[], ctx)?;
+    let paths: Vec<String> = files.iter().map(|file| file.below.clone()).collect();
+    if folders_are_scenes(&paths) {
+        let (samples, _) = import_folder(folder, Sidecars::Leave, ctx)?;
+        let mut shapes: HashMap<Vec<String>, usize> = HashMap::new();
+        for scene in samples.iter().filter_map(Sample::children) {
+            let mut ids = Vec::new();
+            ids_below(scene, "", &mut ids);
+            *shapes.entry(ids).or_default() += 1;
+        }
+        let (most, all) = (shapes.values().copied().max().unwrap_or(0), shapes.values().sum::<usize>());
+        if most * 2 >= all && (most > 1 || all == 1) {
+            return Ok(None);
+        }
+    }
+    let found = find_layout(&LayoutRequest::of_folder(folder), ctx)?;
+    let is_shown = match &found {
+        FoundLayout::Proposal(proposal) => !proposal.is_plain,
+        FoundLayout::Question(question) => question.reason != UnclearLayout::NothingShared,
+    };
+    Ok(is_shown.then_some(found))
+}
+
+/// Finds out what a folder becomes, or what is to be asked. Nothing is written.
+///
+/// # Errors
+/// A source that is not a folder or has no data, files that can't be read.
+pub fn find_layout(request: &LayoutRequest, ctx: &JobContext) -> Result<FoundLayout> {
     let source = &request.source;
     if !source.is_dir() {
         return Err(Error::usage("the source is not a folder").at_path(source));
@@ -161,26 +274,27 @@ pub fn propose_layout(request: &LayoutRequest, ctx: &JobContext) -> Result<Layou
     }
     ctx.stage(tr!("Looking at the names"), None);
     let paths: Vec<String> = files.iter().map(|file| file.below.clone()).collect();
-    let asked = |question: LayoutQuestion| question.into_error().at_path(source);
     let reading = match &request.choice {
-        LayoutChoice::Auto => recognise_layout(&paths).map_err(asked)?,
-        LayoutChoice::Folders => folder_layout(&paths).map_err(asked)?,
-        LayoutChoice::Stems => stem_layout(&paths).map_err(asked)?,
-        LayoutChoice::Pattern(reading) => reading.clone(),
-        LayoutChoice::Saved(file) => read_layout(file)?,
+        LayoutChoice::Auto => recognise_layout(&paths),
+        LayoutChoice::Folders => folder_layout(&paths),
+        LayoutChoice::Stems => stem_layout(&paths),
+        LayoutChoice::Pattern(reading) => Ok(reading.clone()),
+        LayoutChoice::Saved(file) => Ok(read_layout(file)?),
     };
-    let arrangement = arrange_files(&paths, &reading).map_err(|conflict| {
-        let [a, b] = conflict.files.map(|index| paths[index].as_str());
-        Error::usage(format!("{a} and {b} get the same place in this layout"))
-            .at_path(source)
-            .hint("leave one of them out with --exclude, or choose another --layout")
-    })?;
+    let reading = match reading {
+        Ok(reading) => reading,
+        Err(question) => return Ok(FoundLayout::Question(question)),
+    };
+    let arrangement = match arrange_files(&paths, &reading) {
+        Ok(arrangement) => arrangement,
+        Err(conflict) => return Ok(FoundLayout::Question(LayoutQuestion::of_conflict(&conflict, &paths))),
+    };
     if arrangement.roots.is_empty() {
         return Err(Error::usage(format!("no file has a path like {}", reading.patterns().join(" or "))).at_path(source));
     }
     let names = RootNames::of(&arrangement, &paths);
     let lists = join_lists(&arrangement, &files, &names, ctx)?;
-    Ok(proposal(reading, arrangement, &files, left_out, lists))
+    Ok(FoundLayout::Proposal(Box::new(proposal(reading, arrangement, &files, left_out, lists))))
 }
 
 /// Reads a layout that [`LayoutProposal::save_layout`] wrote.
@@ -212,8 +326,10 @@ fn proposal(
     let positions = positions.collect();
     let RootColumns { fields: schema, rows: values, shown: columns, contradictions } = columns_of(&arrangement, &lists, files);
     let used: HashSet<usize> = lists.iter().map(|list| list.file).collect();
-    let left_over = arrangement.left_over.iter().filter(|index| !used.contains(index));
-    let left_over = left_over.map(|&index| files[index].below.clone()).collect();
+    let left_over: Vec<&FoundFile> =
+        arrangement.left_over.iter().filter(|index| !used.contains(index)).map(|&index| &files[index]).collect();
+    let placed = arrangement.roots.iter().flat_map(|root| root.files.iter().flatten());
+    let bytes = placed.map(|&index| files[index].meta.len()).sum();
     let samples = arrangement.roots.iter().zip(values).map(|(root, values)| {
         let values: Arc<[Value]> = values.into();
         match root.files.as_slice() {
@@ -237,19 +353,48 @@ fn proposal(
         }
     });
     let root = Tortilla { samples: samples.collect(), schema: schema.into() };
+    let is_plain = keeps_folders(&arrangement, files);
     LayoutProposal {
         reading,
         positions,
         columns,
         roots: count,
         examples: arrangement.roots.iter().take(EXAMPLES).map(|root| root.id.clone()).collect(),
-        left_over,
+        left_over: left_over.iter().map(|file| file.below.clone()).collect(),
+        bytes,
         left_out,
         lists: lists.iter().map(|list| files[list.file].below.clone()).collect(),
         contradictions,
         renamed: arrangement.renamed,
+        unplaced: left_over.iter().map(|file| Unplaced { path: file.path.clone(), size: file.meta.len() }).collect(),
+        is_plain,
         root,
     }
+}
+
+/// Appends the paths of ids of all samples below.
+fn ids_below(tortilla: &Tortilla, above: &str, ids: &mut Vec<String>) {
+    for sample in &tortilla.samples {
+        let path = format!("{above}/{}", sample.id);
+        if let Some(children) = sample.children() {
+            ids_below(children, &path, ids);
+        }
+        ids.push(path);
+    }
+}
+
+/// True when roots are folders, and positions their files.
+fn keeps_folders(arrangement: &Arrangement, files: &[FoundFile]) -> bool {
+    let inside = |file: &usize| files[*file].below.split_once('/');
+    let stem = |name: &str| name.rsplit_once('.').map_or(name.to_owned(), |(stem, _)| stem.to_owned());
+    let placed = || arrangement.roots.iter().flat_map(|root| root.files.iter().flatten().map(|file| (&root.id, file)));
+    let in_folders = placed().filter(|(_, file)| inside(file).is_some()).count();
+    in_folders * 2 > arrangement.placed()
+        && placed().all(|(id, file)| inside(file).is_none_or(|(folder, name)| folder == id && !name.contains('/')))
+        && arrangement
+            .positions
+            .iter()
+            .all(|position| inside(&position.example).is_none_or(|(_, name)| name == position.id || stem(name) == position.id))
 }
 
 fn sample_of(id: &str, file: &FoundFile) -> Sample {
@@ -423,6 +568,20 @@ impl LayoutProposal {
         self.root
     }
 
+    /// The samples, the files without a place, and what is added and left out.
+    pub fn into_import(self) -> (Tortilla, Vec<Unplaced>, Imported) {
+        let files = self.positions.iter().map(|position| position.matched as u64).sum();
+        let has_folders = self.positions.iter().any(|position| position.id.is_some());
+        let report = Imported {
+            files,
+            folders: if has_folders { self.roots as u64 } else { 0 },
+            bytes: self.bytes,
+            unplaced: self.unplaced.len() as u64,
+            skipped: self.left_out,
+        };
+        (self.root, self.unplaced, report)
+    }
+
     /// Writes the layout as JSON, to be used again.
     ///
     /// # Errors
@@ -537,6 +696,21 @@ mod tests {
         let excluded = |pattern: &str, path: &str| is_excluded(path, &[pattern.to_owned()]);
         assert!(excluded("*.xml", "a/b/c.xml") && excluded("a/**", "a/b/c.xml") && excluded("a/*.xml", "a/c.xml"));
         assert!(!excluded("*.xml", "a/b.xml.tif") && !excluded("b/**", "a/b/c.xml") && !excluded("c", "a/b/c.xml"));
+    }
+
+    #[test]
+    fn layouts_are_stored_as_words_or_readings_and_read_back() {
+        for text in ["auto", "folders", "stems", "my.json", "{split}/{position}/{root}"] {
+            let choice: LayoutChoice = text.parse().expect("is one");
+            let stored = serde_json::to_value(&choice).expect("is stored");
+            assert_eq!(stored.is_string(), !text.contains('{'), "{stored}");
+            assert_eq!(serde_json::from_value::<LayoutChoice>(stored).expect("is read"), choice);
+        }
+        assert_eq!(
+            serde_json::from_str::<LayoutChoice>("\"{position}/{root}\"").expect("a pattern"),
+            "{position}/{root}".parse().expect("one")
+        );
+        assert!(serde_json::from_str::<LayoutChoice>("\"{position}/\"").is_err());
     }
 
     #[test]

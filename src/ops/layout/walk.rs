@@ -22,24 +22,6 @@ pub(super) struct FoundFile {
     pub meta: Metadata,
 }
 
-/// Names of what programs and file managers leave beside data.
-fn is_leftover_of_programs(name: &str) -> bool {
-    const NAMES: [&str; 9] = [
-        "__pycache__",
-        "__macosx",
-        "icon\r",
-        "lost+found",
-        "@eadir",
-        "$recycle.bin",
-        "system volume information",
-        "thumbs.db",
-        "desktop.ini",
-    ];
-    const ENDINGS: [&str; 8] = [".part", ".partial", ".crdownload", ".tmp", ".swp", ".pyc", ".filepart", "~"];
-    let lower = name.to_lowercase();
-    NAMES.contains(&lower.as_str()) || ENDINGS.iter().any(|ending| lower.ends_with(ending)) || lower.starts_with("~$")
-}
-
 /// The files below `folder` in order of their paths, and what is left out with the reason.
 ///
 /// # Errors
@@ -78,7 +60,7 @@ impl Walk<'_> {
             };
             let composed = in_nfc(text);
             let below = if above.is_empty() { composed.into_owned() } else { format!("{above}/{composed}") };
-            if !is_data(text) || is_leftover_of_programs(text) {
+            if !is_data(text) {
                 self.left_out.push(format!("{below}: not data"));
             } else if let Some(kind) = sidecar_of(text, &beside) {
                 self.left_out.push(format!("{below}: a sidecar of a raster, {}", kind.text()));

@@ -7,6 +7,7 @@ use egui::Ui;
 use super::fields::{self, Fields, need_input, need_output, path_in};
 use super::{Line, Plan, Start, ToolForm, Words, Work};
 use crate::container::{self, BuildOptions, Format, OnDamage, OpenOptions};
+use crate::error::Cause;
 use crate::gui::file_dialog::FileRequest;
 use crate::gui::icons;
 use crate::gui::panel_context::PanelContext;
@@ -87,7 +88,15 @@ impl ToolForm for Repair {
             on_damage: OnDamage::Stop,
         };
         Ok(Box::new(move |ctx| {
-            let reader = container::open_with(&input, &open, ctx)?;
+            let reader = match container::open_with(&input, &open, ctx) {
+                Err(error) if error.is_caused_by(Cause::RepairableArchive) => {
+                    let (target, replace) = (options.target.clone(), options.overwrite);
+                    let plan = Plan::new(Command::Repair { input, open: Box::new(open), options });
+                    let text = tr!("Another program wrote this ZIP again: it is unpacked and written with all of its metadata.");
+                    return Ok(plan.line(Line::fact(text)).destination(&target, replace));
+                }
+                opened => opened?,
+            };
             let outline = outline_of(reader.as_ref());
             let other = is_other_generation(reader.as_ref());
             let report = validate::container(reader.as_ref(), false, ctx)?;

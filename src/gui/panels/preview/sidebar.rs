@@ -5,7 +5,7 @@ use egui::{Frame, Margin, ScrollArea, Stroke, Ui, UiBuilder};
 
 use super::names::{band_names, number, number_of};
 use super::scaling::{Scaling, scaling_of, shared_scaling};
-use super::{difference, histogram, pixel};
+use super::{difference, histogram, legend, pixel, spectrum};
 use crate::digits::six_digits_apart;
 use crate::gui::icons;
 use crate::gui::panel_context::PanelContext;
@@ -62,6 +62,11 @@ fn picture_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, at: R
     let t = theme::tokens(ui);
     let shared = cx.session.preview.image().and_then(|image| shared_scaling(document, at, image));
     let scaling = shared.filter(|_| cx.session.preview.side.scaled).unwrap_or(Scaling::STORED);
+    // A stretch changes nothing in a picture by a colour table.
+    let by_table = cx.session.preview.image().is_some_and(|image| image.limits == [None]);
+    if let Some(image) = cx.session.preview.image().filter(|_| by_table) {
+        legend::ui(ui, document, image);
+    }
     widgets::section_header(ui, tr!("Stretch"), |_| {});
     block(ui, |ui| {
         stretch_ui(ui, cx, scaling);
@@ -94,6 +99,11 @@ fn picture_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, at: R
             }
         });
         nodata_ui(ui, &answer.1);
+        if !by_table {
+            legend::ui(ui, document, &answer.1);
+        }
+        let info = answer.1.info.clone();
+        spectrum::ui(ui, cx, document, at, &info);
     }
 }
 

@@ -253,6 +253,17 @@ pub struct SiblingsState {
     pub(super) next: AsyncValue<RowRef, Rgba>,
 }
 
+/// The values of a pixel over the bands.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Spectrum {
+    /// Sample, row and column.
+    pub name: String,
+    /// Position on the axis and value, in order of the axis.
+    pub points: Vec<[f64; 2]>,
+    /// The positions are wavelengths in nanometres; else they are numbers of bands.
+    pub by_wavelength: bool,
+}
+
 /// State of the sidebar.
 #[derive(Default)]
 pub struct SideState {
@@ -266,6 +277,8 @@ pub struct SideState {
     pub last_under: Option<(usize, usize)>,
     /// Show scaled values.
     pub scaled: bool,
+    /// Spectra that were kept.
+    pub spectra: Vec<Spectrum>,
     pub(super) typed: [String; 2],
 }
 

@@ -17,6 +17,7 @@ use crate::gui::widgets::{self, Button, EmptyState, paint};
 use crate::gui::{filters, icons};
 use crate::model::is_padding;
 use crate::ops::{ColumnSummary, StatsRequest, SummaryRequest, level_summary, pooled_statistics};
+use crate::query::copy_as::{quoted_name, quoted_text};
 use crate::studio::Document;
 use state::StatisticsState;
 
@@ -46,9 +47,13 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     let level = cx.session.statistics.level.or_else(|| (0..levels).find(|&level| has(level))).unwrap_or(levels.saturating_sub(1));
     let positions = positions_of(document, level);
     let position = cx.session.statistics.position.clone().filter(|position| positions.contains(position));
+    let splits_known = cx.session.statistics.splits.latest().and_then(Option::as_ref);
+    let split = cx.session.statistics.split.clone().zip(splits_known).filter(|(split, known)| has_value(known, split));
+    let of_split = |(split, known): (String, &ColumnSummary)| format!("{} = {}", quoted_name(&known.name), quoted_text(&split));
     let request = StatsRequest {
         level: Some(level),
         positions: position.clone().into_iter().collect(),
+        filter: split.map(of_split),
         exact: cx.session.statistics.exact,
         ..StatsRequest::default()
     };
@@ -145,6 +150,7 @@ fn head_ui(
                     cx.session.statistics.exact = false;
                 }
             }
+            split_ui(ui, cx);
             let exact = cx.session.statistics.exact;
             let text = if exact { tr!("From metadata") } else { tr!("Read the pixels") };
             let tip = match exact {
@@ -166,6 +172,23 @@ fn head_ui(
     });
     let rect = ui.min_rect();
     ui.painter().hline(rect.x_range(), rect.bottom() - 0.5, Stroke::new(1.0, t.line));
+}
+
+fn has_value(summary: &ColumnSummary, value: &str) -> bool {
+    summary.top.iter().any(|(known, _)| known == value)
+}
+
+/// Draws the choice of one split; nothing for datasets without one.
+fn split_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
+    let state = &mut cx.session.statistics;
+    let Some(Some(summary)) = state.splits.latest() else { return };
+    let all = tr!("All splits");
+    let names: Vec<&str> = std::iter::once(all).chain(summary.top.iter().map(|(value, _)| value.as_str())).collect();
+    let current = state.split.as_deref().filter(|split| has_value(summary, split)).unwrap_or(all);
+    if let Some(index) = widgets::combo(ui, tr!("Split of the statistics"), current, 110.0, false, &names) {
+        state.split = index.checked_sub(1).and_then(|index| summary.top.get(index)).map(|(value, _)| value.clone());
+        state.exact = false;
+    }
 }
 
 fn report_ui(ui: &mut Ui, document: &Document, report: &PooledReport) {

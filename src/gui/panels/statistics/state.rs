@@ -18,6 +18,8 @@ pub struct StatisticsState {
     pub(super) level: Option<usize>,
     /// Id of the position below a FOLDER; all positions when absent.
     pub(super) position: Option<String>,
+    /// Value of the split; all splits when absent.
+    pub(super) split: Option<String>,
     /// Read pixels too; requested by a button, because it is slow.
     pub(super) exact: bool,
     pub(super) pooled: AsyncValue<(Key, StatsRequest, usize), Arc<PooledReport>>,

@@ -318,6 +318,12 @@ fn pattern_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, choic
     if let Some(id) = root.and_then(|root| document.id(root)).filter(|id| *id != chosen) {
         options.push((tr!("{id} (selected)", id), PatternChoice::Root(id.into())));
     }
+    let longest = document.structure().and_then(|structure| structure.longest());
+    if let Some(id) = longest.and_then(|row| document.id(RowRef { level: 0, row: row as u32 }))
+        && !options.iter().any(|(_, known)| matches!(known, PatternChoice::Root(other) if **other == *id))
+    {
+        options.push((tr!("{id} (most samples)", id), PatternChoice::Root(id.into())));
+    }
     let words: Vec<&str> = options.iter().map(|(word, _)| word.as_str()).collect();
     if let Some(index) = widgets::combo(ui, tr!("Pattern from"), &chosen, PATTERN_WIDTH, false, &words) {
         cx.run(Command::ChoosePattern { choice: options[index].1.clone() });

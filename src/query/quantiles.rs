@@ -1,10 +1,46 @@
-//! Medians and quantiles between two values of fractions, as DuckDB has them: infinite values, and fractions of 32 bits.
+//! Medians and quantiles as DuckDB has them: those between two values also of infinite ones and of fractions of 32 bits, discrete ones of
+//! every type that has an order.
 
 use polars::prelude::udf::UserDefinedFunction;
 use polars::prelude::*;
 use polars::sql::FunctionOptions;
 
 use super::engine::refusal;
+
+/// The discrete quantile from 0 to 1 of values of `dtype`, as an aggregate: one of the values.
+pub(super) fn discrete(at: f64, dtype: DataType) -> UserDefinedFunction {
+    let of = dtype.clone();
+    let values = move |columns: &mut [Column]| -> PolarsResult<Column> {
+        let [values] = columns else { return Err(refusal("a quantile is of one column")) };
+        let known = values.drop_nulls().sort_with(SortOptions::default())?;
+        let name = values.name().clone();
+        Ok(match discrete_place(known.len(), at) {
+            None => Column::full_null(name, 1, &of),
+            Some(place) => known.slice(place as i64, 1).with_name(name),
+        })
+    };
+    aggregate("quantile_disc", values, dtype)
+}
+
+/// The place of the discrete quantile among `count` ordered values; `None` of no values.
+fn discrete_place(count: usize, at: f64) -> Option<usize> {
+    let values = count as f64;
+    let place = (values - (values - at * values).floor()).max(1.0) as usize;
+    (count > 0).then(|| place.min(count) - 1)
+}
+
+fn aggregate(
+    name: &'static str,
+    values: impl Fn(&mut [Column]) -> PolarsResult<Column> + Send + Sync + 'static,
+    dtype: DataType,
+) -> UserDefinedFunction {
+    let field = move |_: &Schema, fields: &[Field]| {
+        Ok(Field::new(fields.first().map_or(PlSmallStr::EMPTY, |field| field.name().clone()), dtype.clone()))
+    };
+    let mut function = UserDefinedFunction::new(name.into(), BaseColumnUdf::new(values, field));
+    function.options = FunctionOptions::aggregation();
+    function
+}
 
 /// The quantile from 0 to 1 of fractions of `dtype`, as an aggregate.
 pub(super) fn quantile(at: f64, dtype: DataType) -> UserDefinedFunction {
@@ -16,12 +52,7 @@ pub(super) fn quantile(at: f64, dtype: DataType) -> UserDefinedFunction {
         let quantile = [of_values(&mut known, at, of == DataType::Float32)].into_iter().collect::<Float64Chunked>();
         Ok(quantile.into_column().cast(&of)?.with_name(numbers.name().clone()))
     };
-    let field = move |_: &Schema, fields: &[Field]| {
-        Ok(Field::new(fields.first().map_or(PlSmallStr::EMPTY, |field| field.name().clone()), dtype.clone()))
-    };
-    let mut function = UserDefinedFunction::new("quantile".into(), BaseColumnUdf::new(values, field));
-    function.options = FunctionOptions::aggregation();
-    function
+    aggregate("quantile", values, dtype)
 }
 
 /// The quantile of the values, which are reordered; NaN is the greatest. `None` of no values. Values of 32 bits are joined with 32 bits.
@@ -46,7 +77,16 @@ fn of_values(values: &mut [f64], at: f64, is_single: bool) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
-    use super::of_values;
+    use super::{discrete_place, of_values};
+
+    #[test]
+    fn discrete_quantiles_are_values() {
+        for (count, at, place) in
+            [(0, 0.5, None), (1, 0.0, Some(0)), (4, 0.5, Some(1)), (5, 0.5, Some(2)), (4, 1.0, Some(3)), (10, 0.95, Some(9))]
+        {
+            assert_eq!(discrete_place(count, at), place, "{count} {at}");
+        }
+    }
 
     #[test]
     fn quantiles_are_those_of_duckdb() {

@@ -1,0 +1,146 @@
+//! A dataset that is dropped on a draft: its samples become samples of the draft, or children of a FOLDER; or it stays one file, or is
+//! opened instead.
+
+use std::sync::Arc;
+
+use egui::{Frame, Margin, ScrollArea, Ui, vec2};
+
+use super::frame::{Next, foot_ui, head_ui};
+use crate::gui::document_key::{Key, revision};
+use crate::gui::dropped_paths::display_path;
+use crate::gui::icons;
+use crate::gui::panel_context::{PanelContext, Request};
+use crate::gui::theme::{self, text_style};
+use crate::gui::widgets::{self, Button, ChoiceCard, Note, note_ui, paint};
+use crate::jobs::AsyncValue;
+use crate::model::is_remote;
+use crate::ops::{DatasetForm, DatasetImport, ImportedDataset, import_dataset};
+use crate::studio::Command;
+
+const WIDTH: f32 = 620.0;
+/// Largest height of the list of changed fields, in points.
+const CHANGES_HEIGHT: f32 = 180.0;
+
+/// What is done with the dataset.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Choice {
+    Samples,
+    Folder,
+    File,
+    Open,
+}
+
+/// The dialog.
+pub struct AddDataset {
+    request: DatasetImport,
+    /// Adds the file of the dataset.
+    as_file: Command,
+    choice: Choice,
+    preview: AsyncValue<(Key, DatasetImport), Arc<ImportedDataset>>,
+}
+
+impl AddDataset {
+    /// For a dataset and where it goes; `as_file` adds its file.
+    pub fn new(request: DatasetImport, as_file: Command) -> Self {
+        Self { request, as_file, choice: Choice::Samples, preview: AsyncValue::default() }
+    }
+
+    /// Draws the dialog.
+    pub fn ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>) -> Next {
+        let Some(draft) = cx.document().and_then(|document| document.draft()) else { return Next::Close };
+        let dataset = draft.dataset().clone();
+        let place = dataset.ids(&self.request.into).filter(|path| !path.0.is_empty());
+        ui.set_width((ui.ctx().content_rect().width() - 64.0).min(WIDTH));
+        ui.spacing_mut().item_spacing.y = 0.0;
+        let close = head_ui(ui, icons::PACKAGE, tr!("Add a dataset"), &display_path(&self.request.path));
+        self.request.form = if self.choice == Choice::Folder { DatasetForm::Folder } else { DatasetForm::Samples };
+        let adds = matches!(self.choice, Choice::Samples | Choice::Folder);
+        let key = ((cx.session.serial, revision(cx.studio)), self.request.clone());
+        if adds {
+            let wanted = self.request.clone();
+            self.preview.update(cx.jobs, key.clone(), tr!("Reading the samples"), move |ctx| {
+                Ok(Arc::new(import_dataset(&dataset, &wanted, ctx)?))
+            });
+        }
+        let found = self.preview.get(&key);
+        Frame::NONE.inner_margin(Margin::same(16)).show(ui, |ui| {
+            ui.spacing_mut().item_spacing = vec2(8.0, 8.0);
+            let into = place.map_or_else(|| tr!("the root").to_owned(), |path| path.to_string());
+            let cards = [
+                (
+                    Choice::Samples,
+                    tr!("Its samples"),
+                    tr!("They are added beside the samples of {into}, with their metadata.", into),
+                    icons::STACK,
+                ),
+                (
+                    Choice::Folder,
+                    tr!("One FOLDER"),
+                    tr!("Its samples become the children of a new FOLDER.").to_owned(),
+                    icons::TREE_STRUCTURE,
+                ),
+                (Choice::File, tr!("One FILE"), tr!("The bytes of the file are packed as they are.").to_owned(), icons::FILE_ZIP),
+                (Choice::Open, tr!("Open it instead"), tr!("The draft is closed.").to_owned(), icons::FOLDER_OPEN),
+            ];
+            // Only what is on this machine can be packed as one file.
+            let can_be_file = !is_remote(&self.request.path) && self.request.path.is_file();
+            for (choice, name, what, icon) in cards.iter().filter(|(choice, ..)| *choice != Choice::File || can_be_file) {
+                if widgets::choice_card(ui, self.choice == *choice, &ChoiceCard { name: *name, ending: "", what, icon: *icon }) {
+                    self.choice = *choice;
+                }
+            }
+            match found {
+                _ if !adds => {}
+                None => drop(widgets::spinner(ui, 18.0)),
+                Some(Err(error)) => note_ui(ui, &Note::Error(error.report())),
+                Some(Ok(imported)) => preview_ui(ui, imported),
+            }
+        });
+        let ready = found.and_then(|found| found.as_ref().ok()).cloned();
+        let blocked = (adds && ready.is_none()).then_some(tr!("The dataset is still being read, or can't be added"));
+        let (act, cancel) = foot_ui(ui, |ui| {
+            let text = match (self.choice, &ready) {
+                (Choice::Samples, Some(found)) => {
+                    tr_n!(found.samples, "Add {n} sample", "Add {n} samples", n = paint::grouped(found.samples as u64))
+                }
+                (Choice::Samples, None) => tr!("Add the samples").to_owned(),
+                (Choice::Folder, _) => tr!("Add a FOLDER").to_owned(),
+                (Choice::File, _) => tr!("Add a FILE").to_owned(),
+                (Choice::Open, _) => tr!("Open").to_owned(),
+            };
+            let act = ui.add(Button::primary(text).large().name(tr!("Add the dataset")).blocked(blocked)).clicked();
+            (act, ui.add(Button::ghost(tr!("Cancel")).large()).clicked())
+        });
+        match (self.choice, ready) {
+            _ if cancel || close => Next::Close,
+            _ if !act => Next::Stay,
+            // What was previewed is what is added, unless the draft has changed.
+            (Choice::Samples | Choice::Folder, Some(_)) => {
+                Next::Do(Request::Run(Command::ImportDataset { request: self.request.clone() }))
+            }
+            (Choice::Samples | Choice::Folder, None) => Next::Stay,
+            (Choice::File, _) => Next::Do(Request::Run(self.as_file.clone())),
+            (Choice::Open, _) => Next::Do(Request::Run(Command::Open { path: self.request.path.clone() })),
+        }
+    }
+}
+
+/// Draws how much is added and how fields change.
+fn preview_ui(ui: &mut Ui, imported: &ImportedDataset) {
+    let t = theme::tokens(ui);
+    let files = tr_n!(imported.added.files, "{n} file", "{n} files", n = paint::grouped(imported.added.files));
+    let folders = tr_n!(imported.added.folders, "{n} folder", "{n} folders", n = paint::grouped(imported.added.folders));
+    let text = format!("{files}, {folders}, {}", paint::bytes(imported.added.bytes));
+    ui.label(theme::rich_text(text).text_style(text_style("small12")).color(t.tx2));
+    if imported.changes.is_empty() {
+        note_ui(ui, &Note::Info(tr!("Both have the same fields.").into()));
+        return;
+    }
+    ScrollArea::vertical().id_salt("dataset-changes").max_height(CHANGES_HEIGHT).show(ui, |ui| {
+        ui.set_min_width(ui.available_width());
+        ui.spacing_mut().item_spacing.y = 4.0;
+        for change in &imported.changes {
+            note_ui(ui, &Note::Info(change.clone()));
+        }
+    });
+}

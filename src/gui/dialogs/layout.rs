@@ -1,0 +1,358 @@
+//! How the files of a dropped folder belong together: the layout that their names show, as a table of positions, before anything is added.
+//! Another layout can be chosen, files can be left out, and what is unclear is asked.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use egui::{Frame, Margin, Role, ScrollArea, Stroke, Ui, WidgetInfo, vec2};
+
+use super::frame::{Next, foot_ui, head_ui};
+use crate::draft::{LayoutQuestion, LayoutReading, LayoutWay};
+use crate::error::Error;
+use crate::gui::icons;
+use crate::gui::panel_context::{PanelContext, Request};
+use crate::gui::theme::{self, Tokens, font, text_style};
+use crate::gui::widgets::{self, Button, Note, RowScroll, Segment, TextField, VirtualRows, note_ui, paint, segmented};
+use crate::jobs::AsyncValue;
+use crate::ops::{FoundLayout, LayoutChoice, LayoutProposal, LayoutRequest, find_layout};
+use crate::studio::Command;
+
+const WIDTH: f32 = 760.0;
+const ROW: f32 = 24.0;
+/// Largest height of the list of positions, in points.
+const POSITIONS_HEIGHT: f32 = 240.0;
+/// Largest height of what is below it.
+const REST_HEIGHT: f32 = 170.0;
+/// Most names in a note.
+const NAMED: usize = 4;
+
+/// How the layout is chosen.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Choice {
+    Auto,
+    Folders,
+    Stems,
+    Pattern,
+}
+
+/// The dialog.
+pub struct LayoutDialog {
+    folder: PathBuf,
+    /// What was found when the folder was dropped.
+    first: Arc<FoundLayout>,
+    found: AsyncValue<LayoutRequest, Arc<FoundLayout>>,
+    choice: Choice,
+    /// The typed pattern, or the path of a saved layout.
+    pattern: String,
+    /// The reading that an answer chose, and its pattern, which may be that of one depth of several.
+    answered: Option<(String, LayoutReading)>,
+    /// Patterns of files that are left out, separated by semicolons.
+    exclude: String,
+    scroll: RowScroll,
+    /// Adds the folder as it is.
+    otherwise: Command,
+}
+
+impl LayoutDialog {
+    /// Shows what was found; `otherwise` adds the folder as it is.
+    pub fn new(folder: PathBuf, first: Arc<FoundLayout>, otherwise: Command) -> Self {
+        Self {
+            folder,
+            first,
+            found: AsyncValue::default(),
+            choice: Choice::Auto,
+            pattern: String::new(),
+            answered: None,
+            exclude: String::new(),
+            scroll: RowScroll::default(),
+            otherwise,
+        }
+    }
+
+    /// The request that the controls make, or what is wrong with the pattern.
+    fn request(&self) -> Result<LayoutRequest, String> {
+        let choice = match self.choice {
+            Choice::Auto => LayoutChoice::Auto,
+            Choice::Folders => LayoutChoice::Folders,
+            Choice::Stems => LayoutChoice::Stems,
+            Choice::Pattern => match &self.answered {
+                Some((pattern, reading)) if *pattern == self.pattern => LayoutChoice::Pattern(reading.clone()),
+                _ => self.pattern.trim().parse().map_err(|error: Error| error.report())?,
+            },
+        };
+        let exclude = self.exclude.split(';').map(str::trim).filter(|pattern| !pattern.is_empty()).map(str::to_owned).collect();
+        Ok(LayoutRequest { source: self.folder.clone(), choice, exclude })
+    }
+
+    /// Draws the dialog.
+    pub fn ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>) -> Next {
+        let request = self.request();
+        let found = match &request {
+            Err(wrong) => Err(wrong.clone()),
+            Ok(request) if *request == LayoutRequest::of_folder(&self.folder) => Ok(Some(self.first.clone())),
+            Ok(request) => {
+                let wanted = request.clone();
+                self.found.update(cx.jobs, request.clone(), tr!("Looking at the names"), move |ctx| {
+                    Ok(Arc::new(find_layout(&wanted, ctx)?))
+                });
+                match self.found.get(request) {
+                    None => Ok(None),
+                    Some(Ok(found)) => Ok(Some(found.clone())),
+                    Some(Err(error)) => Err(error.report()),
+                }
+            }
+        };
+        ui.set_width((ui.ctx().content_rect().width() - 64.0).min(WIDTH));
+        ui.spacing_mut().item_spacing.y = 0.0;
+        let name = self.folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let close = head_ui(ui, icons::TREE_STRUCTURE, tr!("How the files belong together"), &name);
+        let mut answer = None;
+        Frame::NONE.inner_margin(Margin::same(16)).show(ui, |ui| {
+            ui.spacing_mut().item_spacing = vec2(8.0, 8.0);
+            self.choice_ui(ui);
+            match &found {
+                Err(wrong) => note_ui(ui, &Note::Error(wrong.clone())),
+                // What was shown before stays until the next is ready.
+                Ok(None) => match self.found.latest().unwrap_or(&self.first).clone().as_ref() {
+                    FoundLayout::Proposal(proposal) => self.proposal_ui(ui, proposal),
+                    FoundLayout::Question(_) => drop(widgets::spinner(ui, 18.0)),
+                },
+                Ok(Some(found)) => match found.as_ref() {
+                    FoundLayout::Proposal(proposal) => self.proposal_ui(ui, proposal),
+                    FoundLayout::Question(question) => answer = question_ui(ui, question),
+                },
+            }
+        });
+        if let Some(way) = answer
+            && self.answer(&way)
+        {
+            return Next::Do(Request::Add(self.otherwise.clone()));
+        }
+        let ready = found.as_ref().ok().and_then(|found| found.as_ref());
+        let proposal = ready.and_then(|found| match found.as_ref() {
+            FoundLayout::Proposal(proposal) => Some(proposal),
+            FoundLayout::Question(_) => None,
+        });
+        let blocked = match (&found, proposal) {
+            (Err(_), _) => Some(tr!("The pattern can't be read")),
+            (Ok(None), _) => Some(tr!("The names are still being looked at")),
+            (Ok(Some(_)), None) => Some(tr!("Choose one of the answers")),
+            (Ok(Some(_)), Some(_)) => None,
+        };
+        let (add, plain, cancel) = foot_ui(ui, |ui| {
+            let count = proposal.map_or(0, |proposal| proposal.roots);
+            let text = match count {
+                0 => tr!("Add roots").to_owned(),
+                n => tr_n!(n, "Add {n} root", "Add {n} roots", n = paint::grouped(n as u64)),
+            };
+            let add = ui.add(Button::primary(text).large().name(tr!("Add roots")).blocked(blocked)).clicked();
+            let plain = ui.add(Button::ghost(tr!("Add the folders as they are")).large()).clicked();
+            (add, plain, ui.add(Button::ghost(tr!("Cancel")).large()).clicked())
+        });
+        match (proposal, request) {
+            (Some(proposal), Ok(request)) if add => {
+                let request = LayoutRequest { choice: LayoutChoice::Pattern(proposal.reading.clone()), ..request };
+                Next::Do(Request::Add(Command::ImportLayout { request }))
+            }
+            _ if plain => Next::Do(Request::Add(self.otherwise.clone())),
+            _ if cancel || close => Next::Close,
+            _ => Next::Stay,
+        }
+    }
+
+    /// Draws the choice of a layout and what is left out.
+    fn choice_ui(&mut self, ui: &mut Ui) {
+        ui.horizontal(|ui| {
+            ui.label(tr!("Layout"));
+            let choices = [
+                Segment::new(Choice::Auto, tr!("By the names")),
+                Segment::new(Choice::Folders, tr!("Folders are positions")),
+                Segment::new(Choice::Stems, tr!("Ends of names are positions")),
+                Segment::new(Choice::Pattern, tr!("By a pattern")),
+            ];
+            let before = self.choice;
+            segmented(ui, "layout-choice", &mut self.choice, &choices);
+            // A pattern begins with what is shown.
+            if self.choice == Choice::Pattern
+                && before != Choice::Pattern
+                && self.pattern.is_empty()
+                && let FoundLayout::Proposal(proposal) = self.found.latest().unwrap_or(&self.first).as_ref()
+                && let [pattern] = proposal.reading.patterns().as_slice()
+            {
+                self.pattern.clone_from(pattern);
+            }
+        });
+        if self.choice == Choice::Pattern {
+            TextField::new(tr!("Layout pattern"), &mut self.pattern)
+                .hide_label()
+                .mono()
+                .hint("{split}/{position}/{root}")
+                .note(Note::Info(
+                    tr!("Folders are {root}, {position}, {split}, {COLUMN}, * or a name; files {root}, {root}_{position}, {position} or {date}. A saved layout is a path that ends in .json.")
+                        .into(),
+                ))
+                .show(ui);
+        }
+        TextField::new(tr!("Leave out"), &mut self.exclude).mono().hint(tr!("nothing; for example *_thumb.png; old/**")).show(ui);
+    }
+
+    /// Takes an answer; true when the folder is to be added as it is.
+    fn answer(&mut self, way: &LayoutWay) -> bool {
+        match way {
+            LayoutWay::AsTheyAre => return true,
+            LayoutWay::Auto => self.choice = Choice::Auto,
+            LayoutWay::Folders => self.choice = Choice::Folders,
+            LayoutWay::Stems => self.choice = Choice::Stems,
+            LayoutWay::Reading(reading) => {
+                self.choice = Choice::Pattern;
+                self.pattern = reading.patterns().into_iter().next().unwrap_or_default();
+                self.answered = Some((self.pattern.clone(), reading.clone()));
+            }
+            LayoutWay::Exclude(patterns) => {
+                for pattern in patterns {
+                    let separator = if self.exclude.trim().is_empty() { "" } else { "; " };
+                    self.exclude = format!("{}{separator}{pattern}", self.exclude.trim());
+                }
+            }
+        }
+        false
+    }
+
+    fn proposal_ui(&mut self, ui: &mut Ui, proposal: &LayoutProposal) {
+        let t = theme::tokens(ui);
+        ui.horizontal_wrapped(|ui| {
+            let roots = tr_n!(proposal.roots, "{n} root", "{n} roots", n = paint::grouped(proposal.roots as u64));
+            ui.label(theme::rich_text(roots).font(font::semibold(13.0)).color(t.tx));
+            let more = if proposal.roots > proposal.examples.len() { ", …" } else { "" };
+            ui.label(theme::rich_text(proposal.examples.join(", ") + more).font(font::mono(12.0)).color(t.tx2));
+            if self.choice != Choice::Pattern {
+                let patterns = proposal.reading.patterns().join("   ");
+                ui.label(theme::rich_text(patterns).font(font::mono(12.0)).color(t.tx3));
+            }
+        });
+        positions_ui(ui, t, proposal, &mut self.scroll);
+        ScrollArea::vertical().id_salt("layout-rest").max_height(REST_HEIGHT).show(ui, |ui| {
+            ui.set_min_width(ui.available_width());
+            ui.spacing_mut().item_spacing.y = 6.0;
+            for column in &proposal.columns {
+                let (n, total) = (paint::grouped(column.values as u64), paint::grouped(proposal.roots as u64));
+                let text = tr!("Column {name} from {from}: {n} of {total} roots", name = column.name, from = column.from, n, total);
+                ui.label(theme::rich_text(text).text_style(text_style("small12")).color(t.tx2));
+            }
+            for found in &proposal.contradictions {
+                note_ui(ui, &Note::Warning(found.to_text()));
+            }
+            if !proposal.renamed.is_empty() {
+                let names = proposal.renamed.iter().map(|renamed| format!("{} → {}", renamed.from, renamed.to));
+                let n = paint::grouped(proposal.renamed.len() as u64);
+                let names = listed(names);
+                note_ui(
+                    ui,
+                    &Note::Info(tr_n!(
+                        proposal.renamed.len(),
+                        "{n} id differs from its file: {names}",
+                        "{n} ids differ from their files: {names}",
+                        n,
+                        names
+                    )),
+                );
+            }
+            if !proposal.left_over.is_empty() {
+                let n = paint::grouped(proposal.left_over.len() as u64);
+                let names = listed(proposal.left_over.iter().cloned());
+                note_ui(
+                    ui,
+                    &Note::Warning(tr_n!(
+                        proposal.left_over.len(),
+                        "{n} file has no position and goes to the unplaced files: {names}",
+                        "{n} files have no position and go to the unplaced files: {names}",
+                        n,
+                        names
+                    )),
+                );
+            }
+            if !proposal.left_out.is_empty() {
+                let n = paint::grouped(proposal.left_out.len() as u64);
+                let names = listed(proposal.left_out.iter().cloned());
+                note_ui(
+                    ui,
+                    &Note::Info(tr_n!(proposal.left_out.len(), "{n} is left out: {names}", "{n} are left out: {names}", n, names)),
+                );
+            }
+        });
+    }
+}
+
+/// Draws the table of positions: id, number of roots that have it, number of paddings, an example.
+fn positions_ui(ui: &mut Ui, t: &Tokens, proposal: &LayoutProposal, scroll: &mut RowScroll) {
+    let width = ui.available_width();
+    // Where the numbers end and the example begins.
+    let (matched, padded, example) = (width * 0.34, width * 0.46, width * 0.49);
+    let cells = move |rect: egui::Rect| {
+        let within = |from: f32, to: f32| egui::Rect::from_x_y_ranges(rect.left() + from..=rect.left() + to, rect.y_range());
+        [within(0.0, width * 0.22), within(width * 0.22, matched), within(matched, padded), within(example, width)]
+    };
+    let (head, _) = ui.allocate_exact_size(vec2(width, ROW), egui::Sense::hover());
+    ui.spacing_mut().item_spacing.y = 0.0;
+    let painter = ui.painter();
+    let [id, has, lacks, file] = cells(head);
+    paint::text_left(painter, id, tr!("Position"), font::medium(12.0), t.tx2);
+    paint::text_right(painter, has, tr!("Files"), font::medium(12.0), t.tx2);
+    paint::text_right(painter, lacks, tr!("Padding"), font::medium(12.0), t.tx2);
+    paint::text_left(painter, file, tr!("Example"), font::medium(12.0), t.tx2);
+    painter.hline(head.x_range(), head.bottom() - 0.5, Stroke::new(1.0, t.line2));
+    let size = vec2(width, (proposal.positions.len() as f32 * ROW).clamp(ROW, POSITIONS_HEIGHT));
+    ui.allocate_ui(size, |ui| {
+        ui.set_min_size(size);
+        let rows = VirtualRows::new(tr!("Positions"), proposal.positions.len() as u64).row_height(ROW);
+        rows.show(ui, scroll, |ui, row, rect, response| {
+            let position = &proposal.positions[row as usize];
+            let name = position.id.as_deref().unwrap_or(tr!("the root itself"));
+            let (files, padding) = (paint::grouped(position.matched as u64), paint::grouped(position.padded as u64));
+            let spoken = tr!(
+                "{name}: {files} files, {padding} paddings, such as {example}",
+                name,
+                files,
+                padding,
+                example = position.example
+            );
+            response.widget_info(|| WidgetInfo::labeled(Role::ListItem, true, &spoken));
+            let painter = ui.painter();
+            painter.hline(rect.x_range(), rect.bottom() - 0.5, Stroke::new(1.0, t.line));
+            let [id, has, lacks, file] = cells(rect);
+            paint::text_left(painter, id, name, font::mono(12.0), t.tx);
+            paint::text_right(painter, has, &files, font::mono(12.0), t.tx);
+            paint::text_right(painter, lacks, &padding, font::mono(12.0), if position.padded > 0 { t.warn } else { t.tx3 });
+            paint::text_left(painter, file, &position.example, font::mono(12.0), t.tx2);
+        });
+    });
+    ui.add_space(8.0);
+}
+
+/// Draws what is asked; the answer that was chosen.
+fn question_ui(ui: &mut Ui, question: &LayoutQuestion) -> Option<LayoutWay> {
+    note_ui(ui, &Note::Warning(question.summary.clone()));
+    let mut chosen = None;
+    for alternative in &question.alternatives {
+        // What is left out without a pattern is typed above.
+        if alternative.way == LayoutWay::Exclude(Vec::new()) {
+            continue;
+        }
+        let mut letters = alternative.meaning.chars();
+        let text: String = letters.next().into_iter().flat_map(char::to_uppercase).chain(letters).collect();
+        if ui.add(Button::secondary(text)).clicked() {
+            chosen = Some(alternative.way.clone());
+        }
+    }
+    chosen
+}
+
+/// The first names.
+fn listed(names: impl ExactSizeIterator<Item = String>) -> String {
+    let more = names.len() > NAMED;
+    let mut text = names.take(NAMED).collect::<Vec<_>>().join(", ");
+    if more {
+        text.push_str(", …");
+    }
+    text
+}
