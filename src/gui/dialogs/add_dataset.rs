@@ -85,7 +85,7 @@ impl AddDataset {
             // Only what is on this machine can be packed as one file.
             let can_be_file = !is_remote(&self.request.path) && self.request.path.is_file();
             for (choice, name, what, icon) in cards.iter().filter(|(choice, ..)| *choice != Choice::File || can_be_file) {
-                if widgets::choice_card(ui, self.choice == *choice, &ChoiceCard { name: *name, ending: "", what, icon: *icon }) {
+                if widgets::choice_card(ui, self.choice == *choice, &ChoiceCard { name, ending: "", what, icon }) {
                     self.choice = *choice;
                 }
             }
