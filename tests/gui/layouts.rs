@@ -102,6 +102,13 @@ fn scenes_in_folders_are_added_unasked_and_a_flat_folder_is_asked_about() {
         }
         workspace.write(&format!("flat/tile_{scene:04}.tif"), "x");
     }
+    for place in ["paris", "rome"] {
+        workspace.write(&format!("places/{place}/before.tif"), "x");
+        workspace.write(&format!("places/{place}/label.tif"), "x");
+    }
+    let places = drop_folder(workspace.path("places"));
+    assert!(!is_asked(&places), "names without a number are positions");
+    assert_eq!(ids(&dataset(&places).root), ["paris", "rome"]);
     for folder in ["scenes", "nested"] {
         let window = drop_folder(workspace.path(folder));
         assert!(!is_asked(&window), "{folder}");

@@ -331,20 +331,24 @@ fn positions_ui(ui: &mut Ui, t: &Tokens, proposal: &LayoutProposal, scroll: &mut
 
 /// Draws what is asked; the answer that was chosen.
 fn question_ui(ui: &mut Ui, question: &LayoutQuestion) -> Option<LayoutWay> {
-    note_ui(ui, &Note::Warning(question.summary.clone()));
+    note_ui(ui, &Note::Warning(capitalised(&question.summary)));
     let mut chosen = None;
     for alternative in &question.alternatives {
         // What is left out without a pattern is typed above.
         if alternative.way == LayoutWay::Exclude(Vec::new()) {
             continue;
         }
-        let mut letters = alternative.meaning.chars();
-        let text: String = letters.next().into_iter().flat_map(char::to_uppercase).chain(letters).collect();
-        if ui.add(Button::secondary(text)).clicked() {
+        if ui.add(Button::secondary(capitalised(&alternative.meaning))).clicked() {
             chosen = Some(alternative.way.clone());
         }
     }
     chosen
+}
+
+/// A sentence of the command line as one of the window.
+fn capitalised(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().into_iter().flat_map(char::to_uppercase).chain(letters).collect()
 }
 
 /// The first names.

@@ -238,16 +238,19 @@ pub fn propose_layout(request: &LayoutRequest, ctx: &JobContext) -> Result<Layou
 pub fn layout_to_show(folder: &Path, ctx: &JobContext) -> Result<Option<FoundLayout>> {
     let (files, _) = find_files(folder, &[], ctx)?;
     let paths: Vec<String> = files.iter().map(|file| file.below.clone()).collect();
-    if folders_are_scenes(&paths) {
-        let (samples, _) = import_folder(folder, Sidecars::Leave, ctx)?;
-        let mut shapes: HashMap<Vec<String>, usize> = HashMap::new();
-        for scene in samples.iter().filter_map(Sample::children) {
-            let mut ids = Vec::new();
-            ids_below(scene, "", &mut ids);
-            *shapes.entry(ids).or_default() += 1;
-        }
-        let (most, all) = (shapes.values().copied().max().unwrap_or(0), shapes.values().sum::<usize>());
-        if most * 2 >= all && (most > 1 || all == 1) {
+    let (samples, _) = import_folder(folder, Sidecars::Leave, ctx)?;
+    let mut shapes: HashMap<Vec<String>, usize> = HashMap::new();
+    for scene in samples.iter().filter_map(Sample::children) {
+        let mut ids = Vec::new();
+        ids_below(scene, "", &mut ids);
+        *shapes.entry(ids).or_default() += 1;
+    }
+    let all: usize = shapes.values().sum();
+    if let Some((ids, most)) = shapes.into_iter().max_by_key(|(_, roots)| *roots) {
+        // Names without a number are those of positions.
+        let are_positions = most > 1 && !ids.iter().any(|id| id.contains(|c: char| c.is_ascii_digit()));
+        let are_scenes = folders_are_scenes(&paths) && (most > 1 || all == 1);
+        if most * 2 >= all && (are_positions || are_scenes) {
             return Ok(None);
         }
     }
