@@ -78,7 +78,7 @@ impl App {
         self.look_at_paths(paths, Arrival::Opened);
     }
 
-    /// Takes paths that were dropped or pasted: as [`App::open_or_import`], but what a dataset becomes in an open draft is asked.
+    /// Takes paths that were dropped or pasted: as if they were opened, but what a dataset becomes in an open draft is asked.
     pub fn take_dropped(&mut self, paths: Vec<PathBuf>) {
         self.look_at_paths(paths, Arrival::Dropped);
     }
