@@ -27,8 +27,8 @@ pub(super) enum PathAction {
     Several(Vec<PathBuf>, Option<Command>),
     /// Offer to repair this archive, which another program wrote again.
     Repair(PathBuf),
-    /// Ask what this dataset becomes in the draft; the command adds it as a file.
-    Dataset(DatasetImport, Command),
+    /// Ask what this dataset becomes in the draft; the command adds it as a file, where it is one.
+    Dataset(DatasetImport, Option<Command>),
     /// Show what the files of this folder become by their names, or run the command instead.
     Layout(PathBuf, Arc<FoundLayout>, Command),
 }
@@ -114,19 +114,20 @@ impl App {
                 let add = Command::Import { paths: paths.clone(), into, metadata: None };
                 return Ok(PathAction::Several(paths, Some(add)));
             }
-            if let [path] = paths.as_slice()
-                && !is_remote(path)
-                && detect(path).is_err_and(|error| error.is_caused_by(Cause::RepairableArchive))
-            {
-                return Ok(PathAction::Repair(path.clone()));
-            }
-            if let [path] = paths.as_slice()
-                && !empty
-                && arrival == Arrival::Dropped
-                && is_dataset(path)
-            {
-                let add = Command::Import { paths: paths.clone(), into: into.clone(), metadata: None };
-                return Ok(PathAction::Dataset(DatasetImport { path: path.clone(), into, ..DatasetImport::default() }, add));
+            if let [path] = paths.as_slice() {
+                let detected = if is_remote(path) || is_project(path) { None } else { Some(detect(path)) };
+                if let Some(Err(error)) = &detected
+                    && error.is_caused_by(Cause::RepairableArchive)
+                {
+                    return Ok(PathAction::Repair(path.clone()));
+                }
+                let is_dataset = is_remote(path) || matches!(detected, Some(Ok(_)));
+                if !empty && arrival == Arrival::Dropped && is_dataset {
+                    // Only what is on this machine can be packed as one file.
+                    let is_file = !is_remote(path) && path.is_file();
+                    let add = is_file.then(|| Command::Import { paths: paths.clone(), into: into.clone(), metadata: None });
+                    return Ok(PathAction::Dataset(DatasetImport { path: path.clone(), into, ..DatasetImport::default() }, add));
+                }
             }
             let loose = loose || to_tray;
             match command_for(paths, into) {

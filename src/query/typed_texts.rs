@@ -222,6 +222,9 @@ fn time_and_zone(text: &str) -> Option<(NaiveDateTime, Option<Zone>)> {
 fn offset_of(text: &str) -> Option<FixedOffset> {
     let (sign, digits) = text.split_at(1);
     let digits = digits.replace(':', "");
+    if !digits.bytes().all(|digit| digit.is_ascii_digit()) {
+        return None;
+    }
     let hours: i32 = digits.get(..2)?.parse().ok()?;
     let minutes: i32 = if digits.len() > 2 { digits.get(2..4).filter(|_| digits.len() == 4)?.parse().ok()? } else { 0 };
     let seconds = (hours * 60 + minutes) * 60;

@@ -13,7 +13,6 @@ use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::theme::{self, text_style};
 use crate::gui::widgets::{self, Button, ChoiceCard, Note, note_ui, paint};
 use crate::jobs::AsyncValue;
-use crate::model::is_remote;
 use crate::ops::{DatasetForm, DatasetImport, ImportedDataset, import_dataset};
 use crate::studio::Command;
 
@@ -33,15 +32,15 @@ enum Choice {
 /// The dialog.
 pub struct AddDataset {
     request: DatasetImport,
-    /// Adds the file of the dataset.
-    as_file: Command,
+    /// Adds the file of the dataset, where it is one on this machine.
+    as_file: Option<Command>,
     choice: Choice,
     preview: AsyncValue<(Key, DatasetImport), Arc<ImportedDataset>>,
 }
 
 impl AddDataset {
-    /// For a dataset and where it goes; `as_file` adds its file.
-    pub fn new(request: DatasetImport, as_file: Command) -> Self {
+    /// For a dataset and where it goes; `as_file` adds its file, where it is one.
+    pub fn new(request: DatasetImport, as_file: Option<Command>) -> Self {
         Self { request, as_file, choice: Choice::Samples, preview: AsyncValue::default() }
     }
 
@@ -82,8 +81,7 @@ impl AddDataset {
                 (Choice::File, tr!("One FILE"), tr!("The bytes of the file are packed as they are.").to_owned(), icons::FILE_ZIP),
                 (Choice::Open, tr!("Open it instead"), tr!("The draft is closed.").to_owned(), icons::FOLDER_OPEN),
             ];
-            // Only what is on this machine can be packed as one file.
-            let can_be_file = !is_remote(&self.request.path) && self.request.path.is_file();
+            let can_be_file = self.as_file.is_some();
             for (choice, name, what, icon) in cards.iter().filter(|(choice, ..)| *choice != Choice::File || can_be_file) {
                 if widgets::choice_card(ui, self.choice == *choice, &ChoiceCard { name, ending: "", what, icon }) {
                     self.choice = *choice;
@@ -119,7 +117,7 @@ impl AddDataset {
                 Next::Do(Request::Run(Command::ImportDataset { request: self.request.clone() }))
             }
             (Choice::Samples | Choice::Folder, None) => Next::Stay,
-            (Choice::File, _) => Next::Do(Request::Run(self.as_file.clone())),
+            (Choice::File, _) => self.as_file.clone().map_or(Next::Stay, |add| Next::Do(Request::Run(add))),
             (Choice::Open, _) => Next::Do(Request::Run(Command::Open { path: self.request.path.clone() })),
         }
     }

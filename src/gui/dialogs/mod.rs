@@ -305,8 +305,8 @@ impl Dialog {
         Dialog::Join(Box::new(JoinDialog::new(table, otherwise)))
     }
 
-    /// What a dataset becomes in the draft; `as_file` adds its file.
-    pub fn dataset(request: DatasetImport, as_file: Command) -> Self {
+    /// What a dataset becomes in the draft; `as_file` adds its file, where it is one.
+    pub fn dataset(request: DatasetImport, as_file: Option<Command>) -> Self {
         Dialog::Dataset(Box::new(AddDataset::new(request, as_file)))
     }
 

@@ -16,14 +16,13 @@ use self::lists::{JoinedList, RootNames, join_lists};
 use self::walk::{FoundFile, find_files};
 use crate::container::write_document;
 use crate::draft::{
-    Arrangement, LayoutQuestion, LayoutReading, LayoutWay, RenamedId, UnclearLayout, Unplaced, arrange_files, folder_layout,
+    Arrangement, LayoutQuestion, LayoutReading, RenamedId, UnclearLayout, Unplaced, arrange_files, folder_layout,
     folders_are_scenes, list_family, recognise_layout, stem_layout,
 };
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
 use crate::model::{Dataset, FieldSpec, Sample, Tortilla, Value, id_matches, padding_file};
-use crate::ops::import::{Imported, import_folder};
-use crate::ops::sidecars::Sidecars;
+use crate::ops::import::Imported;
 
 /// How the files of a folder are arranged. In JSON a word or pattern as on the command line, or a reading.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Deserialize)]
@@ -99,24 +98,6 @@ impl LayoutRequest {
     /// The recognised layout of a folder.
     pub fn of_folder(source: impl Into<PathBuf>) -> Self {
         Self { source: source.into(), ..Self::default() }
-    }
-
-    /// The request that answers a question in this way; `None` for folders as they are, and where the user has to name what is left out.
-    #[must_use]
-    pub fn answered(&self, way: &LayoutWay) -> Option<Self> {
-        let choice = match way {
-            LayoutWay::AsTheyAre => return None,
-            LayoutWay::Exclude(patterns) if patterns.is_empty() => return None,
-            LayoutWay::Exclude(patterns) => {
-                let exclude = self.exclude.iter().chain(patterns).cloned().collect();
-                return Some(Self { exclude, ..self.clone() });
-            }
-            LayoutWay::Auto => LayoutChoice::Auto,
-            LayoutWay::Folders => LayoutChoice::Folders,
-            LayoutWay::Stems => LayoutChoice::Stems,
-            LayoutWay::Reading(reading) => LayoutChoice::Pattern(reading.clone()),
-        };
-        Some(Self { choice, ..self.clone() })
     }
 }
 
@@ -236,25 +217,23 @@ pub fn propose_layout(request: &LayoutRequest, ctx: &JobContext) -> Result<Layou
 /// # Errors
 /// Those of [`find_layout`].
 pub fn layout_to_show(folder: &Path, ctx: &JobContext) -> Result<Option<FoundLayout>> {
-    let (files, _) = find_files(folder, &[], ctx)?;
-    let paths: Vec<String> = files.iter().map(|file| file.below.clone()).collect();
-    let (samples, _) = import_folder(folder, Sidecars::Leave, ctx)?;
-    let mut shapes: HashMap<Vec<String>, usize> = HashMap::new();
-    for scene in samples.iter().filter_map(Sample::children) {
-        let mut ids = Vec::new();
-        ids_below(scene, "", &mut ids);
-        *shapes.entry(ids).or_default() += 1;
+    let request = LayoutRequest::of_folder(folder);
+    let found = find_files_of(&request, ctx)?;
+    let mut scenes: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for (scene, below) in found.paths.iter().filter_map(|path| path.split_once('/')) {
+        scenes.entry(scene).or_default().push(below);
     }
-    let all: usize = shapes.values().sum();
-    if let Some((ids, most)) = shapes.into_iter().max_by_key(|(_, roots)| *roots) {
+    let mut shapes: HashMap<&[&str], usize> = HashMap::new();
+    scenes.values().for_each(|files| *shapes.entry(files).or_default() += 1);
+    if let Some((files, most)) = shapes.into_iter().max_by_key(|(_, roots)| *roots) {
         // Names without a number are those of positions.
-        let are_positions = most > 1 && !ids.iter().any(|id| id.contains(|c: char| c.is_ascii_digit()));
-        let are_scenes = folders_are_scenes(&paths) && (most > 1 || all == 1);
-        if most * 2 >= all && (are_positions || are_scenes) {
+        let are_positions = most > 1 && !files.iter().any(|file| file.contains(|c: char| c.is_ascii_digit()));
+        let are_scenes = folders_are_scenes(&found.paths) && (most > 1 || scenes.len() == 1);
+        if most * 2 >= scenes.len() && (are_positions || are_scenes) {
             return Ok(None);
         }
     }
-    let found = find_layout(&LayoutRequest::of_folder(folder), ctx)?;
+    let found = layout_of_files(&request, found, ctx)?;
     let is_shown = match &found {
         FoundLayout::Proposal(proposal) => !proposal.is_plain,
         FoundLayout::Question(question) => question.reason != UnclearLayout::NothingShared,
@@ -267,6 +246,18 @@ pub fn layout_to_show(folder: &Path, ctx: &JobContext) -> Result<Option<FoundLay
 /// # Errors
 /// A source that is not a folder or has no data, files that can't be read.
 pub fn find_layout(request: &LayoutRequest, ctx: &JobContext) -> Result<FoundLayout> {
+    layout_of_files(request, find_files_of(request, ctx)?, ctx)
+}
+
+/// The files of a folder.
+struct FolderFiles {
+    files: Vec<FoundFile>,
+    /// Their paths below the folder.
+    paths: Vec<String>,
+    left_out: Vec<String>,
+}
+
+fn find_files_of(request: &LayoutRequest, ctx: &JobContext) -> Result<FolderFiles> {
     let source = &request.source;
     if !source.is_dir() {
         return Err(Error::usage("the source is not a folder").at_path(source));
@@ -275,8 +266,14 @@ pub fn find_layout(request: &LayoutRequest, ctx: &JobContext) -> Result<FoundLay
     if files.is_empty() {
         return Err(Error::usage("the folder has no file with data").at_path(source));
     }
+    let paths = files.iter().map(|file| file.below.clone()).collect();
+    Ok(FolderFiles { files, paths, left_out })
+}
+
+fn layout_of_files(request: &LayoutRequest, found: FolderFiles, ctx: &JobContext) -> Result<FoundLayout> {
+    let FolderFiles { files, paths, left_out } = found;
+    let source = &request.source;
     ctx.stage(tr!("Looking at the names"), None);
-    let paths: Vec<String> = files.iter().map(|file| file.below.clone()).collect();
     let reading = match &request.choice {
         LayoutChoice::Auto => recognise_layout(&paths),
         LayoutChoice::Folders => folder_layout(&paths),
@@ -372,17 +369,6 @@ fn proposal(
         unplaced: left_over.iter().map(|file| Unplaced { path: file.path.clone(), size: file.meta.len() }).collect(),
         is_plain,
         root,
-    }
-}
-
-/// Appends the paths of ids of all samples below.
-fn ids_below(tortilla: &Tortilla, above: &str, ids: &mut Vec<String>) {
-    for sample in &tortilla.samples {
-        let path = format!("{above}/{}", sample.id);
-        if let Some(children) = sample.children() {
-            ids_below(children, &path, ids);
-        }
-        ids.push(path);
     }
 }
 
