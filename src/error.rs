@@ -82,6 +82,8 @@ pub enum Cause {
     StructuresDiffer,
     /// How the files of a folder belong together is not clear from their names.
     UnclearLayout,
+    /// The file has no variable of the name that was asked for.
+    NoVariable,
 }
 
 /// An error for users. `Display` gives the chain of errors on one line; [`Error::report`] on several.
@@ -374,7 +376,8 @@ impl Cause {
             | Cause::NotOnEarth
             | Cause::CrsNamesFile
             | Cause::StructuresDiffer
-            | Cause::UnclearLayout => None,
+            | Cause::UnclearLayout
+            | Cause::NoVariable => None,
         }
     }
 }

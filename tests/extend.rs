@@ -260,7 +260,57 @@ fn the_variable_that_is_read_is_stated_wherever_a_raster_has_several() {
     let one = workspace.path("scenes/classic.nc").to_string_lossy().into_owned();
     let out = workspace.path("one.tif").to_string_lossy().into_owned();
     let refused = workspace.studio(["optimise", &one, "-o", &out]).expect_code(2);
-    assert!(refused.stderr.contains("Band1, Band2"), "{}", refused.stderr);
+    assert!(refused.stderr.contains("Band1, Band2") && refused.stderr.contains("--variable"), "{}", refused.stderr);
+    workspace.studio(["optimise", &one, "-o", &out, "--variable", "Band2"]).expect_code(0);
+    let written = taco_studio::raster::tally(
+        &taco_studio::raster::RasterSource::typed(taco_studio::model::AssetPath::file(workspace.path("one.tif"))),
+        &taco_studio::jobs::JobContext::default(),
+    );
+    let summary = written.expect("reads").summary(0, &[], &taco_studio::jobs::JobContext::default());
+    assert_eq!(summary.expect("counts").map(|band| band.min), Some(1000.0));
+    let folder = workspace.path("scenes").to_string_lossy().into_owned();
+    let all = workspace.path("all").to_string_lossy().into_owned();
+    let done = workspace.studio(["optimise", &folder, "-o", &all, "--variable", "Band2", "--json"]).expect_code(0).json();
+    assert_eq!(done["written"], json!(2), "{done}");
+}
+
+#[test]
+#[cfg(feature = "bundled-gdal")]
+fn the_variable_of_a_position_is_chosen_and_everything_reads_it() {
+    use taco_studio::raster::{NewRaster, Samples, write_raster};
+    let workspace = Workspace::new();
+    std::fs::create_dir_all(workspace.path("scenes")).expect("a folder");
+    let band = |base: u16| Samples::U16((0..12 * 9).map(|pixel| base + pixel).collect());
+    for name in ["a.nc", "b.nc"] {
+        let bands = vec![band(0), band(1000)];
+        let (epsg, geotransform) = (Some(4326), Some([10.0, 0.5, 0.0, 50.0, 0.0, -0.5]));
+        let raster = NewRaster { width: 12, height: 9, bands, epsg, geotransform, ..Default::default() };
+        write_raster(&workspace.path(&format!("scenes/{name}")), "netCDF", &raster).expect("writes");
+    }
+    geotiff(&workspace.path("scenes/c.tif"), 1, 12, 1);
+    workspace.write("metadata.csv", "path,n\na.nc,1\nb.nc,2\nc.tif,3\n");
+    workspace.write("collection.json", COLLECTION);
+    let [scenes, metadata, collection, dataset] =
+        ["scenes", "metadata.csv", "collection.json", "in.tacozip"].map(|name| workspace.path(name).to_string_lossy().into_owned());
+    // The third file differs from the others, which is a warning.
+    workspace.studio(["create", &scenes, "--metadata", &metadata, "--collection", &collection, "-o", &dataset]).expect_code(0);
+    let chosen = ["--with", "cube,stac,stats", "--options", r#"{"cube": {"variable": "Band2"}}"#, "--json"];
+    let told = extend(&workspace, "in.tacozip", "out.tacozip", &chosen).expect_code(0).json();
+    let absent = told["notes"].as_array().map(|notes| notes.iter().map(|note| note["note"].clone()).collect::<Vec<_>>());
+    assert_eq!(absent, Some(vec![json!("no_times"), json!("absent")]), "no word on the first variable: {told}");
+    let sql = r#"SELECT id, "cube:variable" AS variable, "geotiff:stats"[1][1] AS least FROM level0 ORDER BY id"#;
+    let rows = query(&workspace, "out.tacozip", sql);
+    let expected = |row: &Value| (row["variable"].clone(), row["least"].as_f64());
+    assert_eq!(expected(&rows[0]), (json!("Band2"), Some(1000.0)), "{rows:?}");
+    assert_eq!(rows[2]["variable"], Value::Null);
+    let path = workspace.path("out.tacozip").to_string_lossy().into_owned();
+    let deep = workspace.studio(["validate", &path, "--deep", "--json"]).expect_code(0);
+    assert!(!deep.stdout.contains("differ from the pixels"), "{}", deep.stdout);
+    let exact = workspace.studio(["stats", &path, "--exact", "--positions", "*.nc", "--json"]).expect_code(0);
+    assert!(exact.stdout.contains("1000") && !exact.stderr.contains("Band1"), "{}{}", exact.stdout, exact.stderr);
+    let wrong = ["--with", "cube", "--options", r#"{"variable": "Band7"}"#, "--positions", "*.nc", "--json"];
+    let told = extend(&workspace, "in.tacozip", "wrong.tacozip", &wrong).json();
+    assert!(told["failures"].to_string().contains("it has Band1, Band2"), "{told}");
 }
 
 /// A TIFF with a single strip of 8-bit zeros that claims a compression.

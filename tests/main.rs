@@ -6,6 +6,7 @@ mod broken;
 #[cfg(target_os = "linux")]
 mod budgets;
 #[cfg(target_os = "linux")]
+mod catalogue_sources;
 mod claimed_sizes;
 mod concat;
 mod conformance;

@@ -58,3 +58,21 @@ fn verbose_calls_say_what_is_asked_over_the_network() {
     assert!(asked.stderr.contains(&format!("asks {url} for ")) && asked.stderr.contains("status 206"), "{asked}");
     assert!(!workspace.studio(["query", &url]).expect_code(0).stderr.contains("asks "));
 }
+
+#[cfg(unix)]
+#[test]
+fn temporary_files_are_in_the_folder_that_is_named() {
+    let workspace = prepared();
+    workspace.studio(CREATE).expect_code(0);
+    std::fs::create_dir(workspace.path("scratch")).expect("a folder");
+    // The program answers with the folder that it was given.
+    let script = r#"while read -r line; do echo "{\"own:folder\": \"$TMPDIR\"}"; done"#;
+    let options = serde_json::json!({ "command": ["sh", "-c", script], "fields": { "own:folder": "string" } }).to_string();
+    let call = ["extend", "d.tacozip", "-o", "e.tacozip", "--with", "command", "--options", &options, "--temp-dir"];
+    let refused = workspace.studio(call.iter().chain(&["missing"])).expect_code(2);
+    assert!(refused.stderr.contains("no such folder for temporary files"), "{refused}");
+    workspace.studio(call.iter().chain(&["scratch"])).expect_code(0);
+    let sql = r#"SELECT DISTINCT "own:folder" AS f FROM data"#;
+    let rows = workspace.studio(["query", "e.tacozip", "--sql", sql, "--json"]).expect_code(0);
+    assert!(rows.stdout.contains(&*workspace.path("scratch").to_string_lossy()), "{rows}");
+}

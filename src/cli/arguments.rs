@@ -39,6 +39,9 @@ pub struct Arguments {
     /// libraries.
     #[arg(long, short, global = true, action = clap::ArgAction::Count)]
     pub verbose: u8,
+    /// The folder for temporary files, instead of the system's.
+    #[arg(long, global = true, value_name = "FOLDER")]
+    pub temp_dir: Option<PathBuf>,
 }
 
 /// The commands.

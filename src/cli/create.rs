@@ -13,7 +13,9 @@ use crate::container::{Built, OnDamage, TortillaOptions};
 use crate::draft::{PAD_MULTIPLE_MAX, PadPlace};
 use crate::error::{Error, Result};
 use crate::model::SamplePath;
-use crate::ops::{self, CreateInput, CreateOutput, Generation, LayoutChoice, LayoutRequest, Sidecars};
+use crate::ops::{
+    self, CatalogueChoice, CreateInput, CreateOutput, Generation, LayoutChoice, LayoutRequest, Sidecars, is_catalogue,
+};
 use crate::studio::JobKind;
 use crate::table::ParquetOptions;
 
@@ -31,7 +33,8 @@ pub enum SidecarsArgument {
 /// Arguments of `create`.
 #[derive(Debug, clap::Args)]
 pub struct CreateArguments {
-    /// The folder with the data: folders in it become tortillas, files samples. Or a dataset of any generation, whose samples are taken.
+    /// The folder with the data: folders in it become tortillas, files samples. Or a dataset of any generation, whose samples are taken;
+    /// or a STAC Item, ItemCollection, Collection or Catalog, or the address of an API search, whose items become samples.
     pub source: PathBuf,
     /// Output file or folder.
     #[arg(long, short, required_unless_present = "dry_run")]
@@ -70,6 +73,13 @@ pub struct CreateArguments {
     /// Leave out files: * is any text, ? one character, of the path below SOURCE or of the name. Can be repeated.
     #[arg(long, value_name = "GLOB")]
     pub exclude: Vec<String>,
+    /// The assets that are taken of each item of a STAC catalogue, as keys with * and ?; without it those that hold data. Can be
+    /// repeated.
+    #[arg(long, value_name = "KEY", value_delimiter = ',')]
+    pub assets: Vec<String>,
+    /// At most this many items of a STAC catalogue; 100000 without it.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub limit: Option<u32>,
     /// Write another generation: a TORTILLA 0.5, or a TACO 0.2. Taken from the endings .tortilla and .taco when absent.
     #[arg(long, value_name = "NAME")]
     pub generation: Option<WrittenGeneration>,
@@ -131,8 +141,14 @@ fn input_of(arguments: CreateArguments, target: PathBuf) -> Result<CreateInput> 
         schema,
         exclude,
         layout,
+        assets,
+        limit,
         ..
     } = arguments;
+    if !is_catalogue(&source) && (!assets.is_empty() || limit.is_some()) {
+        return Err(Error::usage("--assets and --limit: for STAC catalogues").at_path(&source));
+    }
+    let catalogue = CatalogueChoice { assets, limit: limit.map(|limit| limit as usize) };
     let (parts, write) = (arguments.parts, arguments.write);
     let generation = match generation.unwrap_or_else(|| WrittenGeneration::of_name(&target)) {
         WrittenGeneration::Two => None,
@@ -166,7 +182,19 @@ fn input_of(arguments: CreateArguments, target: PathBuf) -> Result<CreateInput> 
         SidecarsArgument::Pack => Sidecars::Pack,
         SidecarsArgument::BurnIn => Sidecars::BurnIn,
     };
-    Ok(CreateInput { source, collection, metadata, fill_missing, pad_to, align_schema, sidecars, layout, exclude, output })
+    Ok(CreateInput {
+        source,
+        collection,
+        metadata,
+        fill_missing,
+        pad_to,
+        align_schema,
+        sidecars,
+        layout,
+        exclude,
+        catalogue,
+        output,
+    })
 }
 
 /// Refuses options that TORTILLA and TACO 0.2 files have no use for, instead of ignoring them.

@@ -48,7 +48,7 @@ use remote::admitted;
 pub use replay::ReplayArguments;
 pub use stats::StatsArguments;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Parser;
@@ -86,7 +86,7 @@ pub fn run(arguments: Arguments) -> Invocation {
     // The window has no terminal to be read on: what it says is kept in a file.
     let log = if arguments.verb.is_none() { crate::folders::data_dir() } else { None };
     output::set_up_logging(Verbosity::of(arguments.quiet, arguments.verbose), log.as_deref());
-    if let Err(error) = arguments.remote.apply() {
+    if let Err(error) = arguments.temp_dir.as_deref().map_or(Ok(()), use_temporary_folder).and_then(|()| arguments.remote.apply()) {
         output::say_error(&error);
         return Invocation::Done(ExitCode::from(error.exit_code()));
     }
@@ -115,6 +115,22 @@ pub fn run(arguments: Arguments) -> Invocation {
         Ok(code) => ExitCode::from(code),
         Err(error) => report_error(&error),
     })
+}
+
+/// Makes a folder that of temporary files: of this program, of the libraries in it, and of the programs that it starts.
+fn use_temporary_folder(folder: &Path) -> Result<()> {
+    if !folder.is_dir() {
+        return Err(Error::usage("there is no such folder for temporary files")
+            .at_path(folder)
+            .hint("make it, or leave out --temp-dir"));
+    }
+    let folder = std::path::absolute(folder).map_err(|error| Error::io("find the folder for temporary files", folder, error))?;
+    let names: &[&str] = if cfg!(windows) { &["TMP", "TEMP"] } else { &["TMPDIR"] };
+    for name in names {
+        // Safety: at the start of the program, whose only thread is this one.
+        unsafe { std::env::set_var(name, &folder) };
+    }
+    Ok(())
 }
 
 /// Says what went wrong on standard error; returns the exit code.

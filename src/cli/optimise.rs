@@ -34,6 +34,9 @@ pub struct OptimiseArguments {
     /// Also rewrite rasters that are optimized already.
     #[arg(long)]
     pub again: bool,
+    /// The variable that is written of files with several, such as netCDF.
+    #[arg(long, value_name = "NAME")]
+    pub variable: Option<String>,
     #[command(flatten)]
     pub open: OpenArguments,
     #[command(flatten)]
@@ -58,6 +61,7 @@ pub fn optimise(arguments: OptimiseArguments, terminal: &Terminal) -> Result<u8>
         parquet: options.parquet,
         stream: arguments.stream,
         again: arguments.again,
+        variable: arguments.variable.map(Into::into),
         overwrite: options.overwrite,
         text_columns: options.text_columns,
         on_damage: arguments.damage.on_damage(),

@@ -16,7 +16,7 @@ use crate::ops::plan::{
     DaskOptions, Engine, FinishRequest, PartRun, PartState, PlanRequest, PlanSource, PlanStatus, RunRequest, SlurmOptions,
     SubmitRequest, default_dataset, default_indexes, finish_plan, make_plan, plan_status, run_part, submit_plan,
 };
-use crate::ops::{CreateInput, CreateOutput, Sidecars};
+use crate::ops::{CatalogueChoice, CreateInput, CreateOutput, Sidecars};
 use crate::studio::{Command, Document, JobKind, is_project};
 
 /// Arguments of `plan`.
@@ -245,6 +245,7 @@ fn make(arguments: PlanArguments, terminal: &Terminal) -> Result<u8> {
             sidecars: Sidecars::Leave,
             layout: None,
             exclude: Vec::new(),
+            catalogue: CatalogueChoice::default(),
             output,
         };
         (PlanSource::Folder(Box::new(input)), Vec::new())

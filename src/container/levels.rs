@@ -8,6 +8,7 @@ use arrow::array::{Array, ArrayRef, Int64Array, StringArray};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
 use crate::model::{FieldSpec, Skeleton};
+use crate::raster::VARIABLE_COLUMN;
 use crate::table::{LevelTable, TableHead};
 
 /// All levels: footers are read at once, pages on demand.
@@ -24,6 +25,7 @@ struct Level {
     table: OnceLock<Arc<LevelTable>>,
     positions: OnceLock<Arc<Positions>>,
     sources: OnceLock<Arc<RowParts>>,
+    variables: OnceLock<Arc<Variables>>,
 }
 
 /// Storage of a level's rows.
@@ -96,6 +98,18 @@ impl Positions {
     }
 }
 
+/// The variables that are read of the files of a level.
+#[derive(Debug, Default)]
+pub struct Variables(Option<StringArray>);
+
+impl Variables {
+    /// The variable of `row`; `None` for the first with pixels.
+    pub fn of_row(&self, row: u32) -> Option<Arc<str>> {
+        let names = self.0.as_ref().filter(|names| (row as usize) < names.len() && names.is_valid(row as usize))?;
+        Some(names.value(row as usize)).filter(|name| !name.is_empty()).map(Arc::from)
+    }
+}
+
 impl LevelSet {
     /// Levels stored as Parquet files with these footers.
     pub fn new(heads: Vec<TableHead>) -> Self {
@@ -108,7 +122,13 @@ impl LevelSet {
     }
 
     fn of_rows(rows: impl Iterator<Item = Rows>) -> Self {
-        let level = |rows| Level { rows, table: OnceLock::new(), positions: OnceLock::new(), sources: OnceLock::new() };
+        let level = |rows| Level {
+            rows,
+            table: OnceLock::new(),
+            positions: OnceLock::new(),
+            sources: OnceLock::new(),
+            variables: OnceLock::new(),
+        };
         Self { levels: rows.map(level).collect(), skeleton: OnceLock::new(), by_part: false }
     }
 
@@ -230,6 +250,26 @@ impl LevelSet {
         };
         let positions = read().map_err(|error| self.unreadable(level, error))?;
         Ok(slot.positions.get_or_init(|| Arc::new(positions)).clone())
+    }
+
+    /// The variable that is read of each file of `level`, from its column `cube:variable`, cached.
+    ///
+    /// # Errors
+    /// As [`LevelSet::table`].
+    pub fn variables(&self, level: usize, ctx: &JobContext) -> Result<Arc<Variables>> {
+        let slot = self.level(level)?;
+        if let Some(variables) = slot.variables.get() {
+            return Ok(variables.clone());
+        }
+        let is_named = self.fields(level).iter().any(|field| field.name == VARIABLE_COLUMN && field.dtype.is_string());
+        let variables = match is_named {
+            true => {
+                let table = self.columns(level, &[VARIABLE_COLUMN], ctx)?;
+                Variables(table.strings(VARIABLE_COLUMN).map_err(|error| self.unreadable(level, error))?)
+            }
+            false => Variables::default(),
+        };
+        Ok(slot.variables.get_or_init(|| Arc::new(variables)).clone())
     }
 
     /// The part of each row of `level`.

@@ -98,6 +98,7 @@ use std::path::{Path, PathBuf};
 use crate::error::{Error, Kind, Result};
 use crate::jobs::JobContext;
 use crate::model::{AssetPath, Collection, Finding, Modified, is_remote};
+use crate::raster::RasterSource;
 use crate::table::LevelTable;
 
 /// Format, path and size of an opened dataset.
@@ -157,6 +158,16 @@ pub trait ContainerReader: Send + Sync {
     /// # Errors
     /// When the row does not exist, or its data cannot be located.
     fn asset(&self, level: usize, row: u32) -> Result<(AssetPath, u64)>;
+    /// [`ContainerReader::asset`] as a raster: of a file with several variables the one that the level's column `cube:variable`
+    /// names.
+    ///
+    /// # Errors
+    /// As [`ContainerReader::asset`], and when the column can't be read.
+    fn raster(&self, level: usize, row: u32) -> Result<(RasterSource, u64)> {
+        let (asset, size) = self.asset(level, row)?;
+        let variables = self.levels().variables(level, &JobContext::default())?;
+        Ok((RasterSource::member(asset).with_variable(variables.of_row(row)), size))
+    }
     /// [`ContainerReader::asset`] as the source of a copy, with the file's modification time.
     ///
     /// # Errors

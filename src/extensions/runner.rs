@@ -304,7 +304,7 @@ fn run_samples(
                 match &computed {
                     Err(error) if error.is_cancelled() => return Err(Error::cancelled()),
                     Err(_) => {}
-                    Ok(values) => view.fresh.extend(schema.iter().cloned().zip(values.iter().cloned())),
+                    Ok(values) => view.take_fresh(schema, values),
                 }
                 cells.push(Some(Computed { values: computed, remarks: view.take_remarks() }));
             }

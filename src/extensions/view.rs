@@ -160,15 +160,27 @@ impl<'a> SampleView<'a> {
         }
     }
 
-    /// The data as a raster, with the GDAL drivers that may read it.
+    /// The data as a raster, with the GDAL drivers that may read it: of a file with several variables the one that the column
+    /// `cube:variable` names.
     ///
     /// # Errors
     /// As [`SampleView::asset`].
     pub fn raster_source(&self) -> Result<RasterSource> {
-        match &self.sample.payload {
-            Payload::Asset { path, .. } => Ok(container::packed_source(path)),
-            _ => Ok(RasterSource::member(self.asset()?)),
+        let variable = raster::variable_of_value(&self.value(raster::VARIABLE_COLUMN));
+        let source = match &self.sample.payload {
+            Payload::Asset { path, .. } => container::packed_source(path),
+            _ => RasterSource::member(self.asset()?),
+        };
+        Ok(source.with_variable(variable))
+    }
+
+    /// Takes the values of a call, which later calls of the group see. Another variable of the file is another raster.
+    pub(super) fn take_fresh(&mut self, fields: &[FieldSpec], values: &[Value]) {
+        if fields.iter().any(|field| field.name == raster::VARIABLE_COLUMN) {
+            self.facts.info = OnceLock::new();
+            self.facts.tally = Mutex::default();
         }
+        self.fresh.extend(fields.iter().cloned().zip(values.iter().cloned()));
     }
 
     /// Properties of the raster from its header; read once.
@@ -188,7 +200,7 @@ impl<'a> SampleView<'a> {
     }
 
     fn note_variable(&self, info: &RasterInfo) {
-        if info.variable.is_some() {
+        if info.variable.as_ref().is_some_and(|variable| !variable.is_chosen) {
             self.remarks().variable.clone_from(&info.variable);
         }
     }

@@ -13,7 +13,7 @@ use crate::container::{aside_of, detect, restore_aside};
 use crate::error::{Cause, Error, Result};
 use crate::jobs::JobContext;
 use crate::model::{NodePath, is_remote};
-use crate::ops::{DatasetImport, FoundLayout, layout_to_show};
+use crate::ops::{DatasetImport, FoundLayout, is_catalogue, layout_to_show};
 use crate::remote::admit;
 use crate::studio::{Command, LogLevel, command_for, is_project};
 
@@ -29,6 +29,8 @@ pub(super) enum PathAction {
     Repair(PathBuf),
     /// Ask what this dataset becomes in the draft; the command adds it as a file, where it is one.
     Dataset(DatasetImport, Option<Command>),
+    /// Ask what is taken of this STAC catalogue; the command adds its file, where it is one.
+    Catalogue(DatasetImport, Option<Command>),
     /// Show what the files of this folder become by their names, or run the command instead.
     Layout(PathBuf, Arc<FoundLayout>, Command),
 }
@@ -115,6 +117,11 @@ impl App {
                 return Ok(PathAction::Several(paths, Some(add)));
             }
             if let [path] = paths.as_slice() {
+                if is_catalogue(path) {
+                    let add =
+                        (!is_remote(path)).then(|| Command::Import { paths: paths.clone(), into: into.clone(), metadata: None });
+                    return Ok(PathAction::Catalogue(DatasetImport { path: path.clone(), into, ..DatasetImport::default() }, add));
+                }
                 let detected = if is_remote(path) || is_project(path) { None } else { Some(detect(path)) };
                 if let Some(Err(error)) = &detected
                     && error.is_caused_by(Cause::RepairableArchive)
@@ -178,13 +185,15 @@ impl App {
             Ok(
                 PathAction::Run(Command::Import { .. } | Command::AddToTray { .. })
                 | PathAction::Layout(..)
-                | PathAction::Dataset(..),
+                | PathAction::Dataset(..)
+                | PathAction::Catalogue(..),
             ) if !here => {
                 // The draft that they were added to is closed.
                 self.toast = Some(Toast::new(false, tr!("Another document was opened meanwhile, so nothing was added")));
             }
             Ok(PathAction::Repair(path)) => self.dialogs.open(Dialog::rezipped(path)),
             Ok(PathAction::Dataset(request, add)) => self.dialogs.open(Dialog::dataset(request, add)),
+            Ok(PathAction::Catalogue(request, add)) => self.dialogs.open(Dialog::catalogue(request, add)),
             Ok(PathAction::Layout(folder, found, otherwise)) => self.dialogs.open(Dialog::layout(folder, found, otherwise)),
             Ok(PathAction::Run(command)) => self.run_path_command(command),
             Err(error) => {
@@ -205,7 +214,7 @@ impl App {
     /// Runs a command that adds files, or another one.
     pub(super) fn add_to_draft(&mut self, command: Command) {
         let opened = self.studio.document().is_some_and(|document| document.draft().is_none());
-        if matches!(command, Command::Import { .. } | Command::ImportLayout { .. }) && opened {
+        if matches!(command, Command::Import { .. } | Command::ImportLayout { .. } | Command::ImportDataset { .. }) && opened {
             // Files dropped on an opened dataset start a new draft.
             self.requests.push(Request::Run(Command::New));
         }

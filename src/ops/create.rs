@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::align_schemas;
+use super::catalogue::{CatalogueChoice, is_catalogue, read_catalogue};
 use super::fork::draft_of;
 use super::import::{import_folder, join_metadata};
 use super::is_other_generation;
@@ -22,7 +23,7 @@ const NAMED: usize = 20;
 /// Arguments of [`create`]. Plain data.
 #[derive(Clone, Debug)]
 pub struct CreateInput {
-    /// The folder: folders in it become tortillas, files samples.
+    /// The folder: folders in it become tortillas, files samples. Or a dataset, or a STAC catalogue, by file or address.
     pub source: PathBuf,
     /// JSON file with the collection's fields. Only a TORTILLA does without.
     pub collection: Option<PathBuf>,
@@ -40,6 +41,8 @@ pub struct CreateInput {
     pub layout: Option<LayoutChoice>,
     /// Files that are left out, as patterns of paths or names.
     pub exclude: Vec<String>,
+    /// What is taken of a source that is a STAC catalogue.
+    pub catalogue: CatalogueChoice,
     /// Output options.
     pub output: CreateOutput,
 }
@@ -110,7 +113,7 @@ pub(super) fn draft_of_folder(input: &CreateInput, ctx: &JobContext) -> Result<D
         _ => collection_of(input, ctx)?,
     };
     if written.is_none() && !input.source.is_dir() {
-        return Err(Error::usage("the source is neither a folder nor a dataset").at_path(&input.source));
+        return Err(Error::usage("the source is neither a folder, a dataset nor a STAC catalogue").at_path(&input.source));
     }
     check_name(&input.output)?;
     let root = match (written, &input.layout) {
@@ -152,9 +155,12 @@ pub(super) fn draft_of_folder(input: &CreateInput, ctx: &JobContext) -> Result<D
     Ok(dataset)
 }
 
-/// The samples of a source that is a dataset itself, of any generation. The collection of another generation lacks fields that 2.0
+/// The samples of a source that is a dataset itself, of any generation, or a catalogue. The collection of another generation lacks fields that 2.0
 /// requires: it is empty here, so that they are asked for instead of being made up.
 fn written_dataset(input: &CreateInput, ctx: &JobContext) -> Result<Option<Dataset>> {
+    if is_catalogue(&input.source) {
+        return read_catalogue(&input.source, &input.catalogue, ctx).map(Some);
+    }
     if detect(&input.source).is_err() {
         return Ok(None);
     }

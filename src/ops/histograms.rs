@@ -21,7 +21,7 @@ use crate::error::{Error, IoContext, Result};
 use crate::extensions::HASH_COLUMN;
 use crate::jobs::{JobContext, try_map};
 use crate::model::{Dataset, FieldSpec, HISTOGRAM_ENDS, Payload, Sample, Schema, Tortilla, Value};
-use crate::raster::{self, NewRaster, RasterSource, Samples};
+use crate::raster::{self, NewRaster, RasterSource, Samples, VARIABLE_COLUMN, variable_of_value};
 
 pub use crate::model::HISTOGRAM_BINS as BINS;
 /// Columns of the tortilla: the ends of the scale, one number for each band.
@@ -135,7 +135,10 @@ fn collect(tortilla: &Tortilla, above: &mut Vec<Arc<str>>, leaves: &mut Vec<Leaf
                 component: above.iter().skip(1).map(AsRef::as_ref).collect::<Vec<&str>>().join("/").into(),
                 path: above.join("/"),
                 asset: match payload {
-                    Payload::Asset { path, .. } if !sample.is_padding() => Some(RasterSource::member(path.clone())),
+                    Payload::Asset { path, .. } if !sample.is_padding() => {
+                        let variable = tortilla.field(VARIABLE_COLUMN).and_then(|at| variable_of_value(sample.value(at)));
+                        Some(RasterSource::member(path.clone()).with_variable(variable))
+                    }
                     _ => None,
                 },
             }),

@@ -1,9 +1,11 @@
-//! Datasets as sources: the samples of a TACO or TORTILLA of any generation become samples of a draft, with their metadata.
+//! Datasets as sources: the samples of a TACO or TORTILLA of any generation, or the items of a STAC catalogue, become samples of a draft,
+//! with their metadata.
 
 use std::collections::HashSet;
 use std::path::PathBuf;
 
 use super::align_schema::align_schemas;
+use super::catalogue::{CatalogueChoice, is_catalogue, read_catalogue};
 use super::fork::draft_of;
 use super::import::Imported;
 use crate::container::{OpenOptions, open_with};
@@ -26,7 +28,7 @@ pub enum DatasetForm {
 /// A dataset that is added to a draft.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct DatasetImport {
-    /// File, folder or address of the dataset.
+    /// File, folder or address of the dataset, or of a STAC document.
     pub path: PathBuf,
     /// The FOLDER to add to; empty for the root.
     #[serde(default)]
@@ -34,6 +36,9 @@ pub struct DatasetImport {
     /// What it becomes.
     #[serde(default)]
     pub form: DatasetForm,
+    /// What is taken of a STAC catalogue.
+    #[serde(default)]
+    pub catalogue: CatalogueChoice,
 }
 
 /// The edit that adds a dataset, and what it does.
@@ -55,9 +60,13 @@ pub struct ImportedDataset {
 /// # Errors
 /// For a dataset that can't be opened, a FOLDER that is not there, a field whose values no type holds, and more levels than a dataset has.
 pub fn import_dataset(draft: &Dataset, request: &DatasetImport, ctx: &JobContext) -> Result<ImportedDataset> {
-    let reader = open_with(&request.path, &OpenOptions::default(), ctx)?;
-    ctx.stage(tr!("Reading the samples"), None);
-    let dataset = draft_of(reader.as_ref(), ctx)?;
+    let dataset = if is_catalogue(&request.path) {
+        read_catalogue(&request.path, &request.catalogue, ctx)?
+    } else {
+        let reader = open_with(&request.path, &OpenOptions::default(), ctx)?;
+        ctx.stage(tr!("Reading the samples"), None);
+        draft_of(reader.as_ref(), ctx)?
+    };
     let incoming = match request.form {
         DatasetForm::Samples => dataset.root.as_ref().clone(),
         DatasetForm::Folder => {
@@ -95,7 +104,7 @@ pub fn import_dataset(draft: &Dataset, request: &DatasetImport, ctx: &JobContext
     }
     let mut added = Imported::default();
     count(&incoming, &mut added);
-    let name = reader.info().path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+    let name = request.path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
     let label = tr!("Add {name}", name);
     Ok(ImportedDataset { edit: Edit::Batch { label, edits }, samples: incoming.samples.len(), added, changes })
 }

@@ -5,6 +5,7 @@
 mod align_schema;
 mod arrow_tensor;
 mod byte_map;
+mod catalogue;
 mod check;
 mod chunk;
 mod command_line;
@@ -52,6 +53,7 @@ mod write;
 
 pub use align_schema::align_schemas;
 pub use byte_map::{ByteLayout, Part as BytePart, Stretch as ByteStretch, byte_layout};
+pub use catalogue::{CatalogueChoice, is_catalogue};
 pub use check::{check_dataset, check_draft, check_rasters};
 pub use chunk::{
     ChunkArray, ChunkPlace, ChunkRequest, chunks_of, is_streamable, read_chunk, read_requested_chunk, save_chunk, split_chunk,

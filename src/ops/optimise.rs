@@ -3,6 +3,7 @@
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use arrow::array::{ArrayRef, RecordBatch};
 use serde::{Deserialize, Serialize};
@@ -56,6 +57,9 @@ pub struct OptimiseRequest {
     /// Write rasters anew that are TOGs already.
     #[serde(default)]
     pub again: bool,
+    /// The variable that is written of files with several, such as netCDF. Of a dataset no such file is written.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub variable: Option<Arc<str>>,
     /// Replace an existing output.
     #[serde(default)]
     pub overwrite: bool,
@@ -183,7 +187,8 @@ fn one(request: &OptimiseRequest, ctx: &JobContext) -> Result<Optimised> {
     staging.claim(&name)?;
     ctx.stage(tr!("Writing the raster"), None);
     let tog = TogOptions { parallel: true, ..request.tog };
-    let written = raster::write_tog(&RasterSource::typed(asset.clone()), &staging.path().join(&*name), &tog, ctx);
+    let source = RasterSource::typed(asset.clone()).with_variable(request.variable.clone());
+    let written = raster::write_tog(&source, &staging.path().join(&*name), &tog, ctx);
     written.map_err(|error| match (free_bytes(&request.output), asset_size(&asset)) {
         // GDAL does not say why it could not write.
         (Some(free), Ok(size)) if free < size && !error.is_cancelled() => {
@@ -212,7 +217,8 @@ fn folder(request: &OptimiseRequest, ctx: &JobContext) -> Result<Optimised> {
         let source = AssetPath::file(request.input.join(name));
         let place = scratch.path().join(format!("{number}.tif"));
         let size = asset_size(&source)?;
-        let done = write_one(&RasterSource::typed(source.clone()), &place, request, ctx)?;
+        let raster = RasterSource::typed(source.clone()).with_variable(request.variable.clone());
+        let done = write_one(&raster, &place, request, ctx)?;
         if matches!(done, Done::Written { .. }) {
             let target = output.path().join(tiff_name(name, &known));
             make_parent(&target)?;
@@ -270,12 +276,13 @@ pub(super) fn look_at(source: &RasterSource, request: &OptimiseRequest, ctx: &Jo
         Ok(info) => info,
         Err(error) if passes(&error) => return Err(error),
         Err(error) if error.is_caused_by(Cause::MissingCodec) => return Ok(RasterLook::Fail(error.to_string())),
+        Err(error) if error.is_caused_by(Cause::NoVariable) => return Ok(RasterLook::Keep(error.sentence())),
         Err(_) => return Ok(RasterLook::Other),
     };
     if info.band_count == 0 {
         return Ok(RasterLook::Other);
     }
-    if MORE_THAN_PIXELS.contains(&info.driver.as_str()) {
+    if source.variable().is_none() && MORE_THAN_PIXELS.contains(&info.driver.as_str()) {
         let several = info.variable.as_ref().map(|variable| format!(": {}", variable.names.join(", "))).unwrap_or_default();
         return Ok(RasterLook::Keep(format!("{} holds more than the pixels of one image{several}", info.driver)));
     }

@@ -151,7 +151,10 @@ pub fn optimise_preview(request: &OptimiseRequest, ctx: &JobContext) -> Result<O
     let mut preview = OptimisePreview { files, is_dataset: detected, ..OptimisePreview::default() };
     ctx.stage(tr!("Reading headers"), Some(sources.len() as u64));
     for source in sources {
-        let source = if detected { RasterSource::member(source) } else { RasterSource::typed(source) };
+        let source = match detected {
+            true => RasterSource::member(source),
+            false => RasterSource::typed(source).with_variable(request.variable.clone()),
+        };
         let count = match look_at(&source, request, ctx)? {
             RasterLook::Write => &mut preview.to_write,
             RasterLook::Already => &mut preview.already,

@@ -13,7 +13,7 @@ use crate::extensions::pooled_statistics::{PooledReport, SampleStats, pool};
 use crate::jobs::JobContext;
 use crate::model::{Dataset, FieldSpec, Value, id_matches, is_padding};
 use crate::query::{Filter, GEOMETRIES, TIMES, Tables, VsiBase, conditions_by_level, kept_rows};
-use crate::raster::RasterSource;
+use crate::raster::{self, RasterSource};
 use crate::table::LevelTable;
 
 /// Which samples, and whether to read their pixels.
@@ -86,7 +86,7 @@ pub fn pooled_statistics(
         tables,
         fields: (0..levels.count()).map(|level| levels.fields(level)).collect(),
         columns: Box::new(|level, names| levels.columns(level, names, ctx)),
-        asset: Box::new(|level, row| Ok(RasterSource::member(reader.asset(level, row)?.0))),
+        asset: Box::new(|level, row| Ok(reader.raster(level, row)?.0)),
     };
     let report = pooled(&source, request, among, ctx).map_err(|error| reader.opening().version.explain(error))?;
     reader.expect_unchanged()?;
@@ -124,7 +124,7 @@ pub fn pooled_statistics_of_draft(dataset: &Dataset, request: &StatsRequest, ctx
             levels.get(level).map(|table| table.as_ref().clone()).ok_or_else(|| Error::usage(format!("there is no level {level}")))
         }),
         asset: Box::new(|level, row| match assembly.levels.get(level).and_then(|level| level.sources.get(row as usize)) {
-            Some(RowSource::Asset { path, .. }) => Ok(packed_source(path)),
+            Some(RowSource::Asset { path, .. }) => Ok(packed_source(path).with_variable(variable_of(levels.get(level), row))),
             _ => Err(Error::unsupported("only files can be read, not bytes in memory")),
         }),
     };
@@ -207,6 +207,11 @@ fn pooled(source: &Source, request: &StatsRequest, among: Option<&[u32]>, ctx: &
 
 fn cell(table: &LevelTable, row: u32, name: &str) -> Value {
     table.column_index(name).map_or(Value::Null, |column| table.value(row as usize, column))
+}
+
+/// The variable that a level's table names for a row.
+fn variable_of(table: Option<&Arc<LevelTable>>, row: u32) -> Option<Arc<str>> {
+    raster::variable_of_value(&cell(table?, row, raster::VARIABLE_COLUMN))
 }
 
 fn stats_of(rows: &LevelTable, row: u32, name: String) -> Option<SampleStats> {

@@ -230,6 +230,9 @@ fn content_key(request: &ThumbnailRequest) -> Option<String> {
     let mut hash = Sha256::new();
     // The same bytes with and without sidecar files render differently.
     hash.update(format!("{size} {} {:?} {}", request.side, request.bands, request.source.is_fenced()));
+    if let Some(variable) = request.source.variable() {
+        hash.update(variable.as_bytes());
+    }
     let mut piece = |at: u64, length: usize| -> Option<()> {
         let mut bytes = vec![0; length];
         file.seek(SeekFrom::Start(from.checked_add(at)?)).ok()?;

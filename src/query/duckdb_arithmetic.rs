@@ -127,6 +127,65 @@ fn as_floats(values: &[&Expr], dtypes: &[DataType]) -> Option<Vec<Expr>> {
     Some(values.iter().zip(dtypes).map(float).collect())
 }
 
+/// A null for each row of its argument.
+fn nulls() -> UserDefinedFunction {
+    let values = |columns: &mut [Column]| -> PolarsResult<Column> {
+        let [rows] = columns else { return Err(refusal("a condition is one column")) };
+        Ok(Column::full_null(rows.name().clone(), rows.len(), &DataType::Int32))
+    };
+    let field = |_: &Schema, fields: &[Field]| {
+        Ok(Field::new(fields.first().map_or(PlSmallStr::EMPTY, |field| field.name().clone()), DataType::Int32))
+    };
+    let mut function = UserDefinedFunction::new("nulls".into(), BaseColumnUdf::new(values, field));
+    function.options = FunctionOptions::elementwise();
+    function
+}
+
+/// True for integers of which some are of 64 bits without a sign and others have a sign: the engine makes fractions of them.
+fn is_of_mixed_signs(dtypes: &[DataType]) -> bool {
+    dtypes.contains(&DataType::UInt64)
+        && dtypes.iter().any(DataType::is_signed_integer)
+        && dtypes.iter().all(|dtype| dtype.is_integer() || *dtype == DataType::Null)
+}
+
+/// The comparison of integers of 64 bits without a sign with a written negative number, which the engine makes a null; `None` for any
+/// other.
+fn compared_with_negative(left: &Expr, op: Operator, right: &Expr, schema: &Schema) -> Option<Expr> {
+    let is_unsigned = |side: &Expr| matches!(whole_of(side, schema), Some(Whole::Typed(DataType::UInt64)));
+    let is_negative = |side: &Expr| match side {
+        Expr::Literal(literal) => {
+            literal.to_any_value().filter(AnyValue::is_integer).and_then(|value| value.extract::<i128>()).is_some_and(|n| n < 0)
+        }
+        _ => false,
+    };
+    let (numbers, is_less) = match () {
+        () if is_negative(left) && is_unsigned(right) => (right, true),
+        () if is_unsigned(left) && is_negative(right) => (left, false),
+        () => return None,
+    };
+    let known = |answer: bool| when(numbers.clone().is_null()).then(lit(NULL)).otherwise(lit(answer)).cast(DataType::Boolean);
+    Some(match op {
+        Operator::Eq => known(false),
+        Operator::NotEq => known(true),
+        Operator::Lt | Operator::LtEq => known(is_less),
+        Operator::Gt | Operator::GtEq => known(!is_less),
+        Operator::EqValidity => numbers.clone().is_null().and(lit(false)),
+        Operator::NotEqValidity => numbers.clone().is_null().or(lit(true)),
+        _ => return None,
+    })
+}
+
+/// A comparison. One that takes nulls as equal is spelled by others: the engine's own has one row where a side is the same in all rows.
+fn equal_or_null(left: Expr, op: Operator, right: Expr, dtypes: &[DataType]) -> Expr {
+    let is_plain = dtypes.iter().all(|dtype| !dtype.is_nested() && *dtype != DataType::Null);
+    if !is_plain || !matches!(op, Operator::EqValidity | Operator::NotEqValidity) {
+        return Expr::BinaryExpr { left: Arc::new(left), op, right: Arc::new(right) };
+    }
+    let is_equal = left.clone().eq(right.clone()).fill_null(lit(false));
+    let are_alike = is_equal.or(left.is_null().and(right.is_null()));
+    if op == Operator::EqValidity { are_alike } else { are_alike.not() }
+}
+
 #[derive(Clone, Copy)]
 enum Arithmetic {
     Sum,
@@ -151,16 +210,32 @@ fn one(part: Expr, schema: &Schema) -> PolarsResult<Expr> {
     let dtype = |expression: &Expr| expression.to_field(schema).map_or(DataType::Null, |field| field.dtype().clone());
     Ok(match part {
         Expr::BinaryExpr { ref left, op, ref right } if op.is_comparison() => {
-            match as_floats(&[left.as_ref(), right.as_ref()], &[dtype(left), dtype(right)]).map(TryInto::<[Expr; 2]>::try_into) {
-                Some(Ok([left, right])) => Expr::BinaryExpr { left: Arc::new(left), op, right: Arc::new(right) },
-                _ => part,
+            let dtypes = [dtype(left), dtype(right)];
+            match as_floats(&[left.as_ref(), right.as_ref()], &dtypes).map(TryInto::<[Expr; 2]>::try_into) {
+                Some(Ok([left, right])) => equal_or_null(left, op, right, &dtypes),
+                _ => match compared_with_negative(left, op, right, schema) {
+                    Some(compared) => compared,
+                    None => equal_or_null(left.as_ref().clone(), op, right.as_ref().clone(), &dtypes),
+                },
             }
         }
         Expr::Ternary { ref predicate, ref truthy, ref falsy } => {
-            match as_floats(&[truthy.as_ref(), falsy.as_ref()], &[dtype(truthy), dtype(falsy)]).map(TryInto::<[Expr; 2]>::try_into)
-            {
-                Some(Ok([truthy, falsy])) => {
+            let dtypes = [dtype(truthy), dtype(falsy)];
+            let floats = as_floats(&[truthy.as_ref(), falsy.as_ref()], &dtypes).map(TryInto::<[Expr; 2]>::try_into);
+            if dtypes == [DataType::Null, DataType::Null] {
+                // The engine makes two nulls one constant, which has one row.
+                return Ok(nulls().call(vec![predicate.as_ref().clone()]));
+            }
+            match (floats, is_of_mixed_signs(&dtypes)) {
+                (Some(Ok([truthy, falsy])), _) => {
                     Expr::Ternary { predicate: predicate.clone(), truthy: Arc::new(truthy), falsy: Arc::new(falsy) }
+                }
+                (_, true) => {
+                    let condition = predicate.as_ref().clone();
+                    let truthy = when(condition.clone()).then(truthy.as_ref().clone()).otherwise(lit(NULL));
+                    let falsy = when(condition.clone()).then(lit(NULL)).otherwise(falsy.as_ref().clone());
+                    let narrow = |value: Expr| narrowed(DataType::Int64).call(vec![value]);
+                    when(condition).then(narrow(truthy)).otherwise(narrow(falsy))
                 }
                 _ => part,
             }
@@ -169,6 +244,10 @@ fn one(part: Expr, schema: &Schema) -> PolarsResult<Expr> {
             let dtypes: Vec<DataType> = input.iter().map(dtype).collect();
             let made = match as_floats(&input.iter().collect::<Vec<_>>(), &dtypes) {
                 Some(input) => Expr::Function { input, function: function.clone() },
+                None if is_of_mixed_signs(&dtypes) => {
+                    let narrow = |value: &Expr| narrowed(DataType::Int64).call(vec![value.clone()]);
+                    Expr::Function { input: input.iter().map(narrow).collect(), function: function.clone() }
+                }
                 None => part.clone(),
             };
             match function {
@@ -225,7 +304,10 @@ fn one(part: Expr, schema: &Schema) -> PolarsResult<Expr> {
         Expr::Function { ref input, function: FunctionExpr::Quantile { method: QuantileMethod::Equiprobable } } => {
             match input.as_slice() {
                 [values, Expr::Literal(at)] => match at.to_any_value().and_then(|at| at.extract::<f64>()) {
-                    Some(at) => quantiles::discrete(at, dtype(values)).call(vec![values.clone()]),
+                    Some(at) => {
+                        let dtype = dtype(values).materialize_unknown(false).unwrap_or(DataType::Int32);
+                        quantiles::discrete(at, dtype.clone()).call(vec![values.clone().cast(dtype)])
+                    }
                     None => part,
                 },
                 _ => part,
@@ -240,6 +322,21 @@ fn one(part: Expr, schema: &Schema) -> PolarsResult<Expr> {
             },
             _ => part,
         },
+        // The engine divides no null without a type.
+        Expr::BinaryExpr { ref left, op, ref right }
+            if arithmetic(op).is_some() && [left, right].iter().any(|side| dtype(side) == DataType::Null) =>
+        {
+            let typed = |side: &Arc<Expr>, other: &Arc<Expr>| match (dtype(side), dtype(other)) {
+                (DataType::Null, of) if of.is_primitive_numeric() => Arc::new(side.as_ref().clone().cast(of)),
+                (DataType::Null, DataType::Null | DataType::Unknown(_)) => Arc::new(side.as_ref().clone().cast(DataType::Int32)),
+                _ => side.clone(),
+            };
+            let (typed_left, typed_right) = (typed(left, right), typed(right, left));
+            if [&typed_left, &typed_right].iter().any(|side| dtype(side) == DataType::Null) {
+                return Ok(part);
+            }
+            one(Expr::BinaryExpr { left: typed_left, op, right: typed_right }, schema)?
+        }
         Expr::BinaryExpr { ref left, op, ref right } => {
             if let Some(fractions) = of_fractions(left, op, right, [dtype(left), dtype(right)]) {
                 return Ok(fractions);
@@ -335,7 +432,12 @@ fn one(part: Expr, schema: &Schema) -> PolarsResult<Expr> {
                 None => part,
             },
             (DataType::String, Some(DataType::Binary)) => {
-                value_texts::bytes_reader(!options.is_strict()).call(vec![expr.as_ref().clone()])
+                let bytes = value_texts::bytes_reader(!options.is_strict()).call(vec![expr.as_ref().clone()]);
+                // DuckDB refuses a written text that stands for no bytes before it reads a row.
+                if matches!(**expr, Expr::Literal(_)) {
+                    DataFrame::empty_with_height(1).lazy().select([bytes.clone()]).collect()?;
+                }
+                bytes
             }
             (DataType::Float64, Some(DataType::Float32)) => {
                 let read = single(!options.is_strict()).call(vec![expr.as_ref().clone()]);
@@ -671,14 +773,14 @@ fn common_type(left: &Whole, right: &Whole) -> Option<DataType> {
     holds(&left, &right).or_else(|| holds(&right, &left)).or(Some(DataType::Int64))
 }
 
-/// Casts integer sums to `dtype`, or fails on overflow.
+/// Casts integers to `dtype`, or fails on overflow.
 fn narrowed(dtype: DataType) -> UserDefinedFunction {
     let of = dtype.clone();
     let values = move |columns: &mut [Column]| -> PolarsResult<Column> {
-        let [sums] = columns else { return Err(refusal("a sum is one number")) };
-        let narrow = sums.cast(&of)?;
-        if narrow.null_count() > sums.null_count() {
-            return Err(too_large(format!("a sum does not fit in {}", type_name(&of))));
+        let [numbers] = columns else { return Err(refusal("numbers are one column")) };
+        let narrow = numbers.cast(&of)?;
+        if narrow.null_count() > numbers.null_count() {
+            return Err(too_large(format!("a number does not fit in {}", type_name(&of))));
         }
         Ok(narrow)
     };

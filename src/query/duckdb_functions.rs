@@ -529,9 +529,10 @@ fn text_slice(columns: &[Column]) -> PolarsResult<Column> {
     let texts = columns[0].str()?;
     let (bounds, _) = all_whole(&columns[1..])?;
     let rows = columns.iter().map(Column::len).find(|&length| length != 1).unwrap_or(1);
-    let greatest = bounds.iter().filter_map(Int64Chunked::max).max().unwrap_or(0);
-    if greatest > i64::from(u32::MAX) {
-        return Err(refusal(format!("a position or a length in a text is at most {}, not {greatest}", u32::MAX)));
+    let (least, greatest) = (-i64::from(u32::MAX) - 1, i64::from(u32::MAX));
+    let outside = |number: &i64| !(least..=greatest).contains(number);
+    if let Some(number) = bounds.iter().flat_map(|bounds| [bounds.min(), bounds.max()]).flatten().find(outside) {
+        return Err(refusal(format!("a position or a length in a text is from {least} to {greatest}, not {number}")));
     }
     let slice = |row: usize| {
         let text = texts.get(if texts.len() == 1 { 0 } else { row })?;

@@ -120,7 +120,7 @@ const WINDOWS: [&str; 11] = [
 ];
 
 /// Scalar functions with the same name and semantics in the engine.
-const ENGINE: [&str; 75] = [
+const ENGINE: [&str; 72] = [
     "abs",
     "acos",
     "acosd",
@@ -161,9 +161,7 @@ const ENGINE: [&str; 75] = [
     "left",
     "length",
     "ln",
-    "log10",
     "log1p",
-    "log2",
     "lower",
     "lpad",
     "ltrim",
@@ -171,7 +169,6 @@ const ENGINE: [&str; 75] = [
     "normalize",
     "nullif",
     "octet_length",
-    "pi",
     "power",
     "pow",
     "radians",
@@ -201,6 +198,9 @@ const ENGINE: [&str; 75] = [
 /// Scalar functions as templates over their arguments `_0`, `_1`, ….
 const SPELLED: &[(&str, &str)] = &[
     ("date", "CAST(_0 AS DATE)"),
+    ("log10", "common_logarithm(_0)"),
+    ("log2", "binary_logarithm(_0)"),
+    ("pi", "CAST(3.141592653589793 AS DOUBLE)"),
     ("array_concat", "list_concat(_0, _1)"),
     ("array_cat", "list_concat(_0, _1)"),
     ("date_add", "(_0 + _1)"),
@@ -1331,8 +1331,8 @@ impl Rewrite<'_, '_> {
                 let texts: Vec<String> = call.arguments.iter().enumerate().map(text).collect();
                 expression(&format!("{name}({})", texts.join(", ")), call.arguments)
             }
-            "log" if arity == 1 => expression("log10(_0)", call.arguments),
-            "log" if arity == 2 => expression("(ln(_1) / ln(_0))", call.arguments),
+            "log" if arity == 1 => expression("common_logarithm(_0)", call.arguments),
+            "log" if arity == 2 => expression("(common_logarithm(_1) / common_logarithm(_0))", call.arguments),
             name if LAMBDA_FUNCTIONS.contains(&name) && (arity == 2 || arity == 3 && name.ends_with("reduce")) => {
                 return self.lambda(name, call.arguments, span).map(Some);
             }

@@ -8,6 +8,8 @@ pub(super) struct PairMoments {
     count: f64,
     mean_x: f64,
     mean_y: f64,
+    sum_x: f64,
+    sum_y: f64,
     /// Sums of the squared distances from the means, and of the products of both distances.
     squares_x: f64,
     squares_y: f64,
@@ -17,6 +19,8 @@ pub(super) struct PairMoments {
 impl PairMoments {
     fn add(mut self, x: f64, y: f64) -> Self {
         self.count += 1.0;
+        self.sum_x += x;
+        self.sum_y += y;
         let (from_x, from_y) = (x - self.mean_x, y - self.mean_y);
         self.mean_x += from_x / self.count;
         self.mean_y += from_y / self.count;
@@ -35,12 +39,14 @@ impl PairMoments {
         self.count
     }
 
+    /// The mean of x by its sum: of infinite numbers it is infinite.
     pub fn mean_x(&self) -> Option<f64> {
-        self.known().map(|pairs| pairs.mean_x)
+        self.known().map(|pairs| pairs.sum_x / pairs.count)
     }
 
+    /// As [`PairMoments::mean_x`].
     pub fn mean_y(&self) -> Option<f64> {
-        self.known().map(|pairs| pairs.mean_y)
+        self.known().map(|pairs| pairs.sum_y / pairs.count)
     }
 
     /// Variance of x over the number of pairs.
@@ -74,7 +80,8 @@ impl PairMoments {
     }
 
     pub fn intercept(&self) -> Option<f64> {
-        self.slope().filter(|slope| !slope.is_nan()).map(|slope| self.mean_y - slope * self.mean_x)
+        let slope = self.slope().filter(|slope| !slope.is_nan())?;
+        Some(self.mean_y()? - slope * self.mean_x()?)
     }
 
     /// The share of the variance of y that x explains; 1 when all y are equal.

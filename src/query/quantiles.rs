@@ -55,7 +55,8 @@ pub(super) fn quantile(at: f64, dtype: DataType) -> UserDefinedFunction {
     aggregate("quantile", values, dtype)
 }
 
-/// The quantile of the values, which are reordered; NaN is the greatest. `None` of no values. Values of 32 bits are joined with 32 bits.
+/// The quantile of the values, which are reordered; NaN is the greatest. `None` of no values. Values of 32 bits are joined as DuckDB
+/// does: by their difference, in 32 bits.
 fn of_values(values: &mut [f64], at: f64, is_single: bool) -> Option<f64> {
     let place = (values.len().checked_sub(1)? as f64) * at;
     let order = |one: &f64, other: &f64| {
@@ -68,8 +69,9 @@ fn of_values(values: &mut [f64], at: f64, is_single: bool) -> Option<f64> {
     }
     let upper = above.iter().copied().min_by(order)?;
     if is_single {
-        let (lower, upper, part) = (*lower as f32, upper as f32, part as f32);
-        return Some((lower * (1.0 - part) + upper * part).into());
+        let (lower, upper) = (*lower as f32, upper as f32);
+        let step = (f64::from(upper - lower) * part) as f32;
+        return Some((lower + step).into());
     }
     // DuckDB's sum of two products: between -inf and a number it is -inf, between both infinities NaN.
     Some(*lower * (1.0 - part) + upper * part)

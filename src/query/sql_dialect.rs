@@ -2,10 +2,11 @@
 
 use std::any::TypeId;
 use std::cell::Cell;
+use std::ops::ControlFlow;
 
 use sqlparser::ast::{
     BinaryOperator, Expr, FunctionArg, FunctionArgExpr, FunctionArguments, LambdaFunction, LambdaFunctionParameter, LambdaSyntax,
-    OneOrManyWithParens, Query, UnaryOperator,
+    NullTreatment, OneOrManyWithParens, Query, UnaryOperator, VisitMut, visit_expressions_mut,
 };
 use sqlparser::dialect::{Dialect, GenericDialect};
 use sqlparser::keywords::Keyword;
@@ -468,6 +469,7 @@ pub(super) fn query(
         }
         Ok(query)
     })?;
+    take_null_treatments(&mut query);
     match_every_form(&mut query);
     Ok((query, samplings))
 }
@@ -478,8 +480,34 @@ pub(super) fn query(
 /// [`crate::error::Kind::Usage`] for invalid syntax.
 pub(super) fn condition(source: &Source, tokens: &[TokenWithSpan], is_column: &dyn Fn(&str) -> bool) -> Result<Expr> {
     let mut condition = parsed(source, respelled(joined(tokens, is_column)), is_column, |parser| parser.parse_expr())?;
+    take_null_treatments(&mut condition);
     match_every_form(&mut condition);
     Ok(condition)
+}
+
+/// Gives IGNORE NULLS to the function in whose parentheses it is written: in `last(replace(a, b, c) IGNORE NULLS)` the parser gives it
+/// to the inner one.
+fn take_null_treatments(tree: &mut impl VisitMut) {
+    let _ = visit_expressions_mut(tree, |expr| {
+        if let Expr::Function(function) = expr
+            && let FunctionArguments::List(list) = &mut function.args
+            && let Some(FunctionArg::Unnamed(FunctionArgExpr::Expr(last))) = list.args.last_mut()
+            && let Some(treatment) = trailing_null_treatment(last)
+        {
+            function.null_treatment.get_or_insert(treatment);
+        }
+        ControlFlow::<()>::Continue(())
+    });
+}
+
+/// Takes the null treatment at the end of an expression.
+fn trailing_null_treatment(expr: &mut Expr) -> Option<NullTreatment> {
+    match expr {
+        Expr::Function(function) if function.over.is_none() => function.null_treatment.take(),
+        Expr::BinaryOp { right, .. } => trailing_null_treatment(right),
+        Expr::UnaryOp { expr, .. } => trailing_null_treatment(expr),
+        _ => None,
+    }
 }
 
 fn parsed<T>(

@@ -105,6 +105,10 @@ fn fraction(text: &str) -> Option<f64> {
 
 /// A number with a fraction or a power of ten too, rounded with halves away from zero.
 pub(super) fn integer(text: &str) -> Option<i128> {
+    // DuckDB reads a sign with spaces behind it as 0, and a sign alone as no number.
+    if text.trim_start().strip_prefix('-').is_some_and(|rest| !rest.is_empty() && rest.trim().is_empty()) {
+        return Some(0);
+    }
     let text = text.trim();
     let (negative, digits) = match text.strip_prefix('-') {
         Some(rest) => (true, rest),

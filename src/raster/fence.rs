@@ -10,9 +10,9 @@ use gdal::{Dataset, DatasetOptions, GdalOpenFlags, Metadata};
 use tempfile::{TempDir, TempPath};
 
 use super::info::{Subdataset, subdatasets};
-use super::variable::short_name;
+use super::variable::{name_of, position_of};
 use super::vsi_plugin::{self, Mounted};
-use super::{VariableRead, gdal_errors, hdf5_links, hdf5_lock, references};
+use super::{RasterSource, VariableRead, gdal_errors, hdf5_links, hdf5_lock, references};
 use crate::error::{Error, Result};
 use crate::model::AssetPath;
 use crate::text::PrintableLine;
@@ -43,7 +43,6 @@ const RASTERS: &[&str] = &[
 ];
 /// HDF5 drivers, used only after [`hdf5_links::check`]: HDF5 files can refer to other files in three ways.
 const HDF5: &[&str] = &["BAG", "S102", "S104", "S111", "HDF5"];
-const HDF5_SUBDATASET: &[&str] = &["HDF5Image"];
 /// Vector drivers whose files contain all features. Excluded: Shapefile (several files) and plain SQLite (virtual tables).
 const VECTORS: &[&str] = &["GeoJSON", "FlatGeobuf", "CSV", "GPKG"];
 /// Drivers used to identify a file in memory; netCDF and SQLite are listed for identification only.
@@ -92,8 +91,10 @@ pub(super) fn name_for(asset: &AssetPath) -> String {
 ///
 /// # Errors
 /// [`Kind::Unsupported`](crate::error::Kind::Unsupported) for a file that refers to others;
-/// [`Kind::Format`](crate::error::Kind::Format) with GDAL's reason; those of reads.
-pub(super) fn open(asset: &AssetPath, mounted: &Mounted) -> Result<Opened> {
+/// [`Kind::Format`](crate::error::Kind::Format) with GDAL's reason; [`Kind::Usage`](crate::error::Kind::Usage) for a variable that
+/// the file does not have; those of reads.
+pub(super) fn open(source: &RasterSource, mounted: &Mounted) -> Result<Opened> {
+    let asset = source.asset();
     let head = mounted.read(0, HEAD)?;
     let direct = match hdf5_lock::is_hdf5(|at, magic| mounted.read(at, magic.len() as u64).is_ok_and(|bytes| bytes == magic)) {
         true => {
@@ -102,16 +103,16 @@ pub(super) fn open(asset: &AssetPath, mounted: &Mounted) -> Result<Opened> {
         }
         false => open_plain(asset, mounted, &head),
     };
-    if let Some(NetCdf { dataset, variables, shown, copy }) = as_netcdf(asset, mounted, &head, &direct) {
+    if let Some(NetCdf { dataset, variables, shown, copy }) = as_netcdf(source, mounted, &head, &direct)? {
         let (place, own) = (copy.path().to_string_lossy().into_owned(), asset.to_vsi());
-        let variable = VariableRead::of(&variables, shown, &place);
+        let variable = variable_read(source, &variables, shown, &place);
         // Subdataset names of the temporary copy become invalid with it; those of the sample remain valid.
         let subdatasets = match direct.as_ref().map(subdatasets) {
             Ok(listed) => named_by(asset, mounted, listed),
             Err(_) => variables.into_iter().map(|one| Subdataset { name: one.name.replace(&place, &own), ..one }).collect(),
         };
         let read = variable.as_ref().and_then(|variable| variable.name.as_deref());
-        let same = subdatasets.iter().find(|one| read.is_some_and(|read| short_name(one, &own) == read));
+        let same = subdatasets.iter().find(|one| read.is_some_and(|read| name_of(one, &own) == read));
         let shown = same.or(subdatasets.first()).map(|shown| shown.name.clone());
         return Ok(Opened { dataset, subdatasets, shown, variable, copy: Some(copy) });
     }
@@ -123,8 +124,8 @@ pub(super) fn open(asset: &AssetPath, mounted: &Mounted) -> Result<Opened> {
             .hint("a sample of a dataset holds all of its pixels; take the OVERVIEWS metadata out of the file"));
     }
     let subdatasets = subdatasets(&dataset);
-    let (dataset, shown) = with_pixels(dataset, &subdatasets, &format!("HDF5:\"{}\":", mounted.path()), HDF5_SUBDATASET, asset);
-    let variable = VariableRead::of(&subdatasets, shown, &mounted.path());
+    let (dataset, shown) = with_pixels(dataset, &subdatasets, &mounted.path(), source)?;
+    let variable = variable_read(source, &subdatasets, shown, &mounted.path());
     let shown = shown.map(|at| subdatasets[at].name.clone());
     let rename = |name: String| named_by(asset, mounted, vec![Subdataset { name, description: String::new() }]).remove(0).name;
     Ok(Opened { dataset, shown: shown.map(rename), subdatasets: named_by(asset, mounted, subdatasets), variable, copy: None })
@@ -156,26 +157,63 @@ fn named_by(asset: &AssetPath, mounted: &Mounted, mut subdatasets: Vec<Subdatase
     subdatasets
 }
 
-/// The dataset, or its first subdataset with bands if it has none. Only subdataset names that start with `within`, which contains
-/// the path of this sample, are opened: a file can state any name.
+pub(super) fn variable_read(
+    source: &RasterSource,
+    subdatasets: &[Subdataset],
+    shown: Option<usize>,
+    path: &str,
+) -> Option<VariableRead> {
+    let read = VariableRead::of(subdatasets, shown, path)?;
+    Some(if source.variable().is_some() { read.chosen() } else { read })
+}
+
+/// The subdataset that `source` asks for, with its position. Without a choice the dataset, or its first subdataset with bands if it
+/// has none. Only subdatasets of the file at `path`, which is this sample, are opened: a file can state any name.
 fn with_pixels(
     dataset: Dataset,
     subdatasets: &[Subdataset],
-    within: &str,
-    drivers: &[&str],
-    asset: &AssetPath,
-) -> (Dataset, Option<usize>) {
+    path: &str,
+    source: &RasterSource,
+) -> Result<(Dataset, Option<usize>)> {
+    let open =
+        |candidate: &Subdataset, driver| open_with(&candidate.name, &[driver], GdalOpenFlags::GDAL_OF_RASTER, source.asset());
+    if let Some(at) = position_of(source, &dataset, subdatasets, path)? {
+        let candidate = &subdatasets[at];
+        let driver = driver_of_subdataset(candidate, path);
+        let outside = || Error::unsupported("a subdataset that is not in the sample itself is not opened").at(source.asset());
+        return Ok((open(candidate, driver.ok_or_else(outside)?)?, Some(at)));
+    }
     if dataset.raster_count() == 0 {
-        let inside = subdatasets.iter().enumerate().filter(|(_, candidate)| candidate.name.starts_with(within));
-        for (at, candidate) in inside.take(SUBDATASETS_TRIED) {
-            if let Ok(inner) = open_with(&candidate.name, drivers, GdalOpenFlags::GDAL_OF_RASTER, asset)
+        let inside = subdatasets
+            .iter()
+            .enumerate()
+            .filter_map(|(at, candidate)| Some((at, candidate, driver_of_subdataset(candidate, path)?)));
+        for (at, candidate, driver) in inside.take(SUBDATASETS_TRIED) {
+            if let Ok(inner) = open(candidate, driver)
                 && inner.raster_count() > 0
             {
-                return (inner, Some(at));
+                return Ok((inner, Some(at)));
             }
         }
     }
-    (dataset, None)
+    Ok((dataset, None))
+}
+
+/// The driver of a subdataset of the file at `path`; `None` for one of another file.
+fn driver_of_subdataset(subdataset: &Subdataset, path: &str) -> Option<&'static str> {
+    let name = &subdataset.name;
+    let is_in = |driver: &str| name.strip_prefix(driver).is_some_and(|rest| rest.starts_with(&format!(":\"{path}\":")));
+    let is_image = || {
+        let number =
+            name.strip_prefix("GTIFF_DIR:").and_then(|rest| rest.strip_suffix(path)).and_then(|rest| rest.strip_suffix(':'));
+        number.is_some_and(|number| !number.is_empty() && number.bytes().all(|digit| digit.is_ascii_digit()))
+    };
+    match () {
+        () if is_in("HDF5") => Some("HDF5Image"),
+        () if is_in("NETCDF") => Some("netCDF"),
+        () if is_image() => Some("GTiff"),
+        () => None,
+    }
 }
 
 /// Opens a path made by this program with the given drivers and an empty sibling list.
@@ -196,21 +234,30 @@ struct NetCdf {
 /// Opens a netCDF sample with the netCDF driver. The netCDF library reads only regular files; GDAL's HDF5 driver opens netCDF-4
 /// without coordinates, and no other driver opens classic netCDF. So a link to the file, or a temporary copy of the range, is
 /// opened. `None` when that adds neither bands nor georeferencing.
-fn as_netcdf(asset: &AssetPath, mounted: &Mounted, head: &[u8], direct: &Result<Dataset>) -> Option<NetCdf> {
+///
+/// # Errors
+/// For a variable that the file does not have.
+fn as_netcdf(source: &RasterSource, mounted: &Mounted, head: &[u8], direct: &Result<Dataset>) -> Result<Option<NetCdf>> {
+    let asset = source.asset();
     let by_hdf5 = direct.as_ref().is_ok_and(|dataset| dataset.driver().short_name().starts_with("HDF5"));
     // Only a superblock at offset 0: others were not checked.
     let classic = head.starts_with(b"CDF") && head.get(3).is_some_and(|version| matches!(version, 1 | 2 | 5));
     let newer = hdf5_lock::is_hdf5(|at, magic| at == 0 && head.starts_with(magic));
     if !(classic || newer) || !(by_hdf5 || direct.is_err()) {
-        return None;
+        return Ok(None);
     }
-    let copy = linked(asset).or_else(|| copied(mounted))?;
+    let Some(copy) = linked(asset).or_else(|| copied(mounted)) else { return Ok(None) };
     let path = copy.path().to_string_lossy().into_owned();
-    let dataset = open_with(&path, &["netCDF"], GdalOpenFlags::GDAL_OF_RASTER, asset).ok()?;
+    let Ok(dataset) = open_with(&path, &["netCDF"], GdalOpenFlags::GDAL_OF_RASTER, asset) else { return Ok(None) };
     let variables = subdatasets(&dataset);
-    let (dataset, shown) = with_pixels(dataset, &variables, &format!("NETCDF:\"{path}\":"), &["netCDF"], asset);
+    let (dataset, shown) = match with_pixels(dataset, &variables, &path, source) {
+        Ok(found) => found,
+        // The HDF5 driver may know the variable: it lists arrays of every shape.
+        Err(_) if direct.as_ref().is_ok_and(|dataset| !subdatasets(dataset).is_empty()) => return Ok(None),
+        Err(error) => return Err(error),
+    };
     let placed = dataset.geo_transform().is_ok() || dataset.spatial_ref().is_ok();
-    (dataset.raster_count() > 0 && (placed || direct.is_err())).then_some(NetCdf { dataset, variables, shown, copy })
+    Ok((dataset.raster_count() > 0 && (placed || direct.is_err())).then_some(NetCdf { dataset, variables, shown, copy }))
 }
 
 /// A symbolic link to a local file in a new temporary folder, so that the library sees a fixed name and no siblings.

@@ -10,6 +10,7 @@ use gdal::vector::LayerAccess;
 use gdal::{Dataset, Metadata};
 
 use super::crs_text::file_named_by_crs;
+use super::dimensions::{Dimensions, wavelength_nm};
 use super::nodata_test::NoDataTest;
 use super::warped::{WarpedPlace, warped_place};
 use super::{BandIndex, PixelNumber, VariableRead, reproject};
@@ -79,6 +80,13 @@ pub struct BandInfo {
     pub(super) long_nodata: Option<i128>,
     /// GDAL band description, usually the band name; empty if there is none.
     pub description: String,
+    /// Position on the dimensions of a multidimensional file besides rows and columns: `time 2020-01-02, level 500 hPa`; empty for
+    /// other files.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub position: String,
+    /// Centre wavelength in nanometres, where the header has it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub wavelength_nm: Option<f64>,
     /// GDAL colour interpretation: `Red`, `Gray`, `Palette`, `Alpha`, `Undefined`, ….
     pub colour: String,
     /// Scale: physical = stored × scale + offset; `None` for 1.
@@ -167,8 +175,10 @@ pub(super) fn collect(
 ) -> RasterInfo {
     let (width, height) = dataset.raster_size();
     let band_count = dataset.raster_count();
-    let bands =
-        (0..band_count.min(BANDS_LISTED)).filter_map(|position| band_info(dataset, BandIndex::from_position(position))).collect();
+    let dimensions = Dimensions::of(dataset);
+    let bands = (0..band_count.min(BANDS_LISTED))
+        .filter_map(|position| band_info(dataset, BandIndex::from_position(position), &dimensions))
+        .collect();
     let srs = dataset.spatial_ref().ok();
     let geotransform = dataset.geo_transform().ok().filter(|transform| transform.iter().all(|number| number.is_finite()));
     let crs_wkt = srs.as_ref().and_then(|srs| srs.to_wkt().ok()).filter(|wkt| !wkt.is_empty());
@@ -281,7 +291,7 @@ fn best_match(srs: &SpatialRef) -> Option<String> {
     }
 }
 
-fn band_info(dataset: &Dataset, index: BandIndex) -> Option<BandInfo> {
+fn band_info(dataset: &Dataset, index: BandIndex, dimensions: &Dimensions) -> Option<BandInfo> {
     let band = dataset.rasterband(index.get()).ok()?;
     let overviews = band.overview_count().unwrap_or(0).clamp(0, 64);
     let dtype = dtype_name(&band);
@@ -296,6 +306,8 @@ fn band_info(dataset: &Dataset, index: BandIndex) -> Option<BandInfo> {
         nodata: long_nodata.map(|nodata| nodata as f64).or_else(|| band.no_data_value()),
         long_nodata,
         description: band.description().unwrap_or_default(),
+        position: dimensions.position(&band),
+        wavelength_nm: wavelength_nm(&band),
         colour: colour_name(&band),
         scale: band.scale().filter(|scale| *scale != 1.0),
         offset: band.offset().filter(|offset| *offset != 0.0),

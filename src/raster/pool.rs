@@ -12,8 +12,8 @@ use super::fence::{self, Fence};
 use super::hdf5_lock::{self, Turn};
 use super::info::{self, RasterInfo, Subdataset};
 use super::vsi_plugin::{self, Mounted, Place};
-use super::{RasterSource, VariableRead, codec, environment, gdal_errors};
-use crate::error::{Error, IoContext, Kind, Result};
+use super::{RasterSource, codec, environment, gdal_errors, variable};
+use crate::error::{Cause, Error, IoContext, Kind, Result};
 use crate::model::{AssetPath, Modified, Stamp as Version};
 use crate::remote::Identity;
 
@@ -137,8 +137,8 @@ pub(super) fn lease(source: &RasterSource) -> Result<Lease> {
         stale => {
             drop(stale);
             let opened = match source.is_fenced() {
-                true => open_member(asset, &stamp, place).map(|opened| (opened, turn)),
-                false => open_own(asset, &stamp, place, turn),
+                true => open_member(source, &stamp, place).map(|opened| (opened, turn)),
+                false => open_own(source, &stamp, place, turn),
             };
             opened.map_err(|error| explained(error, asset, &stamp))?
         }
@@ -155,13 +155,29 @@ pub fn describe(source: &RasterSource) -> Result<Arc<RasterInfo>> {
     Ok(lease(source)?.info.clone())
 }
 
+/// The source with this variable if its file has it, else as it is.
+///
+/// # Errors
+/// As [`describe`].
+pub fn with_variable_if_there(source: RasterSource, variable: Option<Arc<str>>) -> Result<RasterSource> {
+    if variable.is_none() {
+        return Ok(source);
+    }
+    let chosen = source.clone().with_variable(variable);
+    match describe(&chosen) {
+        Ok(_) => Ok(chosen),
+        Err(error) if error.is_caused_by(Cause::NoVariable) => Ok(source),
+        Err(error) => Err(error),
+    }
+}
+
 /// At most `most` bytes from the start of an asset; `None` for GDAL paths that are not plain bytes.
 pub(super) fn head(asset: &AssetPath, most: u64) -> Result<Option<Vec<u8>>> {
     let place = vsi_plugin::place_of(asset)?;
     let stamp = match &place {
         Some(place) => check_remote(asset, place)?,
         None if asset.local_file().is_none() => return Ok(None),
-        None => check(&RasterSource::Member(asset.clone()))?,
+        None => check(&RasterSource::member(asset.clone()))?,
     };
     Ok(Some(mount(asset, &stamp, place)?.read(0, most)?))
 }
@@ -175,7 +191,7 @@ fn check(source: &RasterSource) -> Result<Stamp> {
             false => Ok(Stamp::None),
         };
     };
-    if matches!(source, RasterSource::Own { .. }) && is_connection(path) {
+    if !source.is_fenced() && is_connection(path) {
         return Ok(Stamp::None);
     }
     let metadata = crate::files::metadata(path).io_at("open the raster", path)?;
@@ -260,16 +276,18 @@ fn explained(error: Error, asset: &AssetPath, stamp: &Stamp) -> Error {
     cause.unwrap_or(error)
 }
 
-fn open_member(asset: &AssetPath, stamp: &Stamp, place: Option<Place>) -> Result<Opened> {
+fn open_member(source: &RasterSource, stamp: &Stamp, place: Option<Place>) -> Result<Opened> {
+    let asset = source.asset();
     let mounted = mount(asset, stamp, place)?;
-    let fence::Opened { dataset, subdatasets, shown, variable, copy } = fence::open(asset, &mounted)?;
+    let fence::Opened { dataset, subdatasets, shown, variable, copy } = fence::open(source, &mounted)?;
     let info = info::collect(&dataset, size_of(asset, stamp), subdatasets, shown, variable);
     Ok(Opened { dataset, info: Arc::new(info), _copy: copy, mounted: Some(mounted) })
 }
 
 /// Opens a file that the user named, with every driver and sidecar. Returns the HDF5 lock, which is taken when the file turns out to
 /// refer to others.
-fn open_own(asset: &AssetPath, stamp: &Stamp, place: Option<Place>, turn: Option<Turn>) -> Result<(Opened, Option<Turn>)> {
+fn open_own(source: &RasterSource, stamp: &Stamp, place: Option<Place>, turn: Option<Turn>) -> Result<(Opened, Option<Turn>)> {
+    let asset = source.asset();
     let mounted = match &place {
         // Some drivers identify files by name.
         Some(place) => {
@@ -289,8 +307,8 @@ fn open_own(asset: &AssetPath, stamp: &Stamp, place: Option<Place>, turn: Option
         dataset = open_vsi(&vsi, asset)?;
     }
     let subdatasets = info::subdatasets(&dataset);
-    let (dataset, shown) = with_pixels(dataset, &subdatasets, asset);
-    let variable = VariableRead::of(&subdatasets, shown, &vsi);
+    let (dataset, shown) = with_pixels(dataset, &subdatasets, &vsi, source)?;
+    let variable = fence::variable_read(source, &subdatasets, shown, &vsi);
     let shown = shown.and_then(|at| subdatasets.get(at)).map(|shown| shown.name.clone());
     let info = info::collect(&dataset, size_of(asset, stamp), subdatasets, shown, variable);
     Ok((Opened { dataset, info: Arc::new(info), _copy: None, mounted }, turn))
@@ -300,18 +318,22 @@ fn driver_of(dataset: &Dataset) -> String {
     dataset.driver().short_name()
 }
 
-/// The dataset, or its first subdataset with bands if it has none.
-fn with_pixels(dataset: Dataset, subdatasets: &[Subdataset], asset: &AssetPath) -> (Dataset, Option<usize>) {
+/// The subdataset that `source` asks for, with its position. Without a choice the dataset, or its first subdataset with bands if it
+/// has none.
+fn with_pixels(dataset: Dataset, subdatasets: &[Subdataset], vsi: &str, source: &RasterSource) -> Result<(Dataset, Option<usize>)> {
+    if let Some(at) = variable::position_of(source, &dataset, subdatasets, vsi)? {
+        return Ok((open_vsi(&subdatasets[at].name, source.asset())?, Some(at)));
+    }
     if dataset.raster_count() == 0 {
         for (at, candidate) in subdatasets.iter().enumerate().take(SUBDATASETS_TRIED) {
-            if let Ok(inner) = open_vsi(&candidate.name, asset)
+            if let Ok(inner) = open_vsi(&candidate.name, source.asset())
                 && inner.raster_count() > 0
             {
-                return (inner, Some(at));
+                return Ok((inner, Some(at)));
             }
         }
     }
-    (dataset, None)
+    Ok((dataset, None))
 }
 
 fn open_vsi(vsi: &str, asset: &AssetPath) -> Result<Dataset> {

@@ -1,7 +1,7 @@
 //! Band combinations and normalized-difference indices, chosen by band name. Names come from the file, or from the caller where the
 //! file has none.
 
-use super::{BandChoice, BandIndex, ColourMap, RasterInfo};
+use super::{BandChoice, BandIndex, BandInfo, ColourMap, RasterInfo};
 
 /// Spectral region of a band. Wavelengths are those of Sentinel-2.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,8 +73,8 @@ impl Preset {
     }
 }
 
-/// The first band whose name gives this role, or else the first with the matching GDAL colour interpretation. `names`, in band
-/// order, apply to bands without a description.
+/// The first band whose name gives this role, else the first with the matching GDAL colour interpretation, else that with the nearest
+/// wavelength. `names`, in band order, apply to bands without a description.
 pub fn band_of(role: Role, info: &RasterInfo, names: &[String]) -> Option<BandIndex> {
     let named = info.bands.iter().find(|band| {
         let own = band.description.trim();
@@ -91,7 +91,23 @@ pub fn band_of(role: Role, info: &RasterInfo, names: &[String]) -> Option<BandIn
         };
         info.bands.iter().find(|band| band.colour.eq_ignore_ascii_case(colour))
     };
-    named.or_else(coloured).map(|band| band.index)
+    named.or_else(coloured).or_else(|| nearest(role, info)).map(|band| band.index)
+}
+
+/// The band whose wavelength is nearest to that of a role, if it is near enough.
+fn nearest(role: Role, info: &RasterInfo) -> Option<&BandInfo> {
+    /// Greatest distance, in nanometres.
+    const FAR: f64 = 30.0;
+    let wanted = match role {
+        Role::Blue => 490.0,
+        Role::Green => 560.0,
+        Role::Red => 665.0,
+        Role::NearInfrared => 840.0,
+        Role::ShortWave => 1610.0,
+    };
+    let distance = |band: &BandInfo| band.wavelength_nm.map(|wavelength| (wavelength - wanted).abs());
+    let near = info.bands.iter().filter_map(|band| Some((distance(band).filter(|distance| *distance <= FAR)?, band)));
+    near.min_by(|(one, _), (other, _)| one.total_cmp(other)).map(|(_, band)| band)
 }
 
 /// Role from a band name: `B4 red`, `nir`, `Near infrared`, or a Sentinel-2 number (`B02`, `B03`, `B04`, `B08`, `B11`).

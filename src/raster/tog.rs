@@ -92,7 +92,8 @@ fn supports(version: &str, drivers: bool) -> Result<()> {
 /// overviews are dropped. `target` is replaced once the file is complete.
 ///
 /// # Errors
-/// [`Kind::Unsupported`] for a file without bands or with several subdatasets, and as [`tog_support`]; [`Kind::Usage`] as
+/// [`Kind::Unsupported`] for a file without bands or with several subdatasets of which none is chosen, and as [`tog_support`];
+/// [`Kind::Usage`] as
 /// [`TogOptions::check`]; [`Kind::Io`] when GDAL can't write the file or the values differ; those of opening `source`, and
 /// cancellation.
 pub fn write_tog(source: &RasterSource, target: &Path, options: &TogOptions, ctx: &JobContext) -> Result<()> {
@@ -104,10 +105,11 @@ pub fn write_tog(source: &RasterSource, target: &Path, options: &TogOptions, ctx
     if info.band_count == 0 {
         return Err(Error::unsupported("this file has no bands").at(asset));
     }
-    if info.shown_subdataset.is_some() || info.subdatasets.len() > 1 {
+    if source.variable().is_none() && (info.shown_subdataset.is_some() || info.subdatasets.len() > 1) {
         let count = info.subdatasets.len();
         let names = info.variable.as_ref().map(|variable| format!(" ({})", variable.names.join(", "))).unwrap_or_default();
-        return Err(Error::unsupported(format!("this file holds {count} rasters{names}; a GeoTIFF holds one")).at(asset));
+        let error = Error::unsupported(format!("this file holds {count} rasters{names}; a GeoTIFF holds one"));
+        return Err(error.at(asset).hint("choose one with the option --variable"));
     }
     budget::check_blocks(info, info.bands.iter().map(|band| band.index), source)?;
     budget::check_whole(info, source)?;

@@ -1,16 +1,36 @@
 //! Which raster of a file with several was read: the variable of a netCDF or HDF5 file, the image of a TIFF. Decided where a file is
 //! opened; whoever reads the raster states it.
 
-use super::{RasterInfo, Subdataset};
+use std::sync::Arc;
+
+use gdal::{Dataset, Metadata};
+
+use super::{RasterInfo, RasterSource, Subdataset};
+use crate::error::{Cause, Error};
 use crate::jobs::JobContext;
+use crate::model::Value;
 use crate::text::PrintableLine;
 
 /// Names listed in a sentence.
 const NAMES_LISTED: usize = 8;
 /// Names kept.
-const NAMES_KEPT: usize = 64;
-/// Longest name shown, in characters.
+const NAMES_KEPT: usize = 512;
+/// Longest name in a sentence, in characters.
 const NAME_LONGEST: usize = 60;
+/// Start of the item of a band's metadata in which the netCDF driver names the variable.
+const NETCDF_NAME: &str = "NETCDF_VARNAME=";
+
+/// Column of a level with the variable that is read of each file. Its prefix is that of STAC's datacube extension, whose
+/// `cube:variables` describe the variables of a file.
+pub const VARIABLE_COLUMN: &str = "cube:variable";
+
+/// The variable that a value of [`VARIABLE_COLUMN`] names; `None` for the first with pixels.
+pub fn variable_of_value(value: &Value) -> Option<Arc<str>> {
+    match value {
+        Value::Text(name) if !name.is_empty() => Some(name.clone()),
+        _ => None,
+    }
+}
 
 /// The raster that was read of a file that has several.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize)]
@@ -19,12 +39,16 @@ pub struct VariableRead {
     pub name: Option<String>,
     /// Its 0-based position among them.
     pub position: Option<usize>,
-    /// The names of all, in the file's order; at most 64.
+    /// The names of all, in the file's order; at most 512.
     pub names: Vec<String>,
+    /// What the driver says of each of these: dimensions, name and data type.
+    pub descriptions: Vec<String>,
     /// Number of all.
     pub count: usize,
     /// What the file has several of: `variables`, `images` or `subdatasets`.
     pub kind: &'static str,
+    /// True when the raster was asked for by its name.
+    pub is_chosen: bool,
 }
 
 impl VariableRead {
@@ -41,16 +65,23 @@ impl VariableRead {
             () if ["NETCDF:", "HDF5:", "HDF4", "ZARR:"].into_iter().any(starts) => ("variables", shown),
             () => ("subdatasets", shown),
         };
-        let names: Vec<String> = subdatasets.iter().take(NAMES_KEPT).map(|one| short_name(one, path)).collect();
-        let name = position.and_then(|position| subdatasets.get(position)).map(|one| short_name(one, path));
-        Some(Self { name, position, names, count: subdatasets.len(), kind })
+        let kept = || subdatasets.iter().take(NAMES_KEPT);
+        let names: Vec<String> = kept().map(|one| name_of(one, path)).collect();
+        let descriptions = kept().map(|one| one.description.printable_line().into_owned()).collect();
+        let name = position.and_then(|position| subdatasets.get(position)).map(|one| name_of(one, path));
+        Some(Self { name, position, names, descriptions, count: subdatasets.len(), kind, is_chosen: false })
+    }
+
+    /// As [`VariableRead::of`], of a raster that was chosen by its name.
+    pub(super) fn chosen(self) -> Self {
+        Self { is_chosen: true, ..self }
     }
 
     /// `temp, the first of 2 variables: temp, wind`.
     pub fn sentence(&self) -> String {
         let (count, kind) = (self.count, self.kind);
         let rest = if count > NAMES_LISTED { ", …" } else { "" };
-        let names = self.names.iter().take(NAMES_LISTED).map(String::as_str).collect::<Vec<_>>().join(", ");
+        let names = self.names.iter().take(NAMES_LISTED).map(|name| shortened(name)).collect::<Vec<_>>().join(", ");
         let Some((name, position)) = self.name.as_ref().zip(self.position) else {
             return format!("its own bands, none of its {count} {kind}: {names}{rest}");
         };
@@ -60,21 +91,54 @@ impl VariableRead {
             2 => "the third".to_owned(),
             _ => format!("number {}", position + 1),
         };
-        format!("{name}, {ordinal} of {count} {kind}: {names}{rest}")
+        format!("{}, {ordinal} of {count} {kind}: {names}{rest}", shortened(name))
     }
 }
 
 impl RasterInfo {
-    /// Warns which variable is read of the file named `place`, when it has several.
+    /// Warns which variable is read of the file named `place`, when it has several and none was chosen.
     pub fn warn_of_variable(&self, place: &str, ctx: &JobContext) {
-        if let Some(variable) = &self.variable {
+        if let Some(variable) = self.variable.as_ref().filter(|variable| !variable.is_chosen) {
             ctx.warn_of(place, format!("read was {}", variable.sentence()));
         }
     }
 }
 
+/// Which of the subdatasets `source` asks for; `None` without a choice, or where the file is a single raster of that name or of none.
+///
+/// # Errors
+/// [`Kind::Usage`](crate::error::Kind::Usage) with [`Cause::NoVariable`] for a name that the file does not have.
+pub(super) fn position_of(
+    source: &RasterSource,
+    dataset: &Dataset,
+    subdatasets: &[Subdataset],
+    path: &str,
+) -> Result<Option<usize>, Error> {
+    let Some(wanted) = source.variable() else { return Ok(None) };
+    if subdatasets.is_empty() {
+        let items = dataset.rasterband(1).ok().and_then(|band| band.metadata_domain("")).unwrap_or_default();
+        let single = items.iter().find_map(|item| item.strip_prefix(NETCDF_NAME)).map(PrintableLine::printable_line);
+        return match single {
+            Some(name) if *name != **wanted => Err(missing(wanted, &[name.into_owned()], source)),
+            _ => Ok(None),
+        };
+    }
+    let names = || subdatasets.iter().map(|one| name_of(one, path));
+    let position = names().position(|name| name == **wanted);
+    position.map(Some).ok_or_else(|| missing(wanted, &names().take(NAMES_KEPT).collect::<Vec<_>>(), source))
+}
+
+fn missing(wanted: &str, names: &[String], source: &RasterSource) -> Error {
+    let listed: Vec<String> = names.iter().take(NAMES_LISTED).map(|name| shortened(name)).collect();
+    let rest = if names.len() > NAMES_LISTED { ", …" } else { "" };
+    Error::usage(format!("the file has no variable {}", shortened(&wanted.printable_line())))
+        .at(source.asset())
+        .hint(format!("it has {}{rest}", listed.join(", ")))
+        .caused_by(Cause::NoVariable)
+}
+
 /// The name of a subdataset without driver and path: `temp` of `NETCDF:"a.nc":temp`.
-pub(super) fn short_name(subdataset: &Subdataset, path: &str) -> String {
+pub(super) fn name_of(subdataset: &Subdataset, path: &str) -> String {
     let Subdataset { name, description } = subdataset;
     let after = |mark: String| name.find(&mark).and_then(|at| name.get(at + mark.len()..));
     let inside = after(format!("{path}\":")).or_else(|| after(format!("{path}:"))).map(|rest| rest.trim_matches(['/', '"']));
@@ -84,10 +148,13 @@ pub(super) fn short_name(subdataset: &Subdataset, path: &str) -> String {
         (Some(inside), None) => inside.to_owned(),
         (None, None) => if description.is_empty() { name } else { description }.to_owned(),
     };
-    let found = found.printable_line();
-    match found.chars().count() > NAME_LONGEST {
-        true => found.chars().take(NAME_LONGEST).chain(['…']).collect(),
-        false => found.into_owned(),
+    found.printable_line().into_owned()
+}
+
+fn shortened(name: &str) -> String {
+    match name.chars().count() > NAME_LONGEST {
+        true => name.chars().take(NAME_LONGEST).chain(['…']).collect(),
+        false => name.to_owned(),
     }
 }
 

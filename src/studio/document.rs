@@ -19,7 +19,7 @@ use crate::model::{
 };
 use crate::ops::{MissingParts, lazy_tables};
 use crate::query::Tables;
-use crate::raster::RasterSource;
+use crate::raster::{RasterSource, VARIABLE_COLUMN, variable_of_value};
 use crate::table::{inferred, value_text};
 
 /// A dataset opened for reading.
@@ -452,13 +452,22 @@ impl Document {
         }
     }
 
-    /// [`Document::asset`] as a raster source; its trust depends on the location of the bytes.
+    /// [`Document::asset`] as a raster source; its trust depends on the location of the bytes, and of a file with several variables
+    /// it is the one that the column `cube:variable` names.
     pub fn raster_later(&self, at: RowRef) -> Box<dyn FnOnce() -> Result<(RasterSource, u64)> + Send> {
-        let (place, opened) = (self.asset_later(at), matches!(self, Document::Opened(_)));
-        Box::new(move || {
-            let (asset, size) = place()?;
-            Ok((if opened { RasterSource::member(asset) } else { packed_source(&asset) }, size))
-        })
+        match self {
+            Document::Opened(open) => {
+                let reader = open.reader.clone();
+                Box::new(move || reader.raster(at.level, at.row))
+            }
+            Document::Draft(_) => {
+                let (place, variable) = (self.asset(at), variable_of_value(&self.value(at, VARIABLE_COLUMN).0));
+                Box::new(move || {
+                    let (asset, size) = place?;
+                    Ok((packed_source(&asset).with_variable(variable), size))
+                })
+            }
+        }
     }
 
     /// Location and size in bytes of a FILE's data. May read the container, so not for the interface thread: see

@@ -14,7 +14,7 @@ use crate::error::Result;
 use crate::footprint::{self, PlaceSource, Stated};
 use crate::jobs::JobContext;
 use crate::model::{Value, is_padding};
-use crate::raster::{self, RasterInfo, RasterSource, Tally};
+use crate::raster::{self, RasterInfo, Tally};
 use crate::table::{LevelTable, wkb_point};
 
 /// The column with statistics.
@@ -127,7 +127,7 @@ fn read_row(reader: &dyn ContainerReader, table: &LevelTable, level: usize, row:
         Value::List(bands) => bands.iter().map(numbers).collect(),
         _ => Vec::new(),
     };
-    let asset = RasterSource::member(reader.asset(level, row)?.0);
+    let (asset, _) = reader.raster(level, row)?;
     let info = raster::describe(&asset)?;
     let tally = raster::tally(&asset, ctx)?;
     let id = if let Value::Text(id) = cell("id") { id.to_string() } else { String::new() };
@@ -368,8 +368,8 @@ pub fn misplaced(reader: &dyn ContainerReader, level: usize, limit: usize, ctx: 
     let step = rows.len().div_ceil(limit.max(1)).max(1);
     for row in rows.into_iter().step_by(step) {
         ctx.check()?;
-        let Ok((asset, _)) = reader.asset(level, row) else { continue };
-        let Ok(info) = raster::describe(&RasterSource::member(asset)) else { continue };
+        let Ok((source, _)) = reader.raster(level, row) else { continue };
+        let Ok(info) = raster::describe(&source) else { continue };
         found.seen += 1;
         let value = |name: &str| cell(row, name);
         match place_fault(&info, &value) {

@@ -9,7 +9,7 @@ use crate::container::ContainerReader;
 use crate::error::{Kind, Result};
 use crate::jobs::JobContext;
 use crate::model::{AssetPath, Location, Modified, Report, Rule, is_padding};
-use crate::raster::{self, RasterSource, claims_raster};
+use crate::raster::{self, claims_raster};
 
 /// Why the header of a draft's file can't be read; `None` when it can, and for files that don't claim to be rasters.
 ///
@@ -100,7 +100,7 @@ fn pixel_fault(
         Looked::Raster(_) => {}
         Looked::Fault(_) | Looked::MissingCodec(_) | Looked::NoRaster | Looked::Unread => return Ok(None),
     }
-    let source = RasterSource::member(asset);
+    let (source, _) = reader.raster(depth, row)?;
     match raster::read_through(&source, ctx) {
         Err(error) if error.is_cancelled() => Err(error),
         Err(error) if error.kind() == Kind::Format => {

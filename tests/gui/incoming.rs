@@ -7,7 +7,9 @@ use egui_kittest::kittest::{NodeT, Queryable};
 use taco_studio::model::Value;
 use taco_studio::studio::Command;
 
-use super::support::{app, choose, click, dataset, document, picture, scenes, settle, take};
+use super::support::{app, choose, click, dataset, document, fill, picture, scenes, settle, take};
+use crate::catalogue_sources::write_items;
+use crate::support::Workspace;
 
 #[test]
 fn a_dropped_table_opens_the_preview_of_the_join() {
@@ -75,4 +77,28 @@ fn files_that_appear_in_a_watched_folder_come_into_the_tray() {
     let stop = format!("Stop watching {}", taco_studio::files::canonical(folder.path()).expect("is there").display());
     click(&mut window, &stop);
     assert_eq!(window.state().studio().watched().len(), 0);
+}
+
+#[test]
+fn a_dropped_catalogue_becomes_roots_and_only_what_is_chosen_of_it() {
+    let workspace = Workspace::new();
+    let items = write_items(&workspace, 2);
+    let catalogue = serde_json::json!({ "type": "FeatureCollection", "features": items, "links": [] });
+    workspace.write("catalogue/items.json", serde_json::to_vec(&catalogue).expect("JSON"));
+    let mut window = app(egui::Theme::Dark);
+    // Without a draft it begins one.
+    take(&mut window, vec![workspace.path("catalogue/items.json")]);
+    assert!(window.query_by_label("Add a catalogue").is_some() && window.query_by_label_contains("Open it instead").is_none());
+    assert!(window.query_by_label_contains("4 files").is_some(), "two positions of two items");
+    picture(&mut window, "catalogue-dark");
+    fill(&mut window, "Keys of the assets", "red");
+    window.key_press(egui::Key::Tab);
+    settle(&mut window);
+    assert!(window.query_by_label_contains("2 files").is_some(), "one position");
+    click(&mut window, "Add the dataset");
+    let root = &dataset(&window).root;
+    assert_eq!(root.samples.iter().map(|sample| &*sample.id).collect::<Vec<_>>(), ["scene_0", "scene_1"]);
+    assert!(root.schema.iter().any(|field| field.name == "eo:cloud_cover"));
+    let below = root.samples[1].children().expect("a FOLDER");
+    assert_eq!(below.samples.iter().map(|sample| &*sample.id).collect::<Vec<_>>(), ["red.tif"]);
 }

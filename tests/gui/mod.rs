@@ -3,6 +3,7 @@
 mod build;
 mod changed;
 mod consent;
+mod cubes;
 mod explore;
 mod frames;
 mod habits;

@@ -200,7 +200,7 @@ pub fn difference(ours: &[Vec<Json>], theirs: &[Vec<Json>], is_ordered: bool) ->
     })
 }
 
-/// True for equal values; fractions may differ in their last digits, -0.0 is 0.0.
+/// True for equal values; fractions may differ in their last digits, as texts too, -0.0 is 0.0.
 fn alike(ours: &Json, theirs: &Json) -> bool {
     match (ours, theirs) {
         (Json::Number(one), Json::Number(two)) => {
@@ -210,10 +210,22 @@ fn alike(ours: &Json, theirs: &Json) -> bool {
             let (one, two) = (one.as_f64().unwrap_or(f64::NAN), two.as_f64().unwrap_or(f64::NAN));
             (one - two).abs() <= 1e-9 * two.abs().max(1.0)
         }
+        (Json::String(one), Json::String(two)) => one == two || are_alike_texts(one, two),
         (Json::Array(one), Json::Array(two)) => one.len() == two.len() && one.iter().zip(two).all(|(one, two)| alike(one, two)),
         (Json::Object(one), Json::Object(two)) => {
             one.len() == two.len() && one.iter().all(|(key, value)| two.get(key).is_some_and(|other| alike(value, other)))
         }
         _ => ours == theirs,
     }
+}
+
+/// True for texts of fractions with all digits, of which the last differ, and of both zeros.
+fn are_alike_texts(one: &str, two: &str) -> bool {
+    /// Digits at which two numbers of 64 bits may differ.
+    const DIGITS: usize = 15;
+    let number = |text: &str| text.parse::<f64>().ok().filter(|number| number.is_finite() && text.contains('.'));
+    let Some((first, second)) = number(one).zip(number(two)) else { return false };
+    let digits = |text: &str| text.bytes().filter(u8::is_ascii_digit).count();
+    let are_zeros = first == 0.0 && second == 0.0;
+    are_zeros || digits(one).max(digits(two)) >= DIGITS && (first - second).abs() <= 1e-13 * second.abs()
 }

@@ -2,6 +2,7 @@
 
 mod class_shares;
 pub(super) mod command;
+mod cube;
 mod histogram;
 mod istac;
 mod raster_place;
@@ -21,6 +22,7 @@ use crate::table::write_wkb_point;
 
 /// Every sample extension, in the order of the interface.
 pub const ENTRIES: &[Entry] = &[
+    cube::ENTRY,
     stac::ENTRY,
     istac::ENTRY,
     stats::ENTRY,

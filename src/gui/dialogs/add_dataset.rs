@@ -1,5 +1,5 @@
-//! A dataset that is dropped on a draft: its samples become samples of the draft, or children of a FOLDER; or it stays one file, or is
-//! opened instead.
+//! A dataset or a STAC catalogue that is dropped on a draft: its samples become samples of the draft, or children of a FOLDER; or it stays
+//! one file, or a dataset is opened instead.
 
 use std::sync::Arc;
 
@@ -11,9 +11,10 @@ use crate::gui::dropped_paths::display_path;
 use crate::gui::icons;
 use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::theme::{self, text_style};
-use crate::gui::widgets::{self, Button, ChoiceCard, Note, note_ui, paint};
+use crate::gui::widgets::{self, Button, ChoiceCard, Note, TextField, note_ui, paint};
 use crate::jobs::AsyncValue;
-use crate::ops::{DatasetForm, DatasetImport, ImportedDataset, import_dataset};
+use crate::model::Dataset;
+use crate::ops::{CatalogueChoice, DatasetForm, DatasetImport, ImportedDataset, import_dataset};
 use crate::studio::Command;
 
 const WIDTH: f32 = 620.0;
@@ -35,23 +36,36 @@ pub struct AddDataset {
     /// Adds the file of the dataset, where it is one on this machine.
     as_file: Option<Command>,
     choice: Choice,
+    /// What was typed for a STAC catalogue: assets and number of items.
+    catalogue: Option<[String; 2]>,
     preview: AsyncValue<(Key, DatasetImport), Arc<ImportedDataset>>,
 }
 
 impl AddDataset {
     /// For a dataset and where it goes; `as_file` adds its file, where it is one.
     pub fn new(request: DatasetImport, as_file: Option<Command>) -> Self {
-        Self { request, as_file, choice: Choice::Samples, preview: AsyncValue::default() }
+        Self { request, as_file, choice: Choice::Samples, catalogue: None, preview: AsyncValue::default() }
+    }
+
+    /// For a STAC catalogue, whose items become samples.
+    pub fn of_catalogue(request: DatasetImport, as_file: Option<Command>) -> Self {
+        Self { catalogue: Some(Default::default()), ..Self::new(request, as_file) }
     }
 
     /// Draws the dialog.
     pub fn ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>) -> Next {
-        let Some(draft) = cx.document().and_then(|document| document.draft()) else { return Next::Close };
-        let dataset = draft.dataset().clone();
+        // A catalogue begins a draft where none is open.
+        let dataset = match cx.document().and_then(|document| document.draft()) {
+            Some(draft) => draft.dataset().clone(),
+            None if self.catalogue.is_some() => Dataset::default(),
+            None => return Next::Close,
+        };
+        let is_first = dataset.root.samples.is_empty();
         let place = dataset.ids(&self.request.into).filter(|path| !path.0.is_empty());
         ui.set_width((ui.ctx().content_rect().width() - 64.0).min(WIDTH));
         ui.spacing_mut().item_spacing.y = 0.0;
-        let close = head_ui(ui, icons::PACKAGE, tr!("Add a dataset"), &display_path(&self.request.path));
+        let title = if self.catalogue.is_some() { tr!("Add a catalogue") } else { tr!("Add a dataset") };
+        let close = head_ui(ui, icons::PACKAGE, title, &display_path(&self.request.path));
         self.request.form = if self.choice == Choice::Folder { DatasetForm::Folder } else { DatasetForm::Samples };
         let adds = matches!(self.choice, Choice::Samples | Choice::Folder);
         let key = ((cx.session.serial, revision(cx.studio)), self.request.clone());
@@ -82,16 +96,25 @@ impl AddDataset {
                 (Choice::Open, tr!("Open it instead"), tr!("The draft is closed.").to_owned(), icons::FOLDER_OPEN),
             ];
             let can_be_file = self.as_file.is_some();
-            for (choice, name, what, icon) in cards.iter().filter(|(choice, ..)| *choice != Choice::File || can_be_file) {
+            let can_be_opened = self.catalogue.is_none();
+            let is_possible = |choice: Choice| match choice {
+                Choice::File => can_be_file,
+                Choice::Open => can_be_opened,
+                Choice::Samples | Choice::Folder => true,
+            };
+            for (choice, name, what, icon) in cards.iter().filter(|(choice, ..)| is_possible(*choice)) {
                 if widgets::choice_card(ui, self.choice == *choice, &ChoiceCard { name, ending: "", what, icon }) {
                     self.choice = *choice;
                 }
+            }
+            if adds {
+                catalogue_ui(ui, &mut self.catalogue, &mut self.request);
             }
             match found {
                 _ if !adds => {}
                 None => drop(widgets::spinner(ui, 18.0)),
                 Some(Err(error)) => note_ui(ui, &Note::Error(error.report())),
-                Some(Ok(imported)) => preview_ui(ui, imported),
+                Some(Ok(imported)) => preview_ui(ui, imported, is_first),
             }
         });
         let ready = found.and_then(|found| found.as_ref().ok()).cloned();
@@ -114,7 +137,7 @@ impl AddDataset {
             _ if !act => Next::Stay,
             // What was previewed is what is added, unless the draft has changed.
             (Choice::Samples | Choice::Folder, Some(_)) => {
-                Next::Do(Request::Run(Command::ImportDataset { request: self.request.clone() }))
+                Next::Do(Request::Add(Command::ImportDataset { request: self.request.clone() }))
             }
             (Choice::Samples | Choice::Folder, None) => Next::Stay,
             (Choice::File, _) => self.as_file.clone().map_or(Next::Stay, |add| Next::Do(Request::Run(add))),
@@ -123,15 +146,36 @@ impl AddDataset {
     }
 }
 
-/// Draws how much is added and how fields change.
-fn preview_ui(ui: &mut Ui, imported: &ImportedDataset) {
+/// Draws the choice of assets and items of a catalogue; what is typed counts once the field is left.
+fn catalogue_ui(ui: &mut Ui, typed: &mut Option<[String; 2]>, request: &mut DatasetImport) {
+    let Some([assets, limit]) = typed else { return };
+    ui.horizontal(|ui| {
+        ui.label(tr!("Assets"));
+        let assets_field = TextField::new(tr!("Keys of the assets"), assets).hide_label().mono().width(240.0);
+        let assets_left = assets_field.hint(tr!("those that hold data")).show(ui).lost_focus();
+        ui.label(tr!("Items at most"));
+        let limit_left = TextField::new(tr!("Number of items"), limit).hide_label().mono().width(80.0).show(ui).lost_focus();
+        if assets_left || limit_left {
+            let keys = assets.split(',').map(str::trim).filter(|key| !key.is_empty());
+            request.catalogue = CatalogueChoice {
+                assets: keys.map(str::to_owned).collect(),
+                limit: limit.trim().parse().ok().filter(|limit| *limit > 0),
+            };
+        }
+    });
+}
+
+/// Draws how much is added and how fields change; what is first in a draft changes none.
+fn preview_ui(ui: &mut Ui, imported: &ImportedDataset, is_first: bool) {
     let t = theme::tokens(ui);
     let files = tr_n!(imported.added.files, "{n} file", "{n} files", n = paint::grouped(imported.added.files));
     let folders = tr_n!(imported.added.folders, "{n} folder", "{n} folders", n = paint::grouped(imported.added.folders));
     let text = format!("{files}, {folders}, {}", paint::bytes(imported.added.bytes));
     ui.label(theme::rich_text(text).text_style(text_style("small12")).color(t.tx2));
     if imported.changes.is_empty() {
-        note_ui(ui, &Note::Info(tr!("Both have the same fields.").into()));
+        if !is_first {
+            note_ui(ui, &Note::Info(tr!("Both have the same fields.").into()));
+        }
         return;
     }
     ScrollArea::vertical().id_salt("dataset-changes").max_height(CHANGES_HEIGHT).show(ui, |ui| {

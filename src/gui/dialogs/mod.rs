@@ -310,6 +310,11 @@ impl Dialog {
         Dialog::Dataset(Box::new(AddDataset::new(request, as_file)))
     }
 
+    /// What is taken of a STAC catalogue; `as_file` adds its file, where it is one.
+    pub fn catalogue(request: DatasetImport, as_file: Option<Command>) -> Self {
+        Dialog::Dataset(Box::new(AddDataset::of_catalogue(request, as_file)))
+    }
+
     /// The layout that was found in a folder; `otherwise` adds the folder as it is.
     pub fn layout(folder: PathBuf, found: Arc<FoundLayout>, otherwise: Command) -> Self {
         Dialog::Layout(Box::new(LayoutDialog::new(folder, found, otherwise)))

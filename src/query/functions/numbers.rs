@@ -18,6 +18,9 @@ pub(super) const FUNCTIONS: &[ScalarFunction] = &[
             number => Ok(libm::lgamma(number)),
         })
     }),
+    // The engine divides by the logarithm of the base, which gives other last digits.
+    scalar("common_logarithm", (1, 1), double, |columns| of_one_double(columns, |number| Ok(number.log10()))),
+    scalar("binary_logarithm", (1, 1), double, |columns| of_one_double(columns, |number| Ok(number.log2()))),
     scalar("sinh", (1, 1), double, |columns| of_one_double(columns, |number| Ok(number.sinh()))),
     scalar("cosh", (1, 1), double, |columns| of_one_double(columns, |number| Ok(number.cosh()))),
     scalar("tanh", (1, 1), double, |columns| of_one_double(columns, |number| Ok(number.tanh()))),

@@ -1,6 +1,7 @@
 //! Every format that this build supports, and initialisation of GDAL and PROJ in unusual environments.
 
 use super::*;
+use crate::error::Cause;
 #[cfg(all(unix, feature = "bundled-gdal"))]
 use std::process::Command;
 
@@ -132,6 +133,60 @@ fn the_variable_that_is_read_is_known_loose_and_in_a_container() {
     let plain = folder.path().join("plain.tif");
     write_raster(&plain, "GTiff", &scene(12, 9)).expect("writes");
     assert_eq!(describe(&own(&plain)).expect("describes").variable, None);
+}
+
+#[test]
+#[cfg(feature = "bundled-gdal")]
+fn a_variable_is_read_by_its_name_loose_and_in_a_container() {
+    let folder = folder();
+    let placed = || NewRaster { epsg: Some(4326), geotransform: Some([10.0, 0.5, 0.0, 50.0, 0.0, -0.5]), ..scene(12, 9) };
+    for (name, format) in [("classic", "NC"), ("newer", "NC4")] {
+        let path = folder.path().join(format!("{name}.nc"));
+        write_raster(&path, "netCDF", &NewRaster { options: vec![("FORMAT", format)], ..placed() }).expect("writes");
+        let file = std::fs::read(&path).expect("reads");
+        let container = folder.path().join(format!("{name}.tacozip"));
+        std::fs::write(&container, [vec![1; 157], file.clone()].concat()).expect("writes");
+        let range = RasterSource::member(AssetPath::range(container.as_path(), 157, file.len() as u64));
+        for source in [own(&path), RasterSource::member(AssetPath::file(&*path)), range] {
+            let third = source.clone().with_variable(Some("Band3".into()));
+            let info = describe(&third).unwrap_or_else(|error| panic!("{name}: {}", error.report()));
+            let read = info.variable.as_ref().expect("several");
+            assert_eq!((read.name.as_deref(), read.position, read.is_chosen), (Some("Band3"), Some(2), true), "{name}");
+            assert_eq!((info.width, info.geotransform), (12, placed().geotransform), "{name}");
+            let pixels = read_window(&third, &whole(&info, vec![number(1)]), &ctx()).expect("reads");
+            // netCDF files begin with the southern row.
+            assert_eq!(pixels.bands[0].samples.get(0), 2000.0, "{name}");
+            let error = describe(&source.with_variable(Some("Band4".into()))).expect_err("refuses");
+            assert!(error.is_caused_by(Cause::NoVariable) && error.report().contains("Band1, Band2, Band3"), "{}", error.report());
+        }
+    }
+    let single = folder.path().join("single.nc");
+    let one = NewRaster { bands: vec![placed().bands.remove(1)], names: Vec::new(), ..placed() };
+    write_raster(&single, "netCDF", &one).expect("writes");
+    for source in [own(&single), RasterSource::member(AssetPath::file(&*single))] {
+        let of = |name: &str| describe(&source.clone().with_variable(Some(name.into())));
+        assert!(of("Band1").is_ok_and(|info| info.width == 12 && info.variable.is_none()));
+        assert!(of("temp").is_err_and(|error| error.is_caused_by(Cause::NoVariable)));
+        let kept = with_variable_if_there(source.clone(), Some("temp".into())).expect("reads");
+        assert_eq!(kept, source);
+    }
+    let plain = folder.path().join("plain.tif");
+    write_raster(&plain, "GTiff", &scene(12, 9)).expect("writes");
+    assert_eq!(describe(&own(&plain).with_variable(Some("temp".into()))).expect("describes").band_count, 3);
+}
+
+#[test]
+fn an_image_of_a_tiff_is_read_by_its_name() {
+    let folder = folder();
+    let path = folder.path().join("pages.tif");
+    write_raster(&path, "GTiff", &scene(12, 9)).expect("writes");
+    let driver = gdal::DriverManager::get_driver_by_name("GTiff").expect("a driver");
+    let options = gdal::raster::RasterCreationOptions::from_iter(["APPEND_SUBDATASET=YES"]);
+    driver.create_with_band_type_with_options::<u16, _>(&path, 7, 9, 1, &options).expect("another page").close().expect("writes");
+    for source in [own(&path), RasterSource::member(AssetPath::file(&*path))] {
+        let of = |name: Option<&str>| describe(&source.clone().with_variable(name.map(Into::into))).expect("describes");
+        assert_eq!((of(None).width, of(Some("image 1")).width, of(Some("image 2")).width), (12, 12, 7));
+    }
 }
 
 /// Both drivers use one HDF5 library that is not thread-safe; without the lock this crashes the test program.

@@ -24,6 +24,7 @@ pub struct Optimise {
     block: u32,
     effort: String,
     again: bool,
+    variable: String,
     stream: bool,
     damaged: bool,
     replace: bool,
@@ -46,6 +47,7 @@ impl Optimise {
             block: block_size,
             effort: level.to_string(),
             again: false,
+            variable: String::new(),
             stream: false,
             damaged: false,
             replace: false,
@@ -80,6 +82,10 @@ impl ToolForm for Optimise {
             TextField::new(tr!("Effort of zstd"), &mut self.effort).hide_label().mono().width(60.0).show(ui);
             ui.label(tr!("effort of zstd, 1 to 22"));
         });
+        fields::labelled(ui, tr!("Variable"), |ui| {
+            TextField::new(tr!("Variable of files with several"), &mut self.variable).hide_label().mono().width(160.0).show(ui);
+            ui.label(tr!("of netCDF, HDF5 and other files with several"));
+        });
         widgets::checkbox(ui, &mut self.again, tr!("Write rasters anew that are TOGs already"));
         if self.is_first_generation() {
             widgets::checkbox(ui, &mut self.stream, tr!("Streamable: one chain of tables for all levels"));
@@ -104,6 +110,7 @@ impl ToolForm for Optimise {
             parquet: ParquetOptions::default(),
             stream: self.stream && self.is_first_generation(),
             again: self.again,
+            variable: Some(self.variable.trim()).filter(|name| !name.is_empty()).map(Into::into),
             overwrite: self.replace,
             on_damage: fields::damage(self.damaged),
             text_columns: false,

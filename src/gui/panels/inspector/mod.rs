@@ -15,14 +15,14 @@ use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::theme::{self, font, text_style};
 use crate::gui::widgets::{self, Button, EmptyState, Mark, Note, TextField, Tone, note_ui, paint};
 use crate::model::{FieldSpec, IdFault, Payload, SampleKind, Value, check_sample_id, dtype_name, is_padding};
-use crate::raster::{RasterInfo, describe};
+use crate::raster::{RasterInfo, describe, with_variable_if_there};
 use crate::studio::{Command, Document, DocumentId, RowRef};
 use state::{Asset, SampleState};
 
 impl SampleState {
     /// Storage of the selected sample, once known.
     pub fn asset(&self, key: DocumentKey, at: RowRef) -> Option<&Result<Asset>> {
-        self.asset.get(&(key, at))
+        self.asset.get(&(key, at, self.variable.clone()))
     }
 }
 
@@ -46,10 +46,14 @@ pub fn refresh(cx: &mut PanelContext<'_>) {
 pub fn read_header(cx: &mut PanelContext<'_>, document: &Document, at: RowRef) {
     let key = (cx.session.serial, revision(cx.studio));
     let place = document.raster_later(at);
-    cx.session.sample.asset.update(cx.jobs, (key, at), tr!("Preview headers"), move |_| {
-        let (source, size) = place()?;
-        let raster = if size == 0 { Err(Error::usage("this sample is empty")) } else { describe(&source) };
-        Ok(Asset { source, size, raster })
+    let variable = cx.session.sample.variable.clone();
+    cx.session.sample.asset.update(cx.jobs, (key, at, variable.clone()), tr!("Preview headers"), move |_| {
+        let (named, size) = place()?;
+        if size == 0 {
+            return Ok(Asset { source: named, size, raster: Err(Error::usage("this sample is empty")) });
+        }
+        let source = with_variable_if_there(named.clone(), variable).unwrap_or(named);
+        Ok(Asset { raster: describe(&source), source, size })
     });
 }
 

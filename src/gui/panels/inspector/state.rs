@@ -19,10 +19,15 @@ pub struct Asset {
     pub raster: Result<Arc<RasterInfo>>,
 }
 
+/// A sample of a document, and the variable that was chosen for viewing.
+type AssetKey = (DocumentKey, RowRef, Option<Arc<str>>);
+
 /// State of the panel.
 #[derive(Default)]
 pub struct SampleState {
-    pub(super) asset: AsyncValue<(DocumentKey, RowRef), Asset>,
+    pub(super) asset: AsyncValue<AssetKey, Asset>,
+    /// The variable that was chosen for viewing; of files that lack it, the one that the dataset names is read.
+    pub variable: Option<Arc<str>>,
     pub(super) typed: HashMap<String, String>,
     pub(super) typed_for: Option<(DocumentKey, Option<RowRef>)>,
     /// The field being edited.

@@ -112,7 +112,7 @@ mod tests {
         let image = |palette: Option<Vec<[u8; 4]>>| {
             let bands = vec![Samples::U8(vec![1, 1, 1, 2, 2, 2, 2, 7])];
             write_geotiff(&file, &NewRaster { width: 4, height: 2, bands, palette, ..NewRaster::default() }).expect("is written");
-            let request = PreviewRequest::new(RasterSource::Own { own: AssetPath::file(&file) }, (64, 64));
+            let request = PreviewRequest::new(RasterSource::typed(AssetPath::file(&file)), (64, 64));
             preview(&request, &JobContext::default()).expect("is read")
         };
         let names = vec![(1, "water".to_owned()), (9, "snow".to_owned())];

@@ -4,18 +4,17 @@ use std::sync::Arc;
 
 use egui::{Color32, Pos2, Rect, Role, Sense, Stroke, StrokeKind, Ui, UiBuilder, Vec2, WidgetInfo, pos2, vec2};
 
+use super::beside_key;
 use super::canvas;
 use super::picture::{Look, Picture};
-use super::state::{LinkedState, One};
+use super::state::{BesideKey, LinkedState, One};
 use super::tools::siblings_of;
 use super::transform::Transform;
-use super::{WHOLE, resampling_of, within};
 use crate::gui::document_key::Key as DocumentKey;
 use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::theme::{self, font};
 use crate::gui::widgets::{self, paint};
 use crate::jobs::Jobs;
-use crate::raster::{BandChoice, ComplexPart, PreviewRequest, describe, preview};
 use crate::studio::{Document, RowRef};
 
 /// Most pictures.
@@ -38,32 +37,15 @@ impl LinkedState {
         }
     }
 
-    fn update(
-        &mut self,
-        jobs: &Jobs,
-        document: &Document,
-        key: DocumentKey,
-        (bands, part): &(BandChoice, ComplexPart),
-        by_class: bool,
-    ) {
-        let part = *part;
+    fn update(&mut self, jobs: &Jobs, document: &Document, key: &BesideKey) {
         let mut running = self.others.values().filter(|one| one.asked.is_pending()).count();
         for (&row, one) in &mut self.others {
-            let wanted = (key, bands.clone(), part, by_class);
-            if one.asked.get(&wanted).is_some() || one.asked.is_pending() || running >= AT_ONCE {
+            if one.asked.get(key).is_some() || one.asked.is_pending() || running >= AT_ONCE {
                 continue;
             }
             running += 1;
-            let (place, bands) = (document.raster_later(row), bands.clone());
-            one.asked.update(jobs, wanted, tr!("Linked picture"), move |ctx| {
-                let (asset, _) = place()?;
-                let mut request = PreviewRequest::new(asset, (WHOLE, WHOLE));
-                let info = describe(&request.source)?;
-                (request.options.bands, request.options.part) = (within(&bands, info.band_count), part);
-                request.resampling = resampling_of(by_class, &request.options.bands, &info);
-                let image = preview(&request, ctx)?;
-                Ok(Arc::new((request, image)))
-            });
+            let (place, beside) = (document.raster_later(row), key.clone());
+            one.asked.update(jobs, key.clone(), tr!("Linked picture"), move |ctx| beside.read(place, ctx));
         }
     }
 }
@@ -71,14 +53,14 @@ impl LinkedState {
 /// Draws the selected picture and its siblings into `rect`.
 pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, key: DocumentKey, at: RowRef, look: &Look, rect: Rect) {
     let jobs = cx.jobs;
+    let beside = beside_key(cx, key, look.classes.is_some());
     let state = &mut cx.session.preview;
     state.linked.follow(document, key, at);
     if let Some(whole) = &state.whole {
         let (ctx, limits) = (whole.ctx.clone(), whole.limits.clone());
-        let (read, by_class) = ((state.options.bands.clone(), state.options.part), look.classes.is_some());
-        state.linked.update(jobs, document, key, &read, by_class);
+        state.linked.update(jobs, document, &beside);
         for one in state.linked.others.values_mut() {
-            if let Some(Ok(answer)) = one.asked.get(&(key, read.0.clone(), read.1, by_class))
+            if let Some(Ok(answer)) = one.asked.get(&beside)
                 && one.picture.as_ref().is_none_or(|shown| !Arc::ptr_eq(&shown.answer, answer))
             {
                 one.picture = Some(Picture::new(&ctx, answer.clone()));
@@ -188,18 +170,16 @@ fn cell_ui(
                 paint::text_left(&painter, line, &variable.sentence(), font::regular(11.0), t.tx);
             }
         }
-        Some(one) => {
-            match one.asked.get(&(key, cx.session.preview.options.bands.clone(), cx.session.preview.options.part, by_class)) {
-                Some(Err(error)) => {
-                    let line = Rect::from_center_size(cell.center(), vec2(cell.width() - 16.0, 18.0));
-                    paint::text_center(&painter, line, error.summary(), font::regular(12.0), t.err);
-                }
-                _ => {
-                    let place = Rect::from_center_size(cell.center(), Vec2::splat(20.0));
-                    ui.scope_builder(UiBuilder::new().max_rect(place), |ui| widgets::spinner(ui, 20.0));
-                }
+        Some(one) => match one.asked.get(&beside_key(cx, key, by_class)) {
+            Some(Err(error)) => {
+                let line = Rect::from_center_size(cell.center(), vec2(cell.width() - 16.0, 18.0));
+                paint::text_center(&painter, line, error.summary(), font::regular(12.0), t.err);
             }
-        }
+            _ => {
+                let place = Rect::from_center_size(cell.center(), Vec2::splat(20.0));
+                ui.scope_builder(UiBuilder::new().max_rect(place), |ui| widgets::spinner(ui, 20.0));
+            }
+        },
         None => {}
     }
     paint::focus_ring(ui, &response, 0);

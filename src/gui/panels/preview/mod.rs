@@ -20,6 +20,7 @@ mod spectrum;
 pub mod state;
 mod tools;
 mod transform;
+mod variable;
 
 use std::sync::Arc;
 
@@ -33,10 +34,10 @@ use crate::gui::panels::inspector;
 use crate::gui::widgets::{self, EmptyState};
 use crate::jobs::{AsyncValue, JobContext};
 use crate::model::{SampleKind, is_padding};
-use crate::raster::{BandChoice, PreviewImage, PreviewRequest, RasterInfo, RenderOptions, Resampling, describe, preview};
+use crate::raster::{BandChoice, PreviewImage, PreviewRequest, RasterInfo, RenderOptions, Resampling, preview};
 use crate::studio::{Document, RowRef};
 use picture::{Answer, Look, Picture};
-use state::{LinkedState, Mode, plain};
+use state::{BesideKey, LinkedState, Mode, plain};
 
 pub use tools::siblings_of;
 
@@ -224,24 +225,23 @@ pub fn resampling_of(by_class: bool, bands: &BandChoice, info: &RasterInfo) -> R
     }
 }
 
+/// How pictures beside the selected one are read: as the selected one.
+fn beside_key(cx: &PanelContext<'_>, document: DocumentKey, by_class: bool) -> BesideKey {
+    let RenderOptions { bands, part, .. } = &cx.session.preview.options;
+    BesideKey { document, bands: bands.clone(), part: *part, variable: cx.session.sample.variable.clone(), by_class }
+}
+
 /// Requests the second picture of the comparison.
 fn request_other(cx: &mut PanelContext<'_>, document: &Document, key: DocumentKey, at: RowRef, by_class: bool) {
+    let beside = beside_key(cx, key, by_class);
     let state = &mut cx.session.preview;
     let Some(other) = tools::other_of(document, at, &state.compare) else {
         state.other = None;
         return;
     };
-    let (bands, part) = (state.options.bands.clone(), state.options.part);
-    let wanted = (key, other, bands.clone(), part, by_class);
+    let wanted = (other, beside.clone());
     let place = document.raster_later(other);
-    state.other_asked.update(cx.jobs, wanted.clone(), tr!("Second picture"), move |ctx| {
-        let (asset, _) = place()?;
-        let mut request = PreviewRequest::new(asset, (WHOLE, WHOLE));
-        let info = describe(&request.source)?;
-        (request.options.bands, request.options.part) = (within(&bands, info.band_count), part);
-        request.resampling = resampling_of(by_class, &request.options.bands, &info);
-        read(request, ctx)
-    });
+    state.other_asked.update(cx.jobs, wanted.clone(), tr!("Second picture"), move |ctx| beside.read(place, ctx));
     if let Some(Ok(answer)) = state.other_asked.get(&wanted)
         && state.other.as_ref().is_none_or(|shown| !Arc::ptr_eq(&shown.answer, answer))
         && let Some(ctx) = state.whole.as_ref().map(|whole| whole.ctx.clone())

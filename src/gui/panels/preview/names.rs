@@ -49,13 +49,37 @@ pub fn band_names(document: Option<&Document>) -> Vec<String> {
     list.unwrap_or_default().iter().map(name).collect()
 }
 
-/// A band's name: its description, its name in the collection, or its number.
+/// A band's name: its description, its name in the collection, its position in a multidimensional file, or its number.
 pub fn band_name(band: &BandInfo, known: &[String]) -> String {
     match (band.description.trim(), known.get(band.index.position())) {
         ("", Some(name)) if !name.is_empty() => name.clone(),
-        ("", _) => numbered(band.index),
+        ("", _) => match (band.position.as_str(), band.wavelength_nm) {
+            ("", Some(wavelength)) => tr!("{wavelength} nm", wavelength = number(wavelength)),
+            ("", None) => numbered(band.index),
+            (position, _) => position.to_owned(),
+        },
         (text, _) => text.to_owned(),
     }
+}
+
+/// The first word of a band's name: "B04" of "B04 red"; of a position the value on its first dimension: "2020-01-02" of
+/// "time 2020-01-02, level 500 hPa".
+pub fn short_name(band: &BandInfo, name: &str) -> String {
+    if !band.position.is_empty() && name == band.position {
+        let first = name.split(", ").next().unwrap_or(name);
+        return first.split_once(' ').map_or(first, |(_, value)| value).to_owned();
+    }
+    let is_long = name.chars().count() > 5 && band.wavelength_nm.is_none();
+    match is_long && !name.starts_with("Band ") && *name != numbered(band.index) {
+        true => name.split_whitespace().next().unwrap_or(name).to_owned(),
+        false => name.to_owned(),
+    }
+}
+
+/// A band's name where little room is: of a position its value on the first dimension.
+pub fn narrow_name(band: &BandInfo, known: &[String]) -> String {
+    let name = band_name(band, known);
+    if band.position.is_empty() { name } else { short_name(band, &name) }
 }
 
 /// The name of a band without one.

@@ -3,7 +3,7 @@
 use egui::{FontId, Rect, Response, Sense, Ui, pos2, vec2};
 
 use super::difference;
-use super::names::{band_name, classes_of, complex, number, number_of};
+use super::names::{classes_of, complex, narrow_name, number, number_of};
 use super::scaling::{scaling_of, shared_scaling};
 use crate::gui::panel_context::PanelContext;
 use crate::gui::theme::{self, font};
@@ -23,7 +23,7 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, at: RowRe
     line_ui(ui, tr!("row, col"), &format!("{}, {}", paint::grouped(probe.row as u64), paint::grouped(probe.column as u64)));
     if let Some(apart) = difference::values(&cx.session.preview) {
         for (value, sources) in &apart {
-            let name = info.band(value.band).map_or(value.band.to_string(), |band| band_name(band, known));
+            let name = info.band(value.band).map_or(value.band.to_string(), |band| narrow_name(band, known));
             line_ui(ui, &name, &difference::text(value)).on_hover_text(theme::rich_text(difference::sources_text(sources)));
         }
         return;
@@ -54,7 +54,7 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, at: RowRe
     let size = |value: &PixelValue| value.value.to_f64().hypot(value.imaginary.unwrap_or_default());
     let highest = probe.values.iter().filter(|value| !value.missing).map(size).fold(0.0, f64::max);
     // The names take what they need, up to half of the width.
-    let name_of = |value: &PixelValue| info.band(value.band).map_or(value.band.to_string(), |band| band_name(band, known));
+    let name_of = |value: &PixelValue| info.band(value.band).map_or(value.band.to_string(), |band| narrow_name(band, known));
     let longest = probe.values.iter().map(|value| name_of(value).chars().count()).max();
     let names = (longest.unwrap_or(3) as f32 * 6.7 + 6.0).clamp(40.0, ui.available_width() * 0.42);
     for value in &probe.values {

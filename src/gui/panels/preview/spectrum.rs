@@ -27,7 +27,7 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, at: RowRe
         return;
     }
     let t = theme::tokens(ui);
-    let wavelengths = wavelengths_of(document, info.bands.len());
+    let wavelengths = wavelengths_of(document, info);
     let probe = cx.session.preview.probe.latest().filter(|_| cx.session.preview.pixel.is_some()).cloned();
     let scaled = cx.session.preview.side.scaled;
     let now = probe.map(|probe| {
@@ -129,11 +129,14 @@ fn curves_ui(ui: &mut Ui, t: &Tokens, curves: &[Spectrum], kept: usize, by_wavel
     ui.add_space(4.0);
 }
 
-/// The center wavelengths of the collection's bands, when each of `count` bands has one.
-fn wavelengths_of(document: &Document, count: usize) -> Option<Vec<f64>> {
-    let bands = document.collection().get("optical:bands")?.as_array()?;
-    let wavelengths: Option<Vec<f64>> = bands.iter().map(|band| band.get("center_wavelength")?.as_f64()).collect();
-    wavelengths.filter(|known| known.len() == count)
+/// The centre wavelengths of the bands in nanometres, when each has one: those of the collection, or of the raster's header.
+fn wavelengths_of(document: &Document, info: &RasterInfo) -> Option<Vec<f64>> {
+    let listed = || {
+        let bands = document.collection().get("optical:bands")?.as_array()?;
+        let wavelengths: Option<Vec<f64>> = bands.iter().map(|band| band.get("center_wavelength")?.as_f64()).collect();
+        wavelengths.filter(|known| known.len() == info.bands.len())
+    };
+    listed().or_else(|| info.bands.iter().map(|band| band.wavelength_nm).collect())
 }
 
 /// The curve of a probe, without bands that have no data there, in order of the axis.

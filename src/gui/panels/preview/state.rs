@@ -6,6 +6,7 @@ use std::sync::Arc;
 use egui::TextureHandle;
 
 use super::picture::{Answer, Picture};
+use super::{WHOLE, resampling_of, within};
 use crate::error::{Error, Result};
 use crate::gui::document_key::Key as DocumentKey;
 use crate::gui::widgets::RowScroll;
@@ -13,7 +14,7 @@ use crate::jobs::{AsyncValue, JobContext, JobId, Jobs, State};
 use crate::ops::{ChunkArray, ChunkPlace};
 use crate::raster::{
     BandChoice, BandDifference, ComplexPart, Limits, PixelNumber, PreviewImage, PreviewRequest, Probe, RasterInfo, RasterSource,
-    RenderOptions, Rgba, Stretch,
+    RenderOptions, Rgba, Stretch, describe, preview, with_variable_if_there,
 };
 use crate::studio::RowRef;
 
@@ -58,7 +59,7 @@ pub struct PreviewState {
     pub compare: Compare,
     /// The second picture.
     pub other: Option<Picture>,
-    pub(super) other_asked: AsyncValue<(DocumentKey, RowRef, BandChoice, ComplexPart, bool), Answer>,
+    pub(super) other_asked: AsyncValue<(RowRef, BesideKey), Answer>,
     /// Siblings linked under one view.
     pub linked: LinkedState,
     /// Chunks, if the dataset is streamable.
@@ -69,6 +70,30 @@ pub struct PreviewState {
     pub next_step_s: Option<f64>,
     /// The stretch that all frames of a playback have.
     pub play_stretch: Option<PlayStretch>,
+}
+
+/// How the pictures beside the selected one are read.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct BesideKey {
+    pub(super) document: DocumentKey,
+    pub(super) bands: BandChoice,
+    pub(super) part: ComplexPart,
+    /// The variable that was chosen for viewing.
+    pub(super) variable: Option<Arc<str>>,
+    pub(super) by_class: bool,
+}
+
+impl BesideKey {
+    /// Reads the picture of the sample whose source `place` finds.
+    pub(super) fn read(self, place: impl FnOnce() -> Result<(RasterSource, u64)>, ctx: &JobContext) -> Result<Answer> {
+        let source = with_variable_if_there(place()?.0, self.variable)?;
+        let mut request = PreviewRequest::new(source, (WHOLE, WHOLE));
+        let info = describe(&request.source)?;
+        (request.options.bands, request.options.part) = (within(&self.bands, info.band_count), self.part);
+        request.resampling = resampling_of(self.by_class, &request.options.bands, &info);
+        let image = preview(&request, ctx)?;
+        Ok(Arc::new((request, image)))
+    }
 }
 
 /// A raster and a position `[column, row]` in it.
@@ -230,7 +255,7 @@ pub struct FileState {
 /// One sibling.
 #[derive(Default)]
 pub(super) struct One {
-    pub(super) asked: AsyncValue<(DocumentKey, BandChoice, ComplexPart, bool), Answer>,
+    pub(super) asked: AsyncValue<BesideKey, Answer>,
     pub(super) picture: Option<Picture>,
 }
 

@@ -4,8 +4,9 @@ use std::time::Duration;
 
 use egui::{Frame, Margin, Ui, vec2};
 
-use super::names::{band_name, band_names, classes_of, numbered};
+use super::names::{band_name, band_names, classes_of, short_name};
 use super::state::{Compare, Mode};
+use super::variable;
 use crate::gui::icons;
 use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::theme::{self, Tokens, font};
@@ -53,7 +54,7 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, at: RowRe
         ui.spacing_mut().item_spacing = vec2(GAP, 4.0);
         let separators = if alone { 1.0 } else { 2.0 };
         // Widths of the controls, each with the gap before it.
-        let left = bands.as_ref().map_or(60.0, |bands| bands.width(ui, t));
+        let left = bands.as_ref().map_or(60.0, |bands| bands.width(ui, t)) + variable::width(cx, document, GAP);
         let right = zoom_width(ui, cx, t) + if playback { 3.0 * (ICON + GAP) } else { 0.0 } + separators * (GAP + 6.0);
         let room = ui.available_width() - left - right;
         let fits = |wanted: Room| alone || compare_width(ui, cx, t, wanted) + GAP <= room;
@@ -61,6 +62,7 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, at: RowRe
             let compare = if fits(Room::Wide) { Room::Wide } else { Room::Narrow };
             ui.set_height(26.0);
             ui.horizontal_centered(|ui| {
+                variable::ui(ui, cx, document, at);
                 bands_ui(ui, cx, bands.as_ref());
                 ui.separator();
                 if !alone {
@@ -74,6 +76,7 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, at: RowRe
             });
         } else {
             ui.horizontal_wrapped(|ui| {
+                variable::ui(ui, cx, document, at);
                 bands_ui(ui, cx, bands.as_ref());
                 if !alone {
                     compare_ui(ui, cx, document, at, Room::Narrow);
@@ -114,6 +117,8 @@ pub fn playback_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, 
 /// Choices of bands.
 struct Bands {
     names: Vec<String>,
+    /// The names in the tool bar.
+    shorts: Vec<String>,
     shown: BandChoice,
     presets: Vec<(String, Option<BandChoice>)>,
     has_classes: bool,
@@ -129,26 +134,21 @@ impl Bands {
             .filter_map(|preset| Some((crate::text::of(preset.label()).to_owned(), Some(preset.bands(info, &known)?))))
             .chain((info.band_count > 1).then(|| (tr!("Single band").to_owned(), None)))
             .collect();
-        let names = info.bands.iter().map(|band| band_name(band, &known)).collect();
-        Some(Self { names, shown, presets, has_classes: classes_of(document).colours.is_some() })
+        let names: Vec<String> = info.bands.iter().map(|band| band_name(band, &known)).collect();
+        let shorts = info.bands.iter().zip(&names).map(|(band, name)| short_name(band, name)).collect();
+        Some(Self { names, shorts, shown, presets, has_classes: classes_of(document).colours.is_some() })
     }
 
-    /// The first word of a band name, for the tool bar: "B04" of "B04 red".
+    /// The name of a band in the tool bar.
     fn short(&self, band: BandIndex) -> String {
-        match self.names.get(band.position()) {
-            Some(name) if name.chars().count() > 5 && !name.starts_with("Band ") && *name != numbered(band) => {
-                name.split_whitespace().next().unwrap_or(name).to_owned()
-            }
-            Some(name) => name.clone(),
-            None => band.to_string(),
-        }
+        self.shorts.get(band.position()).cloned().unwrap_or_else(|| band.to_string())
     }
 
     /// Width of each band combo box: name and caret.
     fn band_width(&self, ui: &Ui, t: &Tokens) -> f32 {
         let width = |band: &BandIndex| paint::unwrapped(ui.painter(), &self.short(*band), font::mono(12.0), t.tx).size().x;
         let widest = self.shown.bands().iter().map(width).fold(0.0, f32::max);
-        (widest + 37.0).clamp(56.0, 92.0)
+        (widest + 37.0).clamp(56.0, 116.0)
     }
 
     fn width(&self, ui: &Ui, t: &Tokens) -> f32 {

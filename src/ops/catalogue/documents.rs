@@ -1,0 +1,156 @@
+//! Documents of a catalogue: from a file or an address through its links to the Items.
+
+use std::collections::BTreeSet;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value as Json;
+
+use super::items::Item;
+use super::place_of_link;
+use crate::error::{Error, IoContext, Result};
+use crate::jobs::JobContext;
+use crate::model::{Address, is_remote};
+use crate::remote::RemoteFile;
+
+/// Largest document in bytes.
+const DOCUMENT_MAX: u64 = 1 << 30;
+/// Documents that are read of one catalogue.
+const DOCUMENTS_MAX: usize = 1_000_000;
+/// Bytes of a file in which its kind is looked for.
+const HEAD: usize = 64 << 10;
+
+/// True for a STAC document: a JSON file by its name and its first bytes; an address by its name, which is that of a JSON document, of a
+/// search or of a list of items.
+pub fn is_catalogue(path: &Path) -> bool {
+    if let Some(address) = Address::of(path) {
+        let name = address.name().to_ascii_lowercase();
+        let parent = address.parent();
+        let is_listed = matches!(parent.name(), "items" | "collections");
+        return address.is_web()
+            && (name.ends_with(".json") || name.ends_with(".geojson") || name == "search" || name == "items" || is_listed);
+    }
+    let ending = path.extension().and_then(|ending| ending.to_str()).map(str::to_ascii_lowercase);
+    if !matches!(ending.as_deref(), Some("json" | "geojson")) {
+        return false;
+    }
+    let Ok(mut file) = crate::files::open(path) else { return false };
+    let mut head = Vec::new();
+    if file.by_ref().take(HEAD as u64).read_to_end(&mut head).is_err() {
+        return false;
+    }
+    let text = String::from_utf8_lossy(&head);
+    ["\"stac_version\"", "\"stac_extensions\"", "\"assets\""].iter().any(|key| text.contains(key))
+}
+
+/// The Items of a catalogue, at most `limit`, in the order of its documents.
+///
+/// # Errors
+/// For a document that can't be read or is no STAC, and links that lead nowhere.
+pub(super) fn read_items(path: &Path, limit: usize, ctx: &JobContext) -> Result<Vec<Item>> {
+    let mut reader = Reader { items: Vec::new(), limit, seen: BTreeSet::new() };
+    // Documents that are still to be read, the next one last.
+    let mut waiting = vec![path.to_owned()];
+    while let Some(place) = waiting.pop() {
+        ctx.check()?;
+        if reader.items.len() >= limit {
+            break;
+        }
+        if !reader.seen.insert(place.clone()) {
+            continue;
+        }
+        if reader.seen.len() > DOCUMENTS_MAX {
+            return Err(Error::too_large(format!("the catalogue has more than {DOCUMENTS_MAX} documents")).at_path(path));
+        }
+        let document = document(&place)?;
+        let mut linked = reader.take(&place, document)?;
+        linked.reverse();
+        waiting.extend(linked);
+        ctx.step(1);
+    }
+    Ok(reader.items)
+}
+
+struct Reader {
+    items: Vec<Item>,
+    limit: usize,
+    seen: BTreeSet<PathBuf>,
+}
+
+impl Reader {
+    /// Takes the Items of a document; returns the documents that it links to.
+    fn take(&mut self, place: &Path, mut document: Json) -> Result<Vec<PathBuf>> {
+        let kind = document.get("type").and_then(Json::as_str).unwrap_or_default().to_owned();
+        let has = |name: &str| document.get(name).is_some();
+        let kind = match kind.as_str() {
+            // Catalogues before STAC 1.0 state no type.
+            "" if has("stac_version") && has("links") => "Catalog",
+            kind => kind,
+        };
+        match kind {
+            "Feature" => {
+                self.items.push(Item::read(place, &document)?);
+                Ok(Vec::new())
+            }
+            "FeatureCollection" => {
+                let features = document.get_mut("features").map(Json::take);
+                let Some(Json::Array(features)) = features else {
+                    return Err(Error::format("the collection of items has no features").at_path(place));
+                };
+                for feature in features.iter().take(self.limit.saturating_sub(self.items.len())) {
+                    self.items.push(Item::read(place, feature)?);
+                }
+                links(place, &document, &["next"])
+            }
+            "Collection" | "Catalog" => {
+                let listed = links(place, &document, &["items"])?;
+                // An API lists the items of a collection together.
+                if listed.is_empty() { links(place, &document, &["item", "child"]) } else { Ok(listed) }
+            }
+            other => Err(Error::format(format!("this is no STAC document: its type is {other:?}"))
+                .at_path(place)
+                .hint("a STAC document is a Feature, a FeatureCollection, a Collection or a Catalog")),
+        }
+    }
+}
+
+/// The places of the links with these relations.
+fn links(place: &Path, document: &Json, relations: &[&str]) -> Result<Vec<PathBuf>> {
+    let Some(links) = document.get("links").and_then(Json::as_array) else { return Ok(Vec::new()) };
+    let mut found = Vec::new();
+    for relation in relations {
+        for link in links.iter().filter(|link| link.get("rel").and_then(Json::as_str) == Some(relation)) {
+            if link.get("method").and_then(Json::as_str).is_some_and(|method| method.eq_ignore_ascii_case("POST")) {
+                return Err(Error::unsupported("the next page of this search is asked for by POST")
+                    .at_path(place)
+                    .hint("use the address of the search with its parameters behind `?`"));
+            }
+            if let Some(href) = link.get("href").and_then(Json::as_str) {
+                found.push(place_of_link(place, href)?);
+            }
+        }
+    }
+    Ok(found)
+}
+
+fn document(place: &Path) -> Result<Json> {
+    let too_large = || Error::too_large(format!("a document of a catalogue has at most {DOCUMENT_MAX} bytes")).at_path(place);
+    let bytes = if is_remote(place) {
+        // APIs answer without ranges.
+        let file = RemoteFile::open(place, DOCUMENT_MAX)?;
+        if file.size_bytes() > DOCUMENT_MAX {
+            return Err(too_large());
+        }
+        file.read(0, file.size_bytes())?.to_vec()
+    } else {
+        let metadata = crate::files::metadata(place).io_at("read the catalogue", place)?;
+        if metadata.len() > DOCUMENT_MAX {
+            return Err(too_large());
+        }
+        let mut bytes = Vec::new();
+        crate::files::open(place).and_then(|mut file| file.read_to_end(&mut bytes)).io_at("read the catalogue", place)?;
+        bytes
+    };
+    serde_json::from_slice(&bytes)
+        .map_err(|error| Error::format("a document of the catalogue is no JSON").at_path(place).because(error))
+}

@@ -1,0 +1,170 @@
+//! STAC catalogues as sources: an Item, an ItemCollection, a Collection, a Catalog or the answer of an API search becomes a draft. Items are
+//! roots, their chosen assets are positions, and properties are columns with types. Remote assets stay where they are until the dataset
+//! is written.
+
+mod documents;
+mod items;
+mod properties;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use crate::container::asset_size;
+use crate::error::{Error, Result};
+use crate::jobs::{JobContext, try_map};
+use crate::model::{AssetPath, Collection, Dataset, Payload, Sample, Tortilla, is_remote, portable_name};
+
+pub use documents::is_catalogue;
+use documents::read_items;
+use items::{Asset, Item};
+
+/// Items that are read unless another number is given.
+const LIMIT: usize = 100_000;
+
+/// Which items and assets of a catalogue become samples.
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct CatalogueChoice {
+    /// Keys of the assets, as patterns with `*` and `?`; empty for those that hold data: neither thumbnails nor metadata.
+    #[serde(default)]
+    pub assets: Vec<String>,
+    /// Number of items; 100,000 without.
+    #[serde(default)]
+    pub limit: Option<usize>,
+}
+
+/// The draft of a catalogue. Its collection is empty, as a STAC Collection lacks what a dataset needs.
+///
+/// # Errors
+/// For a document that is no STAC, a catalogue without items or without a chosen asset, two items with one id, an asset whose place
+/// can't be read or is not allowed, and sizes of remote assets that no server states.
+pub fn read_catalogue(path: &Path, choice: &CatalogueChoice, ctx: &JobContext) -> Result<Dataset> {
+    ctx.stage(tr!("Reading the catalogue"), None);
+    let mut items = read_items(path, choice.limit.unwrap_or(LIMIT), ctx)?;
+    if items.is_empty() {
+        return Err(Error::usage("the catalogue has no items").at_path(path).hint("for a search, widen its box and its times"));
+    }
+    for item in &mut items {
+        item.assets.retain(|asset| match choice.assets.as_slice() {
+            [] => asset.holds_data(),
+            patterns => patterns.iter().any(|pattern| crate::model::id_matches(pattern, &asset.key)),
+        });
+    }
+    let names = names_of_positions(&items);
+    if names.is_empty() {
+        let known: BTreeSet<String> = items.iter().flat_map(|item| item.known_keys.iter().cloned()).take(20).collect();
+        let known: Vec<String> = known.into_iter().collect();
+        return Err(Error::usage("no asset of the items is chosen").at_path(path).hint(format!("they have {}", known.join(", "))));
+    }
+    check_ids(&items, path)?;
+    let sizes = sizes_of(&items, ctx)?;
+    let properties = properties::columns_of(&items);
+    let samples = items.iter().zip(sizes).enumerate().map(|(row, (item, sizes))| {
+        let files = item.assets.iter().zip(sizes).map(|(asset, size)| Sample {
+            id: names.get(&asset.key).cloned().unwrap_or_else(|| asset.key.clone()).into(),
+            payload: Payload::asset(asset.place.clone(), size),
+            values: Vec::new().into(),
+        });
+        let mut sample = Sample::folder(&portable_name(&item.id), Tortilla::new(files.collect()));
+        sample.values = properties.iter().map(|column| column.values[row].clone()).collect();
+        sample
+    });
+    let root = Tortilla { samples: samples.collect(), schema: properties.iter().map(|column| column.field.clone()).collect() };
+    Ok(Dataset { collection: Collection::default(), root: root.into() })
+}
+
+/// The id of each position: the key of the asset, with the ending of its files where all have one.
+fn names_of_positions(items: &[Item]) -> BTreeMap<String, String> {
+    let mut endings: BTreeMap<&str, BTreeSet<String>> = BTreeMap::new();
+    for asset in items.iter().flat_map(|item| &item.assets) {
+        endings.entry(&asset.key).or_default().insert(asset.ending());
+    }
+    let name = |(key, endings): (&str, BTreeSet<String>)| {
+        let ending = endings.into_iter().next().filter(|ending| !ending.is_empty());
+        let name = match ending {
+            Some(ending) if !key.to_ascii_lowercase().ends_with(&format!(".{ending}")) => format!("{key}.{ending}"),
+            _ => key.to_owned(),
+        };
+        (key.to_owned(), portable_name(&name))
+    };
+    endings.into_iter().map(|(key, found)| name((key, if found.len() == 1 { found } else { BTreeSet::new() }))).collect()
+}
+
+fn check_ids(items: &[Item], path: &Path) -> Result<()> {
+    let mut known = BTreeSet::new();
+    match items.iter().find(|item| !known.insert(portable_name(&item.id))) {
+        Some(item) => Err(Error::usage(format!("two items have the id {}", item.id))
+            .at_path(path)
+            .hint("a dataset has each id once: search one collection, or fewer times")),
+        None => Ok(()),
+    }
+}
+
+/// The size of each asset in bytes: as the catalogue states it, else as its file or server does.
+fn sizes_of(items: &[Item], ctx: &JobContext) -> Result<Vec<Vec<u64>>> {
+    ctx.stage(tr!("Reading sizes"), Some(items.len() as u64));
+    try_map(items, |_, item| {
+        ctx.check()?;
+        let size = |asset: &Asset| match asset.size {
+            // A local file is there to be asked.
+            Some(size) if is_remote_asset(&asset.place) => Ok(size),
+            _ => asset_size(&asset.place).map_err(|error| error.hint(format!("it is the asset {} of {}", asset.key, item.id))),
+        };
+        let sizes = item.assets.iter().map(size).collect();
+        ctx.step(1);
+        sizes
+    })
+}
+
+fn is_remote_asset(place: &AssetPath) -> bool {
+    matches!(place, AssetPath::File(path) if is_remote(path))
+}
+
+/// The place that a link of a document names.
+///
+/// # Errors
+/// For a link of a remote document to this machine.
+fn place_of_link(document: &Path, link: &str) -> Result<PathBuf> {
+    let link = link.strip_prefix("file://").unwrap_or(link);
+    if is_remote(Path::new(link)) {
+        return Ok(PathBuf::from(link));
+    }
+    if link.contains("://") {
+        return Err(Error::unsupported(format!("{link} has a protocol that is not known")).at_path(document));
+    }
+    let is_absolute = Path::new(link).is_absolute() || link.starts_with('/');
+    if is_absolute && is_remote(document) {
+        return Err(Error::unsupported(format!("a remote catalogue can't name {link}, a file of this machine")).at_path(document));
+    }
+    if is_absolute {
+        return Ok(PathBuf::from(link));
+    }
+    let mut folder = crate::model::place_above(document).unwrap_or_default();
+    let mut rest = Vec::new();
+    for part in link.split('/') {
+        match part {
+            "" | "." => {}
+            ".." if rest.pop().is_none() => folder = crate::model::place_above(&folder).unwrap_or_default(),
+            ".." => {}
+            part => rest.push(part),
+        }
+    }
+    Ok(crate::model::place_below(&folder, &rest.join("/")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn links_are_relative_to_their_document() {
+        let of = |document: &str, link: &str| place_of_link(Path::new(document), link).map(|place| place.display().to_string());
+        assert_eq!(of("/d/items/a.json", "./a.tif").expect("a place"), "/d/items/a.tif");
+        assert_eq!(of("/d/items/a.json", "../data/a.tif").expect("a place"), "/d/data/a.tif");
+        assert_eq!(of("/d/a.json", "/e/a.tif").expect("a place"), "/e/a.tif");
+        assert_eq!(of("/d/a.json", "https://host/a.tif").expect("a place"), "https://host/a.tif");
+        assert_eq!(of("https://host/c/items/a.json", "../b/a.tif").expect("a place"), "https://host/c/b/a.tif");
+        assert!(of("https://host/c/a.json", "/etc/passwd").is_err());
+        assert!(of("https://host/c/a.json", "file:///etc/passwd").is_err());
+        assert!(of("/d/a.json", "ftp://host/a.tif").is_err());
+    }
+}

@@ -1,0 +1,161 @@
+//! STAC catalogues as sources of `create`: items become roots, assets positions, properties columns.
+
+use serde_json::{Value, json};
+
+use crate::support::{COLLECTION, Ran, Server, Workspace, geotiff};
+
+/// Items with two bands and a thumbnail each, in `catalogue/`; the links of assets are relative to the items.
+pub fn write_items(workspace: &Workspace, count: usize) -> Vec<Value> {
+    (0..count)
+        .map(|number| {
+            let id = format!("scene_{number}");
+            for (at, band) in ["red", "nir"].into_iter().enumerate() {
+                geotiff(&workspace.path(&format!("catalogue/data/{id}/{band}.tif")), 1, 32, (number * 2 + at) as u8);
+            }
+            workspace.write(&format!("catalogue/data/{id}/small.png"), b"no picture");
+            let west = number as f64;
+            let ring = json!([[west, 10.0], [west + 1.0, 10.0], [west + 1.0, 11.0], [west, 11.0], [west, 10.0]]);
+            let band = |name: &str| json!({ "href": format!("data/{id}/{name}.tif"), "type": "image/tiff; application=geotiff", "roles": ["data"] });
+            json!({
+                "type": "Feature", "stac_version": "1.0.0", "stac_extensions": [], "id": id, "collection": "scenes",
+                "geometry": { "type": "Polygon", "coordinates": [ring] }, "bbox": [west, 10.0, west + 1.0, 11.0],
+                "properties": {
+                    "datetime": format!("2024-0{}-15T10:00:00Z", number + 1), "eo:cloud_cover": number as f64 * 10.5, "orbit": number,
+                    "platform": if number == 0 { Value::Null } else { json!("sat-a") }, "proj:shape": [32, 32],
+                },
+                "assets": {
+                    "red": band("red"), "nir": band("nir"),
+                    "thumbnail": { "href": format!("data/{id}/small.png"), "type": "image/png", "roles": ["thumbnail"] },
+                },
+                "links": [],
+            })
+        })
+        .collect()
+}
+
+fn write_json(workspace: &Workspace, name: &str, json: &Value) {
+    workspace.write(name, serde_json::to_vec(json).expect("JSON"));
+}
+
+fn create(workspace: &Workspace, source: &str, more: &[&str]) -> Ran {
+    workspace.write("collection.json", COLLECTION);
+    let call = ["create", source, "-o", "out.tacozip", "--overwrite", "--collection", "collection.json"];
+    workspace.studio(call.iter().chain(more))
+}
+
+fn query(workspace: &Workspace, sql: &str, more: &[&str]) -> Vec<Value> {
+    let call = ["query", "out.tacozip", "--sql", sql, "--json"];
+    let ran = workspace.studio(call.iter().chain(more)).expect_code(0);
+    ran.stdout.lines().map(|line| serde_json::from_str(line).expect("a row")).collect()
+}
+
+#[test]
+fn a_collection_of_items_becomes_roots_positions_and_columns() {
+    let workspace = Workspace::new();
+    let items = write_items(&workspace, 3);
+    write_json(&workspace, "catalogue/items.json", &json!({ "type": "FeatureCollection", "features": items, "links": [] }));
+    create(&workspace, "catalogue/items.json", &[]).expect_code(0);
+    let sql = r#"SELECT id, "eo:cloud_cover" AS cloud, orbit, platform, "proj:shape" AS shape, typeof(datetime) AS time, collection
+        FROM level0 ORDER BY id"#;
+    let rows = query(&workspace, sql, &[]);
+    assert_eq!(rows.len(), 3);
+    let second = json!({
+        "id": "scene_1", "cloud": 10.5, "orbit": 1, "platform": "sat-a", "shape": [32, 32], "time": "TIMESTAMP", "collection": "scenes",
+    });
+    assert_eq!(rows[1], second);
+    assert_eq!(rows[0]["platform"], Value::Null);
+    let ids = query(&workspace, "SELECT DISTINCT id FROM level1 ORDER BY id", &[]);
+    assert_eq!(ids, [json!({ "id": "nir.tif" }), json!({ "id": "red.tif" })], "no thumbnails");
+    let march = workspace.studio(["query", "out.tacozip", "--datetime", "2024-02-01/2024-04-01", "--json"]).expect_code(0);
+    assert_eq!(march.stdout.lines().count(), 2, "times filter: {march}");
+    let east = workspace.studio(["query", "out.tacozip", "--bbox", "2.2,10.2,2.8,10.8", "--json"]).expect_code(0);
+    assert!(east.stdout.lines().count() == 1 && east.stdout.contains("scene_2"), "places filter: {east}");
+    let bytes = workspace.studio(["read", "out.tacozip", "scene_2/nir.tif", "-o", "nir.tif"]);
+    bytes.expect_code(0);
+    let read = |name: &str| std::fs::read(workspace.path(name)).expect("reads");
+    assert_eq!(read("nir.tif"), read("catalogue/data/scene_2/nir.tif"));
+    // Items of a search that were saved with their files keep their addresses.
+    let mut saved = items[0].clone();
+    saved["links"] = json!([{ "rel": "self", "href": "https://host.invalid/collections/scenes/items/scene_0" }]);
+    write_json(&workspace, "catalogue/saved.json", &saved);
+    create(&workspace, "catalogue/saved.json", &[]).expect_code(0);
+    create(&workspace, "catalogue/items.json", &["--assets", "thumb*", "--limit", "2"]).expect_code(0);
+    assert_eq!(
+        query(&workspace, "SELECT id FROM level1", &[]),
+        [json!({ "id": "thumbnail.png" }), json!({ "id": "thumbnail.png" })]
+    );
+    let none = create(&workspace, "catalogue/items.json", &["--assets", "blue"]).expect_code(2);
+    assert!(none.stderr.contains("they have nir, red, thumbnail"), "{none}");
+    let elsewhere = workspace.studio(["create", "catalogue", "-o", "x.tacozip", "--assets", "red"]).expect_code(2);
+    assert!(elsewhere.stderr.contains("for STAC catalogues"), "{elsewhere}");
+}
+
+#[test]
+fn static_catalogues_and_pages_are_followed_here_and_on_a_server() {
+    let workspace = Workspace::new();
+    let items = write_items(&workspace, 3);
+    for item in &items {
+        let mut item = item.clone();
+        item["assets"].as_object_mut().expect("assets").values_mut().for_each(|asset| {
+            asset["href"] = format!("../{}", asset["href"].as_str().expect("a link")).into();
+        });
+        write_json(&workspace, &format!("catalogue/items/{}.json", item["id"].as_str().expect("an id")), &item);
+    }
+    let link = |rel: &str, href: &str| json!({ "rel": rel, "href": href });
+    let below = [link("item", "./items/scene_0.json"), link("item", "./items/scene_1.json"), link("root", "catalog.json")];
+    write_json(
+        &workspace,
+        "catalogue/collection.json",
+        &json!({ "type": "Collection", "stac_version": "1.0.0", "id": "c", "links": below }),
+    );
+    let top = [link("child", "collection.json"), link("item", "items/scene_2.json"), link("child", "collection.json")];
+    write_json(&workspace, "catalogue/catalog.json", &json!({ "stac_version": "0.9.0", "id": "top", "links": top }));
+    for (page, next) in [(0, Some("page1.json")), (1, Some("page2.json")), (2, None)] {
+        let links: Vec<Value> = next.iter().map(|href| link("next", href)).collect();
+        let one = json!({ "type": "FeatureCollection", "features": [items[page]], "links": links });
+        write_json(&workspace, &format!("catalogue/page{page}.json"), &one);
+    }
+    let server = Server::of(&workspace.path("catalogue"));
+    let ids = |ran: Ran| {
+        ran.expect_code(0);
+        query(&workspace, "SELECT id FROM level0 ORDER BY id", &[]).len()
+    };
+    assert_eq!(ids(create(&workspace, "catalogue/catalog.json", &[])), 3);
+    assert_eq!(ids(create(&workspace, &server.url("catalog.json"), &[])), 3);
+    assert_eq!(ids(create(&workspace, &server.url("page0.json"), &[])), 3);
+    assert_eq!(ids(create(&workspace, &server.url("page0.json"), &["--limit", "2"])), 2);
+    let read = |name: &str| std::fs::read(workspace.path(name)).expect("reads");
+    workspace.studio(["read", "out.tacozip", "scene_1/red.tif", "-o", "red.tif"]).expect_code(0);
+    assert_eq!(read("red.tif"), read("catalogue/data/scene_1/red.tif"), "remote assets are copied");
+}
+
+#[test]
+fn catalogues_that_can_t_be_taken_are_refused_with_the_reason() {
+    let workspace = Workspace::new();
+    let items = write_items(&workspace, 2);
+    let refused = |name: &str, document: Value, reason: &str| {
+        write_json(&workspace, &format!("catalogue/{name}"), &document);
+        let ran = create(&workspace, &format!("catalogue/{name}"), &[]).expect_code(2);
+        assert!(ran.stderr.contains(reason), "{name}: {ran}");
+    };
+    let collection = |features: Vec<Value>| json!({ "type": "FeatureCollection", "stac_version": "1.0.0", "features": features });
+    refused("none.json", collection(Vec::new()), "has no items");
+    refused("twice.json", collection(vec![items[0].clone(), items[0].clone()]), "two items have the id scene_0");
+    let mut missing = items[0].clone();
+    missing["assets"]["red"]["href"] = "data/nothing.tif".into();
+    refused("missing.json", missing, "the asset red of scene_0");
+    let mut posted = collection(vec![items[0].clone()]);
+    posted["links"] = json!([{ "rel": "next", "href": "next.json", "method": "POST" }]);
+    refused("posted.json", posted, "asked for by POST");
+    let mut plain = items[0].clone();
+    plain["assets"] = Value::Null;
+    refused("plain.json", plain, "has no assets");
+    // A catalogue of a server names no file of this machine.
+    let mut local = items[1].clone();
+    local["assets"]["red"]["href"] = workspace.path("catalogue/data/scene_1/red.tif").to_string_lossy().into();
+    write_json(&workspace, "catalogue/local.json", &local);
+    create(&workspace, "catalogue/local.json", &[]).expect_code(0);
+    let server = Server::of(&workspace.path("catalogue"));
+    let ran = create(&workspace, &server.url("local.json"), &[]).expect_code(2);
+    assert!(ran.stderr.contains("a remote catalogue can't name"), "{ran}");
+}
