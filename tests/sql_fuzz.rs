@@ -219,7 +219,6 @@ const MENDED: &[&str] = &[
     "SELECT g, count_if(b) FILTER (WHERE k > 3) AS c1 FROM data AS r1 GROUP BY g",
     "SELECT k, -3 <> u64 AS c1, u64 > -3 AS c2, u64 IS DISTINCT FROM -3 AS c3 FROM level1 AS r1",
     "SELECT (DATE '2020-02-29' IS DISTINCT FROM (SELECT max(d) FROM level1 AS r3)) AS c1 FROM data AS r2",
-    "SELECT CASE WHEN (TIMESTAMP '2020-02-29 12:34:56' > (SELECT max(ts) FROM level0 AS r5)) THEN NULL ELSE NULL END AS c1 FROM data AS r3",
     "SELECT quantile_disc(CASE WHEN b THEN 0 ELSE 1 END, 0.25) AS c FROM level0 AS r4",
     "SELECT quantile_cont(f32, 0.9) AS c1, quantile_cont(f32, 0.3) AS c2 FROM data AS r1",
     "SELECT last_value(replace(r4.s, 'ra', 'X') IGNORE NULLS) OVER (ORDER BY r4.k) AS c1 FROM level0 AS r4",

@@ -127,20 +127,6 @@ fn as_floats(values: &[&Expr], dtypes: &[DataType]) -> Option<Vec<Expr>> {
     Some(values.iter().zip(dtypes).map(float).collect())
 }
 
-/// A null for each row of its argument.
-fn nulls() -> UserDefinedFunction {
-    let values = |columns: &mut [Column]| -> PolarsResult<Column> {
-        let [rows] = columns else { return Err(refusal("a condition is one column")) };
-        Ok(Column::full_null(rows.name().clone(), rows.len(), &DataType::Int32))
-    };
-    let field = |_: &Schema, fields: &[Field]| {
-        Ok(Field::new(fields.first().map_or(PlSmallStr::EMPTY, |field| field.name().clone()), DataType::Int32))
-    };
-    let mut function = UserDefinedFunction::new("nulls".into(), BaseColumnUdf::new(values, field));
-    function.options = FunctionOptions::elementwise();
-    function
-}
-
 /// True for integers of which some are of 64 bits without a sign and others have a sign: the engine makes fractions of them.
 fn is_of_mixed_signs(dtypes: &[DataType]) -> bool {
     dtypes.contains(&DataType::UInt64)
@@ -222,10 +208,6 @@ fn one(part: Expr, schema: &Schema) -> PolarsResult<Expr> {
         Expr::Ternary { ref predicate, ref truthy, ref falsy } => {
             let dtypes = [dtype(truthy), dtype(falsy)];
             let floats = as_floats(&[truthy.as_ref(), falsy.as_ref()], &dtypes).map(TryInto::<[Expr; 2]>::try_into);
-            if dtypes == [DataType::Null, DataType::Null] {
-                // The engine makes two nulls one constant, which has one row.
-                return Ok(nulls().call(vec![predicate.as_ref().clone()]));
-            }
             match (floats, is_of_mixed_signs(&dtypes)) {
                 (Some(Ok([truthy, falsy])), _) => {
                     Expr::Ternary { predicate: predicate.clone(), truthy: Arc::new(truthy), falsy: Arc::new(falsy) }
