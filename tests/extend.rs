@@ -75,7 +75,7 @@ fn invalid_calls_give_a_reason_and_write_nothing() {
     flat_scenes(&workspace, 3);
     create(&workspace, "in.tacozip", "zip");
     for (arguments, says) in [
-        (&["--with", "dance"][..], "choose one of stac"),
+        (&["--with", "dance"][..], "choose one of cube, stac"),
         (&["--with", "split"], "value and column"),
         (&["--with", "split", "--options", r#"{"value": "all"}"#], "one of train, test, validation"),
         (&["--with", "stac", "--options", r#"{"time": 3}"#], "no option time"),

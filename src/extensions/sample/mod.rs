@@ -20,7 +20,8 @@ use super::Entry;
 use crate::model::{FieldSpec, Value};
 use crate::table::write_wkb_point;
 
-/// Every sample extension, in the order of the interface.
+/// Every sample extension, in the order of the interface, in which it also runs them: the variable of a file is chosen before it is
+/// read.
 pub const ENTRIES: &[Entry] = &[
     cube::ENTRY,
     stac::ENTRY,
