@@ -158,4 +158,16 @@ fn catalogues_that_can_t_be_taken_are_refused_with_the_reason() {
     let server = Server::of(&workspace.path("catalogue"));
     let ran = create(&workspace, &server.url("local.json"), &[]).expect_code(2);
     assert!(ran.stderr.contains("a remote catalogue can't name"), "{ran}");
+    // Nor does it lead to the metadata of a virtual machine.
+    local["assets"]["red"]["href"] = "http://169.254.169.254/latest/red.tif".into();
+    write_json(&workspace, "catalogue/narrower.json", &local);
+    write_json(
+        &workspace,
+        "catalogue/page.json",
+        &json!({ "type": "Catalog", "links": [{ "rel": "child", "href": "http://169.254.169.254/c.json" }] }),
+    );
+    for name in ["narrower.json", "page.json"] {
+        let ran = create(&workspace, &server.url(name), &[]).expect_code(2);
+        assert!(ran.stderr.contains("into a narrower network"), "{name}: {ran}");
+    }
 }

@@ -308,9 +308,32 @@ fn the_variable_of_a_position_is_chosen_and_everything_reads_it() {
     assert!(!deep.stdout.contains("differ from the pixels"), "{}", deep.stdout);
     let exact = workspace.studio(["stats", &path, "--exact", "--positions", "*.nc", "--json"]).expect_code(0);
     assert!(exact.stdout.contains("1000") && !exact.stderr.contains("Band1"), "{}{}", exact.stdout, exact.stderr);
+    let optimised = workspace.path("o.tacozip").to_string_lossy().into_owned();
+    let ran = workspace.studio(["optimise", &path, "-o", &optimised, "--variable", "Band2"]).expect_code(2);
+    assert!(ran.stderr.contains("not of a dataset"), "{}", ran.stderr);
     let wrong = ["--with", "cube", "--options", r#"{"variable": "Band7"}"#, "--positions", "*.nc", "--json"];
     let told = extend(&workspace, "in.tacozip", "wrong.tacozip", &wrong).json();
     assert!(told["failures"].to_string().contains("it has Band1, Band2"), "{told}");
+}
+
+/// Such a file has tables beside its pixels, which the verification of what was written took for another raster.
+#[test]
+#[cfg(feature = "bundled-gdal")]
+fn cubes_with_times_are_written_and_their_variables_are_read() {
+    let workspace = Workspace::new();
+    let cube = std::fs::read(tests_folder().join("fixtures/cubes/two_variables.nc")).expect("reads");
+    for scene in ["one", "two", "three"] {
+        workspace.write(&format!("scenes/{scene}/cube.nc"), &cube);
+    }
+    workspace.write("collection.json", COLLECTION);
+    let written = workspace.studio(["create", "scenes", "-o", "in.tacozip", "--collection", "collection.json"]).expect_code(0);
+    assert!(!written.stderr.contains("not as its source"), "{}", written.stderr);
+    let chosen = ["--with", "cube,stats", "--options", r#"{"cube": {"variable": "wind"}}"#, "--level", "1"];
+    extend(&workspace, "in.tacozip", "out.tacozip", &chosen).expect_code(0);
+    let rows = query(&workspace, "out.tacozip", r#"SELECT "cube:variable" AS v, "geotiff:stats"[1][1] AS least FROM level1"#);
+    assert_eq!(rows, vec![json!({ "v": "wind", "least": 1000.0 }); 3]);
+    let path = workspace.path("out.tacozip");
+    workspace.studio(["validate".as_ref(), path.as_os_str(), "--deep".as_ref()]).expect_code(0);
 }
 
 /// A TIFF with a single strip of 8-bit zeros that claims a compression.

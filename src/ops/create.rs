@@ -155,8 +155,8 @@ pub(super) fn draft_of_folder(input: &CreateInput, ctx: &JobContext) -> Result<D
     Ok(dataset)
 }
 
-/// The samples of a source that is a dataset itself, of any generation, or a catalogue. The collection of another generation lacks fields that 2.0
-/// requires: it is empty here, so that they are asked for instead of being made up.
+/// The samples of a source that is a dataset itself, of any generation, or a catalogue. The collection of another generation lacks fields
+/// that 2.0 requires: it is empty here, so that they are asked for instead of being made up.
 fn written_dataset(input: &CreateInput, ctx: &JobContext) -> Result<Option<Dataset>> {
     if is_catalogue(&input.source) {
         return read_catalogue(&input.source, &input.catalogue, ctx).map(Some);

@@ -57,7 +57,7 @@ pub struct OptimiseRequest {
     /// Write rasters anew that are TOGs already.
     #[serde(default)]
     pub again: bool,
-    /// The variable that is written of files with several, such as netCDF. Of a dataset no such file is written.
+    /// The variable that is written of files with several, such as netCDF; of a raster or a folder alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub variable: Option<Arc<str>>,
     /// Replace an existing output.
@@ -170,6 +170,11 @@ pub fn optimise(request: &OptimiseRequest, ctx: &JobContext) -> Result<Optimised
     }
     let is_folder = !is_remote(input) && input.is_dir();
     match container::detect(input) {
+        Ok(_) if request.variable.is_some() => {
+            let error =
+                Error::usage("a variable is written of a raster or of a folder of rasters, not of a dataset").at_path(input);
+            Err(error.hint("`extend --with cube` chooses the variable that is read of a dataset's files"))
+        }
         Ok(_) => Ok(Optimised { is_dataset: true, ..dataset(request, ctx)? }),
         // Other faults are reported when it is opened as a raster.
         Err(_) if is_folder => folder(request, ctx),

@@ -19,7 +19,7 @@
 //! single-frame statements that `select_plan` prints.
 //!
 //! A statement passes through `sql_dialect` with `token_spellings` (tokens, limits, syntax tree) → `select_plan` with `pivoting`, `from_clause`, `name_binding`,
-//! `subquery_rewrite` and `window_functions` (a plan per SELECT) → `duckdb_semantics` (expressions in the engine's spelling) →
+//! `subquery_rewrite` and `window_functions` (a plan per SELECT) → `duckdb_semantics` with `function_names` (expressions in the engine's spelling) →
 //! `duckdb_arithmetic` (numbers) with `nested_plans` (lists and structs) → `top_k` and `partial_aggregation` (row group by row group) → `bounds` (limits on joins) →
 //! `output`.
 //!
@@ -44,6 +44,7 @@ mod engine;
 mod filter;
 mod frames;
 mod from_clause;
+mod function_names;
 mod function_registry;
 mod functions;
 mod geometry;

@@ -10,7 +10,8 @@ use sqlparser::ast::{
 use sqlparser::tokenizer::Span;
 
 use super::advice;
-use super::duckdb_semantics::{LAMBDA_FUNCTIONS, column, expression, is_generated, literal, name_of, unwrapped};
+use super::duckdb_semantics::{column, expression, is_generated, literal, name_of, unwrapped};
+use super::function_names::LAMBDA_FUNCTIONS;
 use super::scope::{Found, Scope};
 use super::select_plan::{Ctes, Planner};
 use super::subquery_rewrite::Attached;

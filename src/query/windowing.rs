@@ -10,8 +10,9 @@ use sqlparser::ast::{
 use sqlparser::tokenizer::Span;
 
 use super::constant_inputs::{ConstantInputs, for_each_input};
-use super::duckdb_semantics::{call_of, column, expression, is_aggregate_name, is_generated, name_of, span_of, unwrapped};
+use super::duckdb_semantics::{call_of, column, expression, is_generated, name_of, span_of, unwrapped};
 use super::engine::{Engine, engine_error};
+use super::function_names::is_aggregate_name;
 use super::source_span::Source;
 use super::window_functions::{self, Bound, Frame, Window};
 use crate::error::{Error, Result};

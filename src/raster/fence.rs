@@ -105,7 +105,7 @@ pub(super) fn open(source: &RasterSource, mounted: &Mounted) -> Result<Opened> {
     };
     if let Some(NetCdf { dataset, variables, shown, copy }) = as_netcdf(source, mounted, &head, &direct)? {
         let (place, own) = (copy.path().to_string_lossy().into_owned(), asset.to_vsi());
-        let variable = variable_read(source, &variables, shown, &place);
+        let variable = VariableRead::of(source, &variables, shown, &place);
         // Subdataset names of the temporary copy become invalid with it; those of the sample remain valid.
         let subdatasets = match direct.as_ref().map(subdatasets) {
             Ok(listed) => named_by(asset, mounted, listed),
@@ -125,7 +125,7 @@ pub(super) fn open(source: &RasterSource, mounted: &Mounted) -> Result<Opened> {
     }
     let subdatasets = subdatasets(&dataset);
     let (dataset, shown) = with_pixels(dataset, &subdatasets, &mounted.path(), source)?;
-    let variable = variable_read(source, &subdatasets, shown, &mounted.path());
+    let variable = VariableRead::of(source, &subdatasets, shown, &mounted.path());
     let shown = shown.map(|at| subdatasets[at].name.clone());
     let rename = |name: String| named_by(asset, mounted, vec![Subdataset { name, description: String::new() }]).remove(0).name;
     Ok(Opened { dataset, shown: shown.map(rename), subdatasets: named_by(asset, mounted, subdatasets), variable, copy: None })
@@ -155,16 +155,6 @@ fn named_by(asset: &AssetPath, mounted: &Mounted, mut subdatasets: Vec<Subdatase
         subdataset.name = subdataset.name.replace(&mounted.path(), &own).replace(&mounted.absolute_path(), &own);
     }
     subdatasets
-}
-
-pub(super) fn variable_read(
-    source: &RasterSource,
-    subdatasets: &[Subdataset],
-    shown: Option<usize>,
-    path: &str,
-) -> Option<VariableRead> {
-    let read = VariableRead::of(subdatasets, shown, path)?;
-    Some(if source.variable().is_some() { read.chosen() } else { read })
 }
 
 /// The subdataset that `source` asks for, with its position. Without a choice the dataset, or its first subdataset with bands if it

@@ -288,13 +288,14 @@ pub fn describe_alone(file: &NamedAsset, driver: &str) -> Result<Option<RasterIn
     Ok(opened.map(|dataset| info::collect(&dataset, None, Vec::new(), None, None)))
 }
 
-/// True for rasters of one size with the same number of bands of the same types, and for files with the same layers.
+/// True for rasters of one size with the same number of bands of the same types, and for files without bands that have the same layers:
+/// a netCDF file with pixels also has tables, which it shows to some openings alone.
 pub fn is_same_raster(one: &RasterInfo, other: &RasterInfo) -> bool {
     let dtypes = |info: &RasterInfo| info.bands.iter().map(|band| band.dtype.clone()).collect::<Vec<_>>();
     let layers = |info: &RasterInfo| info.layers.iter().map(|layer| layer.name.clone()).collect::<Vec<_>>();
     (one.width, one.height, one.band_count) == (other.width, other.height, other.band_count)
         && dtypes(one) == dtypes(other)
-        && layers(one) == layers(other)
+        && (one.band_count > 0 || layers(one) == layers(other))
 }
 
 /// True when the last pixel of the last band can be read from the file alone: a header may open whose pixels are in another file.

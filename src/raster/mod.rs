@@ -68,7 +68,7 @@ pub use names::claims_raster;
 pub use pixel_number::PixelNumber;
 pub use pixels::{BandPixels, ComplexPart, Pixels, ReadRequest, Resampling, Samples, read_window};
 pub use places::{AreaOfDegrees, AreaStatistic, Sampling, attribute_at, raster_at, raster_in};
-pub use pool::{close_idle, describe, with_variable_if_there};
+pub use pool::{close_idle, describe, describe_variable};
 pub use presets::{Index, Preset, Role, band_of, indices_of};
 pub use preview::{PreviewImage, PreviewRequest, preview};
 pub use probe::{PixelValue, Probe, probe};

@@ -12,7 +12,7 @@ use super::fence::{self, Fence};
 use super::hdf5_lock::{self, Turn};
 use super::info::{self, RasterInfo, Subdataset};
 use super::vsi_plugin::{self, Mounted, Place};
-use super::{RasterSource, codec, environment, gdal_errors, variable};
+use super::{RasterSource, VariableRead, codec, environment, gdal_errors, variable};
 use crate::error::{Cause, Error, IoContext, Kind, Result};
 use crate::model::{AssetPath, Modified, Stamp as Version};
 use crate::remote::Identity;
@@ -155,20 +155,21 @@ pub fn describe(source: &RasterSource) -> Result<Arc<RasterInfo>> {
     Ok(lease(source)?.info.clone())
 }
 
-/// The source with this variable if its file has it, else as it is.
+/// Reads the headers of this variable if the file of `source` has it, else those of `source`; with the source of what was read.
 ///
 /// # Errors
 /// As [`describe`].
-pub fn with_variable_if_there(source: RasterSource, variable: Option<Arc<str>>) -> Result<RasterSource> {
-    if variable.is_none() {
-        return Ok(source);
+pub fn describe_variable(source: RasterSource, variable: Option<Arc<str>>) -> Result<(RasterSource, Arc<RasterInfo>)> {
+    if variable.is_some() {
+        let chosen = source.clone().with_variable(variable);
+        match describe(&chosen) {
+            Ok(info) => return Ok((chosen, info)),
+            Err(error) if error.is_caused_by(Cause::NoVariable) => {}
+            Err(error) => return Err(error),
+        }
     }
-    let chosen = source.clone().with_variable(variable);
-    match describe(&chosen) {
-        Ok(_) => Ok(chosen),
-        Err(error) if error.is_caused_by(Cause::NoVariable) => Ok(source),
-        Err(error) => Err(error),
-    }
+    let info = describe(&source)?;
+    Ok((source, info))
 }
 
 /// At most `most` bytes from the start of an asset; `None` for GDAL paths that are not plain bytes.
@@ -308,7 +309,7 @@ fn open_own(source: &RasterSource, stamp: &Stamp, place: Option<Place>, turn: Op
     }
     let subdatasets = info::subdatasets(&dataset);
     let (dataset, shown) = with_pixels(dataset, &subdatasets, &vsi, source)?;
-    let variable = fence::variable_read(source, &subdatasets, shown, &vsi);
+    let variable = VariableRead::of(source, &subdatasets, shown, &vsi);
     let shown = shown.and_then(|at| subdatasets.get(at)).map(|shown| shown.name.clone());
     let info = info::collect(&dataset, size_of(asset, stamp), subdatasets, shown, variable);
     Ok((Opened { dataset, info: Arc::new(info), _copy: None, mounted }, turn))

@@ -52,9 +52,9 @@ pub struct VariableRead {
 }
 
 impl VariableRead {
-    /// What was read of a file at the GDAL path `path`: the subdataset at `shown`, or the file's own bands. `None` for a file with
-    /// fewer than two subdatasets.
-    pub(super) fn of(subdatasets: &[Subdataset], shown: Option<usize>, path: &str) -> Option<Self> {
+    /// What was read by `source` of a file at the GDAL path `path`: the subdataset at `shown`, or the file's own bands. `None` for a file
+    /// with fewer than two subdatasets.
+    pub(super) fn of(source: &RasterSource, subdatasets: &[Subdataset], shown: Option<usize>, path: &str) -> Option<Self> {
         if subdatasets.len() < 2 {
             return None;
         }
@@ -69,12 +69,8 @@ impl VariableRead {
         let names: Vec<String> = kept().map(|one| name_of(one, path)).collect();
         let descriptions = kept().map(|one| one.description.printable_line().into_owned()).collect();
         let name = position.and_then(|position| subdatasets.get(position)).map(|one| name_of(one, path));
-        Some(Self { name, position, names, descriptions, count: subdatasets.len(), kind, is_chosen: false })
-    }
-
-    /// As [`VariableRead::of`], of a raster that was chosen by its name.
-    pub(super) fn chosen(self) -> Self {
-        Self { is_chosen: true, ..self }
+        let is_chosen = source.variable().is_some();
+        Some(Self { name, position, names, descriptions, count: subdatasets.len(), kind, is_chosen })
     }
 
     /// `temp, the first of 2 variables: temp, wind`.
@@ -169,7 +165,8 @@ mod tests {
     #[test]
     fn the_variable_that_is_read_is_named_with_the_others() {
         let cube = named(&["NETCDF:\"/d/a:b.nc\":temp", "NETCDF:\"/d/a:b.nc\":wind"]);
-        let of = |list: &[Subdataset], shown| VariableRead::of(list, shown, "/d/a:b.nc").map(|read| read.sentence());
+        let source = RasterSource::member(crate::model::AssetPath::file("/d/a:b.nc"));
+        let of = |list: &[Subdataset], shown| VariableRead::of(&source, list, shown, "/d/a:b.nc").map(|read| read.sentence());
         assert_eq!(of(&cube, Some(0)).as_deref(), Some("temp, the first of 2 variables: temp, wind"));
         assert_eq!(of(&cube, Some(1)).as_deref(), Some("wind, the second of 2 variables: temp, wind"));
         assert_eq!(of(&cube[..1], Some(0)), None, "there is no choice");

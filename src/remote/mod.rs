@@ -26,6 +26,7 @@ pub use fetch::{may_be_folder, means_absent};
 pub use file::{FIRST_OF_DATASET, FIRST_OF_SAMPLE, Identity, RemoteFile, forget_below};
 pub use limits::{Limits, set_limits};
 pub use meter::{ActionTraffic, RequestLine, Traffic, traffic, traffic_of};
+pub use reach::may_link_to;
 pub use upload::{
     NewObject, ObjectComparison, ObjectWriter, Stored, delete_object, expect_writable, object_exists, object_is, object_requests,
     objects_below, objects_have, put_objects,

@@ -3,11 +3,16 @@
 
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use reqwest::Url;
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
+
+use super::runtime;
+use crate::error::Result;
+use crate::model::Address;
 
 /// Time for which the addresses of a host that was redirected to are used.
 const KNOWN_FOR: Duration = Duration::from_secs(60);
@@ -143,6 +148,20 @@ impl Resolve for Hosts {
             Ok(Box::new(addresses.into_iter()) as Addrs)
         })
     }
+}
+
+/// True when a document at `from` may name `to`, as a server may redirect: always where `from` is on this machine.
+///
+/// # Errors
+/// When the thread of requests can't be started.
+pub fn may_link_to(from: &Path, to: &Path) -> Result<bool> {
+    let url = |path: &Path| Address::of(path).filter(Address::is_web).and_then(|address| Url::parse(&address.to_string()).ok());
+    let (Some(from), Some(to)) = (url(from), url(to)) else { return Ok(true) };
+    runtime::wait(async move {
+        let hosts = Hosts::default();
+        let target = hosts.reach_of(&to).await;
+        target == Reach::Public || hosts.reach_of(&from).await.may_redirect_to(target)
+    })
 }
 
 #[cfg(test)]

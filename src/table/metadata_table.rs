@@ -162,8 +162,7 @@ pub(super) fn check_names(names: &[String]) -> Result<()> {
     }
 }
 
-/// Columns in order of first appearance. Nested objects become structs with the union of their keys; columns of mixed types, and
-/// of objects without keys, become JSON text.
+/// Columns in order of first appearance, as [`table_of_json`].
 fn read_json(content: &str, ctx: &JobContext) -> Result<MetadataTable> {
     let mut names: Vec<String> = Vec::new();
     let mut places: std::collections::HashMap<String, usize> = std::collections::HashMap::new();
@@ -200,10 +199,20 @@ fn read_json(content: &str, ctx: &JobContext) -> Result<MetadataTable> {
             }
         }
     }
-    let rows = columns.iter().map(Vec::len).max().unwrap_or(0);
+    Ok(MetadataTable { table: table_of_json(names.into_iter().zip(columns), ctx)?, warnings })
+}
+
+/// The table of named columns of JSON values; a column that is shorter than others ends in nulls. Nested objects become structs with the
+/// union of their keys; columns of mixed types, and of objects without keys, become JSON text.
+///
+/// # Errors
+/// When values can't be read as the type that all of them have, or the job is cancelled.
+pub fn table_of_json(columns: impl IntoIterator<Item = (String, Vec<Json>)>, ctx: &JobContext) -> Result<LevelTable> {
+    let columns: Vec<(String, Vec<Json>)> = columns.into_iter().collect();
+    let rows = columns.iter().map(|(_, column)| column.len()).max().unwrap_or(0);
     let mut fields = Vec::new();
     let mut arrays = Vec::new();
-    for (name, mut column) in names.into_iter().zip(columns) {
+    for (name, mut column) in columns {
         ctx.check()?;
         column.resize(rows, Json::Null);
         let dtype = column.iter().map(json_type).try_fold(DataType::Null, |so_far, next| number_type(&so_far, &next?));
@@ -223,11 +232,11 @@ fn read_json(content: &str, ctx: &JobContext) -> Result<MetadataTable> {
     }
     let schema = Arc::new(Schema::new(fields));
     if arrays.is_empty() {
-        return Ok(MetadataTable { table: LevelTable::new(schema, Vec::new()), warnings });
+        return Ok(LevelTable::new(schema, Vec::new()));
     }
     let batch = RecordBatch::try_new(schema.clone(), arrays);
     let batch = batch.map_err(|error| Error::internal("columns of one length did not fit").because(error))?;
-    Ok(MetadataTable { table: LevelTable::new(schema, vec![batch]), warnings })
+    Ok(LevelTable::new(schema, vec![batch]))
 }
 
 fn json_rows(content: &str) -> Result<Vec<Json>> {

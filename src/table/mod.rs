@@ -38,7 +38,7 @@ pub use column_stats::ColumnRange;
 pub use columns::{array_of, inferred, value_at};
 pub use footer::COLUMNS_MAX;
 pub use keyed_table::{KEYS, KeyForm, KeyProbe, KeyedRows, KeyedTable, is_key_name, key_texts, normal_key};
-pub use metadata_table::{ColumnReading, INDEX_COLUMN, MetadataTable, read_metadata_table};
+pub use metadata_table::{ColumnReading, INDEX_COLUMN, MetadataTable, read_metadata_table, table_of_json};
 pub use parquet_io::{ParquetSink, TableHead, write_parquet, written_field, written_schema};
 pub use parquet_options::{Compression, ParquetOptions};
 pub use parquet_slice::ParquetSlice;

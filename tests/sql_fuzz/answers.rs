@@ -229,3 +229,33 @@ fn are_alike_texts(one: &str, two: &str) -> bool {
     let are_zeros = first == 0.0 && second == 0.0;
     are_zeros || digits(one).max(digits(two)) >= DIGITS && (first - second).abs() <= 1e-13 * second.abs()
 }
+
+/// The rows with the sizes of their numbers, infinite ones too.
+pub fn without_signs(rows: &[Vec<Json>]) -> Vec<Vec<Json>> {
+    changed(rows, &|value| match value {
+        Json::Number(number) => number.as_f64().map_or(value.clone(), |number| number.abs().into()),
+        Json::Object(members) if members.get("f") == Some(&Json::from("-inf")) => serde_json::json!({ "f": "inf" }),
+        other => other.clone(),
+    })
+}
+
+/// The rows with four digits of their numbers; numbers that are very small beside the greatest are 0.
+pub fn with_few_digits(rows: &[Vec<Json>]) -> Vec<Vec<Json>> {
+    let numbers = rows.iter().flatten().filter_map(Json::as_f64);
+    let least = numbers.map(f64::abs).fold(0.0, f64::max) * 1e-9;
+    changed(rows, &|value| match value.as_f64() {
+        Some(number) if number.abs() <= least => 0.0.into(),
+        Some(number) => format!("{number:.3e}").parse::<f64>().map_or(value.clone(), Json::from),
+        None => value.clone(),
+    })
+}
+
+fn changed(rows: &[Vec<Json>], change: &dyn Fn(&Json) -> Json) -> Vec<Vec<Json>> {
+    fn within(value: &Json, change: &dyn Fn(&Json) -> Json) -> Json {
+        match value {
+            Json::Array(items) => Json::Array(items.iter().map(|item| within(item, change)).collect()),
+            other => change(other),
+        }
+    }
+    rows.iter().map(|row| row.iter().map(|value| within(value, change)).collect()).collect()
+}

@@ -155,14 +155,24 @@ fn catalogue_ui(ui: &mut Ui, typed: &mut Option<[String; 2]>, request: &mut Data
         let assets_left = assets_field.hint(tr!("those that hold data")).show(ui).lost_focus();
         ui.label(tr!("Items at most"));
         let limit_left = TextField::new(tr!("Number of items"), limit).hide_label().mono().width(80.0).show(ui).lost_focus();
-        if assets_left || limit_left {
+        if (assets_left || limit_left)
+            && let Some(limit) = item_limit(limit)
+        {
             let keys = assets.split(',').map(str::trim).filter(|key| !key.is_empty());
-            request.catalogue = CatalogueChoice {
-                assets: keys.map(str::to_owned).collect(),
-                limit: limit.trim().parse().ok().filter(|limit| *limit > 0),
-            };
+            request.catalogue = CatalogueChoice { assets: keys.map(str::to_owned).collect(), limit };
         }
     });
+    if item_limit(limit).is_none() {
+        note_ui(ui, &Note::Warning(tr!("The number of items is a whole number from 1; without one, all are taken").into()));
+    }
+}
+
+/// The number of items that was typed, `Some(None)` for none; `None` for what is no number of items.
+fn item_limit(typed: &str) -> Option<Option<usize>> {
+    match typed.trim() {
+        "" => Some(None),
+        text => text.parse().ok().filter(|limit| *limit > 0).map(Some),
+    }
 }
 
 /// Draws how much is added and how fields change; what is first in a draft changes none.

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value as Json;
 
 use super::items::Item;
-use super::place_of_link;
+use super::{expect_reachable, place_of_link};
 use crate::error::{Error, IoContext, Result};
 use crate::jobs::JobContext;
 use crate::model::{Address, is_remote};
@@ -17,6 +17,8 @@ use crate::remote::RemoteFile;
 const DOCUMENT_MAX: u64 = 1 << 30;
 /// Documents that are read of one catalogue.
 const DOCUMENTS_MAX: usize = 1_000_000;
+/// JSON documents of datasets, which no catalogue has.
+const DATASET_DOCUMENTS: [&str; 3] = ["COLLECTION.json", "TACOLLECTION.json", "taco.json"];
 /// Bytes of a file in which its kind is looked for.
 const HEAD: usize = 64 << 10;
 
@@ -27,8 +29,11 @@ pub fn is_catalogue(path: &Path) -> bool {
         let name = address.name().to_ascii_lowercase();
         let parent = address.parent();
         let is_listed = matches!(parent.name(), "items" | "collections");
-        return address.is_web()
-            && (name.ends_with(".json") || name.ends_with(".geojson") || name == "search" || name == "items" || is_listed);
+        if DATASET_DOCUMENTS.iter().any(|known| name == known.to_ascii_lowercase()) {
+            return false;
+        }
+        let is_document = name.ends_with(".json") || name.ends_with(".geojson");
+        return is_document || (address.is_web() && (name == "search" || name == "items" || is_listed));
     }
     let ending = path.extension().and_then(|ending| ending.to_str()).map(str::to_ascii_lowercase);
     if !matches!(ending.as_deref(), Some("json" | "geojson")) {
@@ -40,7 +45,7 @@ pub fn is_catalogue(path: &Path) -> bool {
         return false;
     }
     let text = String::from_utf8_lossy(&head);
-    ["\"stac_version\"", "\"stac_extensions\"", "\"assets\""].iter().any(|key| text.contains(key))
+    text.contains("\"stac_version\"") || (text.contains("\"assets\"") && text.contains("\"Feature"))
 }
 
 /// The Items of a catalogue, at most `limit`, in the order of its documents.
@@ -126,7 +131,9 @@ fn links(place: &Path, document: &Json, relations: &[&str]) -> Result<Vec<PathBu
                     .hint("use the address of the search with its parameters behind `?`"));
             }
             if let Some(href) = link.get("href").and_then(Json::as_str) {
-                found.push(place_of_link(place, href)?);
+                let linked = place_of_link(place, href)?;
+                expect_reachable(place, &linked)?;
+                found.push(linked);
             }
         }
     }
@@ -153,4 +160,39 @@ fn document(place: &Path) -> Result<Json> {
     };
     serde_json::from_slice(&bytes)
         .map_err(|error| Error::format("a document of the catalogue is no JSON").at_path(place).because(error))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn catalogues_are_told_from_datasets_and_tables() {
+        for (address, is_one) in [
+            ("https://host/v1/search?collections=a&limit=2", true),
+            ("https://host/collections/a/items", true),
+            ("https://host/collections/a", true),
+            ("https://host/stac/catalog.json", true),
+            ("https://host/data/TACOLLECTION.json", false),
+            ("https://host/data/COLLECTION.json", false),
+            ("https://host/data/taco.json", false),
+            ("https://host/data/set.tacozip", false),
+            ("s3://bucket/items/a.json", true),
+            ("s3://bucket/items", false),
+        ] {
+            assert_eq!(is_catalogue(Path::new(address)), is_one, "{address}");
+        }
+        let folder = tempfile::tempdir().expect("a folder");
+        for (name, text, is_one) in [
+            ("item.json", r#"{"type": "Feature", "assets": {}}"#, true),
+            ("catalog.json", r#"{"stac_version": "0.9.0", "links": []}"#, true),
+            ("points.geojson", r#"{"type": "FeatureCollection", "features": []}"#, false),
+            ("table.json", r#"[{"id": "a", "assets": 3}]"#, false),
+            ("item.txt", r#"{"type": "Feature", "stac_version": "1.0.0"}"#, false),
+        ] {
+            let path = folder.path().join(name);
+            std::fs::write(&path, text).expect("writes");
+            assert_eq!(is_catalogue(&path), is_one, "{name}");
+        }
+    }
 }

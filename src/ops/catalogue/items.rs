@@ -7,7 +7,7 @@ use serde_json::{Map, Value as Json};
 
 use super::place_of_link;
 use crate::error::{Error, Result};
-use crate::model::{AssetPath, is_remote};
+use crate::model::is_remote;
 
 /// Roles of assets that hold no data.
 const OTHER_ROLES: [&str; 6] = ["thumbnail", "overview", "metadata", "index", "tilejson", "documentation"];
@@ -24,15 +24,16 @@ pub(super) struct Item {
     pub geometry: Option<Geometry>,
     pub bbox: Option<[f64; 4]>,
     pub assets: Vec<Asset>,
-    /// The keys of all assets.
-    pub known_keys: Vec<String>,
+    /// The document that it was read from.
+    pub document: PathBuf,
 }
 
 /// An asset of an Item.
 #[derive(Debug)]
 pub(super) struct Asset {
     pub key: String,
-    pub place: AssetPath,
+    /// A file, or an address.
+    pub place: PathBuf,
     media_type: String,
     roles: Vec<String>,
     /// As the extension `file` states it, in bytes.
@@ -54,7 +55,6 @@ impl Item {
         let assets = feature.get("assets").and_then(Json::as_object);
         let assets = assets
             .ok_or_else(|| wrong("has no assets").hint("features without assets are no STAC: they can be joined as a table"))?;
-        let known_keys = assets.keys().cloned().collect();
         let own = self_place(place, feature);
         let read = |(key, asset): (&String, &Json)| Asset::read(place, own.as_deref(), key, asset).transpose();
         let assets = assets.iter().filter_map(read).collect::<Result<_>>()?;
@@ -70,7 +70,7 @@ impl Item {
             geometry: feature.get("geometry").and_then(geometry_of),
             bbox,
             assets,
-            known_keys,
+            document: place.to_owned(),
         })
     }
 }
@@ -94,7 +94,6 @@ impl Asset {
             (Ok(place), Some(own)) if !is_here(&place) => place_of_link(own, href)?,
             (beside, _) => beside?,
         };
-        let place = AssetPath::file(place);
         let text = |name: &str| asset.get(name).and_then(Json::as_str).unwrap_or_default().to_owned();
         let roles = asset.get("roles").and_then(Json::as_array).into_iter().flatten();
         Ok(Some(Self {
@@ -118,8 +117,7 @@ impl Asset {
 
     /// The ending of the file in lower case; empty for none.
     pub fn ending(&self) -> String {
-        let AssetPath::File(path) = &self.place else { return String::new() };
-        let text = path.to_string_lossy();
+        let text = self.place.to_string_lossy();
         let name = text.split(['?', '#']).next().unwrap_or_default().rsplit('/').next().unwrap_or_default();
         let ending = name.rsplit_once('.').map_or("", |(_, ending)| ending);
         let is_plain = (1..=8).contains(&ending.len()) && ending.bytes().all(|byte| byte.is_ascii_alphanumeric());

@@ -11,8 +11,12 @@ use std::path::{Path, PathBuf};
 
 use crate::container::asset_size;
 use crate::error::{Error, Result};
-use crate::jobs::{JobContext, try_map};
-use crate::model::{AssetPath, Collection, Dataset, Payload, Sample, Tortilla, is_remote, portable_name};
+use crate::jobs::JobContext;
+use crate::model::{
+    Address, AssetPath, Collection, Dataset, Payload, Sample, Tortilla, id_matches, is_remote, place_above, place_below,
+    portable_name,
+};
+use crate::remote::{RemoteFile, may_link_to};
 
 pub use documents::is_catalogue;
 use documents::read_items;
@@ -20,6 +24,10 @@ use items::{Asset, Item};
 
 /// Items that are read unless another number is given.
 const LIMIT: usize = 100_000;
+/// Keys of assets that an error names.
+const KEYS_NAMED: usize = 20;
+/// Remote assets whose sizes are asked for at one time.
+const ASKED_AT_ONCE: usize = 256;
 
 /// Which items and assets of a catalogue become samples.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -43,25 +51,26 @@ pub fn read_catalogue(path: &Path, choice: &CatalogueChoice, ctx: &JobContext) -
     if items.is_empty() {
         return Err(Error::usage("the catalogue has no items").at_path(path).hint("for a search, widen its box and its times"));
     }
+    let known: BTreeSet<String> = items.iter().flat_map(|item| &item.assets).map(|asset| asset.key.clone()).collect();
     for item in &mut items {
         item.assets.retain(|asset| match choice.assets.as_slice() {
             [] => asset.holds_data(),
-            patterns => patterns.iter().any(|pattern| crate::model::id_matches(pattern, &asset.key)),
+            patterns => patterns.iter().any(|pattern| id_matches(pattern, &asset.key)),
         });
     }
     let names = names_of_positions(&items);
     if names.is_empty() {
-        let known: BTreeSet<String> = items.iter().flat_map(|item| item.known_keys.iter().cloned()).take(20).collect();
-        let known: Vec<String> = known.into_iter().collect();
+        let known: Vec<String> = known.into_iter().take(KEYS_NAMED).collect();
         return Err(Error::usage("no asset of the items is chosen").at_path(path).hint(format!("they have {}", known.join(", "))));
     }
     check_ids(&items, path)?;
+    check_servers(&items)?;
     let sizes = sizes_of(&items, ctx)?;
-    let properties = properties::columns_of(&items);
+    let properties = properties::columns_of(&items, ctx)?;
     let samples = items.iter().zip(sizes).enumerate().map(|(row, (item, sizes))| {
         let files = item.assets.iter().zip(sizes).map(|(asset, size)| Sample {
             id: names.get(&asset.key).cloned().unwrap_or_else(|| asset.key.clone()).into(),
-            payload: Payload::asset(asset.place.clone(), size),
+            payload: Payload::asset(AssetPath::file(&*asset.place), size),
             values: Vec::new().into(),
         });
         let mut sample = Sample::folder(&portable_name(&item.id), Tortilla::new(files.collect()));
@@ -99,24 +108,62 @@ fn check_ids(items: &[Item], path: &Path) -> Result<()> {
     }
 }
 
-/// The size of each asset in bytes: as the catalogue states it, else as its file or server does.
-fn sizes_of(items: &[Item], ctx: &JobContext) -> Result<Vec<Vec<u64>>> {
-    ctx.stage(tr!("Reading sizes"), Some(items.len() as u64));
-    try_map(items, |_, item| {
-        ctx.check()?;
-        let size = |asset: &Asset| match asset.size {
-            // A local file is there to be asked.
-            Some(size) if is_remote_asset(&asset.place) => Ok(size),
-            _ => asset_size(&asset.place).map_err(|error| error.hint(format!("it is the asset {} of {}", asset.key, item.id))),
-        };
-        let sizes = item.assets.iter().map(size).collect();
-        ctx.step(1);
-        sizes
-    })
+/// Refuses assets to which the server of their document may not lead.
+fn check_servers(items: &[Item]) -> Result<()> {
+    let mut known = BTreeSet::new();
+    for item in items {
+        for asset in &item.assets {
+            let servers = [&item.document, &asset.place].map(|place| Address::of(place).map(|address| address.origin()));
+            if let [Some(from), Some(to)] = servers
+                && known.insert((from, to))
+            {
+                expect_reachable(&item.document, &asset.place)?;
+            }
+        }
+    }
+    Ok(())
 }
 
-fn is_remote_asset(place: &AssetPath) -> bool {
-    matches!(place, AssetPath::File(path) if is_remote(path))
+/// A server of the internet leads to no private network and not to this machine, as with redirects.
+///
+/// # Errors
+/// When the server of `document` is of a wider network than that of `place`.
+fn expect_reachable(document: &Path, place: &Path) -> Result<()> {
+    match may_link_to(document, place)? {
+        true => Ok(()),
+        false => {
+            Err(Error::unsupported("a catalogue on a server can't lead into a narrower network, or to this machine").at_path(place))
+        }
+    }
+}
+
+/// The size of each asset in bytes: as the catalogue states it, else as its file or server does.
+fn sizes_of(items: &[Item], ctx: &JobContext) -> Result<Vec<Vec<u64>>> {
+    let assets: Vec<(&Item, &Asset)> = items.iter().flat_map(|item| item.assets.iter().map(move |asset| (item, asset))).collect();
+    ctx.stage(tr!("Reading sizes"), Some(assets.len() as u64));
+    let named = |error: Error, (item, asset): (&Item, &Asset)| error.hint(format!("it is the asset {} of {}", asset.key, item.id));
+    let mut sizes = Vec::with_capacity(assets.len());
+    for assets in assets.chunks(ASKED_AT_ONCE) {
+        ctx.check()?;
+        let is_asked = |asset: &&(&Item, &Asset)| is_remote(&asset.1.place) && asset.1.size.is_none();
+        let asked: Vec<&Path> = assets.iter().filter(is_asked).map(|(_, asset)| asset.place.as_path()).collect();
+        let mut answers = RemoteFile::open_all(&asked, 1)?.into_iter();
+        for of @ (_, asset) in assets {
+            let size = match asset.size {
+                Some(size) if is_remote(&asset.place) => Ok(size),
+                None if is_remote(&asset.place) => match answers.next() {
+                    Some(answer) => answer.map(|file| file.size_bytes()),
+                    None => Err(Error::internal("a remote asset was not asked for")),
+                },
+                // A local file is there to be asked.
+                _ => asset_size(&AssetPath::file(&*asset.place)),
+            };
+            sizes.push(size.map_err(|error| named(error, *of))?);
+            ctx.step(1);
+        }
+    }
+    let mut sizes = sizes.into_iter();
+    Ok(items.iter().map(|item| sizes.by_ref().take(item.assets.len()).collect()).collect())
 }
 
 /// The place that a link of a document names.
@@ -138,17 +185,17 @@ fn place_of_link(document: &Path, link: &str) -> Result<PathBuf> {
     if is_absolute {
         return Ok(PathBuf::from(link));
     }
-    let mut folder = crate::model::place_above(document).unwrap_or_default();
+    let mut folder = place_above(document).unwrap_or_default();
     let mut rest = Vec::new();
     for part in link.split('/') {
         match part {
             "" | "." => {}
-            ".." if rest.pop().is_none() => folder = crate::model::place_above(&folder).unwrap_or_default(),
+            ".." if rest.pop().is_none() => folder = place_above(&folder).unwrap_or_default(),
             ".." => {}
             part => rest.push(part),
         }
     }
-    Ok(crate::model::place_below(&folder, &rest.join("/")))
+    Ok(place_below(&folder, &rest.join("/")))
 }
 
 #[cfg(test)]

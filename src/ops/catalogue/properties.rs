@@ -6,9 +6,11 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::items::Item;
+use crate::error::Result;
 use crate::footprint::parse_time;
+use crate::jobs::JobContext;
 use crate::model::{FieldSpec, Value};
-use crate::table::write_wkb;
+use crate::table::{table_of_json, write_wkb};
 
 /// Properties that are times (STAC 1.0, common metadata).
 const TIMES: [&str; 7] = ["datetime", "start_datetime", "end_datetime", "created", "updated", "published", "expires"];
@@ -23,12 +25,18 @@ pub(super) struct Column {
 }
 
 /// The columns of the Items: their properties in the order of their names, collection, footprint and box.
-pub(super) fn columns_of(items: &[Item]) -> Vec<Column> {
+///
+/// # Errors
+/// When the job is cancelled.
+pub(super) fn columns_of(items: &[Item], ctx: &JobContext) -> Result<Vec<Column>> {
     let names: BTreeSet<&str> = items.iter().flat_map(|item| item.properties.keys().map(String::as_str)).collect();
-    let of = |name: &&str| column(name, items.iter().map(|item| item.properties.get(*name).unwrap_or(&Json::Null)).collect());
-    let mut columns: Vec<Column> = names.iter().filter_map(of).collect();
+    let mut columns = Vec::with_capacity(names.len() + 3);
+    for name in names {
+        let values = items.iter().map(|item| item.properties.get(name).unwrap_or(&Json::Null)).collect();
+        columns.extend(column(name, values, ctx)?);
+    }
     let mut add = |name: &str, dtype: DataType, description: &str, values: Vec<Value>| {
-        if values.iter().any(|value| *value != Value::Null) && columns.iter().all(|known| known.field.name != name) {
+        if values.iter().any(|value| *value != Value::Null) && columns.iter().all(|known: &Column| known.field.name != name) {
             let field = FieldSpec { name: name.into(), dtype, description: description.into() };
             columns.push(Column { field, values });
         }
@@ -39,64 +47,32 @@ pub(super) fn columns_of(items: &[Item]) -> Vec<Column> {
     add("stac:geometry", DataType::Binary, "Footprint as WKB, longitude and latitude", items.iter().map(footprint).collect());
     let bbox = |item: &Item| item.bbox.map_or(Value::Null, |bbox| Value::List(bbox.map(Value::Float).into()));
     add("stac:bbox", list_of(DataType::Float64), "West, south, east and north in degrees", items.iter().map(bbox).collect());
-    columns
+    Ok(columns)
 }
 
 fn list_of(item: DataType) -> DataType {
     DataType::List(Arc::new(Field::new("item", item, true)))
 }
 
-/// The column of a property; `None` for one without any value.
-fn column(name: &str, values: Vec<&Json>) -> Option<Column> {
-    let known = || values.iter().copied().filter(|value| !value.is_null());
-    known().next()?;
-    let is_time = |value: &Json| value.as_str().is_some_and(|text| parse_time(text).is_some());
-    let dtype = match () {
-        () if TIMES.contains(&name) && known().all(is_time) => DataType::Timestamp(TimeUnit::Microsecond, None),
-        () => common_type(known()),
-    };
-    let name =
+/// The column of a property, typed as a column of a metadata table; its times are times, and objects text of JSON, as each item may have
+/// other keys. `None` for one without any value.
+fn column(name: &str, values: Vec<&Json>, ctx: &JobContext) -> Result<Option<Column>> {
+    let known = || values.iter().filter(|value| !value.is_null());
+    if known().next().is_none() {
+        return Ok(None);
+    }
+    let own =
         if RESERVED.contains(&name) || name.starts_with("internal:") { format!("properties:{name}") } else { name.to_owned() };
-    let values = values.iter().map(|value| value_of(value, &dtype)).collect();
-    Some(Column { field: FieldSpec { name, dtype, description: String::new() }, values })
-}
-
-/// The type of all values: text of JSON where they have none in common.
-fn common_type<'a>(values: impl Iterator<Item = &'a Json> + Clone) -> DataType {
-    let all = |is: fn(&Json) -> bool| values.clone().all(is);
-    if all(Json::is_boolean) {
-        DataType::Boolean
-    } else if all(Json::is_i64) {
-        DataType::Int64
-    } else if all(Json::is_number) {
-        DataType::Float64
-    } else if all(|value| value.as_array().is_some_and(|list| list.iter().all(|item| item.is_number() || item.is_null())))
-        || all(|value| value.as_array().is_some_and(|list| list.iter().all(|item| item.is_string() || item.is_null())))
-    {
-        let items: Vec<&Json> = values.filter_map(Json::as_array).flatten().filter(|item| !item.is_null()).collect();
-        match items.first() {
-            Some(Json::Number(_)) if items.iter().all(|item| item.is_i64()) => list_of(DataType::Int64),
-            Some(Json::Number(_)) => list_of(DataType::Float64),
-            _ => list_of(DataType::Utf8),
-        }
-    } else {
-        DataType::Utf8
+    let times: Vec<Option<i64>> = values.iter().map(|value| value.as_str().and_then(parse_time)).collect();
+    if TIMES.contains(&name) && times.iter().flatten().count() == known().count() {
+        let field = FieldSpec::new(own, DataType::Timestamp(TimeUnit::Microsecond, None));
+        let values = times.into_iter().map(|time| time.map_or(Value::Null, Value::Int)).collect();
+        return Ok(Some(Column { field, values }));
     }
-}
-
-fn value_of(value: &Json, dtype: &DataType) -> Value {
-    match (value, dtype) {
-        (Json::Null, _) => Value::Null,
-        (Json::Bool(truth), DataType::Boolean) => Value::Bool(*truth),
-        (Json::Number(number), DataType::Int64) => number.as_i64().map_or(Value::Null, Value::Int),
-        (Json::Number(number), DataType::Float64) => number.as_f64().map_or(Value::Null, Value::Float),
-        (Json::String(text), DataType::Timestamp(..)) => parse_time(text).map_or(Value::Null, Value::Int),
-        (Json::Array(items), DataType::List(item)) => {
-            Value::List(items.iter().map(|one| value_of(one, item.data_type())).collect())
-        }
-        (Json::String(text), _) => Value::text(text),
-        (other, _) => Value::text(other.to_string()),
-    }
+    let plain = |value: &&Json| if value.is_object() { Json::String(value.to_string()) } else { (*value).clone() };
+    let table = table_of_json([(own, values.iter().map(plain).collect())], ctx)?;
+    let values = (0..table.rows()).map(|row| table.value(row, 0)).collect();
+    Ok(table.fields().into_iter().next().map(|field| Column { field, values }))
 }
 
 #[cfg(test)]
@@ -107,8 +83,10 @@ mod tests {
 
     #[test]
     fn properties_have_the_type_of_all_of_their_values() {
-        let of =
-            |name: &str, values: Vec<Json>| column(name, values.iter().collect()).map(|found| (found.field.dtype, found.values));
+        let of = |name: &str, values: Vec<Json>| {
+            let found = column(name, values.iter().collect(), &JobContext::default()).expect("reads");
+            found.map(|found| (found.field.dtype, found.values))
+        };
         assert_eq!(of("n", vec![json!(1), Json::Null]), Some((DataType::Int64, vec![Value::Int(1), Value::Null])));
         assert_eq!(of("n", vec![json!(1), json!(2.5)]), Some((DataType::Float64, vec![Value::Float(1.0), Value::Float(2.5)])));
         assert_eq!(of("n", vec![json!(1), json!("a")]), Some((DataType::Utf8, vec![Value::text("1"), Value::text("a")])));

@@ -167,7 +167,7 @@ fn a_variable_is_read_by_its_name_loose_and_in_a_container() {
         let of = |name: &str| describe(&source.clone().with_variable(Some(name.into())));
         assert!(of("Band1").is_ok_and(|info| info.width == 12 && info.variable.is_none()));
         assert!(of("temp").is_err_and(|error| error.is_caused_by(Cause::NoVariable)));
-        let kept = with_variable_if_there(source.clone(), Some("temp".into())).expect("reads");
+        let (kept, _) = describe_variable(source.clone(), Some("temp".into())).expect("reads");
         assert_eq!(kept, source);
     }
     let plain = folder.path().join("plain.tif");

@@ -15,7 +15,7 @@ use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::theme::{self, font, text_style};
 use crate::gui::widgets::{self, Button, EmptyState, Mark, Note, TextField, Tone, note_ui, paint};
 use crate::model::{FieldSpec, IdFault, Payload, SampleKind, Value, check_sample_id, dtype_name, is_padding};
-use crate::raster::{RasterInfo, describe, with_variable_if_there};
+use crate::raster::{RasterInfo, describe_variable};
 use crate::studio::{Command, Document, DocumentId, RowRef};
 use state::{Asset, SampleState};
 
@@ -52,8 +52,10 @@ pub fn read_header(cx: &mut PanelContext<'_>, document: &Document, at: RowRef) {
         if size == 0 {
             return Ok(Asset { source: named, size, raster: Err(Error::usage("this sample is empty")) });
         }
-        let source = with_variable_if_there(named.clone(), variable).unwrap_or(named);
-        Ok(Asset { raster: describe(&source), source, size })
+        Ok(match describe_variable(named.clone(), variable) {
+            Ok((source, info)) => Asset { source, size, raster: Ok(info) },
+            Err(error) => Asset { source: named, size, raster: Err(error) },
+        })
     });
 }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use egui::TextureHandle;
 
 use super::picture::{Answer, Picture};
-use super::{WHOLE, resampling_of, within};
+use super::{WHOLE, read, resampling_of, within};
 use crate::error::{Error, Result};
 use crate::gui::document_key::Key as DocumentKey;
 use crate::gui::widgets::RowScroll;
@@ -14,7 +14,7 @@ use crate::jobs::{AsyncValue, JobContext, JobId, Jobs, State};
 use crate::ops::{ChunkArray, ChunkPlace};
 use crate::raster::{
     BandChoice, BandDifference, ComplexPart, Limits, PixelNumber, PreviewImage, PreviewRequest, Probe, RasterInfo, RasterSource,
-    RenderOptions, Rgba, Stretch, describe, preview, with_variable_if_there,
+    RenderOptions, Rgba, Stretch, describe_variable,
 };
 use crate::studio::RowRef;
 
@@ -86,13 +86,11 @@ pub(super) struct BesideKey {
 impl BesideKey {
     /// Reads the picture of the sample whose source `place` finds.
     pub(super) fn read(self, place: impl FnOnce() -> Result<(RasterSource, u64)>, ctx: &JobContext) -> Result<Answer> {
-        let source = with_variable_if_there(place()?.0, self.variable)?;
+        let (source, info) = describe_variable(place()?.0, self.variable)?;
         let mut request = PreviewRequest::new(source, (WHOLE, WHOLE));
-        let info = describe(&request.source)?;
         (request.options.bands, request.options.part) = (within(&self.bands, info.band_count), self.part);
         request.resampling = resampling_of(self.by_class, &request.options.bands, &info);
-        let image = preview(&request, ctx)?;
-        Ok(Arc::new((request, image)))
+        read(request, ctx)
     }
 }
 
