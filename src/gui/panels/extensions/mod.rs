@@ -29,7 +29,7 @@ use targets::Group;
 fn cost_of(name: &str) -> (&'static str, &'static str) {
     match name {
         "stats" | "histogram" | "content_hash" => (icons::CLOCK, tr!("all pixels")),
-        "stac" | "istac" => (icons::FILE_TEXT, tr!("headers")),
+        "stac" | "istac" | "cube" => (icons::FILE_TEXT, tr!("headers")),
         "command" => (icons::TERMINAL_WINDOW, tr!("a program")),
         _ => (icons::MINUS, tr!("no reads")),
     }
