@@ -109,6 +109,19 @@ pub fn metadata(path: &Path) -> io::Result<Metadata> {
     }
 }
 
+/// Free bytes on the disk that will hold `target`; `None` when the system does not report them. Creates nothing.
+pub fn free_bytes(target: &Path) -> Option<u64> {
+    let named = |path: &&Path| !path.as_os_str().is_empty();
+    let there = target.ancestors().filter(named).find(|path| path.is_dir()).unwrap_or(Path::new("."));
+    #[cfg(unix)]
+    {
+        let disk = rustix::fs::statvfs(there).ok()?;
+        Some(disk.f_bavail.saturating_mul(disk.f_frsize))
+    }
+    #[cfg(windows)]
+    crate::windows_api::free_bytes(there)
+}
+
 /// Name of the file type unless it is a regular file, folder or symbolic link.
 pub fn special(kind: FileType) -> Option<&'static str> {
     #[cfg(unix)]

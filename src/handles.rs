@@ -223,8 +223,12 @@ fn is_out_of_handles(error: &io::Error) -> bool {
     }
 }
 
+/// Fills `buffer` with the bytes at `offset`.
+///
+/// # Errors
+/// An IO error, also at the end of the file.
 #[cfg(unix)]
-fn read_exact_at(file: &File, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
+pub fn read_exact_at(file: &File, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
     std::os::unix::fs::FileExt::read_exact_at(file, buffer, offset)
 }
 
@@ -233,8 +237,12 @@ fn write_all_at(file: &File, offset: u64, bytes: &[u8]) -> io::Result<()> {
     std::os::unix::fs::FileExt::write_all_at(file, bytes, offset)
 }
 
+/// Fills `buffer` with the bytes at `offset`.
+///
+/// # Errors
+/// An IO error, also at the end of the file.
 #[cfg(windows)]
-fn read_exact_at(file: &File, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
+pub fn read_exact_at(file: &File, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
     let mut done = 0;
     while done < buffer.len() {
         let read = std::os::windows::fs::FileExt::seek_read(file, &mut buffer[done..], offset + done as u64)?;

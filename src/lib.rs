@@ -19,6 +19,7 @@
 //! | [`jobs`] | work off the interface thread: progress, cancel, newest request wins |
 //! | [`table`] | Parquet bytes ⇄ level tables, values ⇄ columns |
 //! | [`remote`] | bytes of other machines: addresses, credentials, requests, the disk cache, objects that are written |
+//! | [`unpack`] | bytes of compressed members of archives |
 //! | [`raster`] | everything that GDAL does |
 //! | [`footprint`] | where samples are and when: footprints in longitude and latitude, boxes, times |
 //! | [`container`] | on-disk formats: detect, read, plan, write |
@@ -94,6 +95,7 @@ pub mod raster;
 pub mod remote;
 pub mod studio;
 pub mod table;
+pub mod unpack;
 pub mod validate;
 #[cfg(windows)]
 pub mod windows_api;

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::json;
 
-use crate::support::{Habit, Ran, Server, Workspace, copy_folder, files_below, fixtures};
+use crate::support::{COLLECTION, Habit, Ran, Server, Workspace, copy_folder, files_below, fixtures};
 
 /// A repository with these files and folders, each a copy of a golden dataset.
 struct Hub {
@@ -91,4 +91,17 @@ fn a_repository_that_is_a_folder_dataset_opens() {
     assert!(Path::new(&hub.workspace.path("hub/datasets/taco/set/resolve/main/COLLECTION.json")).exists());
     let shown = hub.run(&["inspect", "hf://datasets/taco/set"]).expect_code(0);
     assert!(shown.stdout.contains("FOLDER"), "{shown}");
+}
+
+#[test]
+fn the_files_of_a_repository_become_a_dataset() {
+    let names = ["scenes/a/x 1.bin", "scenes/a/y.bin", "scenes/b/x 1.bin", "scenes/b/y.bin"];
+    let hub = Hub::of(&[], &[&names[..], &["README.md"]].concat());
+    hub.workspace.write("collection.json", COLLECTION);
+    let arguments = ["create", "hf://datasets/taco/set/scenes", "-o", "out.tacozip", "--collection", "collection.json"];
+    hub.run(&arguments).expect_code(0);
+    let ids = hub.run(&["query", "out.tacozip", "--sql", "SELECT id FROM level1 ORDER BY id", "--format", "csv"]).expect_code(0);
+    assert_eq!(ids.stdout.lines().collect::<Vec<_>>(), ["id", "x 1.bin", "x 1.bin", "y.bin", "y.bin"]);
+    hub.run(&["read", "out.tacozip", "b/x 1.bin", "-o", "x.bin"]).expect_code(0);
+    assert_eq!(std::fs::read(hub.workspace.path("x.bin")).expect("reads"), b"text");
 }

@@ -2,6 +2,7 @@
 
 #![allow(clippy::expect_used, clippy::unwrap_used, missing_docs, reason = "a test says what went wrong by ending")]
 
+mod archive_sources;
 mod broken;
 #[cfg(target_os = "linux")]
 mod budgets;

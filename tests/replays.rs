@@ -13,7 +13,9 @@ use taco_studio::jobs::Jobs;
 use taco_studio::studio::{self as core, Studio};
 
 use crate::interop::expect_ok;
-use crate::support::{Workspace, copy_script, core_fields_of_taco_0_2, entries, files_below, nested_scenes, tests_folder};
+use crate::support::{
+    Workspace, copy_script, core_fields_of_taco_0_2, entries, files_below, nested_scenes, nightly_or, tests_folder,
+};
 
 #[test]
 fn every_script_gives_the_expected_results() {
@@ -262,11 +264,12 @@ fn an_application_killed_at_any_moment_gives_its_draft_back() {
     let reopening = lines - 5;
     let mut moments = BTreeSet::new();
     let (mut restored_drafts, mut outputs) = (0, 0);
-    for round in 0..20u32 {
+    let rounds = nightly_or(8, 20) as u32;
+    for round in 0..rounds {
         let workspace = Workspace::new();
         let (mut child, told, listener) = started(&workspace);
         // Spread over the run in a scattered order.
-        std::thread::sleep(whole.mul_f64(f64::from(round * 13 % 20) / 20.0 + 0.02));
+        std::thread::sleep(whole.mul_f64(f64::from(round * 13 % rounds) / f64::from(rounds) + 0.02));
         let _ = child.kill();
         child.wait().expect("has ended");
         listener.join().expect("listens");
@@ -292,5 +295,8 @@ fn an_application_killed_at_any_moment_gives_its_draft_back() {
         assert!(kept + 1 >= steps, "round {round} after line {done}: {steps} steps were done, {kept} are left");
         restored_drafts += 1;
     }
-    assert!(moments.len() > 6 && restored_drafts > 6, "{moments:?}, {restored_drafts} drafts, {outputs} outputs");
+    assert!(
+        moments.len() > rounds as usize / 3 && restored_drafts > rounds / 3,
+        "{moments:?}, {restored_drafts} drafts, {outputs} outputs"
+    );
 }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use crate::support::files_below;
 
 /// The modules of the library, lowest first: each may import only earlier ones. `src/lib.rs` describes them.
-const MODULES: [&str; 24] = [
+const MODULES: [&str; 25] = [
     "windows_api",
     "text",
     "digits",
@@ -20,6 +20,7 @@ const MODULES: [&str; 24] = [
     "jobs",
     "table",
     "remote",
+    "unpack",
     "raster",
     "footprint",
     "container",

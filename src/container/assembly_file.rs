@@ -17,7 +17,7 @@ use bytes::Bytes;
 use super::{Assembly, AssemblyLevel, ByteSource, DatasetVersion, RowSource, check_json};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
-use crate::model::{AssetPath, Collection, FieldSpec, MAX_LEVELS, Modified, Skeleton, Stamp};
+use crate::model::{AssetPath, Collection, FieldSpec, MAX_LEVELS, Modified, PackedMember, Skeleton, Stamp};
 use crate::table::{ParquetOptions, TableHead, write_parquet};
 
 /// Version of the format; newer files are refused.
@@ -32,6 +32,7 @@ const BYTES: u8 = 1;
 const FILE: u8 = 2;
 const RANGE: u8 = 3;
 const VSI: u8 = 4;
+const PACKED: u8 = 5;
 
 /// First line of the file.
 #[derive(serde::Serialize, serde::Deserialize)]
@@ -128,12 +129,17 @@ fn sources_table(assembly: &Assembly, depth: usize, stamps: &mut Stamps, meta: &
     let (mut offsets, mut lengths, mut sizes) = (Vec::new(), Vec::new(), Vec::new());
     let (mut paths, mut bytes) = (StringBuilder::new(), BinaryBuilder::new());
     for source in &level.sources {
+        let stated;
         let (kind, path, data, time) = match source {
             RowSource::Folder => (FOLDER, None, None, 0),
             RowSource::Bytes(data) => (BYTES, None, Some(data), 0),
             RowSource::Asset { path: AssetPath::File(path), modified, .. } => (FILE, Some(text_of(path)?), None, modified.0),
             RowSource::Asset { path: AssetPath::Range { container, .. }, modified, .. } => {
                 (RANGE, Some(text_of(container)?), None, modified.0)
+            }
+            RowSource::Asset { path: AssetPath::Packed(member), modified, .. } => {
+                stated = stated_member(member)?;
+                (PACKED, Some(text_of(&member.archive)?), Some(&stated), modified.0)
             }
             RowSource::Asset { path: AssetPath::Vsi(text), modified, .. } => (VSI, Some(&**text), None, modified.0),
         };
@@ -176,6 +182,11 @@ fn sources_table(assembly: &Assembly, depth: usize, stamps: &mut Stamps, meta: &
     ];
     RecordBatch::try_from_iter_with_nullable(columns.into_iter().map(|(name, array)| (name, array, true)))
         .map_err(|error| Error::internal("the sources do not fit their table").because(error))
+}
+
+/// What is known of a file in an archive, as JSON.
+fn stated_member(member: &PackedMember) -> Result<Bytes> {
+    member.to_json().map(Bytes::from).map_err(|error| Error::internal("a file in an archive can't be described").because(error))
 }
 
 fn text_of(path: &Path) -> Result<&str> {
@@ -366,6 +377,11 @@ impl Rows {
                     };
                     AssetPath::Range { container: path(), offset: number(&offsets, row), size: number(&lengths, row), stamp }
                 }
+                PACKED => {
+                    let member = PackedMember::of_json(data.as_binary::<i32>().value(row), path());
+                    let member = member.map_err(|error| damaged("a file in an archive is not described").because(error))?;
+                    AssetPath::Packed(member.into())
+                }
                 VSI => AssetPath::Vsi(paths.as_string::<i32>().value(row).into()),
                 other => return Err(damaged(&format!("there is no kind {other} of sources"))),
             };
@@ -384,7 +400,7 @@ mod tests {
     use arrow::datatypes::TimeUnit;
 
     use super::*;
-    use crate::model::{Dataset, Payload, Sample, Tortilla, Value};
+    use crate::model::{Dataset, PackedCodec, Payload, Sample, Tortilla, Value};
 
     fn varied() -> Assembly {
         let list = DataType::List(Arc::new(Field::new("item", DataType::Float32, true)));
@@ -397,6 +413,17 @@ mod tests {
         ];
         let stamp = Arc::new(Stamp { size: 9, modified: Modified(5), etag: Some("e".into()), directory: Some(7) });
         let range = AssetPath::Range { container: Path::new("s3://b/y.tacozip").into(), offset: 3, size: 9, stamp: Some(stamp) };
+        let packed = PackedMember {
+            archive: Path::new("/in/z.tar.gz").into(),
+            name: "a/ñ.tif".into(),
+            codec: PackedCodec::Gzip,
+            start: 0,
+            length: 90,
+            offset: 512,
+            size: 9,
+            crc: None,
+            stamp: Arc::new(Stamp { size: 90, modified: Modified(5), etag: None, directory: None }),
+        };
         let values: Arc<[Value]> = vec![
             Value::text("ñ, \"x\"\n"),
             Value::Int(1_700_000_001),
@@ -412,6 +439,7 @@ mod tests {
                 file,
                 Sample { payload: Payload::asset(range, 9), ..Sample::file("b", "", 0) },
                 Sample { payload: Payload::Bytes([1, 2, 0].into()), ..Sample::file("c", "", 0) },
+                Sample { payload: Payload::asset(AssetPath::Packed(packed.into()), 9), ..Sample::file("d", "", 0) },
             ],
         };
         let other = Tortilla { schema: fields[..1].to_vec().into(), samples: below.samples.clone() };

@@ -20,6 +20,7 @@ use std::path::{Path, PathBuf};
 use tempfile::{NamedTempFile, TempDir};
 
 use crate::error::{Error, IoContext, Result};
+use crate::files::free_bytes;
 use crate::model::is_remote;
 
 use names::{is_ours, make_parent, name_of, parent_of, refuse_name};
@@ -406,19 +407,6 @@ fn refuse_strangers(folder: &Path) -> Result<()> {
         }
     }
     Ok(())
-}
-
-/// Free bytes on the disk that will hold `target`; `None` when the system does not report them. Creates nothing.
-pub fn free_bytes(target: &Path) -> Option<u64> {
-    let named = |path: &&Path| !path.as_os_str().is_empty();
-    let there = target.ancestors().filter(named).find(|path| path.is_dir()).unwrap_or(Path::new("."));
-    #[cfg(unix)]
-    {
-        let disk = rustix::fs::statvfs(there).ok()?;
-        Some(disk.f_bavail.saturating_mul(disk.f_frsize))
-    }
-    #[cfg(windows)]
-    crate::windows_api::free_bytes(there)
 }
 
 /// Writes all bytes at an offset.

@@ -6,12 +6,10 @@ use std::path::{Path, PathBuf};
 use super::ByteSource;
 use super::magic_bytes::detect_bytes;
 use super::versioned::VERSIONS_FILE;
-use crate::error::{Error, Result};
-use crate::model::{Address, HubListing};
-use crate::remote::{FIRST_OF_DATASET, RemoteFile};
+use crate::error::Result;
+use crate::model::Address;
+use crate::remote::{FIRST_OF_DATASET, RemoteFile, hub_files};
 
-/// Longest list of a repository in bytes.
-const LIST_MAX: u64 = 64 << 20;
 /// ZIP archives whose first bytes are read: TACO 3 has no ending of its own.
 const ARCHIVES_READ_MAX: usize = 32;
 /// Bytes of an archive that tell its format.
@@ -22,14 +20,7 @@ const HEAD: u64 = 256;
 /// # Errors
 /// When the hub refuses the list, or answers with something else.
 pub fn datasets_of_hub(address: &Address) -> Result<Option<Vec<PathBuf>>> {
-    let Some(listing) = HubListing::of(address) else { return Ok(None) };
-    // Hubs answer without ranges.
-    let file = RemoteFile::open(Path::new(&listing.request), LIST_MAX)?;
-    if file.size_bytes() > LIST_MAX {
-        return Err(Error::too_large("the list of the repository is too long").at(&listing.request));
-    }
-    let files = listing.files(&file.read(0, file.size_bytes())?);
-    let files = files.ok_or_else(|| Error::format("the hub answered with no list of files").at(&listing.request))?;
+    let Some(files) = hub_files(address)? else { return Ok(None) };
     let Candidates { mut datasets, archives } = Candidates::of(&files);
     let archives: Vec<&Path> = archives.iter().take(ARCHIVES_READ_MAX).map(Path::new).collect();
     for (path, opened) in archives.iter().zip(RemoteFile::open_all(&archives, FIRST_OF_DATASET)?) {

@@ -18,6 +18,7 @@ use crate::error::{Error, IoContext, Kind, Result, settled};
 use crate::jobs::JobContext;
 use crate::model::{AssetPath, Modified, Stamp, is_remote};
 use crate::remote::{FIRST_OF_SAMPLE, RemoteFile};
+use crate::unpack::UnpackedMember;
 
 /// Files up to this size in bytes are read whole; larger ones are streamed.
 pub const WHOLE_MAX: u64 = 4 << 20;
@@ -316,6 +317,9 @@ impl Sources {
                 open.file.read_into(*offset, buffer).io_at("read the sample", &**container)?;
                 held = Some((open, *offset, *size, stamp.is_some()));
             }
+            RowSource::Asset { path: AssetPath::Packed(member), .. } => {
+                UnpackedMember::open(member)?.read_into(0, buffer).io_at("read the sample", &*member.archive)?;
+            }
             RowSource::Asset { path: AssetPath::Vsi(text), .. } => return Err(not_local(text)),
         }
         let crc = crc32fast::hash(buffer);
@@ -370,6 +374,10 @@ impl Sources {
                 let (file, offset, container) = (open.file.clone(), *offset, container.clone());
                 held = Some((open, (offset, *size, stamp.is_some())));
                 (Box::new(move |at, buffer| file.read_into(offset + at, buffer).io_at("read the sample", &*container)), *size)
+            }
+            RowSource::Asset { path: AssetPath::Packed(member), size, .. } => {
+                let (data, archive) = (UnpackedMember::open(member)?, member.archive.clone());
+                (Box::new(move |at, buffer| data.read_into(at, buffer).io_at("read the sample", &*archive)), *size)
             }
             RowSource::Asset { path: AssetPath::Vsi(text), .. } => return Err(not_local(text)),
             small => {
@@ -520,7 +528,7 @@ pub fn stream_asset(
 /// # Errors
 /// As [`stream_asset`]; [`Kind::Usage`] when the target is the file that contains the asset.
 pub fn copy_asset(asset: &AssetPath, target: &Path, overwrite: bool, on_damage: OnDamage, ctx: &JobContext) -> Result<Vec<String>> {
-    if let AssetPath::File(source) | AssetPath::Range { container: source, .. } = asset
+    if let Some(source) = asset.local_file()
         && is_same_file(source, target)
     {
         return Err(Error::usage("the output is the file that the sample is read from").at_path(target));

@@ -2,7 +2,7 @@
 //! module.
 
 use std::fs::File;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -11,9 +11,10 @@ use super::{Directory, HeaderEntry};
 use crate::error::{Error, IoContext, Kind, Result, settled};
 use crate::files::LocalVersion;
 use crate::handles::SharedFile;
-use crate::model::{AssetPath, Modified, Stamp, is_remote};
+use crate::model::{AssetPath, Modified, PackedMember, Stamp, is_remote};
 use crate::remote::{FIRST_OF_DATASET, FIRST_OF_SAMPLE, Identity, RemoteFile};
 use crate::table::ParquetSlice;
+use crate::unpack::UnpackedMember;
 
 /// An open local or remote file that is read by byte ranges. Cheap to clone.
 #[derive(Clone)]
@@ -39,6 +40,8 @@ const FOOTER: u64 = 128 << 10;
 enum Origin {
     Local(Arc<SharedFile>),
     Remote(Arc<RemoteFile>),
+    /// The data of one file in an archive.
+    Unpacked(UnpackedMember),
 }
 
 impl ByteSource {
@@ -65,6 +68,8 @@ impl ByteSource {
                 Self::of_remote(RemoteFile::shared(container, *offset, (*size).min(FIRST_OF_SAMPLE))?, container)
             }
             AssetPath::File(path) | AssetPath::Range { container: path, .. } => Self::open_local(path)?,
+            // Unpacking compares the version.
+            AssetPath::Packed(member) => return Self::of_packed(member),
             AssetPath::Vsi(text) => return Err(Error::unsupported("only GDAL can read the data at this path").at(text)),
         };
         if let Some(stamp) = asset.stamp() {
@@ -79,6 +84,13 @@ impl ByteSource {
         let modified = Modified(modified_ms.saturating_mul(1_000_000));
         let stamp = Stamp { size, modified, etag: etag.map(Into::into), directory: None };
         Self { inner: Arc::new(Inner { bytes: Origin::Remote(file), path: path.into(), stamp: stamp.into() }) }
+    }
+
+    fn of_packed(member: &PackedMember) -> Result<Self> {
+        let data = UnpackedMember::open(member)?;
+        let stamp = Stamp { size: data.size_bytes(), directory: None, ..member.stamp.as_ref().clone() };
+        let path = Arc::from(PathBuf::from(member.to_string()));
+        Ok(Self { inner: Arc::new(Inner { bytes: Origin::Unpacked(data), path, stamp: stamp.into() }) })
     }
 
     fn open_local(path: &Path) -> Result<Self> {
@@ -140,7 +152,7 @@ impl ByteSource {
     pub(super) fn remote_file(&self) -> Option<&Arc<RemoteFile>> {
         match &self.inner.bytes {
             Origin::Remote(file) => Some(file),
-            Origin::Local(_) => None,
+            Origin::Local(_) | Origin::Unpacked(_) => None,
         }
     }
 
@@ -150,7 +162,7 @@ impl ByteSource {
     /// When the file can't be looked at, or was replaced and has to be opened again.
     pub(super) fn local_version(&self) -> Result<Option<LocalVersion>> {
         match &self.inner.bytes {
-            Origin::Remote(_) => Ok(None),
+            Origin::Remote(_) | Origin::Unpacked(_) => Ok(None),
             Origin::Local(file) => file.handle().and_then(|file| LocalVersion::of(&file)).io_at("look at", self.path()).map(Some),
         }
     }
@@ -185,7 +197,7 @@ impl ByteSource {
     pub fn identity(&self) -> Identity {
         match &self.inner.bytes {
             Origin::Remote(file) => file.identity().clone(),
-            Origin::Local(_) => {
+            Origin::Local(_) | Origin::Unpacked(_) => {
                 let Stamp { size, modified, .. } = *self.inner.stamp;
                 Identity { etag: None, modified_ms: modified.milliseconds(), size }
             }
@@ -209,6 +221,7 @@ impl ByteSource {
     pub fn read_into(&self, offset: u64, buffer: &mut [u8]) -> std::io::Result<()> {
         match &self.inner.bytes {
             Origin::Local(file) => file.read_exact_at(offset, buffer),
+            Origin::Unpacked(data) => data.read_into(offset, buffer),
             Origin::Remote(file) => {
                 let bytes = file.read(offset, buffer.len() as u64).map_err(std::io::Error::other)?;
                 buffer.copy_from_slice(&bytes);
@@ -232,9 +245,9 @@ impl ByteSource {
         }
         match &self.inner.bytes {
             Origin::Remote(file) => file.read(offset, size),
-            Origin::Local(file) => {
+            Origin::Local(_) | Origin::Unpacked(_) => {
                 let mut buffer = vec![0; size as usize];
-                file.read_exact_at(offset, &mut buffer).io_at("read", &*self.inner.path)?;
+                self.read_into(offset, &mut buffer).io_at("read", &*self.inner.path)?;
                 Ok(buffer.into())
             }
         }
@@ -247,7 +260,7 @@ impl ByteSource {
     pub fn read_ranges(&self, ranges: &[(u64, u64)]) -> Result<Vec<Bytes>> {
         match &self.inner.bytes {
             Origin::Remote(file) => file.read_ranges(ranges),
-            Origin::Local(_) => ranges.iter().map(|&(offset, size)| self.read(offset, size)).collect(),
+            Origin::Local(_) | Origin::Unpacked(_) => ranges.iter().map(|&(offset, size)| self.read(offset, size)).collect(),
         }
     }
 
@@ -303,9 +316,9 @@ impl ByteSource {
         let file = self.clone();
         let slice = ParquetSlice::new(size, move |start, length| match &file.inner.bytes {
             Origin::Remote(remote) => remote.read(offset + start, length as u64).map_err(std::io::Error::other),
-            Origin::Local(local) => {
+            Origin::Local(_) | Origin::Unpacked(_) => {
                 let mut buffer = vec![0; length];
-                local.read_exact_at(offset + start, &mut buffer)?;
+                file.read_into(offset + start, &mut buffer)?;
                 Ok(buffer.into())
             }
         });

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::edit::counted;
 use super::edit::{Content, Edit, TrayPlace, Unplaced};
 use crate::error::{Error, Result};
-use crate::model::{AssetPath, Modified, NodePath, Payload, Sample, Stamp, Tortilla};
+use crate::model::{AssetPath, Modified, NodePath, PackedMember, Payload, Sample, Stamp, Tortilla};
 
 impl Edit {
     /// The edit that appends files to the tray, skipping those already in it. `None` when no file remains.
@@ -122,6 +122,10 @@ impl Moving<'_> {
             AssetPath::Range { container, offset, size, stamp } => {
                 let (container, stamp) = (self.path(container)?, stamp.as_ref().map(|stamp| self.stamp(stamp)));
                 Some(AssetPath::Range { container, offset: *offset, size: *size, stamp })
+            }
+            AssetPath::Packed(member) => {
+                let (archive, stamp) = (self.path(&member.archive)?, self.stamp(&member.stamp));
+                Some(AssetPath::Packed(PackedMember { archive, stamp, ..member.as_ref().clone() }.into()))
             }
             AssetPath::Vsi(_) => None,
         }

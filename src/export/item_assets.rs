@@ -168,7 +168,7 @@ impl AssetNames {
                 (href, Some((*offset, href_of(described, dataset, &place))))
             }
             AssetPath::File(path) => (href_of(described, dataset, &link_of(dataset, path)), None),
-            AssetPath::Vsi(path) => (path.to_string(), None),
+            AssetPath::Packed(_) | AssetPath::Vsi(_) => (path.to_vsi(), None),
         };
         let media_type = media_type(&title);
         Some(ItemAsset { key: self.key(number, file), href, title, media_type, size: Some(size), range })

@@ -13,7 +13,7 @@ use crate::container::{aside_of, detect, restore_aside};
 use crate::error::{Cause, Error, Result};
 use crate::jobs::JobContext;
 use crate::model::{NodePath, is_remote};
-use crate::ops::{DatasetImport, FoundLayout, is_catalogue, layout_to_show};
+use crate::ops::{DatasetImport, FoundLayout, is_archive, is_catalogue, layout_to_show};
 use crate::remote::admit;
 use crate::studio::{Command, LogLevel, command_for, is_project};
 
@@ -29,6 +29,8 @@ pub(super) enum PathAction {
     Repair(PathBuf),
     /// Ask what this dataset becomes in the draft; the command adds it as a file, where it is one.
     Dataset(DatasetImport, Option<Command>),
+    /// Ask what this archive becomes in the draft; the command adds it as a file, where it is one.
+    Archive(DatasetImport, Option<Command>),
     /// Ask what is taken of this STAC catalogue; the command adds its file, where it is one.
     Catalogue(DatasetImport, Option<Command>),
     /// Show what the files of this folder become by their names, or run the command instead.
@@ -48,6 +50,23 @@ impl PathAction {
             return Ok(Self::Layout(folder.clone(), Arc::new(found), command));
         }
         Ok(Self::Run(command))
+    }
+}
+
+impl PathAction {
+    /// Adds the files of an archive as those of a folder. To a draft with samples it may be added as a file, too.
+    fn of_archive(path: &Path, into: NodePath, empty: bool, ctx: &JobContext) -> Result<Self> {
+        let as_file =
+            (!is_remote(path)).then(|| Command::Import { paths: vec![path.to_owned()], into: into.clone(), metadata: None });
+        let request = DatasetImport { path: path.to_owned(), into, ..DatasetImport::default() };
+        if !empty {
+            return Ok(Self::Archive(request, as_file));
+        }
+        let import = Command::ImportDataset { request };
+        Ok(match layout_to_show(path, ctx)? {
+            Some(found) => Self::Layout(path.to_owned(), Arc::new(found), import),
+            None => Self::Run(import),
+        })
     }
 }
 
@@ -122,6 +141,9 @@ impl App {
                         (!is_remote(path)).then(|| Command::Import { paths: paths.clone(), into: into.clone(), metadata: None });
                     return Ok(PathAction::Catalogue(DatasetImport { path: path.clone(), into, ..DatasetImport::default() }, add));
                 }
+                if is_archive(path) {
+                    return PathAction::of_archive(path, into, empty, ctx);
+                }
                 let detected = if is_remote(path) || is_project(path) { None } else { Some(detect(path)) };
                 if let Some(Err(error)) = &detected
                     && error.is_caused_by(Cause::RepairableArchive)
@@ -186,6 +208,7 @@ impl App {
                 PathAction::Run(Command::Import { .. } | Command::AddToTray { .. })
                 | PathAction::Layout(..)
                 | PathAction::Dataset(..)
+                | PathAction::Archive(..)
                 | PathAction::Catalogue(..),
             ) if !here => {
                 // The draft that they were added to is closed.
@@ -193,6 +216,7 @@ impl App {
             }
             Ok(PathAction::Repair(path)) => self.dialogs.open(Dialog::rezipped(path)),
             Ok(PathAction::Dataset(request, add)) => self.dialogs.open(Dialog::dataset(request, add)),
+            Ok(PathAction::Archive(request, add)) => self.dialogs.open(Dialog::archive(request, add)),
             Ok(PathAction::Catalogue(request, add)) => self.dialogs.open(Dialog::catalogue(request, add)),
             Ok(PathAction::Layout(folder, found, otherwise)) => self.dialogs.open(Dialog::layout(folder, found, otherwise)),
             Ok(PathAction::Run(command)) => self.run_path_command(command),

@@ -1,12 +1,13 @@
 //! Location of a sample's data as a value. [`AssetPath::parse`] reads text, and only [`AssetPath::to_vsi`] writes GDAL's notation.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::Stamp;
 use super::address::{Address, is_remote};
 use super::file_url::path_of_file_url;
+use super::{PackedMember, Stamp};
 use crate::error::{Error, Result};
 
 /// A file, or a byte range of one.
@@ -27,6 +28,8 @@ pub enum AssetPath {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         stamp: Option<Arc<Stamp>>,
     },
+    /// A file in an archive that has to be unpacked.
+    Packed(Arc<PackedMember>),
     /// Any other GDAL path: `/vsicurl/…`, `NETCDF:"…"`, a connection string.
     Vsi(Arc<str>),
 }
@@ -42,11 +45,12 @@ impl AssetPath {
         AssetPath::Range { container: container.into(), offset, size, stamp: None }
     }
 
-    /// [`Stamp`] of the container when the range was read; `None` for whole files and when unknown.
+    /// [`Stamp`] of the container or archive when the data was found in it; `None` for whole files and when unknown.
     pub fn stamp(&self) -> Option<&Arc<Stamp>> {
         match self {
             AssetPath::Range { stamp, .. } => stamp.as_ref(),
-            _ => None,
+            AssetPath::Packed(member) => Some(&member.stamp),
+            AssetPath::File(_) | AssetPath::Vsi(_) => None,
         }
     }
 
@@ -83,11 +87,12 @@ impl AssetPath {
         Ok(AssetPath::file(path_of_file_url(text).unwrap_or_else(|| text.into())))
     }
 
-    /// The path in GDAL's notation.
+    /// The path in GDAL's notation; of a file in an archive its path with that of the archive.
     pub fn to_vsi(&self) -> String {
         match self {
             AssetPath::File(path) => vsi_of(path),
             AssetPath::Range { container, offset, size, .. } => format!("/vsisubfile/{offset}_{size},{}", vsi_of(container)),
+            AssetPath::Packed(member) => member.to_string(),
             AssetPath::Vsi(text) => text.to_string(),
         }
     }
@@ -102,9 +107,18 @@ impl AssetPath {
         self.holder().filter(|path| is_remote(path))
     }
 
+    /// Name of the file that has the data: of a range, that of its container. `None` for other GDAL paths.
+    pub fn file_name(&self) -> Option<Cow<'_, str>> {
+        match self {
+            AssetPath::Packed(member) => Some(member.file_name().into()),
+            asset => Some(asset.holder()?.file_name()?.to_string_lossy()),
+        }
+    }
+
     fn holder(&self) -> Option<&Path> {
         match self {
             AssetPath::File(path) | AssetPath::Range { container: path, .. } => Some(path),
+            AssetPath::Packed(member) => Some(&member.archive),
             AssetPath::Vsi(_) => None,
         }
     }

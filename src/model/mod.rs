@@ -13,6 +13,7 @@ mod hub;
 mod ids;
 mod location;
 mod name_pattern;
+mod packed_member;
 mod padding;
 mod property;
 mod row_ref;
@@ -44,6 +45,7 @@ pub use ids::{
 };
 pub use location::Location;
 pub use name_pattern::{NamePart, NamePattern, PartKind};
+pub use packed_member::{PackedCodec, PackedMember};
 pub use padding::{free_padding_number, pad_to, padding_file, padding_id, padding_like};
 pub use property::Property;
 pub use row_ref::RowRef;

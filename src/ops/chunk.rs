@@ -227,7 +227,7 @@ fn decode(chunk: &Chunk, place: AssetPath, ctx: &JobContext) -> Result<ChunkArra
 /// # Errors
 /// When the file exists without `overwrite`, or can't be written.
 pub fn save_chunk(array: &ChunkArray, target: &Path, overwrite: bool) -> Result<()> {
-    if let AssetPath::File(source) | AssetPath::Range { container: source, .. } = &array.place
+    if let Some(source) = array.place.local_file()
         && is_same_file(source, target)
     {
         return Err(Error::usage("the output is the file that the chunk is read from").at_path(target));

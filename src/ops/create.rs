@@ -1,8 +1,9 @@
-//! A folder of files becomes a dataset.
+//! A folder of files, or an archive of one, becomes a dataset.
 
 use std::path::{Path, PathBuf};
 
 use super::align_schemas;
+use super::archive::{import_files, is_archive, other_archive};
 use super::catalogue::{CatalogueChoice, is_catalogue, read_catalogue};
 use super::fork::draft_of;
 use super::import::{import_folder, join_metadata};
@@ -10,6 +11,7 @@ use super::is_other_generation;
 use super::layout::{LayoutChoice, LayoutProposal, LayoutRequest, exclude_samples, propose_layout};
 use super::legacy::{Generation, is_taco_name, write_first_generation};
 use super::sidecars::{Sidecars, burn_in, pack_sidecars};
+use super::source_files::has_files;
 use super::write::{build_with_warnings, refuse_torn_files};
 use crate::container::{BuildOptions, Built, Scratch, TortillaOptions, detect, open, read_collection_file};
 use crate::draft::{PadPlace, Structure, fill_missing, pad_all};
@@ -23,7 +25,7 @@ const NAMED: usize = 20;
 /// Arguments of [`create`]. Plain data.
 #[derive(Clone, Debug)]
 pub struct CreateInput {
-    /// The folder: folders in it become tortillas, files samples. Or a dataset, or a STAC catalogue, by file or address.
+    /// The folder, or an archive of one: folders in it become tortillas, files samples. Or a dataset, or a STAC catalogue, by file or address.
     pub source: PathBuf,
     /// JSON file with the collection's fields. Only a TORTILLA does without.
     pub collection: Option<PathBuf>,
@@ -112,8 +114,12 @@ pub(super) fn draft_of_folder(input: &CreateInput, ctx: &JobContext) -> Result<D
         Some(dataset) if input.collection.is_none() && dataset.collection != Collection::default() => dataset.collection.clone(),
         _ => collection_of(input, ctx)?,
     };
-    if written.is_none() && !input.source.is_dir() {
-        return Err(Error::usage("the source is neither a folder, a dataset nor a STAC catalogue").at_path(&input.source));
+    if written.is_none() && !has_files(&input.source) {
+        return Err(no_source(&input.source));
+    }
+    if input.sidecars != Sidecars::Leave && written.is_none() && !input.source.is_dir() {
+        let error = Error::usage("--sidecars: for folders of this machine, not for an archive or an address");
+        return Err(error.at_path(&input.source).hint("unpack or copy it first"));
     }
     check_name(&input.output)?;
     let root = match (written, &input.layout) {
@@ -161,6 +167,9 @@ fn written_dataset(input: &CreateInput, ctx: &JobContext) -> Result<Option<Datas
     if is_catalogue(&input.source) {
         return read_catalogue(&input.source, &input.catalogue, ctx).map(Some);
     }
+    if is_archive(&input.source) {
+        return Ok(None);
+    }
     if detect(&input.source).is_err() {
         return Ok(None);
     }
@@ -170,9 +179,21 @@ fn written_dataset(input: &CreateInput, ctx: &JobContext) -> Result<Option<Datas
     Ok(Some(Dataset { collection, root: dataset.root }))
 }
 
+fn no_source(source: &Path) -> Error {
+    match other_archive(source) {
+        Some(name) => Error::unsupported(format!("archives of {name} are not read"))
+            .at_path(source)
+            .hint("unpack it, or pack it again as .zip, .tar, .tar.gz or .tar.zst"),
+        None => Error::usage("the source is neither a folder, an archive, a dataset nor a STAC catalogue").at_path(source),
+    }
+}
+
 /// Folders and files as they are.
 fn samples_of_folder(input: &CreateInput, ctx: &JobContext) -> Result<Tortilla> {
-    let (samples, imported) = import_folder(&input.source, input.sidecars, ctx)?;
+    let (samples, imported) = match input.source.is_dir() {
+        true => import_folder(&input.source, input.sidecars, ctx)?,
+        false => import_files(&input.source, &input.exclude, ctx)?,
+    };
     warn_of_names(&imported.skipped, ctx);
     Ok(Tortilla::new(samples))
 }

@@ -1,10 +1,11 @@
 //! Datasets as sources: the samples of a TACO or TORTILLA of any generation, or the items of a STAC catalogue, become samples of a draft,
-//! with their metadata.
+//! with their metadata; the files of an archive become samples, too.
 
 use std::collections::HashSet;
 use std::path::PathBuf;
 
 use super::align_schema::align_schemas;
+use super::archive::{import_files, is_archive};
 use super::catalogue::{CatalogueChoice, is_catalogue, read_catalogue};
 use super::fork::draft_of;
 use super::import::Imported;
@@ -28,7 +29,7 @@ pub enum DatasetForm {
 /// A dataset that is added to a draft.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct DatasetImport {
-    /// File, folder or address of the dataset, or of a STAC document.
+    /// File, folder or address of the dataset, of a STAC document, or of an archive.
     pub path: PathBuf,
     /// The FOLDER to add to; empty for the root.
     #[serde(default)]
@@ -60,8 +61,13 @@ pub struct ImportedDataset {
 /// # Errors
 /// For a dataset that can't be opened, a FOLDER that is not there, a field whose values no type holds, and more levels than a dataset has.
 pub fn import_dataset(draft: &Dataset, request: &DatasetImport, ctx: &JobContext) -> Result<ImportedDataset> {
+    let mut added = Imported::default();
     let dataset = if is_catalogue(&request.path) {
         read_catalogue(&request.path, &request.catalogue, ctx)?
+    } else if is_archive(&request.path) {
+        let (samples, report) = import_files(&request.path, &[], ctx)?;
+        added.skipped = report.skipped;
+        Dataset { root: Tortilla::new(samples).into(), ..Dataset::default() }
     } else {
         let reader = open_with(&request.path, &OpenOptions::default(), ctx)?;
         ctx.stage(tr!("Reading the samples"), None);
@@ -102,7 +108,10 @@ pub fn import_dataset(draft: &Dataset, request: &DatasetImport, ctx: &JobContext
         edits.push(edit);
         changes.extend(lines);
     }
-    let mut added = Imported::default();
+    if let Some(first) = added.skipped.first() {
+        let n = added.skipped.len();
+        changes.push(tr_n!(n, "{n} file is left out: {first}", "{n} files are left out, the first: {first}", n, first));
+    }
     count(&incoming, &mut added);
     let name = request.path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
     let label = tr!("Add {name}", name);

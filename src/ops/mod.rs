@@ -3,6 +3,7 @@
 //! functions. Must not know commands, documents or windows.
 
 mod align_schema;
+mod archive;
 mod arrow_tensor;
 mod byte_map;
 mod catalogue;
@@ -42,6 +43,7 @@ mod reset;
 mod sample_data;
 mod save_rows;
 mod sidecars;
+mod source_files;
 mod stats;
 mod summaries;
 mod table_layout;
@@ -52,6 +54,7 @@ mod verify;
 mod write;
 
 pub use align_schema::align_schemas;
+pub use archive::is_archive;
 pub use byte_map::{ByteLayout, Part as BytePart, Stretch as ByteStretch, byte_layout};
 pub use catalogue::{CatalogueChoice, is_catalogue};
 pub use check::{check_dataset, check_draft, check_rasters};

@@ -13,10 +13,11 @@ use super::legacy::{is_taco_name, write_assembly};
 use super::migrate::{assembly_of, is_other_generation};
 use crate::container::{
     self, Assembly, AssemblyLevel, BuildOptions, Format, OnDamage, OpenOptions, PartialFolder, RowSource, Scratch, SourceCheck,
-    Staging, TortillaOptions, asset_size, copy_asset, free_bytes,
+    Staging, TortillaOptions, asset_size, copy_asset,
 };
 use crate::error::{Cause, Error, IoContext, Result};
 use crate::extensions::{self, ExtensionCall, HASH_COLUMN, Target, builtin};
+use crate::files::free_bytes;
 use crate::jobs::{JobContext, try_map};
 use crate::model::{AssetPath, FieldSpec, Value, is_padding, is_remote};
 use crate::raster::{self, RasterSource, TogOptions};

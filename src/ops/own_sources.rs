@@ -33,8 +33,9 @@ impl Outputs {
         let Some(path) = asset.local_file() else { return false };
         let is_output = |path: &Path, files: &[PathBuf]| path.canonicalize().is_ok_and(|path| files.contains(&path));
         let file = match asset {
-            AssetPath::Range { container, .. } => {
-                *self.containers.entry(container.clone()).or_insert_with(|| is_output(container, &self.files))
+            AssetPath::Range { .. } | AssetPath::Packed(_) => {
+                let container: Arc<Path> = path.into();
+                *self.containers.entry(container.clone()).or_insert_with(|| is_output(&container, &self.files))
             }
             // Of many files only those are looked at that are called as an output is.
             _ => self.files.iter().any(|file| file.file_name() == path.file_name()) && is_output(path, &self.files),
@@ -133,7 +134,7 @@ pub fn places_of(dataset: &Dataset) -> HashSet<PathBuf> {
             };
             let Some(path) = asset.local_file() else { continue };
             let first = match asset {
-                AssetPath::Range { .. } => containers.insert(path).then_some(path),
+                AssetPath::Range { .. } | AssetPath::Packed(_) => containers.insert(path).then_some(path),
                 // Siblings are mostly in one folder.
                 _ => path.parent().filter(|parent| last.replace(*parent) != Some(*parent)),
             };

@@ -79,7 +79,8 @@ pub(super) struct Opened {
 pub(super) fn name_for(asset: &AssetPath) -> String {
     let ending = match asset {
         AssetPath::File(path) => path.extension().and_then(|ending| ending.to_str()).map(str::to_ascii_lowercase),
-        _ => None,
+        AssetPath::Packed(member) => member.file_name().rsplit_once('.').map(|(_, ending)| ending.to_ascii_lowercase()),
+        AssetPath::Range { .. } | AssetPath::Vsi(_) => None,
     };
     match ending.filter(|ending| TELLING.contains(&ending.as_str())) {
         Some(ending) => format!("sample.{ending}"),

@@ -365,6 +365,7 @@ fn mount(named: &NamedAsset) -> Result<Mounted> {
             let size = crate::files::metadata(path).io_at("open the raster", &**path)?.len();
             Mounted::local(path, 0, size, &named.name)
         }
+        (None, AssetPath::Packed(member)) => Mounted::packed(member, &named.name),
         (None, AssetPath::Vsi(_)) => Err(Error::unsupported("a path that only GDAL knows has no bytes to mount").at(&named.asset)),
     }
 }

@@ -6,6 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::{RasterSource, vsi_plugin};
 use crate::model::AssetPath;
+use crate::unpack::UnpackedMember;
 
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
@@ -40,6 +41,13 @@ type ReadHead = Box<dyn FnMut(u64, usize) -> Option<Vec<u8>>>;
 
 /// A function that reads `length` bytes at an offset of the asset; `None` for GDAL paths and files that can't be opened.
 fn head_of(asset: &AssetPath) -> Option<ReadHead> {
+    if let AssetPath::Packed(member) = asset {
+        let data = UnpackedMember::open(member).ok()?;
+        return Some(Box::new(move |at, length| {
+            let mut bytes = vec![0; length];
+            data.read_into(at, &mut bytes).ok().map(|()| bytes)
+        }));
+    }
     if asset.remote_file().is_some() {
         let place = vsi_plugin::place_of(asset).ok().flatten()?;
         return Some(Box::new(move |at, length| {
@@ -50,7 +58,7 @@ fn head_of(asset: &AssetPath) -> Option<ReadHead> {
     let (path, start) = match asset {
         AssetPath::File(path) => (path, 0),
         AssetPath::Range { container, offset, .. } => (container, *offset),
-        AssetPath::Vsi(_) => return None,
+        AssetPath::Packed(_) | AssetPath::Vsi(_) => return None,
     };
     let mut file = crate::files::open(path).ok()?;
     Some(Box::new(move |at, length| {

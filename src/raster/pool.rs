@@ -177,7 +177,7 @@ pub(super) fn head(asset: &AssetPath, most: u64) -> Result<Option<Vec<u8>>> {
     let place = vsi_plugin::place_of(asset)?;
     let stamp = match &place {
         Some(place) => check_remote(asset, place)?,
-        None if asset.local_file().is_none() => return Ok(None),
+        None if matches!(asset, AssetPath::Vsi(_)) => return Ok(None),
         None => check(&RasterSource::member(asset.clone()))?,
     };
     Ok(Some(mount(asset, &stamp, place)?.read(0, most)?))
@@ -186,6 +186,13 @@ pub(super) fn head(asset: &AssetPath, most: u64) -> Result<Option<Vec<u8>>> {
 /// Checks for faults that GDAL reports only as "not recognized": missing file, folder, range outside of its container.
 fn check(source: &RasterSource) -> Result<Stamp> {
     let asset = source.asset();
+    if let AssetPath::Packed(member) = asset {
+        return match member.size {
+            0 => Err(Error::format("the file is empty").at(asset)),
+            // Opening it compares the version of its archive.
+            size => Ok(Stamp::Local(size, None)),
+        };
+    }
     let Some(path) = asset.local_file() else {
         return match source.is_fenced() {
             true => Err(Error::unsupported("a path that only GDAL knows is no sample of a dataset").at(asset)),
@@ -250,6 +257,7 @@ fn is_connection(path: &Path) -> bool {
 fn size_of(asset: &AssetPath, stamp: &Stamp) -> Option<u64> {
     match (asset, stamp) {
         (AssetPath::Range { size, .. }, _) => Some(*size),
+        (AssetPath::Packed(member), _) => Some(member.size),
         (_, Stamp::Remote(identity)) => Some(identity.size),
         (_, Stamp::Local(length, _)) => Some(*length).filter(|_| asset.local_file().is_some_and(Path::is_file)),
         (_, Stamp::None) => None,
@@ -262,6 +270,7 @@ fn mount(asset: &AssetPath, stamp: &Stamp, place: Option<Place>) -> Result<Mount
         (Some(place), _) => Mounted::remote(&place, &name),
         (None, AssetPath::Range { container, offset, size, .. }) => Mounted::local(container, *offset, *size, &name),
         (None, AssetPath::File(path)) => Mounted::local(path, 0, size_of(asset, stamp).unwrap_or_default(), &name),
+        (None, AssetPath::Packed(member)) => Mounted::packed(member, &name),
         (None, AssetPath::Vsi(_)) => Err(Error::internal("a path of GDAL's has no bytes to mount").at(asset)),
     }
 }

@@ -66,10 +66,10 @@ impl RasterSource {
         Self { asset, trust: Trust::Member, variable: None }
     }
 
-    /// A path that the user named. A byte range refers to a container and is therefore treated as a member.
+    /// A path that the user named. A byte range refers to a container and is therefore treated as a member, a file in an archive too.
     pub fn typed(asset: AssetPath) -> Self {
         match asset {
-            AssetPath::Range { .. } => Self::member(asset),
+            AssetPath::Range { .. } | AssetPath::Packed(_) => Self::member(asset),
             asset => Self { asset, trust: Trust::Own, variable: None },
         }
     }
@@ -99,7 +99,7 @@ impl RasterSource {
     pub fn is_fenced(&self) -> bool {
         match self.trust {
             Trust::Member => true,
-            Trust::Own => matches!(self.asset, AssetPath::Range { .. }),
+            Trust::Own => matches!(self.asset, AssetPath::Range { .. } | AssetPath::Packed(_)),
         }
     }
 }

@@ -13,8 +13,9 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::error::{Error, IoContext, Result};
-use crate::model::AssetPath;
+use crate::model::{AssetPath, PackedMember};
 use crate::remote::{FIRST_OF_SAMPLE, RemoteFile};
+use crate::unpack::UnpackedMember;
 
 /// Prefix of absolute paths, for drivers that need a leading slash (SQLite).
 const PREFIX: &str = "/vsitaco/";
@@ -48,6 +49,7 @@ struct Part {
 enum Bytes {
     Remote(Arc<RemoteFile>),
     Local(Arc<LocalFile>),
+    Unpacked(UnpackedMember),
 }
 
 /// A local file, opened once, read by position.
@@ -123,12 +125,12 @@ pub struct Place {
     pub size: u64,
 }
 
-/// Location of a remote asset; `None` for a local one.
+/// Location of a remote asset; `None` for a local one, and for one that has to be unpacked.
 ///
 /// # Errors
 /// Those of opening the remote file.
 pub fn place_of(asset: &AssetPath) -> Result<Option<Place>> {
-    let Some(path) = asset.remote_file() else { return Ok(None) };
+    let Some(path) = asset.remote_file().filter(|_| !matches!(asset, AssetPath::Packed(_))) else { return Ok(None) };
     let (file, start, size) = match asset {
         AssetPath::Range { offset, size, .. } => (RemoteFile::shared(path, *offset, first_of(*size))?, *offset, *size),
         _ => {
@@ -168,6 +170,16 @@ impl Mounted {
     pub fn local(path: &Path, start: u64, size: u64, name: &str) -> Result<Self> {
         let file = crate::files::open(path).io_at("open the raster", path)?;
         Ok(Self::new(Bytes::Local(Arc::new(LocalFile { file, path: path.into() })), start, size, name))
+    }
+
+    /// Mounts a file of an archive.
+    ///
+    /// # Errors
+    /// Those of unpacking it.
+    pub fn packed(member: &PackedMember, name: &str) -> Result<Self> {
+        let data = UnpackedMember::open(member)?;
+        let size = data.size_bytes();
+        Ok(Self::new(Bytes::Unpacked(data), 0, size, name))
     }
 
     fn new(bytes: Bytes, start: u64, size: u64, name: &str) -> Self {
@@ -210,6 +222,11 @@ impl Mounted {
             Bytes::Local(file) => {
                 let mut bytes = vec![0; usize::try_from(length).unwrap_or(usize::MAX)];
                 file.read(self.part.start + at, &mut bytes)?;
+                Ok(bytes)
+            }
+            Bytes::Unpacked(data) => {
+                let mut bytes = vec![0; usize::try_from(length).unwrap_or(usize::MAX)];
+                read_unpacked(data, at, &mut bytes)?;
                 Ok(bytes)
             }
         }
@@ -301,6 +318,7 @@ impl Handle {
                 buffer[..length].copy_from_slice(&bytes);
             }),
             Bytes::Local(file) => self.read_local(&file, &mut buffer[..length]),
+            Bytes::Unpacked(data) => read_unpacked(&data, self.position, &mut buffer[..length]),
         };
         match outcome {
             Ok(()) => {
@@ -353,6 +371,7 @@ impl Handle {
                 buffers.iter_mut().zip(pieces).for_each(|(buffer, piece)| buffer.copy_from_slice(&piece));
             }),
             Bytes::Local(file) => places.iter().zip(buffers).try_for_each(|(&(at, _), buffer)| file.read(at, buffer)),
+            Bytes::Unpacked(data) => places.iter().zip(buffers).try_for_each(|(&(at, _), buffer)| read_unpacked(data, at, buffer)),
         };
         if let Err(error) = outcome {
             self.fail(Some(error));
@@ -360,6 +379,10 @@ impl Handle {
         }
         true
     }
+}
+
+fn read_unpacked(data: &UnpackedMember, at: u64, buffer: &mut [u8]) -> Result<()> {
+    data.read_into(at, buffer).io_at("read the raster", &**data.archive())
 }
 
 /// The part with exactly this path below the prefix. Other names that drivers try do not exist.

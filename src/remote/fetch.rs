@@ -146,7 +146,7 @@ pub struct Target {
 impl Target {
     fn attempt(&self, part: &Part, known_size: Option<u64>, purpose: &Purpose) -> Arc<Attempt> {
         let name = self.address.name().to_ascii_lowercase();
-        let is_page = [".html", ".htm", ".xhtml"].iter().any(|ending| name.ends_with(ending));
+        let is_page = [".html", ".htm", ".xhtml"].iter().any(|ending| name.ends_with(ending)) || self.address.path.ends_with('/');
         Arc::new(Attempt::of_range(purpose.clone(), RangeRequest { part: part.clone(), known_size, is_page }))
     }
 }

@@ -12,6 +12,7 @@ mod fetch;
 mod file;
 mod http;
 mod limits;
+mod listing;
 mod memory;
 mod meter;
 mod profile;
@@ -25,6 +26,7 @@ pub use credentials::{Access, Secret, access, admit, set_access};
 pub use fetch::{may_be_folder, means_absent};
 pub use file::{FIRST_OF_DATASET, FIRST_OF_SAMPLE, Identity, RemoteFile, forget_below};
 pub use limits::{Limits, set_limits};
+pub use listing::{ListedFile, hub_files, list_files};
 pub use meter::{ActionTraffic, RequestLine, Traffic, traffic, traffic_of};
 pub use reach::may_link_to;
 pub use upload::{

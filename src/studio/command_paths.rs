@@ -229,6 +229,11 @@ impl Base<'_> {
                 self.join(&mut whole);
                 *path = whole.into();
             }
+            AssetPath::Packed(member) => {
+                let mut whole = member.archive.to_path_buf();
+                self.join(&mut whole);
+                Arc::make_mut(member).archive = whole.into();
+            }
             AssetPath::Vsi(_) => {}
         }
     }

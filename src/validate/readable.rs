@@ -35,8 +35,8 @@ pub(super) fn header_fault(
 }
 
 fn claims(id: &str, path: &AssetPath) -> bool {
-    let name = || path.local_file().filter(|_| matches!(path, AssetPath::File(_))).and_then(|file| file.file_name()?.to_str());
-    claims_raster(id) || name().is_some_and(claims_raster)
+    let has_name = matches!(path, AssetPath::File(_) | AssetPath::Packed(_));
+    claims_raster(id) || (has_name && path.file_name().is_some_and(|name| claims_raster(&name)))
 }
 
 /// Message of the finding.

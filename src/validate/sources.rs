@@ -293,6 +293,8 @@ fn fault(sample: &Sample, containers: &HashMap<Container<'_>, Result<u64, String
             )),
             outcome => outcome.clone().err(),
         },
+        // Reading compares the version of the archive, and what it unpacks to.
+        AssetPath::Packed(member) => looked_at(&member.archive).err(),
         // Other GDAL paths cannot be checked without opening them.
         AssetPath::Vsi(_) => None,
     }

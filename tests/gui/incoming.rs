@@ -7,9 +7,9 @@ use egui_kittest::kittest::{NodeT, Queryable};
 use taco_studio::model::Value;
 use taco_studio::studio::Command;
 
-use super::support::{app, choose, click, dataset, document, fill, picture, scenes, settle, take};
+use super::support::{Window, app, choose, click, dataset, document, fill, picture, scenes, settle, take};
 use crate::catalogue_sources::write_items;
-use crate::support::Workspace;
+use crate::support::{Packing, Workspace, nested_scenes, pack};
 
 #[test]
 fn a_dropped_table_opens_the_preview_of_the_join() {
@@ -101,4 +101,40 @@ fn a_dropped_catalogue_becomes_roots_and_only_what_is_chosen_of_it() {
     assert!(root.schema.iter().any(|field| field.name == "eo:cloud_cover"));
     let below = root.samples[1].children().expect("a FOLDER");
     assert_eq!(below.samples.iter().map(|sample| &*sample.id).collect::<Vec<_>>(), ["red.tif"]);
+}
+
+#[test]
+fn a_dropped_archive_is_read_as_the_folder_that_was_packed() {
+    let workspace = Workspace::new();
+    nested_scenes(&workspace, 2);
+    pack(&workspace.path("scenes"), "scenes/", &workspace.path("scenes.zip"), Packing::Zip);
+    for scene in ["0001", "0002", "0003"] {
+        for part in ["images", "masks"] {
+            workspace.write(&format!("parallel/{part}/{scene}.tif"), "x");
+        }
+    }
+    pack(&workspace.path("parallel"), "", &workspace.path("parallel.tar.gz"), Packing::TarGzip);
+    let ids = |window: &Window| dataset(window).root.samples.iter().map(|sample| sample.id.to_string()).collect::<Vec<_>>();
+    let mut window = app(egui::Theme::Dark);
+    take(&mut window, vec![workspace.path("scenes.zip")]);
+    assert_eq!(ids(&window), ["scene_8", "scene_9"], "it begins a draft");
+    // In a draft with samples it may be a file.
+    take(&mut window, vec![workspace.path("parallel.tar.gz")]);
+    window.get_by_label("Add an archive");
+    assert!(window.query_by_label_contains("Open it instead").is_none());
+    picture(&mut window, "archive-dark");
+    click(&mut window, "One FILE");
+    click(&mut window, "Add the dataset");
+    assert_eq!(ids(&window), ["scene_8", "scene_9", "parallel.tar.gz"]);
+    window.state_mut().command(Command::Undo);
+    settle(&mut window);
+    // What belongs together by the names is shown before it is added.
+    let mut window = app(egui::Theme::Dark);
+    take(&mut window, vec![workspace.path("parallel.tar.gz")]);
+    window.get_by_label_contains("3 roots");
+    picture(&mut window, "archive-layout-dark");
+    click(&mut window, "Add roots");
+    assert_eq!(ids(&window), ["0001", "0002", "0003"]);
+    let below = dataset(&window).root.samples[0].children().expect("a FOLDER").samples.len();
+    assert_eq!(below, 2);
 }

@@ -1,6 +1,7 @@
 //! Test support: a workspace with its own home, runners for the program and the readers' Python, small GeoTIFFs and checksums.
 //! Contains no test, and uses nothing internal of the library.
 
+mod archives;
 mod fault_proxy;
 mod listener;
 mod scenes;
@@ -15,6 +16,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
+pub use archives::{Packing, pack, tar_of, zip_of};
 pub use fault_proxy::{FaultProxy, SentFault};
 pub use scenes::{COLLECTION, flat_scenes, geotiff, nested_scenes};
 pub use server::{Fault, Habit, Server};
@@ -22,6 +24,11 @@ pub use stores::{Emulator, StoreKind};
 
 /// A program that runs longer is considered hanging; longer than any test takes, on a machine with other work too.
 const LIMIT: Duration = Duration::from_secs(600);
+
+/// `full` in the nightly run (`./packaging/test --nightly`), else `quick`: the number of parts, rounds or rows that a test takes.
+pub fn nightly_or(quick: usize, full: usize) -> usize {
+    if std::env::var_os("TACO_STUDIO_NIGHTLY").is_some() { full } else { quick }
+}
 
 /// A temporary folder for one test. `home/` is the program's home, so tests do not use the user's settings.
 pub struct Workspace {

@@ -34,6 +34,8 @@ pub enum Fault {
 /// How a server answers all requests, where servers differ from each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Habit {
+    /// Answers with a page of links for a folder.
+    ListsFolders,
     /// Status 200 for a range that is the whole file.
     WholeIs200,
     /// Ranges that count from the end are ignored.
@@ -219,6 +221,12 @@ impl Shared {
             return Ok(true);
         }
         let name = decoded(path.split('?').next().unwrap_or_default());
+        let folder = self.folder.join(name.trim_matches('/'));
+        if habit == Some(Habit::ListsFolders) && folder.is_dir() {
+            let page = page_of(&folder);
+            let head = "HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\nContent-Length";
+            return write!(stream, "{head}: {}\r\n\r\n{page}", page.len()).map(|()| true);
+        }
         let Ok(mut bytes) = fs::read(self.folder.join(name.trim_start_matches('/'))) else {
             return match habit {
                 Some(Habit::PageForMissing) => {
@@ -299,6 +307,18 @@ impl Shared {
             _ => stream.write_all(bytes).map(|()| true),
         }
     }
+}
+
+/// The page of a folder, as web servers make it.
+fn page_of(folder: &Path) -> String {
+    let mut page = "<html><head><title>Index</title></head><body><a href=\"../\">../</a>\n".to_owned();
+    for entry in fs::read_dir(folder).expect("a folder") {
+        let entry = entry.expect("an entry");
+        let slash = if entry.path().is_dir() { "/" } else { "" };
+        let name = format!("{}{slash}", entry.file_name().to_string_lossy());
+        page += &format!("<a href=\"{}\">{name}</a> 12-Nov-2026 10:00 1K\n", name.replace(' ', "%20"));
+    }
+    page + "</body></html>"
 }
 
 /// Start and end (exclusive) of a `Range` header.

@@ -234,7 +234,8 @@ impl Sending<'_> {
 fn refuse_own_objects(assembly: &Assembly, target: &Path) -> Result<()> {
     let above = format!("{}/", target.display().to_string().trim_end_matches('/'));
     for source in assembly.levels.iter().flat_map(|level| &level.sources) {
-        if let RowSource::Asset { path: AssetPath::File(path) | AssetPath::Range { container: path, .. }, .. } = source
+        if let RowSource::Asset { path, .. } = source
+            && let Some(path) = path.local_file().or(path.remote_file())
             && path.to_str().is_some_and(|text| text.starts_with(&above))
         {
             return Err(Error::usage("the dataset is read from the folder that it would replace")

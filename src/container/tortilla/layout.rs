@@ -271,7 +271,7 @@ fn layout_of(source: &RowSource) -> Result<Option<ChunkLayout>> {
         Ok(chunks(&|at, length| Ok(file.read(start + at, length)?.to_vec()), size))
     };
     match source {
-        RowSource::Asset { path: path @ AssetPath::File(_), size, .. } => local(path, 0, *size),
+        RowSource::Asset { path: path @ (AssetPath::File(_) | AssetPath::Packed(_)), size, .. } => local(path, 0, *size),
         RowSource::Asset { path: path @ AssetPath::Range { offset, .. }, size, .. } => local(path, *offset, *size),
         RowSource::Bytes(bytes) => {
             let read = |at: u64, length: u64| {

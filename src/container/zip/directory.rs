@@ -14,10 +14,13 @@ const PIECE: u64 = 8 << 20;
 /// Minimum size of an entry in bytes.
 const ENTRY_MIN: usize = 46;
 
+/// System in the version of the program that made an entry, whose upper attributes are those of Unix.
+const UNIX: u8 = 3;
+
 /// One entry of the central directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// Path, in UTF-8; invalid bytes are replaced.
+    /// Path; bytes that are no UTF-8 are read as code page 437.
     pub name: Box<str>,
     /// Compression method; 0 is STORE.
     pub method: u16,
@@ -33,6 +36,8 @@ pub struct Entry {
     pub size: u64,
     /// Offset of the local header.
     pub local: u64,
+    /// A symbolic link, as Unix programs store it.
+    pub is_link: bool,
 }
 
 /// A local file header.
@@ -245,13 +250,33 @@ impl LocalHeader {
         let extra_len = u64::from(u16_at(&fixed, 28));
         let name = file.read(offset + 30, name_len)?;
         Ok(Self {
-            name: String::from_utf8_lossy(&name).into(),
+            name: name_of(&name, u16_at(&fixed, 6)),
             data: offset + 30 + name_len + extra_len,
             method: u16_at(&fixed, 8),
             flags: u16_at(&fixed, 6),
             crc: u32_at(&fixed, 14),
             size: u32_at(&fixed, 22),
         })
+    }
+}
+
+/// The upper half of code page 437, in which names are without the flag for UTF-8 (APPNOTE, appendix D.1).
+const CP437: &str = "ÇüéâäàåçêëèïîìÄÅÉæÆôöòûùÿÖÜ¢£¥₧ƒ\
+    áíóúñÑªº¿⌐¬½¼¡«»░▒▓│┤╡╢╖╕╣║╗╝╜╛┐\
+    └┴┬├─┼╞╟╚╔╩╦╠═╬╧╨╤╥╙╘╒╓╫╪┘┌█▄▌▐▀\
+    αßΓπΣσµτΦΘΩδ∞φε∩≡±≥≤⌠⌡÷≈°∙·√ⁿ²■\u{a0}";
+/// The flag of names in UTF-8.
+const UTF_8: u16 = 1 << 11;
+
+/// The text of a name. Many programs write UTF-8 without the flag.
+fn name_of(bytes: &[u8], flags: u16) -> Box<str> {
+    match std::str::from_utf8(bytes) {
+        Ok(text) => text.into(),
+        Err(_) if flags & UTF_8 != 0 => String::from_utf8_lossy(bytes).into(),
+        Err(_) => {
+            let high = |byte: u8| CP437.chars().nth(usize::from(byte) - 128).unwrap_or(char::REPLACEMENT_CHARACTER);
+            bytes.iter().map(|&byte| if byte.is_ascii() { char::from(byte) } else { high(byte) }).collect::<String>().into()
+        }
     }
 }
 
@@ -266,7 +291,7 @@ fn parse_entry(bytes: &[u8]) -> Option<(Entry, usize)> {
     let extra = bytes.get(ENTRY_MIN + name_len..ENTRY_MIN + name_len + extra_len)?;
     bytes.get(..length)?;
     let mut entry = Entry {
-        name: String::from_utf8_lossy(name).into(),
+        name: name_of(name, u16_at(bytes, 8)),
         method: u16_at(bytes, 10),
         flags: u16_at(bytes, 8),
         time: u32_at(bytes, 12),
@@ -274,6 +299,7 @@ fn parse_entry(bytes: &[u8]) -> Option<(Entry, usize)> {
         stored: u64::from(u32_at(bytes, 20)),
         size: u64::from(u32_at(bytes, 24)),
         local: u64::from(u32_at(bytes, 42)),
+        is_link: bytes[5] == UNIX && u32_at(bytes, 38) >> 16 & 0o170_000 == 0o120_000,
     };
     let full = u64::from(u32::MAX);
     let mut wide = zip64_field(extra).unwrap_or_default().chunks_exact(8).map(|part| u64_at(part, 0));

@@ -267,6 +267,7 @@ mod tests {
             stored: 10,
             size: 10,
             local: at as u64 * 100,
+            is_link: false,
         };
         let mut directory = Directory::default();
         directory.entries.extend(members.iter().enumerate().map(entry));

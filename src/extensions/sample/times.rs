@@ -1,7 +1,5 @@
 //! Times of a sample, in microseconds since 1970 UTC: a constant, parsed from its name, or taken from columns.
 
-use std::path::Path;
-
 use arrow::datatypes::{DataType, TimeUnit};
 use chrono::NaiveDate;
 use regex::{Captures, Regex};
@@ -184,9 +182,9 @@ fn compile(extension: &str, text: &str) -> Result<Regex> {
 fn find(pattern: &Regex, sample: &SampleView<'_>) -> Result<(i64, Option<i64>)> {
     let mut texts = vec![sample.path().to_archive()];
     if let Payload::Asset { path, .. } = &sample.sample().payload
-        && let Some(name) = path.local_file().and_then(Path::file_name)
+        && let Some(name) = path.file_name()
     {
-        texts.push(name.to_string_lossy().into_owned());
+        texts.push(name.into_owned());
     }
     let Some(found) = texts.iter().find_map(|text| pattern.captures(text)) else {
         return Err(Error::usage(format!(

@@ -1,4 +1,4 @@
-//! A dataset or a STAC catalogue that is dropped on a draft: its samples become samples of the draft, or children of a FOLDER; or it stays
+//! A dataset, an archive or a STAC catalogue that is dropped on a draft: its samples become samples of the draft, or children of a FOLDER; or it stays
 //! one file, or a dataset is opened instead.
 
 use std::sync::Arc;
@@ -36,6 +36,8 @@ pub struct AddDataset {
     /// Adds the file of the dataset, where it is one on this machine.
     as_file: Option<Command>,
     choice: Choice,
+    /// The source is an archive, which can't be opened instead.
+    is_archive: bool,
     /// What was typed for a STAC catalogue: assets and number of items.
     catalogue: Option<[String; 2]>,
     preview: AsyncValue<(Key, DatasetImport), Arc<ImportedDataset>>,
@@ -44,7 +46,12 @@ pub struct AddDataset {
 impl AddDataset {
     /// For a dataset and where it goes; `as_file` adds its file, where it is one.
     pub fn new(request: DatasetImport, as_file: Option<Command>) -> Self {
-        Self { request, as_file, choice: Choice::Samples, catalogue: None, preview: AsyncValue::default() }
+        Self { request, as_file, choice: Choice::Samples, is_archive: false, catalogue: None, preview: AsyncValue::default() }
+    }
+
+    /// For an archive, whose files become samples.
+    pub fn of_archive(request: DatasetImport, as_file: Option<Command>) -> Self {
+        Self { is_archive: true, ..Self::new(request, as_file) }
     }
 
     /// For a STAC catalogue, whose items become samples.
@@ -64,7 +71,11 @@ impl AddDataset {
         let place = dataset.ids(&self.request.into).filter(|path| !path.0.is_empty());
         ui.set_width((ui.ctx().content_rect().width() - 64.0).min(WIDTH));
         ui.spacing_mut().item_spacing.y = 0.0;
-        let title = if self.catalogue.is_some() { tr!("Add a catalogue") } else { tr!("Add a dataset") };
+        let title = match () {
+            () if self.is_archive => tr!("Add an archive"),
+            () if self.catalogue.is_some() => tr!("Add a catalogue"),
+            () => tr!("Add a dataset"),
+        };
         let close = head_ui(ui, icons::PACKAGE, title, &display_path(&self.request.path));
         self.request.form = if self.choice == Choice::Folder { DatasetForm::Folder } else { DatasetForm::Samples };
         let adds = matches!(self.choice, Choice::Samples | Choice::Folder);
@@ -96,7 +107,7 @@ impl AddDataset {
                 (Choice::Open, tr!("Open it instead"), tr!("The draft is closed.").to_owned(), icons::FOLDER_OPEN),
             ];
             let can_be_file = self.as_file.is_some();
-            let can_be_opened = self.catalogue.is_none();
+            let can_be_opened = self.catalogue.is_none() && !self.is_archive;
             let is_possible = |choice: Choice| match choice {
                 Choice::File => can_be_file,
                 Choice::Open => can_be_opened,

@@ -310,6 +310,11 @@ impl Dialog {
         Dialog::Dataset(Box::new(AddDataset::new(request, as_file)))
     }
 
+    /// What an archive becomes in the draft; `as_file` adds its file, where it is one.
+    pub fn archive(request: DatasetImport, as_file: Option<Command>) -> Self {
+        Dialog::Dataset(Box::new(AddDataset::of_archive(request, as_file)))
+    }
+
     /// What is taken of a STAC catalogue; `as_file` adds its file, where it is one.
     pub fn catalogue(request: DatasetImport, as_file: Option<Command>) -> Self {
         Dialog::Dataset(Box::new(AddDataset::of_catalogue(request, as_file)))

@@ -1,6 +1,6 @@
 //! Relocates sources: files below one folder are searched below another, as one edit.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use egui::{Frame, Margin, Ui};
 
@@ -10,7 +10,7 @@ use crate::gui::panel_context::Request;
 use crate::gui::theme::{self, text_style};
 use crate::gui::widgets::{Button, Note, TextField};
 use crate::gui::{dropped_paths, icons};
-use crate::model::{AssetPath, Payload, Sample};
+use crate::model::{Payload, Sample};
 use crate::studio::Command;
 
 /// The dialog.
@@ -74,8 +74,7 @@ impl Relocate {
 fn first_source(sample: &Sample) -> Option<PathBuf> {
     match &sample.payload {
         Payload::Folder(children) => children.samples.iter().find_map(first_source),
-        Payload::Asset { path: AssetPath::File(path), .. } => Some(path.to_path_buf()),
-        Payload::Asset { path: AssetPath::Range { container, .. }, .. } => Some(container.to_path_buf()),
-        _ => None,
+        Payload::Asset { path, .. } => path.local_file().or(path.remote_file()).map(Path::to_path_buf),
+        Payload::Bytes(_) => None,
     }
 }

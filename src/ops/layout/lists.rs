@@ -1,18 +1,24 @@
 //! Lists beside the data: texts of names, tables, annotations. Where their entries name roots or files of roots, they become columns.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::path::Path;
+use std::io::Write;
+use std::ops::Deref;
+use std::path::{Path, PathBuf};
 
 use arrow::datatypes::DataType;
 use serde_json::Value as Json;
+use tempfile::{Builder, TempPath};
 
-use super::walk::FoundFile;
+use super::FoundFile;
+use crate::container::read_asset;
 use crate::draft::{Arrangement, split_named_by};
-use crate::error::Result;
+use crate::error::{IoContext, Result};
 use crate::jobs::JobContext;
-use crate::model::{FieldSpec, Value, check_field_name};
+use crate::model::{AssetPath, FieldSpec, Value, check_field_name, is_remote};
 use crate::table::{ColumnReading, LevelTable, read_metadata_table};
 
+/// Endings of lists.
+const ENDINGS: [&str; 9] = ["txt", "lst", "json", "csv", "tsv", "geojson", "parquet", "xlsx", "jsonl"];
 /// Largest list that is read, in bytes.
 const LIST_MAX: u64 = 256 << 20;
 
@@ -109,12 +115,22 @@ pub(super) fn join_lists(
         let file = &files[index];
         let name = file.below.rsplit('/').next().unwrap_or(&file.below);
         let Some((stem, ending)) = name.rsplit_once('.') else { continue };
-        if file.meta.len() > LIST_MAX {
+        let ending = ending.to_lowercase();
+        if file.size > LIST_MAX || !ENDINGS.contains(&ending.as_str()) {
             continue;
         }
+        let Some(readable) = readable_list(file, &ending, ctx)? else { continue };
         let folder = file.below.rsplit_once('/').map_or("", |(folder, _)| folder);
-        let list = ListFile { path: &file.path, stem, folder, split: split_named_by(stem), names, roots: arrangement.roots.len() };
-        let found = match ending.to_lowercase().as_str() {
+        let list = ListFile {
+            path: &readable,
+            below: &file.below,
+            stem,
+            folder,
+            split: split_named_by(stem),
+            names,
+            roots: arrangement.roots.len(),
+        };
+        let found = match ending.as_str() {
             "txt" | "lst" => list.of_lines(),
             "json" => list.of_json(ctx)?,
             "csv" | "tsv" | "geojson" | "parquet" | "xlsx" | "jsonl" => list.of_table(ctx)?,
@@ -129,8 +145,50 @@ pub(super) fn join_lists(
 
 type ListColumns = Vec<(FieldSpec, Vec<(usize, Value)>)>;
 
+/// A list as a file of this machine.
+enum ReadableList {
+    /// Of a folder.
+    File(PathBuf),
+    /// Unpacked from an archive.
+    Copy(TempPath),
+}
+
+impl Deref for ReadableList {
+    type Target = Path;
+
+    fn deref(&self) -> &Path {
+        match self {
+            Self::File(path) => path,
+            Self::Copy(path) => path,
+        }
+    }
+}
+
+/// The list as a file that tables are read from; `None`, with a warning, where it can't be unpacked.
+fn readable_list(file: &FoundFile, ending: &str, ctx: &JobContext) -> Result<Option<ReadableList>> {
+    if let AssetPath::File(path) = &file.asset
+        && !is_remote(path)
+    {
+        return Ok(Some(ReadableList::File(path.to_path_buf())));
+    }
+    let temporary = std::env::temp_dir();
+    let copy = Builder::new().prefix("taco-studio-").suffix(&format!(".{ending}")).tempfile();
+    let copy = copy.io_at("make a file in the temporary folder", &temporary)?;
+    match read_asset(&file.asset) {
+        Ok(bytes) => copy.as_file().write_all(&bytes).io_at("write into the temporary folder", &temporary)?,
+        Err(error) if error.is_cancelled() => return Err(error),
+        Err(error) => {
+            ctx.warn(format!("{}: it is not read as a list: {error}", file.below));
+            return Ok(None);
+        }
+    }
+    Ok(Some(ReadableList::Copy(copy.into_temp_path())))
+}
+
 struct ListFile<'a> {
     path: &'a Path,
+    /// Its path below the source.
+    below: &'a str,
     stem: &'a str,
     /// The folder of the list, below the source.
     folder: &'a str,
@@ -185,7 +243,7 @@ impl ListFile<'_> {
             Ok(found) => found.table,
             Err(error) if error.is_cancelled() => return Err(error),
             Err(error) => {
-                ctx.warn(format!("{}: it is not read as a list: {error}", self.path.display()));
+                ctx.warn(format!("{}: it is not read as a list: {error}", self.below));
                 return Ok(None);
             }
         };

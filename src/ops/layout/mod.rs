@@ -1,8 +1,7 @@
-//! Makes a dataset of a folder whose files belong together by their names: the layout is recognised, or given as a pattern or a saved
+//! Makes a dataset of a folder or an archive whose files belong together by their names: the layout is recognised, or given as a pattern or a saved
 //! file; lists beside the data become columns. The proposal can be looked at before anything is written.
 
 mod lists;
-mod walk;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -13,7 +12,7 @@ use arrow::datatypes::DataType;
 use serde::Serialize;
 
 use self::lists::{JoinedList, RootNames, join_lists};
-use self::walk::{FoundFile, find_files};
+use super::source_files::{FoundFile, find_files, has_files, is_excluded};
 use crate::container::write_document;
 use crate::draft::{
     Arrangement, LayoutQuestion, LayoutReading, RenamedId, UnclearLayout, Unplaced, arrange_files, folder_layout,
@@ -21,7 +20,7 @@ use crate::draft::{
 };
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
-use crate::model::{Dataset, FieldSpec, Sample, Tortilla, Value, id_matches, padding_file};
+use crate::model::{AssetPath, Dataset, FieldSpec, Sample, Tortilla, Value, padding_file};
 use crate::ops::import::Imported;
 
 /// How the files of a folder are arranged. In JSON a word or pattern as on the command line, or a reading.
@@ -84,7 +83,7 @@ impl Serialize for LayoutChoice {
 /// What [`find_layout`] reads.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct LayoutRequest {
-    /// The folder.
+    /// The folder, or an archive.
     pub source: PathBuf,
     /// How its files are arranged.
     #[serde(rename = "layout", default)]
@@ -259,12 +258,16 @@ struct FolderFiles {
 
 fn find_files_of(request: &LayoutRequest, ctx: &JobContext) -> Result<FolderFiles> {
     let source = &request.source;
-    if !source.is_dir() {
-        return Err(Error::usage("the source is not a folder").at_path(source));
+    if !has_files(source) {
+        return Err(Error::usage("the source is neither a folder nor an archive").at_path(source));
     }
     let (files, left_out) = find_files(source, &request.exclude, ctx)?;
     if files.is_empty() {
-        return Err(Error::usage("the folder has no file with data").at_path(source));
+        let mut error = Error::usage("the source has no file with data").at_path(source);
+        if let Some(reason) = left_out.first() {
+            error = error.hint(format!("left out is {reason}"));
+        }
+        return Err(error);
     }
     let paths = files.iter().map(|file| file.below.clone()).collect();
     Ok(FolderFiles { files, paths, left_out })
@@ -329,17 +332,17 @@ fn proposal(
     let left_over: Vec<&FoundFile> =
         arrangement.left_over.iter().filter(|index| !used.contains(index)).map(|&index| &files[index]).collect();
     let placed = arrangement.roots.iter().flat_map(|root| root.files.iter().flatten());
-    let bytes = placed.map(|&index| files[index].meta.len()).sum();
+    let bytes = placed.map(|&index| files[index].size).sum();
     let samples = arrangement.roots.iter().zip(values).map(|(root, values)| {
         let values: Arc<[Value]> = values.into();
         match root.files.as_slice() {
-            [Some(file)] if file_roots => Sample { values, ..sample_of(&root.id, &files[*file]) },
+            [Some(file)] if file_roots => Sample { values, ..files[*file].sample(&root.id) },
             _ => {
                 let dated = arrangement.by_date;
                 let children = root.files.iter().enumerate().map(|(at, file)| match file {
                     None => padding_file(at as u64),
                     Some(file) => {
-                        let mut sample = sample_of(&arrangement.positions[at].id, &files[*file]);
+                        let mut sample = files[*file].sample(&arrangement.positions[at].id);
                         if dated {
                             sample.values = vec![date_value(root.dates[at].as_deref())].into();
                         }
@@ -366,7 +369,7 @@ fn proposal(
         lists: lists.iter().map(|list| files[list.file].below.clone()).collect(),
         contradictions,
         renamed: arrangement.renamed,
-        unplaced: left_over.iter().map(|file| Unplaced { path: file.path.clone(), size: file.meta.len() }).collect(),
+        unplaced: left_over.iter().filter_map(|file| unplaced(file)).collect(),
         is_plain,
         root,
     }
@@ -386,8 +389,12 @@ fn keeps_folders(arrangement: &Arrangement, files: &[FoundFile]) -> bool {
             .all(|position| inside(&position.example).is_none_or(|(_, name)| name == position.id || stem(name) == position.id))
 }
 
-fn sample_of(id: &str, file: &FoundFile) -> Sample {
-    Sample::of_file(id, &file.path, &file.meta)
+/// A file for the tray, which holds files of folders.
+fn unplaced(file: &FoundFile) -> Option<Unplaced> {
+    match &file.asset {
+        AssetPath::File(path) => Some(Unplaced { path: path.to_path_buf(), size: file.size }),
+        AssetPath::Range { .. } | AssetPath::Packed(_) | AssetPath::Vsi(_) => None,
+    }
 }
 
 /// Days since 1970 of `YYYY-MM-DD`.
@@ -667,25 +674,9 @@ pub(super) fn exclude_samples(dataset: &mut Dataset, patterns: &[String]) -> Vec
     removed
 }
 
-/// True when a pattern matches the path below the folder, or the name.
-fn is_excluded(below: &str, patterns: &[String]) -> bool {
-    let name = below.rsplit('/').next().unwrap_or(below);
-    patterns.iter().any(|pattern| {
-        let whole = pattern.replace("**", "*");
-        id_matches(&whole, below) || (!pattern.contains('/') && id_matches(pattern, name))
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn patterns_exclude_paths_and_names() {
-        let excluded = |pattern: &str, path: &str| is_excluded(path, &[pattern.to_owned()]);
-        assert!(excluded("*.xml", "a/b/c.xml") && excluded("a/**", "a/b/c.xml") && excluded("a/*.xml", "a/c.xml"));
-        assert!(!excluded("*.xml", "a/b.xml.tif") && !excluded("b/**", "a/b/c.xml") && !excluded("c", "a/b/c.xml"));
-    }
 
     #[test]
     fn layouts_are_stored_as_words_or_readings_and_read_back() {

@@ -281,7 +281,7 @@ fn format_of(id: &str, data: SampleData<'_>, ctx: &JobContext) -> Result<FoundFo
         SampleData::Folder => return Ok(plain(NESTED_FORMAT.to_owned())),
         SampleData::Bytes(bytes) => return Ok(plain(of_head(&bytes[..bytes.len().min(IDENTIFY_BYTES as usize)]))),
         SampleData::Asset(AssetPath::Vsi(_), ..) => return Ok(plain(of_head(&[]))),
-        SampleData::Asset(path @ AssetPath::File(_), size, _) => (path, (0, size)),
+        SampleData::Asset(path @ (AssetPath::File(_) | AssetPath::Packed(_)), size, _) => (path, (0, size)),
         SampleData::Asset(path @ AssetPath::Range { offset, size, .. }, ..) => (path, (*offset, *size)),
     };
     let file = LocalFile::open_for(asset)?;

@@ -249,8 +249,11 @@ pub(super) fn map_sources(assembly: &mut Assembly, with: &dyn Fn(&Path) -> Resul
     assembly.version = assembly.version.relocated(with)?;
     let mut known: HashMap<Arc<Path>, Option<Arc<Path>>> = HashMap::new();
     for source in assembly.levels.iter_mut().flat_map(|level| &mut level.sources) {
-        let RowSource::Asset { path: AssetPath::File(path) | AssetPath::Range { container: path, .. }, .. } = source else {
-            continue;
+        let RowSource::Asset { path: asset, .. } = source else { continue };
+        let path = match asset {
+            AssetPath::File(path) | AssetPath::Range { container: path, .. } => path,
+            AssetPath::Packed(member) => &mut Arc::make_mut(member).archive,
+            AssetPath::Vsi(_) => continue,
         };
         let new = match known.get(path) {
             Some(new) => new.clone(),

@@ -281,6 +281,14 @@ pub fn delete_object(path: &Path) -> Result<()> {
 /// # Errors
 /// When the store refuses to list them, or can't be reached.
 pub fn objects_below(folder: &Path) -> Result<Vec<String>> {
+    Ok(sized_objects_below(folder)?.into_iter().map(|(name, _)| name).collect())
+}
+
+/// As [`objects_below`], with sizes in bytes where the store states them.
+///
+/// # Errors
+/// As [`objects_below`].
+pub(super) fn sized_objects_below(folder: &Path) -> Result<Vec<(String, Option<u64>)>> {
     use futures::TryStreamExt;
     let address = Address::of(folder).ok_or_else(|| Error::usage("this is not the address of a remote folder").at_path(folder))?;
     let address = cleaned(address);
@@ -289,7 +297,7 @@ pub fn objects_below(folder: &Path) -> Result<Vec<String>> {
     if address.scheme == Scheme::Gs {
         let object = Object { key: String::new(), ..Object::of(folder)? };
         let named = runtime::wait(async move { google::list(&object, &prefix).await.map_err(|refusal| object.error(refusal)) })??;
-        return Ok(named);
+        return Ok(named.into_iter().map(|name| (name, None)).collect());
     }
     let found = runtime::wait(async move {
         let listed = store.list(Some(&key)).try_collect::<Vec<_>>().await;
@@ -301,8 +309,8 @@ pub fn objects_below(folder: &Path) -> Result<Vec<String>> {
                 .caused_by(Cause::Passing)
         })
     })??;
-    let mut names: Vec<String> =
-        found.iter().filter_map(|meta| meta.location.as_ref().strip_prefix(&prefix).map(str::to_owned)).collect();
+    let named = |meta: &object_store::ObjectMeta| Some((meta.location.as_ref().strip_prefix(&prefix)?.to_owned(), Some(meta.size)));
+    let mut names: Vec<(String, Option<u64>)> = found.iter().filter_map(named).collect();
     names.sort();
     Ok(names)
 }

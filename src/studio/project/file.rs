@@ -200,7 +200,7 @@ mod tests {
 
     use super::*;
     use crate::draft::Unplaced;
-    use crate::model::{AssetPath, Payload, Sample, Tortilla, Value};
+    use crate::model::{AssetPath, Modified, PackedCodec, PackedMember, Payload, Sample, Tortilla, Value};
 
     fn varied(folder: &Path) -> Project {
         let list = DataType::List(Arc::new(Field::new("item", DataType::Float32, true)));
@@ -229,8 +229,20 @@ mod tests {
         // With a drive on Windows.
         let elsewhere = std::path::absolute("/elsewhere/y.tacozip").expect("a path");
         let range = AssetPath::range(elsewhere, u64::MAX / 2, 9);
+        let packed = PackedMember {
+            archive: folder.join("in/z.zip").into(),
+            name: "a/ñ.tif".into(),
+            codec: PackedCodec::Deflate,
+            start: 37,
+            length: 90,
+            offset: 0,
+            size: 9,
+            crc: Some(7),
+            stamp: Stamp { size: 900, modified: Modified(5), etag: None, directory: None }.into(),
+        };
         let parts = vec![
             file("whole", values),
+            Sample { payload: Payload::asset(AssetPath::Packed(packed.into()), 9), ..file("packed", vec![]) },
             file("short", vec![Value::Null, Value::Int(3)]),
             Sample { payload: Payload::asset(range, 9), ..file("range", vec![]) },
             Sample { payload: Payload::asset(AssetPath::Vsi("/vsicurl/http://x".into()), 0), ..file("vsi", vec![]) },

@@ -15,7 +15,7 @@ use super::source_paths::Base;
 use crate::draft::{Content, Unplaced};
 use crate::error::{Error, Result};
 use crate::jobs::{JobContext, try_map};
-use crate::model::{AssetPath, FieldSpec, Payload, Sample, Schema, Stamp, Tortilla, Value};
+use crate::model::{AssetPath, FieldSpec, PackedMember, Payload, Sample, Schema, Stamp, Tortilla, Value};
 use crate::table::{LevelTable, ParquetOptions, array_of, value_at, write_parquet};
 
 /// Maximum nesting of FOLDERs, far above that of a valid dataset.
@@ -30,6 +30,7 @@ const RANGE: u8 = 1;
 const VSI: u8 = 2;
 const BYTES: u8 = 3;
 const FOLDER: u8 = 4;
+const PACKED: u8 = 5;
 
 /// Tables of a project: as bytes when writing, decoded when reading.
 pub(super) struct Tables<T> {
@@ -155,6 +156,12 @@ fn samples_table(flat: &Flat<'_>, base: &Base, stamps: &mut Stamps) -> Result<Re
                 // A range length that differs from the sample's size is stored separately.
                 let data = (length != size).then(|| length.to_le_bytes().to_vec());
                 (RANGE, Some(text), Some(*offset), Some(*size), data, 0)
+            }
+            Payload::Asset { path: AssetPath::Packed(member), size, .. } => {
+                let stated = member
+                    .to_json()
+                    .map_err(|error| Error::internal("a file in an archive can't be saved").because(error).at(member))?;
+                (PACKED, Some(base.written(&member.archive)?), None, Some(*size), Some(stated), 0)
             }
             Payload::Asset { path: AssetPath::Vsi(text), size, .. } => (VSI, Some(text.to_string()), None, Some(*size), None, 0),
             Payload::Bytes(bytes) => (BYTES, None, None, None, Some(bytes.to_vec()), 0),
@@ -380,6 +387,12 @@ impl Reading<'_> {
                     None => None,
                 };
                 Ok(Payload::asset(AssetPath::Range { container, offset, size: length, stamp }, size))
+            }
+            PACKED => {
+                let archive = Arc::from(self.base.meant(columns.paths.value(row)));
+                let member = PackedMember::of_json(bytes, archive);
+                let member = member.map_err(|error| damaged("a file in an archive is not described").because(error))?;
+                Ok(Payload::asset(AssetPath::Packed(member.into()), size))
             }
             VSI => Ok(Payload::asset(AssetPath::Vsi(columns.paths.value(row).into()), size)),
             BYTES => Ok(Payload::Bytes(bytes.into())),

@@ -36,7 +36,7 @@ pub fn of_tortilla(tortilla: &Tortilla) -> impl Iterator<Item = Option<i64>> + '
     tortilla.samples.iter().map(move |sample| {
         let stated = column.and_then(|(index, dtype)| micros_of_value(sample.value(index), dtype));
         stated.or_else(|| match &sample.payload {
-            Payload::Asset { path: AssetPath::File(path), .. } => date_in(path.file_stem()?.to_str()?),
+            Payload::Asset { path: path @ (AssetPath::File(_) | AssetPath::Packed(_)), .. } => date_in(&path.file_name()?),
             _ => None,
         })
     })

@@ -6,8 +6,9 @@ use std::path::PathBuf;
 use egui::{Color32, Frame, Margin, Rect, Role, Sense, Stroke, Ui, WidgetInfo, vec2};
 
 use super::choices::{Choices, Container};
-use crate::container::{Assembly, BuildOptions, Format, PlannedPart, dataset_around, foreign_in, free_bytes, output_exists};
+use crate::container::{Assembly, BuildOptions, Format, PlannedPart, dataset_around, foreign_in, output_exists};
 use crate::draft::Unplaced;
+use crate::files::free_bytes;
 use crate::gui::action::Action;
 use crate::gui::document_key::{Key, revision};
 use crate::gui::icons;

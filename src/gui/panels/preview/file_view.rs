@@ -3,7 +3,7 @@
 use std::io::Read;
 
 use super::state::FileView;
-use crate::container::read_asset;
+use crate::container::{ByteSource, read_asset};
 use crate::error::{IoContext, Result};
 use crate::model::AssetPath;
 
@@ -29,6 +29,7 @@ pub fn first_bytes(asset: &AssetPath, size: u64) -> Result<Vec<u8>> {
             let part = AssetPath::Range { container: container.clone(), offset: *offset, size: most, stamp: stamp.clone() };
             Ok(read_asset(&part)?.to_vec())
         }
+        AssetPath::Packed(_) => Ok(ByteSource::open_for(asset)?.read(0, most)?.to_vec()),
         AssetPath::Vsi(_) => Ok(read_asset(asset)?.to_vec()),
     }
 }

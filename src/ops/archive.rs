@@ -1,0 +1,552 @@
+//! Archives as sources: a ZIP, a tar, or a tar in gzip or Zstandard is read as the folder that was packed. Files of a tar and stored
+//! members of a ZIP are byte ranges of the archive; others are unpacked when they are read. Nothing is written beside the archive.
+
+use std::collections::{BTreeMap, HashMap};
+use std::io::{Read, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::import::{Imported, is_data};
+use super::source_files::{FoundFile, find_files, reason_left_out};
+use crate::container::{ByteSource, Directory, Entry, LocalHeader, detect};
+use crate::error::{Cause, Error, Result};
+use crate::jobs::JobContext;
+use crate::model::{Address, AssetPath, MAX_LEVELS, Modified, PackedCodec, PackedMember, Sample, Tortilla, in_nfc};
+use crate::raster::{NamedAsset, NamesBeside, NamesByStem, claims_raster, contents_of, file_set};
+use crate::remote::{ListedFile, RemoteFile, list_files};
+use crate::unpack::Unpacked;
+
+/// Files of an archive that are read at most.
+const FILES_MAX: usize = 5_000_000;
+/// Length of a block of a tar in bytes.
+const BLOCK: u64 = 512;
+/// A ratio that DEFLATE can't reach, and the size in bytes up to which it does no harm.
+const RATIO_MAX: u64 = 1_100;
+const RATIO_FREE: u64 = 256 << 20;
+/// Remote files whose sizes are asked for at one time.
+const SIZES_ASKED: usize = 256;
+/// Remote files of which it is asked whether they are read alone.
+const SETS_ASKED: usize = 64;
+/// Local headers of a remote ZIP that are fetched at one time.
+const HEADERS_FETCHED: usize = 1_000;
+
+/// An archive that is read as a folder.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Archive {
+    Zip,
+    Tar,
+    PackedTar(PackedCodec),
+}
+
+/// A member of an archive.
+struct Member {
+    /// Path in the archive, with `/`.
+    name: String,
+    data: std::result::Result<(AssetPath, u64), LeftOut>,
+}
+
+/// Why a member is no file with data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum LeftOut {
+    Link,
+    Special,
+    Sparse,
+    Encrypted,
+    NotUnicode,
+    Method(u16),
+    TooLarge,
+}
+
+impl LeftOut {
+    fn reason(self, name: &str) -> String {
+        match self {
+            Self::Link => format!("{name}: it is a link"),
+            Self::Special => format!("{name}: it is neither a file nor a folder"),
+            Self::Sparse => format!("{name}: it is a sparse file, which has to be unpacked first"),
+            Self::Encrypted => format!("{name}: it is encrypted, so it has to be unpacked first"),
+            Self::NotUnicode => format!("{name}: its name is not Unicode"),
+            Self::Method(method) => format!("{name}: it is compressed by method {method}, so it has to be unpacked first"),
+            Self::TooLarge => format!("{name}: it would unpack to more than {RATIO_MAX} times its size"),
+        }
+    }
+}
+
+/// True for an archive that is no dataset: by its first bytes, of a remote file by its name.
+pub fn is_archive(path: &Path) -> bool {
+    if let Some(address) = Address::of(path) {
+        let name = address.name().to_ascii_lowercase();
+        return [".zip", ".tar", ".tar.gz", ".tgz", ".tar.zst", ".tzst"].iter().any(|ending| name.ends_with(ending));
+    }
+    let Ok(file) = ByteSource::open(path) else { return false };
+    if !matches!(archive_of(&file), Ok(Some(_))) {
+        return false;
+    }
+    match detect(path) {
+        Ok(_) => false,
+        // A dataset that another program packed again is repaired.
+        Err(error) => !error.is_caused_by(Cause::RepairableArchive),
+    }
+}
+
+fn archive_of(file: &ByteSource) -> Result<Option<Archive>> {
+    let head = file.read(0, BLOCK.min(file.size_bytes()))?;
+    let packed = |codec: PackedCodec| Ok(begins_with_tar(file, codec).then_some(Archive::PackedTar(codec)));
+    match head.as_ref() {
+        [b'P', b'K', 3, 4, ..] => Ok(Some(Archive::Zip)),
+        [0x1f, 0x8b, ..] => packed(PackedCodec::Gzip),
+        [0x28, 0xb5, 0x2f, 0xfd, ..] => packed(PackedCodec::Zstd),
+        head => Ok(is_tar_header(head).then_some(Archive::Tar)),
+    }
+}
+
+/// What other programs call an archive that is not read here.
+pub(super) fn other_archive(path: &Path) -> Option<&'static str> {
+    let file = ByteSource::open(path).ok()?;
+    let head = file.read(0, BLOCK.min(file.size_bytes())).ok()?;
+    match head.as_ref() {
+        [0xfd, b'7', b'z', b'X', b'Z', 0, ..] => Some("xz"),
+        [b'B', b'Z', b'h', ..] => Some("bzip2"),
+        [b'7', b'z', 0xbc, 0xaf, ..] => Some("7z"),
+        [b'R', b'a', b'r', b'!', ..] => Some("RAR"),
+        _ => None,
+    }
+}
+
+/// True when compressed data begins with the header of a tar.
+fn begins_with_tar(file: &ByteSource, codec: PackedCodec) -> bool {
+    let mut cursor = Cursor { size: file.size_bytes(), at: 0, read_into: |at, buffer: &mut [u8]| file.read_into(at, buffer) };
+    let mut block = [0; BLOCK as usize];
+    let read = match codec {
+        PackedCodec::Gzip => flate2::read::MultiGzDecoder::new(&mut cursor).read_exact(&mut block),
+        PackedCodec::Zstd => zstd::Decoder::new(&mut cursor).and_then(|mut decoder| decoder.read_exact(&mut block)),
+        PackedCodec::Deflate => return false,
+    };
+    read.is_ok() && is_tar_header(&block)
+}
+
+/// True for a header of a tar: its checksum is right. Tars from before 1988 have no other mark.
+fn is_tar_header(block: &[u8]) -> bool {
+    let Some(field) = block.get(148..156).filter(|_| block.len() as u64 == BLOCK && block[0] != 0) else { return false };
+    let digits: String = field.iter().map(|&byte| char::from(byte)).filter(|c| c.is_digit(8)).collect();
+    let sum: u64 = block.iter().enumerate().map(|(at, &byte)| u64::from(if (148..156).contains(&at) { b' ' } else { byte })).sum();
+    u64::from_str_radix(&digits, 8).is_ok_and(|stated| stated == sum)
+}
+
+/// The files of an archive as those of the folder that was packed, in order of their paths; and what is left out, with the reason. Where
+/// all are in one folder, paths begin below it.
+///
+/// # Errors
+/// For an archive that can't be read, a member that would be outside of the folder, or two with one name in a ZIP, and files that are read
+/// only together with others; cancellation.
+pub(super) fn files_of_archive(path: &Path, exclude: &[String], ctx: &JobContext) -> Result<(Vec<FoundFile>, Vec<String>)> {
+    let file = ByteSource::open(path)?;
+    let no_archive = || Error::usage("the file is no archive that can be read as a folder").at_path(path);
+    let archive = archive_of(&file)?.ok_or_else(no_archive)?;
+    let members = match archive {
+        Archive::Zip => members_of_zip(&file, ctx)?,
+        Archive::Tar => {
+            let cursor = Cursor { size: file.size_bytes(), at: 0, read_into: |at, buffer: &mut [u8]| file.read_into(at, buffer) };
+            members_of_tar(path, cursor, &|_, offset, size| file.range(offset, size), ctx)?
+        }
+        Archive::PackedTar(codec) => {
+            ctx.stage(tr!("Unpacking the archive"), None);
+            let (archive, stamp): (Arc<Path>, _) = (path.into(), file.stamp().clone());
+            let data = Unpacked::of_file(&archive, codec, &stamp)?;
+            let cursor = Cursor { size: data.size_bytes(), at: 0, read_into: |at, buffer: &mut [u8]| data.read_into(at, buffer) };
+            let packed = |name: &str, offset, size| {
+                let (archive, length) = (archive.clone(), file.size_bytes());
+                let member = PackedMember {
+                    archive,
+                    name: name.into(),
+                    codec,
+                    start: 0,
+                    length,
+                    offset,
+                    size,
+                    crc: None,
+                    stamp: stamp.clone(),
+                };
+                AssetPath::Packed(member.into())
+            };
+            members_of_tar(path, cursor, &packed, ctx)?
+        }
+    };
+    let (files, left_out) = files_of_members(members, Prefix::Stripped, path, exclude)?;
+    expect_whole_files(&files, path, usize::MAX, ctx)?;
+    Ok((files, left_out))
+}
+
+/// The files below a folder of a server: objects of a store, files of a hub's repository, or what the pages of a web server link to.
+///
+/// # Errors
+/// When the server gives no list, or not the size of a file; files that are read only together with others; cancellation.
+pub(super) fn files_of_server(folder: &Path, exclude: &[String], ctx: &JobContext) -> Result<(Vec<FoundFile>, Vec<String>)> {
+    ctx.stage(tr!("Listing the files"), None);
+    let listed = list_files(folder, ctx)?;
+    let sizes: HashMap<String, Option<u64>> = listed.iter().map(|file| (file.below.clone(), file.size)).collect();
+    let member = |file: ListedFile| Member { name: file.below, data: Ok((AssetPath::file(file.place), file.size.unwrap_or(0))) };
+    let (mut files, left_out) = files_of_members(listed.into_iter().map(member).collect(), Prefix::Kept, folder, exclude)?;
+    let mut asked: Vec<&mut FoundFile> =
+        files.iter_mut().filter(|file| sizes.get(&file.below).copied().flatten().is_none()).collect();
+    ctx.stage(tr!("Reading sizes"), Some(asked.len() as u64));
+    for files in asked.chunks_mut(SIZES_ASKED) {
+        let places: Vec<PathBuf> = files.iter().filter_map(|file| Some(file.asset.remote_file()?.to_owned())).collect();
+        let places: Vec<&Path> = places.iter().map(PathBuf::as_path).collect();
+        for (file, opened) in files.iter_mut().zip(RemoteFile::open_all(&places, 1)?) {
+            file.size = opened?.size_bytes();
+            ctx.step(1);
+        }
+    }
+    expect_whole_files(&files, folder, SETS_ASKED, ctx)?;
+    Ok((files, left_out))
+}
+
+/// The samples of an archive or a folder of a server: folders become FOLDERs, files FILEs.
+///
+/// # Errors
+/// Those of [`files_of_archive`] and [`files_of_server`]; folders that are nested too deep.
+pub(super) fn import_files(path: &Path, exclude: &[String], ctx: &JobContext) -> Result<(Vec<Sample>, Imported)> {
+    let (files, left_out) = find_files(path, exclude, ctx)?;
+    let mut report = Imported { skipped: left_out, ..Imported::default() };
+    let samples = samples_of_files(&files, 0, path, &mut report)?;
+    Ok((samples, report))
+}
+
+/// The samples of sorted files whose paths are equal up to byte `start`.
+fn samples_of_files(files: &[FoundFile], start: usize, archive: &Path, report: &mut Imported) -> Result<Vec<Sample>> {
+    let name = |file: &FoundFile| file.below[start..].split('/').next().map_or(0, str::len);
+    let mut samples = Vec::new();
+    for same in files.chunk_by(|a, b| a.below[start..start + name(a)] == b.below[start..start + name(b)]) {
+        let Some(first) = same.first() else { continue };
+        let (id, end) = (&first.below[start..start + name(first)], start + name(first));
+        if first.below.len() == end {
+            report.files += 1;
+            report.bytes += first.size;
+            samples.push(first.sample(id));
+            continue;
+        }
+        if first.below[..end].matches('/').count() + 1 >= MAX_LEVELS {
+            return Err(Error::usage(format!(
+                "folders are nested more than {MAX_LEVELS} deep; a dataset has at most {MAX_LEVELS} levels"
+            ))
+            .at_path(archive)
+            .caused_by(Cause::StructuresDiffer));
+        }
+        report.folders += 1;
+        samples.push(Sample::folder(id, Tortilla::new(samples_of_files(same, end + 1, archive, report)?)));
+    }
+    Ok(samples)
+}
+
+/// What is done with one folder that all data is in.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Prefix {
+    Stripped,
+    Kept,
+}
+
+/// Members as files: their names are checked, those that are no data are left out.
+fn files_of_members(
+    members: Vec<Member>,
+    prefix: Prefix,
+    archive: &Path,
+    exclude: &[String],
+) -> Result<(Vec<FoundFile>, Vec<String>)> {
+    let mut left_out = Vec::new();
+    let mut found: Vec<(String, AssetPath, u64)> = Vec::with_capacity(members.len());
+    for Member { name, data } in members {
+        match data {
+            Ok((asset, size)) => found.push((name_below(&name, archive)?, asset, size)),
+            Err(reason) => left_out.push(reason.reason(&name)),
+        }
+    }
+    if let Some(folder) = common_folder(&found).filter(|_| prefix == Prefix::Stripped) {
+        let below = |name: &str| name.strip_prefix(&*folder)?.strip_prefix('/').map(str::to_owned);
+        for (name, ..) in &mut found {
+            if let Some(below) = below(name) {
+                *name = below;
+            }
+        }
+    }
+    found.sort_by(|(a, ..), (b, ..)| a.split('/').cmp(b.split('/')));
+    if let Some([(name, ..), _]) = found.array_windows().find(|[(a, ..), (b, ..)]| a == b || is_folder_of(a, b)) {
+        return Err(Error::format(format!("two members of the archive are called {name}"))
+            .at_path(archive)
+            .hint("unpack it, and keep one"));
+    }
+    let mut beside: HashMap<&str, NamesBeside> = HashMap::new();
+    let mut names: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for (name, ..) in &found {
+        let (folder, name) = name.rsplit_once('/').unwrap_or(("", name));
+        names.entry(folder).or_default().push(name);
+    }
+    beside.extend(names.into_iter().map(|(folder, names)| (folder, names.into_iter().collect())));
+    let none = NamesBeside::default();
+    // A folder that is left out is named once.
+    let mut last: Option<String> = None;
+    let mut kept = Vec::with_capacity(found.len());
+    for (at, (name, ..)) in found.iter().enumerate() {
+        if last.as_ref().is_some_and(|last| name.starts_with(last)) {
+            continue;
+        }
+        let ends = name.match_indices('/').map(|(end, _)| end).chain([name.len()]);
+        let reason = ends.clone().find_map(|end| {
+            let below = &name[..end];
+            let (folder, own) = below.rsplit_once('/').unwrap_or(("", below));
+            let names = if end == name.len() { beside.get(folder).unwrap_or(&none) } else { &none };
+            Some((end, reason_left_out(own, below, names, exclude)?))
+        });
+        match reason {
+            None => kept.push(at),
+            Some((end, reason)) => {
+                left_out.push(reason);
+                last = (end < name.len()).then(|| format!("{}/", &name[..end]));
+            }
+        }
+    }
+    let mut kept = kept.into_iter().peekable();
+    let mut files = Vec::with_capacity(kept.len());
+    for (at, (below, asset, size)) in found.iter().enumerate() {
+        if kept.next_if_eq(&at).is_some() {
+            files.push(FoundFile { asset: asset.clone(), below: below.clone(), size: *size, modified: Modified::default() });
+        }
+    }
+    Ok((files, left_out))
+}
+
+/// True when the file `folder` would have to be the folder of `name`, too.
+fn is_folder_of(folder: &str, name: &str) -> bool {
+    name.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'))
+}
+
+/// The one folder that all data is in; what file managers leave beside it does not count.
+fn common_folder(found: &[(String, AssetPath, u64)]) -> Option<String> {
+    let mut data = found.iter().filter(|(name, ..)| name.split('/').next().is_some_and(is_data));
+    let (folder, _) = data.next()?.0.split_once('/')?;
+    data.all(|(name, ..)| is_folder_of(folder, name)).then(|| folder.to_owned())
+}
+
+/// The path of a member below the folder, in Unicode's composed form.
+fn name_below(name: &str, archive: &Path) -> Result<String> {
+    let outside = || {
+        Error::format(format!("the archive names a file outside of its folder: {}", name.escape_debug()))
+            .at_path(archive)
+            .hint("it may be made to overwrite files of whoever unpacks it: look at it with another program")
+    };
+    let mut parts = Vec::new();
+    if name.starts_with('/') {
+        return Err(outside());
+    }
+    for part in name.split('/') {
+        match part {
+            "" | "." => {}
+            ".." => return Err(outside()),
+            // The drive of a Windows path.
+            drive if parts.is_empty() && drive.len() == 2 && drive.ends_with(':') => return Err(outside()),
+            part if part.contains('\0') => return Err(outside()),
+            part => parts.push(in_nfc(part)),
+        }
+    }
+    Ok(parts.join("/"))
+}
+
+/// Refuses files that GDAL reads only together with others: packed alone, they can't be read. At most `most` are looked at.
+fn expect_whole_files(files: &[FoundFile], archive: &Path, most: usize, ctx: &JobContext) -> Result<()> {
+    let mut looked = 0;
+    let folder_of = |file: &FoundFile| file.below.rsplit_once('/').map_or(0, |(folder, _)| folder.len());
+    let name_of = |file: &FoundFile| file.below.rsplit('/').next().unwrap_or_default().to_owned();
+    let mut folders: BTreeMap<&str, Vec<&FoundFile>> = BTreeMap::new();
+    for file in files {
+        folders.entry(&file.below[..folder_of(file)]).or_default().push(file);
+    }
+    for files in folders.into_values() {
+        let names: Vec<String> = files.iter().map(|file| name_of(file)).collect();
+        if names.iter().all(|name| claims_raster(name)) {
+            continue;
+        }
+        let by_stem = NamesByStem::of(names.iter().map(String::as_str));
+        for (file, name) in files.iter().zip(&names).filter(|(_, name)| !claims_raster(name)) {
+            ctx.check()?;
+            let named = |at: usize| NamedAsset { name: names[at].clone(), asset: files[at].asset.clone() };
+            let beside: Vec<NamedAsset> = by_stem.of_stem(name).into_iter().map(named).collect();
+            if beside.is_empty() || looked >= most {
+                continue;
+            }
+            looked += 1;
+            let own = NamedAsset { name: name.clone(), asset: file.asset.clone() };
+            let set = match file_set(&own, &beside, ctx) {
+                Ok(Some(set)) if set.is_torn => set,
+                Err(error) if error.is_cancelled() => return Err(error),
+                // What can't be read is reported when it is written.
+                _ => continue,
+            };
+            let (contents, others) = (contents_of(&set.info), set.others.join(", "));
+            return Err(Error::unsupported(format!("{} is read only together with {others} ({contents})", file.below))
+                .at_path(archive)
+                .hint("copy the files into a folder, and burn such files into one: create … --sidecars burn-in, or optimise"));
+        }
+    }
+    Ok(())
+}
+
+fn members_of_zip(file: &ByteSource, ctx: &JobContext) -> Result<Vec<Member>> {
+    let directory = Directory::read(file)?;
+    let mut members = Vec::with_capacity(directory.entries.len());
+    expect_number(directory.entries.len(), file.path())?;
+    for entries in directory.entries.chunks(HEADERS_FETCHED) {
+        ctx.check()?;
+        if file.is_remote() {
+            // The header of the data is 30 bytes, the name again, and fields of few bytes.
+            let header = |entry: &Entry| (entry.local, 128 + entry.name.len() as u64);
+            file.prefetch(&entries.iter().map(header).collect::<Vec<_>>())?;
+        }
+        for entry in entries {
+            // Archives of Windows programs may separate folders by backslashes.
+            let name = entry.name.replace('\\', "/");
+            if !name.ends_with('/') {
+                members.push(Member { data: data_of_entry(file, &directory, entry)?, name });
+                ctx.step(1);
+            }
+        }
+    }
+    Ok(members)
+}
+
+fn data_of_entry(
+    file: &ByteSource,
+    directory: &Directory,
+    entry: &Entry,
+) -> Result<std::result::Result<(AssetPath, u64), LeftOut>> {
+    let Entry { method, flags, crc, stored, size, .. } = *entry;
+    let codec = match method {
+        _ if entry.name.contains(char::REPLACEMENT_CHARACTER) => return Ok(Err(LeftOut::NotUnicode)),
+        _ if entry.is_link => return Ok(Err(LeftOut::Link)),
+        _ if flags & 1 != 0 => return Ok(Err(LeftOut::Encrypted)),
+        0 => None,
+        8 => Some(PackedCodec::Deflate),
+        20 | 93 => Some(PackedCodec::Zstd),
+        method => return Ok(Err(LeftOut::Method(method))),
+    };
+    let start = LocalHeader::read(file, entry.local)?.data;
+    let outside = || Error::format(format!("the data of {} lies outside the archive", entry.name)).at_path(file.path());
+    let end = start.checked_add(stored).filter(|end| *end <= directory.offset).ok_or_else(outside)?;
+    let Some(codec) = codec else {
+        return match stored == size {
+            true => Ok(Ok((file.range(start, end - start), size))),
+            false => {
+                Err(Error::format(format!("{} is stored with another size than the archive states", entry.name))
+                    .at_path(file.path()))
+            }
+        };
+    };
+    if size > RATIO_FREE && size / RATIO_MAX > stored {
+        return Ok(Err(LeftOut::TooLarge));
+    }
+    let member = PackedMember {
+        archive: file.path().into(),
+        name: entry.name.replace('\\', "/").into(),
+        codec,
+        start,
+        length: stored,
+        offset: 0,
+        size,
+        crc: Some(crc),
+        stamp: file.stamp().clone(),
+    };
+    Ok(Ok((AssetPath::Packed(member.into()), size)))
+}
+
+fn expect_number(members: usize, archive: &Path) -> Result<()> {
+    match members <= FILES_MAX {
+        true => Ok(()),
+        false => Err(Error::unsupported(format!("the archive has more than {FILES_MAX} files")).at_path(archive)),
+    }
+}
+
+/// The members of a tar; `asset` makes an asset of a name, an offset and a size. Of members with one name the last counts, as for a
+/// program that unpacks them.
+fn members_of_tar(
+    path: &Path,
+    cursor: impl Read + Seek,
+    asset: &dyn Fn(&str, u64, u64) -> AssetPath,
+    ctx: &JobContext,
+) -> Result<Vec<Member>> {
+    let damaged = |error: std::io::Error| {
+        let error = match error.downcast::<Error>() {
+            Ok(own) => return own,
+            Err(error) => error,
+        };
+        Error::format("the tar is damaged or cut short").because(error).at_path(path).hint("fetch it again")
+    };
+    let mut archive = tar::Archive::new(cursor);
+    let mut places: HashMap<String, usize> = HashMap::new();
+    let mut members: Vec<Member> = Vec::new();
+    for entry in archive.entries_with_seek().map_err(damaged)? {
+        ctx.check()?;
+        let mut entry = entry.map_err(damaged)?;
+        let kind = entry.header().entry_type();
+        let name = match String::from_utf8(entry.path_bytes().into_owned()) {
+            Ok(name) => name,
+            Err(error) => {
+                let name = String::from_utf8_lossy(error.as_bytes()).into_owned();
+                members.push(Member { name, data: Err(LeftOut::NotUnicode) });
+                continue;
+            }
+        };
+        if kind.is_dir() || (kind.is_file() && name.ends_with('/')) || kind.is_pax_global_extensions() {
+            continue;
+        }
+        let is_sparse = kind.is_gnu_sparse() || has_sparse_fields(&mut entry);
+        let data = match () {
+            () if is_sparse => Err(LeftOut::Sparse),
+            () if kind.is_symlink() || kind.is_hard_link() => Err(LeftOut::Link),
+            () if !kind.is_file() && !kind.is_contiguous() => Err(LeftOut::Special),
+            () => Ok((asset(&name, entry.raw_file_position(), entry.size()), entry.size())),
+        };
+        expect_number(members.len(), path)?;
+        ctx.step(1);
+        let member = Member { name: name.clone(), data };
+        match places.get(&name) {
+            Some(&at) => members[at] = member,
+            None => {
+                places.insert(name, members.len());
+                members.push(member);
+            }
+        }
+    }
+    Ok(members)
+}
+
+/// True for a member that pax calls sparse: its data is a map and pieces.
+fn has_sparse_fields(entry: &mut tar::Entry<'_, impl Read>) -> bool {
+    let Ok(Some(fields)) = entry.pax_extensions() else { return false };
+    fields.flatten().any(|field| field.key_bytes().starts_with(b"GNU.sparse."))
+}
+
+/// Bytes that are read by position, as a file.
+struct Cursor<F> {
+    size: u64,
+    at: u64,
+    read_into: F,
+}
+
+impl<F: Fn(u64, &mut [u8]) -> std::io::Result<()>> Read for Cursor<F> {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        let length = (buffer.len() as u64).min(self.size.saturating_sub(self.at)) as usize;
+        (self.read_into)(self.at, &mut buffer[..length])?;
+        self.at += length as u64;
+        Ok(length)
+    }
+}
+
+impl<F> Seek for Cursor<F> {
+    fn seek(&mut self, to: SeekFrom) -> std::io::Result<u64> {
+        let at = match to {
+            SeekFrom::Start(at) => Some(at),
+            SeekFrom::End(by) => self.size.checked_add_signed(by),
+            SeekFrom::Current(by) => self.at.checked_add_signed(by),
+        };
+        self.at = at.ok_or(std::io::ErrorKind::InvalidInput)?;
+        Ok(self.at)
+    }
+}

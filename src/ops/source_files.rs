@@ -1,0 +1,139 @@
+//! The files of a source, a folder here or on a server, or an archive, without what is no data.
+
+use std::path::{Path, PathBuf};
+
+use super::archive::{files_of_archive, files_of_server, is_archive};
+use super::import::is_data;
+use crate::error::{Error, IoContext, Result};
+use crate::files;
+use crate::jobs::JobContext;
+use crate::model::{AssetPath, Modified, Payload, Sample, id_matches, in_nfc, is_remote};
+use crate::raster::{NamesBeside, sidecar_of};
+
+/// Folders that are followed; bounds loops of links.
+const DEEPEST: usize = 64;
+
+/// A file that may become a sample.
+pub(super) struct FoundFile {
+    /// Its bytes.
+    pub asset: AssetPath,
+    /// The path below the source, with `/`, in Unicode's composed form.
+    pub below: String,
+    /// Size in bytes.
+    pub size: u64,
+    /// Modification time of a file of this machine.
+    pub modified: Modified,
+}
+
+impl FoundFile {
+    /// The file as a FILE without metadata.
+    pub fn sample(&self, id: &str) -> Sample {
+        let payload = Payload::Asset { path: self.asset.clone(), size: self.size, modified: self.modified };
+        Sample { payload, ..Sample::file(id, "", self.size) }
+    }
+}
+
+/// True for a source whose files are read: a folder of this machine or of a server, or an archive that is no dataset.
+pub(super) fn has_files(source: &Path) -> bool {
+    source.is_dir() || is_remote(source) || is_archive(source)
+}
+
+/// The files of a folder, an archive or a folder of a server in order of their paths, and what is left out with the reason.
+///
+/// # Errors
+/// When a folder or an archive can't be read.
+pub(super) fn find_files(source: &Path, exclude: &[String], ctx: &JobContext) -> Result<(Vec<FoundFile>, Vec<String>)> {
+    ctx.stage(tr!("Looking at the files"), None);
+    if !source.is_dir() && is_archive(source) {
+        return files_of_archive(source, exclude, ctx);
+    }
+    if is_remote(source) {
+        return files_of_server(source, exclude, ctx);
+    }
+    let mut walk = Walk { exclude, files: Vec::new(), left_out: Vec::new(), ctx };
+    walk.folder(source, "", 0)?;
+    Ok((walk.files, walk.left_out))
+}
+
+struct Walk<'a> {
+    exclude: &'a [String],
+    files: Vec<FoundFile>,
+    left_out: Vec<String>,
+    ctx: &'a JobContext,
+}
+
+impl Walk<'_> {
+    fn folder(&mut self, folder: &Path, above: &str, depth: usize) -> Result<()> {
+        self.ctx.check()?;
+        if depth == DEEPEST {
+            return Err(Error::usage("folders are nested too deep; is there a link to a folder above?").at_path(folder));
+        }
+        let mut names = Vec::new();
+        for entry in std::fs::read_dir(folder).io_at("read the folder", folder)? {
+            names.push(entry.io_at("read the folder", folder)?.file_name());
+        }
+        names.sort();
+        let beside: NamesBeside = names.iter().filter_map(|name| name.to_str()).collect();
+        for name in &names {
+            let path = folder.join(name);
+            let Some(text) = name.to_str() else {
+                self.left_out.push(format!("{}: its name is not Unicode", path.display()));
+                continue;
+            };
+            let composed = in_nfc(text);
+            let below = if above.is_empty() { composed.into_owned() } else { format!("{above}/{composed}") };
+            match reason_left_out(text, &below, &beside, self.exclude) {
+                Some(reason) => self.left_out.push(reason),
+                None => self.entry(path, below, depth)?,
+            }
+        }
+        Ok(())
+    }
+
+    fn entry(&mut self, path: PathBuf, below: String, depth: usize) -> Result<()> {
+        let meta = std::fs::metadata(&path).io_at("read", &path)?;
+        if meta.is_dir() {
+            return self.folder(&path, &below, depth + 1);
+        }
+        if !meta.is_file() {
+            let what = files::special(meta.file_type()).unwrap_or("no regular file");
+            self.left_out.push(format!("{below}: it is {what}, neither a file nor a folder"));
+            return Ok(());
+        }
+        self.ctx.step(1);
+        self.files.push(FoundFile { asset: AssetPath::file(path), below, size: meta.len(), modified: Modified::of_file(&meta) });
+        Ok(())
+    }
+}
+
+/// Why a file or folder called `name` is left out, at the path `below` and with the names `beside` it; `None` when it is not.
+pub(super) fn reason_left_out(name: &str, below: &str, beside: &NamesBeside, exclude: &[String]) -> Option<String> {
+    if !is_data(name) {
+        return Some(format!("{below}: not data"));
+    }
+    if let Some(kind) = sidecar_of(name, beside) {
+        return Some(format!("{below}: a sidecar of a raster, {}", kind.text()));
+    }
+    is_excluded(below, exclude).then(|| format!("{below}: excluded"))
+}
+
+/// True when a pattern matches the path below the source, or the name.
+pub(super) fn is_excluded(below: &str, patterns: &[String]) -> bool {
+    let name = below.rsplit('/').next().unwrap_or(below);
+    patterns.iter().any(|pattern| {
+        let whole = pattern.replace("**", "*");
+        id_matches(&whole, below) || (!pattern.contains('/') && id_matches(pattern, name))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patterns_exclude_paths_and_names() {
+        let excluded = |pattern: &str, path: &str| is_excluded(path, &[pattern.to_owned()]);
+        assert!(excluded("*.xml", "a/b/c.xml") && excluded("a/**", "a/b/c.xml") && excluded("a/*.xml", "a/c.xml"));
+        assert!(!excluded("*.xml", "a/b.xml.tif") && !excluded("b/**", "a/b/c.xml") && !excluded("c", "a/b/c.xml"));
+    }
+}
