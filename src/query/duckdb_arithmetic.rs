@@ -128,7 +128,7 @@ fn as_floats(values: &[&Expr], dtypes: &[DataType]) -> Option<Vec<Expr>> {
 }
 
 /// True for integers of which some are of 64 bits without a sign and others have a sign: the engine makes fractions of them.
-fn is_of_mixed_signs(dtypes: &[DataType]) -> bool {
+pub(super) fn is_of_mixed_signs(dtypes: &[DataType]) -> bool {
     dtypes.contains(&DataType::UInt64)
         && dtypes.iter().any(DataType::is_signed_integer)
         && dtypes.iter().all(|dtype| dtype.is_integer() || *dtype == DataType::Null)
@@ -161,8 +161,14 @@ fn compared_with_negative(left: &Expr, op: Operator, right: &Expr, schema: &Sche
     })
 }
 
-/// A comparison. One that takes nulls as equal is spelled by others: the engine's own has one row where a side is the same in all rows.
-fn equal_or_null(left: Expr, op: Operator, right: Expr, dtypes: &[DataType]) -> Expr {
+/// A comparison. The engine gives one row for a constant compared with a column that is the same in all rows, such as that of a subquery,
+/// so the constant is on the right; and one row where nulls are taken as equal, so that is spelled by other comparisons.
+fn comparison(left: Expr, op: Operator, right: Expr, dtypes: &[DataType]) -> Expr {
+    let refers_to_column = |side: &Expr| side.into_iter().any(|part| matches!(part, Expr::Column(_)));
+    let (left, op, right) = match op.swap_operands().filter(|_| !refers_to_column(&left) && refers_to_column(&right)) {
+        Some(swapped) => (right, swapped, left),
+        None => (left, op, right),
+    };
     let is_plain = dtypes.iter().all(|dtype| !dtype.is_nested() && *dtype != DataType::Null);
     if !is_plain || !matches!(op, Operator::EqValidity | Operator::NotEqValidity) {
         return Expr::BinaryExpr { left: Arc::new(left), op, right: Arc::new(right) };
@@ -198,10 +204,10 @@ fn one(part: Expr, schema: &Schema) -> PolarsResult<Expr> {
         Expr::BinaryExpr { ref left, op, ref right } if op.is_comparison() => {
             let dtypes = [dtype(left), dtype(right)];
             match as_floats(&[left.as_ref(), right.as_ref()], &dtypes).map(TryInto::<[Expr; 2]>::try_into) {
-                Some(Ok([left, right])) => equal_or_null(left, op, right, &dtypes),
+                Some(Ok([left, right])) => comparison(left, op, right, &dtypes),
                 _ => match compared_with_negative(left, op, right, schema) {
                     Some(compared) => compared,
-                    None => equal_or_null(left.as_ref().clone(), op, right.as_ref().clone(), &dtypes),
+                    None => comparison(left.as_ref().clone(), op, right.as_ref().clone(), &dtypes),
                 },
             }
         }
@@ -756,7 +762,7 @@ fn common_type(left: &Whole, right: &Whole) -> Option<DataType> {
 }
 
 /// Casts integers to `dtype`, or fails on overflow.
-fn narrowed(dtype: DataType) -> UserDefinedFunction {
+pub(super) fn narrowed(dtype: DataType) -> UserDefinedFunction {
     let of = dtype.clone();
     let values = move |columns: &mut [Column]| -> PolarsResult<Column> {
         let [numbers] = columns else { return Err(refusal("numbers are one column")) };

@@ -6,6 +6,7 @@ use polars::prelude::udf::UserDefinedFunction;
 use polars::prelude::*;
 use polars::sql::FunctionOptions;
 
+use super::duckdb_arithmetic::{is_of_mixed_signs, narrowed};
 use super::engine::{refusal, type_name};
 use super::list_functions::{elementwise, is_written_list, written_list};
 use super::nested_values::{
@@ -96,6 +97,11 @@ pub(super) fn with_common_types(mut left: LazyFrame, mut right: LazyFrame) -> Po
     let (of_left, of_right) = (left.collect_schema()?, right.collect_schema()?);
     let mut casts = Vec::new();
     for (name, one) in of_left.iter() {
+        // The engine that compares rows has no type for both.
+        if of_right.get(name).is_some_and(|other| is_of_mixed_signs(&[one.clone(), other.clone()])) {
+            casts.push(narrowed(DataType::Int64).call(vec![col(name.clone())]));
+            continue;
+        }
         let Some(other) = of_right.get(name).filter(|other| *other != one && (is_nested(one) || is_nested(other))) else {
             continue;
         };

@@ -29,6 +29,28 @@ fn aggregates_over_a_constant_count_every_row() {
 }
 
 #[test]
+fn a_constant_beside_a_subquery_has_the_value_of_every_row() {
+    let four = |value: Json| Json::Array(vec![Json::Array(vec![value]); 4]);
+    all(&[
+        ("SELECT 1.5 = (SELECT avg(cloud_cover) FROM data) FROM level1", four(json!(false))),
+        ("SELECT 0.5e0 < (SELECT max(cloud_cover) FROM data) FROM level1", four(json!(true))),
+        ("SELECT nullif(1.5e0, (SELECT max(cloud_cover) FROM data)) FROM level1", four(json!(1.5))),
+        ("SELECT CASE WHEN 9.0 >= (SELECT max(cloud_cover) FROM data) THEN NULL ELSE NULL END FROM level1", four(Json::Null)),
+        ("SELECT count(id) FROM (SELECT id, 1.5 = (SELECT avg(cloud_cover) FROM data) AS same FROM level1)", json!([[4]])),
+    ]);
+}
+
+#[test]
+fn sets_of_numbers_with_and_without_a_sign_are_compared_by_value() {
+    all(&[
+        ("SELECT 3::ubigint AS n FROM data INTERSECT SELECT 3", json!([[3]])),
+        ("SELECT 1 AS n FROM data EXCEPT SELECT 2::ubigint", json!([[1]])),
+        ("SELECT 2 AS n FROM data EXCEPT SELECT 2::ubigint", json!([])),
+        ("SELECT 3::ubigint AS n FROM data UNION SELECT 3", json!([[3]])),
+    ]);
+}
+
+#[test]
 fn aggregates_of_no_rows_do_not_stop() {
     all(&[
         ("SELECT arg_max(id, 1), max_by(id, cloud_cover), median(cloud_cover) FROM data WHERE false", json!([[null, null, null]])),
