@@ -181,6 +181,11 @@ fn archives_that_are_made_to_do_harm_are_refused_and_nothing_is_written() {
     let zip = zip_of(&files(&["a/x.bin", "b/x.bin"]), Deflated);
     let crc = crc32fast::hash(b"data 0").to_le_bytes();
     refused("crc.zip", &replaced(&replaced(&zip, &crc, &[1; 4]), &crc, &[1; 4]), "CRC-32");
+    let mut last = zip[4..].to_vec();
+    let record = last.len() - 22;
+    last[record + 4] = 2;
+    refused("last_part.zip", &last, "ZIP in several parts are not read");
+    refused("behind.zip", &[b"#!/bin/sh\n".as_slice(), &zip].concat(), "ZIP behind other data are not read");
     refused("empty.zip", &zip_of(&[], Stored), "");
     refused("empty.tar", &tar_of(&[]), "");
     let tar = tar_of(&files(&["a/x.bin", "b/x.bin"]));

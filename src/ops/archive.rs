@@ -99,17 +99,32 @@ fn archive_of(file: &ByteSource) -> Result<Option<Archive>> {
     }
 }
 
-/// What other programs call an archive that is not read here.
+/// The form of an archive that is not read here.
 pub(super) fn other_archive(path: &Path) -> Option<&'static str> {
     let file = ByteSource::open(path).ok()?;
     let head = file.read(0, BLOCK.min(file.size_bytes())).ok()?;
     match head.as_ref() {
+        // The first part, and one that had one part in the end.
+        [b'P', b'K', 7, 8, ..] => Some("ZIP in several parts"),
+        [b'P', b'K', b'0', b'0', b'P', b'K', ..] => Some("ZIP in several parts"),
         [0xfd, b'7', b'z', b'X', b'Z', 0, ..] => Some("xz"),
         [b'B', b'Z', b'h', ..] => Some("bzip2"),
         [b'7', b'z', 0xbc, 0xaf, ..] => Some("7z"),
         [b'R', b'a', b'r', b'!', ..] => Some("RAR"),
-        _ => None,
+        _ => end_of_zip(&file),
     }
+}
+
+/// The form of a ZIP that does not begin with a member, by the record at its end.
+fn end_of_zip(file: &ByteSource) -> Option<&'static str> {
+    /// Length of the record in bytes, without a comment.
+    const RECORD: u64 = 22;
+    let record = file.read(file.size_bytes().checked_sub(RECORD)?, RECORD).ok()?;
+    if !record.starts_with(b"PK\x05\x06") {
+        return None;
+    }
+    // The number of the part that has the record.
+    Some(if record[4..6] == [0, 0] { "ZIP behind other data" } else { "ZIP in several parts" })
 }
 
 /// True when compressed data begins with the header of a tar.

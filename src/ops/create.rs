@@ -181,9 +181,9 @@ fn written_dataset(input: &CreateInput, ctx: &JobContext) -> Result<Option<Datas
 
 fn no_source(source: &Path) -> Error {
     match other_archive(source) {
-        Some(name) => Error::unsupported(format!("archives of {name} are not read"))
+        Some(form) => Error::unsupported(format!("archives in the form of {form} are not read"))
             .at_path(source)
-            .hint("unpack it, or pack it again as .zip, .tar, .tar.gz or .tar.zst"),
+            .hint("unpack it, and take the folder; or pack it again as .zip, .tar, .tar.gz or .tar.zst"),
         None => Error::usage("the source is neither a folder, an archive, a dataset nor a STAC catalogue").at_path(source),
     }
 }

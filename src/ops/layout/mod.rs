@@ -259,7 +259,7 @@ struct FolderFiles {
 fn find_files_of(request: &LayoutRequest, ctx: &JobContext) -> Result<FolderFiles> {
     let source = &request.source;
     if !has_files(source) {
-        return Err(Error::usage("the source is neither a folder nor an archive").at_path(source));
+        return Err(Error::usage("the source is not a folder or an archive").at_path(source));
     }
     let (files, left_out) = find_files(source, &request.exclude, ctx)?;
     if files.is_empty() {
