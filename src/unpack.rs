@@ -26,7 +26,7 @@ const PIECE: usize = 1 << 20;
 /// Compressed bytes that are fetched of a remote archive at a time.
 const REMOTE_PIECE: u64 = 4 << 20;
 /// DEFLATE packs at most 1,032 bytes in one; a file beyond is made to fill disks.
-const RATIO_MAX: u64 = 1_100;
+pub const RATIO_MAX: u64 = 1_100;
 /// Up to this size in bytes, any ratio is accepted: a small archive of equal bytes does no harm.
 const RATIO_FREE: u64 = 256 << 20;
 /// Bytes after which the free space of the disk is looked at again.
@@ -284,6 +284,11 @@ fn forget_members() {
     *known = kept;
 }
 
+/// True for data that is far larger than what it is packed to.
+pub fn is_implausible(packed: u64, size: u64) -> bool {
+    size > RATIO_FREE && size / RATIO_MAX > packed
+}
+
 fn unpack(packed: &Packed, expected: Expected) -> Result<Unpacked> {
     let reader = packed.open()?;
     let mut reader: Box<dyn Read> = match packed.codec {
@@ -318,7 +323,7 @@ fn unpack(packed: &Packed, expected: Expected) -> Result<Unpacked> {
         if expected.size.is_some_and(|stated| size > stated) {
             return Err(damaged("a file of the archive unpacks to more bytes than the archive states"));
         }
-        if size > RATIO_FREE && size / RATIO_MAX > packed.length {
+        if is_implausible(packed.length, size) {
             return Err(Error::unsupported(format!("the archive unpacks to more than {RATIO_MAX} times its size"))
                 .at_path(&packed.archive)
                 .hint("unpack it with another program if you trust it, and take the folder"));

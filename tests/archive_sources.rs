@@ -173,8 +173,8 @@ fn archives_that_are_made_to_do_harm_are_refused_and_nothing_is_written() {
             refused("outside.zip", &twice, "outside of its folder");
         }
         let same = zip_of(&files(&["a/x.bin", "b/x.bin"]), method);
-        refused("twice.zip", &replaced(&replaced(&same, b"b/x.bin", b"a/x.bin"), b"b/x.bin", b"a/x.bin"), "two members");
-        refused("file_and_folder.zip", &zip_of(&files(&["a", "a/x.bin"]), method), "two members");
+        refused("twice.zip", &replaced(&replaced(&same, b"b/x.bin", b"a/x.bin"), b"b/x.bin", b"a/x.bin"), "two files are called");
+        refused("file_and_folder.zip", &zip_of(&files(&["a", "a/x.bin"]), method), "two files are called");
         refused("cut.zip", &zip[..zip.len() / 2], "");
     }
     // Damage of the data: compressed, in the CRC-32, and a size that is not what it unpacks to.
@@ -261,6 +261,13 @@ fn files_that_are_read_only_together_are_refused() {
     workspace.write("cube.zip", zip_of(&both, Deflated));
     let ran = create(&workspace, "cube.zip", "out.tacozip").expect_code(2);
     assert!(ran.stderr.contains("cube.dat is read only together with cube.hdr (ENVI, 8 × 8"), "{ran}");
+    // Where a layout leaves them over, they do no harm.
+    let scenes = ["images/0001.tif", "images/0002.tif", "masks/0001.tif", "masks/0002.tif"];
+    let beside = both.map(|(name, bytes)| (format!("extra/{name}"), bytes));
+    let with_scenes = [beside.to_vec(), files(&scenes)].concat();
+    workspace.write("scenes.zip", zip_of(&with_scenes, Deflated));
+    let layout = ["create", "scenes.zip", "--layout", "{position}/{root}", "--dry-run", "--json"];
+    assert_eq!(workspace.studio(layout).expect_code(0).json()["roots"], 2);
 }
 
 fn import(path: &Path) -> Dataset {

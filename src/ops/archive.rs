@@ -14,15 +14,12 @@ use crate::jobs::JobContext;
 use crate::model::{Address, AssetPath, MAX_LEVELS, Modified, PackedCodec, PackedMember, Sample, Tortilla, in_nfc};
 use crate::raster::{NamedAsset, NamesBeside, NamesByStem, claims_raster, contents_of, file_set};
 use crate::remote::{ListedFile, RemoteFile, list_files};
-use crate::unpack::Unpacked;
+use crate::unpack::{RATIO_MAX, Unpacked, is_implausible};
 
 /// Files of an archive that are read at most.
 const FILES_MAX: usize = 5_000_000;
 /// Length of a block of a tar in bytes.
 const BLOCK: u64 = 512;
-/// A ratio that DEFLATE can't reach, and the size in bytes up to which it does no harm.
-const RATIO_MAX: u64 = 1_100;
-const RATIO_FREE: u64 = 256 << 20;
 /// Remote files whose sizes are asked for at one time.
 const SIZES_ASKED: usize = 256;
 /// Remote files of which it is asked whether they are read alone.
@@ -151,8 +148,7 @@ fn is_tar_header(block: &[u8]) -> bool {
 /// all are in one folder, paths begin below it.
 ///
 /// # Errors
-/// For an archive that can't be read, a member that would be outside of the folder, or two with one name in a ZIP, and files that are read
-/// only together with others; cancellation.
+/// For an archive that can't be read, a member that would be outside of the folder, or two with one name in a ZIP; cancellation.
 pub(super) fn files_of_archive(path: &Path, exclude: &[String], ctx: &JobContext) -> Result<(Vec<FoundFile>, Vec<String>)> {
     let file = ByteSource::open(path)?;
     let no_archive = || Error::usage("the file is no archive that can be read as a folder").at_path(path);
@@ -186,15 +182,13 @@ pub(super) fn files_of_archive(path: &Path, exclude: &[String], ctx: &JobContext
             members_of_tar(path, cursor, &packed, ctx)?
         }
     };
-    let (files, left_out) = files_of_members(members, Prefix::Stripped, path, exclude)?;
-    expect_whole_files(&files, path, usize::MAX, ctx)?;
-    Ok((files, left_out))
+    files_of_members(members, Prefix::Stripped, path, exclude)
 }
 
 /// The files below a folder of a server: objects of a store, files of a hub's repository, or what the pages of a web server link to.
 ///
 /// # Errors
-/// When the server gives no list, or not the size of a file; files that are read only together with others; cancellation.
+/// When the server gives no list, or not the size of a file; cancellation.
 pub(super) fn files_of_server(folder: &Path, exclude: &[String], ctx: &JobContext) -> Result<(Vec<FoundFile>, Vec<String>)> {
     ctx.stage(tr!("Listing the files"), None);
     let listed = list_files(folder, ctx)?;
@@ -212,16 +206,16 @@ pub(super) fn files_of_server(folder: &Path, exclude: &[String], ctx: &JobContex
             ctx.step(1);
         }
     }
-    expect_whole_files(&files, folder, SETS_ASKED, ctx)?;
     Ok((files, left_out))
 }
 
 /// The samples of an archive or a folder of a server: folders become FOLDERs, files FILEs.
 ///
 /// # Errors
-/// Those of [`files_of_archive`] and [`files_of_server`]; folders that are nested too deep.
+/// Those of [`files_of_archive`], [`files_of_server`] and [`expect_whole_files`]; folders that are nested too deep.
 pub(super) fn import_files(path: &Path, exclude: &[String], ctx: &JobContext) -> Result<(Vec<Sample>, Imported)> {
     let (files, left_out) = find_files(path, exclude, ctx)?;
+    expect_whole_files(&files, &|_| true, path, ctx)?;
     let mut report = Imported { skipped: left_out, ..Imported::default() };
     let samples = samples_of_files(&files, 0, path, &mut report)?;
     Ok((samples, report))
@@ -285,9 +279,9 @@ fn files_of_members(
     }
     found.sort_by(|(a, ..), (b, ..)| a.split('/').cmp(b.split('/')));
     if let Some([(name, ..), _]) = found.array_windows().find(|[(a, ..), (b, ..)]| a == b || is_folder_of(a, b)) {
-        return Err(Error::format(format!("two members of the archive are called {name}"))
+        return Err(Error::format(format!("two files are called {name}"))
             .at_path(archive)
-            .hint("unpack it, and keep one"));
+            .hint("copy them into a folder, and keep one"));
     }
     let mut beside: HashMap<&str, NamesBeside> = HashMap::new();
     let mut names: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
@@ -365,24 +359,35 @@ fn name_below(name: &str, archive: &Path) -> Result<String> {
     Ok(parts.join("/"))
 }
 
-/// Refuses files that GDAL reads only together with others: packed alone, they can't be read. At most `most` are looked at.
-fn expect_whole_files(files: &[FoundFile], archive: &Path, most: usize, ctx: &JobContext) -> Result<()> {
+/// Refuses files of an archive or a server that become samples, by their index in `files`, and that GDAL reads only together with others:
+/// packed alone, they can't be read. Files of folders are checked with their draft. Of a server some are looked at.
+///
+/// # Errors
+/// For the first such file; cancellation.
+pub(super) fn expect_whole_files(
+    files: &[FoundFile],
+    becomes_sample: &dyn Fn(usize) -> bool,
+    archive: &Path,
+    ctx: &JobContext,
+) -> Result<()> {
+    let most = if is_archive(archive) { usize::MAX } else { SETS_ASKED };
     let mut looked = 0;
     let folder_of = |file: &FoundFile| file.below.rsplit_once('/').map_or(0, |(folder, _)| folder.len());
     let name_of = |file: &FoundFile| file.below.rsplit('/').next().unwrap_or_default().to_owned();
-    let mut folders: BTreeMap<&str, Vec<&FoundFile>> = BTreeMap::new();
-    for file in files {
-        folders.entry(&file.below[..folder_of(file)]).or_default().push(file);
+    let mut folders: BTreeMap<&str, Vec<(usize, &FoundFile)>> = BTreeMap::new();
+    for (index, file) in files.iter().enumerate() {
+        folders.entry(&file.below[..folder_of(file)]).or_default().push((index, file));
     }
     for files in folders.into_values() {
-        let names: Vec<String> = files.iter().map(|file| name_of(file)).collect();
+        let names: Vec<String> = files.iter().map(|(_, file)| name_of(file)).collect();
         if names.iter().all(|name| claims_raster(name)) {
             continue;
         }
         let by_stem = NamesByStem::of(names.iter().map(String::as_str));
-        for (file, name) in files.iter().zip(&names).filter(|(_, name)| !claims_raster(name)) {
+        let alone = files.iter().zip(&names).filter(|((index, _), name)| !claims_raster(name) && becomes_sample(*index));
+        for ((_, file), name) in alone {
             ctx.check()?;
-            let named = |at: usize| NamedAsset { name: names[at].clone(), asset: files[at].asset.clone() };
+            let named = |at: usize| NamedAsset { name: names[at].clone(), asset: files[at].1.asset.clone() };
             let beside: Vec<NamedAsset> = by_stem.of_stem(name).into_iter().map(named).collect();
             if beside.is_empty() || looked >= most {
                 continue;
@@ -454,7 +459,7 @@ fn data_of_entry(
             }
         };
     };
-    if size > RATIO_FREE && size / RATIO_MAX > stored {
+    if is_implausible(stored, size) {
         return Ok(Err(LeftOut::TooLarge));
     }
     let member = PackedMember {

@@ -44,11 +44,11 @@ pub(super) fn has_files(source: &Path) -> bool {
 /// When a folder or an archive can't be read.
 pub(super) fn find_files(source: &Path, exclude: &[String], ctx: &JobContext) -> Result<(Vec<FoundFile>, Vec<String>)> {
     ctx.stage(tr!("Looking at the files"), None);
-    if !source.is_dir() && is_archive(source) {
-        return files_of_archive(source, exclude, ctx);
-    }
-    if is_remote(source) {
+    if is_remote(source) && !is_archive(source) {
         return files_of_server(source, exclude, ctx);
+    }
+    if !source.is_dir() {
+        return files_of_archive(source, exclude, ctx);
     }
     let mut walk = Walk { exclude, files: Vec::new(), left_out: Vec::new(), ctx };
     walk.folder(source, "", 0)?;

@@ -1,5 +1,5 @@
-//! Makes a dataset of a folder or an archive whose files belong together by their names: the layout is recognised, or given as a pattern or a saved
-//! file; lists beside the data become columns. The proposal can be looked at before anything is written.
+//! Makes a dataset of a folder or an archive whose files belong together by their names: the layout is recognised, or given as a pattern or
+//! a saved file; lists beside the data become columns. The proposal can be looked at before anything is written.
 
 mod lists;
 
@@ -12,6 +12,7 @@ use arrow::datatypes::DataType;
 use serde::Serialize;
 
 use self::lists::{JoinedList, RootNames, join_lists};
+use super::archive::expect_whole_files;
 use super::source_files::{FoundFile, find_files, has_files, is_excluded};
 use crate::container::write_document;
 use crate::draft::{
@@ -20,7 +21,7 @@ use crate::draft::{
 };
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
-use crate::model::{AssetPath, Dataset, FieldSpec, Sample, Tortilla, Value, padding_file};
+use crate::model::{AssetPath, Dataset, FieldSpec, Sample, Tortilla, Value, is_remote, padding_file};
 use crate::ops::import::Imported;
 
 /// How the files of a folder are arranged. In JSON a word or pattern as on the command line, or a reading.
@@ -295,6 +296,10 @@ fn layout_of_files(request: &LayoutRequest, found: FolderFiles, ctx: &JobContext
     if arrangement.roots.is_empty() {
         return Err(Error::usage(format!("no file has a path like {}", reading.patterns().join(" or "))).at_path(source));
     }
+    if !source.is_dir() {
+        let placed: HashSet<usize> = arrangement.roots.iter().flat_map(|root| root.files.iter().flatten().copied()).collect();
+        expect_whole_files(&files, &|index| placed.contains(&index), source, ctx)?;
+    }
     let names = RootNames::of(&arrangement, &paths);
     let lists = join_lists(&arrangement, &files, &names, ctx)?;
     Ok(FoundLayout::Proposal(Box::new(proposal(reading, arrangement, &files, left_out, lists))))
@@ -392,8 +397,8 @@ fn keeps_folders(arrangement: &Arrangement, files: &[FoundFile]) -> bool {
 /// A file for the tray, which holds files of folders.
 fn unplaced(file: &FoundFile) -> Option<Unplaced> {
     match &file.asset {
-        AssetPath::File(path) => Some(Unplaced { path: path.to_path_buf(), size: file.size }),
-        AssetPath::Range { .. } | AssetPath::Packed(_) | AssetPath::Vsi(_) => None,
+        AssetPath::File(path) if !is_remote(path) => Some(Unplaced { path: path.to_path_buf(), size: file.size }),
+        AssetPath::File(_) | AssetPath::Range { .. } | AssetPath::Packed(_) | AssetPath::Vsi(_) => None,
     }
 }
 
