@@ -148,16 +148,31 @@ const KNOWN: &[Known] = &[
         reason: "the last digits of a mean depend on the order in which the rows are added, and so do the length of its text and the \
                  sine of a great one",
         applies: |statement, ours, theirs| {
-            let means = ["avg(", "regr_", "corr(", "covar_", "stddev", "var_", "variance(", "sum("];
             let has = |names: &[&str]| names.iter().any(|name| statement.contains(name));
             let has_length = has(&["strlen(", "length("]) && statement.contains("AS VARCHAR)");
             let has_sine = has(&["sin(", "cos(", "tan(", "exp("]);
             match () {
-                () if has(&means) && has_length => are_rows(ours, theirs),
+                () if has(MEANS) && has_length => are_rows(ours, theirs),
                 // Of numbers that cancel out, the last digits are what is left.
-                () if has(&["covar_"]) || (has(&means) && has_sine) => are_alike_by(ours, theirs, answers::with_few_digits),
+                () if has(&["covar_"]) || (has(MEANS) && has_sine) => are_alike_by(ours, theirs, answers::with_few_digits),
                 () => false,
             }
+        },
+    },
+    Known {
+        name: "descending quantiles",
+        reason: "a quantile of fractions of 32 bits in descending order is added from the other end, which changes the last digit",
+        applies: |statement, ours, theirs| {
+            let is_descending = matches(statement, r"percentile_cont\([^)]*\) WITHIN GROUP \(ORDER BY [^)]* DESC");
+            is_descending && statement.contains("f32") && are_alike_by(ours, theirs, answers::with_single_digits)
+        },
+    },
+    Known {
+        name: "cube roots",
+        reason: "the cube root of 0.125 is 0.5, in DuckDB the number before it, which is rounded down",
+        applies: |statement, ours, theirs| {
+            let is_rounded = ["round(", "floor(", "ceil(", "trunc(", "CAST("].iter().any(|name| statement.contains(name));
+            are_rows(ours, theirs) && is_rounded && statement.contains("cbrt(")
         },
     },
     Known {
@@ -177,6 +192,11 @@ const KNOWN: &[Known] = &[
         },
     },
 ];
+
+/// Functions that add numbers with fractions, or multiply numbers that lose digits.
+const MEANS: &[&str] = &["avg(", "regr_", "corr(", "covar_", "stddev", "var_", "variance(", "sum("];
+/// The name of answers whose digits depend on the order of the rows.
+const UNSETTLED: &str = "unsettled";
 
 /// Texts that no refusal may have: names of the engine, of its types and functions, and of what the studio writes for it.
 const LEAKS: &[&str] = &[
@@ -245,6 +265,8 @@ const MENDED: &[&str] = &[
     "SELECT coalesce(f32, pi()) AS c1, log(abs(x) + 1) AS c2, log2(abs(x) + 1) AS c3, log(3, abs(x) + 2) AS c4 FROM data AS r1",
     "SELECT regr_avgy(1e308 * f64 * 10, 1) AS c1 FROM data AS r1 WHERE f64 > 1",
     "SELECT TRY_CAST('- ' AS BIGINT) AS c1, TRY_CAST('-' AS BIGINT) AS c2, k FROM data AS r1",
+    "SELECT x FROM data AS r3 WHERE (r3.f64 BETWEEN CAST('nan' AS DOUBLE) AND r3.f64)",
+    "SELECT exp(sin(variance(r3.u32))) AS c1 FROM level1 AS r3",
     "SELECT date_add(d, INTERVAL 1 DAY) AS c1, d + INTERVAL 1 DAY AS c2 FROM data AS r1",
 ];
 
@@ -349,6 +371,8 @@ impl Tally {
             let count = self.known.get(known.name).unwrap_or(&0);
             lines.push(format!("known difference, {count}: {} ({})", known.name, known.reason));
         }
+        let count = self.known.get(UNSETTLED).unwrap_or(&0);
+        lines.push(format!("known difference, {count}: {UNSETTLED} (DuckDB has other digits for the rows in another order)"));
         let refused: u64 = self.refused.values().map(|(count, _)| count).sum();
         let known: u64 = self.known.values().sum();
         let Self { equal, both_refused, failed, .. } = self;
@@ -368,8 +392,8 @@ struct Engines {
 impl Engines {
     fn start() -> Self {
         let workspace = Workspace::new();
-        let (tables, views) = write_levels(&workspace, &mut ChaCha8Rng::seed_from_u64(LEVELS_SEED));
-        let duckdb = DuckDb::start(&workspace, &views);
+        let (tables, statements) = write_levels(&workspace, &mut ChaCha8Rng::seed_from_u64(LEVELS_SEED));
+        let duckdb = DuckDb::start(&workspace, &statements);
         Self { tables, duckdb, _workspace: workspace }
     }
 
@@ -379,7 +403,26 @@ impl Engines {
 
     fn outcome(&mut self, statement: &str, is_ordered: bool) -> Outcome {
         let (ours, theirs) = self.answers(statement);
-        outcome(statement, &ours, &theirs, is_ordered)
+        self.outcome_of(statement, &ours, &theirs, is_ordered)
+    }
+
+    fn outcome_of(&mut self, statement: &str, ours: &Answer, theirs: &Answer, is_ordered: bool) -> Outcome {
+        match outcome(statement, ours, theirs, is_ordered) {
+            Outcome::Failed(Failure::Wrong, _) if self.is_unsettled(statement, ours, theirs) => Outcome::Known(UNSETTLED),
+            other => other,
+        }
+    }
+
+    /// True when DuckDB has other values for the same rows in another order, and as many as the studio: the last digits of sums grow by
+    /// what is made of them.
+    fn is_unsettled(&mut self, statement: &str, ours: &Answer, theirs: &Answer) -> bool {
+        let (Answer::Rows(ours), Answer::Rows(theirs)) = (ours, theirs) else { return false };
+        if ours.len() != theirs.len() || !MEANS.iter().any(|name| statement.contains(name)) {
+            return false;
+        }
+        self.duckdb.answers_in_other_orders(statement).iter().any(
+            |other| matches!(other, Answer::Rows(others) if others.len() == theirs.len() && difference(others, theirs, false).is_some()),
+        )
     }
 
     /// A failure with the smallest statement that has it.
@@ -387,7 +430,7 @@ impl Engines {
         let smallest = self.reduced(tree, failure);
         let (text, is_ordered) = smallest.print();
         let (ours, theirs) = self.answers(&text);
-        let difference = match outcome(&text, &ours, &theirs, is_ordered) {
+        let difference = match self.outcome_of(&text, &ours, &theirs, is_ordered) {
             Outcome::Failed(_, difference) => difference.lines().next().unwrap_or_default().to_owned(),
             other => format!("{other:?}"),
         };
@@ -493,8 +536,8 @@ fn mended_statements_keep_the_answers_of_duckdb() {
     let more = variable("TACO_STUDIO_SQL_STATEMENTS").map(|file| std::fs::read_to_string(file).expect("a file of statements"));
     for statement in MENDED.iter().copied().chain(more.iter().flat_map(|text| text.lines())) {
         let (ours, theirs) = engines.answers(statement);
-        match outcome(statement, &ours, &theirs, false) {
-            Outcome::Equal | Outcome::BothRefused => {}
+        match engines.outcome_of(statement, &ours, &theirs, false) {
+            Outcome::Equal | Outcome::BothRefused | Outcome::Known(UNSETTLED) => {}
             outcome => other.push(format!("{statement}\n  {outcome:?}\n  here   {}\n  DuckDB {}", ours.shown(), theirs.shown())),
         }
     }

@@ -1,7 +1,8 @@
-"""Answers statements with DuckDB as long as they come: duckdb_rows.py VIEWS.
+"""Answers statements with DuckDB as long as they come: duckdb_rows.py TABLES [ORDER ...].
 
-VIEWS is a JSON file of `[name, statement]` pairs, each made a view. Every line of the input is a statement as JSON; every line of the
-output its rows, or the kind and text of the error.
+TABLES is a JSON file of `[name, statement]` pairs, each made a table in the schema `main`, and for each expression ORDER a table with its
+rows in that order in the schemas `order1`, `order2` and so on. Every line of the input is a schema and a statement as JSON; every line
+of the output its rows, or the kind and text of the error.
 """
 
 import datetime
@@ -79,18 +80,26 @@ def answer(connection, statement):
         limit.cancel()
 
 
-def main(views):
+def main(tables, *orders):
     connection = duckdb.connect()
     connection.execute("SET timezone = 'UTC'")
     connection.execute("SET threads = 1")
-    # The statistics of Parquet files leave NaN out, and DuckDB decides comparisons by them.
+    # The statistics of Parquet files leave NaN out, and DuckDB decides comparisons by them and passes over row groups: tables in
+    # memory have none of them.
     connection.execute("SET disabled_optimizers = 'statistics_propagation'")
-    with open(views, encoding="utf-8") as file:
-        for name, statement in json.load(file):
-            connection.execute(f'CREATE VIEW "{name}" AS {statement}')
+    with open(tables, encoding="utf-8") as file:
+        tables = json.load(file)
+    for name, statement in tables:
+        connection.execute(f'CREATE TABLE "{name}" AS {statement}')
+    for number, order in enumerate(orders, 1):
+        connection.execute(f"CREATE SCHEMA order{number}")
+        for name, _ in tables:
+            connection.execute(f'CREATE TABLE order{number}."{name}" AS SELECT * FROM "{name}" ORDER BY {order}')
     for line in sys.stdin:
-        print(json.dumps(answer(connection, json.loads(line))), flush=True)
+        schema, statement = json.loads(line)
+        connection.execute(f"SET schema = '{schema}'")
+        print(json.dumps(answer(connection, statement)), flush=True)
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(*sys.argv[1:])

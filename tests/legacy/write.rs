@@ -316,7 +316,8 @@ fn a_killed_edit_or_compile_leaves_a_whole_file() {
         // Spread over the duration of a run, and beyond.
         let delay = Duration::from_micros(3_000 * round);
         let text = format!("description=\"Round {round} {}\"", "x".repeat((round as usize * 997) % 5000));
-        stopped += usize::from(workspace.killed(&["edit".as_ref(), path.as_os_str(), "--set".as_ref(), text.as_ref()], delay));
+        stopped +=
+            usize::from(workspace.killed(&["edit".as_ref(), path.as_os_str(), "--set".as_ref(), text.as_ref()], delay).is_none());
         let rows = query(&workspace, &path, "SELECT id, elev FROM data");
         assert_eq!(rows.as_array().map(Vec::len), Some(3), "round {round}");
         workspace.studio(["validate".as_ref(), path.as_os_str()]).expect_code(0);

@@ -46,6 +46,9 @@ fn shortened(text: &str, most: usize) -> String {
     if text.chars().count() > most { text.chars().take(most).chain(['…']).collect() } else { text.to_owned() }
 }
 
+/// Other orders of the rows, as expressions of SQL.
+const ORDERS: [&str; 4] = ["md5(id)", "id DESC", "md5(id || 'a')", "md5(id || 'b')"];
+
 /// A process of Python that answers with DuckDB.
 pub struct DuckDb {
     child: Child,
@@ -53,11 +56,12 @@ pub struct DuckDb {
 }
 
 impl DuckDb {
-    pub fn start(workspace: &Workspace, views: &[(String, String)]) -> Self {
-        let views = workspace.write("views.json", serde_json::to_string(views).expect("JSON"));
+    /// With tables by name and statement.
+    pub fn start(workspace: &Workspace, tables: &[(String, String)]) -> Self {
+        let tables = workspace.write("tables.json", serde_json::to_string(tables).expect("JSON"));
         let interop = tests_folder().join("interop");
         let mut command = Command::new(python());
-        command.arg(interop.join("run.py")).arg(interop.join("duckdb_rows.py")).arg(views);
+        command.arg(interop.join("run.py")).arg(interop.join("duckdb_rows.py")).arg(tables).args(ORDERS);
         workspace.house(&mut command).stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut child = command.spawn().expect("Python starts");
         let answers = BufReader::new(child.stdout.take().expect("its output"));
@@ -65,8 +69,17 @@ impl DuckDb {
     }
 
     pub fn answer(&mut self, statement: &str) -> Answer {
+        self.answer_in("main", statement)
+    }
+
+    /// The answers for the same rows in other orders.
+    pub fn answers_in_other_orders(&mut self, statement: &str) -> Vec<Answer> {
+        (1..=ORDERS.len()).map(|number| self.answer_in(&format!("order{number}"), statement)).collect()
+    }
+
+    fn answer_in(&mut self, schema: &str, statement: &str) -> Answer {
         let input = self.child.stdin.as_mut().expect("its input");
-        writeln!(input, "{}", json!(statement)).and_then(|()| input.flush()).expect("DuckDB reads the statement");
+        writeln!(input, "{}", json!([schema, statement])).and_then(|()| input.flush()).expect("DuckDB reads the statement");
         let mut line = String::new();
         self.answers.read_line(&mut line).expect("DuckDB answers");
         let answer: Json = serde_json::from_str(&line).unwrap_or_else(|error| panic!("{statement}: {error}: {line}"));
@@ -236,6 +249,14 @@ pub fn without_signs(rows: &[Vec<Json>]) -> Vec<Vec<Json>> {
         Json::Number(number) => number.as_f64().map_or(value.clone(), |number| number.abs().into()),
         Json::Object(members) if members.get("f") == Some(&Json::from("-inf")) => serde_json::json!({ "f": "inf" }),
         other => other.clone(),
+    })
+}
+
+/// The rows with six digits of their numbers, which fractions of 32 bits have.
+pub fn with_single_digits(rows: &[Vec<Json>]) -> Vec<Vec<Json>> {
+    changed(rows, &|value| match value.as_f64() {
+        Some(number) => format!("{number:.5e}").parse::<f64>().map_or(value.clone(), Json::from),
+        None => value.clone(),
     })
 }
 

@@ -60,20 +60,20 @@ pub const COLUMNS: [(&str, Ty); 36] = [
 const ROWS: [usize; 2] = [17, 26];
 const ROW_GROUP_ROWS: usize = 8;
 
-/// The levels for the studio, and the views of DuckDB over the same files.
+/// The levels for the studio, and the tables of DuckDB with the same rows: name and statement.
 pub fn write_levels(workspace: &Workspace, random: &mut ChaCha8Rng) -> (Tables, Vec<(String, String)>) {
     let mut tables = Tables::new(VsiBase::None);
-    let mut views = Vec::new();
+    let mut statements = Vec::new();
     for (level, rows) in ROWS.into_iter().enumerate() {
         let batch = batch(level, rows, random);
         let options = ParquetOptions { row_group_rows: ROW_GROUP_ROWS, ..ParquetOptions::default() };
         let bytes = write_parquet(&batch.schema(), &[batch], &options).expect("writes");
         let path = workspace.write(&format!("level{level}.parquet"), &bytes);
-        views.push((format!("level{level}"), format!("SELECT * FROM read_parquet('{}')", path.display())));
+        statements.push((format!("level{level}"), format!("SELECT * FROM read_parquet('{}')", path.display())));
         tables.push_parquet(TableHead::read(ParquetSlice::from_bytes(bytes.into())).expect("reads"));
     }
-    views.push(("data".to_owned(), "SELECT * FROM level0 WHERE NOT starts_with(id, '__TACOPAD')".to_owned()));
-    (tables, views)
+    statements.push(("data".to_owned(), "SELECT * FROM level0 WHERE NOT starts_with(id, '__TACOPAD')".to_owned()));
+    (tables, statements)
 }
 
 /// Values of which about a seventh is null.

@@ -139,18 +139,24 @@ impl Workspace {
         command
     }
 
-    /// Starts the program, kills it after `delay`, and returns whether it was still running.
-    pub fn killed(&self, arguments: &[&std::ffi::OsStr], delay: Duration) -> bool {
+    /// Starts the program and kills it after `delay`. Returns the duration of a run that ended before, and `None` if it was killed.
+    pub fn killed(&self, arguments: &[&std::ffi::OsStr], delay: Duration) -> Option<Duration> {
         let mut command = Command::new(env!("CARGO_BIN_EXE_taco-studio"));
         self.house(command.args(arguments)).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        let started = Instant::now();
         let mut child = command.spawn().expect("starts");
-        std::thread::sleep(delay);
-        let running = child.try_wait().expect("a state").is_none();
-        if running {
+        while started.elapsed() < delay {
+            if child.try_wait().expect("a state").is_some() {
+                return Some(started.elapsed());
+            }
+            std::thread::sleep(Duration::from_millis(1).min(delay.saturating_sub(started.elapsed())));
+        }
+        let ended = child.try_wait().expect("a state").map(|_| started.elapsed());
+        if ended.is_none() {
             child.kill().expect("ends it");
         }
         child.wait().expect("ends");
-        running
+        ended
     }
 
     /// Runs any program in this workspace.
