@@ -91,6 +91,29 @@ fn a_collection_of_items_becomes_roots_positions_and_columns() {
 }
 
 #[test]
+fn a_table_of_items_gives_the_dataset_of_its_items() {
+    let workspace = Workspace::new();
+    let items = write_items(&workspace, 3);
+    write_json(&workspace, "catalogue/items.json", &json!({ "type": "FeatureCollection", "features": items, "links": [] }));
+    workspace.catalogue_python("item_table.py", ["catalogue/items.json", "catalogue/items.parquet"]).expect_code(0);
+    let rows = |source: &str, more: &[&str]| {
+        create(&workspace, source, more).expect_code(0);
+        let sql = r#"SELECT id, datetime, "eo:cloud_cover" AS cloud, orbit, platform, "proj:shape" AS shape, collection,
+            typeof(datetime) AS time, ST_AsText("stac:geometry") AS place, "stac:bbox" AS box FROM level0 ORDER BY id"#;
+        let files = r#"SELECT id, "internal:size" AS size FROM level1 ORDER BY "internal:current_id""#;
+        (query(&workspace, sql, &[]), query(&workspace, files, &[]))
+    };
+    let (wanted, files) = rows("catalogue/items.json", &[]);
+    assert_eq!((wanted.len(), files.len()), (3, 6));
+    assert_eq!(rows("catalogue/items.parquet", &[]), (wanted.clone(), files));
+    assert_eq!(rows("catalogue/items.parquet", &["--assets", "red", "--limit", "2"]).0, wanted[..2]);
+    // Another table is no catalogue.
+    workspace.studio(["query", "out.tacozip", "--format", "parquet", "-o", "rows.parquet"]).expect_code(0);
+    let other = create(&workspace, "rows.parquet", &[]).expect_code(2);
+    assert!(other.stderr.contains("nor a STAC catalogue"), "{other}");
+}
+
+#[test]
 fn static_catalogues_and_pages_are_followed_here_and_on_a_server() {
     let workspace = Workspace::new();
     let items = write_items(&workspace, 3);

@@ -85,6 +85,7 @@ mod texts;
 mod tidy;
 mod togs;
 mod unharmed;
+mod vectors;
 mod verbosity;
 #[cfg(target_os = "linux")]
 mod window;

@@ -34,8 +34,8 @@ pub enum SidecarsArgument {
 #[derive(Debug, clap::Args)]
 pub struct CreateArguments {
     /// The folder with the data, or an archive of one (.zip, .tar, .tar.gz, .tar.zst), which is not unpacked: folders in it become
-    /// tortillas, files samples. Or a dataset of any generation, whose samples are taken; or a STAC Item, ItemCollection, Collection or
-    /// Catalog, or the address of an API search, whose items become samples.
+    /// tortillas, files samples. Or a dataset of any generation, whose samples are taken; or a STAC Item, ItemCollection, table of items
+    /// (stac-geoparquet), Collection or Catalog, or the address of an API search, whose items become samples.
     pub source: PathBuf,
     /// Output file or folder.
     #[arg(long, short, required_unless_present = "dry_run")]

@@ -10,7 +10,7 @@ use crate::container;
 use crate::error::{Error, IoContext, Result};
 use crate::jobs::JobContext;
 use crate::model::{AssetPath, FieldSpec, Payload, Sample, SamplePath, Tortilla, Value};
-use crate::raster::{self, RasterInfo, RasterSource, Tally, VariableRead};
+use crate::raster::{self, RasterInfo, RasterSource, Tally, VariableRead, VectorPlace};
 
 /// One sample of a run.
 pub struct SampleView<'a> {
@@ -188,13 +188,26 @@ impl<'a> SampleView<'a> {
     /// # Errors
     /// When GDAL cannot open the data, or it has no bands.
     pub fn raster(&self) -> Result<Arc<RasterInfo>> {
+        let info = self.header()?;
+        if info.band_count == 0 {
+            return Err(Error::unsupported("this file has no bands"));
+        }
+        Ok(info)
+    }
+
+    /// Coordinate system and extent of a vector file; `None` for a raster.
+    ///
+    /// # Errors
+    /// When GDAL can't open the data, or it has neither bands nor shapes.
+    pub fn vector_place(&self) -> Result<Option<VectorPlace>> {
+        if self.header()?.is_vector() { raster::vector_place(&self.raster_source()?).map(Some) } else { Ok(None) }
+    }
+
+    fn header(&self) -> Result<Arc<RasterInfo>> {
         if let Some(info) = self.facts.info.get() {
             return Ok(info.clone());
         }
         let info = raster::describe(&self.raster_source()?)?;
-        if info.band_count == 0 {
-            return Err(Error::unsupported("this file has no bands"));
-        }
         self.note_variable(&info);
         Ok(self.facts.info.get_or_init(|| info).clone())
     }

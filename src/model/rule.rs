@@ -345,7 +345,7 @@ rules! {
         "Burn it in with `optimise`, pack it as a sample of its own (`create --sidecars pack`), or leave it.";
     FileTorn "SRC-4" Error Both "5.5.1"
         mark!("Every FILE can be read alone: it is no part of a raster or table of several files, such as the .dat of ENVI without its .hdr. Found in drafts and by a deep check.")
-        "Write it as one file: burn it in (`create --sidecars burn-in`), which makes a GeoTIFF; convert a Shapefile to a GeoPackage.";
+        "Write it as one file: burn it in (`create --sidecars burn-in`), which makes a GeoTIFF of a raster and a FlatGeobuf of a Shapefile.";
     Unreadable "FMT-1" Error Both "6"
         mark!("The container can be opened.")
         "Take the dataset from another copy.";

@@ -99,7 +99,9 @@ pub use repair::{Repaired, repair};
 pub use reset::reset;
 pub use sample_data::make_sample_dataset;
 pub use save_rows::{json_lines, row_format, save_rows};
-pub use sidecars::{RasterWithSidecars, Sidecars, burn_in_sidecars, pack_sidecars, proposed_copies, rasters_with_sidecars};
+pub use sidecars::{
+    FilesKind, RasterWithSidecars, Sidecars, burn_in_sidecars, pack_sidecars, proposed_copies, rasters_with_sidecars,
+};
 pub use stats::{StatsRequest, pooled_statistics, pooled_statistics_of_draft};
 pub use summaries::{Bars, ColumnSummary, SummaryRequest, as_numbers, bar_text, level_summary, summary_of};
 pub use tables::{lazy_tables, query_dataset, tables_of};

@@ -1,6 +1,6 @@
 //! Sidecars of a draft's rasters become samples of their own, or what they say is written into copies of their rasters. Leaving them
 //! changes nothing: the dataset has the rasters alone. A raster of several files, which can't be read without the others, becomes one
-//! GeoTIFF in place of all of them.
+//! GeoTIFF in place of all of them, and a vector layer of several files, such as a Shapefile, one FlatGeobuf.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,9 @@ use crate::draft::Edit;
 use crate::error::{Error, IoContext, Result};
 use crate::jobs::JobContext;
 use crate::model::{AssetPath, Dataset, NodePath, Payload, Sample, Tortilla, is_remote, portable_name};
-use crate::raster::{FolderFiles, RasterSource, Sidecar, TogOptions, claims_raster, sidecars_among, sidecars_in, write_tog};
+use crate::raster::{
+    FolderFiles, RasterSource, Sidecar, TogOptions, claims_raster, sidecars_among, sidecars_in, write_flatgeobuf, write_tog,
+};
 
 /// What is done with sidecars ([`crate::raster::Sidecar`]).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -23,6 +25,28 @@ pub enum Sidecars {
     Pack,
     /// They are left out; what they say is written into copies of their rasters.
     BurnIn,
+}
+
+/// What a file with others beside it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FilesKind {
+    /// A raster with sidecars.
+    Raster,
+    /// A raster of several files: its copy is a GeoTIFF with a name of its own, which takes the place of all of them.
+    RasterSet,
+    /// A vector layer of several files: its copy is a FlatGeobuf, likewise.
+    VectorSet,
+}
+
+impl FilesKind {
+    /// The ending of the copy that takes the place of several files.
+    fn copy_ending(self) -> Option<&'static str> {
+        match self {
+            FilesKind::Raster => None,
+            FilesKind::RasterSet => Some("tif"),
+            FilesKind::VectorSet => Some("fgb"),
+        }
+    }
 }
 
 /// A raster of a draft, with sidecars beside it that the draft does not have, or with the other files of its format.
@@ -38,14 +62,15 @@ pub struct RasterWithSidecars {
     pub sidecars: Vec<(PathBuf, Sidecar)>,
     /// Ids of the sidecars as samples: they begin as the id of the raster does, so that readers pair them.
     pub ids: Vec<String>,
-    /// True for a raster of several files: its copy is a GeoTIFF with a name of its own, which takes the place of all of them.
-    pub is_set: bool,
+    /// What it is with them.
+    pub kind: FilesKind,
 }
 
 impl RasterWithSidecars {
-    /// True when a copy with what the sidecars say can be written: a GeoTIFF, or a raster of several files.
+    /// True when a copy with what the sidecars say can be written: a GeoTIFF, or a raster or vector layer of several files.
     pub fn can_be_copied(&self) -> bool {
-        self.is_set || self.file.extension().is_some_and(|ending| ending.to_string_lossy().to_ascii_lowercase().starts_with("tif"))
+        self.kind != FilesKind::Raster
+            || self.file.extension().is_some_and(|ending| ending.to_string_lossy().to_ascii_lowercase().starts_with("tif"))
     }
 }
 
@@ -127,7 +152,7 @@ impl<'a> Search<'a> {
             file: file.to_owned(),
             ids: own.iter().map(|(sidecar, _)| id_of(sidecar, name, &sample.id)).collect(),
             sidecars: own.iter().map(|(name, kind)| (folder.join(name), *kind)).collect(),
-            is_set: false,
+            kind: FilesKind::Raster,
         };
         self.found.push(found);
         Ok(())
@@ -153,7 +178,7 @@ impl<'a> Search<'a> {
             // Other checks report files that can't be read.
             outcome => outcome.ok().flatten(),
         };
-        let Some(set) = set.filter(|set| !set.info.is_vector()) else { return Ok(()) };
+        let Some(set) = set.filter(|set| set.is_torn || !set.info.is_vector()) else { return Ok(()) };
         let others = set.others.iter().filter(|name| set.is_torn || !self.packed.contains(folder.join(name).as_path()));
         let kind = if set.is_torn { Some(Sidecar::Part) } else { set.lost.first().copied() };
         let sidecars: Vec<(PathBuf, Sidecar)> = others.filter_map(|name| Some((folder.join(name), kind?))).collect();
@@ -168,7 +193,7 @@ impl<'a> Search<'a> {
             file: file.to_owned(),
             ids: sidecars.iter().filter_map(named).collect(),
             sidecars,
-            is_set: true,
+            kind: if set.info.is_vector() { FilesKind::VectorSet } else { FilesKind::RasterSet },
         });
         Ok(())
     }
@@ -236,8 +261,9 @@ pub fn pack_sidecars(dataset: &Dataset, ctx: &JobContext) -> Result<Option<Edit>
 }
 
 /// The edit that replaces every GeoTIFF with sidecars by a copy, optimised for streaming, that holds its mask, metadata and
-/// coordinates, and every raster of several files by one GeoTIFF. The copies are written into `folder` and read from `later`, to which the caller renames it. Rasters of other formats
-/// keep their bytes, with a warning. `None` without such rasters.
+/// coordinates, every raster of several files by one GeoTIFF, and every vector layer of several files by one FlatGeobuf. The copies are
+/// written into `folder` and read from `later`, to which the caller renames it. Rasters of other formats keep their bytes, with a
+/// warning. `None` without such files.
 ///
 /// # Errors
 /// When the job is cancelled, a raster can't be read, or a copy can't be written.
@@ -258,11 +284,15 @@ pub(super) fn burn_in(dataset: &Dataset, folder: &Path, later: &Path, ctx: &JobC
         let copy = folder.join(&name);
         let parent = copy.parent().unwrap_or(folder);
         std::fs::create_dir_all(parent).io_at("make the folder", parent)?;
-        write_tog(&RasterSource::typed(AssetPath::file(&raster.file)), &copy, &TogOptions::default(), ctx)?;
+        let source = RasterSource::typed(AssetPath::file(&raster.file));
+        match raster.kind {
+            FilesKind::VectorSet => write_flatgeobuf(&source, &copy, ctx)?,
+            FilesKind::Raster | FilesKind::RasterSet => write_tog(&source, &copy, &TogOptions::default(), ctx)?,
+        }
         let meta = std::fs::metadata(&copy).io_at("read", &copy)?;
         let payload = Sample::of_file("", later.join(&name), &meta).payload;
-        if raster.is_set {
-            edits.push(Edit::Rename { sample: raster.sample.clone(), id: geotiff_id(dataset, &raster.sample)?.into() });
+        if let Some(ending) = raster.kind.copy_ending() {
+            edits.push(Edit::Rename { sample: raster.sample.clone(), id: id_of_copy(dataset, &raster.sample, ending)?.into() });
             replaced.extend(raster.sidecars.into_iter().map(|(path, _)| path));
         }
         edits.push(Edit::SetPayload { sample: raster.sample, payload });
@@ -278,14 +308,14 @@ pub(super) fn burn_in(dataset: &Dataset, folder: &Path, later: &Path, ctx: &JobC
     Ok((count > 0).then_some(Edit::Batch { label, edits }))
 }
 
-/// Id of the GeoTIFF in place of a raster of several files: `cube.tif` for `cube.dat`, or `cube.dat.tif` where a sibling has that id.
-fn geotiff_id(dataset: &Dataset, sample: &NodePath) -> Result<String> {
+/// Id of the copy in place of several files: `cube.tif` for `cube.dat`, or `cube.dat.tif` where a sibling has that id.
+fn id_of_copy(dataset: &Dataset, sample: &NodePath, ending: &str) -> Result<String> {
     let (parent, position) = sample.parent().ok_or_else(|| Error::internal("a raster without a position"))?;
     let tortilla = dataset.tortilla(&parent).ok_or_else(|| Error::internal("a raster without a FOLDER"))?;
     let id = tortilla.samples.get(position as usize).map(|sample| &*sample.id).unwrap_or_default();
-    let short = format!("{}.tif", id.rsplit_once('.').filter(|(stem, _)| !stem.is_empty()).map_or(id, |(stem, _)| stem));
+    let short = format!("{}.{ending}", id.rsplit_once('.').filter(|(stem, _)| !stem.is_empty()).map_or(id, |(stem, _)| stem));
     let is_taken = tortilla.samples.iter().any(|sibling| sibling.id.eq_ignore_ascii_case(&short));
-    Ok(if is_taken { format!("{id}.tif") } else { short })
+    Ok(if is_taken { format!("{id}.{ending}") } else { short })
 }
 
 /// The samples whose files are among `files`, in the order of the tree.
@@ -307,7 +337,10 @@ fn samples_of_files(tortilla: &Tortilla, files: &HashSet<PathBuf>, node: &mut Ve
 /// Path of a raster's copy below the folder of copies: its ids, as every file system allows them.
 fn copy_name(raster: &RasterWithSidecars, names: &mut HashSet<String>) -> PathBuf {
     let steps: Vec<String> = raster.path.split('/').map(portable_name).collect();
-    let whole = if raster.is_set { format!("{}.tif", steps.join("/")) } else { steps.join("/") };
+    let whole = match raster.kind.copy_ending() {
+        Some(ending) => format!("{}.{ending}", steps.join("/")),
+        None => steps.join("/"),
+    };
     let (stem, ending) = whole.rsplit_once('.').unwrap_or((&whole, "tif"));
     let numbered = (2..).map(|number| format!("{stem}-{number}.{ending}"));
     // File systems that ignore upper and lower case see one name.

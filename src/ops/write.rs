@@ -100,7 +100,7 @@ pub(super) fn refuse_invalid(report: &Report) -> Result<()> {
     }
     if errors.iter().any(|finding| finding.rule == Rule::FileTorn) {
         error = error.hint(
-            "make one file of each raster of several files: `create --sidecars burn-in`, or Sidecars of rasters in the window",
+            "make one file of each raster or vector layer of several files: `create --sidecars burn-in`, or Sidecars of rasters in the window",
         );
     }
     Err(error)

@@ -161,9 +161,31 @@ fn compared_with_negative(left: &Expr, op: Operator, right: &Expr, schema: &Sche
     })
 }
 
+/// The sides of a comparison of texts with truth values, with the texts read as truth values: the engine writes the truth values as
+/// texts. `None` for other types.
+fn texts_as_truths(sides: [&Expr; 2], dtypes: &[DataType; 2]) -> Option<[Expr; 2]> {
+    let at = match dtypes {
+        [DataType::String, DataType::Boolean] => 0,
+        [DataType::Boolean, DataType::String] => 1,
+        _ => return None,
+    };
+    let mut read = sides.map(Clone::clone);
+    read[at] = text_cast(&DataType::Boolean, false)?.call(vec![sides[at].clone()]);
+    Some(read)
+}
+
 /// A comparison. The engine gives one row for a constant compared with a column that is the same in all rows, such as that of a subquery,
 /// so the constant is on the right; and one row where nulls are taken as equal, so that is spelled by other comparisons.
 fn comparison(left: Expr, op: Operator, right: Expr, dtypes: &[DataType]) -> Expr {
+    // A null without a type takes the rows of a group apart from those of the other columns.
+    let typed = |side: Expr, own: &DataType, other: &DataType| {
+        let needs_type = *own == DataType::Null && !other.is_nested() && !matches!(other, DataType::Null | DataType::Unknown(_));
+        if needs_type { side.cast(other.clone()) } else { side }
+    };
+    let (left, right) = match dtypes {
+        [one, two] => (typed(left, one, two), typed(right, two, one)),
+        _ => (left, right),
+    };
     let refers_to_column = |side: &Expr| side.into_iter().any(|part| matches!(part, Expr::Column(_)));
     let (left, op, right) = match op.swap_operands().filter(|_| !refers_to_column(&left) && refers_to_column(&right)) {
         Some(swapped) => (right, swapped, left),
@@ -203,6 +225,9 @@ fn one(part: Expr, schema: &Schema) -> PolarsResult<Expr> {
     Ok(match part {
         Expr::BinaryExpr { ref left, op, ref right } if op.is_comparison() => {
             let dtypes = [dtype(left), dtype(right)];
+            if let Some([left, right]) = texts_as_truths([left, right], &dtypes) {
+                return Ok(comparison(left, op, right, &[DataType::Boolean, DataType::Boolean]));
+            }
             match as_floats(&[left.as_ref(), right.as_ref()], &dtypes).map(TryInto::<[Expr; 2]>::try_into) {
                 Some(Ok([left, right])) => comparison(left, op, right, &dtypes),
                 _ => match compared_with_negative(left, op, right, schema) {

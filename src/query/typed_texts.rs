@@ -137,18 +137,32 @@ pub(super) fn integer(text: &str) -> Option<i128> {
     Some(if negative { -rounded } else { rounded })
 }
 
-/// `true`, `t`, `yes`, `y`, `1` and their opposites in any case.
+/// `true`, `t`, `yes`, `y`, `1` and their opposites in any case, without spaces around them.
 pub(super) fn boolean(text: &str) -> Option<bool> {
-    match text.trim().to_ascii_lowercase().as_str() {
+    match text.to_ascii_lowercase().as_str() {
         "true" | "t" | "yes" | "y" | "1" => Some(true),
         "false" | "f" | "no" | "n" | "0" => Some(false),
         _ => None,
     }
 }
 
-/// The date of a text: year, month and day with hyphens or slashes, with a time behind it or without.
+/// The date at the beginning of a text: year, month and day with one mark between them. What follows it is not read, but a digit is
+/// part of no date.
 pub(super) fn date(text: &str) -> Option<NaiveDate> {
-    Some(timestamp(text)?.date())
+    const MARKS: [char; 4] = ['-', '/', ' ', '\\'];
+    let (year, rest) = leading_number(text.trim_start(), 6)?;
+    let mark = rest.chars().next().filter(|letter| MARKS.contains(letter))?;
+    let (month, rest) = leading_number(&rest[1..], 2)?;
+    let (day, rest) = leading_number(rest.strip_prefix(mark)?, 2)?;
+    let is_whole = !rest.starts_with(|letter: char| letter.is_ascii_digit()) && !rest.starts_with(" (BC)");
+    NaiveDate::from_ymd_opt(i32::try_from(year).ok()?, month, day).filter(|_| is_whole)
+}
+
+/// The number of at most `most` digits at the beginning of a text, and what follows it.
+fn leading_number(text: &str, most: usize) -> Option<(u32, &str)> {
+    let end = text.bytes().take(most).take_while(u8::is_ascii_digit).count();
+    let (digits, rest) = text.split_at(end);
+    Some((digits.parse().ok()?, rest))
 }
 
 /// A time such as `2020-02-29 12:34:56.5`, or a date. An offset or `UTC` after it is ignored, as in DuckDB.
@@ -266,14 +280,17 @@ mod tests {
 
     #[test]
     fn texts_are_truth_values_days_and_times() {
-        assert_eq!((boolean("T"), boolean("no"), boolean("on")), (Some(true), Some(false), None));
+        assert_eq!((boolean("T"), boolean("no"), boolean("on"), boolean(" t")), (Some(true), Some(false), None, None));
         let day = NaiveDate::from_ymd_opt(2023, 1, 2);
-        for text in ["2023-01-02", "2023-1-2", "2023/01/02", "2023-01-02 03:04:05", "2023-01-02T03:04:05Z"] {
+        let days =
+            [" 2023-01-02", "2023-1-2", "2023/01/02", "2023 01 02", "2023-01-02T03:04:05Z", "2023-01-02 25:00", "2023-01-02a"];
+        for text in days {
             assert_eq!(date(text), day, "{text}");
         }
-        for text in ["2023-02-30", "2023-01", "x", "2023-01-02-03", "2023-01-02 25:00"] {
+        for text in ["2023-02-30", "2023-01", "x", "2023-01-021", "2023-01/02", "2023-01-02 (BC)", "", "ñ"] {
             assert_eq!(date(text), None, "{text}");
         }
+        assert_eq!(timestamp("2023-01-02 25:00"), None);
         assert_eq!(timestamp("2023-01-02 03:04").map(|time| time.to_string()).as_deref(), Some("2023-01-02 03:04:00"));
         assert_eq!(timestamp("2023-01-02T03:04:05.5").map(|time| time.to_string()).as_deref(), Some("2023-01-02 03:04:05.500"));
     }

@@ -14,6 +14,7 @@ mod crs_text;
 mod dimensions;
 mod driver_names;
 mod environment;
+mod features;
 mod fence;
 mod file_set;
 mod gdal_errors;
@@ -51,6 +52,7 @@ mod tiles;
 mod tog;
 mod value_counts;
 mod variable;
+mod vector_copy;
 mod vsi_plugin;
 mod warped;
 mod write;
@@ -59,6 +61,9 @@ pub use colour::ColourMap;
 pub use crs_text::{code_of_crs, file_named_by_crs};
 pub use driver_names::is_driver_name;
 pub use environment::{DriverInfo, Environment, environment, init};
+pub use features::{
+    Feature, FeatureLayer, FeatureSet, LayerPlace, PixelPlane, Shape, VectorPlace, layer_places, read_features, vector_place,
+};
 pub use file_set::{FileSet, FolderFiles, NamedAsset, NamesByStem, contents_of, describe_alone, file_set, is_same_raster};
 pub use ground::metres_per_column;
 pub use identify::{IDENTIFY_BYTES, identify, is_raster_file};
@@ -85,6 +90,7 @@ pub use tiff::{ChunkLayout, chunk_layout, lone_chunk};
 pub use tiles::{TiffStorage, TileLayout, tile_layout};
 pub use tog::{TOG_BLOCK_STEP, TogOptions, tog_faults, tog_support, write_tog};
 pub use variable::{VARIABLE_COLUMN, VariableRead, variable_of_value};
+pub use vector_copy::write_flatgeobuf;
 pub use warped::{PlaceModel, WarpedPlace};
 pub use write::{NewRaster, write_geotiff, write_raster};
 

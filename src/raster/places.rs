@@ -368,7 +368,8 @@ fn apply(t: [f64; 6], x: f64, y: f64) -> [f64; 2] {
     [t[0] + x * t[1] + y * t[2], t[3] + x * t[4] + y * t[5]]
 }
 
-fn inverted(t: [f64; 6]) -> Option<[f64; 6]> {
+/// The inverse of a geotransform; `None` when it has none.
+pub(super) fn inverted(t: [f64; 6]) -> Option<[f64; 6]> {
     let determinant = t[1] * t[5] - t[2] * t[4];
     if determinant == 0.0 || !determinant.is_finite() {
         return None;

@@ -216,7 +216,8 @@ fn create_copy(
     unsafe { Dataset::from_c_dataset(copy) }.close()
 }
 
-unsafe extern "C" fn on_progress(_done: f64, _message: *const c_char, data: *mut c_void) -> c_int {
+/// Goes on until the job, which `data` points to, is cancelled.
+pub(super) unsafe extern "C" fn on_progress(_done: f64, _message: *const c_char, data: *mut c_void) -> c_int {
     // Safety: the context outlives the call that it was given to.
     let ctx = unsafe { &*data.cast::<JobContext>() };
     // A panic must not cross into C.

@@ -68,7 +68,7 @@ pub fn read_metadata_table(path: &Path, reading: &dyn Fn(&str) -> ColumnReading,
     let start = magic.get(..read).unwrap_or_default();
     let found =
         match start {
-            [b'P', b'A', b'R', b'1', ..] => read_parquet(file, path, ctx),
+            [b'P', b'A', b'R', b'1', ..] => read_parquet(path, ctx),
             [0xD0, 0xCF, 0x11, 0xE0, ..] => Err(Error::format("the metadata table is a workbook of an old form (.xls)")
                 .hint("save it as .xlsx, or as CSV in UTF-8")),
             start if begins_as_workbook(start) => {
@@ -90,19 +90,14 @@ pub fn read_metadata_table(path: &Path, reading: &dyn Fn(&str) -> ColumnReading,
     Ok(found)
 }
 
-fn read_parquet(file: File, path: &Path, ctx: &JobContext) -> Result<MetadataTable> {
-    let size = file.metadata().io_at("read the metadata table", path)?.len();
-    let file = std::sync::Mutex::new(file);
-    let slice = ParquetSlice::new(size, move |offset, length| {
-        let mut file = file.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        let mut bytes = vec![0; length];
-        file.seek(SeekFrom::Start(offset)).and_then(|_| file.read_exact(&mut bytes))?;
-        Ok(bytes.into())
-    });
-    let table = TableHead::read(slice).and_then(|head| head.decode(ctx)).map_err(|error| match error.is_cancelled() {
-        true => error,
-        false => Error::format("the metadata table can't be read").because(error).at_path(path),
-    })?;
+fn read_parquet(path: &Path, ctx: &JobContext) -> Result<MetadataTable> {
+    let table =
+        ParquetSlice::of_file(path).and_then(TableHead::read).and_then(|head| head.decode(ctx)).map_err(|error| {
+            match error.is_cancelled() {
+                true => error,
+                false => Error::format("the metadata table can't be read").because(error).at_path(path),
+            }
+        })?;
     let names: Vec<String> = table.fields().into_iter().map(|field| field.name).collect();
     check_names(&names)?;
     Ok(MetadataTable { table, warnings: Vec::new() })

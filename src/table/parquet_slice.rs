@@ -1,15 +1,16 @@
 //! The bytes of a Parquet file, read by ranges, and the guard around the decoder: a damaged file gives an error, never a panic.
 
 use std::cell::Cell;
-use std::io::Read;
+use std::io::{Read, Seek, SeekFrom};
 use std::panic::AssertUnwindSafe;
-use std::sync::{Arc, Once};
+use std::path::Path;
+use std::sync::{Arc, Mutex, Once, PoisonError};
 
 use bytes::Bytes;
 use parquet::errors::ParquetError;
 use parquet::file::reader::{ChunkReader, Length};
 
-use crate::error::{Error, Result};
+use crate::error::{Error, IoContext, Result};
 use crate::jobs::panic_error;
 
 /// Reads `length` bytes at `offset` of a Parquet file.
@@ -46,6 +47,22 @@ impl ParquetSlice {
     pub fn with_filled(mut self, filled: impl Fn(u64, u64) -> u64 + Send + Sync + 'static) -> Self {
         self.filled = Some(Arc::new(filled));
         self
+    }
+
+    /// A file of this machine.
+    ///
+    /// # Errors
+    /// When it can't be opened.
+    pub fn of_file(path: &Path) -> Result<Self> {
+        let file = crate::files::open(path).io_at("open the table", path)?;
+        let size = file.metadata().io_at("read the table", path)?.len();
+        let file = Mutex::new(file);
+        Ok(Self::new(size, move |offset, length| {
+            let mut file = file.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut bytes = vec![0; length];
+            file.seek(SeekFrom::Start(offset)).and_then(|_| file.read_exact(&mut bytes))?;
+            Ok(bytes.into())
+        }))
     }
 
     /// A file in memory.

@@ -24,7 +24,7 @@ pub(super) fn message(name: &str, set: &FileSet) -> String {
     let (others, contents) = (set.others.join(", "), contents_of(&set.info));
     match set.info.is_vector() {
         true => tr!(
-            "{name} can't be read alone: GDAL reads it together with {others} ({contents}). A sample is one file. Convert it to one, such as a GeoPackage.",
+            "{name} can't be read alone: GDAL reads it together with {others} ({contents}). A sample is one file. Burn it in: one FlatGeobuf holds all of it.",
             name,
             others,
             contents

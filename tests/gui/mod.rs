@@ -34,4 +34,5 @@ pub mod support;
 mod tools;
 mod tour;
 mod tray;
+mod vectors;
 mod views;

@@ -94,7 +94,7 @@ impl fmt::Display for LayoutConflict {
 /// # Errors
 /// The first two files with one place.
 pub fn arrange_files(paths: &[String], reading: &LayoutReading) -> Result<Arrangement, LayoutConflict> {
-    arrange(&ParsedPath::all(paths), reading)
+    arrange(&ParsedPath::all_of_chosen_layout(paths), reading)
 }
 
 /// What a path says under a reading.

@@ -67,7 +67,19 @@ impl ParsedPath {
     /// Parses all paths. Where stems in one folder share a beginning that ends with a number, what follows tells products apart, though it
     /// may have numbers in some of them; and what all of them repeat after it belongs to the scene.
     pub fn all(paths: &[String]) -> Vec<Self> {
+        Self::settled(paths, paths.iter().map(|path| Self::of(path)).collect())
+    }
+
+    /// As [`ParsedPath::all`], for a layout that was chosen: labels and texts make the roots where there is nothing else.
+    pub fn all_of_chosen_layout(paths: &[String]) -> Vec<Self> {
         let mut parsed: Vec<Self> = paths.iter().map(|path| Self::of(path)).collect();
+        if parsed.iter().all(|path| !path.is_main) {
+            parsed.iter_mut().for_each(|path| path.is_main = path.is_candidate);
+        }
+        Self::settled(paths, parsed)
+    }
+
+    fn settled(paths: &[String], mut parsed: Vec<Self>) -> Vec<Self> {
         let mut in_folder: HashMap<&str, Vec<usize>> = HashMap::new();
         for (index, path) in paths.iter().enumerate().filter(|(index, _)| parsed[*index].is_main) {
             in_folder.entry(path.rsplit_once('/').map_or("", |(folder, _)| folder)).or_default().push(index);

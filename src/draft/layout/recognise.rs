@@ -121,7 +121,7 @@ fn forced(
     paths: &[String],
     reading: impl FnOnce(&[&ParsedPath], &[LevelKind]) -> LayoutReading,
 ) -> Result<LayoutReading, LayoutQuestion> {
-    let parsed = ParsedPath::all(paths);
+    let parsed = ParsedPath::all_of_chosen_layout(paths);
     let main: Vec<&ParsedPath> = parsed.iter().filter(|path| path.is_main).collect();
     let levels = levels_of(&main);
     let mut reading = reading(&main, &levels);

@@ -36,6 +36,14 @@ fn what_all_positions_end_with_is_not_in_their_ids() {
 }
 
 #[test]
+fn labels_make_the_roots_where_there_is_nothing_else() {
+    let paths = paths("roads/a_1.geojson houses/a_1.geojson roads/a_2.geojson houses/a_2.geojson");
+    let reading = super::folder_layout(&paths).expect("a reading");
+    let found = arrange_files(&paths, &reading).expect("a place for each file");
+    assert_eq!((positions(&found), found.roots.len()), (vec![("houses", 2), ("roads", 2)], 2));
+}
+
+#[test]
 fn ids_that_differ_in_case_alone_stay_two_roots() {
     let found =
         arranged("images/A1.tif masks/A1.tif images/b_1.tif masks/b_1.tif images/b-1.tif masks/b-1.tif images/:2.tif masks/:2.tif");

@@ -1,5 +1,5 @@
-//! `istac`: CRS, footprint, centroid and times of data without a regular grid. The footprint is taken from a WKB column or from
-//! the four corners of a raster; the centroid is computed in the footprint's CRS, as in the Python tools.
+//! `istac`: CRS, footprint, centroid and times of data without a regular grid. The footprint is taken from a WKB column, from
+//! the four corners of a raster or from the extent of a vector file; the centroid is computed in the footprint's CRS, as in the Python tools.
 
 use arrow::datatypes::DataType;
 use geo::Centroid;
@@ -29,7 +29,7 @@ fn options() -> Vec<OptionSpec> {
         OptionSpec::new(
             mark!("geometry_column"),
             OptionKind::Column,
-            mark!("a column with the footprint as WKB; the raster's corners when left out"),
+            mark!("a column with the footprint as WKB; the corners of the raster, or the extent of the vector file, when left out"),
         ),
         OptionSpec::new(
             mark!("crs"),
@@ -101,8 +101,15 @@ impl Istac {
             };
             return Ok((self.crs.clone(), Some(bytes.to_vec())));
         }
-        let info = sample.raster()?;
-        let place = RasterPlace::of(&info, self.crs.as_deref());
+        let vector = sample.vector_place()?;
+        let info;
+        let place = match &vector {
+            Some(vector) => RasterPlace::of_vector(vector, self.crs.as_deref()),
+            None => {
+                info = sample.raster()?;
+                RasterPlace::of(&info, self.crs.as_deref())
+            }
+        };
         if place.crs.is_none() {
             let error = Error::format("the file names no coordinate system")
                 .hint("give it with the option crs, and the footprint as a column");

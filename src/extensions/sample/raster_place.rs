@@ -1,9 +1,9 @@
 //! Coordinate system, grid and place of a raster, each as far as its header gives it: by a geotransform, or by ground control points
-//! or rational polynomials.
+//! or rational polynomials. The place of a vector file is the extent of its layers.
 
 use super::super::SampleView;
 use crate::error::{Cause, Error, Result};
-use crate::raster::{self, RasterInfo, WarpedPlace};
+use crate::raster::{self, RasterInfo, VectorPlace, WarpedPlace};
 
 /// What the header of a raster says about its place.
 pub struct RasterPlace<'a> {
@@ -38,6 +38,13 @@ impl<'a> RasterPlace<'a> {
             centre: grid.map(|t| middle_of(t, info.width, info.height)).or(warped.map(|warped| warped.centre)),
             warped,
         }
+    }
+
+    /// The place of a vector file; `given` is the coordinate system of files that name none.
+    pub fn of_vector(place: &'a VectorPlace, given: Option<&'a str>) -> Self {
+        let (code, wkt) = (place.crs_code.as_deref(), place.crs_wkt.as_deref());
+        let crs = code.or(wkt).or(given);
+        Self { crs, definition: wkt.or(crs), corners: Some(place.corners()), centre: Some(place.centre()), warped: None }
     }
 
     /// Longitude and latitude of the middle; `None` with a note or failure of `column` when it has none, see [`place_on_earth`].

@@ -11,7 +11,7 @@ use super::{field, floats, list_type, point_value, time_type};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
 use crate::model::{FieldSpec, Value};
-use crate::raster::{self, RasterInfo};
+use crate::raster::{self, RasterInfo, VectorPlace};
 
 pub const ENTRY: Entry = Entry {
     name: "stac",
@@ -78,8 +78,13 @@ impl SampleExtension for Stac {
     fn compute(&self, sample: &SampleView<'_>, _: &JobContext) -> Result<Vec<Value>> {
         let [start, end, middle] = self.times.values(sample, &TIMES)?;
         let none = || [Value::Null, Value::Null, Value::Null, Value::Null];
-        let [crs, shape, transform, centroid] = match sample.raster() {
-            Ok(info) => self.grid(&info, sample),
+        let place = match sample.vector_place() {
+            Ok(Some(place)) => Ok(self.extent(&place, sample)),
+            Ok(None) => sample.raster().map(|info| self.grid(&info, sample)),
+            Err(error) => Err(error),
+        };
+        let [crs, shape, transform, centroid] = match place {
+            Ok(values) => values,
             Err(error) if error.is_cancelled() => return Err(error),
             Err(error) => {
                 sample.fail_part(&GRID, error);
@@ -96,6 +101,18 @@ const GRID: [&str; 4] = ["stac:crs", "stac:tensor_shape", "stac:geotransform", "
 const TIMES: [&str; 3] = ["stac:time_start", "stac:time_end", "stac:time_middle"];
 
 impl Stac {
+    /// Coordinate system and centroid of a vector file, which has no grid.
+    fn extent(&self, place: &VectorPlace, sample: &SampleView<'_>) -> [Value; 4] {
+        let place = RasterPlace::of_vector(place, self.crs.as_deref());
+        let reason = "a vector file has no grid; istac gives the footprint".to_owned();
+        sample.note_absent(&["stac:tensor_shape", "stac:geotransform"], reason);
+        if place.crs.is_none() {
+            sample.fail_part(&["stac:crs", "stac:centroid"], no_crs("the layers name no coordinate system"));
+        }
+        let centroid = place.centroid("stac:centroid", sample).map_or(Value::Null, point_value);
+        [place.crs.map_or(Value::Null, Value::text), Value::Null, Value::Null, centroid]
+    }
+
     /// Coordinate system, shape, geotransform and centroid, each as far as the raster has it.
     fn grid(&self, info: &RasterInfo, sample: &SampleView<'_>) -> [Value; 4] {
         let place = RasterPlace::of(info, self.crs.as_deref());
@@ -117,12 +134,15 @@ impl Stac {
             }
         };
         if place.crs.is_none() {
-            let error = Error::format("the raster names no coordinate system").hint("give it with the option crs");
-            sample.fail_part(&["stac:crs", "stac:centroid"], error);
+            sample.fail_part(&["stac:crs", "stac:centroid"], no_crs("the raster names no coordinate system"));
         }
         let centroid = place.centroid("stac:centroid", sample).map_or(Value::Null, point_value);
         [place.crs.map_or(Value::Null, Value::text), Value::List(shape.into()), transform, centroid]
     }
+}
+
+fn no_crs(summary: &str) -> Error {
+    Error::format(summary).hint("give it with the option crs")
 }
 
 #[cfg(test)]

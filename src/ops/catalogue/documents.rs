@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value as Json;
 
+use super::item_tables::{is_item_table, read_item_table};
 use super::items::Item;
 use super::{expect_reachable, place_of_link};
 use crate::error::{Error, IoContext, Result};
@@ -22,7 +23,7 @@ const DATASET_DOCUMENTS: [&str; 3] = ["COLLECTION.json", "TACOLLECTION.json", "t
 /// Bytes of a file in which its kind is looked for.
 const HEAD: usize = 64 << 10;
 
-/// True for a STAC document: a JSON file by its name and its first bytes; an address by its name, which is that of a JSON document, of a
+/// True for a STAC document: a JSON file by its name and its first bytes; a table of Items by its columns; an address by its name, which is that of a JSON document, of a
 /// search or of a list of items.
 pub fn is_catalogue(path: &Path) -> bool {
     if let Some(address) = Address::of(path) {
@@ -37,7 +38,7 @@ pub fn is_catalogue(path: &Path) -> bool {
     }
     let ending = path.extension().and_then(|ending| ending.to_str()).map(str::to_ascii_lowercase);
     if !matches!(ending.as_deref(), Some("json" | "geojson")) {
-        return false;
+        return is_item_table(path);
     }
     let Ok(mut file) = crate::files::open(path) else { return false };
     let mut head = Vec::new();
@@ -53,6 +54,9 @@ pub fn is_catalogue(path: &Path) -> bool {
 /// # Errors
 /// For a document that can't be read or is no STAC, and links that lead nowhere.
 pub(super) fn read_items(path: &Path, limit: usize, ctx: &JobContext) -> Result<Vec<Item>> {
+    if is_item_table(path) {
+        return read_item_table(path, limit, ctx);
+    }
     let mut reader = Reader { items: Vec::new(), limit, seen: BTreeSet::new() };
     // Documents that are still to be read, the next one last.
     let mut waiting = vec![path.to_owned()];

@@ -1,8 +1,9 @@
-//! STAC catalogues as sources: an Item, an ItemCollection, a Collection, a Catalog or the answer of an API search becomes a draft. Items are
-//! roots, their chosen assets are positions, and properties are columns with types. Remote assets stay where they are until the dataset
+//! STAC catalogues as sources: an Item, an ItemCollection, a Collection, a Catalog, the answer of an API search or a table of Items
+//! (stac-geoparquet) becomes a draft. Items are roots, their chosen assets are positions, and properties are columns with types. Remote assets stay where they are until the dataset
 //! is written.
 
 mod documents;
+mod item_tables;
 mod items;
 mod properties;
 

@@ -89,7 +89,8 @@ pub fn fit_of(rect: Rect, [width, height]: [f64; 2]) -> f64 {
     (f64::from(rect.width()) / width).min(f64::from(rect.height()) / height) * 0.98
 }
 
-fn paint_picture(painter: &Painter, picture: &Picture, transform: Transform) {
+/// Draws a picture where its window is.
+pub fn paint_picture(painter: &Painter, picture: &Picture, transform: Transform) {
     let all = Rect::from_min_max(pos2(0.0, 0.0), pos2(1.0, 1.0));
     painter.image(picture.texture.id(), transform.rect(picture.answer.1.window), all, Color32::WHITE);
 }

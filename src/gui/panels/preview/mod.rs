@@ -21,6 +21,7 @@ pub mod state;
 mod tools;
 mod transform;
 mod variable;
+mod vector;
 
 use std::sync::Arc;
 
@@ -84,6 +85,11 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
                     let (path, info) = (asset.source.clone(), info.clone());
                     cx.session.preview.asset = Some(path);
                     cx.session.preview.raster = Some(info);
+                }
+                Ok(info) if info.is_vector() => {
+                    let state = &mut cx.session.preview;
+                    (state.whole, state.closer, state.pixel) = (None, None, None);
+                    return vector::ui(ui, cx, document, key, at);
                 }
                 Ok(_) => cx.session.preview.failed = Some(tr!("It has no pixels.").to_owned()),
                 Err(error) => cx.session.preview.failed = Some(error.sentence()),

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use egui::TextureHandle;
 
 use super::picture::{Answer, Picture};
+use super::vector::VectorState;
 use super::{WHOLE, read, resampling_of, within};
 use crate::error::{Error, Result};
 use crate::gui::document_key::Key as DocumentKey;
@@ -66,6 +67,8 @@ pub struct PreviewState {
     pub chunks: ChunksState,
     /// Contents of a file that is not a raster.
     pub file: FileState,
+    /// Features of a vector file.
+    pub vector: VectorState,
     /// Time of the next playback step, in seconds of egui's clock.
     pub next_step_s: Option<f64>,
     /// The stretch that all frames of a playback have.

@@ -1,0 +1,363 @@
+//! Vector samples: the shapes of their features over the picture of a sibling at the same place, and the values of the fields.
+
+use std::sync::Arc;
+
+use egui::{Color32, Painter, Rect, Role, ScrollArea, Sense, Shape as Drawn, Stroke, Ui, UiBuilder, Vec2, WidgetInfo, pos2, vec2};
+
+use super::picture::{Answer, Picture};
+use super::transform::Transform;
+use super::{SIDE, WHOLE, canvas, file_contents, look_of, siblings, siblings_of, state};
+use crate::error::{Error, Result};
+use crate::gui::document_key::Key as DocumentKey;
+use crate::gui::panel_context::PanelContext;
+use crate::gui::theme::{self, Tokens, font};
+use crate::gui::widgets::{self, RowScroll, VirtualRows, paint};
+use crate::jobs::{AsyncValue, JobContext};
+use crate::raster::{
+    Feature, FeatureLayer, FeatureSet, PixelPlane, PreviewRequest, RasterSource, Shape, describe, layer_places, read_features,
+};
+use crate::studio::{Document, RowRef};
+
+/// Siblings that are asked for a picture.
+const ASKED_MOST: usize = 16;
+/// Distance in points at which a line or point is under the pointer.
+const REACH: f32 = 5.0;
+/// Height of a line of the list and of the values.
+const LINE: f32 = 20.0;
+/// Height of the list's header, and part of the height that the list takes.
+const LIST_PART: f32 = 0.5;
+
+/// Finds the source of a sample, in a job.
+type Place = Box<dyn FnOnce() -> Result<(RasterSource, u64)> + Send>;
+
+/// The features of a file, in the pixels of a picture.
+pub(super) struct VectorView {
+    features: FeatureSet,
+    /// Layer and position in it of each feature, in the order of the list.
+    rows: Vec<(usize, usize)>,
+    plane: PixelPlane,
+    background: Option<Answer>,
+}
+
+/// State of the view.
+#[derive(Default)]
+pub struct VectorState {
+    view: AsyncValue<(DocumentKey, RowRef), Arc<VectorView>>,
+    background: Option<Picture>,
+    /// Position of the selected feature in the list.
+    pub selected: Option<usize>,
+    scroll: RowScroll,
+}
+
+impl VectorView {
+    fn read(source: Place, siblings: Vec<Place>, ctx: &JobContext) -> Result<Self> {
+        let (source, _) = source()?;
+        let places = layer_places(&source)?;
+        let own = PixelPlane::of_layers(&places).ok_or_else(|| Error::unsupported(tr!("The layers have no shapes.")))?;
+        let mut found = None;
+        for sibling in siblings {
+            ctx.check()?;
+            // A sibling that can't be read is shown when it is selected.
+            let Ok((raster, _)) = sibling() else { continue };
+            let Some(plane) = describe(&raster).ok().and_then(|info| PixelPlane::of_raster(&info)) else { continue };
+            if plane.shows(&places) {
+                found = super::read(PreviewRequest::new(raster, (WHOLE, WHOLE)), ctx).ok().map(|answer| (plane, answer));
+                break;
+            }
+        }
+        let (plane, background) = found.map_or((own, None), |(plane, answer)| (plane, Some(answer)));
+        let features = read_features(&source, &plane, ctx)?;
+        let numbered = features.layers.iter().enumerate();
+        let rows = numbered.flat_map(|(layer, read)| (0..read.features.len()).map(move |at| (layer, at))).collect();
+        Ok(Self { features, rows, plane, background })
+    }
+
+    fn feature(&self, row: usize) -> Option<(&FeatureLayer, &Feature)> {
+        let &(layer, at) = self.rows.get(row)?;
+        let layer = self.features.layers.get(layer)?;
+        Some((layer, layer.features.get(at)?))
+    }
+
+    /// The feature at a pixel position that is drawn last.
+    fn row_at(&self, at: [f64; 2], reach: f64) -> Option<usize> {
+        (0..self.rows.len()).rev().find(|&row| self.feature(row).is_some_and(|(_, feature)| feature.shape.is_at(at, reach)))
+    }
+
+    /// The first known values of a feature.
+    fn caption(&self, row: usize) -> String {
+        let Some((_, feature)) = self.feature(row) else { return String::new() };
+        let known: Vec<&str> =
+            feature.values.iter().flatten().map(String::as_str).filter(|text| !text.is_empty()).take(3).collect();
+        known.join("  ")
+    }
+}
+
+/// Draws the panel for a vector file.
+pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, key: DocumentKey, at: RowRef) {
+    let wanted = (key, at);
+    let asked = siblings_of(document, at, ASKED_MOST).into_iter().filter(|&sibling| sibling != at);
+    let state = &mut cx.session.preview.vector;
+    if state.view.key() != Some(&wanted) {
+        let (source, places) = (document.raster_later(at), asked.map(|sibling| document.raster_later(sibling)).collect());
+        (state.background, state.selected, state.scroll) = (None, None, RowScroll::default());
+        state
+            .view
+            .update(cx.jobs, wanted, tr!("Read the features"), move |ctx| Ok(Arc::new(VectorView::read(source, places, ctx)?)));
+        cx.session.preview.view.fit();
+    }
+    let view = match cx.session.preview.vector.view.get(&wanted) {
+        Some(Ok(view)) => view.clone(),
+        Some(Err(error)) => {
+            let why = error.sentence();
+            return file_contents::ui(ui, cx, key, at, &why);
+        }
+        None => {
+            widgets::spinner(ui, 24.0);
+            return;
+        }
+    };
+    refresh_background(ui, cx, document, &view);
+    let area = ui.available_rect_before_wrap();
+    let side = if area.width() > 2.2 * SIDE { SIDE } else { 0.0 };
+    let (left, right) = area.split_left_right_at_x(area.right() - side);
+    let strip = if area.height() > 4.0 * siblings::HEIGHT { siblings::HEIGHT } else { 0.0 };
+    let (upper, lower) = left.split_top_bottom_at_y(left.bottom() - strip);
+    let (picture, readout) = upper.split_top_bottom_at_y(upper.bottom() - 24.0);
+    let under = canvas_ui(ui, cx, document, at, &view, picture);
+    readout_ui(ui, &view, under.or(cx.session.preview.vector.selected), readout);
+    if strip > 0.0 {
+        siblings::ui(ui, cx, document, at, lower);
+    }
+    if side > 0.0 {
+        ui.scope_builder(UiBuilder::new().max_rect(right).id_salt("vector-side"), |ui| side_ui(ui, cx, &view, picture));
+    }
+}
+
+/// Renders the picture behind the features as the preview of that sibling has it.
+fn refresh_background(ui: &Ui, cx: &mut PanelContext<'_>, document: &Document, view: &VectorView) {
+    let Some(answer) = &view.background else { return };
+    let look = look_of(cx, document, Some(&answer.1));
+    let look = super::picture::Look {
+        options: crate::raster::RenderOptions { bands: answer.1.bands.clone(), ..look.options },
+        limits: None,
+        ..look
+    };
+    let picture = cx.session.preview.vector.background.get_or_insert_with(|| Picture::new(ui.ctx(), answer.clone()));
+    picture.refresh(cx.jobs, &look);
+}
+
+/// Draws picture and shapes into `rect`. Returns the feature under the pointer.
+fn canvas_ui(
+    ui: &mut Ui,
+    cx: &mut PanelContext<'_>,
+    document: &Document,
+    at: RowRef,
+    view: &VectorView,
+    rect: Rect,
+) -> Option<usize> {
+    let t = theme::tokens(ui);
+    let response = ui.interact(rect, ui.scope_id().with("canvas"), Sense::click_and_drag());
+    let title = document.path(at).map(|path| path.to_string()).unwrap_or_default();
+    response.widget_info(|| WidgetInfo::labeled(Role::Image, true, tr!("Shapes of {title}", title)));
+    let painter = ui.painter_at(rect);
+    painter.rect_filled(rect, 0, t.input);
+    let [width, height] = view.plane.size;
+    let fit = canvas::fit_of(rect, view.plane.size);
+    let (middle, scale) = cx.session.preview.view.place.unwrap_or(([width / 2.0, height / 2.0], fit));
+    let mut transform = Transform { screen: rect.center(), middle, scale };
+    if canvas::navigate(ui, cx, &response, &mut transform, fit) {
+        cx.session.preview.view.place = Some((transform.middle, transform.scale));
+    }
+    if let Some(picture) = &cx.session.preview.vector.background {
+        canvas::paint_picture(&painter, picture, transform);
+    }
+    let pointer = response.hover_pos().map(|at| transform.pixel_from_screen(at));
+    let under = pointer.and_then(|at| view.row_at(at, f64::from(REACH) / transform.scale));
+    if response.clicked() {
+        let state = &mut cx.session.preview.vector;
+        state.selected = under;
+        if let Some(row) = under {
+            state.scroll.reveal(row as u64);
+        }
+    }
+    let selected = cx.session.preview.vector.selected;
+    let is_over_picture = view.background.is_some();
+    for row in (0..view.rows.len()).filter(|row| ![selected, under].contains(&Some(*row))) {
+        if let Some((_, feature)) = view.feature(row) {
+            shape_ui(&painter, t, &feature.shape, transform, rect, Pen::Plain { is_over_picture });
+        }
+    }
+    for (row, pen) in [(under, Pen::Under), (selected, Pen::Selected)] {
+        if let Some((_, feature)) = row.and_then(|row| view.feature(row)) {
+            shape_ui(&painter, t, &feature.shape, transform, rect, pen);
+        }
+    }
+    under
+}
+
+/// How a shape is drawn.
+#[derive(Clone, Copy, PartialEq)]
+enum Pen {
+    Plain { is_over_picture: bool },
+    Under,
+    Selected,
+}
+
+fn shape_ui(painter: &Painter, t: &Tokens, shape: &Shape, transform: Transform, rect: Rect, pen: Pen) {
+    let Some([left, top, right, bottom]) = shape.bounds else { return };
+    let bounds = Rect::from_two_pos(transform.screen_from_pixel([left, top]), transform.screen_from_pixel([right, bottom]));
+    if !bounds.expand(REACH).intersects(rect) {
+        return;
+    }
+    let (width, colour) = match pen {
+        // Over a picture the lines of the theme have no certain contrast.
+        Pen::Plain { is_over_picture: true } => (1.5, Color32::from_rgb(0xff, 0xd6, 0x4a)),
+        Pen::Plain { is_over_picture: false } => (1.5, t.acc),
+        Pen::Under => (2.0, t.acc),
+        Pen::Selected => (3.0, t.accfill),
+    };
+    let edge = Stroke::new(width + 2.0, Color32::from_black_alpha(110));
+    let stroke = Stroke::new(width, colour);
+    // A shape of less than a point is a dot.
+    if bounds.width().max(bounds.height()) < 1.0 && shape.points.is_empty() {
+        painter.circle_filled(bounds.center(), width, colour);
+        return;
+    }
+    let on_screen = |line: &Vec<[f64; 2]>| line.iter().map(|&at| transform.screen_from_pixel(at)).collect::<Vec<_>>();
+    let (rings, lines) = (shape.rings.iter().map(on_screen), shape.lines.iter().map(on_screen));
+    let rings: Vec<_> = rings.collect();
+    let lines: Vec<_> = lines.collect();
+    for stroke in [edge, stroke] {
+        painter.extend(rings.iter().map(|ring| Drawn::closed_line(ring.clone(), stroke)));
+        painter.extend(lines.iter().map(|line| Drawn::line(line.clone(), stroke)));
+    }
+    for &point in &shape.points {
+        let at = transform.screen_from_pixel(point);
+        painter.circle(at, 3.0 + width / 2.0, colour, Stroke::new(1.0, Color32::from_black_alpha(160)));
+    }
+}
+
+/// Draws the line below the picture: the feature under the pointer, or how many there are.
+fn readout_ui(ui: &mut Ui, view: &VectorView, row: Option<usize>, rect: Rect) {
+    let t = theme::tokens(ui);
+    let painter = ui.painter_at(rect);
+    painter.rect_filled(rect, 0, t.bg2);
+    painter.hline(rect.x_range(), rect.top() + 0.5, Stroke::new(1.0, t.line));
+    let count = view.rows.len();
+    let n = paint::grouped(count as u64);
+    let text = match row {
+        Some(row) => {
+            let number = paint::grouped(row as u64 + 1);
+            format!("{}   {}", tr!("feature {number} of {n}", number, n), view.caption(row))
+        }
+        None if view.features.is_cut => tr!("the first {n} features", n),
+        None => tr_n!(count, "{n} feature", "{n} features", n),
+    };
+    let inner = rect.shrink2(vec2(10.0, 0.0));
+    let end = paint::text_left(&painter, inner, &text, font::mono(11.0), t.tx2);
+    let crs = view.features.layers.first().map_or("", |layer| layer.crs.as_str());
+    if inner.right() - end > 60.0 {
+        paint::text_right(&painter, inner.with_min_x(end + 16.0), crs, font::mono(11.0), t.tx3);
+    }
+    let response = ui.interact(rect, ui.scope_id().with("readout"), Sense::hover());
+    response.widget_info(|| WidgetInfo::labeled(Role::Status, true, &text));
+}
+
+/// Draws the list of features and the values of the selected one.
+fn side_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, view: &VectorView, picture: Rect) {
+    let t = theme::tokens(ui);
+    let rect = ui.max_rect();
+    ui.painter().vline(rect.left() + 0.5, rect.y_range(), Stroke::new(1.0, t.line));
+    let (upper, lower) = rect.split_top_bottom_at_y(rect.top() + rect.height() * LIST_PART);
+    ui.scope_builder(UiBuilder::new().max_rect(upper).id_salt("features"), |ui| list_ui(ui, cx, view, picture));
+    ui.painter().hline(lower.x_range(), lower.top() + 0.5, Stroke::new(1.0, t.line));
+    let selected = cx.session.preview.vector.selected;
+    ui.scope_builder(UiBuilder::new().max_rect(lower).id_salt("values"), |ui| values_ui(ui, view, selected));
+}
+
+fn list_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, view: &VectorView, picture: Rect) {
+    let t = theme::tokens(ui);
+    let n = paint::grouped(view.rows.len() as u64);
+    ui.spacing_mut().item_spacing.y = 0.0;
+    widgets::section_header(ui, tr!("Features"), |ui| {
+        ui.label(theme::rich_text(n).font(font::mono(11.0)).color(t.tx3));
+    });
+    let several = view.features.layers.len() > 1;
+    let state = &mut cx.session.preview.vector;
+    let (mut scroll, selected) = (state.scroll, state.selected);
+    let list = VirtualRows::new(tr!("Features"), view.rows.len() as u64).row_height(LINE).cursor(selected.map(|row| row as u64));
+    let output = list.show(ui, &mut scroll, |ui, row, rect, response| {
+        let row = row as usize;
+        let chosen = selected == Some(row);
+        let mut caption = view.caption(row);
+        if several && let Some((layer, _)) = view.feature(row) {
+            caption = format!("{}  {caption}", layer.name);
+        }
+        response.widget_info(|| {
+            WidgetInfo::selected(Role::ListItem, true, chosen, tr!("Feature {number}: {caption}", number = row + 1, caption))
+        });
+        paint::row_background(ui.painter(), t, rect, chosen, response.hovered());
+        let gutter = Rect::from_min_size(rect.min, vec2(44.0, rect.height()));
+        paint::text_right(ui.painter(), gutter, &paint::grouped(row as u64 + 1), font::mono(10.5), t.tx3);
+        paint::text_left(ui.painter(), rect.with_min_x(gutter.right() + 8.0), &caption, font::regular(12.0), t.tx);
+    });
+    let state = &mut cx.session.preview.vector;
+    state.scroll = scroll;
+    if let Some(row) = output.clicked.or(output.moved_to) {
+        state.selected = Some(row as usize);
+        reveal(&mut cx.session.preview.view, view, row as usize, picture);
+    }
+}
+
+/// Moves the view to a feature that it does not show.
+fn reveal(shown: &mut state::View, view: &VectorView, row: usize, picture: Rect) {
+    let Some((middle, scale)) = shown.place else { return };
+    let Some([left, top, right, bottom]) = view.feature(row).and_then(|(_, feature)| feature.shape.bounds) else { return };
+    let half = Vec2::new(picture.width(), picture.height()) / 2.0 / scale as f32;
+    let seen = Rect::from_center_size(pos2(middle[0] as f32, middle[1] as f32), 2.0 * half);
+    let centre = [(left + right) / 2.0, (top + bottom) / 2.0];
+    if !seen.contains(pos2(centre[0] as f32, centre[1] as f32)) {
+        shown.place = Some((centre, scale));
+    }
+}
+
+fn values_ui(ui: &mut Ui, view: &VectorView, selected: Option<usize>) {
+    let t = theme::tokens(ui);
+    ui.spacing_mut().item_spacing.y = 0.0;
+    let feature = selected.and_then(|row| view.feature(row));
+    // Of a file with several layers, those of the first are shown until a feature is selected.
+    let Some(layer) = feature.map(|(layer, _)| layer).or(view.features.layers.first()) else { return };
+    widgets::section_header(ui, tr!("Fields"), |_| {});
+    ScrollArea::vertical().id_salt("vector-values").auto_shrink(false).show(ui, |ui| {
+        let shapes = if layer.geometry.is_empty() { tr!("of any type") } else { &layer.geometry };
+        for (name, value) in [(tr!("Layer"), layer.name.as_str()), (tr!("Shapes"), shapes), (tr!("CRS"), &layer.crs)] {
+            pair_ui(ui, t, name, Some(value).filter(|value| !value.is_empty()));
+        }
+        ui.add_space(6.0);
+        match feature {
+            Some((layer, feature)) => {
+                for (name, value) in layer.fields.iter().zip(&feature.values) {
+                    pair_ui(ui, t, name, value.as_deref());
+                }
+            }
+            None => {
+                let text = tr!("Select a feature to see its values.");
+                egui::Frame::NONE.inner_margin(egui::Margin::symmetric(12, 4)).show(ui, |ui| {
+                    ui.label(theme::rich_text(text).font(font::regular(12.0)).color(t.tx3));
+                });
+            }
+        }
+    });
+}
+
+/// Draws a name and its value; null is a dash.
+fn pair_ui(ui: &mut Ui, t: &Tokens, name: &str, value: Option<&str>) {
+    let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width(), LINE), Sense::hover());
+    let (names, values) = rect.shrink2(vec2(12.0, 0.0)).split_left_right_at_fraction(0.4);
+    let shown = value.unwrap_or("–");
+    paint::text_left(ui.painter(), names.with_max_x(names.right() - 6.0), name, font::regular(12.0), t.tx2);
+    let colour = if value.is_some() { t.tx } else { t.tx3 };
+    paint::text_left(ui.painter(), values, shown, font::mono(11.5), colour);
+    response.widget_info(|| WidgetInfo::labeled(Role::Label, true, format!("{name}: {shown}")));
+    response.on_hover_text(format!("{name}: {shown}"));
+}

@@ -1,0 +1,439 @@
+//! Vector samples: coordinate system and extent of their layers, and their features in the pixels of a raster.
+
+use gdal::vector::{Geometry, Layer, LayerAccess, OGRwkbGeometryType, geometry_type_flatten, geometry_type_to_name};
+
+use super::info::crs_code;
+use super::places::inverted;
+use super::reproject::{CrsTransform, apply};
+use super::{RasterInfo, RasterSource, pool};
+use crate::error::{Error, Result};
+use crate::jobs::JobContext;
+
+/// Most features that are read of a file.
+const FEATURES_MOST: usize = 20_000;
+/// Most vertices of them.
+const VERTICES_MOST: usize = 1_000_000;
+/// Most fields of a layer that are read.
+const FIELDS_MOST: usize = 100;
+/// Most characters of a value.
+const TEXT_MOST: usize = 1000;
+/// Pixels along the longer side of a plane that no raster gives.
+const PLANE_SIDE: f64 = 1000.0;
+/// Part of the longer side that is left free around the features.
+const MARGIN: f64 = 0.05;
+
+/// Coordinate system and extent of a layer that has features.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LayerPlace {
+    /// Layer name.
+    pub name: String,
+    /// The coordinate system as WKT; `None` when the layer names none.
+    pub crs_wkt: Option<String>,
+    /// Authority and code, for example `EPSG:32718`, when known.
+    pub crs_code: Option<String>,
+    /// Minimum x and y, maximum x and y in the coordinate system.
+    pub extent: [f64; 4],
+}
+
+/// Coordinate system and extent of all layers of a vector file.
+#[derive(Clone, Debug, PartialEq)]
+pub struct VectorPlace {
+    /// The coordinate system of the first layer that names one, as WKT.
+    pub crs_wkt: Option<String>,
+    /// Its authority and code, when known.
+    pub crs_code: Option<String>,
+    /// Minimum x and y, maximum x and y in it.
+    pub extent: [f64; 4],
+}
+
+impl VectorPlace {
+    /// The corners as those of rasters: top left, top right, bottom right, bottom left.
+    pub fn corners(&self) -> [[f64; 2]; 4] {
+        let [left, bottom, right, top] = self.extent;
+        [[left, top], [right, top], [right, bottom], [left, bottom]]
+    }
+
+    /// The middle of the extent.
+    pub fn centre(&self) -> [f64; 2] {
+        let [left, bottom, right, top] = self.extent;
+        [(left + right) / 2.0, (bottom + top) / 2.0]
+    }
+}
+
+/// A plane of pixels in which features are placed: that of a raster, or one that holds the features of a file.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PixelPlane {
+    /// Columns and rows.
+    pub size: [f64; 2],
+    crs_wkt: Option<String>,
+    /// From the coordinate system to pixels, in GDAL's order.
+    to_pixels: [f64; 6],
+}
+
+impl PixelPlane {
+    /// The pixels of a raster; `None` without a geotransform or coordinate system.
+    pub fn of_raster(info: &RasterInfo) -> Option<Self> {
+        let to_pixels = inverted(info.geotransform?)?;
+        Some(Self { size: [info.width as f64, info.height as f64], crs_wkt: Some(info.crs_wkt.clone()?), to_pixels })
+    }
+
+    /// A plane that holds the layers, north up, in the coordinate system of the first. `None` without layers.
+    pub fn of_layers(places: &[LayerPlace]) -> Option<Self> {
+        let VectorPlace { crs_wkt, extent: [left, bottom, right, top], .. } = place_of_layers(places)?;
+        // One point has no extent; its surroundings of one unit are shown.
+        let side = (right - left).max(top - bottom);
+        let side = if side > 0.0 { side } else { 1.0 };
+        let free = side * MARGIN;
+        let scale = PLANE_SIDE / (side + 2.0 * free);
+        let size = [(right - left + 2.0 * free) * scale, (top - bottom + 2.0 * free) * scale];
+        let to_pixels = [-(left - free) * scale, scale, 0.0, (top + free) * scale, 0.0, -scale];
+        Some(Self { size, crs_wkt, to_pixels })
+    }
+
+    /// True when one of the layers reaches into the plane.
+    pub fn shows(&self, places: &[LayerPlace]) -> bool {
+        places.iter().any(|place| {
+            let Ok(way) = self.way_from(place.crs_wkt.as_deref()) else { return false };
+            let Some([left, top, right, bottom]) = bounds_of(way.pixels(&outline(place.extent)).into_iter().flatten()) else {
+                return false;
+            };
+            right >= 0.0 && bottom >= 0.0 && left <= self.size[0] && top <= self.size[1]
+        })
+    }
+
+    /// # Errors
+    /// As [`CrsTransform::between`].
+    fn way_from(&self, crs_wkt: Option<&str>) -> Result<Way> {
+        let transform = match (crs_wkt, self.crs_wkt.as_deref()) {
+            (Some(from), Some(to)) if from != to => Some(CrsTransform::between(from, to, true)?),
+            // Coordinates without a system are taken as those of the plane.
+            _ => None,
+        };
+        Ok(Way { transform, to_pixels: self.to_pixels })
+    }
+}
+
+/// From the coordinates of a layer to pixels.
+struct Way {
+    transform: Option<CrsTransform>,
+    to_pixels: [f64; 6],
+}
+
+impl Way {
+    fn pixels(&self, points: &[[f64; 2]]) -> Vec<Option<[f64; 2]>> {
+        let in_plane = match &self.transform {
+            Some(transform) => transform.points(points),
+            None => points.iter().map(|point| point.iter().all(|number| number.is_finite()).then_some(*point)).collect(),
+        };
+        in_plane.into_iter().map(|point| point.map(|[x, y]| apply(self.to_pixels, x, y))).collect()
+    }
+}
+
+/// The features of a vector file.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct FeatureSet {
+    /// The layers, in the order of the file.
+    pub layers: Vec<FeatureLayer>,
+    /// True when the file has more features or vertices than were read: 20,000 and 1,000,000.
+    pub is_cut: bool,
+}
+
+/// The features of a layer.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct FeatureLayer {
+    /// Layer name.
+    pub name: String,
+    /// Type of the shapes as GDAL names it, for example `Polygon`; empty for a layer that states none.
+    pub geometry: String,
+    /// Code or name of the coordinate system; empty when the layer names none.
+    pub crs: String,
+    /// Names of the fields, at most 100.
+    pub fields: Vec<String>,
+    /// The features that were read.
+    pub features: Vec<Feature>,
+}
+
+/// A feature: its shape in pixels and the values of the fields as texts.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Feature {
+    /// Its shape.
+    pub shape: Shape,
+    /// The value of each field, shortened to 1000 characters; `None` for null.
+    pub values: Vec<Option<String>>,
+}
+
+/// A shape in pixels: column to the right, row downwards.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Shape {
+    /// Rings of areas; those of holes too, by the even-odd rule.
+    pub rings: Vec<Vec<[f64; 2]>>,
+    /// Lines.
+    pub lines: Vec<Vec<[f64; 2]>>,
+    /// Points.
+    pub points: Vec<[f64; 2]>,
+    /// Minimum x and y, maximum x and y; `None` for an empty shape.
+    pub bounds: Option<[f64; 4]>,
+}
+
+impl Shape {
+    /// True when a pixel position is inside the areas, or within `reach` pixels of a line or point.
+    pub fn is_at(&self, [x, y]: [f64; 2], reach: f64) -> bool {
+        let is_near = |[left, top, right, bottom]: [f64; 4]| {
+            (left - reach..=right + reach).contains(&x) && (top - reach..=bottom + reach).contains(&y)
+        };
+        if !self.bounds.is_some_and(is_near) {
+            return false;
+        }
+        let crossed = self.rings.iter().map(|ring| crossings(ring, [x, y])).sum::<usize>();
+        crossed % 2 == 1
+            || self.lines.iter().any(|line| line.windows(2).any(|ends| distance_to_segment([x, y], [ends[0], ends[1]]) <= reach))
+            || self.points.iter().any(|point| (point[0] - x).hypot(point[1] - y) <= reach)
+    }
+}
+
+/// Number of edges of the ring that a ray from the position to the right crosses.
+fn crossings(ring: &[[f64; 2]], [x, y]: [f64; 2]) -> usize {
+    let edges = ring.iter().zip(ring.iter().cycle().skip(1));
+    edges
+        .filter(|(from, to)| (from[1] <= y) != (to[1] <= y))
+        .filter(|(from, to)| from[0] + (y - from[1]) / (to[1] - from[1]) * (to[0] - from[0]) > x)
+        .count()
+}
+
+fn distance_to_segment([x, y]: [f64; 2], [from, to]: [[f64; 2]; 2]) -> f64 {
+    let along = [to[0] - from[0], to[1] - from[1]];
+    let length = along[0] * along[0] + along[1] * along[1];
+    let part = ((x - from[0]) * along[0] + (y - from[1]) * along[1]) / length;
+    // A segment of no length is a point.
+    let part = if part.is_finite() { part.clamp(0.0, 1.0) } else { 0.0 };
+    (x - from[0] - part * along[0]).hypot(y - from[1] - part * along[1])
+}
+
+/// Coordinate system and extent of each layer of a vector file; layers without features or shapes are left out.
+///
+/// # Errors
+/// Those of opening the file.
+pub fn layer_places(source: &RasterSource) -> Result<Vec<LayerPlace>> {
+    let lease = pool::lease(source)?;
+    Ok(lease.dataset.layers().filter_map(|layer| place_of_layer(&layer)).collect())
+}
+
+/// Coordinate system and extent of a vector file.
+///
+/// # Errors
+/// [`Kind::Unsupported`](crate::error::Kind::Unsupported) when no layer has a feature with a shape; those of opening the file.
+pub fn vector_place(source: &RasterSource) -> Result<VectorPlace> {
+    let places = layer_places(source)?;
+    place_of_layers(&places).ok_or_else(|| Error::unsupported("this file has no bands, and its layers have no shapes"))
+}
+
+fn place_of_layer(layer: &Layer<'_>) -> Option<LayerPlace> {
+    let bounds = layer.get_extent().ok()?;
+    let extent = [bounds.MinX, bounds.MinY, bounds.MaxX, bounds.MaxY];
+    let srs = layer.spatial_ref();
+    extent.iter().all(|number| number.is_finite()).then(|| LayerPlace {
+        name: layer.name(),
+        crs_wkt: srs.as_ref().and_then(|srs| srs.to_wkt().ok()).filter(|wkt| !wkt.is_empty()),
+        crs_code: srs.as_ref().and_then(crs_code),
+        extent,
+    })
+}
+
+/// The extent of all layers, in the coordinate system of the first that names one. A layer that can't be transformed to it is left out.
+fn place_of_layers(places: &[LayerPlace]) -> Option<VectorPlace> {
+    let first = places.iter().find(|place| place.crs_wkt.is_some()).or(places.first())?;
+    let within = |place: &LayerPlace| match (&place.crs_wkt, &first.crs_wkt) {
+        (Some(from), Some(to)) if from != to => {
+            let way = CrsTransform::between(from, to, true).ok()?;
+            bounds_of(way.points(&outline(place.extent)).into_iter().flatten())
+        }
+        _ => Some(place.extent),
+    };
+    let extents: Vec<[f64; 4]> = places.iter().filter_map(within).collect();
+    let extent = bounds_of(extents.into_iter().flat_map(|[left, bottom, right, top]| [[left, bottom], [right, top]]))?;
+    Some(VectorPlace { crs_wkt: first.crs_wkt.clone(), crs_code: first.crs_code.clone(), extent })
+}
+
+/// Points on the edge of an extent: a transformation bends its sides.
+fn outline([left, bottom, right, top]: [f64; 4]) -> Vec<[f64; 2]> {
+    /// Points along each side.
+    const STEPS: u32 = 8;
+    let part = |step: u32| f64::from(step) / f64::from(STEPS);
+    (0..=STEPS)
+        .flat_map(|step| {
+            let (x, y) = (left + (right - left) * part(step), bottom + (top - bottom) * part(step));
+            [[x, bottom], [x, top], [left, y], [right, y]]
+        })
+        .collect()
+}
+
+/// Minimum x and y, maximum x and y; `None` of no points.
+fn bounds_of(points: impl Iterator<Item = [f64; 2]>) -> Option<[f64; 4]> {
+    points.fold(None, |bounds, [x, y]| match bounds {
+        None => Some([x, y, x, y]),
+        Some([left, top, right, bottom]) => Some([x.min(left), y.min(top), x.max(right), y.max(bottom)]),
+    })
+}
+
+/// The features of a vector file, placed in the pixels of `plane`. A feature that can't be placed there has an empty shape.
+///
+/// # Errors
+/// Those of opening the file, [`CrsTransform::between`], and cancellation.
+pub fn read_features(source: &RasterSource, plane: &PixelPlane, ctx: &JobContext) -> Result<FeatureSet> {
+    let lease = pool::lease(source)?;
+    let mut found = FeatureSet::default();
+    let (mut features_left, mut vertices_left) = (FEATURES_MOST, VERTICES_MOST);
+    for mut layer in lease.dataset.layers() {
+        let srs = layer.spatial_ref();
+        let wkt = srs.as_ref().and_then(|srs| srs.to_wkt().ok()).filter(|wkt| !wkt.is_empty());
+        let way = plane.way_from(wkt.as_deref())?;
+        let mut read = FeatureLayer {
+            name: layer.name(),
+            geometry: layer.defn().geom_fields().next().map_or_else(String::new, |field| type_name(field.field_type())),
+            crs: srs.as_ref().and_then(|srs| crs_code(srs).or_else(|| srs.name())).unwrap_or_default(),
+            fields: layer.defn().fields().take(FIELDS_MOST).map(|field| field.name()).collect(),
+            features: Vec::new(),
+        };
+        let fields = read.fields.len();
+        for feature in layer.features() {
+            ctx.check()?;
+            if features_left == 0 || vertices_left == 0 {
+                found.is_cut = true;
+                break;
+            }
+            features_left -= 1;
+            let mut shape = Shape::default();
+            if let Some(geometry) = feature.geometry() {
+                add_parts(&mut shape, geometry, &way, &mut vertices_left);
+            }
+            let points = shape.rings.iter().chain(&shape.lines).flatten().chain(&shape.points);
+            shape.bounds = bounds_of(points.copied());
+            let value = |field| feature.field_as_string(field).ok().flatten();
+            let values = (0..fields).map(|field| value(field).map(|text| text.chars().take(TEXT_MOST).collect()));
+            read.features.push(Feature { shape, values: values.collect() });
+        }
+        found.layers.push(read);
+    }
+    Ok(found)
+}
+
+/// GDAL's name of a type of shapes; empty for shapes of any type.
+fn type_name(kind: OGRwkbGeometryType::Type) -> String {
+    if kind == OGRwkbGeometryType::wkbUnknown { String::new() } else { geometry_type_to_name(kind) }
+}
+
+/// Adds the parts of a geometry; a part with a vertex that can't be placed is left out. Curves are lines through their vertices.
+fn add_parts(shape: &mut Shape, geometry: &Geometry, way: &Way, vertices_left: &mut usize) {
+    let part = |geometry: &Geometry, vertices_left: &mut usize| -> Option<Vec<[f64; 2]>> {
+        let mut points = Vec::new();
+        geometry.get_points(&mut points);
+        *vertices_left = vertices_left.checked_sub(points.len())?;
+        let points: Vec<[f64; 2]> = points.into_iter().map(|(x, y, _)| [x, y]).collect();
+        way.pixels(&points).into_iter().collect::<Option<Vec<_>>>().filter(|points| !points.is_empty())
+    };
+    match geometry_type_flatten(geometry.geometry_type()) {
+        OGRwkbGeometryType::wkbPoint => shape.points.extend(part(geometry, vertices_left).unwrap_or_default()),
+        OGRwkbGeometryType::wkbPolygon | OGRwkbGeometryType::wkbTriangle => {
+            let rings = (0..geometry.geometry_count()).filter_map(|index| part(&geometry.get_geometry(index), vertices_left));
+            shape.rings.extend(rings);
+        }
+        _ if geometry.geometry_count() > 0 => {
+            (0..geometry.geometry_count()).for_each(|index| add_parts(shape, &geometry.get_geometry(index), way, vertices_left));
+        }
+        _ => shape.lines.extend(part(geometry, vertices_left)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::AssetPath;
+
+    const PLACES: &str = r#"{"type":"FeatureCollection","features":[
+        {"type":"Feature","properties":{"class":"house","height":7.5},"geometry":
+            {"type":"Polygon","coordinates":[[[-8.99,36.99],[-8.97,36.99],[-8.97,36.97],[-8.99,36.97],[-8.99,36.99]],
+                                             [[-8.985,36.985],[-8.975,36.985],[-8.975,36.975],[-8.985,36.975],[-8.985,36.985]]]}},
+        {"type":"Feature","properties":{"class":"road","height":null},"geometry":
+            {"type":"LineString","coordinates":[[-8.99,36.95],[-8.95,36.95]]}},
+        {"type":"Feature","properties":{"class":"wells"},"geometry":
+            {"type":"GeometryCollection","geometries":[{"type":"MultiPoint","coordinates":[[-8.96,36.99],[-8.95,36.98]]}]}},
+        {"type":"Feature","properties":{"class":"nowhere"},"geometry":null}]}"#;
+
+    fn source(folder: &std::path::Path, name: &str, text: &str) -> RasterSource {
+        let path = folder.join(name);
+        std::fs::write(&path, text).expect("written");
+        RasterSource::member(AssetPath::file(path))
+    }
+
+    /// A raster of 100 × 50 pixels of 0.001° from 9° west, 37° north.
+    fn raster() -> RasterInfo {
+        let wkt = crate::raster::crs_text::spatial_ref_of("EPSG:4326").expect("known").to_wkt().expect("WKT");
+        RasterInfo {
+            width: 100,
+            height: 50,
+            band_count: 1,
+            geotransform: Some([-9.0, 0.001, 0.0, 37.0, 0.0, -0.001]),
+            crs_wkt: Some(wkt),
+            ..RasterInfo::default()
+        }
+    }
+
+    #[test]
+    fn features_are_placed_in_the_pixels_of_a_raster() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let source = source(folder.path(), "a.geojson", PLACES);
+        let plane = PixelPlane::of_raster(&raster()).expect("a plane");
+        assert!(plane.shows(&layer_places(&source).expect("places")));
+        let found = read_features(&source, &plane, &JobContext::default()).expect("features");
+        let [layer] = found.layers.as_slice() else { panic!("{found:?}") };
+        assert_eq!((layer.crs.as_str(), layer.fields.as_slice()), ("EPSG:4326", ["class", "height"].map(str::to_owned).as_slice()));
+        assert_eq!(layer.features[0].values, [Some("house".to_owned()), Some("7.5".to_owned())]);
+        assert_eq!(layer.features[1].values, [Some("road".to_owned()), None]);
+        let house = &layer.features[0].shape;
+        let [left, top, right, bottom] = house.bounds.expect("bounds").map(|number| (number * 1e6).round() / 1e6);
+        assert_eq!([left, top, right, bottom], [10.0, 10.0, 30.0, 30.0]);
+        // In the wall, in the hole, outside.
+        assert_eq!([[12.0, 20.0], [20.0, 20.0], [40.0, 20.0]].map(|at| house.is_at(at, 1.0)), [true, false, false]);
+        let road = &layer.features[1].shape;
+        assert_eq!([[30.0, 50.5], [30.0, 53.0], [60.0, 50.0]].map(|at| road.is_at(at, 1.0)), [true, false, false]);
+        assert!(layer.features[2].shape.points.len() == 2 && layer.features[2].shape.is_at([40.2, 10.0], 1.0));
+        assert_eq!(layer.features[3].shape, Shape::default());
+        assert!(!found.is_cut);
+    }
+
+    #[test]
+    fn the_place_of_a_file_is_the_extent_of_its_layers() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let place = vector_place(&source(folder.path(), "a.geojson", PLACES)).expect("a place");
+        assert_eq!((place.crs_code.as_deref(), place.extent), (Some("EPSG:4326"), [-8.99, 36.95, -8.95, 36.99]));
+        assert_eq!(place.corners()[0], [-8.99, 36.99]);
+        let empty = source(folder.path(), "b.geojson", r#"{"type":"FeatureCollection","features":[]}"#);
+        assert!(vector_place(&empty).expect_err("no feature").report().contains("no shapes"));
+    }
+
+    #[test]
+    fn a_file_without_a_raster_has_a_plane_of_its_own() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let source = source(folder.path(), "a.geojson", PLACES);
+        let plane = PixelPlane::of_layers(&layer_places(&source).expect("places")).expect("a plane");
+        let found = read_features(&source, &plane, &JobContext::default()).expect("features");
+        let shapes = found.layers[0].features.iter().filter_map(|feature| feature.shape.bounds);
+        for [left, top, right, bottom] in shapes {
+            assert!(left >= 0.0 && top >= 0.0 && right <= plane.size[0] && bottom <= plane.size[1]);
+        }
+        // One point, and none.
+        let point = LayerPlace { name: "p".into(), crs_wkt: None, crs_code: None, extent: [5.0, 6.0, 5.0, 6.0] };
+        let plane = PixelPlane::of_layers(std::slice::from_ref(&point)).expect("a plane");
+        assert!(plane.size.iter().all(|side| *side > 0.0) && plane.shows(&[point]));
+        assert_eq!(PixelPlane::of_layers(&[]), None);
+    }
+
+    #[test]
+    fn a_raster_elsewhere_does_not_show_the_features() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let places = layer_places(&source(folder.path(), "a.geojson", PLACES)).expect("places");
+        let elsewhere = RasterInfo { geotransform: Some([20.0, 0.001, 0.0, 37.0, 0.0, -0.001]), ..raster() };
+        assert!(!PixelPlane::of_raster(&elsewhere).expect("a plane").shows(&places));
+        assert_eq!(PixelPlane::of_raster(&RasterInfo { crs_wkt: None, ..raster() }), None);
+    }
+}
