@@ -84,6 +84,8 @@ pub enum Cause {
     UnclearLayout,
     /// The file has no variable of the name that was asked for.
     NoVariable,
+    /// The file has vector layers and no pixels.
+    VectorFile,
 }
 
 /// An error for users. `Display` gives the chain of errors on one line; [`Error::report`] on several.
@@ -377,7 +379,8 @@ impl Cause {
             | Cause::CrsNamesFile
             | Cause::StructuresDiffer
             | Cause::UnclearLayout
-            | Cause::NoVariable => None,
+            | Cause::NoVariable
+            | Cause::VectorFile => None,
         }
     }
 }

@@ -45,6 +45,40 @@ fn places_of_vector_files_are_those_of_geopandas() {
 }
 
 #[test]
+fn labels_have_no_pixels_and_a_scene_without_labels_has_no_place_which_is_no_failure() {
+    let workspace = Workspace::new();
+    workspace.write("collection.json", COLLECTION);
+    let point = r#"{"type":"Feature","properties":{"a":1},"geometry":{"type":"Point","coordinates":[-9,37]}}"#;
+    for (scene, features) in [("one", point), ("two", "")] {
+        let labels = format!(r#"{{"type":"FeatureCollection","features":[{features}]}}"#);
+        workspace.write(&format!("scenes/{scene}/labels.geojson"), labels);
+        crate::support::geotiff(&workspace.path(&format!("scenes/{scene}/image.tif")), 1, 32, 7);
+    }
+    workspace.studio(["create", "scenes", "-o", "made.tacozip", "--collection", "collection.json"]).expect_code(0);
+    let options = r#"{"stac":{"time_start":"2024-01-01"},"istac":{"time_start":"2024-01-01"}}"#;
+    let ran = workspace.studio([
+        "extend",
+        "made.tacozip",
+        "-o",
+        "set.tacozip",
+        "--with",
+        "stac,istac,stats",
+        "--level",
+        "1",
+        "--options",
+        options,
+    ]);
+    let ran = ran.expect_code(0);
+    assert!(ran.stderr.contains("the layers have no features") && ran.stderr.contains("vector layers and no pixels"), "{ran}");
+    let sql = r#"SELECT "stac:crs" AS crs, "stac:centroid" IS NULL AS nowhere, "geotiff:stats" IS NULL AS unknown FROM level1
+        WHERE id = 'labels.geojson'"#;
+    let crs = "EPSG:4326";
+    let found = rows(&workspace, sql);
+    assert_eq!(found[0], json!({"crs": crs, "nowhere": false, "unknown": true}));
+    assert_eq!(found[1], json!({"crs": crs, "nowhere": true, "unknown": true}));
+}
+
+#[test]
 fn a_shapefile_becomes_one_flatgeobuf() {
     let workspace = Workspace::new();
     geopandas(&workspace, &["write", "shp"]);
@@ -68,13 +102,8 @@ fn a_shapefile_becomes_one_flatgeobuf() {
     assert_eq!(read["bounds"][2], json!([500_900.0, 4_099_160.0, 500_960.0, 4_099_200.0]));
     assert!(are_close(&read["area"], &json!([2400.0, 2400.0, 2400.0, 2400.0])));
     // The same bytes each time.
-    workspace
-        .studio(
-            create
-                .into_iter()
-                .map(|word| if word == "set.tacozip" { "again.tacozip" } else { word })
-                .chain(["--sidecars", "burn-in"]),
-        )
-        .expect_code(0);
-    assert_eq!(std::fs::read(&set).expect("reads"), std::fs::read(workspace.path("again.tacozip")).expect("reads"));
+    workspace.studio(create.into_iter().chain(["--sidecars", "burn-in", "--overwrite"])).expect_code(0);
+    let again = workspace.path("again.fgb");
+    workspace.read_into(&set, "one/buildings.fgb", &again);
+    assert!(std::fs::read(&out).expect("reads") == std::fs::read(&again).expect("reads"));
 }

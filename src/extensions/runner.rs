@@ -300,6 +300,7 @@ fn run_samples(
                     continue;
                 }
                 let computed = guarded(&call.extension, || extension.compute(&view, ctx));
+                let computed = computed.or_else(|error| without_pixels(error, schema, &view));
                 let computed = computed.and_then(|values| fitting(values, schema, &call.extension));
                 match &computed {
                     Err(error) if error.is_cancelled() => return Err(Error::cancelled()),
@@ -325,6 +326,16 @@ fn run_samples(
         merge_cells(call, *extension, &rows, cells, run);
     }
     Ok(())
+}
+
+/// A vector file has no value of what is computed from pixels, which is no failure.
+fn without_pixels(error: Error, schema: &[FieldSpec], view: &SampleView<'_>) -> Result<Vec<Value>> {
+    if !error.is_caused_by(Cause::VectorFile) {
+        return Err(error);
+    }
+    let columns: Vec<&str> = schema.iter().map(|field| &*field.name).collect();
+    view.note_absent(&columns, error.sentence());
+    Ok(vec![Value::Null; schema.len()])
 }
 
 fn run_batches(
@@ -498,8 +509,8 @@ fn add_notes(remarks: &Remarks, call: &ExtensionCall, path: &SamplePath, run: &m
     let sample_paths = || vec![path.to_archive()];
     for (columns, reason) in &remarks.absent {
         let (extension, reason) = (call.extension.clone(), reason.clone());
-        let columns = columns.iter().map(|column| (*column).to_owned()).collect();
-        Note::Absent { extension, columns, reason, samples: 1, sample_paths: sample_paths() }.add_to(&mut run.notes);
+        Note::Absent { extension, columns: columns.clone(), reason, samples: 1, sample_paths: sample_paths() }
+            .add_to(&mut run.notes);
     }
     if let Some(variable) = &remarks.variable {
         Note::Variable { read: variable.sentence(), samples: 1, sample_paths: sample_paths() }.add_to(&mut run.notes);

@@ -42,7 +42,7 @@ pub(super) struct Remarks {
     /// Columns whose values failed while the others are there.
     pub failed: Vec<(&'static str, Arc<Error>)>,
     /// Columns that have no value by nature, with the reason.
-    pub absent: Vec<(Vec<&'static str>, String)>,
+    pub absent: Vec<(Vec<String>, String)>,
     /// The variable that was read of a file with several.
     pub variable: Option<VariableRead>,
 }
@@ -62,8 +62,8 @@ impl<'a> SampleView<'a> {
     }
 
     /// Notes that these columns have no value for this sample, which is no failure; `reason` is a sentence.
-    pub fn note_absent(&self, columns: &[&'static str], reason: String) {
-        self.remarks().absent.push((columns.to_vec(), reason));
+    pub fn note_absent(&self, columns: &[&str], reason: String) {
+        self.remarks().absent.push((columns.iter().map(|column| (*column).to_owned()).collect(), reason));
     }
 
     /// The values of these columns failed; those of the others count. The columns keep what they had before the run.
@@ -190,7 +190,7 @@ impl<'a> SampleView<'a> {
     pub fn raster(&self) -> Result<Arc<RasterInfo>> {
         let info = self.header()?;
         if info.band_count == 0 {
-            return Err(Error::unsupported("this file has no bands"));
+            return Err(info.without_bands(self.raster_source()?.asset()));
         }
         Ok(info)
     }

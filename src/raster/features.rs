@@ -5,14 +5,16 @@ use gdal::vector::{Geometry, Layer, LayerAccess, OGRwkbGeometryType, geometry_ty
 use super::info::crs_code;
 use super::places::inverted;
 use super::reproject::{CrsTransform, apply};
-use super::{RasterInfo, RasterSource, pool};
+use super::{RasterInfo, RasterSource, gdal_errors, pool};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
 
 /// Most features that are read of a file.
 const FEATURES_MOST: usize = 20_000;
-/// Most vertices of them.
-const VERTICES_MOST: usize = 1_000_000;
+/// Most vertices of them: the window draws them in every frame.
+const VERTICES_MOST: usize = 300_000;
+/// Greatest column or row of a vertex.
+const PIXEL_MOST: f64 = 1e9;
 /// Most fields of a layer that are read.
 const FIELDS_MOST: usize = 100;
 /// Most characters of a value.
@@ -22,7 +24,7 @@ const PLANE_SIDE: f64 = 1000.0;
 /// Part of the longer side that is left free around the features.
 const MARGIN: f64 = 0.05;
 
-/// Coordinate system and extent of a layer that has features.
+/// Coordinate system and extent of a layer of shapes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LayerPlace {
     /// Layer name.
@@ -31,8 +33,8 @@ pub struct LayerPlace {
     pub crs_wkt: Option<String>,
     /// Authority and code, for example `EPSG:32718`, when known.
     pub crs_code: Option<String>,
-    /// Minimum x and y, maximum x and y in the coordinate system.
-    pub extent: [f64; 4],
+    /// Minimum x and y, maximum x and y in the coordinate system; `None` without features, as of a scene without labels.
+    pub extent: Option<[f64; 4]>,
 }
 
 /// Coordinate system and extent of all layers of a vector file.
@@ -42,21 +44,19 @@ pub struct VectorPlace {
     pub crs_wkt: Option<String>,
     /// Its authority and code, when known.
     pub crs_code: Option<String>,
-    /// Minimum x and y, maximum x and y in it.
-    pub extent: [f64; 4],
+    /// Minimum x and y, maximum x and y in it; `None` without features.
+    pub extent: Option<[f64; 4]>,
 }
 
 impl VectorPlace {
     /// The corners as those of rasters: top left, top right, bottom right, bottom left.
-    pub fn corners(&self) -> [[f64; 2]; 4] {
-        let [left, bottom, right, top] = self.extent;
-        [[left, top], [right, top], [right, bottom], [left, bottom]]
+    pub fn corners(&self) -> Option<[[f64; 2]; 4]> {
+        self.extent.map(|[left, bottom, right, top]| [[left, top], [right, top], [right, bottom], [left, bottom]])
     }
 
     /// The middle of the extent.
-    pub fn centre(&self) -> [f64; 2] {
-        let [left, bottom, right, top] = self.extent;
-        [(left + right) / 2.0, (bottom + top) / 2.0]
+    pub fn centre(&self) -> Option<[f64; 2]> {
+        self.extent.map(|[left, bottom, right, top]| [(left + right) / 2.0, (bottom + top) / 2.0])
     }
 }
 
@@ -77,9 +77,10 @@ impl PixelPlane {
         Some(Self { size: [info.width as f64, info.height as f64], crs_wkt: Some(info.crs_wkt.clone()?), to_pixels })
     }
 
-    /// A plane that holds the layers, north up, in the coordinate system of the first. `None` without layers.
+    /// A plane that holds the layers, north up, in the coordinate system of the first. `None` without features.
     pub fn of_layers(places: &[LayerPlace]) -> Option<Self> {
-        let VectorPlace { crs_wkt, extent: [left, bottom, right, top], .. } = place_of_layers(places)?;
+        let VectorPlace { crs_wkt, extent, .. } = place_of_layers(places)?;
+        let [left, bottom, right, top] = extent?;
         // One point has no extent; its surroundings of one unit are shown.
         let side = (right - left).max(top - bottom);
         let side = if side > 0.0 { side } else { 1.0 };
@@ -93,8 +94,8 @@ impl PixelPlane {
     /// True when one of the layers reaches into the plane.
     pub fn shows(&self, places: &[LayerPlace]) -> bool {
         places.iter().any(|place| {
-            let Ok(way) = self.way_from(place.crs_wkt.as_deref()) else { return false };
-            let Some([left, top, right, bottom]) = bounds_of(way.pixels(&outline(place.extent)).into_iter().flatten()) else {
+            let (Ok(way), Some(extent)) = (self.way_from(place.crs_wkt.as_deref()), place.extent) else { return false };
+            let Some([left, top, right, bottom]) = bounds_of(way.pixels(&outline(extent)).into_iter().flatten()) else {
                 return false;
             };
             right >= 0.0 && bottom >= 0.0 && left <= self.size[0] && top <= self.size[1]
@@ -125,7 +126,11 @@ impl Way {
             Some(transform) => transform.points(points),
             None => points.iter().map(|point| point.iter().all(|number| number.is_finite()).then_some(*point)).collect(),
         };
-        in_plane.into_iter().map(|point| point.map(|[x, y]| apply(self.to_pixels, x, y))).collect()
+        let pixel = |[x, y]: [f64; 2]| {
+            let pixel = apply(self.to_pixels, x, y);
+            pixel.iter().all(|number| number.abs() <= PIXEL_MOST).then_some(pixel)
+        };
+        in_plane.into_iter().map(|point| point.and_then(pixel)).collect()
     }
 }
 
@@ -134,7 +139,7 @@ impl Way {
 pub struct FeatureSet {
     /// The layers, in the order of the file.
     pub layers: Vec<FeatureLayer>,
-    /// True when the file has more features or vertices than were read: 20,000 and 1,000,000.
+    /// True when the file has more features or vertices than were read: 20,000 and 300,000.
     pub is_cut: bool,
 }
 
@@ -209,7 +214,7 @@ fn distance_to_segment([x, y]: [f64; 2], [from, to]: [[f64; 2]; 2]) -> f64 {
     (x - from[0] - part * along[0]).hypot(y - from[1] - part * along[1])
 }
 
-/// Coordinate system and extent of each layer of a vector file; layers without features or shapes are left out.
+/// Coordinate system and extent of each layer of shapes of a vector file; tables are left out.
 ///
 /// # Errors
 /// Those of opening the file.
@@ -221,21 +226,22 @@ pub fn layer_places(source: &RasterSource) -> Result<Vec<LayerPlace>> {
 /// Coordinate system and extent of a vector file.
 ///
 /// # Errors
-/// [`Kind::Unsupported`](crate::error::Kind::Unsupported) when no layer has a feature with a shape; those of opening the file.
+/// [`Kind::Unsupported`](crate::error::Kind::Unsupported) when no layer has shapes; those of opening the file.
 pub fn vector_place(source: &RasterSource) -> Result<VectorPlace> {
     let places = layer_places(source)?;
     place_of_layers(&places).ok_or_else(|| Error::unsupported("this file has no bands, and its layers have no shapes"))
 }
 
 fn place_of_layer(layer: &Layer<'_>) -> Option<LayerPlace> {
-    let bounds = layer.get_extent().ok()?;
-    let extent = [bounds.MinX, bounds.MinY, bounds.MaxX, bounds.MaxY];
+    layer.defn().geom_fields().next()?;
+    let (bounds, _said) = gdal_errors::listen(|| layer.get_extent().ok());
+    let extent = bounds.map(|bounds| [bounds.MinX, bounds.MinY, bounds.MaxX, bounds.MaxY]);
     let srs = layer.spatial_ref();
-    extent.iter().all(|number| number.is_finite()).then(|| LayerPlace {
+    Some(LayerPlace {
         name: layer.name(),
         crs_wkt: srs.as_ref().and_then(|srs| srs.to_wkt().ok()).filter(|wkt| !wkt.is_empty()),
         crs_code: srs.as_ref().and_then(crs_code),
-        extent,
+        extent: extent.filter(|extent| extent.iter().all(|number| number.is_finite())),
     })
 }
 
@@ -245,12 +251,12 @@ fn place_of_layers(places: &[LayerPlace]) -> Option<VectorPlace> {
     let within = |place: &LayerPlace| match (&place.crs_wkt, &first.crs_wkt) {
         (Some(from), Some(to)) if from != to => {
             let way = CrsTransform::between(from, to, true).ok()?;
-            bounds_of(way.points(&outline(place.extent)).into_iter().flatten())
+            bounds_of(way.points(&outline(place.extent?)).into_iter().flatten())
         }
-        _ => Some(place.extent),
+        _ => place.extent,
     };
     let extents: Vec<[f64; 4]> = places.iter().filter_map(within).collect();
-    let extent = bounds_of(extents.into_iter().flat_map(|[left, bottom, right, top]| [[left, bottom], [right, top]]))?;
+    let extent = bounds_of(extents.into_iter().flat_map(|[left, bottom, right, top]| [[left, bottom], [right, top]]));
     Some(VectorPlace { crs_wkt: first.crs_wkt.clone(), crs_code: first.crs_code.clone(), extent })
 }
 
@@ -405,10 +411,13 @@ mod tests {
     fn the_place_of_a_file_is_the_extent_of_its_layers() {
         let folder = tempfile::tempdir().expect("a folder");
         let place = vector_place(&source(folder.path(), "a.geojson", PLACES)).expect("a place");
-        assert_eq!((place.crs_code.as_deref(), place.extent), (Some("EPSG:4326"), [-8.99, 36.95, -8.95, 36.99]));
-        assert_eq!(place.corners()[0], [-8.99, 36.99]);
+        assert_eq!((place.crs_code.as_deref(), place.extent), (Some("EPSG:4326"), Some([-8.99, 36.95, -8.95, 36.99])));
+        assert_eq!(place.corners().map(|corners| corners[0]), Some([-8.99, 36.99]));
         let empty = source(folder.path(), "b.geojson", r#"{"type":"FeatureCollection","features":[]}"#);
-        assert!(vector_place(&empty).expect_err("no feature").report().contains("no shapes"));
+        let place = vector_place(&empty).expect("a place");
+        assert_eq!((place.crs_code.as_deref(), place.extent), (Some("EPSG:4326"), None), "a scene without labels");
+        let table = source(folder.path(), "c.csv", "id,name\n1,x\n");
+        assert!(vector_place(&table).expect_err("a table").report().contains("no shapes"));
     }
 
     #[test]
@@ -422,7 +431,7 @@ mod tests {
             assert!(left >= 0.0 && top >= 0.0 && right <= plane.size[0] && bottom <= plane.size[1]);
         }
         // One point, and none.
-        let point = LayerPlace { name: "p".into(), crs_wkt: None, crs_code: None, extent: [5.0, 6.0, 5.0, 6.0] };
+        let point = LayerPlace { name: "p".into(), crs_wkt: None, crs_code: None, extent: Some([5.0, 6.0, 5.0, 6.0]) };
         let plane = PixelPlane::of_layers(std::slice::from_ref(&point)).expect("a plane");
         assert!(plane.size.iter().all(|side| *side > 0.0) && plane.shows(&[point]));
         assert_eq!(PixelPlane::of_layers(&[]), None);
@@ -434,6 +443,11 @@ mod tests {
         let places = layer_places(&source(folder.path(), "a.geojson", PLACES)).expect("places");
         let elsewhere = RasterInfo { geotransform: Some([20.0, 0.001, 0.0, 37.0, 0.0, -0.001]), ..raster() };
         assert!(!PixelPlane::of_raster(&elsewhere).expect("a plane").shows(&places));
+        // Coordinates that no pixel has.
+        let far = r#"{"type":"LineString","coordinates":[[0,0],[1e300,1e300]]}"#;
+        let far = source(folder.path(), "far.geojson", far);
+        let found = read_features(&far, &PixelPlane::of_raster(&raster()).expect("a plane"), &JobContext::default());
+        assert_eq!(found.expect("features").layers[0].features[0].shape, Shape::default());
         assert_eq!(PixelPlane::of_raster(&RasterInfo { crs_wkt: None, ..raster() }), None);
     }
 }

@@ -14,6 +14,8 @@ use super::dimensions::{Dimensions, wavelength_nm};
 use super::nodata_test::NoDataTest;
 use super::warped::{WarpedPlace, warped_place};
 use super::{BandIndex, PixelNumber, VariableRead, reproject};
+use crate::error::{Cause, Error};
+use crate::model::AssetPath;
 
 /// Maximum bands and layers listed. `band_count` counts all bands.
 const BANDS_LISTED: usize = 1024;
@@ -126,6 +128,15 @@ impl RasterInfo {
     /// True for a file that holds vector layers and no pixels.
     pub fn is_vector(&self) -> bool {
         self.band_count == 0 && !self.layers.is_empty()
+    }
+
+    /// The error of a file without bands, where pixels are asked for; caused by [`Cause::VectorFile`] if it has layers.
+    pub fn without_bands(&self, asset: &AssetPath) -> Error {
+        if self.is_vector() {
+            let error = Error::unsupported("this file holds vector layers and no pixels").caused_by(Cause::VectorFile);
+            return error.at(asset).hint("look at its features in the preview, or rasterise it first");
+        }
+        Error::unsupported("this file has no bands").at(asset).hint("choose one of its subdatasets, if it has any")
     }
 
     /// Transforms `[x, y]` points of the raster's coordinate system to `[longitude, latitude]` in degrees (EPSG:4326). `None` without

@@ -203,11 +203,7 @@ pub(super) fn read(
 ) -> Result<Pixels> {
     let (info, asset) = (&opened.info, source.asset());
     if info.band_count == 0 {
-        let (what, hint) = match info.is_vector() {
-            true => ("this file holds vector layers and no pixels", "look at it as a table, or rasterise it first"),
-            false => ("this file has no bands", "choose one of its subdatasets, if it has any"),
-        };
-        return Err(Error::unsupported(what).at(asset).hint(hint));
+        return Err(info.without_bands(asset));
     }
     let Some(window) = request.window.clip(info.width, info.height) else {
         return Err(Error::usage(format!("the window is outside the raster of {} × {} pixels", info.width, info.height)).at(asset));

@@ -402,7 +402,7 @@ fn check(info: &RasterInfo, source: &RasterSource) -> Result<()> {
     let asset = source.asset();
     let wrong = |summary: String| Error::unsupported(summary).at(asset);
     if info.band_count == 0 {
-        return Err(wrong("this file has no bands".into()));
+        return Err(info.without_bands(asset));
     }
     if info.band_count > info.bands.len() {
         return Err(wrong(format!("{} bands are too many to take statistics of", info.band_count)));

@@ -59,7 +59,7 @@ pub fn tile_layout(source: &RasterSource, ctx: &JobContext) -> Result<TileLayout
 /// [`Kind::Unsupported`](crate::error::Kind::Unsupported) for anything but a GeoTIFF, and without bands.
 pub(super) fn tiff_storage(lease: &Lease, asset: &AssetPath) -> Result<TiffStorage> {
     let info = &lease.info;
-    let first = info.bands.first().ok_or_else(|| Error::unsupported("this file has no bands").at(asset))?;
+    let first = info.bands.first().ok_or_else(|| info.without_bands(asset))?;
     if info.driver != "GTiff" && info.driver != "COG" {
         return Err(Error::unsupported(format!("this is no GeoTIFF but {}", info.driver)).at(asset));
     }

@@ -103,7 +103,7 @@ pub fn write_tog(source: &RasterSource, target: &Path, options: &TogOptions, ctx
     let asset = source.asset();
     let info = &lease.info;
     if info.band_count == 0 {
-        return Err(Error::unsupported("this file has no bands").at(asset));
+        return Err(info.without_bands(asset));
     }
     if source.variable().is_none() && (info.shown_subdataset.is_some() || info.subdatasets.len() > 1) {
         let count = info.subdatasets.len();
@@ -236,7 +236,7 @@ pub fn tog_faults(source: &RasterSource, ctx: &JobContext) -> Result<Vec<String>
     let asset = source.asset();
     let info = &lease.info;
     if info.band_count == 0 {
-        return Err(Error::unsupported("this file has no bands").at(asset));
+        return Err(info.without_bands(asset));
     }
     if info.driver != "GTiff" && info.driver != "COG" {
         return Ok(vec![tr!("It is no GeoTIFF but {driver}.", driver = info.driver)]);

@@ -115,7 +115,9 @@ impl Istac {
                 .hint("give it with the option crs, and the footprint as a column");
             sample.fail_part(&["istac:crs", "istac:centroid"], error);
         }
-        if place.corners.is_none() {
+        if place.corners.is_none() && vector.is_some() {
+            sample.note_absent(&["istac:geometry", "istac:centroid"], "the layers have no features".to_owned());
+        } else if place.corners.is_none() {
             let error =
                 Error::format("the file has no corners").hint("give the footprint with the options geometry_column and crs");
             sample.fail_part(&["istac:geometry", "istac:centroid"], error);

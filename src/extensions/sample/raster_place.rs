@@ -44,7 +44,7 @@ impl<'a> RasterPlace<'a> {
     pub fn of_vector(place: &'a VectorPlace, given: Option<&'a str>) -> Self {
         let (code, wkt) = (place.crs_code.as_deref(), place.crs_wkt.as_deref());
         let crs = code.or(wkt).or(given);
-        Self { crs, definition: wkt.or(crs), corners: Some(place.corners()), centre: Some(place.centre()), warped: None }
+        Self { crs, definition: wkt.or(crs), corners: place.corners(), centre: place.centre(), warped: None }
     }
 
     /// Longitude and latitude of the middle; `None` with a note or failure of `column` when it has none, see [`place_on_earth`].

@@ -106,6 +106,9 @@ impl Stac {
         let place = RasterPlace::of_vector(place, self.crs.as_deref());
         let reason = "a vector file has no grid; istac gives the footprint".to_owned();
         sample.note_absent(&["stac:tensor_shape", "stac:geotransform"], reason);
+        if place.centre.is_none() {
+            sample.note_absent(&["stac:centroid"], "the layers have no features".to_owned());
+        }
         if place.crs.is_none() {
             sample.fail_part(&["stac:crs", "stac:centroid"], no_crs("the layers name no coordinate system"));
         }

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use egui::{Color32, Painter, Rect, Role, ScrollArea, Sense, Shape as Drawn, Stroke, Ui, UiBuilder, Vec2, WidgetInfo, pos2, vec2};
+use egui::{
+    Color32, Painter, Pos2, Rect, Role, ScrollArea, Sense, Shape as Drawn, Stroke, Ui, UiBuilder, Vec2, WidgetInfo, pos2, vec2,
+};
 
 use super::picture::{Answer, Picture};
 use super::transform::Transform;
@@ -223,10 +225,8 @@ fn shape_ui(painter: &Painter, t: &Tokens, shape: &Shape, transform: Transform, 
         painter.circle_filled(bounds.center(), width, colour);
         return;
     }
-    let on_screen = |line: &Vec<[f64; 2]>| line.iter().map(|&at| transform.screen_from_pixel(at)).collect::<Vec<_>>();
-    let (rings, lines) = (shape.rings.iter().map(on_screen), shape.lines.iter().map(on_screen));
-    let rings: Vec<_> = rings.collect();
-    let lines: Vec<_> = lines.collect();
+    let rings: Vec<Vec<Pos2>> = shape.rings.iter().map(|ring| on_screen(ring, transform)).collect();
+    let lines: Vec<Vec<Pos2>> = shape.lines.iter().map(|line| on_screen(line, transform)).collect();
     for stroke in [edge, stroke] {
         painter.extend(rings.iter().map(|ring| Drawn::closed_line(ring.clone(), stroke)));
         painter.extend(lines.iter().map(|line| Drawn::line(line.clone(), stroke)));
@@ -235,6 +235,21 @@ fn shape_ui(painter: &Painter, t: &Tokens, shape: &Shape, transform: Transform, 
         let at = transform.screen_from_pixel(point);
         painter.circle(at, 3.0 + width / 2.0, colour, Stroke::new(1.0, Color32::from_black_alpha(160)));
     }
+}
+
+/// The positions of a line without those that differ by less than a pixel from the one before: far away, an outline has thousands.
+fn on_screen(line: &[[f64; 2]], transform: Transform) -> Vec<Pos2> {
+    /// Distance in points.
+    const APART: f32 = 0.7;
+    let mut positions: Vec<Pos2> = Vec::new();
+    for (index, &at) in line.iter().enumerate() {
+        let at = transform.screen_from_pixel(at);
+        let is_end = index + 1 == line.len();
+        if is_end || positions.last().is_none_or(|last| last.distance_sq(at) >= APART * APART) {
+            positions.push(at);
+        }
+    }
+    positions
 }
 
 /// Draws the line below the picture: the feature under the pointer, or how many there are.
