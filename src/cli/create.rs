@@ -26,7 +26,7 @@ pub enum SidecarsArgument {
     Leave,
     /// Make them samples of their own.
     Pack,
-    /// Write what they say into copies of their rasters.
+    /// Write what they say into copies of their rasters; a raster or Shapefile of several files becomes one GeoTIFF or FlatGeobuf.
     BurnIn,
 }
 

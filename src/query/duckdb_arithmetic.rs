@@ -176,16 +176,14 @@ fn texts_as_truths(sides: [&Expr; 2], dtypes: &[DataType; 2]) -> Option<[Expr; 2
 
 /// A comparison. The engine gives one row for a constant compared with a column that is the same in all rows, such as that of a subquery,
 /// so the constant is on the right; and one row where nulls are taken as equal, so that is spelled by other comparisons.
-fn comparison(left: Expr, op: Operator, right: Expr, dtypes: &[DataType]) -> Expr {
+fn comparison(left: Expr, op: Operator, right: Expr, dtypes: &[DataType; 2]) -> Expr {
     // A null without a type takes the rows of a group apart from those of the other columns.
     let typed = |side: Expr, own: &DataType, other: &DataType| {
         let needs_type = *own == DataType::Null && !other.is_nested() && !matches!(other, DataType::Null | DataType::Unknown(_));
         if needs_type { side.cast(other.clone()) } else { side }
     };
-    let (left, right) = match dtypes {
-        [one, two] => (typed(left, one, two), typed(right, two, one)),
-        _ => (left, right),
-    };
+    let [of_left, of_right] = dtypes;
+    let (left, right) = (typed(left, of_left, of_right), typed(right, of_right, of_left));
     let refers_to_column = |side: &Expr| side.into_iter().any(|part| matches!(part, Expr::Column(_)));
     let (left, op, right) = match op.swap_operands().filter(|_| !refers_to_column(&left) && refers_to_column(&right)) {
         Some(swapped) => (right, swapped, left),

@@ -1,9 +1,10 @@
 //! Vector samples: coordinate system and extent of their layers, and their features in the pixels of a raster.
 
+use gdal::spatial_ref::SpatialRef;
 use gdal::vector::{Geometry, Layer, LayerAccess, OGRwkbGeometryType, geometry_type_flatten, geometry_type_to_name};
 
-use super::info::crs_code;
-use super::places::inverted;
+use super::info::{LAYERS_LISTED, crs_code};
+use super::places::{crossings, inverted};
 use super::reproject::{CrsTransform, apply};
 use super::{RasterInfo, RasterSource, gdal_errors, pool};
 use crate::error::{Error, Result};
@@ -24,27 +25,14 @@ const PLANE_SIDE: f64 = 1000.0;
 /// Part of the longer side that is left free around the features.
 const MARGIN: f64 = 0.05;
 
-/// Coordinate system and extent of a layer of shapes.
+/// Coordinate system and extent of a layer of shapes, or of all layers of a vector file.
 #[derive(Clone, Debug, PartialEq)]
-pub struct LayerPlace {
-    /// Layer name.
-    pub name: String,
-    /// The coordinate system as WKT; `None` when the layer names none.
+pub struct VectorPlace {
+    /// The coordinate system as WKT: of a file, that of the first layer that names one. `None` when none is named.
     pub crs_wkt: Option<String>,
     /// Authority and code, for example `EPSG:32718`, when known.
     pub crs_code: Option<String>,
     /// Minimum x and y, maximum x and y in the coordinate system; `None` without features, as of a scene without labels.
-    pub extent: Option<[f64; 4]>,
-}
-
-/// Coordinate system and extent of all layers of a vector file.
-#[derive(Clone, Debug, PartialEq)]
-pub struct VectorPlace {
-    /// The coordinate system of the first layer that names one, as WKT.
-    pub crs_wkt: Option<String>,
-    /// Its authority and code, when known.
-    pub crs_code: Option<String>,
-    /// Minimum x and y, maximum x and y in it; `None` without features.
     pub extent: Option<[f64; 4]>,
 }
 
@@ -78,7 +66,7 @@ impl PixelPlane {
     }
 
     /// A plane that holds the layers, north up, in the coordinate system of the first. `None` without features.
-    pub fn of_layers(places: &[LayerPlace]) -> Option<Self> {
+    pub fn of_layers(places: &[VectorPlace]) -> Option<Self> {
         let VectorPlace { crs_wkt, extent, .. } = place_of_layers(places)?;
         let [left, bottom, right, top] = extent?;
         // One point has no extent; its surroundings of one unit are shown.
@@ -92,7 +80,7 @@ impl PixelPlane {
     }
 
     /// True when one of the layers reaches into the plane.
-    pub fn shows(&self, places: &[LayerPlace]) -> bool {
+    pub fn shows(&self, places: &[VectorPlace]) -> bool {
         places.iter().any(|place| {
             let (Ok(way), Some(extent)) = (self.way_from(place.crs_wkt.as_deref()), place.extent) else { return false };
             let Some([left, top, right, bottom]) = bounds_of(way.pixels(&outline(extent)).into_iter().flatten()) else {
@@ -189,20 +177,11 @@ impl Shape {
         if !self.bounds.is_some_and(is_near) {
             return false;
         }
-        let crossed = self.rings.iter().map(|ring| crossings(ring, [x, y])).sum::<usize>();
+        let crossed = crossings(&self.rings, y).into_iter().filter(|column| *column > x).count();
         crossed % 2 == 1
             || self.lines.iter().any(|line| line.windows(2).any(|ends| distance_to_segment([x, y], [ends[0], ends[1]]) <= reach))
             || self.points.iter().any(|point| (point[0] - x).hypot(point[1] - y) <= reach)
     }
-}
-
-/// Number of edges of the ring that a ray from the position to the right crosses.
-fn crossings(ring: &[[f64; 2]], [x, y]: [f64; 2]) -> usize {
-    let edges = ring.iter().zip(ring.iter().cycle().skip(1));
-    edges
-        .filter(|(from, to)| (from[1] <= y) != (to[1] <= y))
-        .filter(|(from, to)| from[0] + (y - from[1]) / (to[1] - from[1]) * (to[0] - from[0]) > x)
-        .count()
 }
 
 fn distance_to_segment([x, y]: [f64; 2], [from, to]: [[f64; 2]; 2]) -> f64 {
@@ -214,13 +193,13 @@ fn distance_to_segment([x, y]: [f64; 2], [from, to]: [[f64; 2]; 2]) -> f64 {
     (x - from[0] - part * along[0]).hypot(y - from[1] - part * along[1])
 }
 
-/// Coordinate system and extent of each layer of shapes of a vector file; tables are left out.
+/// Coordinate system and extent of each layer of shapes of a vector file, at most 256; tables are left out.
 ///
 /// # Errors
 /// Those of opening the file.
-pub fn layer_places(source: &RasterSource) -> Result<Vec<LayerPlace>> {
+pub fn layer_places(source: &RasterSource) -> Result<Vec<VectorPlace>> {
     let lease = pool::lease(source)?;
-    Ok(lease.dataset.layers().filter_map(|layer| place_of_layer(&layer)).collect())
+    Ok(lease.dataset.layers().take(LAYERS_LISTED).filter_map(|layer| place_of_layer(&layer)).collect())
 }
 
 /// Coordinate system and extent of a vector file.
@@ -232,23 +211,27 @@ pub fn vector_place(source: &RasterSource) -> Result<VectorPlace> {
     place_of_layers(&places).ok_or_else(|| Error::unsupported("this file has no bands, and its layers have no shapes"))
 }
 
-fn place_of_layer(layer: &Layer<'_>) -> Option<LayerPlace> {
+fn place_of_layer(layer: &Layer<'_>) -> Option<VectorPlace> {
     layer.defn().geom_fields().next()?;
     let (bounds, _said) = gdal_errors::listen(|| layer.get_extent().ok());
     let extent = bounds.map(|bounds| [bounds.MinX, bounds.MinY, bounds.MaxX, bounds.MaxY]);
     let srs = layer.spatial_ref();
-    Some(LayerPlace {
-        name: layer.name(),
-        crs_wkt: srs.as_ref().and_then(|srs| srs.to_wkt().ok()).filter(|wkt| !wkt.is_empty()),
+    Some(VectorPlace {
+        crs_wkt: srs.as_ref().and_then(wkt_of),
         crs_code: srs.as_ref().and_then(crs_code),
         extent: extent.filter(|extent| extent.iter().all(|number| number.is_finite())),
     })
 }
 
+/// The definition of a coordinate system; `None` for an empty one.
+fn wkt_of(srs: &SpatialRef) -> Option<String> {
+    srs.to_wkt().ok().filter(|wkt| !wkt.is_empty())
+}
+
 /// The extent of all layers, in the coordinate system of the first that names one. A layer that can't be transformed to it is left out.
-fn place_of_layers(places: &[LayerPlace]) -> Option<VectorPlace> {
+fn place_of_layers(places: &[VectorPlace]) -> Option<VectorPlace> {
     let first = places.iter().find(|place| place.crs_wkt.is_some()).or(places.first())?;
-    let within = |place: &LayerPlace| match (&place.crs_wkt, &first.crs_wkt) {
+    let within = |place: &VectorPlace| match (&place.crs_wkt, &first.crs_wkt) {
         (Some(from), Some(to)) if from != to => {
             let way = CrsTransform::between(from, to, true).ok()?;
             bounds_of(way.points(&outline(place.extent?)).into_iter().flatten())
@@ -281,18 +264,18 @@ fn bounds_of(points: impl Iterator<Item = [f64; 2]>) -> Option<[f64; 4]> {
     })
 }
 
-/// The features of a vector file, placed in the pixels of `plane`. A feature that can't be placed there has an empty shape.
+/// The features of a vector file, placed in the pixels of `plane`. A feature that can't be placed there has an empty shape, and so have
+/// those of a layer whose coordinate system does not lead to it.
 ///
 /// # Errors
-/// Those of opening the file, [`CrsTransform::between`], and cancellation.
+/// Those of opening the file, and cancellation.
 pub fn read_features(source: &RasterSource, plane: &PixelPlane, ctx: &JobContext) -> Result<FeatureSet> {
     let lease = pool::lease(source)?;
     let mut found = FeatureSet::default();
     let (mut features_left, mut vertices_left) = (FEATURES_MOST, VERTICES_MOST);
-    for mut layer in lease.dataset.layers() {
+    for mut layer in lease.dataset.layers().take(LAYERS_LISTED) {
         let srs = layer.spatial_ref();
-        let wkt = srs.as_ref().and_then(|srs| srs.to_wkt().ok()).filter(|wkt| !wkt.is_empty());
-        let way = plane.way_from(wkt.as_deref())?;
+        let way = plane.way_from(srs.as_ref().and_then(wkt_of).as_deref()).ok();
         let mut read = FeatureLayer {
             name: layer.name(),
             geometry: layer.defn().geom_fields().next().map_or_else(String::new, |field| type_name(field.field_type())),
@@ -303,14 +286,14 @@ pub fn read_features(source: &RasterSource, plane: &PixelPlane, ctx: &JobContext
         let fields = read.fields.len();
         for feature in layer.features() {
             ctx.check()?;
-            if features_left == 0 || vertices_left == 0 {
+            if features_left == 0 || found.is_cut {
                 found.is_cut = true;
                 break;
             }
             features_left -= 1;
             let mut shape = Shape::default();
-            if let Some(geometry) = feature.geometry() {
-                add_parts(&mut shape, geometry, &way, &mut vertices_left);
+            if let Some((geometry, way)) = feature.geometry().zip(way.as_ref()) {
+                found.is_cut = !add_parts(&mut shape, geometry, way, &mut vertices_left);
             }
             let points = shape.rings.iter().chain(&shape.lines).flatten().chain(&shape.points);
             shape.bounds = bounds_of(points.copied());
@@ -328,25 +311,29 @@ fn type_name(kind: OGRwkbGeometryType::Type) -> String {
     if kind == OGRwkbGeometryType::wkbUnknown { String::new() } else { geometry_type_to_name(kind) }
 }
 
-/// Adds the parts of a geometry; a part with a vertex that can't be placed is left out. Curves are lines through their vertices.
-fn add_parts(shape: &mut Shape, geometry: &Geometry, way: &Way, vertices_left: &mut usize) {
-    let part = |geometry: &Geometry, vertices_left: &mut usize| -> Option<Vec<[f64; 2]>> {
+/// Adds the parts of a geometry; a part with a vertex that can't be placed is left out. Curves are lines through their vertices. False
+/// when vertices are left out because there are too many.
+fn add_parts(shape: &mut Shape, geometry: &Geometry, way: &Way, vertices_left: &mut usize) -> bool {
+    let kind = geometry_type_flatten(geometry.geometry_type());
+    let is_area = matches!(kind, OGRwkbGeometryType::wkbPolygon | OGRwkbGeometryType::wkbTriangle);
+    if geometry.geometry_count() > 0 && !is_area {
+        return (0..geometry.geometry_count()).all(|index| add_parts(shape, &geometry.get_geometry(index), way, vertices_left));
+    }
+    let mut add = |geometry: &Geometry, to: &mut dyn FnMut(Vec<[f64; 2]>)| {
         let mut points = Vec::new();
         geometry.get_points(&mut points);
-        *vertices_left = vertices_left.checked_sub(points.len())?;
+        let Some(left) = vertices_left.checked_sub(points.len()) else { return false };
+        *vertices_left = left;
         let points: Vec<[f64; 2]> = points.into_iter().map(|(x, y, _)| [x, y]).collect();
-        way.pixels(&points).into_iter().collect::<Option<Vec<_>>>().filter(|points| !points.is_empty())
+        way.pixels(&points).into_iter().collect::<Option<Vec<_>>>().filter(|points| !points.is_empty()).into_iter().for_each(to);
+        true
     };
-    match geometry_type_flatten(geometry.geometry_type()) {
-        OGRwkbGeometryType::wkbPoint => shape.points.extend(part(geometry, vertices_left).unwrap_or_default()),
-        OGRwkbGeometryType::wkbPolygon | OGRwkbGeometryType::wkbTriangle => {
-            let rings = (0..geometry.geometry_count()).filter_map(|index| part(&geometry.get_geometry(index), vertices_left));
-            shape.rings.extend(rings);
+    match kind {
+        OGRwkbGeometryType::wkbPoint => add(geometry, &mut |points| shape.points.extend(points)),
+        _ if is_area => {
+            (0..geometry.geometry_count()).all(|index| add(&geometry.get_geometry(index), &mut |ring| shape.rings.push(ring)))
         }
-        _ if geometry.geometry_count() > 0 => {
-            (0..geometry.geometry_count()).for_each(|index| add_parts(shape, &geometry.get_geometry(index), way, vertices_left));
-        }
-        _ => shape.lines.extend(part(geometry, vertices_left)),
+        _ => add(geometry, &mut |line| shape.lines.push(line)),
     }
 }
 
@@ -421,6 +408,27 @@ mod tests {
     }
 
     #[test]
+    fn a_shape_of_too_many_vertices_is_left_out_and_said() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let places: Vec<String> = (0..=VERTICES_MOST).map(|at| format!("[{},36.99]", -9.0 + at as f64 * 1e-7)).collect();
+        let text = format!(r#"{{"type":"LineString","coordinates":[{}]}}"#, places.join(","));
+        let source = source(folder.path(), "long.geojson", &text);
+        let plane = PixelPlane::of_raster(&raster()).expect("a plane");
+        let found = read_features(&source, &plane, &JobContext::default()).expect("features");
+        assert!(found.is_cut && found.layers[0].features[0].shape == Shape::default());
+    }
+
+    #[test]
+    fn layers_of_another_body_have_no_shapes_in_the_pixels() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let source = source(folder.path(), "a.geojson", PLACES);
+        let mars = crate::raster::crs_text::spatial_ref_of("+proj=longlat +R=3396190 +no_defs").expect("known").to_wkt();
+        let plane = PixelPlane::of_raster(&RasterInfo { crs_wkt: mars.ok(), ..raster() }).expect("a plane");
+        let found = read_features(&source, &plane, &JobContext::default()).expect("the values are read");
+        assert_eq!(found.layers[0].features[0].values[0].as_deref(), Some("house"));
+    }
+
+    #[test]
     fn a_file_without_a_raster_has_a_plane_of_its_own() {
         let folder = tempfile::tempdir().expect("a folder");
         let source = source(folder.path(), "a.geojson", PLACES);
@@ -431,7 +439,7 @@ mod tests {
             assert!(left >= 0.0 && top >= 0.0 && right <= plane.size[0] && bottom <= plane.size[1]);
         }
         // One point, and none.
-        let point = LayerPlace { name: "p".into(), crs_wkt: None, crs_code: None, extent: Some([5.0, 6.0, 5.0, 6.0]) };
+        let point = VectorPlace { crs_wkt: None, crs_code: None, extent: Some([5.0, 6.0, 5.0, 6.0]) };
         let plane = PixelPlane::of_layers(std::slice::from_ref(&point)).expect("a plane");
         assert!(plane.size.iter().all(|side| *side > 0.0) && plane.shows(&[point]));
         assert_eq!(PixelPlane::of_layers(&[]), None);

@@ -19,7 +19,7 @@ use crate::model::AssetPath;
 
 /// Maximum bands and layers listed. `band_count` counts all bands.
 const BANDS_LISTED: usize = 1024;
-const LAYERS_LISTED: usize = 256;
+pub(super) const LAYERS_LISTED: usize = 256;
 
 /// The headers of a raster.
 #[derive(Clone, Debug, Default, serde::Serialize)]

@@ -1,5 +1,6 @@
-//! Rasters: open, describe, read windows, stretch, render to RGBA, write. The only module that uses GDAL. It has no window types and
-//! never runs on the interface thread: every call may wait for a disk or a network.
+//! Rasters: open, describe, read windows, stretch, render to RGBA, write; and the features of vector files (`features`), placed in the
+//! pixels of a raster. The only module that uses GDAL. It has no window types and never runs on the interface thread: every call may wait
+//! for a disk or a network.
 //!
 //! [`init`] runs before the first use. Only `pool` opens datasets, samples through `fence`; the other files borrow them from the
 //! pool. A [`RasterSource`] says whether a raster is an untrusted member of a dataset or a file that the user named.
@@ -61,9 +62,7 @@ pub use colour::ColourMap;
 pub use crs_text::{code_of_crs, file_named_by_crs};
 pub use driver_names::is_driver_name;
 pub use environment::{DriverInfo, Environment, environment, init};
-pub use features::{
-    Feature, FeatureLayer, FeatureSet, LayerPlace, PixelPlane, Shape, VectorPlace, layer_places, read_features, vector_place,
-};
+pub use features::{Feature, FeatureLayer, FeatureSet, PixelPlane, Shape, VectorPlace, layer_places, read_features, vector_place};
 pub use file_set::{FileSet, FolderFiles, NamedAsset, NamesByStem, contents_of, describe_alone, file_set, is_same_raster};
 pub use ground::metres_per_column;
 pub use identify::{IDENTIFY_BYTES, identify, is_raster_file};

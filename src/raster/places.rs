@@ -236,7 +236,7 @@ fn windows_of(way: &CoordTransform, inverse: [f64; 6], area: &AreaOfDegrees, inf
 }
 
 /// Columns, in ascending order, at which the rings cross the row `y`.
-fn crossings(rings: &[Vec<[f64; 2]>], y: f64) -> Vec<f64> {
+pub(super) fn crossings(rings: &[Vec<[f64; 2]>], y: f64) -> Vec<f64> {
     let edges = rings.iter().flat_map(|ring| ring.iter().zip(ring.iter().cycle().skip(1)));
     let crossed = edges.filter(|(from, to)| (from[1] <= y) != (to[1] <= y));
     let mut found: Vec<f64> = crossed.map(|(from, to)| from[0] + (y - from[1]) / (to[1] - from[1]) * (to[0] - from[0])).collect();

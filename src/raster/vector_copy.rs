@@ -44,6 +44,9 @@ fn translate(source: &Dataset, file: &Path, ctx: &JobContext) -> GdalResult<()> 
     // Safety: handles and strings live during the calls; the options are freed after the last use; the context is only read.
     let made = unsafe {
         let options = gdal_sys::GDALVectorTranslateOptionsNew(words.as_ptr(), ptr::null_mut());
+        if options.is_null() {
+            return Err(GdalError::NullPointer { method_name: "GDALVectorTranslateOptionsNew", msg: String::new() });
+        }
         gdal_sys::GDALVectorTranslateOptionsSetProgress(options, Some(on_progress), data);
         let made = gdal_sys::GDALVectorTranslate(name.as_ptr(), ptr::null_mut(), 1, &raw mut input, options, &raw mut usage);
         gdal_sys::GDALVectorTranslateOptionsFree(options);

@@ -77,6 +77,19 @@ fn shapes_are_drawn_over_the_picture_and_their_values_shown() {
     settle(&mut window);
     window.get_by_value("class: road");
     picture(&mut window, "vectors-selected");
+    // What was zoomed to stays between the features and the picture that they are on.
+    window.hover_at(canvas.center());
+    window.event(Event::Zoom(2.0));
+    settle(&mut window);
+    for row in [0, 1] {
+        window.state_mut().select(Some(RowRef { level: 1, row }));
+        settle(&mut window);
+    }
+    assert!(window.query_by_value("class: road").is_some(), "the selected feature stays too");
+    press(&mut window, at(50.0, 5.0));
+    assert!(window.query_by_value("class: road").is_none());
+    press(&mut window, canvas.center() + vec2(60.0 - 50.0, 40.2 - 25.0) * scale * 2.0);
+    window.get_by_value("class: road");
 }
 
 #[test]

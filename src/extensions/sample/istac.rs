@@ -1,5 +1,6 @@
 //! `istac`: CRS, footprint, centroid and times of data without a regular grid. The footprint is taken from a WKB column, from
-//! the four corners of a raster or from the extent of a vector file; the centroid is computed in the footprint's CRS, as in the Python tools.
+//! the four corners of a raster or from the extent of a vector file; the centroid is computed in the footprint's CRS, as in the Python
+//! tools.
 
 use arrow::datatypes::DataType;
 use geo::Centroid;

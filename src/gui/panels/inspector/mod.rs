@@ -451,7 +451,7 @@ fn internal_ui(ui: &mut Ui, document: &Document, at: RowRef) {
 }
 
 /// A name and its value, 22 points high.
-fn pair(ui: &mut Ui, name: &str, value: &str, mono: bool) -> egui::Response {
+pub fn pair(ui: &mut Ui, name: &str, value: &str, mono: bool) -> egui::Response {
     let t = theme::tokens(ui);
     let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width(), 22.0), egui::Sense::hover());
     response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Label, true, format!("{name}: {value}")));

@@ -265,10 +265,6 @@ fn request_closer(ui: &Ui, cx: &mut PanelContext<'_>, rect: Rect, transform: Tra
 
 /// Draws the readout below the picture: row, column, coordinates.
 pub fn readout_ui(ui: &mut Ui, cx: &PanelContext<'_>, rect: Rect) {
-    let t = theme::tokens(ui);
-    let painter = ui.painter_at(rect);
-    painter.rect_filled(rect, 0, t.bg2);
-    painter.hline(rect.x_range(), rect.top() + 0.5, Stroke::new(1.0, t.line));
     let state = &cx.session.preview;
     let mut text = match state.pixel {
         Some((column, row)) => {
@@ -304,15 +300,24 @@ pub fn readout_ui(ui: &mut Ui, cx: &PanelContext<'_>, rect: Rect) {
         // In front of the coordinates, which change: the variable is never cut off.
         text = format!("{}   {text}", variable.sentence());
     }
-    let inner = rect.shrink2(vec2(10.0, 0.0));
     let crs = state.info().and_then(|info| info.crs_code.as_deref().or(info.crs_name.as_deref())).unwrap_or_default();
+    readout_line_ui(ui, &text, crs, rect);
+}
+
+/// Draws the line below a picture: a text, and the coordinate system as far as there is room.
+pub fn readout_line_ui(ui: &mut Ui, text: &str, crs: &str, rect: Rect) {
+    let t = theme::tokens(ui);
+    let painter = ui.painter_at(rect);
+    painter.rect_filled(rect, 0, t.bg2);
+    painter.hline(rect.x_range(), rect.top() + 0.5, Stroke::new(1.0, t.line));
+    let inner = rect.shrink2(vec2(10.0, 0.0));
     // The coordinates of the pixel have priority; the name of the CRS is truncated to the remaining width.
-    let end = paint::text_left(&painter, inner, &text, font::mono(11.0), t.tx2);
+    let end = paint::text_left(&painter, inner, text, font::mono(11.0), t.tx2);
     if inner.right() - end > 60.0 {
         paint::text_right(&painter, inner.with_min_x(end + 16.0), crs, font::mono(11.0), t.tx3);
     }
     let response = ui.interact(rect, ui.scope_id().with("readout"), Sense::hover());
-    response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Status, true, &text));
+    response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Status, true, text));
 }
 
 #[cfg(test)]

@@ -78,10 +78,7 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
             }
             Some(Ok(asset)) => match &asset.raster {
                 Ok(info) if info.band_count > 0 => {
-                    let same = cx.session.preview.info().is_some_and(|old| (old.width, old.height) == (info.width, info.height));
-                    if !same {
-                        cx.session.preview.view.fit();
-                    }
+                    cx.session.preview.view.show([info.width as f64, info.height as f64]);
                     let (path, info) = (asset.source.clone(), info.clone());
                     cx.session.preview.asset = Some(path);
                     cx.session.preview.raster = Some(info);
@@ -105,7 +102,7 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
         file_contents::ui(ui, cx, key, at, &why);
         return;
     }
-    let by_class = cx.session.preview.side.by_class && names::classes_of(document).colours.is_some();
+    let by_class = shows_classes(cx, document);
     request_whole(cx, by_class);
     request_other(cx, document, key, at, by_class);
     chunks::refresh(cx, document, key, at);
@@ -229,6 +226,11 @@ pub fn resampling_of(by_class: bool, bands: &BandChoice, info: &RasterInfo) -> R
         _ if by_class => Resampling::Nearest,
         _ => Resampling::Auto,
     }
+}
+
+/// True when single bands are coloured by the collection's classes.
+fn shows_classes(cx: &PanelContext<'_>, document: &Document) -> bool {
+    cx.session.preview.side.by_class && names::classes_of(document).colours.is_some()
 }
 
 /// How pictures beside the selected one are read: as the selected one.

@@ -170,9 +170,19 @@ pub struct View {
     pub moved_s: f64,
     /// Screen pixels per raster pixel, as last drawn.
     pub scale: f64,
+    /// Columns and rows of what it shows.
+    size: Option<[f64; 2]>,
 }
 
 impl View {
+    /// Shows something of this size, in columns and rows: another size is fitted, the same keeps the place.
+    pub fn show(&mut self, size: [f64; 2]) {
+        if self.size != Some(size) {
+            self.size = Some(size);
+            self.fit();
+        }
+    }
+
     /// Fits the raster.
     pub fn fit(&mut self) {
         self.place = None;

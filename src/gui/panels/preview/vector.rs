@@ -7,16 +7,18 @@ use egui::{
 };
 
 use super::picture::{Answer, Picture};
+use super::state::{BesideKey, View};
 use super::transform::Transform;
-use super::{SIDE, WHOLE, canvas, file_contents, look_of, siblings, siblings_of, state};
+use super::{SIDE, beside_key, canvas, file_contents, look_of, shows_classes, siblings, siblings_of};
 use crate::error::{Error, Result};
 use crate::gui::document_key::Key as DocumentKey;
 use crate::gui::panel_context::PanelContext;
+use crate::gui::panels::inspector;
 use crate::gui::theme::{self, Tokens, font};
 use crate::gui::widgets::{self, RowScroll, VirtualRows, paint};
 use crate::jobs::{AsyncValue, JobContext};
 use crate::raster::{
-    Feature, FeatureLayer, FeatureSet, PixelPlane, PreviewRequest, RasterSource, Shape, describe, layer_places, read_features,
+    Feature, FeatureLayer, FeatureSet, PixelPlane, RasterSource, Shape, describe_variable, layer_places, read_features,
 };
 use crate::studio::{Document, RowRef};
 
@@ -24,9 +26,9 @@ use crate::studio::{Document, RowRef};
 const ASKED_MOST: usize = 16;
 /// Distance in points at which a line or point is under the pointer.
 const REACH: f32 = 5.0;
-/// Height of a line of the list and of the values.
+/// Height of a line of the list.
 const LINE: f32 = 20.0;
-/// Height of the list's header, and part of the height that the list takes.
+/// Part of the height that the list takes.
 const LIST_PART: f32 = 0.5;
 
 /// Finds the source of a sample, in a job.
@@ -44,7 +46,7 @@ pub(super) struct VectorView {
 /// State of the view.
 #[derive(Default)]
 pub struct VectorState {
-    view: AsyncValue<(DocumentKey, RowRef), Arc<VectorView>>,
+    view: AsyncValue<(RowRef, BesideKey), Arc<VectorView>>,
     background: Option<Picture>,
     /// Position of the selected feature in the list.
     pub selected: Option<usize>,
@@ -52,7 +54,8 @@ pub struct VectorState {
 }
 
 impl VectorView {
-    fn read(source: Place, siblings: Vec<Place>, ctx: &JobContext) -> Result<Self> {
+    /// Reads the features, and the picture of the first of the siblings that they reach as `beside` says.
+    fn read(source: Place, siblings: Vec<Place>, beside: &BesideKey, ctx: &JobContext) -> Result<Self> {
         let (source, _) = source()?;
         let places = layer_places(&source)?;
         let own = PixelPlane::of_layers(&places).ok_or_else(|| Error::unsupported(tr!("The layers have no shapes.")))?;
@@ -60,12 +63,11 @@ impl VectorView {
         for sibling in siblings {
             ctx.check()?;
             // A sibling that can't be read is shown when it is selected.
-            let Ok((raster, _)) = sibling() else { continue };
-            let Some(plane) = describe(&raster).ok().and_then(|info| PixelPlane::of_raster(&info)) else { continue };
-            if plane.shows(&places) {
-                found = super::read(PreviewRequest::new(raster, (WHOLE, WHOLE)), ctx).ok().map(|answer| (plane, answer));
-                break;
-            }
+            let Ok((raster, size)) = sibling() else { continue };
+            let Ok((raster, info)) = describe_variable(raster, beside.variable.clone()) else { continue };
+            let Some(plane) = PixelPlane::of_raster(&info).filter(|plane| plane.shows(&places)) else { continue };
+            found = beside.clone().read(|| Ok((raster, size)), ctx).ok().map(|answer| (plane, answer));
+            break;
         }
         let (plane, background) = found.map_or((own, None), |(plane, answer)| (plane, Some(answer)));
         let features = read_features(&source, &plane, ctx)?;
@@ -96,16 +98,17 @@ impl VectorView {
 
 /// Draws the panel for a vector file.
 pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, key: DocumentKey, at: RowRef) {
-    let wanted = (key, at);
+    let by_class = shows_classes(cx, document);
+    let wanted = (at, beside_key(cx, key, by_class));
     let asked = siblings_of(document, at, ASKED_MOST).into_iter().filter(|&sibling| sibling != at);
     let state = &mut cx.session.preview.vector;
     if state.view.key() != Some(&wanted) {
         let (source, places) = (document.raster_later(at), asked.map(|sibling| document.raster_later(sibling)).collect());
         (state.background, state.selected, state.scroll) = (None, None, RowScroll::default());
-        state
-            .view
-            .update(cx.jobs, wanted, tr!("Read the features"), move |ctx| Ok(Arc::new(VectorView::read(source, places, ctx)?)));
-        cx.session.preview.view.fit();
+        let beside = wanted.1.clone();
+        state.view.update(cx.jobs, wanted.clone(), tr!("Read the features"), move |ctx| {
+            Ok(Arc::new(VectorView::read(source, places, &beside, ctx)?))
+        });
     }
     let view = match cx.session.preview.vector.view.get(&wanted) {
         Some(Ok(view)) => view.clone(),
@@ -118,6 +121,8 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, key: Docu
             return;
         }
     };
+    // The view of a picture stays for the features over it.
+    cx.session.preview.view.show(view.plane.size);
     refresh_background(ui, cx, document, &view);
     let area = ui.available_rect_before_wrap();
     let side = if area.width() > 2.2 * SIDE { SIDE } else { 0.0 };
@@ -139,11 +144,6 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, key: Docu
 fn refresh_background(ui: &Ui, cx: &mut PanelContext<'_>, document: &Document, view: &VectorView) {
     let Some(answer) = &view.background else { return };
     let look = look_of(cx, document, Some(&answer.1));
-    let look = super::picture::Look {
-        options: crate::raster::RenderOptions { bands: answer.1.bands.clone(), ..look.options },
-        limits: None,
-        ..look
-    };
     let picture = cx.session.preview.vector.background.get_or_insert_with(|| Picture::new(ui.ctx(), answer.clone()));
     picture.refresh(cx.jobs, &look);
 }
@@ -168,6 +168,7 @@ fn canvas_ui(
     let (middle, scale) = cx.session.preview.view.place.unwrap_or(([width / 2.0, height / 2.0], fit));
     let mut transform = Transform { screen: rect.center(), middle, scale };
     if canvas::navigate(ui, cx, &response, &mut transform, fit) {
+        transform.middle = [transform.middle[0].clamp(0.0, width), transform.middle[1].clamp(0.0, height)];
         cx.session.preview.view.place = Some((transform.middle, transform.scale));
     }
     if let Some(picture) = &cx.session.preview.vector.background {
@@ -254,10 +255,6 @@ fn on_screen(line: &[[f64; 2]], transform: Transform) -> Vec<Pos2> {
 
 /// Draws the line below the picture: the feature under the pointer, or how many there are.
 fn readout_ui(ui: &mut Ui, view: &VectorView, row: Option<usize>, rect: Rect) {
-    let t = theme::tokens(ui);
-    let painter = ui.painter_at(rect);
-    painter.rect_filled(rect, 0, t.bg2);
-    painter.hline(rect.x_range(), rect.top() + 0.5, Stroke::new(1.0, t.line));
     let count = view.rows.len();
     let n = paint::grouped(count as u64);
     let text = match row {
@@ -268,14 +265,8 @@ fn readout_ui(ui: &mut Ui, view: &VectorView, row: Option<usize>, rect: Rect) {
         None if view.features.is_cut => tr!("the first {n} features", n),
         None => tr_n!(count, "{n} feature", "{n} features", n),
     };
-    let inner = rect.shrink2(vec2(10.0, 0.0));
-    let end = paint::text_left(&painter, inner, &text, font::mono(11.0), t.tx2);
     let crs = view.features.layers.first().map_or("", |layer| layer.crs.as_str());
-    if inner.right() - end > 60.0 {
-        paint::text_right(&painter, inner.with_min_x(end + 16.0), crs, font::mono(11.0), t.tx3);
-    }
-    let response = ui.interact(rect, ui.scope_id().with("readout"), Sense::hover());
-    response.widget_info(|| WidgetInfo::labeled(Role::Status, true, &text));
+    canvas::readout_line_ui(ui, &text, crs, rect);
 }
 
 /// Draws the list of features and the values of the selected one.
@@ -325,7 +316,7 @@ fn list_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, view: &VectorView, picture: R
 }
 
 /// Moves the view to a feature that it does not show.
-fn reveal(shown: &mut state::View, view: &VectorView, row: usize, picture: Rect) {
+fn reveal(shown: &mut View, view: &VectorView, row: usize, picture: Rect) {
     let Some((middle, scale)) = shown.place else { return };
     let Some([left, top, right, bottom]) = view.feature(row).and_then(|(_, feature)| feature.shape.bounds) else { return };
     let half = Vec2::new(picture.width(), picture.height()) / 2.0 / scale as f32;
@@ -346,13 +337,13 @@ fn values_ui(ui: &mut Ui, view: &VectorView, selected: Option<usize>) {
     ScrollArea::vertical().id_salt("vector-values").auto_shrink(false).show(ui, |ui| {
         let shapes = if layer.geometry.is_empty() { tr!("of any type") } else { &layer.geometry };
         for (name, value) in [(tr!("Layer"), layer.name.as_str()), (tr!("Shapes"), shapes), (tr!("CRS"), &layer.crs)] {
-            pair_ui(ui, t, name, Some(value).filter(|value| !value.is_empty()));
+            pair_ui(ui, name, Some(value).filter(|value| !value.is_empty()));
         }
         ui.add_space(6.0);
         match feature {
             Some((layer, feature)) => {
                 for (name, value) in layer.fields.iter().zip(&feature.values) {
-                    pair_ui(ui, t, name, value.as_deref());
+                    pair_ui(ui, name, value.as_deref());
                 }
             }
             None => {
@@ -366,13 +357,7 @@ fn values_ui(ui: &mut Ui, view: &VectorView, selected: Option<usize>) {
 }
 
 /// Draws a name and its value; null is a dash.
-fn pair_ui(ui: &mut Ui, t: &Tokens, name: &str, value: Option<&str>) {
-    let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width(), LINE), Sense::hover());
-    let (names, values) = rect.shrink2(vec2(12.0, 0.0)).split_left_right_at_fraction(0.4);
+fn pair_ui(ui: &mut Ui, name: &str, value: Option<&str>) {
     let shown = value.unwrap_or("–");
-    paint::text_left(ui.painter(), names.with_max_x(names.right() - 6.0), name, font::regular(12.0), t.tx2);
-    let colour = if value.is_some() { t.tx } else { t.tx3 };
-    paint::text_left(ui.painter(), values, shown, font::mono(11.5), colour);
-    response.widget_info(|| WidgetInfo::labeled(Role::Label, true, format!("{name}: {shown}")));
-    response.on_hover_text(format!("{name}: {shown}"));
+    inspector::pair(ui, name, shown, true).on_hover_text(theme::rich_text(shown));
 }
