@@ -58,6 +58,10 @@ fn shapes_are_drawn_over_the_picture_and_their_values_shown() {
     let mut window = draft(&workspace);
     let canvas = window.get_by_label("Shapes of one / places.geojson").rect();
     window.get_by_label("3 features");
+    window.state_mut().show_pane(taco_studio::gui::Pane::Sample);
+    settle(&mut window);
+    window.get_by_value("Layer: places, 3 features");
+    assert!(window.query_by_value("Size in pixels: 0 × 0").is_none());
     picture(&mut window, "vectors");
     // The house has the columns and rows 10 to 30 of the picture, which fits the canvas.
     let scale = (canvas.width() / 100.0).min(canvas.height() / 50.0) * 0.98;

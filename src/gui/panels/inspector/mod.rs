@@ -15,7 +15,7 @@ use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::theme::{self, font, text_style};
 use crate::gui::widgets::{self, Button, EmptyState, Mark, Note, TextField, Tone, note_ui, paint};
 use crate::model::{FieldSpec, IdFault, Payload, SampleKind, Value, check_sample_id, dtype_name, is_padding};
-use crate::raster::{RasterInfo, describe_variable};
+use crate::raster::{LayerInfo, RasterInfo, describe_variable};
 use crate::studio::{Command, Document, DocumentId, RowRef};
 use state::{Asset, SampleState};
 
@@ -406,10 +406,14 @@ fn message_ui(ui: &mut Ui, text: &str) {
 
 fn raster_ui(ui: &mut Ui, info: &RasterInfo) {
     pair(ui, tr!("Driver"), &info.driver, true);
-    let size = format!("{} × {}", paint::grouped(info.width as u64), paint::grouped(info.height as u64));
-    pair(ui, tr!("Size in pixels"), &size, true);
-    let dtype = info.bands.first().map_or("", |band| band.dtype.as_str());
-    pair(ui, tr!("Bands"), &format!("{} × {dtype}", info.band_count), true);
+    if info.is_vector() {
+        info.layers.iter().for_each(|layer| drop(pair(ui, tr!("Layer"), &layer_text(layer), true)));
+    } else {
+        let size = format!("{} × {}", paint::grouped(info.width as u64), paint::grouped(info.height as u64));
+        pair(ui, tr!("Size in pixels"), &size, true);
+        let dtype = info.bands.first().map_or("", |band| band.dtype.as_str());
+        pair(ui, tr!("Bands"), &format!("{} × {dtype}", info.band_count), true);
+    }
     if let Some(variable) = &info.variable {
         let sentence = variable.sentence();
         pair(ui, tr!("Read"), &sentence, false).on_hover_text(theme::rich_text(sentence));
@@ -447,6 +451,14 @@ fn internal_ui(ui: &mut Ui, document: &Document, at: RowRef) {
             let text = table.text(at.row as usize, column);
             pair(ui, &field.name, &text, true).on_hover_text(theme::rich_text(&text));
         }
+    }
+}
+
+/// Name of a layer, with its number of features if that is known.
+fn layer_text(layer: &LayerInfo) -> String {
+    match layer.features {
+        Some(count) => format!("{}, {}", layer.name, tr_n!(count, "{n} feature", "{n} features", n = paint::grouped(count))),
+        None => layer.name.clone(),
     }
 }
 
