@@ -375,6 +375,7 @@ fn one(part: Expr, schema: &Schema) -> PolarsResult<Expr> {
             let Some(dtype) = dtype else { return Ok(part) };
             let dtype = if dtype.is_known() { dtype } else { DataType::Float64 };
             let call = computed(kind, dtype.clone()).call(vec![left.as_ref().clone(), right.as_ref().clone()]);
+            let call = if matches!(kind, Arithmetic::Quotient) { marked_as_quotient(call) } else { call };
             if !part.into_iter().all(|part| matches!(part, Expr::Literal(_) | Expr::BinaryExpr { .. } | Expr::Cast { .. })) {
                 return Ok(call);
             }
@@ -435,7 +436,7 @@ fn one(part: Expr, schema: &Schema) -> PolarsResult<Expr> {
             let any = input.as_ref().clone().is_nan().cast(DataType::UInt8).max();
             when(any.eq(lit(1u8))).then(nan).otherwise(part)
         }
-        // The engine makes the result of `//` an integer.
+        // The engine makes the result of `//` a signed integer of 64 bits.
         Expr::Cast { ref expr, .. } if is_quotient(expr) => expr.as_ref().clone().cast(dtype(expr)),
         Expr::Cast { ref expr, dtype: ref wanted, options } => match (dtype(expr), wanted.as_literal()) {
             (from, Some(DataType::String)) => match value_texts::writer(&from) {
@@ -508,14 +509,16 @@ fn of_fractions(left: &Expr, op: Operator, right: &Expr, dtypes: [DataType; 2]) 
     if op == Operator::FloorDivide && dtypes.iter().any(|dtype| is_fraction(dtype) || is_decimal(dtype)) {
         let is_small = dtypes.contains(&DataType::Float32) && !dtypes.contains(&DataType::Float64);
         let dtype = if is_small { DataType::Float32 } else { DataType::Float64 };
-        let mut call = quotient(dtype).call(vec![one, other]);
-        if let Expr::AnonymousFunction { fmt_str, .. } = &mut call {
-            **fmt_str = QUOTIENT.into();
-        }
-        return Some(call);
+        return Some(marked_as_quotient(quotient(dtype).call(vec![one, other])));
     }
     if is_division && dtypes.iter().any(is_decimal) {
         return Some(with(one.cast(DataType::Float64), op, other.cast(DataType::Float64)));
+    }
+    // The engine takes unsigned and written integers as signed ones, of which the greatest are none.
+    let has = |wanted: fn(&DataType) -> bool| dtypes.iter().any(wanted);
+    let is_unsigned = has(|dtype| *dtype == DataType::UInt64) && has(|dtype| matches!(dtype, DataType::Unknown(_)));
+    if op == Operator::TrueDivide && is_unsigned {
+        return Some(divided(DataType::Float64).call(vec![one, other]));
     }
     // The engine multiplies by the reciprocal of a single divisor.
     if op == Operator::TrueDivide && matches!(right, Expr::Literal(_) | Expr::Cast { .. }) && dtypes.iter().any(is_fraction) {
@@ -557,7 +560,7 @@ fn divided(dtype: DataType) -> UserDefinedFunction {
     function
 }
 
-/// Name of the function of [`quotient`].
+/// Name of the calls that `//` makes.
 const QUOTIENT: &str = "quotient";
 
 /// The quotient of fractions by `//`, which is not cut; null for a divisor of 0.
@@ -581,6 +584,13 @@ fn quotient(dtype: DataType) -> UserDefinedFunction {
     let mut function = UserDefinedFunction::new(QUOTIENT.into(), BaseColumnUdf::new(values, field));
     function.options = FunctionOptions::elementwise();
     function
+}
+
+fn marked_as_quotient(mut call: Expr) -> Expr {
+    if let Expr::AnonymousFunction { fmt_str, .. } = &mut call {
+        **fmt_str = QUOTIENT.into();
+    }
+    call
 }
 
 fn is_quotient(expression: &Expr) -> bool {

@@ -820,7 +820,14 @@ impl Rewrite<'_, '_> {
             Expr::Cast { data_type, .. } => is_text_type(data_type),
             Expr::Function(function) => {
                 let name = name_of(function);
-                TEXTS.contains(&name.as_str()) || functions::gives_text(&name)
+                let is_of_first = TYPES_OF_FIRST.contains(&name.as_str());
+                TEXTS.contains(&name.as_str())
+                    || functions::gives_text(&name)
+                    || is_of_first && first_argument(function).is_some_and(|value| self.is_text(value))
+            }
+            Expr::Case { conditions, else_result, .. } => {
+                let mut results = conditions.iter().map(|when| &when.result).chain(else_result.as_deref());
+                results.any(|result| self.is_text(result))
             }
             Expr::Substring { .. } | Expr::Trim { .. } => true,
             Expr::BinaryOp { op: BinaryOperator::StringConcat, .. } => true,
@@ -1168,6 +1175,10 @@ impl VisitorMut for Rewrite<'_, '_> {
     }
 }
 
+/// Functions whose results have the type of the first argument.
+const TYPES_OF_FIRST: [&str; 10] =
+    ["any_value", "coalesce", "first", "greatest", "ifnull", "last", "least", "max", "min", "nullif"];
+
 /// Functions whose results are texts.
 const TEXTS: [&str; 27] = [
     "chr",
@@ -1330,6 +1341,14 @@ fn written_decimal(expr: &Expr) -> Option<String> {
     };
     let is_decimal = text.contains('.') && text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
     is_decimal.then(|| format!("{sign}{}", text.trim_end_matches('.')))
+}
+
+fn first_argument(function: &Function) -> Option<&Expr> {
+    let FunctionArguments::List(list) = &function.args else { return None };
+    match list.args.first()? {
+        FunctionArg::Unnamed(FunctionArgExpr::Expr(value)) => Some(value),
+        _ => None,
+    }
 }
 
 fn is_text_type(data_type: &SqlType) -> bool {

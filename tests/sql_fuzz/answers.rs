@@ -184,11 +184,8 @@ pub fn difference(ours: &[Vec<Json>], theirs: &[Vec<Json>], is_ordered: bool) ->
     if ours.len() != theirs.len() {
         return Some(format!("{} rows, DuckDB {}", ours.len(), theirs.len()));
     }
-    let alike_rows = |ours: &[Json], theirs: &[Json]| {
-        ours.len() == theirs.len() && ours.iter().zip(theirs).all(|(ours, theirs)| alike(ours, theirs))
-    };
     if is_ordered {
-        let other = ours.iter().zip(theirs).position(|(ours, theirs)| !alike_rows(ours, theirs));
+        let other = ours.iter().zip(theirs).position(|(ours, theirs)| !are_alike_rows(ours, theirs));
         return other.map(|row| format!("row {}: {}, DuckDB {}", row + 1, shown_row(&ours[row]), shown_row(&theirs[row])));
     }
     // Equal rows are paired first: a row that is merely alike must not take the partner of an equal one.
@@ -202,7 +199,7 @@ pub fn difference(ours: &[Vec<Json>], theirs: &[Vec<Json>], is_ordered: bool) ->
     }
     let mut missed = None;
     for row in unpaired {
-        match left.iter().position(|other| alike_rows(row, other)) {
+        match left.iter().position(|other| are_alike_rows(row, other)) {
             Some(at) => drop(left.swap_remove(at)),
             None => missed = missed.or(Some(row)),
         }
@@ -211,6 +208,21 @@ pub fn difference(ours: &[Vec<Json>], theirs: &[Vec<Json>], is_ordered: bool) ->
         let theirs: Vec<String> = left.iter().take(3).map(|row| shown_row(row)).collect();
         format!("row {}, DuckDB instead {}", shown_row(row), theirs.join(" "))
     })
+}
+
+/// The rows without those that differ from an earlier one in last digits alone. Equal rows stay.
+pub fn without_alike(rows: &[Vec<Json>]) -> Vec<Vec<Json>> {
+    let mut kept: Vec<Vec<Json>> = Vec::new();
+    for row in rows {
+        if !kept.iter().any(|other| other != row && are_alike_rows(other, row)) {
+            kept.push(row.clone());
+        }
+    }
+    kept
+}
+
+fn are_alike_rows(ours: &[Json], theirs: &[Json]) -> bool {
+    ours.len() == theirs.len() && ours.iter().zip(theirs).all(|(ours, theirs)| alike(ours, theirs))
 }
 
 /// True for equal values; fractions may differ in their last digits, as texts too, -0.0 is 0.0.
@@ -248,6 +260,14 @@ pub fn without_signs(rows: &[Vec<Json>]) -> Vec<Vec<Json>> {
     changed(rows, &|value| match value {
         Json::Number(number) => number.as_f64().map_or(value.clone(), |number| number.abs().into()),
         Json::Object(members) if members.get("f") == Some(&Json::from("-inf")) => serde_json::json!({ "f": "inf" }),
+        other => other.clone(),
+    })
+}
+
+/// The rows with 0 for NaN.
+pub fn without_nan(rows: &[Vec<Json>]) -> Vec<Vec<Json>> {
+    changed(rows, &|value| match value {
+        Json::Object(members) if members.get("f") == Some(&Json::from("NaN")) => 0.into(),
         other => other.clone(),
     })
 }
