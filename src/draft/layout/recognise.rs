@@ -515,7 +515,9 @@ fn none_fits(tried: &[Tried], paths: &[ParsedPath]) -> LayoutQuestion {
     let best = tried
         .iter()
         .filter(|found| !found.found.has_file_roots() && !found.found.by_date && found.found.roots.len() > 1 && !found.is_weak);
-    let Some(best) = best.max_by(|a, b| a.score.total_cmp(&b.score)) else {
+    let main = || paths.iter().filter(|path| path.is_main);
+    let are_of_one_scene = main().all(|path| path.folders.is_empty() && !path.stem.iter().any(Word::is_identifier));
+    let Some(best) = best.max_by(|a, b| a.score.total_cmp(&b.score)).filter(|_| !are_of_one_scene) else {
         return too_few("no structure is common to the files: their names belong to one scene, or share nothing");
     };
     // Roots by the positions that they have: their number, an example, and the folders that they are in.

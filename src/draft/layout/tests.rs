@@ -74,6 +74,15 @@ fn files_that_may_be_parts_of_scenes_are_no_roots_unasked() {
     assert!(found.has_file_roots() && found.roots.len() == 4, "the same names in two splits are two roots");
 }
 
+/// Known words among unknown ones make no second scene of a folder that has one.
+#[test]
+fn names_without_numbers_in_one_folder_belong_to_one_scene() {
+    for text in ["after.tif before.tif label.tif", "after.tif before.tif label.tif outlines.geojson radar.tif terrain.tif"] {
+        let question = recognise_layout(&paths(text)).expect_err(text);
+        assert!(matches!(question.alternatives[0].way, super::LayoutWay::AsTheyAre), "{text}: {question:?}");
+    }
+}
+
 #[test]
 fn lists_of_one_family_are_known_by_their_names() {
     assert_eq!(list_family("eurosat-spatial-train"), "eurosat_spatial");
