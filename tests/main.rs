@@ -63,6 +63,7 @@ mod roundtrip;
 mod rules;
 #[cfg(target_os = "linux")]
 mod run_script;
+mod sample_data;
 mod secrets;
 mod security;
 mod snippets;

@@ -34,7 +34,7 @@ fn dropped_folders_become_a_dataset_that_is_written_and_opened_again() {
     }
     settle(&mut harness);
     assert_eq!(dataset(&harness).root.samples.len(), 4);
-    assert!(harness.query_by_label_contains("Added 12 files").is_some(), "a message tells what came in");
+    assert!(harness.query_by_label_contains("Added 24 files").is_some(), "a message tells what came in");
 
     click(&mut harness, "Collection");
     fill(&mut harness, "id", "Peru Cropland");
@@ -92,7 +92,7 @@ fn dropped_folders_become_a_dataset_that_is_written_and_opened_again() {
     let document = document(&harness);
     assert!(document.opened().is_some());
     assert_eq!(document.title(), "peru-cropland");
-    assert_eq!((document.rows(0), document.rows(1)), (4, 12));
+    assert_eq!((document.rows(0), document.rows(1)), (4, 24));
 }
 
 #[test]

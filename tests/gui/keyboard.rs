@@ -66,7 +66,7 @@ fn everything_can_be_done_without_a_pointer() {
     press(&mut harness, Modifiers::COMMAND | Modifiers::SHIFT, Key::O);
     type_text(&mut harness, &source.display().to_string());
     press(&mut harness, Modifiers::NONE, Key::Enter);
-    assert_eq!(document(&harness).rows(1), 16);
+    assert_eq!(document(&harness).rows(1), 34);
     let broken = |harness: &Window| {
         let report = harness.state().studio().report().clone();
         report.findings.iter().filter(|finding| finding.rule.code() == "PIT-1").count()
@@ -80,7 +80,7 @@ fn everything_can_be_done_without_a_pointer() {
     press(&mut harness, Modifiers::COMMAND, Key::Period);
     assert_eq!(broken(&harness), 2);
     press(&mut harness, Modifiers::COMMAND | Modifiers::SHIFT, Key::Period);
-    assert_eq!((broken(&harness), document(&harness).rows(1)), (0, 18));
+    assert_eq!((broken(&harness), document(&harness).rows(1)), (0, 36));
 
     press(&mut harness, Modifiers::COMMAND, Key::Num7);
     for extension in ["Run STAC", "Run Statistics"] {

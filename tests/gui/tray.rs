@@ -128,7 +128,7 @@ fn a_file_is_dragged_onto_the_matrix_and_a_folder() {
     harness.run_steps(2);
     harness.drop_at(row);
     settle(&mut harness);
-    assert_eq!((tray(&harness), ids(&harness, 2).len()), (1, 3));
+    assert_eq!((tray(&harness), ids(&harness, 2).len()), (1, 6));
     drag(&mut harness, file, row);
     harness.drop_at(row);
     settle(&mut harness);
@@ -278,7 +278,7 @@ fn samples_are_dragged_between_folders_and_moved_by_keys() {
     settle(&mut harness);
     assert_eq!(order(&harness), [&*names[0], &*names[3]]);
     let inside = dataset(&harness).root.samples[1].children().expect("a FOLDER").samples.len();
-    assert_eq!(inside, 5);
+    assert_eq!(inside, 8);
     harness.state_mut().act(Action::Undo);
     settle(&mut harness);
     assert_eq!(order(&harness).len(), 4, "one step");

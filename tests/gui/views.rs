@@ -106,7 +106,7 @@ fn the_gallery_shows_a_card_for_each_sample_under_the_filter() {
     let po = harness.state().studio().kept().and_then(|kept| kept.rows(0)).expect("is applied")[2];
     let id = document(&harness).id(RowRef { level: 0, row: po }).expect("a row").to_owned();
     click(&mut harness, &format!("Card {id}"));
-    assert!(harness.query_all_by_label_contains("of 3").next().is_some(), "the inspector shows a file of the sample");
+    assert!(harness.query_all_by_label_contains("of 6").next().is_some(), "the inspector shows a file of the sample");
 }
 
 #[test]
@@ -196,7 +196,7 @@ fn statistics_of_one_split_count_the_rasters_below_its_roots() {
         let labels: Vec<String> = harness.query_all_by_label_contains("samples, ").filter_map(text).collect();
         labels.into_iter().any(|label| label.starts_with(&format!("{count} samples, ")))
     };
-    assert!(pooled(&harness, "4"), "four of the scenes are in the split");
+    assert!(pooled(&harness, "3"), "three of the scenes are in the split");
     choose(&mut harness, "Split of the statistics", "All splits");
     click(&mut harness, "Read the pixels");
     assert!(pooled(&harness, "24"));

@@ -1,0 +1,132 @@
+//! Noise, heights and light of an invented scene.
+
+use super::scenes::{Landscape, Scene};
+
+/// Columns and rows of a scene.
+pub const SIZE: usize = 256;
+/// Metres of a pixel.
+pub const PIXEL: f64 = 10.0;
+/// Height of the sun: sine and cosine of its elevation of 38 degrees.
+const SUN: [f64; 2] = [0.6157, 0.788];
+/// Direction to the sun in columns and rows: from the south-east, as in the morning when satellites pass.
+const SUN_AT: [f64; 2] = [0.5, 0.866];
+
+/// What belongs to a place and no date: heights, light, and the noise that more than one surface needs.
+pub struct Terrain {
+    /// Metres above the sea, row by row.
+    pub heights: Vec<f64>,
+    /// Light on the slope: 1 on flat ground.
+    pub light: Vec<f64>,
+    /// Smooth noise in 0..1.
+    pub relief: Vec<f64>,
+    /// Noise of a few pixels in 0..1.
+    pub grain: Vec<f64>,
+    /// Noise of a slope in 0..1.
+    pub slope: Vec<f64>,
+    /// How much of the sky over a pixel is cloud on the second date: 0..1.
+    pub clouds: Vec<f64>,
+    /// What runs through each row.
+    pub rows: Vec<Courses>,
+    /// The row where the sea begins below a delta, as part of the scene, for each column.
+    pub sea: Vec<f64>,
+}
+
+/// Rivers and shores along a row, as columns of the drawing.
+pub struct Courses {
+    /// The middle of the river.
+    pub river: f64,
+    /// Where the sea ends.
+    pub shore: f64,
+    /// The channels of a delta, and half of their width.
+    pub channels: [[f64; 2]; 3],
+}
+
+impl Terrain {
+    /// The terrain of a scene.
+    pub fn of(scene: &Scene) -> Self {
+        let places = || (0..SIZE * SIZE).map(|at| scene.place(at % SIZE, at / SIZE));
+        let smooth = |layer: u32, scale: f64| -> Vec<f64> {
+            places().map(|[x, y]| noise(scene.seed.wrapping_add(layer), x * scale, y * scale)).collect()
+        };
+        let courses = |row: usize| {
+            let [_, y] = scene.place(0, row);
+            Courses { river: scene.river_at(y), shore: scene.shore(y), channels: scene.channels(y) }
+        };
+        let rows: Vec<Courses> = (0..SIZE).map(courses).collect();
+        let relief = smooth(11, 5.0);
+        let heights: Vec<f64> =
+            places().enumerate().map(|(at, place)| height(scene, place, &rows[at / SIZE], relief[at])).collect();
+        let light = (0..SIZE * SIZE).map(|at| light(&heights, at % SIZE, at / SIZE)).collect();
+        let clouds = places().map(|place| cloud(scene, place)).collect();
+        let sea = (0..SIZE).map(|column| scene.sea(scene.place(column, 0)[0])).collect();
+        Self { heights, light, relief, grain: smooth(23, 48.0), slope: smooth(51, 9.0), clouds, rows, sea }
+    }
+}
+
+/// How much of the sky over a place is cloud.
+fn cloud(scene: &Scene, [x, y]: [f64; 2]) -> f64 {
+    let seed = (scene.date[1] as u32).wrapping_mul(911).wrapping_add(scene.seed.wrapping_add(401));
+    let density = noise(seed, x * 3.4 + 0.6 * y, y * 4.6);
+    ((density - 0.8 + 0.62 * scene.clouds) * 9.0).clamp(0.0, 1.0)
+}
+
+/// Metres above the sea at a place of the unit square.
+fn height(scene: &Scene, [x, y]: [f64; 2], row: &Courses, relief: f64) -> f64 {
+    let ridge = |scale: f64| {
+        // Turned and bent, since the noise runs along rows and columns.
+        let (sine, cosine) = (0.4 + f64::from(scene.seed % 9) * 0.3).sin_cos();
+        let bend = 0.22 * noise(scene.seed.wrapping_add(8), x * 3.0, y * 3.0);
+        let [along, across] = [x * cosine - y * sine + bend, x * sine + y * cosine - bend];
+        1.0 - (2.0 * noise(scene.seed.wrapping_add(5), along * scale, across * scale) - 1.0).abs()
+    };
+    match scene.landscape {
+        Landscape::Mountains => 900.0 + 1_150.0 * ridge(2.1).powi(3) + 90.0 * relief,
+        Landscape::Forest => 180.0 + 330.0 * ridge(1.6).powi(2) + 40.0 * relief,
+        Landscape::Lake => 95.0 + 60.0 * (scene.outline_distance([x, y]) * 2.0).clamp(0.0, 1.0) + 12.0 * relief,
+        Landscape::Coast => (90.0 * (x - row.shore)).max(0.0) * (0.5 + relief),
+        Landscape::Delta => 3.0 * relief * (1.0 - y).max(0.0),
+        Landscape::Fields | Landscape::City => 12.0 + 14.0 * relief + 30.0 * (x - row.river).powi(2),
+    }
+}
+
+/// Light on the slope of a pixel, 1 on flat ground.
+fn light(heights: &[f64], column: usize, row: usize) -> f64 {
+    let at = |column: usize, row: usize| heights[row.min(SIZE - 1) * SIZE + column.min(SIZE - 1)];
+    let east = (at(column + 1, row) - at(column.saturating_sub(1), row)) / (2.0 * PIXEL);
+    let south = (at(column, row + 1) - at(column, row.saturating_sub(1))) / (2.0 * PIXEL);
+    let [sine, cosine] = SUN;
+    let facing = sine - cosine * (east * SUN_AT[0] + south * SUN_AT[1]);
+    (facing / (1.0 + east * east + south * south).sqrt() / sine).max(0.06)
+}
+
+/// A number in 0..1 for a place of a grid.
+pub fn hashed(seed: u32, x: i64, y: i64, layer: u32) -> f64 {
+    let mut hash = seed
+        .wrapping_mul(0x9E37_79B9)
+        .wrapping_add((x as u32).wrapping_mul(0x85EB_CA6B))
+        .wrapping_add((y as u32).wrapping_mul(0xC2B2_AE35))
+        .wrapping_add(layer.wrapping_mul(0x27D4_EB2F));
+    hash ^= hash >> 15;
+    hash = hash.wrapping_mul(0x2C1B_3C6D);
+    hash ^= hash >> 12;
+    hash = hash.wrapping_mul(0x297A_2D39);
+    f64::from(hash ^ (hash >> 15)) / f64::from(u32::MAX)
+}
+
+/// Smooth noise in 0..1 from a few octaves of hashed grid values.
+pub fn noise(seed: u32, x: f64, y: f64) -> f64 {
+    let smooth = |t: f64| t * t * (3.0 - 2.0 * t);
+    let (mut sum, mut weight, mut scale) = (0.0, 0.5, 1.0);
+    for octave in 0..5 {
+        let (px, py) = (x * scale, y * scale);
+        let (ix, iy) = (px.floor() as i64, py.floor() as i64);
+        let corner = |ix: i64, iy: i64| hashed(seed, ix, iy, octave);
+        let (tx, ty) = (smooth(px - px.floor()), smooth(py - py.floor()));
+        let top = corner(ix, iy) * (1.0 - tx) + corner(ix + 1, iy) * tx;
+        let bottom = corner(ix, iy + 1) * (1.0 - tx) + corner(ix + 1, iy + 1) * tx;
+        sum += weight * (top * (1.0 - ty) + bottom * ty);
+        weight *= 0.5;
+        scale *= 2.0;
+    }
+    sum / 0.969
+}
