@@ -13,7 +13,7 @@ use crate::error::{Error, IoContext, Kind, Result};
 use crate::files::{self, free_bytes};
 use crate::handles::read_exact_at;
 use crate::jobs::current;
-use crate::model::{Modified, PackedCodec, PackedMember, Stamp, is_remote};
+use crate::model::{PackedCodec, PackedMember, Stamp, is_remote};
 use crate::remote::{FIRST_OF_SAMPLE, RemoteFile};
 
 /// Unpacked data up to this size in bytes stays in memory.
@@ -77,6 +77,14 @@ struct Known {
 /// Unpacked data, most recently used last.
 static KNOWN: Mutex<Vec<Known>> = Mutex::new(Vec::new());
 
+/// Checks that the archive of a member is still of the version in which it was found. One on a server is checked when it is read.
+///
+/// # Errors
+/// [`Kind::Changed`] for another version, and an IO error.
+pub fn expect_archive(member: &PackedMember) -> Result<()> {
+    Packed::of(member).expect_version()
+}
+
 impl UnpackedMember {
     /// Unpacks a member, or finds it unpacked.
     ///
@@ -85,8 +93,8 @@ impl UnpackedMember {
     /// do not unpack to what the archive states; [`Kind::Unsupported`] for data that is far larger than its archive; an IO error;
     /// cancellation.
     pub fn open(member: &PackedMember) -> Result<Self> {
-        let PackedMember { archive, codec, start, length, offset, size, crc, stamp, .. } = member;
-        let packed = Packed { archive: archive.clone(), codec: *codec, start: *start, length: *length, stamp: stamp.clone() };
+        let PackedMember { archive, offset, size, crc, .. } = member;
+        let packed = Packed::of(member);
         let expected = match packed.is_whole() {
             true => Expected::default(),
             false => Expected { size: Some(*size), crc: *crc },
@@ -164,6 +172,11 @@ impl Unpacked {
 }
 
 impl Packed {
+    fn of(member: &PackedMember) -> Self {
+        let PackedMember { archive, codec, start, length, stamp, .. } = member;
+        Self { archive: archive.clone(), codec: *codec, start: *start, length: *length, stamp: stamp.clone() }
+    }
+
     /// True for a compressed tar, of which only the whole can be unpacked.
     fn is_whole(&self) -> bool {
         self.start == 0
@@ -183,16 +196,14 @@ impl Packed {
         if is_remote(&self.archive) {
             return Ok(());
         }
-        self.expect(&stamp_of(&files::metadata(&self.archive).io_at("read the archive", &*self.archive)?))
+        self.expect(&Stamp::of_file(&files::metadata(&self.archive).io_at("read the archive", &*self.archive)?))
     }
 
     /// The compressed bytes, of the version in which they were found.
     fn open(&self) -> Result<Box<dyn Read>> {
         if is_remote(&self.archive) {
             let file = RemoteFile::shared(&self.archive, self.start, self.length.min(FIRST_OF_SAMPLE))?;
-            let identity = file.identity().clone();
-            let modified = Modified(identity.modified_ms.saturating_mul(1_000_000));
-            self.expect(&Stamp { size: identity.size, modified, etag: identity.etag.map(Into::into), directory: None })?;
+            self.expect(&file.identity().stamp())?;
             return Ok(Box::new(RemoteRange {
                 file,
                 at: self.start,
@@ -201,15 +212,11 @@ impl Packed {
             }));
         }
         let file = files::open(&self.archive).io_at("open the archive", &*self.archive)?;
-        self.expect(&stamp_of(&file.metadata().io_at("read the archive", &*self.archive)?))?;
+        self.expect(&Stamp::of_file(&file.metadata().io_at("read the archive", &*self.archive)?))?;
         let mut file = BufReader::with_capacity(PIECE.min(usize::try_from(self.length).unwrap_or(PIECE).max(512)), file);
         std::io::Seek::seek(&mut file, std::io::SeekFrom::Start(self.start)).io_at("read the archive", &*self.archive)?;
         Ok(Box::new(file.take(self.length)))
     }
-}
-
-fn stamp_of(meta: &std::fs::Metadata) -> Stamp {
-    Stamp { size: meta.len(), modified: Modified::of_file(meta), etag: None, directory: None }
 }
 
 /// Compressed bytes of a remote archive.
@@ -379,10 +386,11 @@ fn expect_space(temporary: &Path) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::Modified;
 
     fn member_of(path: &Path, codec: PackedCodec, start: u64, length: u64, size: u64, crc: Option<u32>) -> PackedMember {
         let meta = std::fs::metadata(path).expect("is there");
-        let stamp = Stamp { size: meta.len(), modified: Modified::of_file(&meta), etag: None, directory: None };
+        let stamp = Stamp::of_file(&meta);
         PackedMember { archive: path.into(), name: "a.bin".into(), codec, start, length, offset: 0, size, crc, stamp: stamp.into() }
     }
 

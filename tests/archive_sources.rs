@@ -323,5 +323,7 @@ fn statistics_and_pictures_of_packed_rasters_are_those_of_the_files() {
         std::fs::write(&archive, b"PK\x03\x04 another archive").expect("writes");
         let error = taco_studio::container::read_asset(path).expect_err("was replaced");
         assert_eq!(error.kind(), taco_studio::error::Kind::Changed, "{packing:?}: {error}");
+        let header = taco_studio::raster::describe(&taco_studio::container::raster_source(path)).expect_err("was replaced");
+        assert_eq!(header.kind(), taco_studio::error::Kind::Changed, "a header that was read before: {packing:?}: {header}");
     }
 }

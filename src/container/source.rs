@@ -11,7 +11,7 @@ use super::{Directory, HeaderEntry};
 use crate::error::{Error, IoContext, Kind, Result, settled};
 use crate::files::LocalVersion;
 use crate::handles::SharedFile;
-use crate::model::{AssetPath, Modified, PackedMember, Stamp, is_remote};
+use crate::model::{AssetPath, PackedMember, Stamp, is_remote};
 use crate::remote::{FIRST_OF_DATASET, FIRST_OF_SAMPLE, Identity, RemoteFile};
 use crate::table::ParquetSlice;
 use crate::unpack::UnpackedMember;
@@ -80,9 +80,7 @@ impl ByteSource {
 
     /// Wraps an open remote file.
     pub fn of_remote(file: Arc<RemoteFile>, path: &Path) -> Self {
-        let Identity { etag, modified_ms, size } = file.identity().clone();
-        let modified = Modified(modified_ms.saturating_mul(1_000_000));
-        let stamp = Stamp { size, modified, etag: etag.map(Into::into), directory: None };
+        let stamp = file.identity().stamp();
         Self { inner: Arc::new(Inner { bytes: Origin::Remote(file), path: path.into(), stamp: stamp.into() }) }
     }
 
@@ -358,12 +356,8 @@ fn filled_bytes(file: &ByteSource, offset: u64, length: u64) -> u64 {
     }
 }
 
-fn stamp_of(meta: &std::fs::Metadata) -> Stamp {
-    Stamp { size: meta.len(), modified: Modified::of_file(meta), etag: None, directory: None }
-}
-
 fn stamp_of_open(file: &Arc<SharedFile>) -> std::io::Result<Stamp> {
-    Ok(stamp_of(&file.handle()?.metadata()?))
+    Ok(Stamp::of_file(&file.handle()?.metadata()?))
 }
 
 /// Version of the local file at `path`, without opening it; `None` for a remote one.
@@ -374,7 +368,7 @@ pub fn stamp_at(path: &Path) -> Result<Option<Stamp>> {
     if is_remote(path) {
         return Ok(None);
     }
-    Ok(Some(stamp_of(&std::fs::metadata(path).io_at("read", path)?)))
+    Ok(Some(Stamp::of_file(&std::fs::metadata(path).io_at("read", path)?)))
 }
 
 /// The error for a file that is not the version in which samples were found.

@@ -21,6 +21,11 @@ pub struct Stamp {
 }
 
 impl Stamp {
+    /// The version of a file of this machine.
+    pub fn of_file(meta: &std::fs::Metadata) -> Self {
+        Self { size: meta.len(), modified: Modified::of_file(meta), etag: None, directory: None }
+    }
+
     /// True when both may be the same version: no property known for both differs. If both have a directory digest, it alone
     /// decides.
     pub fn agrees(&self, other: &Stamp) -> bool {

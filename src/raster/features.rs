@@ -22,6 +22,8 @@ const FIELDS_MOST: usize = 100;
 const TEXT_MOST: usize = 1000;
 /// Pixels along the longer side of a plane that no raster gives.
 const PLANE_SIDE: f64 = 1000.0;
+/// Half of a turn in degrees.
+const HALF_TURN: f64 = 180.0;
 /// Part of the longer side that is left free around the features.
 const MARGIN: f64 = 0.05;
 
@@ -199,7 +201,7 @@ fn distance_to_segment([x, y]: [f64; 2], [from, to]: [[f64; 2]; 2]) -> f64 {
 /// Those of opening the file.
 pub fn layer_places(source: &RasterSource) -> Result<Vec<VectorPlace>> {
     let lease = pool::lease(source)?;
-    Ok(lease.dataset.layers().take(LAYERS_LISTED).filter_map(|layer| place_of_layer(&layer)).collect())
+    Ok(lease.dataset.layers().take(LAYERS_LISTED).filter_map(|mut layer| place_of_layer(&mut layer)).collect())
 }
 
 /// Coordinate system and extent of a vector file.
@@ -211,21 +213,58 @@ pub fn vector_place(source: &RasterSource) -> Result<VectorPlace> {
     place_of_layers(&places).ok_or_else(|| Error::unsupported("this file has no bands, and its layers have no shapes"))
 }
 
-fn place_of_layer(layer: &Layer<'_>) -> Option<VectorPlace> {
+fn place_of_layer(layer: &mut Layer<'_>) -> Option<VectorPlace> {
     layer.defn().geom_fields().next()?;
     let (bounds, _said) = gdal_errors::listen(|| layer.get_extent().ok());
     let extent = bounds.map(|bounds| [bounds.MinX, bounds.MinY, bounds.MaxX, bounds.MaxY]);
+    let extent = extent.filter(|extent| extent.iter().all(|number| number.is_finite()));
     let srs = layer.spatial_ref();
-    Some(VectorPlace {
-        crs_wkt: srs.as_ref().and_then(wkt_of),
-        crs_code: srs.as_ref().and_then(crs_code),
-        extent: extent.filter(|extent| extent.iter().all(|number| number.is_finite())),
-    })
+    let is_geographic = srs.as_ref().is_some_and(SpatialRef::is_geographic);
+    let extent = extent.map(|extent| match is_geographic && extent[2] - extent[0] > HALF_TURN {
+        true => across_antimeridian(layer, extent).unwrap_or(extent),
+        false => extent,
+    });
+    Some(VectorPlace { crs_wkt: srs.as_ref().and_then(wkt_of), crs_code: srs.as_ref().and_then(crs_code), extent })
 }
 
 /// The definition of a coordinate system; `None` for an empty one.
 fn wkt_of(srs: &SpatialRef) -> Option<String> {
     srs.to_wkt().ok().filter(|wkt| !wkt.is_empty())
+}
+
+/// The extent of a layer of degrees whose features are on both sides of the antimeridian: its longitudes run beyond 180. `None` when the
+/// features are around the globe, or too many to look at.
+fn across_antimeridian(layer: &mut Layer<'_>, extent: [f64; 4]) -> Option<[f64; 4]> {
+    let mut ranges = Vec::new();
+    for (count, feature) in layer.features().enumerate() {
+        if count >= FEATURES_MOST {
+            return None;
+        }
+        feature.geometry().into_iter().for_each(|geometry| add_longitudes(&mut ranges, geometry));
+    }
+    ranges.sort_by(|one: &[f64; 2], other| one[0].total_cmp(&other[0]));
+    // The widest gap between the features is what they leave out.
+    let mut reached = *ranges.first()?;
+    let mut gap = [0.0; 2];
+    for &[west, east] in &ranges {
+        if west - reached[1] > gap[1] - gap[0] {
+            gap = [reached[1], west];
+        }
+        reached[1] = reached[1].max(east);
+    }
+    let [end, begin] = gap;
+    (begin - end >= HALF_TURN).then_some([begin, extent[1], end + 2.0 * HALF_TURN, extent[3]])
+}
+
+/// Adds the longitudes of each part of a geometry, west and east.
+fn add_longitudes(ranges: &mut Vec<[f64; 2]>, geometry: &Geometry) {
+    let kind = geometry_type_flatten(geometry.geometry_type());
+    if geometry.geometry_count() > 0 && kind != OGRwkbGeometryType::wkbPolygon {
+        (0..geometry.geometry_count()).for_each(|index| add_longitudes(ranges, &geometry.get_geometry(index)));
+    } else if !geometry.is_empty() {
+        let bounds = geometry.envelope();
+        ranges.extend(Some([bounds.MinX, bounds.MaxX]).filter(|range| range.iter().all(|number| number.is_finite())));
+    }
 }
 
 /// The extent of all layers, in the coordinate system of the first that names one. A layer that can't be transformed to it is left out.
@@ -426,6 +465,19 @@ mod tests {
         let plane = PixelPlane::of_raster(&RasterInfo { crs_wkt: mars.ok(), ..raster() }).expect("a plane");
         let found = read_features(&source, &plane, &JobContext::default()).expect("the values are read");
         assert_eq!(found.layers[0].features[0].values[0].as_deref(), Some("house"));
+    }
+
+    #[test]
+    fn features_on_both_sides_of_the_antimeridian_have_a_small_extent() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let extent = |name: &str, west: f64, east: f64| {
+            let square = |from: f64| format!("[[[{from},10],[{},10],[{},11],[{from},10]]]", from + 1.0, from + 1.0);
+            let text = format!(r#"{{"type":"MultiPolygon","coordinates":[{},{}]}}"#, square(west), square(east));
+            vector_place(&source(folder.path(), name, &text)).expect("a place").extent
+        };
+        assert_eq!(extent("a.geojson", 179.0, -180.0), Some([179.0, 10.0, 181.0, 11.0]));
+        assert_eq!(extent("b.geojson", -100.0, 90.0), Some([90.0, 10.0, 261.0, 11.0]));
+        assert_eq!(extent("c.geojson", -100.0, 60.0), Some([-100.0, 10.0, 61.0, 11.0]), "less than half of a turn apart");
     }
 
     #[test]

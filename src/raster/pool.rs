@@ -14,7 +14,7 @@ use super::info::{self, RasterInfo, Subdataset};
 use super::vsi_plugin::{self, Mounted, Place};
 use super::{RasterSource, VariableRead, codec, environment, gdal_errors, variable};
 use crate::error::{Cause, Error, IoContext, Kind, Result};
-use crate::model::{AssetPath, Modified, Stamp as Version};
+use crate::model::{AssetPath, Stamp as Version};
 use crate::remote::Identity;
 
 /// Maximum number of subdatasets tried when the parent has no bands.
@@ -189,8 +189,7 @@ fn check(source: &RasterSource) -> Result<Stamp> {
     if let AssetPath::Packed(member) = asset {
         return match member.size {
             0 => Err(Error::format("the file is empty").at(asset)),
-            // Opening it compares the version of its archive.
-            size => Ok(Stamp::Local(size, None)),
+            size => crate::unpack::expect_archive(member).map(|()| Stamp::Local(size, None)),
         };
     }
     let Some(path) = asset.local_file() else {
@@ -207,8 +206,8 @@ fn check(source: &RasterSource) -> Result<Stamp> {
         return Err(Error::format("this is no file but a folder, pipe or device").at(asset));
     }
     let length = metadata.len();
-    check_range(asset, length)?;
     check_version(asset, &metadata)?;
+    check_range(asset, length)?;
     if matches!(asset, AssetPath::File(_)) && metadata.is_file() && length == 0 {
         return Err(Error::format("the file is empty").at(asset));
     }
@@ -224,7 +223,7 @@ fn check_remote(asset: &AssetPath, place: &Place) -> Result<Stamp> {
 /// fingerprint of the archive's directory is known, only the length is compared: a copy has another modification time.
 fn check_version(asset: &AssetPath, metadata: &std::fs::Metadata) -> Result<()> {
     let Some(known) = asset.stamp() else { return Ok(()) };
-    let found = Version { size: metadata.len(), modified: Modified::of_file(metadata), etag: None, directory: None };
+    let found = Version::of_file(metadata);
     if found.size == known.size && (known.directory.is_some() || found.agrees(known)) {
         return Ok(());
     }

@@ -16,7 +16,7 @@ use super::limits::{VersionMark, patience, version_mark};
 use super::meter::{Purpose, RequestLine};
 use super::range_answer::{AnswerFault, RangeRequest, RefusedAnswer};
 use crate::error::{Cause, Error, Kind};
-use crate::model::{Address, Scheme};
+use crate::model::{Address, Modified, Scheme, Stamp};
 
 /// Pauses before the second, third and fourth attempt.
 const PAUSES: [Duration; 3] = [Duration::from_millis(300), Duration::from_millis(1000), Duration::from_millis(3000)];
@@ -47,6 +47,12 @@ pub struct Identity {
 }
 
 impl Identity {
+    /// The same as the version of a file that holds samples.
+    pub fn stamp(&self) -> Stamp {
+        let modified = Modified(self.modified_ms.saturating_mul(1_000_000));
+        Stamp { size: self.size, modified, etag: self.etag.as_deref().map(Into::into), directory: None }
+    }
+
     fn of_answer(meta: &ObjectMeta, mark: VersionMark) -> Self {
         let (etag, modified_ms) = match mark {
             VersionMark::Etag => (meta.e_tag.clone(), meta.last_modified.timestamp_millis()),

@@ -293,8 +293,11 @@ fn fault(sample: &Sample, containers: &HashMap<Container<'_>, Result<u64, String
             )),
             outcome => outcome.clone().err(),
         },
-        // Reading compares the version of the archive, and what it unpacks to.
-        AssetPath::Packed(member) => looked_at(&member.archive).err(),
+        // Reading compares what it unpacks to.
+        AssetPath::Packed(member) => match looked_at(&member.archive) {
+            Ok(_) => crate::unpack::expect_archive(member).err().map(|error| error.sentence()),
+            Err(fault) => Some(fault),
+        },
         // Other GDAL paths cannot be checked without opening them.
         AssetPath::Vsi(_) => None,
     }

@@ -124,6 +124,35 @@ fn scenes_in_folders_are_added_unasked_and_a_flat_folder_is_asked_about() {
 }
 
 #[test]
+fn a_layout_is_saved_and_used_again_by_the_command_line_and_by_the_window() {
+    let workspace = Workspace::new();
+    for folder in ["first", "second"] {
+        for scene in 1..=3 {
+            workspace.write(&format!("{folder}/train/images/{scene:04}.tif"), "x");
+            workspace.write(&format!("{folder}/train/masks/{scene:04}.png"), "x");
+        }
+    }
+    let mut window = drop_folder(workspace.path("first"));
+    click(&mut window, "Save the layout…");
+    click(&mut window, "Save the layout");
+    let saved = workspace.path("first-layout.json");
+    assert!(saved.is_file());
+    window.get_by_label_contains("uses it again");
+    picture(&mut window, "layout-saved-dark");
+    // A file is not replaced.
+    click(&mut window, "Save the layout");
+    window.get_by_label_contains("exists");
+    let found =
+        workspace.studio(["create".as_ref(), "second".as_ref(), "--layout".as_ref(), saved.as_os_str(), "--dry-run".as_ref()]);
+    assert!(found.expect_code(0).stdout.contains("3 roots"));
+    let mut window = drop_folder(workspace.path("second"));
+    click(&mut window, "By a pattern");
+    fill(&mut window, "Layout pattern", &saved.display().to_string());
+    click(&mut window, "Add roots");
+    assert_eq!(dataset(&window).root.samples.len(), 3);
+}
+
+#[test]
 fn another_layout_and_what_is_left_out_are_chosen_before_anything_is_added() {
     let workspace = Workspace::new();
     for scene in 1..=4 {

@@ -9,11 +9,12 @@ use egui::{Frame, Margin, Role, ScrollArea, Stroke, Ui, WidgetInfo, vec2};
 use super::frame::{Next, foot_ui, head_ui};
 use crate::draft::{LayoutQuestion, LayoutReading, LayoutWay};
 use crate::error::Error;
+use crate::gui::dropped_paths::parse_path;
 use crate::gui::icons;
 use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::theme::{self, Tokens, font, text_style};
 use crate::gui::widgets::{self, Button, Note, RowScroll, Segment, TextField, VirtualRows, note_ui, paint, segmented};
-use crate::jobs::AsyncValue;
+use crate::jobs::{AsyncValue, State};
 use crate::ops::{FoundLayout, LayoutChoice, LayoutProposal, LayoutRequest, find_layout};
 use crate::studio::Command;
 
@@ -51,6 +52,17 @@ pub struct LayoutDialog {
     scroll: RowScroll,
     /// Adds the folder as it is.
     otherwise: Command,
+    /// The form that saves the layout, once it was opened.
+    saving: Option<LayoutSaving>,
+}
+
+/// Saves the layout that is shown.
+struct LayoutSaving {
+    /// The typed path.
+    path: String,
+    /// Number of times that saving was asked for.
+    asked: u32,
+    written: AsyncValue<(u32, PathBuf), PathBuf>,
 }
 
 impl LayoutDialog {
@@ -66,6 +78,7 @@ impl LayoutDialog {
             exclude: String::new(),
             scroll: RowScroll::default(),
             otherwise,
+            saving: None,
         }
     }
 
@@ -118,7 +131,10 @@ impl LayoutDialog {
                     FoundLayout::Question(_) => drop(widgets::spinner(ui, 18.0)),
                 },
                 Ok(Some(found)) => match found.as_ref() {
-                    FoundLayout::Proposal(proposal) => self.proposal_ui(ui, proposal),
+                    FoundLayout::Proposal(proposal) => {
+                        self.proposal_ui(ui, proposal);
+                        self.saving_ui(ui, cx, found);
+                    }
                     FoundLayout::Question(question) => answer = question_ui(ui, question),
                 },
             }
@@ -216,6 +232,39 @@ impl LayoutDialog {
             }
         }
         false
+    }
+
+    /// Draws the form that saves the layout as a file, which the command line and the field of patterns take.
+    fn saving_ui(&mut self, ui: &mut Ui, cx: &PanelContext<'_>, found: &Arc<FoundLayout>) {
+        let Some(saving) = &mut self.saving else {
+            if ui.add(Button::ghost(tr!("Save the layout…")).icon(icons::FLOPPY_DISK)).clicked() {
+                let name = self.folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
+                let path = self.folder.with_file_name(format!("{name}-layout.json")).display().to_string();
+                self.saving = Some(LayoutSaving { path, asked: 0, written: AsyncValue::default() });
+            }
+            return;
+        };
+        TextField::new(tr!("File of the layout"), &mut saving.path).mono().show(ui);
+        let blocked = saving.path.trim().is_empty().then_some(tr!("Type the path of a file"));
+        if ui.add(Button::secondary(tr!("Save the layout")).icon(icons::FLOPPY_DISK).blocked(blocked)).clicked() {
+            saving.asked += 1;
+            let (path, found) = (parse_path(&saving.path), found.clone());
+            saving.written.update(cx.jobs, (saving.asked, path.clone()), tr!("Save the layout"), move |_| {
+                if let FoundLayout::Proposal(proposal) = found.as_ref() {
+                    proposal.save_layout(&path, false)?;
+                }
+                Ok(path)
+            });
+        }
+        match saving.written.state() {
+            State::Ready(path) => {
+                let path = path.display();
+                let text = tr!("Saved. `create --layout {path}` uses it again, and so does this path as a pattern.", path);
+                note_ui(ui, &Note::Info(text));
+            }
+            State::Failed(error) => note_ui(ui, &Note::Error(error.report())),
+            State::NotAsked | State::Pending => {}
+        }
     }
 
     fn proposal_ui(&mut self, ui: &mut Ui, proposal: &LayoutProposal) {

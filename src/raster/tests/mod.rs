@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use super::*;
 use crate::error::Kind;
 use crate::jobs::JobContext;
-use crate::model::{AssetPath, Modified, Stamp};
+use crate::model::{AssetPath, Stamp};
 
 mod fence;
 mod formats;
@@ -123,7 +123,7 @@ fn a_range_of_a_container_that_was_rewritten_since_shows_nothing() {
     let container = folder.path().join("set.tacozip");
     std::fs::write(&container, &bytes).expect("writes");
     let meta = std::fs::metadata(&container).expect("is there");
-    let stamp = Stamp { size: meta.len(), modified: Modified::of_file(&meta), etag: None, directory: None };
+    let stamp = Stamp::of_file(&meta);
     let AssetPath::Range { container: path, offset, size, .. } = AssetPath::range(container.as_path(), 0, meta.len()) else {
         unreachable!("it is a range")
     };
