@@ -279,10 +279,10 @@ fn the_map_reads_the_old_columns_as_the_command_line_does() {
     let reader = taco_studio::container::open(&golden("44_v1_parts", ""), &ctx).expect("opens");
     let rows = reader.levels().rows(0);
     for source in [None, Some("stac:centroid".to_owned())] {
-        let found = footprints(reader.as_ref(), &FootprintRequest { level: 0, source }, &ctx).expect("has places");
+        let found = footprints(reader.levels(), &FootprintRequest { level: 0, source }, &ctx).expect("has places");
         assert_eq!((found.rows(), found.placed()), (rows, rows), "{}", found.source);
     }
-    let times = times_of(reader.as_ref(), 0, "stac:time_start", &ctx).expect("has times");
+    let times = times_of(reader.levels(), 0, "stac:time_start", &ctx).expect("has times");
     const YEAR: i64 = 31_557_600_000_000;
     assert!(times.iter().all(|time| time.is_some_and(|time| (20 * YEAR..80 * YEAR).contains(&time))), "{times:?}");
 }

@@ -119,6 +119,20 @@ pub fn level_tables(levels: Vec<MadeLevel>) -> Result<Vec<LevelTable>> {
     Ok(tables)
 }
 
+/// The table with the paths of the files for GDAL, in `internal:gdal_vsi`.
+///
+/// # Errors
+/// [`Kind::Internal`](crate::error::Kind::Internal) for another number of paths.
+pub fn with_gdal_paths(table: &LevelTable, paths: StringArray) -> Result<LevelTable> {
+    let batch = table.to_batch()?;
+    let mut fields = batch.schema().fields().to_vec();
+    fields.push(Arc::new(Field::new("internal:gdal_vsi", DataType::Utf8, true)));
+    let columns = batch.columns().iter().cloned().chain([Arc::new(paths) as ArrayRef]).collect();
+    let batch = RecordBatch::try_new(Arc::new(Schema::new(fields)), columns)
+        .map_err(|error| Error::internal("a level does not fit its paths").because(error))?;
+    Ok(LevelTable::new(batch.schema(), vec![batch]))
+}
+
 /// The rows of the level below whose parent is the FOLDER at `row` of `level`, for formats without `__meta__`.
 ///
 /// # Errors

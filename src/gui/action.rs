@@ -184,6 +184,12 @@ pub enum Action {
     CancelJobs,
     /// Dark or light.
     ToggleTheme,
+    /// Arrange the panels for building a dataset.
+    ArrangeForBuilding,
+    /// Arrange the panels for exploring a dataset.
+    ArrangeForExploring,
+    /// Arrange the panels for checking a dataset.
+    ArrangeForChecking,
     /// Reset the layout of the panels.
     ResetLayout,
     /// Settings of the user.
@@ -338,6 +344,9 @@ impl Action {
         Action::ShowSource,
         Action::CancelJobs,
         Action::ToggleTheme,
+        Action::ArrangeForBuilding,
+        Action::ArrangeForExploring,
+        Action::ArrangeForChecking,
         Action::ResetLayout,
         Action::Settings,
         Action::Tour,

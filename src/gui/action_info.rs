@@ -398,6 +398,27 @@ impl Action {
             Action::ShowSource => (View, icons::CLOUD, None, tr!("Source"), tr!("Show requests to other machines and the cache")),
             Action::CancelJobs => (View, icons::STOP, None, tr!("Cancel running jobs"), tr!("Stop running jobs")),
             Action::ToggleTheme => (View, icons::MOON, None, tr!("Dark or light theme"), tr!("Switch between dark and light")),
+            Action::ArrangeForBuilding => (
+                View,
+                icons::TABLE,
+                None,
+                tr!("Arrange for building"),
+                tr!("The table over the width, with the fields beside it; also for the next documents of this kind"),
+            ),
+            Action::ArrangeForExploring => (
+                View,
+                icons::IMAGE,
+                None,
+                tr!("Arrange for exploring"),
+                tr!("The table beside the picture of the selected sample; also for the next documents of this kind"),
+            ),
+            Action::ArrangeForChecking => (
+                View,
+                icons::CHECK,
+                None,
+                tr!("Arrange for checking"),
+                tr!("The structure above the problems; also for the next documents of this kind"),
+            ),
             Action::ResetLayout => {
                 (View, icons::SQUARES_FOUR, None, tr!("Reset layout"), tr!("Move every panel back to its default position"))
             }

@@ -111,7 +111,7 @@ impl App {
         theme::install(ctx);
         displayed_texts::install(ctx);
         theme::set(ctx, view.theme);
-        view.dock.mend();
+        view.dock.mend(view.arrangements.current());
         Self {
             studio,
             jobs,

@@ -9,6 +9,7 @@ use egui::{Context, Id};
 use super::App;
 use super::action::Action;
 use super::action_enabled::blocked;
+use super::arrangements::Arrangement;
 use super::dialogs::{Dialog, Dialogs};
 use super::dock::{Dock, Pane, Side};
 use super::documentation_page::Page;
@@ -28,7 +29,7 @@ use crate::error::{Cause, Error};
 use crate::export::Catalogue;
 use crate::jobs::JobId;
 use crate::model::{Profile, portable_name};
-use crate::ops::{make_sample_dataset, places_of};
+use crate::ops::{SAMPLE_FOLDER, make_sample_dataset, places_of};
 use crate::studio::{Command, Document, Event, LogLevel, Outcome, RowRef};
 
 /// A message about an error, followed by what to do.
@@ -380,6 +381,9 @@ impl App {
 
     fn document_changed(&mut self, job: Option<JobId>) {
         self.session.next_document(self.studio.document_id());
+        if let Some(document) = self.studio.document() {
+            self.view.arrangements.follow_document(&mut self.view.dock, document.draft().is_some());
+        }
         self.view.dock.next_document();
         self.forget_questions();
         // Keep the path of a job that still opens another dataset.
@@ -428,7 +432,9 @@ impl App {
             self.toast = Some(Toast::new(false, tr!("There is no folder for the sample dataset on this system")));
             return;
         };
-        self.sample_dataset.update(&self.jobs, (), tr!("Make the sample dataset"), move |ctx| make_sample_dataset(&folder, ctx));
+        self.sample_dataset.update(&self.jobs, (), tr!("Make the sample dataset"), move |ctx| {
+            make_sample_dataset(&folder.join(SAMPLE_FOLDER), ctx)
+        });
     }
 
     /// Handles the answers of the window's own jobs and of the file dialog.
@@ -616,7 +622,10 @@ impl App {
                 theme::set(ctx, self.view.theme);
                 self.save();
             }
-            Action::ResetLayout => self.view.dock = Dock::default(),
+            Action::ResetLayout => self.view.dock = Dock::arranged_for(self.view.arrangements.current()),
+            Action::ArrangeForBuilding => self.arrange_for(Arrangement::Building),
+            Action::ArrangeForExploring => self.arrange_for(Arrangement::Exploring),
+            Action::ArrangeForChecking => self.arrange_for(Arrangement::Checking),
             Action::Settings => self.dialogs.open(Dialog::settings(self.view.theme, self.view.settings.clone())),
             Action::Tour => self.tour = Some(Tour::default()),
             Action::Shortcuts => self.dialogs.open(Dialog::Shortcuts),
@@ -624,6 +633,11 @@ impl App {
             tool if tool.tool().is_some() => tool.tool().into_iter().for_each(|tool| self.open_tool(tool, None)),
             panel => panel.pane().into_iter().for_each(|pane| self.view.dock.show(pane)),
         }
+    }
+
+    fn arrange_for(&mut self, arrangement: Arrangement) {
+        self.view.arrangements.choose(&mut self.view.dock, arrangement);
+        self.save();
     }
 
     fn with_reason(&mut self, action: Action) -> Option<String> {

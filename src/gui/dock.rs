@@ -1,8 +1,9 @@
-//! The docks: the panels, their initial arrangement, and the look of their tabs.
+//! The docks: the panels, their initial arrangements, and the look of their tabs.
 
 use egui::{Response, Sense, Ui};
 use egui_tiles::{Container, Linear, LinearDir, SimplificationOptions, TabState, Tile, TileId, Tiles, Tree, UiResponse};
 
+use super::arrangements::Arrangement;
 use super::icons;
 use super::theme;
 use super::widgets::{Tone, tab};
@@ -183,45 +184,56 @@ const TILE_GAP: f32 = 1.0;
 
 impl Default for Dock {
     fn default() -> Self {
+        Self::arranged_for(Arrangement::Building)
+    }
+}
+
+impl Dock {
+    /// The initial arrangement.
+    pub fn arranged_for(arrangement: Arrangement) -> Self {
         let mut tiles = Tiles::default();
         let mut tabs = |panes: &[Pane]| {
             let children = panes.iter().map(|&pane| tiles.insert_pane(pane)).collect();
             tiles.insert_tab_tile(children)
         };
         let left = tabs(&[Pane::Hierarchy, Pane::Columns, Pane::Engine]);
-        let center = tabs(&[
-            Pane::Table,
-            Pane::Map,
-            Pane::Preview,
-            Pane::Gallery,
-            Pane::Query,
-            Pane::Structure,
-            Pane::Extensions,
-            Pane::Pattern,
-            Pane::Plan,
-        ]);
-        let right = tabs(&[Pane::Sample, Pane::Collection, Pane::Part]);
+        let has_picture_beside = arrangement == Arrangement::Exploring;
+        let mut center_panes = vec![Pane::Table, Pane::Map];
+        center_panes.extend(Some(Pane::Preview).filter(|_| !has_picture_beside));
+        center_panes.extend([Pane::Gallery, Pane::Query, Pane::Structure, Pane::Extensions, Pane::Pattern, Pane::Plan]);
+        let center = tabs(&center_panes);
+        let fields = tabs(&[Pane::Sample, Pane::Collection, Pane::Part]);
+        let picture = has_picture_beside.then(|| tabs(&[Pane::Preview]));
         let bottom = tabs(&[Pane::Problems, Pane::Jobs, Pane::Log, Pane::Source, Pane::Statistics, Pane::Bytes]);
-        // Shares for 1440 × 836 points between the bars: left 296, right 336, bottom 275 points.
-        let mut upper = Linear::new(LinearDir::Horizontal, vec![center, right]);
-        upper.shares.set_share(center, 808.0);
-        upper.shares.set_share(right, 336.0);
-        let upper = tiles.insert_container(Container::Linear(upper));
-        let mut main = Linear::new(LinearDir::Vertical, vec![upper, bottom]);
-        main.shares.set_share(upper, 561.0);
-        main.shares.set_share(bottom, 275.0);
-        let main = tiles.insert_container(Container::Linear(main));
-        let mut root = Linear::new(LinearDir::Horizontal, vec![left, main]);
-        root.shares.set_share(left, 296.0);
-        root.shares.set_share(main, 1144.0);
-        let root = tiles.insert_container(Container::Linear(root));
+        let mut split = |dir: LinearDir, parts: [(TileId, f32); 2]| {
+            let mut linear = Linear::new(dir, parts.map(|(tile, _)| tile).to_vec());
+            parts.into_iter().for_each(|(tile, share)| linear.shares.set_share(tile, share));
+            tiles.insert_container(Container::Linear(linear))
+        };
+        // Shares for 1440 × 836 points between the bars.
+        let root = match picture {
+            Some(picture) => {
+                let right = split(LinearDir::Vertical, [(picture, 520.0), (fields, 316.0)]);
+                let middle = split(LinearDir::Vertical, [(center, 561.0), (bottom, 275.0)]);
+                let main = split(LinearDir::Horizontal, [(middle, 720.0), (right, 460.0)]);
+                split(LinearDir::Horizontal, [(left, 260.0), (main, 1180.0)])
+            }
+            None => {
+                let upper = split(LinearDir::Horizontal, [(center, 808.0), (fields, 336.0)]);
+                let height = if arrangement == Arrangement::Checking { 380.0 } else { 275.0 };
+                let main = split(LinearDir::Vertical, [(upper, 836.0 - height), (bottom, height)]);
+                split(LinearDir::Horizontal, [(left, 296.0), (main, 1144.0)])
+            }
+        };
         let mut dock = Self::of(Tree::new(egui::Id::unique("dock"), root, tiles));
         PLANNING.into_iter().for_each(|(pane, _)| dock.set_visible(pane, false));
+        if arrangement == Arrangement::Checking {
+            dock.show(Pane::Structure);
+            dock.bottom = BottomFold::Open;
+        }
         dock
     }
-}
 
-impl Dock {
     fn of(tree: Tree<Pane>) -> Self {
         Self { tree, planning: false, bottom: BottomFold::default(), is_called: false, open_shares: Vec::new() }
     }
@@ -365,12 +377,12 @@ impl Dock {
         panes
     }
 
-    /// Replaces an arrangement that lacks a panel or has one twice, as another version may have written.
-    pub fn mend(&mut self) {
+    /// Replaces a dock that lacks a panel or has one twice, as another version may have written.
+    pub fn mend(&mut self, arrangement: Arrangement) {
         let mut all = Pane::ALL.to_vec();
         all.sort_unstable();
         if self.panes() != all {
-            *self = Self::default();
+            *self = Self::arranged_for(arrangement);
         }
     }
 
@@ -529,7 +541,7 @@ mod tests {
     #[test]
     fn an_arrangement_without_a_panel_is_replaced() {
         let mut dock = Dock::of(Tree::new_tabs(egui::Id::unique("dock"), vec![Pane::Table, Pane::Table]));
-        dock.mend();
+        dock.mend(Arrangement::Building);
         assert_eq!(dock.panes().len(), Pane::ALL.len());
     }
 }

@@ -73,6 +73,8 @@ pub struct Session {
     pub query: QueryState,
     /// Map.
     pub map: MapState,
+    /// The level tables of a draft.
+    pub draft_levels: super::draft_levels::DraftLevels,
     /// Gallery.
     pub gallery: GalleryState,
     /// Folder for autosave.

@@ -4,6 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use super::arrangements::Arrangements;
 use super::dock::Dock;
 use super::renderer::Renderer;
 use super::settings::Settings;
@@ -75,8 +76,10 @@ pub struct ViewState {
     pub theme: Theme,
     /// Settings besides the theme.
     pub settings: Settings,
-    /// Layout of the panels.
+    /// The panels as they are shown.
     pub dock: Dock,
+    /// The arrangements of the panels.
+    pub arrangements: Arrangements,
     /// Newest first.
     pub recent: Vec<Recent>,
     /// The renderer that worked last.

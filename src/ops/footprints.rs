@@ -2,7 +2,7 @@
 
 use arrow::array::Array;
 
-use crate::container::ContainerReader;
+use crate::container::LevelSet;
 use crate::error::{Error, Result};
 use crate::footprint::{
     self, CENTROID_COLUMNS, Detail, GEOMETRY_COLUMNS, GRIDS, PlaceColumns, Stated, Unfolded, micros_of, place_source, resolve,
@@ -168,13 +168,13 @@ pub fn footprint_sources(columns: &[String]) -> Vec<String> {
 ///
 /// # Errors
 /// When neither the level nor one below has a column of locations, or a table can't be read.
-pub fn footprints(reader: &dyn ContainerReader, request: &FootprintRequest, ctx: &JobContext) -> Result<Footprints> {
+pub fn footprints(levels: &LevelSet, request: &FootprintRequest, ctx: &JobContext) -> Result<Footprints> {
     let level = request.level;
-    let source_of = |level: usize| footprint_sources(&column_names(reader, level)).into_iter().next();
+    let source_of = |level: usize| footprint_sources(&column_names(levels, level)).into_iter().next();
     let (from, source) = match &request.source {
         Some(source) => (level, source.clone()),
         None => {
-            let found = (level..reader.levels().count()).find_map(|level| Some((level, source_of(level)?)));
+            let found = (level..levels.count()).find_map(|level| Some((level, source_of(level)?)));
             found.ok_or_else(|| {
                 Error::usage(format!("level {level} has no places")).hint(
                     "places come from a geometry such as istac:geometry, from stac:geotransform with stac:crs and stac:tensor_shape, or from a centroid",
@@ -182,31 +182,31 @@ pub fn footprints(reader: &dyn ContainerReader, request: &FootprintRequest, ctx:
             })?
         }
     };
-    if request.source.is_some() && !column_names(reader, level).contains(&source) {
+    if request.source.is_some() && !column_names(levels, level).contains(&source) {
         return Err(Error::usage(format!("level {level} has no column {source}")));
     }
-    let rows = reader.levels().rows(from);
+    let rows = levels.rows(from);
     let mut made = Footprints::empty(level, source.clone(), rows > EXACT_MOST);
     let asked = request.source.as_deref();
     if from == level {
         let is_approximate = made.approximate;
-        read(reader, (from, &source), asked, is_approximate, &mut |shape| made.push(shape.as_ref()), ctx)?;
-        return if asked.is_some() { Ok(made) } else { with_descendants(made, reader, ctx) };
+        read(levels, (from, &source), asked, is_approximate, &mut |shape| made.push(shape.as_ref()), ctx)?;
+        return if asked.is_some() { Ok(made) } else { with_descendants(made, levels, ctx) };
     }
-    let rows = reader.levels().rows(level);
+    let rows = levels.rows(level);
     (0..rows).for_each(|_| made.push(None));
-    with_descendants(made, reader, ctx)
+    with_descendants(made, levels, ctx)
 }
 
 /// Gives FOLDERs without a location those of their descendants on the first level below that has them.
-fn with_descendants(mut made: Footprints, reader: &dyn ContainerReader, ctx: &JobContext) -> Result<Footprints> {
+fn with_descendants(mut made: Footprints, levels: &LevelSet, ctx: &JobContext) -> Result<Footprints> {
     let level = made.level;
-    for from in level + 1..reader.levels().count() {
+    for from in level + 1..levels.count() {
         if made.placed() == made.rows() {
             break;
         }
-        let Some(source) = footprint_sources(&column_names(reader, from)).into_iter().next() else { continue };
-        let tree = reader.levels().skeleton(ctx)?;
+        let Some(source) = footprint_sources(&column_names(levels, from)).into_iter().next() else { continue };
+        let tree = levels.skeleton(ctx)?;
         let mut gathered: Vec<Option<Unfolded>> = vec![None; made.rows()];
         let mut row = 0u32;
         let mut gather = |shape: Option<Unfolded>| {
@@ -220,14 +220,14 @@ fn with_descendants(mut made: Footprints, reader: &dyn ContainerReader, ctx: &Jo
                 }
             }
         };
-        read(reader, (from, &source), None, made.approximate, &mut gather, ctx)?;
+        read(levels, (from, &source), None, made.approximate, &mut gather, ctx)?;
         made = made.filled(&gathered);
     }
     Ok(made)
 }
 
-fn column_names(reader: &dyn ContainerReader, level: usize) -> Vec<String> {
-    reader.levels().fields(level).into_iter().map(|field| field.name).collect()
+fn column_names(levels: &LevelSet, level: usize) -> Vec<String> {
+    levels.fields(level).into_iter().map(|field| field.name).collect()
 }
 
 /// Adds the parts of a shape that differ from the last ones: files of one sample mostly cover the same ground.
@@ -248,21 +248,21 @@ fn unite(known: &mut Unfolded, shape: Unfolded) {
 
 /// Passes the shape of each row of a level to `push`, in order. `asked` is the only source that counts, where the user names one.
 fn read(
-    reader: &dyn ContainerReader,
+    levels: &LevelSet,
     (level, source): (usize, &str),
     asked: Option<&str>,
     is_approximate: bool,
     push: &mut dyn FnMut(Option<Unfolded>),
     ctx: &JobContext,
 ) -> Result<()> {
-    let columns = column_names(reader, level);
+    let columns = column_names(levels, level);
     let mut names: Vec<&str> = footprint::COLUMNS.into_iter().filter(|name| columns.iter().any(|column| column == name)).collect();
     if !names.contains(&source) {
         names.push(source);
     }
-    let table = match reader.levels().decoded(level) {
+    let table = match levels.decoded(level) {
         Some(table) => table.as_ref().clone(),
-        None => reader.levels().columns(level, &names, ctx)?,
+        None => levels.columns(level, &names, ctx)?,
     };
     ctx.stage(tr!("Places"), Some(table.rows() as u64));
     let detail = if is_approximate { Detail::Corners } else { Detail::Drawn };
@@ -287,8 +287,8 @@ fn read(
 }
 
 /// The times of a level's rows in microseconds since 1970, `None` for rows without one.
-pub fn times_of(reader: &dyn ContainerReader, level: usize, column: &str, ctx: &JobContext) -> Result<Vec<Option<i64>>> {
-    let array = reader.levels().column(level, column, ctx)?;
+pub fn times_of(levels: &LevelSet, level: usize, column: &str, ctx: &JobContext) -> Result<Vec<Option<i64>>> {
+    let array = levels.column(level, column, ctx)?;
     Ok(micros_of(&array).unwrap_or_else(|| vec![None; array.len()]))
 }
 

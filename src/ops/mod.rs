@@ -97,14 +97,14 @@ pub use preview::{
 };
 pub use repair::{Repaired, repair};
 pub use reset::reset;
-pub use sample_data::make_sample_dataset;
+pub use sample_data::{SAMPLE_FOLDER, make_sample_dataset};
 pub use save_rows::{json_lines, row_format, save_rows};
 pub use sidecars::{
     FilesKind, RasterWithSidecars, Sidecars, burn_in_sidecars, pack_sidecars, proposed_copies, rasters_with_sidecars,
 };
 pub use stats::{StatsRequest, pooled_statistics, pooled_statistics_of_draft};
 pub use summaries::{Bars, ColumnSummary, SummaryRequest, as_numbers, bar_text, level_summary, summary_of};
-pub use tables::{lazy_tables, query_dataset, tables_of};
+pub use tables::{draft_tables, lazy_tables, query_dataset, tables_of};
 pub use taco3::{FieldMove, LackingFiles, LibraryRun, RenamedMember, Taco3Prepared, Taco3Request, prepare_taco3};
 pub use thumbnails::{Thumbnail, ThumbnailRequest, thumbnail};
 pub use verify::{Depth, Verified, verify, written_paths};

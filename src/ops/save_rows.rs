@@ -2,11 +2,10 @@
 
 use std::path::Path;
 
-use super::tables::tables_of;
-use crate::container::{ContainerReader, write_document};
+use crate::container::write_document;
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
-use crate::query::{self, Query, QueryResult};
+use crate::query::{self, Query, QueryResult, Tables};
 use crate::table::{ParquetOptions, write_parquet};
 
 /// `csv`, `json` or `parquet`, by the ending of the file's name.
@@ -30,13 +29,13 @@ pub fn json_lines(rows: &QueryResult) -> String {
     rows.json_rows().map(|row| serde_json::Value::Object(row).to_string() + "\n").collect()
 }
 
-/// Runs the query over the dataset and writes its rows, complete or not at all. A file that exists is replaced.
+/// Runs the query over the tables and writes its rows, complete or not at all. A file that exists is replaced.
 ///
 /// # Errors
 /// Those of [`row_format`], of the query and of writing the file.
-pub fn save_rows(reader: &dyn ContainerReader, query: &Query, target: &Path, ctx: &JobContext) -> Result<()> {
+pub fn save_rows(tables: &Tables, query: &Query, target: &Path, ctx: &JobContext) -> Result<()> {
     let format = row_format(target)?;
-    let rows = query::run(&tables_of(reader, ctx)?, query, ctx)?;
+    let rows = query::run(tables, query, ctx)?;
     ctx.check()?;
     if format == "csv" {
         rows.formula_warning().into_iter().for_each(|warning| ctx.warn(warning));

@@ -9,7 +9,7 @@ use arrow::array::{ArrayRef, Int64Array, RecordBatch};
 use crate::container::{self, ContainerReader, Physical, TacocatReader};
 use crate::error::{Error, Result, settled};
 use crate::jobs::JobContext;
-use crate::model::{AssetPath, is_remote, vsi_place};
+use crate::model::{AssetPath, Dataset, is_remote, vsi_place};
 use crate::query::{self, Query, QueryResult, RowPositions, Tables, TruePositions, VsiBase};
 use crate::table::LevelTable;
 
@@ -54,6 +54,19 @@ pub fn lazy_tables(reader: &Arc<dyn ContainerReader>) -> Tables {
         tables.push_checked(head.clone(), TruePositions::new(find));
     }
     tables
+}
+
+/// The levels of a draft as query tables.
+///
+/// # Errors
+/// As [`container::draft_levels`].
+pub fn draft_tables(dataset: &Dataset, ctx: &JobContext) -> Result<Tables> {
+    let levels = container::draft_levels(dataset, ctx)?;
+    let mut tables = Tables::new(VsiBase::None).described_by(&dataset.collection);
+    for level in 0..levels.count() {
+        tables.push_table(levels.table(level, ctx)?);
+    }
+    Ok(tables)
 }
 
 /// Runs a query over the dataset at `path`. Reads the level tables alone, not the tree.

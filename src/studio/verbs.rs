@@ -16,8 +16,11 @@ use crate::ops::{
     self, ChunkRequest, DatasetImport, Depth, LayoutRequest, draft_of, import_paths, import_scenes, is_folder_of_folders,
     join_metadata,
 };
-use crate::query::{self, Query};
+use crate::query::{self, Query, Tables};
 use crate::validate::{self, CheckOptions};
+
+/// Makes the query tables, in a job.
+type MakeTables = Box<dyn FnOnce(&JobContext) -> Result<Tables> + Send>;
 
 impl Studio {
     pub(super) fn new_draft(&mut self) -> Result<Outcome> {
@@ -234,10 +237,10 @@ impl Studio {
     }
 
     pub(super) fn query(&mut self, query: Query, path: Option<PathBuf>) -> Result<Outcome> {
-        let tables = if path.is_none() { Some(self.need_opened()?.tables()) } else { None };
+        let tables = if path.is_none() { Some(self.tables_of_document()?) } else { None };
         self.operate(JobKind::Query, Event::Queried, move |ctx| {
             let result = match (tables, path) {
-                (Some(tables), _) => query::run(&tables, &query, ctx),
+                (Some(tables), _) => query::run(&tables(ctx)?, &query, ctx),
                 (None, Some(path)) => ops::query_dataset(&path, &query, ctx),
                 (None, None) => Err(Error::usage("no dataset is open")),
             };
@@ -245,11 +248,21 @@ impl Studio {
         })
     }
 
+    /// The query tables of the document; those of a draft are made when they are asked for.
+    fn tables_of_document(&mut self) -> Result<MakeTables> {
+        if let Some(Document::Draft(draft)) = self.document() {
+            let dataset = draft.draft.dataset().clone();
+            return Ok(Box::new(move |ctx| ops::draft_tables(&dataset, ctx)));
+        }
+        let tables = self.need_opened()?.tables();
+        Ok(Box::new(move |_| Ok(tables)))
+    }
+
     pub(super) fn save_rows(&mut self, query: Query, target: PathBuf) -> Result<Outcome> {
-        let reader = self.need_opened()?.reader.clone();
+        let tables = self.tables_of_document()?;
         ops::row_format(&target)?;
         self.operate(JobKind::SaveRows(target.clone()), Event::Saved, move |ctx| {
-            ops::save_rows(reader.as_ref(), &query, &target, ctx).map(|()| target)
+            ops::save_rows(&tables(ctx)?, &query, &target, ctx).map(|()| target)
         })
     }
 

@@ -1,9 +1,11 @@
 //! The window, driven by labels without a display: user input and the resulting state of the studio.
 
+mod arrangements;
 mod build;
 mod changed;
 mod consent;
 mod cubes;
+mod draft_views;
 mod explore;
 mod frames;
 mod habits;

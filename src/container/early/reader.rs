@@ -2,14 +2,12 @@
 
 use std::io::Read;
 use std::path::Path;
-use std::sync::Arc;
 
-use arrow::array::{ArrayRef, RecordBatch, StringArray};
-use arrow::datatypes::{DataType, Field, Schema};
+use arrow::array::StringArray;
 
 use super::tree::EarlyTree;
 use crate::container::data_files::data_files;
-use crate::container::synthetic_levels::level_tables;
+use crate::container::synthetic_levels::{level_tables, with_gdal_paths};
 use crate::container::{
     ContainerInfo, ContainerReader, DatasetVersion, Format, LevelSet, Opening, Physical, ZipReader, children_table,
     read_collection_file,
@@ -73,7 +71,7 @@ impl EarlyReader {
         let tree = EarlyTree::of(&tables, collection.as_ref().unwrap_or(&empty), &names).map_err(|error| error.at_path(path))?;
         let info = ContainerInfo { format: Format::Early, path: path.to_owned(), size_bytes: None };
         let tables = level_tables(tree.levels)?;
-        let tables = tables.iter().zip(&tree.files).map(|(table, files)| with_gdal_paths(table, files, path));
+        let tables = tables.iter().zip(&tree.files).map(|(table, files)| with_gdal_paths(table, gdal_paths(files, path)));
         let levels = LevelSet::of_tables(tables.collect::<Result<_>>()?);
         let notes = vec![note(tr!("The level tables are Avro, as tacotoolbox 0.9 to 0.15 wrote them; TACO 2.0 has Parquet."))];
         let opening = Opening::new(info, levels, collection, notes).of_version(version);
@@ -132,18 +130,10 @@ fn tree_in(zip: &ZipReader, ctx: &JobContext) -> Result<EarlyTree> {
     EarlyTree::of(&tables, zip.collection(), &names)
 }
 
-/// The table with the paths of the files for GDAL, which their suffixes make different from the ids.
-fn with_gdal_paths(table: &LevelTable, files: &[Option<Box<str>>], folder: &Path) -> Result<LevelTable> {
+/// The paths of the files for GDAL, which their suffixes make different from the ids.
+fn gdal_paths(files: &[Option<Box<str>>], folder: &Path) -> StringArray {
     let data = vsi_place(folder).join("DATA");
-    let paths: StringArray =
-        files.iter().map(|file| file.as_ref().map(|file| AssetPath::file(data.join(file.as_ref())).to_vsi())).collect();
-    let batch = table.to_batch()?;
-    let mut fields = batch.schema().fields().to_vec();
-    fields.push(Arc::new(Field::new("internal:gdal_vsi", DataType::Utf8, true)));
-    let columns = batch.columns().iter().cloned().chain([Arc::new(paths) as ArrayRef]).collect();
-    let batch = RecordBatch::try_new(Arc::new(Schema::new(fields)), columns)
-        .map_err(|error| Error::internal("a level does not fit its paths").because(error))?;
-    Ok(LevelTable::new(batch.schema(), vec![batch]))
+    files.iter().map(|file| file.as_ref().map(|file| AssetPath::file(data.join(file.as_ref())).to_vsi())).collect()
 }
 
 fn note(message: impl Into<String>) -> Finding {

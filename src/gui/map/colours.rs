@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use arrow::array::Array;
 use egui::Color32;
 
-use crate::container::ContainerReader;
+use crate::container::LevelSet;
 use crate::error::Result;
 use crate::gui::theme::Tokens;
 use crate::jobs::JobContext;
@@ -60,8 +60,8 @@ impl Legend {
 }
 
 /// Computes classes by a column of a level. Run it in a job.
-pub fn classes_of(reader: &dyn ContainerReader, level: usize, column: &str, ctx: &JobContext) -> Result<Classes> {
-    let array = reader.levels().column(level, column, ctx)?;
+pub fn classes_of(levels: &LevelSet, level: usize, column: &str, ctx: &JobContext) -> Result<Classes> {
+    let array = levels.column(level, column, ctx)?;
     let type_name = crate::model::dtype_name(array.data_type());
     if let Some(numbers) = as_numbers(&array)? {
         let finite = || numbers.iter().flatten().filter(|number| number.is_finite());

@@ -24,6 +24,10 @@ use crate::jobs::{JobContext, try_map};
 use crate::model::{Collection, Dataset, Tortilla, Value};
 use crate::table::ParquetOptions;
 
+/// Folder of the sample among the data of the user, with the number of this drawing: an older one stays where it is. `packaging/run` has
+/// it too.
+pub const SAMPLE_FOLDER: &str = "sample-2";
+
 /// Writes the scenes below `folder/scenes`, the tables beside them and `folder/sample.tacozip`, and returns the archive's path.
 /// Existing files are kept.
 ///
@@ -96,7 +100,7 @@ fn collection() -> Result<Collection> {
     let mut collection = Collection::template();
     for (key, value) in [
         ("id", json!("river-floods-sample")),
-        ("dataset_version", json!("1.0.0")),
+        ("dataset_version", json!("2.0.0")),
         ("title", json!("Six rivers before and after a flood, a fire or a thaw")),
         (
             "description",

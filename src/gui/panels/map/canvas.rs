@@ -345,7 +345,8 @@ pub fn bbox_of([left, top, right, bottom]: [f64; 4]) -> [f64; 4] {
 fn box_ui(ui: &Ui, cx: &mut PanelContext<'_>, t: &Tokens, view: &MapView, rect: Rect, response: &Response) {
     let pointer = response.interact_pointer_pos().map(|at| view.plane(rect, at));
     // A drag starts a box in draw mode, or while Shift is held.
-    let draws = cx.session.map.mode == Mode::Draw || ui.input(|input| input.modifiers.shift);
+    let is_filtered = cx.document().is_some_and(|document| document.opened().is_some());
+    let draws = is_filtered && (cx.session.map.mode == Mode::Draw || ui.input(|input| input.modifiers.shift));
     let near = filter_box(cx).and_then(|bounds| {
         let at = response.hover_pos().or(response.interact_pointer_pos())?;
         edges_at(view, rect, bounds, at).map(|edges| (edges, bounds))

@@ -12,6 +12,7 @@ use egui::{Align, Frame, Key as Press, Layout, Margin, Popup, RichText, Stroke, 
 
 use crate::footprint::is_time_column;
 use crate::gui::document_key::revision;
+use crate::gui::draft_levels::level_source;
 use crate::gui::filters::{self, FilterKey};
 use crate::gui::icons;
 use crate::gui::map::{DENSITY_STEPS, Legend, Projected, classes_of, density_colour};
@@ -27,38 +28,49 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     let Some(document) = cx.document() else {
         return nothing_ui(ui, tr!("No map"), tr!("Open a dataset first."));
     };
-    let Some(open) = document.opened() else {
-        let why = tr!("Places are read from a written dataset. Write the draft, then open it.");
-        return nothing_ui(ui, tr!("A draft has no map yet"), why);
-    };
     let key = (cx.session.serial, revision(cx.studio));
-    let columns = |level: usize| open.reader.levels().fields(level).into_iter().map(|field| field.name).collect::<Vec<_>>();
+    let columns = |level: usize| -> Vec<String> {
+        match document.opened() {
+            Some(open) => open.reader.levels().fields(level).into_iter().map(|field| field.name).collect(),
+            None => document.fields(level).into_iter().map(|field| field.name).collect(),
+        }
+    };
     let levels = document.tree().levels.len();
-    if cx.session.map.made_for != Some(key) {
+    // The view stays while a draft is edited.
+    if cx.session.map.made_for != Some(key.0) {
         let level = (0..levels).find(|&level| !footprint_sources(&columns(level)).is_empty()).unwrap_or(0);
-        cx.session.map = MapState { made_for: Some(key), level, ..MapState::default() };
+        cx.session.map = MapState { made_for: Some(key.0), level, ..MapState::default() };
     }
+    let tables = level_source(cx, document);
     let state = &mut cx.session.map;
     state.level = state.level.min(levels.saturating_sub(1));
     let own = columns(state.level);
     let sources = footprint_sources(&own);
     let request = FootprintRequest { level: state.level, source: state.source.clone().filter(|source| sources.contains(source)) };
-    if !sources.is_empty() || state.places.latest().is_some() {
-        let (reader, work) = (open.reader.clone(), request.clone());
+    if let Some(tables) = tables.clone().filter(|_| !sources.is_empty() || state.places.latest().is_some()) {
+        let work = request.clone();
         state.places.update(cx.jobs, (key, request.clone()), tr!("Places"), move |ctx| {
-            let found = footprints(reader.as_ref(), &work, ctx)?;
+            let found = footprints(tables.levels(), &work, ctx)?;
             let projected = Projected::new(&found);
             Ok((Arc::new(found), Arc::new(projected)))
         });
     }
-    if let Some(column) = state.colour.clone() {
-        let (reader, level) = (open.reader.clone(), state.level);
+    state.colour = state.colour.take().filter(|column| own.contains(column));
+    if let (Some(column), Some(tables)) = (state.colour.clone(), tables.clone()) {
+        let level = state.level;
         state.classes.update(cx.jobs, (key, level, column.clone()), tr!("Colours"), move |ctx| {
-            classes_of(reader.as_ref(), level, &column, ctx).map(Arc::new)
+            classes_of(tables.levels(), level, &column, ctx).map(Arc::new)
         });
     }
-    toolbar_ui(ui, cx, &own, &sources, levels);
-    filters::bar_ui(ui, cx, document, cx.session.map.level);
+    // Boxes and ranges of time are filters, which a draft does not have.
+    let is_filtered = document.opened().is_some();
+    if !is_filtered {
+        cx.session.map.mode = Mode::Pan;
+    }
+    toolbar_ui(ui, cx, &own, &sources, levels, is_filtered);
+    if is_filtered {
+        filters::bar_ui(ui, cx, document, cx.session.map.level);
+    }
     if sources.is_empty() && cx.session.map.places.latest().is_none() {
         let why =
             tr!("Places come from istac:geometry, a centroid, or from stac:geotransform with stac:crs and stac:tensor_shape.");
@@ -70,7 +82,7 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     }
     let area = ui.available_rect_before_wrap();
     let times: Vec<&String> = own.iter().filter(|name| is_time(document, cx.session.map.level, name)).collect();
-    let strip = if times.is_empty() || area.height() < 260.0 { 0.0 } else { time::HEIGHT };
+    let strip = if times.is_empty() || area.height() < 260.0 || !is_filtered { 0.0 } else { time::HEIGHT };
     let (upper, lower) = area.split_top_bottom_at_y(area.bottom() - strip);
     let (canvas, legend) = upper.split_top_bottom_at_y(upper.bottom() - 26.0);
     canvas::ui(ui, cx, document, canvas);
@@ -89,7 +101,7 @@ fn is_time(document: &Document, level: usize, name: &str) -> bool {
     document.fields(level).iter().any(|field| field.name == name && is_time_column(name, &field.dtype))
 }
 
-fn toolbar_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, columns: &[String], sources: &[String], levels: usize) {
+fn toolbar_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, columns: &[String], sources: &[String], levels: usize, is_filtered: bool) {
     let t = theme::tokens(ui);
     Frame::NONE.inner_margin(Margin::symmetric(8, 5)).show(ui, |ui| {
         ui.set_height(26.0);
@@ -100,7 +112,9 @@ fn toolbar_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, columns: &[String], source
                 Segment::new(Mode::Pan, tr!("Pan")).icon(icons::HAND, None),
                 Segment::new(Mode::Draw, tr!("Draw box")).icon(icons::BOUNDING_BOX, None),
             ];
-            widgets::segmented(ui, "map-mode", &mut state.mode, &modes);
+            if is_filtered {
+                widgets::segmented(ui, "map-mode", &mut state.mode, &modes);
+            }
             let small = |ui: &mut Ui, text: &str| ui.label(theme::rich_text(text).font(font::regular(12.0)).color(t.tx2));
             if levels > 1 {
                 let names: Vec<String> = (0..levels).map(|level| tr!("Level {level}", level)).collect();
@@ -243,8 +257,9 @@ pub fn keys(ui: &Ui, cx: &mut PanelContext<'_>) {
         let zoom = count(Press::Plus) + count(Press::Equals) - count(Press::Minus);
         (count(Press::B) > 0, count(Press::Escape) > 0, zoom, count(Press::Num0) > 0)
     });
+    let is_filtered = cx.document().is_some_and(|document| document.opened().is_some());
     let state = &mut cx.session.map;
-    if draw {
+    if draw && is_filtered {
         state.mode = Mode::Draw;
     }
     if fit {

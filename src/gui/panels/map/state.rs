@@ -9,6 +9,7 @@ use crate::gui::document_key::Key;
 use crate::gui::map::{Base, Classes, MapView, Projected, Scene, TimeBars};
 use crate::jobs::AsyncValue;
 use crate::ops::{FootprintRequest, Footprints};
+use crate::studio::DocumentId;
 
 /// Times of rows, in microseconds since 1970.
 pub type RowTimes = Arc<Vec<Option<i64>>>;
@@ -29,7 +30,7 @@ pub enum Mode {
 /// State of the panel.
 #[derive(Default)]
 pub struct MapState {
-    pub(super) made_for: Option<Key>,
+    pub(super) made_for: Option<DocumentId>,
     /// The level shown.
     pub level: usize,
     pub(super) source: Option<String>,

@@ -38,8 +38,8 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, columns: 
     let (reader, level, asked) = (open.reader.clone(), state.level, chosen.clone());
     let ordered = by_use(columns);
     state.times.update(cx.jobs, (key, level, chosen.clone()), tr!("Times"), move |ctx| match asked {
-        Some(column) => Ok((column.clone(), Arc::new(times_of(reader.as_ref(), level, &column, ctx)?))),
-        None => first_times(&ordered, |column| times_of(reader.as_ref(), level, column, ctx)),
+        Some(column) => Ok((column.clone(), Arc::new(times_of(reader.levels(), level, &column, ctx)?))),
+        None => first_times(&ordered, |column| times_of(reader.levels(), level, column, ctx)),
     });
     let (column, times) = match state.times.get(&(key, level, chosen.clone())) {
         Some(Ok((column, times))) => (column.clone(), Some(times.clone())),

@@ -40,12 +40,6 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
         let _ = widgets::empty_state(ui, &state);
         return;
     };
-    if document.opened().is_none() {
-        let why = tr!("Queries run over written datasets. Write the draft, then open it.");
-        let state = EmptyState { icon: icons::DATABASE, title: tr!("A draft has no tables yet"), why, actions: &[] };
-        let _ = widgets::empty_state(ui, &state);
-        return;
-    }
     refresh_words(cx, document);
     let mut run = tools_ui(ui, cx);
     let state = &mut cx.session.query;
@@ -140,7 +134,9 @@ fn tools_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) -> bool {
                 editor.sql = sql::formatted(&editor.sql);
             }
             ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
-                uses_ui(ui, cx);
+                if cx.document().is_some_and(|document| document.opened().is_some()) {
+                    uses_ui(ui, cx);
+                }
                 let names = LIMITS.map(|(name, _)| crate::text::of(name));
                 let current = names[cx.session.query.limit.min(names.len() - 1)];
                 if ui.available_width() > 130.0

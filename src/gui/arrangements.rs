@@ -1,0 +1,105 @@
+//! Arrangements of the panels: one for building a dataset, one for exploring it, one for checking it.
+
+use super::dock::Dock;
+
+/// What the panels are arranged for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Arrangement {
+    /// The table over the width, with the fields of the sample and the collection beside it.
+    Building,
+    /// The table beside the picture of the selected sample.
+    Exploring,
+    /// The structure above the problems.
+    Checking,
+}
+
+/// The arrangements as the user left them, and which of them a document is opened with.
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
+#[serde(default)]
+pub struct Arrangements {
+    current: Arrangement,
+    /// The arrangement that was last chosen for a draft.
+    of_drafts: Arrangement,
+    /// The arrangement that was last chosen for a dataset.
+    of_datasets: Arrangement,
+    /// The docks of the arrangements that are not shown, where they were changed.
+    others: Vec<(Arrangement, Dock)>,
+    /// True while the document is a draft.
+    #[serde(skip)]
+    has_draft: bool,
+}
+
+impl Default for Arrangements {
+    fn default() -> Self {
+        let first = Arrangement::Building;
+        Self { current: first, of_drafts: first, of_datasets: first, others: Vec::new(), has_draft: false }
+    }
+}
+
+impl Arrangements {
+    /// The arrangement that is shown.
+    pub fn current(&self) -> Arrangement {
+        self.current
+    }
+
+    /// Shows the arrangement of the kind of document that was opened, in `dock`.
+    pub fn follow_document(&mut self, dock: &mut Dock, is_draft: bool) {
+        self.has_draft = is_draft;
+        self.show(dock, if is_draft { self.of_drafts } else { self.of_datasets });
+    }
+
+    /// Shows an arrangement, also with the next documents of the kind that is open.
+    pub fn choose(&mut self, dock: &mut Dock, arrangement: Arrangement) {
+        match self.has_draft {
+            true => self.of_drafts = arrangement,
+            false => self.of_datasets = arrangement,
+        }
+        self.show(dock, arrangement);
+    }
+
+    fn show(&mut self, dock: &mut Dock, arrangement: Arrangement) {
+        if arrangement == self.current {
+            return;
+        }
+        let known = self.others.iter().position(|(other, _)| *other == arrangement).map(|at| self.others.swap_remove(at).1);
+        let mut next = known.unwrap_or_else(|| Dock::arranged_for(arrangement));
+        next.mend(arrangement);
+        self.others.push((self.current, std::mem::replace(dock, next)));
+        self.current = arrangement;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::dock::Pane;
+    use super::*;
+
+    #[test]
+    fn each_kind_of_document_has_the_arrangement_that_was_chosen_for_it() {
+        let (mut all, mut dock) = (Arrangements::default(), Dock::default());
+        all.follow_document(&mut dock, false);
+        all.choose(&mut dock, Arrangement::Exploring);
+        assert!(dock.is_active(Pane::Table) && dock.is_active(Pane::Preview), "both are shown");
+        all.choose(&mut dock, Arrangement::Checking);
+        assert!(dock.is_active(Pane::Structure) && !dock.is_bottom_folded());
+        all.follow_document(&mut dock, true);
+        assert_eq!(all.current(), Arrangement::Building);
+        all.follow_document(&mut dock, false);
+        assert_eq!(all.current(), Arrangement::Checking, "as chosen for the last dataset");
+    }
+
+    #[test]
+    fn an_arrangement_is_found_as_it_was_left() {
+        let (mut all, mut dock) = (Arrangements::default(), Dock::default());
+        dock.show(Pane::Extensions);
+        all.choose(&mut dock, Arrangement::Checking);
+        all.choose(&mut dock, Arrangement::Building);
+        assert!(dock.is_active(Pane::Extensions));
+        let text = serde_json::to_string(&all).expect("writes");
+        let mut back: Arrangements = serde_json::from_str(&text).expect("reads back");
+        assert_eq!(back.current(), Arrangement::Building);
+        back.choose(&mut dock, Arrangement::Checking);
+        assert_eq!(dock.panes().len(), Pane::ALL.len());
+    }
+}

@@ -1,0 +1,46 @@
+//! The level tables of the open document: those of the dataset, or those that a job makes of the draft.
+
+use std::sync::Arc;
+
+use super::document_key::{Key, revision};
+use super::panel_context::PanelContext;
+use crate::container::{ContainerReader, LevelSet, draft_levels};
+use crate::jobs::AsyncValue;
+use crate::studio::Document;
+
+/// The tables of the draft's last revision that was asked for.
+pub type DraftLevels = AsyncValue<Key, Arc<LevelSet>>;
+
+/// Where the level tables are.
+#[derive(Clone)]
+pub enum LevelSource {
+    /// In the dataset.
+    Dataset(Arc<dyn ContainerReader>),
+    /// In memory.
+    Draft(Arc<LevelSet>),
+}
+
+impl LevelSource {
+    /// The level tables.
+    pub fn levels(&self) -> &LevelSet {
+        match self {
+            Self::Dataset(reader) => reader.levels(),
+            Self::Draft(levels) => levels,
+        }
+    }
+}
+
+/// The level tables of the document as it is now; `None` until a job has made those of a draft.
+pub fn level_source(cx: &mut PanelContext<'_>, document: &Document) -> Option<LevelSource> {
+    if let Some(open) = document.opened() {
+        return Some(LevelSource::Dataset(open.reader.clone()));
+    }
+    let key = (cx.session.serial, revision(cx.studio));
+    let dataset = document.draft()?.dataset().clone();
+    let made = &mut cx.session.draft_levels;
+    made.update(cx.jobs, key, tr!("Tables of the draft"), move |ctx| draft_levels(&dataset, ctx).map(Arc::new));
+    match made.get(&key) {
+        Some(Ok(levels)) => Some(LevelSource::Draft(levels.clone())),
+        _ => None,
+    }
+}
