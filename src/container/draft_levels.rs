@@ -17,7 +17,7 @@ use crate::table::array_of;
 /// type of its column is null, and a column with two types has that of its first tortilla.
 ///
 /// # Errors
-/// Cancellation.
+/// Cancellation, and [`Kind::Internal`](crate::error::Kind::Internal) for columns that do not fit together.
 pub fn draft_levels(dataset: &Dataset, ctx: &JobContext) -> Result<LevelSet> {
     ctx.stage(tr!("Making the tables of the draft"), None);
     let tree = Skeleton::of(dataset);
@@ -94,6 +94,7 @@ fn fitting_values(field: &FieldSpec, values: Vec<&Value>) -> Result<ArrayRef> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
     fn file(id: &str) -> Sample {
         Sample::file(id, format!("/data/{id}"), 3)
     }

@@ -25,15 +25,12 @@ pub struct Arrangements {
     of_datasets: Arrangement,
     /// The docks of the arrangements that are not shown, where they were changed.
     others: Vec<(Arrangement, Dock)>,
-    /// True while the document is a draft.
-    #[serde(skip)]
-    has_draft: bool,
 }
 
 impl Default for Arrangements {
     fn default() -> Self {
         let first = Arrangement::Building;
-        Self { current: first, of_drafts: first, of_datasets: first, others: Vec::new(), has_draft: false }
+        Self { current: first, of_drafts: first, of_datasets: first, others: Vec::new() }
     }
 }
 
@@ -45,13 +42,12 @@ impl Arrangements {
 
     /// Shows the arrangement of the kind of document that was opened, in `dock`.
     pub fn follow_document(&mut self, dock: &mut Dock, is_draft: bool) {
-        self.has_draft = is_draft;
         self.show(dock, if is_draft { self.of_drafts } else { self.of_datasets });
     }
 
-    /// Shows an arrangement, also with the next documents of the kind that is open.
-    pub fn choose(&mut self, dock: &mut Dock, arrangement: Arrangement) {
-        match self.has_draft {
+    /// Shows an arrangement, also with the next documents of this kind.
+    pub fn choose(&mut self, dock: &mut Dock, arrangement: Arrangement, is_draft: bool) {
+        match is_draft {
             true => self.of_drafts = arrangement,
             false => self.of_datasets = arrangement,
         }
@@ -79,9 +75,9 @@ mod tests {
     fn each_kind_of_document_has_the_arrangement_that_was_chosen_for_it() {
         let (mut all, mut dock) = (Arrangements::default(), Dock::default());
         all.follow_document(&mut dock, false);
-        all.choose(&mut dock, Arrangement::Exploring);
+        all.choose(&mut dock, Arrangement::Exploring, false);
         assert!(dock.is_active(Pane::Table) && dock.is_active(Pane::Preview), "both are shown");
-        all.choose(&mut dock, Arrangement::Checking);
+        all.choose(&mut dock, Arrangement::Checking, false);
         assert!(dock.is_active(Pane::Structure) && !dock.is_bottom_folded());
         all.follow_document(&mut dock, true);
         assert_eq!(all.current(), Arrangement::Building);
@@ -93,13 +89,13 @@ mod tests {
     fn an_arrangement_is_found_as_it_was_left() {
         let (mut all, mut dock) = (Arrangements::default(), Dock::default());
         dock.show(Pane::Extensions);
-        all.choose(&mut dock, Arrangement::Checking);
-        all.choose(&mut dock, Arrangement::Building);
+        all.choose(&mut dock, Arrangement::Checking, false);
+        all.choose(&mut dock, Arrangement::Building, false);
         assert!(dock.is_active(Pane::Extensions));
         let text = serde_json::to_string(&all).expect("writes");
         let mut back: Arrangements = serde_json::from_str(&text).expect("reads back");
         assert_eq!(back.current(), Arrangement::Building);
-        back.choose(&mut dock, Arrangement::Checking);
+        back.choose(&mut dock, Arrangement::Checking, false);
         assert_eq!(dock.panes().len(), Pane::ALL.len());
     }
 }

@@ -636,7 +636,8 @@ impl App {
     }
 
     fn arrange_for(&mut self, arrangement: Arrangement) {
-        self.view.arrangements.choose(&mut self.view.dock, arrangement);
+        let is_draft = self.studio.document().is_some_and(|document| document.draft().is_some());
+        self.view.arrangements.choose(&mut self.view.dock, arrangement, is_draft);
         self.save();
     }
 

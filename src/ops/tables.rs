@@ -59,9 +59,12 @@ pub fn lazy_tables(reader: &Arc<dyn ContainerReader>) -> Tables {
 /// The levels of a draft as query tables.
 ///
 /// # Errors
-/// As [`container::draft_levels`].
+/// [`Kind::Usage`](crate::error::Kind::Usage) for a draft without samples; those of [`container::draft_levels`].
 pub fn draft_tables(dataset: &Dataset, ctx: &JobContext) -> Result<Tables> {
     let levels = container::draft_levels(dataset, ctx)?;
+    if levels.count() == 0 {
+        return Err(Error::usage("the draft has no samples yet").hint("add files or folders first"));
+    }
     let mut tables = Tables::new(VsiBase::None).described_by(&dataset.collection);
     for level in 0..levels.count() {
         tables.push_table(levels.table(level, ctx)?);

@@ -2,8 +2,10 @@
 
 use egui_kittest::kittest::Queryable;
 use taco_studio::draft::Edit;
+use taco_studio::error::Kind;
 use taco_studio::gui::action::Action;
-use taco_studio::model::NodePath;
+use taco_studio::jobs::JobContext;
+use taco_studio::model::{Dataset, NodePath};
 use taco_studio::query::Query;
 use taco_studio::studio::Command;
 
@@ -43,6 +45,14 @@ fn a_draft_is_queried_as_it_is_now() {
     settle(&mut harness);
     let rows = std::fs::read_to_string(&target).expect("the rows are saved");
     assert_eq!(rows.lines().count(), 24, "a header and 23 roots: {rows}");
+}
+
+#[test]
+fn a_draft_without_samples_says_so() {
+    let refused =
+        taco_studio::ops::draft_tables(&Dataset::default(), &JobContext::default()).err().expect("there is nothing to query");
+    assert_eq!(refused.kind(), Kind::Usage);
+    assert!(refused.to_string().contains("no samples"), "{refused}");
 }
 
 #[test]

@@ -76,7 +76,9 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
             tr!("Places come from istac:geometry, a centroid, or from stac:geotransform with stac:crs and stac:tensor_shape.");
         return nothing_ui(ui, tr!("This level has no places"), why);
     }
-    if let Some(Err(error)) = cx.session.map.places.get(&(key, request)) {
+    // The tables of a dataset are never made.
+    let failed = Some(&cx.session.draft_levels).filter(|_| !is_filtered).and_then(|made| made.get(&key)?.as_ref().err());
+    if let Some(error) = failed.or_else(|| cx.session.map.places.get(&(key, request))?.as_ref().err()) {
         let why = error.to_string();
         return nothing_ui(ui, tr!("The places can't be read"), &why);
     }
